@@ -18,9 +18,7 @@ func newAdaptive[T dtype.Float](at *adaptive.Attrs, d *adaptive.Dims, mean bool)
 // Forward computes images of the output.
 func (AdaptivePool2d[T]) Forward(_ *op.Ctx, a *adaptive.Forward[T], r op.Range) error {
 	s := newAdaptive[T](&a.Attrs, &a.Dims, a.Averages)
-	for plane := r.Lo; plane < r.Hi; plane++ {
-		s.forward(a.Input, a.Output, a.Pre, plane, 0, a.Attrs.OutputH)
-	}
+	s.forward(a.Input, a.Output, a.Pre, r.Lo, r.Hi)
 	return nil
 }
 
@@ -28,8 +26,6 @@ func (AdaptivePool2d[T]) Forward(_ *op.Ctx, a *adaptive.Forward[T], r op.Range) 
 func (AdaptivePool2d[T]) Backward(_ *op.Ctx, a *adaptive.Backward[T], r op.Range) error {
 	der := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
 	s := newAdaptive[T](&a.Attrs, &a.Dims, a.Averages)
-	for plane := r.Lo; plane < r.Hi; plane++ {
-		s.backward(a.Input, a.GradOutput, a.GradInput, der, plane)
-	}
+	s.backward(a.Input, a.GradOutput, a.GradInput, der, r.Lo, r.Hi)
 	return nil
 }

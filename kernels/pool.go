@@ -14,10 +14,10 @@ type pooling[T dtype.Float] struct {
 	activation activation.Activation
 }
 
-// image returns the numbers of the first element of a plane's image and of the next one.
-func (s *pooling[T]) image(plane int) (lo, hi int) {
+// image returns the numbers of the first elements of the images of planes first and end.
+func (s *pooling[T]) image(first, end int) (lo, hi int) {
 	size := s.windows.Down.Extent * s.windows.Right.Extent
-	return plane * size, (plane + 1) * size
+	return first * size, end * size
 }
 
 // output returns the number of the first element of row p of a plane of the output.
@@ -25,39 +25,58 @@ func (s *pooling[T]) output(plane, p int) int {
 	return (plane*s.windows.Down.Windows + p) * s.windows.Right.Windows
 }
 
-// forward computes rows lo to hi-1 of a plane of the output.
-func (s *pooling[T]) forward(input tensor.RO[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], plane, lo, hi int) {
+// planes calls f for planes first to end-1, and with windows for each of them: for all at once, as one high image, where no window sees two of them.
+func (s *pooling[T]) planes(first, end int, f func(w *vec.Pool[T], first, end int)) {
+	if w, ok := s.windows.Stacked(end - first); ok && s.activation == 0 {
+		f(&w, first, end)
+		return
+	}
+	for plane := first; plane < end; plane++ {
+		f(&s.windows, plane, plane+1)
+	}
+}
+
+// forward computes all rows of planes first to end-1 of the output.
+func (s *pooling[T]) forward(input tensor.RO[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], first, end int) {
+	s.planes(first, end, func(w *vec.Pool[T], first, end int) {
+		s.rows(w, input.Span(s.image(first, end)), output, keep, s.output(first, 0), 0, w.Down.Windows)
+	})
+}
+
+// rows computes rows lo to hi-1 of the output of windows on an image. start is the number of the first element of their output.
+func (s *pooling[T]) rows(w *vec.Pool[T], image tensor.ROLane[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], start, lo, hi int) {
 	var finish func(int, T) T
 	if s.activation != 0 {
 		pre, keepPre := keep.Get()
-		first := s.output(plane, 0)
 		finish = func(i int, y T) T {
 			if keepPre {
-				pre.Set(first+i, y)
+				pre.Set(start+i, y)
 			}
 			return activate(s.activation, y)
 		}
 	}
-	to, from := output.Span(s.output(plane, lo), s.output(plane, hi)), input.Span(s.image(plane))
+	to := output.Span(start+lo*w.Right.Windows, start+hi*w.Right.Windows)
 	if s.mean {
-		s.windows.Mean(to, from, lo, hi, finish)
+		w.Mean(to, image, lo, hi, finish)
 	} else {
-		s.windows.Max(to, from, lo, hi, finish)
+		w.Max(to, image, lo, hi, finish)
 	}
 }
 
-// backward adds to a plane of the gradient of the input, which is there unless the operator takes
+// backward adds to planes first to end-1 of the gradient of the input, which is there unless the operator takes
 // means. der is the activation's derivative.
-func (s *pooling[T]) backward(input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], plane int) {
-	first := s.output(plane, 0)
-	var finish func(int, T) T
-	if der.f != 0 {
-		finish = func(i int, g T) T { return der.times(first+i, g) }
-	}
-	image, of := to.Span(s.image(plane)), grad.Span(first, s.output(plane+1, 0))
-	if x, ok := input.Get(); ok && !s.mean {
-		s.windows.MaxGrad(image, x.Span(s.image(plane)), of, finish)
-	} else {
-		s.windows.MeanGrad(image, of, finish)
-	}
+func (s *pooling[T]) backward(input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], first, end int) {
+	s.planes(first, end, func(w *vec.Pool[T], first, end int) {
+		start := s.output(first, 0)
+		var finish func(int, T) T
+		if der.f != 0 {
+			finish = func(i int, g T) T { return der.times(start+i, g) }
+		}
+		image, of := to.Span(s.image(first, end)), grad.Span(start, s.output(end, 0))
+		if x, ok := input.Get(); ok && !s.mean {
+			w.MaxGrad(image, x.Span(s.image(first, end)), of, finish)
+		} else {
+			w.MeanGrad(image, of, finish)
+		}
+	})
 }

@@ -26,9 +26,13 @@ func (Pool2d[T]) Forward(_ *op.Ctx, a *pool2d.Forward[T], r op.Range) error {
 	s := newPooling[T](&a.Attrs, &a.Dims, a.Averages)
 	first, end := r.Dim(1)
 	lo, hi := r.Dim(2)
+	if first == 0 && end == a.Dims.C && lo == 0 && hi == a.Dims.P {
+		s.forward(a.Input, a.Output, a.Pre, r.Lo*end, r.Hi*end)
+		return nil
+	}
 	for n := r.Lo; n < r.Hi; n++ {
-		for c := first; c < end; c++ {
-			s.forward(a.Input, a.Output, a.Pre, n*a.Dims.C+c, lo, hi)
+		for plane := n*a.Dims.C + first; plane < n*a.Dims.C+end; plane++ {
+			s.rows(&s.windows, a.Input.Span(s.image(plane, plane+1)), a.Output, a.Pre, s.output(plane, 0), lo, hi)
 		}
 	}
 	return nil
@@ -38,8 +42,6 @@ func (Pool2d[T]) Forward(_ *op.Ctx, a *pool2d.Forward[T], r op.Range) error {
 func (Pool2d[T]) Backward(_ *op.Ctx, a *pool2d.Backward[T], r op.Range) error {
 	der := derivative[T]{a.Attrs.Activation, a.Output, a.Pre}
 	s := newPooling[T](&a.Attrs, &a.Dims, a.Averages)
-	for plane := r.Lo; plane < r.Hi; plane++ {
-		s.backward(a.Input, a.GradOutput, a.GradInput, der, plane)
-	}
+	s.backward(a.Input, a.GradOutput, a.GradInput, der, r.Lo, r.Hi)
 	return nil
 }

@@ -2,6 +2,7 @@ package vec
 
 import (
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/tensor"
@@ -62,6 +63,10 @@ func (w *Pool[T]) Max(dst tensor.WOLane[T], image tensor.ROLane[T], lo, hi int, 
 	from, size, apart := unlock.Lane(image.Sealed())
 	neighbors(step, apart)
 	w.check(size, n, hi-lo)
+	if finish == nil && w.squares() {
+		simd.MaxSquares(to, w.of(from, lo, hi), w.layout(hi-lo))
+		return
+	}
 	for p := lo; p < hi; p++ {
 		top, bottom := w.Down.Window(p)
 		rows := from[top*w.Right.Extent : bottom*w.Right.Extent]
@@ -78,6 +83,10 @@ func (w *Pool[T]) Mean(dst tensor.WOLane[T], image tensor.ROLane[T], lo, hi int,
 	from, size, apart := unlock.Lane(image.Sealed())
 	neighbors(step, apart)
 	w.check(size, n, hi-lo)
+	if finish == nil && w.squares() && (w.Divisor == 0 || w.Divisor == 4) {
+		simd.MeanSquares(to, w.of(from, lo, hi), w.layout(hi-lo))
+		return
+	}
 	for p := lo; p < hi; p++ {
 		top, bottom := w.Down.Window(p)
 		rows := from[top*w.Right.Extent : bottom*w.Right.Extent]
@@ -116,6 +125,11 @@ func (w *Pool[T]) MaxGrad(image tensor.ScatterLane[T], of, grad tensor.ROLane[T]
 	}
 	neighbors(step, apart, between)
 	w.check(size, n, w.Down.Windows)
+	if finish == nil && w.squares() {
+		n := w.Down.Windows
+		simd.MaxSquaresGrad(w.of(to, 0, n), w.of(x, 0, n), g, w.layout(n))
+		return
+	}
 	width := w.Right.Extent
 	for p := range w.Down.Windows {
 		top, bottom := w.Down.Window(p)
@@ -161,6 +175,10 @@ func (w *Pool[T]) MeanGrad(image tensor.ScatterLane[T], grad tensor.ROLane[T], f
 	}
 	neighbors(step, between)
 	w.check(size, n, w.Down.Windows)
+	if finish == nil && w.squares() && (w.Divisor == 0 || w.Divisor == 4) {
+		w.meanSquaresGrad(to, g)
+		return
+	}
 	width := w.Right.Extent
 	for p := range w.Down.Windows {
 		top, bottom := w.Down.Window(p)
@@ -177,6 +195,54 @@ func (w *Pool[T]) MeanGrad(image tensor.ScatterLane[T], grad tensor.ROLane[T], f
 			}
 		}
 	}
+}
+
+// squares reports whether windows are squares of two by two elements, side by side. Most networks have such windows.
+func (w *Pool[T]) squares() bool { return w.Down.pairs() && w.Right.pairs() }
+
+// pairs reports whether windows are pairs of elements, one after the other from the first element on.
+func (a *Axis) pairs() bool {
+	if a.Stride == 0 {
+		return a.Extent == 2*a.Windows
+	}
+	return a.Stride == 2 && a.Size == 2 && a.Padding == 0
+}
+
+// layout says where the squares of n rows lie, and of returns the elements of rows lo to hi-1.
+func (w *Pool[T]) layout(n int) simd.Squares {
+	return simd.Squares{Width: w.Right.Extent, Cols: w.Right.Windows, Rows: n}
+}
+
+func (w *Pool[T]) of(image []T, lo, hi int) []T {
+	return image[2*lo*w.Right.Extent : 2*hi*w.Right.Extent]
+}
+
+// meanSquaresGrad is MeanGrad for squares.
+func (w *Pool[T]) meanSquaresGrad(to, g []T) {
+	var shares, both [512]T
+	add, n := simd.BinaryOf[T](simd.Add), w.Right.Windows
+	for p := range w.Down.Windows {
+		upper := to[2*p*w.Right.Extent:]
+		lower := upper[w.Right.Extent:]
+		for q := 0; q < n; q += len(both) / 2 {
+			m := min(n-q, len(both)/2)
+			simd.BinaryScalarOf[T](simd.Mul)(shares[:m], g[p*n+q:][:m], 0.25)
+			simd.Twice(both[:2*m], shares[:m])
+			for _, row := range [2][]T{upper, lower} {
+				part := row[2*q:][:2*m]
+				add(part, part, both[:2*m])
+			}
+		}
+	}
+}
+
+// Stacked returns windows on n images that lie one below the other, and true; or false if a window would see elements of two images.
+func (w *Pool[T]) Stacked(n int) (Pool[T], bool) {
+	d := w.Down
+	whole := d.Stride > 0 && d.Padding == 0 && d.Extent == d.Windows*d.Stride && d.Size <= d.Stride || d.Stride == 0 && d.Extent%d.Windows == 0
+	out := *w
+	out.Down.Extent, out.Down.Windows = n*d.Extent, n*d.Windows
+	return out, whole
 }
 
 // neighbors panics if elements of a lane are apart.

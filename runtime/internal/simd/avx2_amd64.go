@@ -459,6 +459,21 @@ func twice32AVX2(z []float32, x []float32)
 //go:noescape
 func truths32AVX2(z []float32, x []bool)
 
+// maxSquares32AVX2 sets elements of z to the greatest elements of squares.
+//
+//go:noescape
+func maxSquares32AVX2(x []float32, z []float32, width int, cols int, rows int)
+
+// meanSquares32AVX2 sets elements of z to the means of squares.
+//
+//go:noescape
+func meanSquares32AVX2(x []float32, z []float32, width int, cols int, rows int)
+
+// maxSquaresGrad32AVX2 adds elements of g to those of x that belong to the first of the greatest elements of squares.
+//
+//go:noescape
+func maxSquaresGrad32AVX2(x []float32, of []float32, g []float32, width int, cols int, rows int)
+
 // sumAt32AVX2 sets every z[j] to the sum of x[i+j] for the first places i of at, and asks for rows ahead.
 //
 //go:noescape
@@ -904,6 +919,21 @@ func twice64AVX2(z []float64, x []float64)
 //go:noescape
 func truths64AVX2(z []float64, x []bool)
 
+// maxSquares64AVX2 sets elements of z to the greatest elements of squares.
+//
+//go:noescape
+func maxSquares64AVX2(x []float64, z []float64, width int, cols int, rows int)
+
+// meanSquares64AVX2 sets elements of z to the means of squares.
+//
+//go:noescape
+func meanSquares64AVX2(x []float64, z []float64, width int, cols int, rows int)
+
+// maxSquaresGrad64AVX2 adds elements of g to those of x that belong to the first of the greatest elements of squares.
+//
+//go:noescape
+func maxSquaresGrad64AVX2(x []float64, of []float64, g []float64, width int, cols int, rows int)
+
 // sumAt64AVX2 sets every z[j] to the sum of x[i+j] for the first places i of at, and asks for rows ahead.
 //
 //go:noescape
@@ -1048,6 +1078,10 @@ func table32AVX2() *table[float32] {
 	t.reverse = reverse32AVX2
 	t.twice = twice32AVX2
 	t.truths = truths32AVX2
+	t.maxSquares = maxSquares32AVX2
+	t.meanSquares = meanSquares32AVX2
+	t.maxSquaresGrad = maxSquaresGrad32AVX2
+	t.squares = 4
 	t.sumAt = sumAt32AVX2
 	return t
 }
@@ -1138,6 +1172,10 @@ func table64AVX2() *table[float64] {
 	t.reverse = reverse64AVX2
 	t.twice = twice64AVX2
 	t.truths = truths64AVX2
+	t.maxSquares = maxSquares64AVX2
+	t.meanSquares = meanSquares64AVX2
+	t.maxSquaresGrad = maxSquaresGrad64AVX2
+	t.squares = 2
 	t.sumAt = sumAt64AVX2
 	return t
 }

@@ -7725,6 +7725,323 @@ elementsDone:
 	VZEROUPPER
 	RET
 
+// func maxSquares32AVX2(x []float32, z []float32, width int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·maxSquares32AVX2(SB), NOSPLIT, $0-72
+	MOVQ x_base+0(FP), CX
+	MOVQ z_base+24(FP), BX
+	MOVQ width+48(FP), DI
+	SHLQ $0x02, DI
+	MOVQ cols+56(FP), R8
+	MOVQ rows+64(FP), R9
+
+row:
+	CMPQ R9, $+1
+	JLT  rowDone
+	MOVQ CX, DX
+	LEAQ (CX)(DI*2), CX
+	MOVQ BX, SI
+	LEAQ (BX)(R8*4), BX
+	MOVQ R8, AX
+
+long:
+	CMPQ      AX, $+8
+	JLT       longDone
+	VMOVUPS   (DX), Y0
+	VMOVUPS   (DX)(DI*1), Y1
+	VMAXPS    Y1, Y0, Y2
+	VMAXPS    Y0, Y1, Y3
+	VANDPS    Y3, Y2, Y2
+	VCMPPS    $0x03, Y1, Y0, Y3
+	VADDPS    Y1, Y0, Y0
+	VBLENDVPS Y3, Y0, Y2, Y0
+	VMOVUPS   32(DX), Y1
+	VMOVUPS   32(DX)(DI*1), Y2
+	VMAXPS    Y2, Y1, Y3
+	VMAXPS    Y1, Y2, Y4
+	VANDPS    Y4, Y3, Y3
+	VCMPPS    $0x03, Y2, Y1, Y4
+	VADDPS    Y2, Y1, Y1
+	VBLENDVPS Y4, Y1, Y3, Y1
+	VSHUFPS   $0x88, Y1, Y0, Y2
+	VSHUFPS   $0xdd, Y1, Y0, Y0
+	VMAXPS    Y0, Y2, Y1
+	VMAXPS    Y2, Y0, Y3
+	VANDPS    Y3, Y1, Y1
+	VCMPPS    $0x03, Y0, Y2, Y3
+	VADDPS    Y0, Y2, Y0
+	VBLENDVPS Y3, Y0, Y1, Y0
+	VPERMPD   $0xd8, Y0, Y0
+	VMOVUPS   Y0, (SI)
+	ADDQ      $+32, SI
+	ADDQ      $+64, DX
+	SUBQ      $+8, AX
+	JMP       long
+
+longDone:
+short:
+	CMPQ      AX, $+4
+	JLT       shortDone
+	VMOVUPS   (DX), X0
+	VMOVUPS   (DX)(DI*1), X1
+	VMAXPS    X1, X0, X2
+	VMAXPS    X0, X1, X3
+	VANDPS    X3, X2, X2
+	VCMPPS    $0x03, X1, X0, X3
+	VADDPS    X1, X0, X0
+	VBLENDVPS X3, X0, X2, X0
+	VMOVUPS   16(DX), X1
+	VMOVUPS   16(DX)(DI*1), X2
+	VMAXPS    X2, X1, X3
+	VMAXPS    X1, X2, X4
+	VANDPS    X4, X3, X3
+	VCMPPS    $0x03, X2, X1, X4
+	VADDPS    X2, X1, X1
+	VBLENDVPS X4, X1, X3, X1
+	VSHUFPS   $0x88, X1, X0, X2
+	VSHUFPS   $0xdd, X1, X0, X0
+	VMAXPS    X0, X2, X1
+	VMAXPS    X2, X0, X3
+	VANDPS    X3, X1, X1
+	VCMPPS    $0x03, X0, X2, X3
+	VADDPS    X0, X2, X0
+	VBLENDVPS X3, X0, X1, X0
+	VMOVUPS   X0, (SI)
+	ADDQ      $+16, SI
+	ADDQ      $+32, DX
+	SUBQ      $+4, AX
+	JMP       short
+
+shortDone:
+	SUBQ $+1, R9
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func meanSquares32AVX2(x []float32, z []float32, width int, cols int, rows int)
+// Requires: AVX
+TEXT ·meanSquares32AVX2(SB), NOSPLIT, $0-72
+	MOVQ x_base+0(FP), CX
+	MOVQ z_base+24(FP), BX
+	MOVQ width+48(FP), DI
+	SHLQ $0x02, DI
+	MOVQ cols+56(FP), R8
+	MOVQ rows+64(FP), R9
+
+row:
+	CMPQ         R9, $+1
+	JLT          rowDone
+	MOVQ         CX, DX
+	LEAQ         (CX)(DI*2), CX
+	MOVQ         BX, SI
+	LEAQ         (BX)(R8*4), BX
+	MOVQ         R8, AX
+	VBROADCASTSD constantsAVX2<>+2304(SB), Y0
+	VXORPS       Y1, Y1, Y1
+
+short:
+	CMPQ       AX, $+4
+	JLT        shortDone
+	VMOVUPS    (DX), X2
+	VMOVUPS    16(DX), X3
+	VSHUFPS    $0x88, X3, X2, X4
+	VSHUFPS    $0xdd, X3, X2, X2
+	VCVTPS2PD  X4, Y3
+	VCVTPS2PD  X2, Y2
+	VMOVUPS    (DX)(DI*1), X4
+	VMOVUPS    16(DX)(DI*1), X5
+	VSHUFPS    $0x88, X5, X4, X6
+	VSHUFPS    $0xdd, X5, X4, X4
+	VCVTPS2PD  X6, Y5
+	VCVTPS2PD  X4, Y4
+	VADDPD     Y3, Y1, Y3
+	VADDPD     Y2, Y3, Y2
+	VADDPD     Y5, Y2, Y2
+	VADDPD     Y4, Y2, Y2
+	VMULPD     Y0, Y2, Y2
+	VCVTPD2PSY Y2, X2
+	VMOVUPS    X2, (SI)
+	ADDQ       $+16, SI
+	ADDQ       $+32, DX
+	SUBQ       $+4, AX
+	JMP        short
+
+shortDone:
+	SUBQ $+1, R9
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func maxSquaresGrad32AVX2(x []float32, of []float32, g []float32, width int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·maxSquaresGrad32AVX2(SB), NOSPLIT, $0-96
+	MOVQ x_base+0(FP), CX
+	MOVQ of_base+24(FP), BX
+	MOVQ g_base+48(FP), DI
+	MOVQ width+72(FP), R9
+	SHLQ $0x02, R9
+	MOVQ cols+80(FP), R10
+	MOVQ rows+88(FP), R11
+
+row:
+	CMPQ R11, $+1
+	JLT  rowDone
+	MOVQ CX, DX
+	LEAQ (CX)(R9*2), CX
+	MOVQ BX, SI
+	LEAQ (BX)(R9*2), BX
+	MOVQ DI, R8
+	LEAQ (DI)(R10*4), DI
+	MOVQ R10, AX
+
+long:
+	CMPQ      AX, $+8
+	JLT       longDone
+	VMOVUPS   (SI), Y0
+	VMOVUPS   32(SI), Y1
+	VSHUFPS   $0x88, Y1, Y0, Y2
+	VSHUFPS   $0xdd, Y1, Y0, Y0
+	VMOVUPS   (SI)(R9*1), Y1
+	VMOVUPS   32(SI)(R9*1), Y3
+	VSHUFPS   $0x88, Y3, Y1, Y4
+	VSHUFPS   $0xdd, Y3, Y1, Y1
+	VMAXPS    Y4, Y2, Y3
+	VMAXPS    Y2, Y4, Y5
+	VANDPS    Y5, Y3, Y3
+	VCMPPS    $0x03, Y4, Y2, Y5
+	VADDPS    Y4, Y2, Y6
+	VBLENDVPS Y5, Y6, Y3, Y3
+	VMAXPS    Y1, Y0, Y5
+	VMAXPS    Y0, Y1, Y6
+	VANDPS    Y6, Y5, Y5
+	VCMPPS    $0x03, Y1, Y0, Y6
+	VADDPS    Y1, Y0, Y1
+	VBLENDVPS Y6, Y1, Y5, Y1
+	VMAXPS    Y1, Y3, Y5
+	VMAXPS    Y3, Y1, Y6
+	VANDPS    Y6, Y5, Y5
+	VCMPPS    $0x03, Y1, Y3, Y6
+	VADDPS    Y1, Y3, Y1
+	VBLENDVPS Y6, Y1, Y5, Y1
+	VMOVUPS   (R8), Y3
+	VPERMPD   $0xd8, Y3, Y3
+	VCMPPS    $0x00, Y1, Y2, Y5
+	VCMPPS    $0x03, Y2, Y2, Y2
+	VORPS     Y2, Y5, Y2
+	VANDPS    Y3, Y2, Y5
+	VANDNPS   Y3, Y2, Y2
+	VCMPPS    $0x00, Y1, Y0, Y3
+	VCMPPS    $0x03, Y0, Y0, Y0
+	VORPS     Y0, Y3, Y0
+	VANDPS    Y2, Y0, Y3
+	VANDNPS   Y2, Y0, Y0
+	VCMPPS    $0x00, Y1, Y4, Y1
+	VCMPPS    $0x03, Y4, Y4, Y2
+	VORPS     Y2, Y1, Y1
+	VANDPS    Y0, Y1, Y2
+	VANDNPS   Y0, Y1, Y0
+	VUNPCKLPS Y3, Y5, Y1
+	VUNPCKHPS Y3, Y5, Y3
+	VMOVUPS   (DX), Y4
+	VADDPS    Y1, Y4, Y1
+	VMOVUPS   Y1, (DX)
+	VMOVUPS   32(DX), Y1
+	VADDPS    Y3, Y1, Y1
+	VMOVUPS   Y1, 32(DX)
+	VUNPCKLPS Y0, Y2, Y1
+	VUNPCKHPS Y0, Y2, Y0
+	VMOVUPS   (DX)(R9*1), Y2
+	VADDPS    Y1, Y2, Y1
+	VMOVUPS   Y1, (DX)(R9*1)
+	VMOVUPS   32(DX)(R9*1), Y1
+	VADDPS    Y0, Y1, Y0
+	VMOVUPS   Y0, 32(DX)(R9*1)
+	ADDQ      $+32, R8
+	ADDQ      $+64, DX
+	ADDQ      $+64, SI
+	SUBQ      $+8, AX
+	JMP       long
+
+longDone:
+short:
+	CMPQ      AX, $+4
+	JLT       shortDone
+	VMOVUPS   (SI), X0
+	VMOVUPS   16(SI), X1
+	VSHUFPS   $0x88, X1, X0, X2
+	VSHUFPS   $0xdd, X1, X0, X0
+	VMOVUPS   (SI)(R9*1), X1
+	VMOVUPS   16(SI)(R9*1), X3
+	VSHUFPS   $0x88, X3, X1, X4
+	VSHUFPS   $0xdd, X3, X1, X1
+	VMAXPS    X4, X2, X3
+	VMAXPS    X2, X4, X5
+	VANDPS    X5, X3, X3
+	VCMPPS    $0x03, X4, X2, X5
+	VADDPS    X4, X2, X6
+	VBLENDVPS X5, X6, X3, X3
+	VMAXPS    X1, X0, X5
+	VMAXPS    X0, X1, X6
+	VANDPS    X6, X5, X5
+	VCMPPS    $0x03, X1, X0, X6
+	VADDPS    X1, X0, X1
+	VBLENDVPS X6, X1, X5, X1
+	VMAXPS    X1, X3, X5
+	VMAXPS    X3, X1, X6
+	VANDPS    X6, X5, X5
+	VCMPPS    $0x03, X1, X3, X6
+	VADDPS    X1, X3, X1
+	VBLENDVPS X6, X1, X5, X1
+	VMOVUPS   (R8), X3
+	VCMPPS    $0x00, X1, X2, X5
+	VCMPPS    $0x03, X2, X2, X2
+	VORPS     X2, X5, X2
+	VANDPS    X3, X2, X5
+	VANDNPS   X3, X2, X2
+	VCMPPS    $0x00, X1, X0, X3
+	VCMPPS    $0x03, X0, X0, X0
+	VORPS     X0, X3, X0
+	VANDPS    X2, X0, X3
+	VANDNPS   X2, X0, X0
+	VCMPPS    $0x00, X1, X4, X1
+	VCMPPS    $0x03, X4, X4, X2
+	VORPS     X2, X1, X1
+	VANDPS    X0, X1, X2
+	VANDNPS   X0, X1, X0
+	VUNPCKLPS X3, X5, X1
+	VUNPCKHPS X3, X5, X3
+	VMOVUPS   (DX), X4
+	VADDPS    X1, X4, X1
+	VMOVUPS   X1, (DX)
+	VMOVUPS   16(DX), X1
+	VADDPS    X3, X1, X1
+	VMOVUPS   X1, 16(DX)
+	VUNPCKLPS X0, X2, X1
+	VUNPCKHPS X0, X2, X0
+	VMOVUPS   (DX)(R9*1), X2
+	VADDPS    X1, X2, X1
+	VMOVUPS   X1, (DX)(R9*1)
+	VMOVUPS   16(DX)(R9*1), X1
+	VADDPS    X0, X1, X0
+	VMOVUPS   X0, 16(DX)(R9*1)
+	ADDQ      $+16, R8
+	ADDQ      $+32, DX
+	ADDQ      $+32, SI
+	SUBQ      $+4, AX
+	JMP       short
+
+shortDone:
+	SUBQ $+1, R11
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
 // func sumAt32AVX2(z []float32, x []float32, at []int, rows int)
 // Requires: AVX, MMX+
 TEXT ·sumAt32AVX2(SB), NOSPLIT, $0-80
@@ -7855,10 +8172,10 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VXORPD  constantsAVX2<>+2304(SB), Y0, Y0
-	VXORPD  constantsAVX2<>+2304(SB), Y1, Y1
-	VXORPD  constantsAVX2<>+2304(SB), Y2, Y2
-	VXORPD  constantsAVX2<>+2304(SB), Y3, Y3
+	VXORPD  constantsAVX2<>+2336(SB), Y0, Y0
+	VXORPD  constantsAVX2<>+2336(SB), Y1, Y1
+	VXORPD  constantsAVX2<>+2336(SB), Y2, Y2
+	VXORPD  constantsAVX2<>+2336(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -7872,7 +8189,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VXORPD  constantsAVX2<>+2304(SB), Y0, Y0
+	VXORPD  constantsAVX2<>+2336(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -7886,7 +8203,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VXORPD     constantsAVX2<>+2304(SB), Y1, Y1
+	VXORPD     constantsAVX2<>+2336(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -7908,10 +8225,10 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VANDPD  constantsAVX2<>+2336(SB), Y0, Y0
-	VANDPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VANDPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VANDPD  constantsAVX2<>+2336(SB), Y3, Y3
+	VANDPD  constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPD  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+2368(SB), Y2, Y2
+	VANDPD  constantsAVX2<>+2368(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -7925,7 +8242,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VANDPD  constantsAVX2<>+2336(SB), Y0, Y0
+	VANDPD  constantsAVX2<>+2368(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -7939,7 +8256,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VANDPD     constantsAVX2<>+2336(SB), Y1, Y1
+	VANDPD     constantsAVX2<>+2368(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -8067,7 +8384,7 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VMOVUPS constantsAVX2<>+2368(SB), Y4
+	VMOVUPS constantsAVX2<>+2400(SB), Y4
 	VSQRTPD Y0, Y0
 	VSQRTPD Y1, Y1
 	VSQRTPD Y2, Y2
@@ -8089,7 +8406,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VMOVUPS constantsAVX2<>+2368(SB), Y1
+	VMOVUPS constantsAVX2<>+2400(SB), Y1
 	VSQRTPD Y0, Y0
 	VDIVPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
@@ -8105,7 +8422,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VMOVUPS    constantsAVX2<>+2368(SB), Y2
+	VMOVUPS    constantsAVX2<>+2400(SB), Y2
 	VSQRTPD    Y1, Y1
 	VDIVPD     Y1, Y2, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
@@ -8129,7 +8446,7 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VMOVUPS constantsAVX2<>+2368(SB), Y4
+	VMOVUPS constantsAVX2<>+2400(SB), Y4
 	VDIVPD  Y0, Y4, Y0
 	VDIVPD  Y1, Y4, Y1
 	VDIVPD  Y2, Y4, Y2
@@ -8147,7 +8464,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VMOVUPS constantsAVX2<>+2368(SB), Y1
+	VMOVUPS constantsAVX2<>+2400(SB), Y1
 	VDIVPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
@@ -8162,7 +8479,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VMOVUPS    constantsAVX2<>+2368(SB), Y2
+	VMOVUPS    constantsAVX2<>+2400(SB), Y2
 	VDIVPD     Y1, Y2, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
@@ -8182,50 +8499,50 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+2400(SB), Y1
-	VMAXPD       Y0, Y1, Y0
 	VMOVUPS      constantsAVX2<>+2432(SB), Y1
-	VMINPD       Y0, Y1, Y0
+	VMAXPD       Y0, Y1, Y0
 	VMOVUPS      constantsAVX2<>+2464(SB), Y1
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y0, Y1
-	VSUBPD       constantsAVX2<>+2464(SB), Y1, Y2
-	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y2, Y0
+	VMINPD       Y0, Y1, Y0
+	VMOVUPS      constantsAVX2<>+2496(SB), Y1
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y0, Y1
+	VSUBPD       constantsAVX2<>+2496(SB), Y1, Y2
 	VMOVAPD      Y0, Y0
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y2, Y0
+	VMOVAPD      Y0, Y0
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y2, Y0
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y4
-	VMOVUPS      constantsAVX2<>+2592(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y0, Y5
-	VMOVUPS      constantsAVX2<>+2656(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y0, Y6
+	VMOVUPS      constantsAVX2<>+2624(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y0, Y5
+	VMOVUPS      constantsAVX2<>+2688(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y0, Y6
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y2, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2720(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y0, Y6
-	VMOVUPS      constantsAVX2<>+2784(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y0, Y7
+	VMOVUPS      constantsAVX2<>+2752(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y0, Y6
+	VMOVUPS      constantsAVX2<>+2816(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y0, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y2, Y7, Y6
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y3, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2848(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y0, Y3
+	VMOVUPS      constantsAVX2<>+2880(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y0, Y3
 	VMOVAPD      Y3, Y3
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y2, Y3
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y2, Y3
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y4, Y3, Y5
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y5, Y2, Y0
-	VADDPD       constantsAVX2<>+2368(SB), Y0, Y0
+	VADDPD       constantsAVX2<>+2400(SB), Y0, Y0
 	VPSRLQ       $0x01, Y1, Y2
 	VPSUBQ       Y2, Y1, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2368(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y0
 	VPSLLQ       $0x34, Y1, Y1
-	VPADDQ       constantsAVX2<>+2368(SB), Y1, Y1
+	VPADDQ       constantsAVX2<>+2400(SB), Y1, Y1
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -8240,50 +8557,50 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2400(SB), Y2
-	VMAXPD       Y1, Y2, Y1
 	VMOVUPS      constantsAVX2<>+2432(SB), Y2
-	VMINPD       Y1, Y2, Y1
+	VMAXPD       Y1, Y2, Y1
 	VMOVUPS      constantsAVX2<>+2464(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2464(SB), Y2, Y3
-	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y3, Y1
+	VMINPD       Y1, Y2, Y1
+	VMOVUPS      constantsAVX2<>+2496(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y3, Y1
+	VMOVAPD      Y1, Y1
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2592(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2656(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2624(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+2688(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2720(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2784(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2752(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2816(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2848(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2880(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
-	VADDPD       constantsAVX2<>+2368(SB), Y1, Y1
+	VADDPD       constantsAVX2<>+2400(SB), Y1, Y1
 	VPSRLQ       $0x01, Y2, Y3
 	VPSUBQ       Y3, Y2, Y2
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2368(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
 	VMULPD       Y3, Y1, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2368(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
 	VMULPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -8303,55 +8620,55 @@ loop1:
 	CMPQ        DX, $+4
 	JLT         done1
 	VMOVUPD     (CX)(BX*8), Y0
-	VCMPPD      $0x11, constantsAVX2<>+2944(SB), Y0, Y1
-	VMULPD      constantsAVX2<>+2976(SB), Y0, Y2
+	VCMPPD      $0x11, constantsAVX2<>+2976(SB), Y0, Y1
+	VMULPD      constantsAVX2<>+3008(SB), Y0, Y2
 	VBLENDVPD   Y1, Y2, Y0, Y2
-	VPADDQ      constantsAVX2<>+3008(SB), Y2, Y2
+	VPADDQ      constantsAVX2<>+3040(SB), Y2, Y2
 	VPSRLQ      $0x34, Y2, Y3
-	VORPD       constantsAVX2<>+3040(SB), Y3, Y3
-	VSUBPD      constantsAVX2<>+3040(SB), Y3, Y3
-	VMOVUPS     constantsAVX2<>+3072(SB), Y4
-	VMOVUPS     constantsAVX2<>+3104(SB), Y5
+	VORPD       constantsAVX2<>+3072(SB), Y3, Y3
+	VSUBPD      constantsAVX2<>+3072(SB), Y3, Y3
+	VMOVUPS     constantsAVX2<>+3104(SB), Y4
+	VMOVUPS     constantsAVX2<>+3136(SB), Y5
 	VBLENDVPD   Y1, Y4, Y5, Y1
 	VSUBPD      Y1, Y3, Y1
-	VANDPD      constantsAVX2<>+3136(SB), Y2, Y2
-	VPADDQ      constantsAVX2<>+3168(SB), Y2, Y2
-	VSUBPD      constantsAVX2<>+2368(SB), Y2, Y2
-	VADDPD      constantsAVX2<>+3200(SB), Y2, Y3
+	VANDPD      constantsAVX2<>+3168(SB), Y2, Y2
+	VPADDQ      constantsAVX2<>+3200(SB), Y2, Y2
+	VSUBPD      constantsAVX2<>+2400(SB), Y2, Y2
+	VADDPD      constantsAVX2<>+3232(SB), Y2, Y3
 	VDIVPD      Y3, Y2, Y3
 	VMULPD      Y3, Y3, Y4
-	VMULPD      constantsAVX2<>+2592(SB), Y2, Y5
+	VMULPD      constantsAVX2<>+2624(SB), Y2, Y5
 	VMULPD      Y2, Y5, Y5
 	VMULPD      Y4, Y4, Y6
 	VMULPD      Y6, Y6, Y7
-	VMOVUPS     constantsAVX2<>+3232(SB), Y8
-	VFMADD231PD constantsAVX2<>+3264(SB), Y4, Y8
-	VMOVUPS     constantsAVX2<>+3296(SB), Y9
-	VFMADD231PD constantsAVX2<>+3328(SB), Y4, Y9
+	VMOVUPS     constantsAVX2<>+3264(SB), Y8
+	VFMADD231PD constantsAVX2<>+3296(SB), Y4, Y8
+	VMOVUPS     constantsAVX2<>+3328(SB), Y9
+	VFMADD231PD constantsAVX2<>+3360(SB), Y4, Y9
 	VMOVAPD     Y8, Y8
 	VFMADD231PD Y6, Y9, Y8
-	VMOVUPS     constantsAVX2<>+3360(SB), Y9
-	VFMADD231PD constantsAVX2<>+3392(SB), Y4, Y9
+	VMOVUPS     constantsAVX2<>+3392(SB), Y9
+	VFMADD231PD constantsAVX2<>+3424(SB), Y4, Y9
 	VMOVAPD     Y9, Y9
-	VFMADD231PD constantsAVX2<>+3424(SB), Y6, Y9
+	VFMADD231PD constantsAVX2<>+3456(SB), Y6, Y9
 	VMOVAPD     Y8, Y6
 	VFMADD231PD Y7, Y9, Y6
 	VMOVAPD     Y5, Y7
 	VFMADD231PD Y6, Y4, Y7
-	VMULPD      constantsAVX2<>+2560(SB), Y1, Y4
+	VMULPD      constantsAVX2<>+2592(SB), Y1, Y4
 	VMOVAPD     Y4, Y4
 	VFMADD231PD Y7, Y3, Y4
 	VSUBPD      Y4, Y5, Y3
 	VSUBPD      Y3, Y2, Y2
 	VMOVAPD     Y2, Y2
-	VFMADD231PD constantsAVX2<>+2528(SB), Y1, Y2
-	VCMPPD      $0x11, constantsAVX2<>+3456(SB), Y0, Y1
+	VFMADD231PD constantsAVX2<>+2560(SB), Y1, Y2
+	VCMPPD      $0x11, constantsAVX2<>+3488(SB), Y0, Y1
 	VBLENDVPD   Y1, Y2, Y0, Y1
-	VCMPPD      $0x00, constantsAVX2<>+3488(SB), Y0, Y2
-	VMOVUPS     constantsAVX2<>+3520(SB), Y3
+	VCMPPD      $0x00, constantsAVX2<>+3520(SB), Y0, Y2
+	VMOVUPS     constantsAVX2<>+3552(SB), Y3
 	VBLENDVPD   Y2, Y3, Y1, Y1
-	VCMPPD      $0x11, constantsAVX2<>+3488(SB), Y0, Y0
-	VMOVUPS     constantsAVX2<>+3552(SB), Y2
+	VCMPPD      $0x11, constantsAVX2<>+3520(SB), Y0, Y0
+	VMOVUPS     constantsAVX2<>+3584(SB), Y2
 	VBLENDVPD   Y0, Y2, Y1, Y0
 	VMOVUPD     Y0, (AX)(BX*8)
 	ADDQ        $+4, BX
@@ -8366,55 +8683,55 @@ done1:
 	SUBQ        DX, SI
 	VMOVDQU     (SI), Y0
 	VMASKMOVPD  (CX)(BX*8), Y0, Y1
-	VCMPPD      $0x11, constantsAVX2<>+2944(SB), Y1, Y2
-	VMULPD      constantsAVX2<>+2976(SB), Y1, Y3
+	VCMPPD      $0x11, constantsAVX2<>+2976(SB), Y1, Y2
+	VMULPD      constantsAVX2<>+3008(SB), Y1, Y3
 	VBLENDVPD   Y2, Y3, Y1, Y3
-	VPADDQ      constantsAVX2<>+3008(SB), Y3, Y3
+	VPADDQ      constantsAVX2<>+3040(SB), Y3, Y3
 	VPSRLQ      $0x34, Y3, Y4
-	VORPD       constantsAVX2<>+3040(SB), Y4, Y4
-	VSUBPD      constantsAVX2<>+3040(SB), Y4, Y4
-	VMOVUPS     constantsAVX2<>+3072(SB), Y5
-	VMOVUPS     constantsAVX2<>+3104(SB), Y6
+	VORPD       constantsAVX2<>+3072(SB), Y4, Y4
+	VSUBPD      constantsAVX2<>+3072(SB), Y4, Y4
+	VMOVUPS     constantsAVX2<>+3104(SB), Y5
+	VMOVUPS     constantsAVX2<>+3136(SB), Y6
 	VBLENDVPD   Y2, Y5, Y6, Y2
 	VSUBPD      Y2, Y4, Y2
-	VANDPD      constantsAVX2<>+3136(SB), Y3, Y3
-	VPADDQ      constantsAVX2<>+3168(SB), Y3, Y3
-	VSUBPD      constantsAVX2<>+2368(SB), Y3, Y3
-	VADDPD      constantsAVX2<>+3200(SB), Y3, Y4
+	VANDPD      constantsAVX2<>+3168(SB), Y3, Y3
+	VPADDQ      constantsAVX2<>+3200(SB), Y3, Y3
+	VSUBPD      constantsAVX2<>+2400(SB), Y3, Y3
+	VADDPD      constantsAVX2<>+3232(SB), Y3, Y4
 	VDIVPD      Y4, Y3, Y4
 	VMULPD      Y4, Y4, Y5
-	VMULPD      constantsAVX2<>+2592(SB), Y3, Y6
+	VMULPD      constantsAVX2<>+2624(SB), Y3, Y6
 	VMULPD      Y3, Y6, Y6
 	VMULPD      Y5, Y5, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPS     constantsAVX2<>+3232(SB), Y9
-	VFMADD231PD constantsAVX2<>+3264(SB), Y5, Y9
-	VMOVUPS     constantsAVX2<>+3296(SB), Y10
-	VFMADD231PD constantsAVX2<>+3328(SB), Y5, Y10
+	VMOVUPS     constantsAVX2<>+3264(SB), Y9
+	VFMADD231PD constantsAVX2<>+3296(SB), Y5, Y9
+	VMOVUPS     constantsAVX2<>+3328(SB), Y10
+	VFMADD231PD constantsAVX2<>+3360(SB), Y5, Y10
 	VMOVAPD     Y9, Y9
 	VFMADD231PD Y7, Y10, Y9
-	VMOVUPS     constantsAVX2<>+3360(SB), Y10
-	VFMADD231PD constantsAVX2<>+3392(SB), Y5, Y10
+	VMOVUPS     constantsAVX2<>+3392(SB), Y10
+	VFMADD231PD constantsAVX2<>+3424(SB), Y5, Y10
 	VMOVAPD     Y10, Y10
-	VFMADD231PD constantsAVX2<>+3424(SB), Y7, Y10
+	VFMADD231PD constantsAVX2<>+3456(SB), Y7, Y10
 	VMOVAPD     Y9, Y7
 	VFMADD231PD Y8, Y10, Y7
 	VMOVAPD     Y6, Y8
 	VFMADD231PD Y7, Y5, Y8
-	VMULPD      constantsAVX2<>+2560(SB), Y2, Y5
+	VMULPD      constantsAVX2<>+2592(SB), Y2, Y5
 	VMOVAPD     Y5, Y5
 	VFMADD231PD Y8, Y4, Y5
 	VSUBPD      Y5, Y6, Y4
 	VSUBPD      Y4, Y3, Y3
 	VMOVAPD     Y3, Y3
-	VFMADD231PD constantsAVX2<>+2528(SB), Y2, Y3
-	VCMPPD      $0x11, constantsAVX2<>+3456(SB), Y1, Y2
+	VFMADD231PD constantsAVX2<>+2560(SB), Y2, Y3
+	VCMPPD      $0x11, constantsAVX2<>+3488(SB), Y1, Y2
 	VBLENDVPD   Y2, Y3, Y1, Y2
-	VCMPPD      $0x00, constantsAVX2<>+3488(SB), Y1, Y3
-	VMOVUPS     constantsAVX2<>+3520(SB), Y4
+	VCMPPD      $0x00, constantsAVX2<>+3520(SB), Y1, Y3
+	VMOVUPS     constantsAVX2<>+3552(SB), Y4
 	VBLENDVPD   Y3, Y4, Y2, Y2
-	VCMPPD      $0x11, constantsAVX2<>+3488(SB), Y1, Y1
-	VMOVUPS     constantsAVX2<>+3552(SB), Y3
+	VCMPPD      $0x11, constantsAVX2<>+3520(SB), Y1, Y1
+	VMOVUPS     constantsAVX2<>+3584(SB), Y3
 	VBLENDVPD   Y1, Y3, Y2, Y1
 	VMASKMOVPD  Y1, Y0, (AX)(BX*8)
 
@@ -8434,50 +8751,50 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+3584(SB), Y1
+	VMOVUPS      constantsAVX2<>+3616(SB), Y1
 	VMAXPD       Y0, Y1, Y1
-	VMOVUPS      constantsAVX2<>+2432(SB), Y2
-	VMINPD       Y1, Y2, Y1
 	VMOVUPS      constantsAVX2<>+2464(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2464(SB), Y2, Y3
-	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y3, Y1
+	VMINPD       Y1, Y2, Y1
+	VMOVUPS      constantsAVX2<>+2496(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y3, Y1
+	VMOVAPD      Y1, Y1
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2592(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2656(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2624(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+2688(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2720(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2784(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2752(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2816(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2848(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2880(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2592(SB), Y2, Y2
-	VSUBPD       constantsAVX2<>+2592(SB), Y2, Y3
+	VPADDQ       constantsAVX2<>+2624(SB), Y2, Y2
+	VSUBPD       constantsAVX2<>+2624(SB), Y2, Y3
 	VMOVAPD      Y3, Y3
 	VFMADD231PD  Y2, Y1, Y3
 	VADDPD       Y3, Y3, Y1
-	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
-	VANDPD       constantsAVX2<>+2304(SB), Y0, Y0
+	VANDPD       constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2336(SB), Y0, Y0
 	VORPD        Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -8492,50 +8809,50 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+3584(SB), Y2
+	VMOVUPS      constantsAVX2<>+3616(SB), Y2
 	VMAXPD       Y1, Y2, Y2
-	VMOVUPS      constantsAVX2<>+2432(SB), Y3
-	VMINPD       Y2, Y3, Y2
 	VMOVUPS      constantsAVX2<>+2464(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2464(SB), Y3, Y4
-	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y4, Y2
+	VMINPD       Y2, Y3, Y2
+	VMOVUPS      constantsAVX2<>+2496(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
 	VMOVAPD      Y2, Y2
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y4, Y2
+	VMOVAPD      Y2, Y2
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2592(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y2, Y7
-	VMOVUPS      constantsAVX2<>+2656(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2624(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+2688(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2720(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y2, Y8
-	VMOVUPS      constantsAVX2<>+2784(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y2, Y9
+	VMOVUPS      constantsAVX2<>+2752(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2816(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y2, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2848(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2880(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y2, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y7, Y4, Y2
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2592(SB), Y3, Y3
-	VSUBPD       constantsAVX2<>+2592(SB), Y3, Y4
+	VPADDQ       constantsAVX2<>+2624(SB), Y3, Y3
+	VSUBPD       constantsAVX2<>+2624(SB), Y3, Y4
 	VMOVAPD      Y4, Y4
 	VFMADD231PD  Y3, Y2, Y4
 	VADDPD       Y4, Y4, Y2
-	VANDPD       constantsAVX2<>+2336(SB), Y2, Y2
-	VANDPD       constantsAVX2<>+2304(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2368(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
 	VORPD        Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -8555,53 +8872,53 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VANDPD       constantsAVX2<>+2336(SB), Y0, Y1
-	VMOVUPS      constantsAVX2<>+3616(SB), Y2
+	VANDPD       constantsAVX2<>+2368(SB), Y0, Y1
+	VMOVUPS      constantsAVX2<>+3648(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMULPD       constantsAVX2<>+3648(SB), Y1, Y1
-	VMOVUPS      constantsAVX2<>+2464(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2464(SB), Y2, Y3
-	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y3, Y1
+	VMULPD       constantsAVX2<>+3680(SB), Y1, Y1
+	VMOVUPS      constantsAVX2<>+2496(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y3, Y1
+	VMOVAPD      Y1, Y1
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2592(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2656(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2624(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+2688(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2720(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2784(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2752(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2816(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2848(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2880(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2368(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
 	VMULPD       Y2, Y1, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y3
+	VMOVUPS      constantsAVX2<>+2400(SB), Y3
 	VSUBPD       Y2, Y3, Y4
 	VSUBPD       Y1, Y4, Y4
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y1, Y2, Y1
 	VDIVPD       Y1, Y4, Y1
-	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
-	VANDPD       constantsAVX2<>+2304(SB), Y0, Y0
+	VANDPD       constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2336(SB), Y0, Y0
 	VORPD        Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -8616,53 +8933,53 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VANDPD       constantsAVX2<>+2336(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+3616(SB), Y3
+	VANDPD       constantsAVX2<>+2368(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+3648(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMULPD       constantsAVX2<>+3648(SB), Y2, Y2
-	VMOVUPS      constantsAVX2<>+2464(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2464(SB), Y3, Y4
-	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y4, Y2
+	VMULPD       constantsAVX2<>+3680(SB), Y2, Y2
+	VMOVUPS      constantsAVX2<>+2496(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
 	VMOVAPD      Y2, Y2
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y4, Y2
+	VMOVAPD      Y2, Y2
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2592(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y2, Y7
-	VMOVUPS      constantsAVX2<>+2656(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2624(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+2688(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2720(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y2, Y8
-	VMOVUPS      constantsAVX2<>+2784(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y2, Y9
+	VMOVUPS      constantsAVX2<>+2752(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2816(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y2, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2848(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2880(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y2, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y7, Y4, Y2
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2368(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
 	VMULPD       Y3, Y2, Y2
-	VMOVUPS      constantsAVX2<>+2368(SB), Y4
+	VMOVUPS      constantsAVX2<>+2400(SB), Y4
 	VSUBPD       Y3, Y4, Y5
 	VSUBPD       Y2, Y5, Y5
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y2, Y3, Y2
 	VDIVPD       Y2, Y5, Y2
-	VANDPD       constantsAVX2<>+2336(SB), Y2, Y2
-	VANDPD       constantsAVX2<>+2304(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2368(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
 	VORPD        Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -8682,50 +8999,50 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VORPD        constantsAVX2<>+2304(SB), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2400(SB), Y2
+	VORPD        constantsAVX2<>+2336(SB), Y0, Y1
+	VMOVUPS      constantsAVX2<>+2432(SB), Y2
 	VMAXPD       Y1, Y2, Y1
-	VMOVUPS      constantsAVX2<>+2464(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2464(SB), Y2, Y3
-	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y3, Y1
+	VMOVUPS      constantsAVX2<>+2496(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y3, Y1
+	VMOVAPD      Y1, Y1
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2592(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2656(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2624(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+2688(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2720(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2784(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2752(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2816(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2848(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2880(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y3
+	VMOVUPS      constantsAVX2<>+2400(SB), Y3
 	VADDPD       Y3, Y1, Y4
 	VPSRLQ       $0x01, Y2, Y5
 	VPSUBQ       Y5, Y2, Y2
 	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constantsAVX2<>+2368(SB), Y5, Y5
+	VPADDQ       constantsAVX2<>+2400(SB), Y5, Y5
 	VMULPD       Y5, Y4, Y5
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2368(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
 	VMULPD       Y2, Y5, Y2
 	VADDPD       Y3, Y2, Y5
 	VSUBPD       Y3, Y4, Y4
@@ -8733,7 +9050,7 @@ loop1:
 	VSUBPD       Y3, Y5, Y4
 	VSUBPD       Y4, Y2, Y4
 	VSUBPD       Y4, Y1, Y1
-	VCMPPD       $0x1d, constantsAVX2<>+3488(SB), Y0, Y0
+	VCMPPD       $0x1d, constantsAVX2<>+3520(SB), Y0, Y0
 	VBLENDVPD    Y0, Y3, Y2, Y2
 	VDIVPD       Y5, Y2, Y2
 	VSUBPD       Y2, Y3, Y3
@@ -8754,50 +9071,50 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VORPD        constantsAVX2<>+2304(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+2400(SB), Y3
+	VORPD        constantsAVX2<>+2336(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+2432(SB), Y3
 	VMAXPD       Y2, Y3, Y2
-	VMOVUPS      constantsAVX2<>+2464(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2464(SB), Y3, Y4
-	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y4, Y2
+	VMOVUPS      constantsAVX2<>+2496(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
 	VMOVAPD      Y2, Y2
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y4, Y2
+	VMOVAPD      Y2, Y2
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2592(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y2, Y7
-	VMOVUPS      constantsAVX2<>+2656(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2624(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+2688(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2720(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y2, Y8
-	VMOVUPS      constantsAVX2<>+2784(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y2, Y9
+	VMOVUPS      constantsAVX2<>+2752(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2816(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y2, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2848(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2880(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y2, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y7, Y4, Y2
-	VMOVUPS      constantsAVX2<>+2368(SB), Y4
+	VMOVUPS      constantsAVX2<>+2400(SB), Y4
 	VADDPD       Y4, Y2, Y5
 	VPSRLQ       $0x01, Y3, Y6
 	VPSUBQ       Y6, Y3, Y3
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y6
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2368(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
 	VMULPD       Y3, Y6, Y3
 	VADDPD       Y4, Y3, Y6
 	VSUBPD       Y4, Y5, Y5
@@ -8805,7 +9122,7 @@ done1:
 	VSUBPD       Y4, Y6, Y5
 	VSUBPD       Y5, Y3, Y5
 	VSUBPD       Y5, Y2, Y2
-	VCMPPD       $0x1d, constantsAVX2<>+3488(SB), Y1, Y1
+	VCMPPD       $0x1d, constantsAVX2<>+3520(SB), Y1, Y1
 	VBLENDVPD    Y1, Y4, Y3, Y3
 	VDIVPD       Y6, Y3, Y3
 	VSUBPD       Y3, Y4, Y4
@@ -8831,56 +9148,56 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VANDPD       constantsAVX2<>+2336(SB), Y0, Y0
-	VMOVUPS      constantsAVX2<>+3680(SB), Y1
+	VANDPD       constantsAVX2<>+2368(SB), Y0, Y0
+	VMOVUPS      constantsAVX2<>+3712(SB), Y1
 	VMINPD       Y0, Y1, Y0
 	VMULPD       Y0, Y0, Y1
-	VMOVUPS      constantsAVX2<>+2464(SB), Y2
-	VFMADD231PD  constantsAVX2<>+3712(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2464(SB), Y2, Y3
+	VMOVUPS      constantsAVX2<>+2496(SB), Y2
+	VFMADD231PD  constantsAVX2<>+3744(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
 	VMOVAPD      Y1, Y4
 	VFNMADD231PD Y0, Y0, Y4
 	VMOVAPD      Y1, Y0
-	VFMADD231PD  constantsAVX2<>+3744(SB), Y3, Y0
+	VFMADD231PD  constantsAVX2<>+3776(SB), Y3, Y0
 	VMOVAPD      Y4, Y1
-	VFNMADD231PD constantsAVX2<>+3776(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+3808(SB), Y3, Y1
 	VSUBPD       Y1, Y0, Y0
 	VMULPD       Y0, Y0, Y1
 	VMULPD       Y0, Y0, Y3
-	VMOVUPS      constantsAVX2<>+3808(SB), Y4
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y0, Y4
+	VMOVUPS      constantsAVX2<>+3840(SB), Y4
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y0, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y3, Y4
-	VMOVUPS      constantsAVX2<>+3904(SB), Y5
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y0, Y5
+	VFMADD231PD  constantsAVX2<>+3904(SB), Y3, Y4
+	VMOVUPS      constantsAVX2<>+3936(SB), Y5
+	VFMADD231PD  constantsAVX2<>+3968(SB), Y0, Y5
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y4, Y3, Y5
-	VMOVUPS      constantsAVX2<>+3968(SB), Y4
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y0, Y4
+	VMOVUPS      constantsAVX2<>+4000(SB), Y4
+	VFMADD231PD  constantsAVX2<>+4032(SB), Y0, Y4
 	VMOVAPD      Y4, Y4
 	VFMADD231PD  Y5, Y3, Y4
-	VMOVUPS      constantsAVX2<>+4032(SB), Y5
-	VFMADD231PD  constantsAVX2<>+4064(SB), Y0, Y5
+	VMOVUPS      constantsAVX2<>+4064(SB), Y5
+	VFMADD231PD  constantsAVX2<>+4096(SB), Y0, Y5
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y4, Y3, Y5
-	VMOVUPS      constantsAVX2<>+4096(SB), Y4
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y0, Y4
+	VMOVUPS      constantsAVX2<>+4128(SB), Y4
+	VFMADD231PD  constantsAVX2<>+4160(SB), Y0, Y4
 	VMOVAPD      Y4, Y4
 	VFMADD231PD  Y5, Y3, Y4
 	VMOVAPD      Y1, Y1
-	VFMADD213PD  constantsAVX2<>+4160(SB), Y4, Y1
+	VFMADD213PD  constantsAVX2<>+4192(SB), Y4, Y1
 	VMOVAPD      Y1, Y1
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y0, Y1
-	VADDPD       constantsAVX2<>+4224(SB), Y1, Y0
-	VSUBPD       constantsAVX2<>+4224(SB), Y0, Y3
+	VFMADD231PD  constantsAVX2<>+4224(SB), Y0, Y1
+	VADDPD       constantsAVX2<>+4256(SB), Y1, Y0
+	VSUBPD       constantsAVX2<>+4256(SB), Y0, Y3
 	VSUBPD       Y3, Y1, Y1
 	VPSRLQ       $0x01, Y2, Y1
 	VPSUBQ       Y1, Y2, Y2
 	VPSLLQ       $0x34, Y1, Y1
-	VPADDQ       constantsAVX2<>+2368(SB), Y1, Y1
+	VPADDQ       constantsAVX2<>+2400(SB), Y1, Y1
 	VMULPD       Y1, Y0, Y0
 	VPSLLQ       $0x34, Y2, Y1
-	VPADDQ       constantsAVX2<>+2368(SB), Y1, Y1
+	VPADDQ       constantsAVX2<>+2400(SB), Y1, Y1
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -8895,56 +9212,56 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
-	VMOVUPS      constantsAVX2<>+3680(SB), Y2
+	VANDPD       constantsAVX2<>+2368(SB), Y1, Y1
+	VMOVUPS      constantsAVX2<>+3712(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VMULPD       Y1, Y1, Y2
-	VMOVUPS      constantsAVX2<>+2464(SB), Y3
-	VFMADD231PD  constantsAVX2<>+3712(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2464(SB), Y3, Y4
+	VMOVUPS      constantsAVX2<>+2496(SB), Y3
+	VFMADD231PD  constantsAVX2<>+3744(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
 	VMOVAPD      Y2, Y5
 	VFNMADD231PD Y1, Y1, Y5
 	VMOVAPD      Y2, Y1
-	VFMADD231PD  constantsAVX2<>+3744(SB), Y4, Y1
+	VFMADD231PD  constantsAVX2<>+3776(SB), Y4, Y1
 	VMOVAPD      Y5, Y2
-	VFNMADD231PD constantsAVX2<>+3776(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+3808(SB), Y4, Y2
 	VSUBPD       Y2, Y1, Y1
 	VMULPD       Y1, Y1, Y2
 	VMULPD       Y1, Y1, Y4
-	VMOVUPS      constantsAVX2<>+3808(SB), Y5
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y1, Y5
+	VMOVUPS      constantsAVX2<>+3840(SB), Y5
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y1, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y4, Y5
-	VMOVUPS      constantsAVX2<>+3904(SB), Y6
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y1, Y6
+	VFMADD231PD  constantsAVX2<>+3904(SB), Y4, Y5
+	VMOVUPS      constantsAVX2<>+3936(SB), Y6
+	VFMADD231PD  constantsAVX2<>+3968(SB), Y1, Y6
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
-	VMOVUPS      constantsAVX2<>+3968(SB), Y5
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y1, Y5
+	VMOVUPS      constantsAVX2<>+4000(SB), Y5
+	VFMADD231PD  constantsAVX2<>+4032(SB), Y1, Y5
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y6, Y4, Y5
-	VMOVUPS      constantsAVX2<>+4032(SB), Y6
-	VFMADD231PD  constantsAVX2<>+4064(SB), Y1, Y6
+	VMOVUPS      constantsAVX2<>+4064(SB), Y6
+	VFMADD231PD  constantsAVX2<>+4096(SB), Y1, Y6
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
-	VMOVUPS      constantsAVX2<>+4096(SB), Y5
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y1, Y5
+	VMOVUPS      constantsAVX2<>+4128(SB), Y5
+	VFMADD231PD  constantsAVX2<>+4160(SB), Y1, Y5
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y6, Y4, Y5
 	VMOVAPD      Y2, Y2
-	VFMADD213PD  constantsAVX2<>+4160(SB), Y5, Y2
+	VFMADD213PD  constantsAVX2<>+4192(SB), Y5, Y2
 	VMOVAPD      Y2, Y2
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y1, Y2
-	VADDPD       constantsAVX2<>+4224(SB), Y2, Y1
-	VSUBPD       constantsAVX2<>+4224(SB), Y1, Y4
+	VFMADD231PD  constantsAVX2<>+4224(SB), Y1, Y2
+	VADDPD       constantsAVX2<>+4256(SB), Y2, Y1
+	VSUBPD       constantsAVX2<>+4256(SB), Y1, Y4
 	VSUBPD       Y4, Y2, Y2
 	VPSRLQ       $0x01, Y3, Y2
 	VPSUBQ       Y2, Y3, Y3
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2368(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
 	VMULPD       Y2, Y1, Y1
 	VPSLLQ       $0x34, Y3, Y2
-	VPADDQ       constantsAVX2<>+2368(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
 	VMULPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -8964,128 +9281,128 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VANDPD       constantsAVX2<>+2336(SB), Y0, Y1
-	VMOVUPS      constantsAVX2<>+4256(SB), Y2
+	VANDPD       constantsAVX2<>+2368(SB), Y0, Y1
+	VMOVUPS      constantsAVX2<>+4288(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y2
+	VMOVUPS      constantsAVX2<>+2400(SB), Y2
 	VMULPD       Y1, Y1, Y3
-	VMOVUPS      constantsAVX2<>+2464(SB), Y4
-	VFMADD231PD  constantsAVX2<>+3712(SB), Y3, Y4
-	VSUBPD       constantsAVX2<>+2464(SB), Y4, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y4
+	VFMADD231PD  constantsAVX2<>+3744(SB), Y3, Y4
+	VSUBPD       constantsAVX2<>+2496(SB), Y4, Y5
 	VMOVAPD      Y3, Y6
 	VFNMADD231PD Y1, Y1, Y6
 	VMOVAPD      Y3, Y3
-	VFMADD231PD  constantsAVX2<>+3744(SB), Y5, Y3
+	VFMADD231PD  constantsAVX2<>+3776(SB), Y5, Y3
 	VMOVAPD      Y6, Y6
-	VFNMADD231PD constantsAVX2<>+3776(SB), Y5, Y6
+	VFNMADD231PD constantsAVX2<>+3808(SB), Y5, Y6
 	VSUBPD       Y6, Y3, Y3
 	VMULPD       Y3, Y3, Y5
 	VMULPD       Y3, Y3, Y6
-	VMOVUPS      constantsAVX2<>+3808(SB), Y7
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+3840(SB), Y7
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y3, Y7
 	VMOVAPD      Y7, Y7
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y6, Y7
-	VMOVUPS      constantsAVX2<>+3904(SB), Y8
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y3, Y8
+	VFMADD231PD  constantsAVX2<>+3904(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+3936(SB), Y8
+	VFMADD231PD  constantsAVX2<>+3968(SB), Y3, Y8
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y7, Y6, Y8
-	VMOVUPS      constantsAVX2<>+3968(SB), Y7
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+4000(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4032(SB), Y3, Y7
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y8, Y6, Y7
-	VMOVUPS      constantsAVX2<>+4032(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4064(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+4064(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4096(SB), Y3, Y8
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y7, Y6, Y8
-	VMOVUPS      constantsAVX2<>+4096(SB), Y7
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+4128(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4160(SB), Y3, Y7
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y8, Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFMADD213PD  constantsAVX2<>+4160(SB), Y7, Y5
+	VFMADD213PD  constantsAVX2<>+4192(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y3, Y5
-	VADDPD       constantsAVX2<>+4224(SB), Y5, Y3
-	VSUBPD       constantsAVX2<>+4224(SB), Y3, Y6
+	VFMADD231PD  constantsAVX2<>+4224(SB), Y3, Y5
+	VADDPD       constantsAVX2<>+4256(SB), Y5, Y3
+	VSUBPD       constantsAVX2<>+4256(SB), Y3, Y6
 	VSUBPD       Y6, Y5, Y5
-	VSUBPD       constantsAVX2<>+2592(SB), Y1, Y6
-	VADDPD       constantsAVX2<>+4288(SB), Y1, Y7
+	VSUBPD       constantsAVX2<>+2624(SB), Y1, Y6
+	VADDPD       constantsAVX2<>+4320(SB), Y1, Y7
 	VDIVPD       Y7, Y6, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPS      constantsAVX2<>+4320(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4352(SB), Y6, Y8
+	VMOVUPS      constantsAVX2<>+4352(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4384(SB), Y6, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+4384(SB), Y7, Y8
-	VMOVUPS      constantsAVX2<>+4416(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4448(SB), Y6, Y9
+	VFMADD231PD  constantsAVX2<>+4416(SB), Y7, Y8
+	VMOVUPS      constantsAVX2<>+4448(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4480(SB), Y6, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y8, Y7, Y9
-	VMOVUPS      constantsAVX2<>+4480(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4512(SB), Y6, Y8
-	VMOVAPD      Y8, Y8
-	VFMADD231PD  Y9, Y7, Y8
-	VMOVUPS      constantsAVX2<>+4544(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4576(SB), Y6, Y9
-	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y8, Y7, Y9
-	VMOVUPS      constantsAVX2<>+4608(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4640(SB), Y6, Y8
+	VMOVUPS      constantsAVX2<>+4512(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4544(SB), Y6, Y8
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y9, Y7, Y8
-	VMOVUPS      constantsAVX2<>+4672(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4704(SB), Y6, Y9
+	VMOVUPS      constantsAVX2<>+4576(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4608(SB), Y6, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y8, Y7, Y9
-	VMOVUPS      constantsAVX2<>+4736(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4768(SB), Y6, Y8
+	VMOVUPS      constantsAVX2<>+4640(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4672(SB), Y6, Y8
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y9, Y7, Y8
-	VMOVUPS      constantsAVX2<>+4800(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4832(SB), Y6, Y9
+	VMOVUPS      constantsAVX2<>+4704(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4736(SB), Y6, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y8, Y7, Y9
-	VMOVUPS      constantsAVX2<>+4864(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4896(SB), Y6, Y8
+	VMOVUPS      constantsAVX2<>+4768(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4800(SB), Y6, Y8
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y9, Y7, Y8
-	VMOVUPS      constantsAVX2<>+4928(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4960(SB), Y6, Y9
+	VMOVUPS      constantsAVX2<>+4832(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4864(SB), Y6, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y8, Y7, Y9
-	VMOVUPS      constantsAVX2<>+4992(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5024(SB), Y6, Y8
+	VMOVUPS      constantsAVX2<>+4896(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4928(SB), Y6, Y8
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y9, Y7, Y8
-	VMOVUPS      constantsAVX2<>+5056(SB), Y9
-	VFMADD231PD  constantsAVX2<>+5088(SB), Y6, Y9
+	VMOVUPS      constantsAVX2<>+4960(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4992(SB), Y6, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y8, Y7, Y9
-	VADDPD       constantsAVX2<>+5120(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+5024(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5056(SB), Y6, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y9, Y7, Y8
+	VMOVUPS      constantsAVX2<>+5088(SB), Y9
+	VFMADD231PD  constantsAVX2<>+5120(SB), Y6, Y9
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y8, Y7, Y9
+	VADDPD       constantsAVX2<>+5152(SB), Y1, Y7
 	VMOVAPD      Y7, Y8
 	VFMADD231PD  Y6, Y9, Y8
 	VSUBPD       Y8, Y7, Y10
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y6, Y9, Y10
 	VSUBPD       Y1, Y7, Y1
-	VSUBPD       constantsAVX2<>+5120(SB), Y1, Y1
 	VSUBPD       constantsAVX2<>+5152(SB), Y1, Y1
+	VSUBPD       constantsAVX2<>+5184(SB), Y1, Y1
 	VSUBPD       Y1, Y10, Y1
 	VDIVPD       Y8, Y3, Y3
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD Y1, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5184(SB), Y1
+	VMOVUPS      constantsAVX2<>+5216(SB), Y1
 	VPSUBQ       Y8, Y1, Y1
 	VMOVAPD      Y3, Y3
 	VFMADD231PD  Y1, Y5, Y3
 	VPSRLQ       $0x01, Y4, Y1
 	VPSUBQ       Y1, Y4, Y4
 	VPSLLQ       $0x34, Y1, Y1
-	VPADDQ       constantsAVX2<>+2368(SB), Y1, Y1
+	VPADDQ       constantsAVX2<>+2400(SB), Y1, Y1
 	VMULPD       Y1, Y3, Y1
 	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constantsAVX2<>+2368(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
 	VMULPD       Y3, Y1, Y1
-	VCMPPD       $0x1e, constantsAVX2<>+3488(SB), Y0, Y0
+	VCMPPD       $0x1e, constantsAVX2<>+3520(SB), Y0, Y0
 	VSUBPD       Y1, Y2, Y2
 	VBLENDVPD    Y0, Y2, Y1, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
@@ -9101,128 +9418,128 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VANDPD       constantsAVX2<>+2336(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+4256(SB), Y3
+	VANDPD       constantsAVX2<>+2368(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+4288(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPS      constantsAVX2<>+2368(SB), Y3
+	VMOVUPS      constantsAVX2<>+2400(SB), Y3
 	VMULPD       Y2, Y2, Y4
-	VMOVUPS      constantsAVX2<>+2464(SB), Y5
-	VFMADD231PD  constantsAVX2<>+3712(SB), Y4, Y5
-	VSUBPD       constantsAVX2<>+2464(SB), Y5, Y6
+	VMOVUPS      constantsAVX2<>+2496(SB), Y5
+	VFMADD231PD  constantsAVX2<>+3744(SB), Y4, Y5
+	VSUBPD       constantsAVX2<>+2496(SB), Y5, Y6
 	VMOVAPD      Y4, Y7
 	VFNMADD231PD Y2, Y2, Y7
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+3744(SB), Y6, Y4
+	VFMADD231PD  constantsAVX2<>+3776(SB), Y6, Y4
 	VMOVAPD      Y7, Y7
-	VFNMADD231PD constantsAVX2<>+3776(SB), Y6, Y7
+	VFNMADD231PD constantsAVX2<>+3808(SB), Y6, Y7
 	VSUBPD       Y7, Y4, Y4
 	VMULPD       Y4, Y4, Y6
 	VMULPD       Y4, Y4, Y7
-	VMOVUPS      constantsAVX2<>+3808(SB), Y8
-	VFMADD231PD  constantsAVX2<>+3840(SB), Y4, Y8
+	VMOVUPS      constantsAVX2<>+3840(SB), Y8
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y4, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y7, Y8
-	VMOVUPS      constantsAVX2<>+3904(SB), Y9
-	VFMADD231PD  constantsAVX2<>+3936(SB), Y4, Y9
+	VFMADD231PD  constantsAVX2<>+3904(SB), Y7, Y8
+	VMOVUPS      constantsAVX2<>+3936(SB), Y9
+	VFMADD231PD  constantsAVX2<>+3968(SB), Y4, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y8, Y7, Y9
-	VMOVUPS      constantsAVX2<>+3968(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4000(SB), Y4, Y8
+	VMOVUPS      constantsAVX2<>+4000(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4032(SB), Y4, Y8
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y9, Y7, Y8
-	VMOVUPS      constantsAVX2<>+4032(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4064(SB), Y4, Y9
+	VMOVUPS      constantsAVX2<>+4064(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4096(SB), Y4, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y8, Y7, Y9
-	VMOVUPS      constantsAVX2<>+4096(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4128(SB), Y4, Y8
+	VMOVUPS      constantsAVX2<>+4128(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4160(SB), Y4, Y8
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y9, Y7, Y8
 	VMOVAPD      Y6, Y6
-	VFMADD213PD  constantsAVX2<>+4160(SB), Y8, Y6
+	VFMADD213PD  constantsAVX2<>+4192(SB), Y8, Y6
 	VMOVAPD      Y6, Y6
-	VFMADD231PD  constantsAVX2<>+4192(SB), Y4, Y6
-	VADDPD       constantsAVX2<>+4224(SB), Y6, Y4
-	VSUBPD       constantsAVX2<>+4224(SB), Y4, Y7
+	VFMADD231PD  constantsAVX2<>+4224(SB), Y4, Y6
+	VADDPD       constantsAVX2<>+4256(SB), Y6, Y4
+	VSUBPD       constantsAVX2<>+4256(SB), Y4, Y7
 	VSUBPD       Y7, Y6, Y6
-	VSUBPD       constantsAVX2<>+2592(SB), Y2, Y7
-	VADDPD       constantsAVX2<>+4288(SB), Y2, Y8
+	VSUBPD       constantsAVX2<>+2624(SB), Y2, Y7
+	VADDPD       constantsAVX2<>+4320(SB), Y2, Y8
 	VDIVPD       Y8, Y7, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPS      constantsAVX2<>+4320(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4352(SB), Y7, Y9
+	VMOVUPS      constantsAVX2<>+4352(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4384(SB), Y7, Y9
 	VMOVAPD      Y9, Y9
-	VFMADD231PD  constantsAVX2<>+4384(SB), Y8, Y9
-	VMOVUPS      constantsAVX2<>+4416(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4448(SB), Y7, Y10
+	VFMADD231PD  constantsAVX2<>+4416(SB), Y8, Y9
+	VMOVUPS      constantsAVX2<>+4448(SB), Y10
+	VFMADD231PD  constantsAVX2<>+4480(SB), Y7, Y10
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
-	VMOVUPS      constantsAVX2<>+4480(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4512(SB), Y7, Y9
-	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y10, Y8, Y9
-	VMOVUPS      constantsAVX2<>+4544(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4576(SB), Y7, Y10
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y9, Y8, Y10
-	VMOVUPS      constantsAVX2<>+4608(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4640(SB), Y7, Y9
+	VMOVUPS      constantsAVX2<>+4512(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4544(SB), Y7, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y10, Y8, Y9
-	VMOVUPS      constantsAVX2<>+4672(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4704(SB), Y7, Y10
+	VMOVUPS      constantsAVX2<>+4576(SB), Y10
+	VFMADD231PD  constantsAVX2<>+4608(SB), Y7, Y10
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
-	VMOVUPS      constantsAVX2<>+4736(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4768(SB), Y7, Y9
+	VMOVUPS      constantsAVX2<>+4640(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4672(SB), Y7, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y10, Y8, Y9
-	VMOVUPS      constantsAVX2<>+4800(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4832(SB), Y7, Y10
+	VMOVUPS      constantsAVX2<>+4704(SB), Y10
+	VFMADD231PD  constantsAVX2<>+4736(SB), Y7, Y10
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
-	VMOVUPS      constantsAVX2<>+4864(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4896(SB), Y7, Y9
+	VMOVUPS      constantsAVX2<>+4768(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4800(SB), Y7, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y10, Y8, Y9
-	VMOVUPS      constantsAVX2<>+4928(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4960(SB), Y7, Y10
+	VMOVUPS      constantsAVX2<>+4832(SB), Y10
+	VFMADD231PD  constantsAVX2<>+4864(SB), Y7, Y10
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
-	VMOVUPS      constantsAVX2<>+4992(SB), Y9
-	VFMADD231PD  constantsAVX2<>+5024(SB), Y7, Y9
+	VMOVUPS      constantsAVX2<>+4896(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4928(SB), Y7, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y10, Y8, Y9
-	VMOVUPS      constantsAVX2<>+5056(SB), Y10
-	VFMADD231PD  constantsAVX2<>+5088(SB), Y7, Y10
+	VMOVUPS      constantsAVX2<>+4960(SB), Y10
+	VFMADD231PD  constantsAVX2<>+4992(SB), Y7, Y10
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
-	VADDPD       constantsAVX2<>+5120(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+5024(SB), Y9
+	VFMADD231PD  constantsAVX2<>+5056(SB), Y7, Y9
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y10, Y8, Y9
+	VMOVUPS      constantsAVX2<>+5088(SB), Y10
+	VFMADD231PD  constantsAVX2<>+5120(SB), Y7, Y10
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y9, Y8, Y10
+	VADDPD       constantsAVX2<>+5152(SB), Y2, Y8
 	VMOVAPD      Y8, Y9
 	VFMADD231PD  Y7, Y10, Y9
 	VSUBPD       Y9, Y8, Y11
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y10, Y11
 	VSUBPD       Y2, Y8, Y2
-	VSUBPD       constantsAVX2<>+5120(SB), Y2, Y2
 	VSUBPD       constantsAVX2<>+5152(SB), Y2, Y2
+	VSUBPD       constantsAVX2<>+5184(SB), Y2, Y2
 	VSUBPD       Y2, Y11, Y2
 	VDIVPD       Y9, Y4, Y4
 	VMOVAPD      Y6, Y6
 	VFNMADD231PD Y2, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5184(SB), Y2
+	VMOVUPS      constantsAVX2<>+5216(SB), Y2
 	VPSUBQ       Y9, Y2, Y2
 	VMOVAPD      Y4, Y4
 	VFMADD231PD  Y2, Y6, Y4
 	VPSRLQ       $0x01, Y5, Y2
 	VPSUBQ       Y2, Y5, Y5
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2368(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
 	VMULPD       Y2, Y4, Y2
 	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constantsAVX2<>+2368(SB), Y4, Y4
+	VPADDQ       constantsAVX2<>+2400(SB), Y4, Y4
 	VMULPD       Y4, Y2, Y2
-	VCMPPD       $0x1e, constantsAVX2<>+3488(SB), Y1, Y1
+	VCMPPD       $0x1e, constantsAVX2<>+3520(SB), Y1, Y1
 	VSUBPD       Y2, Y3, Y3
 	VBLENDVPD    Y1, Y3, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
@@ -9403,14 +9720,14 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y0
 	VMOVUPD 32(CX)(BX*8), Y1
-	VCMPPD  $0x1e, constantsAVX2<>+3488(SB), Y0, Y2
-	VCMPPD  $0x1e, constantsAVX2<>+3488(SB), Y1, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
-	VCMPPD  $0x11, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD  $0x11, constantsAVX2<>+3488(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VCMPPD  $0x1e, constantsAVX2<>+3520(SB), Y0, Y2
+	VCMPPD  $0x1e, constantsAVX2<>+3520(SB), Y1, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VCMPPD  $0x11, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD  $0x11, constantsAVX2<>+3520(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VSUBPD  Y0, Y2, Y0
 	VSUBPD  Y1, Y3, Y1
 	VMOVUPD Y0, (AX)(BX*8)
@@ -9424,10 +9741,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VCMPPD  $0x1e, constantsAVX2<>+3488(SB), Y0, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VCMPPD  $0x11, constantsAVX2<>+3488(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
+	VCMPPD  $0x1e, constantsAVX2<>+3520(SB), Y0, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VCMPPD  $0x11, constantsAVX2<>+3520(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
 	VSUBPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
@@ -9442,10 +9759,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VCMPPD     $0x1e, constantsAVX2<>+3488(SB), Y1, Y2
-	VANDPS     constantsAVX2<>+2368(SB), Y2, Y2
-	VCMPPD     $0x11, constantsAVX2<>+3488(SB), Y1, Y1
-	VANDPS     constantsAVX2<>+2368(SB), Y1, Y1
+	VCMPPD     $0x1e, constantsAVX2<>+3520(SB), Y1, Y2
+	VANDPS     constantsAVX2<>+2400(SB), Y2, Y2
+	VCMPPD     $0x11, constantsAVX2<>+3520(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
 	VSUBPD     Y1, Y2, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
@@ -9472,10 +9789,10 @@ loop4:
 	VCMPPD  $0x03, Y1, Y1, Y1
 	VCMPPD  $0x03, Y2, Y2, Y2
 	VCMPPD  $0x03, Y3, Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -9490,7 +9807,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
 	VCMPPD  $0x03, Y0, Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -9505,7 +9822,7 @@ done1:
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
 	VCMPPD     $0x03, Y1, Y1, Y1
-	VANDPS     constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -9527,14 +9844,14 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VCMPPD  $0x00, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD  $0x00, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD  $0x00, constantsAVX2<>+3488(SB), Y2, Y2
-	VCMPPD  $0x00, constantsAVX2<>+3488(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
+	VCMPPD  $0x00, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD  $0x00, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x00, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD  $0x00, constantsAVX2<>+3520(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -9548,8 +9865,8 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VCMPPD  $0x00, constantsAVX2<>+3488(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
+	VCMPPD  $0x00, constantsAVX2<>+3520(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -9563,8 +9880,8 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VCMPPD     $0x00, constantsAVX2<>+3488(SB), Y1, Y1
-	VANDPS     constantsAVX2<>+2368(SB), Y1, Y1
+	VCMPPD     $0x00, constantsAVX2<>+3520(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -9583,56 +9900,56 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+2464(SB), Y1
-	VFMADD231PD  constantsAVX2<>+5216(SB), Y0, Y1
-	VSUBPD       constantsAVX2<>+2464(SB), Y1, Y2
-	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+5248(SB), Y2, Y0
+	VMOVUPS      constantsAVX2<>+2496(SB), Y1
+	VFMADD231PD  constantsAVX2<>+5248(SB), Y0, Y1
+	VSUBPD       constantsAVX2<>+2496(SB), Y1, Y2
 	VMOVAPD      Y0, Y0
 	VFNMADD231PD constantsAVX2<>+5280(SB), Y2, Y0
-	VMULPD       constantsAVX2<>+5312(SB), Y2, Y3
+	VMOVAPD      Y0, Y0
+	VFNMADD231PD constantsAVX2<>+5312(SB), Y2, Y0
+	VMULPD       constantsAVX2<>+5344(SB), Y2, Y3
 	VSUBPD       Y3, Y0, Y4
 	VSUBPD       Y4, Y0, Y0
 	VSUBPD       Y0, Y3, Y0
 	VMOVAPD      Y0, Y0
-	VFMADD231PD  constantsAVX2<>+5344(SB), Y2, Y0
+	VFMADD231PD  constantsAVX2<>+5376(SB), Y2, Y0
 	VMULPD       Y4, Y4, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5376(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5408(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5440(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5472(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5408(SB), Y6
+	VFMADD231PD  constantsAVX2<>+5440(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+5472(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5504(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5504(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5536(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5536(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5568(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMULPD       Y6, Y2, Y5
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y4, Y5, Y0
 	VSUBPD       Y0, Y4, Y0
-	VMOVUPS      constantsAVX2<>+2368(SB), Y4
+	VMOVUPS      constantsAVX2<>+2400(SB), Y4
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5568(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5600(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5632(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5664(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5600(SB), Y6
+	VFMADD231PD  constantsAVX2<>+5632(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+5664(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5696(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5696(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5728(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5728(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5760(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMOVAPD      Y4, Y4
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y2, Y4
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y2, Y4
 	VMOVAPD      Y4, Y2
 	VFMADD231PD  Y6, Y3, Y2
 	VPSLLQ       $0x3f, Y1, Y3
 	VBLENDVPD    Y3, Y2, Y0, Y0
 	VPSLLQ       $0x3e, Y1, Y1
-	VANDPD       constantsAVX2<>+2304(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
 	VXORPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -9647,56 +9964,56 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2464(SB), Y2
-	VFMADD231PD  constantsAVX2<>+5216(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2464(SB), Y2, Y3
-	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+5248(SB), Y3, Y1
+	VMOVUPS      constantsAVX2<>+2496(SB), Y2
+	VFMADD231PD  constantsAVX2<>+5248(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
 	VFNMADD231PD constantsAVX2<>+5280(SB), Y3, Y1
-	VMULPD       constantsAVX2<>+5312(SB), Y3, Y4
+	VMOVAPD      Y1, Y1
+	VFNMADD231PD constantsAVX2<>+5312(SB), Y3, Y1
+	VMULPD       constantsAVX2<>+5344(SB), Y3, Y4
 	VSUBPD       Y4, Y1, Y5
 	VSUBPD       Y5, Y1, Y1
 	VSUBPD       Y1, Y4, Y1
 	VMOVAPD      Y1, Y1
-	VFMADD231PD  constantsAVX2<>+5344(SB), Y3, Y1
+	VFMADD231PD  constantsAVX2<>+5376(SB), Y3, Y1
 	VMULPD       Y5, Y5, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5376(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5408(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5440(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5472(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5408(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5440(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+5472(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5504(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5504(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5536(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5536(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5568(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMULPD       Y7, Y3, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y5, Y6, Y1
 	VSUBPD       Y1, Y5, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y5
+	VMOVUPS      constantsAVX2<>+2400(SB), Y5
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5568(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5600(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5632(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5664(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5600(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5632(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+5664(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5696(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5696(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5728(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5728(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5760(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y3, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y3, Y5
 	VMOVAPD      Y5, Y3
 	VFMADD231PD  Y7, Y4, Y3
 	VPSLLQ       $0x3f, Y2, Y4
 	VBLENDVPD    Y4, Y3, Y1, Y1
 	VPSLLQ       $0x3e, Y2, Y2
-	VANDPD       constantsAVX2<>+2304(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2336(SB), Y2, Y2
 	VXORPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -9716,57 +10033,57 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+2464(SB), Y1
-	VFMADD231PD  constantsAVX2<>+5216(SB), Y0, Y1
-	VSUBPD       constantsAVX2<>+2464(SB), Y1, Y2
-	VPADDQ       constantsAVX2<>+5760(SB), Y1, Y1
-	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+5248(SB), Y2, Y0
+	VMOVUPS      constantsAVX2<>+2496(SB), Y1
+	VFMADD231PD  constantsAVX2<>+5248(SB), Y0, Y1
+	VSUBPD       constantsAVX2<>+2496(SB), Y1, Y2
+	VPADDQ       constantsAVX2<>+5792(SB), Y1, Y1
 	VMOVAPD      Y0, Y0
 	VFNMADD231PD constantsAVX2<>+5280(SB), Y2, Y0
-	VMULPD       constantsAVX2<>+5312(SB), Y2, Y3
+	VMOVAPD      Y0, Y0
+	VFNMADD231PD constantsAVX2<>+5312(SB), Y2, Y0
+	VMULPD       constantsAVX2<>+5344(SB), Y2, Y3
 	VSUBPD       Y3, Y0, Y4
 	VSUBPD       Y4, Y0, Y0
 	VSUBPD       Y0, Y3, Y0
 	VMOVAPD      Y0, Y0
-	VFMADD231PD  constantsAVX2<>+5344(SB), Y2, Y0
+	VFMADD231PD  constantsAVX2<>+5376(SB), Y2, Y0
 	VMULPD       Y4, Y4, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5376(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5408(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5440(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5472(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5408(SB), Y6
+	VFMADD231PD  constantsAVX2<>+5440(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+5472(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5504(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5504(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5536(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5536(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5568(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMULPD       Y6, Y2, Y5
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y4, Y5, Y0
 	VSUBPD       Y0, Y4, Y0
-	VMOVUPS      constantsAVX2<>+2368(SB), Y4
+	VMOVUPS      constantsAVX2<>+2400(SB), Y4
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5568(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5600(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5632(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5664(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5600(SB), Y6
+	VFMADD231PD  constantsAVX2<>+5632(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+5664(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5696(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5696(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5728(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5728(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5760(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMOVAPD      Y4, Y4
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y2, Y4
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y2, Y4
 	VMOVAPD      Y4, Y2
 	VFMADD231PD  Y6, Y3, Y2
 	VPSLLQ       $0x3f, Y1, Y3
 	VBLENDVPD    Y3, Y2, Y0, Y0
 	VPSLLQ       $0x3e, Y1, Y1
-	VANDPD       constantsAVX2<>+2304(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
 	VXORPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -9781,57 +10098,57 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2464(SB), Y2
-	VFMADD231PD  constantsAVX2<>+5216(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2464(SB), Y2, Y3
-	VPADDQ       constantsAVX2<>+5760(SB), Y2, Y2
-	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+5248(SB), Y3, Y1
+	VMOVUPS      constantsAVX2<>+2496(SB), Y2
+	VFMADD231PD  constantsAVX2<>+5248(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
+	VPADDQ       constantsAVX2<>+5792(SB), Y2, Y2
 	VMOVAPD      Y1, Y1
 	VFNMADD231PD constantsAVX2<>+5280(SB), Y3, Y1
-	VMULPD       constantsAVX2<>+5312(SB), Y3, Y4
+	VMOVAPD      Y1, Y1
+	VFNMADD231PD constantsAVX2<>+5312(SB), Y3, Y1
+	VMULPD       constantsAVX2<>+5344(SB), Y3, Y4
 	VSUBPD       Y4, Y1, Y5
 	VSUBPD       Y5, Y1, Y1
 	VSUBPD       Y1, Y4, Y1
 	VMOVAPD      Y1, Y1
-	VFMADD231PD  constantsAVX2<>+5344(SB), Y3, Y1
+	VFMADD231PD  constantsAVX2<>+5376(SB), Y3, Y1
 	VMULPD       Y5, Y5, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5376(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5408(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5440(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5472(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5408(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5440(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+5472(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5504(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5504(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5536(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5536(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5568(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMULPD       Y7, Y3, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y5, Y6, Y1
 	VSUBPD       Y1, Y5, Y1
-	VMOVUPS      constantsAVX2<>+2368(SB), Y5
+	VMOVUPS      constantsAVX2<>+2400(SB), Y5
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5568(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5600(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5632(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5664(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5600(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5632(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+5664(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5696(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5696(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5728(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5728(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5760(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y3, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y3, Y5
 	VMOVAPD      Y5, Y3
 	VFMADD231PD  Y7, Y4, Y3
 	VPSLLQ       $0x3f, Y2, Y4
 	VBLENDVPD    Y4, Y3, Y1, Y1
 	VPSLLQ       $0x3e, Y2, Y2
-	VANDPD       constantsAVX2<>+2304(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2336(SB), Y2, Y2
 	VXORPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -10915,10 +11232,10 @@ loop4:
 	VCMPPD  $0x11, Y5, Y1, Y1
 	VCMPPD  $0x11, Y6, Y2, Y2
 	VCMPPD  $0x11, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -10934,7 +11251,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x11, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -10950,7 +11267,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x11, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -10977,10 +11294,10 @@ loop4:
 	VCMPPD  $0x11, Y0, Y2, Y2
 	VCMPPD  $0x11, Y0, Y3, Y3
 	VCMPPD  $0x11, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -10995,7 +11312,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x11, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11010,7 +11327,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x11, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11037,10 +11354,10 @@ loop4:
 	VCMPPD  $0x11, Y2, Y0, Y2
 	VCMPPD  $0x11, Y3, Y0, Y3
 	VCMPPD  $0x11, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11055,7 +11372,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x11, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11070,7 +11387,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x11, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11101,10 +11418,10 @@ loop4:
 	VCMPPD  $0x12, Y5, Y1, Y1
 	VCMPPD  $0x12, Y6, Y2, Y2
 	VCMPPD  $0x12, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -11120,7 +11437,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x12, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11136,7 +11453,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x12, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11163,10 +11480,10 @@ loop4:
 	VCMPPD  $0x12, Y0, Y2, Y2
 	VCMPPD  $0x12, Y0, Y3, Y3
 	VCMPPD  $0x12, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11181,7 +11498,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x12, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11196,7 +11513,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x12, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11223,10 +11540,10 @@ loop4:
 	VCMPPD  $0x12, Y2, Y0, Y2
 	VCMPPD  $0x12, Y3, Y0, Y3
 	VCMPPD  $0x12, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11241,7 +11558,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x12, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11256,7 +11573,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x12, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11287,10 +11604,10 @@ loop4:
 	VCMPPD  $0x00, Y5, Y1, Y1
 	VCMPPD  $0x00, Y6, Y2, Y2
 	VCMPPD  $0x00, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -11306,7 +11623,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x00, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11322,7 +11639,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x00, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11349,10 +11666,10 @@ loop4:
 	VCMPPD  $0x00, Y0, Y2, Y2
 	VCMPPD  $0x00, Y0, Y3, Y3
 	VCMPPD  $0x00, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11367,7 +11684,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x00, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11382,7 +11699,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x00, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11409,10 +11726,10 @@ loop4:
 	VCMPPD  $0x00, Y2, Y0, Y2
 	VCMPPD  $0x00, Y3, Y0, Y3
 	VCMPPD  $0x00, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11427,7 +11744,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x00, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11442,7 +11759,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x00, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11473,10 +11790,10 @@ loop4:
 	VCMPPD  $0x04, Y5, Y1, Y1
 	VCMPPD  $0x04, Y6, Y2, Y2
 	VCMPPD  $0x04, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -11492,7 +11809,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11508,7 +11825,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x04, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11535,10 +11852,10 @@ loop4:
 	VCMPPD  $0x04, Y0, Y2, Y2
 	VCMPPD  $0x04, Y0, Y3, Y3
 	VCMPPD  $0x04, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11553,7 +11870,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x04, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11568,7 +11885,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x04, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11595,10 +11912,10 @@ loop4:
 	VCMPPD  $0x04, Y2, Y0, Y2
 	VCMPPD  $0x04, Y3, Y0, Y3
 	VCMPPD  $0x04, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2368(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -11613,7 +11930,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x04, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11628,7 +11945,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x04, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11651,14 +11968,14 @@ loop2:
 	VMOVUPD 32(CX)(SI*8), Y1
 	VMOVUPD (DX)(SI*8), Y2
 	VMOVUPD 32(DX)(SI*8), Y3
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y3, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y3, Y3
 	VANDPS  Y2, Y0, Y0
 	VANDPS  Y3, Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	ADDQ    $+8, SI
@@ -11671,10 +11988,10 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
 	VANDPS  Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11689,10 +12006,10 @@ done1:
 	VMOVDQU    (DI), Y0
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
 	VANDPS     Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11713,13 +12030,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y3
 	VANDPS  Y3, Y1, Y1
 	VANDPS  Y3, Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -11731,10 +12048,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y2
 	VANDPS  Y2, Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11748,10 +12065,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y2, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y0, Y0
 	VANDPS     Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11772,13 +12089,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y3
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
 	VANDPS  Y1, Y3, Y1
 	VANDPS  Y2, Y3, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -11790,10 +12107,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
 	VANDPS  Y1, Y2, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11807,10 +12124,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
 	VANDPS     Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11833,14 +12150,14 @@ loop2:
 	VMOVUPD 32(CX)(SI*8), Y1
 	VMOVUPD (DX)(SI*8), Y2
 	VMOVUPD 32(DX)(SI*8), Y3
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y3, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y3, Y3
 	VORPS   Y2, Y0, Y0
 	VORPS   Y3, Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	ADDQ    $+8, SI
@@ -11853,10 +12170,10 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
 	VORPS   Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11871,10 +12188,10 @@ done1:
 	VMOVDQU    (DI), Y0
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
 	VORPS      Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11895,13 +12212,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y3
 	VORPS   Y3, Y1, Y1
 	VORPS   Y3, Y2, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -11913,10 +12230,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y2
 	VORPS   Y2, Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11930,10 +12247,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y2, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y0, Y0
 	VORPS      Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -11954,13 +12271,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y3
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
 	VORPS   Y1, Y3, Y1
 	VORPS   Y2, Y3, Y2
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -11972,10 +12289,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y0, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3488(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
 	VORPS   Y1, Y2, Y1
-	VANDPS  constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -11989,10 +12306,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
 	VORPS      Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12385,10 +12702,10 @@ loop4:
 	VMOVUPD   32(BX)(DI*8), Y9
 	VMOVUPD   64(BX)(DI*8), Y10
 	VMOVUPD   96(BX)(DI*8), Y11
-	VCMPPD    $0x04, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD    $0x04, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD    $0x04, constantsAVX2<>+3488(SB), Y2, Y2
-	VCMPPD    $0x04, constantsAVX2<>+3488(SB), Y3, Y3
+	VCMPPD    $0x04, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD    $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD    $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD    $0x04, constantsAVX2<>+3520(SB), Y3, Y3
 	VBLENDVPD Y0, Y4, Y8, Y0
 	VBLENDVPD Y1, Y5, Y9, Y1
 	VBLENDVPD Y2, Y6, Y10, Y2
@@ -12408,7 +12725,7 @@ loop1:
 	VMOVUPD   (CX)(DI*8), Y0
 	VMOVUPD   (DX)(DI*8), Y1
 	VMOVUPD   (BX)(DI*8), Y2
-	VCMPPD    $0x04, constantsAVX2<>+3488(SB), Y0, Y0
+	VCMPPD    $0x04, constantsAVX2<>+3520(SB), Y0, Y0
 	VBLENDVPD Y0, Y1, Y2, Y0
 	VMOVUPD   Y0, (AX)(DI*8)
 	ADDQ      $+4, DI
@@ -12425,7 +12742,7 @@ done1:
 	VMASKMOVPD (CX)(DI*8), Y0, Y1
 	VMASKMOVPD (DX)(DI*8), Y0, Y2
 	VMASKMOVPD (BX)(DI*8), Y0, Y3
-	VCMPPD     $0x04, constantsAVX2<>+3488(SB), Y1, Y1
+	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y1, Y1
 	VBLENDVPD  Y1, Y2, Y3, Y1
 	VMASKMOVPD Y1, Y0, (AX)(DI*8)
 
@@ -12458,10 +12775,10 @@ loop4:
 	VMOVUPD   32(BX)(DI*8), Y9
 	VMOVUPD   64(BX)(DI*8), Y10
 	VMOVUPD   96(BX)(DI*8), Y11
-	VCMPPD    $0x1e, constantsAVX2<>+3488(SB), Y0, Y0
-	VCMPPD    $0x1e, constantsAVX2<>+3488(SB), Y1, Y1
-	VCMPPD    $0x1e, constantsAVX2<>+3488(SB), Y2, Y2
-	VCMPPD    $0x1e, constantsAVX2<>+3488(SB), Y3, Y3
+	VCMPPD    $0x1e, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD    $0x1e, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD    $0x1e, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD    $0x1e, constantsAVX2<>+3520(SB), Y3, Y3
 	VBLENDVPD Y0, Y4, Y8, Y0
 	VBLENDVPD Y1, Y5, Y9, Y1
 	VBLENDVPD Y2, Y6, Y10, Y2
@@ -12481,7 +12798,7 @@ loop1:
 	VMOVUPD   (CX)(DI*8), Y0
 	VMOVUPD   (DX)(DI*8), Y1
 	VMOVUPD   (BX)(DI*8), Y2
-	VCMPPD    $0x1e, constantsAVX2<>+3488(SB), Y0, Y0
+	VCMPPD    $0x1e, constantsAVX2<>+3520(SB), Y0, Y0
 	VBLENDVPD Y0, Y1, Y2, Y0
 	VMOVUPD   Y0, (AX)(DI*8)
 	ADDQ      $+4, DI
@@ -12498,7 +12815,7 @@ done1:
 	VMASKMOVPD (CX)(DI*8), Y0, Y1
 	VMASKMOVPD (DX)(DI*8), Y0, Y2
 	VMASKMOVPD (BX)(DI*8), Y0, Y3
-	VCMPPD     $0x1e, constantsAVX2<>+3488(SB), Y1, Y1
+	VCMPPD     $0x1e, constantsAVX2<>+3520(SB), Y1, Y1
 	VBLENDVPD  Y1, Y2, Y3, Y1
 	VMASKMOVPD Y1, Y0, (AX)(DI*8)
 
@@ -13537,197 +13854,197 @@ TEXT ·expFold64AVX2(SB), NOSPLIT, $0-40
 group0:
 	VMOVUPD      (AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      32(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      64(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      96(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -13748,197 +14065,197 @@ group0:
 group4:
 	VMOVUPD      128(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      160(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      192(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      224(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -13959,197 +14276,197 @@ group4:
 group8:
 	VMOVUPD      256(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      288(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      320(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      352(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -14169,197 +14486,197 @@ group8:
 group12:
 	VMOVUPD      384(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      416(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      448(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      480(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2400(SB), Y6
-	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMINPD       Y5, Y6, Y5
+	VMAXPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2464(SB), Y6, Y7
-	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y7, Y5
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2496(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2592(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2656(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2624(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y7, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2720(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2784(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y5, Y12
+	VMOVUPS      constantsAVX2<>+2752(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2816(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2848(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2368(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2368(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2368(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -14380,50 +14697,50 @@ vector:
 	VMOVUPD      (AX)(DX*8), Y1
 	VMOVUPD      (BX), Y2
 	VSUBPD       Y0, Y1, Y1
-	VMOVUPS      constantsAVX2<>+2400(SB), Y3
-	VMAXPD       Y1, Y3, Y1
 	VMOVUPS      constantsAVX2<>+2432(SB), Y3
-	VMINPD       Y1, Y3, Y1
+	VMAXPD       Y1, Y3, Y1
 	VMOVUPS      constantsAVX2<>+2464(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y1, Y3
-	VSUBPD       constantsAVX2<>+2464(SB), Y3, Y4
-	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y4, Y1
+	VMINPD       Y1, Y3, Y1
+	VMOVUPS      constantsAVX2<>+2496(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y3
+	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
 	VMOVAPD      Y1, Y1
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y4, Y1
+	VMOVAPD      Y1, Y1
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y4, Y1
 	VMULPD       Y1, Y1, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2592(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2656(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2624(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2688(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2720(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y1, Y8
-	VMOVUPS      constantsAVX2<>+2784(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y1, Y9
+	VMOVUPS      constantsAVX2<>+2752(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2816(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2848(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y1, Y5
+	VMOVUPS      constantsAVX2<>+2880(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y7, Y4, Y1
-	VADDPD       constantsAVX2<>+2368(SB), Y1, Y1
+	VADDPD       constantsAVX2<>+2400(SB), Y1, Y1
 	VPSRLQ       $0x01, Y3, Y4
 	VPSUBQ       Y4, Y3, Y3
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constantsAVX2<>+2368(SB), Y4, Y4
+	VPADDQ       constantsAVX2<>+2400(SB), Y4, Y4
 	VMULPD       Y4, Y1, Y1
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2368(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
 	VMULPD       Y3, Y1, Y1
 	VADDPD       Y1, Y2, Y1
 	VMOVUPD      Y1, (BX)
@@ -14442,50 +14759,50 @@ tail:
 	VMASKMOVPD   (AX)(DX*8), Y1, Y2
 	VMASKMOVPD   (BX), Y1, Y3
 	VSUBPD       Y0, Y2, Y0
-	VMOVUPS      constantsAVX2<>+2400(SB), Y2
-	VMAXPD       Y0, Y2, Y0
 	VMOVUPS      constantsAVX2<>+2432(SB), Y2
-	VMINPD       Y0, Y2, Y0
+	VMAXPD       Y0, Y2, Y0
 	VMOVUPS      constantsAVX2<>+2464(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2496(SB), Y0, Y2
-	VSUBPD       constantsAVX2<>+2464(SB), Y2, Y4
-	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+2528(SB), Y4, Y0
+	VMINPD       Y0, Y2, Y0
+	VMOVUPS      constantsAVX2<>+2496(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2528(SB), Y0, Y2
+	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y4
 	VMOVAPD      Y0, Y0
 	VFNMADD231PD constantsAVX2<>+2560(SB), Y4, Y0
+	VMOVAPD      Y0, Y0
+	VFNMADD231PD constantsAVX2<>+2592(SB), Y4, Y0
 	VMULPD       Y0, Y0, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2592(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2624(SB), Y0, Y7
-	VMOVUPS      constantsAVX2<>+2656(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2688(SB), Y0, Y8
+	VMOVUPS      constantsAVX2<>+2624(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2656(SB), Y0, Y7
+	VMOVUPS      constantsAVX2<>+2688(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y0, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2720(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2752(SB), Y0, Y8
-	VMOVUPS      constantsAVX2<>+2784(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2816(SB), Y0, Y9
+	VMOVUPS      constantsAVX2<>+2752(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y0, Y8
+	VMOVUPS      constantsAVX2<>+2816(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y0, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2848(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2880(SB), Y0, Y5
+	VMOVUPS      constantsAVX2<>+2880(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y0, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+2944(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y7, Y4, Y0
-	VADDPD       constantsAVX2<>+2368(SB), Y0, Y0
+	VADDPD       constantsAVX2<>+2400(SB), Y0, Y0
 	VPSRLQ       $0x01, Y2, Y4
 	VPSUBQ       Y4, Y2, Y2
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constantsAVX2<>+2368(SB), Y4, Y4
+	VPADDQ       constantsAVX2<>+2400(SB), Y4, Y4
 	VMULPD       Y4, Y0, Y0
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2368(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y0
 	VADDPD       Y0, Y3, Y0
 	VMASKMOVPD   Y0, Y1, (BX)
@@ -14518,32 +14835,32 @@ TEXT ·peak64AVX2(SB), NOSPLIT, $0-32
 group0:
 	VMOVUPD (AX)(DX*8), Y8
 	VMOVUPD 32(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2336(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
 	VMAXPD  Y0, Y8, Y0
 	VMAXPD  Y1, Y9, Y1
 	VMOVAPD Y0, Y0
 	VMOVAPD Y1, Y1
 	VMOVUPD 64(AX)(DX*8), Y8
 	VMOVUPD 96(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2336(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
 	VMAXPD  Y2, Y8, Y2
 	VMAXPD  Y3, Y9, Y3
 	VMOVAPD Y2, Y2
 	VMOVAPD Y3, Y3
 	VMOVUPD 128(AX)(DX*8), Y8
 	VMOVUPD 160(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2336(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
 	VMAXPD  Y4, Y8, Y4
 	VMAXPD  Y5, Y9, Y5
 	VMOVAPD Y4, Y4
 	VMOVAPD Y5, Y5
 	VMOVUPD 192(AX)(DX*8), Y8
 	VMOVUPD 224(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2336(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
 	VMAXPD  Y6, Y8, Y6
 	VMAXPD  Y7, Y9, Y7
 	VMOVAPD Y6, Y6
@@ -14572,32 +14889,32 @@ group0:
 group8:
 	VMOVUPD 256(AX)(DX*8), Y8
 	VMOVUPD 288(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2336(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
 	VMAXPD  Y0, Y8, Y0
 	VMAXPD  Y1, Y9, Y1
 	VMOVAPD Y0, Y0
 	VMOVAPD Y1, Y1
 	VMOVUPD 320(AX)(DX*8), Y8
 	VMOVUPD 352(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2336(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
 	VMAXPD  Y2, Y8, Y2
 	VMAXPD  Y3, Y9, Y3
 	VMOVAPD Y2, Y2
 	VMOVAPD Y3, Y3
 	VMOVUPD 384(AX)(DX*8), Y8
 	VMOVUPD 416(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2336(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
 	VMAXPD  Y4, Y8, Y4
 	VMAXPD  Y5, Y9, Y5
 	VMOVAPD Y4, Y4
 	VMOVAPD Y5, Y5
 	VMOVUPD 448(AX)(DX*8), Y8
 	VMOVUPD 480(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2336(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2336(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
 	VMAXPD  Y6, Y8, Y6
 	VMAXPD  Y7, Y9, Y7
 	VMOVAPD Y6, Y6
@@ -14622,7 +14939,7 @@ vector:
 	JLT     tail
 	VMOVUPD (AX)(DX*8), Y0
 	VMOVUPD (BX), Y1
-	VANDPD  constantsAVX2<>+2336(SB), Y0, Y0
+	VANDPD  constantsAVX2<>+2368(SB), Y0, Y0
 	VMAXPD  Y1, Y0, Y0
 	VMOVUPD Y0, (BX)
 	ADDQ    $+32, BX
@@ -14639,7 +14956,7 @@ tail:
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (AX)(DX*8), Y0, Y1
 	VMASKMOVPD (BX), Y0, Y2
-	VANDPD     constantsAVX2<>+2336(SB), Y1, Y1
+	VANDPD     constantsAVX2<>+2368(SB), Y1, Y1
 	VMAXPD     Y2, Y1, Y1
 	VMASKMOVPD Y1, Y0, (BX)
 
@@ -15725,7 +16042,7 @@ TEXT ·truths64AVX2(SB), NOSPLIT, $0-48
 	MOVQ         x_base+24(FP), CX
 	MOVQ         z_len+8(FP), DX
 	VPXOR        Y0, Y0, Y0
-	VBROADCASTSD constantsAVX2<>+2368(SB), Y1
+	VBROADCASTSD constantsAVX2<>+2400(SB), Y1
 
 vectors:
 	CMPQ      DX, $+4
@@ -15755,6 +16072,342 @@ elements:
 	JMP     elements
 
 elementsDone:
+	VZEROUPPER
+	RET
+
+// func maxSquares64AVX2(x []float64, z []float64, width int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·maxSquares64AVX2(SB), NOSPLIT, $0-72
+	MOVQ x_base+0(FP), CX
+	MOVQ z_base+24(FP), BX
+	MOVQ width+48(FP), DI
+	SHLQ $0x03, DI
+	MOVQ cols+56(FP), R8
+	MOVQ rows+64(FP), R9
+
+row:
+	CMPQ R9, $+1
+	JLT  rowDone
+	MOVQ CX, DX
+	LEAQ (CX)(DI*2), CX
+	MOVQ BX, SI
+	LEAQ (BX)(R8*8), BX
+	MOVQ R8, AX
+
+long:
+	CMPQ      AX, $+4
+	JLT       longDone
+	VMOVUPD   (DX), Y0
+	VMOVUPD   (DX)(DI*1), Y1
+	VMAXPD    Y1, Y0, Y2
+	VMAXPD    Y0, Y1, Y3
+	VANDPD    Y3, Y2, Y2
+	VCMPPD    $0x03, Y1, Y0, Y3
+	VADDPD    Y1, Y0, Y0
+	VBLENDVPD Y3, Y0, Y2, Y0
+	VMOVUPD   32(DX), Y1
+	VMOVUPD   32(DX)(DI*1), Y2
+	VMAXPD    Y2, Y1, Y3
+	VMAXPD    Y1, Y2, Y4
+	VANDPD    Y4, Y3, Y3
+	VCMPPD    $0x03, Y2, Y1, Y4
+	VADDPD    Y2, Y1, Y1
+	VBLENDVPD Y4, Y1, Y3, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VUNPCKHPD Y1, Y0, Y0
+	VMAXPD    Y0, Y2, Y1
+	VMAXPD    Y2, Y0, Y3
+	VANDPD    Y3, Y1, Y1
+	VCMPPD    $0x03, Y0, Y2, Y3
+	VADDPD    Y0, Y2, Y0
+	VBLENDVPD Y3, Y0, Y1, Y0
+	VPERMPD   $0xd8, Y0, Y0
+	VMOVUPD   Y0, (SI)
+	ADDQ      $+32, SI
+	ADDQ      $+64, DX
+	SUBQ      $+4, AX
+	JMP       long
+
+longDone:
+short:
+	CMPQ      AX, $+2
+	JLT       shortDone
+	VMOVUPD   (DX), X0
+	VMOVUPD   (DX)(DI*1), X1
+	VMAXPD    X1, X0, X2
+	VMAXPD    X0, X1, X3
+	VANDPD    X3, X2, X2
+	VCMPPD    $0x03, X1, X0, X3
+	VADDPD    X1, X0, X0
+	VBLENDVPD X3, X0, X2, X0
+	VMOVUPD   16(DX), X1
+	VMOVUPD   16(DX)(DI*1), X2
+	VMAXPD    X2, X1, X3
+	VMAXPD    X1, X2, X4
+	VANDPD    X4, X3, X3
+	VCMPPD    $0x03, X2, X1, X4
+	VADDPD    X2, X1, X1
+	VBLENDVPD X4, X1, X3, X1
+	VUNPCKLPD X1, X0, X2
+	VUNPCKHPD X1, X0, X0
+	VMAXPD    X0, X2, X1
+	VMAXPD    X2, X0, X3
+	VANDPD    X3, X1, X1
+	VCMPPD    $0x03, X0, X2, X3
+	VADDPD    X0, X2, X0
+	VBLENDVPD X3, X0, X1, X0
+	VMOVUPD   X0, (SI)
+	ADDQ      $+16, SI
+	ADDQ      $+32, DX
+	SUBQ      $+2, AX
+	JMP       short
+
+shortDone:
+	SUBQ $+1, R9
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func meanSquares64AVX2(x []float64, z []float64, width int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·meanSquares64AVX2(SB), NOSPLIT, $0-72
+	MOVQ x_base+0(FP), CX
+	MOVQ z_base+24(FP), BX
+	MOVQ width+48(FP), DI
+	SHLQ $0x03, DI
+	MOVQ cols+56(FP), R8
+	MOVQ rows+64(FP), R9
+
+row:
+	CMPQ         R9, $+1
+	JLT          rowDone
+	MOVQ         CX, DX
+	LEAQ         (CX)(DI*2), CX
+	MOVQ         BX, SI
+	LEAQ         (BX)(R8*8), BX
+	MOVQ         R8, AX
+	VBROADCASTSD constantsAVX2<>+2304(SB), Y0
+	VXORPS       Y1, Y1, Y1
+
+long:
+	CMPQ      AX, $+4
+	JLT       longDone
+	VMOVUPD   (DX), Y2
+	VMOVUPD   32(DX), Y3
+	VUNPCKLPD Y3, Y2, Y4
+	VUNPCKHPD Y3, Y2, Y2
+	VMOVUPD   (DX)(DI*1), Y3
+	VMOVUPD   32(DX)(DI*1), Y5
+	VUNPCKLPD Y5, Y3, Y6
+	VUNPCKHPD Y5, Y3, Y3
+	VADDPD    Y4, Y1, Y4
+	VADDPD    Y2, Y4, Y2
+	VADDPD    Y6, Y2, Y2
+	VADDPD    Y3, Y2, Y2
+	VMULPD    Y0, Y2, Y2
+	VPERMPD   $0xd8, Y2, Y2
+	VMOVUPD   Y2, (SI)
+	ADDQ      $+32, SI
+	ADDQ      $+64, DX
+	SUBQ      $+4, AX
+	JMP       long
+
+longDone:
+short:
+	CMPQ      AX, $+2
+	JLT       shortDone
+	VMOVUPD   (DX), X2
+	VMOVUPD   16(DX), X3
+	VUNPCKLPD X3, X2, X4
+	VUNPCKHPD X3, X2, X2
+	VMOVUPD   (DX)(DI*1), X3
+	VMOVUPD   16(DX)(DI*1), X5
+	VUNPCKLPD X5, X3, X6
+	VUNPCKHPD X5, X3, X3
+	VADDPD    X4, X1, X4
+	VADDPD    X2, X4, X2
+	VADDPD    X6, X2, X2
+	VADDPD    X3, X2, X2
+	VMULPD    X0, X2, X2
+	VMOVUPD   X2, (SI)
+	ADDQ      $+16, SI
+	ADDQ      $+32, DX
+	SUBQ      $+2, AX
+	JMP       short
+
+shortDone:
+	SUBQ $+1, R9
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func maxSquaresGrad64AVX2(x []float64, of []float64, g []float64, width int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·maxSquaresGrad64AVX2(SB), NOSPLIT, $0-96
+	MOVQ x_base+0(FP), CX
+	MOVQ of_base+24(FP), BX
+	MOVQ g_base+48(FP), DI
+	MOVQ width+72(FP), R9
+	SHLQ $0x03, R9
+	MOVQ cols+80(FP), R10
+	MOVQ rows+88(FP), R11
+
+row:
+	CMPQ R11, $+1
+	JLT  rowDone
+	MOVQ CX, DX
+	LEAQ (CX)(R9*2), CX
+	MOVQ BX, SI
+	LEAQ (BX)(R9*2), BX
+	MOVQ DI, R8
+	LEAQ (DI)(R10*8), DI
+	MOVQ R10, AX
+
+long:
+	CMPQ      AX, $+4
+	JLT       longDone
+	VMOVUPD   (SI), Y0
+	VMOVUPD   32(SI), Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VUNPCKHPD Y1, Y0, Y0
+	VMOVUPD   (SI)(R9*1), Y1
+	VMOVUPD   32(SI)(R9*1), Y3
+	VUNPCKLPD Y3, Y1, Y4
+	VUNPCKHPD Y3, Y1, Y1
+	VMAXPD    Y4, Y2, Y3
+	VMAXPD    Y2, Y4, Y5
+	VANDPD    Y5, Y3, Y3
+	VCMPPD    $0x03, Y4, Y2, Y5
+	VADDPD    Y4, Y2, Y6
+	VBLENDVPD Y5, Y6, Y3, Y3
+	VMAXPD    Y1, Y0, Y5
+	VMAXPD    Y0, Y1, Y6
+	VANDPD    Y6, Y5, Y5
+	VCMPPD    $0x03, Y1, Y0, Y6
+	VADDPD    Y1, Y0, Y1
+	VBLENDVPD Y6, Y1, Y5, Y1
+	VMAXPD    Y1, Y3, Y5
+	VMAXPD    Y3, Y1, Y6
+	VANDPD    Y6, Y5, Y5
+	VCMPPD    $0x03, Y1, Y3, Y6
+	VADDPD    Y1, Y3, Y1
+	VBLENDVPD Y6, Y1, Y5, Y1
+	VMOVUPD   (R8), Y3
+	VPERMPD   $0xd8, Y3, Y3
+	VCMPPD    $0x00, Y1, Y2, Y5
+	VCMPPD    $0x03, Y2, Y2, Y2
+	VORPD     Y2, Y5, Y2
+	VANDPD    Y3, Y2, Y5
+	VANDNPD   Y3, Y2, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VCMPPD    $0x03, Y0, Y0, Y0
+	VORPD     Y0, Y3, Y0
+	VANDPD    Y2, Y0, Y3
+	VANDNPD   Y2, Y0, Y0
+	VCMPPD    $0x00, Y1, Y4, Y1
+	VCMPPD    $0x03, Y4, Y4, Y2
+	VORPD     Y2, Y1, Y1
+	VANDPD    Y0, Y1, Y2
+	VANDNPD   Y0, Y1, Y0
+	VUNPCKLPD Y3, Y5, Y1
+	VUNPCKHPD Y3, Y5, Y3
+	VMOVUPD   (DX), Y4
+	VADDPD    Y1, Y4, Y1
+	VMOVUPD   Y1, (DX)
+	VMOVUPD   32(DX), Y1
+	VADDPD    Y3, Y1, Y1
+	VMOVUPD   Y1, 32(DX)
+	VUNPCKLPD Y0, Y2, Y1
+	VUNPCKHPD Y0, Y2, Y0
+	VMOVUPD   (DX)(R9*1), Y2
+	VADDPD    Y1, Y2, Y1
+	VMOVUPD   Y1, (DX)(R9*1)
+	VMOVUPD   32(DX)(R9*1), Y1
+	VADDPD    Y0, Y1, Y0
+	VMOVUPD   Y0, 32(DX)(R9*1)
+	ADDQ      $+32, R8
+	ADDQ      $+64, DX
+	ADDQ      $+64, SI
+	SUBQ      $+4, AX
+	JMP       long
+
+longDone:
+short:
+	CMPQ      AX, $+2
+	JLT       shortDone
+	VMOVUPD   (SI), X0
+	VMOVUPD   16(SI), X1
+	VUNPCKLPD X1, X0, X2
+	VUNPCKHPD X1, X0, X0
+	VMOVUPD   (SI)(R9*1), X1
+	VMOVUPD   16(SI)(R9*1), X3
+	VUNPCKLPD X3, X1, X4
+	VUNPCKHPD X3, X1, X1
+	VMAXPD    X4, X2, X3
+	VMAXPD    X2, X4, X5
+	VANDPD    X5, X3, X3
+	VCMPPD    $0x03, X4, X2, X5
+	VADDPD    X4, X2, X6
+	VBLENDVPD X5, X6, X3, X3
+	VMAXPD    X1, X0, X5
+	VMAXPD    X0, X1, X6
+	VANDPD    X6, X5, X5
+	VCMPPD    $0x03, X1, X0, X6
+	VADDPD    X1, X0, X1
+	VBLENDVPD X6, X1, X5, X1
+	VMAXPD    X1, X3, X5
+	VMAXPD    X3, X1, X6
+	VANDPD    X6, X5, X5
+	VCMPPD    $0x03, X1, X3, X6
+	VADDPD    X1, X3, X1
+	VBLENDVPD X6, X1, X5, X1
+	VMOVUPD   (R8), X3
+	VCMPPD    $0x00, X1, X2, X5
+	VCMPPD    $0x03, X2, X2, X2
+	VORPD     X2, X5, X2
+	VANDPD    X3, X2, X5
+	VANDNPD   X3, X2, X2
+	VCMPPD    $0x00, X1, X0, X3
+	VCMPPD    $0x03, X0, X0, X0
+	VORPD     X0, X3, X0
+	VANDPD    X2, X0, X3
+	VANDNPD   X2, X0, X0
+	VCMPPD    $0x00, X1, X4, X1
+	VCMPPD    $0x03, X4, X4, X2
+	VORPD     X2, X1, X1
+	VANDPD    X0, X1, X2
+	VANDNPD   X0, X1, X0
+	VUNPCKLPD X3, X5, X1
+	VUNPCKHPD X3, X5, X3
+	VMOVUPD   (DX), X4
+	VADDPD    X1, X4, X1
+	VMOVUPD   X1, (DX)
+	VMOVUPD   16(DX), X1
+	VADDPD    X3, X1, X1
+	VMOVUPD   X1, 16(DX)
+	VUNPCKLPD X0, X2, X1
+	VUNPCKHPD X0, X2, X0
+	VMOVUPD   (DX)(R9*1), X2
+	VADDPD    X1, X2, X1
+	VMOVUPD   X1, (DX)(R9*1)
+	VMOVUPD   16(DX)(R9*1), X1
+	VADDPD    X0, X1, X0
+	VMOVUPD   X0, 16(DX)(R9*1)
+	ADDQ      $+16, R8
+	ADDQ      $+32, DX
+	ADDQ      $+32, SI
+	SUBQ      $+2, AX
+	JMP       short
+
+shortDone:
+	SUBQ $+1, R11
+	JMP  row
+
+rowDone:
 	VZEROUPPER
 	RET
 
@@ -16324,43 +16977,43 @@ vectors:
 	JLT     elements
 	VMOVDQU (CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5792(SB), Y0, Y1
-	VORPD   constantsAVX2<>+3040(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5824(SB), Y0, Y1
+	VORPD   constantsAVX2<>+3072(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5824(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5856(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5856(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5888(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5888(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+5920(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVDQU 32(CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5792(SB), Y0, Y1
-	VORPD   constantsAVX2<>+3040(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5824(SB), Y0, Y1
+	VORPD   constantsAVX2<>+3072(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5824(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5856(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5856(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5888(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5888(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+5920(SB), Y0, Y0
 	VMOVUPD Y0, 32(AX)(BX*8)
 	VMOVDQU 64(CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5792(SB), Y0, Y1
-	VORPD   constantsAVX2<>+3040(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5824(SB), Y0, Y1
+	VORPD   constantsAVX2<>+3072(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5824(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5856(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5856(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5888(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5888(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+5920(SB), Y0, Y0
 	VMOVUPD Y0, 64(AX)(BX*8)
 	VMOVDQU 96(CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5792(SB), Y0, Y1
-	VORPD   constantsAVX2<>+3040(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5824(SB), Y0, Y1
+	VORPD   constantsAVX2<>+3072(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5824(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5856(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5856(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+5888(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5888(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+5920(SB), Y0, Y0
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $+16, BX
 	SUBQ    $+16, DX
@@ -16374,7 +17027,7 @@ element:
 	SHRQ       $0x0b, SI
 	VXORPD     X0, X0, X0
 	VCVTSI2SDQ SI, X0, X0
-	VMULSD     constantsAVX2<>+5888(SB), X0, X0
+	VMULSD     constantsAVX2<>+5920(SB), X0, X0
 	VMOVSD     X0, (AX)(BX*8)
 	ADDQ       $+1, BX
 	SUBQ       $+1, DX
@@ -16398,78 +17051,78 @@ loop1:
 	JLT         done1
 	VMOVDQU     (CX)(SI*8), Y0
 	VPSRLQ      $0x0b, Y0, Y0
-	VANDPD      constantsAVX2<>+5792(SB), Y0, Y1
-	VORPD       constantsAVX2<>+3040(SB), Y1, Y1
+	VANDPD      constantsAVX2<>+5824(SB), Y0, Y1
+	VORPD       constantsAVX2<>+3072(SB), Y1, Y1
 	VPSRLQ      $0x20, Y0, Y0
-	VORPD       constantsAVX2<>+5824(SB), Y0, Y0
-	VSUBPD      constantsAVX2<>+5856(SB), Y0, Y0
+	VORPD       constantsAVX2<>+5856(SB), Y0, Y0
+	VSUBPD      constantsAVX2<>+5888(SB), Y0, Y0
 	VADDPD      Y1, Y0, Y0
 	VMOVDQU     (DX)(SI*8), Y1
 	VPSRLQ      $0x0b, Y1, Y1
-	VANDPD      constantsAVX2<>+5792(SB), Y1, Y2
-	VORPD       constantsAVX2<>+3040(SB), Y2, Y2
+	VANDPD      constantsAVX2<>+5824(SB), Y1, Y2
+	VORPD       constantsAVX2<>+3072(SB), Y2, Y2
 	VPSRLQ      $0x20, Y1, Y1
-	VORPD       constantsAVX2<>+5824(SB), Y1, Y1
-	VSUBPD      constantsAVX2<>+5856(SB), Y1, Y1
+	VORPD       constantsAVX2<>+5856(SB), Y1, Y1
+	VSUBPD      constantsAVX2<>+5888(SB), Y1, Y1
 	VADDPD      Y2, Y1, Y1
-	VMOVUPS     constantsAVX2<>+5920(SB), Y2
+	VMOVUPS     constantsAVX2<>+5952(SB), Y2
 	VSUBPD      Y0, Y2, Y0
-	VPADDQ      constantsAVX2<>+3008(SB), Y0, Y0
+	VPADDQ      constantsAVX2<>+3040(SB), Y0, Y0
 	VPSRLQ      $0x34, Y0, Y2
-	VORPD       constantsAVX2<>+3040(SB), Y2, Y2
-	VSUBPD      constantsAVX2<>+5952(SB), Y2, Y2
-	VANDPD      constantsAVX2<>+3136(SB), Y0, Y0
-	VPADDQ      constantsAVX2<>+3168(SB), Y0, Y0
-	VSUBPD      constantsAVX2<>+2368(SB), Y0, Y0
-	VADDPD      constantsAVX2<>+3200(SB), Y0, Y3
+	VORPD       constantsAVX2<>+3072(SB), Y2, Y2
+	VSUBPD      constantsAVX2<>+5984(SB), Y2, Y2
+	VANDPD      constantsAVX2<>+3168(SB), Y0, Y0
+	VPADDQ      constantsAVX2<>+3200(SB), Y0, Y0
+	VSUBPD      constantsAVX2<>+2400(SB), Y0, Y0
+	VADDPD      constantsAVX2<>+3232(SB), Y0, Y3
 	VDIVPD      Y3, Y0, Y3
 	VMULPD      Y3, Y3, Y4
-	VMULPD      constantsAVX2<>+2592(SB), Y0, Y5
+	VMULPD      constantsAVX2<>+2624(SB), Y0, Y5
 	VMULPD      Y0, Y5, Y5
 	VMULPD      Y4, Y4, Y6
 	VMULPD      Y6, Y6, Y7
-	VMOVUPS     constantsAVX2<>+3232(SB), Y8
-	VFMADD231PD constantsAVX2<>+3264(SB), Y4, Y8
-	VMOVUPS     constantsAVX2<>+3296(SB), Y9
-	VFMADD231PD constantsAVX2<>+3328(SB), Y4, Y9
+	VMOVUPS     constantsAVX2<>+3264(SB), Y8
+	VFMADD231PD constantsAVX2<>+3296(SB), Y4, Y8
+	VMOVUPS     constantsAVX2<>+3328(SB), Y9
+	VFMADD231PD constantsAVX2<>+3360(SB), Y4, Y9
 	VMOVAPD     Y8, Y8
 	VFMADD231PD Y6, Y9, Y8
-	VMOVUPS     constantsAVX2<>+3360(SB), Y9
-	VFMADD231PD constantsAVX2<>+3392(SB), Y4, Y9
+	VMOVUPS     constantsAVX2<>+3392(SB), Y9
+	VFMADD231PD constantsAVX2<>+3424(SB), Y4, Y9
 	VMOVAPD     Y9, Y9
-	VFMADD231PD constantsAVX2<>+3424(SB), Y6, Y9
+	VFMADD231PD constantsAVX2<>+3456(SB), Y6, Y9
 	VMOVAPD     Y8, Y6
 	VFMADD231PD Y7, Y9, Y6
 	VMOVAPD     Y5, Y7
 	VFMADD231PD Y6, Y4, Y7
-	VMULPD      constantsAVX2<>+2560(SB), Y2, Y4
+	VMULPD      constantsAVX2<>+2592(SB), Y2, Y4
 	VMOVAPD     Y4, Y4
 	VFMADD231PD Y7, Y3, Y4
 	VSUBPD      Y4, Y5, Y3
 	VSUBPD      Y3, Y0, Y0
 	VMOVAPD     Y0, Y0
-	VFMADD231PD constantsAVX2<>+2528(SB), Y2, Y0
-	VMULPD      constantsAVX2<>+3648(SB), Y0, Y0
+	VFMADD231PD constantsAVX2<>+2560(SB), Y2, Y0
+	VMULPD      constantsAVX2<>+3680(SB), Y0, Y0
 	VSQRTPD     Y0, Y0
-	VSUBPD      constantsAVX2<>+3040(SB), Y1, Y1
-	VANDPD      constantsAVX2<>+2336(SB), Y1, Y1
-	VSUBPD      constantsAVX2<>+5984(SB), Y1, Y1
+	VSUBPD      constantsAVX2<>+3072(SB), Y1, Y1
+	VANDPD      constantsAVX2<>+2368(SB), Y1, Y1
+	VSUBPD      constantsAVX2<>+6016(SB), Y1, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y3
-	VMOVUPS     constantsAVX2<>+6016(SB), Y4
-	VFMADD231PD constantsAVX2<>+6048(SB), Y2, Y4
+	VMOVUPS     constantsAVX2<>+6048(SB), Y4
+	VFMADD231PD constantsAVX2<>+6080(SB), Y2, Y4
 	VMOVAPD     Y4, Y4
-	VFMADD231PD constantsAVX2<>+6080(SB), Y3, Y4
-	VMOVUPS     constantsAVX2<>+6112(SB), Y5
-	VFMADD231PD constantsAVX2<>+6144(SB), Y2, Y5
+	VFMADD231PD constantsAVX2<>+6112(SB), Y3, Y4
+	VMOVUPS     constantsAVX2<>+6144(SB), Y5
+	VFMADD231PD constantsAVX2<>+6176(SB), Y2, Y5
 	VMOVAPD     Y5, Y5
 	VFMADD231PD Y4, Y3, Y5
-	VMOVUPS     constantsAVX2<>+6176(SB), Y4
-	VFMADD231PD constantsAVX2<>+6208(SB), Y2, Y4
+	VMOVUPS     constantsAVX2<>+6208(SB), Y4
+	VFMADD231PD constantsAVX2<>+6240(SB), Y2, Y4
 	VMOVAPD     Y4, Y4
 	VFMADD231PD Y5, Y3, Y4
-	VMOVUPS     constantsAVX2<>+6240(SB), Y5
-	VFMADD231PD constantsAVX2<>+6272(SB), Y2, Y5
+	VMOVUPS     constantsAVX2<>+6272(SB), Y5
+	VFMADD231PD constantsAVX2<>+6304(SB), Y2, Y5
 	VMOVAPD     Y5, Y2
 	VFMADD231PD Y4, Y3, Y2
 	VMULPD      Y1, Y2, Y1
@@ -17059,507 +17712,511 @@ DATA constantsAVX2<>+2288(SB)/4, $0x00000001
 DATA constantsAVX2<>+2292(SB)/4, $0x00000001
 DATA constantsAVX2<>+2296(SB)/4, $0x00000001
 DATA constantsAVX2<>+2300(SB)/4, $0x00000001
-DATA constantsAVX2<>+2304(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2312(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2320(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2328(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2336(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2344(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2352(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2360(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2368(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2376(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2384(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2392(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2400(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2408(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2416(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2424(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2432(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2440(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2448(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2456(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2464(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2472(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2480(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2488(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2496(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2504(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2512(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2520(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2528(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2536(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2544(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2552(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2560(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2568(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2576(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2584(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2592(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2600(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2608(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2616(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2624(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2632(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2640(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2648(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2656(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2664(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2672(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2680(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2688(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2696(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2704(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2712(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2720(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2728(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2736(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2744(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2752(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2760(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2768(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2776(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2784(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2792(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2800(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2808(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2816(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2824(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2832(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2840(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2848(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2856(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2864(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2872(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2880(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2888(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2896(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2904(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2912(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2920(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2928(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2936(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2944(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+2952(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+2960(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+2968(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+2976(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+2984(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+2992(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+3000(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+3008(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+3016(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+3024(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+3032(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+3040(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+3048(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+3056(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+3064(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+3072(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+3080(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+3088(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+3096(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+3104(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3112(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3120(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3128(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3136(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3144(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3152(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3160(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3168(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3176(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3184(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3192(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3200(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3208(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3216(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3224(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3232(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3240(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3248(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3256(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3264(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3272(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3280(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3288(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3296(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3304(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3312(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3320(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3328(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3336(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3344(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3352(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3360(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3368(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3376(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3384(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3392(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3400(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3408(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3416(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3424(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3432(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3440(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3448(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3456(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3464(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3472(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3480(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3488(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3496(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3504(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3512(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3520(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3528(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3536(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3544(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3552(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3560(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3568(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3576(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3584(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3592(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3600(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3608(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3616(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3624(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3632(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3640(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3648(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3656(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3664(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3672(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3680(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3688(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3696(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3704(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3712(SB)/8, $0xbfe71547652b82fe
-DATA constantsAVX2<>+3720(SB)/8, $0xbfe71547652b82fe
-DATA constantsAVX2<>+3728(SB)/8, $0xbfe71547652b82fe
-DATA constantsAVX2<>+3736(SB)/8, $0xbfe71547652b82fe
-DATA constantsAVX2<>+3744(SB)/8, $0x3ff62e42fefa4000
-DATA constantsAVX2<>+3752(SB)/8, $0x3ff62e42fefa4000
-DATA constantsAVX2<>+3760(SB)/8, $0x3ff62e42fefa4000
-DATA constantsAVX2<>+3768(SB)/8, $0x3ff62e42fefa4000
-DATA constantsAVX2<>+3776(SB)/8, $0xbd58432a1b0e2634
-DATA constantsAVX2<>+3784(SB)/8, $0xbd58432a1b0e2634
-DATA constantsAVX2<>+3792(SB)/8, $0xbd58432a1b0e2634
-DATA constantsAVX2<>+3800(SB)/8, $0xbd58432a1b0e2634
-DATA constantsAVX2<>+3808(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3816(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3824(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3832(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3840(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3848(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3856(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3864(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3872(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3880(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3888(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3896(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3904(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3912(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3920(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3928(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3936(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+3944(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+3952(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+3960(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+3968(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+3976(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+3984(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+3992(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+4000(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4008(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4016(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4024(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4032(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4040(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4048(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4056(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4064(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4072(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4080(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4088(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4096(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4104(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4112(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4120(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4128(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4136(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4144(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4152(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4160(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+4168(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+4176(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+4184(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+4192(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+4200(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+4208(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+4216(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+4224(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+4232(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+4240(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+4248(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+4256(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+4264(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+4272(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+4280(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+4288(SB)/8, $0x4011000000000000
-DATA constantsAVX2<>+4296(SB)/8, $0x4011000000000000
-DATA constantsAVX2<>+4304(SB)/8, $0x4011000000000000
-DATA constantsAVX2<>+4312(SB)/8, $0x4011000000000000
-DATA constantsAVX2<>+4320(SB)/8, $0xc0106da89d80bc3d
-DATA constantsAVX2<>+4328(SB)/8, $0xc0106da89d80bc3d
-DATA constantsAVX2<>+4336(SB)/8, $0xc0106da89d80bc3d
-DATA constantsAVX2<>+4344(SB)/8, $0xc0106da89d80bc3d
-DATA constantsAVX2<>+4352(SB)/8, $0x3feef33cb70736ff
-DATA constantsAVX2<>+4360(SB)/8, $0x3feef33cb70736ff
-DATA constantsAVX2<>+4368(SB)/8, $0x3feef33cb70736ff
-DATA constantsAVX2<>+4376(SB)/8, $0x3feef33cb70736ff
-DATA constantsAVX2<>+4384(SB)/8, $0xbfba3b4c185c3750
-DATA constantsAVX2<>+4392(SB)/8, $0xbfba3b4c185c3750
-DATA constantsAVX2<>+4400(SB)/8, $0xbfba3b4c185c3750
-DATA constantsAVX2<>+4408(SB)/8, $0xbfba3b4c185c3750
-DATA constantsAVX2<>+4416(SB)/8, $0xc0306a81cda1964d
-DATA constantsAVX2<>+4424(SB)/8, $0xc0306a81cda1964d
-DATA constantsAVX2<>+4432(SB)/8, $0xc0306a81cda1964d
-DATA constantsAVX2<>+4440(SB)/8, $0xc0306a81cda1964d
-DATA constantsAVX2<>+4448(SB)/8, $0x40247f2157a1d9f8
-DATA constantsAVX2<>+4456(SB)/8, $0x40247f2157a1d9f8
-DATA constantsAVX2<>+4464(SB)/8, $0x40247f2157a1d9f8
-DATA constantsAVX2<>+4472(SB)/8, $0x40247f2157a1d9f8
-DATA constantsAVX2<>+4480(SB)/8, $0xc027832d436f37a2
-DATA constantsAVX2<>+4488(SB)/8, $0xc027832d436f37a2
-DATA constantsAVX2<>+4496(SB)/8, $0xc027832d436f37a2
-DATA constantsAVX2<>+4504(SB)/8, $0xc027832d436f37a2
-DATA constantsAVX2<>+4512(SB)/8, $0x4031432a1933ead4
-DATA constantsAVX2<>+4520(SB)/8, $0x4031432a1933ead4
-DATA constantsAVX2<>+4528(SB)/8, $0x4031432a1933ead4
-DATA constantsAVX2<>+4536(SB)/8, $0x4031432a1933ead4
-DATA constantsAVX2<>+4544(SB)/8, $0xc001170dc55b80d1
-DATA constantsAVX2<>+4552(SB)/8, $0xc001170dc55b80d1
-DATA constantsAVX2<>+4560(SB)/8, $0xc001170dc55b80d1
-DATA constantsAVX2<>+4568(SB)/8, $0xc001170dc55b80d1
-DATA constantsAVX2<>+4576(SB)/8, $0x401510fd42449e66
-DATA constantsAVX2<>+4584(SB)/8, $0x401510fd42449e66
-DATA constantsAVX2<>+4592(SB)/8, $0x401510fd42449e66
-DATA constantsAVX2<>+4600(SB)/8, $0x401510fd42449e66
-DATA constantsAVX2<>+4608(SB)/8, $0x3fd38f84540aa8e6
-DATA constantsAVX2<>+4616(SB)/8, $0x3fd38f84540aa8e6
-DATA constantsAVX2<>+4624(SB)/8, $0x3fd38f84540aa8e6
-DATA constantsAVX2<>+4632(SB)/8, $0x3fd38f84540aa8e6
-DATA constantsAVX2<>+4640(SB)/8, $0x3fed6014b8ea6ee3
-DATA constantsAVX2<>+4648(SB)/8, $0x3fed6014b8ea6ee3
-DATA constantsAVX2<>+4656(SB)/8, $0x3fed6014b8ea6ee3
-DATA constantsAVX2<>+4664(SB)/8, $0x3fed6014b8ea6ee3
-DATA constantsAVX2<>+4672(SB)/8, $0xbfde0697ccdc1d3a
-DATA constantsAVX2<>+4680(SB)/8, $0xbfde0697ccdc1d3a
-DATA constantsAVX2<>+4688(SB)/8, $0xbfde0697ccdc1d3a
-DATA constantsAVX2<>+4696(SB)/8, $0xbfde0697ccdc1d3a
-DATA constantsAVX2<>+4704(SB)/8, $0xbfda6f0bfaa657de
-DATA constantsAVX2<>+4712(SB)/8, $0xbfda6f0bfaa657de
-DATA constantsAVX2<>+4720(SB)/8, $0xbfda6f0bfaa657de
-DATA constantsAVX2<>+4728(SB)/8, $0xbfda6f0bfaa657de
-DATA constantsAVX2<>+4736(SB)/8, $0x3fe1f0c7bb1e797e
-DATA constantsAVX2<>+4744(SB)/8, $0x3fe1f0c7bb1e797e
-DATA constantsAVX2<>+4752(SB)/8, $0x3fe1f0c7bb1e797e
-DATA constantsAVX2<>+4760(SB)/8, $0x3fe1f0c7bb1e797e
-DATA constantsAVX2<>+4768(SB)/8, $0x3fcf23f5c7a54daf
-DATA constantsAVX2<>+4776(SB)/8, $0x3fcf23f5c7a54daf
-DATA constantsAVX2<>+4784(SB)/8, $0x3fcf23f5c7a54daf
-DATA constantsAVX2<>+4792(SB)/8, $0x3fcf23f5c7a54daf
-DATA constantsAVX2<>+4800(SB)/8, $0xbfe2b2188b7754cd
-DATA constantsAVX2<>+4808(SB)/8, $0xbfe2b2188b7754cd
-DATA constantsAVX2<>+4816(SB)/8, $0xbfe2b2188b7754cd
-DATA constantsAVX2<>+4824(SB)/8, $0xbfe2b2188b7754cd
-DATA constantsAVX2<>+4832(SB)/8, $0xbfaf7bfce0e406f7
-DATA constantsAVX2<>+4840(SB)/8, $0xbfaf7bfce0e406f7
-DATA constantsAVX2<>+4848(SB)/8, $0xbfaf7bfce0e406f7
-DATA constantsAVX2<>+4856(SB)/8, $0xbfaf7bfce0e406f7
-DATA constantsAVX2<>+4864(SB)/8, $0x3fe1d79d363a97c2
-DATA constantsAVX2<>+4872(SB)/8, $0x3fe1d79d363a97c2
-DATA constantsAVX2<>+4880(SB)/8, $0x3fe1d79d363a97c2
-DATA constantsAVX2<>+4888(SB)/8, $0x3fe1d79d363a97c2
-DATA constantsAVX2<>+4896(SB)/8, $0xbfbddcb4db8734e1
-DATA constantsAVX2<>+4904(SB)/8, $0xbfbddcb4db8734e1
-DATA constantsAVX2<>+4912(SB)/8, $0xbfbddcb4db8734e1
-DATA constantsAVX2<>+4920(SB)/8, $0xbfbddcb4db8734e1
-DATA constantsAVX2<>+4928(SB)/8, $0xbfe09827c156c853
-DATA constantsAVX2<>+4936(SB)/8, $0xbfe09827c156c853
-DATA constantsAVX2<>+4944(SB)/8, $0xbfe09827c156c853
-DATA constantsAVX2<>+4952(SB)/8, $0xbfe09827c156c853
-DATA constantsAVX2<>+4960(SB)/8, $0x3fd12c8c662ffcea
-DATA constantsAVX2<>+4968(SB)/8, $0x3fd12c8c662ffcea
-DATA constantsAVX2<>+4976(SB)/8, $0x3fd12c8c662ffcea
-DATA constantsAVX2<>+4984(SB)/8, $0x3fd12c8c662ffcea
-DATA constantsAVX2<>+4992(SB)/8, $0x3fe1b60d88f46316
-DATA constantsAVX2<>+5000(SB)/8, $0x3fe1b60d88f46316
-DATA constantsAVX2<>+5008(SB)/8, $0x3fe1b60d88f46316
-DATA constantsAVX2<>+5016(SB)/8, $0x3fe1b60d88f46316
-DATA constantsAVX2<>+5024(SB)/8, $0xbfd948c438893e78
-DATA constantsAVX2<>+5032(SB)/8, $0xbfd948c438893e78
-DATA constantsAVX2<>+5040(SB)/8, $0xbfd948c438893e78
-DATA constantsAVX2<>+5048(SB)/8, $0xbfd948c438893e78
-DATA constantsAVX2<>+5056(SB)/8, $0xbff4678e077ab235
-DATA constantsAVX2<>+5064(SB)/8, $0xbff4678e077ab235
-DATA constantsAVX2<>+5072(SB)/8, $0xbff4678e077ab235
-DATA constantsAVX2<>+5080(SB)/8, $0xbff4678e077ab235
-DATA constantsAVX2<>+5088(SB)/8, $0x3fe1e41841433490
-DATA constantsAVX2<>+5096(SB)/8, $0x3fe1e41841433490
-DATA constantsAVX2<>+5104(SB)/8, $0x3fe1e41841433490
-DATA constantsAVX2<>+5112(SB)/8, $0x3fe1e41841433490
-DATA constantsAVX2<>+5120(SB)/8, $0x3fe483b5873d8cc7
-DATA constantsAVX2<>+5128(SB)/8, $0x3fe483b5873d8cc7
-DATA constantsAVX2<>+5136(SB)/8, $0x3fe483b5873d8cc7
-DATA constantsAVX2<>+5144(SB)/8, $0x3fe483b5873d8cc7
-DATA constantsAVX2<>+5152(SB)/8, $0x3c786362708a135c
-DATA constantsAVX2<>+5160(SB)/8, $0x3c786362708a135c
-DATA constantsAVX2<>+5168(SB)/8, $0x3c786362708a135c
-DATA constantsAVX2<>+5176(SB)/8, $0x3c786362708a135c
-DATA constantsAVX2<>+5184(SB)/8, $0x7fde6238502484ba
-DATA constantsAVX2<>+5192(SB)/8, $0x7fde6238502484ba
-DATA constantsAVX2<>+5200(SB)/8, $0x7fde6238502484ba
-DATA constantsAVX2<>+5208(SB)/8, $0x7fde6238502484ba
-DATA constantsAVX2<>+5216(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+5224(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+5232(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+5240(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+5248(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+5256(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+5264(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+5272(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+5280(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5288(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5296(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5304(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5312(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5320(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5328(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5336(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5344(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5352(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5360(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5368(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5376(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5384(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5392(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5400(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5408(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5416(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5424(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5432(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5440(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5448(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5456(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5464(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5472(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5480(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5488(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5496(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5504(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5512(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5520(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5528(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5536(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5544(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5552(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5560(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5568(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5576(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5584(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5592(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5600(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5608(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5616(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5624(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5632(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5640(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5648(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5656(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5664(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5672(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5680(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5688(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5696(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5704(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5712(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5720(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5728(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5736(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5744(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5752(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5760(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5768(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5776(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5784(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5792(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5800(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5808(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5816(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5824(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5832(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5840(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5848(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5856(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5864(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5872(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5880(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5888(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5896(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5904(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5912(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5920(SB)/8, $0x4340000000000000
-DATA constantsAVX2<>+5928(SB)/8, $0x4340000000000000
-DATA constantsAVX2<>+5936(SB)/8, $0x4340000000000000
-DATA constantsAVX2<>+5944(SB)/8, $0x4340000000000000
-DATA constantsAVX2<>+5952(SB)/8, $0x4330000000000434
-DATA constantsAVX2<>+5960(SB)/8, $0x4330000000000434
-DATA constantsAVX2<>+5968(SB)/8, $0x4330000000000434
-DATA constantsAVX2<>+5976(SB)/8, $0x4330000000000434
-DATA constantsAVX2<>+5984(SB)/8, $0x4320000000000000
-DATA constantsAVX2<>+5992(SB)/8, $0x4320000000000000
-DATA constantsAVX2<>+6000(SB)/8, $0x4320000000000000
-DATA constantsAVX2<>+6008(SB)/8, $0x4320000000000000
-DATA constantsAVX2<>+6016(SB)/8, $0x14fe8f3675ee37dd
-DATA constantsAVX2<>+6024(SB)/8, $0x14fe8f3675ee37dd
-DATA constantsAVX2<>+6032(SB)/8, $0x14fe8f3675ee37dd
-DATA constantsAVX2<>+6040(SB)/8, $0x14fe8f3675ee37dd
-DATA constantsAVX2<>+6048(SB)/8, $0x8e36f7acdb8f6580
-DATA constantsAVX2<>+6056(SB)/8, $0x8e36f7acdb8f6580
-DATA constantsAVX2<>+6064(SB)/8, $0x8e36f7acdb8f6580
-DATA constantsAVX2<>+6072(SB)/8, $0x8e36f7acdb8f6580
-DATA constantsAVX2<>+6080(SB)/8, $0x0769d462020fcc78
-DATA constantsAVX2<>+6088(SB)/8, $0x0769d462020fcc78
-DATA constantsAVX2<>+6096(SB)/8, $0x0769d462020fcc78
-DATA constantsAVX2<>+6104(SB)/8, $0x0769d462020fcc78
-DATA constantsAVX2<>+6112(SB)/8, $0x2275078348551854
-DATA constantsAVX2<>+6120(SB)/8, $0x2275078348551854
-DATA constantsAVX2<>+6128(SB)/8, $0x2275078348551854
-DATA constantsAVX2<>+6136(SB)/8, $0x2275078348551854
-DATA constantsAVX2<>+6144(SB)/8, $0x9bbe3074dfaf87af
-DATA constantsAVX2<>+6152(SB)/8, $0x9bbe3074dfaf87af
-DATA constantsAVX2<>+6160(SB)/8, $0x9bbe3074dfaf87af
-DATA constantsAVX2<>+6168(SB)/8, $0x9bbe3074dfaf87af
-DATA constantsAVX2<>+6176(SB)/8, $0x2fc466bc6775aa7d
-DATA constantsAVX2<>+6184(SB)/8, $0x2fc466bc6775aa7d
-DATA constantsAVX2<>+6192(SB)/8, $0x2fc466bc6775aa7d
-DATA constantsAVX2<>+6200(SB)/8, $0x2fc466bc6775aa7d
-DATA constantsAVX2<>+6208(SB)/8, $0xa9232d2cce627c86
-DATA constantsAVX2<>+6216(SB)/8, $0xa9232d2cce627c86
-DATA constantsAVX2<>+6224(SB)/8, $0xa9232d2cce627c86
-DATA constantsAVX2<>+6232(SB)/8, $0xa9232d2cce627c86
-DATA constantsAVX2<>+6240(SB)/8, $0x3cc921fb54442d18
-DATA constantsAVX2<>+6248(SB)/8, $0x3cc921fb54442d18
-DATA constantsAVX2<>+6256(SB)/8, $0x3cc921fb54442d18
-DATA constantsAVX2<>+6264(SB)/8, $0x3cc921fb54442d18
-DATA constantsAVX2<>+6272(SB)/8, $0xb654abbce625be52
-DATA constantsAVX2<>+6280(SB)/8, $0xb654abbce625be52
-DATA constantsAVX2<>+6288(SB)/8, $0xb654abbce625be52
-DATA constantsAVX2<>+6296(SB)/8, $0xb654abbce625be52
-GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $6304
+DATA constantsAVX2<>+2304(SB)/8, $0x3fd0000000000000
+DATA constantsAVX2<>+2312(SB)/8, $0x3fd0000000000000
+DATA constantsAVX2<>+2320(SB)/8, $0x3fd0000000000000
+DATA constantsAVX2<>+2328(SB)/8, $0x3fd0000000000000
+DATA constantsAVX2<>+2336(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2344(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2352(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2360(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2368(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2376(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2384(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2392(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2400(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2408(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2416(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2424(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2432(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2440(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2448(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2456(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2464(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2472(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2480(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2488(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2496(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2504(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2512(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2520(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2528(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2536(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2544(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2552(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2560(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2568(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2576(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2584(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2592(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2600(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2608(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2616(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2624(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2632(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2640(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2648(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2656(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2664(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2672(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2680(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2688(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2696(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2704(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2712(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2720(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2728(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2736(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2744(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2752(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2760(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2768(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2776(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2784(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2792(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2800(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2808(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2816(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2824(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2832(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2840(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2848(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2856(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2864(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2872(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2880(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2888(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2896(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2904(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2912(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2920(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2928(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2936(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2944(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2952(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2960(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2968(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+2976(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+2984(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+2992(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+3000(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+3008(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+3016(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+3024(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+3032(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+3040(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+3048(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+3056(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+3064(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+3072(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+3080(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+3088(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+3096(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+3104(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+3112(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+3120(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+3128(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+3136(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+3144(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+3152(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+3160(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+3168(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+3176(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+3184(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+3192(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+3200(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+3208(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+3216(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+3224(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+3232(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3240(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3248(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3256(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3264(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3272(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3280(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3288(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3296(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3304(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3312(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3320(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3328(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3336(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3344(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3352(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3360(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3368(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3376(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3384(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3392(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3400(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3408(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3416(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3424(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3432(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3440(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3448(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3456(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3464(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3472(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3480(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3488(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3496(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3504(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3512(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3520(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3528(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3536(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3544(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3552(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3560(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3568(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3576(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3584(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3592(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3600(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3608(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3616(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3624(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3632(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3640(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3648(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3656(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3664(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3672(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3680(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3688(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3696(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3704(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3712(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3720(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3728(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3736(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3744(SB)/8, $0xbfe71547652b82fe
+DATA constantsAVX2<>+3752(SB)/8, $0xbfe71547652b82fe
+DATA constantsAVX2<>+3760(SB)/8, $0xbfe71547652b82fe
+DATA constantsAVX2<>+3768(SB)/8, $0xbfe71547652b82fe
+DATA constantsAVX2<>+3776(SB)/8, $0x3ff62e42fefa4000
+DATA constantsAVX2<>+3784(SB)/8, $0x3ff62e42fefa4000
+DATA constantsAVX2<>+3792(SB)/8, $0x3ff62e42fefa4000
+DATA constantsAVX2<>+3800(SB)/8, $0x3ff62e42fefa4000
+DATA constantsAVX2<>+3808(SB)/8, $0xbd58432a1b0e2634
+DATA constantsAVX2<>+3816(SB)/8, $0xbd58432a1b0e2634
+DATA constantsAVX2<>+3824(SB)/8, $0xbd58432a1b0e2634
+DATA constantsAVX2<>+3832(SB)/8, $0xbd58432a1b0e2634
+DATA constantsAVX2<>+3840(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3848(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3856(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3864(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3872(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+3880(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+3888(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+3896(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+3904(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+3912(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+3920(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+3928(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+3936(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+3944(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+3952(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+3960(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+3968(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+3976(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+3984(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+3992(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+4000(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+4008(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+4016(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+4024(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+4032(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4040(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4048(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4056(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4064(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4072(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4080(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4088(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4096(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4104(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4112(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4120(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4128(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4136(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4144(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4152(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4160(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4168(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4176(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4184(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4192(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4200(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4208(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4216(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4224(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4232(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4240(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4248(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4256(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+4264(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+4272(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+4280(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+4288(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+4296(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+4304(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+4312(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+4320(SB)/8, $0x4011000000000000
+DATA constantsAVX2<>+4328(SB)/8, $0x4011000000000000
+DATA constantsAVX2<>+4336(SB)/8, $0x4011000000000000
+DATA constantsAVX2<>+4344(SB)/8, $0x4011000000000000
+DATA constantsAVX2<>+4352(SB)/8, $0xc0106da89d80bc3d
+DATA constantsAVX2<>+4360(SB)/8, $0xc0106da89d80bc3d
+DATA constantsAVX2<>+4368(SB)/8, $0xc0106da89d80bc3d
+DATA constantsAVX2<>+4376(SB)/8, $0xc0106da89d80bc3d
+DATA constantsAVX2<>+4384(SB)/8, $0x3feef33cb70736ff
+DATA constantsAVX2<>+4392(SB)/8, $0x3feef33cb70736ff
+DATA constantsAVX2<>+4400(SB)/8, $0x3feef33cb70736ff
+DATA constantsAVX2<>+4408(SB)/8, $0x3feef33cb70736ff
+DATA constantsAVX2<>+4416(SB)/8, $0xbfba3b4c185c3750
+DATA constantsAVX2<>+4424(SB)/8, $0xbfba3b4c185c3750
+DATA constantsAVX2<>+4432(SB)/8, $0xbfba3b4c185c3750
+DATA constantsAVX2<>+4440(SB)/8, $0xbfba3b4c185c3750
+DATA constantsAVX2<>+4448(SB)/8, $0xc0306a81cda1964d
+DATA constantsAVX2<>+4456(SB)/8, $0xc0306a81cda1964d
+DATA constantsAVX2<>+4464(SB)/8, $0xc0306a81cda1964d
+DATA constantsAVX2<>+4472(SB)/8, $0xc0306a81cda1964d
+DATA constantsAVX2<>+4480(SB)/8, $0x40247f2157a1d9f8
+DATA constantsAVX2<>+4488(SB)/8, $0x40247f2157a1d9f8
+DATA constantsAVX2<>+4496(SB)/8, $0x40247f2157a1d9f8
+DATA constantsAVX2<>+4504(SB)/8, $0x40247f2157a1d9f8
+DATA constantsAVX2<>+4512(SB)/8, $0xc027832d436f37a2
+DATA constantsAVX2<>+4520(SB)/8, $0xc027832d436f37a2
+DATA constantsAVX2<>+4528(SB)/8, $0xc027832d436f37a2
+DATA constantsAVX2<>+4536(SB)/8, $0xc027832d436f37a2
+DATA constantsAVX2<>+4544(SB)/8, $0x4031432a1933ead4
+DATA constantsAVX2<>+4552(SB)/8, $0x4031432a1933ead4
+DATA constantsAVX2<>+4560(SB)/8, $0x4031432a1933ead4
+DATA constantsAVX2<>+4568(SB)/8, $0x4031432a1933ead4
+DATA constantsAVX2<>+4576(SB)/8, $0xc001170dc55b80d1
+DATA constantsAVX2<>+4584(SB)/8, $0xc001170dc55b80d1
+DATA constantsAVX2<>+4592(SB)/8, $0xc001170dc55b80d1
+DATA constantsAVX2<>+4600(SB)/8, $0xc001170dc55b80d1
+DATA constantsAVX2<>+4608(SB)/8, $0x401510fd42449e66
+DATA constantsAVX2<>+4616(SB)/8, $0x401510fd42449e66
+DATA constantsAVX2<>+4624(SB)/8, $0x401510fd42449e66
+DATA constantsAVX2<>+4632(SB)/8, $0x401510fd42449e66
+DATA constantsAVX2<>+4640(SB)/8, $0x3fd38f84540aa8e6
+DATA constantsAVX2<>+4648(SB)/8, $0x3fd38f84540aa8e6
+DATA constantsAVX2<>+4656(SB)/8, $0x3fd38f84540aa8e6
+DATA constantsAVX2<>+4664(SB)/8, $0x3fd38f84540aa8e6
+DATA constantsAVX2<>+4672(SB)/8, $0x3fed6014b8ea6ee3
+DATA constantsAVX2<>+4680(SB)/8, $0x3fed6014b8ea6ee3
+DATA constantsAVX2<>+4688(SB)/8, $0x3fed6014b8ea6ee3
+DATA constantsAVX2<>+4696(SB)/8, $0x3fed6014b8ea6ee3
+DATA constantsAVX2<>+4704(SB)/8, $0xbfde0697ccdc1d3a
+DATA constantsAVX2<>+4712(SB)/8, $0xbfde0697ccdc1d3a
+DATA constantsAVX2<>+4720(SB)/8, $0xbfde0697ccdc1d3a
+DATA constantsAVX2<>+4728(SB)/8, $0xbfde0697ccdc1d3a
+DATA constantsAVX2<>+4736(SB)/8, $0xbfda6f0bfaa657de
+DATA constantsAVX2<>+4744(SB)/8, $0xbfda6f0bfaa657de
+DATA constantsAVX2<>+4752(SB)/8, $0xbfda6f0bfaa657de
+DATA constantsAVX2<>+4760(SB)/8, $0xbfda6f0bfaa657de
+DATA constantsAVX2<>+4768(SB)/8, $0x3fe1f0c7bb1e797e
+DATA constantsAVX2<>+4776(SB)/8, $0x3fe1f0c7bb1e797e
+DATA constantsAVX2<>+4784(SB)/8, $0x3fe1f0c7bb1e797e
+DATA constantsAVX2<>+4792(SB)/8, $0x3fe1f0c7bb1e797e
+DATA constantsAVX2<>+4800(SB)/8, $0x3fcf23f5c7a54daf
+DATA constantsAVX2<>+4808(SB)/8, $0x3fcf23f5c7a54daf
+DATA constantsAVX2<>+4816(SB)/8, $0x3fcf23f5c7a54daf
+DATA constantsAVX2<>+4824(SB)/8, $0x3fcf23f5c7a54daf
+DATA constantsAVX2<>+4832(SB)/8, $0xbfe2b2188b7754cd
+DATA constantsAVX2<>+4840(SB)/8, $0xbfe2b2188b7754cd
+DATA constantsAVX2<>+4848(SB)/8, $0xbfe2b2188b7754cd
+DATA constantsAVX2<>+4856(SB)/8, $0xbfe2b2188b7754cd
+DATA constantsAVX2<>+4864(SB)/8, $0xbfaf7bfce0e406f7
+DATA constantsAVX2<>+4872(SB)/8, $0xbfaf7bfce0e406f7
+DATA constantsAVX2<>+4880(SB)/8, $0xbfaf7bfce0e406f7
+DATA constantsAVX2<>+4888(SB)/8, $0xbfaf7bfce0e406f7
+DATA constantsAVX2<>+4896(SB)/8, $0x3fe1d79d363a97c2
+DATA constantsAVX2<>+4904(SB)/8, $0x3fe1d79d363a97c2
+DATA constantsAVX2<>+4912(SB)/8, $0x3fe1d79d363a97c2
+DATA constantsAVX2<>+4920(SB)/8, $0x3fe1d79d363a97c2
+DATA constantsAVX2<>+4928(SB)/8, $0xbfbddcb4db8734e1
+DATA constantsAVX2<>+4936(SB)/8, $0xbfbddcb4db8734e1
+DATA constantsAVX2<>+4944(SB)/8, $0xbfbddcb4db8734e1
+DATA constantsAVX2<>+4952(SB)/8, $0xbfbddcb4db8734e1
+DATA constantsAVX2<>+4960(SB)/8, $0xbfe09827c156c853
+DATA constantsAVX2<>+4968(SB)/8, $0xbfe09827c156c853
+DATA constantsAVX2<>+4976(SB)/8, $0xbfe09827c156c853
+DATA constantsAVX2<>+4984(SB)/8, $0xbfe09827c156c853
+DATA constantsAVX2<>+4992(SB)/8, $0x3fd12c8c662ffcea
+DATA constantsAVX2<>+5000(SB)/8, $0x3fd12c8c662ffcea
+DATA constantsAVX2<>+5008(SB)/8, $0x3fd12c8c662ffcea
+DATA constantsAVX2<>+5016(SB)/8, $0x3fd12c8c662ffcea
+DATA constantsAVX2<>+5024(SB)/8, $0x3fe1b60d88f46316
+DATA constantsAVX2<>+5032(SB)/8, $0x3fe1b60d88f46316
+DATA constantsAVX2<>+5040(SB)/8, $0x3fe1b60d88f46316
+DATA constantsAVX2<>+5048(SB)/8, $0x3fe1b60d88f46316
+DATA constantsAVX2<>+5056(SB)/8, $0xbfd948c438893e78
+DATA constantsAVX2<>+5064(SB)/8, $0xbfd948c438893e78
+DATA constantsAVX2<>+5072(SB)/8, $0xbfd948c438893e78
+DATA constantsAVX2<>+5080(SB)/8, $0xbfd948c438893e78
+DATA constantsAVX2<>+5088(SB)/8, $0xbff4678e077ab235
+DATA constantsAVX2<>+5096(SB)/8, $0xbff4678e077ab235
+DATA constantsAVX2<>+5104(SB)/8, $0xbff4678e077ab235
+DATA constantsAVX2<>+5112(SB)/8, $0xbff4678e077ab235
+DATA constantsAVX2<>+5120(SB)/8, $0x3fe1e41841433490
+DATA constantsAVX2<>+5128(SB)/8, $0x3fe1e41841433490
+DATA constantsAVX2<>+5136(SB)/8, $0x3fe1e41841433490
+DATA constantsAVX2<>+5144(SB)/8, $0x3fe1e41841433490
+DATA constantsAVX2<>+5152(SB)/8, $0x3fe483b5873d8cc7
+DATA constantsAVX2<>+5160(SB)/8, $0x3fe483b5873d8cc7
+DATA constantsAVX2<>+5168(SB)/8, $0x3fe483b5873d8cc7
+DATA constantsAVX2<>+5176(SB)/8, $0x3fe483b5873d8cc7
+DATA constantsAVX2<>+5184(SB)/8, $0x3c786362708a135c
+DATA constantsAVX2<>+5192(SB)/8, $0x3c786362708a135c
+DATA constantsAVX2<>+5200(SB)/8, $0x3c786362708a135c
+DATA constantsAVX2<>+5208(SB)/8, $0x3c786362708a135c
+DATA constantsAVX2<>+5216(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+5224(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+5232(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+5240(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+5248(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+5256(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+5264(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+5272(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+5280(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+5288(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+5296(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+5304(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+5312(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+5320(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+5328(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+5336(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+5344(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+5352(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+5360(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+5368(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+5376(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+5384(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+5392(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+5400(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+5408(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5416(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5424(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5432(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5440(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5448(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5456(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5464(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5472(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+5480(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+5488(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+5496(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+5504(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+5512(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+5520(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+5528(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+5536(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5544(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5552(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5560(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5568(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5576(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5584(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5592(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5600(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5608(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5616(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5624(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5632(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5640(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5648(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5656(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5664(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5672(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5680(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5688(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5696(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5704(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5712(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5720(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5728(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5736(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5744(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5752(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5760(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5768(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5776(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5784(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5792(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5800(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5808(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5816(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5824(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5832(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5840(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5848(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5856(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5864(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5872(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5880(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5888(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5896(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5904(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5912(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+5920(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+5928(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+5936(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+5944(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+5952(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+5960(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+5968(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+5976(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+5984(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+5992(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+6000(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+6008(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+6016(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6024(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6032(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6040(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6048(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6056(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6064(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6072(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6080(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6088(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6096(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6104(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6112(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6120(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6128(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6136(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6144(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6152(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6160(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6168(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6176(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6184(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6192(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6200(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6208(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6216(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6224(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6232(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6240(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6248(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6256(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6264(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6272(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6280(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6288(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6296(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6304(SB)/8, $0xb654abbce625be52
+DATA constantsAVX2<>+6312(SB)/8, $0xb654abbce625be52
+DATA constantsAVX2<>+6320(SB)/8, $0xb654abbce625be52
+DATA constantsAVX2<>+6328(SB)/8, $0xb654abbce625be52
+GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $6336
 
 DATA tails<>+0(SB)/8, $0xffffffffffffffff
 DATA tails<>+8(SB)/8, $0xffffffffffffffff

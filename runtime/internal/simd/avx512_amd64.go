@@ -459,6 +459,21 @@ func twice32AVX512(z []float32, x []float32)
 //go:noescape
 func truths32AVX512(z []float32, x []bool)
 
+// maxSquares32AVX512 sets elements of z to the greatest elements of squares.
+//
+//go:noescape
+func maxSquares32AVX512(x []float32, z []float32, width int, cols int, rows int)
+
+// meanSquares32AVX512 sets elements of z to the means of squares.
+//
+//go:noescape
+func meanSquares32AVX512(x []float32, z []float32, width int, cols int, rows int)
+
+// maxSquaresGrad32AVX512 adds elements of g to those of x that belong to the first of the greatest elements of squares.
+//
+//go:noescape
+func maxSquaresGrad32AVX512(x []float32, of []float32, g []float32, width int, cols int, rows int)
+
 // sumAt32AVX512 sets every z[j] to the sum of x[i+j] for the first places i of at, and asks for rows ahead.
 //
 //go:noescape
@@ -919,6 +934,21 @@ func twice64AVX512(z []float64, x []float64)
 //go:noescape
 func truths64AVX512(z []float64, x []bool)
 
+// maxSquares64AVX512 sets elements of z to the greatest elements of squares.
+//
+//go:noescape
+func maxSquares64AVX512(x []float64, z []float64, width int, cols int, rows int)
+
+// meanSquares64AVX512 sets elements of z to the means of squares.
+//
+//go:noescape
+func meanSquares64AVX512(x []float64, z []float64, width int, cols int, rows int)
+
+// maxSquaresGrad64AVX512 adds elements of g to those of x that belong to the first of the greatest elements of squares.
+//
+//go:noescape
+func maxSquaresGrad64AVX512(x []float64, of []float64, g []float64, width int, cols int, rows int)
+
 // sumAt64AVX512 sets every z[j] to the sum of x[i+j] for the first places i of at, and asks for rows ahead.
 //
 //go:noescape
@@ -1063,6 +1093,10 @@ func table32AVX512() *table[float32] {
 	t.reverse = reverse32AVX512
 	t.twice = twice32AVX512
 	t.truths = truths32AVX512
+	t.maxSquares = maxSquares32AVX512
+	t.meanSquares = meanSquares32AVX512
+	t.maxSquaresGrad = maxSquaresGrad32AVX512
+	t.squares = 4
 	t.sumAt = sumAt32AVX512
 	return t
 }
@@ -1156,6 +1190,10 @@ func table64AVX512() *table[float64] {
 	t.reverse = reverse64AVX512
 	t.twice = twice64AVX512
 	t.truths = truths64AVX512
+	t.maxSquares = maxSquares64AVX512
+	t.meanSquares = meanSquares64AVX512
+	t.maxSquaresGrad = maxSquaresGrad64AVX512
+	t.squares = 2
 	t.sumAt = sumAt64AVX512
 	return t
 }

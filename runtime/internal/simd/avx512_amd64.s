@@ -8187,6 +8187,323 @@ elementsDone:
 	VZEROUPPER
 	RET
 
+// func maxSquares32AVX512(x []float32, z []float32, width int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·maxSquares32AVX512(SB), NOSPLIT, $0-72
+	MOVQ x_base+0(FP), CX
+	MOVQ z_base+24(FP), BX
+	MOVQ width+48(FP), DI
+	SHLQ $0x02, DI
+	MOVQ cols+56(FP), R8
+	MOVQ rows+64(FP), R9
+
+row:
+	CMPQ R9, $+1
+	JLT  rowDone
+	MOVQ CX, DX
+	LEAQ (CX)(DI*2), CX
+	MOVQ BX, SI
+	LEAQ (BX)(R8*4), BX
+	MOVQ R8, AX
+
+long:
+	CMPQ      AX, $+8
+	JLT       longDone
+	VMOVUPS   (DX), Y0
+	VMOVUPS   (DX)(DI*1), Y1
+	VMAXPS    Y1, Y0, Y2
+	VMAXPS    Y0, Y1, Y3
+	VANDPS    Y3, Y2, Y2
+	VCMPPS    $0x03, Y1, Y0, Y3
+	VADDPS    Y1, Y0, Y0
+	VBLENDVPS Y3, Y0, Y2, Y0
+	VMOVUPS   32(DX), Y1
+	VMOVUPS   32(DX)(DI*1), Y2
+	VMAXPS    Y2, Y1, Y3
+	VMAXPS    Y1, Y2, Y4
+	VANDPS    Y4, Y3, Y3
+	VCMPPS    $0x03, Y2, Y1, Y4
+	VADDPS    Y2, Y1, Y1
+	VBLENDVPS Y4, Y1, Y3, Y1
+	VSHUFPS   $0x88, Y1, Y0, Y2
+	VSHUFPS   $0xdd, Y1, Y0, Y0
+	VMAXPS    Y0, Y2, Y1
+	VMAXPS    Y2, Y0, Y3
+	VANDPS    Y3, Y1, Y1
+	VCMPPS    $0x03, Y0, Y2, Y3
+	VADDPS    Y0, Y2, Y0
+	VBLENDVPS Y3, Y0, Y1, Y0
+	VPERMPD   $0xd8, Y0, Y0
+	VMOVUPS   Y0, (SI)
+	ADDQ      $+32, SI
+	ADDQ      $+64, DX
+	SUBQ      $+8, AX
+	JMP       long
+
+longDone:
+short:
+	CMPQ      AX, $+4
+	JLT       shortDone
+	VMOVUPS   (DX), X0
+	VMOVUPS   (DX)(DI*1), X1
+	VMAXPS    X1, X0, X2
+	VMAXPS    X0, X1, X3
+	VANDPS    X3, X2, X2
+	VCMPPS    $0x03, X1, X0, X3
+	VADDPS    X1, X0, X0
+	VBLENDVPS X3, X0, X2, X0
+	VMOVUPS   16(DX), X1
+	VMOVUPS   16(DX)(DI*1), X2
+	VMAXPS    X2, X1, X3
+	VMAXPS    X1, X2, X4
+	VANDPS    X4, X3, X3
+	VCMPPS    $0x03, X2, X1, X4
+	VADDPS    X2, X1, X1
+	VBLENDVPS X4, X1, X3, X1
+	VSHUFPS   $0x88, X1, X0, X2
+	VSHUFPS   $0xdd, X1, X0, X0
+	VMAXPS    X0, X2, X1
+	VMAXPS    X2, X0, X3
+	VANDPS    X3, X1, X1
+	VCMPPS    $0x03, X0, X2, X3
+	VADDPS    X0, X2, X0
+	VBLENDVPS X3, X0, X1, X0
+	VMOVUPS   X0, (SI)
+	ADDQ      $+16, SI
+	ADDQ      $+32, DX
+	SUBQ      $+4, AX
+	JMP       short
+
+shortDone:
+	SUBQ $+1, R9
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func meanSquares32AVX512(x []float32, z []float32, width int, cols int, rows int)
+// Requires: AVX
+TEXT ·meanSquares32AVX512(SB), NOSPLIT, $0-72
+	MOVQ x_base+0(FP), CX
+	MOVQ z_base+24(FP), BX
+	MOVQ width+48(FP), DI
+	SHLQ $0x02, DI
+	MOVQ cols+56(FP), R8
+	MOVQ rows+64(FP), R9
+
+row:
+	CMPQ         R9, $+1
+	JLT          rowDone
+	MOVQ         CX, DX
+	LEAQ         (CX)(DI*2), CX
+	MOVQ         BX, SI
+	LEAQ         (BX)(R8*4), BX
+	MOVQ         R8, AX
+	VBROADCASTSD constantsAVX512<>+576(SB), Y0
+	VXORPS       Y1, Y1, Y1
+
+short:
+	CMPQ       AX, $+4
+	JLT        shortDone
+	VMOVUPS    (DX), X2
+	VMOVUPS    16(DX), X3
+	VSHUFPS    $0x88, X3, X2, X4
+	VSHUFPS    $0xdd, X3, X2, X2
+	VCVTPS2PD  X4, Y3
+	VCVTPS2PD  X2, Y2
+	VMOVUPS    (DX)(DI*1), X4
+	VMOVUPS    16(DX)(DI*1), X5
+	VSHUFPS    $0x88, X5, X4, X6
+	VSHUFPS    $0xdd, X5, X4, X4
+	VCVTPS2PD  X6, Y5
+	VCVTPS2PD  X4, Y4
+	VADDPD     Y3, Y1, Y3
+	VADDPD     Y2, Y3, Y2
+	VADDPD     Y5, Y2, Y2
+	VADDPD     Y4, Y2, Y2
+	VMULPD     Y0, Y2, Y2
+	VCVTPD2PSY Y2, X2
+	VMOVUPS    X2, (SI)
+	ADDQ       $+16, SI
+	ADDQ       $+32, DX
+	SUBQ       $+4, AX
+	JMP        short
+
+shortDone:
+	SUBQ $+1, R9
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func maxSquaresGrad32AVX512(x []float32, of []float32, g []float32, width int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·maxSquaresGrad32AVX512(SB), NOSPLIT, $0-96
+	MOVQ x_base+0(FP), CX
+	MOVQ of_base+24(FP), BX
+	MOVQ g_base+48(FP), DI
+	MOVQ width+72(FP), R9
+	SHLQ $0x02, R9
+	MOVQ cols+80(FP), R10
+	MOVQ rows+88(FP), R11
+
+row:
+	CMPQ R11, $+1
+	JLT  rowDone
+	MOVQ CX, DX
+	LEAQ (CX)(R9*2), CX
+	MOVQ BX, SI
+	LEAQ (BX)(R9*2), BX
+	MOVQ DI, R8
+	LEAQ (DI)(R10*4), DI
+	MOVQ R10, AX
+
+long:
+	CMPQ      AX, $+8
+	JLT       longDone
+	VMOVUPS   (SI), Y0
+	VMOVUPS   32(SI), Y1
+	VSHUFPS   $0x88, Y1, Y0, Y2
+	VSHUFPS   $0xdd, Y1, Y0, Y0
+	VMOVUPS   (SI)(R9*1), Y1
+	VMOVUPS   32(SI)(R9*1), Y3
+	VSHUFPS   $0x88, Y3, Y1, Y4
+	VSHUFPS   $0xdd, Y3, Y1, Y1
+	VMAXPS    Y4, Y2, Y3
+	VMAXPS    Y2, Y4, Y5
+	VANDPS    Y5, Y3, Y3
+	VCMPPS    $0x03, Y4, Y2, Y5
+	VADDPS    Y4, Y2, Y6
+	VBLENDVPS Y5, Y6, Y3, Y3
+	VMAXPS    Y1, Y0, Y5
+	VMAXPS    Y0, Y1, Y6
+	VANDPS    Y6, Y5, Y5
+	VCMPPS    $0x03, Y1, Y0, Y6
+	VADDPS    Y1, Y0, Y1
+	VBLENDVPS Y6, Y1, Y5, Y1
+	VMAXPS    Y1, Y3, Y5
+	VMAXPS    Y3, Y1, Y6
+	VANDPS    Y6, Y5, Y5
+	VCMPPS    $0x03, Y1, Y3, Y6
+	VADDPS    Y1, Y3, Y1
+	VBLENDVPS Y6, Y1, Y5, Y1
+	VMOVUPS   (R8), Y3
+	VPERMPD   $0xd8, Y3, Y3
+	VCMPPS    $0x00, Y1, Y2, Y5
+	VCMPPS    $0x03, Y2, Y2, Y2
+	VORPS     Y2, Y5, Y2
+	VANDPS    Y3, Y2, Y5
+	VANDNPS   Y3, Y2, Y2
+	VCMPPS    $0x00, Y1, Y0, Y3
+	VCMPPS    $0x03, Y0, Y0, Y0
+	VORPS     Y0, Y3, Y0
+	VANDPS    Y2, Y0, Y3
+	VANDNPS   Y2, Y0, Y0
+	VCMPPS    $0x00, Y1, Y4, Y1
+	VCMPPS    $0x03, Y4, Y4, Y2
+	VORPS     Y2, Y1, Y1
+	VANDPS    Y0, Y1, Y2
+	VANDNPS   Y0, Y1, Y0
+	VUNPCKLPS Y3, Y5, Y1
+	VUNPCKHPS Y3, Y5, Y3
+	VMOVUPS   (DX), Y4
+	VADDPS    Y1, Y4, Y1
+	VMOVUPS   Y1, (DX)
+	VMOVUPS   32(DX), Y1
+	VADDPS    Y3, Y1, Y1
+	VMOVUPS   Y1, 32(DX)
+	VUNPCKLPS Y0, Y2, Y1
+	VUNPCKHPS Y0, Y2, Y0
+	VMOVUPS   (DX)(R9*1), Y2
+	VADDPS    Y1, Y2, Y1
+	VMOVUPS   Y1, (DX)(R9*1)
+	VMOVUPS   32(DX)(R9*1), Y1
+	VADDPS    Y0, Y1, Y0
+	VMOVUPS   Y0, 32(DX)(R9*1)
+	ADDQ      $+32, R8
+	ADDQ      $+64, DX
+	ADDQ      $+64, SI
+	SUBQ      $+8, AX
+	JMP       long
+
+longDone:
+short:
+	CMPQ      AX, $+4
+	JLT       shortDone
+	VMOVUPS   (SI), X0
+	VMOVUPS   16(SI), X1
+	VSHUFPS   $0x88, X1, X0, X2
+	VSHUFPS   $0xdd, X1, X0, X0
+	VMOVUPS   (SI)(R9*1), X1
+	VMOVUPS   16(SI)(R9*1), X3
+	VSHUFPS   $0x88, X3, X1, X4
+	VSHUFPS   $0xdd, X3, X1, X1
+	VMAXPS    X4, X2, X3
+	VMAXPS    X2, X4, X5
+	VANDPS    X5, X3, X3
+	VCMPPS    $0x03, X4, X2, X5
+	VADDPS    X4, X2, X6
+	VBLENDVPS X5, X6, X3, X3
+	VMAXPS    X1, X0, X5
+	VMAXPS    X0, X1, X6
+	VANDPS    X6, X5, X5
+	VCMPPS    $0x03, X1, X0, X6
+	VADDPS    X1, X0, X1
+	VBLENDVPS X6, X1, X5, X1
+	VMAXPS    X1, X3, X5
+	VMAXPS    X3, X1, X6
+	VANDPS    X6, X5, X5
+	VCMPPS    $0x03, X1, X3, X6
+	VADDPS    X1, X3, X1
+	VBLENDVPS X6, X1, X5, X1
+	VMOVUPS   (R8), X3
+	VCMPPS    $0x00, X1, X2, X5
+	VCMPPS    $0x03, X2, X2, X2
+	VORPS     X2, X5, X2
+	VANDPS    X3, X2, X5
+	VANDNPS   X3, X2, X2
+	VCMPPS    $0x00, X1, X0, X3
+	VCMPPS    $0x03, X0, X0, X0
+	VORPS     X0, X3, X0
+	VANDPS    X2, X0, X3
+	VANDNPS   X2, X0, X0
+	VCMPPS    $0x00, X1, X4, X1
+	VCMPPS    $0x03, X4, X4, X2
+	VORPS     X2, X1, X1
+	VANDPS    X0, X1, X2
+	VANDNPS   X0, X1, X0
+	VUNPCKLPS X3, X5, X1
+	VUNPCKHPS X3, X5, X3
+	VMOVUPS   (DX), X4
+	VADDPS    X1, X4, X1
+	VMOVUPS   X1, (DX)
+	VMOVUPS   16(DX), X1
+	VADDPS    X3, X1, X1
+	VMOVUPS   X1, 16(DX)
+	VUNPCKLPS X0, X2, X1
+	VUNPCKHPS X0, X2, X0
+	VMOVUPS   (DX)(R9*1), X2
+	VADDPS    X1, X2, X1
+	VMOVUPS   X1, (DX)(R9*1)
+	VMOVUPS   16(DX)(R9*1), X1
+	VADDPS    X0, X1, X0
+	VMOVUPS   X0, 16(DX)(R9*1)
+	ADDQ      $+16, R8
+	ADDQ      $+32, DX
+	ADDQ      $+32, SI
+	SUBQ      $+4, AX
+	JMP       short
+
+shortDone:
+	SUBQ $+1, R11
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
 // func sumAt32AVX512(z []float32, x []float32, at []int, rows int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, MMX+
 TEXT ·sumAt32AVX512(SB), NOSPLIT, $0-80
@@ -8352,10 +8669,10 @@ loop4:
 	VMOVUPD     64(CX)(BX*8), Z1
 	VMOVUPD     128(CX)(BX*8), Z2
 	VMOVUPD     192(CX)(BX*8), Z3
-	VXORPD.BCST constantsAVX512<>+576(SB), Z0, Z0
-	VXORPD.BCST constantsAVX512<>+576(SB), Z1, Z1
-	VXORPD.BCST constantsAVX512<>+576(SB), Z2, Z2
-	VXORPD.BCST constantsAVX512<>+576(SB), Z3, Z3
+	VXORPD.BCST constantsAVX512<>+584(SB), Z0, Z0
+	VXORPD.BCST constantsAVX512<>+584(SB), Z1, Z1
+	VXORPD.BCST constantsAVX512<>+584(SB), Z2, Z2
+	VXORPD.BCST constantsAVX512<>+584(SB), Z3, Z3
 	VMOVUPD     Z0, (AX)(BX*8)
 	VMOVUPD     Z1, 64(AX)(BX*8)
 	VMOVUPD     Z2, 128(AX)(BX*8)
@@ -8369,7 +8686,7 @@ loop1:
 	CMPQ        DX, $+8
 	JLT         done1
 	VMOVUPD     (CX)(BX*8), Z0
-	VXORPD.BCST constantsAVX512<>+576(SB), Z0, Z0
+	VXORPD.BCST constantsAVX512<>+584(SB), Z0, Z0
 	VMOVUPD     Z0, (AX)(BX*8)
 	ADDQ        $+8, BX
 	SUBQ        $+8, DX
@@ -8382,7 +8699,7 @@ done1:
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
 	VMOVUPD.Z   (CX)(BX*8), K1, Z0
-	VXORPD.BCST constantsAVX512<>+576(SB), Z0, Z0
+	VXORPD.BCST constantsAVX512<>+584(SB), Z0, Z0
 	VMOVUPD     Z0, K1, (AX)(BX*8)
 
 end:
@@ -8404,10 +8721,10 @@ loop4:
 	VMOVUPD     64(CX)(BX*8), Z1
 	VMOVUPD     128(CX)(BX*8), Z2
 	VMOVUPD     192(CX)(BX*8), Z3
-	VANDPD.BCST constantsAVX512<>+584(SB), Z0, Z0
-	VANDPD.BCST constantsAVX512<>+584(SB), Z1, Z1
-	VANDPD.BCST constantsAVX512<>+584(SB), Z2, Z2
-	VANDPD.BCST constantsAVX512<>+584(SB), Z3, Z3
+	VANDPD.BCST constantsAVX512<>+592(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+592(SB), Z1, Z1
+	VANDPD.BCST constantsAVX512<>+592(SB), Z2, Z2
+	VANDPD.BCST constantsAVX512<>+592(SB), Z3, Z3
 	VMOVUPD     Z0, (AX)(BX*8)
 	VMOVUPD     Z1, 64(AX)(BX*8)
 	VMOVUPD     Z2, 128(AX)(BX*8)
@@ -8421,7 +8738,7 @@ loop1:
 	CMPQ        DX, $+8
 	JLT         done1
 	VMOVUPD     (CX)(BX*8), Z0
-	VANDPD.BCST constantsAVX512<>+584(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+592(SB), Z0, Z0
 	VMOVUPD     Z0, (AX)(BX*8)
 	ADDQ        $+8, BX
 	SUBQ        $+8, DX
@@ -8434,7 +8751,7 @@ done1:
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
 	VMOVUPD.Z   (CX)(BX*8), K1, Z0
-	VANDPD.BCST constantsAVX512<>+584(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+592(SB), Z0, Z0
 	VMOVUPD     Z0, K1, (AX)(BX*8)
 
 end:
@@ -8560,7 +8877,7 @@ loop4:
 	VMOVUPD      64(CX)(BX*8), Z1
 	VMOVUPD      128(CX)(BX*8), Z2
 	VMOVUPD      192(CX)(BX*8), Z3
-	VBROADCASTSD constantsAVX512<>+592(SB), Z4
+	VBROADCASTSD constantsAVX512<>+600(SB), Z4
 	VSQRTPD      Z0, Z0
 	VSQRTPD      Z1, Z1
 	VSQRTPD      Z2, Z2
@@ -8582,7 +8899,7 @@ loop1:
 	CMPQ         DX, $+8
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Z0
-	VBROADCASTSD constantsAVX512<>+592(SB), Z1
+	VBROADCASTSD constantsAVX512<>+600(SB), Z1
 	VSQRTPD      Z0, Z0
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)(BX*8)
@@ -8597,7 +8914,7 @@ done1:
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
 	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VBROADCASTSD constantsAVX512<>+592(SB), Z1
+	VBROADCASTSD constantsAVX512<>+600(SB), Z1
 	VSQRTPD      Z0, Z0
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)(BX*8)
@@ -8621,7 +8938,7 @@ loop4:
 	VMOVUPD      64(CX)(BX*8), Z1
 	VMOVUPD      128(CX)(BX*8), Z2
 	VMOVUPD      192(CX)(BX*8), Z3
-	VBROADCASTSD constantsAVX512<>+592(SB), Z4
+	VBROADCASTSD constantsAVX512<>+600(SB), Z4
 	VDIVPD       Z0, Z4, Z0
 	VDIVPD       Z1, Z4, Z1
 	VDIVPD       Z2, Z4, Z2
@@ -8639,7 +8956,7 @@ loop1:
 	CMPQ         DX, $+8
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Z0
-	VBROADCASTSD constantsAVX512<>+592(SB), Z1
+	VBROADCASTSD constantsAVX512<>+600(SB), Z1
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, (AX)(BX*8)
 	ADDQ         $+8, BX
@@ -8653,7 +8970,7 @@ done1:
 	BZHIQ        DX, SI, SI
 	KMOVW        SI, K1
 	VMOVUPD.Z    (CX)(BX*8), K1, Z0
-	VBROADCASTSD constantsAVX512<>+592(SB), Z1
+	VBROADCASTSD constantsAVX512<>+600(SB), Z1
 	VDIVPD       Z0, Z1, Z0
 	VMOVUPD      Z0, K1, (AX)(BX*8)
 
@@ -8674,52 +8991,52 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z2
+	VBROADCASTSD      constantsAVX512<>+608(SB), Z2
 	VMAXPD            Z0, Z2, Z0
 	VMAXPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+608(SB), Z2
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
 	VMINPD            Z0, Z2, Z0
 	VMINPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z0, Z2
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z3
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z2
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z3, Z3
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z2, Z0
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z3, Z1
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z2
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z3, Z3
 	VMOVAPD           Z0, Z0
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z2, Z0
 	VMOVAPD           Z1, Z1
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z3, Z1
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z2, Z0
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z3, Z1
 	VMULPD            Z0, Z0, Z4
 	VMULPD            Z1, Z1, Z5
 	VMULPD            Z4, Z4, Z6
 	VMULPD            Z5, Z5, Z7
 	VMULPD            Z6, Z6, Z8
 	VMULPD            Z7, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z0, Z10
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z11
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z0, Z12
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z13
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z10
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z11
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z12
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z13
 	VMOVAPD           Z10, Z10
 	VFMADD231PD       Z4, Z12, Z10
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z5, Z13, Z11
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z0, Z12
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z1, Z13
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z0, Z14
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z1, Z15
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z12
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z13
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z0, Z14
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z1, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z4, Z14, Z12
 	VMOVAPD           Z13, Z13
@@ -8728,14 +9045,14 @@ loop2:
 	VFMADD231PD       Z6, Z12, Z10
 	VMOVAPD           Z11, Z6
 	VFMADD231PD       Z7, Z13, Z6
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z0, Z7
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z1, Z11
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z1, Z11
 	VMOVAPD           Z7, Z7
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z4, Z7
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z4, Z7
 	VMOVAPD           Z11, Z11
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z5, Z11
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z5, Z11
 	VMOVAPD           Z10, Z10
 	VFMADD231PD       Z8, Z7, Z10
 	VMOVAPD           Z6, Z6
@@ -8744,8 +9061,8 @@ loop2:
 	VFMADD231PD       Z10, Z4, Z0
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z5, Z1
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z1, Z1
 	VSCALEFPD         Z2, Z0, Z0
 	VSCALEFPD         Z3, Z1, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -8759,43 +9076,43 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z1
-	VMAXPD            Z0, Z1, Z0
 	VBROADCASTSD      constantsAVX512<>+608(SB), Z1
-	VMINPD            Z0, Z1, Z0
+	VMAXPD            Z0, Z1, Z0
 	VBROADCASTSD      constantsAVX512<>+616(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z1, Z1
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z1, Z0
+	VMINPD            Z0, Z1, Z0
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z1, Z1
 	VMOVAPD           Z0, Z0
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z1, Z0
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z1, Z0
 	VMULPD            Z0, Z0, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z0, Z5
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z5
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z2, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z0, Z6
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z0, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z2, Z7, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z3, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z0, Z3
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z0, Z3
 	VMOVAPD           Z3, Z3
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z2, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z2, Z3
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z4, Z3, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z5, Z2, Z0
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z0, Z0
 	VSCALEFPD         Z1, Z0, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -8809,43 +9126,43 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z1
-	VMAXPD            Z0, Z1, Z0
 	VBROADCASTSD      constantsAVX512<>+608(SB), Z1
-	VMINPD            Z0, Z1, Z0
+	VMAXPD            Z0, Z1, Z0
 	VBROADCASTSD      constantsAVX512<>+616(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z1, Z1
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z1, Z0
+	VMINPD            Z0, Z1, Z0
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z1, Z1
 	VMOVAPD           Z0, Z0
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z1, Z0
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z1, Z0
 	VMULPD            Z0, Z0, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z0, Z5
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z5
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z2, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z0, Z6
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z0, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z2, Z7, Z6
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z3, Z6, Z5
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z0, Z3
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z0, Z3
 	VMOVAPD           Z3, Z3
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z2, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z2, Z3
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z4, Z3, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z5, Z2, Z0
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z0, Z0
 	VSCALEFPD         Z1, Z0, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -8865,55 +9182,55 @@ loop1:
 	CMPQ             DX, $+8
 	JLT              done1
 	VMOVUPD          (CX)(BX*8), Z0
-	VCMPPD.BCST      $0x11, constantsAVX512<>+736(SB), Z0, K1
-	VMULPD.BCST      constantsAVX512<>+744(SB), Z0, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+744(SB), Z0, K1
+	VMULPD.BCST      constantsAVX512<>+752(SB), Z0, Z1
 	VBLENDMPD        Z1, Z0, K1, Z1
-	VPADDQ.BCST      constantsAVX512<>+752(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+760(SB), Z1, Z1
 	VPSRLQ           $0x34, Z1, Z2
-	VORPD.BCST       constantsAVX512<>+760(SB), Z2, Z2
-	VSUBPD.BCST      constantsAVX512<>+760(SB), Z2, Z2
-	VBROADCASTSD     constantsAVX512<>+768(SB), Z3
-	VBROADCASTSD     constantsAVX512<>+776(SB), Z4
+	VORPD.BCST       constantsAVX512<>+768(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+768(SB), Z2, Z2
+	VBROADCASTSD     constantsAVX512<>+776(SB), Z3
+	VBROADCASTSD     constantsAVX512<>+784(SB), Z4
 	VBLENDMPD        Z3, Z4, K1, Z3
 	VSUBPD           Z3, Z2, Z2
-	VANDPD.BCST      constantsAVX512<>+784(SB), Z1, Z1
-	VPADDQ.BCST      constantsAVX512<>+792(SB), Z1, Z1
-	VSUBPD.BCST      constantsAVX512<>+592(SB), Z1, Z1
-	VADDPD.BCST      constantsAVX512<>+800(SB), Z1, Z3
+	VANDPD.BCST      constantsAVX512<>+792(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+800(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+600(SB), Z1, Z1
+	VADDPD.BCST      constantsAVX512<>+808(SB), Z1, Z3
 	VDIVPD           Z3, Z1, Z3
 	VMULPD           Z3, Z3, Z4
-	VMULPD.BCST      constantsAVX512<>+648(SB), Z1, Z5
+	VMULPD.BCST      constantsAVX512<>+656(SB), Z1, Z5
 	VMULPD           Z1, Z5, Z5
 	VMULPD           Z4, Z4, Z6
 	VMULPD           Z6, Z6, Z7
-	VBROADCASTSD     constantsAVX512<>+808(SB), Z8
-	VFMADD231PD.BCST constantsAVX512<>+816(SB), Z4, Z8
-	VBROADCASTSD     constantsAVX512<>+824(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+816(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+832(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+840(SB), Z4, Z9
 	VMOVAPD          Z8, Z8
 	VFMADD231PD      Z6, Z9, Z8
-	VBROADCASTSD     constantsAVX512<>+840(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+848(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+848(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z4, Z9
 	VMOVAPD          Z9, Z9
-	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z6, Z9
+	VFMADD231PD.BCST constantsAVX512<>+864(SB), Z6, Z9
 	VMOVAPD          Z8, Z6
 	VFMADD231PD      Z7, Z9, Z6
 	VMOVAPD          Z5, Z7
 	VFMADD231PD      Z6, Z4, Z7
-	VMULPD.BCST      constantsAVX512<>+640(SB), Z2, Z4
+	VMULPD.BCST      constantsAVX512<>+648(SB), Z2, Z4
 	VMOVAPD          Z4, Z4
 	VFMADD231PD      Z7, Z3, Z4
 	VSUBPD           Z4, Z5, Z3
 	VSUBPD           Z3, Z1, Z1
 	VMOVAPD          Z1, Z1
-	VFMADD231PD.BCST constantsAVX512<>+632(SB), Z2, Z1
-	VCMPPD.BCST      $0x11, constantsAVX512<>+864(SB), Z0, K1
-	VBLENDMPD        Z1, Z0, K1, Z1
-	VCMPPD.BCST      $0x00, constantsAVX512<>+872(SB), Z0, K1
-	VBROADCASTSD     constantsAVX512<>+880(SB), Z2
-	VBLENDMPD        Z2, Z1, K1, Z1
+	VFMADD231PD.BCST constantsAVX512<>+640(SB), Z2, Z1
 	VCMPPD.BCST      $0x11, constantsAVX512<>+872(SB), Z0, K1
-	VBROADCASTSD     constantsAVX512<>+888(SB), Z0
+	VBLENDMPD        Z1, Z0, K1, Z1
+	VCMPPD.BCST      $0x00, constantsAVX512<>+880(SB), Z0, K1
+	VBROADCASTSD     constantsAVX512<>+888(SB), Z2
+	VBLENDMPD        Z2, Z1, K1, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+880(SB), Z0, K1
+	VBROADCASTSD     constantsAVX512<>+896(SB), Z0
 	VBLENDMPD        Z0, Z1, K1, Z0
 	VMOVUPD          Z0, (AX)(BX*8)
 	ADDQ             $+8, BX
@@ -8927,55 +9244,55 @@ done1:
 	BZHIQ            DX, SI, SI
 	KMOVW            SI, K1
 	VMOVUPD.Z        (CX)(BX*8), K1, Z0
-	VCMPPD.BCST      $0x11, constantsAVX512<>+736(SB), Z0, K2
-	VMULPD.BCST      constantsAVX512<>+744(SB), Z0, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+744(SB), Z0, K2
+	VMULPD.BCST      constantsAVX512<>+752(SB), Z0, Z1
 	VBLENDMPD        Z1, Z0, K2, Z1
-	VPADDQ.BCST      constantsAVX512<>+752(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+760(SB), Z1, Z1
 	VPSRLQ           $0x34, Z1, Z2
-	VORPD.BCST       constantsAVX512<>+760(SB), Z2, Z2
-	VSUBPD.BCST      constantsAVX512<>+760(SB), Z2, Z2
-	VBROADCASTSD     constantsAVX512<>+768(SB), Z3
-	VBROADCASTSD     constantsAVX512<>+776(SB), Z4
+	VORPD.BCST       constantsAVX512<>+768(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+768(SB), Z2, Z2
+	VBROADCASTSD     constantsAVX512<>+776(SB), Z3
+	VBROADCASTSD     constantsAVX512<>+784(SB), Z4
 	VBLENDMPD        Z3, Z4, K2, Z3
 	VSUBPD           Z3, Z2, Z2
-	VANDPD.BCST      constantsAVX512<>+784(SB), Z1, Z1
-	VPADDQ.BCST      constantsAVX512<>+792(SB), Z1, Z1
-	VSUBPD.BCST      constantsAVX512<>+592(SB), Z1, Z1
-	VADDPD.BCST      constantsAVX512<>+800(SB), Z1, Z3
+	VANDPD.BCST      constantsAVX512<>+792(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+800(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+600(SB), Z1, Z1
+	VADDPD.BCST      constantsAVX512<>+808(SB), Z1, Z3
 	VDIVPD           Z3, Z1, Z3
 	VMULPD           Z3, Z3, Z4
-	VMULPD.BCST      constantsAVX512<>+648(SB), Z1, Z5
+	VMULPD.BCST      constantsAVX512<>+656(SB), Z1, Z5
 	VMULPD           Z1, Z5, Z5
 	VMULPD           Z4, Z4, Z6
 	VMULPD           Z6, Z6, Z7
-	VBROADCASTSD     constantsAVX512<>+808(SB), Z8
-	VFMADD231PD.BCST constantsAVX512<>+816(SB), Z4, Z8
-	VBROADCASTSD     constantsAVX512<>+824(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+816(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+832(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+840(SB), Z4, Z9
 	VMOVAPD          Z8, Z8
 	VFMADD231PD      Z6, Z9, Z8
-	VBROADCASTSD     constantsAVX512<>+840(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+848(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+848(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z4, Z9
 	VMOVAPD          Z9, Z9
-	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z6, Z9
+	VFMADD231PD.BCST constantsAVX512<>+864(SB), Z6, Z9
 	VMOVAPD          Z8, Z6
 	VFMADD231PD      Z7, Z9, Z6
 	VMOVAPD          Z5, Z7
 	VFMADD231PD      Z6, Z4, Z7
-	VMULPD.BCST      constantsAVX512<>+640(SB), Z2, Z4
+	VMULPD.BCST      constantsAVX512<>+648(SB), Z2, Z4
 	VMOVAPD          Z4, Z4
 	VFMADD231PD      Z7, Z3, Z4
 	VSUBPD           Z4, Z5, Z3
 	VSUBPD           Z3, Z1, Z1
 	VMOVAPD          Z1, Z1
-	VFMADD231PD.BCST constantsAVX512<>+632(SB), Z2, Z1
-	VCMPPD.BCST      $0x11, constantsAVX512<>+864(SB), Z0, K2
-	VBLENDMPD        Z1, Z0, K2, Z1
-	VCMPPD.BCST      $0x00, constantsAVX512<>+872(SB), Z0, K2
-	VBROADCASTSD     constantsAVX512<>+880(SB), Z2
-	VBLENDMPD        Z2, Z1, K2, Z1
+	VFMADD231PD.BCST constantsAVX512<>+640(SB), Z2, Z1
 	VCMPPD.BCST      $0x11, constantsAVX512<>+872(SB), Z0, K2
-	VBROADCASTSD     constantsAVX512<>+888(SB), Z0
+	VBLENDMPD        Z1, Z0, K2, Z1
+	VCMPPD.BCST      $0x00, constantsAVX512<>+880(SB), Z0, K2
+	VBROADCASTSD     constantsAVX512<>+888(SB), Z2
+	VBLENDMPD        Z2, Z1, K2, Z1
+	VCMPPD.BCST      $0x11, constantsAVX512<>+880(SB), Z0, K2
+	VBROADCASTSD     constantsAVX512<>+896(SB), Z0
 	VBLENDMPD        Z0, Z1, K2, Z0
 	VMOVUPD          Z0, K1, (AX)(BX*8)
 
@@ -8996,52 +9313,52 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VBROADCASTSD      constantsAVX512<>+896(SB), Z2
+	VBROADCASTSD      constantsAVX512<>+904(SB), Z2
 	VMAXPD            Z0, Z2, Z3
 	VMAXPD            Z1, Z2, Z2
-	VBROADCASTSD      constantsAVX512<>+608(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z4
 	VMINPD            Z3, Z4, Z3
 	VMINPD            Z2, Z4, Z2
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z2, Z5
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z4, Z6
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z5, Z7
-	VMOVAPD           Z3, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z6, Z3
-	VMOVAPD           Z2, Z2
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z7, Z2
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z2, Z5
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z5, Z7
 	VMOVAPD           Z3, Z3
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z6, Z3
 	VMOVAPD           Z2, Z2
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z7, Z2
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z6, Z3
+	VMOVAPD           Z2, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z7, Z2
 	VMULPD            Z3, Z3, Z6
 	VMULPD            Z2, Z2, Z7
 	VMULPD            Z6, Z6, Z8
 	VMULPD            Z7, Z7, Z9
 	VMULPD            Z8, Z8, Z10
 	VMULPD            Z9, Z9, Z11
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z3, Z12
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z2, Z13
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z3, Z14
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z2, Z15
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z12
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z2, Z13
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z14
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z6, Z14, Z12
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z7, Z15, Z13
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z3, Z14
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z2, Z15
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z16
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z17
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z14
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z2, Z15
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z3, Z16
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z2, Z17
 	VMOVAPD           Z14, Z14
 	VFMADD231PD       Z6, Z16, Z14
 	VMOVAPD           Z15, Z15
@@ -9050,14 +9367,14 @@ loop2:
 	VFMADD231PD       Z8, Z14, Z12
 	VMOVAPD           Z13, Z8
 	VFMADD231PD       Z9, Z15, Z8
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z3, Z9
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z2, Z13
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z3, Z9
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z2, Z13
 	VMOVAPD           Z9, Z9
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z6, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z6, Z9
 	VMOVAPD           Z13, Z13
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z7, Z13
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z7, Z13
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z10, Z9, Z12
 	VMOVAPD           Z8, Z8
@@ -9068,20 +9385,20 @@ loop2:
 	VFMADD231PD       Z8, Z7, Z2
 	VPSLLQ            $0x34, Z4, Z4
 	VPSLLQ            $0x34, Z5, Z5
-	VPADDQ.BCST       constantsAVX512<>+648(SB), Z4, Z4
-	VPADDQ.BCST       constantsAVX512<>+648(SB), Z5, Z5
-	VSUBPD.BCST       constantsAVX512<>+648(SB), Z4, Z6
-	VSUBPD.BCST       constantsAVX512<>+648(SB), Z5, Z7
+	VPADDQ.BCST       constantsAVX512<>+656(SB), Z4, Z4
+	VPADDQ.BCST       constantsAVX512<>+656(SB), Z5, Z5
+	VSUBPD.BCST       constantsAVX512<>+656(SB), Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+656(SB), Z5, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z3, Z6
 	VMOVAPD           Z7, Z3
 	VFMADD231PD       Z5, Z2, Z3
 	VADDPD            Z6, Z6, Z2
 	VADDPD            Z3, Z3, Z3
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z2, Z2
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z3, Z3
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z0, Z0
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
 	VORPD             Z0, Z2, Z0
 	VORPD             Z1, Z3, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -9095,50 +9412,50 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VBROADCASTSD      constantsAVX512<>+896(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+904(SB), Z1
 	VMAXPD            Z0, Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+608(SB), Z2
-	VMINPD            Z1, Z2, Z1
 	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z3
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z3, Z1
+	VMINPD            Z1, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z3
 	VMOVAPD           Z1, Z1
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z3, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z3, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
 	VPSLLQ            $0x34, Z2, Z2
-	VPADDQ.BCST       constantsAVX512<>+648(SB), Z2, Z2
-	VSUBPD.BCST       constantsAVX512<>+648(SB), Z2, Z3
+	VPADDQ.BCST       constantsAVX512<>+656(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+656(SB), Z2, Z3
 	VMOVAPD           Z3, Z3
 	VFMADD231PD       Z2, Z1, Z3
 	VADDPD            Z3, Z3, Z1
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z0
 	VORPD             Z0, Z1, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -9152,50 +9469,50 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VBROADCASTSD      constantsAVX512<>+896(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+904(SB), Z1
 	VMAXPD            Z0, Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+608(SB), Z2
-	VMINPD            Z1, Z2, Z1
 	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z3
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z3, Z1
+	VMINPD            Z1, Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z3
 	VMOVAPD           Z1, Z1
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z3, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z3, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
 	VPSLLQ            $0x34, Z2, Z2
-	VPADDQ.BCST       constantsAVX512<>+648(SB), Z2, Z2
-	VSUBPD.BCST       constantsAVX512<>+648(SB), Z2, Z3
+	VPADDQ.BCST       constantsAVX512<>+656(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+656(SB), Z2, Z3
 	VMOVAPD           Z3, Z3
 	VFMADD231PD       Z2, Z1, Z3
 	VADDPD            Z3, Z3, Z1
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z0
 	VORPD             Z0, Z1, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -9216,53 +9533,53 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z2
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z3
-	VBROADCASTSD      constantsAVX512<>+904(SB), Z4
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z0, Z2
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+912(SB), Z4
 	VMINPD            Z2, Z4, Z2
 	VMINPD            Z3, Z4, Z3
-	VMULPD.BCST       constantsAVX512<>+912(SB), Z2, Z2
-	VMULPD.BCST       constantsAVX512<>+912(SB), Z3, Z3
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z2, Z4
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z3, Z5
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z4, Z6
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z5, Z7
-	VMOVAPD           Z2, Z2
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z6, Z2
-	VMOVAPD           Z3, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z7, Z3
+	VMULPD.BCST       constantsAVX512<>+920(SB), Z2, Z2
+	VMULPD.BCST       constantsAVX512<>+920(SB), Z3, Z3
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z2, Z4
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z5
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z5, Z7
 	VMOVAPD           Z2, Z2
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z6, Z2
 	VMOVAPD           Z3, Z3
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z7, Z3
+	VMOVAPD           Z2, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z6, Z2
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z7, Z3
 	VMULPD            Z2, Z2, Z6
 	VMULPD            Z3, Z3, Z7
 	VMULPD            Z6, Z6, Z8
 	VMULPD            Z7, Z7, Z9
 	VMULPD            Z8, Z8, Z10
 	VMULPD            Z9, Z9, Z11
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z2, Z12
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z3, Z13
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z2, Z14
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z3, Z15
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z2, Z12
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z13
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z6, Z14, Z12
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z7, Z15, Z13
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z2, Z14
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z3, Z15
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z16
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z17
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z15
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z2, Z16
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z3, Z17
 	VMOVAPD           Z14, Z14
 	VFMADD231PD       Z6, Z16, Z14
 	VMOVAPD           Z15, Z15
@@ -9271,14 +9588,14 @@ loop2:
 	VFMADD231PD       Z8, Z14, Z12
 	VMOVAPD           Z13, Z8
 	VFMADD231PD       Z9, Z15, Z8
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z2, Z9
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z3, Z13
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z2, Z9
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z3, Z13
 	VMOVAPD           Z9, Z9
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z6, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z6, Z9
 	VMOVAPD           Z13, Z13
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z7, Z13
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z7, Z13
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z10, Z9, Z12
 	VMOVAPD           Z8, Z8
@@ -9289,11 +9606,11 @@ loop2:
 	VFMADD231PD       Z8, Z7, Z3
 	VPSLLQ            $0x34, Z4, Z4
 	VPSLLQ            $0x34, Z5, Z5
-	VPADDQ.BCST       constantsAVX512<>+592(SB), Z4, Z4
-	VPADDQ.BCST       constantsAVX512<>+592(SB), Z5, Z5
+	VPADDQ.BCST       constantsAVX512<>+600(SB), Z4, Z4
+	VPADDQ.BCST       constantsAVX512<>+600(SB), Z5, Z5
 	VMULPD            Z4, Z2, Z2
 	VMULPD            Z5, Z3, Z3
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z6
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z6
 	VSUBPD            Z4, Z6, Z7
 	VSUBPD            Z5, Z6, Z8
 	VSUBPD            Z2, Z7, Z7
@@ -9304,10 +9621,10 @@ loop2:
 	VADDPD            Z3, Z5, Z3
 	VDIVPD            Z2, Z7, Z2
 	VDIVPD            Z3, Z8, Z3
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z2, Z2
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z3, Z3
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z0, Z0
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
 	VORPD             Z0, Z2, Z0
 	VORPD             Z1, Z3, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -9321,53 +9638,53 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+904(SB), Z2
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+912(SB), Z2
 	VMINPD            Z1, Z2, Z1
-	VMULPD.BCST       constantsAVX512<>+912(SB), Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z3
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z3, Z1
+	VMULPD.BCST       constantsAVX512<>+920(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z3
 	VMOVAPD           Z1, Z1
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z3, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z3, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
 	VPSLLQ            $0x34, Z2, Z2
-	VPADDQ.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+600(SB), Z2, Z2
 	VMULPD            Z2, Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z3
 	VSUBPD            Z2, Z3, Z4
 	VSUBPD            Z1, Z4, Z4
 	VADDPD            Z3, Z2, Z2
 	VADDPD            Z1, Z2, Z1
 	VDIVPD            Z1, Z4, Z1
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z0
 	VORPD             Z0, Z1, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -9381,53 +9698,53 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+904(SB), Z2
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+912(SB), Z2
 	VMINPD            Z1, Z2, Z1
-	VMULPD.BCST       constantsAVX512<>+912(SB), Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z3
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z3, Z1
+	VMULPD.BCST       constantsAVX512<>+920(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z3
 	VMOVAPD           Z1, Z1
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z3, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z3, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
 	VPSLLQ            $0x34, Z2, Z2
-	VPADDQ.BCST       constantsAVX512<>+592(SB), Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+600(SB), Z2, Z2
 	VMULPD            Z2, Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z3
 	VSUBPD            Z2, Z3, Z4
 	VSUBPD            Z1, Z4, Z4
 	VADDPD            Z3, Z2, Z2
 	VADDPD            Z1, Z2, Z1
 	VDIVPD            Z1, Z4, Z1
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z0
 	VORPD             Z0, Z1, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -9448,51 +9765,51 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VORPD.BCST        constantsAVX512<>+576(SB), Z0, Z2
-	VORPD.BCST        constantsAVX512<>+576(SB), Z1, Z3
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z4
+	VORPD.BCST        constantsAVX512<>+584(SB), Z0, Z2
+	VORPD.BCST        constantsAVX512<>+584(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+608(SB), Z4
 	VMAXPD            Z2, Z4, Z2
 	VMAXPD            Z3, Z4, Z3
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z2, Z4
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z3, Z5
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z4, Z4
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z5, Z5
-	VMOVAPD           Z2, Z2
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z4, Z2
-	VMOVAPD           Z3, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z5, Z3
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z2, Z4
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z3, Z5
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z4, Z4
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z5, Z5
 	VMOVAPD           Z2, Z2
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z4, Z2
 	VMOVAPD           Z3, Z3
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z5, Z3
+	VMOVAPD           Z2, Z2
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z4, Z2
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z5, Z3
 	VMULPD            Z2, Z2, Z6
 	VMULPD            Z3, Z3, Z7
 	VMULPD            Z6, Z6, Z8
 	VMULPD            Z7, Z7, Z9
 	VMULPD            Z8, Z8, Z10
 	VMULPD            Z9, Z9, Z11
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z2, Z12
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z3, Z13
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z2, Z14
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z3, Z15
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z2, Z12
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z3, Z13
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z3, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z6, Z14, Z12
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z7, Z15, Z13
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z2, Z14
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z3, Z15
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z2, Z16
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z3, Z17
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z2, Z14
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z3, Z15
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z2, Z16
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z3, Z17
 	VMOVAPD           Z14, Z14
 	VFMADD231PD       Z6, Z16, Z14
 	VMOVAPD           Z15, Z15
@@ -9501,14 +9818,14 @@ loop2:
 	VFMADD231PD       Z8, Z14, Z12
 	VMOVAPD           Z13, Z8
 	VFMADD231PD       Z9, Z15, Z8
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z2, Z9
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z3, Z13
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z2, Z9
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z3, Z13
 	VMOVAPD           Z9, Z9
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z6, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z6, Z9
 	VMOVAPD           Z13, Z13
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z7, Z13
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z7, Z13
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z10, Z9, Z12
 	VMOVAPD           Z8, Z8
@@ -9517,7 +9834,7 @@ loop2:
 	VFMADD231PD       Z12, Z6, Z2
 	VMOVAPD           Z3, Z3
 	VFMADD231PD       Z8, Z7, Z3
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z6
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z6
 	VADDPD            Z6, Z2, Z7
 	VADDPD            Z6, Z3, Z8
 	VSCALEFPD         Z4, Z7, Z4
@@ -9534,8 +9851,8 @@ loop2:
 	VSUBPD            Z8, Z5, Z8
 	VSUBPD            Z7, Z2, Z2
 	VSUBPD            Z8, Z3, Z3
-	VCMPPD.BCST       $0x1d, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST       $0x1d, constantsAVX512<>+872(SB), Z1, K2
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+880(SB), Z1, K2
 	VBLENDMPD         Z6, Z4, K1, Z0
 	VBLENDMPD         Z6, Z5, K2, Z1
 	VDIVPD            Z9, Z0, Z0
@@ -9561,42 +9878,42 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VORPD.BCST        constantsAVX512<>+576(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z2
+	VORPD.BCST        constantsAVX512<>+584(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+608(SB), Z2
 	VMAXPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z2
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
 	VMOVAPD           Z1, Z1
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z2, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z2, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z3
 	VADDPD            Z3, Z1, Z4
 	VSCALEFPD         Z2, Z4, Z2
 	VADDPD            Z3, Z2, Z5
@@ -9605,7 +9922,7 @@ loop1:
 	VSUBPD            Z3, Z5, Z4
 	VSUBPD            Z4, Z2, Z4
 	VSUBPD            Z4, Z1, Z1
-	VCMPPD.BCST       $0x1d, constantsAVX512<>+872(SB), Z0, K1
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+880(SB), Z0, K1
 	VBLENDMPD         Z3, Z2, K1, Z0
 	VDIVPD            Z5, Z0, Z0
 	VSUBPD            Z0, Z3, Z2
@@ -9625,42 +9942,42 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VORPD.BCST        constantsAVX512<>+576(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z2
+	VORPD.BCST        constantsAVX512<>+584(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+608(SB), Z2
 	VMAXPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z2
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z2, Z1
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
 	VMOVAPD           Z1, Z1
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z2, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z2, Z1
 	VMULPD            Z1, Z1, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z6
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z1, Z4
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z1, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z6, Z3, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z3
 	VADDPD            Z3, Z1, Z4
 	VSCALEFPD         Z2, Z4, Z2
 	VADDPD            Z3, Z2, Z5
@@ -9669,7 +9986,7 @@ done1:
 	VSUBPD            Z3, Z5, Z4
 	VSUBPD            Z4, Z2, Z4
 	VSUBPD            Z4, Z1, Z1
-	VCMPPD.BCST       $0x1d, constantsAVX512<>+872(SB), Z0, K2
+	VCMPPD.BCST       $0x1d, constantsAVX512<>+880(SB), Z0, K2
 	VBLENDMPD         Z3, Z2, K2, Z0
 	VDIVPD            Z5, Z0, Z0
 	VSUBPD            Z0, Z3, Z2
@@ -9696,89 +10013,89 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z0
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+920(SB), Z2
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VBROADCASTSD      constantsAVX512<>+928(SB), Z2
 	VMINPD            Z0, Z2, Z0
 	VMINPD            Z1, Z2, Z1
 	VMULPD            Z0, Z0, Z2
 	VMULPD            Z1, Z1, Z3
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+928(SB), Z2, Z4
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+928(SB), Z3, Z5
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z4, Z4
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z5, Z5
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z2, Z4
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z3, Z5
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z4, Z4
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z5, Z5
 	VMOVAPD           Z2, Z6
 	VFNMADD231PD      Z0, Z0, Z6
 	VMOVAPD           Z3, Z0
 	VFNMADD231PD      Z1, Z1, Z0
 	VMOVAPD           Z2, Z1
-	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z4, Z1
+	VFMADD231PD.BCST  constantsAVX512<>+944(SB), Z4, Z1
 	VMOVAPD           Z3, Z2
-	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z5, Z2
+	VFMADD231PD.BCST  constantsAVX512<>+944(SB), Z5, Z2
 	VMOVAPD           Z6, Z3
-	VFNMADD231PD.BCST constantsAVX512<>+944(SB), Z4, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+952(SB), Z4, Z3
 	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+944(SB), Z5, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+952(SB), Z5, Z0
 	VSUBPD            Z3, Z1, Z1
 	VSUBPD            Z0, Z2, Z0
 	VMULPD            Z1, Z1, Z2
 	VMULPD            Z0, Z0, Z3
 	VMULPD            Z1, Z1, Z6
 	VMULPD            Z0, Z0, Z7
-	VBROADCASTSD      constantsAVX512<>+952(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+960(SB), Z1, Z8
-	VBROADCASTSD      constantsAVX512<>+952(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+960(SB), Z0, Z9
+	VBROADCASTSD      constantsAVX512<>+960(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+960(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z0, Z9
 	VMOVAPD           Z8, Z8
-	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z6, Z8
+	VFMADD231PD.BCST  constantsAVX512<>+976(SB), Z6, Z8
 	VMOVAPD           Z9, Z9
-	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+976(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z1, Z10
-	VBROADCASTSD      constantsAVX512<>+976(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z0, Z11
+	VFMADD231PD.BCST  constantsAVX512<>+976(SB), Z7, Z9
+	VBROADCASTSD      constantsAVX512<>+984(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+992(SB), Z1, Z10
+	VBROADCASTSD      constantsAVX512<>+984(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+992(SB), Z0, Z11
 	VMOVAPD           Z10, Z10
 	VFMADD231PD       Z8, Z6, Z10
 	VMOVAPD           Z11, Z8
 	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+992(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z1, Z9
-	VBROADCASTSD      constantsAVX512<>+992(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z0, Z11
+	VBROADCASTSD      constantsAVX512<>+1000(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1008(SB), Z1, Z9
+	VBROADCASTSD      constantsAVX512<>+1000(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+1008(SB), Z0, Z11
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z10, Z6, Z9
 	VMOVAPD           Z11, Z10
 	VFMADD231PD       Z8, Z7, Z10
-	VBROADCASTSD      constantsAVX512<>+1008(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z1, Z8
-	VBROADCASTSD      constantsAVX512<>+1008(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z0, Z11
+	VBROADCASTSD      constantsAVX512<>+1016(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1024(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+1016(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+1024(SB), Z0, Z11
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z9, Z6, Z8
 	VMOVAPD           Z11, Z9
 	VFMADD231PD       Z10, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1024(SB), Z10
-	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z1, Z10
-	VBROADCASTSD      constantsAVX512<>+1024(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z0, Z11
+	VBROADCASTSD      constantsAVX512<>+1032(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+1040(SB), Z1, Z10
+	VBROADCASTSD      constantsAVX512<>+1032(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+1040(SB), Z0, Z11
 	VMOVAPD           Z10, Z10
 	VFMADD231PD       Z8, Z6, Z10
 	VMOVAPD           Z11, Z6
 	VFMADD231PD       Z9, Z7, Z6
 	VMOVAPD           Z2, Z2
-	VFMADD213PD.BCST  constantsAVX512<>+1040(SB), Z10, Z2
+	VFMADD213PD.BCST  constantsAVX512<>+1048(SB), Z10, Z2
 	VMOVAPD           Z3, Z3
-	VFMADD213PD.BCST  constantsAVX512<>+1040(SB), Z6, Z3
+	VFMADD213PD.BCST  constantsAVX512<>+1048(SB), Z6, Z3
 	VMOVAPD           Z2, Z2
-	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z1, Z2
+	VFMADD231PD.BCST  constantsAVX512<>+1056(SB), Z1, Z2
 	VMOVAPD           Z3, Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z0, Z1
-	VADDPD.BCST       constantsAVX512<>+1056(SB), Z2, Z0
-	VADDPD.BCST       constantsAVX512<>+1056(SB), Z1, Z3
-	VSUBPD.BCST       constantsAVX512<>+1056(SB), Z0, Z6
-	VSUBPD.BCST       constantsAVX512<>+1056(SB), Z3, Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1056(SB), Z0, Z1
+	VADDPD.BCST       constantsAVX512<>+1064(SB), Z2, Z0
+	VADDPD.BCST       constantsAVX512<>+1064(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+1064(SB), Z0, Z6
+	VSUBPD.BCST       constantsAVX512<>+1064(SB), Z3, Z7
 	VSUBPD            Z6, Z2, Z2
 	VSUBPD            Z7, Z1, Z1
 	VSCALEFPD         Z4, Z0, Z0
@@ -9794,48 +10111,48 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z0
-	VBROADCASTSD      constantsAVX512<>+920(SB), Z1
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
+	VBROADCASTSD      constantsAVX512<>+928(SB), Z1
 	VMINPD            Z0, Z1, Z0
 	VMULPD            Z0, Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+928(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z2
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
 	VMOVAPD           Z1, Z3
 	VFNMADD231PD      Z0, Z0, Z3
 	VMOVAPD           Z1, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z2, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+944(SB), Z2, Z0
 	VMOVAPD           Z3, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+944(SB), Z2, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+952(SB), Z2, Z1
 	VSUBPD            Z1, Z0, Z0
 	VMULPD            Z0, Z0, Z1
 	VMULPD            Z0, Z0, Z3
-	VBROADCASTSD      constantsAVX512<>+952(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+960(SB), Z0, Z4
+	VBROADCASTSD      constantsAVX512<>+960(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z0, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+976(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z0, Z5
+	VFMADD231PD.BCST  constantsAVX512<>+976(SB), Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+984(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+992(SB), Z0, Z5
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z4, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+992(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z0, Z4
+	VBROADCASTSD      constantsAVX512<>+1000(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+1008(SB), Z0, Z4
 	VMOVAPD           Z4, Z4
 	VFMADD231PD       Z5, Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+1008(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z0, Z5
+	VBROADCASTSD      constantsAVX512<>+1016(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+1024(SB), Z0, Z5
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z4, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1024(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z0, Z4
+	VBROADCASTSD      constantsAVX512<>+1032(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+1040(SB), Z0, Z4
 	VMOVAPD           Z4, Z4
 	VFMADD231PD       Z5, Z3, Z4
 	VMOVAPD           Z1, Z1
-	VFMADD213PD.BCST  constantsAVX512<>+1040(SB), Z4, Z1
+	VFMADD213PD.BCST  constantsAVX512<>+1048(SB), Z4, Z1
 	VMOVAPD           Z1, Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z0, Z1
-	VADDPD.BCST       constantsAVX512<>+1056(SB), Z1, Z0
-	VSUBPD.BCST       constantsAVX512<>+1056(SB), Z0, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+1056(SB), Z0, Z1
+	VADDPD.BCST       constantsAVX512<>+1064(SB), Z1, Z0
+	VSUBPD.BCST       constantsAVX512<>+1064(SB), Z0, Z3
 	VSUBPD            Z3, Z1, Z1
 	VSCALEFPD         Z2, Z0, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -9850,48 +10167,48 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z0
-	VBROADCASTSD      constantsAVX512<>+920(SB), Z1
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
+	VBROADCASTSD      constantsAVX512<>+928(SB), Z1
 	VMINPD            Z0, Z1, Z0
 	VMULPD            Z0, Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+928(SB), Z1, Z2
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z2
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
 	VMOVAPD           Z1, Z3
 	VFNMADD231PD      Z0, Z0, Z3
 	VMOVAPD           Z1, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z2, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+944(SB), Z2, Z0
 	VMOVAPD           Z3, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+944(SB), Z2, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+952(SB), Z2, Z1
 	VSUBPD            Z1, Z0, Z0
 	VMULPD            Z0, Z0, Z1
 	VMULPD            Z0, Z0, Z3
-	VBROADCASTSD      constantsAVX512<>+952(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+960(SB), Z0, Z4
+	VBROADCASTSD      constantsAVX512<>+960(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z0, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+976(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z0, Z5
+	VFMADD231PD.BCST  constantsAVX512<>+976(SB), Z3, Z4
+	VBROADCASTSD      constantsAVX512<>+984(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+992(SB), Z0, Z5
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z4, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+992(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z0, Z4
+	VBROADCASTSD      constantsAVX512<>+1000(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+1008(SB), Z0, Z4
 	VMOVAPD           Z4, Z4
 	VFMADD231PD       Z5, Z3, Z4
-	VBROADCASTSD      constantsAVX512<>+1008(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z0, Z5
+	VBROADCASTSD      constantsAVX512<>+1016(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+1024(SB), Z0, Z5
 	VMOVAPD           Z5, Z5
 	VFMADD231PD       Z4, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1024(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z0, Z4
+	VBROADCASTSD      constantsAVX512<>+1032(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+1040(SB), Z0, Z4
 	VMOVAPD           Z4, Z4
 	VFMADD231PD       Z5, Z3, Z4
 	VMOVAPD           Z1, Z1
-	VFMADD213PD.BCST  constantsAVX512<>+1040(SB), Z4, Z1
+	VFMADD213PD.BCST  constantsAVX512<>+1048(SB), Z4, Z1
 	VMOVAPD           Z1, Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z0, Z1
-	VADDPD.BCST       constantsAVX512<>+1056(SB), Z1, Z0
-	VSUBPD.BCST       constantsAVX512<>+1056(SB), Z0, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+1056(SB), Z0, Z1
+	VADDPD.BCST       constantsAVX512<>+1064(SB), Z1, Z0
+	VSUBPD.BCST       constantsAVX512<>+1064(SB), Z0, Z3
 	VSUBPD            Z3, Z1, Z1
 	VSCALEFPD         Z2, Z0, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
@@ -9913,198 +10230,198 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z2
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z3
-	VBROADCASTSD      constantsAVX512<>+1064(SB), Z4
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z0, Z2
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z1, Z3
+	VBROADCASTSD      constantsAVX512<>+1072(SB), Z4
 	VMINPD            Z2, Z4, Z2
 	VMINPD            Z3, Z4, Z3
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z4
 	VMULPD            Z2, Z2, Z5
 	VMULPD            Z3, Z3, Z6
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+928(SB), Z5, Z7
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+928(SB), Z6, Z8
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z7, Z7
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z8, Z8
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z8, Z8
 	VMOVAPD           Z5, Z9
 	VFNMADD231PD      Z2, Z2, Z9
 	VMOVAPD           Z6, Z10
 	VFNMADD231PD      Z3, Z3, Z10
 	VMOVAPD           Z5, Z5
-	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z7, Z5
+	VFMADD231PD.BCST  constantsAVX512<>+944(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
-	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z8, Z6
+	VFMADD231PD.BCST  constantsAVX512<>+944(SB), Z8, Z6
 	VMOVAPD           Z9, Z9
-	VFNMADD231PD.BCST constantsAVX512<>+944(SB), Z7, Z9
+	VFNMADD231PD.BCST constantsAVX512<>+952(SB), Z7, Z9
 	VMOVAPD           Z10, Z10
-	VFNMADD231PD.BCST constantsAVX512<>+944(SB), Z8, Z10
+	VFNMADD231PD.BCST constantsAVX512<>+952(SB), Z8, Z10
 	VSUBPD            Z9, Z5, Z5
 	VSUBPD            Z10, Z6, Z6
 	VMULPD            Z5, Z5, Z9
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z5, Z5, Z11
 	VMULPD            Z6, Z6, Z12
-	VBROADCASTSD      constantsAVX512<>+952(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+960(SB), Z5, Z13
-	VBROADCASTSD      constantsAVX512<>+952(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+960(SB), Z6, Z14
+	VBROADCASTSD      constantsAVX512<>+960(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z5, Z13
+	VBROADCASTSD      constantsAVX512<>+960(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z6, Z14
 	VMOVAPD           Z13, Z13
-	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z11, Z13
+	VFMADD231PD.BCST  constantsAVX512<>+976(SB), Z11, Z13
 	VMOVAPD           Z14, Z14
-	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+976(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z5, Z15
-	VBROADCASTSD      constantsAVX512<>+976(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z6, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+976(SB), Z12, Z14
+	VBROADCASTSD      constantsAVX512<>+984(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+992(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+984(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+992(SB), Z6, Z16
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z13, Z11, Z15
 	VMOVAPD           Z16, Z13
 	VFMADD231PD       Z14, Z12, Z13
-	VBROADCASTSD      constantsAVX512<>+992(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z5, Z14
-	VBROADCASTSD      constantsAVX512<>+992(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+1000(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1008(SB), Z5, Z14
+	VBROADCASTSD      constantsAVX512<>+1000(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+1008(SB), Z6, Z16
 	VMOVAPD           Z14, Z14
 	VFMADD231PD       Z15, Z11, Z14
 	VMOVAPD           Z16, Z15
 	VFMADD231PD       Z13, Z12, Z15
-	VBROADCASTSD      constantsAVX512<>+1008(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z5, Z13
-	VBROADCASTSD      constantsAVX512<>+1008(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+1016(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1024(SB), Z5, Z13
+	VBROADCASTSD      constantsAVX512<>+1016(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+1024(SB), Z6, Z16
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z14, Z11, Z13
 	VMOVAPD           Z16, Z14
 	VFMADD231PD       Z15, Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+1024(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z5, Z15
-	VBROADCASTSD      constantsAVX512<>+1024(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+1032(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1040(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+1032(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+1040(SB), Z6, Z16
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z13, Z11, Z15
 	VMOVAPD           Z16, Z11
 	VFMADD231PD       Z14, Z12, Z11
 	VMOVAPD           Z9, Z9
-	VFMADD213PD.BCST  constantsAVX512<>+1040(SB), Z15, Z9
+	VFMADD213PD.BCST  constantsAVX512<>+1048(SB), Z15, Z9
 	VMOVAPD           Z10, Z10
-	VFMADD213PD.BCST  constantsAVX512<>+1040(SB), Z11, Z10
+	VFMADD213PD.BCST  constantsAVX512<>+1048(SB), Z11, Z10
 	VMOVAPD           Z9, Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z5, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1056(SB), Z5, Z9
 	VMOVAPD           Z10, Z5
-	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z6, Z5
-	VADDPD.BCST       constantsAVX512<>+1056(SB), Z9, Z6
-	VADDPD.BCST       constantsAVX512<>+1056(SB), Z5, Z10
-	VSUBPD.BCST       constantsAVX512<>+1056(SB), Z6, Z11
-	VSUBPD.BCST       constantsAVX512<>+1056(SB), Z10, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1056(SB), Z6, Z5
+	VADDPD.BCST       constantsAVX512<>+1064(SB), Z9, Z6
+	VADDPD.BCST       constantsAVX512<>+1064(SB), Z5, Z10
+	VSUBPD.BCST       constantsAVX512<>+1064(SB), Z6, Z11
+	VSUBPD.BCST       constantsAVX512<>+1064(SB), Z10, Z12
 	VSUBPD            Z11, Z9, Z9
 	VSUBPD            Z12, Z5, Z5
-	VSUBPD.BCST       constantsAVX512<>+648(SB), Z2, Z11
-	VSUBPD.BCST       constantsAVX512<>+648(SB), Z3, Z12
-	VADDPD.BCST       constantsAVX512<>+1072(SB), Z2, Z13
-	VADDPD.BCST       constantsAVX512<>+1072(SB), Z3, Z14
+	VSUBPD.BCST       constantsAVX512<>+656(SB), Z2, Z11
+	VSUBPD.BCST       constantsAVX512<>+656(SB), Z3, Z12
+	VADDPD.BCST       constantsAVX512<>+1080(SB), Z2, Z13
+	VADDPD.BCST       constantsAVX512<>+1080(SB), Z3, Z14
 	VDIVPD            Z13, Z11, Z11
 	VDIVPD            Z14, Z12, Z12
 	VMULPD            Z11, Z11, Z13
 	VMULPD            Z12, Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+1080(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1088(SB), Z11, Z15
-	VBROADCASTSD      constantsAVX512<>+1080(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+1088(SB), Z12, Z16
+	VBROADCASTSD      constantsAVX512<>+1088(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z11, Z15
+	VBROADCASTSD      constantsAVX512<>+1088(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z12, Z16
 	VMOVAPD           Z15, Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z13, Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1104(SB), Z13, Z15
 	VMOVAPD           Z16, Z16
-	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z14, Z16
-	VBROADCASTSD      constantsAVX512<>+1104(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+1112(SB), Z11, Z17
-	VBROADCASTSD      constantsAVX512<>+1104(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1112(SB), Z12, Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1104(SB), Z14, Z16
+	VBROADCASTSD      constantsAVX512<>+1112(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+1120(SB), Z11, Z17
+	VBROADCASTSD      constantsAVX512<>+1112(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1120(SB), Z12, Z18
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z15, Z13, Z17
 	VMOVAPD           Z18, Z15
 	VFMADD231PD       Z16, Z14, Z15
-	VBROADCASTSD      constantsAVX512<>+1120(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+1128(SB), Z11, Z16
-	VBROADCASTSD      constantsAVX512<>+1120(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1128(SB), Z12, Z18
-	VMOVAPD           Z16, Z16
-	VFMADD231PD       Z17, Z13, Z16
-	VMOVAPD           Z18, Z17
-	VFMADD231PD       Z15, Z14, Z17
-	VBROADCASTSD      constantsAVX512<>+1136(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1144(SB), Z11, Z15
-	VBROADCASTSD      constantsAVX512<>+1136(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1144(SB), Z12, Z18
-	VMOVAPD           Z15, Z15
-	VFMADD231PD       Z16, Z13, Z15
-	VMOVAPD           Z18, Z16
-	VFMADD231PD       Z17, Z14, Z16
-	VBROADCASTSD      constantsAVX512<>+1152(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+1160(SB), Z11, Z17
-	VBROADCASTSD      constantsAVX512<>+1152(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1160(SB), Z12, Z18
-	VMOVAPD           Z17, Z17
-	VFMADD231PD       Z15, Z13, Z17
-	VMOVAPD           Z18, Z15
-	VFMADD231PD       Z16, Z14, Z15
-	VBROADCASTSD      constantsAVX512<>+1168(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z11, Z16
-	VBROADCASTSD      constantsAVX512<>+1168(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z12, Z18
+	VBROADCASTSD      constantsAVX512<>+1128(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+1136(SB), Z11, Z16
+	VBROADCASTSD      constantsAVX512<>+1128(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1136(SB), Z12, Z18
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z17, Z13, Z16
 	VMOVAPD           Z18, Z17
 	VFMADD231PD       Z15, Z14, Z17
-	VBROADCASTSD      constantsAVX512<>+1184(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1192(SB), Z11, Z15
-	VBROADCASTSD      constantsAVX512<>+1184(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1192(SB), Z12, Z18
+	VBROADCASTSD      constantsAVX512<>+1144(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1152(SB), Z11, Z15
+	VBROADCASTSD      constantsAVX512<>+1144(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1152(SB), Z12, Z18
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z16, Z13, Z15
 	VMOVAPD           Z18, Z16
 	VFMADD231PD       Z17, Z14, Z16
-	VBROADCASTSD      constantsAVX512<>+1200(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z11, Z17
-	VBROADCASTSD      constantsAVX512<>+1200(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z12, Z18
+	VBROADCASTSD      constantsAVX512<>+1160(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+1168(SB), Z11, Z17
+	VBROADCASTSD      constantsAVX512<>+1160(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1168(SB), Z12, Z18
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z15, Z13, Z17
 	VMOVAPD           Z18, Z15
 	VFMADD231PD       Z16, Z14, Z15
-	VBROADCASTSD      constantsAVX512<>+1216(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z11, Z16
-	VBROADCASTSD      constantsAVX512<>+1216(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z12, Z18
+	VBROADCASTSD      constantsAVX512<>+1176(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+1184(SB), Z11, Z16
+	VBROADCASTSD      constantsAVX512<>+1176(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1184(SB), Z12, Z18
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z17, Z13, Z16
 	VMOVAPD           Z18, Z17
 	VFMADD231PD       Z15, Z14, Z17
-	VBROADCASTSD      constantsAVX512<>+1232(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z11, Z15
-	VBROADCASTSD      constantsAVX512<>+1232(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z12, Z18
+	VBROADCASTSD      constantsAVX512<>+1192(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1200(SB), Z11, Z15
+	VBROADCASTSD      constantsAVX512<>+1192(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1200(SB), Z12, Z18
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z16, Z13, Z15
 	VMOVAPD           Z18, Z16
 	VFMADD231PD       Z17, Z14, Z16
-	VBROADCASTSD      constantsAVX512<>+1248(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z11, Z17
-	VBROADCASTSD      constantsAVX512<>+1248(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z12, Z18
+	VBROADCASTSD      constantsAVX512<>+1208(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+1216(SB), Z11, Z17
+	VBROADCASTSD      constantsAVX512<>+1208(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1216(SB), Z12, Z18
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z15, Z13, Z17
 	VMOVAPD           Z18, Z15
 	VFMADD231PD       Z16, Z14, Z15
-	VBROADCASTSD      constantsAVX512<>+1264(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z11, Z16
-	VBROADCASTSD      constantsAVX512<>+1264(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z12, Z18
+	VBROADCASTSD      constantsAVX512<>+1224(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z11, Z16
+	VBROADCASTSD      constantsAVX512<>+1224(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z12, Z18
+	VMOVAPD           Z16, Z16
+	VFMADD231PD       Z17, Z13, Z16
+	VMOVAPD           Z18, Z17
+	VFMADD231PD       Z15, Z14, Z17
+	VBROADCASTSD      constantsAVX512<>+1240(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1248(SB), Z11, Z15
+	VBROADCASTSD      constantsAVX512<>+1240(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1248(SB), Z12, Z18
+	VMOVAPD           Z15, Z15
+	VFMADD231PD       Z16, Z13, Z15
+	VMOVAPD           Z18, Z16
+	VFMADD231PD       Z17, Z14, Z16
+	VBROADCASTSD      constantsAVX512<>+1256(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z11, Z17
+	VBROADCASTSD      constantsAVX512<>+1256(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z12, Z18
+	VMOVAPD           Z17, Z17
+	VFMADD231PD       Z15, Z13, Z17
+	VMOVAPD           Z18, Z15
+	VFMADD231PD       Z16, Z14, Z15
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z11, Z16
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z12, Z18
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z17, Z13, Z16
 	VMOVAPD           Z18, Z13
 	VFMADD231PD       Z15, Z14, Z13
-	VADDPD.BCST       constantsAVX512<>+1280(SB), Z2, Z14
-	VADDPD.BCST       constantsAVX512<>+1280(SB), Z3, Z15
+	VADDPD.BCST       constantsAVX512<>+1288(SB), Z2, Z14
+	VADDPD.BCST       constantsAVX512<>+1288(SB), Z3, Z15
 	VMOVAPD           Z14, Z17
 	VFMADD231PD       Z11, Z16, Z17
 	VMOVAPD           Z15, Z18
@@ -10117,10 +10434,10 @@ loop2:
 	VFMADD231PD       Z12, Z13, Z11
 	VSUBPD            Z2, Z14, Z2
 	VSUBPD            Z3, Z15, Z3
-	VSUBPD.BCST       constantsAVX512<>+1280(SB), Z2, Z2
-	VSUBPD.BCST       constantsAVX512<>+1280(SB), Z3, Z3
 	VSUBPD.BCST       constantsAVX512<>+1288(SB), Z2, Z2
 	VSUBPD.BCST       constantsAVX512<>+1288(SB), Z3, Z3
+	VSUBPD.BCST       constantsAVX512<>+1296(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+1296(SB), Z3, Z3
 	VSUBPD            Z2, Z19, Z2
 	VSUBPD            Z3, Z11, Z3
 	VDIVPD            Z17, Z6, Z6
@@ -10129,7 +10446,7 @@ loop2:
 	VFNMADD231PD      Z2, Z6, Z9
 	VMOVAPD           Z5, Z2
 	VFNMADD231PD      Z3, Z10, Z2
-	VBROADCASTSD      constantsAVX512<>+1296(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z3
 	VPSUBQ            Z17, Z3, Z5
 	VPSUBQ            Z18, Z3, Z3
 	VMOVAPD           Z6, Z6
@@ -10138,8 +10455,8 @@ loop2:
 	VFMADD231PD       Z3, Z2, Z5
 	VSCALEFPD         Z7, Z6, Z2
 	VSCALEFPD         Z8, Z5, Z3
-	VCMPPD.BCST       $0x1e, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST       $0x1e, constantsAVX512<>+872(SB), Z1, K2
+	VCMPPD.BCST       $0x1e, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST       $0x1e, constantsAVX512<>+880(SB), Z1, K2
 	VSUBPD            Z2, Z4, Z0
 	VSUBPD            Z3, Z4, Z1
 	VBLENDMPD         Z0, Z2, K1, Z0
@@ -10155,121 +10472,121 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+1064(SB), Z2
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+1072(SB), Z2
 	VMINPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z2
 	VMULPD            Z1, Z1, Z3
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+928(SB), Z3, Z4
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z4, Z4
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z3, Z4
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z4, Z4
 	VMOVAPD           Z3, Z5
 	VFNMADD231PD      Z1, Z1, Z5
 	VMOVAPD           Z3, Z3
-	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z4, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+944(SB), Z4, Z3
 	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+944(SB), Z4, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+952(SB), Z4, Z5
 	VSUBPD            Z5, Z3, Z3
 	VMULPD            Z3, Z3, Z5
 	VMULPD            Z3, Z3, Z6
-	VBROADCASTSD      constantsAVX512<>+952(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+960(SB), Z3, Z7
+	VBROADCASTSD      constantsAVX512<>+960(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z3, Z7
 	VMOVAPD           Z7, Z7
-	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z6, Z7
-	VBROADCASTSD      constantsAVX512<>+976(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z3, Z8
+	VFMADD231PD.BCST  constantsAVX512<>+976(SB), Z6, Z7
+	VBROADCASTSD      constantsAVX512<>+984(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+992(SB), Z3, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z7, Z6, Z8
-	VBROADCASTSD      constantsAVX512<>+992(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z3, Z7
+	VBROADCASTSD      constantsAVX512<>+1000(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1008(SB), Z3, Z7
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z8, Z6, Z7
-	VBROADCASTSD      constantsAVX512<>+1008(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z3, Z8
+	VBROADCASTSD      constantsAVX512<>+1016(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1024(SB), Z3, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z7, Z6, Z8
-	VBROADCASTSD      constantsAVX512<>+1024(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z3, Z7
+	VBROADCASTSD      constantsAVX512<>+1032(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1040(SB), Z3, Z7
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z8, Z6, Z7
 	VMOVAPD           Z5, Z5
-	VFMADD213PD.BCST  constantsAVX512<>+1040(SB), Z7, Z5
+	VFMADD213PD.BCST  constantsAVX512<>+1048(SB), Z7, Z5
 	VMOVAPD           Z5, Z5
-	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z3, Z5
-	VADDPD.BCST       constantsAVX512<>+1056(SB), Z5, Z3
-	VSUBPD.BCST       constantsAVX512<>+1056(SB), Z3, Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1056(SB), Z3, Z5
+	VADDPD.BCST       constantsAVX512<>+1064(SB), Z5, Z3
+	VSUBPD.BCST       constantsAVX512<>+1064(SB), Z3, Z6
 	VSUBPD            Z6, Z5, Z5
-	VSUBPD.BCST       constantsAVX512<>+648(SB), Z1, Z6
-	VADDPD.BCST       constantsAVX512<>+1072(SB), Z1, Z7
+	VSUBPD.BCST       constantsAVX512<>+656(SB), Z1, Z6
+	VADDPD.BCST       constantsAVX512<>+1080(SB), Z1, Z7
 	VDIVPD            Z7, Z6, Z6
 	VMULPD            Z6, Z6, Z7
-	VBROADCASTSD      constantsAVX512<>+1080(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1088(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1088(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z6, Z8
 	VMOVAPD           Z8, Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1104(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1112(SB), Z6, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1104(SB), Z7, Z8
+	VBROADCASTSD      constantsAVX512<>+1112(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1120(SB), Z6, Z9
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z8, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1120(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1128(SB), Z6, Z8
-	VMOVAPD           Z8, Z8
-	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1136(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1144(SB), Z6, Z9
-	VMOVAPD           Z9, Z9
-	VFMADD231PD       Z8, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1152(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1160(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1128(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1136(SB), Z6, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1168(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z6, Z9
+	VBROADCASTSD      constantsAVX512<>+1144(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1152(SB), Z6, Z9
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z8, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1184(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1192(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1160(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1168(SB), Z6, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1200(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z6, Z9
+	VBROADCASTSD      constantsAVX512<>+1176(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1184(SB), Z6, Z9
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z8, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1216(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1192(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1200(SB), Z6, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1232(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z6, Z9
+	VBROADCASTSD      constantsAVX512<>+1208(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1216(SB), Z6, Z9
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z8, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1248(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1224(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z6, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1264(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z6, Z9
+	VBROADCASTSD      constantsAVX512<>+1240(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1248(SB), Z6, Z9
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z8, Z7, Z9
-	VADDPD.BCST       constantsAVX512<>+1280(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+1256(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z6, Z8
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z9, Z7, Z8
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z8, Z7, Z9
+	VADDPD.BCST       constantsAVX512<>+1288(SB), Z1, Z7
 	VMOVAPD           Z7, Z8
 	VFMADD231PD       Z6, Z9, Z8
 	VSUBPD            Z8, Z7, Z10
 	VMOVAPD           Z10, Z10
 	VFMADD231PD       Z6, Z9, Z10
 	VSUBPD            Z1, Z7, Z1
-	VSUBPD.BCST       constantsAVX512<>+1280(SB), Z1, Z1
 	VSUBPD.BCST       constantsAVX512<>+1288(SB), Z1, Z1
+	VSUBPD.BCST       constantsAVX512<>+1296(SB), Z1, Z1
 	VSUBPD            Z1, Z10, Z1
 	VDIVPD            Z8, Z3, Z3
 	VMOVAPD           Z5, Z5
 	VFNMADD231PD      Z1, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1296(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z1
 	VPSUBQ            Z8, Z1, Z1
 	VMOVAPD           Z3, Z3
 	VFMADD231PD       Z1, Z5, Z3
 	VSCALEFPD         Z4, Z3, Z1
-	VCMPPD.BCST       $0x1e, constantsAVX512<>+872(SB), Z0, K1
+	VCMPPD.BCST       $0x1e, constantsAVX512<>+880(SB), Z0, K1
 	VSUBPD            Z1, Z2, Z0
 	VBLENDMPD         Z0, Z1, K1, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -10284,121 +10601,121 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z1
-	VBROADCASTSD      constantsAVX512<>+1064(SB), Z2
+	VANDPD.BCST       constantsAVX512<>+592(SB), Z0, Z1
+	VBROADCASTSD      constantsAVX512<>+1072(SB), Z2
 	VMINPD            Z1, Z2, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z2
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z2
 	VMULPD            Z1, Z1, Z3
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+928(SB), Z3, Z4
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z4, Z4
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z3, Z4
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z4, Z4
 	VMOVAPD           Z3, Z5
 	VFNMADD231PD      Z1, Z1, Z5
 	VMOVAPD           Z3, Z3
-	VFMADD231PD.BCST  constantsAVX512<>+936(SB), Z4, Z3
+	VFMADD231PD.BCST  constantsAVX512<>+944(SB), Z4, Z3
 	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+944(SB), Z4, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+952(SB), Z4, Z5
 	VSUBPD            Z5, Z3, Z3
 	VMULPD            Z3, Z3, Z5
 	VMULPD            Z3, Z3, Z6
-	VBROADCASTSD      constantsAVX512<>+952(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+960(SB), Z3, Z7
+	VBROADCASTSD      constantsAVX512<>+960(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z3, Z7
 	VMOVAPD           Z7, Z7
-	VFMADD231PD.BCST  constantsAVX512<>+968(SB), Z6, Z7
-	VBROADCASTSD      constantsAVX512<>+976(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+984(SB), Z3, Z8
+	VFMADD231PD.BCST  constantsAVX512<>+976(SB), Z6, Z7
+	VBROADCASTSD      constantsAVX512<>+984(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+992(SB), Z3, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z7, Z6, Z8
-	VBROADCASTSD      constantsAVX512<>+992(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1000(SB), Z3, Z7
+	VBROADCASTSD      constantsAVX512<>+1000(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1008(SB), Z3, Z7
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z8, Z6, Z7
-	VBROADCASTSD      constantsAVX512<>+1008(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1016(SB), Z3, Z8
+	VBROADCASTSD      constantsAVX512<>+1016(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1024(SB), Z3, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z7, Z6, Z8
-	VBROADCASTSD      constantsAVX512<>+1024(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1032(SB), Z3, Z7
+	VBROADCASTSD      constantsAVX512<>+1032(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1040(SB), Z3, Z7
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z8, Z6, Z7
 	VMOVAPD           Z5, Z5
-	VFMADD213PD.BCST  constantsAVX512<>+1040(SB), Z7, Z5
+	VFMADD213PD.BCST  constantsAVX512<>+1048(SB), Z7, Z5
 	VMOVAPD           Z5, Z5
-	VFMADD231PD.BCST  constantsAVX512<>+1048(SB), Z3, Z5
-	VADDPD.BCST       constantsAVX512<>+1056(SB), Z5, Z3
-	VSUBPD.BCST       constantsAVX512<>+1056(SB), Z3, Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1056(SB), Z3, Z5
+	VADDPD.BCST       constantsAVX512<>+1064(SB), Z5, Z3
+	VSUBPD.BCST       constantsAVX512<>+1064(SB), Z3, Z6
 	VSUBPD            Z6, Z5, Z5
-	VSUBPD.BCST       constantsAVX512<>+648(SB), Z1, Z6
-	VADDPD.BCST       constantsAVX512<>+1072(SB), Z1, Z7
+	VSUBPD.BCST       constantsAVX512<>+656(SB), Z1, Z6
+	VADDPD.BCST       constantsAVX512<>+1080(SB), Z1, Z7
 	VDIVPD            Z7, Z6, Z6
 	VMULPD            Z6, Z6, Z7
-	VBROADCASTSD      constantsAVX512<>+1080(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1088(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1088(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z6, Z8
 	VMOVAPD           Z8, Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1096(SB), Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1104(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1112(SB), Z6, Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1104(SB), Z7, Z8
+	VBROADCASTSD      constantsAVX512<>+1112(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1120(SB), Z6, Z9
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z8, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1120(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1128(SB), Z6, Z8
-	VMOVAPD           Z8, Z8
-	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1136(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1144(SB), Z6, Z9
-	VMOVAPD           Z9, Z9
-	VFMADD231PD       Z8, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1152(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1160(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1128(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1136(SB), Z6, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1168(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1176(SB), Z6, Z9
+	VBROADCASTSD      constantsAVX512<>+1144(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1152(SB), Z6, Z9
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z8, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1184(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1192(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1160(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1168(SB), Z6, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1200(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1208(SB), Z6, Z9
+	VBROADCASTSD      constantsAVX512<>+1176(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1184(SB), Z6, Z9
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z8, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1216(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1224(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1192(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1200(SB), Z6, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1232(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1240(SB), Z6, Z9
+	VBROADCASTSD      constantsAVX512<>+1208(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1216(SB), Z6, Z9
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z8, Z7, Z9
-	VBROADCASTSD      constantsAVX512<>+1248(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+1256(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1224(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1232(SB), Z6, Z8
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z9, Z7, Z8
-	VBROADCASTSD      constantsAVX512<>+1264(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+1272(SB), Z6, Z9
+	VBROADCASTSD      constantsAVX512<>+1240(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1248(SB), Z6, Z9
 	VMOVAPD           Z9, Z9
 	VFMADD231PD       Z8, Z7, Z9
-	VADDPD.BCST       constantsAVX512<>+1280(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+1256(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1264(SB), Z6, Z8
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z9, Z7, Z8
+	VBROADCASTSD      constantsAVX512<>+1272(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1280(SB), Z6, Z9
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z8, Z7, Z9
+	VADDPD.BCST       constantsAVX512<>+1288(SB), Z1, Z7
 	VMOVAPD           Z7, Z8
 	VFMADD231PD       Z6, Z9, Z8
 	VSUBPD            Z8, Z7, Z10
 	VMOVAPD           Z10, Z10
 	VFMADD231PD       Z6, Z9, Z10
 	VSUBPD            Z1, Z7, Z1
-	VSUBPD.BCST       constantsAVX512<>+1280(SB), Z1, Z1
 	VSUBPD.BCST       constantsAVX512<>+1288(SB), Z1, Z1
+	VSUBPD.BCST       constantsAVX512<>+1296(SB), Z1, Z1
 	VSUBPD            Z1, Z10, Z1
 	VDIVPD            Z8, Z3, Z3
 	VMOVAPD           Z5, Z5
 	VFNMADD231PD      Z1, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1296(SB), Z1
+	VBROADCASTSD      constantsAVX512<>+1304(SB), Z1
 	VPSUBQ            Z8, Z1, Z1
 	VMOVAPD           Z3, Z3
 	VFMADD231PD       Z1, Z5, Z3
 	VSCALEFPD         Z4, Z3, Z1
-	VCMPPD.BCST       $0x1e, constantsAVX512<>+872(SB), Z0, K2
+	VCMPPD.BCST       $0x1e, constantsAVX512<>+880(SB), Z0, K2
 	VSUBPD            Z1, Z2, Z0
 	VBLENDMPD         Z0, Z1, K2, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
@@ -10576,14 +10893,14 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z0
 	VMOVUPD        64(CX)(BX*8), Z1
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+872(SB), Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z3
-	VCMPPD.BCST    $0x11, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x11, constantsAVX512<>+872(SB), Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+880(SB), Z1, K2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z3
+	VCMPPD.BCST    $0x11, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x11, constantsAVX512<>+880(SB), Z1, K2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
 	VSUBPD         Z0, Z2, Z0
 	VSUBPD         Z1, Z3, Z1
 	VMOVUPD        Z0, (AX)(BX*8)
@@ -10597,10 +10914,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z0
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+872(SB), Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VCMPPD.BCST    $0x11, constantsAVX512<>+872(SB), Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+880(SB), Z0, K1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VCMPPD.BCST    $0x11, constantsAVX512<>+880(SB), Z0, K1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
 	VSUBPD         Z0, Z1, Z0
 	VMOVUPD        Z0, (AX)(BX*8)
 	ADDQ           $+8, BX
@@ -10614,10 +10931,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z0
-	VCMPPD.BCST    $0x1e, constantsAVX512<>+872(SB), Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
-	VCMPPD.BCST    $0x11, constantsAVX512<>+872(SB), Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VCMPPD.BCST    $0x1e, constantsAVX512<>+880(SB), Z0, K2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
+	VCMPPD.BCST    $0x11, constantsAVX512<>+880(SB), Z0, K2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VSUBPD         Z0, Z1, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
@@ -10644,10 +10961,10 @@ loop4:
 	VCMPPD         $0x03, Z1, Z1, K2
 	VCMPPD         $0x03, Z2, Z2, K3
 	VCMPPD         $0x03, Z3, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(BX*8)
 	VMOVUPD        Z1, 64(AX)(BX*8)
 	VMOVUPD        Z2, 128(AX)(BX*8)
@@ -10662,7 +10979,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z0
 	VCMPPD         $0x03, Z0, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -10676,7 +10993,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z0
 	VCMPPD         $0x03, Z0, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -10698,14 +11015,14 @@ loop4:
 	VMOVUPD        64(CX)(BX*8), Z1
 	VMOVUPD        128(CX)(BX*8), Z2
 	VMOVUPD        192(CX)(BX*8), Z3
-	VCMPPD.BCST    $0x00, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x00, constantsAVX512<>+872(SB), Z1, K2
-	VCMPPD.BCST    $0x00, constantsAVX512<>+872(SB), Z2, K3
-	VCMPPD.BCST    $0x00, constantsAVX512<>+872(SB), Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z3
+	VCMPPD.BCST    $0x00, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x00, constantsAVX512<>+880(SB), Z1, K2
+	VCMPPD.BCST    $0x00, constantsAVX512<>+880(SB), Z2, K3
+	VCMPPD.BCST    $0x00, constantsAVX512<>+880(SB), Z3, K4
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(BX*8)
 	VMOVUPD        Z1, 64(AX)(BX*8)
 	VMOVUPD        Z2, 128(AX)(BX*8)
@@ -10719,8 +11036,8 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z0
-	VCMPPD.BCST    $0x00, constantsAVX512<>+872(SB), Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
+	VCMPPD.BCST    $0x00, constantsAVX512<>+880(SB), Z0, K1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -10733,8 +11050,8 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z0
-	VCMPPD.BCST    $0x00, constantsAVX512<>+872(SB), Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VCMPPD.BCST    $0x00, constantsAVX512<>+880(SB), Z0, K2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -10754,22 +11071,22 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z0, Z2
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z1, Z3
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z4
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z3, Z5
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1312(SB), Z4, Z0
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+1312(SB), Z5, Z1
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z0, Z2
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z4
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z3, Z5
 	VMOVAPD           Z0, Z0
 	VFNMADD231PD.BCST constantsAVX512<>+1320(SB), Z4, Z0
 	VMOVAPD           Z1, Z1
 	VFNMADD231PD.BCST constantsAVX512<>+1320(SB), Z5, Z1
-	VMULPD.BCST       constantsAVX512<>+1328(SB), Z4, Z6
-	VMULPD.BCST       constantsAVX512<>+1328(SB), Z5, Z7
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1328(SB), Z4, Z0
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+1328(SB), Z5, Z1
+	VMULPD.BCST       constantsAVX512<>+1336(SB), Z4, Z6
+	VMULPD.BCST       constantsAVX512<>+1336(SB), Z5, Z7
 	VSUBPD            Z6, Z0, Z8
 	VSUBPD            Z7, Z1, Z9
 	VSUBPD            Z8, Z0, Z0
@@ -10777,31 +11094,31 @@ loop2:
 	VSUBPD            Z0, Z6, Z0
 	VSUBPD            Z1, Z7, Z1
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1336(SB), Z4, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z4, Z0
 	VMOVAPD           Z1, Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1336(SB), Z5, Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z5, Z1
 	VMULPD            Z8, Z8, Z4
 	VMULPD            Z9, Z9, Z5
 	VMULPD            Z4, Z4, Z6
 	VMULPD            Z5, Z5, Z7
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z7, Z7, Z11
-	VBROADCASTSD      constantsAVX512<>+1344(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+1352(SB), Z4, Z12
-	VBROADCASTSD      constantsAVX512<>+1344(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1352(SB), Z5, Z13
-	VBROADCASTSD      constantsAVX512<>+1360(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1368(SB), Z4, Z14
-	VBROADCASTSD      constantsAVX512<>+1360(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1368(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z4, Z12
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z5, Z13
+	VBROADCASTSD      constantsAVX512<>+1368(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1376(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1368(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1376(SB), Z5, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z6, Z14, Z12
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z7, Z15, Z13
-	VBROADCASTSD      constantsAVX512<>+1376(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1384(SB), Z4, Z14
-	VBROADCASTSD      constantsAVX512<>+1376(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1384(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+1384(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1392(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1384(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1392(SB), Z5, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z10, Z14, Z12
 	VMOVAPD           Z13, Z10
@@ -10814,33 +11131,33 @@ loop2:
 	VFMADD231PD       Z9, Z10, Z1
 	VSUBPD            Z0, Z8, Z0
 	VSUBPD            Z1, Z9, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z8
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z8
 	VMULPD            Z6, Z6, Z9
 	VMULPD            Z7, Z7, Z10
-	VBROADCASTSD      constantsAVX512<>+1392(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+1400(SB), Z4, Z11
-	VBROADCASTSD      constantsAVX512<>+1392(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+1400(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+1408(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1416(SB), Z4, Z13
-	VBROADCASTSD      constantsAVX512<>+1408(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1416(SB), Z5, Z14
+	VBROADCASTSD      constantsAVX512<>+1400(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+1408(SB), Z4, Z11
+	VBROADCASTSD      constantsAVX512<>+1400(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1408(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+1416(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1424(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1416(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1424(SB), Z5, Z14
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z6, Z13, Z11
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z7, Z14, Z12
-	VBROADCASTSD      constantsAVX512<>+1424(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1432(SB), Z4, Z13
-	VBROADCASTSD      constantsAVX512<>+1424(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1432(SB), Z5, Z14
+	VBROADCASTSD      constantsAVX512<>+1432(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1440(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1432(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1440(SB), Z5, Z14
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z9, Z13, Z11
 	VMOVAPD           Z12, Z9
 	VFMADD231PD       Z10, Z14, Z9
 	VMOVAPD           Z8, Z10
-	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z4, Z10
+	VFNMADD231PD.BCST constantsAVX512<>+656(SB), Z4, Z10
 	VMOVAPD           Z8, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z5, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+656(SB), Z5, Z4
 	VMOVAPD           Z10, Z5
 	VFMADD231PD       Z11, Z6, Z5
 	VMOVAPD           Z4, Z4
@@ -10853,8 +11170,8 @@ loop2:
 	VBLENDMPD         Z4, Z1, K2, Z1
 	VPSLLQ            $0x3e, Z2, Z2
 	VPSLLQ            $0x3e, Z3, Z3
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z2, Z2
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z3, Z3
 	VXORPD            Z2, Z0, Z0
 	VXORPD            Z3, Z1, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -10868,57 +11185,57 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z1, Z2
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1312(SB), Z2, Z0
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z1, Z2
 	VMOVAPD           Z0, Z0
 	VFNMADD231PD.BCST constantsAVX512<>+1320(SB), Z2, Z0
-	VMULPD.BCST       constantsAVX512<>+1328(SB), Z2, Z3
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1328(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1336(SB), Z2, Z3
 	VSUBPD            Z3, Z0, Z4
 	VSUBPD            Z4, Z0, Z0
 	VSUBPD            Z0, Z3, Z0
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1336(SB), Z2, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z0
 	VMULPD            Z4, Z4, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1344(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1352(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1360(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1368(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1368(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1376(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1376(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1384(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1384(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1392(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMULPD            Z6, Z2, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z4, Z5, Z0
 	VSUBPD            Z0, Z4, Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z4
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1392(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1400(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1408(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1416(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1400(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1408(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1416(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1424(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1424(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1432(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1432(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1440(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMOVAPD           Z4, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z2, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+656(SB), Z2, Z4
 	VMOVAPD           Z4, Z2
 	VFMADD231PD       Z6, Z3, Z2
 	VPSLLQ            $0x3f, Z1, Z3
 	VPMOVQ2M          Z3, K1
 	VBLENDMPD         Z2, Z0, K1, Z0
 	VPSLLQ            $0x3e, Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
 	VXORPD            Z1, Z0, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -10932,57 +11249,57 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z1, Z2
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1312(SB), Z2, Z0
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z1, Z2
 	VMOVAPD           Z0, Z0
 	VFNMADD231PD.BCST constantsAVX512<>+1320(SB), Z2, Z0
-	VMULPD.BCST       constantsAVX512<>+1328(SB), Z2, Z3
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1328(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1336(SB), Z2, Z3
 	VSUBPD            Z3, Z0, Z4
 	VSUBPD            Z4, Z0, Z0
 	VSUBPD            Z0, Z3, Z0
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1336(SB), Z2, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z0
 	VMULPD            Z4, Z4, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1344(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1352(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1360(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1368(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1368(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1376(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1376(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1384(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1384(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1392(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMULPD            Z6, Z2, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z4, Z5, Z0
 	VSUBPD            Z0, Z4, Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z4
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1392(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1400(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1408(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1416(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1400(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1408(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1416(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1424(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1424(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1432(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1432(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1440(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMOVAPD           Z4, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z2, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+656(SB), Z2, Z4
 	VMOVAPD           Z4, Z2
 	VFMADD231PD       Z6, Z3, Z2
 	VPSLLQ            $0x3f, Z1, Z3
 	VPMOVQ2M          Z3, K2
 	VBLENDMPD         Z2, Z0, K2, Z0
 	VPSLLQ            $0x3e, Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
 	VXORPD            Z1, Z0, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -11003,24 +11320,24 @@ loop2:
 	JLT               done2
 	VMOVUPD           (CX)(BX*8), Z0
 	VMOVUPD           64(CX)(BX*8), Z1
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z2
-	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z0, Z2
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z1, Z3
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z2, Z4
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z3, Z5
-	VPADDQ.BCST       constantsAVX512<>+1440(SB), Z2, Z2
-	VPADDQ.BCST       constantsAVX512<>+1440(SB), Z3, Z3
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1312(SB), Z4, Z0
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+1312(SB), Z5, Z1
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z0, Z2
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z4
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z3, Z5
+	VPADDQ.BCST       constantsAVX512<>+1448(SB), Z2, Z2
+	VPADDQ.BCST       constantsAVX512<>+1448(SB), Z3, Z3
 	VMOVAPD           Z0, Z0
 	VFNMADD231PD.BCST constantsAVX512<>+1320(SB), Z4, Z0
 	VMOVAPD           Z1, Z1
 	VFNMADD231PD.BCST constantsAVX512<>+1320(SB), Z5, Z1
-	VMULPD.BCST       constantsAVX512<>+1328(SB), Z4, Z6
-	VMULPD.BCST       constantsAVX512<>+1328(SB), Z5, Z7
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1328(SB), Z4, Z0
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+1328(SB), Z5, Z1
+	VMULPD.BCST       constantsAVX512<>+1336(SB), Z4, Z6
+	VMULPD.BCST       constantsAVX512<>+1336(SB), Z5, Z7
 	VSUBPD            Z6, Z0, Z8
 	VSUBPD            Z7, Z1, Z9
 	VSUBPD            Z8, Z0, Z0
@@ -11028,31 +11345,31 @@ loop2:
 	VSUBPD            Z0, Z6, Z0
 	VSUBPD            Z1, Z7, Z1
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1336(SB), Z4, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z4, Z0
 	VMOVAPD           Z1, Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1336(SB), Z5, Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z5, Z1
 	VMULPD            Z8, Z8, Z4
 	VMULPD            Z9, Z9, Z5
 	VMULPD            Z4, Z4, Z6
 	VMULPD            Z5, Z5, Z7
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z7, Z7, Z11
-	VBROADCASTSD      constantsAVX512<>+1344(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+1352(SB), Z4, Z12
-	VBROADCASTSD      constantsAVX512<>+1344(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1352(SB), Z5, Z13
-	VBROADCASTSD      constantsAVX512<>+1360(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1368(SB), Z4, Z14
-	VBROADCASTSD      constantsAVX512<>+1360(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1368(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z4, Z12
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z5, Z13
+	VBROADCASTSD      constantsAVX512<>+1368(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1376(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1368(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1376(SB), Z5, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z6, Z14, Z12
 	VMOVAPD           Z13, Z13
 	VFMADD231PD       Z7, Z15, Z13
-	VBROADCASTSD      constantsAVX512<>+1376(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1384(SB), Z4, Z14
-	VBROADCASTSD      constantsAVX512<>+1376(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+1384(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+1384(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1392(SB), Z4, Z14
+	VBROADCASTSD      constantsAVX512<>+1384(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+1392(SB), Z5, Z15
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z10, Z14, Z12
 	VMOVAPD           Z13, Z10
@@ -11065,33 +11382,33 @@ loop2:
 	VFMADD231PD       Z9, Z10, Z1
 	VSUBPD            Z0, Z8, Z0
 	VSUBPD            Z1, Z9, Z1
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z8
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z8
 	VMULPD            Z6, Z6, Z9
 	VMULPD            Z7, Z7, Z10
-	VBROADCASTSD      constantsAVX512<>+1392(SB), Z11
-	VFMADD231PD.BCST  constantsAVX512<>+1400(SB), Z4, Z11
-	VBROADCASTSD      constantsAVX512<>+1392(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+1400(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+1408(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1416(SB), Z4, Z13
-	VBROADCASTSD      constantsAVX512<>+1408(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1416(SB), Z5, Z14
+	VBROADCASTSD      constantsAVX512<>+1400(SB), Z11
+	VFMADD231PD.BCST  constantsAVX512<>+1408(SB), Z4, Z11
+	VBROADCASTSD      constantsAVX512<>+1400(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+1408(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+1416(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1424(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1416(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1424(SB), Z5, Z14
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z6, Z13, Z11
 	VMOVAPD           Z12, Z12
 	VFMADD231PD       Z7, Z14, Z12
-	VBROADCASTSD      constantsAVX512<>+1424(SB), Z13
-	VFMADD231PD.BCST  constantsAVX512<>+1432(SB), Z4, Z13
-	VBROADCASTSD      constantsAVX512<>+1424(SB), Z14
-	VFMADD231PD.BCST  constantsAVX512<>+1432(SB), Z5, Z14
+	VBROADCASTSD      constantsAVX512<>+1432(SB), Z13
+	VFMADD231PD.BCST  constantsAVX512<>+1440(SB), Z4, Z13
+	VBROADCASTSD      constantsAVX512<>+1432(SB), Z14
+	VFMADD231PD.BCST  constantsAVX512<>+1440(SB), Z5, Z14
 	VMOVAPD           Z11, Z11
 	VFMADD231PD       Z9, Z13, Z11
 	VMOVAPD           Z12, Z9
 	VFMADD231PD       Z10, Z14, Z9
 	VMOVAPD           Z8, Z10
-	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z4, Z10
+	VFNMADD231PD.BCST constantsAVX512<>+656(SB), Z4, Z10
 	VMOVAPD           Z8, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z5, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+656(SB), Z5, Z4
 	VMOVAPD           Z10, Z5
 	VFMADD231PD       Z11, Z6, Z5
 	VMOVAPD           Z4, Z4
@@ -11104,8 +11421,8 @@ loop2:
 	VBLENDMPD         Z4, Z1, K2, Z1
 	VPSLLQ            $0x3e, Z2, Z2
 	VPSLLQ            $0x3e, Z3, Z3
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z2, Z2
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z3, Z3
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z3, Z3
 	VXORPD            Z2, Z0, Z0
 	VXORPD            Z3, Z1, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
@@ -11119,58 +11436,58 @@ loop1:
 	CMPQ              DX, $+8
 	JLT               done1
 	VMOVUPD           (CX)(BX*8), Z0
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z1, Z2
-	VPADDQ.BCST       constantsAVX512<>+1440(SB), Z1, Z1
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1312(SB), Z2, Z0
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z1, Z2
+	VPADDQ.BCST       constantsAVX512<>+1448(SB), Z1, Z1
 	VMOVAPD           Z0, Z0
 	VFNMADD231PD.BCST constantsAVX512<>+1320(SB), Z2, Z0
-	VMULPD.BCST       constantsAVX512<>+1328(SB), Z2, Z3
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1328(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1336(SB), Z2, Z3
 	VSUBPD            Z3, Z0, Z4
 	VSUBPD            Z4, Z0, Z0
 	VSUBPD            Z0, Z3, Z0
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1336(SB), Z2, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z0
 	VMULPD            Z4, Z4, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1344(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1352(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1360(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1368(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1368(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1376(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1376(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1384(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1384(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1392(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMULPD            Z6, Z2, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z4, Z5, Z0
 	VSUBPD            Z0, Z4, Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z4
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1392(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1400(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1408(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1416(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1400(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1408(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1416(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1424(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1424(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1432(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1432(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1440(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMOVAPD           Z4, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z2, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+656(SB), Z2, Z4
 	VMOVAPD           Z4, Z2
 	VFMADD231PD       Z6, Z3, Z2
 	VPSLLQ            $0x3f, Z1, Z3
 	VPMOVQ2M          Z3, K1
 	VBLENDMPD         Z2, Z0, K1, Z0
 	VPSLLQ            $0x3e, Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
 	VXORPD            Z1, Z0, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
@@ -11184,58 +11501,58 @@ done1:
 	BZHIQ             DX, SI, SI
 	KMOVW             SI, K1
 	VMOVUPD.Z         (CX)(BX*8), K1, Z0
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+1304(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z1, Z2
-	VPADDQ.BCST       constantsAVX512<>+1440(SB), Z1, Z1
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+1312(SB), Z2, Z0
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+1312(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z1, Z2
+	VPADDQ.BCST       constantsAVX512<>+1448(SB), Z1, Z1
 	VMOVAPD           Z0, Z0
 	VFNMADD231PD.BCST constantsAVX512<>+1320(SB), Z2, Z0
-	VMULPD.BCST       constantsAVX512<>+1328(SB), Z2, Z3
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+1328(SB), Z2, Z0
+	VMULPD.BCST       constantsAVX512<>+1336(SB), Z2, Z3
 	VSUBPD            Z3, Z0, Z4
 	VSUBPD            Z4, Z0, Z0
 	VSUBPD            Z0, Z3, Z0
 	VMOVAPD           Z0, Z0
-	VFMADD231PD.BCST  constantsAVX512<>+1336(SB), Z2, Z0
+	VFMADD231PD.BCST  constantsAVX512<>+1344(SB), Z2, Z0
 	VMULPD            Z4, Z4, Z2
 	VMULPD            Z2, Z2, Z3
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1344(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1352(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1360(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1368(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1352(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1360(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1368(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1376(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1376(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1384(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1384(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1392(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMULPD            Z6, Z2, Z5
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z4, Z5, Z0
 	VSUBPD            Z0, Z4, Z0
-	VBROADCASTSD      constantsAVX512<>+592(SB), Z4
+	VBROADCASTSD      constantsAVX512<>+600(SB), Z4
 	VMULPD            Z3, Z3, Z5
-	VBROADCASTSD      constantsAVX512<>+1392(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+1400(SB), Z2, Z6
-	VBROADCASTSD      constantsAVX512<>+1408(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1416(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1400(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+1408(SB), Z2, Z6
+	VBROADCASTSD      constantsAVX512<>+1416(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1424(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+1424(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+1432(SB), Z2, Z7
+	VBROADCASTSD      constantsAVX512<>+1432(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+1440(SB), Z2, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z7, Z6
 	VMOVAPD           Z4, Z4
-	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z2, Z4
+	VFNMADD231PD.BCST constantsAVX512<>+656(SB), Z2, Z4
 	VMOVAPD           Z4, Z2
 	VFMADD231PD       Z6, Z3, Z2
 	VPSLLQ            $0x3f, Z1, Z3
 	VPMOVQ2M          Z3, K2
 	VBLENDMPD         Z2, Z0, K2, Z0
 	VPSLLQ            $0x3e, Z1, Z1
-	VANDPD.BCST       constantsAVX512<>+576(SB), Z1, Z1
+	VANDPD.BCST       constantsAVX512<>+584(SB), Z1, Z1
 	VXORPD            Z1, Z0, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
@@ -12301,10 +12618,10 @@ loop4:
 	VCMPPD         $0x11, Z5, Z1, K2
 	VCMPPD         $0x11, Z6, Z2, K3
 	VCMPPD         $0x11, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -12320,7 +12637,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x11, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -12335,7 +12652,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x11, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -12362,10 +12679,10 @@ loop4:
 	VCMPPD         $0x11, Z0, Z2, K2
 	VCMPPD         $0x11, Z0, Z3, K3
 	VCMPPD         $0x11, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12380,7 +12697,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x11, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12394,7 +12711,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x11, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12421,10 +12738,10 @@ loop4:
 	VCMPPD         $0x11, Z2, Z0, K2
 	VCMPPD         $0x11, Z3, Z0, K3
 	VCMPPD         $0x11, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12439,7 +12756,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x11, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12453,7 +12770,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x11, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12484,10 +12801,10 @@ loop4:
 	VCMPPD         $0x12, Z5, Z1, K2
 	VCMPPD         $0x12, Z6, Z2, K3
 	VCMPPD         $0x12, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -12503,7 +12820,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x12, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -12518,7 +12835,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x12, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -12545,10 +12862,10 @@ loop4:
 	VCMPPD         $0x12, Z0, Z2, K2
 	VCMPPD         $0x12, Z0, Z3, K3
 	VCMPPD         $0x12, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12563,7 +12880,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x12, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12577,7 +12894,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x12, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12604,10 +12921,10 @@ loop4:
 	VCMPPD         $0x12, Z2, Z0, K2
 	VCMPPD         $0x12, Z3, Z0, K3
 	VCMPPD         $0x12, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12622,7 +12939,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x12, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12636,7 +12953,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x12, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12667,10 +12984,10 @@ loop4:
 	VCMPPD         $0x00, Z5, Z1, K2
 	VCMPPD         $0x00, Z6, Z2, K3
 	VCMPPD         $0x00, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -12686,7 +13003,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x00, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -12701,7 +13018,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x00, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -12728,10 +13045,10 @@ loop4:
 	VCMPPD         $0x00, Z0, Z2, K2
 	VCMPPD         $0x00, Z0, Z3, K3
 	VCMPPD         $0x00, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12746,7 +13063,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x00, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12760,7 +13077,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x00, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12787,10 +13104,10 @@ loop4:
 	VCMPPD         $0x00, Z2, Z0, K2
 	VCMPPD         $0x00, Z3, Z0, K3
 	VCMPPD         $0x00, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12805,7 +13122,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x00, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12819,7 +13136,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x00, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12850,10 +13167,10 @@ loop4:
 	VCMPPD         $0x04, Z5, Z1, K2
 	VCMPPD         $0x04, Z6, Z2, K3
 	VCMPPD         $0x04, Z7, Z3, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z3
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	VMOVUPD        Z2, 128(AX)(SI*8)
@@ -12869,7 +13186,7 @@ loop1:
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
 	VCMPPD         $0x04, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -12884,7 +13201,7 @@ done1:
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
 	VCMPPD         $0x04, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -12911,10 +13228,10 @@ loop4:
 	VCMPPD         $0x04, Z0, Z2, K2
 	VCMPPD         $0x04, Z0, Z3, K3
 	VCMPPD         $0x04, Z0, Z4, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12929,7 +13246,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x04, Z0, Z1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -12943,7 +13260,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x04, Z0, Z1, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -12970,10 +13287,10 @@ loop4:
 	VCMPPD         $0x04, Z2, Z0, K2
 	VCMPPD         $0x04, Z3, Z0, K3
 	VCMPPD         $0x04, Z4, Z0, K4
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K3, Z3
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K4, Z4
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K3, Z3
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K4, Z4
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	VMOVUPD        Z3, 128(AX)(BX*8)
@@ -12988,7 +13305,7 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
 	VCMPPD         $0x04, Z1, Z0, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -13002,7 +13319,7 @@ done1:
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
 	VCMPPD         $0x04, Z1, Z0, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -13025,14 +13342,14 @@ loop2:
 	VMOVUPD        64(CX)(SI*8), Z1
 	VMOVUPD        (DX)(SI*8), Z2
 	VMOVUPD        64(DX)(SI*8), Z3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z2, K3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z3, K4
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z3, K4
 	KANDW          K3, K1, K1
 	KANDW          K4, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	ADDQ           $+16, SI
@@ -13045,10 +13362,10 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K2
 	KANDW          K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -13062,10 +13379,10 @@ done1:
 	KMOVW          DI, K1
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K3
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -13086,13 +13403,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z2, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z2, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K3
 	KANDW          K3, K1, K1
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -13104,10 +13421,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K2
 	KANDW          K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -13120,10 +13437,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K3
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -13144,13 +13461,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z2, K3
 	KANDW          K2, K1, K2
 	KANDW          K3, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -13162,10 +13479,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K2
 	KANDW          K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -13178,10 +13495,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K3
 	KANDW          K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -13204,14 +13521,14 @@ loop2:
 	VMOVUPD        64(CX)(SI*8), Z1
 	VMOVUPD        (DX)(SI*8), Z2
 	VMOVUPD        64(DX)(SI*8), Z3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z2, K3
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z3, K4
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z3, K4
 	KORW           K3, K1, K1
 	KORW           K4, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
 	VMOVUPD        Z0, (AX)(SI*8)
 	VMOVUPD        Z1, 64(AX)(SI*8)
 	ADDQ           $+16, SI
@@ -13224,10 +13541,10 @@ loop1:
 	JLT            done1
 	VMOVUPD        (CX)(SI*8), Z0
 	VMOVUPD        (DX)(SI*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K2
 	KORW           K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z0
 	VMOVUPD        Z0, (AX)(SI*8)
 	ADDQ           $+8, SI
 	SUBQ           $+8, BX
@@ -13241,10 +13558,10 @@ done1:
 	KMOVW          DI, K1
 	VMOVUPD.Z      (CX)(SI*8), K1, Z0
 	VMOVUPD.Z      (DX)(SI*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K3
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(SI*8)
 
 end:
@@ -13265,13 +13582,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z2, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z2, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K3
 	KORW           K3, K1, K1
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -13283,10 +13600,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K2
 	KORW           K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -13299,10 +13616,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K3
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -13323,13 +13640,13 @@ loop2:
 	JLT            done2
 	VMOVUPD        (CX)(BX*8), Z1
 	VMOVUPD        64(CX)(BX*8), Z2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z2, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z2, K3
 	KORW           K2, K1, K2
 	KORW           K3, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z2
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z2
 	VMOVUPD        Z1, (AX)(BX*8)
 	VMOVUPD        Z2, 64(AX)(BX*8)
 	ADDQ           $+16, BX
@@ -13341,10 +13658,10 @@ loop1:
 	CMPQ           DX, $+8
 	JLT            done1
 	VMOVUPD        (CX)(BX*8), Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K2
 	KORW           K2, K1, K1
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K1, Z1
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K1, Z1
 	VMOVUPD        Z1, (AX)(BX*8)
 	ADDQ           $+8, BX
 	SUBQ           $+8, DX
@@ -13357,10 +13674,10 @@ done1:
 	BZHIQ          DX, SI, SI
 	KMOVW          SI, K1
 	VMOVUPD.Z      (CX)(BX*8), K1, Z1
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z0, K2
-	VCMPPD.BCST    $0x04, constantsAVX512<>+872(SB), Z1, K3
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z0, K2
+	VCMPPD.BCST    $0x04, constantsAVX512<>+880(SB), Z1, K3
 	KORW           K3, K2, K2
-	VBROADCASTSD.Z constantsAVX512<>+592(SB), K2, Z0
+	VBROADCASTSD.Z constantsAVX512<>+600(SB), K2, Z0
 	VMOVUPD        Z0, K1, (AX)(BX*8)
 
 end:
@@ -13748,10 +14065,10 @@ loop4:
 	VMOVUPD     64(BX)(DI*8), Z9
 	VMOVUPD     128(BX)(DI*8), Z10
 	VMOVUPD     192(BX)(DI*8), Z11
-	VCMPPD.BCST $0x04, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST $0x04, constantsAVX512<>+872(SB), Z1, K2
-	VCMPPD.BCST $0x04, constantsAVX512<>+872(SB), Z2, K3
-	VCMPPD.BCST $0x04, constantsAVX512<>+872(SB), Z3, K4
+	VCMPPD.BCST $0x04, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST $0x04, constantsAVX512<>+880(SB), Z1, K2
+	VCMPPD.BCST $0x04, constantsAVX512<>+880(SB), Z2, K3
+	VCMPPD.BCST $0x04, constantsAVX512<>+880(SB), Z3, K4
 	VBLENDMPD   Z4, Z8, K1, Z0
 	VBLENDMPD   Z5, Z9, K2, Z1
 	VBLENDMPD   Z6, Z10, K3, Z2
@@ -13771,7 +14088,7 @@ loop1:
 	VMOVUPD     (CX)(DI*8), Z0
 	VMOVUPD     (DX)(DI*8), Z1
 	VMOVUPD     (BX)(DI*8), Z2
-	VCMPPD.BCST $0x04, constantsAVX512<>+872(SB), Z0, K1
+	VCMPPD.BCST $0x04, constantsAVX512<>+880(SB), Z0, K1
 	VBLENDMPD   Z1, Z2, K1, Z0
 	VMOVUPD     Z0, (AX)(DI*8)
 	ADDQ        $+8, DI
@@ -13787,7 +14104,7 @@ done1:
 	VMOVUPD.Z   (CX)(DI*8), K1, Z0
 	VMOVUPD.Z   (DX)(DI*8), K1, Z1
 	VMOVUPD.Z   (BX)(DI*8), K1, Z2
-	VCMPPD.BCST $0x04, constantsAVX512<>+872(SB), Z0, K2
+	VCMPPD.BCST $0x04, constantsAVX512<>+880(SB), Z0, K2
 	VBLENDMPD   Z1, Z2, K2, Z0
 	VMOVUPD     Z0, K1, (AX)(DI*8)
 
@@ -13820,10 +14137,10 @@ loop4:
 	VMOVUPD     64(BX)(DI*8), Z9
 	VMOVUPD     128(BX)(DI*8), Z10
 	VMOVUPD     192(BX)(DI*8), Z11
-	VCMPPD.BCST $0x1e, constantsAVX512<>+872(SB), Z0, K1
-	VCMPPD.BCST $0x1e, constantsAVX512<>+872(SB), Z1, K2
-	VCMPPD.BCST $0x1e, constantsAVX512<>+872(SB), Z2, K3
-	VCMPPD.BCST $0x1e, constantsAVX512<>+872(SB), Z3, K4
+	VCMPPD.BCST $0x1e, constantsAVX512<>+880(SB), Z0, K1
+	VCMPPD.BCST $0x1e, constantsAVX512<>+880(SB), Z1, K2
+	VCMPPD.BCST $0x1e, constantsAVX512<>+880(SB), Z2, K3
+	VCMPPD.BCST $0x1e, constantsAVX512<>+880(SB), Z3, K4
 	VBLENDMPD   Z4, Z8, K1, Z0
 	VBLENDMPD   Z5, Z9, K2, Z1
 	VBLENDMPD   Z6, Z10, K3, Z2
@@ -13843,7 +14160,7 @@ loop1:
 	VMOVUPD     (CX)(DI*8), Z0
 	VMOVUPD     (DX)(DI*8), Z1
 	VMOVUPD     (BX)(DI*8), Z2
-	VCMPPD.BCST $0x1e, constantsAVX512<>+872(SB), Z0, K1
+	VCMPPD.BCST $0x1e, constantsAVX512<>+880(SB), Z0, K1
 	VBLENDMPD   Z1, Z2, K1, Z0
 	VMOVUPD     Z0, (AX)(DI*8)
 	ADDQ        $+8, DI
@@ -13859,7 +14176,7 @@ done1:
 	VMOVUPD.Z   (CX)(DI*8), K1, Z0
 	VMOVUPD.Z   (DX)(DI*8), K1, Z1
 	VMOVUPD.Z   (BX)(DI*8), K1, Z2
-	VCMPPD.BCST $0x1e, constantsAVX512<>+872(SB), Z0, K2
+	VCMPPD.BCST $0x1e, constantsAVX512<>+880(SB), Z0, K2
 	VBLENDMPD   Z1, Z2, K2, Z0
 	VMOVUPD     Z0, K1, (AX)(DI*8)
 
@@ -14524,52 +14841,52 @@ group0:
 	VMOVUPD           64(AX)(DX*8), Z6
 	VSUBPD            Z0, Z5, Z5
 	VSUBPD            Z0, Z6, Z6
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+608(SB), Z7
 	VMAXPD            Z5, Z7, Z5
 	VMAXPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+608(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
 	VMINPD            Z5, Z7, Z5
 	VMINPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z5, Z7
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z6, Z8
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z7, Z7
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z8, Z8
-	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z7, Z5
-	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z8, Z6
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z8, Z8
 	VMOVAPD           Z5, Z5
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z8, Z6
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z8, Z6
 	VMULPD            Z5, Z5, Z9
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z9, Z9, Z11
 	VMULPD            Z10, Z10, Z12
 	VMULPD            Z11, Z11, Z13
 	VMULPD            Z12, Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z5, Z15
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z6, Z16
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z18
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z9, Z17, Z15
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z10, Z18, Z16
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z6, Z18
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z19
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z5, Z19
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z20
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z20
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z6, Z20
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z9, Z19, Z17
 	VMOVAPD           Z18, Z18
@@ -14578,14 +14895,14 @@ group0:
 	VFMADD231PD       Z11, Z17, Z15
 	VMOVAPD           Z16, Z11
 	VFMADD231PD       Z12, Z18, Z11
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z6, Z16
 	VMOVAPD           Z12, Z12
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z9, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z9, Z12
 	VMOVAPD           Z16, Z16
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z10, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z10, Z16
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z13, Z12, Z15
 	VMOVAPD           Z11, Z11
@@ -14594,8 +14911,8 @@ group0:
 	VFMADD231PD       Z15, Z9, Z5
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z11, Z10, Z6
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z5, Z5
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z6, Z6
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z6, Z6
 	VSCALEFPD         Z7, Z5, Z5
 	VSCALEFPD         Z8, Z6, Z6
 	VADDPD            Z5, Z1, Z1
@@ -14606,52 +14923,52 @@ group0:
 	VMOVUPD           192(AX)(DX*8), Z6
 	VSUBPD            Z0, Z5, Z5
 	VSUBPD            Z0, Z6, Z6
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+608(SB), Z7
 	VMAXPD            Z5, Z7, Z5
 	VMAXPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+608(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
 	VMINPD            Z5, Z7, Z5
 	VMINPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z5, Z7
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z6, Z8
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z7, Z7
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z8, Z8
-	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z7, Z5
-	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z8, Z6
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z8, Z8
 	VMOVAPD           Z5, Z5
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z8, Z6
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z8, Z6
 	VMULPD            Z5, Z5, Z9
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z9, Z9, Z11
 	VMULPD            Z10, Z10, Z12
 	VMULPD            Z11, Z11, Z13
 	VMULPD            Z12, Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z5, Z15
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z6, Z16
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z18
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z9, Z17, Z15
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z10, Z18, Z16
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z6, Z18
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z19
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z5, Z19
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z20
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z20
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z6, Z20
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z9, Z19, Z17
 	VMOVAPD           Z18, Z18
@@ -14660,14 +14977,14 @@ group0:
 	VFMADD231PD       Z11, Z17, Z15
 	VMOVAPD           Z16, Z11
 	VFMADD231PD       Z12, Z18, Z11
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z6, Z16
 	VMOVAPD           Z12, Z12
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z9, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z9, Z12
 	VMOVAPD           Z16, Z16
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z10, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z10, Z16
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z13, Z12, Z15
 	VMOVAPD           Z11, Z11
@@ -14676,8 +14993,8 @@ group0:
 	VFMADD231PD       Z15, Z9, Z5
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z11, Z10, Z6
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z5, Z5
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z6, Z6
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z6, Z6
 	VSCALEFPD         Z7, Z5, Z5
 	VSCALEFPD         Z8, Z6, Z6
 	VADDPD            Z5, Z3, Z3
@@ -14702,52 +15019,52 @@ group4:
 	VMOVUPD           320(AX)(DX*8), Z6
 	VSUBPD            Z0, Z5, Z5
 	VSUBPD            Z0, Z6, Z6
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+608(SB), Z7
 	VMAXPD            Z5, Z7, Z5
 	VMAXPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+608(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
 	VMINPD            Z5, Z7, Z5
 	VMINPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z5, Z7
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z6, Z8
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z7, Z7
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z8, Z8
-	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z7, Z5
-	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z8, Z6
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z8, Z8
 	VMOVAPD           Z5, Z5
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z8, Z6
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z8, Z6
 	VMULPD            Z5, Z5, Z9
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z9, Z9, Z11
 	VMULPD            Z10, Z10, Z12
 	VMULPD            Z11, Z11, Z13
 	VMULPD            Z12, Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z5, Z15
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z6, Z16
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z18
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z9, Z17, Z15
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z10, Z18, Z16
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z6, Z18
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z19
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z5, Z19
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z20
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z20
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z6, Z20
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z9, Z19, Z17
 	VMOVAPD           Z18, Z18
@@ -14756,14 +15073,14 @@ group4:
 	VFMADD231PD       Z11, Z17, Z15
 	VMOVAPD           Z16, Z11
 	VFMADD231PD       Z12, Z18, Z11
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z6, Z16
 	VMOVAPD           Z12, Z12
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z9, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z9, Z12
 	VMOVAPD           Z16, Z16
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z10, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z10, Z16
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z13, Z12, Z15
 	VMOVAPD           Z11, Z11
@@ -14772,8 +15089,8 @@ group4:
 	VFMADD231PD       Z15, Z9, Z5
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z11, Z10, Z6
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z5, Z5
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z6, Z6
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z6, Z6
 	VSCALEFPD         Z7, Z5, Z5
 	VSCALEFPD         Z8, Z6, Z6
 	VADDPD            Z5, Z1, Z1
@@ -14784,52 +15101,52 @@ group4:
 	VMOVUPD           448(AX)(DX*8), Z6
 	VSUBPD            Z0, Z5, Z5
 	VSUBPD            Z0, Z6, Z6
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+608(SB), Z7
 	VMAXPD            Z5, Z7, Z5
 	VMAXPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+608(SB), Z7
+	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
 	VMINPD            Z5, Z7, Z5
 	VMINPD            Z6, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z5, Z7
-	VBROADCASTSD      constantsAVX512<>+616(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z6, Z8
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z7, Z7
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z8, Z8
-	VMOVAPD           Z5, Z5
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z7, Z5
-	VMOVAPD           Z6, Z6
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z8, Z6
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z6, Z8
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z7, Z7
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z8, Z8
 	VMOVAPD           Z5, Z5
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z7, Z5
 	VMOVAPD           Z6, Z6
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z8, Z6
+	VMOVAPD           Z5, Z5
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z7, Z5
+	VMOVAPD           Z6, Z6
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z8, Z6
 	VMULPD            Z5, Z5, Z9
 	VMULPD            Z6, Z6, Z10
 	VMULPD            Z9, Z9, Z11
 	VMULPD            Z10, Z10, Z12
 	VMULPD            Z11, Z11, Z13
 	VMULPD            Z12, Z12, Z14
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z15
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z5, Z15
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z6, Z16
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z15
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z5, Z15
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z6, Z18
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z9, Z17, Z15
 	VMOVAPD           Z16, Z16
 	VFMADD231PD       Z10, Z18, Z16
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z17
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z5, Z17
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z18
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z6, Z18
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z19
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z5, Z19
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z20
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z6, Z20
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z17
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z5, Z17
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z18
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z6, Z18
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z19
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z5, Z19
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z20
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z6, Z20
 	VMOVAPD           Z17, Z17
 	VFMADD231PD       Z9, Z19, Z17
 	VMOVAPD           Z18, Z18
@@ -14838,14 +15155,14 @@ group4:
 	VFMADD231PD       Z11, Z17, Z15
 	VMOVAPD           Z16, Z11
 	VFMADD231PD       Z12, Z18, Z11
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z12
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z5, Z12
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z16
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z6, Z16
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z12
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z5, Z12
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z16
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z6, Z16
 	VMOVAPD           Z12, Z12
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z9, Z12
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z9, Z12
 	VMOVAPD           Z16, Z16
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z10, Z16
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z10, Z16
 	VMOVAPD           Z15, Z15
 	VFMADD231PD       Z13, Z12, Z15
 	VMOVAPD           Z11, Z11
@@ -14854,8 +15171,8 @@ group4:
 	VFMADD231PD       Z15, Z9, Z5
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z11, Z10, Z6
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z5, Z5
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z6, Z6
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z5, Z5
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z6, Z6
 	VSCALEFPD         Z7, Z5, Z5
 	VSCALEFPD         Z8, Z6, Z6
 	VADDPD            Z5, Z3, Z3
@@ -14879,43 +15196,43 @@ vector:
 	VMOVUPD           (AX)(DX*8), Z1
 	VMOVUPD           (BX), Z2
 	VSUBPD            Z0, Z1, Z1
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z3
-	VMAXPD            Z1, Z3, Z1
 	VBROADCASTSD      constantsAVX512<>+608(SB), Z3
-	VMINPD            Z1, Z3, Z1
+	VMAXPD            Z1, Z3, Z1
 	VBROADCASTSD      constantsAVX512<>+616(SB), Z3
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z1, Z3
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z3, Z3
-	VMOVAPD           Z1, Z1
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z3, Z1
+	VMINPD            Z1, Z3, Z1
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z3
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z3
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z3, Z3
 	VMOVAPD           Z1, Z1
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z3, Z1
+	VMOVAPD           Z1, Z1
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z3, Z1
 	VMULPD            Z1, Z1, Z4
 	VMULPD            Z4, Z4, Z5
 	VMULPD            Z5, Z5, Z6
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z1, Z7
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z1, Z7
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z1, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z4, Z8, Z7
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z1, Z8
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z9
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z1, Z9
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z1, Z8
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z1, Z9
 	VMOVAPD           Z8, Z8
 	VFMADD231PD       Z4, Z9, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z5, Z8, Z7
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z5
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z1, Z5
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z5
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z1, Z5
 	VMOVAPD           Z5, Z5
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z4, Z5
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z4, Z5
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z6, Z5, Z7
 	VMOVAPD           Z1, Z1
 	VFMADD231PD       Z7, Z4, Z1
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z1, Z1
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z1, Z1
 	VSCALEFPD         Z3, Z1, Z1
 	VADDPD            Z1, Z2, Z1
 	VMOVUPD           Z1, (BX)
@@ -14933,43 +15250,43 @@ tail:
 	VMOVUPD.Z         (AX)(DX*8), K1, Z1
 	VMOVUPD.Z         (BX), K1, Z2
 	VSUBPD            Z0, Z1, Z0
-	VBROADCASTSD      constantsAVX512<>+600(SB), Z1
-	VMAXPD            Z0, Z1, Z0
 	VBROADCASTSD      constantsAVX512<>+608(SB), Z1
-	VMINPD            Z0, Z1, Z0
+	VMAXPD            Z0, Z1, Z0
 	VBROADCASTSD      constantsAVX512<>+616(SB), Z1
-	VFMADD231PD.BCST  constantsAVX512<>+624(SB), Z0, Z1
-	VSUBPD.BCST       constantsAVX512<>+616(SB), Z1, Z1
-	VMOVAPD           Z0, Z0
-	VFNMADD231PD.BCST constantsAVX512<>+632(SB), Z1, Z0
+	VMINPD            Z0, Z1, Z0
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z1
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z0, Z1
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z1, Z1
 	VMOVAPD           Z0, Z0
 	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z1, Z0
+	VMOVAPD           Z0, Z0
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z1, Z0
 	VMULPD            Z0, Z0, Z3
 	VMULPD            Z3, Z3, Z4
 	VMULPD            Z4, Z4, Z5
-	VBROADCASTSD      constantsAVX512<>+648(SB), Z6
-	VFMADD231PD.BCST  constantsAVX512<>+656(SB), Z0, Z6
-	VBROADCASTSD      constantsAVX512<>+664(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+672(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z3, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+680(SB), Z7
-	VFMADD231PD.BCST  constantsAVX512<>+688(SB), Z0, Z7
-	VBROADCASTSD      constantsAVX512<>+696(SB), Z8
-	VFMADD231PD.BCST  constantsAVX512<>+704(SB), Z0, Z8
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z0, Z8
 	VMOVAPD           Z7, Z7
 	VFMADD231PD       Z3, Z8, Z7
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z4, Z7, Z6
-	VBROADCASTSD      constantsAVX512<>+712(SB), Z4
-	VFMADD231PD.BCST  constantsAVX512<>+720(SB), Z0, Z4
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z0, Z4
 	VMOVAPD           Z4, Z4
-	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z3, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z3, Z4
 	VMOVAPD           Z6, Z6
 	VFMADD231PD       Z5, Z4, Z6
 	VMOVAPD           Z0, Z0
 	VFMADD231PD       Z6, Z3, Z0
-	VADDPD.BCST       constantsAVX512<>+592(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z0, Z0
 	VSCALEFPD         Z1, Z0, Z0
 	VADDPD            Z0, Z2, Z0
 	VMOVUPD           Z0, K1, (BX)
@@ -15001,32 +15318,32 @@ TEXT ·peak64AVX512(SB), NOSPLIT, $0-32
 group0:
 	VMOVUPD     (AX)(DX*8), Z8
 	VMOVUPD     64(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+584(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+584(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+592(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+592(SB), Z9, Z9
 	VMAXPD      Z0, Z8, Z0
 	VMAXPD      Z1, Z9, Z1
 	VMOVAPD     Z0, Z0
 	VMOVAPD     Z1, Z1
 	VMOVUPD     128(AX)(DX*8), Z8
 	VMOVUPD     192(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+584(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+584(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+592(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+592(SB), Z9, Z9
 	VMAXPD      Z2, Z8, Z2
 	VMAXPD      Z3, Z9, Z3
 	VMOVAPD     Z2, Z2
 	VMOVAPD     Z3, Z3
 	VMOVUPD     256(AX)(DX*8), Z8
 	VMOVUPD     320(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+584(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+584(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+592(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+592(SB), Z9, Z9
 	VMAXPD      Z4, Z8, Z4
 	VMAXPD      Z5, Z9, Z5
 	VMOVAPD     Z4, Z4
 	VMOVAPD     Z5, Z5
 	VMOVUPD     384(AX)(DX*8), Z8
 	VMOVUPD     448(AX)(DX*8), Z9
-	VANDPD.BCST constantsAVX512<>+584(SB), Z8, Z8
-	VANDPD.BCST constantsAVX512<>+584(SB), Z9, Z9
+	VANDPD.BCST constantsAVX512<>+592(SB), Z8, Z8
+	VANDPD.BCST constantsAVX512<>+592(SB), Z9, Z9
 	VMAXPD      Z6, Z8, Z6
 	VMAXPD      Z7, Z9, Z7
 	VMOVAPD     Z6, Z6
@@ -15051,7 +15368,7 @@ vector:
 	JLT         tail
 	VMOVUPD     (AX)(DX*8), Z0
 	VMOVUPD     (BX), Z1
-	VANDPD.BCST constantsAVX512<>+584(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+592(SB), Z0, Z0
 	VMAXPD      Z1, Z0, Z0
 	VMOVUPD     Z0, (BX)
 	ADDQ        $+64, BX
@@ -15067,7 +15384,7 @@ tail:
 	KMOVW       SI, K1
 	VMOVUPD.Z   (AX)(DX*8), K1, Z0
 	VMOVUPD.Z   (BX), K1, Z1
-	VANDPD.BCST constantsAVX512<>+584(SB), Z0, Z0
+	VANDPD.BCST constantsAVX512<>+592(SB), Z0, Z0
 	VMAXPD      Z1, Z0, Z0
 	VMOVUPD     Z0, K1, (BX)
 
@@ -15271,7 +15588,7 @@ TEXT ·sumRows64AVX512(SB), NOSPLIT, $0-64
 	MOVQ         apart+56(FP), SI
 	SHRQ         $0x06, BX
 	SHLQ         $0x03, SI
-	VBROADCASTSD constantsAVX512<>+872(SB), Z0
+	VBROADCASTSD constantsAVX512<>+880(SB), Z0
 
 row:
 	TESTQ   DX, DX
@@ -15352,7 +15669,7 @@ TEXT ·maxRows64AVX512(SB), NOSPLIT, $0-64
 	MOVQ         apart+56(FP), SI
 	SHRQ         $0x06, BX
 	SHLQ         $0x03, SI
-	VBROADCASTSD constantsAVX512<>+880(SB), Z0
+	VBROADCASTSD constantsAVX512<>+888(SB), Z0
 
 row:
 	TESTQ   DX, DX
@@ -15594,7 +15911,7 @@ TEXT ·minRows64AVX512(SB), NOSPLIT, $0-64
 	MOVQ         apart+56(FP), SI
 	SHRQ         $0x06, BX
 	SHLQ         $0x03, SI
-	VBROADCASTSD constantsAVX512<>+864(SB), Z0
+	VBROADCASTSD constantsAVX512<>+872(SB), Z0
 
 row:
 	TESTQ   DX, DX
@@ -17027,7 +17344,7 @@ TEXT ·truths64AVX512(SB), NOSPLIT, $0-48
 	MOVQ         x_base+24(FP), CX
 	MOVQ         z_len+8(FP), DX
 	VPXOR        Y0, Y0, Y0
-	VBROADCASTSD constantsAVX512<>+592(SB), Y1
+	VBROADCASTSD constantsAVX512<>+600(SB), Y1
 
 vectors:
 	CMPQ      DX, $+4
@@ -17057,6 +17374,342 @@ elements:
 	JMP     elements
 
 elementsDone:
+	VZEROUPPER
+	RET
+
+// func maxSquares64AVX512(x []float64, z []float64, width int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·maxSquares64AVX512(SB), NOSPLIT, $0-72
+	MOVQ x_base+0(FP), CX
+	MOVQ z_base+24(FP), BX
+	MOVQ width+48(FP), DI
+	SHLQ $0x03, DI
+	MOVQ cols+56(FP), R8
+	MOVQ rows+64(FP), R9
+
+row:
+	CMPQ R9, $+1
+	JLT  rowDone
+	MOVQ CX, DX
+	LEAQ (CX)(DI*2), CX
+	MOVQ BX, SI
+	LEAQ (BX)(R8*8), BX
+	MOVQ R8, AX
+
+long:
+	CMPQ      AX, $+4
+	JLT       longDone
+	VMOVUPD   (DX), Y0
+	VMOVUPD   (DX)(DI*1), Y1
+	VMAXPD    Y1, Y0, Y2
+	VMAXPD    Y0, Y1, Y3
+	VANDPD    Y3, Y2, Y2
+	VCMPPD    $0x03, Y1, Y0, Y3
+	VADDPD    Y1, Y0, Y0
+	VBLENDVPD Y3, Y0, Y2, Y0
+	VMOVUPD   32(DX), Y1
+	VMOVUPD   32(DX)(DI*1), Y2
+	VMAXPD    Y2, Y1, Y3
+	VMAXPD    Y1, Y2, Y4
+	VANDPD    Y4, Y3, Y3
+	VCMPPD    $0x03, Y2, Y1, Y4
+	VADDPD    Y2, Y1, Y1
+	VBLENDVPD Y4, Y1, Y3, Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VUNPCKHPD Y1, Y0, Y0
+	VMAXPD    Y0, Y2, Y1
+	VMAXPD    Y2, Y0, Y3
+	VANDPD    Y3, Y1, Y1
+	VCMPPD    $0x03, Y0, Y2, Y3
+	VADDPD    Y0, Y2, Y0
+	VBLENDVPD Y3, Y0, Y1, Y0
+	VPERMPD   $0xd8, Y0, Y0
+	VMOVUPD   Y0, (SI)
+	ADDQ      $+32, SI
+	ADDQ      $+64, DX
+	SUBQ      $+4, AX
+	JMP       long
+
+longDone:
+short:
+	CMPQ      AX, $+2
+	JLT       shortDone
+	VMOVUPD   (DX), X0
+	VMOVUPD   (DX)(DI*1), X1
+	VMAXPD    X1, X0, X2
+	VMAXPD    X0, X1, X3
+	VANDPD    X3, X2, X2
+	VCMPPD    $0x03, X1, X0, X3
+	VADDPD    X1, X0, X0
+	VBLENDVPD X3, X0, X2, X0
+	VMOVUPD   16(DX), X1
+	VMOVUPD   16(DX)(DI*1), X2
+	VMAXPD    X2, X1, X3
+	VMAXPD    X1, X2, X4
+	VANDPD    X4, X3, X3
+	VCMPPD    $0x03, X2, X1, X4
+	VADDPD    X2, X1, X1
+	VBLENDVPD X4, X1, X3, X1
+	VUNPCKLPD X1, X0, X2
+	VUNPCKHPD X1, X0, X0
+	VMAXPD    X0, X2, X1
+	VMAXPD    X2, X0, X3
+	VANDPD    X3, X1, X1
+	VCMPPD    $0x03, X0, X2, X3
+	VADDPD    X0, X2, X0
+	VBLENDVPD X3, X0, X1, X0
+	VMOVUPD   X0, (SI)
+	ADDQ      $+16, SI
+	ADDQ      $+32, DX
+	SUBQ      $+2, AX
+	JMP       short
+
+shortDone:
+	SUBQ $+1, R9
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func meanSquares64AVX512(x []float64, z []float64, width int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·meanSquares64AVX512(SB), NOSPLIT, $0-72
+	MOVQ x_base+0(FP), CX
+	MOVQ z_base+24(FP), BX
+	MOVQ width+48(FP), DI
+	SHLQ $0x03, DI
+	MOVQ cols+56(FP), R8
+	MOVQ rows+64(FP), R9
+
+row:
+	CMPQ         R9, $+1
+	JLT          rowDone
+	MOVQ         CX, DX
+	LEAQ         (CX)(DI*2), CX
+	MOVQ         BX, SI
+	LEAQ         (BX)(R8*8), BX
+	MOVQ         R8, AX
+	VBROADCASTSD constantsAVX512<>+576(SB), Y0
+	VXORPS       Y1, Y1, Y1
+
+long:
+	CMPQ      AX, $+4
+	JLT       longDone
+	VMOVUPD   (DX), Y2
+	VMOVUPD   32(DX), Y3
+	VUNPCKLPD Y3, Y2, Y4
+	VUNPCKHPD Y3, Y2, Y2
+	VMOVUPD   (DX)(DI*1), Y3
+	VMOVUPD   32(DX)(DI*1), Y5
+	VUNPCKLPD Y5, Y3, Y6
+	VUNPCKHPD Y5, Y3, Y3
+	VADDPD    Y4, Y1, Y4
+	VADDPD    Y2, Y4, Y2
+	VADDPD    Y6, Y2, Y2
+	VADDPD    Y3, Y2, Y2
+	VMULPD    Y0, Y2, Y2
+	VPERMPD   $0xd8, Y2, Y2
+	VMOVUPD   Y2, (SI)
+	ADDQ      $+32, SI
+	ADDQ      $+64, DX
+	SUBQ      $+4, AX
+	JMP       long
+
+longDone:
+short:
+	CMPQ      AX, $+2
+	JLT       shortDone
+	VMOVUPD   (DX), X2
+	VMOVUPD   16(DX), X3
+	VUNPCKLPD X3, X2, X4
+	VUNPCKHPD X3, X2, X2
+	VMOVUPD   (DX)(DI*1), X3
+	VMOVUPD   16(DX)(DI*1), X5
+	VUNPCKLPD X5, X3, X6
+	VUNPCKHPD X5, X3, X3
+	VADDPD    X4, X1, X4
+	VADDPD    X2, X4, X2
+	VADDPD    X6, X2, X2
+	VADDPD    X3, X2, X2
+	VMULPD    X0, X2, X2
+	VMOVUPD   X2, (SI)
+	ADDQ      $+16, SI
+	ADDQ      $+32, DX
+	SUBQ      $+2, AX
+	JMP       short
+
+shortDone:
+	SUBQ $+1, R9
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func maxSquaresGrad64AVX512(x []float64, of []float64, g []float64, width int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·maxSquaresGrad64AVX512(SB), NOSPLIT, $0-96
+	MOVQ x_base+0(FP), CX
+	MOVQ of_base+24(FP), BX
+	MOVQ g_base+48(FP), DI
+	MOVQ width+72(FP), R9
+	SHLQ $0x03, R9
+	MOVQ cols+80(FP), R10
+	MOVQ rows+88(FP), R11
+
+row:
+	CMPQ R11, $+1
+	JLT  rowDone
+	MOVQ CX, DX
+	LEAQ (CX)(R9*2), CX
+	MOVQ BX, SI
+	LEAQ (BX)(R9*2), BX
+	MOVQ DI, R8
+	LEAQ (DI)(R10*8), DI
+	MOVQ R10, AX
+
+long:
+	CMPQ      AX, $+4
+	JLT       longDone
+	VMOVUPD   (SI), Y0
+	VMOVUPD   32(SI), Y1
+	VUNPCKLPD Y1, Y0, Y2
+	VUNPCKHPD Y1, Y0, Y0
+	VMOVUPD   (SI)(R9*1), Y1
+	VMOVUPD   32(SI)(R9*1), Y3
+	VUNPCKLPD Y3, Y1, Y4
+	VUNPCKHPD Y3, Y1, Y1
+	VMAXPD    Y4, Y2, Y3
+	VMAXPD    Y2, Y4, Y5
+	VANDPD    Y5, Y3, Y3
+	VCMPPD    $0x03, Y4, Y2, Y5
+	VADDPD    Y4, Y2, Y6
+	VBLENDVPD Y5, Y6, Y3, Y3
+	VMAXPD    Y1, Y0, Y5
+	VMAXPD    Y0, Y1, Y6
+	VANDPD    Y6, Y5, Y5
+	VCMPPD    $0x03, Y1, Y0, Y6
+	VADDPD    Y1, Y0, Y1
+	VBLENDVPD Y6, Y1, Y5, Y1
+	VMAXPD    Y1, Y3, Y5
+	VMAXPD    Y3, Y1, Y6
+	VANDPD    Y6, Y5, Y5
+	VCMPPD    $0x03, Y1, Y3, Y6
+	VADDPD    Y1, Y3, Y1
+	VBLENDVPD Y6, Y1, Y5, Y1
+	VMOVUPD   (R8), Y3
+	VPERMPD   $0xd8, Y3, Y3
+	VCMPPD    $0x00, Y1, Y2, Y5
+	VCMPPD    $0x03, Y2, Y2, Y2
+	VORPD     Y2, Y5, Y2
+	VANDPD    Y3, Y2, Y5
+	VANDNPD   Y3, Y2, Y2
+	VCMPPD    $0x00, Y1, Y0, Y3
+	VCMPPD    $0x03, Y0, Y0, Y0
+	VORPD     Y0, Y3, Y0
+	VANDPD    Y2, Y0, Y3
+	VANDNPD   Y2, Y0, Y0
+	VCMPPD    $0x00, Y1, Y4, Y1
+	VCMPPD    $0x03, Y4, Y4, Y2
+	VORPD     Y2, Y1, Y1
+	VANDPD    Y0, Y1, Y2
+	VANDNPD   Y0, Y1, Y0
+	VUNPCKLPD Y3, Y5, Y1
+	VUNPCKHPD Y3, Y5, Y3
+	VMOVUPD   (DX), Y4
+	VADDPD    Y1, Y4, Y1
+	VMOVUPD   Y1, (DX)
+	VMOVUPD   32(DX), Y1
+	VADDPD    Y3, Y1, Y1
+	VMOVUPD   Y1, 32(DX)
+	VUNPCKLPD Y0, Y2, Y1
+	VUNPCKHPD Y0, Y2, Y0
+	VMOVUPD   (DX)(R9*1), Y2
+	VADDPD    Y1, Y2, Y1
+	VMOVUPD   Y1, (DX)(R9*1)
+	VMOVUPD   32(DX)(R9*1), Y1
+	VADDPD    Y0, Y1, Y0
+	VMOVUPD   Y0, 32(DX)(R9*1)
+	ADDQ      $+32, R8
+	ADDQ      $+64, DX
+	ADDQ      $+64, SI
+	SUBQ      $+4, AX
+	JMP       long
+
+longDone:
+short:
+	CMPQ      AX, $+2
+	JLT       shortDone
+	VMOVUPD   (SI), X0
+	VMOVUPD   16(SI), X1
+	VUNPCKLPD X1, X0, X2
+	VUNPCKHPD X1, X0, X0
+	VMOVUPD   (SI)(R9*1), X1
+	VMOVUPD   16(SI)(R9*1), X3
+	VUNPCKLPD X3, X1, X4
+	VUNPCKHPD X3, X1, X1
+	VMAXPD    X4, X2, X3
+	VMAXPD    X2, X4, X5
+	VANDPD    X5, X3, X3
+	VCMPPD    $0x03, X4, X2, X5
+	VADDPD    X4, X2, X6
+	VBLENDVPD X5, X6, X3, X3
+	VMAXPD    X1, X0, X5
+	VMAXPD    X0, X1, X6
+	VANDPD    X6, X5, X5
+	VCMPPD    $0x03, X1, X0, X6
+	VADDPD    X1, X0, X1
+	VBLENDVPD X6, X1, X5, X1
+	VMAXPD    X1, X3, X5
+	VMAXPD    X3, X1, X6
+	VANDPD    X6, X5, X5
+	VCMPPD    $0x03, X1, X3, X6
+	VADDPD    X1, X3, X1
+	VBLENDVPD X6, X1, X5, X1
+	VMOVUPD   (R8), X3
+	VCMPPD    $0x00, X1, X2, X5
+	VCMPPD    $0x03, X2, X2, X2
+	VORPD     X2, X5, X2
+	VANDPD    X3, X2, X5
+	VANDNPD   X3, X2, X2
+	VCMPPD    $0x00, X1, X0, X3
+	VCMPPD    $0x03, X0, X0, X0
+	VORPD     X0, X3, X0
+	VANDPD    X2, X0, X3
+	VANDNPD   X2, X0, X0
+	VCMPPD    $0x00, X1, X4, X1
+	VCMPPD    $0x03, X4, X4, X2
+	VORPD     X2, X1, X1
+	VANDPD    X0, X1, X2
+	VANDNPD   X0, X1, X0
+	VUNPCKLPD X3, X5, X1
+	VUNPCKHPD X3, X5, X3
+	VMOVUPD   (DX), X4
+	VADDPD    X1, X4, X1
+	VMOVUPD   X1, (DX)
+	VMOVUPD   16(DX), X1
+	VADDPD    X3, X1, X1
+	VMOVUPD   X1, 16(DX)
+	VUNPCKLPD X0, X2, X1
+	VUNPCKHPD X0, X2, X0
+	VMOVUPD   (DX)(R9*1), X2
+	VADDPD    X1, X2, X1
+	VMOVUPD   X1, (DX)(R9*1)
+	VMOVUPD   16(DX)(R9*1), X1
+	VADDPD    X0, X1, X0
+	VMOVUPD   X0, 16(DX)(R9*1)
+	ADDQ      $+16, R8
+	ADDQ      $+32, DX
+	ADDQ      $+32, SI
+	SUBQ      $+2, AX
+	JMP       short
+
+shortDone:
+	SUBQ $+1, R11
+	JMP  row
+
+rowDone:
 	VZEROUPPER
 	RET
 
@@ -17630,22 +18283,22 @@ vectors:
 	VMOVDQU64   (CX)(BX*8), Z0
 	VPSRLQ      $0x0b, Z0, Z0
 	VCVTUQQ2PD  Z0, Z0
-	VMULPD.BCST constantsAVX512<>+1448(SB), Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1456(SB), Z0, Z0
 	VMOVUPD     Z0, (AX)(BX*8)
 	VMOVDQU64   64(CX)(BX*8), Z0
 	VPSRLQ      $0x0b, Z0, Z0
 	VCVTUQQ2PD  Z0, Z0
-	VMULPD.BCST constantsAVX512<>+1448(SB), Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1456(SB), Z0, Z0
 	VMOVUPD     Z0, 64(AX)(BX*8)
 	VMOVDQU64   128(CX)(BX*8), Z0
 	VPSRLQ      $0x0b, Z0, Z0
 	VCVTUQQ2PD  Z0, Z0
-	VMULPD.BCST constantsAVX512<>+1448(SB), Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1456(SB), Z0, Z0
 	VMOVUPD     Z0, 128(AX)(BX*8)
 	VMOVDQU64   192(CX)(BX*8), Z0
 	VPSRLQ      $0x0b, Z0, Z0
 	VCVTUQQ2PD  Z0, Z0
-	VMULPD.BCST constantsAVX512<>+1448(SB), Z0, Z0
+	VMULPD.BCST constantsAVX512<>+1456(SB), Z0, Z0
 	VMOVUPD     Z0, 192(AX)(BX*8)
 	ADDQ        $+32, BX
 	SUBQ        $+32, DX
@@ -17659,7 +18312,7 @@ element:
 	SHRQ       $0x0b, SI
 	VXORPD     X0, X0, X0
 	VCVTSI2SDQ SI, X0, X0
-	VMULSD     constantsAVX512<>+1448(SB), X0, X0
+	VMULSD     constantsAVX512<>+1456(SB), X0, X0
 	VMOVSD     X0, (AX)(BX*8)
 	ADDQ       $+1, BX
 	SUBQ       $+1, DX
@@ -17693,57 +18346,57 @@ loop2:
 	VMOVDQU64        64(DX)(SI*8), Z3
 	VPSRLQ           $0x0b, Z3, Z3
 	VCVTUQQ2PD       Z3, Z3
-	VBROADCASTSD     constantsAVX512<>+1456(SB), Z4
+	VBROADCASTSD     constantsAVX512<>+1464(SB), Z4
 	VSUBPD           Z0, Z4, Z0
 	VSUBPD           Z1, Z4, Z1
-	VPADDQ.BCST      constantsAVX512<>+752(SB), Z0, Z0
-	VPADDQ.BCST      constantsAVX512<>+752(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+760(SB), Z0, Z0
+	VPADDQ.BCST      constantsAVX512<>+760(SB), Z1, Z1
 	VPSRLQ           $0x34, Z0, Z4
 	VPSRLQ           $0x34, Z1, Z5
-	VORPD.BCST       constantsAVX512<>+760(SB), Z4, Z4
-	VORPD.BCST       constantsAVX512<>+760(SB), Z5, Z5
-	VSUBPD.BCST      constantsAVX512<>+1464(SB), Z4, Z4
-	VSUBPD.BCST      constantsAVX512<>+1464(SB), Z5, Z5
-	VANDPD.BCST      constantsAVX512<>+784(SB), Z0, Z0
-	VANDPD.BCST      constantsAVX512<>+784(SB), Z1, Z1
-	VPADDQ.BCST      constantsAVX512<>+792(SB), Z0, Z0
-	VPADDQ.BCST      constantsAVX512<>+792(SB), Z1, Z1
-	VSUBPD.BCST      constantsAVX512<>+592(SB), Z0, Z0
-	VSUBPD.BCST      constantsAVX512<>+592(SB), Z1, Z1
-	VADDPD.BCST      constantsAVX512<>+800(SB), Z0, Z6
-	VADDPD.BCST      constantsAVX512<>+800(SB), Z1, Z7
+	VORPD.BCST       constantsAVX512<>+768(SB), Z4, Z4
+	VORPD.BCST       constantsAVX512<>+768(SB), Z5, Z5
+	VSUBPD.BCST      constantsAVX512<>+1472(SB), Z4, Z4
+	VSUBPD.BCST      constantsAVX512<>+1472(SB), Z5, Z5
+	VANDPD.BCST      constantsAVX512<>+792(SB), Z0, Z0
+	VANDPD.BCST      constantsAVX512<>+792(SB), Z1, Z1
+	VPADDQ.BCST      constantsAVX512<>+800(SB), Z0, Z0
+	VPADDQ.BCST      constantsAVX512<>+800(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+600(SB), Z0, Z0
+	VSUBPD.BCST      constantsAVX512<>+600(SB), Z1, Z1
+	VADDPD.BCST      constantsAVX512<>+808(SB), Z0, Z6
+	VADDPD.BCST      constantsAVX512<>+808(SB), Z1, Z7
 	VDIVPD           Z6, Z0, Z6
 	VDIVPD           Z7, Z1, Z7
 	VMULPD           Z6, Z6, Z8
 	VMULPD           Z7, Z7, Z9
-	VMULPD.BCST      constantsAVX512<>+648(SB), Z0, Z10
-	VMULPD.BCST      constantsAVX512<>+648(SB), Z1, Z11
+	VMULPD.BCST      constantsAVX512<>+656(SB), Z0, Z10
+	VMULPD.BCST      constantsAVX512<>+656(SB), Z1, Z11
 	VMULPD           Z0, Z10, Z10
 	VMULPD           Z1, Z11, Z11
 	VMULPD           Z8, Z8, Z12
 	VMULPD           Z9, Z9, Z13
 	VMULPD           Z12, Z12, Z14
 	VMULPD           Z13, Z13, Z15
-	VBROADCASTSD     constantsAVX512<>+808(SB), Z16
-	VFMADD231PD.BCST constantsAVX512<>+816(SB), Z8, Z16
-	VBROADCASTSD     constantsAVX512<>+808(SB), Z17
-	VFMADD231PD.BCST constantsAVX512<>+816(SB), Z9, Z17
-	VBROADCASTSD     constantsAVX512<>+824(SB), Z18
-	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z8, Z18
-	VBROADCASTSD     constantsAVX512<>+824(SB), Z19
-	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z9, Z19
+	VBROADCASTSD     constantsAVX512<>+816(SB), Z16
+	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z8, Z16
+	VBROADCASTSD     constantsAVX512<>+816(SB), Z17
+	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z9, Z17
+	VBROADCASTSD     constantsAVX512<>+832(SB), Z18
+	VFMADD231PD.BCST constantsAVX512<>+840(SB), Z8, Z18
+	VBROADCASTSD     constantsAVX512<>+832(SB), Z19
+	VFMADD231PD.BCST constantsAVX512<>+840(SB), Z9, Z19
 	VMOVAPD          Z16, Z16
 	VFMADD231PD      Z12, Z18, Z16
 	VMOVAPD          Z17, Z17
 	VFMADD231PD      Z13, Z19, Z17
-	VBROADCASTSD     constantsAVX512<>+840(SB), Z18
-	VFMADD231PD.BCST constantsAVX512<>+848(SB), Z8, Z18
-	VBROADCASTSD     constantsAVX512<>+840(SB), Z19
-	VFMADD231PD.BCST constantsAVX512<>+848(SB), Z9, Z19
+	VBROADCASTSD     constantsAVX512<>+848(SB), Z18
+	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z8, Z18
+	VBROADCASTSD     constantsAVX512<>+848(SB), Z19
+	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z9, Z19
 	VMOVAPD          Z18, Z18
-	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z12, Z18
+	VFMADD231PD.BCST constantsAVX512<>+864(SB), Z12, Z18
 	VMOVAPD          Z19, Z12
-	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z13, Z12
+	VFMADD231PD.BCST constantsAVX512<>+864(SB), Z13, Z12
 	VMOVAPD          Z16, Z13
 	VFMADD231PD      Z14, Z18, Z13
 	VMOVAPD          Z17, Z14
@@ -17752,8 +18405,8 @@ loop2:
 	VFMADD231PD      Z13, Z8, Z12
 	VMOVAPD          Z11, Z8
 	VFMADD231PD      Z14, Z9, Z8
-	VMULPD.BCST      constantsAVX512<>+640(SB), Z4, Z9
-	VMULPD.BCST      constantsAVX512<>+640(SB), Z5, Z13
+	VMULPD.BCST      constantsAVX512<>+648(SB), Z4, Z9
+	VMULPD.BCST      constantsAVX512<>+648(SB), Z5, Z13
 	VMOVAPD          Z9, Z9
 	VFMADD231PD      Z12, Z6, Z9
 	VMOVAPD          Z13, Z6
@@ -17763,51 +18416,51 @@ loop2:
 	VSUBPD           Z7, Z0, Z0
 	VSUBPD           Z6, Z1, Z1
 	VMOVAPD          Z0, Z0
-	VFMADD231PD.BCST constantsAVX512<>+632(SB), Z4, Z0
+	VFMADD231PD.BCST constantsAVX512<>+640(SB), Z4, Z0
 	VMOVAPD          Z1, Z1
-	VFMADD231PD.BCST constantsAVX512<>+632(SB), Z5, Z1
-	VMULPD.BCST      constantsAVX512<>+912(SB), Z0, Z0
-	VMULPD.BCST      constantsAVX512<>+912(SB), Z1, Z1
+	VFMADD231PD.BCST constantsAVX512<>+640(SB), Z5, Z1
+	VMULPD.BCST      constantsAVX512<>+920(SB), Z0, Z0
+	VMULPD.BCST      constantsAVX512<>+920(SB), Z1, Z1
 	VSQRTPD          Z0, Z0
 	VSQRTPD          Z1, Z1
-	VSUBPD.BCST      constantsAVX512<>+760(SB), Z2, Z2
-	VSUBPD.BCST      constantsAVX512<>+760(SB), Z3, Z3
-	VANDPD.BCST      constantsAVX512<>+584(SB), Z2, Z2
-	VANDPD.BCST      constantsAVX512<>+584(SB), Z3, Z3
-	VSUBPD.BCST      constantsAVX512<>+1472(SB), Z2, Z2
-	VSUBPD.BCST      constantsAVX512<>+1472(SB), Z3, Z3
+	VSUBPD.BCST      constantsAVX512<>+768(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+768(SB), Z3, Z3
+	VANDPD.BCST      constantsAVX512<>+592(SB), Z2, Z2
+	VANDPD.BCST      constantsAVX512<>+592(SB), Z3, Z3
+	VSUBPD.BCST      constantsAVX512<>+1480(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+1480(SB), Z3, Z3
 	VMULPD           Z2, Z2, Z4
 	VMULPD           Z3, Z3, Z5
 	VMULPD           Z4, Z4, Z6
 	VMULPD           Z5, Z5, Z7
-	VBROADCASTSD     constantsAVX512<>+1480(SB), Z8
-	VFMADD231PD.BCST constantsAVX512<>+1488(SB), Z4, Z8
-	VBROADCASTSD     constantsAVX512<>+1480(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+1488(SB), Z5, Z9
+	VBROADCASTSD     constantsAVX512<>+1488(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+1496(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+1488(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+1496(SB), Z5, Z9
 	VMOVAPD          Z8, Z8
-	VFMADD231PD.BCST constantsAVX512<>+1496(SB), Z6, Z8
+	VFMADD231PD.BCST constantsAVX512<>+1504(SB), Z6, Z8
 	VMOVAPD          Z9, Z9
-	VFMADD231PD.BCST constantsAVX512<>+1496(SB), Z7, Z9
-	VBROADCASTSD     constantsAVX512<>+1504(SB), Z10
-	VFMADD231PD.BCST constantsAVX512<>+1512(SB), Z4, Z10
-	VBROADCASTSD     constantsAVX512<>+1504(SB), Z11
-	VFMADD231PD.BCST constantsAVX512<>+1512(SB), Z5, Z11
+	VFMADD231PD.BCST constantsAVX512<>+1504(SB), Z7, Z9
+	VBROADCASTSD     constantsAVX512<>+1512(SB), Z10
+	VFMADD231PD.BCST constantsAVX512<>+1520(SB), Z4, Z10
+	VBROADCASTSD     constantsAVX512<>+1512(SB), Z11
+	VFMADD231PD.BCST constantsAVX512<>+1520(SB), Z5, Z11
 	VMOVAPD          Z10, Z10
 	VFMADD231PD      Z8, Z6, Z10
 	VMOVAPD          Z11, Z8
 	VFMADD231PD      Z9, Z7, Z8
-	VBROADCASTSD     constantsAVX512<>+1520(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+1528(SB), Z4, Z9
-	VBROADCASTSD     constantsAVX512<>+1520(SB), Z11
-	VFMADD231PD.BCST constantsAVX512<>+1528(SB), Z5, Z11
+	VBROADCASTSD     constantsAVX512<>+1528(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+1536(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+1528(SB), Z11
+	VFMADD231PD.BCST constantsAVX512<>+1536(SB), Z5, Z11
 	VMOVAPD          Z9, Z9
 	VFMADD231PD      Z10, Z6, Z9
 	VMOVAPD          Z11, Z10
 	VFMADD231PD      Z8, Z7, Z10
-	VBROADCASTSD     constantsAVX512<>+1536(SB), Z8
-	VFMADD231PD.BCST constantsAVX512<>+1544(SB), Z4, Z8
-	VBROADCASTSD     constantsAVX512<>+1536(SB), Z4
-	VFMADD231PD.BCST constantsAVX512<>+1544(SB), Z5, Z4
+	VBROADCASTSD     constantsAVX512<>+1544(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+1552(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+1544(SB), Z4
+	VFMADD231PD.BCST constantsAVX512<>+1552(SB), Z5, Z4
 	VMOVAPD          Z8, Z5
 	VFMADD231PD      Z9, Z6, Z5
 	VMOVAPD          Z4, Z4
@@ -17832,64 +18485,64 @@ loop1:
 	VMOVDQU64        (DX)(SI*8), Z1
 	VPSRLQ           $0x0b, Z1, Z1
 	VCVTUQQ2PD       Z1, Z1
-	VBROADCASTSD     constantsAVX512<>+1456(SB), Z2
+	VBROADCASTSD     constantsAVX512<>+1464(SB), Z2
 	VSUBPD           Z0, Z2, Z0
-	VPADDQ.BCST      constantsAVX512<>+752(SB), Z0, Z0
+	VPADDQ.BCST      constantsAVX512<>+760(SB), Z0, Z0
 	VPSRLQ           $0x34, Z0, Z2
-	VORPD.BCST       constantsAVX512<>+760(SB), Z2, Z2
-	VSUBPD.BCST      constantsAVX512<>+1464(SB), Z2, Z2
-	VANDPD.BCST      constantsAVX512<>+784(SB), Z0, Z0
-	VPADDQ.BCST      constantsAVX512<>+792(SB), Z0, Z0
-	VSUBPD.BCST      constantsAVX512<>+592(SB), Z0, Z0
-	VADDPD.BCST      constantsAVX512<>+800(SB), Z0, Z3
+	VORPD.BCST       constantsAVX512<>+768(SB), Z2, Z2
+	VSUBPD.BCST      constantsAVX512<>+1472(SB), Z2, Z2
+	VANDPD.BCST      constantsAVX512<>+792(SB), Z0, Z0
+	VPADDQ.BCST      constantsAVX512<>+800(SB), Z0, Z0
+	VSUBPD.BCST      constantsAVX512<>+600(SB), Z0, Z0
+	VADDPD.BCST      constantsAVX512<>+808(SB), Z0, Z3
 	VDIVPD           Z3, Z0, Z3
 	VMULPD           Z3, Z3, Z4
-	VMULPD.BCST      constantsAVX512<>+648(SB), Z0, Z5
+	VMULPD.BCST      constantsAVX512<>+656(SB), Z0, Z5
 	VMULPD           Z0, Z5, Z5
 	VMULPD           Z4, Z4, Z6
 	VMULPD           Z6, Z6, Z7
-	VBROADCASTSD     constantsAVX512<>+808(SB), Z8
-	VFMADD231PD.BCST constantsAVX512<>+816(SB), Z4, Z8
-	VBROADCASTSD     constantsAVX512<>+824(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+832(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+816(SB), Z8
+	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z4, Z8
+	VBROADCASTSD     constantsAVX512<>+832(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+840(SB), Z4, Z9
 	VMOVAPD          Z8, Z8
 	VFMADD231PD      Z6, Z9, Z8
-	VBROADCASTSD     constantsAVX512<>+840(SB), Z9
-	VFMADD231PD.BCST constantsAVX512<>+848(SB), Z4, Z9
+	VBROADCASTSD     constantsAVX512<>+848(SB), Z9
+	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z4, Z9
 	VMOVAPD          Z9, Z9
-	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z6, Z9
+	VFMADD231PD.BCST constantsAVX512<>+864(SB), Z6, Z9
 	VMOVAPD          Z8, Z6
 	VFMADD231PD      Z7, Z9, Z6
 	VMOVAPD          Z5, Z7
 	VFMADD231PD      Z6, Z4, Z7
-	VMULPD.BCST      constantsAVX512<>+640(SB), Z2, Z4
+	VMULPD.BCST      constantsAVX512<>+648(SB), Z2, Z4
 	VMOVAPD          Z4, Z4
 	VFMADD231PD      Z7, Z3, Z4
 	VSUBPD           Z4, Z5, Z3
 	VSUBPD           Z3, Z0, Z0
 	VMOVAPD          Z0, Z0
-	VFMADD231PD.BCST constantsAVX512<>+632(SB), Z2, Z0
-	VMULPD.BCST      constantsAVX512<>+912(SB), Z0, Z0
+	VFMADD231PD.BCST constantsAVX512<>+640(SB), Z2, Z0
+	VMULPD.BCST      constantsAVX512<>+920(SB), Z0, Z0
 	VSQRTPD          Z0, Z0
-	VSUBPD.BCST      constantsAVX512<>+760(SB), Z1, Z1
-	VANDPD.BCST      constantsAVX512<>+584(SB), Z1, Z1
-	VSUBPD.BCST      constantsAVX512<>+1472(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+768(SB), Z1, Z1
+	VANDPD.BCST      constantsAVX512<>+592(SB), Z1, Z1
+	VSUBPD.BCST      constantsAVX512<>+1480(SB), Z1, Z1
 	VMULPD           Z1, Z1, Z2
 	VMULPD           Z2, Z2, Z3
-	VBROADCASTSD     constantsAVX512<>+1480(SB), Z4
-	VFMADD231PD.BCST constantsAVX512<>+1488(SB), Z2, Z4
+	VBROADCASTSD     constantsAVX512<>+1488(SB), Z4
+	VFMADD231PD.BCST constantsAVX512<>+1496(SB), Z2, Z4
 	VMOVAPD          Z4, Z4
-	VFMADD231PD.BCST constantsAVX512<>+1496(SB), Z3, Z4
-	VBROADCASTSD     constantsAVX512<>+1504(SB), Z5
-	VFMADD231PD.BCST constantsAVX512<>+1512(SB), Z2, Z5
+	VFMADD231PD.BCST constantsAVX512<>+1504(SB), Z3, Z4
+	VBROADCASTSD     constantsAVX512<>+1512(SB), Z5
+	VFMADD231PD.BCST constantsAVX512<>+1520(SB), Z2, Z5
 	VMOVAPD          Z5, Z5
 	VFMADD231PD      Z4, Z3, Z5
-	VBROADCASTSD     constantsAVX512<>+1520(SB), Z4
-	VFMADD231PD.BCST constantsAVX512<>+1528(SB), Z2, Z4
+	VBROADCASTSD     constantsAVX512<>+1528(SB), Z4
+	VFMADD231PD.BCST constantsAVX512<>+1536(SB), Z2, Z4
 	VMOVAPD          Z4, Z4
 	VFMADD231PD      Z5, Z3, Z4
-	VBROADCASTSD     constantsAVX512<>+1536(SB), Z5
-	VFMADD231PD.BCST constantsAVX512<>+1544(SB), Z2, Z5
+	VBROADCASTSD     constantsAVX512<>+1544(SB), Z5
+	VFMADD231PD.BCST constantsAVX512<>+1552(SB), Z2, Z5
 	VMOVAPD          Z5, Z2
 	VFMADD231PD      Z4, Z3, Z2
 	VMULPD           Z1, Z2, Z1
@@ -18047,126 +18700,127 @@ DATA constantsAVX512<>+560(SB)/4, $0x37ccf406
 DATA constantsAVX512<>+564(SB)/4, $0x37ccf406
 DATA constantsAVX512<>+568(SB)/4, $0x00000001
 DATA constantsAVX512<>+572(SB)/4, $0x00000001
-DATA constantsAVX512<>+576(SB)/8, $0x8000000000000000
-DATA constantsAVX512<>+584(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX512<>+592(SB)/8, $0x3ff0000000000000
-DATA constantsAVX512<>+600(SB)/8, $0xc087500000000000
-DATA constantsAVX512<>+608(SB)/8, $0x4086300000000000
-DATA constantsAVX512<>+616(SB)/8, $0x4338000000000000
-DATA constantsAVX512<>+624(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX512<>+632(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX512<>+640(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX512<>+648(SB)/8, $0x3fe0000000000000
-DATA constantsAVX512<>+656(SB)/8, $0x3fc5555555555559
-DATA constantsAVX512<>+664(SB)/8, $0x3fa555555555553e
-DATA constantsAVX512<>+672(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX512<>+680(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX512<>+688(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX512<>+696(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX512<>+704(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX512<>+712(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX512<>+720(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX512<>+728(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX512<>+736(SB)/8, $0x0010000000000000
-DATA constantsAVX512<>+744(SB)/8, $0x4350000000000000
-DATA constantsAVX512<>+752(SB)/8, $0x00095f619980c433
-DATA constantsAVX512<>+760(SB)/8, $0x4330000000000000
-DATA constantsAVX512<>+768(SB)/8, $0x4090d40000000000
-DATA constantsAVX512<>+776(SB)/8, $0x408ff80000000000
-DATA constantsAVX512<>+784(SB)/8, $0x000fffffffffffff
-DATA constantsAVX512<>+792(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX512<>+800(SB)/8, $0x4000000000000000
-DATA constantsAVX512<>+808(SB)/8, $0x3fe5555555555593
-DATA constantsAVX512<>+816(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX512<>+824(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX512<>+832(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX512<>+840(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX512<>+848(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX512<>+856(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX512<>+864(SB)/8, $0x7ff0000000000000
-DATA constantsAVX512<>+872(SB)/8, $0x0000000000000000
-DATA constantsAVX512<>+880(SB)/8, $0xfff0000000000000
-DATA constantsAVX512<>+888(SB)/8, $0x7ff8000000000001
-DATA constantsAVX512<>+896(SB)/8, $0xc043000000000000
-DATA constantsAVX512<>+904(SB)/8, $0x4034000000000000
-DATA constantsAVX512<>+912(SB)/8, $0xc000000000000000
-DATA constantsAVX512<>+920(SB)/8, $0x4044000000000000
-DATA constantsAVX512<>+928(SB)/8, $0xbfe71547652b82fe
-DATA constantsAVX512<>+936(SB)/8, $0x3ff62e42fefa4000
-DATA constantsAVX512<>+944(SB)/8, $0xbd58432a1b0e2634
-DATA constantsAVX512<>+952(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX512<>+960(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX512<>+968(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX512<>+976(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX512<>+984(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX512<>+992(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX512<>+1000(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX512<>+1008(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX512<>+1016(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX512<>+1024(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX512<>+1032(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX512<>+1040(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX512<>+1048(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX512<>+1056(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX512<>+1064(SB)/8, $0x4043800000000000
-DATA constantsAVX512<>+1072(SB)/8, $0x4011000000000000
-DATA constantsAVX512<>+1080(SB)/8, $0xc0106da89d80bc3d
-DATA constantsAVX512<>+1088(SB)/8, $0x3feef33cb70736ff
-DATA constantsAVX512<>+1096(SB)/8, $0xbfba3b4c185c3750
-DATA constantsAVX512<>+1104(SB)/8, $0xc0306a81cda1964d
-DATA constantsAVX512<>+1112(SB)/8, $0x40247f2157a1d9f8
-DATA constantsAVX512<>+1120(SB)/8, $0xc027832d436f37a2
-DATA constantsAVX512<>+1128(SB)/8, $0x4031432a1933ead4
-DATA constantsAVX512<>+1136(SB)/8, $0xc001170dc55b80d1
-DATA constantsAVX512<>+1144(SB)/8, $0x401510fd42449e66
-DATA constantsAVX512<>+1152(SB)/8, $0x3fd38f84540aa8e6
-DATA constantsAVX512<>+1160(SB)/8, $0x3fed6014b8ea6ee3
-DATA constantsAVX512<>+1168(SB)/8, $0xbfde0697ccdc1d3a
-DATA constantsAVX512<>+1176(SB)/8, $0xbfda6f0bfaa657de
-DATA constantsAVX512<>+1184(SB)/8, $0x3fe1f0c7bb1e797e
-DATA constantsAVX512<>+1192(SB)/8, $0x3fcf23f5c7a54daf
-DATA constantsAVX512<>+1200(SB)/8, $0xbfe2b2188b7754cd
-DATA constantsAVX512<>+1208(SB)/8, $0xbfaf7bfce0e406f7
-DATA constantsAVX512<>+1216(SB)/8, $0x3fe1d79d363a97c2
-DATA constantsAVX512<>+1224(SB)/8, $0xbfbddcb4db8734e1
-DATA constantsAVX512<>+1232(SB)/8, $0xbfe09827c156c853
-DATA constantsAVX512<>+1240(SB)/8, $0x3fd12c8c662ffcea
-DATA constantsAVX512<>+1248(SB)/8, $0x3fe1b60d88f46316
-DATA constantsAVX512<>+1256(SB)/8, $0xbfd948c438893e78
-DATA constantsAVX512<>+1264(SB)/8, $0xbff4678e077ab235
-DATA constantsAVX512<>+1272(SB)/8, $0x3fe1e41841433490
-DATA constantsAVX512<>+1280(SB)/8, $0x3fe483b5873d8cc7
-DATA constantsAVX512<>+1288(SB)/8, $0x3c786362708a135c
-DATA constantsAVX512<>+1296(SB)/8, $0x7fde6238502484ba
-DATA constantsAVX512<>+1304(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX512<>+1312(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX512<>+1320(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX512<>+1328(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX512<>+1336(SB)/8, $0x397b839a252049c1
-DATA constantsAVX512<>+1344(SB)/8, $0x3fc5555555555548
-DATA constantsAVX512<>+1352(SB)/8, $0xbf8111111110f730
-DATA constantsAVX512<>+1360(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX512<>+1368(SB)/8, $0xbec71de35552b339
-DATA constantsAVX512<>+1376(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX512<>+1384(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX512<>+1392(SB)/8, $0x3fa555555555554b
-DATA constantsAVX512<>+1400(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX512<>+1408(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX512<>+1416(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX512<>+1424(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX512<>+1432(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX512<>+1440(SB)/8, $0x0000000000000001
-DATA constantsAVX512<>+1448(SB)/8, $0x3ca0000000000000
-DATA constantsAVX512<>+1456(SB)/8, $0x4340000000000000
-DATA constantsAVX512<>+1464(SB)/8, $0x4330000000000434
-DATA constantsAVX512<>+1472(SB)/8, $0x4320000000000000
-DATA constantsAVX512<>+1480(SB)/8, $0x14fe8f3675ee37dd
-DATA constantsAVX512<>+1488(SB)/8, $0x8e36f7acdb8f6580
-DATA constantsAVX512<>+1496(SB)/8, $0x0769d462020fcc78
-DATA constantsAVX512<>+1504(SB)/8, $0x2275078348551854
-DATA constantsAVX512<>+1512(SB)/8, $0x9bbe3074dfaf87af
-DATA constantsAVX512<>+1520(SB)/8, $0x2fc466bc6775aa7d
-DATA constantsAVX512<>+1528(SB)/8, $0xa9232d2cce627c86
-DATA constantsAVX512<>+1536(SB)/8, $0x3cc921fb54442d18
-DATA constantsAVX512<>+1544(SB)/8, $0xb654abbce625be52
-GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1552
+DATA constantsAVX512<>+576(SB)/8, $0x3fd0000000000000
+DATA constantsAVX512<>+584(SB)/8, $0x8000000000000000
+DATA constantsAVX512<>+592(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX512<>+600(SB)/8, $0x3ff0000000000000
+DATA constantsAVX512<>+608(SB)/8, $0xc087500000000000
+DATA constantsAVX512<>+616(SB)/8, $0x4086300000000000
+DATA constantsAVX512<>+624(SB)/8, $0x4338000000000000
+DATA constantsAVX512<>+632(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX512<>+640(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX512<>+648(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX512<>+656(SB)/8, $0x3fe0000000000000
+DATA constantsAVX512<>+664(SB)/8, $0x3fc5555555555559
+DATA constantsAVX512<>+672(SB)/8, $0x3fa555555555553e
+DATA constantsAVX512<>+680(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX512<>+688(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX512<>+696(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX512<>+704(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX512<>+712(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX512<>+720(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX512<>+728(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX512<>+736(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX512<>+744(SB)/8, $0x0010000000000000
+DATA constantsAVX512<>+752(SB)/8, $0x4350000000000000
+DATA constantsAVX512<>+760(SB)/8, $0x00095f619980c433
+DATA constantsAVX512<>+768(SB)/8, $0x4330000000000000
+DATA constantsAVX512<>+776(SB)/8, $0x4090d40000000000
+DATA constantsAVX512<>+784(SB)/8, $0x408ff80000000000
+DATA constantsAVX512<>+792(SB)/8, $0x000fffffffffffff
+DATA constantsAVX512<>+800(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX512<>+808(SB)/8, $0x4000000000000000
+DATA constantsAVX512<>+816(SB)/8, $0x3fe5555555555593
+DATA constantsAVX512<>+824(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX512<>+832(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX512<>+840(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX512<>+848(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX512<>+856(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX512<>+864(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX512<>+872(SB)/8, $0x7ff0000000000000
+DATA constantsAVX512<>+880(SB)/8, $0x0000000000000000
+DATA constantsAVX512<>+888(SB)/8, $0xfff0000000000000
+DATA constantsAVX512<>+896(SB)/8, $0x7ff8000000000001
+DATA constantsAVX512<>+904(SB)/8, $0xc043000000000000
+DATA constantsAVX512<>+912(SB)/8, $0x4034000000000000
+DATA constantsAVX512<>+920(SB)/8, $0xc000000000000000
+DATA constantsAVX512<>+928(SB)/8, $0x4044000000000000
+DATA constantsAVX512<>+936(SB)/8, $0xbfe71547652b82fe
+DATA constantsAVX512<>+944(SB)/8, $0x3ff62e42fefa4000
+DATA constantsAVX512<>+952(SB)/8, $0xbd58432a1b0e2634
+DATA constantsAVX512<>+960(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX512<>+968(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX512<>+976(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX512<>+984(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX512<>+992(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX512<>+1000(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX512<>+1008(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX512<>+1016(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX512<>+1024(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX512<>+1032(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX512<>+1040(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX512<>+1048(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX512<>+1056(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX512<>+1064(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX512<>+1072(SB)/8, $0x4043800000000000
+DATA constantsAVX512<>+1080(SB)/8, $0x4011000000000000
+DATA constantsAVX512<>+1088(SB)/8, $0xc0106da89d80bc3d
+DATA constantsAVX512<>+1096(SB)/8, $0x3feef33cb70736ff
+DATA constantsAVX512<>+1104(SB)/8, $0xbfba3b4c185c3750
+DATA constantsAVX512<>+1112(SB)/8, $0xc0306a81cda1964d
+DATA constantsAVX512<>+1120(SB)/8, $0x40247f2157a1d9f8
+DATA constantsAVX512<>+1128(SB)/8, $0xc027832d436f37a2
+DATA constantsAVX512<>+1136(SB)/8, $0x4031432a1933ead4
+DATA constantsAVX512<>+1144(SB)/8, $0xc001170dc55b80d1
+DATA constantsAVX512<>+1152(SB)/8, $0x401510fd42449e66
+DATA constantsAVX512<>+1160(SB)/8, $0x3fd38f84540aa8e6
+DATA constantsAVX512<>+1168(SB)/8, $0x3fed6014b8ea6ee3
+DATA constantsAVX512<>+1176(SB)/8, $0xbfde0697ccdc1d3a
+DATA constantsAVX512<>+1184(SB)/8, $0xbfda6f0bfaa657de
+DATA constantsAVX512<>+1192(SB)/8, $0x3fe1f0c7bb1e797e
+DATA constantsAVX512<>+1200(SB)/8, $0x3fcf23f5c7a54daf
+DATA constantsAVX512<>+1208(SB)/8, $0xbfe2b2188b7754cd
+DATA constantsAVX512<>+1216(SB)/8, $0xbfaf7bfce0e406f7
+DATA constantsAVX512<>+1224(SB)/8, $0x3fe1d79d363a97c2
+DATA constantsAVX512<>+1232(SB)/8, $0xbfbddcb4db8734e1
+DATA constantsAVX512<>+1240(SB)/8, $0xbfe09827c156c853
+DATA constantsAVX512<>+1248(SB)/8, $0x3fd12c8c662ffcea
+DATA constantsAVX512<>+1256(SB)/8, $0x3fe1b60d88f46316
+DATA constantsAVX512<>+1264(SB)/8, $0xbfd948c438893e78
+DATA constantsAVX512<>+1272(SB)/8, $0xbff4678e077ab235
+DATA constantsAVX512<>+1280(SB)/8, $0x3fe1e41841433490
+DATA constantsAVX512<>+1288(SB)/8, $0x3fe483b5873d8cc7
+DATA constantsAVX512<>+1296(SB)/8, $0x3c786362708a135c
+DATA constantsAVX512<>+1304(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX512<>+1312(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX512<>+1320(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX512<>+1328(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX512<>+1336(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX512<>+1344(SB)/8, $0x397b839a252049c1
+DATA constantsAVX512<>+1352(SB)/8, $0x3fc5555555555548
+DATA constantsAVX512<>+1360(SB)/8, $0xbf8111111110f730
+DATA constantsAVX512<>+1368(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX512<>+1376(SB)/8, $0xbec71de35552b339
+DATA constantsAVX512<>+1384(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX512<>+1392(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX512<>+1400(SB)/8, $0x3fa555555555554b
+DATA constantsAVX512<>+1408(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX512<>+1416(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX512<>+1424(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX512<>+1432(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX512<>+1440(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX512<>+1448(SB)/8, $0x0000000000000001
+DATA constantsAVX512<>+1456(SB)/8, $0x3ca0000000000000
+DATA constantsAVX512<>+1464(SB)/8, $0x4340000000000000
+DATA constantsAVX512<>+1472(SB)/8, $0x4330000000000434
+DATA constantsAVX512<>+1480(SB)/8, $0x4320000000000000
+DATA constantsAVX512<>+1488(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX512<>+1496(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX512<>+1504(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX512<>+1512(SB)/8, $0x2275078348551854
+DATA constantsAVX512<>+1520(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX512<>+1528(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX512<>+1536(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX512<>+1544(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX512<>+1552(SB)/8, $0xb654abbce625be52
+GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1560

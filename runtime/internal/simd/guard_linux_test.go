@@ -41,4 +41,11 @@ func atEnd[T Float](table *table[T], memory []byte, page int) {
 			c.run(table, strip(0, n), strip(1, n), strip(2, n), strip(3, n), &a)
 		}
 	}
+	for n := 1; n <= 60; n++ { // all elements lie in a page
+		s := Squares{Width: 2 * n, Cols: n, Rows: 1 + n%2}
+		all := 2 * s.Rows * s.Width
+		table.allMaxSquares(strip(1, s.Rows*n), strip(0, all), s)
+		table.allMeanSquares(strip(1, s.Rows*n), strip(0, all), s)
+		table.allMaxSquaresGrad(strip(0, all), strip(2, all), strip(1, s.Rows*n), s)
+	}
 }

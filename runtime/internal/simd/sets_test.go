@@ -97,6 +97,17 @@ func calls[T Float]() []call[T] {
 		}
 		t.sumAt(z, w, at, rows)
 	})
+	squares := func(f func(t *table[T], z, x []T, s Squares)) func(t *table[T], z, w, x, y []T, _ *Lanes[T]) {
+		return func(t *table[T], z, _, x, _ []T, _ *Lanes[T]) {
+			s := Squares{Width: 2 + len(x)/4, Rows: min(len(x)/2/(2+len(x)/4), 1+len(x)%2)}
+			s.Cols = (s.Width - len(x)%3%2) / 2
+			n := s.Rows * s.Cols
+			f(t, z[:n], x[:2*s.Rows*s.Width], s)
+			copy(z[n:], x[n:])
+		}
+	}
+	add("maxSquares", squares(func(t *table[T], z, x []T, s Squares) { t.allMaxSquares(z, x, s) }))
+	add("meanSquares", squares(func(t *table[T], z, x []T, s Squares) { t.allMeanSquares(z, x, s) }))
 	add("expInto", func(t *table[T], _, w, x, _ []T, a *Lanes[T]) { t.expInto(a, x, w[0]) })
 	return out
 }

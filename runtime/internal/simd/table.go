@@ -32,6 +32,11 @@ type table[T Float] struct {
 
 	reverse, twice func(z, x []T)
 	truths         func(z []T, x []bool)
+
+	// Functions of squares leave out those at the end of a row that are no multiple of a number: squares, which is 0 if they leave out all.
+	maxSquares, meanSquares func(x, z []T, width, cols, rows int)
+	maxSquaresGrad          func(x, of, g []T, width, cols, rows int)
+	squares                 int
 }
 
 // conversionTable holds the functions that are not for one element type: conversions, random words, requests for memory, and writes past the caches.

@@ -31,6 +31,7 @@ func (m *machine) moves() {
 	m.reversal()
 	m.doubling()
 	m.truths()
+	m.squares()
 }
 
 func (m *machine) typed(signature string) string {

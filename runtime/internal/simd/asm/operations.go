@@ -7,11 +7,16 @@ import (
 
 // enter notes that a function goes into the table of its element type, at the place that target names.
 func (m *machine) enter(target, format, operation string) {
+	m.set.note(m.double, fmt.Sprintf("t.%s = "+format, target, m.name(operation)))
+}
+
+// note adds a statement to those that enter functions into the table of an element type.
+func (s *set) note(double bool, statement string) {
 	i := 0
-	if m.double {
+	if double {
 		i = 1
 	}
-	m.entries[i] = append(m.entries[i], fmt.Sprintf("t.%s = "+format, target, m.name(operation)))
+	s.entries[i] = append(s.entries[i], statement)
 }
 
 // lower begins a word with a small letter, as names of unexported functions do.
