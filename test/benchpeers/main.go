@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,6 +105,17 @@ func measure(o options) (r report, err error) {
 			err = nil
 		}
 	}
+	if slices.ContainsFunc(loops, func(l loop) bool { return o.only.MatchString(l.row()) }) {
+		program, missing := compileLoops(dir)
+		if missing != nil {
+			r.leftOut = append(r.leftOut, fmt.Sprintf("loops in C: %v", missing))
+		} else {
+			b := &bench{tasks: &tasks, threads: 1, rounds: o.rounds, budget: o.budget, dir: dir}
+			if r.loops, err = b.allLoops(program, o.only); err != nil {
+				return r, err
+			}
+		}
+	}
 	for _, threads := range o.threads {
 		p, missing := start(o.python, threads, dir, cpu.X86.HasAVX512F)
 		if missing != nil {
@@ -134,6 +146,22 @@ func plain(dir string, seconds float64) (float64, error) {
 		return 0, err
 	}
 	return runC(program, seconds)
+}
+
+// allLoops measures the loops whose names match beside those of a program.
+func (b *bench) allLoops(program string, only *regexp.Regexp) (rows []row, err error) {
+	for _, l := range loops {
+		if !only.MatchString(l.row()) {
+			continue
+		}
+		r, err := b.loop(l, program)
+		if err != nil {
+			return nil, err
+		}
+		log.Printf("%s: %.2f", l.row(), r.forward.ratio())
+		rows = append(rows, r)
+	}
+	return rows, nil
 }
 
 // all measures the rows whose names match.

@@ -4,9 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
-	"os"
 	"os/exec"
-	"path/filepath"
 
 	"github.com/opgen/opgen/test/networks"
 )
@@ -16,14 +14,7 @@ var plainSource string
 
 // compileC compiles the MLP's step in C.
 func compileC(dir string) (program string, err error) {
-	source, program := filepath.Join(dir, "mlp.c"), filepath.Join(dir, "mlp")
-	if err := os.WriteFile(source, []byte(plainSource), 0o666); err != nil {
-		return "", err
-	}
-	if out, err := exec.Command("cc", "-O3", "-march=native", "-ffast-math", "-o", program, source, "-lm").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cc: %w\n%s", err, out)
-	}
-	return program, nil
+	return compileSource(dir, "mlp", plainSource, "-O3", "-march=native", "-ffast-math")
 }
 
 // runC returns the nanoseconds of the program's fastest step in as many seconds.
