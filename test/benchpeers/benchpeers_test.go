@@ -2,13 +2,18 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"math"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,6 +48,60 @@ func TestUses(t *testing.T) {
 			if !slices.ContainsFunc(o.Slots, func(s task.Slot) bool { return s.Name == slot }) {
 				t.Errorf("%s has no slot %s", u.op, slot)
 			}
+		}
+	}
+}
+
+// TestLoops checks that loops have names of their own, that they name tasks and slots of the catalogue, and that the program has them.
+func TestLoops(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, l := range loops {
+		if seen[l.title] {
+			t.Errorf("two loops are called %s", l.title)
+		}
+		seen[l.title] = true
+		if !strings.Contains(loopsSource, "LOOP("+l.name+", "+strconv.Itoa(len(l.in))+", ") {
+			t.Errorf("%s: the program has no loop %s of %d inputs", l.title, l.name, len(l.in))
+		}
+		i := slices.IndexFunc(catalogue.Operators(), func(o *graph.Operator) bool { return o.Name == l.op })
+		if i < 0 {
+			t.Errorf("there is no operator %s", l.op)
+			continue
+		}
+		o := catalogue.Operators()[i]
+		if !slices.ContainsFunc(o.Signatures, func(s *task.Signature) bool { return s.Kind == l.kind }) {
+			t.Errorf("%s has no task of kind %v", l.op, l.kind)
+		}
+		for _, name := range slices.Concat(l.in, l.out) {
+			slot := strings.TrimPrefix(name, "grad.")
+			if !slices.ContainsFunc(o.Slots, func(s task.Slot) bool { return s.Name == slot }) {
+				t.Errorf("%s has no slot %s", l.op, slot)
+			}
+		}
+	}
+}
+
+// TestCompare gives a loop results of which one is wrong, one that is not a number, and one too few.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "results")
+	for _, c := range []struct {
+		other []float32
+		want  string
+	}{
+		{[]float32{1, -4, 2}, ""},
+		{[]float32{1, -4, 2.0001}, "differ from those in C"},
+		{[]float32{1, -4, float32(math.NaN())}, "differ from those in C"},
+		{[]float32{1, -4}, "want 3 numbers"},
+	} {
+		data, err := binary.Append(nil, binary.LittleEndian, c.other)
+		if err := errors.Join(err, os.WriteFile(file, data, 0o666)); err != nil {
+			t.Fatal(err)
+		}
+		err = loops[0].compare([]float32{1, -4, 2}, file)
+		if got := fmt.Sprint(err); c.want == "" && err != nil || !strings.Contains(got, c.want) && c.want != "" {
+			t.Errorf("%v: want %q, got %q", c.other, c.want, got)
 		}
 	}
 }

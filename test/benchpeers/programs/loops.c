@@ -116,26 +116,47 @@ static void layer_norm(const float *restrict x, const float *restrict gamma, con
 	}
 }
 
+/* Row r of the gradient of the input of layer_norm. */
+static inline void layer_norm_row(const float *restrict x, const float *restrict g, const float *restrict gamma, float mean, float scale, float *restrict d)
+{
+	float parts[PARTS] = {0}, products[PARTS] = {0};
+	for (long c = 0; c < COLUMNS; c += PARTS)
+		EACH(j, PARTS) {
+			float t = g[c + j] * gamma[c + j];
+			parts[j] += t;
+			products[j] += t * (x[c + j] - mean);
+		}
+	float a = scale * scale * sum(products) / COLUMNS, b = sum(parts) / COLUMNS;
+	EACH(c, COLUMNS) d[c] = scale * (g[c] * gamma[c] - b - a * (x[c] - mean));
+}
+
+/* What row r adds to the gradients of gamma and beta. */
+static inline void layer_norm_weights(const float *restrict x, const float *restrict g, float mean, float scale, float *restrict d_gamma, float *restrict d_beta)
+{
+	EACH(c, COLUMNS) {
+		d_gamma[c] += g[c] * (x[c] - mean) * scale;
+		d_beta[c] += g[c];
+	}
+}
+
 static void layer_norm_backward(const float *restrict x, const float *restrict g, const float *restrict gamma, const double *restrict center,
-	const double *restrict scales, float *restrict d, float *restrict d_gamma, float *restrict d_beta)
+	const double *restrict scale, float *restrict d, float *restrict d_gamma, float *restrict d_beta)
 {
 	memset(d_gamma, 0, COLUMNS * sizeof *d_gamma);
 	memset(d_beta, 0, COLUMNS * sizeof *d_beta);
-	for (long r = 0; r < ROWS; r++, x += COLUMNS, g += COLUMNS, d += COLUMNS) {
-		float mean = center[r], scale = scales[r];
-		float parts[PARTS] = {0}, products[PARTS] = {0};
-		for (long c = 0; c < COLUMNS; c += PARTS)
-			EACH(j, PARTS) {
-				float t = g[c + j] * gamma[c + j];
-				parts[j] += t;
-				products[j] += t * (x[c + j] - mean);
-			}
-		float a = scale * scale * sum(products) / COLUMNS, b = sum(parts) / COLUMNS;
-		EACH(c, COLUMNS) {
-			d[c] = scale * (g[c] * gamma[c] - b - a * (x[c] - mean));
-			d_gamma[c] += g[c] * (x[c] - mean) * scale;
-			d_beta[c] += g[c];
-		}
+	for (long r = 0; r < ROWS; r++) layer_norm_row(x + r * COLUMNS, g + r * COLUMNS, gamma, center[r], scale[r], d + r * COLUMNS);
+	for (long r = 0; r < ROWS; r++) layer_norm_weights(x + r * COLUMNS, g + r * COLUMNS, center[r], scale[r], d_gamma, d_beta);
+}
+
+/* The same in one way through memory, which takes a proof that the two do not depend on each other. */
+static void layer_norm_backward_joined(const float *restrict x, const float *restrict g, const float *restrict gamma, const double *restrict center,
+	const double *restrict scale, float *restrict d, float *restrict d_gamma, float *restrict d_beta)
+{
+	memset(d_gamma, 0, COLUMNS * sizeof *d_gamma);
+	memset(d_beta, 0, COLUMNS * sizeof *d_beta);
+	for (long r = 0; r < ROWS; r++) {
+		layer_norm_row(x + r * COLUMNS, g + r * COLUMNS, gamma, center[r], scale[r], d + r * COLUMNS);
+		layer_norm_weights(x + r * COLUMNS, g + r * COLUMNS, center[r], scale[r], d_gamma, d_beta);
 	}
 }
 
@@ -149,18 +170,34 @@ static void rms_norm(const float *restrict x, const float *restrict gamma, float
 	}
 }
 
-static void rms_norm_backward(const float *restrict x, const float *restrict g, const float *restrict gamma, const double *restrict scales,
+static inline void rms_norm_row(const float *restrict x, const float *restrict g, const float *restrict gamma, float scale, float *restrict d)
+{
+	float products[PARTS] = {0};
+	for (long c = 0; c < COLUMNS; c += PARTS) EACH(j, PARTS) products[j] += g[c + j] * gamma[c + j] * x[c + j];
+	float a = scale * scale * sum(products) / COLUMNS;
+	EACH(c, COLUMNS) d[c] = scale * (g[c] * gamma[c] - a * x[c]);
+}
+
+static inline void rms_norm_weights(const float *restrict x, const float *restrict g, float scale, float *restrict d_gamma)
+{
+	EACH(c, COLUMNS) d_gamma[c] += g[c] * x[c] * scale;
+}
+
+static void rms_norm_backward(const float *restrict x, const float *restrict g, const float *restrict gamma, const double *restrict scale,
 	float *restrict d, float *restrict d_gamma)
 {
 	memset(d_gamma, 0, COLUMNS * sizeof *d_gamma);
-	for (long r = 0; r < ROWS; r++, x += COLUMNS, g += COLUMNS, d += COLUMNS) {
-		float scale = scales[r], products[PARTS] = {0};
-		for (long c = 0; c < COLUMNS; c += PARTS) EACH(j, PARTS) products[j] += g[c + j] * gamma[c + j] * x[c + j];
-		float a = scale * scale * sum(products) / COLUMNS;
-		EACH(c, COLUMNS) {
-			d[c] = scale * (g[c] * gamma[c] - a * x[c]);
-			d_gamma[c] += g[c] * x[c] * scale;
-		}
+	for (long r = 0; r < ROWS; r++) rms_norm_row(x + r * COLUMNS, g + r * COLUMNS, gamma, scale[r], d + r * COLUMNS);
+	for (long r = 0; r < ROWS; r++) rms_norm_weights(x + r * COLUMNS, g + r * COLUMNS, scale[r], d_gamma);
+}
+
+static void rms_norm_backward_joined(const float *restrict x, const float *restrict g, const float *restrict gamma, const double *restrict scale,
+	float *restrict d, float *restrict d_gamma)
+{
+	memset(d_gamma, 0, COLUMNS * sizeof *d_gamma);
+	for (long r = 0; r < ROWS; r++) {
+		rms_norm_row(x + r * COLUMNS, g + r * COLUMNS, gamma, scale[r], d + r * COLUMNS);
+		rms_norm_weights(x + r * COLUMNS, g + r * COLUMNS, scale[r], d_gamma);
 	}
 }
 
@@ -254,8 +291,11 @@ static int go(const char *loop, int run)
 	LOOP(adam, 4, 0, 0, 0, adam(in[0], in[1], in[2], in[3]))
 	LOOP(layer_norm, 3, all, 0, 0, layer_norm(in[0], in[1], in[2], out[0]))
 	LOOP(layer_norm_backward, 5, all, columns, columns, layer_norm_backward(in[0], in[1], in[2], in[3], in[4], out[0], out[1], out[2]))
+	LOOP(layer_norm_backward_joined, 5, all, columns, columns,
+		layer_norm_backward_joined(in[0], in[1], in[2], in[3], in[4], out[0], out[1], out[2]))
 	LOOP(rms_norm, 2, all, 0, 0, rms_norm(in[0], in[1], out[0]))
 	LOOP(rms_norm_backward, 4, all, columns, 0, rms_norm_backward(in[0], in[1], in[2], in[3], out[0], out[1]))
+	LOOP(rms_norm_backward_joined, 4, all, columns, 0, rms_norm_backward_joined(in[0], in[1], in[2], in[3], out[0], out[1]))
 	LOOP(softmax, 1, all, 0, 0, softmax(in[0], out[0]))
 	LOOP(softmax_backward, 2, all, 0, 0, softmax_backward(in[0], in[1], out[0]))
 	fprintf(stderr, "there is no loop %s\n", loop);
