@@ -160,17 +160,19 @@ func TestMissing(t *testing.T) {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	r := report{version: answer{Torch: "9.9", Blas: "Any"}, plainC: 1e6, sections: []section{{
-		threads:   3,
-		machine:   cost.Machine{F32: 2e11, Bandwidth: 4e10},
-		operators: []row{{title: "fast & small", forward: figure{1e6, 4e6}, limits: [2]limit{{1e5, 5e5}}}, {title: "slow", forward: figure{8e6, 2e6}, both: figure{1e6, 1e6}, limits: [2]limit{{2e6, 1e6}, {1e5, 9e5}}}},
-		networks:  []row{{title: networks.All[0].Title, forward: figure{1e6, 2e6}, both: figure{3e6, 6e6}}},
-		products:  []row{{title: "float32, 100", forward: figure{1e6, 5e5}}},
-	}}}
+		threads: 3,
+		machine: cost.Machine{F32: 2e11, Bandwidth: 4e10},
+		operators: []row{{title: "fast & small", forward: figure{1e6, 4e6}, limits: [2]limit{{1e5, 5e5}}}, {title: "slow", forward: figure{8e6, 2e6}, both: figure{1e6, 1e6}, limits: [2]limit{{2e6, 1e6}, {1e5, 9e5}}},
+			{title: "viewed", views: true, forward: figure{1e6, 2e6}, both: figure{4e6, 2e6}}},
+		networks: []row{{title: networks.All[0].Title, forward: figure{1e6, 2e6}, both: figure{3e6, 6e6}}},
+		products: []row{{title: "float32, 100", forward: figure{1e6, 5e5}}},
+	}}, loops: []row{{title: "gelu", forward: figure{2e6, 4e6}}}}
 	text := r.markdown()
 	for _, want := range []string{
 		"PyTorch is 9.9. ",
-		"## Threads: 3\n\n3 figures of 2 rows: geometric mean 1.00 (forward 1.00, forward and backward 1.00), worst 4.0, 1 above 1.2.",
-		"| slow | 8 | 2 | 4.00 | 1 | 1 | 1.00 |\n| fast & small | 1 | 4 | 0.25 | | | |\n",
+		"## Threads: 3\n\n5 figures of 3 rows: geometric mean 1.00 (forward 0.79, forward and backward 1.41), worst 4.0, 2 above 1.2, of which 1 are gradients that PyTorch does not compute (*).",
+		"| gelu | 2 | 4 | 0.50 |\n",
+		"| slow | 8 | 2 | 4.00 | 1 | 1 | 1.00 |\n| viewed | 1 | 2 | 0.50 | 4 | 2 | 2.00 * |\n| fast & small | 1 | 4 | 0.25 | | | |\n",
 		"The MLP's step takes 1.000 ms in plain C on one thread, which is 3.0 times less.",
 		"| float32, 100 | 2 | 4 | 0.50 |",
 		"A copy moves 40 GB/s, a product of matrices does 200 GFLOP/s.",
@@ -183,7 +185,7 @@ func TestReport(t *testing.T) {
 	for _, c := range []struct {
 		plot, element string
 		want          int
-	}{{r.plot(), "circle", 2}, {r.roofline(), "rect", 3}} {
+	}{{r.plot(), "circle", 3}, {r.roofline(), "rect", 4}} {
 		got := 0
 		for d := xml.NewDecoder(strings.NewReader(c.plot)); ; {
 			token, err := d.Token()

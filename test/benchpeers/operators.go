@@ -26,6 +26,8 @@ func (f figure) ratio() float64 { return f.own / f.peer }
 type row struct {
 	title         string
 	forward, both figure
+	// views says that the peer computes no gradient, but returns views of what it is given.
+	views bool
 	// limits are what the machine allows at best: forward, and forward and backward.
 	limits [2]limit
 }
@@ -86,7 +88,7 @@ func (b *bench) operator(u use) (row, error) {
 		return row{}, fmt.Errorf("%s: the absolute values of the outputs sum to %v, those of the peer to %v", u.title(), sum, peer.Sum)
 	}
 	limits[1] = limits[0].and(limits[1])
-	r := row{title: u.title(), limits: limits}
+	r := row{title: u.title(), views: peer.Views, limits: limits}
 	r.forward, err = b.pair("forward", func() error { return runAll(forward) })
 	if err != nil || len(c.Trained) == 0 {
 		return r, err

@@ -53,6 +53,7 @@ type tensorFile struct {
 type answer struct {
 	Error        string
 	Sum          float64
+	Views        bool // whether PyTorch computes no gradient, but returns views of what it is given
 	NS           float64
 	Losses       []float64
 	Peak         float64 // MiB

@@ -39,7 +39,8 @@ const introduction = `# Performance beside peers
 Times of this module divided by those of its peers: what is below 1 is faster here. Both sides run in turn in one process each, and each time
 is the least wall-clock time of many runs in several rounds. An operator's forward task, and its forward and backward tasks, write to memory that is
 there; [PyTorch](https://pytorch.org) runs the same operator eagerly, and allocates its results. Tensors are float32, most of them with 1 to 4 Mi
-elements. Before a row is measured, the outputs of both sides are compared. Machine: %s/%s, %d processors.
+elements. Before a row is measured, the outputs of both sides are compared. Where a figure has a star, PyTorch computes no gradient: it returns the gradient that
+it is given, or a view of it, which the next operator reads in its place, while a task here writes a tensor. Machine: %s/%s, %d processors.
 
 `
 
@@ -72,17 +73,26 @@ func (s *section) print(w *bytes.Buffer, plainC float64) {
 	if len(s.operators) > 0 {
 		forward, both := ratios(s.operators)
 		all := slices.Concat(forward, both)
-		above := 0
-		for _, v := range all {
-			if v > aim {
-				above++
+		above, views := 0, 0
+		for _, r := range s.operators {
+			for _, f := range []figure{r.forward, r.both} {
+				if f.peer > 0 && f.ratio() > aim {
+					above++
+					if r.views && f == r.both {
+						views++
+					}
+				}
 			}
 		}
 		fmt.Fprintf(w, "%d figures of %d rows: geometric mean %.2f (forward %.2f", len(all), len(s.operators), geometricMean(all), geometricMean(forward))
 		if len(both) > 0 {
 			fmt.Fprintf(w, ", forward and backward %.2f", geometricMean(both))
 		}
-		fmt.Fprintf(w, "), worst %.1f, %d above %.1f.\n\n", slices.Max(all), above, aim)
+		fmt.Fprintf(w, "), worst %.1f, %d above %.1f", slices.Max(all), above, aim)
+		if views > 0 {
+			fmt.Fprintf(w, ", of which %d are gradients that PyTorch does not compute (*)", views)
+		}
+		fmt.Fprint(w, ".\n\n")
 		table(w, "operator", "PyTorch", s.operators)
 		s.printLimits(w)
 	}
@@ -138,7 +148,11 @@ func table(w *bytes.Buffer, what, peer string, rows []row) {
 	for _, r := range sorted(rows) {
 		fmt.Fprintf(w, "| %s | %s", r.title, columns(r.forward))
 		if r.both.peer > 0 {
-			fmt.Fprintf(w, " | %s |\n", columns(r.both))
+			mark := ""
+			if r.views {
+				mark = " *"
+			}
+			fmt.Fprintf(w, " | %s%s |\n", columns(r.both), mark)
 		} else {
 			fmt.Fprint(w, " | | | |\n")
 		}

@@ -52,6 +52,11 @@ def tensor(t):
         return torch.frombuffer(bytearray(f.read()), dtype=getattr(torch, kind)).reshape(t["shape"])
 
 
+def memory(t):
+    """Where the memory of a tensor begins, which views of it share."""
+    return (t.untyped_storage() if hasattr(t, "untyped_storage") else t.storage()).data_ptr()
+
+
 class Operator:
     """An operator, given as an expression over tensors."""
 
@@ -79,7 +84,12 @@ class Operator:
             self.outputs()
 
     def both(self):
-        torch.autograd.grad(self.outputs(), self.trained, self.grads)
+        return torch.autograd.grad(self.outputs(), self.trained, self.grads)
+
+    def views(self):
+        """Whether all gradients lie in the memory of those that are given, so that nothing is computed."""
+        given = {memory(g) for g in self.grads}
+        return all(memory(g) in given for g in self.both())
 
 
 class MLP:
@@ -167,7 +177,7 @@ for line in sys.stdin:
                        blas=blas.openblas_get_corename().decode() if blas else "", blasMissing="" if blas else blas_missing)
             case "operator":
                 current = Operator(c)
-                answer(sum=current.sum)
+                answer(sum=current.sum, views=bool(current.trained) and current.views())
             case "network":
                 current = network(c)
                 answer()
