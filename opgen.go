@@ -37,6 +37,7 @@ import (
 // Session runs programs and holds their variables. It is safe for concurrent use; one program runs at a time.
 type Session struct {
 	engine   *engine.Engine
+	registry *task.Registry
 	fuse     bool
 	planning []planner.Option
 
@@ -136,6 +137,7 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 	}
 	return &Session{
 		engine:    engine.New(&registry, o.backend, o.config),
+		registry:  &registry,
 		fuse:      o.fuse,
 		planning:  o.planning,
 		variables: map[string]graph.Tensor{},

@@ -104,6 +104,7 @@ func (r *runner[T]) newState() *state[T] {
 	for _, l := range c.loops {
 		s.arguments = append(s.arguments, l.Arguments())
 	}
+	s.numbers = make([]float64, c.numbers)
 	for range c.integers {
 		s.integers = append(s.integers, make([]int, stripLength))
 	}

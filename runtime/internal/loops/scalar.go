@@ -38,6 +38,8 @@ type state[T simd.Float] struct {
 	places [flushed + simd.Ahead]int // where rows begin that are added
 
 	integers [][]int // strips for places of elements
+	// numbers are arguments of functions of single numbers. Each function has places of its own.
+	numbers []float64
 
 	row   []float64 // what was folded of the elements of a scan
 	whole []int     // the same of whole numbers
@@ -300,16 +302,10 @@ func (c *compiler[T]) apply(n *term.Term) func(*state[T]) float64 {
 	for i, a := range n.Args {
 		args[i] = c.real(a)
 	}
-	switch len(args) {
-	case 1:
-		x := args[0]
-		return func(s *state[T]) float64 { return f(x(s)) }
-	case 2:
-		x, y := args[0], args[1]
-		return func(s *state[T]) float64 { return f(x(s), y(s)) }
-	}
+	first := c.numbers
+	c.numbers += len(args)
 	return func(s *state[T]) float64 {
-		v := make([]float64, len(args))
+		v := s.numbers[first:][:len(args):len(args)]
 		for i, x := range args {
 			v[i] = x(s)
 		}
