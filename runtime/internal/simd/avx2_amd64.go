@@ -419,30 +419,45 @@ func tile6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []flo
 //go:noescape
 func tileRows6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
-// tile2x16Of32AVX2 computes a tile of 2 rows of a product.
+// tile4x16Of32AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tile2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+func tile4x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 
-// tileRows2x16Of32AVX2 computes a tile of 2 rows of a product.
+// tileRows4x16Of32AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tileRows2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+func tileRows4x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
-// tile2x8Of32AVX2 computes a tile of 2 rows of a product.
+// tile4x8Of32AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tile2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+func tile4x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 
-// tileRows2x8Of32AVX2 computes a tile of 2 rows of a product.
+// tileRows4x8Of32AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tileRows2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+func tileRows4x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
 // transposeOf32AVX2 transposes n blocks.
 //
 //go:noescape
 func transposeOf32AVX2(z []float32, zld int, x []float32, xld int, n int)
+
+// packOf32AVX2 copies n blocks of 6 rows.
+//
+//go:noescape
+func packOf32AVX2(z []float32, x []float32, row int, n int)
+
+// slivers16Of32AVX2 copies n rows into count lists of 16 elements a row.
+//
+//go:noescape
+func slivers16Of32AVX2(z []float32, x []float32, next int, count int, n int)
+
+// slivers6Of32AVX2 copies n rows into count lists of 6 elements a row.
+//
+//go:noescape
+func slivers6Of32AVX2(z []float32, x []float32, next int, count int, n int)
 
 // reverse32AVX2 sets z to the elements of x, the last one first.
 //
@@ -864,30 +879,45 @@ func tile6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []flo
 //go:noescape
 func tileRows6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
-// tile2x8Of64AVX2 computes a tile of 2 rows of a product.
+// tile4x8Of64AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tile2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+func tile4x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 
-// tileRows2x8Of64AVX2 computes a tile of 2 rows of a product.
+// tileRows4x8Of64AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tileRows2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+func tileRows4x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
-// tile2x4Of64AVX2 computes a tile of 2 rows of a product.
+// tile4x4Of64AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tile2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+func tile4x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 
-// tileRows2x4Of64AVX2 computes a tile of 2 rows of a product.
+// tileRows4x4Of64AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tileRows2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+func tileRows4x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
 // transposeOf64AVX2 transposes n blocks.
 //
 //go:noescape
 func transposeOf64AVX2(z []float64, zld int, x []float64, xld int, n int)
+
+// packOf64AVX2 copies n blocks of 6 rows.
+//
+//go:noescape
+func packOf64AVX2(z []float64, x []float64, row int, n int)
+
+// slivers8Of64AVX2 copies n rows into count lists of 8 elements a row.
+//
+//go:noescape
+func slivers8Of64AVX2(z []float64, x []float64, next int, count int, n int)
+
+// slivers6Of64AVX2 copies n rows into count lists of 6 elements a row.
+//
+//go:noescape
+func slivers6Of64AVX2(z []float64, x []float64, next int, count int, n int)
 
 // reverse64AVX2 sets z to the elements of x, the last one first.
 //
@@ -1042,9 +1072,12 @@ func table32AVX2() *table[float32] {
 	t.minRows = minRows32AVX2
 	t.tiles[0][0] = tile[float32]{6, 16, tile6x16Of32AVX2, tileRows6x16Of32AVX2}
 	t.tiles[0][1] = tile[float32]{6, 8, tile6x8Of32AVX2, tileRows6x8Of32AVX2}
-	t.tiles[1][0] = tile[float32]{2, 16, tile2x16Of32AVX2, tileRows2x16Of32AVX2}
-	t.tiles[1][1] = tile[float32]{2, 8, tile2x8Of32AVX2, tileRows2x8Of32AVX2}
+	t.tiles[1][0] = tile[float32]{4, 16, tile4x16Of32AVX2, tileRows4x16Of32AVX2}
+	t.tiles[1][1] = tile[float32]{4, 8, tile4x8Of32AVX2, tileRows4x8Of32AVX2}
 	t.transpose = transposeOf32AVX2
+	t.pack = packOf32AVX2
+	t.slivers.cols = slivers16Of32AVX2
+	t.slivers.rows = slivers6Of32AVX2
 	t.reverse = reverse32AVX2
 	t.twice = twice32AVX2
 	t.truths = truths32AVX2
@@ -1132,9 +1165,12 @@ func table64AVX2() *table[float64] {
 	t.minLanes = foldLanes(minLanes64AVX2)
 	t.tiles[0][0] = tile[float64]{6, 8, tile6x8Of64AVX2, tileRows6x8Of64AVX2}
 	t.tiles[0][1] = tile[float64]{6, 4, tile6x4Of64AVX2, tileRows6x4Of64AVX2}
-	t.tiles[1][0] = tile[float64]{2, 8, tile2x8Of64AVX2, tileRows2x8Of64AVX2}
-	t.tiles[1][1] = tile[float64]{2, 4, tile2x4Of64AVX2, tileRows2x4Of64AVX2}
+	t.tiles[1][0] = tile[float64]{4, 8, tile4x8Of64AVX2, tileRows4x8Of64AVX2}
+	t.tiles[1][1] = tile[float64]{4, 4, tile4x4Of64AVX2, tileRows4x4Of64AVX2}
 	t.transpose = transposeOf64AVX2
+	t.pack = packOf64AVX2
+	t.slivers.cols = slivers8Of64AVX2
+	t.slivers.rows = slivers6Of64AVX2
 	t.reverse = reverse64AVX2
 	t.twice = twice64AVX2
 	t.truths = truths64AVX2

@@ -21,6 +21,63 @@ func TileSizes[T Float]() (rows, cols [2]int) {
 	return [2]int{t[0][0].rows, t[1][0].rows}, [2]int{t[0][0].cols, t[0][1].cols}
 }
 
+// TileKind returns the place in the first list of TileSizes of the rows of the next tile, where some rows are left. Tiles of fewer rows come last. Two
+// of them take less time than a tile of more rows and one of a few.
+func TileKind(rows [2]int, left int) int {
+	if left < rows[0] || left == 2*rows[1] {
+		return 1
+	}
+	return 0
+}
+
+// Packs reports whether tiles of more rows take less time with rows that Pack copied. It holds for AVX2: most processors that have no other
+// instructions keep 32 KiB near, in which rows of x often take the places of each other and of y.
+func Packs[T Float]() bool { return functions[T]().pack != nil }
+
+// Pack copies a tile's rows and k columns of x side by side: with as many rows as the first list of TileSizes says, it sets z[l*rows+i] to
+// x[i*row+l]. So tiles read x as one list.
+func Pack[T Float](z, x []T, row, k int) {
+	t := functions[T]()
+	rows := t.tiles[0][0].rows
+	if row < 0 || k < 0 || len(z) < rows*k || len(x) < (rows-1)*row+k {
+		panic(fmt.Sprintf("simd: %d elements cannot hold %d rows of %d elements, of %d at distance %d", len(z), rows, k, len(x), row))
+	}
+	from := 0 // columns that blocks cover
+	if whole := k / t.side; t.pack != nil && whole > 0 {
+		t.pack(z, x, row, whole)
+		from = whole * t.side
+	}
+	for l := from; l < k; l++ {
+		for i := range rows {
+			z[l*rows+i] = x[i*row+l]
+		}
+	}
+}
+
+// Slivers copies n rows of x, of which each is next elements behind the one before, into count lists of as many elements of each row as each says.
+// It sets z[(s*n+l)*each+q] to x[l*next+s*each+q].
+func Slivers[T Float](z []T, each int, x []T, next, count, n int) {
+	if n == 0 || count == 0 {
+		return
+	}
+	if min(each, next, count, n) < 0 || len(z) < each*count*n || len(x) < (n-1)*next+count*each {
+		panic(fmt.Sprintf("simd: %d elements cannot hold %d lists of %d rows of %d elements, of %d at distance %d", len(z), count, n, each, len(x), next))
+	}
+	t := functions[T]()
+	switch {
+	case each == t.tiles[0][0].cols && t.slivers.cols != nil:
+		t.slivers.cols(z, x, next, count, n)
+	case each == t.tiles[0][0].rows && t.slivers.rows != nil:
+		t.slivers.rows(z, x, next, count, n)
+	default:
+		for l := range n {
+			for s := range count {
+				copy(z[(s*n+l)*each:(s*n+l+1)*each], x[l*next+s*each:])
+			}
+		}
+	}
+}
+
 // Tile computes a tile of a product of matrices, of the sizes at places i and j of TileSizes. Element (p, q) at z[p*ld+q] is the sum of
 // x[p*row+l*col] * y[l*next+q] over l from 0 to k-1, in this order, or is increased by the sum if more says so. Each product is added to
 // the sum with one rounding. This holds for all sets of instructions, unlike what package simd says of other functions. k is

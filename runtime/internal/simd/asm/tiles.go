@@ -8,10 +8,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tiles emits the functions for products of matrices: four tiles, whose rows are as many as there are registers for or a third of them, and
-// whose columns are those of two vectors or of one. A pointer serves three rows, which scaled indices reach.
+// tiles emits the functions for products of matrices: four tiles, whose rows are as many as there are registers for or as few as keep the
+// processor busy, and whose columns are those of two vectors or of one. A pointer serves three rows, which scaled indices reach.
 func (m *machine) tiles() {
-	rows := []int{6, 2}
+	rows := []int{6, 4}
 	if m.wide() {
 		rows = []int{12, 4}
 	}
@@ -25,6 +25,11 @@ func (m *machine) tiles() {
 		}
 	}
 	m.transposition()
+	if !m.wide() {
+		m.packing()
+		m.slivers("slivers.cols", 2*m.width())
+		m.slivers("slivers.rows", rows[0])
+	}
 }
 
 // tile emits a function that computes a tile of a product. The rows of y are a distance apart, or at places of their own.
@@ -203,4 +208,111 @@ func (m *machine) transposition() {
 	m.jump("JNE", "block")
 	m.end()
 	m.enter("transpose", "%s", "transposeOf")
+}
+
+// packing emits a function that copies 6 rows side by side, as tiles of as many rows read them. A block has as many columns as a register of 32
+// bytes has elements. Halves of registers are two neighboring columns of float32, or one of float64, of two rows each.
+func (m *machine) packing() {
+	const rows = 6
+	m.begin(m.name("packOf"), m.typed("func(z, x []T, row, n int)"), "copies n blocks of 6 rows.")
+	z, x := m.Load(m.Param("z").Base(), m.GP64()), m.Load(m.Param("x").Base(), m.GP64())
+	row, n := m.Load(m.Param("row"), m.GP64()), m.Load(m.Param("n"), m.GP64())
+	m.SHLQ(operand.U8(m.size()/4+1), row)
+	low, high := "VUNPCKLPS", "VUNPCKHPS"
+	if m.double {
+		low, high = "VUNPCKLPD", "VUNPCKHPD"
+	}
+	other := m.GP64() // the fourth row
+	m.LEAQ(operand.Mem{Base: x, Index: row, Scale: 2}, other)
+	m.ADDQ(row, other)
+	m.Label("block")
+	var first, second []reg.Register // of all rows: the columns that come first in each half, and those that come second
+	for i := 0; i < rows; i += 2 {
+		var v [2]reg.Register
+		for j := range v {
+			from := operand.Mem{Base: x}
+			if i+j >= 3 {
+				from.Base = other
+			}
+			if k := (i + j) % 3; k > 0 {
+				from.Index, from.Scale = row, uint8(k)
+			}
+			v[j] = m.YMM()
+			m.VMOVUPS(from, v[j])
+		}
+		p, q := m.YMM(), m.YMM()
+		m.emit(low, v[1], v[0], p)
+		m.emit(high, v[1], v[0], q)
+		first, second = append(first, p), append(second, q)
+	}
+	if !m.double {
+		first, second = m.columns(first), m.columns(second)
+	}
+	all := append(first, second...)
+	for half := range 2 {
+		for i := 0; i < rows; i += 2 {
+			v := m.YMM()
+			m.VPERM2F128(operand.U8(0x20+0x11*half), all[i+1], all[i], v)
+			m.VMOVUPS(v, operand.Mem{Base: z, Disp: (half*rows/2 + i/2) * spread})
+		}
+	}
+	m.ADDQ(operand.I32(spread), x)
+	m.ADDQ(operand.I32(spread), other)
+	m.ADDQ(operand.I32(rows*spread), z)
+	m.DECQ(n)
+	m.jump("JNE", "block")
+	m.end()
+	m.enter("pack", "%s", "packOf")
+}
+
+// columns returns the elements of two columns, one column after the other in each half, given pairs of rows.
+func (m *machine) columns(pairs []reg.Register) []reg.Register {
+	out := []reg.Register{m.YMM(), m.YMM(), m.YMM()}
+	m.VUNPCKLPD(pairs[1], pairs[0], out[0])
+	m.VSHUFPD(operand.U8(0b1010), pairs[0], pairs[2], out[1])
+	m.VUNPCKHPD(pairs[2], pairs[1], out[2])
+	return out
+}
+
+// slivers emits a function that copies rows into lists, of a number of elements for each row. It asks for a row some rows ahead, since rows may
+// lie pages apart.
+func (m *machine) slivers(target string, elements int) {
+	operation := fmt.Sprintf("slivers%dOf", elements)
+	m.begin(m.name(operation), m.typed("func(z, x []T, next, count, n int)"), fmt.Sprintf("copies n rows into count lists of %d elements a row.", elements))
+	z, x := m.Load(m.Param("z").Base(), m.GP64()), m.Load(m.Param("x").Base(), m.GP64())
+	next, count, n := m.Load(m.Param("next"), m.GP64()), m.Load(m.Param("count"), m.GP64()), m.Load(m.Param("n"), m.GP64())
+	m.SHLQ(operand.U8(m.size()/4+1), next)
+	apart := m.GP64()
+	m.IMUL3Q(operand.I32(elements*m.size()), n, apart)
+	to, from, left, later := m.GP64(), m.GP64(), m.GP64(), m.GP64()
+	m.Label("row")
+	m.MOVQ(z, to)
+	m.MOVQ(x, from)
+	m.MOVQ(count, left)
+	m.LEAQ(operand.Mem{Base: x, Index: next, Scale: ahead}, later)
+	m.Label("sliver")
+	m.PREFETCHT0(operand.Mem{Base: later})
+	for at := 0; at < elements*m.size(); {
+		v, name, bytes := reg.Register(m.YMM()), "VMOVUPS", spread
+		switch left := elements*m.size() - at; {
+		case left < 16:
+			v, name, bytes = m.XMM(), "VMOVSD", 8
+		case left < spread:
+			v, bytes = m.XMM(), 16
+		}
+		m.emit(name, operand.Mem{Base: from, Disp: at}, v)
+		m.emit(name, v, operand.Mem{Base: to, Disp: at})
+		at += bytes
+	}
+	m.ADDQ(operand.I32(elements*m.size()), from)
+	m.ADDQ(operand.I32(elements*m.size()), later)
+	m.ADDQ(apart, to)
+	m.DECQ(left)
+	m.jump("JNE", "sliver")
+	m.ADDQ(operand.I32(elements*m.size()), z)
+	m.ADDQ(next, x)
+	m.DECQ(n)
+	m.jump("JNE", "row")
+	m.end()
+	m.enter(target, "%s", operation)
 }
