@@ -259,10 +259,10 @@ func (w *workspace[T]) copySlivers(to []T, cols, n, j, l, width, depth int) {
 // multiplyBlock multiplies a block of a with one of b.
 func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way) {
 	a, row, col := w.a[i*w.row+l*w.col:], w.row, w.col
-	packed := 0 // how many rows of a are read from a copy by tiles
+	packed := simd.Packs[T]() && width >= packs*w.cols[0]
 	switch {
-	case simd.Packs[T]() && width >= packs*w.cols[0]:
-		packed = w.pack(a, height, depth)
+	case packed:
+		w.pack(a, height, depth)
 	case width > 2*w.cols[0] && max(row, col)*dtype.Of[T]().Size() >= far:
 		a, row, col = w.copyRows(a, height, depth)
 	}
@@ -292,10 +292,12 @@ func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way
 			rows := min(w.rows[kind], height-p)
 			x, row, col := a[p*row:], row, col
 			switch {
-			case p < packed:
-				x, row, col = w.block[p*depth:], 1, rows
+			case packed:
+				x, row, col = w.block[p*depth:], 1, w.rows[kind]
 			case rows < w.rows[kind]:
-				x, row, col = w.lastRows(x, row, col, rows, w.rows[kind], depth), 1, w.rows[kind]
+				w.edge = room(w.edge, w.rows[kind]*depth)
+				w.packRows(w.edge, x, row, col, rows, w.rows[kind])
+				x, row, col = w.edge, 1, w.rows[kind]
 			}
 			w.put(kind, place, i+p, j+q, rows, part, x, row, col, y, next, depth, l > 0)
 			p += rows
@@ -304,21 +306,38 @@ func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way
 	}
 }
 
-// pack copies the rows of a block of a for tiles of more rows, and returns how many they are.
-func (w *workspace[T]) pack(x []T, height, depth int) int {
-	w.block = room(w.block, height*depth)
-	all, rows := 0, w.rows[0]
-	for all < height && simd.TileKind(w.rows, height-all) == 0 {
-		all += rows
+// pack copies a block of a for tiles, one after the other. What tiles read beyond the block is 0.
+func (w *workspace[T]) pack(x []T, height, depth int) {
+	w.block = room(w.block, (height+w.rows[1])*depth)
+	p := 0
+	for p < height && simd.TileKind(w.rows, height-p) == 0 {
+		p += w.rows[0]
 	}
-	if w.row == 1 {
-		simd.Slivers(w.block, rows, x, w.col, all/rows, depth)
-		return all
+	switch {
+	case w.row == 1:
+		simd.Slivers(w.block, w.rows[0], x, w.col, p/w.rows[0], depth)
+	default:
+		for i := 0; i < p; i += w.rows[0] {
+			simd.Pack(w.block[i*depth:], x[i*w.row:], w.row, depth)
+		}
 	}
-	for p := 0; p < all; p += rows {
-		simd.Pack(w.block[p*depth:], x[p*w.row:], w.row, depth)
+	for all := w.rows[1]; p < height; p += all {
+		w.packRows(w.block[p*depth:(p+all)*depth], x[p*w.row:], w.row, w.col, min(all, height-p), all)
 	}
-	return all
+}
+
+// packRows copies rows by columns of which each has a number of elements, with zeros below.
+func (w *workspace[T]) packRows(to, x []T, row, col, rows, all int) {
+	if rows < all {
+		clear(to)
+	}
+	for i := range rows {
+		from := i * row
+		for at := i; at < len(to); at += all {
+			to[at] = x[from]
+			from += col
+		}
+	}
 }
 
 // copyRows copies a block of a by rows, and returns how far rows and columns of the copy lie apart.
@@ -333,21 +352,6 @@ func (w *workspace[T]) copyRows(x []T, height, depth int) (block []T, row, col i
 		copy(w.block[p*ld:p*ld+depth], x[p*w.row:])
 	}
 	return w.block, ld, 1
-}
-
-// lastRows copies rows of a, by columns, with zeros below.
-func (w *workspace[T]) lastRows(x []T, row, col, rows, all, depth int) []T {
-	w.edge = room(w.edge, all*depth)
-	for l := range depth {
-		to := w.edge[l*all : (l+1)*all]
-		for i := range all {
-			to[i] = 0
-			if i < rows {
-				to[i] = x[i*row+l*col]
-			}
-		}
-	}
-	return w.edge
 }
 
 // put computes a tile of the product and puts its rows and columns that c has into c.
