@@ -20,7 +20,7 @@ const (
 // holds 4096 bytes in each of its ways, and they lie on fewer pages.
 const far = 2048 + 1
 
-// packs is from how many slivers on rows of a are packed, where tiles take less time then.
+// packs is from how many slivers on at least two tiles' rows of a are packed, where tiles take less time then.
 const packs = 4
 
 // abreast is how many slivers of rows are copied at a time where tiles take less time with copies. Rows often lie pages apart.
@@ -259,10 +259,11 @@ func (w *workspace[T]) copySlivers(to []T, cols, n, j, l, width, depth int) {
 // multiplyBlock multiplies a block of a with one of b.
 func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way) {
 	a, row, col := w.a[i*w.row+l*w.col:], w.row, w.col
-	packed := simd.Packs[T]() && width >= packs*w.cols[0]
+	whole := 0 // how many rows the tiles of more rows have together
+	packed := simd.Packs[T]() && width >= packs*w.cols[0] && height >= 2*w.rows[0]
 	switch {
 	case packed:
-		w.pack(a, height, depth)
+		whole = w.pack(a, height, depth)
 	case width > 2*w.cols[0] && max(row, col)*dtype.Of[T]().Size() >= far:
 		a, row, col = w.copyRows(a, height, depth)
 	}
@@ -287,7 +288,13 @@ func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way
 			y = w.slivers[at : at+depth*cols]
 			have -= cols
 		}
-		for p := 0; p < height; {
+		p := 0
+		if packed && part == cols && !w.flip {
+			if p = whole; p > 0 {
+				simd.Column(place, w.c[i*w.ldc+j+q:], w.ldc, w.block, w.rows[0]*depth, y, next, depth, p/w.rows[0], w.add || l > 0)
+			}
+		}
+		for p < height {
 			kind := simd.TileKind(w.rows, height-p)
 			rows := min(w.rows[kind], height-p)
 			x, row, col := a[p*row:], row, col
@@ -306,24 +313,25 @@ func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way
 	}
 }
 
-// pack copies a block of a for tiles, one after the other. What tiles read beyond the block is 0.
-func (w *workspace[T]) pack(x []T, height, depth int) {
+// pack copies a block of a for tiles, one after the other. What tiles read beyond the block is 0. It returns how many rows the tiles of more rows
+// have together.
+func (w *workspace[T]) pack(x []T, height, depth int) (whole int) {
 	w.block = room(w.block, (height+w.rows[1])*depth)
-	p := 0
-	for p < height && simd.TileKind(w.rows, height-p) == 0 {
-		p += w.rows[0]
+	for whole < height && simd.TileKind(w.rows, height-whole) == 0 {
+		whole += w.rows[0]
 	}
-	switch {
-	case w.row == 1:
-		simd.Slivers(w.block, w.rows[0], x, w.col, p/w.rows[0], depth)
-	default:
-		for i := 0; i < p; i += w.rows[0] {
-			simd.Pack(w.block[i*depth:], x[i*w.row:], w.row, depth)
+	if w.row == 1 {
+		simd.Slivers(w.block, w.rows[0], x, w.col, whole/w.rows[0], depth)
+	} else {
+		for p := 0; p < whole; p += w.rows[0] {
+			simd.Pack(w.block[p*depth:], x[p*w.row:], w.row, depth)
 		}
 	}
-	for all := w.rows[1]; p < height; p += all {
+	all := w.rows[1]
+	for p := whole; p < height; p += all {
 		w.packRows(w.block[p*depth:(p+all)*depth], x[p*w.row:], w.row, w.col, min(all, height-p), all)
 	}
+	return whole
 }
 
 // packRows copies rows by columns of which each has a number of elements, with zeros below.

@@ -246,7 +246,16 @@ func (k *correlator[T]) multiply(c []T, ldc, rows, windows int, add bool) {
 		part := min(cols, windows-q)
 		for l := 0; l < products; l += depth {
 			places := k.places.Part(l, min(l+depth, products))
-			for p := 0; p < rows; {
+			p := 0
+			if part == cols {
+				n := 0
+				for n*tileRows[0] < rows && simd.TileKind(tileRows, rows-n*tileRows[0]) == 0 {
+					n++
+				}
+				simd.ColumnRows(place, c[q:], ldc, k.packed[l*tileRows[0]:], tileRows[0]*products, k.copies, q, places, n, add || l > 0)
+				p = n * tileRows[0]
+			}
+			for p < rows {
 				kind := simd.TileKind(tileRows, rows-p)
 				all := tileRows[kind]
 				n := min(all, rows-p)

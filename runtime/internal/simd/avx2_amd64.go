@@ -409,6 +409,16 @@ func tile6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []fl
 //go:noescape
 func tileRows6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
+// column6x16Of32AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func column6x16Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, next int, k int, n int, more bool)
+
+// columnRows6x16Of32AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func columnRows6x16Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, at *int, k int, n int, more bool)
+
 // tile6x8Of32AVX2 computes a tile of 6 rows of a product.
 //
 //go:noescape
@@ -418,6 +428,16 @@ func tile6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []flo
 //
 //go:noescape
 func tileRows6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+
+// column6x8Of32AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func column6x8Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, next int, k int, n int, more bool)
+
+// columnRows6x8Of32AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func columnRows6x8Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, at *int, k int, n int, more bool)
 
 // tile4x16Of32AVX2 computes a tile of 4 rows of a product.
 //
@@ -869,6 +889,16 @@ func tile6x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []flo
 //go:noescape
 func tileRows6x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
+// column6x8Of64AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func column6x8Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, next int, k int, n int, more bool)
+
+// columnRows6x8Of64AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func columnRows6x8Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, at *int, k int, n int, more bool)
+
 // tile6x4Of64AVX2 computes a tile of 6 rows of a product.
 //
 //go:noescape
@@ -878,6 +908,16 @@ func tile6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []flo
 //
 //go:noescape
 func tileRows6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+
+// column6x4Of64AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func column6x4Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, next int, k int, n int, more bool)
+
+// columnRows6x4Of64AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func columnRows6x4Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, at *int, k int, n int, more bool)
 
 // tile4x8Of64AVX2 computes a tile of 4 rows of a product.
 //
@@ -1070,10 +1110,14 @@ func table32AVX2() *table[float32] {
 	t.sumRows = sumRows32AVX2
 	t.maxRows = maxRows32AVX2
 	t.minRows = minRows32AVX2
-	t.tiles[0][0] = tile[float32]{6, 16, tile6x16Of32AVX2, tileRows6x16Of32AVX2}
-	t.tiles[0][1] = tile[float32]{6, 8, tile6x8Of32AVX2, tileRows6x8Of32AVX2}
-	t.tiles[1][0] = tile[float32]{4, 16, tile4x16Of32AVX2, tileRows4x16Of32AVX2}
-	t.tiles[1][1] = tile[float32]{4, 8, tile4x8Of32AVX2, tileRows4x8Of32AVX2}
+	t.tiles[0][0] = tile[float32]{rows: 6, cols: 16, compute: tile6x16Of32AVX2, rowsAt: tileRows6x16Of32AVX2}
+	t.tiles[0][0].column = column6x16Of32AVX2
+	t.tiles[0][0].columnAt = columnRows6x16Of32AVX2
+	t.tiles[0][1] = tile[float32]{rows: 6, cols: 8, compute: tile6x8Of32AVX2, rowsAt: tileRows6x8Of32AVX2}
+	t.tiles[0][1].column = column6x8Of32AVX2
+	t.tiles[0][1].columnAt = columnRows6x8Of32AVX2
+	t.tiles[1][0] = tile[float32]{rows: 4, cols: 16, compute: tile4x16Of32AVX2, rowsAt: tileRows4x16Of32AVX2}
+	t.tiles[1][1] = tile[float32]{rows: 4, cols: 8, compute: tile4x8Of32AVX2, rowsAt: tileRows4x8Of32AVX2}
 	t.transpose = transposeOf32AVX2
 	t.pack = packOf32AVX2
 	t.slivers.cols = slivers16Of32AVX2
@@ -1163,10 +1207,14 @@ func table64AVX2() *table[float64] {
 	t.prodLanes = foldLanes(prodLanes64AVX2)
 	t.maxLanes = foldLanes(maxLanes64AVX2)
 	t.minLanes = foldLanes(minLanes64AVX2)
-	t.tiles[0][0] = tile[float64]{6, 8, tile6x8Of64AVX2, tileRows6x8Of64AVX2}
-	t.tiles[0][1] = tile[float64]{6, 4, tile6x4Of64AVX2, tileRows6x4Of64AVX2}
-	t.tiles[1][0] = tile[float64]{4, 8, tile4x8Of64AVX2, tileRows4x8Of64AVX2}
-	t.tiles[1][1] = tile[float64]{4, 4, tile4x4Of64AVX2, tileRows4x4Of64AVX2}
+	t.tiles[0][0] = tile[float64]{rows: 6, cols: 8, compute: tile6x8Of64AVX2, rowsAt: tileRows6x8Of64AVX2}
+	t.tiles[0][0].column = column6x8Of64AVX2
+	t.tiles[0][0].columnAt = columnRows6x8Of64AVX2
+	t.tiles[0][1] = tile[float64]{rows: 6, cols: 4, compute: tile6x4Of64AVX2, rowsAt: tileRows6x4Of64AVX2}
+	t.tiles[0][1].column = column6x4Of64AVX2
+	t.tiles[0][1].columnAt = columnRows6x4Of64AVX2
+	t.tiles[1][0] = tile[float64]{rows: 4, cols: 8, compute: tile4x8Of64AVX2, rowsAt: tileRows4x8Of64AVX2}
+	t.tiles[1][1] = tile[float64]{rows: 4, cols: 4, compute: tile4x4Of64AVX2, rowsAt: tileRows4x4Of64AVX2}
 	t.transpose = transposeOf64AVX2
 	t.pack = packOf64AVX2
 	t.slivers.cols = slivers8Of64AVX2

@@ -7092,6 +7092,264 @@ add:
 	VZEROUPPER
 	RET
 
+// func column6x16Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, next int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·column6x16Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x02, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ next+88(FP), SI
+	SHLQ $0x02, SI
+	MOVQ n+104(FP), DI
+	MOVB more+112(FP), R8
+
+tile:
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	MOVQ       AX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       y_base+64(FP), R9
+	MOVQ       k+96(FP), R10
+	MOVQ       DX, R11
+
+loop:
+	VMOVUPS      (R9), Y12
+	VMOVUPS      32(R9), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(R11), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(R11), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 16(R11), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 20(R11), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R9
+	ADDQ         $+24, R11
+	DECQ         R10
+	JNE          loop
+	TESTB        R8, R8
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y10, (AX)
+	VMOVUPS      Y11, 32(AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	VADDPS  32(AX), Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	VADDPS  32(AX), Y3, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	VADDPS  32(AX), Y5, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y6, Y6
+	VMOVUPS Y6, (AX)
+	VADDPS  32(AX), Y7, Y7
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y8, Y8
+	VMOVUPS Y8, (AX)
+	VADDPS  32(AX), Y9, Y9
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y10, Y10
+	VMOVUPS Y10, (AX)
+	VADDPS  32(AX), Y11, Y11
+	VMOVUPS Y11, 32(AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ DI
+	JNE  tile
+	VZEROUPPER
+	RET
+
+// func columnRows6x16Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, at *int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columnRows6x16Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x02, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ n+104(FP), SI
+	MOVB more+112(FP), DI
+
+tile:
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	MOVQ       AX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	MOVQ       y_base+64(FP), R8
+	MOVQ       k+96(FP), R9
+	MOVQ       DX, R10
+	MOVQ       at+88(FP), R11
+
+loop:
+	MOVQ         (R11), R12
+	VMOVUPS      (R8)(R12*4), Y12
+	VMOVUPS      32(R8)(R12*4), Y13
+	VBROADCASTSS (R10), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(R10), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(R10), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(R10), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 16(R10), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 20(R10), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         $+8, R11
+	ADDQ         $+24, R10
+	DECQ         R9
+	JNE          loop
+	TESTB        DI, DI
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y10, (AX)
+	VMOVUPS      Y11, 32(AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	VADDPS  32(AX), Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	VADDPS  32(AX), Y3, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	VADDPS  32(AX), Y5, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y6, Y6
+	VMOVUPS Y6, (AX)
+	VADDPS  32(AX), Y7, Y7
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y8, Y8
+	VMOVUPS Y8, (AX)
+	VADDPS  32(AX), Y9, Y9
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y10, Y10
+	VMOVUPS Y10, (AX)
+	VADDPS  32(AX), Y11, Y11
+	VMOVUPS Y11, 32(AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ SI
+	JNE  tile
+	VZEROUPPER
+	RET
+
 // func tile6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile6x8Of32AVX2(SB), NOSPLIT, $0-113
@@ -7279,6 +7537,202 @@ add:
 	VADDPS  (R9), Y5, Y5
 	VMOVUPS Y5, (R9)
 	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
+// func column6x8Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, next int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·column6x8Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x02, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ next+88(FP), SI
+	SHLQ $0x02, SI
+	MOVQ n+104(FP), DI
+	MOVB more+112(FP), R8
+
+tile:
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	MOVQ       AX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       y_base+64(FP), R9
+	MOVQ       k+96(FP), R10
+	MOVQ       DX, R11
+
+loop:
+	VMOVUPS      (R9), Y6
+	VBROADCASTSS (R11), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS 4(R11), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS 8(R11), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS 12(R11), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS 16(R11), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS 20(R11), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         SI, R9
+	ADDQ         $+24, R11
+	DECQ         R10
+	JNE          loop
+	TESTB        R8, R8
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y3, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y5, Y5
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ DI
+	JNE  tile
+	VZEROUPPER
+	RET
+
+// func columnRows6x8Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, at *int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columnRows6x8Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x02, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ n+104(FP), SI
+	MOVB more+112(FP), DI
+
+tile:
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	MOVQ       AX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	MOVQ       y_base+64(FP), R8
+	MOVQ       k+96(FP), R9
+	MOVQ       DX, R10
+	MOVQ       at+88(FP), R11
+
+loop:
+	MOVQ         (R11), R12
+	VMOVUPS      (R8)(R12*4), Y6
+	VBROADCASTSS (R10), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS 4(R10), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS 8(R10), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS 12(R10), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS 16(R10), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS 20(R10), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         $+8, R11
+	ADDQ         $+24, R10
+	DECQ         R9
+	JNE          loop
+	TESTB        DI, DI
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y3, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y5, Y5
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ SI
+	JNE  tile
 	VZEROUPPER
 	RET
 
@@ -7704,8 +8158,8 @@ TEXT ·packOf32AVX2(SB), NOSPLIT, $0-64
 	MOVQ z_base+0(FP), AX
 	MOVQ x_base+24(FP), CX
 	MOVQ row+48(FP), DX
-	MOVQ n+56(FP), BX
 	SHLQ $0x02, DX
+	MOVQ n+56(FP), BX
 	LEAQ (CX)(DX*2), SI
 	ADDQ DX, SI
 
@@ -7754,9 +8208,9 @@ TEXT ·slivers16Of32AVX2(SB), NOSPLIT, $0-72
 	MOVQ   z_base+0(FP), AX
 	MOVQ   x_base+24(FP), CX
 	MOVQ   next+48(FP), DX
+	SHLQ   $0x02, DX
 	MOVQ   count+56(FP), BX
 	MOVQ   n+64(FP), SI
-	SHLQ   $0x02, DX
 	IMUL3Q $+64, SI, DI
 
 row:
@@ -7789,9 +8243,9 @@ TEXT ·slivers6Of32AVX2(SB), NOSPLIT, $0-72
 	MOVQ   z_base+0(FP), AX
 	MOVQ   x_base+24(FP), CX
 	MOVQ   next+48(FP), DX
+	SHLQ   $0x02, DX
 	MOVQ   count+56(FP), BX
 	MOVQ   n+64(FP), SI
-	SHLQ   $0x02, DX
 	IMUL3Q $+24, SI, DI
 
 row:
@@ -15422,6 +15876,264 @@ add:
 	VZEROUPPER
 	RET
 
+// func column6x8Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, next int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·column6x8Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x03, BX
+	MOVQ next+88(FP), SI
+	SHLQ $0x03, SI
+	MOVQ n+104(FP), DI
+	MOVB more+112(FP), R8
+
+tile:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	MOVQ       AX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       y_base+64(FP), R9
+	MOVQ       k+96(FP), R10
+	MOVQ       DX, R11
+
+loop:
+	VMOVUPD      (R9), Y12
+	VMOVUPD      32(R9), Y13
+	VBROADCASTSD (R11), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD 8(R11), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD 16(R11), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD 24(R11), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD 32(R11), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD 40(R11), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         SI, R9
+	ADDQ         $+48, R11
+	DECQ         R10
+	JNE          loop
+	TESTB        R8, R8
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y8, (AX)
+	VMOVUPD      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y10, (AX)
+	VMOVUPD      Y11, 32(AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	VADDPD  32(AX), Y1, Y1
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	VADDPD  32(AX), Y3, Y3
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y4, Y4
+	VMOVUPD Y4, (AX)
+	VADDPD  32(AX), Y5, Y5
+	VMOVUPD Y5, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y6, Y6
+	VMOVUPD Y6, (AX)
+	VADDPD  32(AX), Y7, Y7
+	VMOVUPD Y7, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y8, Y8
+	VMOVUPD Y8, (AX)
+	VADDPD  32(AX), Y9, Y9
+	VMOVUPD Y9, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y10, Y10
+	VMOVUPD Y10, (AX)
+	VADDPD  32(AX), Y11, Y11
+	VMOVUPD Y11, 32(AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ DI
+	JNE  tile
+	VZEROUPPER
+	RET
+
+// func columnRows6x8Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, at *int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columnRows6x8Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x03, BX
+	MOVQ n+104(FP), SI
+	MOVB more+112(FP), DI
+
+tile:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	MOVQ       AX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	MOVQ       y_base+64(FP), R8
+	MOVQ       k+96(FP), R9
+	MOVQ       DX, R10
+	MOVQ       at+88(FP), R11
+
+loop:
+	MOVQ         (R11), R12
+	VMOVUPD      (R8)(R12*8), Y12
+	VMOVUPD      32(R8)(R12*8), Y13
+	VBROADCASTSD (R10), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD 8(R10), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD 16(R10), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD 24(R10), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD 32(R10), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD 40(R10), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         $+8, R11
+	ADDQ         $+48, R10
+	DECQ         R9
+	JNE          loop
+	TESTB        DI, DI
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y8, (AX)
+	VMOVUPD      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y10, (AX)
+	VMOVUPD      Y11, 32(AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	VADDPD  32(AX), Y1, Y1
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	VADDPD  32(AX), Y3, Y3
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y4, Y4
+	VMOVUPD Y4, (AX)
+	VADDPD  32(AX), Y5, Y5
+	VMOVUPD Y5, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y6, Y6
+	VMOVUPD Y6, (AX)
+	VADDPD  32(AX), Y7, Y7
+	VMOVUPD Y7, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y8, Y8
+	VMOVUPD Y8, (AX)
+	VADDPD  32(AX), Y9, Y9
+	VMOVUPD Y9, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y10, Y10
+	VMOVUPD Y10, (AX)
+	VADDPD  32(AX), Y11, Y11
+	VMOVUPD Y11, 32(AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ SI
+	JNE  tile
+	VZEROUPPER
+	RET
+
 // func tile6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile6x4Of64AVX2(SB), NOSPLIT, $0-113
@@ -15609,6 +16321,202 @@ add:
 	VADDPD  (R9), Y5, Y5
 	VMOVUPD Y5, (R9)
 	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
+// func column6x4Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, next int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·column6x4Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x03, BX
+	MOVQ next+88(FP), SI
+	SHLQ $0x03, SI
+	MOVQ n+104(FP), DI
+	MOVB more+112(FP), R8
+
+tile:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	MOVQ       AX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       y_base+64(FP), R9
+	MOVQ       k+96(FP), R10
+	MOVQ       DX, R11
+
+loop:
+	VMOVUPD      (R9), Y6
+	VBROADCASTSD (R11), Y7
+	VFMADD231PD  Y6, Y7, Y0
+	VBROADCASTSD 8(R11), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD 16(R11), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD 24(R11), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD 32(R11), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD 40(R11), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         SI, R9
+	ADDQ         $+48, R11
+	DECQ         R10
+	JNE          loop
+	TESTB        R8, R8
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y5, (AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y3, Y3
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y4, Y4
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y5, Y5
+	VMOVUPD Y5, (AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ DI
+	JNE  tile
+	VZEROUPPER
+	RET
+
+// func columnRows6x4Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, at *int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columnRows6x4Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x03, BX
+	MOVQ n+104(FP), SI
+	MOVB more+112(FP), DI
+
+tile:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	MOVQ       AX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	MOVQ       y_base+64(FP), R8
+	MOVQ       k+96(FP), R9
+	MOVQ       DX, R10
+	MOVQ       at+88(FP), R11
+
+loop:
+	MOVQ         (R11), R12
+	VMOVUPD      (R8)(R12*8), Y6
+	VBROADCASTSD (R10), Y7
+	VFMADD231PD  Y6, Y7, Y0
+	VBROADCASTSD 8(R10), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD 16(R10), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD 24(R10), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD 32(R10), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD 40(R10), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         $+8, R11
+	ADDQ         $+48, R10
+	DECQ         R9
+	JNE          loop
+	TESTB        DI, DI
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y5, (AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y3, Y3
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y4, Y4
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y5, Y5
+	VMOVUPD Y5, (AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ SI
+	JNE  tile
 	VZEROUPPER
 	RET
 
@@ -16002,8 +16910,8 @@ TEXT ·packOf64AVX2(SB), NOSPLIT, $0-64
 	MOVQ z_base+0(FP), AX
 	MOVQ x_base+24(FP), CX
 	MOVQ row+48(FP), DX
-	MOVQ n+56(FP), BX
 	SHLQ $0x03, DX
+	MOVQ n+56(FP), BX
 	LEAQ (CX)(DX*2), SI
 	ADDQ DX, SI
 
@@ -16046,9 +16954,9 @@ TEXT ·slivers8Of64AVX2(SB), NOSPLIT, $0-72
 	MOVQ   z_base+0(FP), AX
 	MOVQ   x_base+24(FP), CX
 	MOVQ   next+48(FP), DX
+	SHLQ   $0x03, DX
 	MOVQ   count+56(FP), BX
 	MOVQ   n+64(FP), SI
-	SHLQ   $0x03, DX
 	IMUL3Q $+64, SI, DI
 
 row:
@@ -16081,9 +16989,9 @@ TEXT ·slivers6Of64AVX2(SB), NOSPLIT, $0-72
 	MOVQ   z_base+0(FP), AX
 	MOVQ   x_base+24(FP), CX
 	MOVQ   next+48(FP), DX
+	SHLQ   $0x03, DX
 	MOVQ   count+56(FP), BX
 	MOVQ   n+64(FP), SI
-	SHLQ   $0x03, DX
 	IMUL3Q $+48, SI, DI
 
 row:

@@ -12,6 +12,9 @@ type tile[T Float] struct {
 	rows, cols int
 	compute    func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool)
 	rowsAt     func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool)
+	// column and columnAt compute n tiles, one below the other, of elements of x that lie side by side. They are nil where tiles are computed one by one.
+	column   func(z []T, ld int, x []T, apart int, y []T, next, k, n int, more bool)
+	columnAt func(z []T, ld int, x []T, apart int, y []T, at *int, k, n int, more bool)
 }
 
 // TileSizes returns of how many rows and columns Tile computes tiles: of as many as the first ones say, as the second ones say, or of
@@ -89,6 +92,40 @@ func Tile[T Float](i, j int, z []T, ld int, x []T, row, col int, y []T, next, k 
 			t.rows, t.cols, k, len(z), len(x), len(y), ld, row, col, next))
 	}
 	t.compute(z, ld, x, row, col, y, next, k, more)
+}
+
+// Column is Tile for n tiles of the first size of rows, one below the other. The elements of x that a tile multiplies lie column by column, and those
+// of the next tile apart elements behind them: the tiles are those of Tile with distances 1 and the number of rows.
+func Column[T Float](j int, z []T, ld int, x []T, apart int, y []T, next, k, n int, more bool) {
+	t := &functions[T]().tiles[0][j]
+	if t.column == nil || n < 1 {
+		for p := range n {
+			Tile(0, j, z[p*t.rows*ld:], ld, x[p*apart:], 1, t.rows, y, next, k, more)
+		}
+		return
+	}
+	if k < 1 || min(ld, apart, next) < 0 || len(z) < (n*t.rows-1)*ld+t.cols || len(x) < (n-1)*apart+k*t.rows || len(y) < (k-1)*next+t.cols {
+		panic(fmt.Sprintf("simd: %d tiles of %d x %d of sums of %d products: %d, %d and %d elements at distances %d, %d and %d do not suffice",
+			n, t.rows, t.cols, k, len(z), len(x), len(y), ld, apart, next))
+	}
+	t.column(z, ld, x, apart, y, next, k, n, more)
+}
+
+// ColumnRows is to TileRows what Column is to Tile.
+func ColumnRows[T Float](j int, z []T, ld int, x []T, apart int, y []T, first int, at Places, n int, more bool) {
+	t := &functions[T]().tiles[0][j]
+	if t.columnAt == nil || n < 1 {
+		for p := range n {
+			TileRows(0, j, z[p*t.rows*ld:], ld, x[p*apart:], 1, t.rows, y, first, at, more)
+		}
+		return
+	}
+	k := len(at.at)
+	if k < 1 || min(ld, apart, first, at.least) < 0 || len(z) < (n*t.rows-1)*ld+t.cols || len(x) < (n-1)*apart+k*t.rows || len(y) < first+at.most+t.cols {
+		panic(fmt.Sprintf("simd: %d tiles of %d x %d of sums of %d products: %d, %d and %d elements at distances %d and %d and places %d to %d do not suffice",
+			n, t.rows, t.cols, k, len(z), len(x), len(y), ld, apart, first+at.least, first+at.most))
+	}
+	t.columnAt(z, ld, x, apart, y[first:], &at.at[0], k, n, more)
 }
 
 // Places says where rows begin.
@@ -178,9 +215,9 @@ func portableTiles[T Float](addRow func(sums []T, a T, b []T)) (t [2][2]tile[T])
 					}
 				}
 			}
-			t[i][j] = tile[T]{rows, cols, func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
+			t[i][j] = tile[T]{rows: rows, cols: cols, compute: func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
 				compute(z, ld, x, row, col, k, more, func(l int) []T { return y[l*next : l*next+cols] })
-			}, func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool) {
+			}, rowsAt: func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool) {
 				places := unsafe.Slice(at, k)
 				compute(z, ld, x, row, col, k, more, func(l int) []T { return y[places[l] : places[l]+cols] })
 			}}

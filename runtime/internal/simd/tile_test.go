@@ -174,6 +174,86 @@ func TestTileRowsChecks(t *testing.T) {
 	}
 }
 
+// TestColumn compares tiles that are computed one below the other with tiles by themselves, with all sets.
+func TestColumn(t *testing.T) {
+	defer chosen.use()
+	for _, s := range sets {
+		if s.available {
+			s.use()
+			t.Run(s.name, func(t *testing.T) {
+				tileColumns[float32](t)
+				tileColumns[float64](t)
+			})
+		}
+	}
+}
+
+func tileColumns[T Float](t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	rows, cols := TileSizes[T]()
+	m := rows[0]
+	for j, width := range cols {
+		for n := range 4 {
+			for k := 1; k < 8; k += 3 {
+				for _, more := range []bool{false, true} {
+					ld, next, apart := width+3, width+1, k*m+2
+					x, y := operand[T](r, max((n-1)*apart+k*m, 0)), operand[T](r, (k-1)*next+width)
+					z := operand[T](r, max((n*m-1)*ld+width, 0))
+					want, rowWise := slices.Clone(z), slices.Clone(z)
+					places, moved := r.Perm(k), make([]T, 3+len(y))
+					for l, p := range places {
+						copy(moved[3+p*next:], y[l*next:l*next+width])
+						places[l] = p * next
+					}
+					for p := range n {
+						Tile(0, j, want[p*m*ld:], ld, x[p*apart:], 1, m, y, next, k, more)
+					}
+					Column(j, z, ld, x, apart, y, next, k, n, more)
+					ColumnRows(j, rowWise, ld, x, apart, moved, 3, MakePlaces(places), n, more)
+					if i := first(want, z); i >= 0 {
+						t.Fatalf("%d tiles of %d x %d of %T, %d products, element %d: want %v, got %v", n, m, width, z, k, i, want[i], z[i])
+					}
+					if i := first(want, rowWise); i >= 0 {
+						t.Fatalf("%d tiles of %d x %d of %T, %d rows, element %d: want %v, got %v", n, m, width, z, k, i, want[i], rowWise[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestColumnChecks gives operands that are one element too short, and nothing that is too short.
+func TestColumnChecks(t *testing.T) {
+	rows, cols := TileSizes[float32]()
+	m, width, k := rows[0], cols[0], 3
+	for missing := range 4 {
+		for _, f := range []func(z, x, y []float32){
+			func(z, x, y []float32) { Column(0, z, width, x, k*m+1, y, width, k, 2, false) },
+			func(z, x, y []float32) {
+				ColumnRows(0, z, width, x, k*m+1, y, 0, MakePlaces([]int{0, width, 2 * width}), 2, false)
+			},
+		} {
+			x, y, z := make([]float32, 2*k*m+1), make([]float32, k*width), make([]float32, 2*m*width)
+			switch missing {
+			case 0:
+				x = x[1:]
+			case 1:
+				y = y[1:]
+			case 2:
+				z = z[1:]
+			}
+			func() {
+				defer func() {
+					if (recover() == nil) != (missing == 3) {
+						t.Errorf("case %d: want a panic unless nothing is missing", missing)
+					}
+				}()
+				f(z, x, y)
+			}()
+		}
+	}
+}
+
 // TestTileKind covers numbers of rows with tiles. They have no more rows than tiles of fewer rows need at their end.
 func TestTileKind(t *testing.T) {
 	for _, s := range sets {
