@@ -7134,8 +7134,14 @@ tile:
 	MOVQ       y_base+64(FP), R9
 	MOVQ       k+96(FP), R10
 	MOVQ       DX, R11
+	XORQ       R12, R12
+	CMPQ       DI, $+1
+	JNE        loop
+	MOVQ       R10, R12
+	IMULQ      SI, R12
 
 loop:
+	PREFETCHT0   (R9)(R12*1)
 	VMOVUPS      (R9), Y12
 	VMOVUPS      32(R9), Y13
 	VBROADCASTSS (R11), Y14
@@ -7576,8 +7582,14 @@ tile:
 	MOVQ       y_base+64(FP), R9
 	MOVQ       k+96(FP), R10
 	MOVQ       DX, R11
+	XORQ       R12, R12
+	CMPQ       DI, $+1
+	JNE        loop
+	MOVQ       R10, R12
+	IMULQ      SI, R12
 
 loop:
+	PREFETCHT0   (R9)(R12*1)
 	VMOVUPS      (R9), Y6
 	VBROADCASTSS (R11), Y7
 	VFMADD231PS  Y6, Y7, Y0
@@ -15918,8 +15930,14 @@ tile:
 	MOVQ       y_base+64(FP), R9
 	MOVQ       k+96(FP), R10
 	MOVQ       DX, R11
+	XORQ       R12, R12
+	CMPQ       DI, $+1
+	JNE        loop
+	MOVQ       R10, R12
+	IMULQ      SI, R12
 
 loop:
+	PREFETCHT0   (R9)(R12*1)
 	VMOVUPD      (R9), Y12
 	VMOVUPD      32(R9), Y13
 	VBROADCASTSD (R11), Y14
@@ -16360,8 +16378,14 @@ tile:
 	MOVQ       y_base+64(FP), R9
 	MOVQ       k+96(FP), R10
 	MOVQ       DX, R11
+	XORQ       R12, R12
+	CMPQ       DI, $+1
+	JNE        loop
+	MOVQ       R10, R12
+	IMULQ      SI, R12
 
 loop:
+	PREFETCHT0   (R9)(R12*1)
 	VMOVUPD      (R9), Y6
 	VBROADCASTSD (R11), Y7
 	VFMADD231PD  Y6, Y7, Y0

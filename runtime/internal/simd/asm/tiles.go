@@ -204,7 +204,20 @@ func (m *machine) column(i, j, rows, vectors int, places bool) {
 	if places {
 		next = m.Load(m.Param("at"), m.GP64())
 	}
+	// What lies behind these rows of y often comes next. The last tile asks for it, row by row, when it has used a row. The others ask for what they
+	// have.
+	ahead := m.GP64()
+	if !places {
+		m.XORQ(ahead, ahead)
+		m.CMPQ(n, operand.I32(1))
+		m.jump("JNE", "loop")
+		m.MOVQ(k, ahead)
+		m.IMULQ(next, ahead)
+	}
 	m.Label("loop")
+	if !places {
+		m.PREFETCHT0(operand.Mem{Base: y, Index: ahead, Scale: 1})
+	}
 	m.products(sums, y, next, places, func(i int) operand.Mem { return operand.Mem{Base: from, Disp: i * m.size()} })
 	m.ADDQ(operand.I32(rows*m.size()), from)
 	m.DECQ(k)
