@@ -20,6 +20,12 @@ const (
 // holds 4096 bytes in each of its ways, and they lie on fewer pages.
 const far = 2048 + 1
 
+// packs is from how many slivers on at least two tiles' rows of a are packed, where tiles take less time then.
+const packs = 4
+
+// abreast is how many slivers of rows are copied at a time where tiles take less time with copies. Rows often lie pages apart.
+const abreast = 4
+
 // line is how many bytes lie between rows of a copy of a, so that these are in different sets of a cache.
 const line = 64
 
@@ -217,32 +223,51 @@ func (w *workspace[T]) sliver(n int) (place, cols int) {
 func (w *workspace[T]) copy(j, l, width, depth int) {
 	at := 0
 	for q := 0; q < width; {
-		_, cols := w.sliver(width - q)
-		w.copySliver(w.y[at:at+depth*cols], cols, j+q, l, min(cols, width-q), depth)
-		at, q = at+depth*cols, q+cols
+		cols, n := w.together(width - q)
+		w.copySlivers(w.y[at:], cols, n, j+q, l, min(n*cols, width-q), depth)
+		at, q = at+depth*n*cols, q+n*cols
 	}
 }
 
-func (w *workspace[T]) copySliver(to []T, cols, j, l, width, depth int) {
-	if width < cols {
+// together returns how many columns the next slivers have, and how many of them are copied at a time, of a block of which some columns are left.
+func (w *workspace[T]) together(left int) (cols, n int) {
+	_, cols = w.sliver(left)
+	if simd.Packs[T]() && !w.tb {
+		return cols, min(max(left/cols, 1), abreast)
+	}
+	return cols, 1
+}
+
+// copySlivers copies n slivers of b. If the last one reaches beyond b, it is the only one.
+func (w *workspace[T]) copySlivers(to []T, cols, n, j, l, width, depth int) {
+	to = to[:depth*n*cols]
+	if width < n*cols {
 		clear(to)
 	}
-	if w.tb {
+	switch {
+	case w.tb:
 		simd.Transpose(to, cols, w.b[j*w.ldb+l:], w.ldb, width, depth)
-		return
-	}
-	for p := range depth {
-		copy(to[p*cols:p*cols+width], w.b[(l+p)*w.ldb+j:])
+	case width < cols:
+		for p := range depth {
+			copy(to[p*cols:p*cols+width], w.b[(l+p)*w.ldb+j:])
+		}
+	default:
+		simd.Slivers(to, cols, w.b[l*w.ldb+j:], w.ldb, n, depth)
 	}
 }
 
 // multiplyBlock multiplies a block of a with one of b.
 func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way) {
 	a, row, col := w.a[i*w.row+l*w.col:], w.row, w.col
-	if width > 2*w.cols[0] && max(row, col)*dtype.Of[T]().Size() >= far {
+	whole := 0 // how many rows the tiles of more rows have together
+	packed := simd.Packs[T]() && width >= packs*w.cols[0] && height >= 2*w.rows[0]
+	switch {
+	case packed:
+		whole = w.pack(a, height, depth)
+	case width > 2*w.cols[0] && max(row, col)*dtype.Of[T]().Size() >= far:
 		a, row, col = w.copyRows(a, height, depth)
 	}
-	at := 0
+	at, have := 0, 0 // where the next sliver is in the copy, and how many columns the copy has from there on
 	for q := 0; q < width; {
 		place, cols := w.sliver(width - q)
 		part := min(cols, width-q)
@@ -254,24 +279,72 @@ func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way
 		case from == inPlace && part == cols:
 			y, next = w.b[l*w.ldb+j+q:], w.ldb
 		default:
-			w.slivers = room(w.slivers, depth*cols)
-			w.copySliver(w.slivers, cols, j+q, l, part, depth)
-			y = w.slivers
-		}
-		for p := 0; p < height; {
-			kind := 0
-			if height-p < w.rows[0] {
-				kind = 1
+			if have == 0 {
+				cols, n := w.together(width - q)
+				w.slivers = room(w.slivers, depth*n*cols)
+				w.copySlivers(w.slivers, cols, n, j+q, l, min(n*cols, width-q), depth)
+				at, have = 0, n*cols
 			}
+			y = w.slivers[at : at+depth*cols]
+			have -= cols
+		}
+		p := 0
+		if packed && part == cols && !w.flip {
+			if p = whole; p > 0 {
+				simd.Column(place, w.c[i*w.ldc+j+q:], w.ldc, w.block, w.rows[0]*depth, y, next, depth, p/w.rows[0], w.add || l > 0)
+			}
+		}
+		for p < height {
+			kind := simd.TileKind(w.rows, height-p)
 			rows := min(w.rows[kind], height-p)
 			x, row, col := a[p*row:], row, col
-			if rows < w.rows[kind] {
-				x, row, col = w.lastRows(x, row, col, rows, w.rows[kind], depth), 1, w.rows[kind]
+			switch {
+			case packed:
+				x, row, col = w.block[p*depth:], 1, w.rows[kind]
+			case rows < w.rows[kind]:
+				w.edge = room(w.edge, w.rows[kind]*depth)
+				w.packRows(w.edge, x, row, col, rows, w.rows[kind])
+				x, row, col = w.edge, 1, w.rows[kind]
 			}
 			w.put(kind, place, i+p, j+q, rows, part, x, row, col, y, next, depth, l > 0)
 			p += rows
 		}
 		at, q = at+depth*cols, q+cols
+	}
+}
+
+// pack copies a block of a for tiles, one after the other. What tiles read beyond the block is 0. It returns how many rows the tiles of more rows
+// have together.
+func (w *workspace[T]) pack(x []T, height, depth int) (whole int) {
+	w.block = room(w.block, (height+w.rows[1])*depth)
+	for whole < height && simd.TileKind(w.rows, height-whole) == 0 {
+		whole += w.rows[0]
+	}
+	if w.row == 1 {
+		simd.Slivers(w.block, w.rows[0], x, w.col, whole/w.rows[0], depth)
+	} else {
+		for p := 0; p < whole; p += w.rows[0] {
+			simd.Pack(w.block[p*depth:], x[p*w.row:], w.row, depth)
+		}
+	}
+	all := w.rows[1]
+	for p := whole; p < height; p += all {
+		w.packRows(w.block[p*depth:(p+all)*depth], x[p*w.row:], w.row, w.col, min(all, height-p), all)
+	}
+	return whole
+}
+
+// packRows copies rows by columns of which each has a number of elements, with zeros below.
+func (w *workspace[T]) packRows(to, x []T, row, col, rows, all int) {
+	if rows < all {
+		clear(to)
+	}
+	for i := range rows {
+		from := i * row
+		for at := i; at < len(to); at += all {
+			to[at] = x[from]
+			from += col
+		}
 	}
 }
 
@@ -287,21 +360,6 @@ func (w *workspace[T]) copyRows(x []T, height, depth int) (block []T, row, col i
 		copy(w.block[p*ld:p*ld+depth], x[p*w.row:])
 	}
 	return w.block, ld, 1
-}
-
-// lastRows copies rows of a, by columns, with zeros below.
-func (w *workspace[T]) lastRows(x []T, row, col, rows, all, depth int) []T {
-	w.edge = room(w.edge, all*depth)
-	for l := range depth {
-		to := w.edge[l*all : (l+1)*all]
-		for i := range all {
-			to[i] = 0
-			if i < rows {
-				to[i] = x[i*row+l*col]
-			}
-		}
-	}
-	return w.edge
 }
 
 // put computes a tile of the product and puts its rows and columns that c has into c.

@@ -121,13 +121,9 @@ func (k *correlator[T]) open(filters tensor.ROMat[T], planes int, w *Windows) (f
 // reads beyond the last row is 0. Function sliver copies n rows, from a row on, into a sliver of more rows.
 func (k *correlator[T]) slivers(rows, products int, sliver func(to []T, rows, from, n int)) {
 	tiles, _ := simd.TileSizes[T]()
-	all := 0
-	for p := 0; p < rows; p += tiles[kindOf(tiles, rows-p)] {
-		all += tiles[kindOf(tiles, rows-p)]
-	}
-	k.packed = room(k.packed, all*products)
+	k.packed = room(k.packed, tilesOf(tiles, rows)*products)
 	for p := 0; p < rows; {
-		n := tiles[kindOf(tiles, rows-p)]
+		n := tiles[simd.TileKind(tiles, rows-p)]
 		to := k.packed[p*products : (p+n)*products]
 		if rows-p < n {
 			clear(to)
@@ -137,15 +133,16 @@ func (k *correlator[T]) slivers(rows, products int, sliver func(to []T, rows, fr
 	}
 }
 
-// kindOf returns the place of the size of tiles, of which there are two, for what is left.
-func kindOf(sizes [2]int, left int) int {
-	if left < sizes[0] {
-		return 1
+// tilesOf returns how many rows the tiles have together that cover a number of rows.
+func tilesOf(sizes [2]int, rows int) int {
+	all := 0
+	for all < rows {
+		all += sizes[simd.TileKind(sizes, rows-all)]
 	}
-	return 0
+	return all
 }
 
-// placeOf is kindOf for columns, of which tiles may have more than are left.
+// placeOf returns the place of the columns of a tile in their list, for those that are left. A tile may have more.
 func placeOf(sizes [2]int, left int) int {
 	if left <= sizes[1] {
 		return 1
@@ -249,8 +246,17 @@ func (k *correlator[T]) multiply(c []T, ldc, rows, windows int, add bool) {
 		part := min(cols, windows-q)
 		for l := 0; l < products; l += depth {
 			places := k.places.Part(l, min(l+depth, products))
-			for p := 0; p < rows; {
-				kind := kindOf(tileRows, rows-p)
+			p := 0
+			if part == cols {
+				n := 0
+				for n*tileRows[0] < rows && simd.TileKind(tileRows, rows-n*tileRows[0]) == 0 {
+					n++
+				}
+				simd.ColumnRows(place, c[q:], ldc, k.packed[l*tileRows[0]:], tileRows[0]*products, k.copies, q, places, n, add || l > 0)
+				p = n * tileRows[0]
+			}
+			for p < rows {
+				kind := simd.TileKind(tileRows, rows-p)
 				all := tileRows[kind]
 				n := min(all, rows-p)
 				x := k.packed[p*products+l*all:]

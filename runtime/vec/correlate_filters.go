@@ -38,7 +38,7 @@ func (k *correlator[T]) filters(dst tensor.OutMat[T], gradLane, lane tensor.ROLa
 	for q := 0; q < rows; q += tileCols[placeOf(tileCols, rows-q)] {
 		ld += tileCols[placeOf(tileCols, rows-q)]
 	}
-	high := (copies + tileRows[1] - 1) / tileRows[1] * tileRows[1] // tiles of fewer rows come last
+	high := tilesOf(tileRows, copies)
 	k.sums = room(k.sums, w.KernelH*high*ld)
 	clear(k.sums)
 	k.packed = room(k.packed, depth*tileCols[0])
@@ -61,7 +61,7 @@ func (k *correlator[T]) filters(dst tensor.OutMat[T], gradLane, lane tensor.ROLa
 					simd.Transpose(y, cols, g[q*windows+first*w.Cols+lo:], windows, min(cols, rows-q), hi-lo)
 					for h := range w.KernelH {
 						for p := 0; p < copies; {
-							kind := kindOf(tileRows, copies-p)
+							kind := simd.TileKind(tileRows, copies-p)
 							simd.Tile(kind, place, k.sums[(h*high+p)*ld+q:], ld, k.copies[p*k.apart+h*w.DilationH*w.Cols+lo:], k.apart, 1, y, cols, hi-lo, true)
 							p += tileRows[kind]
 						}

@@ -409,6 +409,16 @@ func tile6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []fl
 //go:noescape
 func tileRows6x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
+// column6x16Of32AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func column6x16Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, next int, k int, n int, more bool)
+
+// columnRows6x16Of32AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func columnRows6x16Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, at *int, k int, n int, more bool)
+
 // tile6x8Of32AVX2 computes a tile of 6 rows of a product.
 //
 //go:noescape
@@ -419,30 +429,55 @@ func tile6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []flo
 //go:noescape
 func tileRows6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
-// tile2x16Of32AVX2 computes a tile of 2 rows of a product.
+// column6x8Of32AVX2 computes n tiles of 6 rows of a product.
 //
 //go:noescape
-func tile2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+func column6x8Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, next int, k int, n int, more bool)
 
-// tileRows2x16Of32AVX2 computes a tile of 2 rows of a product.
+// columnRows6x8Of32AVX2 computes n tiles of 6 rows of a product.
 //
 //go:noescape
-func tileRows2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+func columnRows6x8Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, at *int, k int, n int, more bool)
 
-// tile2x8Of32AVX2 computes a tile of 2 rows of a product.
+// tile4x16Of32AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tile2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+func tile4x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 
-// tileRows2x8Of32AVX2 computes a tile of 2 rows of a product.
+// tileRows4x16Of32AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tileRows2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+func tileRows4x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+
+// tile4x8Of32AVX2 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tile4x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tileRows4x8Of32AVX2 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tileRows4x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
 // transposeOf32AVX2 transposes n blocks.
 //
 //go:noescape
 func transposeOf32AVX2(z []float32, zld int, x []float32, xld int, n int)
+
+// packOf32AVX2 copies n blocks of 6 rows.
+//
+//go:noescape
+func packOf32AVX2(z []float32, x []float32, row int, n int)
+
+// slivers16Of32AVX2 copies n rows into count lists of 16 elements a row.
+//
+//go:noescape
+func slivers16Of32AVX2(z []float32, x []float32, next int, count int, n int)
+
+// slivers6Of32AVX2 copies n rows into count lists of 6 elements a row.
+//
+//go:noescape
+func slivers6Of32AVX2(z []float32, x []float32, next int, count int, n int)
 
 // reverse32AVX2 sets z to the elements of x, the last one first.
 //
@@ -869,6 +904,16 @@ func tile6x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []flo
 //go:noescape
 func tileRows6x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
+// column6x8Of64AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func column6x8Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, next int, k int, n int, more bool)
+
+// columnRows6x8Of64AVX2 computes n tiles of 6 rows of a product.
+//
+//go:noescape
+func columnRows6x8Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, at *int, k int, n int, more bool)
+
 // tile6x4Of64AVX2 computes a tile of 6 rows of a product.
 //
 //go:noescape
@@ -879,30 +924,55 @@ func tile6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []flo
 //go:noescape
 func tileRows6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
-// tile2x8Of64AVX2 computes a tile of 2 rows of a product.
+// column6x4Of64AVX2 computes n tiles of 6 rows of a product.
 //
 //go:noescape
-func tile2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+func column6x4Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, next int, k int, n int, more bool)
 
-// tileRows2x8Of64AVX2 computes a tile of 2 rows of a product.
+// columnRows6x4Of64AVX2 computes n tiles of 6 rows of a product.
 //
 //go:noescape
-func tileRows2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+func columnRows6x4Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, at *int, k int, n int, more bool)
 
-// tile2x4Of64AVX2 computes a tile of 2 rows of a product.
+// tile4x8Of64AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tile2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+func tile4x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 
-// tileRows2x4Of64AVX2 computes a tile of 2 rows of a product.
+// tileRows4x8Of64AVX2 computes a tile of 4 rows of a product.
 //
 //go:noescape
-func tileRows2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+func tileRows4x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+
+// tile4x4Of64AVX2 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tile4x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tileRows4x4Of64AVX2 computes a tile of 4 rows of a product.
+//
+//go:noescape
+func tileRows4x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
 // transposeOf64AVX2 transposes n blocks.
 //
 //go:noescape
 func transposeOf64AVX2(z []float64, zld int, x []float64, xld int, n int)
+
+// packOf64AVX2 copies n blocks of 6 rows.
+//
+//go:noescape
+func packOf64AVX2(z []float64, x []float64, row int, n int)
+
+// slivers8Of64AVX2 copies n rows into count lists of 8 elements a row.
+//
+//go:noescape
+func slivers8Of64AVX2(z []float64, x []float64, next int, count int, n int)
+
+// slivers6Of64AVX2 copies n rows into count lists of 6 elements a row.
+//
+//go:noescape
+func slivers6Of64AVX2(z []float64, x []float64, next int, count int, n int)
 
 // reverse64AVX2 sets z to the elements of x, the last one first.
 //
@@ -1070,11 +1140,18 @@ func table32AVX2() *table[float32] {
 	t.sumRows = sumRows32AVX2
 	t.maxRows = maxRows32AVX2
 	t.minRows = minRows32AVX2
-	t.tiles[0][0] = tile[float32]{6, 16, tile6x16Of32AVX2, tileRows6x16Of32AVX2}
-	t.tiles[0][1] = tile[float32]{6, 8, tile6x8Of32AVX2, tileRows6x8Of32AVX2}
-	t.tiles[1][0] = tile[float32]{2, 16, tile2x16Of32AVX2, tileRows2x16Of32AVX2}
-	t.tiles[1][1] = tile[float32]{2, 8, tile2x8Of32AVX2, tileRows2x8Of32AVX2}
+	t.tiles[0][0] = tile[float32]{rows: 6, cols: 16, compute: tile6x16Of32AVX2, rowsAt: tileRows6x16Of32AVX2}
+	t.tiles[0][0].column = column6x16Of32AVX2
+	t.tiles[0][0].columnAt = columnRows6x16Of32AVX2
+	t.tiles[0][1] = tile[float32]{rows: 6, cols: 8, compute: tile6x8Of32AVX2, rowsAt: tileRows6x8Of32AVX2}
+	t.tiles[0][1].column = column6x8Of32AVX2
+	t.tiles[0][1].columnAt = columnRows6x8Of32AVX2
+	t.tiles[1][0] = tile[float32]{rows: 4, cols: 16, compute: tile4x16Of32AVX2, rowsAt: tileRows4x16Of32AVX2}
+	t.tiles[1][1] = tile[float32]{rows: 4, cols: 8, compute: tile4x8Of32AVX2, rowsAt: tileRows4x8Of32AVX2}
 	t.transpose = transposeOf32AVX2
+	t.pack = packOf32AVX2
+	t.slivers.cols = slivers16Of32AVX2
+	t.slivers.rows = slivers6Of32AVX2
 	t.reverse = reverse32AVX2
 	t.twice = twice32AVX2
 	t.truths = truths32AVX2
@@ -1164,11 +1241,18 @@ func table64AVX2() *table[float64] {
 	t.prodLanes = foldLanes(prodLanes64AVX2)
 	t.maxLanes = foldLanes(maxLanes64AVX2)
 	t.minLanes = foldLanes(minLanes64AVX2)
-	t.tiles[0][0] = tile[float64]{6, 8, tile6x8Of64AVX2, tileRows6x8Of64AVX2}
-	t.tiles[0][1] = tile[float64]{6, 4, tile6x4Of64AVX2, tileRows6x4Of64AVX2}
-	t.tiles[1][0] = tile[float64]{2, 8, tile2x8Of64AVX2, tileRows2x8Of64AVX2}
-	t.tiles[1][1] = tile[float64]{2, 4, tile2x4Of64AVX2, tileRows2x4Of64AVX2}
+	t.tiles[0][0] = tile[float64]{rows: 6, cols: 8, compute: tile6x8Of64AVX2, rowsAt: tileRows6x8Of64AVX2}
+	t.tiles[0][0].column = column6x8Of64AVX2
+	t.tiles[0][0].columnAt = columnRows6x8Of64AVX2
+	t.tiles[0][1] = tile[float64]{rows: 6, cols: 4, compute: tile6x4Of64AVX2, rowsAt: tileRows6x4Of64AVX2}
+	t.tiles[0][1].column = column6x4Of64AVX2
+	t.tiles[0][1].columnAt = columnRows6x4Of64AVX2
+	t.tiles[1][0] = tile[float64]{rows: 4, cols: 8, compute: tile4x8Of64AVX2, rowsAt: tileRows4x8Of64AVX2}
+	t.tiles[1][1] = tile[float64]{rows: 4, cols: 4, compute: tile4x4Of64AVX2, rowsAt: tileRows4x4Of64AVX2}
 	t.transpose = transposeOf64AVX2
+	t.pack = packOf64AVX2
+	t.slivers.cols = slivers8Of64AVX2
+	t.slivers.rows = slivers6Of64AVX2
 	t.reverse = reverse64AVX2
 	t.twice = twice64AVX2
 	t.truths = truths64AVX2

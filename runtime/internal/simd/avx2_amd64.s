@@ -7092,6 +7092,270 @@ add:
 	VZEROUPPER
 	RET
 
+// func column6x16Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, next int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·column6x16Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x02, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ next+88(FP), SI
+	SHLQ $0x02, SI
+	MOVQ n+104(FP), DI
+	MOVB more+112(FP), R8
+
+tile:
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	MOVQ       AX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       y_base+64(FP), R9
+	MOVQ       k+96(FP), R10
+	MOVQ       DX, R11
+	XORQ       R12, R12
+	CMPQ       DI, $+1
+	JNE        loop
+	MOVQ       R10, R12
+	IMULQ      SI, R12
+
+loop:
+	PREFETCHT0   (R9)(R12*1)
+	VMOVUPS      (R9), Y12
+	VMOVUPS      32(R9), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(R11), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(R11), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 16(R11), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 20(R11), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R9
+	ADDQ         $+24, R11
+	DECQ         R10
+	JNE          loop
+	TESTB        R8, R8
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y10, (AX)
+	VMOVUPS      Y11, 32(AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	VADDPS  32(AX), Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	VADDPS  32(AX), Y3, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	VADDPS  32(AX), Y5, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y6, Y6
+	VMOVUPS Y6, (AX)
+	VADDPS  32(AX), Y7, Y7
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y8, Y8
+	VMOVUPS Y8, (AX)
+	VADDPS  32(AX), Y9, Y9
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y10, Y10
+	VMOVUPS Y10, (AX)
+	VADDPS  32(AX), Y11, Y11
+	VMOVUPS Y11, 32(AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ DI
+	JNE  tile
+	VZEROUPPER
+	RET
+
+// func columnRows6x16Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, at *int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columnRows6x16Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x02, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ n+104(FP), SI
+	MOVB more+112(FP), DI
+
+tile:
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	MOVQ       AX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	MOVQ       y_base+64(FP), R8
+	MOVQ       k+96(FP), R9
+	MOVQ       DX, R10
+	MOVQ       at+88(FP), R11
+
+loop:
+	MOVQ         (R11), R12
+	VMOVUPS      (R8)(R12*4), Y12
+	VMOVUPS      32(R8)(R12*4), Y13
+	VBROADCASTSS (R10), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(R10), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(R10), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(R10), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 16(R10), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 20(R10), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         $+8, R11
+	ADDQ         $+24, R10
+	DECQ         R9
+	JNE          loop
+	TESTB        DI, DI
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y8, (AX)
+	VMOVUPS      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y10, (AX)
+	VMOVUPS      Y11, 32(AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	VADDPS  32(AX), Y1, Y1
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	VADDPS  32(AX), Y3, Y3
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	VADDPS  32(AX), Y5, Y5
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y6, Y6
+	VMOVUPS Y6, (AX)
+	VADDPS  32(AX), Y7, Y7
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y8, Y8
+	VMOVUPS Y8, (AX)
+	VADDPS  32(AX), Y9, Y9
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y10, Y10
+	VMOVUPS Y10, (AX)
+	VADDPS  32(AX), Y11, Y11
+	VMOVUPS Y11, 32(AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ SI
+	JNE  tile
+	VZEROUPPER
+	RET
+
 // func tile6x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile6x8Of32AVX2(SB), NOSPLIT, $0-113
@@ -7282,9 +7546,211 @@ add:
 	VZEROUPPER
 	RET
 
-// func tile2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+// func column6x8Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, next int, k int, n int, more bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile2x16Of32AVX2(SB), NOSPLIT, $0-113
+TEXT ·column6x8Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x02, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ next+88(FP), SI
+	SHLQ $0x02, SI
+	MOVQ n+104(FP), DI
+	MOVB more+112(FP), R8
+
+tile:
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	MOVQ       AX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       y_base+64(FP), R9
+	MOVQ       k+96(FP), R10
+	MOVQ       DX, R11
+	XORQ       R12, R12
+	CMPQ       DI, $+1
+	JNE        loop
+	MOVQ       R10, R12
+	IMULQ      SI, R12
+
+loop:
+	PREFETCHT0   (R9)(R12*1)
+	VMOVUPS      (R9), Y6
+	VBROADCASTSS (R11), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS 4(R11), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS 8(R11), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS 12(R11), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS 16(R11), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS 20(R11), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         SI, R9
+	ADDQ         $+24, R11
+	DECQ         R10
+	JNE          loop
+	TESTB        R8, R8
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y3, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y5, Y5
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ DI
+	JNE  tile
+	VZEROUPPER
+	RET
+
+// func columnRows6x8Of32AVX2(z []float32, ld int, x []float32, apart int, y []float32, at *int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columnRows6x8Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x02, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ n+104(FP), SI
+	MOVB more+112(FP), DI
+
+tile:
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	MOVQ       AX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	MOVQ       y_base+64(FP), R8
+	MOVQ       k+96(FP), R9
+	MOVQ       DX, R10
+	MOVQ       at+88(FP), R11
+
+loop:
+	MOVQ         (R11), R12
+	VMOVUPS      (R8)(R12*4), Y6
+	VBROADCASTSS (R10), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS 4(R10), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS 8(R10), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS 12(R10), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS 16(R10), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS 20(R10), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         $+8, R11
+	ADDQ         $+24, R10
+	DECQ         R9
+	JNE          loop
+	TESTB        DI, DI
+	JNE          add
+	VMOVUPS      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Y5, (AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y3, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VADDPS  (AX), Y5, Y5
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ SI
+	JNE  tile
+	VZEROUPPER
+	RET
+
+// func tile4x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tile4x16Of32AVX2(SB), NOSPLIT, $0-113
 	MOVQ       row+56(FP), AX
 	SHLQ       $0x02, AX
 	MOVQ       col+64(FP), CX
@@ -7294,60 +7760,264 @@ TEXT ·tile2x16Of32AVX2(SB), NOSPLIT, $0-113
 	MOVQ       y_base+72(FP), BX
 	MOVQ       k+104(FP), SI
 	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
-	MOVQ       z_base+0(FP), R8
-	MOVQ       ld+24(FP), R9
-	SHLQ       $0x02, R9
-	MOVQ       R8, R10
-	PREFETCHT1 (R10)
-	ADDQ       R9, R10
-	PREFETCHT1 (R10)
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x02, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+
+loop:
+	VMOVUPS      (BX), Y8
+	VMOVUPS      32(BX), Y9
+	VBROADCASTSS (DI), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DI)(AX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DI)(AX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (R8), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         DX, BX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPS      Y0, (R9)
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y2, (R9)
+	VMOVUPS      Y3, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y5, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y7, 32(R9)
+	ADDQ         R10, R9
+	VZEROUPPER
+	RET
+
+add:
+	VADDPS  (R9), Y0, Y0
+	VMOVUPS Y0, (R9)
+	VADDPS  32(R9), Y1, Y1
+	VMOVUPS Y1, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y2, Y2
+	VMOVUPS Y2, (R9)
+	VADDPS  32(R9), Y3, Y3
+	VMOVUPS Y3, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y4, Y4
+	VMOVUPS Y4, (R9)
+	VADDPS  32(R9), Y5, Y5
+	VMOVUPS Y5, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y6, Y6
+	VMOVUPS Y6, (R9)
+	VADDPS  32(R9), Y7, Y7
+	VMOVUPS Y7, 32(R9)
+	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
+// func tileRows4x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileRows4x16Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       at+96(FP), DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x02, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+
+loop:
+	MOVQ         (DX), R11
+	VMOVUPS      (BX)(R11*4), Y8
+	VMOVUPS      32(BX)(R11*4), Y9
+	VBROADCASTSS (DI), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DI)(AX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DI)(AX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (R8), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         $+8, DX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPS      Y0, (R9)
+	VMOVUPS      Y1, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y2, (R9)
+	VMOVUPS      Y3, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y5, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y6, (R9)
+	VMOVUPS      Y7, 32(R9)
+	ADDQ         R10, R9
+	VZEROUPPER
+	RET
+
+add:
+	VADDPS  (R9), Y0, Y0
+	VMOVUPS Y0, (R9)
+	VADDPS  32(R9), Y1, Y1
+	VMOVUPS Y1, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y2, Y2
+	VMOVUPS Y2, (R9)
+	VADDPS  32(R9), Y3, Y3
+	VMOVUPS Y3, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y4, Y4
+	VMOVUPS Y4, (R9)
+	VADDPS  32(R9), Y5, Y5
+	VMOVUPS Y5, 32(R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y6, Y6
+	VMOVUPS Y6, (R9)
+	VADDPS  32(R9), Y7, Y7
+	VMOVUPS Y7, 32(R9)
+	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
+// func tile4x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tile4x8Of32AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x02, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x02, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x02, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x02, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
 
 loop:
 	VMOVUPS      (BX), Y4
-	VMOVUPS      32(BX), Y5
-	VBROADCASTSS (DI), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (DI)(AX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (DI), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS (DI)(AX*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (DI)(AX*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (R8), Y5
+	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         DX, BX
 	ADDQ         CX, DI
+	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
 	MOVB         more+112(FP), AL
 	TESTB        AL, AL
 	JNE          add
-	VMOVUPS      Y0, (R8)
-	VMOVUPS      Y1, 32(R8)
-	ADDQ         R9, R8
-	VMOVUPS      Y2, (R8)
-	VMOVUPS      Y3, 32(R8)
-	ADDQ         R9, R8
+	VMOVUPS      Y0, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y1, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y2, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y3, (R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPS  (R8), Y0, Y0
-	VMOVUPS Y0, (R8)
-	VADDPS  32(R8), Y1, Y1
-	VMOVUPS Y1, 32(R8)
-	ADDQ    R9, R8
-	VADDPS  (R8), Y2, Y2
-	VMOVUPS Y2, (R8)
-	VADDPS  32(R8), Y3, Y3
-	VMOVUPS Y3, 32(R8)
-	ADDQ    R9, R8
+	VADDPS  (R9), Y0, Y0
+	VMOVUPS Y0, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y1, Y1
+	VMOVUPS Y1, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y2, Y2
+	VMOVUPS Y2, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y3, Y3
+	VMOVUPS Y3, (R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
-// func tileRows2x16Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+// func tileRows4x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileRows2x16Of32AVX2(SB), NOSPLIT, $0-113
+TEXT ·tileRows4x8Of32AVX2(SB), NOSPLIT, $0-113
 	MOVQ       row+56(FP), AX
 	SHLQ       $0x02, AX
 	MOVQ       col+64(FP), CX
@@ -7356,159 +8026,67 @@ TEXT ·tileRows2x16Of32AVX2(SB), NOSPLIT, $0-113
 	MOVQ       y_base+72(FP), BX
 	MOVQ       k+104(FP), SI
 	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
-	MOVQ       z_base+0(FP), R8
-	MOVQ       ld+24(FP), R9
-	SHLQ       $0x02, R9
-	MOVQ       R8, R10
-	PREFETCHT1 (R10)
-	ADDQ       R9, R10
-	PREFETCHT1 (R10)
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x02, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
 
 loop:
-	MOVQ         (DX), R10
-	VMOVUPS      (BX)(R10*4), Y4
-	VMOVUPS      32(BX)(R10*4), Y5
-	VBROADCASTSS (DI), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (DI)(AX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+	MOVQ         (DX), R11
+	VMOVUPS      (BX)(R11*4), Y4
+	VBROADCASTSS (DI), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS (DI)(AX*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (DI)(AX*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (R8), Y5
+	VFMADD231PS  Y4, Y5, Y3
 	ADDQ         $+8, DX
 	ADDQ         CX, DI
+	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
 	MOVB         more+112(FP), AL
 	TESTB        AL, AL
 	JNE          add
-	VMOVUPS      Y0, (R8)
-	VMOVUPS      Y1, 32(R8)
-	ADDQ         R9, R8
-	VMOVUPS      Y2, (R8)
-	VMOVUPS      Y3, 32(R8)
-	ADDQ         R9, R8
+	VMOVUPS      Y0, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y1, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y2, (R9)
+	ADDQ         R10, R9
+	VMOVUPS      Y3, (R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPS  (R8), Y0, Y0
-	VMOVUPS Y0, (R8)
-	VADDPS  32(R8), Y1, Y1
-	VMOVUPS Y1, 32(R8)
-	ADDQ    R9, R8
-	VADDPS  (R8), Y2, Y2
-	VMOVUPS Y2, (R8)
-	VADDPS  32(R8), Y3, Y3
-	VMOVUPS Y3, 32(R8)
-	ADDQ    R9, R8
-	VZEROUPPER
-	RET
-
-// func tile2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile2x8Of32AVX2(SB), NOSPLIT, $0-113
-	MOVQ       row+56(FP), AX
-	SHLQ       $0x02, AX
-	MOVQ       col+64(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       next+96(FP), DX
-	SHLQ       $0x02, DX
-	MOVQ       y_base+72(FP), BX
-	MOVQ       k+104(FP), SI
-	MOVQ       x_base+32(FP), DI
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	MOVQ       z_base+0(FP), R8
-	MOVQ       ld+24(FP), R9
-	SHLQ       $0x02, R9
-	MOVQ       R8, R10
-	PREFETCHT1 (R10)
-	ADDQ       R9, R10
-	PREFETCHT1 (R10)
-
-loop:
-	VMOVUPS      (BX), Y2
-	VBROADCASTSS (DI), Y3
-	VFMADD231PS  Y2, Y3, Y0
-	VBROADCASTSS (DI)(AX*1), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         DX, BX
-	ADDQ         CX, DI
-	DECQ         SI
-	JNE          loop
-	MOVB         more+112(FP), AL
-	TESTB        AL, AL
-	JNE          add
-	VMOVUPS      Y0, (R8)
-	ADDQ         R9, R8
-	VMOVUPS      Y1, (R8)
-	ADDQ         R9, R8
-	VZEROUPPER
-	RET
-
-add:
-	VADDPS  (R8), Y0, Y0
-	VMOVUPS Y0, (R8)
-	ADDQ    R9, R8
-	VADDPS  (R8), Y1, Y1
-	VMOVUPS Y1, (R8)
-	ADDQ    R9, R8
-	VZEROUPPER
-	RET
-
-// func tileRows2x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tileRows2x8Of32AVX2(SB), NOSPLIT, $0-113
-	MOVQ       row+56(FP), AX
-	SHLQ       $0x02, AX
-	MOVQ       col+64(FP), CX
-	SHLQ       $0x02, CX
-	MOVQ       at+96(FP), DX
-	MOVQ       y_base+72(FP), BX
-	MOVQ       k+104(FP), SI
-	MOVQ       x_base+32(FP), DI
-	VXORPS     Y0, Y0, Y0
-	VXORPS     Y1, Y1, Y1
-	MOVQ       z_base+0(FP), R8
-	MOVQ       ld+24(FP), R9
-	SHLQ       $0x02, R9
-	MOVQ       R8, R10
-	PREFETCHT1 (R10)
-	ADDQ       R9, R10
-	PREFETCHT1 (R10)
-
-loop:
-	MOVQ         (DX), R10
-	VMOVUPS      (BX)(R10*4), Y2
-	VBROADCASTSS (DI), Y3
-	VFMADD231PS  Y2, Y3, Y0
-	VBROADCASTSS (DI)(AX*1), Y3
-	VFMADD231PS  Y2, Y3, Y1
-	ADDQ         $+8, DX
-	ADDQ         CX, DI
-	DECQ         SI
-	JNE          loop
-	MOVB         more+112(FP), AL
-	TESTB        AL, AL
-	JNE          add
-	VMOVUPS      Y0, (R8)
-	ADDQ         R9, R8
-	VMOVUPS      Y1, (R8)
-	ADDQ         R9, R8
-	VZEROUPPER
-	RET
-
-add:
-	VADDPS  (R8), Y0, Y0
-	VMOVUPS Y0, (R8)
-	ADDQ    R9, R8
-	VADDPS  (R8), Y1, Y1
-	VMOVUPS Y1, (R8)
-	ADDQ    R9, R8
+	VADDPS  (R9), Y0, Y0
+	VMOVUPS Y0, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y1, Y1
+	VMOVUPS Y1, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y2, Y2
+	VMOVUPS Y2, (R9)
+	ADDQ    R10, R9
+	VADDPS  (R9), Y3, Y3
+	VMOVUPS Y3, (R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
@@ -7583,6 +8161,126 @@ block:
 	ADDQ       $+32, CX
 	DECQ       SI
 	JNE        block
+	VZEROUPPER
+	RET
+
+// func packOf32AVX2(z []float32, x []float32, row int, n int)
+// Requires: AVX
+TEXT ·packOf32AVX2(SB), NOSPLIT, $0-64
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ row+48(FP), DX
+	SHLQ $0x02, DX
+	MOVQ n+56(FP), BX
+	LEAQ (CX)(DX*2), SI
+	ADDQ DX, SI
+
+block:
+	VMOVUPS    (CX), Y0
+	VMOVUPS    (CX)(DX*1), Y1
+	VUNPCKLPS  Y1, Y0, Y2
+	VUNPCKHPS  Y1, Y0, Y0
+	VMOVUPS    (CX)(DX*2), Y1
+	VMOVUPS    (SI), Y3
+	VUNPCKLPS  Y3, Y1, Y4
+	VUNPCKHPS  Y3, Y1, Y1
+	VMOVUPS    (SI)(DX*1), Y3
+	VMOVUPS    (SI)(DX*2), Y5
+	VUNPCKLPS  Y5, Y3, Y6
+	VUNPCKHPS  Y5, Y3, Y3
+	VUNPCKLPD  Y4, Y2, Y5
+	VSHUFPD    $0x0a, Y2, Y6, Y2
+	VUNPCKHPD  Y6, Y4, Y4
+	VUNPCKLPD  Y1, Y0, Y6
+	VSHUFPD    $0x0a, Y0, Y3, Y0
+	VUNPCKHPD  Y3, Y1, Y1
+	VPERM2F128 $0x20, Y2, Y5, Y3
+	VMOVUPS    Y3, (AX)
+	VPERM2F128 $0x20, Y6, Y4, Y3
+	VMOVUPS    Y3, 32(AX)
+	VPERM2F128 $0x20, Y1, Y0, Y3
+	VMOVUPS    Y3, 64(AX)
+	VPERM2F128 $0x31, Y2, Y5, Y2
+	VMOVUPS    Y2, 96(AX)
+	VPERM2F128 $0x31, Y6, Y4, Y2
+	VMOVUPS    Y2, 128(AX)
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VMOVUPS    Y0, 160(AX)
+	ADDQ       $+32, CX
+	ADDQ       $+32, SI
+	ADDQ       $+192, AX
+	DECQ       BX
+	JNE        block
+	VZEROUPPER
+	RET
+
+// func slivers16Of32AVX2(z []float32, x []float32, next int, count int, n int)
+// Requires: AVX, MMX+
+TEXT ·slivers16Of32AVX2(SB), NOSPLIT, $0-72
+	MOVQ   z_base+0(FP), AX
+	MOVQ   x_base+24(FP), CX
+	MOVQ   next+48(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   count+56(FP), BX
+	MOVQ   n+64(FP), SI
+	IMUL3Q $+64, SI, DI
+
+row:
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ BX, R10
+	LEAQ (CX)(DX*8), R11
+
+sliver:
+	PREFETCHT0 (R11)
+	VMOVUPS    (R9), Y0
+	VMOVUPS    Y0, (R8)
+	VMOVUPS    32(R9), Y0
+	VMOVUPS    Y0, 32(R8)
+	ADDQ       $+64, R9
+	ADDQ       $+64, R11
+	ADDQ       DI, R8
+	DECQ       R10
+	JNE        sliver
+	ADDQ       $+64, AX
+	ADDQ       DX, CX
+	DECQ       SI
+	JNE        row
+	VZEROUPPER
+	RET
+
+// func slivers6Of32AVX2(z []float32, x []float32, next int, count int, n int)
+// Requires: AVX, MMX+
+TEXT ·slivers6Of32AVX2(SB), NOSPLIT, $0-72
+	MOVQ   z_base+0(FP), AX
+	MOVQ   x_base+24(FP), CX
+	MOVQ   next+48(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   count+56(FP), BX
+	MOVQ   n+64(FP), SI
+	IMUL3Q $+24, SI, DI
+
+row:
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ BX, R10
+	LEAQ (CX)(DX*8), R11
+
+sliver:
+	PREFETCHT0 (R11)
+	VMOVUPS    (R9), X0
+	VMOVUPS    X0, (R8)
+	VMOVSD     16(R9), X0
+	VMOVSD     X0, 16(R8)
+	ADDQ       $+24, R9
+	ADDQ       $+24, R11
+	ADDQ       DI, R8
+	DECQ       R10
+	JNE        sliver
+	ADDQ       $+24, AX
+	ADDQ       DX, CX
+	DECQ       SI
+	JNE        row
 	VZEROUPPER
 	RET
 
@@ -15507,6 +16205,270 @@ add:
 	VZEROUPPER
 	RET
 
+// func column6x8Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, next int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·column6x8Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x03, BX
+	MOVQ next+88(FP), SI
+	SHLQ $0x03, SI
+	MOVQ n+104(FP), DI
+	MOVB more+112(FP), R8
+
+tile:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	MOVQ       AX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       y_base+64(FP), R9
+	MOVQ       k+96(FP), R10
+	MOVQ       DX, R11
+	XORQ       R12, R12
+	CMPQ       DI, $+1
+	JNE        loop
+	MOVQ       R10, R12
+	IMULQ      SI, R12
+
+loop:
+	PREFETCHT0   (R9)(R12*1)
+	VMOVUPD      (R9), Y12
+	VMOVUPD      32(R9), Y13
+	VBROADCASTSD (R11), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD 8(R11), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD 16(R11), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD 24(R11), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD 32(R11), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD 40(R11), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         SI, R9
+	ADDQ         $+48, R11
+	DECQ         R10
+	JNE          loop
+	TESTB        R8, R8
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y8, (AX)
+	VMOVUPD      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y10, (AX)
+	VMOVUPD      Y11, 32(AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	VADDPD  32(AX), Y1, Y1
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	VADDPD  32(AX), Y3, Y3
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y4, Y4
+	VMOVUPD Y4, (AX)
+	VADDPD  32(AX), Y5, Y5
+	VMOVUPD Y5, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y6, Y6
+	VMOVUPD Y6, (AX)
+	VADDPD  32(AX), Y7, Y7
+	VMOVUPD Y7, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y8, Y8
+	VMOVUPD Y8, (AX)
+	VADDPD  32(AX), Y9, Y9
+	VMOVUPD Y9, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y10, Y10
+	VMOVUPD Y10, (AX)
+	VADDPD  32(AX), Y11, Y11
+	VMOVUPD Y11, 32(AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ DI
+	JNE  tile
+	VZEROUPPER
+	RET
+
+// func columnRows6x8Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, at *int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columnRows6x8Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x03, BX
+	MOVQ n+104(FP), SI
+	MOVB more+112(FP), DI
+
+tile:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	VXORPD     Y8, Y8, Y8
+	VXORPD     Y9, Y9, Y9
+	VXORPD     Y10, Y10, Y10
+	VXORPD     Y11, Y11, Y11
+	MOVQ       AX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	MOVQ       y_base+64(FP), R8
+	MOVQ       k+96(FP), R9
+	MOVQ       DX, R10
+	MOVQ       at+88(FP), R11
+
+loop:
+	MOVQ         (R11), R12
+	VMOVUPD      (R8)(R12*8), Y12
+	VMOVUPD      32(R8)(R12*8), Y13
+	VBROADCASTSD (R10), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD 8(R10), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD 16(R10), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD 24(R10), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD 32(R10), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD 40(R10), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         $+8, R11
+	ADDQ         $+48, R10
+	DECQ         R9
+	JNE          loop
+	TESTB        DI, DI
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	VMOVUPD      Y3, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	VMOVUPD      Y5, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y6, (AX)
+	VMOVUPD      Y7, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y8, (AX)
+	VMOVUPD      Y9, 32(AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y10, (AX)
+	VMOVUPD      Y11, 32(AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	VADDPD  32(AX), Y1, Y1
+	VMOVUPD Y1, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	VADDPD  32(AX), Y3, Y3
+	VMOVUPD Y3, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y4, Y4
+	VMOVUPD Y4, (AX)
+	VADDPD  32(AX), Y5, Y5
+	VMOVUPD Y5, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y6, Y6
+	VMOVUPD Y6, (AX)
+	VADDPD  32(AX), Y7, Y7
+	VMOVUPD Y7, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y8, Y8
+	VMOVUPD Y8, (AX)
+	VADDPD  32(AX), Y9, Y9
+	VMOVUPD Y9, 32(AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y10, Y10
+	VMOVUPD Y10, (AX)
+	VADDPD  32(AX), Y11, Y11
+	VMOVUPD Y11, 32(AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ SI
+	JNE  tile
+	VZEROUPPER
+	RET
+
 // func tile6x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile6x4Of64AVX2(SB), NOSPLIT, $0-113
@@ -15697,9 +16659,211 @@ add:
 	VZEROUPPER
 	RET
 
-// func tile2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+// func column6x4Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, next int, k int, n int, more bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile2x8Of64AVX2(SB), NOSPLIT, $0-113
+TEXT ·column6x4Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x03, BX
+	MOVQ next+88(FP), SI
+	SHLQ $0x03, SI
+	MOVQ n+104(FP), DI
+	MOVB more+112(FP), R8
+
+tile:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	MOVQ       AX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	ADDQ       CX, R9
+	PREFETCHT1 (R9)
+	MOVQ       y_base+64(FP), R9
+	MOVQ       k+96(FP), R10
+	MOVQ       DX, R11
+	XORQ       R12, R12
+	CMPQ       DI, $+1
+	JNE        loop
+	MOVQ       R10, R12
+	IMULQ      SI, R12
+
+loop:
+	PREFETCHT0   (R9)(R12*1)
+	VMOVUPD      (R9), Y6
+	VBROADCASTSD (R11), Y7
+	VFMADD231PD  Y6, Y7, Y0
+	VBROADCASTSD 8(R11), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD 16(R11), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD 24(R11), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD 32(R11), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD 40(R11), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         SI, R9
+	ADDQ         $+48, R11
+	DECQ         R10
+	JNE          loop
+	TESTB        R8, R8
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y5, (AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y3, Y3
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y4, Y4
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y5, Y5
+	VMOVUPD Y5, (AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ DI
+	JNE  tile
+	VZEROUPPER
+	RET
+
+// func columnRows6x4Of64AVX2(z []float64, ld int, x []float64, apart int, y []float64, at *int, k int, n int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·columnRows6x4Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ z_base+0(FP), AX
+	MOVQ ld+24(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x_base+32(FP), DX
+	MOVQ apart+56(FP), BX
+	SHLQ $0x03, BX
+	MOVQ n+104(FP), SI
+	MOVB more+112(FP), DI
+
+tile:
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	MOVQ       AX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	ADDQ       CX, R8
+	PREFETCHT1 (R8)
+	MOVQ       y_base+64(FP), R8
+	MOVQ       k+96(FP), R9
+	MOVQ       DX, R10
+	MOVQ       at+88(FP), R11
+
+loop:
+	MOVQ         (R11), R12
+	VMOVUPD      (R8)(R12*8), Y6
+	VBROADCASTSD (R10), Y7
+	VFMADD231PD  Y6, Y7, Y0
+	VBROADCASTSD 8(R10), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD 16(R10), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD 24(R10), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD 32(R10), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD 40(R10), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         $+8, R11
+	ADDQ         $+48, R10
+	DECQ         R9
+	JNE          loop
+	TESTB        DI, DI
+	JNE          add
+	VMOVUPD      Y0, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y1, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y2, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y3, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y4, (AX)
+	ADDQ         CX, AX
+	VMOVUPD      Y5, (AX)
+	ADDQ         CX, AX
+	JMP          done
+
+add:
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y2, Y2
+	VMOVUPD Y2, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y3, Y3
+	VMOVUPD Y3, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y4, Y4
+	VMOVUPD Y4, (AX)
+	ADDQ    CX, AX
+	VADDPD  (AX), Y5, Y5
+	VMOVUPD Y5, (AX)
+	ADDQ    CX, AX
+
+done:
+	ADDQ BX, DX
+	DECQ SI
+	JNE  tile
+	VZEROUPPER
+	RET
+
+// func tile4x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tile4x8Of64AVX2(SB), NOSPLIT, $0-113
 	MOVQ       row+56(FP), AX
 	SHLQ       $0x03, AX
 	MOVQ       col+64(FP), CX
@@ -15709,60 +16873,264 @@ TEXT ·tile2x8Of64AVX2(SB), NOSPLIT, $0-113
 	MOVQ       y_base+72(FP), BX
 	MOVQ       k+104(FP), SI
 	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
-	MOVQ       z_base+0(FP), R8
-	MOVQ       ld+24(FP), R9
-	SHLQ       $0x03, R9
-	MOVQ       R8, R10
-	PREFETCHT1 (R10)
-	ADDQ       R9, R10
-	PREFETCHT1 (R10)
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x03, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+
+loop:
+	VMOVUPD      (BX), Y8
+	VMOVUPD      32(BX), Y9
+	VBROADCASTSD (DI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (DI)(AX*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (DI)(AX*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (R8), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         DX, BX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPD      Y0, (R9)
+	VMOVUPD      Y1, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y2, (R9)
+	VMOVUPD      Y3, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y4, (R9)
+	VMOVUPD      Y5, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y6, (R9)
+	VMOVUPD      Y7, 32(R9)
+	ADDQ         R10, R9
+	VZEROUPPER
+	RET
+
+add:
+	VADDPD  (R9), Y0, Y0
+	VMOVUPD Y0, (R9)
+	VADDPD  32(R9), Y1, Y1
+	VMOVUPD Y1, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y2, Y2
+	VMOVUPD Y2, (R9)
+	VADDPD  32(R9), Y3, Y3
+	VMOVUPD Y3, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y4, Y4
+	VMOVUPD Y4, (R9)
+	VADDPD  32(R9), Y5, Y5
+	VMOVUPD Y5, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y6, Y6
+	VMOVUPD Y6, (R9)
+	VADDPD  32(R9), Y7, Y7
+	VMOVUPD Y7, 32(R9)
+	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
+// func tileRows4x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tileRows4x8Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       at+96(FP), DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	VXORPD     Y4, Y4, Y4
+	VXORPD     Y5, Y5, Y5
+	VXORPD     Y6, Y6, Y6
+	VXORPD     Y7, Y7, Y7
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x03, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+
+loop:
+	MOVQ         (DX), R11
+	VMOVUPD      (BX)(R11*8), Y8
+	VMOVUPD      32(BX)(R11*8), Y9
+	VBROADCASTSD (DI), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (DI)(AX*1), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (DI)(AX*2), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (R8), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         $+8, DX
+	ADDQ         CX, DI
+	ADDQ         CX, R8
+	DECQ         SI
+	JNE          loop
+	MOVB         more+112(FP), AL
+	TESTB        AL, AL
+	JNE          add
+	VMOVUPD      Y0, (R9)
+	VMOVUPD      Y1, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y2, (R9)
+	VMOVUPD      Y3, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y4, (R9)
+	VMOVUPD      Y5, 32(R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y6, (R9)
+	VMOVUPD      Y7, 32(R9)
+	ADDQ         R10, R9
+	VZEROUPPER
+	RET
+
+add:
+	VADDPD  (R9), Y0, Y0
+	VMOVUPD Y0, (R9)
+	VADDPD  32(R9), Y1, Y1
+	VMOVUPD Y1, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y2, Y2
+	VMOVUPD Y2, (R9)
+	VADDPD  32(R9), Y3, Y3
+	VMOVUPD Y3, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y4, Y4
+	VMOVUPD Y4, (R9)
+	VADDPD  32(R9), Y5, Y5
+	VMOVUPD Y5, 32(R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y6, Y6
+	VMOVUPD Y6, (R9)
+	VADDPD  32(R9), Y7, Y7
+	VMOVUPD Y7, 32(R9)
+	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
+// func tile4x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+// Requires: AVX, FMA3, MMX+
+TEXT ·tile4x4Of64AVX2(SB), NOSPLIT, $0-113
+	MOVQ       row+56(FP), AX
+	SHLQ       $0x03, AX
+	MOVQ       col+64(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       next+96(FP), DX
+	SHLQ       $0x03, DX
+	MOVQ       y_base+72(FP), BX
+	MOVQ       k+104(FP), SI
+	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
+	VXORPD     Y0, Y0, Y0
+	VXORPD     Y1, Y1, Y1
+	VXORPD     Y2, Y2, Y2
+	VXORPD     Y3, Y3, Y3
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x03, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
 
 loop:
 	VMOVUPD      (BX), Y4
-	VMOVUPD      32(BX), Y5
-	VBROADCASTSD (DI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (DI)(AX*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
+	VBROADCASTSD (DI), Y5
+	VFMADD231PD  Y4, Y5, Y0
+	VBROADCASTSD (DI)(AX*1), Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD (DI)(AX*2), Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD (R8), Y5
+	VFMADD231PD  Y4, Y5, Y3
 	ADDQ         DX, BX
 	ADDQ         CX, DI
+	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
 	MOVB         more+112(FP), AL
 	TESTB        AL, AL
 	JNE          add
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      Y1, 32(R8)
-	ADDQ         R9, R8
-	VMOVUPD      Y2, (R8)
-	VMOVUPD      Y3, 32(R8)
-	ADDQ         R9, R8
+	VMOVUPD      Y0, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y1, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y2, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y3, (R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPD  (R8), Y0, Y0
-	VMOVUPD Y0, (R8)
-	VADDPD  32(R8), Y1, Y1
-	VMOVUPD Y1, 32(R8)
-	ADDQ    R9, R8
-	VADDPD  (R8), Y2, Y2
-	VMOVUPD Y2, (R8)
-	VADDPD  32(R8), Y3, Y3
-	VMOVUPD Y3, 32(R8)
-	ADDQ    R9, R8
+	VADDPD  (R9), Y0, Y0
+	VMOVUPD Y0, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y1, Y1
+	VMOVUPD Y1, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y2, Y2
+	VMOVUPD Y2, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y3, Y3
+	VMOVUPD Y3, (R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
-// func tileRows2x8Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+// func tileRows4x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tileRows2x8Of64AVX2(SB), NOSPLIT, $0-113
+TEXT ·tileRows4x4Of64AVX2(SB), NOSPLIT, $0-113
 	MOVQ       row+56(FP), AX
 	SHLQ       $0x03, AX
 	MOVQ       col+64(FP), CX
@@ -15771,159 +17139,67 @@ TEXT ·tileRows2x8Of64AVX2(SB), NOSPLIT, $0-113
 	MOVQ       y_base+72(FP), BX
 	MOVQ       k+104(FP), SI
 	MOVQ       x_base+32(FP), DI
+	LEAQ       (DI)(AX*2), R8
+	ADDQ       AX, R8
 	VXORPD     Y0, Y0, Y0
 	VXORPD     Y1, Y1, Y1
 	VXORPD     Y2, Y2, Y2
 	VXORPD     Y3, Y3, Y3
-	MOVQ       z_base+0(FP), R8
-	MOVQ       ld+24(FP), R9
-	SHLQ       $0x03, R9
-	MOVQ       R8, R10
-	PREFETCHT1 (R10)
-	ADDQ       R9, R10
-	PREFETCHT1 (R10)
+	MOVQ       z_base+0(FP), R9
+	MOVQ       ld+24(FP), R10
+	SHLQ       $0x03, R10
+	MOVQ       R9, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
+	ADDQ       R10, R11
+	PREFETCHT1 (R11)
 
 loop:
-	MOVQ         (DX), R10
-	VMOVUPD      (BX)(R10*8), Y4
-	VMOVUPD      32(BX)(R10*8), Y5
-	VBROADCASTSD (DI), Y6
-	VFMADD231PD  Y4, Y6, Y0
-	VFMADD231PD  Y5, Y6, Y1
-	VBROADCASTSD (DI)(AX*1), Y6
-	VFMADD231PD  Y4, Y6, Y2
-	VFMADD231PD  Y5, Y6, Y3
+	MOVQ         (DX), R11
+	VMOVUPD      (BX)(R11*8), Y4
+	VBROADCASTSD (DI), Y5
+	VFMADD231PD  Y4, Y5, Y0
+	VBROADCASTSD (DI)(AX*1), Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD (DI)(AX*2), Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD (R8), Y5
+	VFMADD231PD  Y4, Y5, Y3
 	ADDQ         $+8, DX
 	ADDQ         CX, DI
+	ADDQ         CX, R8
 	DECQ         SI
 	JNE          loop
 	MOVB         more+112(FP), AL
 	TESTB        AL, AL
 	JNE          add
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      Y1, 32(R8)
-	ADDQ         R9, R8
-	VMOVUPD      Y2, (R8)
-	VMOVUPD      Y3, 32(R8)
-	ADDQ         R9, R8
+	VMOVUPD      Y0, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y1, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y2, (R9)
+	ADDQ         R10, R9
+	VMOVUPD      Y3, (R9)
+	ADDQ         R10, R9
 	VZEROUPPER
 	RET
 
 add:
-	VADDPD  (R8), Y0, Y0
-	VMOVUPD Y0, (R8)
-	VADDPD  32(R8), Y1, Y1
-	VMOVUPD Y1, 32(R8)
-	ADDQ    R9, R8
-	VADDPD  (R8), Y2, Y2
-	VMOVUPD Y2, (R8)
-	VADDPD  32(R8), Y3, Y3
-	VMOVUPD Y3, 32(R8)
-	ADDQ    R9, R8
-	VZEROUPPER
-	RET
-
-// func tile2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tile2x4Of64AVX2(SB), NOSPLIT, $0-113
-	MOVQ       row+56(FP), AX
-	SHLQ       $0x03, AX
-	MOVQ       col+64(FP), CX
-	SHLQ       $0x03, CX
-	MOVQ       next+96(FP), DX
-	SHLQ       $0x03, DX
-	MOVQ       y_base+72(FP), BX
-	MOVQ       k+104(FP), SI
-	MOVQ       x_base+32(FP), DI
-	VXORPD     Y0, Y0, Y0
-	VXORPD     Y1, Y1, Y1
-	MOVQ       z_base+0(FP), R8
-	MOVQ       ld+24(FP), R9
-	SHLQ       $0x03, R9
-	MOVQ       R8, R10
-	PREFETCHT1 (R10)
-	ADDQ       R9, R10
-	PREFETCHT1 (R10)
-
-loop:
-	VMOVUPD      (BX), Y2
-	VBROADCASTSD (DI), Y3
-	VFMADD231PD  Y2, Y3, Y0
-	VBROADCASTSD (DI)(AX*1), Y3
-	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         DX, BX
-	ADDQ         CX, DI
-	DECQ         SI
-	JNE          loop
-	MOVB         more+112(FP), AL
-	TESTB        AL, AL
-	JNE          add
-	VMOVUPD      Y0, (R8)
-	ADDQ         R9, R8
-	VMOVUPD      Y1, (R8)
-	ADDQ         R9, R8
-	VZEROUPPER
-	RET
-
-add:
-	VADDPD  (R8), Y0, Y0
-	VMOVUPD Y0, (R8)
-	ADDQ    R9, R8
-	VADDPD  (R8), Y1, Y1
-	VMOVUPD Y1, (R8)
-	ADDQ    R9, R8
-	VZEROUPPER
-	RET
-
-// func tileRows2x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
-// Requires: AVX, FMA3, MMX+
-TEXT ·tileRows2x4Of64AVX2(SB), NOSPLIT, $0-113
-	MOVQ       row+56(FP), AX
-	SHLQ       $0x03, AX
-	MOVQ       col+64(FP), CX
-	SHLQ       $0x03, CX
-	MOVQ       at+96(FP), DX
-	MOVQ       y_base+72(FP), BX
-	MOVQ       k+104(FP), SI
-	MOVQ       x_base+32(FP), DI
-	VXORPD     Y0, Y0, Y0
-	VXORPD     Y1, Y1, Y1
-	MOVQ       z_base+0(FP), R8
-	MOVQ       ld+24(FP), R9
-	SHLQ       $0x03, R9
-	MOVQ       R8, R10
-	PREFETCHT1 (R10)
-	ADDQ       R9, R10
-	PREFETCHT1 (R10)
-
-loop:
-	MOVQ         (DX), R10
-	VMOVUPD      (BX)(R10*8), Y2
-	VBROADCASTSD (DI), Y3
-	VFMADD231PD  Y2, Y3, Y0
-	VBROADCASTSD (DI)(AX*1), Y3
-	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         $+8, DX
-	ADDQ         CX, DI
-	DECQ         SI
-	JNE          loop
-	MOVB         more+112(FP), AL
-	TESTB        AL, AL
-	JNE          add
-	VMOVUPD      Y0, (R8)
-	ADDQ         R9, R8
-	VMOVUPD      Y1, (R8)
-	ADDQ         R9, R8
-	VZEROUPPER
-	RET
-
-add:
-	VADDPD  (R8), Y0, Y0
-	VMOVUPD Y0, (R8)
-	ADDQ    R9, R8
-	VADDPD  (R8), Y1, Y1
-	VMOVUPD Y1, (R8)
-	ADDQ    R9, R8
+	VADDPD  (R9), Y0, Y0
+	VMOVUPD Y0, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y1, Y1
+	VMOVUPD Y1, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y2, Y2
+	VMOVUPD Y2, (R9)
+	ADDQ    R10, R9
+	VADDPD  (R9), Y3, Y3
+	VMOVUPD Y3, (R9)
+	ADDQ    R10, R9
 	VZEROUPPER
 	RET
 
@@ -15966,6 +17242,120 @@ block:
 	ADDQ       $+32, CX
 	DECQ       SI
 	JNE        block
+	VZEROUPPER
+	RET
+
+// func packOf64AVX2(z []float64, x []float64, row int, n int)
+// Requires: AVX
+TEXT ·packOf64AVX2(SB), NOSPLIT, $0-64
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ row+48(FP), DX
+	SHLQ $0x03, DX
+	MOVQ n+56(FP), BX
+	LEAQ (CX)(DX*2), SI
+	ADDQ DX, SI
+
+block:
+	VMOVUPS    (CX), Y0
+	VMOVUPS    (CX)(DX*1), Y1
+	VUNPCKLPD  Y1, Y0, Y2
+	VUNPCKHPD  Y1, Y0, Y0
+	VMOVUPS    (CX)(DX*2), Y1
+	VMOVUPS    (SI), Y3
+	VUNPCKLPD  Y3, Y1, Y4
+	VUNPCKHPD  Y3, Y1, Y1
+	VMOVUPS    (SI)(DX*1), Y3
+	VMOVUPS    (SI)(DX*2), Y5
+	VUNPCKLPD  Y5, Y3, Y6
+	VUNPCKHPD  Y5, Y3, Y3
+	VPERM2F128 $0x20, Y4, Y2, Y5
+	VMOVUPS    Y5, (AX)
+	VPERM2F128 $0x20, Y0, Y6, Y5
+	VMOVUPS    Y5, 32(AX)
+	VPERM2F128 $0x20, Y3, Y1, Y5
+	VMOVUPS    Y5, 64(AX)
+	VPERM2F128 $0x31, Y4, Y2, Y2
+	VMOVUPS    Y2, 96(AX)
+	VPERM2F128 $0x31, Y0, Y6, Y0
+	VMOVUPS    Y0, 128(AX)
+	VPERM2F128 $0x31, Y3, Y1, Y0
+	VMOVUPS    Y0, 160(AX)
+	ADDQ       $+32, CX
+	ADDQ       $+32, SI
+	ADDQ       $+192, AX
+	DECQ       BX
+	JNE        block
+	VZEROUPPER
+	RET
+
+// func slivers8Of64AVX2(z []float64, x []float64, next int, count int, n int)
+// Requires: AVX, MMX+
+TEXT ·slivers8Of64AVX2(SB), NOSPLIT, $0-72
+	MOVQ   z_base+0(FP), AX
+	MOVQ   x_base+24(FP), CX
+	MOVQ   next+48(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   count+56(FP), BX
+	MOVQ   n+64(FP), SI
+	IMUL3Q $+64, SI, DI
+
+row:
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ BX, R10
+	LEAQ (CX)(DX*8), R11
+
+sliver:
+	PREFETCHT0 (R11)
+	VMOVUPS    (R9), Y0
+	VMOVUPS    Y0, (R8)
+	VMOVUPS    32(R9), Y0
+	VMOVUPS    Y0, 32(R8)
+	ADDQ       $+64, R9
+	ADDQ       $+64, R11
+	ADDQ       DI, R8
+	DECQ       R10
+	JNE        sliver
+	ADDQ       $+64, AX
+	ADDQ       DX, CX
+	DECQ       SI
+	JNE        row
+	VZEROUPPER
+	RET
+
+// func slivers6Of64AVX2(z []float64, x []float64, next int, count int, n int)
+// Requires: AVX, MMX+
+TEXT ·slivers6Of64AVX2(SB), NOSPLIT, $0-72
+	MOVQ   z_base+0(FP), AX
+	MOVQ   x_base+24(FP), CX
+	MOVQ   next+48(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   count+56(FP), BX
+	MOVQ   n+64(FP), SI
+	IMUL3Q $+48, SI, DI
+
+row:
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ BX, R10
+	LEAQ (CX)(DX*8), R11
+
+sliver:
+	PREFETCHT0 (R11)
+	VMOVUPS    (R9), Y0
+	VMOVUPS    Y0, (R8)
+	VMOVUPS    32(R9), X0
+	VMOVUPS    X0, 32(R8)
+	ADDQ       $+48, R9
+	ADDQ       $+48, R11
+	ADDQ       DI, R8
+	DECQ       R10
+	JNE        sliver
+	ADDQ       $+48, AX
+	ADDQ       DX, CX
+	DECQ       SI
+	JNE        row
 	VZEROUPPER
 	RET
 

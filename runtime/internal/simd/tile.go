@@ -12,6 +12,9 @@ type tile[T Float] struct {
 	rows, cols int
 	compute    func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool)
 	rowsAt     func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool)
+	// column and columnAt compute n tiles, one below the other, of elements of x that lie side by side. They are nil where tiles are computed one by one.
+	column   func(z []T, ld int, x []T, apart int, y []T, next, k, n int, more bool)
+	columnAt func(z []T, ld int, x []T, apart int, y []T, at *int, k, n int, more bool)
 }
 
 // TileSizes returns of how many rows and columns Tile computes tiles: of as many as the first ones say, as the second ones say, or of
@@ -19,6 +22,63 @@ type tile[T Float] struct {
 func TileSizes[T Float]() (rows, cols [2]int) {
 	t := &functions[T]().tiles
 	return [2]int{t[0][0].rows, t[1][0].rows}, [2]int{t[0][0].cols, t[0][1].cols}
+}
+
+// TileKind returns the place in the first list of TileSizes of the rows of the next tile, where some rows are left. Tiles of fewer rows come last. Two
+// of them take less time than a tile of more rows and one of a few.
+func TileKind(rows [2]int, left int) int {
+	if left < rows[0] || left == 2*rows[1] {
+		return 1
+	}
+	return 0
+}
+
+// Packs reports whether tiles of more rows take less time with rows that Pack copied. It holds for AVX2: most processors that have no other
+// instructions keep 32 KiB near, in which rows of x often take the places of each other and of y.
+func Packs[T Float]() bool { return functions[T]().pack != nil }
+
+// Pack copies a tile's rows and k columns of x side by side: with as many rows as the first list of TileSizes says, it sets z[l*rows+i] to
+// x[i*row+l]. So tiles read x as one list.
+func Pack[T Float](z, x []T, row, k int) {
+	t := functions[T]()
+	rows := t.tiles[0][0].rows
+	if row < 0 || k < 0 || len(z) < rows*k || len(x) < (rows-1)*row+k {
+		panic(fmt.Sprintf("simd: %d elements cannot hold %d rows of %d elements, of %d at distance %d", len(z), rows, k, len(x), row))
+	}
+	from := 0 // columns that blocks cover
+	if whole := k / t.side; t.pack != nil && whole > 0 {
+		t.pack(z, x, row, whole)
+		from = whole * t.side
+	}
+	for l := from; l < k; l++ {
+		for i := range rows {
+			z[l*rows+i] = x[i*row+l]
+		}
+	}
+}
+
+// Slivers copies n rows of x, of which each is next elements behind the one before, into count lists of as many elements of each row as each says.
+// It sets z[(s*n+l)*each+q] to x[l*next+s*each+q].
+func Slivers[T Float](z []T, each int, x []T, next, count, n int) {
+	if n == 0 || count == 0 {
+		return
+	}
+	if min(each, next, count, n) < 0 || len(z) < each*count*n || len(x) < (n-1)*next+count*each {
+		panic(fmt.Sprintf("simd: %d elements cannot hold %d lists of %d rows of %d elements, of %d at distance %d", len(z), count, n, each, len(x), next))
+	}
+	t := functions[T]()
+	switch {
+	case each == t.tiles[0][0].cols && t.slivers.cols != nil:
+		t.slivers.cols(z, x, next, count, n)
+	case each == t.tiles[0][0].rows && t.slivers.rows != nil:
+		t.slivers.rows(z, x, next, count, n)
+	default:
+		for l := range n {
+			for s := range count {
+				copy(z[(s*n+l)*each:(s*n+l+1)*each], x[l*next+s*each:])
+			}
+		}
+	}
 }
 
 // Tile computes a tile of a product of matrices, of the sizes at places i and j of TileSizes. Element (p, q) at z[p*ld+q] is the sum of
@@ -32,6 +92,40 @@ func Tile[T Float](i, j int, z []T, ld int, x []T, row, col int, y []T, next, k 
 			t.rows, t.cols, k, len(z), len(x), len(y), ld, row, col, next))
 	}
 	t.compute(z, ld, x, row, col, y, next, k, more)
+}
+
+// Column is Tile for n tiles of the first size of rows, one below the other. The elements of x that a tile multiplies lie column by column, and those
+// of the next tile apart elements behind them: the tiles are those of Tile with distances 1 and the number of rows.
+func Column[T Float](j int, z []T, ld int, x []T, apart int, y []T, next, k, n int, more bool) {
+	t := &functions[T]().tiles[0][j]
+	if t.column == nil || n < 1 {
+		for p := range n {
+			Tile(0, j, z[p*t.rows*ld:], ld, x[p*apart:], 1, t.rows, y, next, k, more)
+		}
+		return
+	}
+	if k < 1 || min(ld, apart, next) < 0 || len(z) < (n*t.rows-1)*ld+t.cols || len(x) < (n-1)*apart+k*t.rows || len(y) < (k-1)*next+t.cols {
+		panic(fmt.Sprintf("simd: %d tiles of %d x %d of sums of %d products: %d, %d and %d elements at distances %d, %d and %d do not suffice",
+			n, t.rows, t.cols, k, len(z), len(x), len(y), ld, apart, next))
+	}
+	t.column(z, ld, x, apart, y, next, k, n, more)
+}
+
+// ColumnRows is to TileRows what Column is to Tile.
+func ColumnRows[T Float](j int, z []T, ld int, x []T, apart int, y []T, first int, at Places, n int, more bool) {
+	t := &functions[T]().tiles[0][j]
+	if t.columnAt == nil || n < 1 {
+		for p := range n {
+			TileRows(0, j, z[p*t.rows*ld:], ld, x[p*apart:], 1, t.rows, y, first, at, more)
+		}
+		return
+	}
+	k := len(at.at)
+	if k < 1 || min(ld, apart, first, at.least) < 0 || len(z) < (n*t.rows-1)*ld+t.cols || len(x) < (n-1)*apart+k*t.rows || len(y) < first+at.most+t.cols {
+		panic(fmt.Sprintf("simd: %d tiles of %d x %d of sums of %d products: %d, %d and %d elements at distances %d and %d and places %d to %d do not suffice",
+			n, t.rows, t.cols, k, len(z), len(x), len(y), ld, apart, first+at.least, first+at.most))
+	}
+	t.columnAt(z, ld, x, apart, y[first:], &at.at[0], k, n, more)
 }
 
 // Places says where rows begin.
@@ -121,9 +215,9 @@ func portableTiles[T Float](addRow func(sums []T, a T, b []T)) (t [2][2]tile[T])
 					}
 				}
 			}
-			t[i][j] = tile[T]{rows, cols, func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
+			t[i][j] = tile[T]{rows: rows, cols: cols, compute: func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
 				compute(z, ld, x, row, col, k, more, func(l int) []T { return y[l*next : l*next+cols] })
-			}, func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool) {
+			}, rowsAt: func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool) {
 				places := unsafe.Slice(at, k)
 				compute(z, ld, x, row, col, k, more, func(l int) []T { return y[places[l] : places[l]+cols] })
 			}}

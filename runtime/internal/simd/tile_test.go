@@ -174,6 +174,208 @@ func TestTileRowsChecks(t *testing.T) {
 	}
 }
 
+// TestColumn compares tiles that are computed one below the other with tiles by themselves, with all sets.
+func TestColumn(t *testing.T) {
+	defer chosen.use()
+	for _, s := range sets {
+		if s.available {
+			s.use()
+			t.Run(s.name, func(t *testing.T) {
+				tileColumns[float32](t)
+				tileColumns[float64](t)
+			})
+		}
+	}
+}
+
+func tileColumns[T Float](t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	rows, cols := TileSizes[T]()
+	m := rows[0]
+	for j, width := range cols {
+		for n := range 4 {
+			for k := 1; k < 8; k += 3 {
+				for _, more := range []bool{false, true} {
+					ld, next, apart := width+3, width+1, k*m+2
+					x, y := operand[T](r, max((n-1)*apart+k*m, 0)), operand[T](r, (k-1)*next+width)
+					z := operand[T](r, max((n*m-1)*ld+width, 0))
+					want, rowWise := slices.Clone(z), slices.Clone(z)
+					places, moved := r.Perm(k), make([]T, 3+len(y))
+					for l, p := range places {
+						copy(moved[3+p*next:], y[l*next:l*next+width])
+						places[l] = p * next
+					}
+					for p := range n {
+						Tile(0, j, want[p*m*ld:], ld, x[p*apart:], 1, m, y, next, k, more)
+					}
+					Column(j, z, ld, x, apart, y, next, k, n, more)
+					ColumnRows(j, rowWise, ld, x, apart, moved, 3, MakePlaces(places), n, more)
+					if i := first(want, z); i >= 0 {
+						t.Fatalf("%d tiles of %d x %d of %T, %d products, element %d: want %v, got %v", n, m, width, z, k, i, want[i], z[i])
+					}
+					if i := first(want, rowWise); i >= 0 {
+						t.Fatalf("%d tiles of %d x %d of %T, %d rows, element %d: want %v, got %v", n, m, width, z, k, i, want[i], rowWise[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestColumnChecks gives operands that are one element too short, and nothing that is too short.
+func TestColumnChecks(t *testing.T) {
+	rows, cols := TileSizes[float32]()
+	m, width, k := rows[0], cols[0], 3
+	for missing := range 4 {
+		for _, f := range []func(z, x, y []float32){
+			func(z, x, y []float32) { Column(0, z, width, x, k*m+1, y, width, k, 2, false) },
+			func(z, x, y []float32) {
+				ColumnRows(0, z, width, x, k*m+1, y, 0, MakePlaces([]int{0, width, 2 * width}), 2, false)
+			},
+		} {
+			x, y, z := make([]float32, 2*k*m+1), make([]float32, k*width), make([]float32, 2*m*width)
+			switch missing {
+			case 0:
+				x = x[1:]
+			case 1:
+				y = y[1:]
+			case 2:
+				z = z[1:]
+			}
+			func() {
+				defer func() {
+					if (recover() == nil) != (missing == 3) {
+						t.Errorf("case %d: want a panic unless nothing is missing", missing)
+					}
+				}()
+				f(z, x, y)
+			}()
+		}
+	}
+}
+
+// TestTileKind covers numbers of rows with tiles. They have no more rows than tiles of fewer rows need at their end.
+func TestTileKind(t *testing.T) {
+	for _, s := range sets {
+		if !s.available {
+			continue
+		}
+		s.use()
+		rows, _ := TileSizes[float32]()
+		for all := range 60 {
+			covered, fewer := 0, false
+			for covered < all {
+				kind := TileKind(rows, all-covered)
+				if fewer && kind == 0 || kind == 0 && all-covered < rows[0] {
+					t.Errorf("%s, %d rows: a tile of %d rows at row %d", s.name, all, rows[kind], covered)
+				}
+				fewer = kind == 1
+				covered += rows[kind]
+			}
+			if covered >= all+rows[1] {
+				t.Errorf("%s: tiles for %d rows have %d", s.name, all, covered)
+			}
+		}
+	}
+	chosen.use()
+}
+
+// TestPack copies the rows of tiles, and lists of rows, with all sets. The elements around the copies must not change.
+func TestPack(t *testing.T) {
+	defer chosen.use()
+	for _, s := range sets {
+		if s.available {
+			s.use()
+			t.Run(s.name, func(t *testing.T) {
+				packs[float32](t)
+				packs[float64](t)
+			})
+		}
+	}
+}
+
+func packs[T Float](t *testing.T) {
+	const guard = 9
+	rows, cols := TileSizes[T]()
+	check := func(x, z, want []T, what string) {
+		t.Helper()
+		for i, v := range z {
+			expected := T(-1)
+			if i >= guard && i < guard+len(want) {
+				expected = want[i-guard]
+			}
+			if v != expected {
+				t.Fatalf("%s of %T, element %d of %d: want %v, got %v", what, x, i-guard, len(want), expected, v)
+			}
+		}
+	}
+	matrix := func(n int) (x, z []T) {
+		x, z = make([]T, n), make([]T, 1000+2*guard)
+		for i := range x {
+			x[i] = T(i)
+		}
+		for i := range z {
+			z[i] = -1
+		}
+		return x, z
+	}
+	for k := range 30 {
+		row := k + 3
+		x, z := matrix((rows[0]-1)*row + k)
+		want := make([]T, rows[0]*k)
+		for i := range rows[0] {
+			for l := range k {
+				want[l*rows[0]+i] = x[i*row+l]
+			}
+		}
+		Pack(z[guard:guard+len(want)], x, row, k)
+		check(x, z, want, fmt.Sprintf("%d elements", k))
+	}
+	for _, each := range []int{rows[0], cols[0], 1, 5} {
+		for count := range 4 {
+			for n := range 6 {
+				next := count*each + n%2
+				x, z := matrix(max((n-1)*next+count*each, 0))
+				want := make([]T, count*each*n)
+				for i := range want {
+					want[i] = x[i/each%max(n, 1)*next+i/(max(n, 1)*each)*each+i%each]
+				}
+				Slivers(z[guard:guard+len(want)], each, x, next, count, n)
+				check(x, z, want, fmt.Sprintf("%d lists of %d rows of %d elements", count, n, each))
+			}
+		}
+	}
+}
+
+// TestPackChecks gives operands that are one element too short.
+func TestPackChecks(t *testing.T) {
+	rows, _ := TileSizes[float32]()
+	n := rows[0]
+	for name, f := range map[string]func(){
+		"simd: 5 elements cannot hold 2 lists of 1 rows of 3 elements, of 6 at distance 6": func() {
+			Slivers(make([]float32, 5), 3, make([]float32, 6), 6, 2, 1)
+		},
+		"simd: 12 elements cannot hold 2 lists of 2 rows of 3 elements, of 11 at distance 6": func() {
+			Slivers(make([]float32, 12), 3, make([]float32, 11), 6, 2, 2)
+		},
+		fmt.Sprintf("simd: %d elements cannot hold %d rows of 4 elements, of %d at distance 4", 4*n-1, n, 4*n): func() {
+			Pack(make([]float32, 4*n-1), make([]float32, 4*n), 4, 4)
+		},
+		fmt.Sprintf("simd: %d elements cannot hold %d rows of 4 elements, of %d at distance 4", 4*n, n, 4*n-1): func() {
+			Pack(make([]float32, 4*n), make([]float32, 4*n-1), 4, 4)
+		},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != name {
+					t.Errorf("want %s, got %s", name, got)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
 // TestTranspose transposes matrices of all sizes up to 20 x 20 with all sets, within larger ones that must not change otherwise.
 func TestTranspose(t *testing.T) {
 	t.Run("go", func(t *testing.T) {

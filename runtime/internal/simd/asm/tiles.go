@@ -8,10 +8,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tiles emits the functions for products of matrices: four tiles, whose rows are as many as there are registers for or a third of them, and
-// whose columns are those of two vectors or of one. A pointer serves three rows, which scaled indices reach.
+// tiles emits the functions for products of matrices: four tiles, whose rows are as many as there are registers for or as few as keep the
+// processor busy, and whose columns are those of two vectors or of one. A pointer serves three rows, which scaled indices reach.
 func (m *machine) tiles() {
-	rows := []int{6, 2}
+	rows := []int{6, 4}
 	if m.wide() {
 		rows = []int{12, 4}
 	}
@@ -21,10 +21,19 @@ func (m *machine) tiles() {
 			m.tile(operation, r, vectors, false)
 			apart := fmt.Sprintf("tileRows%dx%dOf", r, vectors*m.width())
 			m.tile(apart, r, vectors, true)
-			m.enter(fmt.Sprintf("tiles[%d][%d]", i, j), fmt.Sprintf("tile[%s]{%d, %d, %%s, %s}", m.element(), r, vectors*m.width(), m.name(apart)), operation)
+			m.enter(fmt.Sprintf("tiles[%d][%d]", i, j), fmt.Sprintf("tile[%s]{rows: %d, cols: %d, compute: %%s, rowsAt: %s}", m.element(), r, vectors*m.width(), m.name(apart)), operation)
+			if i == 0 && !m.wide() {
+				m.column(i, j, r, vectors, false)
+				m.column(i, j, r, vectors, true)
+			}
 		}
 	}
 	m.transposition()
+	if !m.wide() {
+		m.packing()
+		m.slivers("slivers.cols", 2*m.width())
+		m.slivers("slivers.rows", rows[0])
+	}
 }
 
 // tile emits a function that computes a tile of a product. The rows of y are a distance apart, or at places of their own.
@@ -35,21 +44,12 @@ func (m *machine) tile(operation string, rows, vectors int, places bool) {
 	}
 	signature = strings.ReplaceAll(signature, "T", m.element())
 	m.begin(m.name(operation), signature, fmt.Sprintf("computes a tile of %d rows of a product.", rows))
-	shift := operand.U8(2)
-	if m.double {
-		shift = 3
-	}
-	distance := func(name string) reg.Register {
-		r := m.Load(m.Param(name), m.GP64())
-		m.SHLQ(shift, r)
-		return r
-	}
-	row, col := distance("row"), distance("col")
+	row, col := m.distance("row"), m.distance("col")
 	var next reg.Register // the distance, or where the place of the next row is
 	if places {
 		next = m.Load(m.Param("at"), m.GP64())
 	} else {
-		next = distance("next")
+		next = m.distance("next")
 	}
 	y, k := m.Load(m.Param("y").Base(), m.GP64()), m.Load(m.Param("k"), m.GP64())
 	var x []reg.GPVirtual // each one addresses three rows
@@ -63,15 +63,58 @@ func (m *machine) tile(operation string, rows, vectors int, places bool) {
 		}
 		x = append(x, p)
 	}
+	sums := m.sums(rows, vectors)
+	z, ld := m.Load(m.Param("z").Base(), m.GP64()), m.distance("ld")
+	m.ask(z, ld, rows, vectors)
+	m.Label("loop")
+	m.products(sums, y, next, places, func(i int) operand.Mem {
+		from := operand.Mem{Base: x[i/3]}
+		if i%3 > 0 {
+			from.Index, from.Scale = row, uint8(i%3)
+		}
+		return from
+	})
+	for _, p := range x {
+		m.ADDQ(col, p)
+	}
+	m.DECQ(k)
+	m.jump("JNE", "loop")
+	more := m.Load(m.Param("more"), m.GP8())
+	m.TESTB(more, more)
+	m.jump("JNE", "add")
+	m.put(sums, z, ld, false)
+	m.end()
+	m.Label("add")
+	m.put(sums, z, ld, true)
+	m.end()
+}
+
+// distance returns a parameter that counts elements, as bytes.
+func (m *machine) distance(name string) reg.Register {
+	r := m.Load(m.Param(name), m.GP64())
+	m.SHLQ(operand.U8(m.size()/4+1), r)
+	return r
+}
+
+// sums returns the sums of a tile, which are zero.
+func (m *machine) sums(rows, vectors int) []value {
 	sums := make([]value, rows)
 	for i := range sums {
 		sums[i] = m.vectors(vectors)
-		for _, v := range sums[i] {
-			m.emit(m.real("VXOR"), v, v, v)
-		}
+		m.clear(sums[i])
 	}
-	// The rows of z often lie whole pages apart, so the processor does not foresee them. They arrive in the second cache while sums are computed.
-	z, ld := m.Load(m.Param("z").Base(), m.GP64()), distance("ld")
+	return sums
+}
+
+func (m *machine) clear(v value) {
+	for _, v := range v {
+		m.emit(m.real("VXOR"), v, v, v)
+	}
+}
+
+// ask asks for the rows of z. They often lie whole pages apart, so the processor does not foresee them. They arrive in the second cache while
+// sums are computed.
+func (m *machine) ask(z, ld reg.Register, rows, vectors int) {
 	to := m.GP64()
 	m.MOVQ(z, to)
 	for i := range rows {
@@ -82,8 +125,12 @@ func (m *machine) tile(operation string, rows, vectors int, places bool) {
 			m.ADDQ(ld, to)
 		}
 	}
-	m.Label("loop")
-	b := m.vectors(vectors)
+}
+
+// products adds the products of elements of x, one for each row, and a row of y to the sums. Then it moves on to the next row of y: by a
+// distance, or in a list of places.
+func (m *machine) products(sums []value, y, next reg.Register, places bool, x func(row int) operand.Mem) {
+	b := m.vectors(len(sums[0]))
 	from := operand.Mem{Base: y}
 	if places {
 		place := m.GP64()
@@ -94,16 +141,12 @@ func (m *machine) tile(operation string, rows, vectors int, places bool) {
 		from.Disp = j * m.bytes
 		m.emit(m.real("VMOVU"), from, b[j])
 	}
-	for i := range rows {
-		from := operand.Mem{Base: x[i/3]}
-		if i%3 > 0 {
-			from.Index, from.Scale = row, uint8(i%3)
-		}
+	for i := range sums {
 		a := m.vector()
 		if m.double {
-			m.emit("VBROADCASTSD", from, a)
+			m.emit("VBROADCASTSD", x(i), a)
 		} else {
-			m.emit("VBROADCASTSS", from, a)
+			m.emit("VBROADCASTSS", x(i), a)
 		}
 		for j := range b {
 			m.emit(m.real("VFMADD231"), b[j], a, sums[i][j])
@@ -114,30 +157,83 @@ func (m *machine) tile(operation string, rows, vectors int, places bool) {
 	} else {
 		m.ADDQ(next, y)
 	}
-	for _, p := range x {
-		m.ADDQ(col, p)
+}
+
+// put stores sums in the rows of z, or adds them, and moves z behind these rows.
+func (m *machine) put(sums []value, z, ld reg.Register, add bool) {
+	for i := range sums {
+		for j, v := range sums[i] {
+			to := operand.Mem{Base: z, Disp: j * m.bytes}
+			if add {
+				m.emit(m.real("VADD"), to, v, v)
+			}
+			m.emit(m.real("VMOVU"), v, to)
+		}
+		m.ADDQ(ld, z)
 	}
+}
+
+// column emits a function that computes tiles of a product, one below the other. Elements of x for the rows of a tile lie side by side.
+func (m *machine) column(i, j, rows, vectors int, places bool) {
+	operation, entry, last := fmt.Sprintf("column%dx%dOf", rows, vectors*m.width()), "column", "next int"
+	if places {
+		operation, entry, last = fmt.Sprintf("columnRows%dx%dOf", rows, vectors*m.width()), "columnAt", "at *int"
+	}
+	m.begin(m.name(operation), m.typed("func(z []T, ld int, x []T, apart int, y []T, "+last+", k, n int, more bool)"),
+		fmt.Sprintf("computes n tiles of %d rows of a product.", rows))
+	z, ld, x, apart := m.Load(m.Param("z").Base(), m.GP64()), m.distance("ld"), m.Load(m.Param("x").Base(), m.GP64()), m.distance("apart")
+	var distance reg.Register
+	if !places {
+		distance = m.distance("next")
+	}
+	n, more := m.Load(m.Param("n"), m.GP64()), m.Load(m.Param("more"), m.GP8())
+	sums := make([]value, rows)
+	for i := range sums {
+		sums[i] = m.vectors(vectors)
+	}
+	y, k, from := m.GP64(), m.GP64(), m.GP64()
+	m.Label("tile")
+	for _, v := range sums {
+		m.clear(v)
+	}
+	m.ask(z, ld, rows, vectors)
+	m.Load(m.Param("y").Base(), y)
+	m.Load(m.Param("k"), k)
+	m.MOVQ(x, from)
+	next := distance
+	if places {
+		next = m.Load(m.Param("at"), m.GP64())
+	}
+	// What lies behind these rows of y often comes next. The last tile asks for it, row by row, when it has used a row. The others ask for what they
+	// have.
+	ahead := m.GP64()
+	if !places {
+		m.XORQ(ahead, ahead)
+		m.CMPQ(n, operand.I32(1))
+		m.jump("JNE", "loop")
+		m.MOVQ(k, ahead)
+		m.IMULQ(next, ahead)
+	}
+	m.Label("loop")
+	if !places {
+		m.PREFETCHT0(operand.Mem{Base: y, Index: ahead, Scale: 1})
+	}
+	m.products(sums, y, next, places, func(i int) operand.Mem { return operand.Mem{Base: from, Disp: i * m.size()} })
+	m.ADDQ(operand.I32(rows*m.size()), from)
 	m.DECQ(k)
 	m.jump("JNE", "loop")
-	more := m.Load(m.Param("more"), m.GP8())
 	m.TESTB(more, more)
 	m.jump("JNE", "add")
-	for i := range sums {
-		for j, v := range sums[i] {
-			m.emit(m.real("VMOVU"), v, operand.Mem{Base: z, Disp: j * m.bytes})
-		}
-		m.ADDQ(ld, z)
-	}
-	m.end()
+	m.put(sums, z, ld, false)
+	m.jump("JMP", "done")
 	m.Label("add")
-	for i := range sums {
-		for j, v := range sums[i] {
-			m.emit(m.real("VADD"), operand.Mem{Base: z, Disp: j * m.bytes}, v, v)
-			m.emit(m.real("VMOVU"), v, operand.Mem{Base: z, Disp: j * m.bytes})
-		}
-		m.ADDQ(ld, z)
-	}
+	m.put(sums, z, ld, true)
+	m.Label("done")
+	m.ADDQ(apart, x)
+	m.DECQ(n)
+	m.jump("JNE", "tile")
 	m.end()
+	m.enter(fmt.Sprintf("tiles[%d][%d].%s", i, j, entry), "%s", operation)
 }
 
 // transposition emits a function that transposes blocks side by side, which have as many rows and columns as a register of 32 bytes has
@@ -203,4 +299,109 @@ func (m *machine) transposition() {
 	m.jump("JNE", "block")
 	m.end()
 	m.enter("transpose", "%s", "transposeOf")
+}
+
+// packing emits a function that copies 6 rows side by side, as tiles of as many rows read them. A block has as many columns as a register of 32
+// bytes has elements. Halves of registers are two neighboring columns of float32, or one of float64, of two rows each.
+func (m *machine) packing() {
+	const rows = 6
+	m.begin(m.name("packOf"), m.typed("func(z, x []T, row, n int)"), "copies n blocks of 6 rows.")
+	z, x := m.Load(m.Param("z").Base(), m.GP64()), m.Load(m.Param("x").Base(), m.GP64())
+	row, n := m.distance("row"), m.Load(m.Param("n"), m.GP64())
+	low, high := "VUNPCKLPS", "VUNPCKHPS"
+	if m.double {
+		low, high = "VUNPCKLPD", "VUNPCKHPD"
+	}
+	other := m.GP64() // the fourth row
+	m.LEAQ(operand.Mem{Base: x, Index: row, Scale: 2}, other)
+	m.ADDQ(row, other)
+	m.Label("block")
+	var first, second []reg.Register // of all rows: the columns that come first in each half, and those that come second
+	for i := 0; i < rows; i += 2 {
+		var v [2]reg.Register
+		for j := range v {
+			from := operand.Mem{Base: x}
+			if i+j >= 3 {
+				from.Base = other
+			}
+			if k := (i + j) % 3; k > 0 {
+				from.Index, from.Scale = row, uint8(k)
+			}
+			v[j] = m.YMM()
+			m.VMOVUPS(from, v[j])
+		}
+		p, q := m.YMM(), m.YMM()
+		m.emit(low, v[1], v[0], p)
+		m.emit(high, v[1], v[0], q)
+		first, second = append(first, p), append(second, q)
+	}
+	if !m.double {
+		first, second = m.columns(first), m.columns(second)
+	}
+	all := append(first, second...)
+	for half := range 2 {
+		for i := 0; i < rows; i += 2 {
+			v := m.YMM()
+			m.VPERM2F128(operand.U8(0x20+0x11*half), all[i+1], all[i], v)
+			m.VMOVUPS(v, operand.Mem{Base: z, Disp: (half*rows/2 + i/2) * spread})
+		}
+	}
+	m.ADDQ(operand.I32(spread), x)
+	m.ADDQ(operand.I32(spread), other)
+	m.ADDQ(operand.I32(rows*spread), z)
+	m.DECQ(n)
+	m.jump("JNE", "block")
+	m.end()
+	m.enter("pack", "%s", "packOf")
+}
+
+// columns returns the elements of two columns, one column after the other in each half, given pairs of rows.
+func (m *machine) columns(pairs []reg.Register) []reg.Register {
+	out := []reg.Register{m.YMM(), m.YMM(), m.YMM()}
+	m.VUNPCKLPD(pairs[1], pairs[0], out[0])
+	m.VSHUFPD(operand.U8(0b1010), pairs[0], pairs[2], out[1])
+	m.VUNPCKHPD(pairs[2], pairs[1], out[2])
+	return out
+}
+
+// slivers emits a function that copies rows into lists, of a number of elements for each row. It asks for a row some rows ahead, since rows may
+// lie pages apart.
+func (m *machine) slivers(target string, elements int) {
+	operation := fmt.Sprintf("slivers%dOf", elements)
+	m.begin(m.name(operation), m.typed("func(z, x []T, next, count, n int)"), fmt.Sprintf("copies n rows into count lists of %d elements a row.", elements))
+	z, x := m.Load(m.Param("z").Base(), m.GP64()), m.Load(m.Param("x").Base(), m.GP64())
+	next, count, n := m.distance("next"), m.Load(m.Param("count"), m.GP64()), m.Load(m.Param("n"), m.GP64())
+	apart := m.GP64()
+	m.IMUL3Q(operand.I32(elements*m.size()), n, apart)
+	to, from, left, later := m.GP64(), m.GP64(), m.GP64(), m.GP64()
+	m.Label("row")
+	m.MOVQ(z, to)
+	m.MOVQ(x, from)
+	m.MOVQ(count, left)
+	m.LEAQ(operand.Mem{Base: x, Index: next, Scale: ahead}, later)
+	m.Label("sliver")
+	m.PREFETCHT0(operand.Mem{Base: later})
+	for at := 0; at < elements*m.size(); {
+		v, name, bytes := reg.Register(m.YMM()), "VMOVUPS", spread
+		switch left := elements*m.size() - at; {
+		case left < 16:
+			v, name, bytes = m.XMM(), "VMOVSD", 8
+		case left < spread:
+			v, bytes = m.XMM(), 16
+		}
+		m.emit(name, operand.Mem{Base: from, Disp: at}, v)
+		m.emit(name, v, operand.Mem{Base: to, Disp: at})
+		at += bytes
+	}
+	m.ADDQ(operand.I32(elements*m.size()), from)
+	m.ADDQ(operand.I32(elements*m.size()), later)
+	m.ADDQ(apart, to)
+	m.DECQ(left)
+	m.jump("JNE", "sliver")
+	m.ADDQ(operand.I32(elements*m.size()), z)
+	m.ADDQ(next, x)
+	m.DECQ(n)
+	m.jump("JNE", "row")
+	m.end()
+	m.enter(target, "%s", operation)
 }
