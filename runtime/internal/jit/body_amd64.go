@@ -1,5 +1,7 @@
 package jit
 
+import "slices"
+
 // way says how a body goes through the nodes.
 type way struct {
 	unroll, first int         // how many vectors it takes, and how many ones before them the loop has taken already
@@ -15,13 +17,13 @@ type body struct {
 	*compiler
 	way
 
-	holders [32]int      // what registers hold, or none
-	masks   [8]int       // what mask registers hold, or none
-	where   map[int]int  // the registers of values
-	kept    map[int]int  // the slots of values that are kept in memory
-	pinned  map[int]bool // values that the current instruction uses
+	holders [32]int // what registers hold, or none
+	masks   [8]int  // what mask registers hold, or none
+	where   []int   // the registers of values, by number, or none
+	kept    []int   // the slots of values that are kept in memory, by number, or none
+	pinned  []int   // values that the current instruction uses
 	steps   []step
-	left    map[int][]int32 // the steps that still use a value from a register
+	left    [][]int32 // the steps that still use a value from a register, by the value's number
 	slotsOf int
 	now     int32 // the current step
 }
@@ -36,7 +38,9 @@ func (b *body) value(i int32, u int) int {
 
 // body writes the code for some vectors, and reports whether there are enough registers.
 func (c *compiler) body(w way) bool {
-	b := &body{compiler: c, way: w, where: map[int]int{}, kept: map[int]int{}, steps: c.order(w), left: map[int][]int32{}}
+	b := &body{compiler: c, way: w, steps: c.order(w)}
+	values := mostVectors * len(c.nodes)
+	b.where, b.kept, b.left = slices.Repeat([]int{none}, values), slices.Repeat([]int{none}, values), make([][]int32, values)
 	for i := range b.holders {
 		b.holders[i] = none
 	}
@@ -89,16 +93,16 @@ func (b *body) register(i int32, u int) int {
 		return r + b.first + u
 	}
 	v := b.value(i, u)
-	if r, ok := b.where[v]; ok {
-		b.pinned[v] = true
+	if r := b.where[v]; r != none {
+		b.pinned = append(b.pinned, v)
 		return r
 	}
 	r := b.take(v)
 	if r == none {
 		return none
 	}
-	b.pinned[v] = true
-	if s, ok := b.kept[v]; ok {
+	b.pinned = append(b.pinned, v)
+	if s := b.kept[v]; s != none {
 		b.vector(b.move(0x10), r, none, operand{register: none, memory: at(rdi, b.slot(s))}, 0, false, 0)
 		return r
 	}
@@ -163,14 +167,13 @@ func (b *body) last(i int32, u int) (operand, bool) {
 		return inRegister(b.register(i, u)), true
 	}
 	if b.inMemory(i, b.masked) {
-		if _, ok := b.where[b.value(i, u)]; !ok {
+		if b.where[b.value(i, u)] == none {
 			return b.memory(i, u), true
 		}
 	}
 	v := b.value(i, u)
-	slot, kept := b.kept[v]
-	if _, held := b.where[v]; kept && !held && len(b.left[v]) == 1 {
-		return operand{register: none, memory: at(rdi, b.slot(slot))}, true
+	if b.kept[v] != none && b.where[v] == none && len(b.left[v]) == 1 {
+		return operand{register: none, memory: at(rdi, b.slot(b.kept[v]))}, true
 	}
 	r := b.register(i, u)
 	return inRegister(r), r != none
@@ -203,7 +206,7 @@ func (b *body) take(v int) int {
 	victim, farthest := none, int32(-1)
 	for r := range n {
 		h := b.holders[r]
-		if h == reserved || b.pinned[h] || !b.spills && !b.again(h) {
+		if h == reserved || slices.Contains(b.pinned, h) || !b.spills && !b.again(h) {
 			continue
 		}
 		next := int32(len(b.steps))
@@ -218,9 +221,9 @@ func (b *body) take(v int) int {
 		return none
 	}
 	h := b.holders[victim]
-	delete(b.where, h)
+	b.where[h] = none
 	if !b.again(h) {
-		if _, ok := b.kept[h]; !ok {
+		if b.kept[h] == none {
 			b.kept[h] = b.slotsOf
 			b.slotsOf++
 			b.vector(b.move(0x11), victim, none, operand{register: none, memory: at(rdi, b.slot(b.kept[h]))}, 0, false, 0)
@@ -278,11 +281,11 @@ func (b *body) release(at int32, u int, operands ...int32) {
 		if len(left) > 0 {
 			continue
 		}
-		r, ok := b.where[v]
-		if !ok {
+		r := b.where[v]
+		if r == none {
 			continue
 		}
-		delete(b.where, v)
+		b.where[v] = none
 		if b.inMask(o) {
 			b.masks[r] = none
 		} else {
@@ -296,7 +299,7 @@ func (b *body) emit(i int32, u int, at int32) bool {
 	d := &b.nodes[i]
 	b.now = at
 	registers, rest := b.operandsOf(int(i))
-	b.pinned = map[int]bool{}
+	b.pinned = b.pinned[:0]
 	var in [3]int
 	for j, o := range registers {
 		if o == none {
