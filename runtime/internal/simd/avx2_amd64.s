@@ -16099,7 +16099,7 @@ elementsDone:
 	VZEROUPPER
 	RET
 
-// func drawAVX2(high []uint64, low []uint64, at *[18]uint64)
+// func drawAVX2(high []uint64, low []uint64, at *[98]uint64)
 // Requires: AVX, AVX2
 TEXT ·drawAVX2(SB), NOSPLIT, $0-56
 	MOVQ         high_base+0(FP), AX
@@ -16108,135 +16108,247 @@ TEXT ·drawAVX2(SB), NOSPLIT, $0-56
 	MOVQ         at+48(FP), BX
 	VPBROADCASTQ 40(BX), Y0
 	VPBROADCASTQ 48(BX), Y1
-	VPBROADCASTQ 72(BX), Y2
-	VPBROADCASTQ 56(BX), Y4
-	VPBROADCASTQ 64(BX), Y5
-	VPBROADCASTQ 24(BX), Y3
-	VPBROADCASTQ 32(BX), Y3
+	VPBROADCASTQ 24(BX), Y2
+	VPBROADCASTQ 56(BX), Y3
+	VMOVDQU      Y2, 144(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 208(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 272(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 336(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 400(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 464(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 528(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 592(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 656(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 720(BX)
+	VPADDQ       Y3, Y2, Y2
+	VPBROADCASTQ 32(BX), Y2
+	VPBROADCASTQ 64(BX), Y3
+	VMOVDQU      Y2, 176(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 240(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 304(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 368(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 432(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 496(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 560(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 624(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 688(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 752(BX)
+	VPADDQ       Y3, Y2, Y2
 	MOVQ         (BX), SI
-	VMOVDQU      80(BX), Y3
 	XORQ         DI, DI
 
 vectors:
-	CMPQ         DX, $+4
+	CMPQ         DX, $+8
 	JLT          end
-	VPBROADCASTQ 8(BX), Y8
-	VPBROADCASTQ 16(BX), Y9
-	VPBROADCASTQ 24(BX), Y10
-	VPBROADCASTQ 32(BX), Y11
-	VMOVQ        SI, X6
-	VPBROADCASTQ X6, Y6
-	VPADDQ       Y3, Y6, Y6
-	VPSRLQ       $0x20, Y6, Y7
-	VPMULUDQ     Y6, Y0, Y12
-	VPMULUDQ     Y8, Y1, Y13
+	VMOVQ        SI, X2
+	VPBROADCASTQ 8(BX), Y5
+	VPBROADCASTQ 16(BX), Y6
+	VPBROADCASTQ X2, Y3
+	VPADDQ       80(BX), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y4
+	VPBROADCASTQ 8(BX), Y7
+	VPBROADCASTQ 16(BX), Y8
+	VPBROADCASTQ X2, Y2
+	VPADDQ       112(BX), Y2, Y2
+	VPSRLQ       $0x20, Y2, Y9
+	VPMULUDQ     Y3, Y0, Y10
+	VPMULUDQ     Y5, Y1, Y11
+	VPXOR        144(BX), Y4, Y4
+	VPXOR        176(BX), Y6, Y6
+	VPSRLQ       $0x20, Y11, Y3
+	VPSRLQ       $0x20, Y10, Y5
+	VPXOR        Y4, Y3, Y3
+	VPXOR        Y6, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y4
+	VPMULUDQ     Y7, Y1, Y6
+	VPXOR        144(BX), Y9, Y9
+	VPXOR        176(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y2
+	VPSRLQ       $0x20, Y4, Y7
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y8, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y8
+	VPMULUDQ     Y5, Y1, Y9
+	VPXOR        208(BX), Y11, Y11
+	VPXOR        240(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y3
+	VPSRLQ       $0x20, Y8, Y5
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y10
+	VPMULUDQ     Y7, Y1, Y11
+	VPXOR        208(BX), Y6, Y6
+	VPXOR        240(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y2
+	VPSRLQ       $0x20, Y10, Y7
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y4, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y4
+	VPMULUDQ     Y5, Y1, Y6
+	VPXOR        272(BX), Y9, Y9
+	VPXOR        304(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y3
+	VPSRLQ       $0x20, Y4, Y5
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y8
+	VPMULUDQ     Y7, Y1, Y9
+	VPXOR        272(BX), Y11, Y11
+	VPXOR        304(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y2
+	VPSRLQ       $0x20, Y8, Y7
+	VPXOR        Y11, Y2, Y2
 	VPXOR        Y10, Y7, Y7
-	VPXOR        Y11, Y9, Y9
-	VPSRLQ       $0x20, Y13, Y6
-	VPSRLQ       $0x20, Y12, Y8
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y9, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y7
-	VPMULUDQ     Y8, Y1, Y9
-	VPXOR        Y10, Y13, Y13
-	VPXOR        Y11, Y12, Y12
-	VPSRLQ       $0x20, Y9, Y6
-	VPSRLQ       $0x20, Y7, Y8
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y12
-	VPMULUDQ     Y8, Y1, Y13
-	VPXOR        Y10, Y9, Y9
-	VPXOR        Y11, Y7, Y7
-	VPSRLQ       $0x20, Y13, Y6
-	VPSRLQ       $0x20, Y12, Y8
-	VPXOR        Y9, Y6, Y6
-	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y7
-	VPMULUDQ     Y8, Y1, Y9
-	VPXOR        Y10, Y13, Y13
-	VPXOR        Y11, Y12, Y12
-	VPSRLQ       $0x20, Y9, Y6
-	VPSRLQ       $0x20, Y7, Y8
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y12
-	VPMULUDQ     Y8, Y1, Y13
-	VPXOR        Y10, Y9, Y9
-	VPXOR        Y11, Y7, Y7
-	VPSRLQ       $0x20, Y13, Y6
-	VPSRLQ       $0x20, Y12, Y8
-	VPXOR        Y9, Y6, Y6
-	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y7
-	VPMULUDQ     Y8, Y1, Y9
-	VPXOR        Y10, Y13, Y13
-	VPXOR        Y11, Y12, Y12
-	VPSRLQ       $0x20, Y9, Y6
-	VPSRLQ       $0x20, Y7, Y8
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y12
-	VPMULUDQ     Y8, Y1, Y13
-	VPXOR        Y10, Y9, Y9
-	VPXOR        Y11, Y7, Y7
-	VPSRLQ       $0x20, Y13, Y6
-	VPSRLQ       $0x20, Y12, Y8
-	VPXOR        Y9, Y6, Y6
-	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y7
-	VPMULUDQ     Y8, Y1, Y9
-	VPXOR        Y10, Y13, Y13
-	VPXOR        Y11, Y12, Y12
-	VPSRLQ       $0x20, Y9, Y6
-	VPSRLQ       $0x20, Y7, Y8
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y12
-	VPMULUDQ     Y8, Y1, Y13
-	VPXOR        Y10, Y9, Y9
-	VPXOR        Y11, Y7, Y7
-	VPSRLQ       $0x20, Y13, Y6
-	VPSRLQ       $0x20, Y12, Y8
-	VPXOR        Y9, Y6, Y6
-	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y7
-	VPMULUDQ     Y8, Y1, Y9
-	VPXOR        Y10, Y13, Y13
-	VPXOR        Y11, Y12, Y12
-	VPSRLQ       $0x20, Y9, Y6
-	VPSRLQ       $0x20, Y7, Y8
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y12, Y8, Y8
-	VPSLLQ       $0x20, Y6, Y6
-	VPAND        Y2, Y9, Y9
-	VPOR         Y9, Y6, Y6
-	VMOVDQU      Y6, (AX)(DI*8)
-	VPSLLQ       $0x20, Y8, Y8
-	VPAND        Y2, Y7, Y7
-	VPOR         Y7, Y8, Y8
-	VMOVDQU      Y8, (CX)(DI*8)
-	ADDQ         $+4, SI
-	ADDQ         $+4, DI
-	SUBQ         $+4, DX
+	VPMULUDQ     Y3, Y0, Y10
+	VPMULUDQ     Y5, Y1, Y11
+	VPXOR        336(BX), Y6, Y6
+	VPXOR        368(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y3
+	VPSRLQ       $0x20, Y10, Y5
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y4
+	VPMULUDQ     Y7, Y1, Y6
+	VPXOR        336(BX), Y9, Y9
+	VPXOR        368(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y2
+	VPSRLQ       $0x20, Y4, Y7
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y8, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y8
+	VPMULUDQ     Y5, Y1, Y9
+	VPXOR        400(BX), Y11, Y11
+	VPXOR        432(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y3
+	VPSRLQ       $0x20, Y8, Y5
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y10
+	VPMULUDQ     Y7, Y1, Y11
+	VPXOR        400(BX), Y6, Y6
+	VPXOR        432(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y2
+	VPSRLQ       $0x20, Y10, Y7
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y4, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y4
+	VPMULUDQ     Y5, Y1, Y6
+	VPXOR        464(BX), Y9, Y9
+	VPXOR        496(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y3
+	VPSRLQ       $0x20, Y4, Y5
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y8
+	VPMULUDQ     Y7, Y1, Y9
+	VPXOR        464(BX), Y11, Y11
+	VPXOR        496(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y2
+	VPSRLQ       $0x20, Y8, Y7
+	VPXOR        Y11, Y2, Y2
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y10
+	VPMULUDQ     Y5, Y1, Y11
+	VPXOR        528(BX), Y6, Y6
+	VPXOR        560(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y3
+	VPSRLQ       $0x20, Y10, Y5
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y4
+	VPMULUDQ     Y7, Y1, Y6
+	VPXOR        528(BX), Y9, Y9
+	VPXOR        560(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y2
+	VPSRLQ       $0x20, Y4, Y7
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y8, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y8
+	VPMULUDQ     Y5, Y1, Y9
+	VPXOR        592(BX), Y11, Y11
+	VPXOR        624(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y3
+	VPSRLQ       $0x20, Y8, Y5
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y10
+	VPMULUDQ     Y7, Y1, Y11
+	VPXOR        592(BX), Y6, Y6
+	VPXOR        624(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y2
+	VPSRLQ       $0x20, Y10, Y7
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y4, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y4
+	VPMULUDQ     Y5, Y1, Y6
+	VPXOR        656(BX), Y9, Y9
+	VPXOR        688(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y3
+	VPSRLQ       $0x20, Y4, Y5
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y8
+	VPMULUDQ     Y7, Y1, Y9
+	VPXOR        656(BX), Y11, Y11
+	VPXOR        688(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y2
+	VPSRLQ       $0x20, Y8, Y7
+	VPXOR        Y11, Y2, Y2
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y10
+	VPMULUDQ     Y5, Y1, Y11
+	VPXOR        720(BX), Y6, Y6
+	VPXOR        752(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y3
+	VPSRLQ       $0x20, Y10, Y5
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y4
+	VPMULUDQ     Y7, Y1, Y6
+	VPXOR        720(BX), Y9, Y9
+	VPXOR        752(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y2
+	VPSRLQ       $0x20, Y4, Y7
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 72(BX), Y8
+	VPSLLQ       $0x20, Y3, Y3
+	VPAND        Y8, Y11, Y11
+	VPOR         Y11, Y3, Y3
+	VMOVDQU      Y3, (AX)(DI*8)
+	VPSLLQ       $0x20, Y5, Y5
+	VPAND        Y8, Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VMOVDQU      Y5, (CX)(DI*8)
+	VPSLLQ       $0x20, Y2, Y2
+	VPAND        Y8, Y6, Y6
+	VPOR         Y6, Y2, Y2
+	VMOVDQU      Y2, 32(AX)(DI*8)
+	VPSLLQ       $0x20, Y7, Y7
+	VPAND        Y8, Y4, Y4
+	VPOR         Y4, Y7, Y7
+	VMOVDQU      Y7, 32(CX)(DI*8)
+	ADDQ         $+8, SI
+	ADDQ         $+8, DI
+	SUBQ         $+8, DX
 	JMP          vectors
 
 end:

@@ -17494,7 +17494,7 @@ elementsDone:
 	VZEROUPPER
 	RET
 
-// func drawAVX512(high []uint64, low []uint64, at *[18]uint64)
+// func drawAVX512(high []uint64, low []uint64, at *[98]uint64)
 // Requires: AVX, AVX512F
 TEXT ·drawAVX512(SB), NOSPLIT, $0-56
 	MOVQ         high_base+0(FP), AX
@@ -17526,8 +17526,8 @@ TEXT ·drawAVX512(SB), NOSPLIT, $0-56
 	VPADDQ       Z3, Z19, Z21
 	VPADDQ       Z22, Z20, Z22
 	VPADDQ       Z3, Z21, Z23
-	MOVQ         (BX), SI
 	VMOVDQU64    80(BX), Z3
+	MOVQ         (BX), SI
 	XORQ         DI, DI
 
 vectors:

@@ -305,6 +305,16 @@ func (m *Functions[V, M]) Log(x V) V {
 	return m.Choose(m.Compare(x, Less, m.Number(0)), m.Load(m.Number(math.NaN())), y)
 }
 
+// Whole returns the upper 53 bits of words as a number of float64.
+func (m *Functions[V, M]) Whole(words V) V {
+	// Each half of the word is below 2^32. As the lower bits of a great number it is a number itself.
+	const low, high = 1 << 52, 1 << 84
+	v := m.Down(words, 11)
+	lower := m.Or(m.And(v, m.Word(1<<32-1)), m.Number(low))
+	upper := m.Or(m.Down(v, 32), m.Number(high))
+	return m.Add(m.Sub(upper, m.Number(high+low)), lower)
+}
+
 // Normal returns a number of the standard normal distribution, by the method of Box and Muller: sqrt(-2*log(1 - x)) * cos(2*pi*y), where x and y are
 // random numbers from 0 to 1, 1 excluded. They are integers here, multiplied by 2^53. No argument is a NaN, infinite or subnormal.
 func (m *Functions[V, M]) Normal(x, y V) V {
