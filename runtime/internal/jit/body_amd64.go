@@ -1,11 +1,15 @@
 package jit
 
+import "slices"
+
 // way says how a body goes through the nodes.
 type way struct {
 	unroll, first int         // how many vectors it takes, and how many ones before them the loop has taken already
 	masked, past  bool        // whether it takes the elements of the mask only, and stores past the caches
 	spills        bool        // whether values may be kept in memory
+	holds         bool        // whether registers hold accumulators
 	lanes         map[int]int // the first registers of accumulators, by number; those of others are in memory
+	still         bool        // whether the first vector belongs to the first accumulators, so that the place of all is known
 }
 
 // body is the code of one way through the nodes.
@@ -13,13 +17,15 @@ type body struct {
 	*compiler
 	way
 
-	holders [32]int      // what registers hold, or none
-	masks   [8]int       // what mask registers hold, or none
-	where   map[int]int  // the registers of values
-	kept    map[int]int  // the slots of values that are kept in memory
-	pinned  map[int]bool // values that the current instruction uses
-	left    [][]int32    // the nodes that still use a node from a register
+	holders [32]int // what registers hold, or none
+	masks   [8]int  // what mask registers hold, or none
+	where   []int   // the registers of values, by number, or none
+	kept    []int   // the slots of values that are kept in memory, by number, or none
+	pinned  []int   // values that the current instruction uses
+	steps   []step
+	left    [][]int32 // the steps that still use a value from a register, by the value's number
 	slotsOf int
+	now     int32 // the current step
 }
 
 // value names vector u of a node. Constants and arguments are the same for all vectors.
@@ -32,7 +38,9 @@ func (b *body) value(i int32, u int) int {
 
 // body writes the code for some vectors, and reports whether there are enough registers.
 func (c *compiler) body(w way) bool {
-	b := &body{compiler: c, way: w, where: map[int]int{}, kept: map[int]int{}, left: make([][]int32, len(c.nodes))}
+	b := &body{compiler: c, way: w, steps: c.order(w)}
+	values := mostVectors * len(c.nodes)
+	b.where, b.kept, b.left = slices.Repeat([]int{none}, values), slices.Repeat([]int{none}, values), make([][]int32, values)
 	for i := range b.holders {
 		b.holders[i] = none
 	}
@@ -45,40 +53,38 @@ func (c *compiler) body(w way) bool {
 		b.masks[i] = none
 	}
 	lanes := false
-	for i := range c.nodes {
-		if !c.live[i] {
-			continue
+	for at, s := range b.steps {
+		op := c.nodes[s.node].op
+		for _, o := range c.nodes[s.node].operands() {
+			lanes = lanes || o != none && c.nodes[o].op == opLanes
 		}
-		lanes = lanes || len(w.lanes) == 0 && (c.nodes[i].op == opLanes || c.nodes[i].op == opFold)
-		registers, last := c.operandsOf(i)
+		lanes = lanes || op == opFold
+		registers, last := c.operandsOf(int(s.node))
 		for _, o := range registers {
-			if o != none {
-				b.left[o] = append(b.left[o], int32(i))
-			}
+			b.uses(o, s.u, at)
 		}
 		if last != none && !c.inMemory(last, w.masked) {
-			b.left[last] = append(b.left[last], int32(i))
+			b.uses(last, s.u, at)
 		}
 	}
-	if lanes {
+	if lanes && len(w.lanes) == 0 && !w.still {
 		c.lane(64*c.size() - 1)
 	}
-	for i := range c.nodes {
-		if !c.live[i] {
-			continue
-		}
-		switch c.nodes[i].op {
-		case opConstant, opScalar, opInput, opLanes:
-			continue // when they are used first
-		}
-		for u := range w.unroll {
-			if !b.emit(int32(i), u) {
-				return false
-			}
+	for at, s := range b.steps {
+		if !b.emit(s.node, s.u, int32(at)) {
+			return false
 		}
 	}
 	c.slots = max(c.slots, b.slotsOf)
 	return true
+}
+
+// uses notes that a step uses a value from a register.
+func (b *body) uses(i int32, u, at int) {
+	if i != none {
+		v := b.value(i, u)
+		b.left[v] = append(b.left[v], int32(at))
+	}
 }
 
 // register returns the register of a value. It is loaded if it is not there.
@@ -87,16 +93,16 @@ func (b *body) register(i int32, u int) int {
 		return r + b.first + u
 	}
 	v := b.value(i, u)
-	if r, ok := b.where[v]; ok {
-		b.pinned[v] = true
+	if r := b.where[v]; r != none {
+		b.pinned = append(b.pinned, v)
 		return r
 	}
 	r := b.take(v)
 	if r == none {
 		return none
 	}
-	b.pinned[v] = true
-	if s, ok := b.kept[v]; ok {
+	b.pinned = append(b.pinned, v)
+	if s := b.kept[v]; s != none {
 		b.vector(b.move(0x10), r, none, operand{register: none, memory: at(rdi, b.slot(s))}, 0, false, 0)
 		return r
 	}
@@ -141,12 +147,16 @@ func (b *body) memory(i int32, u int) operand {
 
 // place returns the elements at a pointer.
 func (b *body) place(d *node, u int) memory {
+	m := memory{base: rdi, index: rax, offset: (b.first + u) * b.bytes(), constant: none}
 	if d.at >= firstSum {
-		return memory{base: rdi, index: rdx, offset: b.compiler.lanes(d.at - firstSum), constant: none}
+		m.offset += b.compiler.lanes(d.at - firstSum)
+	} else {
+		m.base = free[d.at]
 	}
-	m := memory{base: free[d.at], index: rax, offset: (b.first + u) * b.bytes(), constant: none}
 	if d.op == opLanes || d.op == opFold {
-		m.index = rdx
+		if m.index = rdx; b.still {
+			m.index = none
+		}
 	}
 	return m
 }
@@ -157,22 +167,32 @@ func (b *body) last(i int32, u int) (operand, bool) {
 		return inRegister(b.register(i, u)), true
 	}
 	if b.inMemory(i, b.masked) {
-		if _, ok := b.where[b.value(i, u)]; !ok {
+		if b.where[b.value(i, u)] == none {
 			return b.memory(i, u), true
 		}
+	}
+	v := b.value(i, u)
+	if b.kept[v] != none && b.where[v] == none && len(b.left[v]) == 1 {
+		return operand{register: none, memory: at(rdi, b.slot(b.kept[v]))}, true
 	}
 	r := b.register(i, u)
 	return inRegister(r), r != none
 }
 
+// registers returns how many registers a body may take.
+func (b *body) registers() int {
+	switch {
+	case b.wide:
+		return 32
+	case b.masked:
+		return 15 // the last one holds the mask
+	}
+	return 16
+}
+
 // take returns a register for a value.
 func (b *body) take(v int) int {
-	n := 16
-	if b.wide {
-		n = 32
-	} else if b.masked {
-		n = 15
-	}
+	n := b.registers()
 	for r := range n {
 		if b.holders[r] == none {
 			b.holders[r] = v
@@ -180,17 +200,17 @@ func (b *body) take(v int) int {
 			return r
 		}
 	}
-	if !b.spills {
+	if b.wide && !b.spills {
 		return none
 	}
 	victim, farthest := none, int32(-1)
 	for r := range n {
 		h := b.holders[r]
-		if h == reserved || b.pinned[h] {
+		if h == reserved || slices.Contains(b.pinned, h) || !b.spills && !b.again(h) {
 			continue
 		}
-		next := int32(len(b.nodes))
-		if left := b.left[h/mostVectors]; len(left) > 0 {
+		next := int32(len(b.steps))
+		if left := b.left[h]; len(left) > 0 {
 			next = left[0]
 		}
 		if next > farthest {
@@ -201,9 +221,9 @@ func (b *body) take(v int) int {
 		return none
 	}
 	h := b.holders[victim]
-	delete(b.where, h)
-	if op := b.nodes[h/mostVectors].op; op != opConstant && op != opScalar {
-		if _, ok := b.kept[h]; !ok {
+	b.where[h] = none
+	if !b.again(h) {
+		if b.kept[h] == none {
 			b.kept[h] = b.slotsOf
 			b.slotsOf++
 			b.vector(b.move(0x11), victim, none, operand{register: none, memory: at(rdi, b.slot(b.kept[h]))}, 0, false, 0)
@@ -212,6 +232,23 @@ func (b *body) take(v int) int {
 	b.holders[victim] = v
 	b.where[v] = victim
 	return victim
+}
+
+// again reports whether a value that leaves its register is where it was loaded from, for as long as it is used.
+func (b *body) again(v int) bool {
+	switch b.nodes[v/mostVectors].op {
+	case opConstant, opScalar:
+		return true
+	case opInput:
+		left := b.left[v]
+		for _, s := range b.steps[b.now:left[len(left)-1]] {
+			if b.nodes[s.node].op == opStore {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // takeMask returns a mask register for a value.
@@ -229,30 +266,26 @@ func (b *body) takeMask(v int) int {
 // inMask reports whether the result of a node is in a mask register.
 func (b *body) inMask(i int32) bool { return b.wide && b.nodes[i].masks() }
 
-// release gives back the registers of operands that no later node uses.
-func (b *body) release(i int32, u int, operands ...int32) {
+// release gives back the registers of operands that no later step uses.
+func (b *body) release(at int32, u int, operands ...int32) {
 	for _, o := range operands {
 		if o == none {
 			continue
 		}
-		left := b.left[o]
-		for len(left) > 0 && left[0] <= i {
+		v := b.value(o, u)
+		left := b.left[v]
+		for len(left) > 0 && left[0] <= at {
 			left = left[1:]
 		}
-		if u == b.unroll-1 {
-			b.left[o] = left
-		} else if op := b.nodes[o].op; op == opConstant || op == opScalar {
-			continue // the next vector needs it
-		}
+		b.left[v] = left
 		if len(left) > 0 {
 			continue
 		}
-		v := b.value(o, u)
-		r, ok := b.where[v]
-		if !ok {
+		r := b.where[v]
+		if r == none {
 			continue
 		}
-		delete(b.where, v)
+		b.where[v] = none
 		if b.inMask(o) {
 			b.masks[r] = none
 		} else {
@@ -261,11 +294,12 @@ func (b *body) release(i int32, u int, operands ...int32) {
 	}
 }
 
-// emit writes the instruction of a node for vector u, and reports whether there are enough registers.
-func (b *body) emit(i int32, u int) bool {
+// emit writes the instruction of a node for vector u, which is a step, and reports whether there are enough registers.
+func (b *body) emit(i int32, u int, at int32) bool {
 	d := &b.nodes[i]
+	b.now = at
 	registers, rest := b.operandsOf(int(i))
-	b.pinned = map[int]bool{}
+	b.pinned = b.pinned[:0]
 	var in [3]int
 	for j, o := range registers {
 		if o == none {
@@ -283,9 +317,9 @@ func (b *body) emit(i int32, u int) bool {
 		}
 	}
 	if d.op == opMulAdd || d.op == opMulSubFrom {
-		return b.fused(i, u, registers, rest, in, y)
+		return b.fused(i, u, at, registers, rest, in, y)
 	}
-	b.release(i, u, registers[0], registers[1], registers[2], rest)
+	b.release(at, u, registers[0], registers[1], registers[2], rest)
 	if !d.gives() {
 		b.store(d, in[0], u)
 		return true
@@ -304,11 +338,11 @@ func (b *body) emit(i int32, u int) bool {
 }
 
 // fused writes an instruction that changes the register of its first operand: that operand's, if nothing else needs it, or a copy.
-func (b *body) fused(i int32, u int, registers [3]int32, rest int32, in [3]int, y operand) bool {
+func (b *body) fused(i int32, u int, at int32, registers [3]int32, rest int32, in [3]int, y operand) bool {
 	d, z := &b.nodes[i], in[0]
 	first := b.value(registers[0], u)
 	before := b.holders[z]
-	b.release(i, u, registers[0])
+	b.release(at, u, registers[0])
 	if before == first && b.holders[z] == none {
 		b.holders[z] = b.value(i, u)
 		b.where[b.value(i, u)] = z
@@ -318,7 +352,7 @@ func (b *body) fused(i int32, u int, registers [3]int32, rest int32, in [3]int, 
 		}
 		b.vector(b.move(0x10), z, none, inRegister(in[0]), 0, false, 0)
 	}
-	b.release(i, u, registers[1], registers[2], rest)
+	b.release(at, u, registers[1], registers[2], rest)
 	code := byte(0xa8) // z = z*x + y
 	if b.adds(int(i)) {
 		code = 0xb8 // z = x*y + z
@@ -382,11 +416,7 @@ func (b *body) operation(d *node, z int, in [3]int, y operand) {
 		b.vector(b.real(0xc2), z, in[0], y, 0, false, 1)
 		b.put(d.imm)
 	case opSigns:
-		if b.wide {
-			b.vector(instruction{prefix: 2, table: 2, code: 0x39, wide: b.double}, z, none, inRegister(in[0]), 0, false, 0)
-		} else {
-			b.vector(b.real(0x10), z, none, inRegister(in[0]), 0, false, 0)
-		}
+		b.vector(instruction{prefix: 2, table: 2, code: 0x39, wide: b.double}, z, none, inRegister(in[0]), 0, false, 0)
 	case opBoth, opEither:
 		code, narrow := byte(0x41), byte(0x54)
 		if d.op == opEither {

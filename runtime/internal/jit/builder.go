@@ -67,6 +67,9 @@ type node struct {
 // gives reports whether a node has a result that later nodes use.
 func (n *node) gives() bool { return n.op != opStore && n.op != opFold }
 
+// operands returns the numbers of the nodes that a node uses, or none.
+func (n *node) operands() [3]int32 { return [3]int32{n.a, n.b, n.c} }
+
 // masks reports whether the result of a node is a mask.
 func (n *node) masks() bool {
 	return n.op == opCompare || n.op == opSigns || n.op == opBoth || n.op == opEither
@@ -247,8 +250,13 @@ func (b *Builder) Compare(x Value, predicate uint8, y Value) Mask {
 	return Mask(b.add(node{op: opCompare, a: int32(x), b: int32(y), c: none, imm: predicate}))
 }
 
-// Signs tells where the sign bit is set.
-func (b *Builder) Signs(x Value) Mask { return Mask(b.operation(opSigns, x, none)) }
+// Signs tells where the sign bit is set. AVX2 chooses by sign bits, so the number is the mask.
+func (b *Builder) Signs(x Value) Mask {
+	if !b.wide {
+		return Mask(x)
+	}
+	return Mask(b.operation(opSigns, x, none))
+}
 
 func (b *Builder) Both(x, y Mask) Mask   { return Mask(b.operation(opBoth, Value(x), Value(y))) }
 func (b *Builder) Either(x, y Mask) Mask { return Mask(b.operation(opEither, Value(x), Value(y))) }

@@ -51,8 +51,13 @@ type Code struct {
 // Arguments are those of one call of a loop at a time.
 type Arguments []uint64
 
-// Arguments returns new arguments.
-func (c *Code) Arguments() Arguments { return make(Arguments, c.words) }
+// Arguments returns new arguments. They begin with a line of the cache, so that no vector among them is in two lines.
+func (c *Code) Arguments() Arguments {
+	const line = 64
+	a := make(Arguments, c.words+line/8-1)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(a))) % line / 8
+	return a[skip:][:c.words]
+}
 
 // SetPointer sets a pointer to the address of elements, which must stay alive until the loop has run.
 func (a Arguments) SetPointer(i int, p unsafe.Pointer) { a[firstPointer+i] = uint64(uintptr(p)) }

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// longest is how many instructions the body of the main loop has at most, if it takes several vectors at a time.
-const longest = 160
+// longest is how many instructions the body of the main loop has at most, if it takes several vectors at a time, and longestNarrow is that for AVX2,
+// where it may keep values in memory.
+const longest, longestNarrow = 160, 320
 
 // accumulators is how many accumulators a fold has, as in package simd.
 const accumulators = 64
@@ -32,12 +33,15 @@ type compiler struct {
 func (c *compiler) pointer(i int) int { return 8 * (firstPointer + i) }
 func (c *compiler) stride(i int) int  { return 8 * (firstPointer + c.pointers + i) }
 
-// repeated is where the vector of an argument is, for AVX2.
-func (c *compiler) repeatedScalar(i int) int { return c.stride(c.pointers) + 32*i }
+// align returns a number of bytes that vectors have, and that is no less than n.
+func (c *compiler) align(n int) int { return (n + c.bytes() - 1) &^ (c.bytes() - 1) }
+
+// repeatedScalar is where the vector of an argument is, for AVX2.
+func (c *compiler) repeatedScalar(i int) int { return c.align(c.stride(c.pointers)) + 32*i }
 
 // lanes is where the accumulators of a sum are.
 func (c *compiler) lanes(i int) int {
-	n := c.stride(c.pointers)
+	n := c.align(c.stride(c.pointers))
 	if !c.wide {
 		n += 32 * c.scalars
 	}
@@ -48,7 +52,7 @@ func (c *compiler) lanes(i int) int {
 func (c *compiler) row() int  { return c.size() * (c.scalars + c.sums) }
 func (c *compiler) rows() int { return c.lanes(c.sums) }
 
-func (c *compiler) slot(i int) int { return c.rows() + MostRows*c.row() + c.bytes()*i } // a multiple of 8, since MostRows is even
+func (c *compiler) slot(i int) int { return c.align(c.rows()+MostRows*c.row()) + c.bytes()*i }
 
 // compile returns machine code, the offset of the entry for stores past the caches, how many vectors the main loop takes, how many words
 // arguments have, and which of them is the first number of the first row. It returns nil if the loop needs more registers than there are.
@@ -89,7 +93,7 @@ func (c *compiler) analyze() {
 		if !c.live[i] {
 			continue
 		}
-		for _, o := range [3]int32{d.a, d.b, d.c} {
+		for _, o := range d.operands() {
 			if o != none {
 				c.live[o] = true
 				c.uses[o]++
@@ -172,11 +176,10 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	}
 	unroll = 1
 	done, found := 0, false // a jump from where sums are complete
-	for u := mostVectors; u >= 1 && !found; u /= 2 {
-		if u > 1 && u*count > longest {
-			continue
+	for _, t := range c.ways(count) {
+		if unroll, done, found = c.main(t, past); found {
+			break
 		}
-		unroll, done, found = c.main(u, past)
 	}
 	if !found {
 		if unroll = 1; c.sums > 0 {
@@ -220,10 +223,30 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	return unroll, true
 }
 
-// main writes the main loop, in which a body takes u vectors at a time. It returns how many vectors the loop takes at a time, and the jump to what
-// follows if sums are complete. It returns false if registers do not suffice, or if the loop over single vectors does as well. Accumulators stay in
-// registers.
-func (c *compiler) main(u int, past bool) (unroll, done int, ok bool) {
+// ways returns how a main loop of some instructions for each vector may go, the best first.
+func (c *compiler) ways(count int) (out []way) {
+	folds := false
+	for i := range c.nodes {
+		folds = folds || c.live[i] && c.nodes[i].op == opFold
+	}
+	for u := mostVectors; u >= 1; u /= 2 {
+		switch {
+		case c.wide && (u == 1 || u*count <= longest):
+			out = append(out, way{unroll: u, holds: true})
+		case c.wide || u > 1 && u*count > longestNarrow:
+		case folds:
+			out = append(out, way{unroll: u, holds: true}, way{unroll: u, spills: true})
+		case u > 1:
+			out = append(out, way{unroll: u, spills: true})
+		}
+	}
+	return out
+}
+
+// main writes the main loop. It returns how many vectors the loop takes at a time, and the jump to what follows if sums are complete. It returns false
+// if registers do not suffice, or if the loop over single vectors does as well. Accumulators stay in registers if the way holds them, and are otherwise
+// at fixed places in memory.
+func (c *compiler) main(w way, past bool) (unroll, done int, ok bool) {
 	code, constants, fixes := len(c.code), len(c.constants), len(c.fixes)
 	registers := 16
 	if c.wide {
@@ -239,17 +262,21 @@ func (c *compiler) main(u int, past bool) (unroll, done int, ok bool) {
 			}
 		}
 	}
-	if registers < 6 {
-		if c.sums > 0 {
-			return 0, 0, false
-		}
-		lanes = map[int]int{}
-	}
-	all := u
-	if len(lanes) > 0 {
-		all = vectors
-	} else if u == 1 {
+	all := w.unroll
+	switch {
+	case len(lanes) == 0 && w.unroll == 1:
 		return 0, 0, false
+	case len(lanes) == 0:
+	case !w.holds:
+		all, lanes, w.still = vectors, map[int]int{}, true
+	case registers >= 6:
+		all = vectors
+	case c.sums > 0 || !c.wide:
+		return 0, 0, false
+	case w.unroll == 1:
+		return 0, 0, false
+	default:
+		lanes = map[int]int{}
 	}
 	c.held = lanes
 	c.moveSums(0) // to zeros
@@ -264,8 +291,9 @@ func (c *compiler) main(u int, past bool) (unroll, done int, ok bool) {
 	}
 	move(0x10)
 	start := len(c.code)
-	for first := 0; first < all; first += u {
-		if !c.body(way{unroll: min(u, all), first: first, past: past, lanes: lanes}) {
+	w.unroll, w.past, w.lanes = min(w.unroll, all), past, lanes
+	for ; w.first < all; w.first += w.unroll {
+		if !c.body(w) {
 			c.code, c.constants, c.fixes = c.code[:code], c.constants[:constants], c.fixes[:fixes]
 			return 0, 0, false
 		}

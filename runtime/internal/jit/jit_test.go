@@ -167,6 +167,9 @@ func fromBits[T simd.Float](b uint64) T {
 	return T(math.Float32frombits(uint32(b)))
 }
 
+// negative reports whether the sign bit is set.
+func negative[T simd.Float](v T) bool { return bitsOf(v)>>(8*unsafe.Sizeof(v)-1) == 1 }
+
 // eval computes all nodes for element i. Stores go to slices.
 func (r *reference[T]) eval(slices [][]T, scalars []T, i int) {
 	r.values, r.masks = make([]T, len(r.b.nodes)), make([]bool, len(r.b.nodes))
@@ -258,7 +261,7 @@ func (r *reference[T]) eval(slices [][]T, scalars []T, i int) {
 				m = x != x || y != y
 			}
 		case opSigns:
-			m = bitsOf(x)>>(8*unsafe.Sizeof(x)-1) == 1
+			m = negative(x)
 		case opBoth:
 			m = r.masks[d.a] && r.masks[d.b]
 		case opEither:
@@ -268,7 +271,7 @@ func (r *reference[T]) eval(slices [][]T, scalars []T, i int) {
 				v = 1
 			}
 		case opChoose:
-			if v = z; r.masks[d.a] {
+			if v = z; r.masks[d.a] || !r.b.nodes[d.a].masks() && negative(x) {
 				v = y
 			}
 		case opStore:

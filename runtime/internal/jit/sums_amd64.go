@@ -1,23 +1,47 @@
 package jit
 
-// moveSums moves the accumulators of sums from memory or to it, or sets them to zeros if the opcode is 0.
+// moveSums moves the accumulators of sums that registers hold from memory or to it. All accumulators become zeros if the opcode is 0.
 func (c *compiler) moveSums(code byte) {
 	for k := range c.sums {
-		for i := range accumulators / c.width() {
-			r := c.held[firstSum+k] + i
-			if code == 0 {
-				c.vector(c.whole(0xef, 0xef), r, r, inRegister(r), 0, false, 0) // exclusive or
-				continue
+		r, held := c.held[firstSum+k]
+		switch {
+		case held && code == 0:
+			for i := range accumulators / c.width() {
+				c.zero(r + i)
 			}
-			c.vector(c.move(code), r, none, operand{register: none, memory: at(rdi, c.lanes(k)+i*c.bytes())}, 0, false, 0)
+		case held:
+			c.moveLanes(code, r, k)
+		case code == 0:
+			c.zero(0)
+			for i := range accumulators / c.width() {
+				c.vector(c.move(0x11), 0, none, c.lanesOf(k, i), 0, false, 0)
+			}
 		}
 	}
 }
 
+// moveLanes moves all accumulators of a sum between memory and registers.
+func (c *compiler) moveLanes(code byte, r, k int) {
+	for i := range accumulators / c.width() {
+		c.vector(c.move(code), r+i, none, c.lanesOf(k, i), 0, false, 0)
+	}
+}
+
+// lanesOf is where a vector of accumulators of a sum is in memory.
+func (c *compiler) lanesOf(k, i int) operand {
+	return operand{register: none, memory: at(rdi, c.lanes(k)+i*c.bytes())}
+}
+
+func (c *compiler) zero(r int) { c.vector(c.whole(0xef, 0xef), r, r, inRegister(r), 0, false, 0) } // exclusive or
+
 // addSums adds the accumulators of each sum in the order of package simd: number i and i+32, then i and i+16, and so on.
 func (c *compiler) addSums() {
 	for k := range c.sums {
-		r := c.held[firstSum+k]
+		r, held := c.held[firstSum+k]
+		if !held {
+			r = 0
+			c.moveLanes(0x10, r, k)
+		}
 		for n := accumulators / c.width() / 2; n > 0; n /= 2 {
 			for i := range n {
 				c.vector(c.real(0x58), r+i, r+i, inRegister(r+i+n), 0, false, 0)

@@ -109,8 +109,7 @@ func (r *runner[T]) newState() *state[T] {
 		s.integers = append(s.integers, make([]int, stripLength))
 	}
 	if c.words {
-		s.words = [2][]uint64{make([]uint64, stripLength), make([]uint64, stripLength)}
-		s.random = make([]float64, stripLength)
+		s.drawing = newDrawing()
 	}
 	if c.wide > 0 {
 		s.wide = make([][]float64, c.wide)

@@ -46,9 +46,7 @@ type state[T simd.Float] struct {
 
 	orders orders[T]
 
-	drawer simd.Drawer
-	words  [2][]uint64 // random ones
-	random []float64   // numbers that are made of them
+	drawing *drawing // if random numbers are drawn
 
 	products []T // the results of products of matrices that are stored in another type
 }

@@ -397,9 +397,7 @@ func (z *vectorizer[T]) drawn(n *term.Term) int {
 		z.c.words, z.heavy = true, true
 		normal := n.Func.Name == "normal"
 		z.emit(r, func(s *state[T], n int) {
-			x := s.random[:n]
-			s.draw(x, uint64(int64(seed(s))), uint64(step(s)), uint64(at(s)), normal)
-			narrowed(s.regs[r][:n], x)
+			narrowed(s.regs[r][:n], s.drawing.draw(n, uint64(int64(seed(s))), uint64(step(s)), uint64(at(s)), normal))
 		})
 		return r
 	}

@@ -1047,7 +1047,7 @@ func below64AVX2(x []int64, last int64) bool
 // drawAVX2 draws words at consecutive positions.
 //
 //go:noescape
-func drawAVX2(high []uint64, low []uint64, at *[18]uint64)
+func drawAVX2(high []uint64, low []uint64, at *[98]uint64)
 
 // unitsAVX2 sets every z[i] to the number from 0 to 1 that x[i] stands for.
 //

@@ -1029,22 +1029,14 @@ loop2:
 	VMOVUPS      constantsAVX2<>+64(SB), Y6
 	VADDPS       Y6, Y2, Y7
 	VADDPS       Y6, Y3, Y8
-	VPSRLD       $0x01, Y4, Y9
-	VPSRLD       $0x01, Y5, Y10
-	VPSUBD       Y9, Y4, Y4
-	VPSUBD       Y10, Y5, Y5
-	VPSLLD       $0x17, Y9, Y9
-	VPSLLD       $0x17, Y10, Y10
-	VPADDD       constantsAVX2<>+64(SB), Y9, Y9
-	VPADDD       constantsAVX2<>+64(SB), Y10, Y10
-	VMULPS       Y9, Y7, Y9
-	VMULPS       Y10, Y8, Y10
 	VPSLLD       $0x17, Y4, Y4
 	VPSLLD       $0x17, Y5, Y5
-	VPADDD       constantsAVX2<>+64(SB), Y4, Y4
-	VPADDD       constantsAVX2<>+64(SB), Y5, Y5
-	VMULPS       Y4, Y9, Y4
-	VMULPS       Y5, Y10, Y5
+	VPADDD       constantsAVX2<>+1088(SB), Y4, Y4
+	VPADDD       constantsAVX2<>+1088(SB), Y5, Y5
+	VMULPS       Y4, Y7, Y4
+	VMULPS       Y5, Y8, Y5
+	VMULPS       constantsAVX2<>+1120(SB), Y4, Y4
+	VMULPS       constantsAVX2<>+1120(SB), Y5, Y5
 	VADDPS       Y6, Y4, Y9
 	VADDPS       Y6, Y5, Y10
 	VSUBPS       Y6, Y7, Y7
@@ -1108,14 +1100,10 @@ loop1:
 	VFMADD231PS  Y5, Y3, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y3
 	VADDPS       Y3, Y1, Y4
-	VPSRLD       $0x01, Y2, Y5
-	VPSUBD       Y5, Y2, Y2
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       constantsAVX2<>+64(SB), Y5, Y5
-	VMULPS       Y5, Y4, Y5
 	VPSLLD       $0x17, Y2, Y2
-	VPADDD       constantsAVX2<>+64(SB), Y2, Y2
-	VMULPS       Y2, Y5, Y2
+	VPADDD       constantsAVX2<>+1088(SB), Y2, Y2
+	VMULPS       Y2, Y4, Y2
+	VMULPS       constantsAVX2<>+1120(SB), Y2, Y2
 	VADDPS       Y3, Y2, Y5
 	VSUBPS       Y3, Y4, Y4
 	VSUBPS       Y4, Y1, Y1
@@ -1167,14 +1155,10 @@ done1:
 	VFMADD231PS  Y6, Y4, Y2
 	VMOVUPS      constantsAVX2<>+64(SB), Y4
 	VADDPS       Y4, Y2, Y5
-	VPSRLD       $0x01, Y3, Y6
-	VPSUBD       Y6, Y3, Y3
-	VPSLLD       $0x17, Y6, Y6
-	VPADDD       constantsAVX2<>+64(SB), Y6, Y6
-	VMULPS       Y6, Y5, Y6
 	VPSLLD       $0x17, Y3, Y3
-	VPADDD       constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS       Y3, Y6, Y3
+	VPADDD       constantsAVX2<>+1088(SB), Y3, Y3
+	VMULPS       Y3, Y5, Y3
+	VMULPS       constantsAVX2<>+1120(SB), Y3, Y3
 	VADDPS       Y4, Y3, Y6
 	VSUBPS       Y4, Y5, Y5
 	VSUBPS       Y5, Y2, Y2
@@ -1210,15 +1194,15 @@ loop2:
 	VMOVUPS      32(CX)(BX*4), Y1
 	VANDPS       constantsAVX2<>+32(SB), Y0, Y0
 	VANDPS       constantsAVX2<>+32(SB), Y1, Y1
-	VMOVUPS      constantsAVX2<>+1088(SB), Y2
+	VMOVUPS      constantsAVX2<>+1152(SB), Y2
 	VMINPS       Y0, Y2, Y0
 	VMINPS       Y1, Y2, Y1
 	VMULPS       Y0, Y0, Y2
 	VMULPS       Y1, Y1, Y3
 	VMOVUPS      constantsAVX2<>+160(SB), Y4
-	VFMADD231PS  constantsAVX2<>+1120(SB), Y2, Y4
+	VFMADD231PS  constantsAVX2<>+1184(SB), Y2, Y4
 	VMOVUPS      constantsAVX2<>+160(SB), Y5
-	VFMADD231PS  constantsAVX2<>+1120(SB), Y3, Y5
+	VFMADD231PS  constantsAVX2<>+1184(SB), Y3, Y5
 	VSUBPS       constantsAVX2<>+160(SB), Y4, Y6
 	VSUBPS       constantsAVX2<>+160(SB), Y5, Y7
 	VMOVAPS      Y2, Y8
@@ -1226,65 +1210,57 @@ loop2:
 	VMOVAPS      Y3, Y0
 	VFNMADD231PS Y1, Y1, Y0
 	VMOVAPS      Y2, Y1
-	VFMADD231PS  constantsAVX2<>+1152(SB), Y6, Y1
+	VFMADD231PS  constantsAVX2<>+1216(SB), Y6, Y1
 	VMOVAPS      Y3, Y2
-	VFMADD231PS  constantsAVX2<>+1152(SB), Y7, Y2
+	VFMADD231PS  constantsAVX2<>+1216(SB), Y7, Y2
 	VMOVAPS      Y8, Y3
-	VFNMADD231PS constantsAVX2<>+1184(SB), Y6, Y3
+	VFNMADD231PS constantsAVX2<>+1248(SB), Y6, Y3
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1184(SB), Y7, Y0
+	VFNMADD231PS constantsAVX2<>+1248(SB), Y7, Y0
 	VSUBPS       Y3, Y1, Y1
 	VSUBPS       Y0, Y2, Y0
 	VMULPS       Y1, Y1, Y2
 	VMULPS       Y0, Y0, Y3
 	VMULPS       Y1, Y1, Y6
 	VMULPS       Y0, Y0, Y7
-	VMOVUPS      constantsAVX2<>+1216(SB), Y8
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y1, Y8
-	VMOVUPS      constantsAVX2<>+1216(SB), Y9
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y0, Y9
+	VMOVUPS      constantsAVX2<>+1280(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1312(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+1280(SB), Y9
+	VFMADD231PS  constantsAVX2<>+1312(SB), Y0, Y9
 	VMOVAPS      Y8, Y8
-	VFMADD231PS  constantsAVX2<>+1280(SB), Y6, Y8
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y6, Y8
 	VMOVAPS      Y9, Y9
-	VFMADD231PS  constantsAVX2<>+1280(SB), Y7, Y9
-	VMOVUPS      constantsAVX2<>+1312(SB), Y10
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y1, Y10
-	VMOVUPS      constantsAVX2<>+1312(SB), Y11
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y0, Y11
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y7, Y9
+	VMOVUPS      constantsAVX2<>+1376(SB), Y10
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y1, Y10
+	VMOVUPS      constantsAVX2<>+1376(SB), Y11
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y0, Y11
 	VMOVAPS      Y10, Y10
 	VFMADD231PS  Y8, Y6, Y10
 	VMOVAPS      Y11, Y6
 	VFMADD231PS  Y9, Y7, Y6
 	VMOVAPS      Y2, Y2
-	VFMADD213PS  constantsAVX2<>+1376(SB), Y10, Y2
+	VFMADD213PS  constantsAVX2<>+1440(SB), Y10, Y2
 	VMOVAPS      Y3, Y3
-	VFMADD213PS  constantsAVX2<>+1376(SB), Y6, Y3
+	VFMADD213PS  constantsAVX2<>+1440(SB), Y6, Y3
 	VMOVAPS      Y2, Y2
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y1, Y2
+	VFMADD231PS  constantsAVX2<>+1472(SB), Y1, Y2
 	VMOVAPS      Y3, Y1
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y0, Y1
-	VADDPS       constantsAVX2<>+1440(SB), Y2, Y0
-	VADDPS       constantsAVX2<>+1440(SB), Y1, Y3
-	VSUBPS       constantsAVX2<>+1440(SB), Y0, Y6
-	VSUBPS       constantsAVX2<>+1440(SB), Y3, Y7
+	VFMADD231PS  constantsAVX2<>+1472(SB), Y0, Y1
+	VADDPS       constantsAVX2<>+1504(SB), Y2, Y0
+	VADDPS       constantsAVX2<>+1504(SB), Y1, Y3
+	VSUBPS       constantsAVX2<>+1504(SB), Y0, Y6
+	VSUBPS       constantsAVX2<>+1504(SB), Y3, Y7
 	VSUBPS       Y6, Y2, Y2
 	VSUBPS       Y7, Y1, Y1
-	VPSRLD       $0x01, Y4, Y1
-	VPSRLD       $0x01, Y5, Y2
-	VPSUBD       Y1, Y4, Y4
-	VPSUBD       Y2, Y5, Y5
-	VPSLLD       $0x17, Y1, Y1
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       constantsAVX2<>+64(SB), Y1, Y1
-	VPADDD       constantsAVX2<>+64(SB), Y2, Y2
+	VPSLLD       $0x17, Y4, Y1
+	VPSLLD       $0x17, Y5, Y2
+	VPADDD       constantsAVX2<>+1088(SB), Y1, Y1
+	VPADDD       constantsAVX2<>+1088(SB), Y2, Y2
 	VMULPS       Y1, Y0, Y0
 	VMULPS       Y2, Y3, Y1
-	VPSLLD       $0x17, Y4, Y2
-	VPSLLD       $0x17, Y5, Y3
-	VPADDD       constantsAVX2<>+64(SB), Y2, Y2
-	VPADDD       constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS       Y2, Y0, Y0
-	VMULPS       Y3, Y1, Y1
+	VMULPS       constantsAVX2<>+1120(SB), Y0, Y0
+	VMULPS       constantsAVX2<>+1120(SB), Y1, Y1
 	VMOVUPS      Y0, (AX)(BX*4)
 	VMOVUPS      Y1, 32(AX)(BX*4)
 	ADDQ         $+16, BX
@@ -1297,44 +1273,40 @@ loop1:
 	JLT          done1
 	VMOVUPS      (CX)(BX*4), Y0
 	VANDPS       constantsAVX2<>+32(SB), Y0, Y0
-	VMOVUPS      constantsAVX2<>+1088(SB), Y1
+	VMOVUPS      constantsAVX2<>+1152(SB), Y1
 	VMINPS       Y0, Y1, Y0
 	VMULPS       Y0, Y0, Y1
 	VMOVUPS      constantsAVX2<>+160(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1120(SB), Y1, Y2
+	VFMADD231PS  constantsAVX2<>+1184(SB), Y1, Y2
 	VSUBPS       constantsAVX2<>+160(SB), Y2, Y3
 	VMOVAPS      Y1, Y4
 	VFNMADD231PS Y0, Y0, Y4
 	VMOVAPS      Y1, Y0
-	VFMADD231PS  constantsAVX2<>+1152(SB), Y3, Y0
+	VFMADD231PS  constantsAVX2<>+1216(SB), Y3, Y0
 	VMOVAPS      Y4, Y1
-	VFNMADD231PS constantsAVX2<>+1184(SB), Y3, Y1
+	VFNMADD231PS constantsAVX2<>+1248(SB), Y3, Y1
 	VSUBPS       Y1, Y0, Y0
 	VMULPS       Y0, Y0, Y1
 	VMULPS       Y0, Y0, Y3
-	VMOVUPS      constantsAVX2<>+1216(SB), Y4
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y0, Y4
+	VMOVUPS      constantsAVX2<>+1280(SB), Y4
+	VFMADD231PS  constantsAVX2<>+1312(SB), Y0, Y4
 	VMOVAPS      Y4, Y4
-	VFMADD231PS  constantsAVX2<>+1280(SB), Y3, Y4
-	VMOVUPS      constantsAVX2<>+1312(SB), Y5
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y0, Y5
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y3, Y4
+	VMOVUPS      constantsAVX2<>+1376(SB), Y5
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y0, Y5
 	VMOVAPS      Y5, Y5
 	VFMADD231PS  Y4, Y3, Y5
 	VMOVAPS      Y1, Y1
-	VFMADD213PS  constantsAVX2<>+1376(SB), Y5, Y1
+	VFMADD213PS  constantsAVX2<>+1440(SB), Y5, Y1
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y0, Y1
-	VADDPS       constantsAVX2<>+1440(SB), Y1, Y0
-	VSUBPS       constantsAVX2<>+1440(SB), Y0, Y3
+	VFMADD231PS  constantsAVX2<>+1472(SB), Y0, Y1
+	VADDPS       constantsAVX2<>+1504(SB), Y1, Y0
+	VSUBPS       constantsAVX2<>+1504(SB), Y0, Y3
 	VSUBPS       Y3, Y1, Y1
-	VPSRLD       $0x01, Y2, Y1
-	VPSUBD       Y1, Y2, Y2
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       constantsAVX2<>+64(SB), Y1, Y1
-	VMULPS       Y1, Y0, Y0
 	VPSLLD       $0x17, Y2, Y1
-	VPADDD       constantsAVX2<>+64(SB), Y1, Y1
+	VPADDD       constantsAVX2<>+1088(SB), Y1, Y1
 	VMULPS       Y1, Y0, Y0
+	VMULPS       constantsAVX2<>+1120(SB), Y0, Y0
 	VMOVUPS      Y0, (AX)(BX*4)
 	ADDQ         $+8, BX
 	SUBQ         $+8, DX
@@ -1349,44 +1321,40 @@ done1:
 	VMOVDQU      (SI), Y0
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
 	VANDPS       constantsAVX2<>+32(SB), Y1, Y1
-	VMOVUPS      constantsAVX2<>+1088(SB), Y2
+	VMOVUPS      constantsAVX2<>+1152(SB), Y2
 	VMINPS       Y1, Y2, Y1
 	VMULPS       Y1, Y1, Y2
 	VMOVUPS      constantsAVX2<>+160(SB), Y3
-	VFMADD231PS  constantsAVX2<>+1120(SB), Y2, Y3
+	VFMADD231PS  constantsAVX2<>+1184(SB), Y2, Y3
 	VSUBPS       constantsAVX2<>+160(SB), Y3, Y4
 	VMOVAPS      Y2, Y5
 	VFNMADD231PS Y1, Y1, Y5
 	VMOVAPS      Y2, Y1
-	VFMADD231PS  constantsAVX2<>+1152(SB), Y4, Y1
+	VFMADD231PS  constantsAVX2<>+1216(SB), Y4, Y1
 	VMOVAPS      Y5, Y2
-	VFNMADD231PS constantsAVX2<>+1184(SB), Y4, Y2
+	VFNMADD231PS constantsAVX2<>+1248(SB), Y4, Y2
 	VSUBPS       Y2, Y1, Y1
 	VMULPS       Y1, Y1, Y2
 	VMULPS       Y1, Y1, Y4
-	VMOVUPS      constantsAVX2<>+1216(SB), Y5
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y1, Y5
+	VMOVUPS      constantsAVX2<>+1280(SB), Y5
+	VFMADD231PS  constantsAVX2<>+1312(SB), Y1, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+1280(SB), Y4, Y5
-	VMOVUPS      constantsAVX2<>+1312(SB), Y6
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y1, Y6
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y4, Y5
+	VMOVUPS      constantsAVX2<>+1376(SB), Y6
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y1, Y6
 	VMOVAPS      Y6, Y6
 	VFMADD231PS  Y5, Y4, Y6
 	VMOVAPS      Y2, Y2
-	VFMADD213PS  constantsAVX2<>+1376(SB), Y6, Y2
+	VFMADD213PS  constantsAVX2<>+1440(SB), Y6, Y2
 	VMOVAPS      Y2, Y2
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y1, Y2
-	VADDPS       constantsAVX2<>+1440(SB), Y2, Y1
-	VSUBPS       constantsAVX2<>+1440(SB), Y1, Y4
+	VFMADD231PS  constantsAVX2<>+1472(SB), Y1, Y2
+	VADDPS       constantsAVX2<>+1504(SB), Y2, Y1
+	VSUBPS       constantsAVX2<>+1504(SB), Y1, Y4
 	VSUBPS       Y4, Y2, Y2
-	VPSRLD       $0x01, Y3, Y2
-	VPSUBD       Y2, Y3, Y3
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       constantsAVX2<>+64(SB), Y2, Y2
-	VMULPS       Y2, Y1, Y1
 	VPSLLD       $0x17, Y3, Y2
-	VPADDD       constantsAVX2<>+64(SB), Y2, Y2
+	VPADDD       constantsAVX2<>+1088(SB), Y2, Y2
 	VMULPS       Y2, Y1, Y1
+	VMULPS       constantsAVX2<>+1120(SB), Y1, Y1
 	VMASKMOVPS   Y1, Y0, (AX)(BX*4)
 
 end:
@@ -1406,86 +1374,81 @@ loop1:
 	JLT          done1
 	VMOVUPS      (CX)(BX*4), Y0
 	VANDPS       constantsAVX2<>+32(SB), Y0, Y1
-	VMOVUPS      constantsAVX2<>+1088(SB), Y2
+	VMOVUPS      constantsAVX2<>+1152(SB), Y2
 	VMINPS       Y1, Y2, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y2
 	VMULPS       Y1, Y1, Y3
 	VMOVUPS      constantsAVX2<>+160(SB), Y4
-	VFMADD231PS  constantsAVX2<>+1120(SB), Y3, Y4
+	VFMADD231PS  constantsAVX2<>+1184(SB), Y3, Y4
 	VSUBPS       constantsAVX2<>+160(SB), Y4, Y5
 	VMOVAPS      Y3, Y6
 	VFNMADD231PS Y1, Y1, Y6
 	VMOVAPS      Y3, Y3
-	VFMADD231PS  constantsAVX2<>+1152(SB), Y5, Y3
+	VFMADD231PS  constantsAVX2<>+1216(SB), Y5, Y3
 	VMOVAPS      Y6, Y6
-	VFNMADD231PS constantsAVX2<>+1184(SB), Y5, Y6
+	VFNMADD231PS constantsAVX2<>+1248(SB), Y5, Y6
 	VSUBPS       Y6, Y3, Y3
 	VMULPS       Y3, Y3, Y5
 	VMULPS       Y3, Y3, Y6
-	VMOVUPS      constantsAVX2<>+1216(SB), Y7
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+1280(SB), Y7
+	VFMADD231PS  constantsAVX2<>+1312(SB), Y3, Y7
 	VMOVAPS      Y7, Y7
-	VFMADD231PS  constantsAVX2<>+1280(SB), Y6, Y7
-	VMOVUPS      constantsAVX2<>+1312(SB), Y8
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y3, Y8
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+1376(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y3, Y8
 	VMOVAPS      Y8, Y8
 	VFMADD231PS  Y7, Y6, Y8
 	VMOVAPS      Y5, Y5
-	VFMADD213PS  constantsAVX2<>+1376(SB), Y8, Y5
+	VFMADD213PS  constantsAVX2<>+1440(SB), Y8, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y3, Y5
-	VADDPS       constantsAVX2<>+1440(SB), Y5, Y3
-	VSUBPS       constantsAVX2<>+1440(SB), Y3, Y6
+	VFMADD231PS  constantsAVX2<>+1472(SB), Y3, Y5
+	VADDPS       constantsAVX2<>+1504(SB), Y5, Y3
+	VSUBPS       constantsAVX2<>+1504(SB), Y3, Y6
 	VSUBPS       Y6, Y5, Y5
-	VADDPS       constantsAVX2<>+1472(SB), Y1, Y6
+	VADDPS       constantsAVX2<>+1536(SB), Y1, Y6
 	VDIVPS       Y6, Y1, Y6
-	VMOVUPS      constantsAVX2<>+1504(SB), Y7
-	VFMADD231PS  constantsAVX2<>+1536(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+1568(SB), Y7
+	VFMADD231PS  constantsAVX2<>+1600(SB), Y6, Y7
 	VMULPS       Y6, Y6, Y8
-	VMOVUPS      constantsAVX2<>+1568(SB), Y9
-	VFMADD231PS  constantsAVX2<>+1600(SB), Y6, Y9
+	VMOVUPS      constantsAVX2<>+1632(SB), Y9
+	VFMADD231PS  constantsAVX2<>+1664(SB), Y6, Y9
 	VMOVAPS      Y9, Y9
 	VFMADD231PS  Y7, Y8, Y9
-	VMOVUPS      constantsAVX2<>+1632(SB), Y7
-	VFMADD231PS  constantsAVX2<>+1664(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+1696(SB), Y7
+	VFMADD231PS  constantsAVX2<>+1728(SB), Y6, Y7
 	VMOVAPS      Y7, Y7
 	VFMADD231PS  Y9, Y8, Y7
-	VMOVUPS      constantsAVX2<>+1696(SB), Y9
-	VFMADD231PS  constantsAVX2<>+1728(SB), Y6, Y9
+	VMOVUPS      constantsAVX2<>+1760(SB), Y9
+	VFMADD231PS  constantsAVX2<>+1792(SB), Y6, Y9
 	VMOVAPS      Y9, Y9
 	VFMADD231PS  Y7, Y8, Y9
-	VMOVUPS      constantsAVX2<>+1760(SB), Y7
-	VFMADD231PS  constantsAVX2<>+1792(SB), Y6, Y7
+	VMOVUPS      constantsAVX2<>+1824(SB), Y7
+	VFMADD231PS  constantsAVX2<>+1856(SB), Y6, Y7
 	VMOVAPS      Y7, Y7
 	VFMADD231PS  Y9, Y8, Y7
-	VADDPS       constantsAVX2<>+1824(SB), Y1, Y8
+	VADDPS       constantsAVX2<>+1888(SB), Y1, Y8
 	VMOVAPS      Y8, Y9
 	VFMADD231PS  Y6, Y7, Y9
 	VSUBPS       Y9, Y8, Y10
 	VMOVAPS      Y10, Y10
 	VFMADD231PS  Y6, Y7, Y10
 	VSUBPS       Y1, Y8, Y1
-	VSUBPS       constantsAVX2<>+1824(SB), Y1, Y1
-	VSUBPS       constantsAVX2<>+1856(SB), Y1, Y1
+	VSUBPS       constantsAVX2<>+1888(SB), Y1, Y1
+	VSUBPS       constantsAVX2<>+1920(SB), Y1, Y1
 	VSUBPS       Y1, Y10, Y1
 	VDIVPS       Y9, Y3, Y3
 	VMOVAPS      Y5, Y5
 	VFNMADD231PS Y1, Y3, Y5
-	VMOVUPS      constantsAVX2<>+1888(SB), Y1
+	VMOVUPS      constantsAVX2<>+1952(SB), Y1
 	VPSUBD       Y9, Y1, Y1
 	VMOVAPS      Y3, Y3
 	VFMADD231PS  Y1, Y5, Y3
-	VPSRLD       $0x01, Y4, Y1
-	VPSUBD       Y1, Y4, Y4
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       constantsAVX2<>+64(SB), Y1, Y1
+	VPSLLD       $0x17, Y4, Y1
+	VPADDD       constantsAVX2<>+1088(SB), Y1, Y1
 	VMULPS       Y1, Y3, Y1
-	VPSLLD       $0x17, Y4, Y3
-	VPADDD       constantsAVX2<>+64(SB), Y3, Y3
-	VMULPS       Y3, Y1, Y1
-	VCMPPS       $0x1e, constantsAVX2<>+896(SB), Y0, Y0
+	VMULPS       constantsAVX2<>+1120(SB), Y1, Y1
 	VSUBPS       Y1, Y2, Y2
-	VBLENDVPS    Y0, Y2, Y1, Y0
+	VBLENDVPS    Y0, Y1, Y2, Y0
 	VMOVUPS      Y0, (AX)(BX*4)
 	ADDQ         $+8, BX
 	SUBQ         $+8, DX
@@ -1500,86 +1463,81 @@ done1:
 	VMOVDQU      (SI), Y0
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
 	VANDPS       constantsAVX2<>+32(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+1088(SB), Y3
+	VMOVUPS      constantsAVX2<>+1152(SB), Y3
 	VMINPS       Y2, Y3, Y2
 	VMOVUPS      constantsAVX2<>+64(SB), Y3
 	VMULPS       Y2, Y2, Y4
 	VMOVUPS      constantsAVX2<>+160(SB), Y5
-	VFMADD231PS  constantsAVX2<>+1120(SB), Y4, Y5
+	VFMADD231PS  constantsAVX2<>+1184(SB), Y4, Y5
 	VSUBPS       constantsAVX2<>+160(SB), Y5, Y6
 	VMOVAPS      Y4, Y7
 	VFNMADD231PS Y2, Y2, Y7
 	VMOVAPS      Y4, Y4
-	VFMADD231PS  constantsAVX2<>+1152(SB), Y6, Y4
+	VFMADD231PS  constantsAVX2<>+1216(SB), Y6, Y4
 	VMOVAPS      Y7, Y7
-	VFNMADD231PS constantsAVX2<>+1184(SB), Y6, Y7
+	VFNMADD231PS constantsAVX2<>+1248(SB), Y6, Y7
 	VSUBPS       Y7, Y4, Y4
 	VMULPS       Y4, Y4, Y6
 	VMULPS       Y4, Y4, Y7
-	VMOVUPS      constantsAVX2<>+1216(SB), Y8
-	VFMADD231PS  constantsAVX2<>+1248(SB), Y4, Y8
+	VMOVUPS      constantsAVX2<>+1280(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1312(SB), Y4, Y8
 	VMOVAPS      Y8, Y8
-	VFMADD231PS  constantsAVX2<>+1280(SB), Y7, Y8
-	VMOVUPS      constantsAVX2<>+1312(SB), Y9
-	VFMADD231PS  constantsAVX2<>+1344(SB), Y4, Y9
+	VFMADD231PS  constantsAVX2<>+1344(SB), Y7, Y8
+	VMOVUPS      constantsAVX2<>+1376(SB), Y9
+	VFMADD231PS  constantsAVX2<>+1408(SB), Y4, Y9
 	VMOVAPS      Y9, Y9
 	VFMADD231PS  Y8, Y7, Y9
 	VMOVAPS      Y6, Y6
-	VFMADD213PS  constantsAVX2<>+1376(SB), Y9, Y6
+	VFMADD213PS  constantsAVX2<>+1440(SB), Y9, Y6
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+1408(SB), Y4, Y6
-	VADDPS       constantsAVX2<>+1440(SB), Y6, Y4
-	VSUBPS       constantsAVX2<>+1440(SB), Y4, Y7
+	VFMADD231PS  constantsAVX2<>+1472(SB), Y4, Y6
+	VADDPS       constantsAVX2<>+1504(SB), Y6, Y4
+	VSUBPS       constantsAVX2<>+1504(SB), Y4, Y7
 	VSUBPS       Y7, Y6, Y6
-	VADDPS       constantsAVX2<>+1472(SB), Y2, Y7
+	VADDPS       constantsAVX2<>+1536(SB), Y2, Y7
 	VDIVPS       Y7, Y2, Y7
-	VMOVUPS      constantsAVX2<>+1504(SB), Y8
-	VFMADD231PS  constantsAVX2<>+1536(SB), Y7, Y8
+	VMOVUPS      constantsAVX2<>+1568(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1600(SB), Y7, Y8
 	VMULPS       Y7, Y7, Y9
-	VMOVUPS      constantsAVX2<>+1568(SB), Y10
-	VFMADD231PS  constantsAVX2<>+1600(SB), Y7, Y10
+	VMOVUPS      constantsAVX2<>+1632(SB), Y10
+	VFMADD231PS  constantsAVX2<>+1664(SB), Y7, Y10
 	VMOVAPS      Y10, Y10
 	VFMADD231PS  Y8, Y9, Y10
-	VMOVUPS      constantsAVX2<>+1632(SB), Y8
-	VFMADD231PS  constantsAVX2<>+1664(SB), Y7, Y8
+	VMOVUPS      constantsAVX2<>+1696(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1728(SB), Y7, Y8
 	VMOVAPS      Y8, Y8
 	VFMADD231PS  Y10, Y9, Y8
-	VMOVUPS      constantsAVX2<>+1696(SB), Y10
-	VFMADD231PS  constantsAVX2<>+1728(SB), Y7, Y10
+	VMOVUPS      constantsAVX2<>+1760(SB), Y10
+	VFMADD231PS  constantsAVX2<>+1792(SB), Y7, Y10
 	VMOVAPS      Y10, Y10
 	VFMADD231PS  Y8, Y9, Y10
-	VMOVUPS      constantsAVX2<>+1760(SB), Y8
-	VFMADD231PS  constantsAVX2<>+1792(SB), Y7, Y8
+	VMOVUPS      constantsAVX2<>+1824(SB), Y8
+	VFMADD231PS  constantsAVX2<>+1856(SB), Y7, Y8
 	VMOVAPS      Y8, Y8
 	VFMADD231PS  Y10, Y9, Y8
-	VADDPS       constantsAVX2<>+1824(SB), Y2, Y9
+	VADDPS       constantsAVX2<>+1888(SB), Y2, Y9
 	VMOVAPS      Y9, Y10
 	VFMADD231PS  Y7, Y8, Y10
 	VSUBPS       Y10, Y9, Y11
 	VMOVAPS      Y11, Y11
 	VFMADD231PS  Y7, Y8, Y11
 	VSUBPS       Y2, Y9, Y2
-	VSUBPS       constantsAVX2<>+1824(SB), Y2, Y2
-	VSUBPS       constantsAVX2<>+1856(SB), Y2, Y2
+	VSUBPS       constantsAVX2<>+1888(SB), Y2, Y2
+	VSUBPS       constantsAVX2<>+1920(SB), Y2, Y2
 	VSUBPS       Y2, Y11, Y2
 	VDIVPS       Y10, Y4, Y4
 	VMOVAPS      Y6, Y6
 	VFNMADD231PS Y2, Y4, Y6
-	VMOVUPS      constantsAVX2<>+1888(SB), Y2
+	VMOVUPS      constantsAVX2<>+1952(SB), Y2
 	VPSUBD       Y10, Y2, Y2
 	VMOVAPS      Y4, Y4
 	VFMADD231PS  Y2, Y6, Y4
-	VPSRLD       $0x01, Y5, Y2
-	VPSUBD       Y2, Y5, Y5
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       constantsAVX2<>+64(SB), Y2, Y2
+	VPSLLD       $0x17, Y5, Y2
+	VPADDD       constantsAVX2<>+1088(SB), Y2, Y2
 	VMULPS       Y2, Y4, Y2
-	VPSLLD       $0x17, Y5, Y4
-	VPADDD       constantsAVX2<>+64(SB), Y4, Y4
-	VMULPS       Y4, Y2, Y2
-	VCMPPS       $0x1e, constantsAVX2<>+896(SB), Y1, Y1
+	VMULPS       constantsAVX2<>+1120(SB), Y2, Y2
 	VSUBPS       Y2, Y3, Y3
-	VBLENDVPS    Y1, Y3, Y2, Y1
+	VBLENDVPS    Y1, Y2, Y3, Y1
 	VMASKMOVPS   Y1, Y0, (AX)(BX*4)
 
 end:
@@ -1940,21 +1898,21 @@ loop2:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      32(CX)(BX*4), Y1
 	VMOVUPS      constantsAVX2<>+160(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1920(SB), Y0, Y2
+	VFMADD231PS  constantsAVX2<>+1984(SB), Y0, Y2
 	VMOVUPS      constantsAVX2<>+160(SB), Y3
-	VFMADD231PS  constantsAVX2<>+1920(SB), Y1, Y3
+	VFMADD231PS  constantsAVX2<>+1984(SB), Y1, Y3
 	VSUBPS       constantsAVX2<>+160(SB), Y2, Y4
 	VSUBPS       constantsAVX2<>+160(SB), Y3, Y5
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1952(SB), Y4, Y0
+	VFNMADD231PS constantsAVX2<>+2016(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1952(SB), Y5, Y1
+	VFNMADD231PS constantsAVX2<>+2016(SB), Y5, Y1
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1984(SB), Y4, Y0
+	VFNMADD231PS constantsAVX2<>+2048(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1984(SB), Y5, Y1
-	VMULPS       constantsAVX2<>+2016(SB), Y4, Y6
-	VMULPS       constantsAVX2<>+2016(SB), Y5, Y7
+	VFNMADD231PS constantsAVX2<>+2048(SB), Y5, Y1
+	VMULPS       constantsAVX2<>+2080(SB), Y4, Y6
+	VMULPS       constantsAVX2<>+2080(SB), Y5, Y7
 	VSUBPS       Y6, Y0, Y8
 	VSUBPS       Y7, Y1, Y9
 	VSUBPS       Y8, Y0, Y0
@@ -1962,21 +1920,21 @@ loop2:
 	VSUBPS       Y0, Y6, Y0
 	VSUBPS       Y1, Y7, Y1
 	VMOVAPS      Y0, Y0
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y4, Y0
+	VFMADD231PS  constantsAVX2<>+2112(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y5, Y1
+	VFMADD231PS  constantsAVX2<>+2112(SB), Y5, Y1
 	VMULPS       Y8, Y8, Y4
 	VMULPS       Y9, Y9, Y5
 	VMULPS       Y4, Y4, Y6
 	VMULPS       Y5, Y5, Y7
-	VMOVUPS      constantsAVX2<>+2080(SB), Y10
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y4, Y10
-	VMOVUPS      constantsAVX2<>+2080(SB), Y11
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2144(SB), Y10
+	VFMADD231PS  constantsAVX2<>+2176(SB), Y4, Y10
+	VMOVUPS      constantsAVX2<>+2144(SB), Y11
+	VFMADD231PS  constantsAVX2<>+2176(SB), Y5, Y11
 	VMOVAPS      Y10, Y10
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y6, Y10
+	VFMADD231PS  constantsAVX2<>+2208(SB), Y6, Y10
 	VMOVAPS      Y11, Y11
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y7, Y11
+	VFMADD231PS  constantsAVX2<>+2208(SB), Y7, Y11
 	VMULPS       Y10, Y4, Y10
 	VMULPS       Y11, Y5, Y11
 	VMOVAPS      Y0, Y0
@@ -1986,14 +1944,14 @@ loop2:
 	VSUBPS       Y0, Y8, Y0
 	VSUBPS       Y1, Y9, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y8
-	VMOVUPS      constantsAVX2<>+2176(SB), Y9
-	VFMADD231PS  constantsAVX2<>+2208(SB), Y4, Y9
-	VMOVUPS      constantsAVX2<>+2176(SB), Y10
-	VFMADD231PS  constantsAVX2<>+2208(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2240(SB), Y9
+	VFMADD231PS  constantsAVX2<>+2272(SB), Y4, Y9
+	VMOVUPS      constantsAVX2<>+2240(SB), Y10
+	VFMADD231PS  constantsAVX2<>+2272(SB), Y5, Y10
 	VMOVAPS      Y9, Y9
-	VFMADD231PS  constantsAVX2<>+2240(SB), Y6, Y9
+	VFMADD231PS  constantsAVX2<>+2304(SB), Y6, Y9
 	VMOVAPS      Y10, Y10
-	VFMADD231PS  constantsAVX2<>+2240(SB), Y7, Y10
+	VFMADD231PS  constantsAVX2<>+2304(SB), Y7, Y10
 	VMOVAPS      Y8, Y11
 	VFNMADD231PS constantsAVX2<>+288(SB), Y4, Y11
 	VMOVAPS      Y8, Y4
@@ -2024,33 +1982,33 @@ loop1:
 	JLT          done1
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      constantsAVX2<>+160(SB), Y1
-	VFMADD231PS  constantsAVX2<>+1920(SB), Y0, Y1
+	VFMADD231PS  constantsAVX2<>+1984(SB), Y0, Y1
 	VSUBPS       constantsAVX2<>+160(SB), Y1, Y2
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1952(SB), Y2, Y0
+	VFNMADD231PS constantsAVX2<>+2016(SB), Y2, Y0
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1984(SB), Y2, Y0
-	VMULPS       constantsAVX2<>+2016(SB), Y2, Y3
+	VFNMADD231PS constantsAVX2<>+2048(SB), Y2, Y0
+	VMULPS       constantsAVX2<>+2080(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y4
 	VSUBPS       Y4, Y0, Y0
 	VSUBPS       Y0, Y3, Y0
 	VMOVAPS      Y0, Y0
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y2, Y0
+	VFMADD231PS  constantsAVX2<>+2112(SB), Y2, Y0
 	VMULPS       Y4, Y4, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constantsAVX2<>+2080(SB), Y5
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2144(SB), Y5
+	VFMADD231PS  constantsAVX2<>+2176(SB), Y2, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y3, Y5
+	VFMADD231PS  constantsAVX2<>+2208(SB), Y3, Y5
 	VMULPS       Y5, Y2, Y5
 	VMOVAPS      Y0, Y0
 	VFMADD231PS  Y4, Y5, Y0
 	VSUBPS       Y0, Y4, Y0
 	VMOVUPS      constantsAVX2<>+64(SB), Y4
-	VMOVUPS      constantsAVX2<>+2176(SB), Y5
-	VFMADD231PS  constantsAVX2<>+2208(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2240(SB), Y5
+	VFMADD231PS  constantsAVX2<>+2272(SB), Y2, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+2240(SB), Y3, Y5
+	VFMADD231PS  constantsAVX2<>+2304(SB), Y3, Y5
 	VMOVAPS      Y4, Y4
 	VFNMADD231PS constantsAVX2<>+288(SB), Y2, Y4
 	VMOVAPS      Y4, Y2
@@ -2074,33 +2032,33 @@ done1:
 	VMOVDQU      (SI), Y0
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
 	VMOVUPS      constantsAVX2<>+160(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1920(SB), Y1, Y2
+	VFMADD231PS  constantsAVX2<>+1984(SB), Y1, Y2
 	VSUBPS       constantsAVX2<>+160(SB), Y2, Y3
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1952(SB), Y3, Y1
+	VFNMADD231PS constantsAVX2<>+2016(SB), Y3, Y1
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1984(SB), Y3, Y1
-	VMULPS       constantsAVX2<>+2016(SB), Y3, Y4
+	VFNMADD231PS constantsAVX2<>+2048(SB), Y3, Y1
+	VMULPS       constantsAVX2<>+2080(SB), Y3, Y4
 	VSUBPS       Y4, Y1, Y5
 	VSUBPS       Y5, Y1, Y1
 	VSUBPS       Y1, Y4, Y1
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y3, Y1
+	VFMADD231PS  constantsAVX2<>+2112(SB), Y3, Y1
 	VMULPS       Y5, Y5, Y3
 	VMULPS       Y3, Y3, Y4
-	VMOVUPS      constantsAVX2<>+2080(SB), Y6
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y3, Y6
+	VMOVUPS      constantsAVX2<>+2144(SB), Y6
+	VFMADD231PS  constantsAVX2<>+2176(SB), Y3, Y6
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y4, Y6
+	VFMADD231PS  constantsAVX2<>+2208(SB), Y4, Y6
 	VMULPS       Y6, Y3, Y6
 	VMOVAPS      Y1, Y1
 	VFMADD231PS  Y5, Y6, Y1
 	VSUBPS       Y1, Y5, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y5
-	VMOVUPS      constantsAVX2<>+2176(SB), Y6
-	VFMADD231PS  constantsAVX2<>+2208(SB), Y3, Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
+	VFMADD231PS  constantsAVX2<>+2272(SB), Y3, Y6
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+2240(SB), Y4, Y6
+	VFMADD231PS  constantsAVX2<>+2304(SB), Y4, Y6
 	VMOVAPS      Y5, Y5
 	VFNMADD231PS constantsAVX2<>+288(SB), Y3, Y5
 	VMOVAPS      Y5, Y3
@@ -2130,23 +2088,23 @@ loop2:
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      32(CX)(BX*4), Y1
 	VMOVUPS      constantsAVX2<>+160(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1920(SB), Y0, Y2
+	VFMADD231PS  constantsAVX2<>+1984(SB), Y0, Y2
 	VMOVUPS      constantsAVX2<>+160(SB), Y3
-	VFMADD231PS  constantsAVX2<>+1920(SB), Y1, Y3
+	VFMADD231PS  constantsAVX2<>+1984(SB), Y1, Y3
 	VSUBPS       constantsAVX2<>+160(SB), Y2, Y4
 	VSUBPS       constantsAVX2<>+160(SB), Y3, Y5
-	VPADDD       constantsAVX2<>+2272(SB), Y2, Y2
-	VPADDD       constantsAVX2<>+2272(SB), Y3, Y3
+	VPADDD       constantsAVX2<>+2336(SB), Y2, Y2
+	VPADDD       constantsAVX2<>+2336(SB), Y3, Y3
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1952(SB), Y4, Y0
+	VFNMADD231PS constantsAVX2<>+2016(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1952(SB), Y5, Y1
+	VFNMADD231PS constantsAVX2<>+2016(SB), Y5, Y1
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1984(SB), Y4, Y0
+	VFNMADD231PS constantsAVX2<>+2048(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1984(SB), Y5, Y1
-	VMULPS       constantsAVX2<>+2016(SB), Y4, Y6
-	VMULPS       constantsAVX2<>+2016(SB), Y5, Y7
+	VFNMADD231PS constantsAVX2<>+2048(SB), Y5, Y1
+	VMULPS       constantsAVX2<>+2080(SB), Y4, Y6
+	VMULPS       constantsAVX2<>+2080(SB), Y5, Y7
 	VSUBPS       Y6, Y0, Y8
 	VSUBPS       Y7, Y1, Y9
 	VSUBPS       Y8, Y0, Y0
@@ -2154,21 +2112,21 @@ loop2:
 	VSUBPS       Y0, Y6, Y0
 	VSUBPS       Y1, Y7, Y1
 	VMOVAPS      Y0, Y0
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y4, Y0
+	VFMADD231PS  constantsAVX2<>+2112(SB), Y4, Y0
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y5, Y1
+	VFMADD231PS  constantsAVX2<>+2112(SB), Y5, Y1
 	VMULPS       Y8, Y8, Y4
 	VMULPS       Y9, Y9, Y5
 	VMULPS       Y4, Y4, Y6
 	VMULPS       Y5, Y5, Y7
-	VMOVUPS      constantsAVX2<>+2080(SB), Y10
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y4, Y10
-	VMOVUPS      constantsAVX2<>+2080(SB), Y11
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2144(SB), Y10
+	VFMADD231PS  constantsAVX2<>+2176(SB), Y4, Y10
+	VMOVUPS      constantsAVX2<>+2144(SB), Y11
+	VFMADD231PS  constantsAVX2<>+2176(SB), Y5, Y11
 	VMOVAPS      Y10, Y10
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y6, Y10
+	VFMADD231PS  constantsAVX2<>+2208(SB), Y6, Y10
 	VMOVAPS      Y11, Y11
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y7, Y11
+	VFMADD231PS  constantsAVX2<>+2208(SB), Y7, Y11
 	VMULPS       Y10, Y4, Y10
 	VMULPS       Y11, Y5, Y11
 	VMOVAPS      Y0, Y0
@@ -2178,14 +2136,14 @@ loop2:
 	VSUBPS       Y0, Y8, Y0
 	VSUBPS       Y1, Y9, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y8
-	VMOVUPS      constantsAVX2<>+2176(SB), Y9
-	VFMADD231PS  constantsAVX2<>+2208(SB), Y4, Y9
-	VMOVUPS      constantsAVX2<>+2176(SB), Y10
-	VFMADD231PS  constantsAVX2<>+2208(SB), Y5, Y10
+	VMOVUPS      constantsAVX2<>+2240(SB), Y9
+	VFMADD231PS  constantsAVX2<>+2272(SB), Y4, Y9
+	VMOVUPS      constantsAVX2<>+2240(SB), Y10
+	VFMADD231PS  constantsAVX2<>+2272(SB), Y5, Y10
 	VMOVAPS      Y9, Y9
-	VFMADD231PS  constantsAVX2<>+2240(SB), Y6, Y9
+	VFMADD231PS  constantsAVX2<>+2304(SB), Y6, Y9
 	VMOVAPS      Y10, Y10
-	VFMADD231PS  constantsAVX2<>+2240(SB), Y7, Y10
+	VFMADD231PS  constantsAVX2<>+2304(SB), Y7, Y10
 	VMOVAPS      Y8, Y11
 	VFNMADD231PS constantsAVX2<>+288(SB), Y4, Y11
 	VMOVAPS      Y8, Y4
@@ -2216,34 +2174,34 @@ loop1:
 	JLT          done1
 	VMOVUPS      (CX)(BX*4), Y0
 	VMOVUPS      constantsAVX2<>+160(SB), Y1
-	VFMADD231PS  constantsAVX2<>+1920(SB), Y0, Y1
+	VFMADD231PS  constantsAVX2<>+1984(SB), Y0, Y1
 	VSUBPS       constantsAVX2<>+160(SB), Y1, Y2
-	VPADDD       constantsAVX2<>+2272(SB), Y1, Y1
+	VPADDD       constantsAVX2<>+2336(SB), Y1, Y1
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1952(SB), Y2, Y0
+	VFNMADD231PS constantsAVX2<>+2016(SB), Y2, Y0
 	VMOVAPS      Y0, Y0
-	VFNMADD231PS constantsAVX2<>+1984(SB), Y2, Y0
-	VMULPS       constantsAVX2<>+2016(SB), Y2, Y3
+	VFNMADD231PS constantsAVX2<>+2048(SB), Y2, Y0
+	VMULPS       constantsAVX2<>+2080(SB), Y2, Y3
 	VSUBPS       Y3, Y0, Y4
 	VSUBPS       Y4, Y0, Y0
 	VSUBPS       Y0, Y3, Y0
 	VMOVAPS      Y0, Y0
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y2, Y0
+	VFMADD231PS  constantsAVX2<>+2112(SB), Y2, Y0
 	VMULPS       Y4, Y4, Y2
 	VMULPS       Y2, Y2, Y3
-	VMOVUPS      constantsAVX2<>+2080(SB), Y5
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2144(SB), Y5
+	VFMADD231PS  constantsAVX2<>+2176(SB), Y2, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y3, Y5
+	VFMADD231PS  constantsAVX2<>+2208(SB), Y3, Y5
 	VMULPS       Y5, Y2, Y5
 	VMOVAPS      Y0, Y0
 	VFMADD231PS  Y4, Y5, Y0
 	VSUBPS       Y0, Y4, Y0
 	VMOVUPS      constantsAVX2<>+64(SB), Y4
-	VMOVUPS      constantsAVX2<>+2176(SB), Y5
-	VFMADD231PS  constantsAVX2<>+2208(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2240(SB), Y5
+	VFMADD231PS  constantsAVX2<>+2272(SB), Y2, Y5
 	VMOVAPS      Y5, Y5
-	VFMADD231PS  constantsAVX2<>+2240(SB), Y3, Y5
+	VFMADD231PS  constantsAVX2<>+2304(SB), Y3, Y5
 	VMOVAPS      Y4, Y4
 	VFNMADD231PS constantsAVX2<>+288(SB), Y2, Y4
 	VMOVAPS      Y4, Y2
@@ -2267,34 +2225,34 @@ done1:
 	VMOVDQU      (SI), Y0
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
 	VMOVUPS      constantsAVX2<>+160(SB), Y2
-	VFMADD231PS  constantsAVX2<>+1920(SB), Y1, Y2
+	VFMADD231PS  constantsAVX2<>+1984(SB), Y1, Y2
 	VSUBPS       constantsAVX2<>+160(SB), Y2, Y3
-	VPADDD       constantsAVX2<>+2272(SB), Y2, Y2
+	VPADDD       constantsAVX2<>+2336(SB), Y2, Y2
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1952(SB), Y3, Y1
+	VFNMADD231PS constantsAVX2<>+2016(SB), Y3, Y1
 	VMOVAPS      Y1, Y1
-	VFNMADD231PS constantsAVX2<>+1984(SB), Y3, Y1
-	VMULPS       constantsAVX2<>+2016(SB), Y3, Y4
+	VFNMADD231PS constantsAVX2<>+2048(SB), Y3, Y1
+	VMULPS       constantsAVX2<>+2080(SB), Y3, Y4
 	VSUBPS       Y4, Y1, Y5
 	VSUBPS       Y5, Y1, Y1
 	VSUBPS       Y1, Y4, Y1
 	VMOVAPS      Y1, Y1
-	VFMADD231PS  constantsAVX2<>+2048(SB), Y3, Y1
+	VFMADD231PS  constantsAVX2<>+2112(SB), Y3, Y1
 	VMULPS       Y5, Y5, Y3
 	VMULPS       Y3, Y3, Y4
-	VMOVUPS      constantsAVX2<>+2080(SB), Y6
-	VFMADD231PS  constantsAVX2<>+2112(SB), Y3, Y6
+	VMOVUPS      constantsAVX2<>+2144(SB), Y6
+	VFMADD231PS  constantsAVX2<>+2176(SB), Y3, Y6
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+2144(SB), Y4, Y6
+	VFMADD231PS  constantsAVX2<>+2208(SB), Y4, Y6
 	VMULPS       Y6, Y3, Y6
 	VMOVAPS      Y1, Y1
 	VFMADD231PS  Y5, Y6, Y1
 	VSUBPS       Y1, Y5, Y1
 	VMOVUPS      constantsAVX2<>+64(SB), Y5
-	VMOVUPS      constantsAVX2<>+2176(SB), Y6
-	VFMADD231PS  constantsAVX2<>+2208(SB), Y3, Y6
+	VMOVUPS      constantsAVX2<>+2240(SB), Y6
+	VFMADD231PS  constantsAVX2<>+2272(SB), Y3, Y6
 	VMOVAPS      Y6, Y6
-	VFMADD231PS  constantsAVX2<>+2240(SB), Y4, Y6
+	VFMADD231PS  constantsAVX2<>+2304(SB), Y4, Y6
 	VMOVAPS      Y5, Y5
 	VFNMADD231PS constantsAVX2<>+288(SB), Y3, Y5
 	VMOVAPS      Y5, Y3
@@ -8536,7 +8494,7 @@ row:
 	MOVQ         BX, SI
 	LEAQ         (BX)(R8*4), BX
 	MOVQ         R8, AX
-	VBROADCASTSD constantsAVX2<>+2304(SB), Y0
+	VBROADCASTSD constantsAVX2<>+2368(SB), Y0
 	VXORPS       Y1, Y1, Y1
 
 short:
@@ -8870,10 +8828,10 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VXORPD  constantsAVX2<>+2336(SB), Y0, Y0
-	VXORPD  constantsAVX2<>+2336(SB), Y1, Y1
-	VXORPD  constantsAVX2<>+2336(SB), Y2, Y2
-	VXORPD  constantsAVX2<>+2336(SB), Y3, Y3
+	VXORPD  constantsAVX2<>+2400(SB), Y0, Y0
+	VXORPD  constantsAVX2<>+2400(SB), Y1, Y1
+	VXORPD  constantsAVX2<>+2400(SB), Y2, Y2
+	VXORPD  constantsAVX2<>+2400(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -8887,7 +8845,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VXORPD  constantsAVX2<>+2336(SB), Y0, Y0
+	VXORPD  constantsAVX2<>+2400(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -8901,7 +8859,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VXORPD     constantsAVX2<>+2336(SB), Y1, Y1
+	VXORPD     constantsAVX2<>+2400(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -8923,10 +8881,10 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VANDPD  constantsAVX2<>+2368(SB), Y0, Y0
-	VANDPD  constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPD  constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPD  constantsAVX2<>+2368(SB), Y3, Y3
+	VANDPD  constantsAVX2<>+2432(SB), Y0, Y0
+	VANDPD  constantsAVX2<>+2432(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+2432(SB), Y2, Y2
+	VANDPD  constantsAVX2<>+2432(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -8940,7 +8898,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VANDPD  constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPD  constantsAVX2<>+2432(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -8954,7 +8912,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VANDPD     constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPD     constantsAVX2<>+2432(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -9082,7 +9040,7 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VMOVUPS constantsAVX2<>+2400(SB), Y4
+	VMOVUPS constantsAVX2<>+2464(SB), Y4
 	VSQRTPD Y0, Y0
 	VSQRTPD Y1, Y1
 	VSQRTPD Y2, Y2
@@ -9104,7 +9062,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VMOVUPS constantsAVX2<>+2400(SB), Y1
+	VMOVUPS constantsAVX2<>+2464(SB), Y1
 	VSQRTPD Y0, Y0
 	VDIVPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
@@ -9120,7 +9078,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VMOVUPS    constantsAVX2<>+2400(SB), Y2
+	VMOVUPS    constantsAVX2<>+2464(SB), Y2
 	VSQRTPD    Y1, Y1
 	VDIVPD     Y1, Y2, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
@@ -9144,7 +9102,7 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VMOVUPS constantsAVX2<>+2400(SB), Y4
+	VMOVUPS constantsAVX2<>+2464(SB), Y4
 	VDIVPD  Y0, Y4, Y0
 	VDIVPD  Y1, Y4, Y1
 	VDIVPD  Y2, Y4, Y2
@@ -9162,7 +9120,7 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VMOVUPS constantsAVX2<>+2400(SB), Y1
+	VMOVUPS constantsAVX2<>+2464(SB), Y1
 	VDIVPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
@@ -9177,7 +9135,7 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VMOVUPS    constantsAVX2<>+2400(SB), Y2
+	VMOVUPS    constantsAVX2<>+2464(SB), Y2
 	VDIVPD     Y1, Y2, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
@@ -9197,50 +9155,50 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+2432(SB), Y1
-	VMAXPD       Y0, Y1, Y0
-	VMOVUPS      constantsAVX2<>+2464(SB), Y1
-	VMINPD       Y0, Y1, Y0
 	VMOVUPS      constantsAVX2<>+2496(SB), Y1
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y0, Y1
-	VSUBPD       constantsAVX2<>+2496(SB), Y1, Y2
+	VMAXPD       Y0, Y1, Y0
+	VMOVUPS      constantsAVX2<>+2528(SB), Y1
+	VMINPD       Y0, Y1, Y0
+	VMOVUPS      constantsAVX2<>+2560(SB), Y1
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y0, Y1
+	VSUBPD       constantsAVX2<>+2560(SB), Y1, Y2
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y2, Y0
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y2, Y0
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y2, Y0
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y2, Y0
 	VMULPD       Y0, Y0, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y4
-	VMOVUPS      constantsAVX2<>+2624(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y0, Y5
-	VMOVUPS      constantsAVX2<>+2688(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y0, Y6
-	VMOVAPD      Y5, Y5
-	VFMADD231PD  Y2, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2688(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y0, Y5
 	VMOVUPS      constantsAVX2<>+2752(SB), Y6
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y0, Y6
-	VMOVUPS      constantsAVX2<>+2816(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y0, Y7
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y2, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2816(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y0, Y6
+	VMOVUPS      constantsAVX2<>+2880(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y0, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y2, Y7, Y6
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y3, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2880(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y0, Y3
+	VMOVUPS      constantsAVX2<>+2944(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y0, Y3
 	VMOVAPD      Y3, Y3
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y2, Y3
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y2, Y3
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y4, Y3, Y5
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y5, Y2, Y0
-	VADDPD       constantsAVX2<>+2400(SB), Y0, Y0
+	VADDPD       constantsAVX2<>+2464(SB), Y0, Y0
 	VPSRLQ       $0x01, Y1, Y2
 	VPSUBQ       Y2, Y1, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2464(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y0
 	VPSLLQ       $0x34, Y1, Y1
-	VPADDQ       constantsAVX2<>+2400(SB), Y1, Y1
+	VPADDQ       constantsAVX2<>+2464(SB), Y1, Y1
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -9255,50 +9213,50 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2432(SB), Y2
-	VMAXPD       Y1, Y2, Y1
-	VMOVUPS      constantsAVX2<>+2464(SB), Y2
-	VMINPD       Y1, Y2, Y1
 	VMOVUPS      constantsAVX2<>+2496(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
+	VMAXPD       Y1, Y2, Y1
+	VMOVUPS      constantsAVX2<>+2528(SB), Y2
+	VMINPD       Y1, Y2, Y1
+	VMOVUPS      constantsAVX2<>+2560(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2560(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2624(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2688(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
-	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y3, Y7, Y6
+	VMOVUPS      constantsAVX2<>+2688(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y6
 	VMOVUPS      constantsAVX2<>+2752(SB), Y7
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2816(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y8
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y3, Y7, Y6
+	VMOVUPS      constantsAVX2<>+2816(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2880(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2944(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
-	VADDPD       constantsAVX2<>+2400(SB), Y1, Y1
+	VADDPD       constantsAVX2<>+2464(SB), Y1, Y1
 	VPSRLQ       $0x01, Y2, Y3
 	VPSUBQ       Y3, Y2, Y2
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2464(SB), Y3, Y3
 	VMULPD       Y3, Y1, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2464(SB), Y2, Y2
 	VMULPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -9318,55 +9276,55 @@ loop1:
 	CMPQ        DX, $+4
 	JLT         done1
 	VMOVUPD     (CX)(BX*8), Y0
-	VCMPPD      $0x11, constantsAVX2<>+2976(SB), Y0, Y1
-	VMULPD      constantsAVX2<>+3008(SB), Y0, Y2
+	VCMPPD      $0x11, constantsAVX2<>+3040(SB), Y0, Y1
+	VMULPD      constantsAVX2<>+3072(SB), Y0, Y2
 	VBLENDVPD   Y1, Y2, Y0, Y2
-	VPADDQ      constantsAVX2<>+3040(SB), Y2, Y2
+	VPADDQ      constantsAVX2<>+3104(SB), Y2, Y2
 	VPSRLQ      $0x34, Y2, Y3
-	VORPD       constantsAVX2<>+3072(SB), Y3, Y3
-	VSUBPD      constantsAVX2<>+3072(SB), Y3, Y3
-	VMOVUPS     constantsAVX2<>+3104(SB), Y4
-	VMOVUPS     constantsAVX2<>+3136(SB), Y5
+	VORPD       constantsAVX2<>+3136(SB), Y3, Y3
+	VSUBPD      constantsAVX2<>+3136(SB), Y3, Y3
+	VMOVUPS     constantsAVX2<>+3168(SB), Y4
+	VMOVUPS     constantsAVX2<>+3200(SB), Y5
 	VBLENDVPD   Y1, Y4, Y5, Y1
 	VSUBPD      Y1, Y3, Y1
-	VANDPD      constantsAVX2<>+3168(SB), Y2, Y2
-	VPADDQ      constantsAVX2<>+3200(SB), Y2, Y2
-	VSUBPD      constantsAVX2<>+2400(SB), Y2, Y2
-	VADDPD      constantsAVX2<>+3232(SB), Y2, Y3
+	VANDPD      constantsAVX2<>+3232(SB), Y2, Y2
+	VPADDQ      constantsAVX2<>+3264(SB), Y2, Y2
+	VSUBPD      constantsAVX2<>+2464(SB), Y2, Y2
+	VADDPD      constantsAVX2<>+3296(SB), Y2, Y3
 	VDIVPD      Y3, Y2, Y3
 	VMULPD      Y3, Y3, Y4
-	VMULPD      constantsAVX2<>+2624(SB), Y2, Y5
+	VMULPD      constantsAVX2<>+2688(SB), Y2, Y5
 	VMULPD      Y2, Y5, Y5
 	VMULPD      Y4, Y4, Y6
 	VMULPD      Y6, Y6, Y7
-	VMOVUPS     constantsAVX2<>+3264(SB), Y8
-	VFMADD231PD constantsAVX2<>+3296(SB), Y4, Y8
-	VMOVUPS     constantsAVX2<>+3328(SB), Y9
-	VFMADD231PD constantsAVX2<>+3360(SB), Y4, Y9
-	VMOVAPD     Y8, Y8
-	VFMADD231PD Y6, Y9, Y8
+	VMOVUPS     constantsAVX2<>+3328(SB), Y8
+	VFMADD231PD constantsAVX2<>+3360(SB), Y4, Y8
 	VMOVUPS     constantsAVX2<>+3392(SB), Y9
 	VFMADD231PD constantsAVX2<>+3424(SB), Y4, Y9
+	VMOVAPD     Y8, Y8
+	VFMADD231PD Y6, Y9, Y8
+	VMOVUPS     constantsAVX2<>+3456(SB), Y9
+	VFMADD231PD constantsAVX2<>+3488(SB), Y4, Y9
 	VMOVAPD     Y9, Y9
-	VFMADD231PD constantsAVX2<>+3456(SB), Y6, Y9
+	VFMADD231PD constantsAVX2<>+3520(SB), Y6, Y9
 	VMOVAPD     Y8, Y6
 	VFMADD231PD Y7, Y9, Y6
 	VMOVAPD     Y5, Y7
 	VFMADD231PD Y6, Y4, Y7
-	VMULPD      constantsAVX2<>+2592(SB), Y1, Y4
+	VMULPD      constantsAVX2<>+2656(SB), Y1, Y4
 	VMOVAPD     Y4, Y4
 	VFMADD231PD Y7, Y3, Y4
 	VSUBPD      Y4, Y5, Y3
 	VSUBPD      Y3, Y2, Y2
 	VMOVAPD     Y2, Y2
-	VFMADD231PD constantsAVX2<>+2560(SB), Y1, Y2
-	VCMPPD      $0x11, constantsAVX2<>+3488(SB), Y0, Y1
+	VFMADD231PD constantsAVX2<>+2624(SB), Y1, Y2
+	VCMPPD      $0x11, constantsAVX2<>+3552(SB), Y0, Y1
 	VBLENDVPD   Y1, Y2, Y0, Y1
-	VCMPPD      $0x00, constantsAVX2<>+3520(SB), Y0, Y2
-	VMOVUPS     constantsAVX2<>+3552(SB), Y3
+	VCMPPD      $0x00, constantsAVX2<>+3584(SB), Y0, Y2
+	VMOVUPS     constantsAVX2<>+3616(SB), Y3
 	VBLENDVPD   Y2, Y3, Y1, Y1
-	VCMPPD      $0x11, constantsAVX2<>+3520(SB), Y0, Y0
-	VMOVUPS     constantsAVX2<>+3584(SB), Y2
+	VCMPPD      $0x11, constantsAVX2<>+3584(SB), Y0, Y0
+	VMOVUPS     constantsAVX2<>+3648(SB), Y2
 	VBLENDVPD   Y0, Y2, Y1, Y0
 	VMOVUPD     Y0, (AX)(BX*8)
 	ADDQ        $+4, BX
@@ -9381,55 +9339,55 @@ done1:
 	SUBQ        DX, SI
 	VMOVDQU     (SI), Y0
 	VMASKMOVPD  (CX)(BX*8), Y0, Y1
-	VCMPPD      $0x11, constantsAVX2<>+2976(SB), Y1, Y2
-	VMULPD      constantsAVX2<>+3008(SB), Y1, Y3
+	VCMPPD      $0x11, constantsAVX2<>+3040(SB), Y1, Y2
+	VMULPD      constantsAVX2<>+3072(SB), Y1, Y3
 	VBLENDVPD   Y2, Y3, Y1, Y3
-	VPADDQ      constantsAVX2<>+3040(SB), Y3, Y3
+	VPADDQ      constantsAVX2<>+3104(SB), Y3, Y3
 	VPSRLQ      $0x34, Y3, Y4
-	VORPD       constantsAVX2<>+3072(SB), Y4, Y4
-	VSUBPD      constantsAVX2<>+3072(SB), Y4, Y4
-	VMOVUPS     constantsAVX2<>+3104(SB), Y5
-	VMOVUPS     constantsAVX2<>+3136(SB), Y6
+	VORPD       constantsAVX2<>+3136(SB), Y4, Y4
+	VSUBPD      constantsAVX2<>+3136(SB), Y4, Y4
+	VMOVUPS     constantsAVX2<>+3168(SB), Y5
+	VMOVUPS     constantsAVX2<>+3200(SB), Y6
 	VBLENDVPD   Y2, Y5, Y6, Y2
 	VSUBPD      Y2, Y4, Y2
-	VANDPD      constantsAVX2<>+3168(SB), Y3, Y3
-	VPADDQ      constantsAVX2<>+3200(SB), Y3, Y3
-	VSUBPD      constantsAVX2<>+2400(SB), Y3, Y3
-	VADDPD      constantsAVX2<>+3232(SB), Y3, Y4
+	VANDPD      constantsAVX2<>+3232(SB), Y3, Y3
+	VPADDQ      constantsAVX2<>+3264(SB), Y3, Y3
+	VSUBPD      constantsAVX2<>+2464(SB), Y3, Y3
+	VADDPD      constantsAVX2<>+3296(SB), Y3, Y4
 	VDIVPD      Y4, Y3, Y4
 	VMULPD      Y4, Y4, Y5
-	VMULPD      constantsAVX2<>+2624(SB), Y3, Y6
+	VMULPD      constantsAVX2<>+2688(SB), Y3, Y6
 	VMULPD      Y3, Y6, Y6
 	VMULPD      Y5, Y5, Y7
 	VMULPD      Y7, Y7, Y8
-	VMOVUPS     constantsAVX2<>+3264(SB), Y9
-	VFMADD231PD constantsAVX2<>+3296(SB), Y5, Y9
-	VMOVUPS     constantsAVX2<>+3328(SB), Y10
-	VFMADD231PD constantsAVX2<>+3360(SB), Y5, Y10
-	VMOVAPD     Y9, Y9
-	VFMADD231PD Y7, Y10, Y9
+	VMOVUPS     constantsAVX2<>+3328(SB), Y9
+	VFMADD231PD constantsAVX2<>+3360(SB), Y5, Y9
 	VMOVUPS     constantsAVX2<>+3392(SB), Y10
 	VFMADD231PD constantsAVX2<>+3424(SB), Y5, Y10
+	VMOVAPD     Y9, Y9
+	VFMADD231PD Y7, Y10, Y9
+	VMOVUPS     constantsAVX2<>+3456(SB), Y10
+	VFMADD231PD constantsAVX2<>+3488(SB), Y5, Y10
 	VMOVAPD     Y10, Y10
-	VFMADD231PD constantsAVX2<>+3456(SB), Y7, Y10
+	VFMADD231PD constantsAVX2<>+3520(SB), Y7, Y10
 	VMOVAPD     Y9, Y7
 	VFMADD231PD Y8, Y10, Y7
 	VMOVAPD     Y6, Y8
 	VFMADD231PD Y7, Y5, Y8
-	VMULPD      constantsAVX2<>+2592(SB), Y2, Y5
+	VMULPD      constantsAVX2<>+2656(SB), Y2, Y5
 	VMOVAPD     Y5, Y5
 	VFMADD231PD Y8, Y4, Y5
 	VSUBPD      Y5, Y6, Y4
 	VSUBPD      Y4, Y3, Y3
 	VMOVAPD     Y3, Y3
-	VFMADD231PD constantsAVX2<>+2560(SB), Y2, Y3
-	VCMPPD      $0x11, constantsAVX2<>+3488(SB), Y1, Y2
+	VFMADD231PD constantsAVX2<>+2624(SB), Y2, Y3
+	VCMPPD      $0x11, constantsAVX2<>+3552(SB), Y1, Y2
 	VBLENDVPD   Y2, Y3, Y1, Y2
-	VCMPPD      $0x00, constantsAVX2<>+3520(SB), Y1, Y3
-	VMOVUPS     constantsAVX2<>+3552(SB), Y4
+	VCMPPD      $0x00, constantsAVX2<>+3584(SB), Y1, Y3
+	VMOVUPS     constantsAVX2<>+3616(SB), Y4
 	VBLENDVPD   Y3, Y4, Y2, Y2
-	VCMPPD      $0x11, constantsAVX2<>+3520(SB), Y1, Y1
-	VMOVUPS     constantsAVX2<>+3584(SB), Y3
+	VCMPPD      $0x11, constantsAVX2<>+3584(SB), Y1, Y1
+	VMOVUPS     constantsAVX2<>+3648(SB), Y3
 	VBLENDVPD   Y1, Y3, Y2, Y1
 	VMASKMOVPD  Y1, Y0, (AX)(BX*8)
 
@@ -9449,50 +9407,50 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+3616(SB), Y1
+	VMOVUPS      constantsAVX2<>+3680(SB), Y1
 	VMAXPD       Y0, Y1, Y1
-	VMOVUPS      constantsAVX2<>+2464(SB), Y2
+	VMOVUPS      constantsAVX2<>+2528(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMOVUPS      constantsAVX2<>+2496(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
+	VMOVUPS      constantsAVX2<>+2560(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2560(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2624(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2688(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
-	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y3, Y7, Y6
+	VMOVUPS      constantsAVX2<>+2688(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y6
 	VMOVUPS      constantsAVX2<>+2752(SB), Y7
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2816(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y8
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y3, Y7, Y6
+	VMOVUPS      constantsAVX2<>+2816(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2880(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2944(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2624(SB), Y2, Y2
-	VSUBPD       constantsAVX2<>+2624(SB), Y2, Y3
+	VPADDQ       constantsAVX2<>+2688(SB), Y2, Y2
+	VSUBPD       constantsAVX2<>+2688(SB), Y2, Y3
 	VMOVAPD      Y3, Y3
 	VFMADD231PD  Y2, Y1, Y3
 	VADDPD       Y3, Y3, Y1
-	VANDPD       constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPD       constantsAVX2<>+2336(SB), Y0, Y0
+	VANDPD       constantsAVX2<>+2432(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2400(SB), Y0, Y0
 	VORPD        Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -9507,50 +9465,50 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+3616(SB), Y2
+	VMOVUPS      constantsAVX2<>+3680(SB), Y2
 	VMAXPD       Y1, Y2, Y2
-	VMOVUPS      constantsAVX2<>+2464(SB), Y3
+	VMOVUPS      constantsAVX2<>+2528(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPS      constantsAVX2<>+2496(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
+	VMOVUPS      constantsAVX2<>+2560(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2560(SB), Y3, Y4
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y4, Y2
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2624(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y2, Y7
-	VMOVUPS      constantsAVX2<>+2688(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y8
-	VMOVAPD      Y7, Y7
-	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2688(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y7
 	VMOVUPS      constantsAVX2<>+2752(SB), Y8
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y2, Y8
-	VMOVUPS      constantsAVX2<>+2816(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y2, Y9
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2816(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y2, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2880(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2944(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y2, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y7, Y4, Y2
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2624(SB), Y3, Y3
-	VSUBPD       constantsAVX2<>+2624(SB), Y3, Y4
+	VPADDQ       constantsAVX2<>+2688(SB), Y3, Y3
+	VSUBPD       constantsAVX2<>+2688(SB), Y3, Y4
 	VMOVAPD      Y4, Y4
 	VFMADD231PD  Y3, Y2, Y4
 	VADDPD       Y4, Y4, Y2
-	VANDPD       constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2432(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2400(SB), Y1, Y1
 	VORPD        Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -9570,53 +9528,53 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VANDPD       constantsAVX2<>+2368(SB), Y0, Y1
-	VMOVUPS      constantsAVX2<>+3648(SB), Y2
+	VANDPD       constantsAVX2<>+2432(SB), Y0, Y1
+	VMOVUPS      constantsAVX2<>+3712(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMULPD       constantsAVX2<>+3680(SB), Y1, Y1
-	VMOVUPS      constantsAVX2<>+2496(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
+	VMULPD       constantsAVX2<>+3744(SB), Y1, Y1
+	VMOVUPS      constantsAVX2<>+2560(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2560(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2624(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2688(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
-	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y3, Y7, Y6
+	VMOVUPS      constantsAVX2<>+2688(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y6
 	VMOVUPS      constantsAVX2<>+2752(SB), Y7
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2816(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y8
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y3, Y7, Y6
+	VMOVUPS      constantsAVX2<>+2816(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2880(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2944(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2464(SB), Y2, Y2
 	VMULPD       Y2, Y1, Y1
-	VMOVUPS      constantsAVX2<>+2400(SB), Y3
+	VMOVUPS      constantsAVX2<>+2464(SB), Y3
 	VSUBPD       Y2, Y3, Y4
 	VSUBPD       Y1, Y4, Y4
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y1, Y2, Y1
 	VDIVPD       Y1, Y4, Y1
-	VANDPD       constantsAVX2<>+2368(SB), Y1, Y1
-	VANDPD       constantsAVX2<>+2336(SB), Y0, Y0
+	VANDPD       constantsAVX2<>+2432(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2400(SB), Y0, Y0
 	VORPD        Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -9631,53 +9589,53 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VANDPD       constantsAVX2<>+2368(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+3648(SB), Y3
+	VANDPD       constantsAVX2<>+2432(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+3712(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMULPD       constantsAVX2<>+3680(SB), Y2, Y2
-	VMOVUPS      constantsAVX2<>+2496(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
+	VMULPD       constantsAVX2<>+3744(SB), Y2, Y2
+	VMOVUPS      constantsAVX2<>+2560(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2560(SB), Y3, Y4
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y4, Y2
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2624(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y2, Y7
-	VMOVUPS      constantsAVX2<>+2688(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y8
-	VMOVAPD      Y7, Y7
-	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2688(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y7
 	VMOVUPS      constantsAVX2<>+2752(SB), Y8
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y2, Y8
-	VMOVUPS      constantsAVX2<>+2816(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y2, Y9
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2816(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y2, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2880(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2944(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y2, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y7, Y4, Y2
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2464(SB), Y3, Y3
 	VMULPD       Y3, Y2, Y2
-	VMOVUPS      constantsAVX2<>+2400(SB), Y4
+	VMOVUPS      constantsAVX2<>+2464(SB), Y4
 	VSUBPD       Y3, Y4, Y5
 	VSUBPD       Y2, Y5, Y5
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y2, Y3, Y2
 	VDIVPD       Y2, Y5, Y2
-	VANDPD       constantsAVX2<>+2368(SB), Y2, Y2
-	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2432(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2400(SB), Y1, Y1
 	VORPD        Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -9697,58 +9655,54 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VORPD        constantsAVX2<>+2336(SB), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2432(SB), Y2
-	VMAXPD       Y1, Y2, Y1
+	VORPD        constantsAVX2<>+2400(SB), Y0, Y1
 	VMOVUPS      constantsAVX2<>+2496(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
+	VMAXPD       Y1, Y2, Y1
+	VMOVUPS      constantsAVX2<>+2560(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2560(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y3, Y1
 	VMULPD       Y1, Y1, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y5
-	VMOVUPS      constantsAVX2<>+2624(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y6
-	VMOVUPS      constantsAVX2<>+2688(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
-	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y3, Y7, Y6
+	VMOVUPS      constantsAVX2<>+2688(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y6
 	VMOVUPS      constantsAVX2<>+2752(SB), Y7
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2816(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y8
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y3, Y7, Y6
+	VMOVUPS      constantsAVX2<>+2816(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y3, Y8, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y4, Y7, Y6
-	VMOVUPS      constantsAVX2<>+2880(SB), Y4
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y4
+	VMOVUPS      constantsAVX2<>+2944(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y1, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y3, Y4
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y3, Y4
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y4, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y6, Y3, Y1
-	VMOVUPS      constantsAVX2<>+2400(SB), Y3
+	VMOVUPS      constantsAVX2<>+2464(SB), Y3
 	VADDPD       Y3, Y1, Y4
-	VPSRLQ       $0x01, Y2, Y5
-	VPSUBQ       Y5, Y2, Y2
-	VPSLLQ       $0x34, Y5, Y5
-	VPADDQ       constantsAVX2<>+2400(SB), Y5, Y5
-	VMULPD       Y5, Y4, Y5
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
-	VMULPD       Y2, Y5, Y2
+	VPADDQ       constantsAVX2<>+3776(SB), Y2, Y2
+	VMULPD       Y2, Y4, Y2
+	VMULPD       constantsAVX2<>+3808(SB), Y2, Y2
 	VADDPD       Y3, Y2, Y5
 	VSUBPD       Y3, Y4, Y4
 	VSUBPD       Y4, Y1, Y1
 	VSUBPD       Y3, Y5, Y4
 	VSUBPD       Y4, Y2, Y4
 	VSUBPD       Y4, Y1, Y1
-	VCMPPD       $0x1d, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD       $0x1d, constantsAVX2<>+3584(SB), Y0, Y0
 	VBLENDVPD    Y0, Y3, Y2, Y2
 	VDIVPD       Y5, Y2, Y2
 	VSUBPD       Y2, Y3, Y3
@@ -9769,58 +9723,54 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VORPD        constantsAVX2<>+2336(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+2432(SB), Y3
-	VMAXPD       Y2, Y3, Y2
+	VORPD        constantsAVX2<>+2400(SB), Y1, Y2
 	VMOVUPS      constantsAVX2<>+2496(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
+	VMAXPD       Y2, Y3, Y2
+	VMOVUPS      constantsAVX2<>+2560(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2560(SB), Y3, Y4
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y4, Y2
 	VMOVAPD      Y2, Y2
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y4, Y2
 	VMULPD       Y2, Y2, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2624(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y2, Y7
-	VMOVUPS      constantsAVX2<>+2688(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y8
-	VMOVAPD      Y7, Y7
-	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2688(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y2, Y7
 	VMOVUPS      constantsAVX2<>+2752(SB), Y8
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y2, Y8
-	VMOVUPS      constantsAVX2<>+2816(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y2, Y9
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2816(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y2, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2880(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y2, Y5
+	VMOVUPS      constantsAVX2<>+2944(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y2, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y2, Y2
 	VFMADD231PD  Y7, Y4, Y2
-	VMOVUPS      constantsAVX2<>+2400(SB), Y4
+	VMOVUPS      constantsAVX2<>+2464(SB), Y4
 	VADDPD       Y4, Y2, Y5
-	VPSRLQ       $0x01, Y3, Y6
-	VPSUBQ       Y6, Y3, Y3
-	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
-	VMULPD       Y6, Y5, Y6
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
-	VMULPD       Y3, Y6, Y3
+	VPADDQ       constantsAVX2<>+3776(SB), Y3, Y3
+	VMULPD       Y3, Y5, Y3
+	VMULPD       constantsAVX2<>+3808(SB), Y3, Y3
 	VADDPD       Y4, Y3, Y6
 	VSUBPD       Y4, Y5, Y5
 	VSUBPD       Y5, Y2, Y2
 	VSUBPD       Y4, Y6, Y5
 	VSUBPD       Y5, Y3, Y5
 	VSUBPD       Y5, Y2, Y2
-	VCMPPD       $0x1d, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD       $0x1d, constantsAVX2<>+3584(SB), Y1, Y1
 	VBLENDVPD    Y1, Y4, Y3, Y3
 	VDIVPD       Y6, Y3, Y3
 	VSUBPD       Y3, Y4, Y4
@@ -9846,34 +9796,26 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VANDPD       constantsAVX2<>+2368(SB), Y0, Y0
-	VMOVUPS      constantsAVX2<>+3712(SB), Y1
+	VANDPD       constantsAVX2<>+2432(SB), Y0, Y0
+	VMOVUPS      constantsAVX2<>+3840(SB), Y1
 	VMINPD       Y0, Y1, Y0
 	VMULPD       Y0, Y0, Y1
-	VMOVUPS      constantsAVX2<>+2496(SB), Y2
-	VFMADD231PD  constantsAVX2<>+3744(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
+	VMOVUPS      constantsAVX2<>+2560(SB), Y2
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2560(SB), Y2, Y3
 	VMOVAPD      Y1, Y4
 	VFNMADD231PD Y0, Y0, Y4
 	VMOVAPD      Y1, Y0
-	VFMADD231PD  constantsAVX2<>+3776(SB), Y3, Y0
+	VFMADD231PD  constantsAVX2<>+3904(SB), Y3, Y0
 	VMOVAPD      Y4, Y1
-	VFNMADD231PD constantsAVX2<>+3808(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+3936(SB), Y3, Y1
 	VSUBPD       Y1, Y0, Y0
 	VMULPD       Y0, Y0, Y1
 	VMULPD       Y0, Y0, Y3
-	VMOVUPS      constantsAVX2<>+3840(SB), Y4
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y0, Y4
+	VMOVUPS      constantsAVX2<>+3968(SB), Y4
+	VFMADD231PD  constantsAVX2<>+4000(SB), Y0, Y4
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+3904(SB), Y3, Y4
-	VMOVUPS      constantsAVX2<>+3936(SB), Y5
-	VFMADD231PD  constantsAVX2<>+3968(SB), Y0, Y5
-	VMOVAPD      Y5, Y5
-	VFMADD231PD  Y4, Y3, Y5
-	VMOVUPS      constantsAVX2<>+4000(SB), Y4
-	VFMADD231PD  constantsAVX2<>+4032(SB), Y0, Y4
-	VMOVAPD      Y4, Y4
-	VFMADD231PD  Y5, Y3, Y4
+	VFMADD231PD  constantsAVX2<>+4032(SB), Y3, Y4
 	VMOVUPS      constantsAVX2<>+4064(SB), Y5
 	VFMADD231PD  constantsAVX2<>+4096(SB), Y0, Y5
 	VMOVAPD      Y5, Y5
@@ -9882,21 +9824,25 @@ loop1:
 	VFMADD231PD  constantsAVX2<>+4160(SB), Y0, Y4
 	VMOVAPD      Y4, Y4
 	VFMADD231PD  Y5, Y3, Y4
+	VMOVUPS      constantsAVX2<>+4192(SB), Y5
+	VFMADD231PD  constantsAVX2<>+4224(SB), Y0, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y4, Y3, Y5
+	VMOVUPS      constantsAVX2<>+4256(SB), Y4
+	VFMADD231PD  constantsAVX2<>+4288(SB), Y0, Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  Y5, Y3, Y4
 	VMOVAPD      Y1, Y1
-	VFMADD213PD  constantsAVX2<>+4192(SB), Y4, Y1
+	VFMADD213PD  constantsAVX2<>+4320(SB), Y4, Y1
 	VMOVAPD      Y1, Y1
-	VFMADD231PD  constantsAVX2<>+4224(SB), Y0, Y1
-	VADDPD       constantsAVX2<>+4256(SB), Y1, Y0
-	VSUBPD       constantsAVX2<>+4256(SB), Y0, Y3
+	VFMADD231PD  constantsAVX2<>+4352(SB), Y0, Y1
+	VADDPD       constantsAVX2<>+4384(SB), Y1, Y0
+	VSUBPD       constantsAVX2<>+4384(SB), Y0, Y3
 	VSUBPD       Y3, Y1, Y1
-	VPSRLQ       $0x01, Y2, Y1
-	VPSUBQ       Y1, Y2, Y2
-	VPSLLQ       $0x34, Y1, Y1
-	VPADDQ       constantsAVX2<>+2400(SB), Y1, Y1
-	VMULPD       Y1, Y0, Y0
 	VPSLLQ       $0x34, Y2, Y1
-	VPADDQ       constantsAVX2<>+2400(SB), Y1, Y1
+	VPADDQ       constantsAVX2<>+3776(SB), Y1, Y1
 	VMULPD       Y1, Y0, Y0
+	VMULPD       constantsAVX2<>+3808(SB), Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
 	SUBQ         $+4, DX
@@ -9910,34 +9856,26 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VANDPD       constantsAVX2<>+2368(SB), Y1, Y1
-	VMOVUPS      constantsAVX2<>+3712(SB), Y2
+	VANDPD       constantsAVX2<>+2432(SB), Y1, Y1
+	VMOVUPS      constantsAVX2<>+3840(SB), Y2
 	VMINPD       Y1, Y2, Y1
 	VMULPD       Y1, Y1, Y2
-	VMOVUPS      constantsAVX2<>+2496(SB), Y3
-	VFMADD231PD  constantsAVX2<>+3744(SB), Y2, Y3
-	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
+	VMOVUPS      constantsAVX2<>+2560(SB), Y3
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2560(SB), Y3, Y4
 	VMOVAPD      Y2, Y5
 	VFNMADD231PD Y1, Y1, Y5
 	VMOVAPD      Y2, Y1
-	VFMADD231PD  constantsAVX2<>+3776(SB), Y4, Y1
+	VFMADD231PD  constantsAVX2<>+3904(SB), Y4, Y1
 	VMOVAPD      Y5, Y2
-	VFNMADD231PD constantsAVX2<>+3808(SB), Y4, Y2
+	VFNMADD231PD constantsAVX2<>+3936(SB), Y4, Y2
 	VSUBPD       Y2, Y1, Y1
 	VMULPD       Y1, Y1, Y2
 	VMULPD       Y1, Y1, Y4
-	VMOVUPS      constantsAVX2<>+3840(SB), Y5
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y1, Y5
+	VMOVUPS      constantsAVX2<>+3968(SB), Y5
+	VFMADD231PD  constantsAVX2<>+4000(SB), Y1, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+3904(SB), Y4, Y5
-	VMOVUPS      constantsAVX2<>+3936(SB), Y6
-	VFMADD231PD  constantsAVX2<>+3968(SB), Y1, Y6
-	VMOVAPD      Y6, Y6
-	VFMADD231PD  Y5, Y4, Y6
-	VMOVUPS      constantsAVX2<>+4000(SB), Y5
-	VFMADD231PD  constantsAVX2<>+4032(SB), Y1, Y5
-	VMOVAPD      Y5, Y5
-	VFMADD231PD  Y6, Y4, Y5
+	VFMADD231PD  constantsAVX2<>+4032(SB), Y4, Y5
 	VMOVUPS      constantsAVX2<>+4064(SB), Y6
 	VFMADD231PD  constantsAVX2<>+4096(SB), Y1, Y6
 	VMOVAPD      Y6, Y6
@@ -9946,21 +9884,25 @@ done1:
 	VFMADD231PD  constantsAVX2<>+4160(SB), Y1, Y5
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y6, Y4, Y5
+	VMOVUPS      constantsAVX2<>+4192(SB), Y6
+	VFMADD231PD  constantsAVX2<>+4224(SB), Y1, Y6
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y5, Y4, Y6
+	VMOVUPS      constantsAVX2<>+4256(SB), Y5
+	VFMADD231PD  constantsAVX2<>+4288(SB), Y1, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  Y6, Y4, Y5
 	VMOVAPD      Y2, Y2
-	VFMADD213PD  constantsAVX2<>+4192(SB), Y5, Y2
+	VFMADD213PD  constantsAVX2<>+4320(SB), Y5, Y2
 	VMOVAPD      Y2, Y2
-	VFMADD231PD  constantsAVX2<>+4224(SB), Y1, Y2
-	VADDPD       constantsAVX2<>+4256(SB), Y2, Y1
-	VSUBPD       constantsAVX2<>+4256(SB), Y1, Y4
+	VFMADD231PD  constantsAVX2<>+4352(SB), Y1, Y2
+	VADDPD       constantsAVX2<>+4384(SB), Y2, Y1
+	VSUBPD       constantsAVX2<>+4384(SB), Y1, Y4
 	VSUBPD       Y4, Y2, Y2
-	VPSRLQ       $0x01, Y3, Y2
-	VPSUBQ       Y2, Y3, Y3
-	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
-	VMULPD       Y2, Y1, Y1
 	VPSLLQ       $0x34, Y3, Y2
-	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+3776(SB), Y2, Y2
 	VMULPD       Y2, Y1, Y1
+	VMULPD       constantsAVX2<>+3808(SB), Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
 end:
@@ -9979,35 +9921,27 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VANDPD       constantsAVX2<>+2368(SB), Y0, Y1
-	VMOVUPS      constantsAVX2<>+4288(SB), Y2
+	VANDPD       constantsAVX2<>+2432(SB), Y0, Y1
+	VMOVUPS      constantsAVX2<>+4416(SB), Y2
 	VMINPD       Y1, Y2, Y1
-	VMOVUPS      constantsAVX2<>+2400(SB), Y2
+	VMOVUPS      constantsAVX2<>+2464(SB), Y2
 	VMULPD       Y1, Y1, Y3
-	VMOVUPS      constantsAVX2<>+2496(SB), Y4
-	VFMADD231PD  constantsAVX2<>+3744(SB), Y3, Y4
-	VSUBPD       constantsAVX2<>+2496(SB), Y4, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y4
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y3, Y4
+	VSUBPD       constantsAVX2<>+2560(SB), Y4, Y5
 	VMOVAPD      Y3, Y6
 	VFNMADD231PD Y1, Y1, Y6
 	VMOVAPD      Y3, Y3
-	VFMADD231PD  constantsAVX2<>+3776(SB), Y5, Y3
+	VFMADD231PD  constantsAVX2<>+3904(SB), Y5, Y3
 	VMOVAPD      Y6, Y6
-	VFNMADD231PD constantsAVX2<>+3808(SB), Y5, Y6
+	VFNMADD231PD constantsAVX2<>+3936(SB), Y5, Y6
 	VSUBPD       Y6, Y3, Y3
 	VMULPD       Y3, Y3, Y5
 	VMULPD       Y3, Y3, Y6
-	VMOVUPS      constantsAVX2<>+3840(SB), Y7
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+3968(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4000(SB), Y3, Y7
 	VMOVAPD      Y7, Y7
-	VFMADD231PD  constantsAVX2<>+3904(SB), Y6, Y7
-	VMOVUPS      constantsAVX2<>+3936(SB), Y8
-	VFMADD231PD  constantsAVX2<>+3968(SB), Y3, Y8
-	VMOVAPD      Y8, Y8
-	VFMADD231PD  Y7, Y6, Y8
-	VMOVUPS      constantsAVX2<>+4000(SB), Y7
-	VFMADD231PD  constantsAVX2<>+4032(SB), Y3, Y7
-	VMOVAPD      Y7, Y7
-	VFMADD231PD  Y8, Y6, Y7
+	VFMADD231PD  constantsAVX2<>+4032(SB), Y6, Y7
 	VMOVUPS      constantsAVX2<>+4064(SB), Y8
 	VFMADD231PD  constantsAVX2<>+4096(SB), Y3, Y8
 	VMOVAPD      Y8, Y8
@@ -10016,29 +9950,29 @@ loop1:
 	VFMADD231PD  constantsAVX2<>+4160(SB), Y3, Y7
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y8, Y6, Y7
+	VMOVUPS      constantsAVX2<>+4192(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4224(SB), Y3, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y7, Y6, Y8
+	VMOVUPS      constantsAVX2<>+4256(SB), Y7
+	VFMADD231PD  constantsAVX2<>+4288(SB), Y3, Y7
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y8, Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFMADD213PD  constantsAVX2<>+4192(SB), Y7, Y5
+	VFMADD213PD  constantsAVX2<>+4320(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+4224(SB), Y3, Y5
-	VADDPD       constantsAVX2<>+4256(SB), Y5, Y3
-	VSUBPD       constantsAVX2<>+4256(SB), Y3, Y6
+	VFMADD231PD  constantsAVX2<>+4352(SB), Y3, Y5
+	VADDPD       constantsAVX2<>+4384(SB), Y5, Y3
+	VSUBPD       constantsAVX2<>+4384(SB), Y3, Y6
 	VSUBPD       Y6, Y5, Y5
-	VSUBPD       constantsAVX2<>+2624(SB), Y1, Y6
-	VADDPD       constantsAVX2<>+4320(SB), Y1, Y7
+	VSUBPD       constantsAVX2<>+2688(SB), Y1, Y6
+	VADDPD       constantsAVX2<>+4448(SB), Y1, Y7
 	VDIVPD       Y7, Y6, Y6
 	VMULPD       Y6, Y6, Y7
-	VMOVUPS      constantsAVX2<>+4352(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4384(SB), Y6, Y8
+	VMOVUPS      constantsAVX2<>+4480(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4512(SB), Y6, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+4416(SB), Y7, Y8
-	VMOVUPS      constantsAVX2<>+4448(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4480(SB), Y6, Y9
-	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y8, Y7, Y9
-	VMOVUPS      constantsAVX2<>+4512(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4544(SB), Y6, Y8
-	VMOVAPD      Y8, Y8
-	VFMADD231PD  Y9, Y7, Y8
+	VFMADD231PD  constantsAVX2<>+4544(SB), Y7, Y8
 	VMOVUPS      constantsAVX2<>+4576(SB), Y9
 	VFMADD231PD  constantsAVX2<>+4608(SB), Y6, Y9
 	VMOVAPD      Y9, Y9
@@ -10075,34 +10009,37 @@ loop1:
 	VFMADD231PD  constantsAVX2<>+5120(SB), Y6, Y9
 	VMOVAPD      Y9, Y9
 	VFMADD231PD  Y8, Y7, Y9
-	VADDPD       constantsAVX2<>+5152(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+5152(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5184(SB), Y6, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y9, Y7, Y8
+	VMOVUPS      constantsAVX2<>+5216(SB), Y9
+	VFMADD231PD  constantsAVX2<>+5248(SB), Y6, Y9
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y8, Y7, Y9
+	VADDPD       constantsAVX2<>+5280(SB), Y1, Y7
 	VMOVAPD      Y7, Y8
 	VFMADD231PD  Y6, Y9, Y8
 	VSUBPD       Y8, Y7, Y10
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y6, Y9, Y10
 	VSUBPD       Y1, Y7, Y1
-	VSUBPD       constantsAVX2<>+5152(SB), Y1, Y1
-	VSUBPD       constantsAVX2<>+5184(SB), Y1, Y1
+	VSUBPD       constantsAVX2<>+5280(SB), Y1, Y1
+	VSUBPD       constantsAVX2<>+5312(SB), Y1, Y1
 	VSUBPD       Y1, Y10, Y1
 	VDIVPD       Y8, Y3, Y3
 	VMOVAPD      Y5, Y5
 	VFNMADD231PD Y1, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5216(SB), Y1
+	VMOVUPS      constantsAVX2<>+5344(SB), Y1
 	VPSUBQ       Y8, Y1, Y1
 	VMOVAPD      Y3, Y3
 	VFMADD231PD  Y1, Y5, Y3
-	VPSRLQ       $0x01, Y4, Y1
-	VPSUBQ       Y1, Y4, Y4
-	VPSLLQ       $0x34, Y1, Y1
-	VPADDQ       constantsAVX2<>+2400(SB), Y1, Y1
+	VPSLLQ       $0x34, Y4, Y1
+	VPADDQ       constantsAVX2<>+3776(SB), Y1, Y1
 	VMULPD       Y1, Y3, Y1
-	VPSLLQ       $0x34, Y4, Y3
-	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
-	VMULPD       Y3, Y1, Y1
-	VCMPPD       $0x1e, constantsAVX2<>+3520(SB), Y0, Y0
+	VMULPD       constantsAVX2<>+3808(SB), Y1, Y1
 	VSUBPD       Y1, Y2, Y2
-	VBLENDVPD    Y0, Y2, Y1, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
 	SUBQ         $+4, DX
@@ -10116,35 +10053,27 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VANDPD       constantsAVX2<>+2368(SB), Y1, Y2
-	VMOVUPS      constantsAVX2<>+4288(SB), Y3
+	VANDPD       constantsAVX2<>+2432(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+4416(SB), Y3
 	VMINPD       Y2, Y3, Y2
-	VMOVUPS      constantsAVX2<>+2400(SB), Y3
+	VMOVUPS      constantsAVX2<>+2464(SB), Y3
 	VMULPD       Y2, Y2, Y4
-	VMOVUPS      constantsAVX2<>+2496(SB), Y5
-	VFMADD231PD  constantsAVX2<>+3744(SB), Y4, Y5
-	VSUBPD       constantsAVX2<>+2496(SB), Y5, Y6
+	VMOVUPS      constantsAVX2<>+2560(SB), Y5
+	VFMADD231PD  constantsAVX2<>+3872(SB), Y4, Y5
+	VSUBPD       constantsAVX2<>+2560(SB), Y5, Y6
 	VMOVAPD      Y4, Y7
 	VFNMADD231PD Y2, Y2, Y7
 	VMOVAPD      Y4, Y4
-	VFMADD231PD  constantsAVX2<>+3776(SB), Y6, Y4
+	VFMADD231PD  constantsAVX2<>+3904(SB), Y6, Y4
 	VMOVAPD      Y7, Y7
-	VFNMADD231PD constantsAVX2<>+3808(SB), Y6, Y7
+	VFNMADD231PD constantsAVX2<>+3936(SB), Y6, Y7
 	VSUBPD       Y7, Y4, Y4
 	VMULPD       Y4, Y4, Y6
 	VMULPD       Y4, Y4, Y7
-	VMOVUPS      constantsAVX2<>+3840(SB), Y8
-	VFMADD231PD  constantsAVX2<>+3872(SB), Y4, Y8
+	VMOVUPS      constantsAVX2<>+3968(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4000(SB), Y4, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+3904(SB), Y7, Y8
-	VMOVUPS      constantsAVX2<>+3936(SB), Y9
-	VFMADD231PD  constantsAVX2<>+3968(SB), Y4, Y9
-	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y8, Y7, Y9
-	VMOVUPS      constantsAVX2<>+4000(SB), Y8
-	VFMADD231PD  constantsAVX2<>+4032(SB), Y4, Y8
-	VMOVAPD      Y8, Y8
-	VFMADD231PD  Y9, Y7, Y8
+	VFMADD231PD  constantsAVX2<>+4032(SB), Y7, Y8
 	VMOVUPS      constantsAVX2<>+4064(SB), Y9
 	VFMADD231PD  constantsAVX2<>+4096(SB), Y4, Y9
 	VMOVAPD      Y9, Y9
@@ -10153,29 +10082,29 @@ done1:
 	VFMADD231PD  constantsAVX2<>+4160(SB), Y4, Y8
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y9, Y7, Y8
+	VMOVUPS      constantsAVX2<>+4192(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4224(SB), Y4, Y9
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y8, Y7, Y9
+	VMOVUPS      constantsAVX2<>+4256(SB), Y8
+	VFMADD231PD  constantsAVX2<>+4288(SB), Y4, Y8
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y9, Y7, Y8
 	VMOVAPD      Y6, Y6
-	VFMADD213PD  constantsAVX2<>+4192(SB), Y8, Y6
+	VFMADD213PD  constantsAVX2<>+4320(SB), Y8, Y6
 	VMOVAPD      Y6, Y6
-	VFMADD231PD  constantsAVX2<>+4224(SB), Y4, Y6
-	VADDPD       constantsAVX2<>+4256(SB), Y6, Y4
-	VSUBPD       constantsAVX2<>+4256(SB), Y4, Y7
+	VFMADD231PD  constantsAVX2<>+4352(SB), Y4, Y6
+	VADDPD       constantsAVX2<>+4384(SB), Y6, Y4
+	VSUBPD       constantsAVX2<>+4384(SB), Y4, Y7
 	VSUBPD       Y7, Y6, Y6
-	VSUBPD       constantsAVX2<>+2624(SB), Y2, Y7
-	VADDPD       constantsAVX2<>+4320(SB), Y2, Y8
+	VSUBPD       constantsAVX2<>+2688(SB), Y2, Y7
+	VADDPD       constantsAVX2<>+4448(SB), Y2, Y8
 	VDIVPD       Y8, Y7, Y7
 	VMULPD       Y7, Y7, Y8
-	VMOVUPS      constantsAVX2<>+4352(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4384(SB), Y7, Y9
+	VMOVUPS      constantsAVX2<>+4480(SB), Y9
+	VFMADD231PD  constantsAVX2<>+4512(SB), Y7, Y9
 	VMOVAPD      Y9, Y9
-	VFMADD231PD  constantsAVX2<>+4416(SB), Y8, Y9
-	VMOVUPS      constantsAVX2<>+4448(SB), Y10
-	VFMADD231PD  constantsAVX2<>+4480(SB), Y7, Y10
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y9, Y8, Y10
-	VMOVUPS      constantsAVX2<>+4512(SB), Y9
-	VFMADD231PD  constantsAVX2<>+4544(SB), Y7, Y9
-	VMOVAPD      Y9, Y9
-	VFMADD231PD  Y10, Y8, Y9
+	VFMADD231PD  constantsAVX2<>+4544(SB), Y8, Y9
 	VMOVUPS      constantsAVX2<>+4576(SB), Y10
 	VFMADD231PD  constantsAVX2<>+4608(SB), Y7, Y10
 	VMOVAPD      Y10, Y10
@@ -10212,34 +10141,37 @@ done1:
 	VFMADD231PD  constantsAVX2<>+5120(SB), Y7, Y10
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
-	VADDPD       constantsAVX2<>+5152(SB), Y2, Y8
+	VMOVUPS      constantsAVX2<>+5152(SB), Y9
+	VFMADD231PD  constantsAVX2<>+5184(SB), Y7, Y9
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y10, Y8, Y9
+	VMOVUPS      constantsAVX2<>+5216(SB), Y10
+	VFMADD231PD  constantsAVX2<>+5248(SB), Y7, Y10
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y9, Y8, Y10
+	VADDPD       constantsAVX2<>+5280(SB), Y2, Y8
 	VMOVAPD      Y8, Y9
 	VFMADD231PD  Y7, Y10, Y9
 	VSUBPD       Y9, Y8, Y11
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y10, Y11
 	VSUBPD       Y2, Y8, Y2
-	VSUBPD       constantsAVX2<>+5152(SB), Y2, Y2
-	VSUBPD       constantsAVX2<>+5184(SB), Y2, Y2
+	VSUBPD       constantsAVX2<>+5280(SB), Y2, Y2
+	VSUBPD       constantsAVX2<>+5312(SB), Y2, Y2
 	VSUBPD       Y2, Y11, Y2
 	VDIVPD       Y9, Y4, Y4
 	VMOVAPD      Y6, Y6
 	VFNMADD231PD Y2, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5216(SB), Y2
+	VMOVUPS      constantsAVX2<>+5344(SB), Y2
 	VPSUBQ       Y9, Y2, Y2
 	VMOVAPD      Y4, Y4
 	VFMADD231PD  Y2, Y6, Y4
-	VPSRLQ       $0x01, Y5, Y2
-	VPSUBQ       Y2, Y5, Y5
-	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
+	VPSLLQ       $0x34, Y5, Y2
+	VPADDQ       constantsAVX2<>+3776(SB), Y2, Y2
 	VMULPD       Y2, Y4, Y2
-	VPSLLQ       $0x34, Y5, Y4
-	VPADDQ       constantsAVX2<>+2400(SB), Y4, Y4
-	VMULPD       Y4, Y2, Y2
-	VCMPPD       $0x1e, constantsAVX2<>+3520(SB), Y1, Y1
+	VMULPD       constantsAVX2<>+3808(SB), Y2, Y2
 	VSUBPD       Y2, Y3, Y3
-	VBLENDVPD    Y1, Y3, Y2, Y1
+	VBLENDVPD    Y1, Y2, Y3, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
 end:
@@ -10418,14 +10350,14 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y0
 	VMOVUPD 32(CX)(BX*8), Y1
-	VCMPPD  $0x1e, constantsAVX2<>+3520(SB), Y0, Y2
-	VCMPPD  $0x1e, constantsAVX2<>+3520(SB), Y1, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
-	VCMPPD  $0x11, constantsAVX2<>+3520(SB), Y0, Y0
-	VCMPPD  $0x11, constantsAVX2<>+3520(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VCMPPD  $0x1e, constantsAVX2<>+3584(SB), Y0, Y2
+	VCMPPD  $0x1e, constantsAVX2<>+3584(SB), Y1, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
+	VCMPPD  $0x11, constantsAVX2<>+3584(SB), Y0, Y0
+	VCMPPD  $0x11, constantsAVX2<>+3584(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VSUBPD  Y0, Y2, Y0
 	VSUBPD  Y1, Y3, Y1
 	VMOVUPD Y0, (AX)(BX*8)
@@ -10439,10 +10371,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VCMPPD  $0x1e, constantsAVX2<>+3520(SB), Y0, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VCMPPD  $0x11, constantsAVX2<>+3520(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VCMPPD  $0x1e, constantsAVX2<>+3584(SB), Y0, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VCMPPD  $0x11, constantsAVX2<>+3584(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
 	VSUBPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
@@ -10457,10 +10389,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VCMPPD     $0x1e, constantsAVX2<>+3520(SB), Y1, Y2
-	VANDPS     constantsAVX2<>+2400(SB), Y2, Y2
-	VCMPPD     $0x11, constantsAVX2<>+3520(SB), Y1, Y1
-	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
+	VCMPPD     $0x1e, constantsAVX2<>+3584(SB), Y1, Y2
+	VANDPS     constantsAVX2<>+2464(SB), Y2, Y2
+	VCMPPD     $0x11, constantsAVX2<>+3584(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2464(SB), Y1, Y1
 	VSUBPD     Y1, Y2, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
@@ -10487,10 +10419,10 @@ loop4:
 	VCMPPD  $0x03, Y1, Y1, Y1
 	VCMPPD  $0x03, Y2, Y2, Y2
 	VCMPPD  $0x03, Y3, Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -10505,7 +10437,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
 	VCMPPD  $0x03, Y0, Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -10520,7 +10452,7 @@ done1:
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
 	VCMPPD     $0x03, Y1, Y1, Y1
-	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2464(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -10542,14 +10474,14 @@ loop4:
 	VMOVUPD 32(CX)(BX*8), Y1
 	VMOVUPD 64(CX)(BX*8), Y2
 	VMOVUPD 96(CX)(BX*8), Y3
-	VCMPPD  $0x00, constantsAVX2<>+3520(SB), Y0, Y0
-	VCMPPD  $0x00, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD  $0x00, constantsAVX2<>+3520(SB), Y2, Y2
-	VCMPPD  $0x00, constantsAVX2<>+3520(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VCMPPD  $0x00, constantsAVX2<>+3584(SB), Y0, Y0
+	VCMPPD  $0x00, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD  $0x00, constantsAVX2<>+3584(SB), Y2, Y2
+	VCMPPD  $0x00, constantsAVX2<>+3584(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD Y1, 32(AX)(BX*8)
 	VMOVUPD Y2, 64(AX)(BX*8)
@@ -10563,8 +10495,8 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y0
-	VCMPPD  $0x00, constantsAVX2<>+3520(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VCMPPD  $0x00, constantsAVX2<>+3584(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -10578,8 +10510,8 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (CX)(BX*8), Y0, Y1
-	VCMPPD     $0x00, constantsAVX2<>+3520(SB), Y1, Y1
-	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
+	VCMPPD     $0x00, constantsAVX2<>+3584(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2464(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 
 end:
@@ -10598,56 +10530,56 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+2496(SB), Y1
-	VFMADD231PD  constantsAVX2<>+5248(SB), Y0, Y1
-	VSUBPD       constantsAVX2<>+2496(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+2560(SB), Y1
+	VFMADD231PD  constantsAVX2<>+5376(SB), Y0, Y1
+	VSUBPD       constantsAVX2<>+2560(SB), Y1, Y2
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+5280(SB), Y2, Y0
+	VFNMADD231PD constantsAVX2<>+5408(SB), Y2, Y0
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+5312(SB), Y2, Y0
-	VMULPD       constantsAVX2<>+5344(SB), Y2, Y3
+	VFNMADD231PD constantsAVX2<>+5440(SB), Y2, Y0
+	VMULPD       constantsAVX2<>+5472(SB), Y2, Y3
 	VSUBPD       Y3, Y0, Y4
 	VSUBPD       Y4, Y0, Y0
 	VSUBPD       Y0, Y3, Y0
 	VMOVAPD      Y0, Y0
-	VFMADD231PD  constantsAVX2<>+5376(SB), Y2, Y0
+	VFMADD231PD  constantsAVX2<>+5504(SB), Y2, Y0
 	VMULPD       Y4, Y4, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5408(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5440(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5472(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5504(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5536(SB), Y6
+	VFMADD231PD  constantsAVX2<>+5568(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+5600(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5632(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5536(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5568(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5664(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5696(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMULPD       Y6, Y2, Y5
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y4, Y5, Y0
 	VSUBPD       Y0, Y4, Y0
-	VMOVUPS      constantsAVX2<>+2400(SB), Y4
+	VMOVUPS      constantsAVX2<>+2464(SB), Y4
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5600(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5632(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5664(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5696(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5728(SB), Y6
+	VFMADD231PD  constantsAVX2<>+5760(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+5792(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5824(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5728(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5760(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5856(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5888(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMOVAPD      Y4, Y4
-	VFNMADD231PD constantsAVX2<>+2624(SB), Y2, Y4
+	VFNMADD231PD constantsAVX2<>+2688(SB), Y2, Y4
 	VMOVAPD      Y4, Y2
 	VFMADD231PD  Y6, Y3, Y2
 	VPSLLQ       $0x3f, Y1, Y3
 	VBLENDVPD    Y3, Y2, Y0, Y0
 	VPSLLQ       $0x3e, Y1, Y1
-	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2400(SB), Y1, Y1
 	VXORPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -10662,56 +10594,56 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2496(SB), Y2
-	VFMADD231PD  constantsAVX2<>+5248(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
+	VMOVUPS      constantsAVX2<>+2560(SB), Y2
+	VFMADD231PD  constantsAVX2<>+5376(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2560(SB), Y2, Y3
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+5280(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+5408(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+5312(SB), Y3, Y1
-	VMULPD       constantsAVX2<>+5344(SB), Y3, Y4
+	VFNMADD231PD constantsAVX2<>+5440(SB), Y3, Y1
+	VMULPD       constantsAVX2<>+5472(SB), Y3, Y4
 	VSUBPD       Y4, Y1, Y5
 	VSUBPD       Y5, Y1, Y1
 	VSUBPD       Y1, Y4, Y1
 	VMOVAPD      Y1, Y1
-	VFMADD231PD  constantsAVX2<>+5376(SB), Y3, Y1
+	VFMADD231PD  constantsAVX2<>+5504(SB), Y3, Y1
 	VMULPD       Y5, Y5, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5408(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5440(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5472(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5504(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5536(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5568(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+5600(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5632(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5536(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5568(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5664(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5696(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMULPD       Y7, Y3, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y5, Y6, Y1
 	VSUBPD       Y1, Y5, Y1
-	VMOVUPS      constantsAVX2<>+2400(SB), Y5
+	VMOVUPS      constantsAVX2<>+2464(SB), Y5
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5600(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5632(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5664(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5696(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5728(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5760(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+5792(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5824(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5728(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5760(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5856(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5888(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2624(SB), Y3, Y5
+	VFNMADD231PD constantsAVX2<>+2688(SB), Y3, Y5
 	VMOVAPD      Y5, Y3
 	VFMADD231PD  Y7, Y4, Y3
 	VPSLLQ       $0x3f, Y2, Y4
 	VBLENDVPD    Y4, Y3, Y1, Y1
 	VPSLLQ       $0x3e, Y2, Y2
-	VANDPD       constantsAVX2<>+2336(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2400(SB), Y2, Y2
 	VXORPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -10731,57 +10663,57 @@ loop1:
 	CMPQ         DX, $+4
 	JLT          done1
 	VMOVUPD      (CX)(BX*8), Y0
-	VMOVUPS      constantsAVX2<>+2496(SB), Y1
-	VFMADD231PD  constantsAVX2<>+5248(SB), Y0, Y1
-	VSUBPD       constantsAVX2<>+2496(SB), Y1, Y2
-	VPADDQ       constantsAVX2<>+5792(SB), Y1, Y1
+	VMOVUPS      constantsAVX2<>+2560(SB), Y1
+	VFMADD231PD  constantsAVX2<>+5376(SB), Y0, Y1
+	VSUBPD       constantsAVX2<>+2560(SB), Y1, Y2
+	VPADDQ       constantsAVX2<>+5920(SB), Y1, Y1
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+5280(SB), Y2, Y0
+	VFNMADD231PD constantsAVX2<>+5408(SB), Y2, Y0
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+5312(SB), Y2, Y0
-	VMULPD       constantsAVX2<>+5344(SB), Y2, Y3
+	VFNMADD231PD constantsAVX2<>+5440(SB), Y2, Y0
+	VMULPD       constantsAVX2<>+5472(SB), Y2, Y3
 	VSUBPD       Y3, Y0, Y4
 	VSUBPD       Y4, Y0, Y0
 	VSUBPD       Y0, Y3, Y0
 	VMOVAPD      Y0, Y0
-	VFMADD231PD  constantsAVX2<>+5376(SB), Y2, Y0
+	VFMADD231PD  constantsAVX2<>+5504(SB), Y2, Y0
 	VMULPD       Y4, Y4, Y2
 	VMULPD       Y2, Y2, Y3
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5408(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5440(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5472(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5504(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5536(SB), Y6
+	VFMADD231PD  constantsAVX2<>+5568(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+5600(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5632(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5536(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5568(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5664(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5696(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMULPD       Y6, Y2, Y5
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y4, Y5, Y0
 	VSUBPD       Y0, Y4, Y0
-	VMOVUPS      constantsAVX2<>+2400(SB), Y4
+	VMOVUPS      constantsAVX2<>+2464(SB), Y4
 	VMULPD       Y3, Y3, Y5
-	VMOVUPS      constantsAVX2<>+5600(SB), Y6
-	VFMADD231PD  constantsAVX2<>+5632(SB), Y2, Y6
-	VMOVUPS      constantsAVX2<>+5664(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5696(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5728(SB), Y6
+	VFMADD231PD  constantsAVX2<>+5760(SB), Y2, Y6
+	VMOVUPS      constantsAVX2<>+5792(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5824(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y3, Y7, Y6
-	VMOVUPS      constantsAVX2<>+5728(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5760(SB), Y2, Y7
+	VMOVUPS      constantsAVX2<>+5856(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5888(SB), Y2, Y7
 	VMOVAPD      Y6, Y6
 	VFMADD231PD  Y5, Y7, Y6
 	VMOVAPD      Y4, Y4
-	VFNMADD231PD constantsAVX2<>+2624(SB), Y2, Y4
+	VFNMADD231PD constantsAVX2<>+2688(SB), Y2, Y4
 	VMOVAPD      Y4, Y2
 	VFMADD231PD  Y6, Y3, Y2
 	VPSLLQ       $0x3f, Y1, Y3
 	VBLENDVPD    Y3, Y2, Y0, Y0
 	VPSLLQ       $0x3e, Y1, Y1
-	VANDPD       constantsAVX2<>+2336(SB), Y1, Y1
+	VANDPD       constantsAVX2<>+2400(SB), Y1, Y1
 	VXORPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(BX*8)
 	ADDQ         $+4, BX
@@ -10796,57 +10728,57 @@ done1:
 	SUBQ         DX, SI
 	VMOVDQU      (SI), Y0
 	VMASKMOVPD   (CX)(BX*8), Y0, Y1
-	VMOVUPS      constantsAVX2<>+2496(SB), Y2
-	VFMADD231PD  constantsAVX2<>+5248(SB), Y1, Y2
-	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y3
-	VPADDQ       constantsAVX2<>+5792(SB), Y2, Y2
+	VMOVUPS      constantsAVX2<>+2560(SB), Y2
+	VFMADD231PD  constantsAVX2<>+5376(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2560(SB), Y2, Y3
+	VPADDQ       constantsAVX2<>+5920(SB), Y2, Y2
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+5280(SB), Y3, Y1
+	VFNMADD231PD constantsAVX2<>+5408(SB), Y3, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+5312(SB), Y3, Y1
-	VMULPD       constantsAVX2<>+5344(SB), Y3, Y4
+	VFNMADD231PD constantsAVX2<>+5440(SB), Y3, Y1
+	VMULPD       constantsAVX2<>+5472(SB), Y3, Y4
 	VSUBPD       Y4, Y1, Y5
 	VSUBPD       Y5, Y1, Y1
 	VSUBPD       Y1, Y4, Y1
 	VMOVAPD      Y1, Y1
-	VFMADD231PD  constantsAVX2<>+5376(SB), Y3, Y1
+	VFMADD231PD  constantsAVX2<>+5504(SB), Y3, Y1
 	VMULPD       Y5, Y5, Y3
 	VMULPD       Y3, Y3, Y4
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5408(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5440(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5472(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5504(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5536(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5568(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+5600(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5632(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5536(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5568(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5664(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5696(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMULPD       Y7, Y3, Y6
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y5, Y6, Y1
 	VSUBPD       Y1, Y5, Y1
-	VMOVUPS      constantsAVX2<>+2400(SB), Y5
+	VMOVUPS      constantsAVX2<>+2464(SB), Y5
 	VMULPD       Y4, Y4, Y6
-	VMOVUPS      constantsAVX2<>+5600(SB), Y7
-	VFMADD231PD  constantsAVX2<>+5632(SB), Y3, Y7
-	VMOVUPS      constantsAVX2<>+5664(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5696(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5728(SB), Y7
+	VFMADD231PD  constantsAVX2<>+5760(SB), Y3, Y7
+	VMOVUPS      constantsAVX2<>+5792(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5824(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y4, Y8, Y7
-	VMOVUPS      constantsAVX2<>+5728(SB), Y8
-	VFMADD231PD  constantsAVX2<>+5760(SB), Y3, Y8
+	VMOVUPS      constantsAVX2<>+5856(SB), Y8
+	VFMADD231PD  constantsAVX2<>+5888(SB), Y3, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y8, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2624(SB), Y3, Y5
+	VFNMADD231PD constantsAVX2<>+2688(SB), Y3, Y5
 	VMOVAPD      Y5, Y3
 	VFMADD231PD  Y7, Y4, Y3
 	VPSLLQ       $0x3f, Y2, Y4
 	VBLENDVPD    Y4, Y3, Y1, Y1
 	VPSLLQ       $0x3e, Y2, Y2
-	VANDPD       constantsAVX2<>+2336(SB), Y2, Y2
+	VANDPD       constantsAVX2<>+2400(SB), Y2, Y2
 	VXORPD       Y2, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
 
@@ -11930,10 +11862,10 @@ loop4:
 	VCMPPD  $0x11, Y5, Y1, Y1
 	VCMPPD  $0x11, Y6, Y2, Y2
 	VCMPPD  $0x11, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -11949,7 +11881,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x11, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -11965,7 +11897,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x11, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2464(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -11992,10 +11924,10 @@ loop4:
 	VCMPPD  $0x11, Y0, Y2, Y2
 	VCMPPD  $0x11, Y0, Y3, Y3
 	VCMPPD  $0x11, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -12010,7 +11942,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x11, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12025,7 +11957,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x11, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12052,10 +11984,10 @@ loop4:
 	VCMPPD  $0x11, Y2, Y0, Y2
 	VCMPPD  $0x11, Y3, Y0, Y3
 	VCMPPD  $0x11, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -12070,7 +12002,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x11, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12085,7 +12017,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x11, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12116,10 +12048,10 @@ loop4:
 	VCMPPD  $0x12, Y5, Y1, Y1
 	VCMPPD  $0x12, Y6, Y2, Y2
 	VCMPPD  $0x12, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -12135,7 +12067,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x12, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -12151,7 +12083,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x12, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2464(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -12178,10 +12110,10 @@ loop4:
 	VCMPPD  $0x12, Y0, Y2, Y2
 	VCMPPD  $0x12, Y0, Y3, Y3
 	VCMPPD  $0x12, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -12196,7 +12128,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x12, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12211,7 +12143,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x12, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12238,10 +12170,10 @@ loop4:
 	VCMPPD  $0x12, Y2, Y0, Y2
 	VCMPPD  $0x12, Y3, Y0, Y3
 	VCMPPD  $0x12, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -12256,7 +12188,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x12, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12271,7 +12203,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x12, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12302,10 +12234,10 @@ loop4:
 	VCMPPD  $0x00, Y5, Y1, Y1
 	VCMPPD  $0x00, Y6, Y2, Y2
 	VCMPPD  $0x00, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -12321,7 +12253,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x00, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -12337,7 +12269,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x00, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2464(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -12364,10 +12296,10 @@ loop4:
 	VCMPPD  $0x00, Y0, Y2, Y2
 	VCMPPD  $0x00, Y0, Y3, Y3
 	VCMPPD  $0x00, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -12382,7 +12314,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x00, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12397,7 +12329,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x00, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12424,10 +12356,10 @@ loop4:
 	VCMPPD  $0x00, Y2, Y0, Y2
 	VCMPPD  $0x00, Y3, Y0, Y3
 	VCMPPD  $0x00, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -12442,7 +12374,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x00, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12457,7 +12389,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x00, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12488,10 +12420,10 @@ loop4:
 	VCMPPD  $0x04, Y5, Y1, Y1
 	VCMPPD  $0x04, Y6, Y2, Y2
 	VCMPPD  $0x04, Y7, Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	VMOVUPD Y2, 64(AX)(SI*8)
@@ -12507,7 +12439,7 @@ loop1:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -12523,7 +12455,7 @@ done1:
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
 	VCMPPD     $0x04, Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2464(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -12550,10 +12482,10 @@ loop4:
 	VCMPPD  $0x04, Y0, Y2, Y2
 	VCMPPD  $0x04, Y0, Y3, Y3
 	VCMPPD  $0x04, Y0, Y4, Y4
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -12568,7 +12500,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x04, Y0, Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12583,7 +12515,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x04, Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12610,10 +12542,10 @@ loop4:
 	VCMPPD  $0x04, Y2, Y0, Y2
 	VCMPPD  $0x04, Y3, Y0, Y3
 	VCMPPD  $0x04, Y4, Y0, Y4
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y3, Y3
-	VANDPS  constantsAVX2<>+2400(SB), Y4, Y4
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y3, Y3
+	VANDPS  constantsAVX2<>+2464(SB), Y4, Y4
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	VMOVUPD Y3, 64(AX)(BX*8)
@@ -12628,7 +12560,7 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
 	VCMPPD  $0x04, Y1, Y0, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12643,7 +12575,7 @@ done1:
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
 	VCMPPD     $0x04, Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12666,14 +12598,14 @@ loop2:
 	VMOVUPD 32(CX)(SI*8), Y1
 	VMOVUPD (DX)(SI*8), Y2
 	VMOVUPD 32(DX)(SI*8), Y3
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y3, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y3, Y3
 	VANDPS  Y2, Y0, Y0
 	VANDPS  Y3, Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	ADDQ    $+8, SI
@@ -12686,10 +12618,10 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
 	VANDPS  Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -12704,10 +12636,10 @@ done1:
 	VMOVDQU    (DI), Y0
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y2, Y2
 	VANDPS     Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2464(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -12728,13 +12660,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y3
 	VANDPS  Y3, Y1, Y1
 	VANDPS  Y3, Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -12746,10 +12678,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y2
 	VANDPS  Y2, Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12763,10 +12695,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y0, Y0
 	VANDPS     Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12787,13 +12719,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y3
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y2, Y2
 	VANDPS  Y1, Y3, Y1
 	VANDPS  Y2, Y3, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -12805,10 +12737,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
 	VANDPS  Y1, Y2, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12822,10 +12754,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y0, Y0
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y2, Y2
 	VANDPS     Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12848,14 +12780,14 @@ loop2:
 	VMOVUPD 32(CX)(SI*8), Y1
 	VMOVUPD (DX)(SI*8), Y2
 	VMOVUPD 32(DX)(SI*8), Y3
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y3, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y3, Y3
 	VORPS   Y2, Y0, Y0
 	VORPS   Y3, Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y0, (AX)(SI*8)
 	VMOVUPD Y1, 32(AX)(SI*8)
 	ADDQ    $+8, SI
@@ -12868,10 +12800,10 @@ loop1:
 	JLT     done1
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y0
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y0
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
 	VORPS   Y1, Y0, Y0
-	VANDPS  constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS  constantsAVX2<>+2464(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $+4, SI
 	SUBQ    $+4, BX
@@ -12886,10 +12818,10 @@ done1:
 	VMOVDQU    (DI), Y0
 	VMASKMOVPD (CX)(SI*8), Y0, Y1
 	VMASKMOVPD (DX)(SI*8), Y0, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y2, Y2
 	VORPS      Y2, Y1, Y1
-	VANDPS     constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS     constantsAVX2<>+2464(SB), Y1, Y1
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 
 end:
@@ -12910,13 +12842,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y3
 	VORPS   Y3, Y1, Y1
 	VORPS   Y3, Y2, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -12928,10 +12860,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y2
 	VORPS   Y2, Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -12945,10 +12877,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y0, Y0
 	VORPS      Y0, Y2, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -12969,13 +12901,13 @@ loop2:
 	JLT     done2
 	VMOVUPD (CX)(BX*8), Y1
 	VMOVUPD 32(CX)(BX*8), Y2
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y3
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y3
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y2, Y2
 	VORPS   Y1, Y3, Y1
 	VORPS   Y2, Y3, Y2
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y2, Y2
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y2, Y2
 	VMOVUPD Y1, (AX)(BX*8)
 	VMOVUPD Y2, 32(AX)(BX*8)
 	ADDQ    $+8, BX
@@ -12987,10 +12919,10 @@ loop1:
 	CMPQ    DX, $+4
 	JLT     done1
 	VMOVUPD (CX)(BX*8), Y1
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y0, Y2
-	VCMPPD  $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y0, Y2
+	VCMPPD  $0x04, constantsAVX2<>+3584(SB), Y1, Y1
 	VORPS   Y1, Y2, Y1
-	VANDPS  constantsAVX2<>+2400(SB), Y1, Y1
+	VANDPS  constantsAVX2<>+2464(SB), Y1, Y1
 	VMOVUPD Y1, (AX)(BX*8)
 	ADDQ    $+4, BX
 	SUBQ    $+4, DX
@@ -13004,10 +12936,10 @@ done1:
 	SUBQ       DX, SI
 	VMOVDQU    (SI), Y1
 	VMASKMOVPD (CX)(BX*8), Y1, Y2
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y0, Y0
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y2, Y2
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y0, Y0
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y2, Y2
 	VORPS      Y2, Y0, Y0
-	VANDPS     constantsAVX2<>+2400(SB), Y0, Y0
+	VANDPS     constantsAVX2<>+2464(SB), Y0, Y0
 	VMASKMOVPD Y0, Y1, (AX)(BX*8)
 
 end:
@@ -13400,10 +13332,10 @@ loop4:
 	VMOVUPD   32(BX)(DI*8), Y9
 	VMOVUPD   64(BX)(DI*8), Y10
 	VMOVUPD   96(BX)(DI*8), Y11
-	VCMPPD    $0x04, constantsAVX2<>+3520(SB), Y0, Y0
-	VCMPPD    $0x04, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD    $0x04, constantsAVX2<>+3520(SB), Y2, Y2
-	VCMPPD    $0x04, constantsAVX2<>+3520(SB), Y3, Y3
+	VCMPPD    $0x04, constantsAVX2<>+3584(SB), Y0, Y0
+	VCMPPD    $0x04, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD    $0x04, constantsAVX2<>+3584(SB), Y2, Y2
+	VCMPPD    $0x04, constantsAVX2<>+3584(SB), Y3, Y3
 	VBLENDVPD Y0, Y4, Y8, Y0
 	VBLENDVPD Y1, Y5, Y9, Y1
 	VBLENDVPD Y2, Y6, Y10, Y2
@@ -13423,7 +13355,7 @@ loop1:
 	VMOVUPD   (CX)(DI*8), Y0
 	VMOVUPD   (DX)(DI*8), Y1
 	VMOVUPD   (BX)(DI*8), Y2
-	VCMPPD    $0x04, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD    $0x04, constantsAVX2<>+3584(SB), Y0, Y0
 	VBLENDVPD Y0, Y1, Y2, Y0
 	VMOVUPD   Y0, (AX)(DI*8)
 	ADDQ      $+4, DI
@@ -13440,7 +13372,7 @@ done1:
 	VMASKMOVPD (CX)(DI*8), Y0, Y1
 	VMASKMOVPD (DX)(DI*8), Y0, Y2
 	VMASKMOVPD (BX)(DI*8), Y0, Y3
-	VCMPPD     $0x04, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD     $0x04, constantsAVX2<>+3584(SB), Y1, Y1
 	VBLENDVPD  Y1, Y2, Y3, Y1
 	VMASKMOVPD Y1, Y0, (AX)(DI*8)
 
@@ -13473,10 +13405,10 @@ loop4:
 	VMOVUPD   32(BX)(DI*8), Y9
 	VMOVUPD   64(BX)(DI*8), Y10
 	VMOVUPD   96(BX)(DI*8), Y11
-	VCMPPD    $0x1e, constantsAVX2<>+3520(SB), Y0, Y0
-	VCMPPD    $0x1e, constantsAVX2<>+3520(SB), Y1, Y1
-	VCMPPD    $0x1e, constantsAVX2<>+3520(SB), Y2, Y2
-	VCMPPD    $0x1e, constantsAVX2<>+3520(SB), Y3, Y3
+	VCMPPD    $0x1e, constantsAVX2<>+3584(SB), Y0, Y0
+	VCMPPD    $0x1e, constantsAVX2<>+3584(SB), Y1, Y1
+	VCMPPD    $0x1e, constantsAVX2<>+3584(SB), Y2, Y2
+	VCMPPD    $0x1e, constantsAVX2<>+3584(SB), Y3, Y3
 	VBLENDVPD Y0, Y4, Y8, Y0
 	VBLENDVPD Y1, Y5, Y9, Y1
 	VBLENDVPD Y2, Y6, Y10, Y2
@@ -13496,7 +13428,7 @@ loop1:
 	VMOVUPD   (CX)(DI*8), Y0
 	VMOVUPD   (DX)(DI*8), Y1
 	VMOVUPD   (BX)(DI*8), Y2
-	VCMPPD    $0x1e, constantsAVX2<>+3520(SB), Y0, Y0
+	VCMPPD    $0x1e, constantsAVX2<>+3584(SB), Y0, Y0
 	VBLENDVPD Y0, Y1, Y2, Y0
 	VMOVUPD   Y0, (AX)(DI*8)
 	ADDQ      $+4, DI
@@ -13513,7 +13445,7 @@ done1:
 	VMASKMOVPD (CX)(DI*8), Y0, Y1
 	VMASKMOVPD (DX)(DI*8), Y0, Y2
 	VMASKMOVPD (BX)(DI*8), Y0, Y3
-	VCMPPD     $0x1e, constantsAVX2<>+3520(SB), Y1, Y1
+	VCMPPD     $0x1e, constantsAVX2<>+3584(SB), Y1, Y1
 	VBLENDVPD  Y1, Y2, Y3, Y1
 	VMASKMOVPD Y1, Y0, (AX)(DI*8)
 
@@ -14552,197 +14484,197 @@ TEXT ·expFold64AVX2(SB), NOSPLIT, $0-40
 group0:
 	VMOVUPD      (AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      32(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      64(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      96(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -14763,197 +14695,197 @@ group0:
 group4:
 	VMOVUPD      128(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      160(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      192(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      224(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -14974,197 +14906,197 @@ group4:
 group8:
 	VMOVUPD      256(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      288(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      320(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      352(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -15184,197 +15116,197 @@ group8:
 group12:
 	VMOVUPD      384(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y1, Y1
 	VMOVAPD      Y1, Y1
 	VMOVUPD      416(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y2, Y2
 	VMOVAPD      Y2, Y2
 	VMOVUPD      448(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVAPD      Y3, Y3
 	VMOVUPD      480(AX)(DX*8), Y5
 	VSUBPD       Y0, Y5, Y5
-	VMOVUPS      constantsAVX2<>+2432(SB), Y6
-	VMAXPD       Y5, Y6, Y5
-	VMOVUPS      constantsAVX2<>+2464(SB), Y6
-	VMINPD       Y5, Y6, Y5
 	VMOVUPS      constantsAVX2<>+2496(SB), Y6
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y5, Y6
-	VSUBPD       constantsAVX2<>+2496(SB), Y6, Y7
+	VMAXPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2528(SB), Y6
+	VMINPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+2560(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y5, Y6
+	VSUBPD       constantsAVX2<>+2560(SB), Y6, Y7
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y7, Y5
 	VMOVAPD      Y5, Y5
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y7, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y7, Y5
 	VMULPD       Y5, Y5, Y7
 	VMULPD       Y7, Y7, Y8
 	VMULPD       Y8, Y8, Y9
-	VMOVUPS      constantsAVX2<>+2624(SB), Y10
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y5, Y10
-	VMOVUPS      constantsAVX2<>+2688(SB), Y11
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y11
-	VMOVAPD      Y10, Y10
-	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2688(SB), Y10
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y5, Y10
 	VMOVUPS      constantsAVX2<>+2752(SB), Y11
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y5, Y11
-	VMOVUPS      constantsAVX2<>+2816(SB), Y12
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y12
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y7, Y11, Y10
+	VMOVUPS      constantsAVX2<>+2816(SB), Y11
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y5, Y11
+	VMOVUPS      constantsAVX2<>+2880(SB), Y12
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y12
 	VMOVAPD      Y11, Y11
 	VFMADD231PD  Y7, Y12, Y11
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y8, Y11, Y10
-	VMOVUPS      constantsAVX2<>+2880(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y5, Y8
+	VMOVUPS      constantsAVX2<>+2944(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y5, Y8
 	VMOVAPD      Y8, Y8
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y7, Y8
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y7, Y8
 	VMOVAPD      Y10, Y10
 	VFMADD231PD  Y9, Y8, Y10
 	VMOVAPD      Y5, Y5
 	VFMADD231PD  Y10, Y7, Y5
-	VADDPD       constantsAVX2<>+2400(SB), Y5, Y5
+	VADDPD       constantsAVX2<>+2464(SB), Y5, Y5
 	VPSRLQ       $0x01, Y6, Y7
 	VPSUBQ       Y7, Y6, Y6
 	VPSLLQ       $0x34, Y7, Y7
-	VPADDQ       constantsAVX2<>+2400(SB), Y7, Y7
+	VPADDQ       constantsAVX2<>+2464(SB), Y7, Y7
 	VMULPD       Y7, Y5, Y5
 	VPSLLQ       $0x34, Y6, Y6
-	VPADDQ       constantsAVX2<>+2400(SB), Y6, Y6
+	VPADDQ       constantsAVX2<>+2464(SB), Y6, Y6
 	VMULPD       Y6, Y5, Y5
 	VADDPD       Y5, Y4, Y4
 	VMOVAPD      Y4, Y4
@@ -15395,50 +15327,50 @@ vector:
 	VMOVUPD      (AX)(DX*8), Y1
 	VMOVUPD      (BX), Y2
 	VSUBPD       Y0, Y1, Y1
-	VMOVUPS      constantsAVX2<>+2432(SB), Y3
-	VMAXPD       Y1, Y3, Y1
-	VMOVUPS      constantsAVX2<>+2464(SB), Y3
-	VMINPD       Y1, Y3, Y1
 	VMOVUPS      constantsAVX2<>+2496(SB), Y3
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y1, Y3
-	VSUBPD       constantsAVX2<>+2496(SB), Y3, Y4
+	VMAXPD       Y1, Y3, Y1
+	VMOVUPS      constantsAVX2<>+2528(SB), Y3
+	VMINPD       Y1, Y3, Y1
+	VMOVUPS      constantsAVX2<>+2560(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y3
+	VSUBPD       constantsAVX2<>+2560(SB), Y3, Y4
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y4, Y1
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y4, Y1
 	VMOVAPD      Y1, Y1
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y4, Y1
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y4, Y1
 	VMULPD       Y1, Y1, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2624(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y1, Y7
-	VMOVUPS      constantsAVX2<>+2688(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y8
-	VMOVAPD      Y7, Y7
-	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2688(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
 	VMOVUPS      constantsAVX2<>+2752(SB), Y8
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y8
-	VMOVUPS      constantsAVX2<>+2816(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y9
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2816(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2880(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y5
+	VMOVUPS      constantsAVX2<>+2944(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y1, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y1, Y1
 	VFMADD231PD  Y7, Y4, Y1
-	VADDPD       constantsAVX2<>+2400(SB), Y1, Y1
+	VADDPD       constantsAVX2<>+2464(SB), Y1, Y1
 	VPSRLQ       $0x01, Y3, Y4
 	VPSUBQ       Y4, Y3, Y3
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constantsAVX2<>+2400(SB), Y4, Y4
+	VPADDQ       constantsAVX2<>+2464(SB), Y4, Y4
 	VMULPD       Y4, Y1, Y1
 	VPSLLQ       $0x34, Y3, Y3
-	VPADDQ       constantsAVX2<>+2400(SB), Y3, Y3
+	VPADDQ       constantsAVX2<>+2464(SB), Y3, Y3
 	VMULPD       Y3, Y1, Y1
 	VADDPD       Y1, Y2, Y1
 	VMOVUPD      Y1, (BX)
@@ -15457,50 +15389,50 @@ tail:
 	VMASKMOVPD   (AX)(DX*8), Y1, Y2
 	VMASKMOVPD   (BX), Y1, Y3
 	VSUBPD       Y0, Y2, Y0
-	VMOVUPS      constantsAVX2<>+2432(SB), Y2
-	VMAXPD       Y0, Y2, Y0
-	VMOVUPS      constantsAVX2<>+2464(SB), Y2
-	VMINPD       Y0, Y2, Y0
 	VMOVUPS      constantsAVX2<>+2496(SB), Y2
-	VFMADD231PD  constantsAVX2<>+2528(SB), Y0, Y2
-	VSUBPD       constantsAVX2<>+2496(SB), Y2, Y4
+	VMAXPD       Y0, Y2, Y0
+	VMOVUPS      constantsAVX2<>+2528(SB), Y2
+	VMINPD       Y0, Y2, Y0
+	VMOVUPS      constantsAVX2<>+2560(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y0, Y2
+	VSUBPD       constantsAVX2<>+2560(SB), Y2, Y4
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+2560(SB), Y4, Y0
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y4, Y0
 	VMOVAPD      Y0, Y0
-	VFNMADD231PD constantsAVX2<>+2592(SB), Y4, Y0
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y4, Y0
 	VMULPD       Y0, Y0, Y4
 	VMULPD       Y4, Y4, Y5
 	VMULPD       Y5, Y5, Y6
-	VMOVUPS      constantsAVX2<>+2624(SB), Y7
-	VFMADD231PD  constantsAVX2<>+2656(SB), Y0, Y7
-	VMOVUPS      constantsAVX2<>+2688(SB), Y8
-	VFMADD231PD  constantsAVX2<>+2720(SB), Y0, Y8
-	VMOVAPD      Y7, Y7
-	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2688(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y0, Y7
 	VMOVUPS      constantsAVX2<>+2752(SB), Y8
 	VFMADD231PD  constantsAVX2<>+2784(SB), Y0, Y8
-	VMOVUPS      constantsAVX2<>+2816(SB), Y9
-	VFMADD231PD  constantsAVX2<>+2848(SB), Y0, Y9
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2816(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y0, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y0, Y9
 	VMOVAPD      Y8, Y8
 	VFMADD231PD  Y4, Y9, Y8
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y5, Y8, Y7
-	VMOVUPS      constantsAVX2<>+2880(SB), Y5
-	VFMADD231PD  constantsAVX2<>+2912(SB), Y0, Y5
+	VMOVUPS      constantsAVX2<>+2944(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y0, Y5
 	VMOVAPD      Y5, Y5
-	VFMADD231PD  constantsAVX2<>+2944(SB), Y4, Y5
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y4, Y5
 	VMOVAPD      Y7, Y7
 	VFMADD231PD  Y6, Y5, Y7
 	VMOVAPD      Y0, Y0
 	VFMADD231PD  Y7, Y4, Y0
-	VADDPD       constantsAVX2<>+2400(SB), Y0, Y0
+	VADDPD       constantsAVX2<>+2464(SB), Y0, Y0
 	VPSRLQ       $0x01, Y2, Y4
 	VPSUBQ       Y4, Y2, Y2
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       constantsAVX2<>+2400(SB), Y4, Y4
+	VPADDQ       constantsAVX2<>+2464(SB), Y4, Y4
 	VMULPD       Y4, Y0, Y0
 	VPSLLQ       $0x34, Y2, Y2
-	VPADDQ       constantsAVX2<>+2400(SB), Y2, Y2
+	VPADDQ       constantsAVX2<>+2464(SB), Y2, Y2
 	VMULPD       Y2, Y0, Y0
 	VADDPD       Y0, Y3, Y0
 	VMASKMOVPD   Y0, Y1, (BX)
@@ -15533,32 +15465,32 @@ TEXT ·peak64AVX2(SB), NOSPLIT, $0-32
 group0:
 	VMOVUPD (AX)(DX*8), Y8
 	VMOVUPD 32(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2432(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2432(SB), Y9, Y9
 	VMAXPD  Y0, Y8, Y0
 	VMAXPD  Y1, Y9, Y1
 	VMOVAPD Y0, Y0
 	VMOVAPD Y1, Y1
 	VMOVUPD 64(AX)(DX*8), Y8
 	VMOVUPD 96(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2432(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2432(SB), Y9, Y9
 	VMAXPD  Y2, Y8, Y2
 	VMAXPD  Y3, Y9, Y3
 	VMOVAPD Y2, Y2
 	VMOVAPD Y3, Y3
 	VMOVUPD 128(AX)(DX*8), Y8
 	VMOVUPD 160(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2432(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2432(SB), Y9, Y9
 	VMAXPD  Y4, Y8, Y4
 	VMAXPD  Y5, Y9, Y5
 	VMOVAPD Y4, Y4
 	VMOVAPD Y5, Y5
 	VMOVUPD 192(AX)(DX*8), Y8
 	VMOVUPD 224(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2432(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2432(SB), Y9, Y9
 	VMAXPD  Y6, Y8, Y6
 	VMAXPD  Y7, Y9, Y7
 	VMOVAPD Y6, Y6
@@ -15587,32 +15519,32 @@ group0:
 group8:
 	VMOVUPD 256(AX)(DX*8), Y8
 	VMOVUPD 288(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2432(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2432(SB), Y9, Y9
 	VMAXPD  Y0, Y8, Y0
 	VMAXPD  Y1, Y9, Y1
 	VMOVAPD Y0, Y0
 	VMOVAPD Y1, Y1
 	VMOVUPD 320(AX)(DX*8), Y8
 	VMOVUPD 352(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2432(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2432(SB), Y9, Y9
 	VMAXPD  Y2, Y8, Y2
 	VMAXPD  Y3, Y9, Y3
 	VMOVAPD Y2, Y2
 	VMOVAPD Y3, Y3
 	VMOVUPD 384(AX)(DX*8), Y8
 	VMOVUPD 416(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2432(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2432(SB), Y9, Y9
 	VMAXPD  Y4, Y8, Y4
 	VMAXPD  Y5, Y9, Y5
 	VMOVAPD Y4, Y4
 	VMOVAPD Y5, Y5
 	VMOVUPD 448(AX)(DX*8), Y8
 	VMOVUPD 480(AX)(DX*8), Y9
-	VANDPD  constantsAVX2<>+2368(SB), Y8, Y8
-	VANDPD  constantsAVX2<>+2368(SB), Y9, Y9
+	VANDPD  constantsAVX2<>+2432(SB), Y8, Y8
+	VANDPD  constantsAVX2<>+2432(SB), Y9, Y9
 	VMAXPD  Y6, Y8, Y6
 	VMAXPD  Y7, Y9, Y7
 	VMOVAPD Y6, Y6
@@ -15637,7 +15569,7 @@ vector:
 	JLT     tail
 	VMOVUPD (AX)(DX*8), Y0
 	VMOVUPD (BX), Y1
-	VANDPD  constantsAVX2<>+2368(SB), Y0, Y0
+	VANDPD  constantsAVX2<>+2432(SB), Y0, Y0
 	VMAXPD  Y1, Y0, Y0
 	VMOVUPD Y0, (BX)
 	ADDQ    $+32, BX
@@ -15654,7 +15586,7 @@ tail:
 	VMOVDQU    (SI), Y0
 	VMASKMOVPD (AX)(DX*8), Y0, Y1
 	VMASKMOVPD (BX), Y0, Y2
-	VANDPD     constantsAVX2<>+2368(SB), Y1, Y1
+	VANDPD     constantsAVX2<>+2432(SB), Y1, Y1
 	VMAXPD     Y2, Y1, Y1
 	VMASKMOVPD Y1, Y0, (BX)
 
@@ -17432,7 +17364,7 @@ TEXT ·truths64AVX2(SB), NOSPLIT, $0-48
 	MOVQ         x_base+24(FP), CX
 	MOVQ         z_len+8(FP), DX
 	VPXOR        Y0, Y0, Y0
-	VBROADCASTSD constantsAVX2<>+2400(SB), Y1
+	VBROADCASTSD constantsAVX2<>+2464(SB), Y1
 
 vectors:
 	CMPQ      DX, $+4
@@ -17578,7 +17510,7 @@ row:
 	MOVQ         BX, SI
 	LEAQ         (BX)(R8*8), BX
 	MOVQ         R8, AX
-	VBROADCASTSD constantsAVX2<>+2304(SB), Y0
+	VBROADCASTSD constantsAVX2<>+2368(SB), Y0
 	VXORPS       Y1, Y1, Y1
 
 long:
@@ -18210,7 +18142,7 @@ elementsDone:
 	VZEROUPPER
 	RET
 
-// func drawAVX2(high []uint64, low []uint64, at *[18]uint64)
+// func drawAVX2(high []uint64, low []uint64, at *[98]uint64)
 // Requires: AVX, AVX2
 TEXT ·drawAVX2(SB), NOSPLIT, $0-56
 	MOVQ         high_base+0(FP), AX
@@ -18219,135 +18151,247 @@ TEXT ·drawAVX2(SB), NOSPLIT, $0-56
 	MOVQ         at+48(FP), BX
 	VPBROADCASTQ 40(BX), Y0
 	VPBROADCASTQ 48(BX), Y1
-	VPBROADCASTQ 72(BX), Y2
-	VPBROADCASTQ 56(BX), Y4
-	VPBROADCASTQ 64(BX), Y5
-	VPBROADCASTQ 24(BX), Y3
-	VPBROADCASTQ 32(BX), Y3
+	VPBROADCASTQ 24(BX), Y2
+	VPBROADCASTQ 56(BX), Y3
+	VMOVDQU      Y2, 144(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 208(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 272(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 336(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 400(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 464(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 528(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 592(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 656(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 720(BX)
+	VPADDQ       Y3, Y2, Y2
+	VPBROADCASTQ 32(BX), Y2
+	VPBROADCASTQ 64(BX), Y3
+	VMOVDQU      Y2, 176(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 240(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 304(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 368(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 432(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 496(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 560(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 624(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 688(BX)
+	VPADDQ       Y3, Y2, Y2
+	VMOVDQU      Y2, 752(BX)
+	VPADDQ       Y3, Y2, Y2
 	MOVQ         (BX), SI
-	VMOVDQU      80(BX), Y3
 	XORQ         DI, DI
 
 vectors:
-	CMPQ         DX, $+4
+	CMPQ         DX, $+8
 	JLT          end
-	VPBROADCASTQ 8(BX), Y8
-	VPBROADCASTQ 16(BX), Y9
-	VPBROADCASTQ 24(BX), Y10
-	VPBROADCASTQ 32(BX), Y11
-	VMOVQ        SI, X6
-	VPBROADCASTQ X6, Y6
-	VPADDQ       Y3, Y6, Y6
-	VPSRLQ       $0x20, Y6, Y7
-	VPMULUDQ     Y6, Y0, Y12
-	VPMULUDQ     Y8, Y1, Y13
+	VMOVQ        SI, X2
+	VPBROADCASTQ 8(BX), Y5
+	VPBROADCASTQ 16(BX), Y6
+	VPBROADCASTQ X2, Y3
+	VPADDQ       80(BX), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y4
+	VPBROADCASTQ 8(BX), Y7
+	VPBROADCASTQ 16(BX), Y8
+	VPBROADCASTQ X2, Y2
+	VPADDQ       112(BX), Y2, Y2
+	VPSRLQ       $0x20, Y2, Y9
+	VPMULUDQ     Y3, Y0, Y10
+	VPMULUDQ     Y5, Y1, Y11
+	VPXOR        144(BX), Y4, Y4
+	VPXOR        176(BX), Y6, Y6
+	VPSRLQ       $0x20, Y11, Y3
+	VPSRLQ       $0x20, Y10, Y5
+	VPXOR        Y4, Y3, Y3
+	VPXOR        Y6, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y4
+	VPMULUDQ     Y7, Y1, Y6
+	VPXOR        144(BX), Y9, Y9
+	VPXOR        176(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y2
+	VPSRLQ       $0x20, Y4, Y7
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y8, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y8
+	VPMULUDQ     Y5, Y1, Y9
+	VPXOR        208(BX), Y11, Y11
+	VPXOR        240(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y3
+	VPSRLQ       $0x20, Y8, Y5
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y10
+	VPMULUDQ     Y7, Y1, Y11
+	VPXOR        208(BX), Y6, Y6
+	VPXOR        240(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y2
+	VPSRLQ       $0x20, Y10, Y7
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y4, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y4
+	VPMULUDQ     Y5, Y1, Y6
+	VPXOR        272(BX), Y9, Y9
+	VPXOR        304(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y3
+	VPSRLQ       $0x20, Y4, Y5
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y8
+	VPMULUDQ     Y7, Y1, Y9
+	VPXOR        272(BX), Y11, Y11
+	VPXOR        304(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y2
+	VPSRLQ       $0x20, Y8, Y7
+	VPXOR        Y11, Y2, Y2
 	VPXOR        Y10, Y7, Y7
-	VPXOR        Y11, Y9, Y9
-	VPSRLQ       $0x20, Y13, Y6
-	VPSRLQ       $0x20, Y12, Y8
-	VPXOR        Y7, Y6, Y6
-	VPXOR        Y9, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y7
-	VPMULUDQ     Y8, Y1, Y9
-	VPXOR        Y10, Y13, Y13
-	VPXOR        Y11, Y12, Y12
-	VPSRLQ       $0x20, Y9, Y6
-	VPSRLQ       $0x20, Y7, Y8
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y12
-	VPMULUDQ     Y8, Y1, Y13
-	VPXOR        Y10, Y9, Y9
-	VPXOR        Y11, Y7, Y7
-	VPSRLQ       $0x20, Y13, Y6
-	VPSRLQ       $0x20, Y12, Y8
-	VPXOR        Y9, Y6, Y6
-	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y7
-	VPMULUDQ     Y8, Y1, Y9
-	VPXOR        Y10, Y13, Y13
-	VPXOR        Y11, Y12, Y12
-	VPSRLQ       $0x20, Y9, Y6
-	VPSRLQ       $0x20, Y7, Y8
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y12
-	VPMULUDQ     Y8, Y1, Y13
-	VPXOR        Y10, Y9, Y9
-	VPXOR        Y11, Y7, Y7
-	VPSRLQ       $0x20, Y13, Y6
-	VPSRLQ       $0x20, Y12, Y8
-	VPXOR        Y9, Y6, Y6
-	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y7
-	VPMULUDQ     Y8, Y1, Y9
-	VPXOR        Y10, Y13, Y13
-	VPXOR        Y11, Y12, Y12
-	VPSRLQ       $0x20, Y9, Y6
-	VPSRLQ       $0x20, Y7, Y8
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y12
-	VPMULUDQ     Y8, Y1, Y13
-	VPXOR        Y10, Y9, Y9
-	VPXOR        Y11, Y7, Y7
-	VPSRLQ       $0x20, Y13, Y6
-	VPSRLQ       $0x20, Y12, Y8
-	VPXOR        Y9, Y6, Y6
-	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y7
-	VPMULUDQ     Y8, Y1, Y9
-	VPXOR        Y10, Y13, Y13
-	VPXOR        Y11, Y12, Y12
-	VPSRLQ       $0x20, Y9, Y6
-	VPSRLQ       $0x20, Y7, Y8
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y12, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y12
-	VPMULUDQ     Y8, Y1, Y13
-	VPXOR        Y10, Y9, Y9
-	VPXOR        Y11, Y7, Y7
-	VPSRLQ       $0x20, Y13, Y6
-	VPSRLQ       $0x20, Y12, Y8
-	VPXOR        Y9, Y6, Y6
-	VPXOR        Y7, Y8, Y8
-	VPADDQ       Y4, Y10, Y10
-	VPADDQ       Y5, Y11, Y11
-	VPMULUDQ     Y6, Y0, Y7
-	VPMULUDQ     Y8, Y1, Y9
-	VPXOR        Y10, Y13, Y13
-	VPXOR        Y11, Y12, Y12
-	VPSRLQ       $0x20, Y9, Y6
-	VPSRLQ       $0x20, Y7, Y8
-	VPXOR        Y13, Y6, Y6
-	VPXOR        Y12, Y8, Y8
-	VPSLLQ       $0x20, Y6, Y6
-	VPAND        Y2, Y9, Y9
-	VPOR         Y9, Y6, Y6
-	VMOVDQU      Y6, (AX)(DI*8)
-	VPSLLQ       $0x20, Y8, Y8
-	VPAND        Y2, Y7, Y7
-	VPOR         Y7, Y8, Y8
-	VMOVDQU      Y8, (CX)(DI*8)
-	ADDQ         $+4, SI
-	ADDQ         $+4, DI
-	SUBQ         $+4, DX
+	VPMULUDQ     Y3, Y0, Y10
+	VPMULUDQ     Y5, Y1, Y11
+	VPXOR        336(BX), Y6, Y6
+	VPXOR        368(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y3
+	VPSRLQ       $0x20, Y10, Y5
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y4
+	VPMULUDQ     Y7, Y1, Y6
+	VPXOR        336(BX), Y9, Y9
+	VPXOR        368(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y2
+	VPSRLQ       $0x20, Y4, Y7
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y8, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y8
+	VPMULUDQ     Y5, Y1, Y9
+	VPXOR        400(BX), Y11, Y11
+	VPXOR        432(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y3
+	VPSRLQ       $0x20, Y8, Y5
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y10
+	VPMULUDQ     Y7, Y1, Y11
+	VPXOR        400(BX), Y6, Y6
+	VPXOR        432(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y2
+	VPSRLQ       $0x20, Y10, Y7
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y4, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y4
+	VPMULUDQ     Y5, Y1, Y6
+	VPXOR        464(BX), Y9, Y9
+	VPXOR        496(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y3
+	VPSRLQ       $0x20, Y4, Y5
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y8
+	VPMULUDQ     Y7, Y1, Y9
+	VPXOR        464(BX), Y11, Y11
+	VPXOR        496(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y2
+	VPSRLQ       $0x20, Y8, Y7
+	VPXOR        Y11, Y2, Y2
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y10
+	VPMULUDQ     Y5, Y1, Y11
+	VPXOR        528(BX), Y6, Y6
+	VPXOR        560(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y3
+	VPSRLQ       $0x20, Y10, Y5
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y4
+	VPMULUDQ     Y7, Y1, Y6
+	VPXOR        528(BX), Y9, Y9
+	VPXOR        560(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y2
+	VPSRLQ       $0x20, Y4, Y7
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y8, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y8
+	VPMULUDQ     Y5, Y1, Y9
+	VPXOR        592(BX), Y11, Y11
+	VPXOR        624(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y3
+	VPSRLQ       $0x20, Y8, Y5
+	VPXOR        Y11, Y3, Y3
+	VPXOR        Y10, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y10
+	VPMULUDQ     Y7, Y1, Y11
+	VPXOR        592(BX), Y6, Y6
+	VPXOR        624(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y2
+	VPSRLQ       $0x20, Y10, Y7
+	VPXOR        Y6, Y2, Y2
+	VPXOR        Y4, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y4
+	VPMULUDQ     Y5, Y1, Y6
+	VPXOR        656(BX), Y9, Y9
+	VPXOR        688(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y3
+	VPSRLQ       $0x20, Y4, Y5
+	VPXOR        Y9, Y3, Y3
+	VPXOR        Y8, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y8
+	VPMULUDQ     Y7, Y1, Y9
+	VPXOR        656(BX), Y11, Y11
+	VPXOR        688(BX), Y10, Y10
+	VPSRLQ       $0x20, Y9, Y2
+	VPSRLQ       $0x20, Y8, Y7
+	VPXOR        Y11, Y2, Y2
+	VPXOR        Y10, Y7, Y7
+	VPMULUDQ     Y3, Y0, Y10
+	VPMULUDQ     Y5, Y1, Y11
+	VPXOR        720(BX), Y6, Y6
+	VPXOR        752(BX), Y4, Y4
+	VPSRLQ       $0x20, Y11, Y3
+	VPSRLQ       $0x20, Y10, Y5
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y4, Y5, Y5
+	VPMULUDQ     Y2, Y0, Y4
+	VPMULUDQ     Y7, Y1, Y6
+	VPXOR        720(BX), Y9, Y9
+	VPXOR        752(BX), Y8, Y8
+	VPSRLQ       $0x20, Y6, Y2
+	VPSRLQ       $0x20, Y4, Y7
+	VPXOR        Y9, Y2, Y2
+	VPXOR        Y8, Y7, Y7
+	VPBROADCASTQ 72(BX), Y8
+	VPSLLQ       $0x20, Y3, Y3
+	VPAND        Y8, Y11, Y11
+	VPOR         Y11, Y3, Y3
+	VMOVDQU      Y3, (AX)(DI*8)
+	VPSLLQ       $0x20, Y5, Y5
+	VPAND        Y8, Y10, Y10
+	VPOR         Y10, Y5, Y5
+	VMOVDQU      Y5, (CX)(DI*8)
+	VPSLLQ       $0x20, Y2, Y2
+	VPAND        Y8, Y6, Y6
+	VPOR         Y6, Y2, Y2
+	VMOVDQU      Y2, 32(AX)(DI*8)
+	VPSLLQ       $0x20, Y7, Y7
+	VPAND        Y8, Y4, Y4
+	VPOR         Y4, Y7, Y7
+	VMOVDQU      Y7, 32(CX)(DI*8)
+	ADDQ         $+8, SI
+	ADDQ         $+8, DI
+	SUBQ         $+8, DX
 	JMP          vectors
 
 end:
@@ -18367,43 +18411,43 @@ vectors:
 	JLT     elements
 	VMOVDQU (CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5824(SB), Y0, Y1
-	VORPD   constantsAVX2<>+3072(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5952(SB), Y0, Y1
+	VORPD   constantsAVX2<>+3136(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5856(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5888(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5984(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+6016(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5920(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+6048(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVDQU 32(CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5824(SB), Y0, Y1
-	VORPD   constantsAVX2<>+3072(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5952(SB), Y0, Y1
+	VORPD   constantsAVX2<>+3136(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5856(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5888(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5984(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+6016(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5920(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+6048(SB), Y0, Y0
 	VMOVUPD Y0, 32(AX)(BX*8)
 	VMOVDQU 64(CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5824(SB), Y0, Y1
-	VORPD   constantsAVX2<>+3072(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5952(SB), Y0, Y1
+	VORPD   constantsAVX2<>+3136(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5856(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5888(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5984(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+6016(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5920(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+6048(SB), Y0, Y0
 	VMOVUPD Y0, 64(AX)(BX*8)
 	VMOVDQU 96(CX)(BX*8), Y0
 	VPSRLQ  $0x0b, Y0, Y0
-	VANDPD  constantsAVX2<>+5824(SB), Y0, Y1
-	VORPD   constantsAVX2<>+3072(SB), Y1, Y1
+	VANDPD  constantsAVX2<>+5952(SB), Y0, Y1
+	VORPD   constantsAVX2<>+3136(SB), Y1, Y1
 	VPSRLQ  $0x20, Y0, Y0
-	VORPD   constantsAVX2<>+5856(SB), Y0, Y0
-	VSUBPD  constantsAVX2<>+5888(SB), Y0, Y0
+	VORPD   constantsAVX2<>+5984(SB), Y0, Y0
+	VSUBPD  constantsAVX2<>+6016(SB), Y0, Y0
 	VADDPD  Y1, Y0, Y0
-	VMULPD  constantsAVX2<>+5920(SB), Y0, Y0
+	VMULPD  constantsAVX2<>+6048(SB), Y0, Y0
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $+16, BX
 	SUBQ    $+16, DX
@@ -18417,7 +18461,7 @@ element:
 	SHRQ       $0x0b, SI
 	VXORPD     X0, X0, X0
 	VCVTSI2SDQ SI, X0, X0
-	VMULSD     constantsAVX2<>+5920(SB), X0, X0
+	VMULSD     constantsAVX2<>+6048(SB), X0, X0
 	VMOVSD     X0, (AX)(BX*8)
 	ADDQ       $+1, BX
 	SUBQ       $+1, DX
@@ -18441,78 +18485,78 @@ loop1:
 	JLT         done1
 	VMOVDQU     (CX)(SI*8), Y0
 	VPSRLQ      $0x0b, Y0, Y0
-	VANDPD      constantsAVX2<>+5824(SB), Y0, Y1
-	VORPD       constantsAVX2<>+3072(SB), Y1, Y1
+	VANDPD      constantsAVX2<>+5952(SB), Y0, Y1
+	VORPD       constantsAVX2<>+3136(SB), Y1, Y1
 	VPSRLQ      $0x20, Y0, Y0
-	VORPD       constantsAVX2<>+5856(SB), Y0, Y0
-	VSUBPD      constantsAVX2<>+5888(SB), Y0, Y0
+	VORPD       constantsAVX2<>+5984(SB), Y0, Y0
+	VSUBPD      constantsAVX2<>+6016(SB), Y0, Y0
 	VADDPD      Y1, Y0, Y0
 	VMOVDQU     (DX)(SI*8), Y1
 	VPSRLQ      $0x0b, Y1, Y1
-	VANDPD      constantsAVX2<>+5824(SB), Y1, Y2
-	VORPD       constantsAVX2<>+3072(SB), Y2, Y2
+	VANDPD      constantsAVX2<>+5952(SB), Y1, Y2
+	VORPD       constantsAVX2<>+3136(SB), Y2, Y2
 	VPSRLQ      $0x20, Y1, Y1
-	VORPD       constantsAVX2<>+5856(SB), Y1, Y1
-	VSUBPD      constantsAVX2<>+5888(SB), Y1, Y1
+	VORPD       constantsAVX2<>+5984(SB), Y1, Y1
+	VSUBPD      constantsAVX2<>+6016(SB), Y1, Y1
 	VADDPD      Y2, Y1, Y1
-	VMOVUPS     constantsAVX2<>+5952(SB), Y2
+	VMOVUPS     constantsAVX2<>+6080(SB), Y2
 	VSUBPD      Y0, Y2, Y0
-	VPADDQ      constantsAVX2<>+3040(SB), Y0, Y0
+	VPADDQ      constantsAVX2<>+3104(SB), Y0, Y0
 	VPSRLQ      $0x34, Y0, Y2
-	VORPD       constantsAVX2<>+3072(SB), Y2, Y2
-	VSUBPD      constantsAVX2<>+5984(SB), Y2, Y2
-	VANDPD      constantsAVX2<>+3168(SB), Y0, Y0
-	VPADDQ      constantsAVX2<>+3200(SB), Y0, Y0
-	VSUBPD      constantsAVX2<>+2400(SB), Y0, Y0
-	VADDPD      constantsAVX2<>+3232(SB), Y0, Y3
+	VORPD       constantsAVX2<>+3136(SB), Y2, Y2
+	VSUBPD      constantsAVX2<>+6112(SB), Y2, Y2
+	VANDPD      constantsAVX2<>+3232(SB), Y0, Y0
+	VPADDQ      constantsAVX2<>+3264(SB), Y0, Y0
+	VSUBPD      constantsAVX2<>+2464(SB), Y0, Y0
+	VADDPD      constantsAVX2<>+3296(SB), Y0, Y3
 	VDIVPD      Y3, Y0, Y3
 	VMULPD      Y3, Y3, Y4
-	VMULPD      constantsAVX2<>+2624(SB), Y0, Y5
+	VMULPD      constantsAVX2<>+2688(SB), Y0, Y5
 	VMULPD      Y0, Y5, Y5
 	VMULPD      Y4, Y4, Y6
 	VMULPD      Y6, Y6, Y7
-	VMOVUPS     constantsAVX2<>+3264(SB), Y8
-	VFMADD231PD constantsAVX2<>+3296(SB), Y4, Y8
-	VMOVUPS     constantsAVX2<>+3328(SB), Y9
-	VFMADD231PD constantsAVX2<>+3360(SB), Y4, Y9
-	VMOVAPD     Y8, Y8
-	VFMADD231PD Y6, Y9, Y8
+	VMOVUPS     constantsAVX2<>+3328(SB), Y8
+	VFMADD231PD constantsAVX2<>+3360(SB), Y4, Y8
 	VMOVUPS     constantsAVX2<>+3392(SB), Y9
 	VFMADD231PD constantsAVX2<>+3424(SB), Y4, Y9
+	VMOVAPD     Y8, Y8
+	VFMADD231PD Y6, Y9, Y8
+	VMOVUPS     constantsAVX2<>+3456(SB), Y9
+	VFMADD231PD constantsAVX2<>+3488(SB), Y4, Y9
 	VMOVAPD     Y9, Y9
-	VFMADD231PD constantsAVX2<>+3456(SB), Y6, Y9
+	VFMADD231PD constantsAVX2<>+3520(SB), Y6, Y9
 	VMOVAPD     Y8, Y6
 	VFMADD231PD Y7, Y9, Y6
 	VMOVAPD     Y5, Y7
 	VFMADD231PD Y6, Y4, Y7
-	VMULPD      constantsAVX2<>+2592(SB), Y2, Y4
+	VMULPD      constantsAVX2<>+2656(SB), Y2, Y4
 	VMOVAPD     Y4, Y4
 	VFMADD231PD Y7, Y3, Y4
 	VSUBPD      Y4, Y5, Y3
 	VSUBPD      Y3, Y0, Y0
 	VMOVAPD     Y0, Y0
-	VFMADD231PD constantsAVX2<>+2560(SB), Y2, Y0
-	VMULPD      constantsAVX2<>+3680(SB), Y0, Y0
+	VFMADD231PD constantsAVX2<>+2624(SB), Y2, Y0
+	VMULPD      constantsAVX2<>+3744(SB), Y0, Y0
 	VSQRTPD     Y0, Y0
-	VSUBPD      constantsAVX2<>+3072(SB), Y1, Y1
-	VANDPD      constantsAVX2<>+2368(SB), Y1, Y1
-	VSUBPD      constantsAVX2<>+6016(SB), Y1, Y1
+	VSUBPD      constantsAVX2<>+3136(SB), Y1, Y1
+	VANDPD      constantsAVX2<>+2432(SB), Y1, Y1
+	VSUBPD      constantsAVX2<>+6144(SB), Y1, Y1
 	VMULPD      Y1, Y1, Y2
 	VMULPD      Y2, Y2, Y3
-	VMOVUPS     constantsAVX2<>+6048(SB), Y4
-	VFMADD231PD constantsAVX2<>+6080(SB), Y2, Y4
+	VMOVUPS     constantsAVX2<>+6176(SB), Y4
+	VFMADD231PD constantsAVX2<>+6208(SB), Y2, Y4
 	VMOVAPD     Y4, Y4
-	VFMADD231PD constantsAVX2<>+6112(SB), Y3, Y4
-	VMOVUPS     constantsAVX2<>+6144(SB), Y5
-	VFMADD231PD constantsAVX2<>+6176(SB), Y2, Y5
-	VMOVAPD     Y5, Y5
-	VFMADD231PD Y4, Y3, Y5
-	VMOVUPS     constantsAVX2<>+6208(SB), Y4
-	VFMADD231PD constantsAVX2<>+6240(SB), Y2, Y4
-	VMOVAPD     Y4, Y4
-	VFMADD231PD Y5, Y3, Y4
+	VFMADD231PD constantsAVX2<>+6240(SB), Y3, Y4
 	VMOVUPS     constantsAVX2<>+6272(SB), Y5
 	VFMADD231PD constantsAVX2<>+6304(SB), Y2, Y5
+	VMOVAPD     Y5, Y5
+	VFMADD231PD Y4, Y3, Y5
+	VMOVUPS     constantsAVX2<>+6336(SB), Y4
+	VFMADD231PD constantsAVX2<>+6368(SB), Y2, Y4
+	VMOVAPD     Y4, Y4
+	VFMADD231PD Y5, Y3, Y4
+	VMOVUPS     constantsAVX2<>+6400(SB), Y5
+	VFMADD231PD constantsAVX2<>+6432(SB), Y2, Y5
 	VMOVAPD     Y5, Y2
 	VFMADD231PD Y4, Y3, Y2
 	VMULPD      Y1, Y2, Y1
@@ -18798,815 +18842,839 @@ DATA constantsAVX2<>+1072(SB)/4, $0xc0000000
 DATA constantsAVX2<>+1076(SB)/4, $0xc0000000
 DATA constantsAVX2<>+1080(SB)/4, $0xc0000000
 DATA constantsAVX2<>+1084(SB)/4, $0xc0000000
-DATA constantsAVX2<>+1088(SB)/4, $0x41680000
-DATA constantsAVX2<>+1092(SB)/4, $0x41680000
-DATA constantsAVX2<>+1096(SB)/4, $0x41680000
-DATA constantsAVX2<>+1100(SB)/4, $0x41680000
-DATA constantsAVX2<>+1104(SB)/4, $0x41680000
-DATA constantsAVX2<>+1108(SB)/4, $0x41680000
-DATA constantsAVX2<>+1112(SB)/4, $0x41680000
-DATA constantsAVX2<>+1116(SB)/4, $0x41680000
-DATA constantsAVX2<>+1120(SB)/4, $0xbf38aa3b
-DATA constantsAVX2<>+1124(SB)/4, $0xbf38aa3b
-DATA constantsAVX2<>+1128(SB)/4, $0xbf38aa3b
-DATA constantsAVX2<>+1132(SB)/4, $0xbf38aa3b
-DATA constantsAVX2<>+1136(SB)/4, $0xbf38aa3b
-DATA constantsAVX2<>+1140(SB)/4, $0xbf38aa3b
-DATA constantsAVX2<>+1144(SB)/4, $0xbf38aa3b
-DATA constantsAVX2<>+1148(SB)/4, $0xbf38aa3b
-DATA constantsAVX2<>+1152(SB)/4, $0x3fb17400
-DATA constantsAVX2<>+1156(SB)/4, $0x3fb17400
-DATA constantsAVX2<>+1160(SB)/4, $0x3fb17400
-DATA constantsAVX2<>+1164(SB)/4, $0x3fb17400
-DATA constantsAVX2<>+1168(SB)/4, $0x3fb17400
-DATA constantsAVX2<>+1172(SB)/4, $0x3fb17400
-DATA constantsAVX2<>+1176(SB)/4, $0x3fb17400
-DATA constantsAVX2<>+1180(SB)/4, $0x3fb17400
-DATA constantsAVX2<>+1184(SB)/4, $0xb8740417
-DATA constantsAVX2<>+1188(SB)/4, $0xb8740417
-DATA constantsAVX2<>+1192(SB)/4, $0xb8740417
-DATA constantsAVX2<>+1196(SB)/4, $0xb8740417
-DATA constantsAVX2<>+1200(SB)/4, $0xb8740417
-DATA constantsAVX2<>+1204(SB)/4, $0xb8740417
-DATA constantsAVX2<>+1208(SB)/4, $0xb8740417
-DATA constantsAVX2<>+1212(SB)/4, $0xb8740417
-DATA constantsAVX2<>+1216(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1220(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1224(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1228(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1232(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1236(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1240(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1244(SB)/4, $0x3a882bb2
-DATA constantsAVX2<>+1248(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1252(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1256(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1260(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1264(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1268(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1272(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1276(SB)/4, $0xb8dac800
-DATA constantsAVX2<>+1280(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1284(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1288(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1292(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1296(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1300(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1304(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1308(SB)/4, $0x37121aac
-DATA constantsAVX2<>+1312(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1316(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1320(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1324(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1328(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1332(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1336(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1340(SB)/4, $0x3d4c422a
-DATA constantsAVX2<>+1344(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1348(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1352(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1356(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1360(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1364(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1368(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1372(SB)/4, $0xbc082bd3
-DATA constantsAVX2<>+1376(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1380(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1384(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1388(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1392(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1396(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1400(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1404(SB)/4, $0xb242bc9b
-DATA constantsAVX2<>+1408(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1412(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1416(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1420(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1424(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1428(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1432(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1436(SB)/4, $0xbe4c422a
-DATA constantsAVX2<>+1440(SB)/4, $0x3ecc422a
-DATA constantsAVX2<>+1444(SB)/4, $0x3ecc422a
-DATA constantsAVX2<>+1448(SB)/4, $0x3ecc422a
-DATA constantsAVX2<>+1452(SB)/4, $0x3ecc422a
-DATA constantsAVX2<>+1456(SB)/4, $0x3ecc422a
-DATA constantsAVX2<>+1460(SB)/4, $0x3ecc422a
-DATA constantsAVX2<>+1464(SB)/4, $0x3ecc422a
-DATA constantsAVX2<>+1468(SB)/4, $0x3ecc422a
-DATA constantsAVX2<>+1472(SB)/4, $0x40700000
-DATA constantsAVX2<>+1476(SB)/4, $0x40700000
-DATA constantsAVX2<>+1480(SB)/4, $0x40700000
-DATA constantsAVX2<>+1484(SB)/4, $0x40700000
-DATA constantsAVX2<>+1488(SB)/4, $0x40700000
-DATA constantsAVX2<>+1492(SB)/4, $0x40700000
-DATA constantsAVX2<>+1496(SB)/4, $0x40700000
-DATA constantsAVX2<>+1500(SB)/4, $0x40700000
-DATA constantsAVX2<>+1504(SB)/4, $0xc0236f9e
-DATA constantsAVX2<>+1508(SB)/4, $0xc0236f9e
-DATA constantsAVX2<>+1512(SB)/4, $0xc0236f9e
-DATA constantsAVX2<>+1516(SB)/4, $0xc0236f9e
-DATA constantsAVX2<>+1520(SB)/4, $0xc0236f9e
-DATA constantsAVX2<>+1524(SB)/4, $0xc0236f9e
-DATA constantsAVX2<>+1528(SB)/4, $0xc0236f9e
-DATA constantsAVX2<>+1532(SB)/4, $0xc0236f9e
-DATA constantsAVX2<>+1536(SB)/4, $0x3f3e096e
-DATA constantsAVX2<>+1540(SB)/4, $0x3f3e096e
-DATA constantsAVX2<>+1544(SB)/4, $0x3f3e096e
-DATA constantsAVX2<>+1548(SB)/4, $0x3f3e096e
-DATA constantsAVX2<>+1552(SB)/4, $0x3f3e096e
-DATA constantsAVX2<>+1556(SB)/4, $0x3f3e096e
-DATA constantsAVX2<>+1560(SB)/4, $0x3f3e096e
-DATA constantsAVX2<>+1564(SB)/4, $0x3f3e096e
-DATA constantsAVX2<>+1568(SB)/4, $0xbf7f8e8a
-DATA constantsAVX2<>+1572(SB)/4, $0xbf7f8e8a
-DATA constantsAVX2<>+1576(SB)/4, $0xbf7f8e8a
-DATA constantsAVX2<>+1580(SB)/4, $0xbf7f8e8a
-DATA constantsAVX2<>+1584(SB)/4, $0xbf7f8e8a
-DATA constantsAVX2<>+1588(SB)/4, $0xbf7f8e8a
-DATA constantsAVX2<>+1592(SB)/4, $0xbf7f8e8a
-DATA constantsAVX2<>+1596(SB)/4, $0xbf7f8e8a
-DATA constantsAVX2<>+1600(SB)/4, $0x403fc937
-DATA constantsAVX2<>+1604(SB)/4, $0x403fc937
-DATA constantsAVX2<>+1608(SB)/4, $0x403fc937
-DATA constantsAVX2<>+1612(SB)/4, $0x403fc937
-DATA constantsAVX2<>+1616(SB)/4, $0x403fc937
-DATA constantsAVX2<>+1620(SB)/4, $0x403fc937
-DATA constantsAVX2<>+1624(SB)/4, $0x403fc937
-DATA constantsAVX2<>+1628(SB)/4, $0x403fc937
-DATA constantsAVX2<>+1632(SB)/4, $0xbf099c77
-DATA constantsAVX2<>+1636(SB)/4, $0xbf099c77
-DATA constantsAVX2<>+1640(SB)/4, $0xbf099c77
-DATA constantsAVX2<>+1644(SB)/4, $0xbf099c77
-DATA constantsAVX2<>+1648(SB)/4, $0xbf099c77
-DATA constantsAVX2<>+1652(SB)/4, $0xbf099c77
-DATA constantsAVX2<>+1656(SB)/4, $0xbf099c77
-DATA constantsAVX2<>+1660(SB)/4, $0xbf099c77
-DATA constantsAVX2<>+1664(SB)/4, $0xbe00a4c8
-DATA constantsAVX2<>+1668(SB)/4, $0xbe00a4c8
-DATA constantsAVX2<>+1672(SB)/4, $0xbe00a4c8
-DATA constantsAVX2<>+1676(SB)/4, $0xbe00a4c8
-DATA constantsAVX2<>+1680(SB)/4, $0xbe00a4c8
-DATA constantsAVX2<>+1684(SB)/4, $0xbe00a4c8
-DATA constantsAVX2<>+1688(SB)/4, $0xbe00a4c8
-DATA constantsAVX2<>+1692(SB)/4, $0xbe00a4c8
-DATA constantsAVX2<>+1696(SB)/4, $0x3f31c2ac
-DATA constantsAVX2<>+1700(SB)/4, $0x3f31c2ac
-DATA constantsAVX2<>+1704(SB)/4, $0x3f31c2ac
-DATA constantsAVX2<>+1708(SB)/4, $0x3f31c2ac
-DATA constantsAVX2<>+1712(SB)/4, $0x3f31c2ac
-DATA constantsAVX2<>+1716(SB)/4, $0x3f31c2ac
-DATA constantsAVX2<>+1720(SB)/4, $0x3f31c2ac
-DATA constantsAVX2<>+1724(SB)/4, $0x3f31c2ac
-DATA constantsAVX2<>+1728(SB)/4, $0x3e357d2b
-DATA constantsAVX2<>+1732(SB)/4, $0x3e357d2b
-DATA constantsAVX2<>+1736(SB)/4, $0x3e357d2b
-DATA constantsAVX2<>+1740(SB)/4, $0x3e357d2b
-DATA constantsAVX2<>+1744(SB)/4, $0x3e357d2b
-DATA constantsAVX2<>+1748(SB)/4, $0x3e357d2b
-DATA constantsAVX2<>+1752(SB)/4, $0x3e357d2b
-DATA constantsAVX2<>+1756(SB)/4, $0x3e357d2b
-DATA constantsAVX2<>+1760(SB)/4, $0xbfae6c26
-DATA constantsAVX2<>+1764(SB)/4, $0xbfae6c26
-DATA constantsAVX2<>+1768(SB)/4, $0xbfae6c26
-DATA constantsAVX2<>+1772(SB)/4, $0xbfae6c26
-DATA constantsAVX2<>+1776(SB)/4, $0xbfae6c26
-DATA constantsAVX2<>+1780(SB)/4, $0xbfae6c26
-DATA constantsAVX2<>+1784(SB)/4, $0xbfae6c26
-DATA constantsAVX2<>+1788(SB)/4, $0xbfae6c26
-DATA constantsAVX2<>+1792(SB)/4, $0x3e2e4e6c
-DATA constantsAVX2<>+1796(SB)/4, $0x3e2e4e6c
-DATA constantsAVX2<>+1800(SB)/4, $0x3e2e4e6c
-DATA constantsAVX2<>+1804(SB)/4, $0x3e2e4e6c
-DATA constantsAVX2<>+1808(SB)/4, $0x3e2e4e6c
-DATA constantsAVX2<>+1812(SB)/4, $0x3e2e4e6c
-DATA constantsAVX2<>+1816(SB)/4, $0x3e2e4e6c
-DATA constantsAVX2<>+1820(SB)/4, $0x3e2e4e6c
-DATA constantsAVX2<>+1824(SB)/4, $0x3f4c422a
-DATA constantsAVX2<>+1828(SB)/4, $0x3f4c422a
-DATA constantsAVX2<>+1832(SB)/4, $0x3f4c422a
-DATA constantsAVX2<>+1836(SB)/4, $0x3f4c422a
-DATA constantsAVX2<>+1840(SB)/4, $0x3f4c422a
-DATA constantsAVX2<>+1844(SB)/4, $0x3f4c422a
-DATA constantsAVX2<>+1848(SB)/4, $0x3f4c422a
-DATA constantsAVX2<>+1852(SB)/4, $0x3f4c422a
-DATA constantsAVX2<>+1856(SB)/4, $0xb2d57a73
-DATA constantsAVX2<>+1860(SB)/4, $0xb2d57a73
-DATA constantsAVX2<>+1864(SB)/4, $0xb2d57a73
-DATA constantsAVX2<>+1868(SB)/4, $0xb2d57a73
-DATA constantsAVX2<>+1872(SB)/4, $0xb2d57a73
-DATA constantsAVX2<>+1876(SB)/4, $0xb2d57a73
-DATA constantsAVX2<>+1880(SB)/4, $0xb2d57a73
-DATA constantsAVX2<>+1884(SB)/4, $0xb2d57a73
-DATA constantsAVX2<>+1888(SB)/4, $0x7eec0000
-DATA constantsAVX2<>+1892(SB)/4, $0x7eec0000
-DATA constantsAVX2<>+1896(SB)/4, $0x7eec0000
-DATA constantsAVX2<>+1900(SB)/4, $0x7eec0000
-DATA constantsAVX2<>+1904(SB)/4, $0x7eec0000
-DATA constantsAVX2<>+1908(SB)/4, $0x7eec0000
-DATA constantsAVX2<>+1912(SB)/4, $0x7eec0000
-DATA constantsAVX2<>+1916(SB)/4, $0x7eec0000
-DATA constantsAVX2<>+1920(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1924(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1928(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1932(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1936(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1940(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1944(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1948(SB)/4, $0x3f22f983
-DATA constantsAVX2<>+1952(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1956(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1960(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1964(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1968(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1972(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1976(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1980(SB)/4, $0x3fc90000
-DATA constantsAVX2<>+1984(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1988(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1992(SB)/4, $0x39fda000
-DATA constantsAVX2<>+1996(SB)/4, $0x39fda000
-DATA constantsAVX2<>+2000(SB)/4, $0x39fda000
-DATA constantsAVX2<>+2004(SB)/4, $0x39fda000
-DATA constantsAVX2<>+2008(SB)/4, $0x39fda000
-DATA constantsAVX2<>+2012(SB)/4, $0x39fda000
-DATA constantsAVX2<>+2016(SB)/4, $0x33a22000
-DATA constantsAVX2<>+2020(SB)/4, $0x33a22000
-DATA constantsAVX2<>+2024(SB)/4, $0x33a22000
-DATA constantsAVX2<>+2028(SB)/4, $0x33a22000
-DATA constantsAVX2<>+2032(SB)/4, $0x33a22000
-DATA constantsAVX2<>+2036(SB)/4, $0x33a22000
-DATA constantsAVX2<>+2040(SB)/4, $0x33a22000
-DATA constantsAVX2<>+2044(SB)/4, $0x33a22000
-DATA constantsAVX2<>+2048(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+2052(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+2056(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+2060(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+2064(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+2068(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+2072(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+2076(SB)/4, $0x2c34611a
-DATA constantsAVX2<>+2080(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2084(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2088(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2092(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2096(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2100(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2104(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2108(SB)/4, $0x3e2aaaa3
-DATA constantsAVX2<>+2112(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2116(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2120(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2124(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2128(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2132(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2136(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2140(SB)/4, $0xbc0883b0
-DATA constantsAVX2<>+2144(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2148(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2152(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2156(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2160(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2164(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2168(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2172(SB)/4, $0x394ca97d
-DATA constantsAVX2<>+2176(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2180(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2184(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2188(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2192(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2196(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2200(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2204(SB)/4, $0x3d2aaaa5
-DATA constantsAVX2<>+2208(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2212(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2216(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2220(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2224(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2228(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2232(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2236(SB)/4, $0xbab60614
-DATA constantsAVX2<>+2240(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2244(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2248(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2252(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2256(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2260(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2264(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2268(SB)/4, $0x37ccf406
-DATA constantsAVX2<>+2272(SB)/4, $0x00000001
-DATA constantsAVX2<>+2276(SB)/4, $0x00000001
-DATA constantsAVX2<>+2280(SB)/4, $0x00000001
-DATA constantsAVX2<>+2284(SB)/4, $0x00000001
-DATA constantsAVX2<>+2288(SB)/4, $0x00000001
-DATA constantsAVX2<>+2292(SB)/4, $0x00000001
-DATA constantsAVX2<>+2296(SB)/4, $0x00000001
-DATA constantsAVX2<>+2300(SB)/4, $0x00000001
-DATA constantsAVX2<>+2304(SB)/8, $0x3fd0000000000000
-DATA constantsAVX2<>+2312(SB)/8, $0x3fd0000000000000
-DATA constantsAVX2<>+2320(SB)/8, $0x3fd0000000000000
-DATA constantsAVX2<>+2328(SB)/8, $0x3fd0000000000000
-DATA constantsAVX2<>+2336(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2344(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2352(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2360(SB)/8, $0x8000000000000000
-DATA constantsAVX2<>+2368(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2376(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2384(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2392(SB)/8, $0x7fffffffffffffff
-DATA constantsAVX2<>+2400(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2408(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2416(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2424(SB)/8, $0x3ff0000000000000
-DATA constantsAVX2<>+2432(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2440(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2448(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2456(SB)/8, $0xc087500000000000
-DATA constantsAVX2<>+2464(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2472(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2480(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2488(SB)/8, $0x4086300000000000
-DATA constantsAVX2<>+2496(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2504(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2512(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2520(SB)/8, $0x4338000000000000
-DATA constantsAVX2<>+2528(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2536(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2544(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2552(SB)/8, $0x3ff71547652b82fe
-DATA constantsAVX2<>+2560(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2568(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2576(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2584(SB)/8, $0x3fe62e42fefa4000
-DATA constantsAVX2<>+2592(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2600(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2608(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2616(SB)/8, $0xbd48432a1b0e2634
-DATA constantsAVX2<>+2624(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2632(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2640(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2648(SB)/8, $0x3fe0000000000000
-DATA constantsAVX2<>+2656(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2664(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2672(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2680(SB)/8, $0x3fc5555555555559
-DATA constantsAVX2<>+2688(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2696(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2704(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2712(SB)/8, $0x3fa555555555553e
-DATA constantsAVX2<>+2720(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2728(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2736(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2744(SB)/8, $0x3f8111111110f6ab
-DATA constantsAVX2<>+2752(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2760(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2768(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2776(SB)/8, $0x3f56c16c16c1f0e1
-DATA constantsAVX2<>+2784(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2792(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2800(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2808(SB)/8, $0x3f2a01a01afe90cb
-DATA constantsAVX2<>+2816(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2824(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2832(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2840(SB)/8, $0x3efa01a017bbc701
-DATA constantsAVX2<>+2848(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2856(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2864(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2872(SB)/8, $0x3ec71ddf8437ff9c
-DATA constantsAVX2<>+2880(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2888(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2896(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2904(SB)/8, $0x3e927e536111d99b
-DATA constantsAVX2<>+2912(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2920(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2928(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2936(SB)/8, $0x3e5af5ee5c33a6ab
-DATA constantsAVX2<>+2944(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2952(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2960(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2968(SB)/8, $0x3e21ee8fd00fbecf
-DATA constantsAVX2<>+2976(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+2984(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+2992(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+3000(SB)/8, $0x0010000000000000
-DATA constantsAVX2<>+3008(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+3016(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+3024(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+3032(SB)/8, $0x4350000000000000
-DATA constantsAVX2<>+3040(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+3048(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+3056(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+3064(SB)/8, $0x00095f619980c433
-DATA constantsAVX2<>+3072(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+3080(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+3088(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+3096(SB)/8, $0x4330000000000000
-DATA constantsAVX2<>+3104(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+3112(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+3120(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+3128(SB)/8, $0x4090d40000000000
-DATA constantsAVX2<>+3136(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3144(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3152(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3160(SB)/8, $0x408ff80000000000
-DATA constantsAVX2<>+3168(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3176(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3184(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3192(SB)/8, $0x000fffffffffffff
-DATA constantsAVX2<>+3200(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3208(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3216(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3224(SB)/8, $0x3fe6a09e667f3bcd
-DATA constantsAVX2<>+3232(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3240(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3248(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3256(SB)/8, $0x4000000000000000
-DATA constantsAVX2<>+3264(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3272(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3280(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3288(SB)/8, $0x3fe5555555555593
-DATA constantsAVX2<>+3296(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3304(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3312(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3320(SB)/8, $0x3fd999999997f9f3
-DATA constantsAVX2<>+3328(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3336(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3344(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3352(SB)/8, $0x3fd249249422ab19
-DATA constantsAVX2<>+3360(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3368(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3376(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3384(SB)/8, $0x3fcc71c51d76253a
-DATA constantsAVX2<>+3392(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3400(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3408(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3416(SB)/8, $0x3fc746649c97f721
-DATA constantsAVX2<>+3424(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3432(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3440(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3448(SB)/8, $0x3fc39a09299224ba
-DATA constantsAVX2<>+3456(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3464(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3472(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3480(SB)/8, $0x3fc2f11a031eabce
-DATA constantsAVX2<>+3488(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3496(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3504(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3512(SB)/8, $0x7ff0000000000000
-DATA constantsAVX2<>+3520(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3528(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3536(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3544(SB)/8, $0x0000000000000000
-DATA constantsAVX2<>+3552(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3560(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3568(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3576(SB)/8, $0xfff0000000000000
-DATA constantsAVX2<>+3584(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3592(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3600(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3608(SB)/8, $0x7ff8000000000001
-DATA constantsAVX2<>+3616(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3624(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3632(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3640(SB)/8, $0xc043000000000000
-DATA constantsAVX2<>+3648(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3656(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3664(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3672(SB)/8, $0x4034000000000000
-DATA constantsAVX2<>+3680(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3688(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3696(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3704(SB)/8, $0xc000000000000000
-DATA constantsAVX2<>+3712(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3720(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3728(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3736(SB)/8, $0x4044000000000000
-DATA constantsAVX2<>+3744(SB)/8, $0xbfe71547652b82fe
-DATA constantsAVX2<>+3752(SB)/8, $0xbfe71547652b82fe
-DATA constantsAVX2<>+3760(SB)/8, $0xbfe71547652b82fe
-DATA constantsAVX2<>+3768(SB)/8, $0xbfe71547652b82fe
-DATA constantsAVX2<>+3776(SB)/8, $0x3ff62e42fefa4000
-DATA constantsAVX2<>+3784(SB)/8, $0x3ff62e42fefa4000
-DATA constantsAVX2<>+3792(SB)/8, $0x3ff62e42fefa4000
-DATA constantsAVX2<>+3800(SB)/8, $0x3ff62e42fefa4000
-DATA constantsAVX2<>+3808(SB)/8, $0xbd58432a1b0e2634
-DATA constantsAVX2<>+3816(SB)/8, $0xbd58432a1b0e2634
-DATA constantsAVX2<>+3824(SB)/8, $0xbd58432a1b0e2634
-DATA constantsAVX2<>+3832(SB)/8, $0xbd58432a1b0e2634
-DATA constantsAVX2<>+3840(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3848(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3856(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3864(SB)/8, $0x3ddd82e4091480b6
-DATA constantsAVX2<>+3872(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3880(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3888(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3896(SB)/8, $0xbd9582f1bb04eb7a
-DATA constantsAVX2<>+3904(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3912(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3920(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3928(SB)/8, $0x3d4c9d7a0a639175
-DATA constantsAVX2<>+3936(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3944(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3952(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3960(SB)/8, $0x3e64c004388fd2c2
-DATA constantsAVX2<>+3968(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+3976(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+3984(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+3992(SB)/8, $0xbe2271c793188c29
-DATA constantsAVX2<>+4000(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+4008(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+4016(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+4024(SB)/8, $0x3ee22803b31479d2
-DATA constantsAVX2<>+4032(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4040(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4048(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4056(SB)/8, $0xbea4c0043b29e34f
-DATA constantsAVX2<>+4064(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4072(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4080(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4088(SB)/8, $0x3f51058377e2cece
-DATA constantsAVX2<>+4096(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4104(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4112(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4120(SB)/8, $0xbf1b3c058c9dedad
-DATA constantsAVX2<>+4128(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4136(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4144(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4152(SB)/8, $0x3fa9884533d43651
-DATA constantsAVX2<>+4160(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4168(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4176(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4184(SB)/8, $0xbf81058377e2cee3
-DATA constantsAVX2<>+4192(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+4200(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+4208(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+4216(SB)/8, $0xbc7cbc0d30ebfd15
-DATA constantsAVX2<>+4224(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+4232(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+4240(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+4248(SB)/8, $0xbfc9884533d43651
-DATA constantsAVX2<>+4256(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+4264(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+4272(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+4280(SB)/8, $0x3fd9884533d43651
-DATA constantsAVX2<>+4288(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+4296(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+4304(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+4312(SB)/8, $0x4043800000000000
-DATA constantsAVX2<>+4320(SB)/8, $0x4011000000000000
-DATA constantsAVX2<>+4328(SB)/8, $0x4011000000000000
-DATA constantsAVX2<>+4336(SB)/8, $0x4011000000000000
-DATA constantsAVX2<>+4344(SB)/8, $0x4011000000000000
-DATA constantsAVX2<>+4352(SB)/8, $0xc0106da89d80bc3d
-DATA constantsAVX2<>+4360(SB)/8, $0xc0106da89d80bc3d
-DATA constantsAVX2<>+4368(SB)/8, $0xc0106da89d80bc3d
-DATA constantsAVX2<>+4376(SB)/8, $0xc0106da89d80bc3d
-DATA constantsAVX2<>+4384(SB)/8, $0x3feef33cb70736ff
-DATA constantsAVX2<>+4392(SB)/8, $0x3feef33cb70736ff
-DATA constantsAVX2<>+4400(SB)/8, $0x3feef33cb70736ff
-DATA constantsAVX2<>+4408(SB)/8, $0x3feef33cb70736ff
-DATA constantsAVX2<>+4416(SB)/8, $0xbfba3b4c185c3750
-DATA constantsAVX2<>+4424(SB)/8, $0xbfba3b4c185c3750
-DATA constantsAVX2<>+4432(SB)/8, $0xbfba3b4c185c3750
-DATA constantsAVX2<>+4440(SB)/8, $0xbfba3b4c185c3750
-DATA constantsAVX2<>+4448(SB)/8, $0xc0306a81cda1964d
-DATA constantsAVX2<>+4456(SB)/8, $0xc0306a81cda1964d
-DATA constantsAVX2<>+4464(SB)/8, $0xc0306a81cda1964d
-DATA constantsAVX2<>+4472(SB)/8, $0xc0306a81cda1964d
-DATA constantsAVX2<>+4480(SB)/8, $0x40247f2157a1d9f8
-DATA constantsAVX2<>+4488(SB)/8, $0x40247f2157a1d9f8
-DATA constantsAVX2<>+4496(SB)/8, $0x40247f2157a1d9f8
-DATA constantsAVX2<>+4504(SB)/8, $0x40247f2157a1d9f8
-DATA constantsAVX2<>+4512(SB)/8, $0xc027832d436f37a2
-DATA constantsAVX2<>+4520(SB)/8, $0xc027832d436f37a2
-DATA constantsAVX2<>+4528(SB)/8, $0xc027832d436f37a2
-DATA constantsAVX2<>+4536(SB)/8, $0xc027832d436f37a2
-DATA constantsAVX2<>+4544(SB)/8, $0x4031432a1933ead4
-DATA constantsAVX2<>+4552(SB)/8, $0x4031432a1933ead4
-DATA constantsAVX2<>+4560(SB)/8, $0x4031432a1933ead4
-DATA constantsAVX2<>+4568(SB)/8, $0x4031432a1933ead4
-DATA constantsAVX2<>+4576(SB)/8, $0xc001170dc55b80d1
-DATA constantsAVX2<>+4584(SB)/8, $0xc001170dc55b80d1
-DATA constantsAVX2<>+4592(SB)/8, $0xc001170dc55b80d1
-DATA constantsAVX2<>+4600(SB)/8, $0xc001170dc55b80d1
-DATA constantsAVX2<>+4608(SB)/8, $0x401510fd42449e66
-DATA constantsAVX2<>+4616(SB)/8, $0x401510fd42449e66
-DATA constantsAVX2<>+4624(SB)/8, $0x401510fd42449e66
-DATA constantsAVX2<>+4632(SB)/8, $0x401510fd42449e66
-DATA constantsAVX2<>+4640(SB)/8, $0x3fd38f84540aa8e6
-DATA constantsAVX2<>+4648(SB)/8, $0x3fd38f84540aa8e6
-DATA constantsAVX2<>+4656(SB)/8, $0x3fd38f84540aa8e6
-DATA constantsAVX2<>+4664(SB)/8, $0x3fd38f84540aa8e6
-DATA constantsAVX2<>+4672(SB)/8, $0x3fed6014b8ea6ee3
-DATA constantsAVX2<>+4680(SB)/8, $0x3fed6014b8ea6ee3
-DATA constantsAVX2<>+4688(SB)/8, $0x3fed6014b8ea6ee3
-DATA constantsAVX2<>+4696(SB)/8, $0x3fed6014b8ea6ee3
-DATA constantsAVX2<>+4704(SB)/8, $0xbfde0697ccdc1d3a
-DATA constantsAVX2<>+4712(SB)/8, $0xbfde0697ccdc1d3a
-DATA constantsAVX2<>+4720(SB)/8, $0xbfde0697ccdc1d3a
-DATA constantsAVX2<>+4728(SB)/8, $0xbfde0697ccdc1d3a
-DATA constantsAVX2<>+4736(SB)/8, $0xbfda6f0bfaa657de
-DATA constantsAVX2<>+4744(SB)/8, $0xbfda6f0bfaa657de
-DATA constantsAVX2<>+4752(SB)/8, $0xbfda6f0bfaa657de
-DATA constantsAVX2<>+4760(SB)/8, $0xbfda6f0bfaa657de
-DATA constantsAVX2<>+4768(SB)/8, $0x3fe1f0c7bb1e797e
-DATA constantsAVX2<>+4776(SB)/8, $0x3fe1f0c7bb1e797e
-DATA constantsAVX2<>+4784(SB)/8, $0x3fe1f0c7bb1e797e
-DATA constantsAVX2<>+4792(SB)/8, $0x3fe1f0c7bb1e797e
-DATA constantsAVX2<>+4800(SB)/8, $0x3fcf23f5c7a54daf
-DATA constantsAVX2<>+4808(SB)/8, $0x3fcf23f5c7a54daf
-DATA constantsAVX2<>+4816(SB)/8, $0x3fcf23f5c7a54daf
-DATA constantsAVX2<>+4824(SB)/8, $0x3fcf23f5c7a54daf
-DATA constantsAVX2<>+4832(SB)/8, $0xbfe2b2188b7754cd
-DATA constantsAVX2<>+4840(SB)/8, $0xbfe2b2188b7754cd
-DATA constantsAVX2<>+4848(SB)/8, $0xbfe2b2188b7754cd
-DATA constantsAVX2<>+4856(SB)/8, $0xbfe2b2188b7754cd
-DATA constantsAVX2<>+4864(SB)/8, $0xbfaf7bfce0e406f7
-DATA constantsAVX2<>+4872(SB)/8, $0xbfaf7bfce0e406f7
-DATA constantsAVX2<>+4880(SB)/8, $0xbfaf7bfce0e406f7
-DATA constantsAVX2<>+4888(SB)/8, $0xbfaf7bfce0e406f7
-DATA constantsAVX2<>+4896(SB)/8, $0x3fe1d79d363a97c2
-DATA constantsAVX2<>+4904(SB)/8, $0x3fe1d79d363a97c2
-DATA constantsAVX2<>+4912(SB)/8, $0x3fe1d79d363a97c2
-DATA constantsAVX2<>+4920(SB)/8, $0x3fe1d79d363a97c2
-DATA constantsAVX2<>+4928(SB)/8, $0xbfbddcb4db8734e1
-DATA constantsAVX2<>+4936(SB)/8, $0xbfbddcb4db8734e1
-DATA constantsAVX2<>+4944(SB)/8, $0xbfbddcb4db8734e1
-DATA constantsAVX2<>+4952(SB)/8, $0xbfbddcb4db8734e1
-DATA constantsAVX2<>+4960(SB)/8, $0xbfe09827c156c853
-DATA constantsAVX2<>+4968(SB)/8, $0xbfe09827c156c853
-DATA constantsAVX2<>+4976(SB)/8, $0xbfe09827c156c853
-DATA constantsAVX2<>+4984(SB)/8, $0xbfe09827c156c853
-DATA constantsAVX2<>+4992(SB)/8, $0x3fd12c8c662ffcea
-DATA constantsAVX2<>+5000(SB)/8, $0x3fd12c8c662ffcea
-DATA constantsAVX2<>+5008(SB)/8, $0x3fd12c8c662ffcea
-DATA constantsAVX2<>+5016(SB)/8, $0x3fd12c8c662ffcea
-DATA constantsAVX2<>+5024(SB)/8, $0x3fe1b60d88f46316
-DATA constantsAVX2<>+5032(SB)/8, $0x3fe1b60d88f46316
-DATA constantsAVX2<>+5040(SB)/8, $0x3fe1b60d88f46316
-DATA constantsAVX2<>+5048(SB)/8, $0x3fe1b60d88f46316
-DATA constantsAVX2<>+5056(SB)/8, $0xbfd948c438893e78
-DATA constantsAVX2<>+5064(SB)/8, $0xbfd948c438893e78
-DATA constantsAVX2<>+5072(SB)/8, $0xbfd948c438893e78
-DATA constantsAVX2<>+5080(SB)/8, $0xbfd948c438893e78
-DATA constantsAVX2<>+5088(SB)/8, $0xbff4678e077ab235
-DATA constantsAVX2<>+5096(SB)/8, $0xbff4678e077ab235
-DATA constantsAVX2<>+5104(SB)/8, $0xbff4678e077ab235
-DATA constantsAVX2<>+5112(SB)/8, $0xbff4678e077ab235
-DATA constantsAVX2<>+5120(SB)/8, $0x3fe1e41841433490
-DATA constantsAVX2<>+5128(SB)/8, $0x3fe1e41841433490
-DATA constantsAVX2<>+5136(SB)/8, $0x3fe1e41841433490
-DATA constantsAVX2<>+5144(SB)/8, $0x3fe1e41841433490
-DATA constantsAVX2<>+5152(SB)/8, $0x3fe483b5873d8cc7
-DATA constantsAVX2<>+5160(SB)/8, $0x3fe483b5873d8cc7
-DATA constantsAVX2<>+5168(SB)/8, $0x3fe483b5873d8cc7
-DATA constantsAVX2<>+5176(SB)/8, $0x3fe483b5873d8cc7
-DATA constantsAVX2<>+5184(SB)/8, $0x3c786362708a135c
-DATA constantsAVX2<>+5192(SB)/8, $0x3c786362708a135c
-DATA constantsAVX2<>+5200(SB)/8, $0x3c786362708a135c
-DATA constantsAVX2<>+5208(SB)/8, $0x3c786362708a135c
-DATA constantsAVX2<>+5216(SB)/8, $0x7fde6238502484ba
-DATA constantsAVX2<>+5224(SB)/8, $0x7fde6238502484ba
-DATA constantsAVX2<>+5232(SB)/8, $0x7fde6238502484ba
-DATA constantsAVX2<>+5240(SB)/8, $0x7fde6238502484ba
-DATA constantsAVX2<>+5248(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+5256(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+5264(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+5272(SB)/8, $0x3fe45f306dc9c883
-DATA constantsAVX2<>+5280(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+5288(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+5296(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+5304(SB)/8, $0x3ff921fb54400000
-DATA constantsAVX2<>+5312(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5320(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5328(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5336(SB)/8, $0x3dd0b4611a600000
-DATA constantsAVX2<>+5344(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5352(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5360(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5368(SB)/8, $0x3ba3198a2e000000
-DATA constantsAVX2<>+5376(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5384(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5392(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5400(SB)/8, $0x397b839a252049c1
-DATA constantsAVX2<>+5408(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5416(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5424(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5432(SB)/8, $0x3fc5555555555548
-DATA constantsAVX2<>+5440(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5448(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5456(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5464(SB)/8, $0xbf8111111110f730
-DATA constantsAVX2<>+5472(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5480(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5488(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5496(SB)/8, $0x3f2a01a019be9213
-DATA constantsAVX2<>+5504(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5512(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5520(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5528(SB)/8, $0xbec71de35552b339
-DATA constantsAVX2<>+5536(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5544(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5552(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5560(SB)/8, $0x3e5ae5e4b83f39dd
-DATA constantsAVX2<>+5568(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5576(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5584(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5592(SB)/8, $0xbde5d8b55a48acd3
-DATA constantsAVX2<>+5600(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5608(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5616(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5624(SB)/8, $0x3fa555555555554b
-DATA constantsAVX2<>+5632(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5640(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5648(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5656(SB)/8, $0xbf56c16c16c1500d
-DATA constantsAVX2<>+5664(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5672(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5680(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5688(SB)/8, $0x3efa01a019c8dd24
-DATA constantsAVX2<>+5696(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5704(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5712(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5720(SB)/8, $0xbe927e4f7f050c7f
-DATA constantsAVX2<>+5728(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5736(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5744(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5752(SB)/8, $0x3e21ee9dacc3d876
-DATA constantsAVX2<>+5760(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5768(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5776(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5784(SB)/8, $0xbda8fa5ed02c5e6f
-DATA constantsAVX2<>+5792(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5800(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5808(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5816(SB)/8, $0x0000000000000001
-DATA constantsAVX2<>+5824(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5832(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5840(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5848(SB)/8, $0x00000000ffffffff
-DATA constantsAVX2<>+5856(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5864(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5872(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5880(SB)/8, $0x4530000000000000
-DATA constantsAVX2<>+5888(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5896(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5904(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5912(SB)/8, $0x4530000000100000
-DATA constantsAVX2<>+5920(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5928(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5936(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5944(SB)/8, $0x3ca0000000000000
-DATA constantsAVX2<>+5952(SB)/8, $0x4340000000000000
-DATA constantsAVX2<>+5960(SB)/8, $0x4340000000000000
-DATA constantsAVX2<>+5968(SB)/8, $0x4340000000000000
-DATA constantsAVX2<>+5976(SB)/8, $0x4340000000000000
-DATA constantsAVX2<>+5984(SB)/8, $0x4330000000000434
-DATA constantsAVX2<>+5992(SB)/8, $0x4330000000000434
-DATA constantsAVX2<>+6000(SB)/8, $0x4330000000000434
-DATA constantsAVX2<>+6008(SB)/8, $0x4330000000000434
-DATA constantsAVX2<>+6016(SB)/8, $0x4320000000000000
-DATA constantsAVX2<>+6024(SB)/8, $0x4320000000000000
-DATA constantsAVX2<>+6032(SB)/8, $0x4320000000000000
-DATA constantsAVX2<>+6040(SB)/8, $0x4320000000000000
-DATA constantsAVX2<>+6048(SB)/8, $0x14fe8f3675ee37dd
-DATA constantsAVX2<>+6056(SB)/8, $0x14fe8f3675ee37dd
-DATA constantsAVX2<>+6064(SB)/8, $0x14fe8f3675ee37dd
-DATA constantsAVX2<>+6072(SB)/8, $0x14fe8f3675ee37dd
-DATA constantsAVX2<>+6080(SB)/8, $0x8e36f7acdb8f6580
-DATA constantsAVX2<>+6088(SB)/8, $0x8e36f7acdb8f6580
-DATA constantsAVX2<>+6096(SB)/8, $0x8e36f7acdb8f6580
-DATA constantsAVX2<>+6104(SB)/8, $0x8e36f7acdb8f6580
-DATA constantsAVX2<>+6112(SB)/8, $0x0769d462020fcc78
-DATA constantsAVX2<>+6120(SB)/8, $0x0769d462020fcc78
-DATA constantsAVX2<>+6128(SB)/8, $0x0769d462020fcc78
-DATA constantsAVX2<>+6136(SB)/8, $0x0769d462020fcc78
-DATA constantsAVX2<>+6144(SB)/8, $0x2275078348551854
-DATA constantsAVX2<>+6152(SB)/8, $0x2275078348551854
-DATA constantsAVX2<>+6160(SB)/8, $0x2275078348551854
-DATA constantsAVX2<>+6168(SB)/8, $0x2275078348551854
-DATA constantsAVX2<>+6176(SB)/8, $0x9bbe3074dfaf87af
-DATA constantsAVX2<>+6184(SB)/8, $0x9bbe3074dfaf87af
-DATA constantsAVX2<>+6192(SB)/8, $0x9bbe3074dfaf87af
-DATA constantsAVX2<>+6200(SB)/8, $0x9bbe3074dfaf87af
-DATA constantsAVX2<>+6208(SB)/8, $0x2fc466bc6775aa7d
-DATA constantsAVX2<>+6216(SB)/8, $0x2fc466bc6775aa7d
-DATA constantsAVX2<>+6224(SB)/8, $0x2fc466bc6775aa7d
-DATA constantsAVX2<>+6232(SB)/8, $0x2fc466bc6775aa7d
-DATA constantsAVX2<>+6240(SB)/8, $0xa9232d2cce627c86
-DATA constantsAVX2<>+6248(SB)/8, $0xa9232d2cce627c86
-DATA constantsAVX2<>+6256(SB)/8, $0xa9232d2cce627c86
-DATA constantsAVX2<>+6264(SB)/8, $0xa9232d2cce627c86
-DATA constantsAVX2<>+6272(SB)/8, $0x3cc921fb54442d18
-DATA constantsAVX2<>+6280(SB)/8, $0x3cc921fb54442d18
-DATA constantsAVX2<>+6288(SB)/8, $0x3cc921fb54442d18
-DATA constantsAVX2<>+6296(SB)/8, $0x3cc921fb54442d18
-DATA constantsAVX2<>+6304(SB)/8, $0xb654abbce625be52
-DATA constantsAVX2<>+6312(SB)/8, $0xb654abbce625be52
-DATA constantsAVX2<>+6320(SB)/8, $0xb654abbce625be52
-DATA constantsAVX2<>+6328(SB)/8, $0xb654abbce625be52
-GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $6336
+DATA constantsAVX2<>+1088(SB)/4, $0x5f800000
+DATA constantsAVX2<>+1092(SB)/4, $0x5f800000
+DATA constantsAVX2<>+1096(SB)/4, $0x5f800000
+DATA constantsAVX2<>+1100(SB)/4, $0x5f800000
+DATA constantsAVX2<>+1104(SB)/4, $0x5f800000
+DATA constantsAVX2<>+1108(SB)/4, $0x5f800000
+DATA constantsAVX2<>+1112(SB)/4, $0x5f800000
+DATA constantsAVX2<>+1116(SB)/4, $0x5f800000
+DATA constantsAVX2<>+1120(SB)/4, $0x1f800000
+DATA constantsAVX2<>+1124(SB)/4, $0x1f800000
+DATA constantsAVX2<>+1128(SB)/4, $0x1f800000
+DATA constantsAVX2<>+1132(SB)/4, $0x1f800000
+DATA constantsAVX2<>+1136(SB)/4, $0x1f800000
+DATA constantsAVX2<>+1140(SB)/4, $0x1f800000
+DATA constantsAVX2<>+1144(SB)/4, $0x1f800000
+DATA constantsAVX2<>+1148(SB)/4, $0x1f800000
+DATA constantsAVX2<>+1152(SB)/4, $0x41680000
+DATA constantsAVX2<>+1156(SB)/4, $0x41680000
+DATA constantsAVX2<>+1160(SB)/4, $0x41680000
+DATA constantsAVX2<>+1164(SB)/4, $0x41680000
+DATA constantsAVX2<>+1168(SB)/4, $0x41680000
+DATA constantsAVX2<>+1172(SB)/4, $0x41680000
+DATA constantsAVX2<>+1176(SB)/4, $0x41680000
+DATA constantsAVX2<>+1180(SB)/4, $0x41680000
+DATA constantsAVX2<>+1184(SB)/4, $0xbf38aa3b
+DATA constantsAVX2<>+1188(SB)/4, $0xbf38aa3b
+DATA constantsAVX2<>+1192(SB)/4, $0xbf38aa3b
+DATA constantsAVX2<>+1196(SB)/4, $0xbf38aa3b
+DATA constantsAVX2<>+1200(SB)/4, $0xbf38aa3b
+DATA constantsAVX2<>+1204(SB)/4, $0xbf38aa3b
+DATA constantsAVX2<>+1208(SB)/4, $0xbf38aa3b
+DATA constantsAVX2<>+1212(SB)/4, $0xbf38aa3b
+DATA constantsAVX2<>+1216(SB)/4, $0x3fb17400
+DATA constantsAVX2<>+1220(SB)/4, $0x3fb17400
+DATA constantsAVX2<>+1224(SB)/4, $0x3fb17400
+DATA constantsAVX2<>+1228(SB)/4, $0x3fb17400
+DATA constantsAVX2<>+1232(SB)/4, $0x3fb17400
+DATA constantsAVX2<>+1236(SB)/4, $0x3fb17400
+DATA constantsAVX2<>+1240(SB)/4, $0x3fb17400
+DATA constantsAVX2<>+1244(SB)/4, $0x3fb17400
+DATA constantsAVX2<>+1248(SB)/4, $0xb8740417
+DATA constantsAVX2<>+1252(SB)/4, $0xb8740417
+DATA constantsAVX2<>+1256(SB)/4, $0xb8740417
+DATA constantsAVX2<>+1260(SB)/4, $0xb8740417
+DATA constantsAVX2<>+1264(SB)/4, $0xb8740417
+DATA constantsAVX2<>+1268(SB)/4, $0xb8740417
+DATA constantsAVX2<>+1272(SB)/4, $0xb8740417
+DATA constantsAVX2<>+1276(SB)/4, $0xb8740417
+DATA constantsAVX2<>+1280(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1284(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1288(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1292(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1296(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1300(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1304(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1308(SB)/4, $0x3a882bb2
+DATA constantsAVX2<>+1312(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1316(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1320(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1324(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1328(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1332(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1336(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1340(SB)/4, $0xb8dac800
+DATA constantsAVX2<>+1344(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1348(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1352(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1356(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1360(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1364(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1368(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1372(SB)/4, $0x37121aac
+DATA constantsAVX2<>+1376(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1380(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1384(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1388(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1392(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1396(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1400(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1404(SB)/4, $0x3d4c422a
+DATA constantsAVX2<>+1408(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1412(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1416(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1420(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1424(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1428(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1432(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1436(SB)/4, $0xbc082bd3
+DATA constantsAVX2<>+1440(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1444(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1448(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1452(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1456(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1460(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1464(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1468(SB)/4, $0xb242bc9b
+DATA constantsAVX2<>+1472(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1476(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1480(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1484(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1488(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1492(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1496(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1500(SB)/4, $0xbe4c422a
+DATA constantsAVX2<>+1504(SB)/4, $0x3ecc422a
+DATA constantsAVX2<>+1508(SB)/4, $0x3ecc422a
+DATA constantsAVX2<>+1512(SB)/4, $0x3ecc422a
+DATA constantsAVX2<>+1516(SB)/4, $0x3ecc422a
+DATA constantsAVX2<>+1520(SB)/4, $0x3ecc422a
+DATA constantsAVX2<>+1524(SB)/4, $0x3ecc422a
+DATA constantsAVX2<>+1528(SB)/4, $0x3ecc422a
+DATA constantsAVX2<>+1532(SB)/4, $0x3ecc422a
+DATA constantsAVX2<>+1536(SB)/4, $0x40700000
+DATA constantsAVX2<>+1540(SB)/4, $0x40700000
+DATA constantsAVX2<>+1544(SB)/4, $0x40700000
+DATA constantsAVX2<>+1548(SB)/4, $0x40700000
+DATA constantsAVX2<>+1552(SB)/4, $0x40700000
+DATA constantsAVX2<>+1556(SB)/4, $0x40700000
+DATA constantsAVX2<>+1560(SB)/4, $0x40700000
+DATA constantsAVX2<>+1564(SB)/4, $0x40700000
+DATA constantsAVX2<>+1568(SB)/4, $0xc0236f9e
+DATA constantsAVX2<>+1572(SB)/4, $0xc0236f9e
+DATA constantsAVX2<>+1576(SB)/4, $0xc0236f9e
+DATA constantsAVX2<>+1580(SB)/4, $0xc0236f9e
+DATA constantsAVX2<>+1584(SB)/4, $0xc0236f9e
+DATA constantsAVX2<>+1588(SB)/4, $0xc0236f9e
+DATA constantsAVX2<>+1592(SB)/4, $0xc0236f9e
+DATA constantsAVX2<>+1596(SB)/4, $0xc0236f9e
+DATA constantsAVX2<>+1600(SB)/4, $0x3f3e096e
+DATA constantsAVX2<>+1604(SB)/4, $0x3f3e096e
+DATA constantsAVX2<>+1608(SB)/4, $0x3f3e096e
+DATA constantsAVX2<>+1612(SB)/4, $0x3f3e096e
+DATA constantsAVX2<>+1616(SB)/4, $0x3f3e096e
+DATA constantsAVX2<>+1620(SB)/4, $0x3f3e096e
+DATA constantsAVX2<>+1624(SB)/4, $0x3f3e096e
+DATA constantsAVX2<>+1628(SB)/4, $0x3f3e096e
+DATA constantsAVX2<>+1632(SB)/4, $0xbf7f8e8a
+DATA constantsAVX2<>+1636(SB)/4, $0xbf7f8e8a
+DATA constantsAVX2<>+1640(SB)/4, $0xbf7f8e8a
+DATA constantsAVX2<>+1644(SB)/4, $0xbf7f8e8a
+DATA constantsAVX2<>+1648(SB)/4, $0xbf7f8e8a
+DATA constantsAVX2<>+1652(SB)/4, $0xbf7f8e8a
+DATA constantsAVX2<>+1656(SB)/4, $0xbf7f8e8a
+DATA constantsAVX2<>+1660(SB)/4, $0xbf7f8e8a
+DATA constantsAVX2<>+1664(SB)/4, $0x403fc937
+DATA constantsAVX2<>+1668(SB)/4, $0x403fc937
+DATA constantsAVX2<>+1672(SB)/4, $0x403fc937
+DATA constantsAVX2<>+1676(SB)/4, $0x403fc937
+DATA constantsAVX2<>+1680(SB)/4, $0x403fc937
+DATA constantsAVX2<>+1684(SB)/4, $0x403fc937
+DATA constantsAVX2<>+1688(SB)/4, $0x403fc937
+DATA constantsAVX2<>+1692(SB)/4, $0x403fc937
+DATA constantsAVX2<>+1696(SB)/4, $0xbf099c77
+DATA constantsAVX2<>+1700(SB)/4, $0xbf099c77
+DATA constantsAVX2<>+1704(SB)/4, $0xbf099c77
+DATA constantsAVX2<>+1708(SB)/4, $0xbf099c77
+DATA constantsAVX2<>+1712(SB)/4, $0xbf099c77
+DATA constantsAVX2<>+1716(SB)/4, $0xbf099c77
+DATA constantsAVX2<>+1720(SB)/4, $0xbf099c77
+DATA constantsAVX2<>+1724(SB)/4, $0xbf099c77
+DATA constantsAVX2<>+1728(SB)/4, $0xbe00a4c8
+DATA constantsAVX2<>+1732(SB)/4, $0xbe00a4c8
+DATA constantsAVX2<>+1736(SB)/4, $0xbe00a4c8
+DATA constantsAVX2<>+1740(SB)/4, $0xbe00a4c8
+DATA constantsAVX2<>+1744(SB)/4, $0xbe00a4c8
+DATA constantsAVX2<>+1748(SB)/4, $0xbe00a4c8
+DATA constantsAVX2<>+1752(SB)/4, $0xbe00a4c8
+DATA constantsAVX2<>+1756(SB)/4, $0xbe00a4c8
+DATA constantsAVX2<>+1760(SB)/4, $0x3f31c2ac
+DATA constantsAVX2<>+1764(SB)/4, $0x3f31c2ac
+DATA constantsAVX2<>+1768(SB)/4, $0x3f31c2ac
+DATA constantsAVX2<>+1772(SB)/4, $0x3f31c2ac
+DATA constantsAVX2<>+1776(SB)/4, $0x3f31c2ac
+DATA constantsAVX2<>+1780(SB)/4, $0x3f31c2ac
+DATA constantsAVX2<>+1784(SB)/4, $0x3f31c2ac
+DATA constantsAVX2<>+1788(SB)/4, $0x3f31c2ac
+DATA constantsAVX2<>+1792(SB)/4, $0x3e357d2b
+DATA constantsAVX2<>+1796(SB)/4, $0x3e357d2b
+DATA constantsAVX2<>+1800(SB)/4, $0x3e357d2b
+DATA constantsAVX2<>+1804(SB)/4, $0x3e357d2b
+DATA constantsAVX2<>+1808(SB)/4, $0x3e357d2b
+DATA constantsAVX2<>+1812(SB)/4, $0x3e357d2b
+DATA constantsAVX2<>+1816(SB)/4, $0x3e357d2b
+DATA constantsAVX2<>+1820(SB)/4, $0x3e357d2b
+DATA constantsAVX2<>+1824(SB)/4, $0xbfae6c26
+DATA constantsAVX2<>+1828(SB)/4, $0xbfae6c26
+DATA constantsAVX2<>+1832(SB)/4, $0xbfae6c26
+DATA constantsAVX2<>+1836(SB)/4, $0xbfae6c26
+DATA constantsAVX2<>+1840(SB)/4, $0xbfae6c26
+DATA constantsAVX2<>+1844(SB)/4, $0xbfae6c26
+DATA constantsAVX2<>+1848(SB)/4, $0xbfae6c26
+DATA constantsAVX2<>+1852(SB)/4, $0xbfae6c26
+DATA constantsAVX2<>+1856(SB)/4, $0x3e2e4e6c
+DATA constantsAVX2<>+1860(SB)/4, $0x3e2e4e6c
+DATA constantsAVX2<>+1864(SB)/4, $0x3e2e4e6c
+DATA constantsAVX2<>+1868(SB)/4, $0x3e2e4e6c
+DATA constantsAVX2<>+1872(SB)/4, $0x3e2e4e6c
+DATA constantsAVX2<>+1876(SB)/4, $0x3e2e4e6c
+DATA constantsAVX2<>+1880(SB)/4, $0x3e2e4e6c
+DATA constantsAVX2<>+1884(SB)/4, $0x3e2e4e6c
+DATA constantsAVX2<>+1888(SB)/4, $0x3f4c422a
+DATA constantsAVX2<>+1892(SB)/4, $0x3f4c422a
+DATA constantsAVX2<>+1896(SB)/4, $0x3f4c422a
+DATA constantsAVX2<>+1900(SB)/4, $0x3f4c422a
+DATA constantsAVX2<>+1904(SB)/4, $0x3f4c422a
+DATA constantsAVX2<>+1908(SB)/4, $0x3f4c422a
+DATA constantsAVX2<>+1912(SB)/4, $0x3f4c422a
+DATA constantsAVX2<>+1916(SB)/4, $0x3f4c422a
+DATA constantsAVX2<>+1920(SB)/4, $0xb2d57a73
+DATA constantsAVX2<>+1924(SB)/4, $0xb2d57a73
+DATA constantsAVX2<>+1928(SB)/4, $0xb2d57a73
+DATA constantsAVX2<>+1932(SB)/4, $0xb2d57a73
+DATA constantsAVX2<>+1936(SB)/4, $0xb2d57a73
+DATA constantsAVX2<>+1940(SB)/4, $0xb2d57a73
+DATA constantsAVX2<>+1944(SB)/4, $0xb2d57a73
+DATA constantsAVX2<>+1948(SB)/4, $0xb2d57a73
+DATA constantsAVX2<>+1952(SB)/4, $0x7eec0000
+DATA constantsAVX2<>+1956(SB)/4, $0x7eec0000
+DATA constantsAVX2<>+1960(SB)/4, $0x7eec0000
+DATA constantsAVX2<>+1964(SB)/4, $0x7eec0000
+DATA constantsAVX2<>+1968(SB)/4, $0x7eec0000
+DATA constantsAVX2<>+1972(SB)/4, $0x7eec0000
+DATA constantsAVX2<>+1976(SB)/4, $0x7eec0000
+DATA constantsAVX2<>+1980(SB)/4, $0x7eec0000
+DATA constantsAVX2<>+1984(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1988(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1992(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+1996(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+2000(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+2004(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+2008(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+2012(SB)/4, $0x3f22f983
+DATA constantsAVX2<>+2016(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+2020(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+2024(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+2028(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+2032(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+2036(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+2040(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+2044(SB)/4, $0x3fc90000
+DATA constantsAVX2<>+2048(SB)/4, $0x39fda000
+DATA constantsAVX2<>+2052(SB)/4, $0x39fda000
+DATA constantsAVX2<>+2056(SB)/4, $0x39fda000
+DATA constantsAVX2<>+2060(SB)/4, $0x39fda000
+DATA constantsAVX2<>+2064(SB)/4, $0x39fda000
+DATA constantsAVX2<>+2068(SB)/4, $0x39fda000
+DATA constantsAVX2<>+2072(SB)/4, $0x39fda000
+DATA constantsAVX2<>+2076(SB)/4, $0x39fda000
+DATA constantsAVX2<>+2080(SB)/4, $0x33a22000
+DATA constantsAVX2<>+2084(SB)/4, $0x33a22000
+DATA constantsAVX2<>+2088(SB)/4, $0x33a22000
+DATA constantsAVX2<>+2092(SB)/4, $0x33a22000
+DATA constantsAVX2<>+2096(SB)/4, $0x33a22000
+DATA constantsAVX2<>+2100(SB)/4, $0x33a22000
+DATA constantsAVX2<>+2104(SB)/4, $0x33a22000
+DATA constantsAVX2<>+2108(SB)/4, $0x33a22000
+DATA constantsAVX2<>+2112(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+2116(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+2120(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+2124(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+2128(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+2132(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+2136(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+2140(SB)/4, $0x2c34611a
+DATA constantsAVX2<>+2144(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+2148(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+2152(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+2156(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+2160(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+2164(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+2168(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+2172(SB)/4, $0x3e2aaaa3
+DATA constantsAVX2<>+2176(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+2180(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+2184(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+2188(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+2192(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+2196(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+2200(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+2204(SB)/4, $0xbc0883b0
+DATA constantsAVX2<>+2208(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2212(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2216(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2220(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2224(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2228(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2232(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2236(SB)/4, $0x394ca97d
+DATA constantsAVX2<>+2240(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2244(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2248(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2252(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2256(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2260(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2264(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2268(SB)/4, $0x3d2aaaa5
+DATA constantsAVX2<>+2272(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2276(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2280(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2284(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2288(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2292(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2296(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2300(SB)/4, $0xbab60614
+DATA constantsAVX2<>+2304(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2308(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2312(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2316(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2320(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2324(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2328(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2332(SB)/4, $0x37ccf406
+DATA constantsAVX2<>+2336(SB)/4, $0x00000001
+DATA constantsAVX2<>+2340(SB)/4, $0x00000001
+DATA constantsAVX2<>+2344(SB)/4, $0x00000001
+DATA constantsAVX2<>+2348(SB)/4, $0x00000001
+DATA constantsAVX2<>+2352(SB)/4, $0x00000001
+DATA constantsAVX2<>+2356(SB)/4, $0x00000001
+DATA constantsAVX2<>+2360(SB)/4, $0x00000001
+DATA constantsAVX2<>+2364(SB)/4, $0x00000001
+DATA constantsAVX2<>+2368(SB)/8, $0x3fd0000000000000
+DATA constantsAVX2<>+2376(SB)/8, $0x3fd0000000000000
+DATA constantsAVX2<>+2384(SB)/8, $0x3fd0000000000000
+DATA constantsAVX2<>+2392(SB)/8, $0x3fd0000000000000
+DATA constantsAVX2<>+2400(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2408(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2416(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2424(SB)/8, $0x8000000000000000
+DATA constantsAVX2<>+2432(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2440(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2448(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2456(SB)/8, $0x7fffffffffffffff
+DATA constantsAVX2<>+2464(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2472(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2480(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2488(SB)/8, $0x3ff0000000000000
+DATA constantsAVX2<>+2496(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2504(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2512(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2520(SB)/8, $0xc087500000000000
+DATA constantsAVX2<>+2528(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2536(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2544(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2552(SB)/8, $0x4086300000000000
+DATA constantsAVX2<>+2560(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2568(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2576(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2584(SB)/8, $0x4338000000000000
+DATA constantsAVX2<>+2592(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2600(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2608(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2616(SB)/8, $0x3ff71547652b82fe
+DATA constantsAVX2<>+2624(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2632(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2640(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2648(SB)/8, $0x3fe62e42fefa4000
+DATA constantsAVX2<>+2656(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2664(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2672(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2680(SB)/8, $0xbd48432a1b0e2634
+DATA constantsAVX2<>+2688(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2696(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2704(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2712(SB)/8, $0x3fe0000000000000
+DATA constantsAVX2<>+2720(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2728(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2736(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2744(SB)/8, $0x3fc5555555555559
+DATA constantsAVX2<>+2752(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2760(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2768(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2776(SB)/8, $0x3fa555555555553e
+DATA constantsAVX2<>+2784(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2792(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2800(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2808(SB)/8, $0x3f8111111110f6ab
+DATA constantsAVX2<>+2816(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2824(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2832(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2840(SB)/8, $0x3f56c16c16c1f0e1
+DATA constantsAVX2<>+2848(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2856(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2864(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2872(SB)/8, $0x3f2a01a01afe90cb
+DATA constantsAVX2<>+2880(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2888(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2896(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2904(SB)/8, $0x3efa01a017bbc701
+DATA constantsAVX2<>+2912(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2920(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2928(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2936(SB)/8, $0x3ec71ddf8437ff9c
+DATA constantsAVX2<>+2944(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2952(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2960(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2968(SB)/8, $0x3e927e536111d99b
+DATA constantsAVX2<>+2976(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2984(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+2992(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+3000(SB)/8, $0x3e5af5ee5c33a6ab
+DATA constantsAVX2<>+3008(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+3016(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+3024(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+3032(SB)/8, $0x3e21ee8fd00fbecf
+DATA constantsAVX2<>+3040(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+3048(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+3056(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+3064(SB)/8, $0x0010000000000000
+DATA constantsAVX2<>+3072(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+3080(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+3088(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+3096(SB)/8, $0x4350000000000000
+DATA constantsAVX2<>+3104(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+3112(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+3120(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+3128(SB)/8, $0x00095f619980c433
+DATA constantsAVX2<>+3136(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+3144(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+3152(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+3160(SB)/8, $0x4330000000000000
+DATA constantsAVX2<>+3168(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+3176(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+3184(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+3192(SB)/8, $0x4090d40000000000
+DATA constantsAVX2<>+3200(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+3208(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+3216(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+3224(SB)/8, $0x408ff80000000000
+DATA constantsAVX2<>+3232(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+3240(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+3248(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+3256(SB)/8, $0x000fffffffffffff
+DATA constantsAVX2<>+3264(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+3272(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+3280(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+3288(SB)/8, $0x3fe6a09e667f3bcd
+DATA constantsAVX2<>+3296(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3304(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3312(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3320(SB)/8, $0x4000000000000000
+DATA constantsAVX2<>+3328(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3336(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3344(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3352(SB)/8, $0x3fe5555555555593
+DATA constantsAVX2<>+3360(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3368(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3376(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3384(SB)/8, $0x3fd999999997f9f3
+DATA constantsAVX2<>+3392(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3400(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3408(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3416(SB)/8, $0x3fd249249422ab19
+DATA constantsAVX2<>+3424(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3432(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3440(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3448(SB)/8, $0x3fcc71c51d76253a
+DATA constantsAVX2<>+3456(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3464(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3472(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3480(SB)/8, $0x3fc746649c97f721
+DATA constantsAVX2<>+3488(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3496(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3504(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3512(SB)/8, $0x3fc39a09299224ba
+DATA constantsAVX2<>+3520(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3528(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3536(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3544(SB)/8, $0x3fc2f11a031eabce
+DATA constantsAVX2<>+3552(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3560(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3568(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3576(SB)/8, $0x7ff0000000000000
+DATA constantsAVX2<>+3584(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3592(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3600(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3608(SB)/8, $0x0000000000000000
+DATA constantsAVX2<>+3616(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3624(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3632(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3640(SB)/8, $0xfff0000000000000
+DATA constantsAVX2<>+3648(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3656(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3664(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3672(SB)/8, $0x7ff8000000000001
+DATA constantsAVX2<>+3680(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3688(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3696(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3704(SB)/8, $0xc043000000000000
+DATA constantsAVX2<>+3712(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3720(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3728(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3736(SB)/8, $0x4034000000000000
+DATA constantsAVX2<>+3744(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3752(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3760(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3768(SB)/8, $0xc000000000000000
+DATA constantsAVX2<>+3776(SB)/8, $0x5ff0000000000000
+DATA constantsAVX2<>+3784(SB)/8, $0x5ff0000000000000
+DATA constantsAVX2<>+3792(SB)/8, $0x5ff0000000000000
+DATA constantsAVX2<>+3800(SB)/8, $0x5ff0000000000000
+DATA constantsAVX2<>+3808(SB)/8, $0x1ff0000000000000
+DATA constantsAVX2<>+3816(SB)/8, $0x1ff0000000000000
+DATA constantsAVX2<>+3824(SB)/8, $0x1ff0000000000000
+DATA constantsAVX2<>+3832(SB)/8, $0x1ff0000000000000
+DATA constantsAVX2<>+3840(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3848(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3856(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3864(SB)/8, $0x4044000000000000
+DATA constantsAVX2<>+3872(SB)/8, $0xbfe71547652b82fe
+DATA constantsAVX2<>+3880(SB)/8, $0xbfe71547652b82fe
+DATA constantsAVX2<>+3888(SB)/8, $0xbfe71547652b82fe
+DATA constantsAVX2<>+3896(SB)/8, $0xbfe71547652b82fe
+DATA constantsAVX2<>+3904(SB)/8, $0x3ff62e42fefa4000
+DATA constantsAVX2<>+3912(SB)/8, $0x3ff62e42fefa4000
+DATA constantsAVX2<>+3920(SB)/8, $0x3ff62e42fefa4000
+DATA constantsAVX2<>+3928(SB)/8, $0x3ff62e42fefa4000
+DATA constantsAVX2<>+3936(SB)/8, $0xbd58432a1b0e2634
+DATA constantsAVX2<>+3944(SB)/8, $0xbd58432a1b0e2634
+DATA constantsAVX2<>+3952(SB)/8, $0xbd58432a1b0e2634
+DATA constantsAVX2<>+3960(SB)/8, $0xbd58432a1b0e2634
+DATA constantsAVX2<>+3968(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3976(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3984(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+3992(SB)/8, $0x3ddd82e4091480b6
+DATA constantsAVX2<>+4000(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+4008(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+4016(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+4024(SB)/8, $0xbd9582f1bb04eb7a
+DATA constantsAVX2<>+4032(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+4040(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+4048(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+4056(SB)/8, $0x3d4c9d7a0a639175
+DATA constantsAVX2<>+4064(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+4072(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+4080(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+4088(SB)/8, $0x3e64c004388fd2c2
+DATA constantsAVX2<>+4096(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+4104(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+4112(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+4120(SB)/8, $0xbe2271c793188c29
+DATA constantsAVX2<>+4128(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+4136(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+4144(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+4152(SB)/8, $0x3ee22803b31479d2
+DATA constantsAVX2<>+4160(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4168(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4176(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4184(SB)/8, $0xbea4c0043b29e34f
+DATA constantsAVX2<>+4192(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4200(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4208(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4216(SB)/8, $0x3f51058377e2cece
+DATA constantsAVX2<>+4224(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4232(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4240(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4248(SB)/8, $0xbf1b3c058c9dedad
+DATA constantsAVX2<>+4256(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4264(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4272(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4280(SB)/8, $0x3fa9884533d43651
+DATA constantsAVX2<>+4288(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4296(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4304(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4312(SB)/8, $0xbf81058377e2cee3
+DATA constantsAVX2<>+4320(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4328(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4336(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4344(SB)/8, $0xbc7cbc0d30ebfd15
+DATA constantsAVX2<>+4352(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4360(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4368(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4376(SB)/8, $0xbfc9884533d43651
+DATA constantsAVX2<>+4384(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+4392(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+4400(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+4408(SB)/8, $0x3fd9884533d43651
+DATA constantsAVX2<>+4416(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+4424(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+4432(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+4440(SB)/8, $0x4043800000000000
+DATA constantsAVX2<>+4448(SB)/8, $0x4011000000000000
+DATA constantsAVX2<>+4456(SB)/8, $0x4011000000000000
+DATA constantsAVX2<>+4464(SB)/8, $0x4011000000000000
+DATA constantsAVX2<>+4472(SB)/8, $0x4011000000000000
+DATA constantsAVX2<>+4480(SB)/8, $0xc0106da89d80bc3d
+DATA constantsAVX2<>+4488(SB)/8, $0xc0106da89d80bc3d
+DATA constantsAVX2<>+4496(SB)/8, $0xc0106da89d80bc3d
+DATA constantsAVX2<>+4504(SB)/8, $0xc0106da89d80bc3d
+DATA constantsAVX2<>+4512(SB)/8, $0x3feef33cb70736ff
+DATA constantsAVX2<>+4520(SB)/8, $0x3feef33cb70736ff
+DATA constantsAVX2<>+4528(SB)/8, $0x3feef33cb70736ff
+DATA constantsAVX2<>+4536(SB)/8, $0x3feef33cb70736ff
+DATA constantsAVX2<>+4544(SB)/8, $0xbfba3b4c185c3750
+DATA constantsAVX2<>+4552(SB)/8, $0xbfba3b4c185c3750
+DATA constantsAVX2<>+4560(SB)/8, $0xbfba3b4c185c3750
+DATA constantsAVX2<>+4568(SB)/8, $0xbfba3b4c185c3750
+DATA constantsAVX2<>+4576(SB)/8, $0xc0306a81cda1964d
+DATA constantsAVX2<>+4584(SB)/8, $0xc0306a81cda1964d
+DATA constantsAVX2<>+4592(SB)/8, $0xc0306a81cda1964d
+DATA constantsAVX2<>+4600(SB)/8, $0xc0306a81cda1964d
+DATA constantsAVX2<>+4608(SB)/8, $0x40247f2157a1d9f8
+DATA constantsAVX2<>+4616(SB)/8, $0x40247f2157a1d9f8
+DATA constantsAVX2<>+4624(SB)/8, $0x40247f2157a1d9f8
+DATA constantsAVX2<>+4632(SB)/8, $0x40247f2157a1d9f8
+DATA constantsAVX2<>+4640(SB)/8, $0xc027832d436f37a2
+DATA constantsAVX2<>+4648(SB)/8, $0xc027832d436f37a2
+DATA constantsAVX2<>+4656(SB)/8, $0xc027832d436f37a2
+DATA constantsAVX2<>+4664(SB)/8, $0xc027832d436f37a2
+DATA constantsAVX2<>+4672(SB)/8, $0x4031432a1933ead4
+DATA constantsAVX2<>+4680(SB)/8, $0x4031432a1933ead4
+DATA constantsAVX2<>+4688(SB)/8, $0x4031432a1933ead4
+DATA constantsAVX2<>+4696(SB)/8, $0x4031432a1933ead4
+DATA constantsAVX2<>+4704(SB)/8, $0xc001170dc55b80d1
+DATA constantsAVX2<>+4712(SB)/8, $0xc001170dc55b80d1
+DATA constantsAVX2<>+4720(SB)/8, $0xc001170dc55b80d1
+DATA constantsAVX2<>+4728(SB)/8, $0xc001170dc55b80d1
+DATA constantsAVX2<>+4736(SB)/8, $0x401510fd42449e66
+DATA constantsAVX2<>+4744(SB)/8, $0x401510fd42449e66
+DATA constantsAVX2<>+4752(SB)/8, $0x401510fd42449e66
+DATA constantsAVX2<>+4760(SB)/8, $0x401510fd42449e66
+DATA constantsAVX2<>+4768(SB)/8, $0x3fd38f84540aa8e6
+DATA constantsAVX2<>+4776(SB)/8, $0x3fd38f84540aa8e6
+DATA constantsAVX2<>+4784(SB)/8, $0x3fd38f84540aa8e6
+DATA constantsAVX2<>+4792(SB)/8, $0x3fd38f84540aa8e6
+DATA constantsAVX2<>+4800(SB)/8, $0x3fed6014b8ea6ee3
+DATA constantsAVX2<>+4808(SB)/8, $0x3fed6014b8ea6ee3
+DATA constantsAVX2<>+4816(SB)/8, $0x3fed6014b8ea6ee3
+DATA constantsAVX2<>+4824(SB)/8, $0x3fed6014b8ea6ee3
+DATA constantsAVX2<>+4832(SB)/8, $0xbfde0697ccdc1d3a
+DATA constantsAVX2<>+4840(SB)/8, $0xbfde0697ccdc1d3a
+DATA constantsAVX2<>+4848(SB)/8, $0xbfde0697ccdc1d3a
+DATA constantsAVX2<>+4856(SB)/8, $0xbfde0697ccdc1d3a
+DATA constantsAVX2<>+4864(SB)/8, $0xbfda6f0bfaa657de
+DATA constantsAVX2<>+4872(SB)/8, $0xbfda6f0bfaa657de
+DATA constantsAVX2<>+4880(SB)/8, $0xbfda6f0bfaa657de
+DATA constantsAVX2<>+4888(SB)/8, $0xbfda6f0bfaa657de
+DATA constantsAVX2<>+4896(SB)/8, $0x3fe1f0c7bb1e797e
+DATA constantsAVX2<>+4904(SB)/8, $0x3fe1f0c7bb1e797e
+DATA constantsAVX2<>+4912(SB)/8, $0x3fe1f0c7bb1e797e
+DATA constantsAVX2<>+4920(SB)/8, $0x3fe1f0c7bb1e797e
+DATA constantsAVX2<>+4928(SB)/8, $0x3fcf23f5c7a54daf
+DATA constantsAVX2<>+4936(SB)/8, $0x3fcf23f5c7a54daf
+DATA constantsAVX2<>+4944(SB)/8, $0x3fcf23f5c7a54daf
+DATA constantsAVX2<>+4952(SB)/8, $0x3fcf23f5c7a54daf
+DATA constantsAVX2<>+4960(SB)/8, $0xbfe2b2188b7754cd
+DATA constantsAVX2<>+4968(SB)/8, $0xbfe2b2188b7754cd
+DATA constantsAVX2<>+4976(SB)/8, $0xbfe2b2188b7754cd
+DATA constantsAVX2<>+4984(SB)/8, $0xbfe2b2188b7754cd
+DATA constantsAVX2<>+4992(SB)/8, $0xbfaf7bfce0e406f7
+DATA constantsAVX2<>+5000(SB)/8, $0xbfaf7bfce0e406f7
+DATA constantsAVX2<>+5008(SB)/8, $0xbfaf7bfce0e406f7
+DATA constantsAVX2<>+5016(SB)/8, $0xbfaf7bfce0e406f7
+DATA constantsAVX2<>+5024(SB)/8, $0x3fe1d79d363a97c2
+DATA constantsAVX2<>+5032(SB)/8, $0x3fe1d79d363a97c2
+DATA constantsAVX2<>+5040(SB)/8, $0x3fe1d79d363a97c2
+DATA constantsAVX2<>+5048(SB)/8, $0x3fe1d79d363a97c2
+DATA constantsAVX2<>+5056(SB)/8, $0xbfbddcb4db8734e1
+DATA constantsAVX2<>+5064(SB)/8, $0xbfbddcb4db8734e1
+DATA constantsAVX2<>+5072(SB)/8, $0xbfbddcb4db8734e1
+DATA constantsAVX2<>+5080(SB)/8, $0xbfbddcb4db8734e1
+DATA constantsAVX2<>+5088(SB)/8, $0xbfe09827c156c853
+DATA constantsAVX2<>+5096(SB)/8, $0xbfe09827c156c853
+DATA constantsAVX2<>+5104(SB)/8, $0xbfe09827c156c853
+DATA constantsAVX2<>+5112(SB)/8, $0xbfe09827c156c853
+DATA constantsAVX2<>+5120(SB)/8, $0x3fd12c8c662ffcea
+DATA constantsAVX2<>+5128(SB)/8, $0x3fd12c8c662ffcea
+DATA constantsAVX2<>+5136(SB)/8, $0x3fd12c8c662ffcea
+DATA constantsAVX2<>+5144(SB)/8, $0x3fd12c8c662ffcea
+DATA constantsAVX2<>+5152(SB)/8, $0x3fe1b60d88f46316
+DATA constantsAVX2<>+5160(SB)/8, $0x3fe1b60d88f46316
+DATA constantsAVX2<>+5168(SB)/8, $0x3fe1b60d88f46316
+DATA constantsAVX2<>+5176(SB)/8, $0x3fe1b60d88f46316
+DATA constantsAVX2<>+5184(SB)/8, $0xbfd948c438893e78
+DATA constantsAVX2<>+5192(SB)/8, $0xbfd948c438893e78
+DATA constantsAVX2<>+5200(SB)/8, $0xbfd948c438893e78
+DATA constantsAVX2<>+5208(SB)/8, $0xbfd948c438893e78
+DATA constantsAVX2<>+5216(SB)/8, $0xbff4678e077ab235
+DATA constantsAVX2<>+5224(SB)/8, $0xbff4678e077ab235
+DATA constantsAVX2<>+5232(SB)/8, $0xbff4678e077ab235
+DATA constantsAVX2<>+5240(SB)/8, $0xbff4678e077ab235
+DATA constantsAVX2<>+5248(SB)/8, $0x3fe1e41841433490
+DATA constantsAVX2<>+5256(SB)/8, $0x3fe1e41841433490
+DATA constantsAVX2<>+5264(SB)/8, $0x3fe1e41841433490
+DATA constantsAVX2<>+5272(SB)/8, $0x3fe1e41841433490
+DATA constantsAVX2<>+5280(SB)/8, $0x3fe483b5873d8cc7
+DATA constantsAVX2<>+5288(SB)/8, $0x3fe483b5873d8cc7
+DATA constantsAVX2<>+5296(SB)/8, $0x3fe483b5873d8cc7
+DATA constantsAVX2<>+5304(SB)/8, $0x3fe483b5873d8cc7
+DATA constantsAVX2<>+5312(SB)/8, $0x3c786362708a135c
+DATA constantsAVX2<>+5320(SB)/8, $0x3c786362708a135c
+DATA constantsAVX2<>+5328(SB)/8, $0x3c786362708a135c
+DATA constantsAVX2<>+5336(SB)/8, $0x3c786362708a135c
+DATA constantsAVX2<>+5344(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+5352(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+5360(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+5368(SB)/8, $0x7fde6238502484ba
+DATA constantsAVX2<>+5376(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+5384(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+5392(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+5400(SB)/8, $0x3fe45f306dc9c883
+DATA constantsAVX2<>+5408(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+5416(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+5424(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+5432(SB)/8, $0x3ff921fb54400000
+DATA constantsAVX2<>+5440(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+5448(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+5456(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+5464(SB)/8, $0x3dd0b4611a600000
+DATA constantsAVX2<>+5472(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+5480(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+5488(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+5496(SB)/8, $0x3ba3198a2e000000
+DATA constantsAVX2<>+5504(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+5512(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+5520(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+5528(SB)/8, $0x397b839a252049c1
+DATA constantsAVX2<>+5536(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5544(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5552(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5560(SB)/8, $0x3fc5555555555548
+DATA constantsAVX2<>+5568(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5576(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5584(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5592(SB)/8, $0xbf8111111110f730
+DATA constantsAVX2<>+5600(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+5608(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+5616(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+5624(SB)/8, $0x3f2a01a019be9213
+DATA constantsAVX2<>+5632(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+5640(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+5648(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+5656(SB)/8, $0xbec71de35552b339
+DATA constantsAVX2<>+5664(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5672(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5680(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5688(SB)/8, $0x3e5ae5e4b83f39dd
+DATA constantsAVX2<>+5696(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5704(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5712(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5720(SB)/8, $0xbde5d8b55a48acd3
+DATA constantsAVX2<>+5728(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5736(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5744(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5752(SB)/8, $0x3fa555555555554b
+DATA constantsAVX2<>+5760(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5768(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5776(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5784(SB)/8, $0xbf56c16c16c1500d
+DATA constantsAVX2<>+5792(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5800(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5808(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5816(SB)/8, $0x3efa01a019c8dd24
+DATA constantsAVX2<>+5824(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5832(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5840(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5848(SB)/8, $0xbe927e4f7f050c7f
+DATA constantsAVX2<>+5856(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5864(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5872(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5880(SB)/8, $0x3e21ee9dacc3d876
+DATA constantsAVX2<>+5888(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5896(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5904(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5912(SB)/8, $0xbda8fa5ed02c5e6f
+DATA constantsAVX2<>+5920(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5928(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5936(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5944(SB)/8, $0x0000000000000001
+DATA constantsAVX2<>+5952(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5960(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5968(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5976(SB)/8, $0x00000000ffffffff
+DATA constantsAVX2<>+5984(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+5992(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+6000(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+6008(SB)/8, $0x4530000000000000
+DATA constantsAVX2<>+6016(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+6024(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+6032(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+6040(SB)/8, $0x4530000000100000
+DATA constantsAVX2<>+6048(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+6056(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+6064(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+6072(SB)/8, $0x3ca0000000000000
+DATA constantsAVX2<>+6080(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+6088(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+6096(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+6104(SB)/8, $0x4340000000000000
+DATA constantsAVX2<>+6112(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+6120(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+6128(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+6136(SB)/8, $0x4330000000000434
+DATA constantsAVX2<>+6144(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6152(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6160(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6168(SB)/8, $0x4320000000000000
+DATA constantsAVX2<>+6176(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6184(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6192(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6200(SB)/8, $0x14fe8f3675ee37dd
+DATA constantsAVX2<>+6208(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6216(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6224(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6232(SB)/8, $0x8e36f7acdb8f6580
+DATA constantsAVX2<>+6240(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6248(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6256(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6264(SB)/8, $0x0769d462020fcc78
+DATA constantsAVX2<>+6272(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6280(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6288(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6296(SB)/8, $0x2275078348551854
+DATA constantsAVX2<>+6304(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6312(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6320(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6328(SB)/8, $0x9bbe3074dfaf87af
+DATA constantsAVX2<>+6336(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6344(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6352(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6360(SB)/8, $0x2fc466bc6775aa7d
+DATA constantsAVX2<>+6368(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6376(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6384(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6392(SB)/8, $0xa9232d2cce627c86
+DATA constantsAVX2<>+6400(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6408(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6416(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6424(SB)/8, $0x3cc921fb54442d18
+DATA constantsAVX2<>+6432(SB)/8, $0xb654abbce625be52
+DATA constantsAVX2<>+6440(SB)/8, $0xb654abbce625be52
+DATA constantsAVX2<>+6448(SB)/8, $0xb654abbce625be52
+DATA constantsAVX2<>+6456(SB)/8, $0xb654abbce625be52
+GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $6464
 
 DATA tails<>+0(SB)/8, $0xffffffffffffffff
 DATA tails<>+8(SB)/8, $0xffffffffffffffff

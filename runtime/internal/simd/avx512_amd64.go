@@ -992,7 +992,7 @@ func below64AVX512(x []int64, last int64) bool
 // drawAVX512 draws words at consecutive positions.
 //
 //go:noescape
-func drawAVX512(high []uint64, low []uint64, at *[18]uint64)
+func drawAVX512(high []uint64, low []uint64, at *[98]uint64)
 
 // unitsAVX512 sets every z[i] to the number from 0 to 1 that x[i] stands for.
 //

@@ -1871,12 +1871,12 @@ loop2:
 	VFMADD231PS       Z3, Z2, Z5
 	VSCALEFPS         Z7, Z6, Z2
 	VSCALEFPS         Z8, Z5, Z3
-	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z0, K1
-	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z1, K2
+	VPMOVD2M          Z0, K1
+	VPMOVD2M          Z1, K2
 	VSUBPS            Z2, Z4, Z0
 	VSUBPS            Z3, Z4, Z1
-	VBLENDMPS         Z0, Z2, K1, Z0
-	VBLENDMPS         Z1, Z3, K2, Z1
+	VBLENDMPS         Z2, Z0, K1, Z0
+	VBLENDMPS         Z3, Z1, K2, Z1
 	VMOVUPS           Z0, (AX)(BX*4)
 	VMOVUPS           Z1, 64(AX)(BX*4)
 	ADDQ              $+32, BX
@@ -1959,9 +1959,9 @@ loop1:
 	VMOVAPS           Z3, Z3
 	VFMADD231PS       Z1, Z5, Z3
 	VSCALEFPS         Z4, Z3, Z1
-	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z0, K1
+	VPMOVD2M          Z0, K1
 	VSUBPS            Z1, Z2, Z0
-	VBLENDMPS         Z0, Z1, K1, Z0
+	VBLENDMPS         Z1, Z0, K1, Z0
 	VMOVUPS           Z0, (AX)(BX*4)
 	ADDQ              $+16, BX
 	SUBQ              $+16, DX
@@ -2045,9 +2045,9 @@ done1:
 	VMOVAPS           Z3, Z3
 	VFMADD231PS       Z1, Z5, Z3
 	VSCALEFPS         Z4, Z3, Z1
-	VCMPPS.BCST       $0x1e, constantsAVX512<>+224(SB), Z0, K2
+	VPMOVD2M          Z0, K2
 	VSUBPS            Z1, Z2, Z0
-	VBLENDMPS         Z0, Z1, K2, Z0
+	VBLENDMPS         Z1, Z0, K2, Z0
 	VMOVUPS           Z0, K1, (AX)(BX*4)
 
 end:
@@ -10455,12 +10455,12 @@ loop2:
 	VFMADD231PD       Z3, Z2, Z5
 	VSCALEFPD         Z7, Z6, Z2
 	VSCALEFPD         Z8, Z5, Z3
-	VCMPPD.BCST       $0x1e, constantsAVX512<>+880(SB), Z0, K1
-	VCMPPD.BCST       $0x1e, constantsAVX512<>+880(SB), Z1, K2
+	VPMOVQ2M          Z0, K1
+	VPMOVQ2M          Z1, K2
 	VSUBPD            Z2, Z4, Z0
 	VSUBPD            Z3, Z4, Z1
-	VBLENDMPD         Z0, Z2, K1, Z0
-	VBLENDMPD         Z1, Z3, K2, Z1
+	VBLENDMPD         Z2, Z0, K1, Z0
+	VBLENDMPD         Z3, Z1, K2, Z1
 	VMOVUPD           Z0, (AX)(BX*8)
 	VMOVUPD           Z1, 64(AX)(BX*8)
 	ADDQ              $+16, BX
@@ -10586,9 +10586,9 @@ loop1:
 	VMOVAPD           Z3, Z3
 	VFMADD231PD       Z1, Z5, Z3
 	VSCALEFPD         Z4, Z3, Z1
-	VCMPPD.BCST       $0x1e, constantsAVX512<>+880(SB), Z0, K1
+	VPMOVQ2M          Z0, K1
 	VSUBPD            Z1, Z2, Z0
-	VBLENDMPD         Z0, Z1, K1, Z0
+	VBLENDMPD         Z1, Z0, K1, Z0
 	VMOVUPD           Z0, (AX)(BX*8)
 	ADDQ              $+8, BX
 	SUBQ              $+8, DX
@@ -10715,9 +10715,9 @@ done1:
 	VMOVAPD           Z3, Z3
 	VFMADD231PD       Z1, Z5, Z3
 	VSCALEFPD         Z4, Z3, Z1
-	VCMPPD.BCST       $0x1e, constantsAVX512<>+880(SB), Z0, K2
+	VPMOVQ2M          Z0, K2
 	VSUBPD            Z1, Z2, Z0
-	VBLENDMPD         Z0, Z1, K2, Z0
+	VBLENDMPD         Z1, Z0, K2, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
 
 end:
@@ -18147,7 +18147,7 @@ elementsDone:
 	VZEROUPPER
 	RET
 
-// func drawAVX512(high []uint64, low []uint64, at *[18]uint64)
+// func drawAVX512(high []uint64, low []uint64, at *[98]uint64)
 // Requires: AVX, AVX512F
 TEXT ·drawAVX512(SB), NOSPLIT, $0-56
 	MOVQ         high_base+0(FP), AX
@@ -18179,8 +18179,8 @@ TEXT ·drawAVX512(SB), NOSPLIT, $0-56
 	VPADDQ       Z3, Z19, Z21
 	VPADDQ       Z22, Z20, Z22
 	VPADDQ       Z3, Z21, Z23
-	MOVQ         (BX), SI
 	VMOVDQU64    80(BX), Z3
+	MOVQ         (BX), SI
 	XORQ         DI, DI
 
 vectors:

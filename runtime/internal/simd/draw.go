@@ -9,17 +9,17 @@ import (
 // drawn is of how many positions words are drawn at a time at least.
 const drawn = 8
 
-// Drawer is memory for drawing words.
-type Drawer [18]uint64
+// Drawer is memory for drawing words: what stays the same for all positions.
+type Drawer [98]uint64
 
 // Draw sets high[i] and low[i] to the first two and the last two of the four words of 32 bits at position index+i of a stream: those of
 // Philox4x32-10, as package rng draws them one by one. The number of elements is a multiple of 8.
 func (d *Drawer) Draw(high, low []uint64, seed, stream, index uint64) {
 	check(len(high), len(low), len(high)&^(drawn-1), len(high))
 	const half = 1<<32 - 1
-	*d = Drawer{index, stream & half, stream >> 32, seed & half, seed >> 32, 0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85, half,
+	*(*[18]uint64)(d[:]) = [18]uint64{index, stream & half, stream >> 32, seed & half, seed >> 32, 0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85, half,
 		0, 1, 2, 3, 4, 5, 6, 7}
-	conversions.draw(high, low, (*[18]uint64)(d))
+	conversions.draw(high, low, (*[98]uint64)(d))
 }
 
 // Units sets every z[i] to the number from 0 to 1, 1 excluded, that the upper 53 bits of x[i] stand for.
@@ -58,8 +58,8 @@ func units(z []float64, x []uint64) {
 }
 
 // draw draws words at consecutive positions. at holds the first position, the words of the stream and of the seed, and the constants of the
-// generator.
-func draw(high, low []uint64, at *[18]uint64) {
+// generator, and has room for vectors behind them.
+func draw(high, low []uint64, at *[98]uint64) {
 	for i := range high {
 		index := at[0] + uint64(i)
 		c0, c1, c2, c3 := index&at[9], index>>32, at[1], at[2]
