@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/cpu"
+
 	"github.com/opgen/opgen/runtime/cost"
 	"github.com/opgen/opgen/test/networks"
 )
@@ -40,14 +42,21 @@ Times of this module divided by those of its peers: what is below 1 is faster he
 is the least wall-clock time of many runs in several rounds. An operator's forward task, and its forward and backward tasks, write to memory that is
 there; [PyTorch](https://pytorch.org) runs the same operator eagerly, and allocates its results. Tensors are float32, most of them with 1 to 4 Mi
 elements. Before a row is measured, the outputs of both sides are compared. Where a figure has a star, PyTorch computes no gradient: it returns the gradient that
-it is given, or a view of it, which the next operator reads in its place, while a task here writes a tensor. Machine: %s/%s, %d processors.
+it is given, or a view of it, which the next operator reads in its place, while a task here writes a tensor. Machine: %s/%s%s, %d processors.
 
 `
 
 // markdown returns the report as a page.
 func (r *report) markdown() string {
 	var w bytes.Buffer
-	fmt.Fprintf(&w, introduction, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	instructions := ""
+	switch {
+	case cpu.X86.HasAVX512F:
+		instructions = " with AVX-512"
+	case cpu.X86.HasAVX2:
+		instructions = " with AVX2"
+	}
+	fmt.Fprintf(&w, introduction, runtime.GOOS, runtime.GOARCH, instructions, runtime.NumCPU())
 	if r.version.Torch != "" {
 		fmt.Fprintf(&w, "PyTorch is %s. ", r.version.Torch)
 	}
