@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -56,6 +57,11 @@ var programs = []struct {
 	{"slots", `func f(n *graph.Node, x graph.Tensor) { graph.NewBinding[linear.Slot](n, task.KindForward).Bind(softmax.SlotInput, x) }`, "cannot use softmax.SlotInput (constant 0 of int type softmax.Slot) as linear.Slot value in argument to"},
 	{"slots", `func f(g *graph.Graph, x graph.Tensor) { graph.Insert[linear.Slot](g, 0, linear.Operator, linear.Defaults(3)).Bind(dropout.SlotMask, x) }`, "cannot use dropout.SlotMask (constant 1 of int type dropout.Slot) as linear.Slot value in argument to"},
 	{"slots", `func f(b *opimpl.Binder[linear.Slot]) tensor.RO[bool] { return opimpl.ReadOnly[bool](b, dropout.SlotMask) }`, "does not match inferred type"},
+
+	// A call takes slots of one operator, and numbers as element types.
+	{"call", `func f(s *opgen.Session, x []float32) { opgen.NewCall(s, softmax.Operator, softmax.Defaults(), opgen.On(softmax.SlotInput, x, 3), opgen.On(softmax.SlotOutput, x, 3)) }`, ""},
+	{"call", `func f(s *opgen.Session, x []float32) { opgen.NewCall(s, softmax.Operator, softmax.Defaults(), opgen.On(softmax.SlotInput, x, 3), opgen.On(linear.SlotOutput, x, 3)) }`, "type opgen.Operand[linear.Slot]"},
+	{"call", `func f(s *opgen.Session, x []string) { opgen.NewCall(s, softmax.Operator, softmax.Defaults(), opgen.On(softmax.SlotInput, x, 3)) }`, "string does not satisfy dtype.Element"},
 
 	// Tensors of Apply cannot be swapped or left out.
 	{"apply", `func f(g *graph.Graph, a, b graph.Tensor) { elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(a), elementbinary.RhsInput(b)) }`, ""},
@@ -107,8 +113,10 @@ var programs = []struct {
 
 // imports maps the package names that programs use to the folders of the packages.
 var imports = map[string]string{
-	"activation": "generated", "conv2d": "generated", "elementunary": "generated", "sparsecategoricalcrossentropy": "generated", "split": "generated", "dropout": "generated", "elementbinary": "generated", "linear": "generated", "pool2d": "generated", "softmax": "generated",
-	"dtype": "runtime", "graph": "runtime", "op": "runtime", "opimpl": "runtime", "partition": "runtime", "task": "runtime", "tensor": "runtime", "vec": "runtime", "kernels": "",
+	"activation": inGenerated, "conv2d": inGenerated, "elementunary": inGenerated, "sparsecategoricalcrossentropy": inGenerated, "split": inGenerated, "dropout": inGenerated,
+	"elementbinary": inGenerated, "linear": inGenerated, "pool2d": inGenerated, "softmax": inGenerated,
+	"dtype": inRuntime, "graph": inRuntime, "op": inRuntime, "opimpl": inRuntime, "partition": inRuntime, "task": inRuntime, "tensor": inRuntime, "vec": inRuntime,
+	"kernels": "opgen", "opgen": "",
 }
 
 // softmaxKernel is a kernel that programs use by its name. It is added to them.
@@ -136,6 +144,9 @@ func (softmaxKernel[T]) Backward(_ *op.Ctx, a *softmax.Backward[T], r op.Range) 
 
 const module = "github.com/opgen/opgen"
 
+// The folders of packages, beside that of the module.
+const inGenerated, inRuntime = "opgen/generated", "opgen/runtime"
+
 // source returns a program as a file of a package.
 func source(code string) string {
 	if strings.Contains(code, "softmaxKernel") {
@@ -145,7 +156,7 @@ func source(code string) string {
 	b.WriteString("package p\n\nimport (\n")
 	for name, folder := range imports {
 		if regexp.MustCompile(`\b` + name + `\.`).MatchString(code) {
-			fmt.Fprintf(&b, "\t%q\n", strings.ReplaceAll(module+"/"+folder+"/"+name, "//", "/"))
+			fmt.Fprintf(&b, "\t%q\n", path.Join(path.Dir(module), folder, name))
 		}
 	}
 	fmt.Fprintf(&b, ")\n\n%s\n", code)
