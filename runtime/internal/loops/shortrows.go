@@ -80,7 +80,11 @@ func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer
 			p := newVectorizer(k.compiler, v)
 			r := repeatedRow[T]{x: p.vector(p.real(x)), all: z.register(true)}
 			r.code = p.strip
-			z.known[key] = operand[T]{reg: r.all}
+			was := k.lenient
+			for _, k.lenient = range []bool{false, true} { // in a choice the element has another name
+				z.known[k.key(x)] = operand[T]{reg: r.all}
+			}
+			k.lenient = was
 			out.repeated = append(out.repeated, r)
 		}
 		return following(x, w, v)
