@@ -61,10 +61,26 @@ type spreadBody struct {
 	one     *sync.Mutex
 }
 
-// Run distributes the indices of the first dimension over the workers in turn, from the last index on.
+// Run distributes the indices of the first dimension over the workers in turn, from the last index on: those of one phase after the other, if
+// the body has phases.
 func (b *spreadBody) Run(ctx *op.Ctx, r op.Range) error {
 	b.one.Lock()
 	defer b.one.Unlock()
+	phased, ok := b.Body.(op.Phased)
+	if !ok || !phased.Whole() {
+		return b.spread(ctx, r, b.Body.Run)
+	}
+	for phase := range phased.Phases() {
+		run := func(ctx *op.Ctx, r op.Range) error { return phased.RunPhase(ctx, phase, r) }
+		if err := b.spread(ctx, r, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spread calls run for each index of a range.
+func (b *spreadBody) spread(ctx *op.Ctx, r op.Range, run func(*op.Ctx, op.Range) error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, b.workers)
 	for w := range b.workers {
@@ -75,7 +91,7 @@ func (b *spreadBody) Run(ctx *op.Ctx, r op.Range) error {
 				for d := 1; d < op.MaxRank; d++ {
 					one[d][0], one[d][1] = r.Dim(d)
 				}
-				errs[w] = b.Body.Run(&own, op.Box(one...))
+				errs[w] = run(&own, op.Box(one...))
 			}
 		})
 	}

@@ -183,15 +183,32 @@ func (u *Use) scratch(slot int) []task.Buffer {
 	return out
 }
 
-// Run runs the step: in the calling goroutine, and in one for each worker more. They share the tiles along the first dimension.
+// Run runs the step: in the calling goroutine, and in one for each worker more. They share the tiles along the first dimension, those of one phase
+// after the other.
 func (s Step) Run() error {
 	tiles := (s.grid.Over + s.grid.Grain - 1) / s.grid.Grain
 	n := min(s.workers, tiles)
-	if n == 1 {
-		return s.body.Run(&op.Ctx{Run: op.NextRun()}, s.grid.Whole())
-	}
-	errs := make([]error, n)
 	number := op.NextRun()
+	if n == 1 {
+		return s.body.Run(&op.Ctx{Run: number}, s.grid.Whole())
+	}
+	phased, ok := s.body.(op.Phased)
+	if !ok || !phased.Whole() {
+		return s.share(n, number, s.body.Run)
+	}
+	for phase := range phased.Phases() {
+		run := func(ctx *op.Ctx, r op.Range) error { return phased.RunPhase(ctx, phase, r) }
+		if err := s.share(n, number, run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// share calls run for n parts of the grid at the same time.
+func (s Step) share(n int, number uint64, run func(*op.Ctx, op.Range) error) error {
+	tiles := (s.grid.Over + s.grid.Grain - 1) / s.grid.Grain
+	errs := make([]error, n)
 	s.helpers.run(n, func(w int) {
 		whole := s.grid.Whole()
 		spans := [][2]int{{tiles * w / n * s.grid.Grain, min(tiles*(w+1)/n*s.grid.Grain, s.grid.Over)}}
@@ -199,7 +216,7 @@ func (s Step) Run() error {
 			lo, hi := whole.Dim(d)
 			spans = append(spans, [2]int{lo, hi})
 		}
-		errs[w] = s.body.Run(&op.Ctx{Worker: w, Run: number}, op.Box(spans...))
+		errs[w] = run(&op.Ctx{Worker: w, Run: number}, op.Box(spans...))
 	})
 	return errors.Join(errs...)
 }

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync/atomic"
-	"time"
 
 	"github.com/opgen/opgen/internal/pages"
 	"github.com/opgen/opgen/runtime/engine"
@@ -145,7 +144,7 @@ func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 		t := &q.Plan.Tasks[i]
 		body := l.(launchable).Body
 		if q.Observe != nil {
-			body = &observed{i, body, q.Observe}
+			body = observe(i, body, q.Observe)
 		}
 		if g := t.Grid(); grid == nil || !grid.Equal(&g) {
 			grid = &g
@@ -180,20 +179,6 @@ func located(err error) error {
 		e.Part = -1
 	}
 	return e
-}
-
-// observed is a body that reports its ranges.
-type observed struct {
-	task    int
-	body    op.Body
-	observe func(engine.Event)
-}
-
-func (o *observed) Run(ctx *op.Ctx, r op.Range) error {
-	begin := time.Now()
-	err := o.body.Run(ctx, r)
-	o.observe(engine.Event{Task: o.task, Worker: ctx.Worker, Step: ctx.Step, Range: r, Begin: begin, End: time.Now()})
-	return err
 }
 
 // Close stops the workers.

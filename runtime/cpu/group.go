@@ -11,12 +11,16 @@ import (
 // BindGroup returns the body of a fused task.
 func (b *Backend) BindGroup(form plan.Form, launchables []engine.Launchable, over []int) (engine.Launchable, error) {
 	parts := make([]part, len(launchables))
-	end := 0
+	end, whole := 0, false
 	for i, l := range launchables {
 		end += over[i]
 		parts[i] = part{l.(launchable).Body, end, i}
+		whole = whole || op.IsWhole(parts[i].body)
 	}
-	if form == plan.Chain {
+	switch {
+	case form == plan.Chain && whole:
+		return launchable{wholeChain{parts, over}}, nil
+	case form == plan.Chain:
 		return launchable{chain{parts}}, nil
 	}
 	return launchable{batch{parts}}, nil
@@ -58,6 +62,27 @@ type chain struct{ parts []part }
 func (c chain) Run(ctx *op.Ctx, r op.Range) error {
 	for i := range c.parts {
 		if err := c.parts[i].run(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wholeChain is a chain of which parts compute their steps at once. So the chain does, in its first range: no part has what it needs before.
+type wholeChain struct {
+	parts []part
+	over  []int // how many indices each part goes over
+}
+
+// Whole returns true.
+func (wholeChain) Whole() bool { return true }
+
+func (c wholeChain) Run(ctx *op.Ctx, r op.Range) error {
+	if r.Lo > 0 {
+		return nil
+	}
+	for i := range c.parts {
+		if err := c.parts[i].run(ctx, op.Range{Hi: c.over[i]}); err != nil {
 			return err
 		}
 	}

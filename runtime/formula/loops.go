@@ -138,7 +138,7 @@ func (l *layout) use() (*use, error) {
 		return out, nil
 	}
 	steps := l.kernel.signature.Steps
-	options := loops.Options{Apart: len(steps) > 1, ByElement: slices.ContainsFunc(steps, func(s task.Step) bool { return s.Elementwise })}
+	options := loops.Options{Steps: len(l.steps()), ByElement: slices.ContainsFunc(steps, func(s task.Step) bool { return s.Elementwise })}
 	if code, err := loops.Compile(l.program, statements, l.tensors, options); err == nil {
 		out.code = code
 	}
@@ -393,13 +393,10 @@ func (l *layout) late(statements []*program.Statement, old, now int) bool {
 // bodies returns the bodies of the task's steps.
 func (l *layout) bodies(code loops.Code) []op.Body {
 	out := make([]op.Body, len(l.kernel.signature.Steps))
-	var steps []int // that have something to go over
 	for i := range out {
 		out[i] = nothing{}
-		if grid := l.accessor.Resolved.Work(l.task, i); grid.Tiles() > 0 {
-			steps = append(steps, i)
-		}
 	}
+	steps := l.steps()
 	work := make([]int, code.Groups())
 	for i := range work {
 		work[i] = code.Work(i)
@@ -413,10 +410,21 @@ func (l *layout) bodies(code loops.Code) []op.Body {
 	for i, from := range starts[:len(starts)-1] {
 		grid, to := l.accessor.Resolved.Work(l.task, steps[i]), starts[i+1]
 		out[steps[i]] = &loopBody{run: run, operator: l.kernel.signature.Operator.FullName(), from: from, to: to, total: grid.Over,
-			whole: grid.Rank() > 1 || to > from+1}
+			boxes: grid.Rank() > 1}
 		if i == 0 {
 			b := out[steps[i]].(*loopBody)
 			b.indices = l.indices()
+		}
+	}
+	return out
+}
+
+// steps lists the steps of the task that have something to go over.
+func (l *layout) steps() []int {
+	var out []int
+	for i := range l.kernel.signature.Steps {
+		if grid := l.accessor.Resolved.Work(l.task, i); grid.Tiles() > 0 {
+			out = append(out, i)
 		}
 	}
 	return out
@@ -541,35 +549,70 @@ func divided(work []int, steps int) []int {
 	return starts
 }
 
-// loopBody is a step of a task: groups of loops.
+// loopBody is a step of a task: groups of loops, of which each is a phase.
 type loopBody struct {
 	run      loops.Runner
 	operator string
 	from, to int       // the groups
-	total    int       // of how many indices the step consists
-	whole    bool      // whether the first range does all
+	total    int       // of how many indices the first dimension of the step consists
+	boxes    bool      // whether the step has more dimensions
 	indices  []indices // that the step tests
 }
 
+var _ op.Phased = (*loopBody)(nil)
+
 func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
-	lo, hi, total := r.Lo, r.Hi, b.total
-	if b.whole {
-		for d := range 3 {
-			if first, _ := r.Dim(d); first > 0 {
-				return nil
-			}
-		}
-		lo, hi, total = 0, 1, 1
+	if !b.Whole() {
+		return b.runGroup(ctx, b.from, r.Lo, r.Hi, b.total)
 	}
-	for i := range b.indices {
-		if err := b.indices[i].check(lo, hi, total); err != nil {
+	if !first(r) {
+		return nil
+	}
+	for g := b.from; g < b.to; g++ {
+		if err := b.runGroup(ctx, g, 0, 1, 1); err != nil {
 			return err
 		}
 	}
-	for g := b.from; g < b.to; g++ {
-		if err := b.run.Run(g, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, total); err != nil {
-			return mistake(b.operator, err.Error())
+	return nil
+}
+
+// first reports whether a range holds the first index of all dimensions.
+func first(r op.Range) bool {
+	for d := range op.MaxRank {
+		if lo, _ := r.Dim(d); lo > 0 {
+			return false
 		}
+	}
+	return true
+}
+
+// Whole reports whether the first range does all: there are several groups, or ranges are boxes, which groups are not divided into.
+func (b *loopBody) Whole() bool { return b.boxes || b.to > b.from+1 }
+
+// Phases returns the number of groups.
+func (b *loopBody) Phases() int { return b.to - b.from }
+
+// RunPhase runs a part of a group. Of boxes, those do the work that hold the first index of all dimensions but the first one.
+func (b *loopBody) RunPhase(ctx *op.Ctx, phase int, r op.Range) error {
+	if across := r; b.boxes {
+		if across.Lo = 0; !first(across) {
+			return nil
+		}
+	}
+	return b.runGroup(ctx, b.from+phase, r.Lo, r.Hi, b.total)
+}
+
+// runGroup runs a part of a group. The first one tests the integers that the step takes.
+func (b *loopBody) runGroup(ctx *op.Ctx, group, lo, hi, total int) error {
+	if group == b.from {
+		for i := range b.indices {
+			if err := b.indices[i].check(lo, hi, total); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.run.Run(group, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, total); err != nil {
+		return mistake(b.operator, err.Error())
 	}
 	return nil
 }

@@ -38,11 +38,12 @@ type body struct {
 	memory    *memory    // nil before the first run
 }
 
+// Whole returns true.
+func (b *body) Whole() bool { return true }
+
 func (b *body) Run(ctx *op.Ctx, r op.Range) error {
-	for d := range 3 {
-		if lo, _ := r.Dim(d); lo > 0 {
-			return nil
-		}
+	if !first(r) {
+		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -117,6 +117,30 @@ type Body interface {
 	Run(ctx *Ctx, r Range) error
 }
 
+// Whole is a body that may compute a step at once.
+type Whole interface {
+	Body
+	// Whole reports whether Run computes all of the step in the range that begins at index 0 of each dimension, and nothing in others. Nothing
+	// that uses results of a range may then begin before the step ends.
+	Whole() bool
+}
+
+// Phased is a body that computes a step in phases, of which each needs all of what the ones before compute. Several workers share the ranges of
+// one phase after the other; Run, which is called for one range without others, computes all phases at once, as Whole says.
+type Phased interface {
+	Whole
+	// Phases returns how many phases there are, 1 or more.
+	Phases() int
+	// RunPhase computes the range r of a phase, numbered from 0. All ranges of the phases before have ended.
+	RunPhase(ctx *Ctx, phase int, r Range) error
+}
+
+// IsWhole reports whether a body computes all of a step in the first range.
+func IsWhole(b Body) bool {
+	w, ok := b.(Whole)
+	return ok && w.Whole()
+}
+
 // Code names a kind of misuse, for programs.
 type Code string
 

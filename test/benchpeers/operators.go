@@ -171,6 +171,9 @@ func (b *bench) pair(do string, own func() error) (figure, error) {
 	best := figure{math.Inf(1), math.Inf(1)}
 	begin := time.Now()
 	for round := range b.rounds {
+		if b.threads > 1 {
+			time.Sleep(settle)
+		}
 		ns, err := fastest(own, b.budget)
 		if err != nil {
 			return best, err
@@ -186,6 +189,9 @@ func (b *bench) pair(do string, own func() error) (figure, error) {
 	}
 	return best, nil
 }
+
+// settle is how long the threads of the peer may wait for work without sleep after they have run.
+const settle = 20 * time.Millisecond
 
 // fastest returns the least nanoseconds of as many runs as fit the time, at least one.
 func fastest(run func() error, budget time.Duration) (float64, error) {

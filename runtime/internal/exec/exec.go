@@ -26,6 +26,9 @@ type Task struct {
 	Grid *op.Grid // tasks may share one
 	// Tile is the number of the only tile that the task runs, counted from 1; 0 stands for all tiles.
 	Tile int32
+	// phased is the body if several workers share its phases, and phases is how many there are.
+	phased op.Phased
+	phases int
 	// hi is the upper bound of the only range of a task that has one range, [0, hi), and is -1 otherwise.
 	// Most short tasks are of this kind.
 	hi int32
@@ -39,7 +42,7 @@ func (t *Task) tiles() (first, end int) {
 	return 0, t.Grid.Tiles()
 }
 
-// check returns an error unless the task can run, and fills in hi.
+// check returns an error unless the task can run, and fills in hi and the phases.
 func (t *Task) check() error {
 	if t.Body == nil || t.Grid == nil {
 		return errors.New("want a body and a grid, got none")
@@ -50,6 +53,14 @@ func (t *Task) check() error {
 	n := t.Grid.Tiles()
 	if t.Tile < 0 || int(t.Tile) > n {
 		return fmt.Errorf("want tile 1 to %d, got %d", n, t.Tile)
+	}
+	t.phases = 1
+	if b, ok := t.Body.(op.Phased); ok && b.Whole() {
+		t.phased, t.phases = b, b.Phases()
+	}
+	if t.Tile > 0 && op.IsWhole(t.Body) {
+		return errors.New("want a kernel that computes the tiles of its step one by one, since each of them is a task of the plan, got one that " +
+			"computes the step at once")
 	}
 	t.hi = -1
 	if n == 1 && t.Grid.Rank() == 1 && t.Grid.Over <= math.MaxInt32 {
@@ -428,8 +439,9 @@ func (j *job) other(w, i int, at *place) bool {
 		wait := p.schedule.Waits[n]
 		return j.await(&p.progress[wait.Worker], int64(wait.Position), true)
 	case schedule.WaitShared:
-		first, end := p.tasks[n].tiles()
-		return j.await(&p.shared[p.slot[n]].done, int64(end-first), true)
+		t := &p.tasks[n]
+		first, end := t.tiles()
+		return j.await(&p.shared[p.slot[n]].done, int64((end-first)*t.phases), true)
 	case schedule.Share:
 		at.task = n
 		return j.share(j.ctx[w], n, at)
@@ -441,6 +453,9 @@ func (j *job) other(w, i int, at *place) bool {
 func (j *job) share(ctx *op.Ctx, n int, at *place) bool {
 	p := j.program
 	t, s := &p.tasks[n], &p.shared[p.slot[n]]
+	if t.phased != nil {
+		return j.sharePhases(ctx, t, s, at)
+	}
 	first, end := t.tiles()
 	for {
 		if j.stopped() {
@@ -451,6 +466,31 @@ func (j *job) share(ctx *op.Ctx, n int, at *place) bool {
 			return true
 		}
 		if err := t.Body.Run(ctx, t.Grid.Tile(at.tile)); err != nil {
+			j.fail(at, err)
+			return false
+		}
+		j.advance(&s.done)
+	}
+}
+
+// sharePhases takes tiles of a shared task, those of one phase after the other. All tiles of a phase have been taken when the first one of the
+// next is, by workers that wait for nothing, so the phase ends.
+func (j *job) sharePhases(ctx *op.Ctx, t *Task, s *shared, at *place) bool {
+	n := t.Grid.Tiles()
+	for {
+		if j.stopped() {
+			return false
+		}
+		k := int(s.next.v.Add(1) - 1)
+		phase := k / n
+		if phase >= t.phases {
+			return true
+		}
+		at.tile = k % n
+		if phase > 0 && !j.await(&s.done, int64(phase*n), true) {
+			return false
+		}
+		if err := t.phased.RunPhase(ctx, phase, t.Grid.Tile(at.tile)); err != nil {
 			j.fail(at, err)
 			return false
 		}

@@ -118,6 +118,96 @@ func TestStress(t *testing.T) {
 	}
 }
 
+// phasedBody is a body of which each phase adds 1 to what the phase before left at all indices.
+type phasedBody struct {
+	phases int
+	counts []atomic.Int32
+}
+
+func (b *phasedBody) Whole() bool { return true }
+
+func (b *phasedBody) Phases() int { return b.phases }
+
+func (b *phasedBody) RunPhase(_ *op.Ctx, phase int, r op.Range) error {
+	for i := range b.counts {
+		if n := int(b.counts[i].Load()); n < phase || n > phase+1 {
+			return fmt.Errorf("phase %d, range %v: index %d was done %d times", phase, r, i, n)
+		}
+	}
+	for i := r.Lo; i < r.Hi; i++ {
+		b.counts[i].Add(1)
+	}
+	return nil
+}
+
+func (b *phasedBody) Run(ctx *op.Ctx, r op.Range) error {
+	for phase := 0; r.Lo == 0 && phase < b.phases; phase++ {
+		if err := b.RunPhase(ctx, phase, op.Range{Hi: len(b.counts)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestPhases runs bodies of several phases on several workers: each phase begins when all ranges of the one before have ended, and all are done
+// when the task ends. An error ends the run.
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	for workers := 1; workers <= 5; workers++ {
+		pool := NewPool(workers)
+		for _, n := range []int{1, 5, 64} {
+			for range 20 {
+				b := &phasedBody{phases: 3, counts: make([]atomic.Int32, n)}
+				after := bodyFunc(func(*op.Ctx, op.Range) error {
+					for i := range b.counts {
+						if got := b.counts[i].Load(); got != 3 {
+							return fmt.Errorf("%d workers: index %d of %d was done %d times, want 3", workers, i, n, got)
+						}
+					}
+					return nil
+				})
+				if err := pool.Run(context.Background(), chain(t, workers, Task{Body: b, Grid: op.Line(n, 2)}, Task{Body: after, Grid: op.Line(1, 1)}), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		b := &phasedBody{phases: 2, counts: make([]atomic.Int32, 9)}
+		b.counts[7].Store(5)
+		var e *Error
+		if err := pool.Run(context.Background(), chain(t, workers, Task{Body: b, Grid: op.Line(9, 1)}), 0); !errors.As(err, &e) || e.Task != 0 {
+			t.Errorf("%d workers: want the error of a phase, got %v", workers, err)
+		}
+		pool.Close()
+	}
+}
+
+// TestPhasesShared checks that workers share the phases: with a body that waits until two workers are in the same phase.
+func TestPhasesShared(t *testing.T) {
+	t.Parallel()
+	pool := NewPool(2)
+	defer pool.Close()
+	b := &meeting{}
+	if err := pool.Run(context.Background(), chain(t, 2, Task{Body: b, Grid: op.Line(2, 1)}), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// meeting is a body whose ranges wait for the other one of their phase.
+type meeting struct{ arrived [2]atomic.Int32 }
+
+func (*meeting) Whole() bool { return true }
+
+func (*meeting) Phases() int { return 2 }
+
+func (m *meeting) RunPhase(_ *op.Ctx, phase int, _ op.Range) error {
+	for m.arrived[phase].Add(1); m.arrived[phase].Load() < 2; {
+		runtime.Gosched()
+	}
+	return nil
+}
+
+func (*meeting) Run(*op.Ctx, op.Range) error { return errors.New("want phases") }
+
 // TestLowestError lets several ranges of a task fail. The lowest is reported, always the same, whether it
 // is the first to fail or not, and the pool goes on.
 func TestLowestError(t *testing.T) {
@@ -221,6 +311,9 @@ func TestMisuse(t *testing.T) {
 	check(err, "exec: want 1 tasks, got 0")
 	_, err = NewProgram(p.schedule, []Task{{Grid: op.Line(1, 1)}})
 	check(err, "exec: task 0: want a body and a grid, got none")
+	_, err = NewProgram(p.schedule, []Task{{Body: &phasedBody{phases: 1}, Grid: op.Line(2, 1), Tile: 1}})
+	check(err, "exec: task 0: want a kernel that computes the tiles of its step one by one, since each of them is a task of the plan, got one that "+
+		"computes the step at once")
 	pool.Close()
 	pool.Close()
 	check(pool.Run(context.Background(), p, 0), "exec: the pool is closed")

@@ -41,6 +41,15 @@ func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	return k.plain(first)
 }
 
+// foldOver says over which index the strips of a reduction go.
+type foldOver int
+
+const (
+	undecided   foldOver = iota
+	overReduced          // the last one of those that are reduced
+	overResults          // one of the results
+)
+
 // reaches reports whether the range of a reduction depends on an index.
 func reaches(r *term.Reduction, v *term.Variable) bool {
 	return slices.ContainsFunc(r.Vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) })
@@ -74,7 +83,12 @@ func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Varia
 		}
 	}
 	_, known := own.Hi.Known()
-	if rows := known && own.Lo.Is(0); result == nil || rows && foldScore(r, own) > foldScore(r, result) {
+	rows := known && own.Lo.Is(0)
+	better := rows && result != nil && foldScore(r, own) > foldScore(r, result)
+	if b.over != undecided {
+		better = b.over == overReduced
+	}
+	if result == nil || better {
 		if !rows && len(vars) > 0 {
 			return vars[len(vars)-1]
 		}

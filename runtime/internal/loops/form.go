@@ -83,6 +83,11 @@ func (f form) plus(g form, factor int) form {
 	return out
 }
 
+// without returns the form without the multiple of a variable.
+func (f form) without(v *term.Variable) form {
+	return f.plus(form{vars: []multiple{{v, 1}}}, -f.factor(v))
+}
+
 // factor returns the multiple of a variable.
 func (f form) factor(v *term.Variable) int {
 	for _, m := range f.vars {

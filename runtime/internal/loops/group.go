@@ -13,6 +13,9 @@ type bundle struct {
 	statements []*statement
 	// folds are the reductions that give the statements' values, if they are reductions; they go over the same indices.
 	folds []*term.Reduction
+	// over says over which index the strips of reductions go if groups were joined: over what they went over before, so that sums keep their
+	// order.
+	over foldOver
 }
 
 // bundleGroup is bundles that share the values of their first indices.
@@ -65,24 +68,17 @@ func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
 			out = slices.Delete(out, i+1, i+2)
 		}
 	}
-	return out
+	return c.fit(out, c.options.Steps)
 }
 
 // follow adds a group to the one before, if all of its statements may run whenever the values of shared indices are done, and if that saves
 // a way to memory for one of them.
 func (c *compiler[T]) follow(g, next *bundleGroup) bool {
-	if c.options.Apart {
+	if c.options.Steps > 1 {
 		return false
 	}
 	for d := min(g.depth, next.depth); d > 0; d-- {
-		matches, profits := true, false
-		for _, b := range next.bundles {
-			for _, s := range b.statements {
-				matches = matches && c.matches(g, s, d)
-				profits = profits || matches && c.profits(g, s, d)
-			}
-		}
-		if matches && profits {
+		if c.goesWith(g, next, d) {
 			g.bundles, g.depth = append(g.bundles, next.bundles...), d
 			return true
 		}
@@ -142,8 +138,8 @@ func ownDimensions(v, w []*term.Variable, x, y *access) bool {
 		for d := range x.idx {
 			if d < len(y.idx) && len(x.idx) == len(y.idx) && slices.Equal(x.ext, y.ext) {
 				f := x.idx[d].factor(v[i])
-				rest := x.idx[d].plus(form{vars: []multiple{{v[i], 1}}}, -f)
-				own = own || f != 0 && f == y.idx[d].factor(w[i]) && rest.constant() && rest.same(y.idx[d].plus(form{vars: []multiple{{w[i], 1}}}, -f))
+				rest := x.idx[d].without(v[i])
+				own = own || f != 0 && f == y.idx[d].factor(w[i]) && rest.constant() && rest.same(y.idx[d].without(w[i]))
 			}
 		}
 		if !own {
@@ -160,7 +156,7 @@ func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 		if !c.matches(g, s, d) || !c.profits(g, s, d) {
 			continue
 		}
-		if c.options.Apart && !c.tensors[s.target].Local && c.gives(g) {
+		if c.options.Steps > 1 && !c.tensors[s.target].Local && c.gives(g) {
 			last := g.bundles[len(g.bundles)-1]
 			return s.reduction() != nil && len(s.vars) == g.depth && c.merge(last, s)
 		}
@@ -199,7 +195,7 @@ func (c *compiler[T]) matches(g *bundleGroup, s *statement, d int) bool {
 		for _, o := range b.statements {
 			for _, x := range c.touches(o) {
 				for _, y := range mine {
-					if x.memory == y.memory && (x.writes || y.writes) &&
+					if x.memory == y.memory && (x.writes || y.writes) && !disjoint(x, y) &&
 						!(x.simple && y.simple && apart(b.vars[:d], s.vars[:d], x.at, y.at)) && !ownDimensions(b.vars[:d], s.vars[:d], x.access, y.access) {
 						return false
 					}
@@ -208,6 +204,15 @@ func (c *compiler[T]) matches(g *bundleGroup, s *statement, d int) bool {
 		}
 	}
 	return true
+}
+
+// disjoint reports whether two uses of memory have no element in common, whatever values their indices have.
+func disjoint(x, y touch) bool {
+	if !x.simple || !y.simple {
+		return false
+	}
+	a, b := x.at.bounds(), y.at.bounds()
+	return a.known && b.known && (a.hi < b.lo || b.hi < a.lo)
 }
 
 // apart reports whether elements at x and y are different ones wherever the indices v and w have different values.
@@ -219,8 +224,7 @@ func apart(v, w []*term.Variable, x, y form) bool {
 		if f == 0 || f != y.factor(w[i]) {
 			return false
 		}
-		x = x.plus(form{vars: []multiple{{v[i], 1}}}, -f)
-		y = y.plus(form{vars: []multiple{{w[i], 1}}}, -f)
+		x, y = x.without(v[i]), y.without(w[i])
 		digits = append(digits, digit{max(f, -f), extent(v[i])})
 	}
 	a, b := x.bounds(), y.bounds()
@@ -270,7 +274,7 @@ func (c *compiler[T]) conflicts(b *bundle, s *statement) bool {
 	for _, o := range b.statements {
 		for _, x := range c.touches(o) {
 			for _, y := range mine {
-				if x.memory == y.memory && (x.writes || y.writes) {
+				if x.memory == y.memory && (x.writes || y.writes) && !disjoint(x, y) {
 					return true
 				}
 			}
@@ -356,8 +360,7 @@ func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y form) bool {
 		if f != y.factor(w[i]) {
 			return false
 		}
-		x = x.plus(form{vars: []multiple{{v[i], 1}}}, -f)
-		y = y.plus(form{vars: []multiple{{w[i], 1}}}, -f)
+		x, y = x.without(v[i]), y.without(w[i])
 	}
 	return x.same(y)
 }

@@ -52,9 +52,9 @@ type Time struct{ Step, Run uint64 }
 
 // Options say how statements are grouped.
 type Options struct {
-	// Apart says that tensors that are not local are given by groups of their own, unless they are sums that are computed
-	// at once.
-	Apart bool
+	// Steps is how many steps the task has: with several, tensors that are not local are given by groups of their own, unless they are sums that
+	// are computed at once, or there would be more groups than steps. 0 stands for any number of steps.
+	Steps int
 	// ByElement says that the outermost loops go over all elements of the results, so products of matrices are not used.
 	ByElement bool
 }
