@@ -249,9 +249,9 @@ func (d *Dir) Stage(changes []Change) error {
 			return fmt.Errorf("writing %s: %w", filepath.Join(d.path, filepath.FromSlash(c.Path)), err)
 		}
 	}
-	if err := d.area.Sync(); err != nil {
+	if err := d.area.Write(); err != nil {
 		d.discard()
-		return fmt.Errorf("writing %s: %w", d.path, err)
+		return err
 	}
 	return nil
 }

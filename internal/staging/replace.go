@@ -45,7 +45,10 @@ func Write(files []File) error {
 		}
 	}
 	for _, a := range order {
-		if err := errors.Join(a.Sync(), a.Check()); err != nil {
+		if err := a.Write(); err != nil {
+			return err
+		}
+		if err := a.Check(); err != nil {
 			return err
 		}
 	}

@@ -10,8 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"sync"
+
+	"github.com/opgen/opgen/internal/parallel"
 )
 
 // Folder is the name of the folder that holds staged files until they take their places. Only a run that was killed leaves
@@ -26,8 +29,9 @@ type Area struct {
 	root    *os.Root
 	staged  []staged
 	removed []file
-	made    []string // folders, each after the one that contains it
-	open    bool     // whether Folder is there
+	made    []string        // folders, each after the one that contains it
+	open    bool            // whether Folder is there
+	folders map[string]bool // that are there
 }
 
 // file is a file with the content that it has before the change; nil if there is none.
@@ -40,12 +44,14 @@ type file struct {
 type staged struct {
 	file
 	temp string
+	data []byte
+	mode fs.FileMode // 0 leaves it to the system
 }
 
 // New returns an area without changes. No other area of the folder may be in use.
 func New(root *os.Root) *Area { return &Area{root: root} }
 
-// Put stages the new content of a file. old is its content now, nil if there is no such file. With force, the new file also
+// Put stages the new content of a file, which Write writes. old is its content now, nil if there is no such file. With force, the new file also
 // takes the place of a link, or of what is no regular file.
 func (a *Area) Put(name string, old, data []byte, force bool) error {
 	if err := a.begin(); err != nil {
@@ -54,12 +60,15 @@ func (a *Area) Put(name string, old, data []byte, force bool) error {
 	if err := a.makeFolders(path.Dir(name)); err != nil {
 		return err
 	}
-	s := staged{file{name, old, force}, path.Join(Folder, strconv.Itoa(len(a.staged)))}
+	s := staged{file: file{name, old, force}, temp: path.Join(Folder, strconv.Itoa(len(a.staged))), data: data}
 	if err := a.check(s.file); err != nil {
 		return err
 	}
+	if old != nil {
+		s.mode = a.mode(name)
+	}
 	a.staged = append(a.staged, s)
-	return a.write(s.temp, data, a.mode(name))
+	return nil
 }
 
 // Remove stages the removal of a file with the given content. Folders that become empty are removed, too.
@@ -115,12 +124,16 @@ func Clear(root *os.Root) error {
 
 // makeFolders makes a folder, and those above it, and keeps in mind which it made.
 func (a *Area) makeFolders(dir string) error {
-	if dir == "." {
+	if dir == "." || a.folders[dir] {
 		return nil
+	}
+	if a.folders == nil {
+		a.folders = map[string]bool{}
 	}
 	info, err := a.root.Lstat(dir)
 	switch {
 	case err == nil && info.IsDir():
+		a.folders[dir] = true
 		return nil
 	case err == nil:
 		return fmt.Errorf("%s: want a folder", path.Join(a.root.Name(), dir))
@@ -134,6 +147,7 @@ func (a *Area) makeFolders(dir string) error {
 		return err
 	}
 	a.made = append(a.made, dir)
+	a.folders[dir] = true
 	return nil
 }
 
@@ -145,37 +159,44 @@ func (a *Area) mode(name string) fs.FileMode {
 	return 0
 }
 
-// write writes a file completely. mode 0 leaves the permissions to the system.
-func (a *Area) write(name string, data []byte, mode fs.FileMode) error {
-	f, err := a.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil && mode != 0 {
-		err = f.Chmod(mode)
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	return err
-}
+// together is how many files are written at a time, since the system brings those to the disk together.
+const together = 64
 
-// Sync writes the content of staged files to the disk, so that a crash of the system after Commit leaves no file empty. It asks
-// for many files at a time, since the system writes those together.
-func (a *Area) Sync() error {
+// Write writes the staged files completely, also to the disk: a crash of the system after Commit leaves no file empty.
+func (a *Area) Write() error {
 	errs := make([]error, len(a.staged))
 	var wg sync.WaitGroup
-	free := make(chan struct{}, 64)
-	for i, s := range a.staged {
+	free := make(chan struct{}, together)
+	for i := range a.staged {
 		free <- struct{}{}
 		wg.Go(func() {
-			errs[i] = a.sync(s.temp)
+			if err := a.write(&a.staged[i]); err != nil {
+				errs[i] = fmt.Errorf("writing %s: %w", path.Join(a.root.Name(), a.staged[i].path), err)
+			}
 			<-free
 		})
 	}
 	wg.Wait()
 	return cmp.Or(errs...)
+}
+
+// write writes a staged file.
+func (a *Area) write(s *staged) error {
+	f, err := a.root.OpenFile(s.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(s.data)
+	if err == nil && s.mode != 0 {
+		err = f.Chmod(s.mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
 }
 
 // check compares a file with what it was when the change was planned.
@@ -204,17 +225,13 @@ func (a *Area) check(f file) error {
 
 // Check reports a file that changed since its change was planned. Callers with several areas check all of them first.
 func (a *Area) Check() error {
+	files := slices.Clone(a.removed)
 	for _, s := range a.staged {
-		if err := a.check(s.file); err != nil {
-			return err
-		}
+		files = append(files, s.file)
 	}
-	for _, f := range a.removed {
-		if err := a.check(f); err != nil {
-			return err
-		}
-	}
-	return nil
+	errs := make([]error, len(files))
+	parallel.Do(len(files), func(i int) { errs[i] = a.check(files[i]) })
+	return cmp.Or(errs...)
 }
 
 // Commit lets the staged files take their places and removes files. Each file is compared once more right before. After an
@@ -244,16 +261,6 @@ func (a *Area) Commit() error {
 		}
 	}
 	return nil
-}
-
-// sync writes a file to the disk.
-func (a *Area) sync(name string) error {
-	f, err := a.root.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }
 
 // Discard drops staged files, and the folders that were made for them. After Commit there are none.
