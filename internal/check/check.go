@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
+	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
@@ -31,6 +32,16 @@ type Result struct {
 // Check checks specs, all of one module together. They may name specs of others, which were checked and which may be nil.
 // Findings go to list.
 func Check(specs []*spec.Spec, others *Names, list *diag.List) *Result {
+	return checkAll(specs, others, true, list)
+}
+
+// Again checks specs that were checked without findings, and to which facts were added that follow from formulas. What
+// formulas mean does not depend on such facts, so formulas are not checked again.
+func Again(specs []*spec.Spec, others *Names, list *diag.List) *Result {
+	return checkAll(specs, others, false, list)
+}
+
+func checkAll(specs []*spec.Spec, others *Names, formulas bool, list *diag.List) *Result {
 	r := &Result{}
 	c := &checker{list: list, others: others, specs: map[string]*spec.Spec{}}
 	for _, s := range specs {
@@ -47,6 +58,7 @@ func Check(specs []*spec.Spec, others *Names, list *diag.List) *Result {
 		c.link(s)
 	}
 	packages, kernels := map[string]*spec.Spec{}, map[string]*spec.Spec{}
+	var operators []*spec.Spec
 	for _, s := range specs {
 		c.header(s)
 		if s.Name.Set() {
@@ -67,13 +79,29 @@ func Check(specs []*spec.Spec, others *Names, list *diag.List) *Result {
 			continue
 		case spec.Enum:
 			c.enum(s)
-			c.enumFormula(s)
+			if formulas {
+				c.enumFormula(s)
+			}
 			r.Enums = append(r.Enums, s)
 			continue
 		}
-		o := &operator{checker: c, s: s, sc: scope.New(s, list)}
+		operators = append(operators, s)
+	}
+	r.Scopes = make([]*scope.Scope, len(operators))
+	lists := make([]diag.List, len(operators))
+	parallel.Do(len(operators), func(i int) {
+		own := *c // for findings and formulas of its own; specs are only read
+		own.list, own.formulas = &lists[i], nil
+		o := &operator{checker: &own, s: operators[i], sc: scope.New(operators[i], &lists[i])}
 		o.check()
-		r.Scopes = append(r.Scopes, o.sc)
+		if formulas {
+			o.formula()
+		}
+		o.goNames()
+		r.Scopes[i] = o.sc
+	})
+	for i := range lists {
+		list.Merge(&lists[i])
 	}
 	c.taskIDs(specs, task.IDOf)
 	r.Named = c.specs
@@ -282,6 +310,7 @@ type operator struct {
 	clashing map[source.Span]bool // declarations whose clash of Go names was reported
 }
 
+// check checks all but the formula and the names that the spec has in Go.
 func (o *operator) check() {
 	o.typeUsed, o.unbound, o.clashing = map[string]bool{}, map[string]bool{}, map[source.Span]bool{}
 	for _, a := range o.s.Attrs {
@@ -325,8 +354,6 @@ func (o *operator) check() {
 	for _, x := range o.s.Examples {
 		o.example(x)
 	}
-	o.formula()
-	o.goNames()
 }
 
 // results checks that the operator makes or changes something.

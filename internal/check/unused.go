@@ -3,6 +3,7 @@ package check
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/source"
@@ -16,11 +17,48 @@ type Declared struct {
 	Span       source.Span
 }
 
-// anyName matches the names in a text.
-var anyName = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+// docText matches what follows doc in a spec: a text for readers.
+var docText = regexp.MustCompile(`^\s*=\s*("([^"\\\n]|\\.)*"|'[^'\n]*')`)
 
-// notUse matches parts of specs that say nothing about what an operator does: texts for readers, and comments.
-var notUse = regexp.MustCompile(`\bdoc\s*=\s*("([^"\\\n]|\\.)*"|'[^'\n]*')|(?m)^\s*#.*$`)
+// stretch is a part of a text, by offsets.
+type stretch struct{ start, end int }
+
+// saysNothing returns the parts of a spec that say nothing about what an operator does: texts for readers, comments and examples.
+func saysNothing(s *spec.Spec) []stretch {
+	var out []stretch
+	text := s.File.Text
+	for at := 0; ; {
+		i := strings.Index(text[at:], "doc")
+		if i < 0 {
+			break
+		}
+		start := at + i
+		at = start + len("doc")
+		if start > 0 && (isNameStart(text[start-1]) || isDigit(text[start-1])) {
+			continue // the end of another name
+		}
+		if m := docText.FindStringIndex(text[at:]); m != nil {
+			at += m[1]
+			out = append(out, stretch{start, at})
+		}
+	}
+	start := 0
+	for line := range strings.Lines(text) {
+		end := start + len(line)
+		if strings.HasPrefix(strings.TrimLeft(line, " \t\f\r"), "#") {
+			out = append(out, stretch{start, end})
+		}
+		start = end
+	}
+	for _, x := range s.Examples {
+		out = append(out, stretch{x.Span.Start, x.Span.End})
+	}
+	return out
+}
+
+func isNameStart(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // Unused returns the attributes, and the dimensions of [dims], whose names the spec says nowhere but in their declarations,
 // in examples and in texts for readers. An axis that binds a dimension names it for the shapes. An enum of one value names the
@@ -39,15 +77,23 @@ func Unused(s *spec.Spec) []Declared {
 	if all == nil {
 		return nil
 	}
-	text := s.File.Text
-	skip := notUse.FindAllStringIndex(text, -1)
-	for _, x := range s.Examples {
-		skip = append(skip, []int{x.Span.Start, x.Span.End})
+	used := make(map[string]int, len(all))
+	for _, d := range all {
+		used[d.Name] = 0
 	}
-	used := map[string]int{}
-	for _, at := range anyName.FindAllStringIndex(text, -1) {
-		if !slices.ContainsFunc(skip, func(x []int) bool { return x[0] <= at[0] && at[1] <= x[1] }) {
-			used[text[at[0]:at[1]]]++
+	skip, text := saysNothing(s), s.File.Text
+	for at := 0; at < len(text); {
+		if !isNameStart(text[at]) {
+			at++
+			continue
+		}
+		start := at
+		for at < len(text) && (isNameStart(text[at]) || isDigit(text[at])) {
+			at++
+		}
+		n, declared := used[text[start:at]]
+		if declared && !slices.ContainsFunc(skip, func(p stretch) bool { return p.start <= start && at <= p.end }) {
+			used[text[start:at]] = n + 1
 		}
 	}
 	return slices.DeleteFunc(all, func(d Declared) bool { return used[d.Name] > 1 })

@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/kernelcheck"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/spec"
 )
 
@@ -62,9 +63,11 @@ func (p *Project) unused(m *model.Module) {
 	for _, o := range m.Operators {
 		goNames[o.Name] = o
 	}
-	for _, sc := range p.checked.Scopes {
+	unused := make([][]check.Declared, len(p.checked.Scopes))
+	parallel.Do(len(unused), func(i int) { unused[i] = check.Unused(p.checked.Scopes[i].Spec) })
+	for i, sc := range p.checked.Scopes {
 		o := goNames[sc.Spec.Name.V]
-		for _, u := range check.Unused(sc.Spec) {
+		for _, u := range unused[i] {
 			switch {
 			case o.Derived:
 				p.Findings.Add(diag.Unused, u.Span, "nothing uses the %s %s", u.What, u.Name)

@@ -224,8 +224,9 @@ func walkInput(dir string, visit func(string) error) error {
 }
 
 func sumFile(path string) (string, error) {
-	data, err := input.File(path)
-	return sum(data), err
+	h := sha256.New()
+	err := input.Copy(h, path)
+	return hex.EncodeToString(h.Sum(nil)[:16]), err
 }
 
 func sum(data []byte) string {

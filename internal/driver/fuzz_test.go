@@ -92,7 +92,7 @@ func FuzzExamples(f *testing.F) {
 		for _, sc := range checked.Scopes {
 			specs = append(specs, sc.Spec)
 		}
-		example.Check(m, specs, &list)
+		example.Check(m, specs, nil, &list)
 		if !list.Empty() {
 			checkFindings(t, list.Sorted())
 		}

@@ -33,6 +33,7 @@ type Project struct {
 	checked *check.Result   // nil if opgen.toml has findings
 	module  *model.Module
 	kernels *kernelfile.Folder // that the module was made with
+	known   *example.Known     // of the formulas of the module
 	sums    sums
 }
 
@@ -90,7 +91,7 @@ func (p *Project) tryExamples() {
 	for _, sc := range p.checked.Scopes {
 		specs = append(specs, sc.Spec)
 	}
-	example.Check(m, specs, p.Findings)
+	example.Check(m, specs, p.known, p.Findings)
 	if !p.Findings.Empty() {
 		p.module = nil
 	}
@@ -121,10 +122,11 @@ func (p *Project) follow() {
 	for _, sc := range p.checked.Scopes {
 		specs = append(specs, sc.Spec)
 	}
-	if !example.Follow(p.module, specs) {
+	known, added := example.Follow(p.module, specs)
+	if p.known = known; !added {
 		return
 	}
-	if p.checked = check.Check(specs, p.others, p.Findings); !p.Findings.Empty() {
+	if p.checked = check.Again(specs, p.others, p.Findings); !p.Findings.Empty() {
 		p.module = nil
 		return
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Check tries the examples of a module's operators. specs holds their specs, in any order. Findings go to list.
-func Check(m *model.Module, specs []*spec.Spec, list *diag.List) {
+// Check tries the examples of a module's operators. specs holds their specs, in any order, and k what Follow worked out of their
+// formulas, or nil. Findings go to list.
+func Check(m *model.Module, specs []*spec.Spec, k *Known, list *diag.List) {
 	byName := map[string]*spec.Spec{}
 	for _, s := range specs {
 		byName[s.Name.V] = s
@@ -28,9 +29,8 @@ func Check(m *model.Module, specs []*spec.Spec, list *diag.List) {
 	lists := make([]diag.List, len(m.Operators))
 	parallel.Do(len(m.Operators), func(i int) {
 		o := m.Operators[i]
-		t := &trial{op: o, spec: byName[o.Name], list: &lists[i], others: others, built: map[string]bool{}, reported: map[source.Span]bool{},
+		t := &trial{op: o, spec: byName[o.Name], known: k.about(o), list: &lists[i], others: others, built: map[string]bool{}, reported: map[source.Span]bool{},
 			use: map[int]bool{}, gradients: map[int]scattering{}, placed: map[*spec.InPlace]placing{}, costs: map[string]pricing{}}
-		t.parsed, _ = program.Parse(o.Operator.Formula) // program.Build reports the error
 		for k := range t.spec.Examples {
 			t.try(k)
 		}
@@ -49,7 +49,7 @@ type trial struct {
 	op     *model.Operator
 	spec   *spec.Spec
 	list   *diag.List
-	parsed *program.Parsed // the formula; nil if there is none
+	known  *known
 	others map[string]*model.Operator
 	built  map[string]bool // kinds of choices for which the program of the formula was built
 	// What examples say about facts, of which one contradiction each is reported.
@@ -92,7 +92,7 @@ func (t *trial) try(i int) {
 			refused = u.err
 			continue
 		}
-		u.parsed = t.parsed
+		u.parsed = t.known.parsed
 		first := !fits
 		fits, t.built[kind] = true, true
 		if len(t.op.Operator.Formula) == 0 {
@@ -117,7 +117,7 @@ func (t *trial) try(i int) {
 
 // facts compares what the spec states with what follows from the formula in a use of the operator.
 func (t *trial) facts(u *use, i int) {
-	v := u.look(i + 1)
+	v := u.look(i+1, t.known)
 	if v == nil {
 		return // Build of the use itself fails as well, which is reported
 	}

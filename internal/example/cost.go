@@ -104,9 +104,9 @@ func (v *view) plausible(m *model.Task, flops expr.Node) (holds, ok bool) {
 		return false, false
 	}
 	symbols := x.symbolsOf()
-	low := derive.Evaluate(derive.Flops(statements, false), symbols)
-	high := max(low, derive.Evaluate(derive.Flops(statements, true), symbols)) // a kernel need not search
-	elements := 1.0                                                            // what is moved, beside which a few operations are nothing
+	low := derive.Evaluate(v.operations(m.Kind, false), symbols)
+	high := max(low, derive.Evaluate(v.operations(m.Kind, true), symbols)) // a kernel need not search
+	elements := 1.0                                                        // what is moved, beside which a few operations are nothing
 	results, p := v.results(m.Kind), v.tensors(m.Kind)
 	for i, l := range p.Tensors {
 		if results(i) {
@@ -190,7 +190,7 @@ func (t *trial) checkCosts() {
 			continue
 		}
 		m := n.view.op.Tasks[slices.IndexFunc(t.op.Tasks, func(m *model.Task) bool { return m.Name == c.Task })]
-		derived := derive.Flops(n.view.statements(m.Kind), false)
+		derived := n.view.operations(m.Kind, false)
 		t.contradict(c.Flops.Span(), "%s of %s takes %s operations according to the spec, but %v according to the formula",
 			n.view, c.Task, t.op.Name, c.Flops.V, term.Norm(derived))
 	}
@@ -226,7 +226,7 @@ func (f *follower) flops(m *model.Task) string {
 		if len(v.statements(m.Kind)) == 0 {
 			return ""
 		}
-		if text, ok := v.sumOf(leading(derive.Flops(v.statements(m.Kind), false))); ok && !slices.Contains(texts, text) {
+		if text, ok := v.sumOf(leading(v.operations(m.Kind, false))); ok && !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
@@ -248,7 +248,7 @@ func (v *view) costs(m *model.Task, n expr.Node) bool {
 	x.evaluator.name = x.named
 	got, want := x.float(n), 0.0
 	symbols := x.symbolsOf()
-	for _, p := range leading(derive.Flops(v.statements(m.Kind), false)) {
+	for _, p := range leading(v.operations(m.Kind, false)) {
 		each := float64(p.Coefficient)
 		for _, y := range p.Factors {
 			each *= derive.Evaluate(y, symbols)

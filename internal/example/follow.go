@@ -2,6 +2,7 @@ package example
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/model"
@@ -14,16 +15,19 @@ import (
 )
 
 // Follow completes specs with the facts that follow from formulas at the examples, where a spec states none. The specs must
-// then be checked again, since they have expressions that were not there. It reports whether it added something.
-func Follow(m *model.Module, specs []*spec.Spec) bool {
+// then be checked again, since they have expressions that were not there. It returns what it worked out of the formulas, and reports
+// whether it added something.
+func Follow(m *model.Module, specs []*spec.Spec) (k *Known, added bool) {
 	byName := map[string]*spec.Spec{}
 	for _, s := range specs {
 		byName[s.Name.V] = s
 	}
-	added := make([]bool, len(m.Operators))
+	all := make([]*known, len(m.Operators))
+	some := make([]bool, len(m.Operators))
 	parallel.Do(len(m.Operators), func(i int) {
 		o := m.Operators[i]
-		f := &follower{op: o, spec: byName[o.Name], views: views(o)}
+		all[i] = k.about(o)
+		f := &follower{op: o, spec: byName[o.Name], views: views(o, all[i])}
 		if len(f.views) == 0 {
 			return
 		}
@@ -32,14 +36,13 @@ func Follow(m *model.Module, specs []*spec.Spec) bool {
 		f.shards()
 		f.costs()
 		f.tasks()
-		added[i] = f.added
+		some[i] = f.added
 	})
-	for _, a := range added {
-		if a {
-			return true
-		}
+	k = &Known{map[string]*known{}}
+	for i, o := range m.Operators {
+		k.of[o.Name] = all[i]
 	}
-	return false
+	return k, slices.Contains(some, true)
 }
 
 // follower completes a spec.

@@ -64,8 +64,8 @@ func (t *trial) requested(i int) *view {
 			continue
 		}
 		if u := newUse(t.op, &t.op.Operator.Examples[i], c); u.err == nil {
-			u.parsed = t.parsed
-			return u.look(i + 1)
+			u.parsed = t.known.parsed
+			return u.look(i+1, t.known)
 		}
 	}
 	return nil

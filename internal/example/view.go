@@ -14,32 +14,70 @@ import (
 // view is a use of an operator with what its formula computes there, in which extents are open.
 type view struct {
 	*use
+	*computed
+}
+
+// computed is what a formula computes at an example, in which extents are open. It does not depend on facts.
+type computed struct {
+	example  int // its number, from 1
+	choice   Choice
 	program  *program.Program
 	gradient *derive.Gradient // nil if there is no backward task, or if the formula has no gradient
-	example  int              // its number, from 1
+	flops    map[counted]*term.Term
+}
+
+// counted is what operations are counted of: the statements of a task, with the search for elements or without.
+type counted struct {
+	task   task.Kind
+	search bool
+}
+
+// known is what was worked out of an operator's formula, so that it is worked out once.
+type known struct {
+	parsed   *program.Parsed // the formula; nil if there is none, or if it cannot be read
+	computed []*computed
+}
+
+// Known is what Follow worked out of formulas. It holds for the operators of the module also after facts were added to their
+// specs. A nil Known is empty.
+type Known struct{ of map[string]*known } // by name of the operator
+
+// about returns what is known of an operator, and begins with the formula if that is nothing.
+func (k *Known) about(o *model.Operator) *known {
+	if k != nil && k.of[o.Name] != nil {
+		return k.of[o.Name]
+	}
+	out := &known{}
+	out.parsed, _ = program.Parse(o.Operator.Formula) // program.Build reports the error
+	return out
 }
 
 // look returns the view of a use, or nil if the formula cannot be computed.
-func (u *use) look(example int) *view {
+func (u *use) look(example int, known *known) *view {
+	for _, c := range known.computed {
+		if c.example == example && c.choice.Request == u.choice.Request && slices.Equal(c.choice.Types, u.choice.Types) {
+			return &view{u, c}
+		}
+	}
 	open := u.result()
 	open.Open, open.Definitions = true, definitions(u.op)
 	p, err := program.Build(open)
 	if err != nil {
 		return nil
 	}
-	v := &view{use: u, program: p, example: example}
+	c := &computed{example: example, choice: u.choice, program: p, flops: map[counted]*term.Term{}}
 	if u.op.Task(task.KindBackward) != nil {
 		if g, err := derive.Gradients(p, Outputs(u.op, p)); err == nil {
-			v.gradient = g
+			c.gradient = g
 		}
 	}
-	return v
+	known.computed = append(known.computed, c)
+	return &view{u, c}
 }
 
 // views returns a view for each example that fits, with floating-point types where the operator allows them.
-func views(o *model.Operator) []*view {
-	parsed, err := program.Parse(o.Operator.Formula)
-	if err != nil {
+func views(o *model.Operator, known *known) []*view {
+	if known.parsed == nil {
 		return nil
 	}
 	choices := Choices(o)
@@ -51,8 +89,8 @@ func views(o *model.Operator) []*view {
 			if u.err != nil {
 				continue
 			}
-			u.parsed = parsed
-			if v := u.look(i + 1); v != nil {
+			u.parsed = known.parsed
+			if v := u.look(i+1, known); v != nil {
 				out = append(out, v)
 			}
 			break
@@ -86,6 +124,15 @@ func (v *view) statements(k task.Kind) []*program.Statement {
 		}
 	}
 	return nil
+}
+
+// operations returns how many operations a task takes; with search, also those that look for elements.
+func (v *view) operations(k task.Kind, search bool) *term.Term {
+	c := counted{k, search}
+	if v.flops[c] == nil {
+		v.flops[c] = derive.Flops(v.statements(k), search)
+	}
+	return v.flops[c]
 }
 
 // tensors returns the tensors of which the statements of a task are made.

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 )
 
@@ -24,6 +25,21 @@ func Text(path string) ([]byte, error) { return read(path, maxText) }
 
 // File reads a regular file of any size.
 func File(path string) ([]byte, error) { return read(path, math.MaxInt64-1) }
+
+// Copy writes what a regular file of any size holds to w. It does not hold the file in memory.
+func Copy(w io.Writer, path string) error {
+	f, err := open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	_, err = io.CopyBuffer(w, struct{ io.Reader }{f}, *buffer) // whose own WriteTo would make a buffer
+	return err
+}
+
+var buffers = sync.Pool{New: func() any { return new(make([]byte, 64<<10)) }}
 
 func read(path string, limit int64) ([]byte, error) {
 	f, err := open(path)

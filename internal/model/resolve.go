@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/internal/check"
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
+	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
@@ -30,8 +31,10 @@ func Resolve(checked *check.Result, used ...*Module) *Module {
 		m.Enums = append(m.Enums, shared.of(s))
 	}
 	for _, sc := range checked.Scopes {
-		m.Operators = append(m.Operators, operator(sc, shared))
+		shared.add(sc.Spec)
 	}
+	m.Operators = make([]*Operator, len(checked.Scopes))
+	parallel.Do(len(m.Operators), func(i int) { m.Operators[i] = operator(checked.Scopes[i], shared) })
 	slices.SortFunc(m.Operators, func(a, b *Operator) int { return cmp.Compare(a.Name, b.Name) })
 	m.linkCallees(checked.Named)
 	slices.SortFunc(m.Enums, func(a, b *Enum) int { return cmp.Compare(a.Name, b.Name) })
@@ -46,6 +49,17 @@ func (m enums) of(s *spec.Spec) *Enum {
 		m[s] = enum(s)
 	}
 	return m[s]
+}
+
+// add makes the models of the enums that the attributes of a spec have, so that operators only read them.
+func (m enums) add(s *spec.Spec) {
+	for _, a := range s.Attrs {
+		for _, x := range append([]*spec.Attr{a}, a.Fields...) {
+			if x.Shared != nil {
+				m.of(x.Shared)
+			}
+		}
+	}
 }
 
 func enum(s *spec.Spec) *Enum {

@@ -104,15 +104,16 @@ func (j *judge) resolve(specs []*spec.Spec, list *diag.List) *model.Module {
 		return m
 	}
 	m := resolve()
-	if m == nil || example.Follow(m, specs) {
-		if m == nil {
-			return nil
-		}
+	if m == nil {
+		return nil
+	}
+	known, added := example.Follow(m, specs)
+	if added {
 		if m = resolve(); m == nil {
 			return nil
 		}
 	}
-	if example.Check(m, specs, list); !list.Empty() {
+	if example.Check(m, specs, known, list); !list.Empty() {
 		return nil
 	}
 	return m
