@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"go/token"
+	"go/types"
 	"path"
 	"slices"
 	"strings"
@@ -78,6 +79,7 @@ type emitter struct {
 	packages map[string]string // the import paths of the packages that generated code may use, by name
 	text     strings.Builder   // the declarations of the file that is emitted
 	embeds   bool              // whether the file embeds another one
+	laid     bool              // whether the operator's description is laid out
 }
 
 // part is a file of a package.
@@ -91,7 +93,7 @@ func (e *emitter) files(pkg, from string, parts []part) ([]artifact.Artifact, er
 	var out []artifact.Artifact
 	for _, p := range parts {
 		e.text.Reset()
-		e.embeds = false
+		e.embeds, e.laid = false, false
 		p.emit()
 		data, err := e.layout(pkg, p.doc, e.text.String())
 		if err != nil {
@@ -141,7 +143,7 @@ func isLocal(name string) bool {
 }
 
 // importAs returns the name under which generated code imports a package: the last part of its path, without the
-// characters that Go names cannot have. An underscore follows if another package has the name.
+// characters that Go names cannot have. A 1 follows if Go itself declares the name, and an underscore if another package has it.
 func (e *emitter) importAs(pkg string) string {
 	if !strings.Contains(pkg, "/") {
 		return pkg // of the runtime
@@ -152,6 +154,9 @@ func (e *emitter) importAs(pkg string) string {
 		}
 		return -1
 	}, path.Base(pkg)), "0123456789")
+	if types.Universe.Lookup(name) != nil && name != "any" && name != "comparable" { // of which generated code uses neither
+		name += "1"
+	}
 	for name == "" || isLocal(name) || token.IsKeyword(name) || e.packages[name] != "" && e.packages[name] != pkg {
 		name += "_"
 	}

@@ -37,7 +37,13 @@ func (e *emitter) graph() {
 	}
 }
 
-// operator emits the operator's description.
+// operatorBegin is what the operator's description begins with. operatorEnd is the first line after which it ends.
+const (
+	operatorBegin = "var Operator = opimpl.New("
+	operatorEnd   = "\n})\n"
+)
+
+// operator emits the operator's description, in the form that go/format gives it unless it says otherwise in e.laid.
 func (e *emitter) operator() {
 	o := e.op
 	fixed := func(text string) func(reflect.Value) string { return func(reflect.Value) string { return text } }
@@ -64,15 +70,27 @@ func (e *emitter) operator() {
 		described.Signatures = append(described.Signatures, &s)
 	}
 	e.comment("Operator describes %s to graphs, engines and tools.", o.Name)
-	e.p("var Operator = opimpl.New(graph.Operator{\nOperator: %s,", breakLines(l.literal(reflect.ValueOf(described), true, tab, 3*tab)))
-	inits := ""
+	description := l.literal(reflect.ValueOf(described), true, tab, 3*tab)
+	if !description.laid {
+		description.text = breakLines(description.text)
+	}
+	description.key = "Operator: "
+	fields := []elem{description}
+	var inits []elem
 	for _, s := range o.Slots {
 		if s.Init.Operator != "" {
-			inits += fmt.Sprintf("int(Slot%s): %s.Operator,\n", s.GoName, e.initPkg(s))
+			inits = append(inits, elem{key: "int(Slot" + s.GoName + "): ", text: e.initPkg(s) + ".Operator"})
 		}
 	}
-	if inits != "" {
-		e.p("Initializers: map[int]*graph.Operator{\n%s},", inits)
+	if inits != nil {
+		x := l.spread("map[int]*graph.Operator", inits, tab)
+		x.key = "Initializers: "
+		fields = append(fields, x)
+	}
+	e.laid = !slices.ContainsFunc(fields, func(x elem) bool { return !x.laid })
+	e.p("%sgraph.Operator{", operatorBegin)
+	for _, x := range fields {
+		e.p("\t%s,", x)
 	}
 	e.p("})")
 }
