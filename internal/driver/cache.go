@@ -72,6 +72,21 @@ func cachePath(root string) (string, error) {
 	return filepath.Join(dir, "opgen", hex.EncodeToString(sum[:12])+".json"), nil
 }
 
+// toolMeanwhile works out the checksum of opgen while other work goes on, and returns a function that waits for it.
+func toolMeanwhile() func() (string, error) {
+	var s string
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s, err = tool()
+	}()
+	return func() (string, error) {
+		<-done
+		return s, err
+	}
+}
+
 // tool returns the checksum of opgen.
 func tool() (string, error) {
 	exe, err := os.Executable()
@@ -263,7 +278,7 @@ func (s sums) addFolder(root, folder string) error {
 
 // remember writes the snapshot of a run that succeeded. It ignores errors: without a snapshot, the next run takes
 // longer.
-func (p *Project) remember(operators int, began time.Time) {
+func (p *Project) remember(operators int, began time.Time, tool func() (string, error)) {
 	root := p.Config.Root
 	path, err := cachePath(root)
 	if err != nil {

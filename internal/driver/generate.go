@@ -89,11 +89,12 @@ func Generate(ctx context.Context, root string, o Options) (*Result, error) {
 		return r, err
 	}
 	o.progress("writing files")
+	tool := toolMeanwhile()
 	if err := write(dirs, r.Changes); err != nil {
 		return r, err
 	}
 	if cached && r.Border.Empty() && len(r.Strays) == 0 {
-		r.remember(r.Operators, began)
+		r.remember(r.Operators, began, tool)
 	}
 	return r, nil
 }

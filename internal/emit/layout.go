@@ -55,21 +55,29 @@ func (e *emitter) format(src []byte) ([]byte, error) {
 // breakDeclarations breaks the lines of formatted Go code that are too long. It formats the declarations around them
 // once more, and no others: a declaration's layout does not depend on its neighbors.
 func breakDeclarations(src []byte) ([]byte, error) {
-	var out, decl []byte
-	for line := range bytes.Lines(src) {
-		decl = append(decl, line...)
-		if s := string(line); s != "}\n" && s != ")\n" {
+	var out []byte
+	code := string(src)
+	begin, at, long := 0, 0, false // of the declaration, of the line, and whether a line of the declaration must be broken
+	for line := range strings.Lines(code) {
+		at += len(line)
+		long = long || breakAt(line) > 0
+		if line != "}\n" && line != ")\n" {
 			continue
 		}
-		if broken := breakLines(string(decl)); broken != string(decl) {
-			var err error
-			if decl, err = format.Source([]byte(broken)); err != nil {
-				return nil, err
-			}
+		decl := code[begin:at]
+		begin = at
+		if !long {
+			out = append(out, decl...)
+			continue
 		}
-		out, decl = append(out, decl...), nil
+		long = false
+		broken, err := format.Source([]byte(breakLines(decl)))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, broken...)
 	}
-	return append(out, breakLines(string(decl))...), nil
+	return append(out, breakLines(code[begin:])...), nil
 }
 
 // imports prints the imports of the packages that declarations use: those of the standard library before all others, with an empty line

@@ -52,6 +52,7 @@ var permissions = map[perm.Perm]string{
 type elem struct {
 	key, text string // key is "" or ends with ": "
 	laid      bool
+	sum       bool // whether it is a string, which may be a sum of pieces
 }
 
 func (x elem) String() string { return x.key + x.text }
@@ -60,7 +61,7 @@ func (x elem) String() string { return x.key + x.text }
 // columns. With named, composite literals have a type. Elements have none, since Go infers it.
 func (l *literals) literal(v reflect.Value, named bool, indent, column int) elem {
 	if text, ok := plain(v); ok {
-		return elem{text: text}
+		return elem{text: text, sum: v.Kind() == reflect.String}
 	}
 	name := ""
 	if named {
@@ -142,7 +143,7 @@ func (l *literals) fieldsOf(v reflect.Value, indent int) []elem {
 		case tag == "lines":
 			var list []elem
 			for i := range x.Len() {
-				list = append(list, elem{text: quote(x.Index(i).String())})
+				list = append(list, elem{text: quote(x.Index(i).String()), sum: true})
 			}
 			text = l.spread("[]string", list, indent)
 		case x.Kind() == reflect.Slice:
@@ -224,9 +225,12 @@ func (l *literals) spread(name string, elems []elem, indent int) elem {
 }
 
 // formatted returns an element whose lines are broken, and which is indented, as go/format formats it. An element that does not parse is
-// returned as it is.
+// returned as it is. The lines of a sum need no formatter.
 func formatted(x elem, indent int) elem {
 	tabs := strings.Repeat("\t", indent/tab)
+	if x.sum && breakLines(tabs+x.String()) == tabs+x.String() {
+		return elem{key: x.key, text: strings.ReplaceAll(x.text, "\n", "\n"+tabs+"\t"), laid: true}
+	}
 	const open, end = "var _ = T{\n", "\n}\n"
 	src, err := format.Source([]byte(open + breakLines(tabs+x.String()+",") + end))
 	if err != nil {
@@ -234,7 +238,7 @@ func formatted(x elem, indent int) elem {
 	}
 	text := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(string(src), open+"\t"), ","+end), "\n\t", "\n"+tabs)
 	text, ok := strings.CutPrefix(text, x.key)
-	return elem{x.key, text, ok}
+	return elem{key: x.key, text: text, laid: ok}
 }
 
 // quote returns a string as Go, in back quotes if that saves escapes. A long string becomes a sum of pieces.

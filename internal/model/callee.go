@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -16,7 +17,8 @@ func (m *Module) linkCallees(named map[string]*spec.Spec) {
 	for _, o := range slices.Concat(m.Operators, m.Used) {
 		all[o.FullName()] = o
 	}
-	for _, o := range m.Operators {
+	parallel.Do(len(m.Operators), func(i int) {
+		o := m.Operators[i]
 		var add func(formula string)
 		add = func(formula string) {
 			for _, name := range expr.Inlined(formula) {
@@ -34,7 +36,7 @@ func (m *Module) linkCallees(named map[string]*spec.Spec) {
 			}
 		}
 		add(o.Formula)
-	}
+	})
 }
 
 // CalleeOf describes an operator to another one that inlines it under a name.

@@ -2,7 +2,6 @@ package term
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -10,16 +9,35 @@ import (
 // poly is an integer as a polynomial: a sum of products of symbols, variables and parts that are not taken apart. Two
 // integers whose polynomials are equal are equal.
 type poly struct {
-	monomials map[string]*monomial // by key
+	monomials []*monomial    // in no order
+	index     map[string]int // of monomials by key, if there are more than few
 }
+
+// few is how many monomials are looked through, which takes less time and memory than a map of them.
+const few = 8
 
 // monomial is a coefficient and the factors of a product, sorted by key.
 type monomial struct {
+	key         string
 	coefficient int
 	factors     []*Term
 }
 
+// find returns the number of the monomial with a key, or -1.
+func (p *poly) find(key string) int {
+	if p.index != nil {
+		if i, ok := p.index[key]; ok {
+			return i
+		}
+		return -1
+	}
+	return slices.IndexFunc(p.monomials, func(m *monomial) bool { return m.key == key })
+}
+
 func keyOf(factors []*Term) string {
+	if len(factors) == 1 {
+		return factors[0].key()
+	}
 	keys := make([]string, len(factors))
 	for i, f := range factors {
 		keys[i] = f.key()
@@ -43,7 +61,7 @@ func (n *Term) key() string {
 
 // polyOf returns an integer as a polynomial.
 func polyOf(n *Term) *poly {
-	p := &poly{map[string]*monomial{}}
+	p := &poly{}
 	switch n.Op {
 	case Constant:
 		p.add(n.Int, nil)
@@ -71,14 +89,35 @@ func polyOf(n *Term) *poly {
 }
 
 func (p *poly) add(coefficient int, factors []*Term) {
-	k := keyOf(factors)
-	m := p.monomials[k]
-	if m == nil {
-		m = &monomial{0, factors}
-		p.monomials[k] = m
+	if coefficient == 0 {
+		return
 	}
-	if m.coefficient += coefficient; m.coefficient == 0 {
-		delete(p.monomials, k)
+	k := keyOf(factors)
+	i := p.find(k)
+	if i < 0 {
+		p.monomials = append(p.monomials, &monomial{k, coefficient, factors})
+		switch n := len(p.monomials); {
+		case p.index != nil:
+			p.index[k] = n - 1
+		case n > few:
+			p.index = map[string]int{}
+			for i, m := range p.monomials {
+				p.index[m.key] = i
+			}
+		}
+		return
+	}
+	if p.monomials[i].coefficient += coefficient; p.monomials[i].coefficient != 0 {
+		return
+	}
+	last := len(p.monomials) - 1
+	p.monomials[i] = p.monomials[last]
+	p.monomials = p.monomials[:last]
+	if p.index != nil {
+		delete(p.index, k)
+		if i < last {
+			p.index[p.monomials[i].key] = i
+		}
 	}
 }
 
@@ -89,7 +128,7 @@ func (p *poly) addAll(q *poly, scale int) {
 }
 
 func (p *poly) times(q *poly) *poly {
-	out := &poly{map[string]*monomial{}}
+	out := &poly{}
 	for _, a := range p.sorted() {
 		for _, b := range q.sorted() {
 			f := slices.Concat(a.factors, b.factors)
@@ -106,7 +145,7 @@ func (p *poly) over(q *poly) *poly {
 	if len(d) != 1 {
 		return nil
 	}
-	out := &poly{map[string]*monomial{}}
+	out := &poly{}
 	for _, m := range p.sorted() {
 		rest, ok := without(m.factors, d[0].factors)
 		if !ok || m.coefficient%d[0].coefficient != 0 {
@@ -132,23 +171,38 @@ func without(factors, others []*Term) ([]*Term, bool) {
 
 // sorted lists monomials in an order that does not depend on addresses: those with variables first, then by text.
 func (p *poly) sorted() []*monomial {
-	out := slices.Collect(maps.Values(p.monomials))
-	rank := func(m *monomial) string {
-		vars, texts := 0, []string{}
-		for _, f := range m.factors {
-			if f.Op == Index {
-				vars++
-			}
-			texts = append(texts, f.String())
-		}
-		negative := 0
-		if m.coefficient < 0 {
-			negative = 1
-		}
-		return fmt.Sprintf("%d %03d %03d %s", negative, 999-vars, 999-len(m.factors), strings.Join(texts, "*"))
+	if len(p.monomials) < 2 {
+		return p.monomials
 	}
-	slices.SortFunc(out, func(a, b *monomial) int { return strings.Compare(rank(a), rank(b)) })
+	type ranked struct {
+		rank string
+		*monomial
+	}
+	all := make([]ranked, len(p.monomials))
+	for i, m := range p.monomials {
+		all[i] = ranked{m.rank(), m}
+	}
+	slices.SortFunc(all, func(a, b ranked) int { return strings.Compare(a.rank, b.rank) })
+	out := make([]*monomial, len(all))
+	for i, m := range all {
+		out[i] = m.monomial
+	}
 	return out
+}
+
+func (m *monomial) rank() string {
+	vars, texts := 0, []string{}
+	for _, f := range m.factors {
+		if f.Op == Index {
+			vars++
+		}
+		texts = append(texts, f.String())
+	}
+	negative := 0
+	if m.coefficient < 0 {
+		negative = 1
+	}
+	return fmt.Sprintf("%d %03d %03d %s", negative, 999-vars, 999-len(m.factors), strings.Join(texts, "*"))
 }
 
 // equal reports whether p and q are the same polynomial.
@@ -156,8 +210,8 @@ func (p *poly) equal(q *poly) bool {
 	if len(p.monomials) != len(q.monomials) {
 		return false
 	}
-	for k, m := range p.monomials {
-		if n := q.monomials[k]; n == nil || n.coefficient != m.coefficient {
+	for _, m := range p.monomials {
+		if i := q.find(m.key); i < 0 || q.monomials[i].coefficient != m.coefficient {
 			return false
 		}
 	}
@@ -198,7 +252,12 @@ func ordered(factors []*Term) []*Term {
 }
 
 // Norm returns an integer in a form that equal polynomials share.
-func Norm(n *Term) *Term { return polyOf(n).term() }
+func Norm(n *Term) *Term {
+	if n.Op == Symbol || n.Op == Index || n.Op == Constant && n.Kind == Integer {
+		return n
+	}
+	return polyOf(n).term()
+}
 
 // Monomial is a product: a number times factors, which are symbols, variables and parts that are not taken apart.
 type Monomial struct {
@@ -216,11 +275,11 @@ func Monomials(n *Term) []Monomial {
 }
 
 // SameInteger reports whether two integers are equal as polynomials.
-func SameInteger(x, y *Term) bool { return polyOf(x).equal(polyOf(y)) }
+func SameInteger(x, y *Term) bool { return x == y || polyOf(x).equal(polyOf(y)) }
 
 // Linear returns c and r such that n is c*v + r, and v is in neither; ok is false if there are none.
 func Linear(n *Term, v *Variable) (c, r *Term, ok bool) {
-	cp, rp := &poly{map[string]*monomial{}}, &poly{map[string]*monomial{}}
+	cp, rp := &poly{}, &poly{}
 	for _, m := range polyOf(n).sorted() {
 		at, times := -1, 0
 		for i, f := range m.factors {

@@ -103,7 +103,20 @@ type Reduction struct {
 func (r *Reduction) IsOrder() bool { return r.Kind == "argsort" || r.Kind == "rank" }
 
 // Number returns a whole number.
-func Number(v int) *Term { return &Term{Op: Constant, Kind: Integer, Int: v} }
+func Number(v int) *Term {
+	if v >= 0 && v < len(small) {
+		return &small[v]
+	}
+	return &Term{Op: Constant, Kind: Integer, Int: v}
+}
+
+// small holds the numbers that occur most. Terms do not change, so all programs share them.
+var small = func() (numbers [65]Term) {
+	for v := range numbers {
+		numbers[v] = Term{Op: Constant, Kind: Integer, Int: v}
+	}
+	return numbers
+}()
 
 // RealNumber returns a real number.
 func RealNumber(v float64) *Term { return &Term{Op: Constant, Kind: Real, Float: v} }
