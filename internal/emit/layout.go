@@ -6,26 +6,39 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/dave/jennifer/jen"
 )
 
-// layout returns a formatted file of package pkg with a package comment and declarations. It adds the imports of the packages in
-// e.packages that the declarations use.
+// layout returns a formatted file of package pkg with a package comment and declarations. Package jen adds
+// the imports of the packages in e.packages that the declarations use.
 func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
-	var b bytes.Buffer
-	if doc != "" {
-		for _, line := range commentLines(doc) {
-			b.WriteString(line + "\n")
+	f := jen.NewFilePathName(e.gen(pkg), pkg)
+	f.NoFormat = true // until imports are grouped and lines are broken
+	for name, p := range e.packages {
+		if name == path.Base(p) {
+			f.ImportName(p, name)
+		} else {
+			f.ImportAlias(p, name)
 		}
 	}
-	b.WriteString("package " + pkg + "\n\n")
-	e.imports(&b, body)
-	b.WriteString(body)
-	src, err := e.format(b.Bytes())
+	if doc != "" {
+		for _, line := range commentLines(doc) {
+			f.PackageComment(line)
+		}
+	}
+	if e.embeds {
+		f.Anon("embed")
+	}
+	f.Add(e.qualify(body))
+	var b bytes.Buffer
+	if err := f.Render(&b); err != nil {
+		return nil, err
+	}
+	src, err := e.format(groupImports(b.Bytes()))
 	if err != nil {
 		return nil, err
 	}
@@ -80,58 +93,52 @@ func breakDeclarations(src []byte) ([]byte, error) {
 	return append(out, breakLines(code[begin:])...), nil
 }
 
-// imports prints the imports of the packages that declarations use: those of the standard library before all others, with an empty line
-// between them.
-func (e *emitter) imports(b *bytes.Buffer, body string) {
-	names := e.used(body) // by path
-	if e.embeds {
-		names["embed"] = "_"
-	}
-	var std, others []string
-	for _, p := range slices.Sorted(maps.Keys(names)) {
-		line := strconv.Quote(p)
-		if name := names[p]; name != path.Base(p) {
-			line = name + " " + line
-		}
-		if strings.Contains(p, ".") {
-			others = append(others, line)
-		} else {
-			std = append(std, line)
-		}
-	}
-	switch {
-	case len(names) == 0:
-		return
-	case len(names) == 1:
-		b.WriteString("import " + append(std, others...)[0] + "\n\n")
-		return
-	case len(std) > 0 && len(others) > 0:
-		std = append(std, "")
-	}
-	b.WriteString("import (\n" + strings.Join(append(std, others...), "\n") + "\n)\n\n")
-}
-
-// used returns the names of the packages in e.packages that Go code uses, by path.
-func (e *emitter) used(code string) map[string]string {
-	out := map[string]string{}
-	var name string // the last identifier, if it is no field or method and names a package
-	var dotted bool // whether a period follows it
+// qualify returns Go code with the names of the packages in e.packages qualified by their paths.
+func (e *emitter) qualify(code string) *jen.Statement {
+	out := &jen.Statement{}
+	begin := 0      // of the code that out lacks
+	var at, dot int // where the last identifier that is no field or method begins, and where a period follows it
+	var pkg string  // the package that it names
 	var previous token.Token
-	scan(code, func(_ token.Pos, tok token.Token, text string) {
+	scan(code, func(pos token.Pos, tok token.Token, text string) {
+		here := int(pos) - 1
 		switch {
-		case tok == token.PERIOD && name != "" && !dotted:
-			dotted = true
-		case tok == token.IDENT && dotted:
-			out[e.packages[name]] = name
-			name, dotted = "", false
-		case tok == token.IDENT && previous != token.PERIOD && e.packages[text] != "":
-			name, dotted = text, false
+		case tok == token.PERIOD && pkg != "":
+			dot = here
+		case tok == token.IDENT && previous == token.PERIOD && pkg != "" && dot > at:
+			out.Op(code[begin:at]).Qual(pkg, text)
+			begin, pkg = here+len(text), ""
+		case tok == token.IDENT && previous != token.PERIOD:
+			at, pkg = here, e.packages[text]
 		default:
-			name, dotted = "", false
+			pkg = ""
 		}
 		previous = tok
 	})
-	return out
+	return out.Op(code[begin:])
+}
+
+// groupImports puts imports of the standard library before all others, with an empty line between them. Package jen
+// sorts all imports into one block.
+func groupImports(src []byte) []byte {
+	open, end := []byte("\nimport (\n"), []byte(")\n")
+	before, rest, ok := bytes.Cut(src, open)
+	block, after, closed := bytes.Cut(rest, end)
+	if !ok || !closed {
+		return src
+	}
+	var std, others []byte
+	for line := range bytes.Lines(block) {
+		if bytes.ContainsRune(line, '.') {
+			others = append(others, line...)
+		} else {
+			std = append(std, line...)
+		}
+	}
+	if len(std) > 0 && len(others) > 0 {
+		std = append(std, '\n')
+	}
+	return slices.Concat(before, open, std, others, end, after)
 }
 
 // width is the largest number of columns of a generated line, except lines that Go does not let be broken.

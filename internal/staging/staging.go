@@ -164,13 +164,21 @@ const together = 64
 
 // Write writes the staged files completely, also to the disk: a crash of the system after Commit leaves no file empty.
 func (a *Area) Write() error {
+	if len(a.staged) == 0 {
+		return nil
+	}
+	folder, err := a.root.OpenRoot(Folder) // once, rather than for each file
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
 	errs := make([]error, len(a.staged))
 	var wg sync.WaitGroup
 	free := make(chan struct{}, together)
 	for i := range a.staged {
 		free <- struct{}{}
 		wg.Go(func() {
-			if err := a.write(&a.staged[i]); err != nil {
+			if err := write(folder, &a.staged[i]); err != nil {
 				errs[i] = fmt.Errorf("writing %s: %w", path.Join(a.root.Name(), a.staged[i].path), err)
 			}
 			<-free
@@ -180,9 +188,9 @@ func (a *Area) Write() error {
 	return cmp.Or(errs...)
 }
 
-// write writes a staged file.
-func (a *Area) write(s *staged) error {
-	f, err := a.root.OpenFile(s.temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+// write writes a staged file in the folder of staged files.
+func write(folder *os.Root, s *staged) error {
+	f, err := folder.OpenFile(path.Base(s.temp), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,9 @@ type change struct {
 	apply                func(*spec.Spec) // to a spec that has no facts but those that it states
 	// less says that the spec then claims less than what is right, which is not wrong.
 	less bool
+	// alone says that only the spec says it: which element type a slot has. Formulas compute with any type, and tests draw
+	// values of the type that is stated.
+	alone bool
 }
 
 // changer collects the changes of a spec, of which all facts are known.
@@ -51,13 +54,20 @@ func (j *judge) changes() []change {
 
 // add adds a change, which a phrase names.
 func (c *changer) add(kind string, apply func(*spec.Spec), format string, args ...any) {
-	c.all = append(c.all, change{c.spec.Name.V, kind, c.spec.Name.V + ": " + fmt.Sprintf(format, args...), apply, false})
+	c.all = append(c.all, change{c.spec.Name.V, kind, c.spec.Name.V + ": " + fmt.Sprintf(format, args...), apply, false, false})
 }
 
 // weaken adds a change after which the spec claims less.
 func (c *changer) weaken(kind string, apply func(*spec.Spec), format string, args ...any) {
 	c.add(kind, apply, format, args...)
 	c.all[len(c.all)-1].less = true
+}
+
+// retype adds a change of a slot's element type.
+func (c *changer) retype(slot int, now string) {
+	s := c.spec.Slots[slot]
+	c.add("slots", func(s *spec.Spec) { s.Slots[slot].Type = text(s.Slots[slot].Key, now) }, "%s is of type %s, rather than %s", s.Name, now, s.Type.V)
+	c.all[len(c.all)-1].alone = true
 }
 
 // text returns a string as if it stood at a place.
@@ -298,11 +308,11 @@ func (c *changer) slots() {
 		}
 		for _, v := range c.spec.Types {
 			if v.Name != s.Type.V {
-				c.add("slots", func(s *spec.Spec) { s.Slots[i].Type = text(s.Slots[i].Key, v.Name) }, "%s is of type %s, rather than %s", s.Name, v.Name, s.Type.V)
+				c.retype(i, v.Name)
 			}
 		}
 		if s.Type.V == "T" {
-			c.add("slots", func(s *spec.Spec) { s.Slots[i].Type = text(s.Slots[i].Key, "i32") }, "%s is of type i32, rather than T", s.Name)
+			c.retype(i, "i32")
 		}
 		for k := 1; k < len(s.Shape); k++ {
 			c.add("slots", func(s *spec.Spec) {

@@ -60,6 +60,8 @@ func run(w io.Writer, count int, seed uint64, only string) error {
 		case by != nothing:
 		case c.less:
 			by = claimsLess
+		case c.alone:
+			by = specAlone
 		case named[c.name]:
 			by = isNamed
 		default:
@@ -86,6 +88,7 @@ const (
 	byCompiler = "the compiler"
 	byTests    = "tests"
 	claimsLess = "claims less" // found by nothing, and not wrong
+	specAlone  = "spec alone"  // found by nothing, since nothing else says it
 	isNamed    = "named"       // in docs/mutants.md
 	nothing    = "nothing"
 )
@@ -117,7 +120,7 @@ func choose(seed uint64, n int, all []change) []change {
 
 // summary counts the changes of each kind by what found them, as a table.
 func summary(found map[string]map[string]int) string {
-	columns := []string{byCheck, byCompiler, byTests, claimsLess, isNamed, nothing}
+	columns := []string{byCheck, byCompiler, byTests, claimsLess, specAlone, isNamed, nothing}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n| fact | changes | %s |\n|---|---:|%s\n", strings.Join(columns, " | "), strings.Repeat("---:|", len(columns)))
 	for _, k := range slices.Sorted(maps.Keys(found)) {
