@@ -306,6 +306,9 @@ func TestF15NothingWritten(t *testing.T) {
 		s.write(".opgen.lock", "")
 		s.want(0, "files created", "generate")
 		s.clean()
+		s.write(".opgen.lock", "") // of one that was killed when all was up to date
+		s.want(0, "nothing changed", "generate")
+		s.clean()
 	})
 }
 

@@ -16,6 +16,12 @@ import (
 // left is not locked, and the next run removes it.
 const file = ".opgen.lock"
 
+// Exists reports whether a run of the module at root lasts, or was killed.
+func Exists(root string) bool {
+	_, err := os.Lstat(filepath.Join(root, file))
+	return err == nil
+}
+
 // Acquire waits until no other run holds the lock of the module at root, and returns a function that gives it back. It holds
 // nothing, and returns a function that does nothing, where the root cannot be written or the file system has no locks.
 func Acquire(ctx context.Context, root string) (release func(), err error) {
