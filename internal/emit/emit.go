@@ -79,7 +79,7 @@ type emitter struct {
 	packages map[string]string // the import paths of the packages that generated code may use, by name
 	text     strings.Builder   // the declarations of the file that is emitted
 	embeds   bool              // whether the file embeds another one
-	laid     bool              // whether the operator's description is laid out
+	laid     string            // a declaration of the file that has the form that go/format gives it, or ""
 }
 
 // part is a file of a package.
@@ -93,7 +93,7 @@ func (e *emitter) files(pkg, from string, parts []part) ([]artifact.Artifact, er
 	var out []artifact.Artifact
 	for _, p := range parts {
 		e.text.Reset()
-		e.embeds, e.laid = false, false
+		e.embeds, e.laid = false, ""
 		p.emit()
 		data, err := e.layout(pkg, p.doc, e.text.String())
 		if err != nil {

@@ -37,13 +37,7 @@ func (e *emitter) graph() {
 	}
 }
 
-// operatorBegin is what the operator's description begins with. operatorEnd is the first line after which it ends.
-const (
-	operatorBegin = "var Operator = opimpl.New("
-	operatorEnd   = "\n})\n"
-)
-
-// operator emits the operator's description, in the form that go/format gives it unless it says otherwise in e.laid.
+// operator emits the operator's description.
 func (e *emitter) operator() {
 	o := e.op
 	fixed := func(text string) func(reflect.Value) string { return func(reflect.Value) string { return text } }
@@ -87,12 +81,16 @@ func (e *emitter) operator() {
 		x.key = "Initializers: "
 		fields = append(fields, x)
 	}
-	e.laid = !slices.ContainsFunc(fields, func(x elem) bool { return !x.laid })
-	e.p("%sgraph.Operator{", operatorBegin)
+	text := "var Operator = opimpl.New(graph.Operator{\n"
 	for _, x := range fields {
-		e.p("\t%s,", x)
+		text += "\t" + x.String() + ",\n"
 	}
-	e.p("})")
+	text += "})\n"
+	if slices.ContainsFunc(fields, func(x elem) bool { return !x.laid }) {
+		e.text.WriteString(text)
+	} else {
+		e.layDown(text)
+	}
 }
 
 // tensors returns the Go type of the tensors that are bound to a slot.

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"bytes"
+	"errors"
 	"go/format"
 	"go/parser"
 	"go/scanner"
@@ -45,24 +46,43 @@ func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
 	return breakDeclarations(src)
 }
 
-// format formats a file. The operator's description is left as it is if it is laid out.
+// laidBegin and laidEnd enclose what stands in a file in the place of the declaration that is laid out: an identifier of each package that
+// it uses, so that package jen imports them.
+const laidBegin, laidEnd = "/* laid out: */", "/* end */"
+
+// layDown emits a declaration that has the form that go/format gives it.
+func (e *emitter) layDown(decl string) {
+	e.laid = decl
+	e.text.WriteString(laidBegin)
+	used := map[string]bool{}
+	e.references(decl, func(begin, end int, pkg, name string) {
+		if !used[pkg] {
+			used[pkg] = true
+			e.text.WriteString("\n" + decl[begin:end])
+		}
+	})
+	e.text.WriteString("\n" + laidEnd + "\n")
+}
+
+// format formats a file, except for the declaration that is laid out.
 func (e *emitter) format(src []byte) ([]byte, error) {
-	at := bytes.Index(src, []byte("\n"+operatorBegin))
-	if !e.laid || at < 0 {
+	if e.laid == "" {
 		return format.Source(src)
 	}
-	at++
-	end := at + bytes.Index(src[at:], []byte(operatorEnd)) + len(operatorEnd)
-	laid := src[at:end]
-	if _, err := parser.ParseFile(token.NewFileSet(), "", slices.Concat([]byte("package p\n"), laid), parser.SkipObjectResolution); err != nil {
+	before, rest, _ := bytes.Cut(src, []byte(laidBegin))
+	_, after, found := bytes.Cut(rest, []byte(laidEnd+"\n"))
+	if !found {
+		return nil, errors.New("the place of a declaration is missing")
+	}
+	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+e.laid, parser.SkipObjectResolution); err != nil {
 		return nil, err
 	}
-	before, err := format.Source(src[:at])
+	before, err := format.Source(before)
 	if err != nil {
 		return nil, err
 	}
-	after, err := format.Source(src[end:])
-	return slices.Concat(before, laid, after), err
+	after, err = format.Source(after)
+	return slices.Concat(before, []byte(e.laid), after), err
 }
 
 // breakDeclarations breaks the lines of formatted Go code that are too long. It formats the declarations around them
@@ -95,8 +115,17 @@ func breakDeclarations(src []byte) ([]byte, error) {
 
 // qualify returns Go code with the names of the packages in e.packages qualified by their paths.
 func (e *emitter) qualify(code string) *jen.Statement {
-	out := &jen.Statement{}
-	begin := 0      // of the code that out lacks
+	out, at := &jen.Statement{}, 0 // at is where the code begins that out lacks
+	e.references(code, func(begin, end int, pkg, name string) {
+		out.Op(code[at:begin]).Qual(pkg, name)
+		at = end
+	})
+	return out.Op(code[at:])
+}
+
+// references calls visit with each reference of Go code to a name of a package in e.packages: where it begins and ends, the path of the package, and the
+// name.
+func (e *emitter) references(code string, visit func(begin, end int, pkg, name string)) {
 	var at, dot int // where the last identifier that is no field or method begins, and where a period follows it
 	var pkg string  // the package that it names
 	var previous token.Token
@@ -106,8 +135,8 @@ func (e *emitter) qualify(code string) *jen.Statement {
 		case tok == token.PERIOD && pkg != "":
 			dot = here
 		case tok == token.IDENT && previous == token.PERIOD && pkg != "" && dot > at:
-			out.Op(code[begin:at]).Qual(pkg, text)
-			begin, pkg = here+len(text), ""
+			visit(at, here+len(text), pkg, text)
+			pkg = ""
 		case tok == token.IDENT && previous != token.PERIOD:
 			at, pkg = here, e.packages[text]
 		default:
@@ -115,7 +144,6 @@ func (e *emitter) qualify(code string) *jen.Statement {
 		}
 		previous = tok
 	})
-	return out.Op(code[begin:])
 }
 
 // groupImports puts imports of the standard library before all others, with an empty line between them. Package jen

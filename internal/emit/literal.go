@@ -175,7 +175,8 @@ func (l *literals) composite(name string, elems []elem, indent, column int) elem
 	plain := true
 	for _, x := range elems {
 		texts = append(texts, x.String())
-		plain = plain && !strings.HasSuffix(x.text, "}}") && (x.key != "" || !strings.HasPrefix(x.text, "{"))
+		plain = plain && !strings.HasSuffix(x.text, "}}") && (x.key != "" || !strings.HasPrefix(x.text, "{")) &&
+			(x.sum || !strings.Contains(x.text, "\n"))
 	}
 	one := name + "{" + strings.Join(texts, ", ") + "}"
 	if plain || column+len(one) <= width && !strings.Contains(one, "\n") {
