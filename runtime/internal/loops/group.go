@@ -34,8 +34,12 @@ type touch struct {
 	access *access
 }
 
-// touches lists the uses of memory by a statement.
+// touches lists the uses of memory by a statement. While groups are made, which compares each statement with others many times, it lists those of a
+// statement once.
 func (c *compiler[T]) touches(s *statement) []touch {
+	if out, ok := c.touched[s]; ok {
+		return out
+	}
 	var out []touch
 	add := func(r *term.Read, writes bool) {
 		a := accessOf(r)
@@ -51,11 +55,16 @@ func (c *compiler[T]) touches(s *statement) []touch {
 	left := *s.left
 	left.Tensor, left.Count = s.target, 1
 	add(&left, true)
+	if c.touched != nil {
+		c.touched[s] = out
+	}
 	return out
 }
 
 // grouped makes bundles of statements, and groups of bundles.
 func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
+	c.touched = map[*statement][]touch{}
+	defer func() { c.touched = nil }() // statements change later
 	var out []*bundleGroup
 	for _, s := range statements {
 		if n := len(out); n > 0 && c.join(out[n-1], s) {

@@ -143,6 +143,8 @@ type compiler[T simd.Float] struct {
 	users map[int]map[*bundle]bool // the bundles that use a tensor
 	given map[int]bool             // the tensors whose memory statements write
 
+	touched map[*statement][]touch // the uses of memory by statements, while groups are made; nil otherwise
+
 	past map[int]bool // the tensors of the group that is compiled which may be written past the caches
 
 	registers    int         // how many registers there are
