@@ -64,8 +64,9 @@ func closeAll(dirs []*output.Dir) {
 // Generate brings the generated files of the module at root up to date, unless there are findings or refused changes. One run at
 // a time does so; others wait. The error says which file cannot be read or written.
 func Generate(ctx context.Context, root string, o Options) (*Result, error) {
-	cached := len(o.Plugins) == 0                 // a snapshot does not hold plug-ins of a process
-	if cached && !o.Force && !lock.Exists(root) { // a run that was killed at its end left a lock, which goes below
+	cached := len(o.Plugins) == 0 // a snapshot does not hold plug-ins of a process
+	// A run that was killed at its end left a lock, which goes below.
+	if cached && !o.Force && !lock.Exists(root) {
 		if r := upToDate(root); r != nil {
 			return r, nil
 		}

@@ -47,10 +47,10 @@ func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
 }
 
 // laidBegin and laidEnd enclose what stands in a file in the place of the declaration that is laid out: an identifier of each package that
-// it uses, so that package jen imports them.
+// it uses, so that package jen imports them. They begin lines, which texts from specs do not: those are within line comments and strings of one line.
 const laidBegin, laidEnd = "/* laid out: */", "/* end */"
 
-// layDown emits a declaration that has the form that go/format gives it.
+// layDown emits a declaration that has the form that go/format gives it. Its comment stands before it.
 func (e *emitter) layDown(decl string) {
 	e.laid = decl
 	e.text.WriteString(laidBegin)
@@ -69,19 +69,19 @@ func (e *emitter) format(src []byte) ([]byte, error) {
 	if e.laid == "" {
 		return format.Source(src)
 	}
-	before, rest, _ := bytes.Cut(src, []byte(laidBegin))
-	_, after, found := bytes.Cut(rest, []byte(laidEnd+"\n"))
-	if !found {
+	at := bytes.Index(src, []byte("\n"+laidBegin+"\n")) + 1
+	_, after, found := bytes.Cut(src[at:], []byte("\n"+laidEnd+"\n"))
+	if at == 0 || !found {
 		return nil, errors.New("the place of a declaration is missing")
 	}
 	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+e.laid, parser.SkipObjectResolution); err != nil {
 		return nil, err
 	}
-	before, err := format.Source(before)
+	before, err := format.Source(src[:at])
 	if err != nil {
 		return nil, err
 	}
-	after, err = format.Source(after)
+	after, err = format.Source(slices.Concat(bytes.TrimRight(after, " \n"), []byte("\n"))) // which keeps space at the end of a part of a file
 	return slices.Concat(before, []byte(e.laid), after), err
 }
 
