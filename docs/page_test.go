@@ -126,6 +126,12 @@ func (f *follower) replaced() func(code string) string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	// go get wants modules that no build here needs, such as those of backends. A module cache may lack them.
+	download := exec.Command("go", "mod", "download")
+	download.Dir = repository
+	if out, err := download.CombinedOutput(); err != nil {
+		f.t.Fatalf("go mod download: %v\n%s", err, out)
+	}
 	workspace := filepath.Join(f.t.TempDir(), "go.work")
 	if _, err := outside.Env(workspace, repository, f.dir); err != nil {
 		f.t.Fatal(err)

@@ -19,7 +19,7 @@ const tutorialSeconds = 120
 // firstProgram is how many lines the first program has at most after its imports.
 const firstProgram = 30
 
-// TestTutorial does what the tutorial says, in an empty folder and offline.
+// TestTutorial does what the tutorial says, in an empty folder, offline from the module cache.
 func TestTutorial(t *testing.T) {
 	f := newFollower(t)
 	start := f.replaced
