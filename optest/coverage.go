@@ -219,10 +219,16 @@ func (s sample) observed(t *testing.T) *task.Registry {
 }
 
 // rewired returns a registry of the kit's tasks in which the bodies that bound returns replace the bodies of the tasks. It
-// builds one registry for each name.
+// is always the same one for a name.
 func (k *Kit) rewired(t *testing.T, name string, bound func(*task.Accessor, []op.Body) []op.Body) *task.Registry {
 	t.Helper()
-	once, _ := k.registries.LoadOrStore(name, sync.OnceValues(func() (*task.Registry, error) { return rewire(k.tasks, bound) }))
+	return k.registry(t, name, func() (*task.Registry, error) { return rewire(k.tasks, bound) })
+}
+
+// registry returns what build builds, once for each name.
+func (k *Kit) registry(t *testing.T, name string, build func() (*task.Registry, error)) *task.Registry {
+	t.Helper()
+	once, _ := k.registries.LoadOrStore(name, sync.OnceValues(build))
 	r, err := once.(func() (*task.Registry, error))()
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,6 @@
 package optest
 
 import (
-	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/opgen/opgen/runtime/formula"
@@ -12,39 +10,33 @@ import (
 )
 
 // KernelsComputeFormulas compares what kernels compute, gradients included, with the formulas of their specs: at
-// every example, for every choice of element types. In double precision it also does so with extents of 1 and 0. The outputs of
-// operators for which the option Reference gives them are compared with these instead.
+// every example, for every choice of element types. The outputs of operators for which the option Reference gives them are
+// compared with these instead.
 func (k *Kit) KernelsComputeFormulas(t *testing.T) {
-	formulas := k.formulas(t, formula.RegisterReference)
 	k.forEachSample(t, "KernelsComputeFormulas", func(t *testing.T, s sample) {
-		reference := k.config.references[s.title()]
-		if len(s.op.Formula) == 0 && reference == nil {
+		if len(s.op.Formula) == 0 && k.config.references[s.title()] == nil {
 			return
 		}
-		compare := func(t *testing.T, f *fixture) {
-			if reference != nil {
-				for _, d := range f.referenceDifferences(t, reference) {
-					f.errorf(t, "%s, as the reference gives", d)
-				}
-				return
-			}
-			for _, d := range formulaDifferences(t, f, formulas, nil) {
-				f.errorf(t, "%s, as the formula gives", d)
-			}
-		}
-		compare(t, s.fixture(t))
-		if !s.double() {
-			return
-		}
-		for _, shapes := range slices.Concat(resized(s.shapes, 1), resized(s.shapes, 0)) {
-			s := s.with(shapes)
-			f, err := newFixture(s, domains[len(domains)-1])
-			if s.excludes(t, err) || f.impossible() {
-				continue
-			}
-			t.Run(fmt.Sprint(shapes), func(t *testing.T) { compare(t, f) })
-		}
+		f := s.fixture(t)
+		checkFormula(t, f, f.run(t, f.everything(t), f.values, Execution{}))
 	})
+}
+
+// checkFormula compares results and gradients with what the reference gives or, without one, the formula, if there is any.
+func checkFormula(t *testing.T, f *fixture, got values) {
+	t.Helper()
+	if reference := f.kit.config.references[f.title()]; reference != nil {
+		for _, d := range f.referenceDifferences(reference, got) {
+			f.errorf(t, "%s, as the reference gives", d)
+		}
+		return
+	}
+	if len(f.op.Formula) == 0 {
+		return
+	}
+	for _, d := range formulaDifferences(t, f, f.kit.reference(t), got) {
+		f.errorf(t, "%s, as the formula gives", d)
+	}
 }
 
 // formulas returns a registry in which all tasks compute the formulas of their specs: element by element if register is
@@ -63,16 +55,20 @@ func (k *Kit) formulas(t *testing.T, register func(*task.Registry, op.Target, ..
 	return &r
 }
 
-// formulaDifferences compares what kernels compute, those of the kit if tasks is nil, with what the tasks of another
-// registry compute, tensor by tensor.
-func formulaDifferences(t *testing.T, f *fixture, formulas, tasks *task.Registry) []string {
+// reference returns the registry that formula.RegisterReference makes, always the same.
+func (k *Kit) reference(t *testing.T) *task.Registry {
+	t.Helper()
+	return k.registry(t, "formulas, element by element", func() (*task.Registry, error) { return k.formulas(t, formula.RegisterReference), nil })
+}
+
+// formulaDifferences compares results and gradients with those that the tasks of a registry compute, tensor by tensor.
+func formulaDifferences(t *testing.T, f *fixture, formulas *task.Registry, got values) []string {
 	t.Helper()
 	p := f.everything(t)
-	want, err := run(p, f.values, Execution{tasks: formulas})
+	want, err := run(p, f.values, Execution{tasks: formulas, plans: f.plans})
 	if err != nil {
 		f.fatalf(t, "%v", err)
 	}
-	got := f.run(t, p, f.values, Execution{tasks: tasks})
 	var out []string
 	for _, x := range p.Fetched {
 		rel, abs := f.closeness(x)

@@ -383,7 +383,7 @@ func replaced(k *Kit, o *graph.Operator, lines []string) (*task.Registry, error)
 func TestFormulaMutants(t *testing.T) {
 	p, specs := formulaSpecs(t)
 	k := newKit(t)
-	reference := k.formulas(t, formula.RegisterReference)
+	reference := k.reference(t)
 	j := &formulaJudge{k, p, map[*graph.Operator][]func() (*trial, error){}}
 	for _, o := range catalogue.Operators() {
 		j.trials[o] = trials(k, o, reference)

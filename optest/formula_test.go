@@ -34,6 +34,7 @@ func TestWrongFormulasDiffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := samples[slices.IndexFunc(samples, sample.double)].fixture(t)
+	computed := f.run(t, f.everything(t), f.values, Execution{})
 	tests := []struct {
 		name, line string
 		want       []string // the beginnings of all differences
@@ -52,7 +53,7 @@ func TestWrongFormulasDiffer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := formulaDifferences(t, f, r, nil)
+			got := formulaDifferences(t, f, r, computed)
 			for _, want := range tt.want {
 				if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, want) }) {
 					t.Errorf("got %q, want a difference of %s", got, want)
@@ -70,12 +71,13 @@ func TestWrongFormulasDiffer(t *testing.T) {
 func TestLoopsComputeFormulas(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
-	reference, loops := k.formulas(t, formula.RegisterReference), k.formulas(t, formula.Register)
+	reference, loops := k.reference(t), k.formulas(t, formula.Register)
 	k.forEachSample(t, "loops", func(t *testing.T, s sample) {
 		if len(s.op.Formula) == 0 {
 			return
 		}
-		for _, d := range formulaDifferences(t, s.fixture(t), reference, loops) {
+		f := s.fixture(t)
+		for _, d := range formulaDifferences(t, f, reference, f.run(t, f.everything(t), f.values, Execution{tasks: loops})) {
 			s.errorf(t, "loops: %s, as the formula gives", d)
 		}
 	})

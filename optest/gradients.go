@@ -1,7 +1,6 @@
 package optest
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -9,13 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/plan"
-	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -65,10 +60,16 @@ func (k *Kit) computes(o *graph.Operator, typ dtype.Type) bool {
 	return slices.ContainsFunc(k.variants(o), func(v task.Variant) bool { return slices.Contains(v.Types, typ) })
 }
 
+// checkGradients compares the gradients that a program computes from those in seeds.
 func checkGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tensor) {
 	t.Helper()
 	p, grads := f.backward(t, seeds, f.wrt)
-	got := f.run(t, p, f.values, Execution{})
+	compareGradients(t, f, seeds, grads, f.run(t, p, f.values, Execution{}))
+}
+
+// compareGradients compares gradients among results with differences.
+func compareGradients(t *testing.T, f *fixture, seeds, grads map[graph.Tensor]graph.Tensor, got values) {
+	t.Helper()
 	want := newDifferences(t, f, seeds)
 	for _, x := range f.wrt {
 		have := make([]float64, len(f.values[x.Name()])) // zeros, if the outputs do not depend on x
@@ -81,12 +82,9 @@ func checkGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tenso
 
 // differences computes derivatives of a weighted sum of outputs by central differences.
 type differences struct {
-	f      *fixture
-	seeds  map[graph.Tensor]graph.Tensor
-	engine *engine.Engine
-	init   *engine.Instance // nil if there are no variables
-	plan   *plan.Plan
-	fed    []graph.Tensor
+	f       *fixture
+	seeds   map[graph.Tensor]graph.Tensor
+	forward *loaded
 	// step is the distance of the two points of a difference from the value between them.
 	step float64
 	// relative and absolute are the tolerances of derivatives.
@@ -95,30 +93,8 @@ type differences struct {
 
 func newDifferences(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tensor) *differences {
 	t.Helper()
-	p := f.forward(t)
-	d := &differences{f: f, seeds: seeds, engine: engine.New(f.observed(t), cpu.New(cpu.Config{Workers: 1}), engine.Config{}), fed: slices.Concat(p.Fed, p.Variables)}
-	t.Cleanup(func() {
-		if err := d.engine.Close(); err != nil {
-			f.errorf(t, "%v", err)
-		}
-	})
-	build := func(p *graph.Program) *plan.Plan {
-		pl, err := planner.Build(p)
-		if err != nil {
-			f.fatalf(t, "%v", err)
-		}
-		return pl
-	}
-	if len(p.Variables) > 0 {
-		init, err := graph.Initialization(p)
-		if err != nil {
-			f.fatalf(t, "%v", err)
-		}
-		if d.init, err = d.engine.Load(build(init)); err != nil {
-			f.fatalf(t, "%v", err)
-		}
-	}
-	d.plan = build(p)
+	d := &differences{f: f, seeds: seeds, forward: f.load(t, f.forward(t), Execution{})}
+	t.Cleanup(func() { f.close(t, d.forward) })
 	d.step, d.relative, d.absolute = 1e-5, 1e-6, 1e-9
 	rounding := 0x1p-51
 	if !f.double() {
@@ -144,36 +120,13 @@ func (d *differences) by(t *testing.T, x graph.Tensor) []float64 {
 	return out
 }
 
-// sum computes the weighted sum. It loads the plan again, since random numbers depend on the number of the
-// run. It initializes the variables again, since the operator may change them.
+// sum computes the weighted sum.
 func (d *differences) sum(t *testing.T) float64 {
 	t.Helper()
-	if d.init != nil {
-		if err := d.init.Run(context.Background()); err != nil {
-			d.f.fatalf(t, "%v", err)
-		}
-	}
-	in, err := d.engine.Load(d.plan)
-	if err != nil {
-		d.f.fatalf(t, "%v", err)
-	}
-	defer in.Close()
-	for _, x := range d.fed {
-		if v, ok := d.f.values[x.Name()]; ok {
-			if err := feed(in, x.Name(), x.Type(), v); err != nil {
-				d.f.fatalf(t, "%v", err)
-			}
-		}
-	}
-	if err := in.Run(context.Background()); err != nil {
-		d.f.fatalf(t, "%v", err)
-	}
+	results := d.f.runLoaded(t, d.forward, d.f.values, Execution{})
 	var sum float64
 	for out, seed := range d.seeds {
-		y, err := fetch(in, out)
-		if err != nil {
-			d.f.fatalf(t, "%v", err)
-		}
+		y := results[out.Name()]
 		for i, w := range d.f.values[seed.Name()] {
 			if math.IsInf(y[i], 0) && folded(out) {
 				continue // an extreme of nothing depends on nothing

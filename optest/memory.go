@@ -42,8 +42,8 @@ func (k *Kit) EveryElementIsWritten(t *testing.T) {
 }
 
 // checkWritten checks that results and gradients have the shapes that the spec gives, are finite, and do not
-// depend on the bytes that were in memory before.
-func checkWritten(t *testing.T, f *fixture) {
+// depend on the bytes that were in memory before. It returns them.
+func checkWritten(t *testing.T, f *fixture) values {
 	t.Helper()
 	p := f.everything(t)
 	clean := f.run(t, p, f.values, Execution{})
@@ -58,9 +58,14 @@ func checkWritten(t *testing.T, f *fixture) {
 			}
 		}
 	}
-	f.sameBits(t, "memory that held NaN before, next to memory of zeros", f.run(t, p, f.values, Execution{Garbage: NaNs}), clean)
-	f.sameBits(t, "memory that held large numbers before, next to memory of zeros", f.run(t, p, f.values, Execution{Garbage: largeNumbers}), clean)
+	x := Execution{Garbage: NaNs}
+	dirty := f.load(t, p, x)
+	defer f.close(t, dirty)
+	f.sameBits(t, "memory that held NaN before, next to memory of zeros", f.runLoaded(t, dirty, f.values, x), clean)
+	x.Garbage = largeNumbers
+	f.sameBits(t, "memory that held large numbers before, next to memory of zeros", f.runLoaded(t, dirty, f.values, x), clean)
 	f.sameBits(t, "forward without backward, on memory that held NaN", f.run(t, f.forward(t), f.values, Execution{Garbage: NaNs}), f.only(clean))
+	return clean
 }
 
 // folded reports whether values are folded into a tensor. Its elements may be infinite: an extreme of nothing is.
@@ -89,8 +94,8 @@ func (f *fixture) only(v values) values {
 }
 
 // EmptyExtents replaces extents of the examples by 0: one at a time, all equal extents together, and all.
-// Where the conditions of the operator allow it, results and gradients must still be right. It returns how many shapes it
-// tested, by operator.
+// Where the conditions of the operator allow it, results and gradients must still be right: those of formulas in double
+// precision, of references, and of difference quotients. It returns how many shapes it tested, by operator.
 func (k *Kit) EmptyExtents(t *testing.T) map[string]int { return k.checkExtents(t, "EmptyExtents", 0) }
 
 // SingleExtents replaces extents by 1 in the same way.
@@ -114,9 +119,12 @@ func (k *Kit) checkExtents(t *testing.T, check string, n int) map[string]int {
 			}
 			t.Run(fmt.Sprint(shapes), func(t *testing.T) {
 				tested[s.title()]++
-				checkWritten(t, f)
+				got := checkWritten(t, f)
+				if s.double() {
+					checkFormula(t, f, got)
+				}
 				if f.differentiable() && (s.double() || !s.widens()) {
-					checkGradients(t, f, f.seeds)
+					compareGradients(t, f, f.seeds, f.grads, got)
 				}
 			})
 		}

@@ -2,6 +2,7 @@ package optest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -28,6 +29,7 @@ type Execution struct {
 	grain int            // indices in a range; 0: as the plan says
 	moves bool           // in each run, floating-point inputs have their values one element further on
 	tasks *task.Registry // nil: those of the kit
+	plans plans          // those that were made before
 }
 
 // Run runs a program with the kernels that register adds. It feeds inputs and variables by name before each run, and gives
@@ -50,77 +52,144 @@ func (k *Kit) run(p *graph.Program, fed values, x Execution) (values, error) {
 }
 
 // run runs a program in a new engine, and returns the tensors that it fetches after the last run.
-func run(p *graph.Program, fed values, x Execution) (out values, err error) {
+func run(p *graph.Program, fed values, x Execution) (values, error) {
+	l, err := load(p, x)
+	if err != nil {
+		return nil, err
+	}
+	out, err := l.run(fed, x)
+	if closed := l.close(); err == nil {
+		err = closed
+	}
+	return out, err
+}
+
+// loaded is a program in an engine of its own.
+type loaded struct {
+	program *graph.Program
+	plan    *plan.Plan
+	filled  []*plan.Root // those that take garbage
+	engine  *engine.Engine
+	init    *engine.Instance // initializes variables; nil if there are none
+	in      *engine.Instance // nil before the first run
+}
+
+// load makes an engine for the plan of a program. It loads what initializes the variables.
+func load(p *graph.Program, x Execution) (l *loaded, err error) {
 	var backend engine.Backend = cpu.New(cpu.Config{Workers: max(x.Workers, 1)})
 	if x.Checked {
 		backend = checked.New(cpu.Config{})
 	}
-	e := engine.New(x.tasks, backend, engine.Config{})
+	l = &loaded{program: p, engine: engine.New(x.tasks, backend, engine.Config{})}
 	defer func() {
-		if closed := e.Close(); err == nil {
-			err = closed
+		if err != nil {
+			err = errors.Join(err, l.close())
 		}
 	}()
 	if len(p.Variables) > 0 {
 		init, err := graph.Initialization(p)
 		if err != nil {
-			return nil, err
+			return l, err
 		}
-		if _, err := runIn(e, init, nil, Execution{}); err != nil {
-			return nil, err
+		pl, err := planner.Build(init)
+		if err != nil {
+			return l, err
+		}
+		if l.init, err = l.engine.Load(pl); err != nil {
+			return l, err
 		}
 	}
-	return runIn(e, p, fed, x)
+	if x.plans == nil {
+		x.plans = plans{}
+	}
+	if l.plan, err = x.plans.of(p); err != nil {
+		return l, err
+	}
+	l.filled = fillable(l.plan, x)
+	for i := range l.plan.Tasks {
+		if x.grain > 0 && !slices.ContainsFunc(l.plan.Tasks[i].Access, whole) {
+			l.plan.Tasks[i].Grain = x.grain
+		}
+	}
+	return l, nil
 }
 
-// runIn does the same in an engine that may have variables already.
-func runIn(e *engine.Engine, p *graph.Program, fed values, x Execution) (values, error) {
-	pl, err := planner.Build(p)
-	if err != nil {
+func (l *loaded) close() error { return l.engine.Close() }
+
+// run initializes the variables, and runs the program as often as x says. To the kernels, the first run is the first one of the engine.
+func (l *loaded) run(fed values, x Execution) (values, error) {
+	if err := l.begin(); err != nil {
 		return nil, err
 	}
-	filled := fillable(pl, x)
-	for i := range pl.Tasks {
-		if x.grain > 0 && !slices.ContainsFunc(pl.Tasks[i].Access, whole) {
-			pl.Tasks[i].Grain = x.grain
-		}
-	}
-	in, err := e.Load(pl)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
 	for number := range max(x.Runs, 1) {
-		for _, r := range filled {
+		for _, r := range l.filled {
 			g := make([]float64, shape.Prod(r.Shape))
 			for i := range g {
 				g[i] = x.Garbage(r.Type)
 			}
-			if err := feed(in, r.Name, r.Type, g); err != nil {
+			if err := feed(l.in, r.Name, r.Type, g); err != nil {
 				return nil, err
 			}
 		}
-		for _, t := range slices.Concat(p.Fed, p.Variables) {
+		for _, t := range slices.Concat(l.program.Fed, l.program.Variables) {
 			if v, ok := fed[t.Name()]; ok {
 				if n := len(v); x.moves && n > 0 && t.Type().IsFloat() && !t.Variable() {
 					v = slices.Concat(v[n-number%n:], v[:n-number%n])
 				}
-				if err := feed(in, t.Name(), t.Type(), v); err != nil {
+				if err := feed(l.in, t.Name(), t.Type(), v); err != nil {
 					return nil, err
 				}
 			}
 		}
-		if err := in.Run(context.Background()); err != nil {
+		if err := l.in.Run(context.Background()); err != nil {
 			return nil, err
 		}
 	}
 	out := values{}
-	for _, t := range p.Fetched {
-		if out[t.Name()], err = fetch(in, t); err != nil {
+	for _, t := range l.program.Fetched {
+		var err error
+		if out[t.Name()], err = fetch(l.in, t); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// begin makes an instance that has not run. It loads the plan again only if tasks keep state from run to run.
+func (l *loaded) begin() (err error) {
+	if l.init != nil {
+		if err := l.init.Run(context.Background()); err != nil {
+			return err
+		}
+	}
+	if l.in != nil && len(l.plan.States) == 0 {
+		l.in.SetStep(0)
+		return nil
+	}
+	if l.in != nil {
+		if err := l.in.Close(); err != nil {
+			return err
+		}
+	}
+	l.in, err = l.engine.Load(l.plan)
+	return err
+}
+
+// plans holds the plans of programs that run several times.
+type plans map[*graph.Program]*plan.Plan
+
+// of returns a plan of a program whose tasks and roots may be changed.
+func (m plans) of(p *graph.Program) (*plan.Plan, error) {
+	if m[p] == nil {
+		pl, err := planner.Build(p)
+		if err != nil {
+			return nil, err
+		}
+		m[p] = pl
+	}
+	out := *m[p]
+	out.Tasks, out.Roots = slices.Clone(out.Tasks), slices.Clone(out.Roots)
+	return &out, nil
 }
 
 // whole reports whether an access allows no other ranges than those of the plan: tiles have their own, and a task that folds
@@ -149,12 +218,36 @@ func fillable(pl *plan.Plan, x Execution) []*plan.Root {
 // run runs a program of the sample, and records which tasks ran.
 func (s sample) run(t *testing.T, p *graph.Program, fed values, x Execution) values {
 	t.Helper()
+	l := s.load(t, p, x)
+	defer s.close(t, l)
+	return s.runLoaded(t, l, fed, x)
+}
+
+// load loads a program of the sample.
+func (s sample) load(t *testing.T, p *graph.Program, x Execution) *loaded {
+	t.Helper()
 	if x.tasks == nil {
 		x.tasks = s.observed(t)
 	}
-	v, err := run(p, fed, x)
+	l, err := load(p, x)
+	if err != nil {
+		s.fatalf(t, "%v", err)
+	}
+	return l
+}
+
+func (s sample) runLoaded(t *testing.T, l *loaded, fed values, x Execution) values {
+	t.Helper()
+	v, err := l.run(fed, x)
 	if err != nil {
 		s.fatalf(t, "%v", err)
 	}
 	return v
+}
+
+func (s sample) close(t *testing.T, l *loaded) {
+	t.Helper()
+	if err := l.close(); err != nil {
+		s.errorf(t, "%v", err)
+	}
 }

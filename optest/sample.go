@@ -167,6 +167,10 @@ type fixture struct {
 	wrt     []graph.Tensor                // the tensors that have gradients
 	seeds   map[graph.Tensor]graph.Tensor // of floating-point outputs
 	values  values
+
+	forwardOnly, whole *graph.Program                // what forward and everything return
+	grads              map[graph.Tensor]graph.Tensor // the gradients that whole computes
+	plans              plans
 }
 
 // values holds the elements of tensors by name. Integers and booleans are kept as float64 too: those that the
@@ -175,7 +179,7 @@ type values map[string][]float64
 
 // newFixture applies a sample and draws values from a domain.
 func newFixture(s sample, d domain) (*fixture, error) {
-	f := &fixture{sample: s, g: graph.New(1), inputs: map[string]graph.Tensor{}, seeds: map[graph.Tensor]graph.Tensor{}}
+	f := &fixture{sample: s, g: graph.New(1), inputs: map[string]graph.Tensor{}, seeds: map[graph.Tensor]graph.Tensor{}, plans: plans{}}
 	draw := &drawing{sample: s, domain: d, rng: rand.New(rand.NewPCG(7, 11+d.seed)), drawn: values{}}
 	f.node = s.apply(f.g, "node", func(slot, k int, o task.Operand) graph.Tensor {
 		name := fmt.Sprintf("%s.%d", s.op.Slots[slot].Name, k)
@@ -229,16 +233,25 @@ func (s sample) changes(slot int) bool {
 // fixture draws values from the first domain in which the operator has finite values.
 func (s sample) fixture(t *testing.T) *fixture {
 	t.Helper()
+	key := fmt.Sprint(s.what(), s.all, s.shared)
+	if d, ok := s.kit.domains.Load(key); ok {
+		f, err := newFixture(s, d.(domain))
+		if err != nil {
+			s.fatalf(t, "%v", err)
+		}
+		return f
+	}
 	for _, d := range domains {
 		f, err := newFixture(s, d)
 		if err != nil {
 			s.fatalf(t, "%v", err)
 		}
-		v, err := s.kit.run(f.forward(t), f.values, Execution{}) // no check, so it is not recorded
+		v, err := s.kit.run(f.forward(t), f.values, Execution{plans: f.plans}) // no check, so it is not recorded
 		if err != nil {
 			s.fatalf(t, "%v", err)
 		}
 		if f.finite(v) {
+			s.kit.domains.Store(key, d)
 			return f
 		}
 	}
@@ -262,11 +275,13 @@ func (f *fixture) finite(v values) bool {
 // forward returns the program that computes the results.
 func (f *fixture) forward(t *testing.T) *graph.Program {
 	t.Helper()
-	p, err := graph.Whole(f.g, f.results...)
-	if err != nil {
-		f.fatalf(t, "%v", err)
+	if f.forwardOnly == nil {
+		var err error
+		if f.forwardOnly, err = graph.Whole(f.g, f.results...); err != nil {
+			f.fatalf(t, "%v", err)
+		}
 	}
-	return p
+	return f.forwardOnly
 }
 
 // differentiable reports whether there is anything to differentiate.
@@ -291,6 +306,22 @@ func (f *fixture) everything(t *testing.T) *graph.Program {
 	if !f.differentiable() {
 		return f.forward(t)
 	}
-	p, _ := f.backward(t, f.seeds, f.wrt)
-	return p
+	if f.whole == nil {
+		f.whole, f.grads = f.backward(t, f.seeds, f.wrt)
+	}
+	return f.whole
+}
+
+// run runs a program of the fixture, which is planned once, and records which tasks ran.
+func (f *fixture) run(t *testing.T, p *graph.Program, fed values, x Execution) values {
+	t.Helper()
+	x.plans = f.plans
+	return f.sample.run(t, p, fed, x)
+}
+
+// load loads a program of the fixture, which is planned once.
+func (f *fixture) load(t *testing.T, p *graph.Program, x Execution) *loaded {
+	t.Helper()
+	x.plans = f.plans
+	return f.sample.load(t, p, x)
 }

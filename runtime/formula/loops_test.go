@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -21,14 +22,25 @@ import (
 // extentsOfTests cross the ends of strips and of blocks of sums, and make strips of either index.
 var extentsOfTests = [][2]int{{3, 4}, {1, 1}, {3, 1100}, {1100, 3}, {70, 66}, {1, 2100}}
 
-// sampled returns the cases that run. With -short, that is one in 15: these tests compute with one goroutine, so the race detector, under
-// which they take many times as long, finds little in them.
-func sampled(cases []string) []string {
-	if !testing.Short() {
-		return cases
+// Interpreting large tensors takes most of the time of these tests.
+var allLoops = flag.Bool("all-loops", false, "compare all loops on all large tensors, in all types")
+
+// sampled returns the cases that run for an extent and a type. On large tensors, that is every second case: the others run there in the
+// other type. With -short, it is one in 15: these tests compute with one goroutine, so the race detector, under which they take many times as
+// long, finds little in them.
+func sampled(cases []string, size [2]int, typ dtype.Type) []string {
+	first, every := 0, 1
+	switch {
+	case testing.Short():
+		every = 15
+	case !*allLoops && size[0]*size[1] > 1000:
+		first, every = slices.Index(extentsOfTests, size)%2, 2
+		if typ == dtype.F32 {
+			first = 1 - first
+		}
 	}
 	var out []string
-	for i := 0; i < len(cases); i += 15 {
+	for i := first; i < len(cases); i += every {
 		out = append(out, cases[i])
 	}
 	return out
@@ -56,7 +68,7 @@ func TestLoops(t *testing.T) {
 	)
 	for _, size := range extentsOfTests {
 		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
-			for _, text := range sampled(formulas) {
+			for _, text := range sampled(formulas, size, typ) {
 				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) { compareLoops(t, text, typ, size[0], size[1]) })
 			}
 		}
@@ -115,7 +127,7 @@ func TestLoopsOfOwnStrips(t *testing.T) {
 	}
 	for _, size := range [][2]int{{3, 4}, {1, 1}, {3, 1100}} {
 		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
-			for _, text := range sampled(formulas) {
+			for _, text := range sampled(formulas, size, typ) {
 				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) { compareLoops(t, text, typ, size[0], size[1]) })
 			}
 		}
@@ -180,7 +192,7 @@ func TestLoopsOfScansAndOrders(t *testing.T) {
 		"i[n, k] = argsort(k': x[n, k'] descending)[k] for k < min(3, K)\ns[n] = sum(k < min(3, K): x[n, argsort(k': i[n, k'])[k]])")
 	for _, size := range append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}) {
 		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
-			for _, text := range sampled(formulas) {
+			for _, text := range sampled(formulas, size, typ) {
 				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
 					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
 					if err != nil {
@@ -213,7 +225,7 @@ func TestLoopsOfSpecialValues(t *testing.T) {
 	}
 	for _, size := range extentsOfTests {
 		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
-			for _, text := range sampled(formulas) {
+			for _, text := range sampled(formulas, size, typ) {
 				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
 					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
 					if err != nil {
@@ -252,7 +264,7 @@ func TestLoopsOfHistograms(t *testing.T) {
 		"s[n] = sum(n', k if j[n'] == n && j[n'] < K: x[n', k])", "y[n, k] = sum(n', k' if j[n'] == n && j[k' % N] == k: x[n', k'])")
 	for _, size := range append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}) {
 		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
-			for _, text := range sampled(formulas) {
+			for _, text := range sampled(formulas, size, typ) {
 				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
 					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
 					if err != nil {
