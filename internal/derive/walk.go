@@ -208,7 +208,9 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 		same := term.Compare(term.Equal, value, result)
 		return d.walk(body, term.Ratio(g, ties), inner, term.All(inside, same))
 	case "prod":
-		g = term.Product(g, d.aside("others", inner, d.others(fresh)))
+		for _, x := range d.others(fresh, vars) {
+			g = term.Product(g, d.aside("others", inner, x))
+		}
 	case "variance":
 		mean := d.aside("mean", vars, &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: "mean", Vars: n.Reduction.Vars,
 			Guard: n.Reduction.Guard, Body: n.Reduction.Body, Part: -1}})
@@ -267,8 +269,42 @@ func (d *deriver) count(n *term.Term, vars []*term.Variable) *term.Term {
 	return d.aside("count", vars, d.over(n, "sum", func(*term.Term) (*term.Term, *term.Term) { return nil, term.Number(1) }))
 }
 
-// others returns the product of the values of a reduction at all other indices than that of n.
-func (d *deriver) others(n *term.Term) *term.Term {
+// others returns factors of the product of the values of a reduction at all other indices than that of n. For several indices there is a
+// factor for each: of values with another value of the index, equal ones of those before it, and any of those after it. The products over
+// these are in a tensor of their own. So every factor is a scan, where one product would take quadratic time.
+func (d *deriver) others(n *term.Term, vars []*term.Variable) []*term.Term {
+	r := n.Reduction
+	if slices.ContainsFunc(r.Vars, func(v *term.Variable) bool { _, known := v.Hi.Known(); return !known || !v.Lo.Is(0) }) {
+		return []*term.Term{d.anyOther(n)}
+	}
+	var out []*term.Term
+	product := func(vars []*term.Variable, guard, body *term.Term) *term.Term {
+		return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &term.Reduction{Kind: r.Kind, Vars: vars, Guard: guard, Body: body, Part: -1}}
+	}
+	for i, own := range r.Vars {
+		copied := n.Map(func(x *term.Term) *term.Term { return x }).Reduction // with variables of its own
+		other := copied.Vars[i]
+		other.Name += "'"
+		values, equal := map[*term.Variable]*term.Term{}, slices.Clone(vars)
+		for j, v := range copied.Vars[:i] {
+			values[v] = r.Vars[j].Term()
+			equal = append(equal, r.Vars[j])
+		}
+		body, guard := copied.Body.Substitute(values), copied.Guard
+		if guard != nil {
+			guard = guard.Substitute(values)
+		}
+		if after := copied.Vars[i+1:]; len(after) > 0 {
+			body, guard = d.aside("products", append(equal, other), product(after, guard, body)), nil
+		}
+		differs := term.Negated(term.Compare(term.Equal, other.Term(), own.Term()))
+		out = append(out, product([]*term.Variable{other}, term.All(guard, differs), body))
+	}
+	return out
+}
+
+// anyOther returns the product of the values of a reduction at all other indices than that of n.
+func (d *deriver) anyOther(n *term.Term) *term.Term {
 	copied := n.Map(func(x *term.Term) *term.Term { return x })
 	r := copied.Reduction
 	var same []*term.Term

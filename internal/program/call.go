@@ -293,7 +293,13 @@ func converted(x *term.Term, t dtype.Type) *term.Term {
 
 // rounded returns a number as an element of a type represents it.
 func rounded(v float64, t dtype.Type) float64 {
-	b := make([]byte, t.Size())
-	t.PutFloat64(b, v)
-	return t.Float64(b)
+	switch t {
+	case dtype.F32:
+		return float64(float32(v))
+	case dtype.F64:
+		return v
+	}
+	var b [8]byte
+	t.PutFloat64(b[:t.Size()], v)
+	return t.Float64(b[:t.Size()])
 }

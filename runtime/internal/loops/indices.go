@@ -41,61 +41,6 @@ func (z *vectorizer[T]) indices(f form) adder[T] {
 	}
 }
 
-// convertEach compiles an integer as a real number; false if strips of integers do not hold it.
-func (z *vectorizer[T]) convertEach(f form) (reg int, ok bool) {
-	fill := z.indices(f)
-	if fill == nil {
-		return 0, false
-	}
-	r := z.register(false)
-	z.c.integers = max(z.c.integers, 1)
-	z.emit(r, func(s *state[T], n int) {
-		x, out := s.integers[0][:n], s.regs[r][:n]
-		fill(s, x)
-		for i, v := range x {
-			out[i] = T(v)
-		}
-	})
-	return r, true
-}
-
-// compareEach compiles a comparison of an integer with 0 as 1 or 0; false if strips of integers do not hold it.
-func (z *vectorizer[T]) compareEach(op term.Op, f form) (reg int, ok bool) {
-	fill := z.indices(f)
-	if fill == nil {
-		return 0, false
-	}
-	r := z.register(false)
-	z.c.integers = max(z.c.integers, 1)
-	z.emit(r, func(s *state[T], n int) {
-		x, out := s.integers[0][:n], s.regs[r][:n]
-		fill(s, x)
-		switch op {
-		case term.Equal, term.Unequal:
-			for i, v := range x {
-				out[i] = T(truth(uint(v|-v)>>63 == 1) ^ truth(op == term.Equal))
-			}
-		case term.Less:
-			for i, v := range x {
-				out[i] = T(uint(v) >> 63)
-			}
-		default:
-			for i, v := range x {
-				out[i] = T(uint(v-1) >> 63)
-			}
-		}
-	})
-	return r, true
-}
-
-// truth returns 1 for what holds, otherwise 0.
-func truth(v bool) int {
-	if v {
-		return 1
-	}
-	return 0
-}
-
 // part returns code that adds a multiple of an integer that is not linear in the variable; nil if there is none for it.
 func (z *vectorizer[T]) part(p addend) adder[T] {
 	switch n := p.of; n.Op {

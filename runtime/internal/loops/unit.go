@@ -171,6 +171,9 @@ func (k *unitCompiler[T]) compile() unit[T] {
 		}
 	}
 	if !k.strips(first) {
+		if u := k.wholes(first); u != nil {
+			return u
+		}
 		return k.plain(first)
 	}
 	if u := k.transposed(first); u != nil {
@@ -243,7 +246,7 @@ func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *v
 	z := newVectorizer(k.compiler, v)
 	for _, s := range k.bundle.statements {
 		switch {
-		case s.value.Kind == term.Integer && k.moves(s):
+		case s.value.Kind != term.Real && k.moves(s):
 			z.move(s)
 		case kept[s.target]:
 			x := operand[T]{reg: z.vector(z.real(s.value))}

@@ -133,10 +133,7 @@ func (z *vectorizer[T]) integer(n *term.Term) int {
 	}
 	f := linear(n)
 	if f.hidden(z.v) {
-		if r, ok := z.convertEach(f); ok {
-			return r
-		}
-		return z.lanes(n)
+		return z.convertEach(n)
 	}
 	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)
 	z.emit(r, func(s *state[T], n int) {
@@ -359,9 +356,9 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 	if n.Func.Name == "uniform" || n.Func.Name == "normal" {
 		return z.drawn(n)
 	}
-	if n.Func.Name == "convert" && n.Args[0].Kind == term.Real {
+	if n.Func.Name == "convert" {
 		switch {
-		case n.Func.To == z.c.own, n.Func.To == dtype.F64: // strips hold no more digits than they can
+		case n.Func.To == z.c.own, n.Func.To == dtype.F64 && n.Args[0].Kind == term.Real: // strips hold no more digits than they can
 			return z.vector(z.real(n.Args[0]))
 		case n.Func.To == dtype.F32:
 			return z.each(n.Func.Real, n.Args[0])
@@ -428,8 +425,13 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 	case term.Or:
 		return z.binary(simd.Or, z.real(n.Args[0]), z.real(n.Args[1]))
 	case term.Apply:
-		if n.Func.Name == "isnan" {
-			return z.unary(simd.IsNaN, n.Args[0])
+		switch x := n.Args[0]; {
+		case n.Func.Name == "isnan":
+			return z.unary(simd.IsNaN, x)
+		case n.Func.Name == "convert" && x.Kind == term.Integer:
+			return z.compareIntegers(&term.Term{Op: term.Unequal, Kind: term.Boolean, Args: []*term.Term{x, term.Number(0)}})
+		case n.Func.Name == "convert":
+			return z.binary(simd.Unequal, z.real(x), z.real(term.RealNumber(0)))
 		}
 		return z.lanes(n)
 	case term.Equal, term.Unequal, term.Less, term.AtMost:
@@ -446,10 +448,7 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	f := linear(n.Args[0]).plus(linear(n.Args[1]), -1)
 	if f.hidden(z.v) {
-		if r, ok := z.compareEach(n.Op, f); ok {
-			return r
-		}
-		return z.lanes(n)
+		return z.compareEach(n)
 	}
 	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)
 	op := n.Op
