@@ -123,3 +123,41 @@ func compareGradientsOf(t *testing.T, o *task.Operator, u *program.Use, r *task.
 		}
 	}
 }
+
+// TestGradientsOfProductsTakeLinearTime checks that the gradient of a product over several indices has scans, and no product over all other
+// elements for each element, and that it is right next to zeros.
+func TestGradientsOfProductsTakeLinearTime(t *testing.T) {
+	for _, text := range []string{"s[n] = prod(n', k: x[n', k]) + n", "s[n] = prod(k, n' if k != n: x[n', k])", "y[n, k] = prod(n', k': x[n', k'] * w[n, k])"} {
+		t.Run(text, func(t *testing.T) {
+			o, attrs, r := operatorWith(t, text)
+			u, err := useOf(o, attrs, r, 0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareGradients(t, o, u, r)
+			p, err := program.Build(u)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := derive.Gradients(p, []int{slices.IndexFunc(p.Tensors, func(l *program.Local) bool { return l.Slot >= 0 && l.Given && l.Varies })})
+			if err != nil {
+				t.Fatal(err)
+			}
+			scans := 0
+			for _, s := range g.Statements {
+				s.Value.Walk(func(n *term.Term) {
+					switch {
+					case n.Op != term.Reduce || n.Reduction.Kind != "prod":
+					case n.Reduction.Scan() != nil:
+						scans++
+					case len(n.Reduction.Vars) > 1 && len(s.Vars) > 1:
+						t.Errorf("%s: want a scan", s)
+					}
+				})
+			}
+			if scans == 0 {
+				t.Errorf("want scans, got %v", g.Statements)
+			}
+		})
+	}
+}

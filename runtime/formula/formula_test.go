@@ -179,6 +179,8 @@ func TestValues(t *testing.T) {
 		{"s[n] = min(x[n, 0], x[n, 1], 0) + max(0, 1) + abs(-3) + floor(1.5)", func(n int) float64 { return min(at(x, n, 0), at(x, n, 1), 0) + 5 }},
 		{"s[n] = convert(1.00000001, f32) + convert(2.7, i32)", func(int) float64 { return 3 }},
 		{"s[n] = -2^2 + 2^-1", func(int) float64 { return -3.5 }},
+		{"s[n] = argmax(k: 2147483647 * 2147483647 * 2 + k)", func(int) float64 { return cols - 1 }},
+		{"s[n] = argmin(k: 2147483647 * 2147483647 * 2 - k)", func(int) float64 { return cols - 1 }},
 	} {
 		p, err := useFormula(t, c.formula)
 		if err != nil {

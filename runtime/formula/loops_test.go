@@ -240,6 +240,48 @@ func TestLoopsOfSpecialValues(t *testing.T) {
 	}
 }
 
+// TestLoopsOfIntegers compares integers that loops compute in strips, and comparisons of them, with what the interpreter computes.
+func TestLoopsOfIntegers(t *testing.T) {
+	const given = "given[n, k] = j[n] * (k - 3) + n\n"
+	formulas := []string{
+		given,
+		given + "other[n, k] = given[n, k] * given[n, K - 1 - k] - 3 * given[n, k]",
+		given + "other[n, k] = quotient(given[n, k], 3) + given[n, k] % 7 + quotient(5 * n + k, j[n] + 1)",
+		given + "other[n, k] = max(given[n, k], 2 * k) + min(given[n, k], -j[n]) + abs(given[n, k] - 9)",
+		given + "other[n, k] = given[n, k] % 2 == 0 ? given[n, k] : k > j[n] ? -k : quotient(k, j[n] + 1)",
+		given + "other[n, k] = x[n, k] > 0.5 && given[n, k] > k ? given[n, k] : 7",
+		given + "other[n, k] = given[n, k] > 3 ? quotient(100, given[n, k]) : 0", // only where it is chosen
+		given + "other[n, k] = given[n, k]^2 + 2^(k % 9)",
+		given + "other[n, k] = convert(given[n, k] > 2, i64) + convert(8 * x[n, k], i64) + convert(x[n, k], i32)",
+		given + "other[n, k] = given[n, j[n]] + (given[n, k + 2] else -1)",
+		given + "other[k, n] = given[n, k] for n < N, k < K",
+		given + "other[n] = given[n, 0] - j[n]\ny[n, k] = other[n] == given[n, k] ? 1 : other[n] <= given[n, k] ? 2 : 3",
+		given + "other[n] = sum(k: given[n, k] * k) - prod(k < min(K, 9): given[n, k] + 5) + max(k: given[n, k]) - min(k: abs(given[n, k]))",
+		given + "other[k] = sum(n: given[n, k])\nthird[] = max(k, n: given[n, k] % 91)",
+		given + "other[n] = argmax(k: given[n, k] % 5) + argmin(k: abs(given[n, k]))\nthird[n] = sum(k if given[n, k] > 2: given[n, k])",
+		given + "other[n, k] = given[n, k] + max(k': given[n, k'] + sum(i < 3: i * k'))",
+		given + "large[n, k] = 2147483647 * 2147483647 * 2 + k % 7\nother[n] = argmax(k: large[n, k]) - argmin(k: -large[n, k])",
+		given + "truth[n, k] = given[n, k] % 3 == 1\nother[n, k] = truth[n, k]\ny[n, k] = other[n, k] != (given[n, k] > j[n]) ? x[n, k] : 0",
+		given + "truth[n, k] = convert(given[n, k], bool) && convert(x[n, k] - 0.5, bool)\ny[n, k] = convert(truth[n, k], f32) + convert(given[n, k], f64)",
+		"given[n, k] = (j[n] % 2 * 2 - 1) * 2147483647 * 2147483647 * 2\ny[n, k] = given[n, k] < -given[n, k] ? 1 : given[n, k] <= 3 - given[n, k] ? 2 : 3",
+	}
+	for _, size := range append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}) {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range sampled(formulas, size, typ) {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
+					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := compareProgram(t, p, typ, size[1], false); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestLoopsOfHistograms compares reductions in which a condition says to which index an element belongs with what the interpreter computes.
 func TestLoopsOfHistograms(t *testing.T) {
 	var formulas []string

@@ -109,25 +109,26 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 // argument returns code for argmax and argmin: the index of the first extreme, or its number among several indices. NaN
 // is more extreme than all numbers.
 func (c *code) argument(r *term.Reduction, each func(*frame, func(*frame))) func(*frame) int {
-	x := c.real(r.Body)
-	sign := 1.0
-	if r.Kind == "argmin" {
-		sign = -1
+	if r.Body.Kind == term.Integer {
+		return extremeOf(c, r, each, c.integer(r.Body)) // real numbers do not hold all integers
 	}
+	return extremeOf(c, r, each, c.real(r.Body))
+}
+
+func extremeOf[V int | float64](c *code, r *term.Reduction, each func(*frame, func(*frame)), x func(*frame) V) func(*frame) int {
 	slots := make([]int, len(r.Vars))
 	lo, hi := make([]func(*frame) int, len(r.Vars)), make([]func(*frame) int, len(r.Vars))
 	for i, v := range r.Vars {
 		slots[i], lo[i], hi[i] = c.slots[v], c.integer(v.Lo), c.integer(v.Hi)
 	}
-	part := r.Part
+	part, least := r.Part, r.Kind == "argmin"
 	return func(f *frame) int {
-		best, found, at := 0.0, false, 0
+		var best V
+		found, at := false, 0
 		each(f, func(f *frame) {
-			v := x(f) * sign
-			if found && !(v > best) && (!math.IsNaN(v) || math.IsNaN(best)) {
-				return
-			}
-			if found && math.IsNaN(best) {
+			v := x(f)
+			nan, beyond := v != v, v > best && !least || v < best && least
+			if found && (best != best || !nan && !beyond) {
 				return
 			}
 			best, found, at = v, true, 0

@@ -158,16 +158,15 @@ func boundsOf(n *term.Term) interval {
 	case n.Op == term.Quotient || n.Op == term.Modulo:
 		d, ok := n.Args[1].Known()
 		x := linear(n.Args[0]).bounds()
-		if !ok || d <= 0 || !x.known {
+		switch {
+		case !ok || d <= 0:
 			return interval{}
-		}
-		if n.Op == term.Quotient {
-			return interval{shape.FloorDiv(x.lo, d), shape.FloorDiv(x.hi, d), true}
-		}
-		if x.lo >= 0 && x.hi < d {
+		case n.Op == term.Quotient:
+			return interval{shape.FloorDiv(x.lo, d), shape.FloorDiv(x.hi, d), x.known}
+		case x.known && x.lo >= 0 && x.hi < d:
 			return x
 		}
-		return interval{0, d - 1, true}
+		return interval{0, d - 1, true} // of any number
 	}
 	return interval{}
 }

@@ -151,6 +151,7 @@ type compiler[T simd.Float] struct {
 	buffers      int         // how many strips serve them
 	wide         int         // how many strips of float64 there are
 	integers     int         // how many strips of integers there are
+	apart        int         // how many others, each of which one code uses
 	numbers      int         // how many arguments functions of single numbers have together
 	words        bool        // whether random words are drawn
 	accumulators []int       // registers that have a strip of their own

@@ -92,42 +92,106 @@ func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
 	if strings.HasPrefix(r.Kind, "arg") {
 		return c.argument(r, each)
 	}
-	x := c.integer(r.Body)
-	fold := func(first int, f func(a, b int) int) func(*state[T]) int {
+	k := integerFolds[r.Kind]
+	if values := c.folded(r); values != nil {
+		outer := c.each(r.Vars[:len(r.Vars)-1], nil)
 		return func(s *state[T]) int {
-			v := first
-			each(s, func() { v = f(v, x(s)) })
+			v := k.first
+			outer(s, func() { values(s, func(_ int, x []int) { v = k.all(v, x) }) })
 			return v
 		}
 	}
-	switch r.Kind {
-	case "sum":
-		return fold(0, func(a, b int) int { return a + b })
-	case "prod":
-		return fold(1, func(a, b int) int { return a * b })
-	case "max":
-		return fold(math.MinInt, func(a, b int) int { return max(a, b) })
+	x := c.integer(r.Body)
+	return func(s *state[T]) int {
+		v := k.first
+		var one [1]int
+		each(s, func() {
+			one[0] = x(s)
+			v = k.all(v, one[:])
+		})
+		return v
 	}
-	return fold(math.MaxInt, func(a, b int) int { return min(a, b) })
+}
+
+// integerFolds are the reductions of integers: what they give for no values, and code that folds values.
+var integerFolds = map[string]struct {
+	first int
+	all   func(v int, x []int) int
+}{
+	"sum": {0, func(v int, x []int) int {
+		for _, y := range x {
+			v += y
+		}
+		return v
+	}},
+	"prod": {1, func(v int, x []int) int {
+		for _, y := range x {
+			v *= y
+		}
+		return v
+	}},
+	"max": {math.MinInt, func(v int, x []int) int {
+		for _, y := range x {
+			v = max(v, y)
+		}
+		return v
+	}},
+	"min": {math.MaxInt, func(v int, x []int) int {
+		for _, y := range x {
+			v = min(v, y)
+		}
+		return v
+	}},
 }
 
 // argument returns code for argmax and argmin: the index of the first extreme, or its number among several indices. NaN
 // is more extreme than all numbers.
 func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) func(*state[T]) int {
+	at := c.value(linear(c.numberOf(r)))
+	if r.Body.Kind == term.Integer {
+		return c.wholeArgument(r, each, at)
+	}
 	x, sign := c.real(r.Body), 1.0
 	if r.Kind == "argmin" {
 		sign = -1
 	}
-	number := linear(c.numbered(r))
-	if r.Part >= 0 {
-		number = linear(r.Vars[r.Part].Term())
-	}
-	at := c.value(number)
 	return func(s *state[T]) int {
 		best, found, out := 0.0, false, 0
 		each(s, func() {
 			v := x(s) * sign
 			if !found || v > best || math.IsNaN(v) && !math.IsNaN(best) {
+				best, found, out = v, true, at(s)
+			}
+		})
+		return out
+	}
+}
+
+// wholeArgument is argument for integers: real numbers do not hold all of them.
+func (c *compiler[T]) wholeArgument(r *term.Reduction, each func(*state[T], func()), at func(*state[T]) int) func(*state[T]) int {
+	least := r.Kind == "argmin"
+	if values := c.folded(r); values != nil {
+		outer, place := c.each(r.Vars[:len(r.Vars)-1], nil), c.place(r.Vars[len(r.Vars)-1])
+		return func(s *state[T]) int {
+			best, found, out := 0, false, 0
+			outer(s, func() {
+				values(s, func(first int, x []int) {
+					for i, v := range x {
+						if !found || v > best && !least || v < best && least {
+							s.vars[place] = first + i
+							best, found, out = v, true, at(s)
+						}
+					}
+				})
+			})
+			return out
+		}
+	}
+	x := c.integer(r.Body)
+	return func(s *state[T]) int {
+		best, found, out := 0, false, 0
+		each(s, func() {
+			if v := x(s); !found || v > best && !least || v < best && least {
 				best, found, out = v, true, at(s)
 			}
 		})

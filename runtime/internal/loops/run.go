@@ -108,6 +108,9 @@ func (r *runner[T]) newState() *state[T] {
 	for range c.integers {
 		s.integers = append(s.integers, make([]int, stripLength))
 	}
+	for range c.apart {
+		s.apart = append(s.apart, make([]int, stripLength))
+	}
 	if c.words {
 		s.drawing = newDrawing()
 	}

@@ -37,7 +37,8 @@ type state[T simd.Float] struct {
 	wider  []float64                 // a strip of them
 	places [flushed + simd.Ahead]int // where rows begin that are added
 
-	integers [][]int // strips for places of elements
+	integers [][]int // strips of integers, such as places of elements
+	apart    [][]int // those of which one code uses each
 	// numbers are arguments of functions of single numbers. Each function has places of its own.
 	numbers []float64
 

@@ -34,9 +34,10 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	f := &wholeCompiler[T]{z: z}
 	fill, at, k, t := f.value(st.value, 1), z.c.value(a.offset), a.offset.factor(z.v), st.target
 	add, narrower := z.c.tensors[t].Add || st.add, z.c.tensors[t].Type == dtype.I32
+	strip := f.strip(0)
 	f.finish()
 	z.emit(-1, func(s *state[T], n int) {
-		x, to := s.integers[0][:n], &s.mem[t]
+		x, to := strip(s)[:n], &s.mem[t]
 		fill(s, x) // the code may read what is written next
 		if narrower {
 			putWholes(to.i32, at(s), k, x, add, narrow)
@@ -70,10 +71,11 @@ func putWholes[U int32 | int64](to []U, at, step int, x []int, add bool, narrowe
 func (z *vectorizer[T]) convertEach(n *term.Term) (reg int) {
 	f := &wholeCompiler[T]{z: z}
 	fill := f.value(n, 1)
+	strip := f.strip(0)
 	f.finish()
 	r := z.register(false)
 	z.emit(r, func(s *state[T], n int) {
-		x, out := s.integers[0][:n], s.regs[r][:n]
+		x, out := strip(s)[:n], s.regs[r][:n]
 		fill(s, x)
 		for i, v := range x {
 			out[i] = T(v)
@@ -86,10 +88,11 @@ func (z *vectorizer[T]) convertEach(n *term.Term) (reg int) {
 func (z *vectorizer[T]) compareEach(n *term.Term) (reg int) {
 	f := &wholeCompiler[T]{z: z}
 	first, second, op := f.value(n.Args[0], 2), f.value(n.Args[1], 2), n.Op
+	one, other := f.strip(0), f.strip(1)
 	f.finish()
 	r := z.register(false)
 	z.emit(r, func(s *state[T], n int) {
-		x, y, out := s.integers[0][:n], s.integers[1][:n], s.regs[r][:n]
+		x, y, out := one(s)[:n], other(s)[:n], s.regs[r][:n]
 		first(s, x)
 		second(s, y)
 		switch op {
@@ -127,15 +130,26 @@ type wholeCompiler[T simd.Float] struct {
 	z      *vectorizer[T]
 	uses   []int // the registers with conditions
 	strips int   // how many strips of integers there are
+	apart  bool  // whether it has strips that no other code uses: it may run while other code fills strips
 }
 
 // finish has strips made for what was compiled.
 func (f *wholeCompiler[T]) finish() { f.z.c.integers = max(f.z.c.integers, f.strips) }
 
+// strip returns code that finds the strip with a number.
+func (f *wholeCompiler[T]) strip(number int) func(*state[T]) []int {
+	if f.apart {
+		n := f.z.c.apart
+		f.z.c.apart++
+		return func(s *state[T]) []int { return s.apart[n] }
+	}
+	f.strips = max(f.strips, number+1)
+	return func(s *state[T]) []int { return s.integers[number] }
+}
+
 // value returns code for an integer or a condition, which counts as 1 or 0. Strips from the number free on are free.
 func (f *wholeCompiler[T]) value(n *term.Term, free int) filler[T] {
 	z := f.z
-	f.strips = max(f.strips, free)
 	if !n.Uses(z.v) {
 		z.fromMemory(n)
 		x := z.c.integer(n)
@@ -195,7 +209,7 @@ func (f *wholeCompiler[T]) sum(sum form, free int) filler[T] {
 		factor int
 	}
 	var parts []part
-	f.strips = max(f.strips, free+1)
+	strip := f.strip(free)
 	for _, p := range sum.rest {
 		if !p.of.Uses(z.v) {
 			z.fromMemory(p.of)
@@ -211,7 +225,7 @@ func (f *wholeCompiler[T]) sum(sum form, free int) filler[T] {
 			out[i] = v
 			v += k
 		}
-		x := s.integers[free][:len(out)]
+		x := strip(s)[:len(out)]
 		for _, p := range parts {
 			p.fill(s, x)
 			if p.factor == 1 {
@@ -238,11 +252,10 @@ func (f *wholeCompiler[T]) operation(n *term.Term, free int) filler[T] {
 		}
 		r := f.z.vector(f.z.real(n.Args[0]))
 		f.uses = append(f.uses, r)
-		x, y := f.value(n.Args[1], free), f.value(n.Args[2], free+1)
-		f.strips = max(f.strips, free+1)
+		x, y, strip := f.value(n.Args[1], free), f.value(n.Args[2], free+1), f.strip(free)
 		return func(s *state[T], out []int) {
 			x(s, out)
-			other := s.integers[free][:len(out)]
+			other := strip(s)[:len(out)]
 			y(s, other)
 			for i, v := range s.regs[r][:len(out)] {
 				if v == 0 {
@@ -322,11 +335,10 @@ func (f *wholeCompiler[T]) converted(n *term.Term) filler[T] {
 
 // both returns code for an operation on two integers, of which join gives the results in place of the first ones.
 func (f *wholeCompiler[T]) both(n *term.Term, free int, join func(out, y []int)) filler[T] {
-	x, y := f.value(n.Args[0], free), f.value(n.Args[1], free+1)
-	f.strips = max(f.strips, free+1)
+	x, y, strip := f.value(n.Args[0], free), f.value(n.Args[1], free+1), f.strip(free)
 	return func(s *state[T], out []int) {
 		x(s, out)
-		other := s.integers[free][:len(out)]
+		other := strip(s)[:len(out)]
 		y(s, other)
 		join(out, other)
 	}
@@ -360,6 +372,31 @@ func setElements[U int32 | int64](out []int, x []U, at, step int) {
 	for i := range out {
 		out[i] = int(x[at])
 		at += step
+	}
+}
+
+// folded returns code that gives the values of an integer for a range of a reduction's last index, strip by strip, while the others stand. It
+// returns nil for values that it cannot compute apart from other strips, such as those with conditions on real numbers.
+func (c *compiler[T]) folded(r *term.Reduction) func(s *state[T], visit func(first int, values []int)) {
+	if r.Guard != nil || r.Body.Kind != term.Integer || len(r.Vars) == 0 {
+		return nil
+	}
+	v := r.Vars[len(r.Vars)-1]
+	z := newVectorizer(c, v)
+	f := &wholeCompiler[T]{z: z, apart: true}
+	fill, strip := f.value(r.Body, 1), f.strip(0)
+	if len(z.strip.code) > 0 {
+		return nil
+	}
+	lo, hi, at := c.integer(v.Lo), c.integer(v.Hi), c.place(v)
+	return func(s *state[T], visit func(first int, values []int)) {
+		all := strip(s)
+		for i, end := lo(s), hi(s); i < end; i += len(all) {
+			s.vars[at] = i
+			x := all[:min(len(all), end-i)]
+			fill(s, x)
+			visit(i, x)
+		}
 	}
 }
 
