@@ -2,6 +2,7 @@ package loops
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -84,16 +85,28 @@ func (u *transposed[T]) run(s *state[T], lo, hi int) {
 		})
 		return
 	}
-	tile := allocated[T](u.element, tileSide*tileSide)
 	u.tiles(s, lo, hi, tileSide, tileSide, func(s *state[T], rows, cols int) {
-		from, to := u.from(s), u.to(s)
-		for l := range cols {
-			u.copied(&tile, l, tileSide, &s.mem[u.source], from+l*u.colFrom, 1, rows)
-		}
-		for k := range rows {
-			u.copied(&s.mem[u.goal], to+k*u.rowTo, 1, &tile, k*tileSide, 1, cols)
+		goal, source, to, from := &s.mem[u.goal], &s.mem[u.source], u.to(s), u.from(s)
+		switch u.element {
+		case dtype.F32:
+			simd.Transpose(goal.f32[to:], u.rowTo, source.f32[from:], u.colFrom, cols, rows)
+		case dtype.F64:
+			simd.Transpose(goal.f64[to:], u.rowTo, source.f64[from:], u.colFrom, cols, rows)
+		case dtype.I32:
+			simd.Transpose(bitsOf[float32](goal.i32[to:]), u.rowTo, bitsOf[float32](source.i32[from:]), u.colFrom, cols, rows)
+		case dtype.I64:
+			simd.Transpose(bitsOf[float64](goal.i64[to:]), u.rowTo, bitsOf[float64](source.i64[from:]), u.colFrom, cols, rows)
+		default:
+			for k := range rows {
+				u.copied(goal, to+k*u.rowTo, 1, source, from+k, u.colFrom, cols)
+			}
 		}
 	})
+}
+
+// bitsOf returns integers as numbers of the same size, which are only moved.
+func bitsOf[U float32 | float64, I int32 | int64](x []I) []U {
+	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 // tiles calls visit for all tiles, with the numbers of their rows and columns. The indices stand at the first element of the tile.
