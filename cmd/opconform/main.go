@@ -114,7 +114,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.engine, "engine", "cpu", "the `engine` to run on: "+known+"; checked also checks kernels, and cuda runs on a GPU")
-	flags.StringVar(&o.kernels, "kernels", "catalogue", "the `kernels` to run: those of the catalogue, or formula, which computes what specs say")
+	flags.StringVar(&o.kernels, "kernels", "catalogue", "the `kernels` to run: those of the catalogue; formula, loops that are made of formulas; or reference, which computes formulas element by element")
 	flags.StringVar(&o.op, "op", "", "run the cases of these `operators` only, separated by commas")
 	flags.StringVar(&o.dtype, "dtype", "float32", "the `type` in which floating-point cases are computed: float32 or float64")
 	flags.StringVar(&o.answers, "answers", "", "write what was computed into this `folder`, one file for each case")
