@@ -255,6 +255,9 @@ func TestLoopsOfIntegers(t *testing.T) {
 		given + "other[n, k] = convert(given[n, k] > 2, i64) + convert(8 * x[n, k], i64) + convert(x[n, k], i32)",
 		given + "other[n, k] = given[n, j[n]] + (given[n, k + 2] else -1)",
 		given + "other[k, n] = given[n, k] for n < N, k < K",
+		given + "other[n, k] = given[quotient(j[n], K), k]\ny[n, k] = x[j[n] % max(N, 1), k]", // rows that are looked up
+		given + "lines[n] = (7 * n + j[n]) % max(N, 1)\nother[n, k] = given[lines[n], k]\ny[n, k] = x[lines[N - 1 - n], k]",
+		given + "lines[n, k] = (n + k) % max(N, 1)\nthird[n, m, k] = x[lines[n, m], k] for m < min(K, 3)\nother[k, n, m] = given[lines[m, k], n] for n < min(N, K, 3), k < min(K, 2), m < N",
 		given + "other[n] = given[n, 0] - j[n]\ny[n, k] = other[n] == given[n, k] ? 1 : other[n] <= given[n, k] ? 2 : 3",
 		given + "other[n] = sum(k: given[n, k] * k) - prod(k < min(K, 9): given[n, k] + 5) + max(k: given[n, k]) - min(k: abs(given[n, k]))",
 		given + "other[k] = sum(n: given[n, k])\nthird[] = max(k, n: given[n, k] % 91)",

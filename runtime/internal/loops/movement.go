@@ -1,9 +1,11 @@
 package loops
 
 import (
+	"math"
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/shape"
 )
@@ -21,6 +23,17 @@ type movement[T simd.Float] struct {
 	times        int // how often each element of the source is repeated along a row
 	// other copies elements of another type than that in which the loops compute; nil for that one.
 	other func(to *block[T], at, stride int, from *block[T], start, step, n int)
+	rows  *rowLookup[T] // where the rows of the source are looked up; nil if they are not
+}
+
+// rowLookup is an integer for each row of the result that says which row of the source it is.
+type rowLookup[T simd.Float] struct {
+	tensor, at int // that holds the integers, and the first place
+	strides    []int
+	get        func(*block[T], int) int
+	extent     int                                           // what the integers are below
+	step       int                                           // how far rows of the source lie apart
+	fail       func(*state[T]) (tensor, at int, inside bool) // nil if all integers are known to be below
 }
 
 // stride says how places move with an index.
@@ -39,20 +52,21 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	}
 	a, b := accessOf(n.Read), accessOf(s.left)
 	row := vars[len(vars)-1]
-	if len(a.open) > 0 || len(b.open) > 0 || len(b.offset.rest) > 0 || b.offset.factor(row) != 1 || len(a.offset.rest) > 1 {
+	rows := k.rowLookup(s, a, vars)
+	if len(a.open) > 0 && rows == nil || len(b.open) > 0 || len(b.offset.rest) > 0 || b.offset.factor(row) != 1 || len(a.offset.rest) > 1 {
 		return nil
 	}
-	u := &movement[T]{lead: k.depth - 1, factor: k.factor, from: a.offset.base, to: b.offset.base, source: n.Read.Tensor, goal: s.target, times: 1}
+	u := &movement[T]{lead: k.depth - 1, factor: k.factor, from: a.offset.base, to: b.offset.base, source: n.Read.Tensor, goal: s.target, times: 1, rows: rows}
 	for _, v := range vars {
 		u.dims = append(u.dims, stride{k.place(v), extent(v), a.offset.factor(v), b.offset.factor(v)})
 	}
 	if t := k.tensors[s.target].Type; t != k.own {
-		if len(a.offset.rest) > 0 {
+		if len(a.offset.rest) > 0 && rows == nil {
 			return nil
 		}
 		u.other = mover[T](t)
 	}
-	if len(a.offset.rest) > 0 { // elements that are repeated
+	if len(a.offset.rest) > 0 && rows == nil { // elements that are repeated
 		p := a.offset.rest[0]
 		d, known := 0, false
 		if p.of.Op == term.Quotient {
@@ -64,10 +78,38 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 		u.times, u.dims[len(vars)-1].from = d, p.factor
 	}
 	u.joined, u.inner = u.dims, u.dims[max(u.lead, 0):]
-	if u.times == 1 {
+	if u.times == 1 && rows == nil {
 		u.joined, u.inner = together(u.joined), together(u.inner)
 	}
 	return u
+}
+
+// rowLookup returns how a statement looks up the rows that it moves; nil if it does not, or looks up more.
+func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variable) *rowLookup[T] {
+	if len(a.offset.rest) != 1 || s.lenient || s.skip || s.value.Read.Else != nil || len(a.open) > 1 {
+		return nil
+	}
+	p := a.offset.rest[0]
+	row := vars[len(vars)-1]
+	if p.of.Op != term.Element || p.of.Read.Which != nil || p.of.Uses(row) || k.tensors[p.of.Read.Tensor].Memory == k.tensors[s.target].Memory {
+		return nil
+	}
+	at, typ := accessOf(p.of.Read), k.tensors[p.of.Read.Tensor].Type
+	if len(at.open) > 0 || len(at.offset.rest) > 0 || typ != dtype.I32 && typ != dtype.I64 {
+		return nil
+	}
+	r := &rowLookup[T]{tensor: p.of.Read.Tensor, at: at.offset.base, get: integerAt[T](typ), extent: math.MaxInt, step: p.factor}
+	if len(a.open) == 1 {
+		d := a.open[0]
+		if !a.idx[d].same(form{rest: []addend{{p.of, 1}}}) {
+			return nil
+		}
+		r.extent, r.fail = a.ext[d], k.reached(s.value.Read)
+	}
+	for _, v := range vars {
+		r.strides = append(r.strides, at.offset.factor(v))
+	}
+	return r
 }
 
 // together returns indices in which one takes the place of two if the elements of a row go on in the next one.
@@ -118,6 +160,10 @@ func (u *movement[T]) elements(s *state[T], dims []stride, from, to, lo, hi int)
 	if lo >= hi {
 		return
 	}
+	if u.rows != nil {
+		u.lookedUp(s, dims, from, to, lo, hi)
+		return
+	}
 	last := len(dims) - 1
 	row := dims[last].extent
 	first, number := lo%row, lo/row
@@ -145,6 +191,40 @@ func (u *movement[T]) elements(s *state[T], dims []stride, from, to, lo, hi int)
 			to -= d.extent * d.to
 			at[i] = 0
 		}
+	}
+}
+
+// lookedUp does the same where the rows of the source are looked up. dims are the last ones of all.
+func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int) {
+	r, skipped := u.rows, len(u.dims)-len(dims)
+	strides, which := r.strides[skipped:], r.at
+	for i, d := range u.dims[:skipped] {
+		which += r.strides[i] * s.vars[d.place]
+	}
+	last := len(dims) - 1
+	row := dims[last].extent
+	for lo < hi {
+		first, number, f, t, w := lo%row, lo/row, from, to, which
+		for i := last - 1; i >= 0; i-- {
+			d, at := &dims[i], number%dims[i].extent
+			number /= d.extent
+			s.vars[d.place] = at
+			f += at * d.from
+			t += at * d.to
+			w += at * strides[i]
+		}
+		k := r.get(&s.mem[r.tensor], w)
+		if r.fail != nil && uint(k) >= uint(r.extent) {
+			r.fail(s) // with a message about this row
+		}
+		n := min(row-first, hi-lo)
+		if i := last - 1; i >= 0 && r.fail != nil && u.other == nil && s.vars[dims[i].place]+1 < dims[i].extent { // memory is asked for the next row
+			if k := r.get(&s.mem[r.tensor], w+strides[i]); uint(k) < uint(r.extent) {
+				simd.Fetch(s.mem[u.source].same[f+dims[i].from+k*r.step:][:row])
+			}
+		}
+		u.row(s, f+k*r.step, t, first, n)
+		lo += n
 	}
 }
 
