@@ -164,8 +164,12 @@ func (f *wholeCompiler[T]) value(n *term.Term, free int) filler[T] {
 		return f.truth(n)
 	}
 	if n.Kind == term.Integer {
-		if sum := linear(n); len(sum.rest) != 1 || sum.rest[0].factor != 1 || sum.base != 0 || len(sum.vars) > 0 {
+		sum := linear(n)
+		if len(sum.rest) != 1 || sum.rest[0].factor != 1 || sum.base != 0 || len(sum.vars) > 0 {
 			return f.sum(sum, free)
+		}
+		if n = sum.rest[0].of; n.Kind != term.Integer {
+			return f.value(n, free)
 		}
 		if x := f.operation(n, free); x != nil {
 			return x
