@@ -51,7 +51,7 @@ func Checks() []Check {
 		{"GradientsInSinglePrecision", "f32 as f64", "results and gradients in f32 equal those in f64 up to rounding", nil, (*Kit).GradientsInSinglePrecision, trains},
 		{"UnusedGradients", "one gradient", "a gradient has the same bits, computed alone or together with all others", nil, (*Kit).UnusedGradients, trains},
 		{"TwoConsumers", "sums", "gradients of tensors with two consumers are sums", backwardTask, (*Kit).TwoConsumers, trains},
-		{"SingleExtents", "size 1", "the checks of written and differences, with extents of 1 in place of one extent, of all that are equal, or of all", nil, func(k *Kit, t *testing.T) { k.SingleExtents(t) }, nil},
+		{"SingleExtents", "size 1", "the checks of written, differences and, in f64, formula, with extents of 1 in place of one extent, of all that are equal, or of all", nil, func(k *Kit, t *testing.T) { k.SingleExtents(t) }, nil},
 		{"EmptyExtents", "size 0", "the same with extents of 0", nil, func(k *Kit, t *testing.T) { k.EmptyExtents(t) }, nil},
 		{"Halves", "16 bits", "tensors stored in 16 bits: results are those of f32, rounded to 16 bits", nil, (*Kit).Halves, func(o *graph.Operator) bool { return allows(o, dtype.F16) || allows(o, dtype.BF16) }},
 		{"InPlace", "in place", "a task writes the same where two slots share memory, as its spec allows", nil, func(k *Kit, t *testing.T) { k.InPlace(t) }, sharesMemory},
