@@ -130,12 +130,12 @@ ulp:
 
 # lint checks the format of hand-written and generated code, and of specs.
 lint:
-	test -z "$$(gofmt -l . | tee /dev/stderr)"
+	test -z "$$(gofmt -l . | tee -a /dev/stderr)"
 	$(GO) run ./cmd/opgen fmt -l
 
 # deadcode fails if there are functions that no program, no example and no test calls, and lists them.
 deadcode:
-	test -z "$$($(GO) run golang.org/x/tools/cmd/deadcode -test ./... | tee /dev/stderr)"
+	test -z "$$($(GO) run golang.org/x/tools/cmd/deadcode -test ./... | tee -a /dev/stderr)"
 
 # mutate changes the kernels in 200 small ways, one at a time, and lists those that no test notices. It
 # takes about a quarter of an hour.

@@ -29,7 +29,7 @@ const (
 	maxElements = 10000 // elements of an array
 )
 
-// limitError says which limit a file exceeds.
+// limitError says which limit a file exceeds, or which key it may not have.
 type limitError struct {
 	Span
 	message string
@@ -235,6 +235,10 @@ func (s *scanner) keys() ([]*Entry, error) {
 				return nil, errSyntax
 			}
 			key = s.text[start:s.pos]
+		}
+		if key == "" { // BurntSushi/toml loses elements of an array before a table with such a key
+			s.pos = start
+			return nil, s.limit("want a key with a character at least, got %s", s.text[start:start+2])
 		}
 		if s.pos-start > MaxKey {
 			s.pos = start

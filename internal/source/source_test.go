@@ -136,14 +136,16 @@ func TestDefinedTwice(t *testing.T) {
 
 func TestSyntaxErrors(t *testing.T) {
 	tests := map[string]string{
-		"a = \n":     "t.toml:1:5",
-		"x = 1\n[a":  "t.toml:2:2",
-		"s = \"abc":  "t.toml:1:8",
-		"= 3":        "t.toml:1:1",
-		"a = [1, 2":  "t.toml:1:9",
-		"\x00":       "t.toml:1:1",
-		"k = 1 = 2":  "t.toml:1:7",
-		"k = 'a' 'b": "t.toml:1:9",
+		"a = \n":                "t.toml:1:5",
+		"x = 1\n[a":             "t.toml:2:2",
+		"s = \"abc":             "t.toml:1:8",
+		"= 3":                   "t.toml:1:1",
+		"a = [1, 2":             "t.toml:1:9",
+		"\x00":                  "t.toml:1:1",
+		"k = 1 = 2":             "t.toml:1:7",
+		"k = 'a' 'b":            "t.toml:1:9",
+		"c = [1, {\"\" = 'x'}]": "t.toml:1:10",
+		"[a.'']":                "t.toml:1:4",
 		// The parser takes the last quote for a part of the string, which the format does not permit.
 		`c="""\\""""""`: "t.toml:1:14",
 	}
