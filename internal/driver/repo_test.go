@@ -106,7 +106,7 @@ func TestOrder(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	random := rand.New(rand.NewPCG(1, 2))
 	var first []artifact.Artifact
-	runs := 8
+	runs := 20
 	if testing.Short() {
 		runs = 4 // two on one processor and two on two
 	}

@@ -223,21 +223,7 @@ func TestLoopsOfSpecialValues(t *testing.T) {
 		"y[n, k] = exp(x[n, k]) + tanh(x[n, k]) + sigmoid(x[n, k])", "y[n, k] = log(x[n, k]) + sqrt(x[n, k])", "s[n] = sum(k: x[n, k])", "s[n] = prod(k: x[n, k])",
 		"s[n] = mean(k: x[n, k])", "s[n] = max(k: x[n, k]) + min(k: w[n, k])", "y[n, k] = logsumexp(k': x[n, k'])",
 	}
-	for _, size := range extentsOfTests {
-		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
-			for _, text := range sampled(formulas, size, typ) {
-				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
-					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := compareProgram(t, p, typ, size[1], true); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-		}
-	}
+	compareAll(t, formulas, extentsOfTests, true)
 }
 
 // TestLoopsOfIntegers compares integers that loops compute in strips, and comparisons of them, with what the interpreter computes.
@@ -268,21 +254,7 @@ func TestLoopsOfIntegers(t *testing.T) {
 		given + "truth[n, k] = convert(given[n, k], bool) && convert(x[n, k] - 0.5, bool)\ny[n, k] = convert(truth[n, k], f32) + convert(given[n, k], f64)",
 		"given[n, k] = (j[n] % 2 * 2 - 1) * 2147483647 * 2147483647 * 2\ny[n, k] = given[n, k] < -given[n, k] ? 1 : given[n, k] <= 3 - given[n, k] ? 2 : 3",
 	}
-	for _, size := range append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}) {
-		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
-			for _, text := range sampled(formulas, size, typ) {
-				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
-					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := compareProgram(t, p, typ, size[1], false); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-		}
-	}
+	compareAll(t, formulas, append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}), false)
 }
 
 // TestLoopsOfHistograms compares reductions in which a condition says to which index an element belongs with what the interpreter computes.
@@ -331,6 +303,26 @@ func TestLoopsOfHistograms(t *testing.T) {
 
 // unscanned are scans for which there are no loops: those whose values do not follow from folded ones.
 var unscanned = regexp.MustCompile(`(mean\(.* if .* && |(mean|logsumexp)\(.* if .*!)`)
+
+// compareAll compares loops with the interpreter for formulas without gradients, in both types and with all extents.
+func compareAll(t *testing.T, formulas []string, extents [][2]int, special bool) {
+	t.Helper()
+	for _, size := range extents {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range sampled(formulas, size, typ) {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
+					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := compareProgram(t, p, typ, size[1], special); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	}
+}
 
 // compareLoops compares loops with the interpreter for a formula, gradients included.
 func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {

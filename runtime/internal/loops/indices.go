@@ -30,14 +30,18 @@ func (z *vectorizer[T]) indices(f form) adder[T] {
 	}
 	first, k := z.c.value(same), f.factor(z.v)
 	return func(s *state[T], out []int) {
-		v := first(s)
-		for i := range out {
-			out[i] = v
-			v += k
-		}
+		count(out, first(s), k)
 		for _, add := range parts {
 			add(s, out)
 		}
+	}
+}
+
+// count sets integers to first, first+step, and so on.
+func count(out []int, first, step int) {
+	for i := range out {
+		out[i] = first
+		first += step
 	}
 }
 

@@ -224,11 +224,7 @@ func (f *wholeCompiler[T]) sum(sum form, free int) filler[T] {
 	}
 	first, k := z.c.value(same), sum.factor(z.v)
 	return func(s *state[T], out []int) {
-		v := first(s)
-		for i := range out {
-			out[i] = v
-			v += k
-		}
+		count(out, first(s), k)
 		x := strip(s)[:len(out)]
 		for _, p := range parts {
 			p.fill(s, x)
