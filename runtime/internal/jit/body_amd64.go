@@ -298,6 +298,10 @@ func (b *body) release(at int32, u int, operands ...int32) {
 func (b *body) emit(i int32, u int, at int32) bool {
 	d := &b.nodes[i]
 	b.now = at
+	if d.op == opAhead {
+		b.ahead(d, u)
+		return true
+	}
 	registers, rest := b.operandsOf(int(i))
 	b.pinned = b.pinned[:0]
 	var in [3]int
@@ -382,6 +386,19 @@ func (b *body) store(d *node, r, u int) {
 		b.vector(b.move(0x11), r, none, m, 0, false, 0)
 	}
 }
+
+// ahead asks for a line of memory, once for all vectors that lie in it.
+func (b *body) ahead(d *node, u int) {
+	if !b.asks || b.masked || u*b.bytes()%line != 0 {
+		return
+	}
+	m := b.place(d, u)
+	m.offset += int(d.bits)
+	b.prefetch(m)
+}
+
+// line is how many bytes of memory the caches hold together.
+const line = 64
 
 // simple are the opcodes of operations of real numbers.
 var simple = map[opcode]byte{opAdd: 0x58, opMul: 0x59, opSub: 0x5c, opBelow: 0x5d, opDiv: 0x5e, opAbove: 0x5f, opAnd: 0x54, opOr: 0x56, opXor: 0x57}

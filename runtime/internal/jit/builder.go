@@ -52,6 +52,7 @@ const (
 	opChoose // b where mask a is set, otherwise c
 	opStore  // a, to a pointer
 	opFold   // a, to accumulators at a pointer
+	opAhead  // asks for memory that lies some bytes behind a pointer
 )
 
 // node is an operation. Operands are numbers of earlier nodes.
@@ -61,11 +62,11 @@ type node struct {
 	imm     uint8
 	past    bool   // whether a store goes past the caches if the caller wants that
 	at      int    // the number of a pointer or of an argument
-	bits    uint64 // of a constant
+	bits    uint64 // of a constant, or a number of bytes
 }
 
 // gives reports whether a node has a result that later nodes use.
-func (n *node) gives() bool { return n.op != opStore && n.op != opFold }
+func (n *node) gives() bool { return n.op != opStore && n.op != opFold && n.op != opAhead }
 
 // operands returns the numbers of the nodes that a node uses, or none.
 func (n *node) operands() [3]int32 { return [3]int32{n.a, n.b, n.c} }
@@ -139,6 +140,12 @@ func (b *Builder) Scalar() int {
 // Input returns the elements of the slice at a pointer as they are before anything is stored there.
 func (b *Builder) Input(pointer int) Value {
 	return Value(b.add(node{op: opInput, a: none, b: none, c: none, at: pointer}))
+}
+
+// Ahead asks for the memory that lies some bytes behind the elements at a pointer, so that it is in the second cache when the loop, or another one,
+// comes there. There may be no such memory.
+func (b *Builder) Ahead(pointer, bytes int) {
+	b.add(node{op: opAhead, a: none, b: none, c: none, at: pointer, bits: uint64(bytes)})
 }
 
 // Argument returns an argument in all elements.

@@ -9,6 +9,10 @@ import (
 // where it may keep values in memory.
 const longest, longestNarrow = 160, 320
 
+// mostAsking is how many instructions for each vector a loop has at most that asks for memory ahead. One that computes more leaves memory idle anyway,
+// and took a tenth longer.
+const mostAsking = 14
+
 // accumulators is how many accumulators a fold has, as in package simd.
 const accumulators = 64
 
@@ -27,6 +31,7 @@ type compiler struct {
 	live    []bool
 	slots   int         // how many vectors are kept in memory at most
 	held    map[int]int // the first registers of accumulators in the main loop, by number
+	asks    bool        // whether the loop asks for memory ahead
 }
 
 // offsets of the parts of the arguments, in bytes
@@ -137,7 +142,7 @@ func (c *compiler) operandsOf(i int) (registers [3]int32, last int32) {
 		return [3]int32{d.a, d.b, none}, d.c
 	case opUp, opDown, opSigns, opStore, opFold:
 		return [3]int32{d.a, none, none}, none
-	case opInput, opLanes, opScalar, opConstant:
+	case opInput, opLanes, opScalar, opConstant, opAhead:
 		return [3]int32{none, none, none}, none
 	case opBoth, opEither:
 		return [3]int32{d.a, d.b, none}, none
@@ -170,10 +175,11 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	c.put(0x31, 0xc0) // xor eax, eax
 	count := 0
 	for i := range c.nodes {
-		if op := c.nodes[i].op; c.live[i] && op != opConstant && op != opScalar { // most constants and arguments are operands in memory
+		if op := c.nodes[i].op; c.live[i] && op != opConstant && op != opScalar && op != opAhead { // most constants and arguments are operands in memory
 			count++
 		}
 	}
+	c.asks = count <= mostAsking
 	unroll = 1
 	done, found := 0, false // a jump from where sums are complete
 	for _, t := range c.ways(count) {

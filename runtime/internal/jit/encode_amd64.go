@@ -200,6 +200,15 @@ func (e *encoder) addWord(r, v int) {
 	e.word(v)
 }
 
+// prefetch asks for memory in the second cache. The index is a register below 8.
+func (e *encoder) prefetch(m memory) {
+	if m.base >= 8 {
+		e.put(0x41)
+	}
+	e.put(0x0f, 0x18) // prefetcht1
+	e.operand(2, operand{register: none, memory: m}, 0, 0)
+}
+
 // lane sets rdx to rax & v.
 func (e *encoder) lane(v int) {
 	e.put(0x89, 0xc2) // mov edx, eax

@@ -282,6 +282,7 @@ func (r *reference[T]) eval(slices [][]T, scalars []T, i int) {
 			} else {
 				slices[d.at][i%64] = x
 			}
+		case opAhead:
 		default:
 			panic(fmt.Sprint("operation ", d.op))
 		}
@@ -305,6 +306,9 @@ func program(r *rand.Rand, b *Builder, length int) (inputs, outputs int) {
 	fold := -1
 	if r.IntN(2) == 0 {
 		fold = b.Pointer()
+	}
+	if r.IntN(2) == 0 {
+		b.Ahead(r.IntN(inputs), r.IntN(1<<16)) // memory that may not be there
 	}
 	pick := func() Value { return values[r.IntN(len(values))] }
 	for range length {

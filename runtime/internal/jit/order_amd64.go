@@ -132,7 +132,10 @@ func (s *scheduler) link() {
 			l.at[int(t.node)*mostVectors+t.u] = i
 			continue
 		}
-		p, _ := placeOf(d, t.u)
+		p, uses := placeOf(d, t.u)
+		if !uses {
+			continue
+		}
 		l.afterStore(i, p)
 		for _, r := range l.readers[p] {
 			if r != i {

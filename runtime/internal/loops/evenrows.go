@@ -19,7 +19,8 @@ type evenRows[T simd.Float] struct {
 	to       func(*state[T]) int
 	target   int
 	toApart  int
-	together int // how many rows are folded in one call
+	together int            // how many rows are folded in one call
+	wide     *rowResults[T] // where results go, if they are numbers of float64; otherwise nil
 }
 
 // linesTogether is how many elements rows that are folded in one call have about.
@@ -72,6 +73,7 @@ func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) 
 	if len(a.open) == 0 && !a.offset.hidden(w) && st.left.Which == nil && t.Type == k.own && !t.Add && !st.add && r.Kind != "mean" {
 		out.to, out.target, out.toApart = k.value(a.offset), st.target, a.offset.factor(w)
 	}
+	out.wide = k.rowResults(st, r, w)
 	return out
 }
 
@@ -96,6 +98,10 @@ func (u *evenRows[T]) rows(s *state[T], lo, hi int) {
 		u.fold(z, x[at:], u.n, u.apart)
 		if u.to != nil {
 			simd.Scatter(s.mem[u.target].same, z, u.to(s), u.toApart)
+			continue
+		}
+		if u.wide != nil {
+			u.wide.put(s, z, 1, m, u.n)
 			continue
 		}
 		for j, v := range z {

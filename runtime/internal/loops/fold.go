@@ -160,6 +160,7 @@ type rowSum[T simd.Float] struct {
 	passes []*rowPass[T]
 	give   func(*state[T], float64)
 	finish func(s *state[T], of []float64, n int) float64 // of what the passes give
+	to     *rowResults[T]                                 // where results of several rows go at once, or nil
 }
 
 // rowPass is one way through the elements: code that computes them, and how they are folded.
@@ -219,6 +220,11 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 			if p.own {
 				p.among = k.rowLoop(&p.code, over)
 			}
+		}
+	}
+	if len(u.inner.loops) == 0 && len(over) > 0 {
+		for i, f := range u.sums {
+			f.to = k.rowResults(k.bundle.statements[i], folds[i], over[len(over)-1])
 		}
 	}
 	return u
@@ -485,6 +491,12 @@ func (u *rows[T]) together() bool {
 // several computes all sums of several rows.
 func (u *rows[T]) several(s *state[T], n, first, rows int) {
 	give := func(f *rowSum[T], code *rowLoop[T], i int) {
+		if f.to != nil {
+			s.vars[code.place] = first
+			sums, step := code.sums(s, i)
+			f.to.put(s, sums, step, rows, n)
+			return
+		}
 		for row := range rows {
 			s.vars[code.place] = first + row
 			s.folded[0], s.count = code.sum(s, row, i), n

@@ -147,6 +147,9 @@ type compiler[T simd.Float] struct {
 
 	past map[int]bool // the tensors of the group that is compiled which may be written past the caches
 
+	// ahead is an index of which the code that is compiled asks for later elements: those that units of its group use first when it is done.
+	ahead *term.Variable
+
 	registers    int         // how many registers there are
 	buffers      int         // how many strips serve them
 	wide         int         // how many strips of float64 there are

@@ -1,6 +1,9 @@
 package loops
 
-import "github.com/opgen/opgen/runtime/internal/simd"
+import (
+	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/internal/simd"
+)
 
 // number is a value that is the same in all of a strip.
 type number[T simd.Float] struct {
@@ -10,6 +13,8 @@ type number[T simd.Float] struct {
 	// element is where the number lies, if it is an element of float64 at a linear place; otherwise it is nil.
 	element *wideElement
 	settled bool // whether the number is always the same
+	// term is what get computes, or nil if it computes something else.
+	term *term.Term
 }
 
 // wideElement is an element of float64.
@@ -23,7 +28,7 @@ func numberOf[T simd.Float](get func(*state[T]) float64) number[T] { return numb
 
 // number returns the number that an operand is.
 func (x operand[T]) number() number[T] {
-	return number[T]{get: x.scalar, element: x.element, settled: x.settled}
+	return number[T]{get: x.scalar, element: x.element, settled: x.settled, term: x.term}
 }
 
 // set sets the arguments of a compiled loop to numbers.

@@ -19,13 +19,6 @@ type rowLoop[T simd.Float] struct {
 	numbers []rowNumber[T]
 }
 
-// rowNumber is a number of each row.
-type rowNumber[T simd.Float] struct {
-	number[T]
-	at    func(*state[T]) int // where the element of a row is, if the number is one
-	apart int                 // how far those of neighbors lie apart
-}
-
 // rowLoop returns how the code of a strip goes over values of the last of some indices in one call. It returns nil if other code than one loop
 // computes the strip, if places are not linear in the index, or if a number may be one that the loop writes.
 func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
@@ -51,12 +44,11 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	for i, n := range l.numbers {
 		if n.low {
 			n.get, n.element = l.numbers[i-1].get, l.numbers[i-1].element
+			out.numbers = append(out.numbers, out.numbers[i-1])
+			out.numbers[i].number = n
+			continue
 		}
-		x := rowNumber[T]{number: n}
-		if n.element != nil {
-			x.at, x.apart = c.value(n.element.offset), n.element.offset.factor(w)
-		}
-		out.numbers = append(out.numbers, x)
+		out.numbers = append(out.numbers, c.rowNumber(n, w))
 	}
 	out.strides = make([]int, len(l.inputs)+len(l.outputs)+len(l.stores))
 	size := int(unsafe.Sizeof(T(0)))
@@ -111,38 +103,22 @@ func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 	if len(r.numbers) > 0 {
 		to := jit.Rows[T](l.code, a)
 		for i := range r.numbers {
-			r.numbers[i].set(s, r.place, first, rows, to[i:], l.code.RowLength())
+			again := i > 0 && l.numbers[i].low
+			r.numbers[i].set(s, r.place, first, rows, again, to[i:], l.code.RowLength())
 		}
 	}
 	l.code.Run(a, n, rows, past)
 }
 
-// set sets the arguments that the number has in some rows, from first on. Those of neighbors lie step arguments apart.
-func (n *rowNumber[T]) set(s *state[T], place, first, rows int, to []T, step int) {
-	switch {
-	case n.settled:
-		v := n.of(n.get(s))
-		for row := range rows {
-			to[row*step] = v
-		}
-	case n.at != nil:
-		s.vars[place] = first
-		at, memory := n.at(s), s.mem[n.element.tensor].f64
-		for row := range rows {
-			to[row*step] = n.of(memory[at])
-			at += n.apart
-		}
-	default:
-		for row := range rows {
-			s.vars[place] = first + row
-			to[row*step] = n.of(n.get(s))
-		}
-	}
-}
-
 // sum returns a sum of a row of the last run.
 func (r *rowLoop[T]) sum(s *state[T], row, i int) float64 {
 	return jit.Sum[T](r.loop.code, s.arguments[r.loop.number], row, i)
+}
+
+// sums returns the sums of all rows of the last run that have a number. Those of neighbors lie step elements apart.
+func (r *rowLoop[T]) sums(s *state[T], i int) (of []T, step int) {
+	code := r.loop.code
+	return jit.Rows[T](code, s.arguments[r.loop.number])[len(r.numbers)+i:], code.RowLength()
 }
 
 // stretches calls visit for values of the last of the loops from number k on, at most a number of them at a time.

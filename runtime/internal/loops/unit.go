@@ -32,6 +32,9 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 	c.streams(g, out)
 	for i, b := range g.bundles {
 		k := &unitCompiler[T]{compiler: c, bundle: b, depth: g.depth, factor: factors[i]}
+		if c.ahead = nil; i > 0 && i == len(g.bundles)-1 && out.used >= leastUsed {
+			c.ahead = k.lead()
+		}
 		out.units = append(out.units, k.compile())
 		n := k.elements()
 		out.work += n * out.total
