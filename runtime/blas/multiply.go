@@ -116,16 +116,17 @@ func (w *workspace[T]) find(f factor) *shared[T] {
 
 // workspace is a product that is being computed, with memory for it.
 type workspace[T dtype.Float] struct {
-	rows, cols [2]int // of tiles
-	a          []T
-	row, col   int // how far rows and columns of a lie apart
-	b          []T
-	ldb        int
-	tb         bool
-	c          []T
-	ldc        int
-	add        bool
-	flip       bool // whether c is the transpose of the product
+	rows     [3]int // of tiles
+	cols     [2]int
+	a        []T
+	row, col int // how far rows and columns of a lie apart
+	b        []T
+	ldb      int
+	tb       bool
+	c        []T
+	ldc      int
+	add      bool
+	flip     bool // whether c is the transpose of the product
 
 	shared  *shared[T]   // a copy of b for several products, or nil
 	copies  [4]shared[T] // of factors of the last task

@@ -134,7 +134,7 @@ func (k *correlator[T]) slivers(rows, products int, sliver func(to []T, rows, fr
 }
 
 // tilesOf returns how many rows the tiles have together that cover a number of rows.
-func tilesOf(sizes [2]int, rows int) int {
+func tilesOf(sizes [3]int, rows int) int {
 	all := 0
 	for all < rows {
 		all += sizes[simd.TileKind(sizes, rows-all)]

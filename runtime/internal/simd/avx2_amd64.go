@@ -464,15 +464,15 @@ func tileRows4x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y [
 //go:noescape
 func transposeOf32AVX2(z []float32, zld int, x []float32, xld int, n int)
 
-// packOf32AVX2 copies n blocks of 6 rows.
-//
-//go:noescape
-func packOf32AVX2(z []float32, x []float32, row int, n int)
-
 // slivers16Of32AVX2 copies n rows into count lists of 16 elements a row.
 //
 //go:noescape
 func slivers16Of32AVX2(z []float32, x []float32, next int, count int, n int)
+
+// packOf32AVX2 copies n blocks of 6 rows.
+//
+//go:noescape
+func packOf32AVX2(z []float32, x []float32, row int, n int)
 
 // slivers6Of32AVX2 copies n rows into count lists of 6 elements a row.
 //
@@ -959,15 +959,15 @@ func tileRows4x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y [
 //go:noescape
 func transposeOf64AVX2(z []float64, zld int, x []float64, xld int, n int)
 
-// packOf64AVX2 copies n blocks of 6 rows.
-//
-//go:noescape
-func packOf64AVX2(z []float64, x []float64, row int, n int)
-
 // slivers8Of64AVX2 copies n rows into count lists of 8 elements a row.
 //
 //go:noescape
 func slivers8Of64AVX2(z []float64, x []float64, next int, count int, n int)
+
+// packOf64AVX2 copies n blocks of 6 rows.
+//
+//go:noescape
+func packOf64AVX2(z []float64, x []float64, row int, n int)
 
 // slivers6Of64AVX2 copies n rows into count lists of 6 elements a row.
 //
@@ -1148,9 +1148,11 @@ func table32AVX2() *table[float32] {
 	t.tiles[0][1].columnAt = columnRows6x8Of32AVX2
 	t.tiles[1][0] = tile[float32]{rows: 4, cols: 16, compute: tile4x16Of32AVX2, rowsAt: tileRows4x16Of32AVX2}
 	t.tiles[1][1] = tile[float32]{rows: 4, cols: 8, compute: tile4x8Of32AVX2, rowsAt: tileRows4x8Of32AVX2}
+	t.tiles[2][0] = tile[float32]{rows: 4, cols: 16, compute: tile4x16Of32AVX2, rowsAt: tileRows4x16Of32AVX2}
+	t.tiles[2][1] = tile[float32]{rows: 4, cols: 8, compute: tile4x8Of32AVX2, rowsAt: tileRows4x8Of32AVX2}
 	t.transpose = transposeOf32AVX2
-	t.pack = packOf32AVX2
 	t.slivers.cols = slivers16Of32AVX2
+	t.pack = packOf32AVX2
 	t.slivers.rows = slivers6Of32AVX2
 	t.reverse = reverse32AVX2
 	t.twice = twice32AVX2
@@ -1249,9 +1251,11 @@ func table64AVX2() *table[float64] {
 	t.tiles[0][1].columnAt = columnRows6x4Of64AVX2
 	t.tiles[1][0] = tile[float64]{rows: 4, cols: 8, compute: tile4x8Of64AVX2, rowsAt: tileRows4x8Of64AVX2}
 	t.tiles[1][1] = tile[float64]{rows: 4, cols: 4, compute: tile4x4Of64AVX2, rowsAt: tileRows4x4Of64AVX2}
+	t.tiles[2][0] = tile[float64]{rows: 4, cols: 8, compute: tile4x8Of64AVX2, rowsAt: tileRows4x8Of64AVX2}
+	t.tiles[2][1] = tile[float64]{rows: 4, cols: 4, compute: tile4x4Of64AVX2, rowsAt: tileRows4x4Of64AVX2}
 	t.transpose = transposeOf64AVX2
-	t.pack = packOf64AVX2
 	t.slivers.cols = slivers8Of64AVX2
+	t.pack = packOf64AVX2
 	t.slivers.rows = slivers6Of64AVX2
 	t.reverse = reverse64AVX2
 	t.twice = twice64AVX2

@@ -8122,6 +8122,41 @@ block:
 	VZEROUPPER
 	RET
 
+// func slivers16Of32AVX2(z []float32, x []float32, next int, count int, n int)
+// Requires: AVX, MMX+
+TEXT ·slivers16Of32AVX2(SB), NOSPLIT, $0-72
+	MOVQ   z_base+0(FP), AX
+	MOVQ   x_base+24(FP), CX
+	MOVQ   next+48(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   count+56(FP), BX
+	MOVQ   n+64(FP), SI
+	IMUL3Q $+64, SI, DI
+
+row:
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ BX, R10
+	LEAQ (CX)(DX*8), R11
+
+sliver:
+	PREFETCHT0 (R11)
+	VMOVUPS    (R9), Y0
+	VMOVUPS    Y0, (R8)
+	VMOVUPS    32(R9), Y0
+	VMOVUPS    Y0, 32(R8)
+	ADDQ       $+64, R9
+	ADDQ       $+64, R11
+	ADDQ       DI, R8
+	DECQ       R10
+	JNE        sliver
+	ADDQ       $+64, AX
+	ADDQ       DX, CX
+	DECQ       SI
+	JNE        row
+	VZEROUPPER
+	RET
+
 // func packOf32AVX2(z []float32, x []float32, row int, n int)
 // Requires: AVX
 TEXT ·packOf32AVX2(SB), NOSPLIT, $0-64
@@ -8169,41 +8204,6 @@ block:
 	ADDQ       $+192, AX
 	DECQ       BX
 	JNE        block
-	VZEROUPPER
-	RET
-
-// func slivers16Of32AVX2(z []float32, x []float32, next int, count int, n int)
-// Requires: AVX, MMX+
-TEXT ·slivers16Of32AVX2(SB), NOSPLIT, $0-72
-	MOVQ   z_base+0(FP), AX
-	MOVQ   x_base+24(FP), CX
-	MOVQ   next+48(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   count+56(FP), BX
-	MOVQ   n+64(FP), SI
-	IMUL3Q $+64, SI, DI
-
-row:
-	MOVQ AX, R8
-	MOVQ CX, R9
-	MOVQ BX, R10
-	LEAQ (CX)(DX*8), R11
-
-sliver:
-	PREFETCHT0 (R11)
-	VMOVUPS    (R9), Y0
-	VMOVUPS    Y0, (R8)
-	VMOVUPS    32(R9), Y0
-	VMOVUPS    Y0, 32(R8)
-	ADDQ       $+64, R9
-	ADDQ       $+64, R11
-	ADDQ       DI, R8
-	DECQ       R10
-	JNE        sliver
-	ADDQ       $+64, AX
-	ADDQ       DX, CX
-	DECQ       SI
-	JNE        row
 	VZEROUPPER
 	RET
 
@@ -17177,6 +17177,41 @@ block:
 	VZEROUPPER
 	RET
 
+// func slivers8Of64AVX2(z []float64, x []float64, next int, count int, n int)
+// Requires: AVX, MMX+
+TEXT ·slivers8Of64AVX2(SB), NOSPLIT, $0-72
+	MOVQ   z_base+0(FP), AX
+	MOVQ   x_base+24(FP), CX
+	MOVQ   next+48(FP), DX
+	SHLQ   $0x03, DX
+	MOVQ   count+56(FP), BX
+	MOVQ   n+64(FP), SI
+	IMUL3Q $+64, SI, DI
+
+row:
+	MOVQ AX, R8
+	MOVQ CX, R9
+	MOVQ BX, R10
+	LEAQ (CX)(DX*8), R11
+
+sliver:
+	PREFETCHT0 (R11)
+	VMOVUPS    (R9), Y0
+	VMOVUPS    Y0, (R8)
+	VMOVUPS    32(R9), Y0
+	VMOVUPS    Y0, 32(R8)
+	ADDQ       $+64, R9
+	ADDQ       $+64, R11
+	ADDQ       DI, R8
+	DECQ       R10
+	JNE        sliver
+	ADDQ       $+64, AX
+	ADDQ       DX, CX
+	DECQ       SI
+	JNE        row
+	VZEROUPPER
+	RET
+
 // func packOf64AVX2(z []float64, x []float64, row int, n int)
 // Requires: AVX
 TEXT ·packOf64AVX2(SB), NOSPLIT, $0-64
@@ -17218,41 +17253,6 @@ block:
 	ADDQ       $+192, AX
 	DECQ       BX
 	JNE        block
-	VZEROUPPER
-	RET
-
-// func slivers8Of64AVX2(z []float64, x []float64, next int, count int, n int)
-// Requires: AVX, MMX+
-TEXT ·slivers8Of64AVX2(SB), NOSPLIT, $0-72
-	MOVQ   z_base+0(FP), AX
-	MOVQ   x_base+24(FP), CX
-	MOVQ   next+48(FP), DX
-	SHLQ   $0x03, DX
-	MOVQ   count+56(FP), BX
-	MOVQ   n+64(FP), SI
-	IMUL3Q $+64, SI, DI
-
-row:
-	MOVQ AX, R8
-	MOVQ CX, R9
-	MOVQ BX, R10
-	LEAQ (CX)(DX*8), R11
-
-sliver:
-	PREFETCHT0 (R11)
-	VMOVUPS    (R9), Y0
-	VMOVUPS    Y0, (R8)
-	VMOVUPS    32(R9), Y0
-	VMOVUPS    Y0, 32(R8)
-	ADDQ       $+64, R9
-	ADDQ       $+64, R11
-	ADDQ       DI, R8
-	DECQ       R10
-	JNE        sliver
-	ADDQ       $+64, AX
-	ADDQ       DX, CX
-	DECQ       SI
-	JNE        row
 	VZEROUPPER
 	RET
 

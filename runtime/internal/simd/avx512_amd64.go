@@ -419,6 +419,26 @@ func tile12x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y [
 //go:noescape
 func tileRows12x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
+// tile8x32Of32AVX512 computes a tile of 8 rows of a product.
+//
+//go:noescape
+func tile8x32Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tileRows8x32Of32AVX512 computes a tile of 8 rows of a product.
+//
+//go:noescape
+func tileRows8x32Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+
+// tile8x16Of32AVX512 computes a tile of 8 rows of a product.
+//
+//go:noescape
+func tile8x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, next int, k int, more bool)
+
+// tileRows8x16Of32AVX512 computes a tile of 8 rows of a product.
+//
+//go:noescape
+func tileRows8x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
+
 // tile4x32Of32AVX512 computes a tile of 4 rows of a product.
 //
 //go:noescape
@@ -443,6 +463,11 @@ func tileRows4x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, 
 //
 //go:noescape
 func transposeOf32AVX512(z []float32, zld int, x []float32, xld int, n int)
+
+// slivers32Of32AVX512 copies n rows into count lists of 32 elements a row.
+//
+//go:noescape
+func slivers32Of32AVX512(z []float32, x []float32, next int, count int, n int)
 
 // reverse32AVX512 sets z to the elements of x, the last one first.
 //
@@ -894,6 +919,26 @@ func tile12x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []
 //go:noescape
 func tileRows12x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
+// tile8x16Of64AVX512 computes a tile of 8 rows of a product.
+//
+//go:noescape
+func tile8x16Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tileRows8x16Of64AVX512 computes a tile of 8 rows of a product.
+//
+//go:noescape
+func tileRows8x16Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+
+// tile8x8Of64AVX512 computes a tile of 8 rows of a product.
+//
+//go:noescape
+func tile8x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, next int, k int, more bool)
+
+// tileRows8x8Of64AVX512 computes a tile of 8 rows of a product.
+//
+//go:noescape
+func tileRows8x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
+
 // tile4x16Of64AVX512 computes a tile of 4 rows of a product.
 //
 //go:noescape
@@ -918,6 +963,11 @@ func tileRows4x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y
 //
 //go:noescape
 func transposeOf64AVX512(z []float64, zld int, x []float64, xld int, n int)
+
+// slivers16Of64AVX512 copies n rows into count lists of 16 elements a row.
+//
+//go:noescape
+func slivers16Of64AVX512(z []float64, x []float64, next int, count int, n int)
 
 // reverse64AVX512 sets z to the elements of x, the last one first.
 //
@@ -1087,9 +1137,12 @@ func table32AVX512() *table[float32] {
 	t.minRows = minRows32AVX512
 	t.tiles[0][0] = tile[float32]{rows: 12, cols: 32, compute: tile12x32Of32AVX512, rowsAt: tileRows12x32Of32AVX512}
 	t.tiles[0][1] = tile[float32]{rows: 12, cols: 16, compute: tile12x16Of32AVX512, rowsAt: tileRows12x16Of32AVX512}
-	t.tiles[1][0] = tile[float32]{rows: 4, cols: 32, compute: tile4x32Of32AVX512, rowsAt: tileRows4x32Of32AVX512}
-	t.tiles[1][1] = tile[float32]{rows: 4, cols: 16, compute: tile4x16Of32AVX512, rowsAt: tileRows4x16Of32AVX512}
+	t.tiles[1][0] = tile[float32]{rows: 8, cols: 32, compute: tile8x32Of32AVX512, rowsAt: tileRows8x32Of32AVX512}
+	t.tiles[1][1] = tile[float32]{rows: 8, cols: 16, compute: tile8x16Of32AVX512, rowsAt: tileRows8x16Of32AVX512}
+	t.tiles[2][0] = tile[float32]{rows: 4, cols: 32, compute: tile4x32Of32AVX512, rowsAt: tileRows4x32Of32AVX512}
+	t.tiles[2][1] = tile[float32]{rows: 4, cols: 16, compute: tile4x16Of32AVX512, rowsAt: tileRows4x16Of32AVX512}
 	t.transpose = transposeOf32AVX512
+	t.slivers.cols = slivers32Of32AVX512
 	t.reverse = reverse32AVX512
 	t.twice = twice32AVX512
 	t.truths = truths32AVX512
@@ -1184,9 +1237,12 @@ func table64AVX512() *table[float64] {
 	t.minRows = minRows64AVX512
 	t.tiles[0][0] = tile[float64]{rows: 12, cols: 16, compute: tile12x16Of64AVX512, rowsAt: tileRows12x16Of64AVX512}
 	t.tiles[0][1] = tile[float64]{rows: 12, cols: 8, compute: tile12x8Of64AVX512, rowsAt: tileRows12x8Of64AVX512}
-	t.tiles[1][0] = tile[float64]{rows: 4, cols: 16, compute: tile4x16Of64AVX512, rowsAt: tileRows4x16Of64AVX512}
-	t.tiles[1][1] = tile[float64]{rows: 4, cols: 8, compute: tile4x8Of64AVX512, rowsAt: tileRows4x8Of64AVX512}
+	t.tiles[1][0] = tile[float64]{rows: 8, cols: 16, compute: tile8x16Of64AVX512, rowsAt: tileRows8x16Of64AVX512}
+	t.tiles[1][1] = tile[float64]{rows: 8, cols: 8, compute: tile8x8Of64AVX512, rowsAt: tileRows8x8Of64AVX512}
+	t.tiles[2][0] = tile[float64]{rows: 4, cols: 16, compute: tile4x16Of64AVX512, rowsAt: tileRows4x16Of64AVX512}
+	t.tiles[2][1] = tile[float64]{rows: 4, cols: 8, compute: tile4x8Of64AVX512, rowsAt: tileRows4x8Of64AVX512}
 	t.transpose = transposeOf64AVX512
+	t.slivers.cols = slivers16Of64AVX512
 	t.reverse = reverse64AVX512
 	t.twice = twice64AVX512
 	t.truths = truths64AVX512

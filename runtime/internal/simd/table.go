@@ -22,8 +22,8 @@ type table[T Float] struct {
 	sumLanes, prodLanes, maxLanes, minLanes func(a *Lanes[T]) T
 	sumRows, maxRows, minRows               func(z, x []T, n, apart int)
 
-	// tiles are those of many rows and of few, with many columns and with few.
-	tiles [2][2]tile[T]
+	// tiles are those of many rows, of fewer and of few, with many columns and with few.
+	tiles [3][2]tile[T]
 	// transpose transposes n blocks of as many rows and columns as side says; it is nil in Go.
 	transpose func(z []T, zld int, x []T, xld, n int)
 	side      int

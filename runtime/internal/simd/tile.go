@@ -17,20 +17,23 @@ type tile[T Float] struct {
 	columnAt func(z []T, ld int, x []T, apart int, y []T, at *int, k, n int, more bool)
 }
 
-// TileSizes returns of how many rows and columns Tile computes tiles: of as many as the first ones say, as the second ones say, or of
-// rows and columns that stand at different places. They depend on the set of instructions, and the results do not.
-func TileSizes[T Float]() (rows, cols [2]int) {
+// TileSizes returns of how many rows and columns Tile computes tiles: of any of these rows with any of these columns, the greatest numbers first. They
+// depend on the set of instructions, and the results do not.
+func TileSizes[T Float]() (rows [3]int, cols [2]int) {
 	t := &functions[T]().tiles
-	return [2]int{t[0][0].rows, t[1][0].rows}, [2]int{t[0][0].cols, t[0][1].cols}
+	return [3]int{t[0][0].rows, t[1][0].rows, t[2][0].rows}, [2]int{t[0][0].cols, t[0][1].cols}
 }
 
 // TileKind returns the place in the first list of TileSizes of the rows of the next tile, where some rows are left. Tiles of fewer rows come last. Two
-// of them take less time than a tile of more rows and one of a few.
-func TileKind(rows [2]int, left int) int {
-	if left < rows[0] || left == 2*rows[1] {
+// of the second kind take less time than a tile of more rows and one of a few.
+func TileKind(rows [3]int, left int) int {
+	switch {
+	case left >= rows[0] && left != 2*rows[1]:
+		return 0
+	case left > rows[2]:
 		return 1
 	}
-	return 0
+	return 2
 }
 
 // Packs reports whether tiles of more rows take less time with rows that Pack copied. It holds for AVX2: most processors that have no other
@@ -197,8 +200,8 @@ func transposePart[T Float](z []T, zld int, x []T, xld, rows, lo, cols int) {
 }
 
 // portableTiles returns the tiles in Go.
-func portableTiles[T Float](addRow func(sums []T, a T, b []T)) (t [2][2]tile[T]) {
-	for i, rows := range []int{4, 1} {
+func portableTiles[T Float](addRow func(sums []T, a T, b []T)) (t [3][2]tile[T]) {
+	for i, rows := range []int{4, 1, 1} {
 		for j, cols := range []int{8, 4} {
 			// The rows of y are those that a function gives.
 			compute := func(z []T, ld int, x []T, row, col, k int, more bool, y func(l int) []T) {

@@ -263,16 +263,16 @@ func TestTileKind(t *testing.T) {
 		s.use()
 		rows, _ := TileSizes[float32]()
 		for all := range 60 {
-			covered, fewer := 0, false
+			covered, before := 0, 0
 			for covered < all {
 				kind := TileKind(rows, all-covered)
-				if fewer && kind == 0 || kind == 0 && all-covered < rows[0] {
+				if kind < before || kind == 0 && all-covered < rows[0] {
 					t.Errorf("%s, %d rows: a tile of %d rows at row %d", s.name, all, rows[kind], covered)
 				}
-				fewer = kind == 1
+				before = kind
 				covered += rows[kind]
 			}
-			if covered >= all+rows[1] {
+			if covered >= all+rows[1] || covered >= all+rows[2] && all <= rows[2] {
 				t.Errorf("%s: tiles for %d rows have %d", s.name, all, covered)
 			}
 		}

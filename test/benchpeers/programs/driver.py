@@ -1,7 +1,7 @@
 """Runs operators and networks with PyTorch, and matrix products with OpenBLAS. It reads commands from standard input, one JSON object a
 line, and answers each with one line."""
 
-import ctypes, json, os, resource, sys, time
+import ctypes, itertools, json, os, resource, sys, time
 
 threads = int(sys.argv[1])
 answers = os.fdopen(os.dup(1), "w", buffering=1)  # nothing else goes there
@@ -35,13 +35,13 @@ def attention(query, key, value, wq, wk, wv, bias, wo, bo, heads):
 
 
 def fastest(run, budget):
-    """The least nanoseconds of as many runs as fit the budget in seconds, at least one."""
+    """The least nanoseconds of as many runs as fit the budget in seconds, at least three."""
     best, begin = float("inf"), time.perf_counter()
-    while True:
+    for n in itertools.count(1):
         before = time.perf_counter()
         run()
         best = min(best, time.perf_counter() - before)
-        if time.perf_counter() - begin > budget:
+        if n >= 3 and time.perf_counter() - begin > budget:
             return best * 1e9
 
 

@@ -2,25 +2,28 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tiles emits the functions for products of matrices: four tiles, whose rows are as many as there are registers for or as few as keep the
-// processor busy, and whose columns are those of two vectors or of one. A pointer serves three rows, which scaled indices reach.
+// tiles emits the functions for products of matrices: tiles whose rows are as many as there are registers for, or as few as keep the processor busy,
+// or between, and whose columns are those of two vectors or of one. A pointer serves three rows, which scaled indices reach.
 func (m *machine) tiles() {
-	rows := []int{6, 4}
+	rows := []int{6, 4, 4}
 	if m.wide() {
-		rows = []int{12, 4}
+		rows = []int{12, 8, 4}
 	}
 	for i, r := range rows {
 		for j, vectors := range []int{2, 1} {
 			operation := fmt.Sprintf("tile%dx%dOf", r, vectors*m.width())
-			m.tile(operation, r, vectors, false)
 			apart := fmt.Sprintf("tileRows%dx%dOf", r, vectors*m.width())
-			m.tile(apart, r, vectors, true)
+			if slices.Index(rows, r) == i {
+				m.tile(operation, r, vectors, false)
+				m.tile(apart, r, vectors, true)
+			}
 			m.enter(fmt.Sprintf("tiles[%d][%d]", i, j), fmt.Sprintf("tile[%s]{rows: %d, cols: %d, compute: %%s, rowsAt: %s}", m.element(), r, vectors*m.width(), m.name(apart)), operation)
 			if i == 0 && !m.wide() {
 				m.column(i, j, r, vectors, false)
@@ -29,9 +32,9 @@ func (m *machine) tiles() {
 		}
 	}
 	m.transposition()
+	m.slivers("slivers.cols", 2*m.width())
 	if !m.wide() {
 		m.packing()
-		m.slivers("slivers.cols", 2*m.width())
 		m.slivers("slivers.rows", rows[0])
 	}
 }
@@ -380,7 +383,9 @@ func (m *machine) slivers(target string, elements int) {
 	m.MOVQ(count, left)
 	m.LEAQ(operand.Mem{Base: x, Index: next, Scale: ahead}, later)
 	m.Label("sliver")
-	m.PREFETCHT0(operand.Mem{Base: later})
+	for at := 0; at < elements*m.size(); at += 64 {
+		m.PREFETCHT0(operand.Mem{Base: later, Disp: at})
+	}
 	for at := 0; at < elements*m.size(); {
 		v, name, bytes := reg.Register(m.YMM()), "VMOVUPS", spread
 		switch left := elements*m.size() - at; {
