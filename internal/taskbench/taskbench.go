@@ -37,7 +37,8 @@ type key struct {
 }
 
 // New returns a use of an operator, given attributes in JSON and the shapes of the inputs. The tensors of a variadic slot are named
-// after it, with ".0" and ".1" added. Numbers are from least to 1. Tasks may run on as many workers.
+// after it, with ".0" and ".1" added. Numbers are from least to 1, and
+// those of weights with two and more dimensions smaller. Tasks may run on as many workers.
 func New(o *task.Operator, attrs string, shapes map[string][]int, least float64, workers int) (*Use, error) {
 	u := &Use{operator: o, workers: workers, random: rand.New(rand.NewPCG(1, 2)), least: least, memory: map[key][]task.Buffer{},
 		helpers: newHelpers(max(workers-1, 0))}
@@ -84,14 +85,27 @@ func (u *Use) Memory(slot int, grad bool) []task.Buffer {
 	if _, ok := u.memory[k]; !ok {
 		bound, bounded := u.resolved.Below(slot)
 		for _, o := range u.resolved.Operands(slot) {
-			u.memory[k] = append(u.memory[k], task.Buffer{Operand: o, Bytes: u.drawn(o, bound, bounded), Mode: tensor.Store})
+			u.memory[k] = append(u.memory[k], task.Buffer{Operand: o, Bytes: u.drawn(o, bound, bounded, u.scale(slot, o)), Mode: tensor.Store})
 		}
 	}
 	return u.memory[k]
 }
 
-// drawn returns the memory of a tensor with random numbers, or integers below a bound.
-func (u *Use) drawn(o task.Operand, bound int, bounded bool) []byte {
+// scale returns by what the numbers of a tensor are multiplied. Those of a weight matrix, or of filters, are as small as initializers make them: sums of
+// products are then about as great as the input, so that functions of them are neither infinite nor subnormal, which takes many times as long.
+func (u *Use) scale(slot int, o task.Operand) float64 {
+	if u.operator.Slots[slot].Role != task.RoleWeight || len(o.Shape) < 2 {
+		return 1
+	}
+	inputs := 1
+	for _, n := range o.Shape[1:] {
+		inputs *= n
+	}
+	return 1 / math.Sqrt(float64(max(inputs, 1)))
+}
+
+// drawn returns the memory of a tensor with random numbers, which are multiplied by scale, or integers below a bound.
+func (u *Use) drawn(o task.Operand, bound int, bounded bool, scale float64) []byte {
 	if !bounded {
 		bound = 2
 	}
@@ -99,9 +113,9 @@ func (u *Use) drawn(o task.Operand, bound int, bounded bool) []byte {
 	for i := 0; i < len(data); i += o.Type.Size() {
 		switch o.Type {
 		case dtype.F32:
-			binary.LittleEndian.PutUint32(data[i:], math.Float32bits(float32(u.least+(1-u.least)*u.random.Float64())))
+			binary.LittleEndian.PutUint32(data[i:], math.Float32bits(float32(scale*(u.least+(1-u.least)*u.random.Float64()))))
 		case dtype.F64:
-			binary.LittleEndian.PutUint64(data[i:], math.Float64bits(u.least+(1-u.least)*u.random.Float64()))
+			binary.LittleEndian.PutUint64(data[i:], math.Float64bits(scale*(u.least+(1-u.least)*u.random.Float64())))
 		case dtype.I32:
 			binary.LittleEndian.PutUint32(data[i:], uint32(u.random.IntN(bound)))
 		case dtype.I64:
