@@ -588,11 +588,7 @@ func (p *columnPass[T]) addRows(s *state[T], n, rows int) bool {
 func addApart[T simd.Float](z, x []T, apart int) {
 	x = x[:(len(z)-1)*apart+1]
 	if apart == 2 {
-		for i := range z[:len(z)-1] {
-			z[i] += x[0]
-			x = x[2:]
-		}
-		z[len(z)-1] += x[0]
+		simd.AddSeconds(z, x)
 		return
 	}
 	at := 0

@@ -1,8 +1,6 @@
 package loops
 
 import (
-	"unsafe"
-
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/simd"
@@ -294,33 +292,34 @@ func (l *lookup[T]) gather(s *state[T], z, x []T) bool {
 
 func gatherBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor, extent int) bool {
 	index = index[:len(z)]
-	if !simd.Below(index, extent) {
-		return false
-	}
 	if step != 0 || factor != 1 {
+		if !simd.Below(index, extent) {
+			return false
+		}
 		for i, k := range index {
 			z[i] = x[at+int(k)*factor]
 			at += step
 		}
 		return true
 	}
+	// One way through the indices, which come from memory, takes less time than one that tests them and one that uses them.
 	x = x[at : at+extent]
-	// All indices are below the number of elements, so nothing tests them again.
-	base, whole := unsafe.Pointer(unsafe.SliceData(x)), len(z)&^3
-	for i := 0; i < whole; i += 4 {
-		to, k := z[i:i+4:i+4], index[i:i+4:i+4]
-		to[0], to[1] = *place[T](base, uintptr(k[0])), *place[T](base, uintptr(k[1]))
-		to[2], to[3] = *place[T](base, uintptr(k[2])), *place[T](base, uintptr(k[3]))
+	n := uint(len(x))
+	for len(z) >= 4 && len(index) >= 4 {
+		a, b, c, d := uint(index[0]), uint(index[1]), uint(index[2]), uint(index[3])
+		if a >= n || b >= n || c >= n || d >= n {
+			return false
+		}
+		z[0], z[1], z[2], z[3] = x[a], x[b], x[c], x[d]
+		z, index = z[4:], index[4:]
 	}
-	for i, k := range index[whole:] {
-		z[whole+i] = x[k]
+	for i, k := range index {
+		if uint(k) >= n {
+			return false
+		}
+		z[i] = x[k]
 	}
 	return true
-}
-
-// place returns the address of an element that is there.
-func place[T simd.Float](base unsafe.Pointer, k uintptr) *T {
-	return (*T)(unsafe.Add(base, k*unsafe.Sizeof(T(0))))
 }
 
 // add adds x to elements, in their order. It returns how many it added before one that lies outside.
@@ -335,14 +334,7 @@ func (l *lookup[T]) add(s *state[T], z, x []T) int {
 func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor, extent int) int {
 	index = index[:len(x)]
 	if step == 0 && factor == 1 {
-		z = z[at : at+extent]
-		if simd.Below(index, extent) {
-			base := unsafe.Pointer(unsafe.SliceData(z))
-			for i, k := range index {
-				*place[T](base, uintptr(k)) += x[i]
-			}
-			return len(x)
-		}
+		z, x = z[at:at+extent], x[:len(index)]
 		for i, k := range index {
 			if uint(k) >= uint(len(z)) {
 				return i

@@ -41,6 +41,7 @@ func scannable(t *term.Scan, kind string) bool {
 type scan[T simd.Float] struct {
 	*term.Scan
 	kind    string
+	unit    float64 // what no elements give
 	outer   nest[T]
 	present int // where a state keeps the present index
 	count   int // how many values it has
@@ -61,7 +62,7 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	if st.value.Kind == term.Integer {
 		return k.integerScanUnit(st, t)
 	}
-	u := scan[T]{Scan: t, kind: r.Kind, present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over),
+	u := scan[T]{Scan: t, kind: r.Kind, unit: identities[r.Kind], present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over),
 		lo: k.integer(t.Lo), hi: k.integer(t.Hi)}
 	plain := *r
 	plain.Guard = t.Guard
@@ -196,7 +197,7 @@ func (u *scanRows[T]) run(s *state[T], lo, hi int) {
 // shifted computes a scan in which each present index has one element more than the last.
 func (u *scanRows[T]) shifted(s *state[T], y []T) {
 	lo, hi := u.bounds(s)
-	shift, acc := u.shift(s), identities[u.kind]
+	shift, acc := u.shift(s), u.unit
 	if u.Where == term.Before {
 		u.constant(s, 0, lo+shift, acc, y)
 	} else {
@@ -284,7 +285,7 @@ func (u *scanRows[T]) others(s *state[T], y []T) {
 		}
 	}
 	join := joins[u.kind]
-	before[0], behind[m] = identities[u.kind], identities[u.kind]
+	before[0], behind[m] = u.unit, u.unit
 	for i := range m {
 		before[i+1] = join(before[i], before[i+1])
 		behind[m-1-i] = join(behind[m-1-i], behind[m-i])
@@ -361,7 +362,7 @@ func narrowed[T simd.Float](z []T, x []float64) {
 func (u *scanColumns[T]) column(s *state[T], y []T, lo, hi int) {
 	n, done := len(y), 0
 	acc := s.wide[0][:n]
-	fill(acc, identities[u.kind])
+	fill(acc, u.unit)
 	for i := range u.count {
 		p := i
 		if u.Where == term.After {
@@ -401,12 +402,12 @@ func (u *scanColumns[T]) others(s *state[T], y []T, lo, hi int) {
 		s.row = make([]float64, (m+1)*n)
 	}
 	behind := func(i int) []float64 { return s.row[i*n : (i+1)*n] }
-	fill(behind(m), identities[u.kind])
+	fill(behind(m), u.unit)
 	for i := m - 1; i >= 0; i-- {
 		u.join(behind(i), u.element(s, lo+i, n), behind(i+1))
 	}
 	before := s.wide[0][:n]
-	fill(before, identities[u.kind])
+	fill(before, u.unit)
 	done := 0
 	for p := range u.count {
 		for ; done < min(p-lo, m); done++ {

@@ -12,25 +12,11 @@ var joins = map[string]func(a, b float64) float64{"sum": plus, "count": plus, "m
 	"max": func(a, b float64) float64 { return max(a, b) }, "any": func(a, b float64) float64 { return max(a, b) },
 	"min": func(a, b float64) float64 { return min(a, b) }, "all": func(a, b float64) float64 { return min(a, b) }}
 
-// foldOn folds elements one after the other, and sets each of z to what is folded up to there. It returns the last. Sums of four elements
-// are added at once, so that a sum does not wait for the last one four times.
+// foldOn folds elements one after the other, and sets each of z to what is folded up to there. It returns the last.
 func foldOn[T simd.Float](kind string, acc float64, x, z []T) float64 {
 	switch kind {
 	case "sum", "count":
-		for len(x) >= 4 && len(z) >= 4 {
-			a := float64(x[0])
-			b := a + float64(x[1])
-			c := b + float64(x[2])
-			d := b + (float64(x[2]) + float64(x[3]))
-			z[0], z[1], z[2] = T(acc+a), T(acc+b), T(acc+c)
-			acc += d
-			z[3] = T(acc)
-			x, z = x[4:], z[4:]
-		}
-		for i, v := range x {
-			acc += float64(v)
-			z[i] = T(acc)
-		}
+		return simd.RunningSums(z[:len(x)], x, acc)
 	case "prod":
 		for i, v := range x {
 			acc *= float64(v)

@@ -489,6 +489,16 @@ func reverse32AVX2(z []float32, x []float32)
 //go:noescape
 func twice32AVX2(z []float32, x []float32)
 
+// addSeconds32AVX2 adds every second element of x, from the first one on, to those of z.
+//
+//go:noescape
+func addSeconds32AVX2(z []float32, x []float32)
+
+// runningSums32AVX2 sets every z[i] to the sum and the elements of x up to i, of which there is a multiple of 4, and returns the last.
+//
+//go:noescape
+func runningSums32AVX2(z []float32, x []float32, sum float64) float64
+
 // truths32AVX2 sets every z[i] to 1 where x[i] holds, and to 0 elsewhere.
 //
 //go:noescape
@@ -984,6 +994,16 @@ func reverse64AVX2(z []float64, x []float64)
 //go:noescape
 func twice64AVX2(z []float64, x []float64)
 
+// addSeconds64AVX2 adds every second element of x, from the first one on, to those of z.
+//
+//go:noescape
+func addSeconds64AVX2(z []float64, x []float64)
+
+// runningSums64AVX2 sets every z[i] to the sum and the elements of x up to i, of which there is a multiple of 4, and returns the last.
+//
+//go:noescape
+func runningSums64AVX2(z []float64, x []float64, sum float64) float64
+
 // truths64AVX2 sets every z[i] to 1 where x[i] holds, and to 0 elsewhere.
 //
 //go:noescape
@@ -1156,6 +1176,8 @@ func table32AVX2() *table[float32] {
 	t.slivers.rows = slivers6Of32AVX2
 	t.reverse = reverse32AVX2
 	t.twice = twice32AVX2
+	t.addSeconds = addSeconds32AVX2
+	t.runningSums = runningSums32AVX2
 	t.truths = truths32AVX2
 	t.maxSquares = maxSquares32AVX2
 	t.meanSquares = meanSquares32AVX2
@@ -1259,6 +1281,8 @@ func table64AVX2() *table[float64] {
 	t.slivers.rows = slivers6Of64AVX2
 	t.reverse = reverse64AVX2
 	t.twice = twice64AVX2
+	t.addSeconds = addSeconds64AVX2
+	t.runningSums = runningSums64AVX2
 	t.truths = truths64AVX2
 	t.maxSquares = maxSquares64AVX2
 	t.meanSquares = meanSquares64AVX2

@@ -8341,6 +8341,78 @@ elementsDone:
 	VZEROUPPER
 	RET
 
+// func addSeconds32AVX2(z []float32, x []float32)
+// Requires: AVX, AVX2
+TEXT ·addSeconds32AVX2(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	DECQ DX
+
+vectors:
+	CMPQ    DX, $+8
+	JLT     vectorsDone
+	VMOVUPS (CX), Y0
+	VSHUFPS $0x88, 32(CX), Y0, Y0
+	VPERMPD $0xd8, Y0, Y0
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $+64, CX
+	ADDQ    $+32, AX
+	SUBQ    $+8, DX
+	JMP     vectors
+
+vectorsDone:
+	INCQ DX
+
+elements:
+	CMPQ   DX, $+1
+	JLT    elementsDone
+	VMOVSS (CX), X0
+	VADDSS (AX), X0, X0
+	VMOVSS X0, (AX)
+	ADDQ   $+8, CX
+	ADDQ   $+4, AX
+	SUBQ   $+1, DX
+	JMP    elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
+// func runningSums32AVX2(z []float32, x []float32, sum float64) float64
+// Requires: AVX, AVX2, SSE2
+TEXT ·runningSums32AVX2(SB), NOSPLIT, $0-64
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSD sum+48(FP), Y0
+	VXORPD       Y1, Y1, Y1
+
+fours:
+	CMPQ       DX, $+4
+	JLT        foursDone
+	VCVTPS2PD  (CX), Y2
+	VUNPCKLPD  Y2, Y1, Y3
+	VADDPD     Y3, Y2, Y2
+	VUNPCKHPD  Y2, Y2, Y3
+	VPERM2F128 $0x08, Y3, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VADDPD     Y0, Y2, Y3
+	VCVTPD2PSY Y3, X3
+	VMOVUPS    X3, (AX)
+	VPERMPD    $0xff, Y2, Y2
+	VADDPD     Y2, Y0, Y0
+	ADDQ       $+16, CX
+	ADDQ       $+16, AX
+	SUBQ       $+4, DX
+	JMP        fours
+
+foursDone:
+	MOVSD X0, ret+56(FP)
+	VZEROUPPER
+	RET
+
 // func truths32AVX2(z []float32, x []bool)
 // Requires: AVX, AVX2
 TEXT ·truths32AVX2(SB), NOSPLIT, $0-48
@@ -17354,6 +17426,77 @@ elements:
 	JMP    elements
 
 elementsDone:
+	VZEROUPPER
+	RET
+
+// func addSeconds64AVX2(z []float64, x []float64)
+// Requires: AVX, AVX2
+TEXT ·addSeconds64AVX2(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	DECQ DX
+
+vectors:
+	CMPQ      DX, $+4
+	JLT       vectorsDone
+	VMOVUPS   (CX), Y0
+	VUNPCKLPD 32(CX), Y0, Y0
+	VPERMPD   $0xd8, Y0, Y0
+	VADDPD    (AX), Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $+64, CX
+	ADDQ      $+32, AX
+	SUBQ      $+4, DX
+	JMP       vectors
+
+vectorsDone:
+	INCQ DX
+
+elements:
+	CMPQ   DX, $+1
+	JLT    elementsDone
+	VMOVSD (CX), X0
+	VADDSD (AX), X0, X0
+	VMOVSD X0, (AX)
+	ADDQ   $+16, CX
+	ADDQ   $+8, AX
+	SUBQ   $+1, DX
+	JMP    elements
+
+elementsDone:
+	VZEROUPPER
+	RET
+
+// func runningSums64AVX2(z []float64, x []float64, sum float64) float64
+// Requires: AVX, AVX2, SSE2
+TEXT ·runningSums64AVX2(SB), NOSPLIT, $0-64
+	MOVQ         z_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSD sum+48(FP), Y0
+	VXORPD       Y1, Y1, Y1
+
+fours:
+	CMPQ       DX, $+4
+	JLT        foursDone
+	VMOVUPD    (CX), Y2
+	VUNPCKLPD  Y2, Y1, Y3
+	VADDPD     Y3, Y2, Y2
+	VUNPCKHPD  Y2, Y2, Y3
+	VPERM2F128 $0x08, Y3, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VADDPD     Y0, Y2, Y3
+	VMOVUPD    Y3, (AX)
+	VPERMPD    $0xff, Y2, Y2
+	VADDPD     Y2, Y0, Y0
+	ADDQ       $+32, CX
+	ADDQ       $+32, AX
+	SUBQ       $+4, DX
+	JMP        fours
+
+foursDone:
+	MOVSD X0, ret+56(FP)
 	VZEROUPPER
 	RET
 

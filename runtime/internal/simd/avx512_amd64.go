@@ -479,6 +479,16 @@ func reverse32AVX512(z []float32, x []float32)
 //go:noescape
 func twice32AVX512(z []float32, x []float32)
 
+// addSeconds32AVX512 adds every second element of x, from the first one on, to those of z.
+//
+//go:noescape
+func addSeconds32AVX512(z []float32, x []float32)
+
+// runningSums32AVX512 sets every z[i] to the sum and the elements of x up to i, of which there is a multiple of 4, and returns the last.
+//
+//go:noescape
+func runningSums32AVX512(z []float32, x []float32, sum float64) float64
+
 // truths32AVX512 sets every z[i] to 1 where x[i] holds, and to 0 elsewhere.
 //
 //go:noescape
@@ -979,6 +989,16 @@ func reverse64AVX512(z []float64, x []float64)
 //go:noescape
 func twice64AVX512(z []float64, x []float64)
 
+// addSeconds64AVX512 adds every second element of x, from the first one on, to those of z.
+//
+//go:noescape
+func addSeconds64AVX512(z []float64, x []float64)
+
+// runningSums64AVX512 sets every z[i] to the sum and the elements of x up to i, of which there is a multiple of 4, and returns the last.
+//
+//go:noescape
+func runningSums64AVX512(z []float64, x []float64, sum float64) float64
+
 // truths64AVX512 sets every z[i] to 1 where x[i] holds, and to 0 elsewhere.
 //
 //go:noescape
@@ -1145,6 +1165,8 @@ func table32AVX512() *table[float32] {
 	t.slivers.cols = slivers32Of32AVX512
 	t.reverse = reverse32AVX512
 	t.twice = twice32AVX512
+	t.addSeconds = addSeconds32AVX512
+	t.runningSums = runningSums32AVX512
 	t.truths = truths32AVX512
 	t.maxSquares = maxSquares32AVX512
 	t.meanSquares = meanSquares32AVX512
@@ -1245,6 +1267,8 @@ func table64AVX512() *table[float64] {
 	t.slivers.cols = slivers16Of64AVX512
 	t.reverse = reverse64AVX512
 	t.twice = twice64AVX512
+	t.addSeconds = addSeconds64AVX512
+	t.runningSums = runningSums64AVX512
 	t.truths = truths64AVX512
 	t.maxSquares = maxSquares64AVX512
 	t.meanSquares = meanSquares64AVX512

@@ -43,6 +43,14 @@ func Twice[T Float](z, x []T) {
 	functions[T]().twice(z, x)
 }
 
+// AddSeconds adds every second element of x, from the first one on, to those of z.
+func AddSeconds[T Float](z, x []T) {
+	if len(x) < 2*len(z)-1 {
+		panic(fmt.Sprintf("simd: every second of %d elements cannot be added to %d", len(x), len(z)))
+	}
+	functions[T]().addSeconds(z, x)
+}
+
 // Truths sets every z[i] to 1 where x[i] holds, and to 0 elsewhere.
 func Truths[T Float](z []T, x []bool) {
 	check(len(z), len(x), len(x), len(x))
@@ -86,6 +94,12 @@ func reverseOf[T any](z, x []T) {
 func twice[T Float](z, x []T) {
 	for i, v := range x {
 		z[2*i], z[2*i+1] = v, v
+	}
+}
+
+func addSeconds[T Float](z, x []T) {
+	for i := range z {
+		z[i] += x[2*i]
 	}
 }
 

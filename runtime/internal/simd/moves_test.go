@@ -39,7 +39,7 @@ func streams[T Float](t *testing.T, name string) {
 
 func nonzero[T Float](v T) bool { return v != 0 }
 
-// TestMoves reverses strips, repeats their elements, and makes numbers of conditions.
+// TestMoves reverses strips, repeats their elements, adds every second one, and makes numbers of conditions.
 func TestMoves(t *testing.T) {
 	each(func(name string) { moves[float32](t, name); moves[float64](t, name) })
 }
@@ -70,6 +70,9 @@ func moves[T Float](t *testing.T, name string) {
 		check("reversal", guard, n, func(i int) T { return part[n-1-i] })
 		Twice(z[guard:guard+2*n], part)
 		check("repetition", guard, 2*n, func(i int) T { return part[i/2] })
+		var zero T // a sum with it is not -0
+		AddSeconds(z[guard:guard+n], x[n%5:][:max(2*n-1, 0)])
+		check("every second element", guard, n, func(i int) T { return zero + x[n%5+2*i] })
 		holds := make([]bool, n)
 		for i := range holds {
 			holds[i] = r.IntN(2) == 1
@@ -77,12 +80,19 @@ func moves[T Float](t *testing.T, name string) {
 		Truths(z[guard:guard+n], holds)
 		check("numbers", guard, n, func(i int) T { return truth[T](holds[i]) })
 	}
-	defer func() {
-		if recover() == nil {
-			t.Error("two elements hold each of two elements two times")
-		}
-	}()
-	Twice(make([]T, 2), make([]T, 2))
+	for what, f := range map[string]func(){
+		"two elements hold each of two elements two times": func() { Twice(make([]T, 2), make([]T, 2)) },
+		"every second of two elements is added to two":     func() { AddSeconds(make([]T, 2), make([]T, 2)) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error(what)
+				}
+			}()
+			f()
+		}()
+	}
 }
 
 // TestReverseOther reverses elements of a type that has no instructions.

@@ -10,7 +10,7 @@ func portable[T Float]() *table[T] {
 		sumInto: sumInto[T], prodInto: prodInto[T], maxInto: maxInto[T], minInto: minInto[T],
 		dotInto: dotInto[T], squaresInto: squaresInto[T], expInto: elementaryOf[T]().expInto,
 		sumLanes: sumLanes[T], prodLanes: prodLanes[T], maxLanes: maxLanes[T], minLanes: minLanes[T],
-		sumAt: sumAt[T], reverse: reverse[T], twice: twice[T], truths: truths[T],
+		sumAt: sumAt[T], reverse: reverse[T], twice: twice[T], addSeconds: addSeconds[T], truths: truths[T], runningSums: runningSums[T],
 	}
 	// What a set of instructions does not have is made of what it has.
 	t.sumRows = func(z, x []T, n, apart int) { foldRows(z, x, n, apart, 0, t.sumInto, t.sumLanes) }

@@ -36,8 +36,10 @@ type table[T Float] struct {
 
 	sumAt func(z, x []T, at []int, rows int)
 
-	reverse, twice func(z, x []T)
-	truths         func(z []T, x []bool)
+	reverse, twice, addSeconds func(z, x []T)
+	truths                     func(z []T, x []bool)
+
+	runningSums func(z, x []T, sum float64) float64
 
 	// Functions of squares leave out those at the end of a row that are no multiple of a number: squares, which is 0 if they leave out all.
 	maxSquares, meanSquares func(x, z []T, width, cols, rows int)

@@ -30,6 +30,8 @@ func (s *set) loop(label string, left reg.Register, n int, body func()) {
 func (m *machine) moves() {
 	m.reversal()
 	m.doubling()
+	m.halving()
+	m.runningSums()
 	m.truths()
 	m.squares()
 }
@@ -132,6 +134,43 @@ func (m *machine) doubling() {
 	})
 	m.end()
 	m.enter("twice", "%s", "twice")
+}
+
+// halving emits the function that adds every second element of a strip. The last one has no neighbor, so it is not in a vector.
+func (m *machine) halving() {
+	m.begin(m.name("addSeconds"), m.typed("func(z, x []T)"), "adds every second element of x, from the first one on, to those of z.")
+	z, x := m.Load(m.Param("z").Base(), m.GP64()), m.Load(m.Param("x").Base(), m.GP64())
+	left, n := m.Load(m.Param("z").Len(), m.GP64()), spread/m.size()
+	m.DECQ(left)
+	m.loop("vectors", left, n, func() {
+		v := m.YMM()
+		m.VMOVUPS(operand.Mem{Base: x}, v)
+		second := operand.Mem{Base: x, Disp: spread}
+		if m.double { // each half of a register has elements of both
+			m.VUNPCKLPD(second, v, v)
+		} else {
+			m.VSHUFPS(operand.U8(0x88), second, v, v)
+		}
+		m.VPERMPD(operand.U8(0xd8), v, v)
+		m.emit(m.real("VADD"), operand.Mem{Base: z}, v, v)
+		m.VMOVUPS(v, operand.Mem{Base: z})
+		m.ADDQ(operand.I32(2*spread), x)
+		m.ADDQ(operand.I32(spread), z)
+	})
+	m.INCQ(left)
+	m.loop("elements", left, 1, func() {
+		v, move, add := m.XMM(), "VMOVSS", "VADDSS"
+		if m.double {
+			move, add = "VMOVSD", "VADDSD"
+		}
+		m.emit(move, operand.Mem{Base: x}, v)
+		m.emit(add, operand.Mem{Base: z}, v, v)
+		m.emit(move, v, operand.Mem{Base: z})
+		m.ADDQ(operand.I32(2*m.size()), x)
+		m.ADDQ(operand.I32(m.size()), z)
+	})
+	m.end()
+	m.enter("addSeconds", "%s", "addSeconds")
 }
 
 // truths emits the function that makes numbers of conditions.
