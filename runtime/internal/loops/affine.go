@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -17,7 +18,11 @@ type affine[T simd.Float] struct {
 // negative returns the negative of a number.
 func negative[T simd.Float](x operand[T]) operand[T] {
 	f := x.scalar
-	return operand[T]{scalar: func(s *state[T]) float64 { return -f(s) }, settled: x.settled}
+	out := operand[T]{scalar: func(s *state[T]) float64 { return -f(s) }, settled: x.settled}
+	if x.term != nil {
+		out.term = &term.Term{Op: term.Negate, Kind: term.Real, Args: []*term.Term{x.term}}
+	}
+	return out
 }
 
 // affineOf returns the operations that lead to a register, for one more that needs those of which fits says that none is there. It returns

@@ -158,23 +158,34 @@ func (n *rowNumber[T]) set(s *state[T], place, first, rows int, again bool, to [
 		}
 	case n.at != nil:
 		s.vars[place] = first
-		at, memory := n.at(s), s.mem[n.element.tensor].f64
-		for row := range rows {
-			to[row*step] = n.of(memory[at])
-			at += n.apart
-		}
+		n.put(s.mem[n.element.tensor].f64, n.at(s), n.apart, rows, to, step)
 	case n.all != nil:
 		values := s.numbers[n.values:][:rows]
 		if !again {
 			n.all(s, first, values)
 		}
-		for row, v := range values {
-			to[row*step] = n.of(v)
-		}
+		n.put(values, 0, 1, rows, to, step)
 	default:
 		for row := range rows {
 			s.vars[place] = first + row
 			to[row*step] = n.of(n.get(s))
 		}
+	}
+}
+
+// put sets the arguments of some rows to values that lie apart, from at on.
+func (n *rowNumber[T]) put(values []float64, at, apart, rows int, to []T, step int) {
+	k := 0
+	if n.low {
+		for range rows {
+			v := values[at]
+			to[k] = lowOf(v, T(v))
+			at, k = at+apart, k+step
+		}
+		return
+	}
+	for range rows {
+		to[k] = T(values[at])
+		at, k = at+apart, k+step
 	}
 }

@@ -242,7 +242,11 @@ func (z *vectorizer[T]) arithmetic(n *term.Term) int {
 	a, b := z.real(x), z.real(y)
 	if b.scalar != nil {
 		f := b.scalar
-		return z.binary(simd.Mul, a, operand[T]{scalar: func(s *state[T]) float64 { return 1 / f(s) }})
+		inverse := operand[T]{scalar: func(s *state[T]) float64 { return 1 / f(s) }}
+		if b.term != nil {
+			inverse.term = &term.Term{Op: term.Divide, Kind: term.Real, Args: []*term.Term{term.RealNumber(1), b.term}}
+		}
+		return z.binary(simd.Mul, a, inverse)
 	}
 	if v, ok := x.Settled(); ok && v == 1 {
 		return z.unaryOf(simd.Recip, b)
