@@ -263,9 +263,11 @@ func (c *code[T]) Total(group int) int { return c.groups[group].total }
 
 func (c *code[T]) Bind(memory [][]byte) Runner {
 	r := &runner[T]{code: c, mem: make([]block[T], len(c.tensors)), number: runners.Add(1)}
+	c.placeLocals(&r.locals, memory)
 	for i, t := range c.tensors {
 		switch {
 		case t.Memory != i:
+		case t.Local && r.locals.bytes > 0: // they have memory while the task runs
 		case t.Local:
 			r.mem[i] = allocated[T](t.Type, elements(c.p.Tensors[i]))
 		default:

@@ -50,6 +50,7 @@ type runner[T simd.Float] struct {
 	code   *code[T]
 	mem    []block[T]
 	number uint64 // of all runners
+	locals locals
 
 	// spare is a state that no part uses. One part after the other takes it without a lock, which costs as much as a small tensor.
 	spare atomic.Pointer[state[T]]
@@ -130,6 +131,7 @@ func (r *runner[T]) Run(group int, at Time, lo, hi, total int) (err error) {
 	if from >= to {
 		return nil
 	}
+	r.enter(at.Run)
 	s := r.take()
 	defer r.give(s)
 	defer func() {
@@ -148,6 +150,7 @@ func (r *runner[T]) Run(group int, at Time, lo, hi, total int) (err error) {
 	if s.past {
 		simd.Drain()
 	}
+	r.leave(at.Run, to-from)
 	return nil
 }
 

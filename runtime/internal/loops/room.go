@@ -1,0 +1,173 @@
+package loops
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// room is memory for local tensors while a task runs.
+type room []uint64
+
+// rooms are those that no task uses.
+var rooms roomPool
+
+// roomPool keeps rooms for the next tasks. Tasks that run one after the other share a room, which becomes as large as the largest of them needs. Rooms are
+// given up if no task took one between two collections of garbage.
+type roomPool struct {
+	mu      sync.Mutex
+	free    []room
+	taken   bool // whether one was taken since the last collection
+	watched bool // whether collections are noticed
+}
+
+// take returns a room of some words at least: the smallest one that suffices, or a larger one in place of the largest.
+func (p *roomPool) take(words int) room {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken = true
+	best := -1
+	for i, r := range p.free {
+		if best < 0 || len(r) >= words && (len(p.free[best]) < words || len(r) < len(p.free[best])) || len(r) < words && len(r) > len(p.free[best]) {
+			best = i
+		}
+	}
+	var out room
+	if best >= 0 {
+		out = p.free[best]
+		p.free = slices.Delete(p.free, best, best+1)
+	}
+	if len(out) < words {
+		out = make(room, words)
+	}
+	return out
+}
+
+func (p *roomPool) give(r room) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, r)
+	if !p.watched {
+		p.watched = true
+		p.watch()
+	}
+}
+
+// watch calls collected after the next collection.
+func (p *roomPool) watch() {
+	type garbage struct{ of *roomPool }
+	runtime.SetFinalizer(&garbage{p}, func(g *garbage) { g.of.collected() })
+}
+
+func (p *roomPool) collected() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.watched = p.taken; !p.watched {
+		p.free = nil
+		return
+	}
+	p.taken = false
+	p.watch()
+}
+
+// leastRoom is how many bytes the local tensors of a task have at least that have memory only while it runs.
+const leastRoom = 64 << 10
+
+// local is a local tensor, and where it lies in a room.
+type local struct{ tensor, at, bytes int }
+
+// locals is the memory of a runner's local tensors.
+type locals struct {
+	places  []local
+	aliases []int // tensors that lie where a local one does
+	bytes   int   // of all together; 0 if they have memory of their own
+	work    int   // how many values the shared indices of all groups have together
+
+	mu    sync.Mutex
+	there atomic.Bool // whether the tensors have memory
+	room  room
+	run   uint64
+	done  atomic.Int64 // how many of the values are done in the run
+}
+
+// roomAlign is the number of bytes that the places of tensors in a room are multiples of.
+const roomAlign = 64
+
+// add notes a tensor.
+func (l *locals) add(tensor, bytes int) {
+	l.places = append(l.places, local{tensor, l.bytes, bytes})
+	l.bytes += (bytes + roomAlign - 1) &^ (roomAlign - 1)
+}
+
+// enter gives local tensors memory before a part of a run, unless another part did. What earlier parts of the run wrote there is there as long as the run
+// is not done.
+func (r *runner[T]) enter(run uint64) {
+	l := &r.locals
+	if l.bytes == 0 || l.there.Load() && atomic.LoadUint64(&l.run) == run {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.run != run { // an earlier run may have ended before it was done
+		atomic.StoreUint64(&l.run, run)
+		l.done.Store(0)
+	}
+	if l.there.Load() {
+		return
+	}
+	l.room = rooms.take((l.bytes + 7) / 8)
+	base := unsafe.Pointer(unsafe.SliceData(l.room))
+	for _, p := range l.places {
+		r.mem[p.tensor] = blockOf[T](r.code.tensors[p.tensor].Type, unsafe.Slice((*byte)(unsafe.Add(base, p.at)), p.bytes))
+	}
+	for _, t := range l.aliases {
+		r.mem[t] = r.mem[r.code.tensors[t].Memory]
+	}
+	l.there.Store(true)
+}
+
+// leave notes that a part of a run computed what it does for n values of shared indices. After the last one, the room is free for other tasks. A run
+// without a number may go on at any time.
+func (r *runner[T]) leave(run uint64, n int) {
+	l := &r.locals
+	if l.bytes == 0 || run == 0 || l.done.Add(int64(n)) < int64(l.work) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.there.Store(false)
+	l.done.Store(0)
+	for _, p := range l.places {
+		r.mem[p.tensor] = block[T]{}
+	}
+	for _, t := range l.aliases {
+		r.mem[t] = block[T]{}
+	}
+	rooms.give(l.room)
+	l.room = nil
+}
+
+// placeLocals places the local tensors of code. Small ones have memory of their own.
+func (c *code[T]) placeLocals(out *locals, memory [][]byte) {
+	root := map[int]bool{}
+	for i, t := range c.tensors {
+		if bytes := elements(c.p.Tensors[i]) * t.Type.Size(); t.Memory == i && t.Local && bytes > 0 {
+			out.add(i, bytes)
+			root[i] = true
+		}
+	}
+	if out.bytes < leastRoom {
+		out.places, out.bytes = nil, 0
+		return
+	}
+	for i, t := range c.tensors {
+		if t.Memory != i && root[t.Memory] && (i >= len(memory) || memory[i] == nil) {
+			out.aliases = append(out.aliases, i)
+		}
+	}
+	for _, g := range c.groups {
+		out.work += g.total
+	}
+}
