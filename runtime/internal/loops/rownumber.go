@@ -61,8 +61,8 @@ func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
 	case term.Negate:
 		return c.rowUnary(n.Args[0], w, func(x float64) float64 { return -x })
 	case term.Apply:
-		if f := n.Func.Real; len(n.Args) == 1 {
-			return c.rowUnary(n.Args[0], w, func(x float64) float64 { return f(x) })
+		if len(n.Args) == 1 {
+			return c.rowApply(n, w)
 		}
 		return nil
 	case term.Power:
@@ -112,6 +112,24 @@ func (c *compiler[T]) rowUnary(n *term.Term, w *term.Variable, f func(float64) f
 		x(s, first, to)
 		for i, v := range to {
 			to[i] = f(v)
+		}
+	}
+}
+
+// rowApply returns code for a function. Its argument is in a state, since a list of arguments would be allocated for each call.
+func (c *compiler[T]) rowApply(n *term.Term, w *term.Variable) rowTerm[T] {
+	x := c.rowTerm(n.Args[0], w)
+	if x == nil {
+		return nil
+	}
+	f, at := n.Func.Real, c.numbers
+	c.numbers++
+	return func(s *state[T], first int, to []float64) {
+		x(s, first, to)
+		argument := s.numbers[at:][:1:1]
+		for i, v := range to {
+			argument[0] = v
+			to[i] = f(argument...)
 		}
 	}
 }
