@@ -77,7 +77,8 @@ func Devices(n int) Option { return func(o *options) { o.devices = n } }
 // wraps a *checked.Error for each rule and slot. Package checked lists the rules.
 func Checked() Option { return func(o *options) { o.checked = true } }
 
-// MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error.
+// MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error. Memory that tasks need only while they run, for
+// tensors within a formula and copies of factors, is not counted.
 func MemoryLimit(bytes int64) Option { return func(o *options) { o.config.MemoryLimit = bytes } }
 
 // CheckIndices tests the indices that a program is given before each run, such as the labels of a loss or the rows of an
@@ -178,7 +179,7 @@ func (s *Session) Close() error {
 	return s.engine.Close()
 }
 
-// Memory returns how much memory the tensors of the session take.
+// Memory returns how much memory the tensors of the session take: those that MemoryLimit counts.
 func (s *Session) Memory() Usage { return s.engine.Memory() }
 
 // Training loads the program of one training step: it computes the scalar loss and its gradients, and updates every
