@@ -41,7 +41,7 @@ func (Aggregate[T, L]) ForwardPlace(_ *op.Ctx, a *aggregate.Forward[T, L], _ op.
 // ForwardRows computes rows of the output.
 func (Aggregate[T, L]) ForwardRows(_ *op.Ctx, a *aggregate.Forward[T, L], r op.Range) error {
 	size, k := a.Width, a.Dims.K
-	m := mixture[T, L]{a.ExpPred, a.GateAssign, a.Place.RO(), size}
+	m := newMixture(a.ExpPred, a.GateAssign, a.Place.RO(), size)
 	gate := func(i int) float64 { return float64(a.GatePreds.At(i)) }
 	for b := r.Lo; b < r.Hi; b++ {
 		m.sum(b*k, k, gate, setAll(a.Output.Span(b*size, (b+1)*size)))

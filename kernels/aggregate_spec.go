@@ -19,7 +19,7 @@ func (AggregateSpec[T, L]) ForwardPlace(_ *op.Ctx, a *aggregatespec.Forward[T, L
 // ForwardRows collects the rows of assignments.
 func (AggregateSpec[T, L]) ForwardRows(_ *op.Ctx, a *aggregatespec.Forward[T, L], r op.Range) error {
 	size := a.Width
-	m := mixture[T, L]{a.ExpPred, a.GateAssign, a.Place.RO(), size}
+	m := newMixture(a.ExpPred, a.GateAssign, a.Place.RO(), size)
 	for i := r.Lo; i < r.Hi; i++ {
 		m.sum(i, 1, once, setAll(a.Output.Span(i*size, (i+1)*size)))
 	}

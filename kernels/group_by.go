@@ -42,7 +42,7 @@ func (GroupBy[T, L]) ForwardRows(_ *op.Ctx, a *groupby.Forward[T, L], r op.Range
 // Backward sums, for rows of the input, the gradients of the rows that experts got.
 func (GroupBy[T, L]) Backward(_ *op.Ctx, a *groupby.Backward[T, L], r op.Range) error {
 	size, k := a.Width, a.Dims.K
-	m := mixture[T, L]{a.GradExpert, a.Assign, a.Place, size}
+	m := newMixture(a.GradExpert, a.Assign, a.Place, size)
 	for b := r.Lo; b < r.Hi; b++ {
 		m.sum(b*k, k, once, a.GradInput.Span(b*size, (b+1)*size).PutAll)
 	}
@@ -55,29 +55,34 @@ type mixture[T dtype.Float, L dtype.Index] struct {
 	assign  tensor.RO[L]
 	place   tensor.RO[int32]
 	size    int
+	sums    []float64 // of a piece of a row
+	out     []T
+}
+
+func newMixture[T dtype.Float, L dtype.Index](experts []tensor.RO[T], assign tensor.RO[L], place tensor.RO[int32], size int) mixture[T, L] {
+	n := min(size, 256)
+	return mixture[T, L]{experts, assign, place, size, make([]float64, n), make([]T, n)}
 }
 
 // sum passes put the elements of the weighted sum of the rows of assignments first to first+k-1, in pieces.
 func (m mixture[T, L]) sum(first, k int, weight func(i int) float64, put func(c int, x []T)) {
-	var sums [256]float64
-	var out [len(sums)]T
-	for lo := 0; lo < m.size; lo += len(sums) {
-		n := min(len(sums), m.size-lo)
-		clear(sums[:n])
+	for lo := 0; lo < m.size; lo += len(m.sums) {
+		sums := m.sums[:min(len(m.sums), m.size-lo)]
+		clear(sums)
 		for i := first; i < first+k; i++ {
 			row, ok := routing.Row(m.experts, m.assign, m.place, i, m.size)
 			if !ok {
 				continue
 			}
 			w := weight(i)
-			for c := range sums[:n] {
+			for c := range sums {
 				sums[c] += w * float64(row.At(lo+c))
 			}
 		}
-		for c, x := range sums[:n] {
-			out[c] = T(x)
+		for c, x := range sums {
+			m.out[c] = T(x)
 		}
-		put(lo, out[:n])
+		put(lo, m.out[:len(sums)])
 	}
 }
 
