@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -285,10 +286,26 @@ func chosen(name string, items []*term.Term, axes []int, unit *term.Term) []*ter
 func converted(x *term.Term, t dtype.Type) *term.Term {
 	k := kindOf(t)
 	f := &term.Function{Name: "convert", Args: 1, Result: k, To: t, Real: func(v ...float64) float64 { return rounded(v[0], t) }}
+	if k == term.Integer {
+		f.Whole = func(v float64) int { return whole(v, t) }
+	}
 	if x.Kind == k && k != term.Real || x.Kind == term.Integer && k == term.Integer {
 		return x
 	}
 	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: []*term.Term{x}}
+}
+
+// whole returns the integer of a type that is next to a number without its fraction, and 0 for NaN.
+func whole(v float64, t dtype.Type) int {
+	switch {
+	case t != dtype.I64 || v != v:
+		return int(rounded(v, t))
+	case v >= 1<<63:
+		return math.MaxInt
+	case v < -1<<63:
+		return math.MinInt
+	}
+	return int(v)
 }
 
 // rounded returns a number as an element of a type represents it.

@@ -17,8 +17,10 @@ type Function struct {
 	Slope func(i int, x []float64, y float64) float64
 	// ofResult says that slopes follow from the result alone, so that the arguments need not be kept.
 	OfResult bool
-	// To is the element type to which convert, which is a function for each type, rounds.
-	To dtype.Type
+	// To is the element type to which convert, which is a function for each type, rounds. Whole is what Real computes as an integer, if that is a type
+	// of integers: those of 64 bits are not all numbers of float64.
+	To    dtype.Type
+	Whole func(x float64) int
 }
 
 func one(name string, f func(float64) float64, slope func(x, y float64) float64, ofResult bool) *Function {

@@ -378,8 +378,8 @@ func (c *code) integer(n *term.Term) func(*frame) int {
 
 func (c *code) applyInteger(n *term.Term) func(*frame) int {
 	if n.Func.Name == "convert" { // of a real number or a condition
-		x := c.apply(n)
-		return func(f *frame) int { return int(x(f)) }
+		x, whole := c.real(n.Args[0]), n.Func.Whole
+		return func(f *frame) int { return whole(x(f)) }
 	}
 	x := c.integer(n.Args[0])
 	if n.Func.Name == "abs" {

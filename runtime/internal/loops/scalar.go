@@ -149,7 +149,11 @@ func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
 }
 
 func (c *compiler[T]) applyInteger(n *term.Term) func(*state[T]) int {
-	if n.Args[0].Kind != term.Integer || n.Func.Name == "convert" {
+	if n.Func.Name == "convert" {
+		x, whole := c.real(n.Args[0]), n.Func.Whole
+		return func(s *state[T]) int { return whole(x(s)) }
+	}
+	if n.Args[0].Kind != term.Integer {
 		x := c.apply(n)
 		return func(s *state[T]) int { return int(x(s)) }
 	}

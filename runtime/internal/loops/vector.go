@@ -366,7 +366,7 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 		case n.Func.To == z.c.own, n.Func.To == dtype.F64 && n.Args[0].Kind == term.Real: // strips hold no more digits than they can
 			return z.vector(z.real(n.Args[0]))
 		case n.Func.To == dtype.F32:
-			return z.each(n.Func.Real, n.Args[0])
+			return z.toSingle(n.Args[0])
 		}
 	}
 	if n.Func.Name == "erfinv" {
@@ -375,14 +375,28 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 	return z.lanes(n)
 }
 
+// toSingle compiles the rounding to float32.
+func (z *vectorizer[T]) toSingle(x *term.Term) int {
+	a, r := z.vector(z.real(x)), z.register(false)
+	z.emit(r, func(s *state[T], n int) {
+		out := s.regs[r][:n]
+		for i, v := range s.regs[a][:n] {
+			out[i] = T(float32(v))
+		}
+	}, a)
+	return r
+}
+
 // each compiles a function that package simd does not have. Its argument may be a value of the same strip, which memory does
 // not hold yet.
 func (z *vectorizer[T]) each(f func(...float64) float64, x *term.Term) int {
-	a, r := z.vector(z.real(x)), z.register(false)
+	a, r, at := z.vector(z.real(x)), z.register(false), z.c.numbers
+	z.c.numbers++
 	z.emit(r, func(s *state[T], n int) {
-		in, out := s.regs[a][:n], s.regs[r][:n]
+		in, out, argument := s.regs[a][:n], s.regs[r][:n], s.numbers[at:][:1:1] // a list made for each call would be allocated
 		for i := range out {
-			out[i] = T(f(float64(in[i])))
+			argument[0] = float64(in[i])
+			out[i] = T(f(argument...))
 		}
 	}, a)
 	return r

@@ -1,6 +1,8 @@
 package loops
 
 import (
+	"math"
+
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/simd"
@@ -324,11 +326,23 @@ func (f *wholeCompiler[T]) converted(n *term.Term) filler[T] {
 	if t := n.Args[0].Read.Tensor; f.z.c.tensors[t].Type != f.z.c.own {
 		return nil // its elements may have more digits
 	}
-	r, whole := f.z.vector(f.z.real(n.Args[0])), n.Func.Real
+	r, whole := f.z.vector(f.z.real(n.Args[0])), n.Func.Whole
 	f.uses = append(f.uses, r)
+	least, end := math.Inf(1), math.Inf(-1) // numbers from least on and below end only lose their fraction
+	switch n.Func.To {
+	case dtype.I32:
+		least, end = -1<<31, 1<<31
+	case dtype.I64:
+		least, end = -1<<63, 1<<63
+	}
+	lo, hi := T(least), T(end)
 	return func(s *state[T], out []int) {
 		for i, v := range s.regs[r][:len(out)] {
-			out[i] = int(whole(float64(v)))
+			if v >= lo && v < hi {
+				out[i] = int(v)
+			} else {
+				out[i] = whole(float64(v))
+			}
 		}
 	}
 }
