@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// helpers are goroutines that run parts beside the calling one. They wait for more without sleep, as workers of the engine do between tasks that
+// Helpers are goroutines that run parts beside the calling one. They wait for more without sleep, as workers of the engine do between tasks that
 // follow closely: to wake a thread takes as long as some hundred thousand elements. They end when none comes for longer.
-type helpers struct {
+type Helpers struct {
 	all     []helper
 	pending atomic.Int64 // how many parts of the current run have not ended
 }
@@ -33,10 +33,11 @@ const (
 	turns    = 300
 )
 
-func newHelpers(n int) *helpers { return &helpers{all: make([]helper, n)} }
+// NewHelpers returns n helpers. None of them runs yet.
+func NewHelpers(n int) *Helpers { return &Helpers{all: make([]helper, n)} }
 
-// run calls f for 0 to n-1 at the same time, 0 in this goroutine.
-func (h *helpers) run(n int, f func(int)) {
+// Run calls f for 0 to n-1 at the same time, 0 in this goroutine. There is a helper for each of the others.
+func (h *Helpers) Run(n int, f func(int)) {
 	h.pending.Store(int64(n - 1))
 	for i := n - 1; i > 0; i-- {
 		h.all[i-1].give(func() {

@@ -28,7 +28,7 @@ type Use struct {
 	random   *rand.Rand
 	least    float64
 	memory   map[key][]task.Buffer
-	helpers  *helpers
+	helpers  *Helpers
 }
 
 type key struct {
@@ -37,11 +37,11 @@ type key struct {
 }
 
 // New returns a use of an operator, given attributes in JSON and the shapes of the inputs. The tensors of a variadic slot are named
-// after it, with ".0" and ".1" added. Numbers are from least to 1, and
-// those of weights with two and more dimensions smaller. Tasks may run on as many workers.
+// after it, with ".0" and ".1" added. Numbers are from least to 1; those of weights with two and more dimensions are smaller. Tasks may run on as many
+// workers.
 func New(o *task.Operator, attrs string, shapes map[string][]int, least float64, workers int) (*Use, error) {
 	u := &Use{operator: o, workers: workers, random: rand.New(rand.NewPCG(1, 2)), least: least, memory: map[key][]task.Buffer{},
-		helpers: newHelpers(max(workers-1, 0))}
+		helpers: NewHelpers(max(workers-1, 0))}
 	var err error
 	if u.attrs, err = o.DecodeAttrs([]byte(attrs)); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ type Step struct {
 	body    op.Body
 	grid    op.Grid
 	workers int
-	helpers *helpers
+	helpers *Helpers
 }
 
 // Bind binds a task to the memory, with the kernel of a registry. The task is named by its number among the operator's signatures.
@@ -223,7 +223,7 @@ func (s Step) Run() error {
 func (s Step) share(n int, number uint64, run func(*op.Ctx, op.Range) error) error {
 	tiles := (s.grid.Over + s.grid.Grain - 1) / s.grid.Grain
 	errs := make([]error, n)
-	s.helpers.run(n, func(w int) {
+	s.helpers.Run(n, func(w int) {
 		whole := s.grid.Whole()
 		spans := [][2]int{{tiles * w / n * s.grid.Grain, min(tiles*(w+1)/n*s.grid.Grain, s.grid.Over)}}
 		for d := 1; d < s.grid.Rank(); d++ {

@@ -41,7 +41,7 @@ const introduction = `# Performance beside peers
 Times of this module divided by those of its peers: what is below 1 is faster here. Both sides run in turn in one process each, and each time
 is the least wall-clock time of many runs in several rounds. An operator's forward task, and its forward and backward tasks, write to memory that is
 there; [PyTorch](https://pytorch.org) runs the same operator eagerly, and allocates its results. Tensors are float32, most of them with 1 to 4 Mi
-elements. Before a row is measured, the outputs of both sides are compared. Where a figure has a star, PyTorch computes no gradient: it returns the gradient that
+elements; matrices of weights have small elements, as initializers draw them. Before a row is measured, the outputs of both sides are compared. Where a figure has a star, PyTorch computes no gradient: it returns the gradient that
 it is given, or a view of it, which the next operator reads in its place, while a task here writes a tensor. Machine: %s/%s%s, %d processors.
 
 `

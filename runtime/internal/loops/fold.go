@@ -275,7 +275,7 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 			mean := k.real(r.At[0])
 			out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
 				simd.SquaresInto(&s.lanes[0], x, T(mean(s)))
-			}, squares(number[T]{get: mean, element: k.wideElement(r.At[0])}), 0, (*simd.Lanes[T]).Sum, plus, 0)}
+			}, squares(number[T]{get: mean, term: r.At[0]}), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 			out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
 			break
 		}

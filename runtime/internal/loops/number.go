@@ -9,9 +9,7 @@ import (
 type number[T simd.Float] struct {
 	get func(*state[T]) float64
 	// low says that the number is what the one before it has beyond its greater part.
-	low bool
-	// element is where the number lies, if it is an element of float64 at a linear place; otherwise it is nil.
-	element *wideElement
+	low     bool
 	settled bool // whether the number is always the same
 	// term is what get computes, or nil if it computes something else.
 	term *term.Term
@@ -28,7 +26,7 @@ func numberOf[T simd.Float](get func(*state[T]) float64) number[T] { return numb
 
 // number returns the number that an operand is.
 func (x operand[T]) number() number[T] {
-	return number[T]{get: x.scalar, element: x.element, settled: x.settled, term: x.term}
+	return number[T]{get: x.scalar, settled: x.settled, term: x.term}
 }
 
 // set sets the arguments of a compiled loop to numbers.

@@ -43,7 +43,7 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	}
 	for i, n := range l.numbers {
 		if n.low {
-			n.get, n.element = l.numbers[i-1].get, l.numbers[i-1].element
+			n.get = l.numbers[i-1].get
 			out.numbers = append(out.numbers, out.numbers[i-1])
 			out.numbers[i].number = n
 			continue

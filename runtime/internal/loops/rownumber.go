@@ -10,8 +10,9 @@ import (
 // rowNumber is a number of each row.
 type rowNumber[T simd.Float] struct {
 	number[T]
-	at    func(*state[T]) int // where the element of a row is, if the number is one
-	apart int                 // how far those of neighbors lie apart
+	at     func(*state[T]) int // where the element of a row is, if the number is one of float64 at a linear place; otherwise nil
+	tensor int                 // of the element
+	apart  int                 // how far those of neighbors lie apart
 	// all computes the number for several rows at once; it is nil if that takes a row at a time. The numbers go to values, in a state.
 	all    rowTerm[T]
 	values int
@@ -23,14 +24,13 @@ type rowTerm[T simd.Float] func(s *state[T], first int, to []float64)
 // rowNumber returns how a number is computed for several values of an index.
 func (c *compiler[T]) rowNumber(n number[T], w *term.Variable) rowNumber[T] {
 	out := rowNumber[T]{number: n}
-	switch {
-	case n.settled:
-	case n.element != nil:
-		out.at, out.apart = c.value(n.element.offset), n.element.offset.factor(w)
-	case n.term != nil:
-		if out.all = c.rowTerm(n.term, w); out.all != nil {
-			out.values = c.rowValues()
-		}
+	if n.settled || n.term == nil {
+		return out
+	}
+	if e := c.wideElement(n.term); e != nil {
+		out.at, out.tensor, out.apart = c.value(e.offset), e.tensor, e.offset.factor(w)
+	} else if out.all = c.rowTerm(n.term, w); out.all != nil {
+		out.values = c.rowValues()
 	}
 	return out
 }
@@ -176,7 +176,7 @@ func (n *rowNumber[T]) set(s *state[T], place, first, rows int, again bool, to [
 		}
 	case n.at != nil:
 		s.vars[place] = first
-		n.put(s.mem[n.element.tensor].f64, n.at(s), n.apart, rows, to, step)
+		n.put(s.mem[n.tensor].f64, n.at(s), n.apart, rows, to, step)
 	case n.all != nil:
 		values := s.numbers[n.values:][:rows]
 		if !again {

@@ -29,8 +29,7 @@ type vectorizer[T simd.Float] struct {
 type operand[T simd.Float] struct {
 	scalar func(*state[T]) float64 // nil for a register
 	reg    int
-	// element, settled and term are those of a number.
-	element *wideElement
+	// settled and term are those of a number.
 	settled bool
 	term    *term.Term
 	// split says that the number is computed in float64 and is worth two numbers of T where it is subtracted.
@@ -63,7 +62,7 @@ func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	if !n.Uses(z.v) {
 		z.fromMemory(n)
 		_, exact := n.Settled()
-		return operand[T]{scalar: z.c.real(n), split: !exact, element: z.c.wideElement(n), settled: exact, term: n}
+		return operand[T]{scalar: z.c.real(n), split: !exact, settled: exact, term: n}
 	}
 	key := z.c.key(n)
 	if x, ok := z.known[key]; ok {
