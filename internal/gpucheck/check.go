@@ -20,6 +20,7 @@ import (
 type check struct {
 	dir      string // of the programs
 	report   string
+	logs     string // the folder for what steps print; "" for none
 	emulator string // the folder of an emulator; "" for a GPU
 	sources  string // the folder to which sources of device code are written; "" for none
 	quick    bool
@@ -91,11 +92,10 @@ func (c *check) run(ctx context.Context) (err error) {
 	for _, s := range c.steps() {
 		r := c.step(ctx, &s)
 		c.results = append(c.results, r)
+		err = os.WriteFile(c.report, []byte(c.text()), 0o666) // after each step, so that what ends a machine's time leaves one
 		fmt.Fprintf(c.out, "%-32s %-8s %5.1f s  %s\n", r.step, r.state, r.took.Seconds(), firstLine(r.note))
 	}
-	text := c.text()
-	fmt.Fprintf(c.out, "\n%s", text)
-	err = os.WriteFile(c.report, []byte(text), 0o666)
+	fmt.Fprintf(c.out, "\n%s", c.text())
 	for _, r := range c.results {
 		if r.state == failed {
 			return errors.Join(errFailed, err)
@@ -133,6 +133,9 @@ func (c *check) step(ctx context.Context, s *step) (r result) {
 	begin := time.Now()
 	err := cmd.Run()
 	r.took = time.Since(begin)
+	if c.logs != "" {
+		err = errors.Join(err, c.log(s.name, printed.Bytes(), complaints.Bytes()))
+	}
 	if err == nil {
 		judge := s.judge
 		if judge == nil {
@@ -149,6 +152,12 @@ func (c *check) step(ctx context.Context, s *step) (r result) {
 		r.state, r.note = failed, fmt.Sprintf("%v\n%s\n%s", err, end(printed.Bytes()), end(complaints.Bytes()))
 	}
 	return r
+}
+
+// log writes all that a step printed and complained about.
+func (c *check) log(step string, printed, complaints []byte) error {
+	name := filepath.Join(c.logs, strings.ReplaceAll(step, " ", "-"))
+	return errors.Join(os.MkdirAll(c.logs, 0o777), os.WriteFile(name+".out", printed, 0o666), os.WriteFile(name+".err", complaints, 0o666))
 }
 
 // absentError says that what a step needs is not there.
@@ -214,7 +223,7 @@ func (c *check) steps() []step {
 			limit: time.Minute, judge: c.measured(&c.figures)},
 		step{name: "launches without graphs", program: "gpubench", args: append(slices.Clip(measure), "-groups", "launch", "-suffix", ", without graphs"), env: []string{"OPGEN_CUDA_GRAPHS=none"},
 			limit: time.Minute, judge: c.measured(&c.figures)},
-		step{name: "PyTorch", program: python(), args: []string{filepath.Join(c.dir, "torch.py")}, limit: time.Minute, judge: c.measured(&c.torch), absent: c.absent(python(), "python3")})
+		step{name: "PyTorch", program: python(), args: []string{filepath.Join(c.dir, "peers.py")}, limit: time.Minute, judge: c.measured(&c.torch), absent: c.absent(python(), "python3")})
 	return append(list, c.tools()...)
 }
 

@@ -175,10 +175,13 @@ func TestPack(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &step{name: "archive", program: m.file, args: []string{"-limit", "1m"}, limit: time.Minute}
-	c := &check{work: t.TempDir(), limit: time.Minute}
+	c := &check{work: t.TempDir(), logs: filepath.Join(t.TempDir(), "logs"), limit: time.Minute}
 	r := c.step(context.Background(), s)
 	if r.state != failed || !strings.Contains(r.note, "exit status 7") || !strings.Contains(r.note, "0.sm_90") || strings.Contains(r.note, "0.cu") || !strings.Contains(r.note, "-limit 1m") {
 		t.Errorf("got %s: %s", r.state, r.note)
+	}
+	if log, err := os.ReadFile(filepath.Join(c.logs, "archive.out")); err != nil || !strings.Contains(string(log), "-limit 1m") {
+		t.Errorf("got the log %q, %v, want what the archive printed", log, err)
 	}
 }
 

@@ -50,13 +50,14 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 		c := &check{out: out}
 		flags.StringVar(&c.dir, "dir", ".", "the `folder` with what is checked")
 		flags.StringVar(&c.report, "report", "gpu-check.md", "the `file` of the report")
+		flags.StringVar(&c.logs, "logs", "", "the `folder` for all that each step prints")
 		flags.StringVar(&c.emulator, "emulator", "", "the `folder` of an emulator to run on")
 		flags.BoolVar(&c.quick, "quick", false, "run less of each, as an emulator takes long")
 		flags.DurationVar(&c.limit, "limit", 8*time.Minute, "how long the check may take")
 		if err := flags.Parse(args[1:]); err != nil {
 			return err
 		}
-		for _, path := range []*string{&c.dir, &c.report, &c.emulator} { // steps run in another folder
+		for _, path := range []*string{&c.dir, &c.report, &c.logs, &c.emulator} { // steps run in another folder
 			if err := absolute(path); err != nil {
 				return err
 			}

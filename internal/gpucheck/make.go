@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-//go:embed torch.py
-var torchScript []byte
+//go:embed peers.py
+var peersScript []byte
 
 // maker makes the folder of the check.
 type maker struct {
@@ -100,7 +100,7 @@ func (m *maker) build(ctx context.Context) error {
 	if err := os.RemoveAll(cases); err != nil {
 		return err
 	}
-	return errors.Join(os.CopyFS(cases, os.DirFS("runtime/conform/testdata")), os.WriteFile(filepath.Join(m.dir, "torch.py"), torchScript, 0o644),
+	return errors.Join(os.CopyFS(cases, os.DirFS("runtime/conform/testdata")), os.WriteFile(filepath.Join(m.dir, "peers.py"), peersScript, 0o644),
 		os.WriteFile(filepath.Join(m.dir, "check"), []byte(script), 0o755))
 }
 

@@ -1,6 +1,10 @@
 package simd
 
-import "github.com/opgen/opgen/runtime/internal/simd/approx"
+import (
+	"math"
+
+	"github.com/opgen/opgen/runtime/internal/simd/approx"
+)
 
 // pair is a sum of two numbers, of which the second is small. It has about twice as many bits as one.
 type pair struct{ high, low float64 }
@@ -16,18 +20,23 @@ func (a pair) times(b pair) pair {
 	return normal(p, rest+(float64(a.high*b.low)+float64(a.low*b.high)))
 }
 
+// inverse returns 1/a, rounded.
+func (a pair) inverse() float64 {
+	q := 1 / a.high
+	rest := math.FMA(-q, a.high, 1) - float64(q*a.low)
+	return math.FMA(q, rest, q)
+}
+
 // normal returns high + low, as a pair whose first number is the sum rounded.
 func normal(high, low float64) pair {
 	sum := high + low
 	return pair{sum, high - sum + low}
 }
 
-// multiply returns the rounded product of x and y, and what was lost. Halves of the two have exact products.
+// multiply returns the rounded product of x and y, and what was lost.
 func multiply(x, y float64) (p, rest float64) {
 	p = float64(x * y)
-	xh, yh := double.fromBits(double.bits(x)&double.HighBits), double.fromBits(double.bits(y)&double.HighBits)
-	xl, yl := x-xh, y-yh
-	return p, float64(xl*yl) - (((p - float64(xh*yh)) - float64(xl*yh)) - float64(xh*yl))
+	return p, math.FMA(x, y, -p)
 }
 
 // longLog returns the logarithm of x > 0.

@@ -27,17 +27,45 @@ func pow32(x, y float32) float32 {
 
 func pow64(x, y float64) float64 {
 	z, special := specialPow(x, y)
-	if !special {
-		l := longLog(abs(x)).times(pair{y, 0})
-		switch {
-		case l.high > double.expHigh:
-			z = math.Inf(1)
-		case l.high >= double.expLow:
-			n, e := double.reduceDifference(l.high, -l.low)
-			z = double.scale(e+1, n)
-		}
+	if special {
+		return signedPow(z, x, y)
+	}
+	if z, ok := shortPow(abs(x), y); ok {
+		return signedPow(z, x, y)
+	}
+	// Logarithms of numbers other than 1 are beyond 2^-54, so exponents beyond the limits give 0 or +Inf at the limits, too. Their products are finite.
+	const most = 1 << 70
+	l := longLog(abs(x)).times(pair{max(-most, min(y, most)), 0})
+	switch {
+	case l.high > double.expHigh:
+		z = math.Inf(1)
+	case l.high >= double.expLow:
+		n, e := double.reduceDifference(l.high, -l.low)
+		z = double.scale(e+1, n)
 	}
 	return signedPow(z, x, y)
+}
+
+// shortPow returns x^y for x > 0 and an integer y of at most 16 either way, as long as no product on the way to it is too large or too small.
+// A few products of pairs take a tenth of the time of a logarithm and an exponential function.
+func shortPow(x, y float64) (z float64, ok bool) {
+	const longest, largest = 16, 1 << 60
+	if n := abs(y); !(n <= longest) || n != math.Floor(n) || !(x <= largest && x >= 1./largest) {
+		return 0, false
+	}
+	power, product := pair{x, 0}, pair{1, 0}
+	for n := int(abs(y)); ; power = power.times(power) {
+		if n&1 != 0 {
+			product = product.times(power)
+		}
+		if n >>= 1; n == 0 {
+			break
+		}
+	}
+	if y < 0 {
+		return product.inverse(), true
+	}
+	return product.high, true
 }
 
 // specialPow returns x^y but for the sign, where that does not follow from the logarithm of x.

@@ -25,6 +25,11 @@ func TestPow(t *testing.T) {
 	if want, got := 8.45e-321, pow64(5e-324, 0.99); got != want { // package math gives another result
 		t.Errorf("5e-324^0.99: want %v, got %v", want, got)
 	}
+	for _, x := range []float64{1e300, 1e-300, 1 + 1e-15, 1 - 1e-15} { // the product with the logarithm is not finite
+		testPow(t, x, math.MaxFloat64)
+		testPow(t, x, -math.MaxFloat64)
+		testPow(t, x, 1e307)
+	}
 	for _, x := range values {
 		for _, y := range values {
 			testPow(t, x, y)
@@ -68,5 +73,29 @@ func TestPowOfIntegers(t *testing.T) {
 	}
 	if wrong > n/8 {
 		t.Errorf("of %d powers, %d are not the nearest number: want at most an eighth", n, wrong)
+	}
+}
+
+// TestShortPow compares powers of few factors with exact ones: each is the nearest number, or next to halfway between two.
+func TestShortPow(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	for range 5000 {
+		x, y := math.Exp(4*r.NormFloat64()), r.IntN(33)-16
+		exact := big.NewFloat(1).SetPrec(2000)
+		for range max(y, -y) {
+			exact.Mul(exact, new(big.Float).SetPrec(2000).SetFloat64(x))
+		}
+		if y < 0 {
+			exact.Quo(big.NewFloat(1).SetPrec(2000), exact)
+		}
+		want, _ := exact.Float64()
+		if got, ok := shortPow(x, float64(y)); !ok || got != want {
+			t.Errorf("%v^%d: want %v, got %v, %v", x, y, want, got, ok)
+		}
+	}
+	for _, c := range [][2]float64{{1e20, 2}, {1e-20, 2}, {2, 17}, {2, 0.5}, {math.NaN(), 2}, {2, math.NaN()}, {math.Inf(1), 2}} {
+		if z, ok := shortPow(c[0], c[1]); ok {
+			t.Errorf("%v^%v: want no product, got %v", c[0], c[1], z)
+		}
 	}
 }
