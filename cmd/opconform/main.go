@@ -182,6 +182,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return trouble(fmt.Errorf("no cases in %s", dirs[0]))
 	}
 	results := runAll(ctx, runner, cases)
+	if err := runner.Close(); err != nil {
+		return trouble(err)
+	}
 	if ctx.Err() != nil {
 		return trouble(errors.New("interrupted"))
 	}

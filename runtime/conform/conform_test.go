@@ -37,7 +37,13 @@ func newRunner(t *testing.T) *conform.Runner {
 	if err := catalogue.Register(&registry); err != nil {
 		t.Fatal(err)
 	}
-	return &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Backend: workers(1)}
+	r := &conform.Runner{Registry: &registry, Operators: catalogue.Operators(), Backend: workers(1)}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
 }
 
 func load(t *testing.T, ops ...string) ([]*conform.Case, []*conform.Scenario) {

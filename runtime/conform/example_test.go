@@ -30,6 +30,6 @@ func Example() {
 			failed++
 		}
 	}
-	fmt.Println(len(cases) > 0, failed)
-	// Output: true 0
+	fmt.Println(len(cases) > 0, failed, r.Close())
+	// Output: true 0 <nil>
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
@@ -44,8 +45,56 @@ type Runner struct {
 	// Double computes in float64 what a case gives in float32, and tightens the tolerances of
 	// references that were computed in float64 by a factor of 1000.
 	Double bool
-	// Backend makes the backend of an engine. Every case has an engine of its own.
+	// Backend makes a backend. Every case has an engine of its own, on a backend that no other case uses meanwhile.
 	Backend func() (engine.Backend, error)
+
+	mu   sync.Mutex
+	idle []engine.Backend
+}
+
+// Close closes the backends of cases that have run.
+func (r *Runner) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, b := range r.idle {
+		errs = append(errs, b.Close())
+	}
+	r.idle = nil
+	return errors.Join(errs...)
+}
+
+// take returns a backend that no case uses.
+func (r *Runner) take() (engine.Backend, error) {
+	r.mu.Lock()
+	if n := len(r.idle); n > 0 {
+		b := r.idle[n-1]
+		r.idle = r.idle[:n-1]
+		r.mu.Unlock()
+		return b, nil
+	}
+	r.mu.Unlock()
+	return r.Backend()
+}
+
+// lent is an engine with the backend that it has for a case.
+type lent struct {
+	*engine.Engine
+	runner  *Runner
+	backend engine.Backend
+	worked  bool // whether the case has come to its end, so that another one may have the backend
+}
+
+// Close closes the engine.
+func (l *lent) Close() error {
+	err := l.Engine.Close()
+	if err != nil || !l.worked {
+		return errors.Join(err, l.backend.Close())
+	}
+	l.runner.mu.Lock()
+	defer l.runner.mu.Unlock()
+	l.runner.idle = append(l.runner.idle, l.backend)
+	return nil
 }
 
 // unsupported is an error that makes a case skipped rather than failed.
@@ -288,14 +337,15 @@ func (x *execution) wants(s *task.Slot) bool {
 }
 
 // load plans programs and loads them into a new engine, with variables initialized and fed.
-func (x *execution) load(ctx context.Context, p *graph.Program) (*engine.Engine, *engine.Instance, error) {
-	backend, err := x.runner.Backend()
+func (x *execution) load(ctx context.Context, p *graph.Program) (*lent, *engine.Instance, error) {
+	backend, err := x.runner.take()
 	if err != nil {
 		return nil, nil, err
 	}
-	e := engine.New(x.runner.Registry, backend, engine.Config{})
-	fail := func(err error) (*engine.Engine, *engine.Instance, error) {
-		e.Close()
+	l := &lent{engine.New(x.runner.Registry, backend, engine.Config{KeepBackend: true}), x.runner, backend, false}
+	e := l.Engine
+	fail := func(err error) (*lent, *engine.Instance, error) {
+		l.Close()
 		return nil, nil, err
 	}
 	if len(p.Variables) > 0 {
@@ -322,7 +372,7 @@ func (x *execution) load(ctx context.Context, p *graph.Program) (*engine.Engine,
 			return fail(err)
 		}
 	}
-	return e, in, nil
+	return l, in, nil
 }
 
 func loadPlan(e *engine.Engine, p *graph.Program) (*engine.Instance, error) {
@@ -410,6 +460,7 @@ func (x *execution) plain(ctx context.Context) (map[string]safetensors.Tensor, e
 			return nil, err
 		}
 	}
+	e.worked = true
 	return computed, nil
 }
 
@@ -513,5 +564,6 @@ func (x *execution) optimizer(ctx context.Context) (map[string]safetensors.Tenso
 			}
 		}
 	}
+	e.worked = true
 	return computed, nil
 }

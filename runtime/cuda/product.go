@@ -91,11 +91,12 @@ func (b *Backend) products(d *device, s cu.Stream) (*cudadriver.Products, error)
 type product struct {
 	m, n, k, b int
 	x, y, z    cudadriver.Factor
+	add        bool // to what z holds
 }
 
 // productOf returns a launch as a product of a library, with the addresses that are its arguments.
 func productOf(p *gpu.Product, args []uint64) *product {
-	return &product{p.Cols, p.Rows, p.Sum, p.Batch, factor(p.B, args), factor(p.A, args), factor(p.C, args)}
+	return &product{p.Cols, p.Rows, p.Sum, p.Batch, factor(p.B, args), factor(p.A, args), factor(p.C, args), p.Add}
 }
 
 // factor returns a matrix by rows as one by columns, which has rows and columns exchanged.
@@ -108,5 +109,5 @@ func factor(m gpu.Matrix, args []uint64) cudadriver.Factor {
 }
 
 func (p *product) enqueue(library *cudadriver.Products) error {
-	return library.Multiply(p.m, p.n, p.k, p.b, &p.x, &p.y, &p.z)
+	return library.Multiply(p.m, p.n, p.k, p.b, &p.x, &p.y, &p.z, p.add)
 }

@@ -39,6 +39,8 @@ type Config struct {
 	Indices bool
 	// Observer, unless nil, receives the events of all runs.
 	Observer Observer
+	// KeepBackend leaves the backend open when the engine is closed, for another engine. Opening a GPU takes a tenth of a second.
+	KeepBackend bool
 }
 
 // Observer receives the events of runs. Loading a plan calls Observe, where p is Instance.Plan of the loaded
@@ -142,7 +144,11 @@ func (e *Engine) Close() error {
 		errs = append(errs, e.alloc.free(v.memory))
 	}
 	e.variables = nil
-	return errors.Join(append(errs, e.alloc.leak(), e.call(e.backend.Close))...)
+	errs = append(errs, e.alloc.leak())
+	if !e.config.KeepBackend {
+		errs = append(errs, e.call(e.backend.Close))
+	}
+	return errors.Join(errs...)
 }
 
 // Options returns the options with which planner.Build makes plans for the engine.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"unsafe"
 
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -60,7 +61,7 @@ func (k deviceKernel) Lower(a *task.Accessor) (*gpu.Unit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)
 	}
-	code, err := cugen.Compile(entryName(s), l.program, statements, l.tensors, l.bounded(), l.folds())
+	code, err := cugen.Compile(entryName(s), l.program, statements, l.tensors, l.aligned, l.bounded(), l.folds())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)
 	}
@@ -89,6 +90,12 @@ func (l *layout) bounded() []cugen.Bounded {
 		}
 	}
 	return out
+}
+
+// aligned reports whether the memory of a tensor begins at a multiple of 16 bytes. Addresses that kernels get when they are lowered are as those on the device
+// in that.
+func (l *layout) aligned(t int) bool {
+	return l.program.Tensors[t].Passed != nil || uintptr(unsafe.Pointer(unsafe.SliceData(l.memory[t])))%16 == 0
 }
 
 // folds lists the tensors into which the task folds values.

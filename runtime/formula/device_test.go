@@ -94,6 +94,7 @@ func TestLower(t *testing.T) {
 	runner := &conform.Runner{Registry: &r, Operators: catalogue.Operators(), Backend: func() (engine.Backend, error) {
 		return lowering{cpu.New(cpu.Config{Workers: 1}), t, sources, &calls}, nil
 	}}
+	defer runner.Close()
 	for _, c := range cases {
 		if o := r.Task(task.IDOf(c.Op, "forward")); o == nil {
 			continue // an operator without a formula, or one that has no forward task

@@ -3,6 +3,7 @@
 #ifdef __CUDACC__
 #pragma nv_diag_suppress 177 // a plan does not use all of these functions
 #pragma nv_diag_suppress 39 // a mean of no elements is NaN
+#pragma nv_diag_suppress 128 // the threads of a small team need no loop over warps
 #endif
 
 #define OPGEN_INF ((double)float_of(0x7f800000u))
@@ -46,6 +47,11 @@ OPGEN_DEVICE void opgen_store(opgen_f16 *p, i64 i, float v) { p[i].bits = to_f16
 OPGEN_DEVICE void opgen_store(opgen_bf16 *p, i64 i, float v) { p[i].bits = to_bf16(v); }
 
 template <class T, class V> OPGEN_DEVICE void opgen_add(T *p, i64 i, V v) { opgen_store(p, i, opgen_load(p, i) + v); }
+
+// opgen_wide is neighboring elements that one access reads or writes. The address is a multiple of its size.
+template <class T, int n> struct alignas(sizeof(T) * n) opgen_wide { T v[n]; };
+template <int n, class T> OPGEN_DEVICE opgen_wide<T, n> opgen_wide_load(const T *p, i64 i) { return *(const opgen_wide<T, n> *)(p + i); }
+template <int n, class T> OPGEN_DEVICE void opgen_wide_store(T *p, i64 i, const opgen_wide<T, n> &x) { *(opgen_wide<T, n> *)(p + i) = x; }
 
 // opgen_convert rounds a number to an element type. Integers end at the bounds of their type, and NaN becomes 0.
 template <class T> struct opgen_number {
@@ -180,16 +186,36 @@ template <class T> OPGEN_DEVICE opgen_extreme<T> opgen_more(opgen_extreme<T> x, 
 // opgen_space is shared memory for what a thread has.
 template <class T> struct opgen_space { i64 words[3]; };
 
-// opgen_together folds what the members of a team have, in pairs, and returns the result to all of them. The members are so many
+// opgen_across returns what the thread of a warp has whose number differs in the bits of a mask. All threads of the warp call it.
+template <class T> OPGEN_DEVICE T opgen_across(T x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
+OPGEN_DEVICE bool opgen_across(bool x, int mask) { return __shfl_xor_sync(0xffffffffu, (int)x, mask) != 0; }
+template <class T> OPGEN_DEVICE opgen_extreme<T> opgen_across(opgen_extreme<T> x, int mask) {
+	return {opgen_across(x.value, mask), opgen_across(x.place, mask), opgen_across(x.at, mask)};
+}
+
+// opgen_together folds what the members of a team have, and returns the result to all of them. The members, as many as a power of 2, are so many
 // threads from each other. All threads of the block call it.
-template <class T, class R, class F> OPGEN_DEVICE T opgen_together(opgen_space<R> *space, T x, int member, int members, int stride, F fold) {
+template <int members, int stride, class T, class R, class F> OPGEN_DEVICE T opgen_together(opgen_space<R> *space, T x, int member, F fold) {
 	T *all = (T *)space;
-	__syncthreads();
-	all[threadIdx.x] = x;
-	__syncthreads();
-	for (int half = members / 2; half > 0; half /= 2) {
-		if (member < half) all[threadIdx.x] = fold(all[threadIdx.x], all[threadIdx.x + half * stride]);
+	if (stride > 1) { // each thread folds what the others have
 		__syncthreads();
+		all[threadIdx.x] = x;
+		__syncthreads();
+		const int first = (int)threadIdx.x - member * stride;
+		T sum = all[first];
+		for (int i = 1; i < members; i++) sum = fold(sum, all[first + i * stride]);
+		return sum;
 	}
-	return all[(int)threadIdx.x - member * stride];
+	for (int mask = members < 32 ? members / 2 : 16; mask > 0; mask /= 2) {
+		const T other = opgen_across(x, mask);
+		x = (threadIdx.x & mask) != 0 ? fold(other, x) : fold(x, other); // in the same order for both
+	}
+	if (members <= 32) return x;
+	__syncthreads();
+	if (threadIdx.x % 32 == 0) all[threadIdx.x / 32] = x;
+	__syncthreads();
+	const int first = (int)(threadIdx.x / members) * (members / 32);
+	T sum = all[first];
+	for (int i = 1; i < members / 32; i++) sum = fold(sum, all[first + i]);
+	return sum;
 }

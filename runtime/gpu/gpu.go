@@ -66,10 +66,11 @@ type Launch struct {
 	Product *Product
 }
 
-// Product is products of matrices, one for each of a batch: C[i][j] is the sum of A[i][k] * B[k][j] over all k.
+// Product is products of matrices, one for each of a batch: C[i][j] is, or with Add grows by, the sum of A[i][k] * B[k][j] over all k.
 type Product struct {
 	Rows, Cols, Sum, Batch int // how many values i, j and k have, and how many products there are
 	A, B, C                Matrix
+	Add                    bool // whether the sums are added to what C holds
 }
 
 // Matrix says where the elements of matrices lie: element (i, j) of matrix b is element Offset + i*Down + j*Right + b*Next of its memory.

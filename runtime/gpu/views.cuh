@@ -65,31 +65,36 @@ struct opgen_extents {
 	i64 rank, product, at[8];
 };
 
-// opgen_sum returns the sum of what the threads of a block have to all of them, in a fixed order. shared has room for as many
-// numbers as the block has threads. All threads of the block call it.
-template <class T> OPGEN_DEVICE T opgen_sum(T x, T *shared) {
+// opgen_fold folds what the threads of a block have, in a fixed order, and returns the result to all of them. shared has room for as many
+// values as the block has threads. All threads of the block call it.
+template <class T, class F> OPGEN_DEVICE T opgen_fold(T x, T *shared, F fold) {
 	__syncthreads();
-	shared[threadIdx.x] = x;
-	__syncthreads();
-	for (unsigned have = blockDim.x; have > 1;) {
-		const unsigned half = (have + 1) / 2;
-		if (threadIdx.x + half < have) shared[threadIdx.x] += shared[threadIdx.x + half];
+	if (blockDim.x % 32 != 0) { // so a warp has threads missing
+		shared[threadIdx.x] = x;
 		__syncthreads();
-		have = half;
+		for (unsigned have = blockDim.x; have > 1;) {
+			const unsigned half = (have + 1) / 2;
+			if (threadIdx.x + half < have) shared[threadIdx.x] = fold(shared[threadIdx.x], shared[threadIdx.x + half]);
+			__syncthreads();
+			have = half;
+		}
+		return shared[0];
 	}
-	return shared[0];
+	for (int mask = 16; mask > 0; mask /= 2) {
+		const T other = opgen_across(x, mask);
+		x = (threadIdx.x & mask) != 0 ? fold(other, x) : fold(x, other); // in the same order for both
+	}
+	if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = x;
+	__syncthreads();
+	T all = shared[0];
+	for (unsigned i = 1; i < blockDim.x / 32; i++) all = fold(all, shared[i]);
+	return all;
 }
 
-// opgen_most does so with the greatest number.
+// opgen_sum returns the sum of what the threads of a block have, and opgen_most the greatest number.
+template <class T> OPGEN_DEVICE T opgen_sum(T x, T *shared) {
+	return opgen_fold(x, shared, [](T a, T b) -> T { return a + b; });
+}
 template <class T> OPGEN_DEVICE T opgen_most(T x, T *shared) {
-	__syncthreads();
-	shared[threadIdx.x] = x;
-	__syncthreads();
-	for (unsigned have = blockDim.x; have > 1;) {
-		const unsigned half = (have + 1) / 2;
-		if (threadIdx.x + half < have) shared[threadIdx.x] = opgen_max(shared[threadIdx.x], shared[threadIdx.x + half]);
-		__syncthreads();
-		have = half;
-	}
-	return shared[0];
+	return opgen_fold(x, shared, [](T a, T b) -> T { return opgen_max(a, b); });
 }

@@ -52,7 +52,7 @@ func measure(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("measure", flag.ContinueOnError)
 	quick := flags.Bool("quick", false, "measure small sizes only")
 	load := flags.Bool("load", false, "only load the programs, which compiles their device code")
-	groups := flags.String("groups", "copy,memory,product,launch,network", "what to measure")
+	groups := flags.String("groups", "copy,memory,product,launch,network,tasks", "what to measure")
 	suffix := flags.String("suffix", "", "ends the names of figures")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -76,16 +76,18 @@ func measure(ctx context.Context, args []string, out io.Writer) error {
 			return fmt.Errorf("%s: %w", u.name, err)
 		}
 	}
-	if !want("network") {
-		return nil
-	}
 	for i := range networks.All {
 		w := &networks.All[i]
 		if *quick && w.Name != "mlp" {
 			continue
 		}
-		if err := m.network(w); err != nil {
-			return fmt.Errorf("%s: %w", w.Title, err)
+		for group, measured := range map[string]func(*networks.Network) error{"network": m.network, "tasks": m.tasks} {
+			if !want(group) {
+				continue
+			}
+			if err := measured(w); err != nil {
+				return fmt.Errorf("%s: %w", w.Title, err)
+			}
 		}
 	}
 	return nil

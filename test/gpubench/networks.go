@@ -3,7 +3,9 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
@@ -51,4 +53,42 @@ func (m *meter) network(w *networks.Network) (err error) {
 	}
 	return errors.Join(m.out.Encode(figure{Group: "network", Name: w.Short + " forward" + m.suffix, Seconds: forward}),
 		m.out.Encode(figure{Group: "network", Name: w.Short + " training step" + m.suffix, Seconds: step}))
+}
+
+// profiled is how many steps are run for the times of tasks.
+const profiled = 50
+
+// tasks measures the tasks of a network's training step, by operator and task. Tasks are launched one by one then.
+func (m *meter) tasks(w *networks.Network) (err error) {
+	b, err := cuda.New(cuda.Config{})
+	if err != nil {
+		return err
+	}
+	s, err := opgen.Open(catalogue.RegisterCUDA, opgen.Backend(b), opgen.Profile())
+	if err != nil {
+		return err
+	}
+	p, err := w.Open(m.ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if m.load {
+		return nil
+	}
+	for range profiled {
+		if err := p.Step(m.ctx); err != nil {
+			return err
+		}
+	}
+	all := p.Timings()
+	slices.SortStableFunc(all, func(a, b opgen.Timing) int { return cmp.Compare(b.Shortest, a.Shortest) })
+	for _, t := range all {
+		if t.Runs > 0 {
+			if err := m.out.Encode(figure{Group: "tasks", Name: w.Short + ": " + t.Label + m.suffix, Seconds: t.Shortest.Seconds()}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -88,18 +88,22 @@ struct Matrix {
 struct Product {
 	int m, n, k, batch;
 	Matrix x, y, z;
+	double held;  // by what the elements of z are multiplied before the products are added
 	static void run(void *of) {
 		auto *p = (Product *)of;
 		for (int b = 0; b < p->batch; b++)
 			for (int j = 0; j < p->n; j++)
 				for (int i = 0; i < p->m; i++) {
-					double sum = 0;
+					const long long at = b * p->z.next + p->z.place(i, j);
+					double sum = p->held == 0 ? 0 : p->held * load(p->z.at, p->z.type, at);
 					for (int l = 0; l < p->k; l++)
 						sum += load(p->x.at, p->x.type, b * p->x.next + p->x.place(i, l)) * load(p->y.at, p->y.type, b * p->y.next + p->y.place(l, j));
-					store(p->z.at, p->z.type, b * p->z.next + p->z.place(i, j), sum);
+					store(p->z.at, p->z.type, at, sum);
 				}
 	}
 };
+
+double number(const void *p, cublasComputeType_t compute) { return compute == CUBLAS_COMPUTE_64F ? *(const double *)p : *(const float *)p; }
 
 cublasStatus_t multiply(Handle *h, Product p, cublasComputeType_t compute) {
 	// The backend asks for results that are the same in each run, and for the digits of the type.
@@ -147,14 +151,14 @@ API cublasStatus_t cublasSetAtomicsMode(cublasHandle_t h, cublasAtomicsMode_t mo
 	return CUBLAS_STATUS_SUCCESS;
 }
 API cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t tx, cublasOperation_t ty, int m, int n, int k, const void *, const void *x, cudaDataType xt, int xl,
-		const void *y, cudaDataType yt, int yl, const void *, void *z, cudaDataType zt, int zl, cublasComputeType_t compute, cublasGemmAlgo_t) {
+		const void *y, cudaDataType yt, int yl, const void *beta, void *z, cudaDataType zt, int zl, cublasComputeType_t compute, cublasGemmAlgo_t) {
 	CALL
-	return multiply((Handle *)h, {m, n, k, 1, {(char *)x, xt, tx != CUBLAS_OP_N, xl, 0}, {(char *)y, yt, ty != CUBLAS_OP_N, yl, 0}, {(char *)z, zt, false, zl, 0}}, compute);
+	return multiply((Handle *)h, {m, n, k, 1, {(char *)x, xt, tx != CUBLAS_OP_N, xl, 0}, {(char *)y, yt, ty != CUBLAS_OP_N, yl, 0}, {(char *)z, zt, false, zl, 0}, number(beta, compute)}, compute);
 }
 API cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t tx, cublasOperation_t ty, int m, int n, int k, const void *, const void *x, cudaDataType xt, int xl,
-		long long xn, const void *y, cudaDataType yt, int yl, long long yn, const void *, void *z, cudaDataType zt, int zl, long long zn, int batch, cublasComputeType_t compute, cublasGemmAlgo_t) {
+		long long xn, const void *y, cudaDataType yt, int yl, long long yn, const void *beta, void *z, cudaDataType zt, int zl, long long zn, int batch, cublasComputeType_t compute, cublasGemmAlgo_t) {
 	CALL
-	return multiply((Handle *)h, {m, n, k, batch, {(char *)x, xt, tx != CUBLAS_OP_N, xl, xn}, {(char *)y, yt, ty != CUBLAS_OP_N, yl, yn}, {(char *)z, zt, false, zl, zn}}, compute);
+	return multiply((Handle *)h, {m, n, k, batch, {(char *)x, xt, tx != CUBLAS_OP_N, xl, xn}, {(char *)y, yt, ty != CUBLAS_OP_N, yl, yn}, {(char *)z, zt, false, zl, zn}, number(beta, compute)}, compute);
 }
 API const char *cublasGetStatusString(cublasStatus_t s) {
 	switch (s) {

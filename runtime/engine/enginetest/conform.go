@@ -26,4 +26,7 @@ func (s *suite) testConformance(t *testing.T) {
 			}
 		}
 	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -61,11 +61,11 @@ typedef struct {
 
 enum { compute_32f = 68, compute_64f = 70, default_algorithm = -1, type_f64 = 1 };
 
-static int opgen_blas_multiply(opgen_blas *b, opgen_handle h, int m, int n, int k, int batch, opgen_factor x, opgen_factor y, opgen_factor z) {
-	float one = 1, zero = 0;
-	double one_double = 1, zero_double = 0;
+static int opgen_blas_multiply(opgen_blas *b, opgen_handle h, int m, int n, int k, int batch, opgen_factor x, opgen_factor y, opgen_factor z, int add) {
+	float one = 1, held = add;
+	double one_double = 1, held_double = add;
 	int big = z.type == type_f64;
-	const void *alpha = big ? (void *)&one_double : (void *)&one, *beta = big ? (void *)&zero_double : (void *)&zero;
+	const void *alpha = big ? (void *)&one_double : (void *)&one, *beta = big ? (void *)&held_double : (void *)&held;
 	int compute = big ? compute_64f : compute_32f;
 	if (batch == 1)
 		return b->one(h, x.turned, y.turned, m, n, k, alpha, (void *)x.at, x.type, x.lead, (void *)y.at, y.type, y.lead, beta, (void *)z.at, z.type, z.lead, compute, default_algorithm);
@@ -184,13 +184,18 @@ func (f *Factor) c() C.opgen_factor {
 	return x
 }
 
-// Multiply gives the m x n matrices z the products of the m x k matrices x and the k x n matrices y, as many as the batch has.
-func (p *Products) Multiply(m, n, k, batch int, x, y, z *Factor) error {
+// Multiply gives the m x n matrices z the products of the m x k matrices x and the k x n matrices y, as many as the batch has. With add, it
+// adds them to what z holds.
+func (p *Products) Multiply(m, n, k, batch int, x, y, z *Factor, add bool) error {
 	name := "cublasGemmEx"
 	if batch > 1 {
 		name = "cublasGemmStridedBatchedEx"
 	}
-	return p.blas.check(name, C.opgen_blas_multiply(p.blas.functions, p.handle, C.int(m), C.int(n), C.int(k), C.int(batch), x.c(), y.c(), z.c()))
+	var held C.int
+	if add {
+		held = 1
+	}
+	return p.blas.check(name, C.opgen_blas_multiply(p.blas.functions, p.handle, C.int(m), C.int(n), C.int(k), C.int(batch), x.c(), y.c(), z.c(), held))
 }
 
 func (b *BLAS) check(call string, code C.int) error {

@@ -60,15 +60,17 @@ type Bounded struct {
 	Bound  int
 }
 
-// Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept.
+// Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept, and aligned which of those that
+// are not local begin at a multiple of 16 bytes.
 // The program gets further tensors. What statements give for tensors of folds is folded into what these hold. name begins the
 // names of functions.
-func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, bounded []Bounded, folds []Into) (*Code, error) {
+func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, aligned func(tensor int) bool, bounded []Bounded, folds []Into) (*Code, error) {
 	nests, all, own, err := loops.Nests(p, statements, tensors)
 	if err != nil {
 		return nil, err
 	}
 	g := &generator{name: name, p: p, tensors: all, own: own, scratch: map[int]int{}, code: &Code{}}
+	g.aligned = func(t int) bool { return all[t].Local || aligned(t) }
 	for i, t := range all {
 		if t.Type != dtype.Invalid && ctypes[t.Type] == "" && (!t.Local || t.Memory != i) {
 			return nil, fmt.Errorf("there is no device code for elements of type %v of %s", t.Type, p.Tensors[i].Name)
@@ -81,10 +83,18 @@ func Compile(name string, p *program.Program, statements []*program.Statement, t
 	for _, b := range bounded {
 		g.below(b)
 	}
-	for _, n := range nests {
-		if err := g.nest(n); err != nil {
+	for len(nests) > 0 {
+		if rows := g.rowsOf(nests); rows != nil {
+			if err := g.rows(rows); err != nil {
+				return nil, err
+			}
+			nests = nests[len(rows):]
+			continue
+		}
+		if err := g.nest(nests[0]); err != nil {
 			return nil, err
 		}
+		nests = nests[1:]
 	}
 	for _, x := range folds {
 		g.into(x)
@@ -124,6 +134,7 @@ type generator struct {
 	tensors []loops.Tensor
 	own     dtype.Type  // of real numbers
 	scratch map[int]int // the buffers of local tensors
+	aligned func(tensor int) bool
 	code    *Code
 	text    strings.Builder
 }
@@ -190,10 +201,37 @@ func blocksFor(n, each int) int { return min((n+each-1)/each, mostBlocks) }
 
 // nest compiles a nest of loops.
 func (g *generator) nest(n *loops.Nest) error {
-	total := box(n.Vars)
-	if total == 0 {
+	if box(n.Vars) == 0 {
 		return nil
 	}
+	products, rest := separate(n)
+	for _, n := range products {
+		if err := g.alone(n); err != nil {
+			return err
+		}
+	}
+	if len(rest.Statements) == 0 {
+		return nil
+	}
+	return g.alone(rest)
+}
+
+// separate returns the products of matrices of a nest as nests of their own, and the rest. None of the reductions that share a nest needs another.
+func separate(n *loops.Nest) (products []*loops.Nest, rest *loops.Nest) {
+	rest = &loops.Nest{Vars: n.Vars}
+	for _, s := range n.Statements {
+		one := &loops.Nest{Vars: n.Vars, Statements: []*loops.Nested{s}}
+		if len(n.Statements) > 1 && s.Value.Op == term.Reduce && factorsOf(one) != nil {
+			products = append(products, one)
+		} else {
+			rest.Statements = append(rest.Statements, s)
+		}
+	}
+	return products, rest
+}
+
+// alone compiles a nest of loops by one function, or by two.
+func (g *generator) alone(n *loops.Nest) error {
 	f := g.function(n)
 	first := n.Statements[0]
 	r := first.Value.Reduction

@@ -38,25 +38,38 @@ func (f *function) fold(n *loops.Nest) {
 		f.each(n.Vars, n.Statements)
 		return
 	}
+	f.teams(t, total)
+	f.foldTeam(n, t)
+	f.close()
+}
+
+// teams begins a function in which teams take one result after the other, up to the line that begins the loop.
+func (f *function) teams(t team, results int) {
 	f.barriers = true
 	per := threads / t.members
-	stride := 1
 	f.line("// %d threads share each reduction.", t.members)
 	if t.rows {
 		f.line("const int member = threadIdx.x %% %d, team = threadIdx.x / %d;", t.members, t.members)
 	} else {
-		stride = per
 		f.line("const int team = threadIdx.x %% %d, member = threadIdx.x / %d;", per, per)
 	}
-	f.taken["member"], f.taken["team"], f.taken["space"], f.taken["active"] = true, true, true, true
+	for _, name := range []string{"member", "team", "space", "active", "first", "result"} {
+		f.taken[name] = true
+	}
 	f.line("__shared__ opgen_space<%s> space[%d];", f.real(), threads)
-	f.grid = [3]int{blocksFor(total, per), 1, 1}
-	f.open("for (long long first = (long long)blockIdx.x * %d; first < %d; first += (long long)gridDim.x * %d) {", per, total, per)
-	f.taken["first"] = true
+	f.grid = [3]int{blocksFor(results, per), 1, 1}
+	f.open("for (long long first = (long long)blockIdx.x * %d; first < %d; first += (long long)gridDim.x * %d) {", per, results, per)
 	f.line("const long long result = first + team;")
-	f.taken["result"] = true
-	f.line("const bool active = result < %d;", total)
-	c := &crew{f, n, t, stride, elements}
+	f.line("const bool active = result < %d;", results)
+}
+
+// foldTeam writes the reductions of a team.
+func (f *function) foldTeam(n *loops.Nest, t team) {
+	stride := 1
+	if !t.rows {
+		stride = threads / t.members
+	}
+	c := &crew{f, n, t, stride, box(n.Statements[0].Value.Reduction.Vars)}
 	values := make([]string, len(n.Statements))
 	for i, s := range n.Statements {
 		values[i] = c.reduction(s.Value)
@@ -66,7 +79,6 @@ func (f *function) fold(n *loops.Nest) {
 	for i, s := range n.Statements {
 		f.give(s, values[i])
 	}
-	f.close()
 	f.close()
 }
 
@@ -104,9 +116,9 @@ func (c *crew) pass(r *term.Reduction, into func()) {
 	c.close()
 }
 
-// together writes the fold of what the members of a team have, which all of them get.
-func (c *crew) together(acc string, how fold) {
-	c.line("%s = opgen_together(space, %s, member, %d, %d, [](%s a, %s b) -> %s { return %s; });", acc, acc, c.team.members, c.stride,
+// together writes the fold of what the members of a team have, which all of them get. The members are stride threads from each other.
+func (f *function) together(acc string, how fold, members, stride int) {
+	f.line("%s = opgen_together<%d, %d>(space, %s, member, [](%s a, %s b) -> %s { return %s; });", acc, members, stride, acc,
 		how.typ, how.typ, how.typ, fmt.Sprintf(how.into, "a", "b"))
 }
 
@@ -116,7 +128,7 @@ func (c *crew) sum(r *term.Reduction, name string, how fold, x func() string) st
 	c.typed(acc, how.typ)
 	c.line("%s %s = %s;", how.typ, acc, how.first)
 	c.pass(r, func() { c.line("%s = %s;", acc, fmt.Sprintf(how.into, acc, x())) })
-	c.together(acc, how)
+	c.together(acc, how, c.team.members, c.stride)
 	return acc
 }
 
@@ -186,6 +198,6 @@ func (c *crew) extreme(r *term.Reduction) string {
 	c.pass(r, func() {
 		c.line("%s = opgen_more(%s, %s{%s%s, (long long)%s, (long long)%s});", best, best, typ, sign, c.rounded(c.number(r.Body)), c.numbered(&place), c.numbered(r))
 	})
-	c.together(best, fold{typ: typ, into: "opgen_more(%s, %s)"})
+	c.together(best, fold{typ: typ, into: "opgen_more(%s, %s)"}, c.team.members, c.stride)
 	return best + ".at"
 }

@@ -25,14 +25,16 @@ type function struct {
 	known    []map[string]string // the names of values, by what they are, in the blocks around
 	grid     [3]int
 	block    [3]int
-	faulty   bool            // whether it may leave a fault
-	checks   bool            // whether it is to test values, whatever others found
-	doubles  map[string]bool // names of values of type double
-	steps    bool            // whether it uses the number of the training step
-	lenient  bool            // whether elements outside of tensors are 0
-	barriers bool            // whether all threads of a block must reach its lines
-	rooms    []room          // buffers besides local tensors
-	library  *gpu.Product    // what the function computes, if a library can do so; nil otherwise
+	faulty   bool                  // whether it may leave a fault
+	checks   bool                  // whether it is to test values, whatever others found
+	doubles  map[string]bool       // names of values of type double
+	steps    bool                  // whether it uses the number of the training step
+	lenient  bool                  // whether elements outside of tensors are 0
+	barriers bool                  // whether all threads of a block must reach its lines
+	rooms    []room                // buffers besides local tensors
+	wide     *wide                 // how neighboring elements are computed; nil where a thread computes one
+	turned   map[*term.Read]string // the elements that are in shared memory
+	library  *gpu.Product          // what the function computes, if a library can do so; nil otherwise
 	err      error
 }
 
@@ -271,15 +273,31 @@ func (f *function) indices(vars []*term.Variable, from string) {
 
 // each writes statements whose elements threads compute one by one.
 func (f *function) each(vars []*term.Variable, statements []*loops.Nested) {
-	n := box(vars)
+	if t := turned(vars, statements); t != nil {
+		f.byTiles(vars, statements[0], t)
+		return
+	}
+	n, w := box(vars), f.wideOf(vars, statements)
+	if w != nil {
+		n, vars = n/w.lanes, w.groups(vars)
+	}
 	f.grid = [3]int{blocksFor(n, threads), 1, 1}
 	i := f.unique("thread")
 	f.open("for (long long %s = opgen_thread(); %s < %d; %s += opgen_threads()) {", i, i, n, i)
 	f.indices(vars, i)
+	f.statements(w, statements)
+	f.close()
+}
+
+// statements writes statements for indices that have been written.
+func (f *function) statements(w *wide, statements []*loops.Nested) {
+	if w != nil {
+		f.grouped(w, statements)
+		return
+	}
 	for _, s := range statements {
 		f.statement(s)
 	}
-	f.close()
 }
 
 // statement writes what gives an element.
@@ -307,16 +325,22 @@ func (f *function) give(s *loops.Nested, v string) {
 	if s.Left.Which != nil {
 		f.fail("one of several tensors that is given", s.Value)
 	}
-	at, inside := f.place(s.Left)
-	if inside != "" {
-		f.open("if (%s) {", inside)
-		defer f.close()
-	}
-	put := "opgen_store"
-	if s.Add || f.tensors[s.Target].Add {
+	put, adds := "opgen_store", s.Add || f.tensors[s.Target].Add
+	if adds {
 		put = "opgen_add"
 	}
-	f.line("%s(%s, %s, %s);", put, f.memory(s.Target, true), at, v)
+	left := *s.Left
+	left.Tensor = s.Target
+	array, at, held := f.held(&left, true, adds)
+	if !held {
+		var inside string
+		if at, inside = f.place(s.Left); inside != "" {
+			f.open("if (%s) {", inside)
+			defer f.close()
+		}
+		array = f.memory(s.Target, true)
+	}
+	f.line("%s(%s, %s, %s);", put, array, at, v)
 	f.forget()
 }
 

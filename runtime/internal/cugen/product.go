@@ -15,6 +15,8 @@ const (
 	tileRows = 64 // of the result, and as many columns
 	tileSum  = 16 // products that are added at a time
 	patch    = 4  // rows and columns that a thread computes
+
+	tilePitch = tileRows + 4 // from a row of a tile to the next, so that a thread reads its part of one by one access
 )
 
 // factors are the indices of a sum of products.
@@ -60,28 +62,32 @@ func (f *function) product(n *loops.Nest) bool {
 	f.barriers = true
 	s, r := n.Statements[0], n.Statements[0].Value.Reduction
 	rows, cols, batch, sum := box(p.rows), box(p.cols), box(p.batch), box(r.Vars)
-	for _, name := range []string{"tile_x", "tile_y", "sums", "matrix", "row", "col", "begin", "i", "j", "k", "e", "top", "left", "down", "right"} {
+	for _, name := range []string{"tile_x", "tile_y", "next_x", "next_y", "sums", "x", "y", "matrix", "row", "col", "begin", "i", "j", "k", "e", "top", "left", "down", "right"} {
 		f.taken[name] = true
 	}
 	side := tileRows / patch
 	f.block = [3]int{side * side, 1, 1}
 	f.grid = [3]int{(cols + tileRows - 1) / tileRows, (rows + tileRows - 1) / tileRows, min(batch, 65535)}
-	f.line("__shared__ %s tile_x[%d][%d], tile_y[%d][%d];", f.real(), tileSum, tileRows+1, tileSum, tileRows+1)
+	f.line("alignas(32) __shared__ %s tile_x[%d][%d], tile_y[%d][%d];", f.real(), tileSum, tilePitch, tileSum, tilePitch)
 	f.line("const int top = blockIdx.y * %d, left = blockIdx.x * %d;", tileRows, tileRows)
 	f.line("const int down = threadIdx.x / %d * %d, right = threadIdx.x %% %d * %d;", side, patch, side, patch)
 	f.open("for (int matrix = blockIdx.z; matrix < %d; matrix += gridDim.z) {", batch)
 	f.line("%s sums[%d][%d] = {};", f.real(), patch, patch)
-	f.open("for (int begin = 0; begin < %d; begin += %d) {", sum, tileSum)
-	f.tile("tile_x", p.x, p.batch, p.rows, r.Vars, "top", rows, sum)
-	f.tile("tile_y", p.y, p.batch, p.cols, r.Vars, "left", cols, sum)
-	f.line("__syncthreads();")
+	f.line("// Elements of the next tiles are on their way from memory while products of the present ones are added.")
+	f.open("for (int begin = 0; begin < %d; begin += %d) {", (sum+tileSum-1)/tileSum*tileSum+tileSum, tileSum)
+	f.fetch("next_x", p.x, p.batch, p.rows, r.Vars, "top", rows, sum)
+	f.fetch("next_y", p.y, p.batch, p.cols, r.Vars, "left", cols, sum)
+	f.open("if (begin > 0) {")
 	f.line("#pragma unroll")
 	f.open("for (int k = 0; k < %d; k++) {", tileSum)
-	f.line("%s x[%d], y[%d];", f.real(), patch, patch)
-	f.line("for (int i = 0; i < %d; i++) x[i] = tile_x[k][down + i], y[i] = tile_y[k][right + i];", patch)
+	f.line("const opgen_wide<%s, %d> x = opgen_wide_load<%d>(tile_x[k], down), y = opgen_wide_load<%d>(tile_y[k], right);", f.real(), patch, patch, patch)
 	f.line("for (int i = 0; i < %d; i++)", patch)
-	f.line("\tfor (int j = 0; j < %d; j++) sums[i][j] += x[i] * y[j];", patch)
+	f.line("\tfor (int j = 0; j < %d; j++) sums[i][j] += x.v[i] * y.v[j];", patch)
 	f.close()
+	f.close()
+	f.line("__syncthreads();")
+	f.put("tile_x", "next_x", p.x, r.Vars)
+	f.put("tile_y", "next_y", p.y, r.Vars)
 	f.line("__syncthreads();")
 	f.close()
 	f.open("for (int i = 0; i < %d; i++) {", patch)
@@ -103,10 +109,10 @@ func (f *function) product(n *loops.Nest) bool {
 // matrices returns a product that a library can compute as well; nil if it cannot. The factors are elements of tensors, and the numbers of
 // rows, columns and so on are those of single indices, or of several that go through memory as one does.
 func (f *function) matrices(s *loops.Nested, p *factors, sum []*term.Variable) *gpu.Product {
-	if s.Add || f.tensors[s.Target].Add || s.Left.Which != nil || p.x.Op != term.Element || p.y.Op != term.Element {
+	if s.Add || s.Left.Which != nil || p.x.Op != term.Element || p.y.Op != term.Element {
 		return nil
 	}
-	out := &gpu.Product{Rows: box(p.rows), Cols: box(p.cols), Sum: box(sum), Batch: box(p.batch)}
+	out := &gpu.Product{Rows: box(p.rows), Cols: box(p.cols), Sum: box(sum), Batch: box(p.batch), Add: f.tensors[s.Target].Add}
 	left := *s.Left
 	left.Tensor = s.Target
 	ok := f.matrix(&out.A, p.x.Read, p.rows, sum, p.batch) && f.matrix(&out.B, p.y.Read, sum, p.cols, p.batch) && f.matrix(&out.C, &left, p.rows, p.cols, p.batch)
@@ -155,26 +161,40 @@ func strideOf(r *term.Read, vars []*term.Variable) (elements int, known bool) {
 	return elements, true
 }
 
-// tile writes a copy of a part of a factor to shared memory.
-func (f *function) tile(to string, x *term.Term, batch, side, sum []*term.Variable, begin string, rows, products int) {
-	f.open("for (int e = threadIdx.x; e < %d; e += %d) {", tileRows*tileSum, threads)
-	if alongSum(x, sum) { // neighboring threads copy neighboring elements
-		f.line("const int i = e / %d, k = e %% %d;", tileSum, tileSum)
-	} else {
-		f.line("const int i = e %% %d, k = e / %d;", tileRows, tileRows)
-	}
-	f.line("%s value = 0;", f.real())
-	f.taken["value"] = true
+// fetch writes the reading of a thread's share of a part of a factor.
+func (f *function) fetch(to string, x *term.Term, batch, side, sum []*term.Variable, begin string, rows, products int) {
+	f.line("%s %s[%d];", f.real(), to, tileRows*tileSum/threads)
+	f.line("#pragma unroll")
+	f.open("for (int e = 0; e < %d; e++) {", tileRows*tileSum/threads)
+	f.spot(x, sum)
+	f.line("%s[e] = 0;", to)
 	f.open("if (%s + i < %d && begin + k < %d) {", begin, rows, products)
 	f.indices(batch, "matrix")
 	f.line("const int row = %s + i, product = begin + k;", begin)
 	f.taken["product"] = true
 	f.indices(side, "row")
 	f.indices(sum, "product")
-	f.line("value = %s;", f.number(x))
+	f.line("%s[e] = %s;", to, f.number(x))
 	f.close()
-	f.line("%s[k][i] = value;", to)
 	f.close()
+}
+
+// put writes the copy of what fetch read to shared memory.
+func (f *function) put(to, from string, x *term.Term, sum []*term.Variable) {
+	f.line("#pragma unroll")
+	f.open("for (int e = 0; e < %d; e++) {", tileRows*tileSum/threads)
+	f.spot(x, sum)
+	f.line("%s[k][i] = %s[e];", to, from)
+	f.close()
+}
+
+// spot writes which row or column i, and which product k, an element of a thread's share belongs to. Neighboring threads read neighboring elements.
+func (f *function) spot(x *term.Term, sum []*term.Variable) {
+	if alongSum(x, sum) {
+		f.line("const int i = (threadIdx.x + e * %d) / %d, k = threadIdx.x %% %d;", threads, tileSum, tileSum)
+	} else {
+		f.line("const int i = threadIdx.x %% %d, k = (threadIdx.x + e * %d) / %d;", tileRows, threads, tileRows)
+	}
 }
 
 // alongSum reports whether the elements of a factor lie side by side along the index of the sum.

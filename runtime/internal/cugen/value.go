@@ -444,6 +444,12 @@ func (f *function) place(r *term.Read) (at, inside string) {
 // element writes an element of a tensor, or the value outside of it.
 func (f *function) element(n *term.Term, typ string, write func(*term.Term) string) string {
 	r := n.Read
+	if x, ok := f.turned[r]; ok {
+		return f.name(typ, f.p.Tensors[r.Tensor].Name+"_element", "("+typ+")"+x)
+	}
+	if array, at, ok := f.held(r, false, false); ok {
+		return f.name(typ, f.p.Tensors[r.Tensor].Name+"_element", fmt.Sprintf("(%s)opgen_load(%s, %s)", typ, array, at))
+	}
 	at, inside := f.place(r)
 	load := func(t int) string { return fmt.Sprintf("opgen_load(%s, %s)", f.memory(t, false), at) }
 	cast := "(" + typ + ")"

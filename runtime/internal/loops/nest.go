@@ -40,6 +40,9 @@ func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 	c.complete(z.out)
 	var bundles []*bundle
 	for _, s := range z.out {
+		if !s.add && s.scan() == nil && s.order() == nil {
+			s = digits(s)
+		}
 		if n := len(bundles); n > 0 && c.merge(bundles[n-1], s) {
 			continue
 		}
@@ -77,6 +80,29 @@ func Stride(r *term.Read, v *term.Variable) (elements int, known bool) {
 func Offset(r *term.Read) (elements int, linear bool) {
 	a := accessOf(r)
 	return a.offset.base, len(a.offset.rest) == 0 && len(a.open) == 0 && r.Which == nil
+}
+
+// Row tells where elements lie in rows, one for each value that outer indices have when they are taken as one: by how many elements a row begins after the one
+// before, and from where to where in its row elements lie. It is false if they do not lie so.
+func Row(r *term.Read, outer []*term.Variable) (stride, first, last int, known bool) {
+	a := accessOf(r)
+	if len(a.offset.rest) > 0 || len(a.open) > 0 || r.Which != nil {
+		return 0, 0, 0, false
+	}
+	inner, after := a.offset, 1
+	for i := len(outer) - 1; i >= 0; i-- {
+		switch factor := a.offset.factor(outer[i]); {
+		case extent(outer[i]) == 1:
+		case after == 1:
+			stride = factor
+		case factor != stride*after:
+			return 0, 0, 0, false
+		}
+		after *= extent(outer[i])
+		inner = inner.without(outer[i])
+	}
+	b := inner.bounds()
+	return stride, b.lo, b.hi, b.known
 }
 
 // Bounds returns the least and the greatest value of an integer, if they are known.
