@@ -3,7 +3,8 @@
 // lane is where the elements of lane i are: the first, and how far the next one is.
 template <class Arguments> __device__ void lane(const Arguments &a, long long i, long long &first, long long &next) {
 	next = a.B.product;
-	first = i / next * a.R * next + i % next;
+	if (next == 1) first = i * a.R; // divisions of 64 bits take as long as the elements of a short lane
+	else first = i / next * a.R * next + i % next;
 }
 
 // A thread keeps its elements of a lane that is not longer than so many for each thread.

@@ -200,7 +200,7 @@ func libcuda() string {
 
 // steps lists the steps. The first one says which device there is, and later ones depend on it.
 func (c *check) steps() []step {
-	tests := "^(TestBackend|TestHalves|TestLaunch|TestGroup|TestTiles|TestFault|TestCanceled|TestMemoryOfDevice)$"
+	tests := "^(TestBackend|TestHalves|TestLaunch|TestGroup|TestTiles|TestFault|TestCanceled|TestMemoryOfDevice|TestLarge.*)$"
 	conformance := []string{"-engine", "cuda", filepath.Join(c.dir, "cases")}
 	measure := []string{"measure"}
 	if c.quick {
@@ -215,7 +215,6 @@ func (c *check) steps() []step {
 	list := []step{
 		{name: "device", program: "gpubench", args: []string{"device"}, limit: time.Minute, judge: c.describe},
 		{name: "conformance", program: "opconform", args: conformance, limit: 3 * time.Minute},
-		{name: "tests of engines", program: "cuda.test", args: []string{"-test.run", tests}, env: twice, limit: 4 * time.Minute},
 	}
 	list = append(list, c.examples()...)
 	list = append(list, step{name: "measurements", program: "gpubench", args: measure, limit: 2 * time.Minute, judge: c.measured(&c.figures)},
@@ -224,7 +223,8 @@ func (c *check) steps() []step {
 		step{name: "launches without graphs", program: "gpubench", args: append(slices.Clip(measure), "-groups", "launch", "-suffix", ", without graphs"), env: []string{"OPGEN_CUDA_GRAPHS=none"},
 			limit: time.Minute, judge: c.measured(&c.figures)},
 		step{name: "PyTorch", program: python(), args: []string{filepath.Join(c.dir, "peers.py")}, limit: time.Minute, judge: c.measured(&c.torch), absent: c.absent(python(), "python3")})
-	return append(list, c.tools()...)
+	list = append(list, c.tools()...)
+	return append(list, step{name: "tests of engines", program: "cuda.test", args: []string{"-test.run", tests}, env: twice, limit: 4 * time.Minute}) // the longest
 }
 
 // tools are the steps that need what a machine may lack: a compiler of device code, and compute-sanitizer.

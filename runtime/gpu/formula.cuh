@@ -193,6 +193,15 @@ template <class T> OPGEN_DEVICE opgen_extreme<T> opgen_across(opgen_extreme<T> x
 	return {opgen_across(x.value, mask), opgen_across(x.place, mask), opgen_across(x.at, mask)};
 }
 
+// opgen_lanes folds what neighboring lanes of a warp have, as many as a power of 2, and returns the result to all of them. All threads of the warp call it.
+template <class T, class F> OPGEN_DEVICE T opgen_lanes(T x, int lanes, F fold) {
+	for (int mask = lanes / 2; mask > 0; mask /= 2) {
+		const T other = opgen_across(x, mask);
+		x = (threadIdx.x & mask) != 0 ? fold(other, x) : fold(x, other); // in the same order for both
+	}
+	return x;
+}
+
 // opgen_together folds what the members of a team have, and returns the result to all of them. The members, as many as a power of 2, are so many
 // threads from each other. All threads of the block call it.
 template <int members, int stride, class T, class R, class F> OPGEN_DEVICE T opgen_together(opgen_space<R> *space, T x, int member, F fold) {
@@ -206,10 +215,7 @@ template <int members, int stride, class T, class R, class F> OPGEN_DEVICE T opg
 		for (int i = 1; i < members; i++) sum = fold(sum, all[first + i * stride]);
 		return sum;
 	}
-	for (int mask = members < 32 ? members / 2 : 16; mask > 0; mask /= 2) {
-		const T other = opgen_across(x, mask);
-		x = (threadIdx.x & mask) != 0 ? fold(other, x) : fold(x, other); // in the same order for both
-	}
+	x = opgen_lanes(x, members < 32 ? members : 32, fold);
 	if (members <= 32) return x;
 	__syncthreads();
 	if (threadIdx.x % 32 == 0) all[threadIdx.x / 32] = x;

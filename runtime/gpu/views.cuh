@@ -80,14 +80,13 @@ template <class T, class F> OPGEN_DEVICE T opgen_fold(T x, T *shared, F fold) {
 		}
 		return shared[0];
 	}
-	for (int mask = 16; mask > 0; mask /= 2) {
-		const T other = opgen_across(x, mask);
-		x = (threadIdx.x & mask) != 0 ? fold(other, x) : fold(x, other); // in the same order for both
-	}
+	x = opgen_lanes(x, 32, fold);
+	const unsigned warps = blockDim.x / 32;
 	if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = x;
 	__syncthreads();
+	if ((warps & (warps - 1)) == 0) return opgen_lanes(shared[threadIdx.x & (warps - 1)], warps, fold);
 	T all = shared[0];
-	for (unsigned i = 1; i < blockDim.x / 32; i++) all = fold(all, shared[i]);
+	for (unsigned i = 1; i < warps; i++) all = fold(all, shared[i]);
 	return all;
 }
 

@@ -81,11 +81,13 @@ func measure(ctx context.Context, args []string, out io.Writer) error {
 		if *quick && w.Name != "mlp" {
 			continue
 		}
-		for group, measured := range map[string]func(*networks.Network) error{"network": m.network, "tasks": m.tasks} {
-			if !want(group) {
-				continue
+		if want("network") {
+			if err := m.network(w); err != nil {
+				return fmt.Errorf("%s: %w", w.Title, err)
 			}
-			if err := measured(w); err != nil {
+		}
+		if want("tasks") {
+			if err := m.tasks(w); err != nil {
 				return fmt.Errorf("%s: %w", w.Title, err)
 			}
 		}

@@ -5,7 +5,10 @@ package main
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
@@ -55,10 +58,13 @@ func (m *meter) network(w *networks.Network) (err error) {
 		m.out.Encode(figure{Group: "network", Name: w.Short + " training step" + m.suffix, Seconds: step}))
 }
 
-// profiled is how many steps are run for the times of tasks.
-const profiled = 50
+// profiled is how many steps are run for the times of tasks, and slowest how many kinds of tasks are told of.
+const (
+	profiled = 50
+	slowest  = 8
+)
 
-// tasks measures the tasks of a network's training step, by operator and task. Tasks are launched one by one then.
+// tasks measures the tasks of a network's training step: the sums of those of each kind. Tasks are launched one by one then.
 func (m *meter) tasks(w *networks.Network) (err error) {
 	b, err := cuda.New(cuda.Config{})
 	if err != nil {
@@ -81,13 +87,18 @@ func (m *meter) tasks(w *networks.Network) (err error) {
 			return err
 		}
 	}
-	all := p.Timings()
-	slices.SortStableFunc(all, func(a, b opgen.Timing) int { return cmp.Compare(b.Shortest, a.Shortest) })
-	for _, t := range all {
+	took := map[string]time.Duration{}
+	for _, t := range p.Timings() {
 		if t.Runs > 0 {
-			if err := m.out.Encode(figure{Group: "tasks", Name: w.Short + ": " + t.Label + m.suffix, Seconds: t.Shortest.Seconds()}); err != nil {
-				return err
-			}
+			_, name, _ := strings.Cut(t.Label, ": ") // without the node
+			took[name] += t.Shortest
+		}
+	}
+	names := slices.Collect(maps.Keys(took))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(took[b], took[a]), cmp.Compare(a, b)) })
+	for _, name := range names[:min(len(names), slowest)] {
+		if err := m.out.Encode(figure{Group: "tasks", Name: w.Short + ", all " + name + m.suffix, Seconds: took[name].Seconds()}); err != nil {
+			return err
 		}
 	}
 	return nil
