@@ -90,8 +90,8 @@ func (m *meter) tasks(w *networks.Network) (err error) {
 	took := map[string]time.Duration{}
 	for _, t := range p.Timings() {
 		if t.Runs > 0 {
-			_, name, _ := strings.Cut(t.Label, ": ") // without the node
-			took[name] += t.Shortest
+			name := t.Label[strings.Index(t.Label, ": ")+1:] // without the node
+			took[strings.TrimSpace(name)] += t.Shortest
 		}
 	}
 	names := slices.Collect(maps.Keys(took))
