@@ -76,36 +76,36 @@ func (t *timing) record(command, which int, s cu.Stream) error {
 // ran them side by side, so each gets its share of the time.
 func (r *run) report() error {
 	t := r.timing
+	took := map[int][2]time.Duration{} // of commands: when they began and ended, since the start
+	var late time.Duration             // how much later than noted devices started
 	for i := range r.steps {
 		pair, ok := t.events[i]
 		if !ok {
 			continue
 		}
-		c := &r.steps[i]
-		if err := r.enter(c.lane.device); err != nil {
+		d := r.steps[i].lane.device
+		if err := r.enter(d); err != nil {
 			return err
 		}
-		var at [2]time.Time
+		var at [2]time.Duration
 		for k, e := range pair {
-			ms, err := t.start[c.lane.device].Elapsed(e)
+			ms, err := t.start[d].Elapsed(e)
 			if err != nil {
 				return cudadriver.Wrap("cuEventElapsedTime", err)
 			}
-			at[k] = t.began[c.lane.device].Add(time.Duration(ms * float64(time.Millisecond)))
+			at[k] = time.Duration(ms * float64(time.Millisecond))
 		}
+		took[i] = at
 		// Both clocks are compared at the start of a run only, but no task begins before it is enqueued.
-		at[0] = later(at[0], t.enqueued[i])
-		at[1] = later(at[1], at[0])
-		r.observe(c, at[0], at[1])
+		late = max(late, t.enqueued[i].Sub(t.began[d].Add(at[0])))
+	}
+	for i := range r.steps {
+		if at, ok := took[i]; ok {
+			start := t.began[r.steps[i].lane.device].Add(late)
+			r.observe(&r.steps[i], start.Add(at[0]), start.Add(max(at[0], at[1])))
+		}
 	}
 	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 // observe reports a task with its ranges.
