@@ -83,6 +83,9 @@ func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
 			out.used += n
 		}
 	}
+	if out.written < leastWritten || out.used < leastUsed {
+		clear(c.past)
+	}
 	for t := range c.past {
 		_, again := read[c.tensors[t].Memory]
 		for b := range c.users[t] {
