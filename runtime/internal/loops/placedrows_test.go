@@ -42,7 +42,7 @@ func TestPlacedRows(t *testing.T) {
 		for i, v := range values {
 			want[int(places[i/n])*n+i%n] += float32(v * v)
 		}
-		if err := compiled.Bind(memory).Run(0, Time{}, 0, 1, 1); err != nil {
+		if err := compiled.Bind(memory).Run(0, 1, Time{}, 0, 1, 1); err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range sums {
@@ -51,7 +51,7 @@ func TestPlacedRows(t *testing.T) {
 			}
 		}
 		places[blocks*rows-2] = entries
-		if err := compiled.Bind(memory).Run(0, Time{}, 0, 1, 1); err == nil || !strings.Contains(err.Error(), "t[7, 0] lies outside t[7, ") {
+		if err := compiled.Bind(memory).Run(0, 1, Time{}, 0, 1, 1); err == nil || !strings.Contains(err.Error(), "t[7, 0] lies outside t[7, ") {
 			t.Errorf("%d elements: want an error about a row outside, got %v", n, err)
 		}
 	}

@@ -50,6 +50,7 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 			out.block = max(out.block, groupRows)
 		}
 	}
+	out.noteUnit()
 	return out
 }
 
@@ -83,7 +84,7 @@ func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
 			out.used += n
 		}
 	}
-	if out.written < leastWritten || out.used < leastUsed {
+	if out.past = out.written >= leastWritten && out.used >= leastUsed; !out.past {
 		clear(c.past)
 	}
 	for t := range c.past {
