@@ -25,8 +25,8 @@ func (a pair) scaled(y float64) pair {
 // inverse returns 1/a, rounded.
 func (a pair) inverse() float64 {
 	q := 1 / a.high
-	rest := fma(-q, a.high, 1) - float64(q*a.low)
-	return fma(q, rest, q)
+	rest := fma64(-q, a.high, 1) - float64(q*a.low)
+	return fma64(q, rest, q)
 }
 
 // normal returns high + low, as a pair whose first number is the sum rounded.
@@ -38,7 +38,7 @@ func normal(high, low float64) pair {
 // multiply returns the rounded product of x and y, and by how much it is above the product.
 func multiply(x, y float64) (p, over float64) {
 	p = float64(x * y)
-	return p, fma(-x, y, p)
+	return p, fma64(-x, y, p)
 }
 
 // longLog returns the logarithm of x > 0.
