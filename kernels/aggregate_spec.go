@@ -6,6 +6,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"
+	"github.com/opgen/opgen/runtime/vec"
 )
 
 // AggregateSpec is the kernel of aggregate_spec.
@@ -18,16 +19,17 @@ func (AggregateSpec[T, L]) ForwardPlace(_ *op.Ctx, a *aggregatespec.Forward[T, L
 
 // ForwardRows collects the rows of assignments.
 func (AggregateSpec[T, L]) ForwardRows(_ *op.Ctx, a *aggregatespec.Forward[T, L], r op.Range) error {
-	size := a.Width
-	m := newMixture(a.ExpPred, a.GateAssign, a.Place.RO(), size)
+	size, place := a.Width, a.Place.RO()
 	for i := r.Lo; i < r.Hi; i++ {
-		m.sum(i, 1, once, setAll(a.Output.Span(i*size, (i+1)*size)))
+		to := a.Output.Span(i*size, (i+1)*size)
+		if row, ok := routing.Row(a.ExpPred, a.GateAssign, place, i, size); ok {
+			vec.Copy(to, row)
+		} else {
+			vec.Fill(to, 0)
+		}
 	}
 	return nil
 }
-
-// once is the weight of rows that are copied.
-func once(int) float64 { return 1 }
 
 // Backward copies the gradients of rows to the experts that computed them.
 func (AggregateSpec[T, L]) Backward(_ *op.Ctx, a *aggregatespec.Backward[T, L], r op.Range) error {

@@ -49,6 +49,9 @@ func (GroupBy[T, L]) Backward(_ *op.Ctx, a *groupby.Backward[T, L], r op.Range) 
 	return nil
 }
 
+// once is the weight of each row of such a sum.
+func once(int) float64 { return 1 }
+
 // mixture is rows of experts, of size elements, with the assignments that have them.
 type mixture[T dtype.Float, L dtype.Index] struct {
 	experts []tensor.RO[T]

@@ -563,17 +563,12 @@ var _ op.Phased = (*loopBody)(nil)
 
 func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
 	if !b.Whole() {
-		return b.runGroup(ctx, b.from, r.Lo, r.Hi, b.total)
+		return b.runGroups(ctx, b.from, b.to, r.Lo, r.Hi, b.total)
 	}
 	if !first(r) {
 		return nil
 	}
-	for g := b.from; g < b.to; g++ {
-		if err := b.runGroup(ctx, g, 0, 1, 1); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.runGroups(ctx, b.from, b.to, 0, 1, 1)
 }
 
 // first reports whether a range holds the first index of all dimensions.
@@ -599,19 +594,19 @@ func (b *loopBody) RunPhase(ctx *op.Ctx, phase int, r op.Range) error {
 			return nil
 		}
 	}
-	return b.runGroup(ctx, b.from+phase, r.Lo, r.Hi, b.total)
+	return b.runGroups(ctx, b.from+phase, b.from+phase+1, r.Lo, r.Hi, b.total)
 }
 
-// runGroup runs a part of a group. The first one tests the integers that the step takes.
-func (b *loopBody) runGroup(ctx *op.Ctx, group, lo, hi, total int) error {
-	if group == b.from {
+// runGroups runs a part of the groups from start to end-1. The first one of the step tests the integers that the step takes.
+func (b *loopBody) runGroups(ctx *op.Ctx, start, end, lo, hi, total int) error {
+	if start == b.from {
 		for i := range b.indices {
 			if err := b.indices[i].check(lo, hi, total); err != nil {
 				return err
 			}
 		}
 	}
-	if err := b.run.Run(group, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, total); err != nil {
+	if err := b.run.Run(start, end, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, total); err != nil {
 		return mistake(b.operator, err.Error())
 	}
 	return nil

@@ -420,7 +420,7 @@ func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, 
 	at := loops.Time{Run: op.NextRun()}
 	for g := range code.Groups() {
 		for i := range 3 { // in parts
-			if err := run.Run(g, at, i, i+1, 3); err != nil {
+			if err := run.Run(g, g+1, at, i, i+1, 3); err != nil {
 				t.Fatal(err)
 			}
 		}

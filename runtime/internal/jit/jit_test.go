@@ -131,6 +131,35 @@ func testElementary[T simd.Float](t *testing.T) {
 	})
 }
 
+// TestLongPow compares compiled powers with those of package simd, bit by bit: of positive finite numbers, with exponents that are not short.
+func TestLongPow(t *testing.T) {
+	sets(t, func(t testing.TB, wide bool) {
+		b := NewBuilder(true, wide)
+		base, exponent, out := b.Pointer(), b.Pointer(), b.Pointer()
+		b.Store(out, functions(b).LongPow(b.Input(base), b.Input(exponent)), false)
+		c := b.Compile()
+		if c == nil {
+			t.Fatalf("wide %v: no code", wide)
+		}
+		const n = 2001
+		r := rand.New(rand.NewPCG(3, 4))
+		x, y, z, want := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i], y[i] = math.Exp(100*r.NormFloat64()), 10*r.NormFloat64()
+			if v := special[r.IntN(len(special))]; v > 0 && v <= math.MaxFloat64 {
+				x[i] = v
+			}
+		}
+		simd.BinaryOf[float64](simd.Pow)(want, x, y)
+		run(c, [][]float64{x, y, z}, nil, n, false)
+		for i, v := range z {
+			if !same(v, want[i]) {
+				t.Fatalf("%v^%v, wide %v: want %v, got %v", x[i], y[i], wide, want[i], v)
+			}
+		}
+	})
+}
+
 // fma returns x*y + z, rounded once.
 func fma[T simd.Float](x, y, z T) T {
 	if double[T]() {

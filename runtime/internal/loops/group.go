@@ -77,7 +77,20 @@ func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
 			out = slices.Delete(out, i+1, i+2)
 		}
 	}
-	return c.fit(out, c.options.Steps)
+	return serial(c.fit(out, c.options.Steps))
+}
+
+// serial joins groups that follow one another and share no index: none of them is divided into parts, and their units run in order.
+func serial(groups []*bundleGroup) []*bundleGroup {
+	out := groups[:0]
+	for _, g := range groups {
+		if n := len(out); n > 0 && g.depth == 0 && out[n-1].depth == 0 {
+			out[n-1].bundles = append(out[n-1].bundles, g.bundles...)
+			continue
+		}
+		out = append(out, g)
+	}
+	return out
 }
 
 // follow adds a group to the one before, if all of its statements may run whenever the values of shared indices are done, and if that saves

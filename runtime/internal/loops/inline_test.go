@@ -48,7 +48,7 @@ func TestCopies(t *testing.T) {
 		}
 		r := made.Bind(memory)
 		for g := range made.Groups() {
-			if err := r.Run(g, Time{}, 0, 1, 1); err != nil {
+			if err := r.Run(g, g+1, Time{}, 0, 1, 1); err != nil {
 				t.Fatal(err)
 			}
 		}

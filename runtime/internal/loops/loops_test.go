@@ -159,3 +159,36 @@ func TestGroups(t *testing.T) {
 		t.Errorf("got %d groups of loops, want 2", got)
 	}
 }
+
+// TestSerialGroups checks that statements without indices are one group, which needs no step of its own for each of them, and runs groups in one call.
+func TestSerialGroups(t *testing.T) {
+	const n = 4
+	p := &program.Program{Tensors: []*program.Local{reals("x", n), reals("y", n), reals("s"), reals("a"), reals("b")}}
+	i, k := index("i", n), index("k", n)
+	s, a := elementOf(readOf(p, 2)), elementOf(readOf(p, 3))
+	statements := []*program.Statement{
+		{Target: 1, Left: readOf(p, 1, i.Term()), Vars: []*term.Variable{i}, Value: timesOf(elementOf(readOf(p, 0, i.Term())), term.RealNumber(2))},
+		{Target: 2, Left: readOf(p, 2), Value: reduction("sum", elementOf(readOf(p, 1, k.Term())), k)},
+		{Target: 3, Left: readOf(p, 3), Value: timesOf(s, s)},
+		{Target: 4, Left: readOf(p, 4), Value: term.Difference(a, s)},
+	}
+	var tensors []Tensor
+	memory := [][]byte{make([]byte, 8*n), make([]byte, 8*n), make([]byte, 8), make([]byte, 8), make([]byte, 8)}
+	for m := range memory {
+		tensors = append(tensors, Tensor{Type: dtype.F64, Memory: m})
+	}
+	code, err := Compile(p, statements, tensors, Options{Steps: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := code.Groups(); got != 2 {
+		t.Errorf("got %d groups of loops, want 2", got)
+	}
+	copy(as[float64](memory[0]), []float64{1, 2, 3, 4})
+	if err := code.Bind(memory).Run(0, code.Groups(), Time{}, 0, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := as[float64](memory[4])[0]; got != 380 {
+		t.Errorf("20 * 20 - 20: got %v", got)
+	}
+}

@@ -36,8 +36,8 @@ type rowLookup[T simd.Float] struct {
 	fail       func(*state[T]) (tensor, at int, inside bool) // nil if all integers are known to be below
 }
 
-// stride says how places move with an index.
-type stride struct{ place, extent, from, to int }
+// stride says how places move with an index, and by how many tensors the source does if it is one of several.
+type stride struct{ place, extent, from, to, source int }
 
 // mostStrides is how many indices such a statement has at most.
 const mostStrides = 8
@@ -45,20 +45,31 @@ const mostStrides = 8
 // movement compiles a statement that only moves elements; it returns nil for others.
 func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	n, vars := s.value, k.bundle.vars
-	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || len(vars) > mostStrides || n.Op != term.Element || n.Read.Which != nil ||
+	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || len(vars) > mostStrides || n.Op != term.Element ||
 		s.left.Which != nil || s.guard != nil || s.add || k.tensors[s.target].Add ||
-		k.tensors[n.Read.Tensor].Type != k.tensors[s.target].Type || k.tensors[n.Read.Tensor].Memory == k.tensors[s.target].Memory || slices.ContainsFunc(vars, IsOpen) {
+		slices.ContainsFunc(vars, IsOpen) {
 		return nil
 	}
-	a, b := accessOf(n.Read), accessOf(s.left)
+	for i := range n.Read.Count {
+		if t := k.tensors[n.Read.Tensor+i]; t.Type != k.tensors[s.target].Type || t.Memory == k.tensors[s.target].Memory {
+			return nil
+		}
+	}
+	a, b, which := accessOf(n.Read), accessOf(s.left), form{}
 	row := vars[len(vars)-1]
+	if n.Read.Which != nil { // an index may say which tensor is the source, but not that of rows
+		which = linear(n.Read.Which)
+		if of := which.bounds(); !of.known || of.lo < 0 || of.hi >= n.Read.Count || len(which.rest) > 0 || which.factor(row) != 0 || len(a.offset.rest) > 0 {
+			return nil
+		}
+	}
 	rows := k.rowLookup(s, a, vars)
 	if len(a.open) > 0 && rows == nil || len(b.open) > 0 || len(b.offset.rest) > 0 || b.offset.factor(row) != 1 || len(a.offset.rest) > 1 {
 		return nil
 	}
-	u := &movement[T]{lead: k.depth - 1, factor: k.factor, from: a.offset.base, to: b.offset.base, source: n.Read.Tensor, goal: s.target, times: 1, rows: rows}
+	u := &movement[T]{lead: k.depth - 1, factor: k.factor, from: a.offset.base, to: b.offset.base, source: n.Read.Tensor + which.base, goal: s.target, times: 1, rows: rows}
 	for _, v := range vars {
-		u.dims = append(u.dims, stride{k.place(v), extent(v), a.offset.factor(v), b.offset.factor(v)})
+		u.dims = append(u.dims, stride{k.place(v), extent(v), a.offset.factor(v), b.offset.factor(v), which.factor(v)})
 	}
 	if t := k.tensors[s.target].Type; t != k.own {
 		if len(a.offset.rest) > 0 && rows == nil {
@@ -116,7 +127,7 @@ func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variab
 func together(dims []stride) []stride {
 	out := []stride{dims[len(dims)-1]}
 	for _, d := range slices.Backward(dims[:len(dims)-1]) {
-		if last := &out[len(out)-1]; d.from == last.extent*last.from && d.to == last.extent*last.to {
+		if last := &out[len(out)-1]; d.from == last.extent*last.from && d.to == last.extent*last.to && d.source == 0 && last.source == 0 {
 			last.extent *= d.extent
 			continue
 		}
@@ -128,22 +139,23 @@ func together(dims []stride) []stride {
 
 func (u *movement[T]) run(s *state[T], lo, hi int) {
 	if u.lead < 0 {
-		u.elements(s, u.joined, u.from, u.to, 0, size(u.dims))
+		u.elements(s, u.joined, u.source, u.from, u.to, 0, size(u.dims))
 		return
 	}
-	from, to := u.from, u.to
+	source, from, to := u.source, u.from, u.to
 	for _, d := range u.dims[:u.lead] {
+		source += d.source * s.vars[d.place]
 		from += d.from * s.vars[d.place]
 		to += d.to * s.vars[d.place]
 	}
 	each := u.factor * size(u.dims[u.lead+1:])
-	u.elements(s, u.inner, from, to, lo*each, hi*each)
+	u.elements(s, u.inner, source, from, to, lo*each, hi*each)
 }
 
 // all moves elements for the values lo to hi-1 of the shared indices, taken as one number.
 func (u *movement[T]) all(s *state[T], lo, hi int) {
 	each := size(u.dims[u.lead+1:])
-	u.elements(s, u.joined, u.from, u.to, lo*each, hi*each)
+	u.elements(s, u.joined, u.source, u.from, u.to, lo*each, hi*each)
 }
 
 // size is how many elements indices number.
@@ -156,7 +168,7 @@ func size(dims []stride) int {
 }
 
 // elements moves elements lo to hi-1 of those that some indices number.
-func (u *movement[T]) elements(s *state[T], dims []stride, from, to, lo, hi int) {
+func (u *movement[T]) elements(s *state[T], dims []stride, source, from, to, lo, hi int) {
 	if lo >= hi {
 		return
 	}
@@ -172,21 +184,24 @@ func (u *movement[T]) elements(s *state[T], dims []stride, from, to, lo, hi int)
 		d := &dims[i]
 		at[i] = number % d.extent
 		number /= d.extent
+		source += at[i] * d.source
 		from += at[i] * d.from
 		to += at[i] * d.to
 	}
 	for left := hi - lo; left > 0; {
 		n := min(row-first, left)
-		u.row(s, from, to, first, n)
+		u.row(s, source, from, to, first, n)
 		left -= n
 		first = 0
 		for i := last - 1; i >= 0; i-- {
 			d := &dims[i]
+			source += d.source
 			from += d.from
 			to += d.to
 			if at[i]++; at[i] < d.extent {
 				break
 			}
+			source -= d.extent * d.source
 			from -= d.extent * d.from
 			to -= d.extent * d.to
 			at[i] = 0
@@ -223,21 +238,21 @@ func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int)
 				simd.Fetch(s.mem[u.source].same[f+dims[i].from+k*r.step:][:row])
 			}
 		}
-		u.row(s, f+k*r.step, t, first, n)
+		u.row(s, u.source, f+k*r.step, t, first, n)
 		lo += n
 	}
 }
 
 // row moves n elements of a row, from the one with a number on.
-func (u *movement[T]) row(s *state[T], from, to, first, n int) {
+func (u *movement[T]) row(s *state[T], source, from, to, first, n int) {
 	step := u.dims[len(u.dims)-1].from
 	if u.other != nil {
-		u.other(&s.mem[u.goal], to+first, 1, &s.mem[u.source], from+first*step, step, n)
+		u.other(&s.mem[u.goal], to+first, 1, &s.mem[source], from+first*step, step, n)
 		return
 	}
 	out := s.mem[u.goal].same[to+first:][:n]
 	if step == 1 && u.times == 1 {
-		x := s.mem[u.source].same[from+first:][:n]
+		x := s.mem[source].same[from+first:][:n]
 		if s.past {
 			simd.Stream(out, x)
 		} else {
@@ -246,20 +261,19 @@ func (u *movement[T]) row(s *state[T], from, to, first, n int) {
 		return
 	}
 	if !s.past {
-		u.strip(s, out, from, first, step)
+		u.strip(out, s.mem[source].same, from, first, step)
 		return
 	}
 	for ; len(out) > 0; out = out[min(stripLength, len(out)):] {
 		part := s.beside[:min(stripLength, len(out))]
-		u.strip(s, part, from, first, step)
+		u.strip(part, s.mem[source].same, from, first, step)
 		simd.Stream(out[:len(part)], part)
 		first += len(part)
 	}
 }
 
-// strip sets elements to those of a row, from the one with a number on.
-func (u *movement[T]) strip(s *state[T], out []T, from, first, step int) {
-	x := s.mem[u.source].same
+// strip sets elements to those of a row of x, from the one with a number on.
+func (u *movement[T]) strip(out, x []T, from, first, step int) {
 	switch {
 	case u.times > 1:
 		q := shape.FloorDiv(first, u.times)

@@ -66,18 +66,22 @@ func (c *moveCase) run(t *testing.T, rows, cols int) {
 	x0 := func(idx ...*term.Term) *term.Term { return elementOf(readOf(p, 0, idx...)) }
 	n, k := index("n", rows), index("k", cols)
 	s := []*program.Statement{{Target: 1, Left: readOf(p, 1, n.Term(), k.Term()), Vars: []*term.Variable{n, k}, Value: c.value(x0, n.Term(), k.Term())}}
-	out, err := Compile(p, s, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	memory := [][]byte{make([]byte, 4*c.shape[0]*c.shape[1]), make([]byte, 4*rows*cols)}
 	x, y := as[float32](memory[0]), as[float32](memory[1])
 	for i := range x {
 		x[i] = float32(i%1019) / 100
 	}
 	at := func(n, k int) float32 { return x[n*c.shape[1]+k] }
-	loops := out.(*code[float32])
+	defer func(written, used int) { leastWritten, leastUsed = written, used }(leastWritten, leastUsed)
 	for _, past := range []bool{false, true} {
+		if past {
+			leastWritten, leastUsed = 0, 0
+		}
+		out, err := Compile(p, s, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		loops := out.(*code[float32])
 		for _, parts := range []int{1, 7} {
 			clear(y)
 			state := loops.Bind(memory).(*runner[float32]).newState()
@@ -117,7 +121,7 @@ func TestPast(t *testing.T) {
 		}
 		r := out.Bind(memory).(*runner[float32])
 		for i := range c.parts {
-			if err := r.Run(0, Time{}, i, i+1, c.parts); err != nil {
+			if err := r.Run(0, 1, Time{}, i, i+1, c.parts); err != nil {
 				t.Fatal(err)
 			}
 			if got := r.spare.Load().past; got != c.want {
@@ -127,6 +131,51 @@ func TestPast(t *testing.T) {
 		for i, v := range y {
 			if v != float32(i) {
 				t.Fatalf("%d Ki elements in %d parts: element %d is %v", c.rows, c.parts, i, v)
+			}
+		}
+	}
+}
+
+// TestMovementOfTensors moves elements of several tensors, of which an index says which one is the source.
+func TestMovementOfTensors(t *testing.T) {
+	const tensors, rows, cols = 3, 5, 4
+	p := &program.Program{}
+	var kept []Tensor
+	var memory [][]byte
+	for i := range tensors + 1 {
+		shape := []int{rows, cols}
+		if i == tensors {
+			shape = []int{rows, tensors - 1, cols}
+		}
+		p.Tensors = append(p.Tensors, reals("x", shape...))
+		kept = append(kept, Tensor{Type: dtype.F64, Memory: i})
+		memory = append(memory, make([]byte, 8*elements(p.Tensors[i])))
+		for j, x := 0, as[float64](memory[i]); j < len(x); j++ {
+			x[j] = float64(100*i + j)
+		}
+	}
+	n, i, k := index("n", rows), index("i", tensors-1), index("k", cols)
+	from := &term.Read{Tensor: 0, Count: tensors, Which: term.Difference(term.Number(tensors-1), i.Term()), Idx: []*term.Term{n.Term(), k.Term()}, Ext: p.Tensors[0].Shape}
+	s := []*program.Statement{{Target: tensors, Left: readOf(p, tensors, n.Term(), i.Term(), k.Term()), Vars: []*term.Variable{n, i, k}, Value: elementOf(from)}}
+	out, err := Compile(p, s, kept, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := out.(*code[float64]).groups[0].units[0].(*movement[float64]); !ok {
+		t.Errorf("want a movement, got %T", out.(*code[float64]).groups[0].units[0])
+	}
+	y := as[float64](memory[tensors])
+	for _, parts := range []int{1, 7} {
+		clear(y)
+		for part := range parts {
+			if err := out.Bind(memory).Run(0, 1, Time{}, part, part+1, parts); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for at, got := range y {
+			n, i, k := at/cols/(tensors-1), at/cols%(tensors-1), at%cols
+			if want := float64(100*(tensors-1-i) + n*cols + k); got != want {
+				t.Fatalf("%d parts, element %d: want %v, got %v", parts, at, want, got)
 			}
 		}
 	}

@@ -97,7 +97,8 @@ func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
 		outer := c.each(r.Vars[:len(r.Vars)-1], nil)
 		return func(s *state[T]) int {
 			v := k.first
-			outer(s, func() { values(s, func(_ int, x []int) { v = k.all(v, x) }) })
+			fold := func(_ int, x []int) { v = k.all(v, x) } // made once: each one made is allocated
+			outer(s, func() { values(s, fold) })
 			return v
 		}
 	}
@@ -174,16 +175,15 @@ func (c *compiler[T]) wholeArgument(r *term.Reduction, each func(*state[T], func
 		outer, place := c.each(r.Vars[:len(r.Vars)-1], nil), c.place(r.Vars[len(r.Vars)-1])
 		return func(s *state[T]) int {
 			best, found, out := 0, false, 0
-			outer(s, func() {
-				values(s, func(first int, x []int) {
-					for i, v := range x {
-						if !found || v > best && !least || v < best && least {
-							s.vars[place] = first + i
-							best, found, out = v, true, at(s)
-						}
+			search := func(first int, x []int) {
+				for i, v := range x {
+					if !found || v > best && !least || v < best && least {
+						s.vars[place] = first + i
+						best, found, out = v, true, at(s)
 					}
-				})
-			})
+				}
+			}
+			outer(s, func() { values(s, search) })
 			return out
 		}
 	}

@@ -60,7 +60,7 @@ func TestRooms(t *testing.T) {
 	}
 	run := func(r Runner, number uint64, group, lo, hi, total int) {
 		t.Helper()
-		if err := r.Run(group, Time{Run: number}, lo, hi, total); err != nil {
+		if err := r.Run(group, group+1, Time{Run: number}, lo, hi, total); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,6 +23,7 @@ func withoutRowLoops(c *code[float32]) (n int) {
 		*r = nil
 	}
 	for _, g := range c.groups {
+		g.rows = nil
 		for _, u := range g.units {
 			switch u := u.(type) {
 			case *pointwise[float32]:
@@ -174,7 +175,7 @@ func TestRowLoop(t *testing.T) {
 					bound := out.Bind(memory)
 					for g := range out.Groups() {
 						for i := range parts {
-							if err := bound.Run(g, Time{}, i, i+1, parts); err != nil {
+							if err := bound.Run(g, g+1, Time{}, i, i+1, parts); err != nil {
 								t.Fatal(err)
 							}
 						}

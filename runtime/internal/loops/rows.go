@@ -278,12 +278,11 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 		uses = append(uses, mask)
 	}
 	at, step := k.value(f), f.factor(v)
-	better := func(s *state[T], w float64) bool { return !s.found || w > s.best || w != w && s.best == s.best }
 	if mask >= 0 {
 		z.emit(-1, func(s *state[T], n int) {
 			number := at(s)
 			for i, w := range s.regs[x][:n] {
-				if w := float64(w) * sign; s.regs[mask][i] != 0 && better(s, w) {
+				if w := float64(w) * sign; s.regs[mask][i] != 0 && s.better(w) {
 					s.best, s.found, s.index = w, true, number+i*step
 				}
 			}
@@ -294,17 +293,34 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 			into, last = simd.MinInto[T], (*simd.Lanes[T]).Min
 		}
 		z.emit(-1, func(s *state[T], n int) {
+			if n <= fewCompared {
+				number := at(s)
+				for i, w := range s.regs[x][:n] {
+					if w := float64(w) * sign; s.better(w) {
+						s.best, s.found, s.index = w, true, number+i*step
+					}
+				}
+				return
+			}
 			lanes := &s.lanes[0]
 			lanes.Fill(T(math.Inf(int(-sign))))
 			into(lanes, s.regs[x][:n])
 			extreme := last(lanes)
-			if w := float64(extreme) * sign; better(s, w) {
+			if w := float64(extreme) * sign; s.better(w) {
 				s.best, s.found, s.index = w, true, at(s)+firstOfLanes(lanes, s.regs[x][:n], extreme)*step
 			}
 		}, uses...)
 	}
 	k.finish(&z.strip)
 	return &rowPass[T]{code: z.strip, last: func(*simd.Lanes[T]) T { return 0 }, both: plus}
+}
+
+// fewCompared is how many elements are compared one by one at most. Lanes of extremes take longer for them.
+const fewCompared = 32
+
+// better reports whether a value is more extreme than the best one so far.
+func (s *state[T]) better(w float64) bool {
+	return !s.found || w > s.best || w != w && s.best == s.best
 }
 
 // firstOfLanes returns where the first element is that equals v, or that is a NaN if v is one. Each lane holds an extreme of its elements, and one

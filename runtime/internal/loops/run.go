@@ -18,14 +18,19 @@ type loopGroup[T simd.Float] struct {
 	block   int      // how many values of the last one units take at a time
 	units   []unit[T]
 	work    int
-	written int // how many bytes of elements the units give
-	used    int // and how many they use, these included
+	written int  // how many bytes of elements the units give
+	used    int  // and how many they use, these included
+	past    bool // whether large parts write results past the caches
+
+	whole whole[T]      // the only unit, if it goes over all shared indices by itself; otherwise nil
+	rows  *pointwise[T] // the only unit, if it runs several rows in one call; otherwise nil
 }
 
 // A part writes its results past the caches if its group gives and uses as many bytes as this at least, and if it gives leastPart itself. The
 // caches do not hold so much until it is used, and memory that is written as a whole is then not read first. All parts of a group count, since they
-// run at about the same time. Parts of chains of tasks, whose results are used while they are in a cache, are smaller.
-const leastWritten, leastUsed, leastPart = 8 << 20, 24 << 20, 1 << 20
+// run at about the same time. Parts of chains of tasks, whose results are used while they are in a cache, are smaller. Tests change the
+// bounds.
+var leastWritten, leastUsed, leastPart = 8 << 20, 24 << 20, 1 << 20
 
 // shared is an index that the units of a group share.
 type shared struct {
@@ -125,16 +130,10 @@ func (r *runner[T]) newState() *state[T] {
 	return s
 }
 
-func (r *runner[T]) Run(group int, at Time, lo, hi, total int) (err error) {
-	g := r.code.groups[group]
-	from, to := share(g.total, lo, total), share(g.total, hi, total)
-	if from >= to {
-		return nil
-	}
-	r.enter(at.Run)
+func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) (err error) {
 	s := r.take()
-	defer r.give(s)
 	defer func() {
+		r.give(s)
 		switch v := recover().(type) {
 		case nil:
 		case failure:
@@ -144,14 +143,27 @@ func (r *runner[T]) Run(group int, at Time, lo, hi, total int) (err error) {
 		}
 	}()
 	s.step, s.key = at.Step, blas.Key{Task: r.number, Run: at.Run}
-	part := float64(to-from) / float64(g.total)
-	s.past = g.written >= leastWritten && g.used >= leastUsed && part*float64(g.written) >= leastPart
+	for _, g := range r.code.groups[first:end] {
+		from, to := 0, g.total
+		if lo > 0 || hi < total {
+			from, to = share(g.total, lo, total), share(g.total, hi, total)
+		}
+		if from < to {
+			r.enter(at.Run)
+			g.part(s, from, to)
+			r.leave(at.Run, to-from)
+		}
+	}
+	return nil
+}
+
+// part runs units for a part of the values of the shared indices.
+func (g *loopGroup[T]) part(s *state[T], from, to int) {
+	s.past = g.past && float64(to-from)/float64(g.total)*float64(g.written) >= float64(leastPart)
 	g.run(s, from, to)
 	if s.past {
 		simd.Drain()
 	}
-	r.leave(at.Run, to-from)
-	return nil
 }
 
 // share returns where part i of equal parts of n begins.
@@ -171,22 +183,19 @@ func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
 		}
 		return
 	}
-	if len(g.units) == 1 {
-		if u, ok := g.units[0].(whole[T]); ok {
-			u.all(s, lo, hi)
-			return
-		}
+	if g.whole != nil {
+		g.whole.all(s, lo, hi)
+		return
 	}
 	last := g.shared[n-1].extent
 	from, row := lo%last, lo/last
 	g.set(s, row)
-	together := g.together(last)
 	for lo < hi {
-		if rows := (hi - lo) / last; together != nil && from == 0 && rows > 1 {
+		if rows := (hi - lo) / last; g.rows != nil && from == 0 && rows > 1 {
 			extent := g.shared[n-2].extent
 			first := row % extent
 			rows = min(rows, extent-first)
-			together.several(s, last*together.inner.factor, first, rows)
+			g.rows.several(s, last*g.rows.inner.factor, first, rows)
 			lo, row = lo+rows*last, row+rows
 			g.set(s, row)
 			continue
@@ -203,16 +212,16 @@ func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
 	}
 }
 
-// together returns the unit if it runs several values of the last shared index but one in one call, with all n values of the last one. It returns nil
-// if the unit cannot, or if there are more units.
-func (g *loopGroup[T]) together(n int) *pointwise[T] {
-	if len(g.shared) == 1 || len(g.units) > 1 {
-		return nil
+// noteUnit notes what the only unit of a group can do.
+func (g *loopGroup[T]) noteUnit() {
+	if len(g.units) > 1 || len(g.shared) == 0 {
+		return
 	}
-	if u, ok := g.units[0].(*pointwise[T]); ok && u.rows != nil && len(u.outer.loops) == 0 && n*u.inner.factor <= u.code.length {
-		return u
+	g.whole, _ = g.units[0].(whole[T])
+	if u, ok := g.units[0].(*pointwise[T]); ok && len(g.shared) > 1 && u.rows != nil && len(u.outer.loops) == 0 &&
+		g.shared[len(g.shared)-1].extent*u.inner.factor <= u.code.length {
+		g.rows = u // with all values of the last shared index
 	}
-	return nil
 }
 
 // set sets the shared indices but the last one to their values: row is their number.

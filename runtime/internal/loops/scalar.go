@@ -82,6 +82,12 @@ func (c *compiler[T]) value(f form) func(*state[T]) int {
 		j, l := c.place(f.vars[1].of), f.vars[1].factor
 		return func(s *state[T]) int { return base + k*s.vars[i] + l*s.vars[j] }
 	}
+	if len(f.rest) == 0 && len(f.vars) == 3 {
+		i, k := c.place(f.vars[0].of), f.vars[0].factor
+		j, l := c.place(f.vars[1].of), f.vars[1].factor
+		m, n := c.place(f.vars[2].of), f.vars[2].factor
+		return func(s *state[T]) int { return base + k*s.vars[i] + l*s.vars[j] + n*s.vars[m] }
+	}
 	type part struct{ place, factor int }
 	var parts []part
 	for _, m := range f.vars {

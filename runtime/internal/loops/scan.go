@@ -273,30 +273,33 @@ func (u *scan[T]) each(s *state[T], y []T, value func(*state[T]) float64) {
 // others computes a scan of all elements but the present one: of what comes before it and what comes behind.
 func (u *scanRows[T]) others(s *state[T], y []T) {
 	lo, hi := u.bounds(s)
-	m := max(hi-lo, 0)
-	if cap(s.row) < 2*m+2 {
-		s.row = make([]float64, 2*m+2)
+	m := hi - lo
+	if cap(s.row) < 2*m+1 {
+		s.row = make([]float64, 2*m+1)
 	}
-	before, behind := s.row[:m+1], s.row[m+1:2*m+2] // of as many elements, and from an element on
-	for at := lo; at < hi; at += stripLength {
-		x := u.elements(s, at, min(stripLength, hi-at))
-		for i, v := range x {
-			before[at-lo+i+1], behind[at-lo+i] = float64(v), float64(v)
+	elements, behind := s.row[:m], s.row[m:2*m+1] // behind[i] is what the elements from i on give
+	for done := 0; done < m; done += stripLength {
+		x := u.elements(s, lo+done, min(stripLength, m-done))
+		widen(elements[done:done+len(x)], x)
+	}
+	foldBehind(u.kind, u.unit, elements, behind)
+	if lo > 0 || hi < u.count { // results in which all elements are
+		all := u.unit
+		for _, v := range elements {
+			all = joins[u.kind](all, v)
+		}
+		u.constant(s, 0, lo, all, y)
+		u.constant(s, hi, u.count, all, y)
+	}
+	before := u.unit
+	for done := 0; done < m; done += stripLength {
+		n := min(stripLength, m-done)
+		before = foldBeside(u.kind, before, elements[done:done+n], behind[done+1:], y)
+		from, to := max(0, -lo-done), min(n, u.count-lo-done)
+		if from < to {
+			u.give(s, lo+done+from, y[from:to])
 		}
 	}
-	join := joins[u.kind]
-	before[0], behind[m] = u.unit, u.unit
-	for i := range m {
-		before[i+1] = join(before[i], before[i+1])
-		behind[m-1-i] = join(behind[m-1-i], behind[m-i])
-	}
-	u.each(s, y, func(s *state[T]) float64 {
-		p := s.vars[u.present] - lo
-		if p < 0 || p >= m {
-			return before[m]
-		}
-		return join(before[p], behind[p+1])
-	})
 }
 
 // scanColumns is a scan whose strips go over an index of the results.

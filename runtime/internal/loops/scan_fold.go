@@ -75,6 +75,44 @@ func foldBack[T simd.Float](kind string, acc float64, x, z []T) float64 {
 	return acc
 }
 
+// foldBehind sets each of behind to what is folded of the elements from there on. The last is what is folded of none.
+func foldBehind(kind string, unit float64, x, behind []float64) {
+	behind = behind[:len(x)+1]
+	acc := unit
+	behind[len(x)] = acc
+	if kind == "prod" {
+		for i := len(x) - 1; i >= 0; i-- {
+			acc *= x[i]
+			behind[i] = acc
+		}
+		return
+	}
+	join := joins[kind]
+	for i := len(x) - 1; i >= 0; i-- {
+		acc = join(x[i], acc)
+		behind[i] = acc
+	}
+}
+
+// foldBeside sets each of z to what is folded of the elements before it, of which acc are those before the first one, and of those behind it. It
+// returns what is folded of all elements of x and those before.
+func foldBeside[T simd.Float](kind string, acc float64, x, behind []float64, z []T) float64 {
+	behind, z = behind[:len(x)], z[:len(x)]
+	if kind == "prod" {
+		for i, v := range x {
+			z[i] = T(acc * behind[i])
+			acc *= v
+		}
+		return acc
+	}
+	join := joins[kind]
+	for i, v := range x {
+		z[i] = T(join(acc, behind[i]))
+		acc = join(acc, v)
+	}
+	return acc
+}
+
 // folder folds numbers one after the other.
 type folder struct {
 	kind string

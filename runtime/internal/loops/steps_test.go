@@ -27,7 +27,7 @@ func runParts(t *testing.T, c Code, memory [][]byte, parts, tensor int) []byte {
 	r := c.Bind(memory)
 	for g := range c.Groups() {
 		for i := range parts {
-			if err := r.Run(g, Time{Run: 1}, i, i+1, parts); err != nil {
+			if err := r.Run(g, g+1, Time{Run: 1}, i, i+1, parts); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -89,7 +89,7 @@ func check(t *testing.T, c Code, memory [][]byte, want []float32) {
 		r := c.Bind(memory)
 		for g := range c.Groups() {
 			for i := range parts {
-				if err := r.Run(g, Time{}, i, i+1, parts); err != nil {
+				if err := r.Run(g, g+1, Time{}, i, i+1, parts); err != nil {
 					t.Fatal(err)
 				}
 			}

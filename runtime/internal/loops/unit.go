@@ -50,6 +50,7 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 			out.block = max(out.block, groupRows)
 		}
 	}
+	out.noteUnit()
 	return out
 }
 
@@ -82,6 +83,9 @@ func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
 		if !c.tensors[t].Local {
 			out.used += n
 		}
+	}
+	if out.past = out.written >= leastWritten && out.used >= leastUsed; !out.past {
+		clear(c.past)
 	}
 	for t := range c.past {
 		_, again := read[c.tensors[t].Memory]
@@ -191,6 +195,9 @@ func (k *unitCompiler[T]) compile() unit[T] {
 		return k.fold(first)
 	}
 	if u := k.shortRows(); u != nil {
+		return u
+	}
+	if u := k.placedRows(); u != nil {
 		return u
 	}
 	if vars := k.bundle.vars; len(vars) > 0 {

@@ -1079,6 +1079,11 @@ func unitsAVX2(z []float64, x []uint64)
 //go:noescape
 func normalsAVX2(z []float64, high []uint64, low []uint64)
 
+// longPow64AVX2 computes powers of positive finite numbers with finite exponents.
+//
+//go:noescape
+func longPow64AVX2(z []float64, x []float64, y []float64)
+
 // table32AVX2 returns the functions of a table with those of this set.
 func table32AVX2() *table[float32] {
 	t := portable[float32]()

@@ -18713,6 +18713,362 @@ done1:
 	VZEROUPPER
 	RET
 
+// func longPow64AVX2(z []float64, x []float64, y []float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·longPow64AVX2(SB), NOSPLIT, $0-72
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_base+48(FP), DX
+	MOVQ z_len+8(FP), BX
+	XORQ SI, SI
+
+loop1:
+	CMPQ         BX, $+4
+	JLT          done1
+	VMOVUPD      (CX)(SI*8), Y0
+	VMOVUPD      (DX)(SI*8), Y1
+	VCMPPD       $0x11, constantsAVX2<>+3040(SB), Y0, Y2
+	VMULPD       constantsAVX2<>+3072(SB), Y0, Y3
+	VBLENDVPD    Y2, Y3, Y0, Y0
+	VPADDQ       constantsAVX2<>+3104(SB), Y0, Y0
+	VPSRLQ       $0x34, Y0, Y3
+	VORPD        constantsAVX2<>+3136(SB), Y3, Y3
+	VSUBPD       constantsAVX2<>+3136(SB), Y3, Y3
+	VMOVUPS      constantsAVX2<>+3168(SB), Y4
+	VMOVUPS      constantsAVX2<>+3200(SB), Y5
+	VBLENDVPD    Y2, Y4, Y5, Y2
+	VSUBPD       Y2, Y3, Y2
+	VANDPD       constantsAVX2<>+3232(SB), Y0, Y0
+	VPADDQ       constantsAVX2<>+3264(SB), Y0, Y0
+	VSUBPD       constantsAVX2<>+2464(SB), Y0, Y0
+	VADDPD       constantsAVX2<>+3296(SB), Y0, Y3
+	VDIVPD       Y3, Y0, Y4
+	VMULPD       Y3, Y4, Y5
+	VMOVAPD      Y5, Y6
+	VFNMADD231PD Y3, Y4, Y6
+	VSUBPD       constantsAVX2<>+3296(SB), Y3, Y7
+	VSUBPD       Y7, Y0, Y7
+	VMULPD       Y7, Y4, Y7
+	VSUBPD       Y5, Y0, Y0
+	VADDPD       Y6, Y0, Y0
+	VSUBPD       Y7, Y0, Y0
+	VDIVPD       Y3, Y0, Y0
+	VMULPD       Y4, Y4, Y3
+	VMOVAPD      Y3, Y5
+	VFNMADD231PD Y4, Y4, Y5
+	VMULPD       Y0, Y4, Y6
+	VMULPD       Y4, Y0, Y7
+	VADDPD       Y7, Y6, Y6
+	VSUBPD       Y5, Y6, Y5
+	VADDPD       Y5, Y3, Y6
+	VSUBPD       Y6, Y3, Y3
+	VADDPD       Y5, Y3, Y3
+	VMULPD       Y6, Y6, Y5
+	VMULPD       Y5, Y5, Y7
+	VMOVUPS      constantsAVX2<>+6464(SB), Y8
+	VFMADD231PD  constantsAVX2<>+6496(SB), Y6, Y8
+	VMOVUPS      constantsAVX2<>+6528(SB), Y9
+	VFMADD231PD  constantsAVX2<>+6560(SB), Y6, Y9
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y5, Y9, Y8
+	VMOVUPS      constantsAVX2<>+6592(SB), Y9
+	VFMADD231PD  constantsAVX2<>+6624(SB), Y6, Y9
+	VMOVUPS      constantsAVX2<>+6656(SB), Y10
+	VFMADD231PD  constantsAVX2<>+6688(SB), Y6, Y10
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y5, Y10, Y9
+	VMOVAPD      Y8, Y5
+	VFMADD231PD  Y7, Y9, Y5
+	VMULPD       Y5, Y6, Y5
+	VMOVUPS      constantsAVX2<>+6720(SB), Y7
+	VADDPD       Y5, Y7, Y8
+	VSUBPD       Y8, Y7, Y7
+	VADDPD       Y5, Y7, Y5
+	VADDPD       constantsAVX2<>+6752(SB), Y5, Y5
+	VADDPD       Y5, Y8, Y7
+	VSUBPD       Y7, Y8, Y8
+	VADDPD       Y5, Y8, Y5
+	VMULPD       Y7, Y6, Y8
+	VMOVAPD      Y8, Y9
+	VFNMADD231PD Y7, Y6, Y9
+	VMULPD       Y5, Y6, Y5
+	VMULPD       Y7, Y3, Y3
+	VADDPD       Y3, Y5, Y3
+	VSUBPD       Y9, Y3, Y3
+	VADDPD       Y3, Y8, Y5
+	VSUBPD       Y5, Y8, Y6
+	VADDPD       Y3, Y6, Y3
+	VMULPD       Y5, Y4, Y6
+	VMOVAPD      Y6, Y7
+	VFNMADD231PD Y5, Y4, Y7
+	VMULPD       Y3, Y4, Y3
+	VMULPD       Y5, Y0, Y5
+	VADDPD       Y5, Y3, Y3
+	VSUBPD       Y7, Y3, Y3
+	VADDPD       Y3, Y6, Y5
+	VSUBPD       Y5, Y6, Y6
+	VADDPD       Y3, Y6, Y3
+	VADDPD       Y4, Y4, Y4
+	VADDPD       Y0, Y0, Y0
+	VADDPD       Y5, Y4, Y6
+	VSUBPD       Y6, Y4, Y4
+	VADDPD       Y5, Y4, Y4
+	VADDPD       Y3, Y0, Y0
+	VADDPD       Y0, Y4, Y0
+	VADDPD       Y0, Y6, Y3
+	VSUBPD       Y3, Y6, Y4
+	VADDPD       Y0, Y4, Y0
+	VMULPD       constantsAVX2<>+2624(SB), Y2, Y4
+	VMULPD       constantsAVX2<>+2656(SB), Y2, Y2
+	VADDPD       Y3, Y4, Y5
+	VSUBPD       Y5, Y4, Y4
+	VADDPD       Y3, Y4, Y3
+	VADDPD       Y0, Y2, Y0
+	VADDPD       Y0, Y3, Y0
+	VADDPD       Y0, Y5, Y2
+	VSUBPD       Y2, Y5, Y3
+	VADDPD       Y0, Y3, Y0
+	VMOVUPS      constantsAVX2<>+6784(SB), Y3
+	VMAXPD       Y1, Y3, Y1
+	VMOVUPS      constantsAVX2<>+6816(SB), Y3
+	VMINPD       Y1, Y3, Y1
+	VMULPD       Y1, Y2, Y3
+	VMOVAPD      Y3, Y4
+	VFNMADD231PD Y1, Y2, Y4
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y4, Y0, Y0
+	VADDPD       Y0, Y3, Y1
+	VSUBPD       Y1, Y3, Y2
+	VADDPD       Y0, Y2, Y0
+	VMOVUPS      constantsAVX2<>+2560(SB), Y2
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y1, Y2
+	VSUBPD       constantsAVX2<>+2560(SB), Y2, Y3
+	VMOVAPD      Y1, Y4
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y3, Y4
+	VMOVAPD      Y4, Y4
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y3, Y4
+	VADDPD       Y0, Y4, Y0
+	VMULPD       Y0, Y0, Y3
+	VMULPD       Y3, Y3, Y4
+	VMULPD       Y4, Y4, Y5
+	VMOVUPS      constantsAVX2<>+2688(SB), Y6
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y0, Y6
+	VMOVUPS      constantsAVX2<>+2752(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y0, Y7
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y3, Y7, Y6
+	VMOVUPS      constantsAVX2<>+2816(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y0, Y7
+	VMOVUPS      constantsAVX2<>+2880(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y0, Y8
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y3, Y8, Y7
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y4, Y7, Y6
+	VMOVUPS      constantsAVX2<>+2944(SB), Y4
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y0, Y4
+	VMOVAPD      Y4, Y4
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y3, Y4
+	VMOVAPD      Y6, Y6
+	VFMADD231PD  Y5, Y4, Y6
+	VMOVAPD      Y0, Y0
+	VFMADD231PD  Y6, Y3, Y0
+	VADDPD       constantsAVX2<>+2464(SB), Y0, Y0
+	VPSRLQ       $0x01, Y2, Y3
+	VPSUBQ       Y3, Y2, Y2
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       constantsAVX2<>+2464(SB), Y3, Y3
+	VMULPD       Y3, Y0, Y0
+	VPSLLQ       $0x34, Y2, Y2
+	VPADDQ       constantsAVX2<>+2464(SB), Y2, Y2
+	VMULPD       Y2, Y0, Y0
+	VCMPPD       $0x1e, constantsAVX2<>+2528(SB), Y1, Y2
+	VMOVUPS      constantsAVX2<>+3552(SB), Y3
+	VBLENDVPD    Y2, Y3, Y0, Y0
+	VCMPPD       $0x11, constantsAVX2<>+2496(SB), Y1, Y1
+	VMOVUPS      constantsAVX2<>+3584(SB), Y2
+	VBLENDVPD    Y1, Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(SI*8)
+	ADDQ         $+4, SI
+	SUBQ         $+4, BX
+	JMP          loop1
+
+done1:
+	TESTQ        BX, BX
+	JEQ          end
+	LEAQ         tails<>+32(SB), DI
+	SHLQ         $0x03, BX
+	SUBQ         BX, DI
+	VMOVDQU      (DI), Y0
+	VMASKMOVPD   (CX)(SI*8), Y0, Y1
+	VMASKMOVPD   (DX)(SI*8), Y0, Y2
+	VCMPPD       $0x11, constantsAVX2<>+3040(SB), Y1, Y3
+	VMULPD       constantsAVX2<>+3072(SB), Y1, Y4
+	VBLENDVPD    Y3, Y4, Y1, Y1
+	VPADDQ       constantsAVX2<>+3104(SB), Y1, Y1
+	VPSRLQ       $0x34, Y1, Y4
+	VORPD        constantsAVX2<>+3136(SB), Y4, Y4
+	VSUBPD       constantsAVX2<>+3136(SB), Y4, Y4
+	VMOVUPS      constantsAVX2<>+3168(SB), Y5
+	VMOVUPS      constantsAVX2<>+3200(SB), Y6
+	VBLENDVPD    Y3, Y5, Y6, Y3
+	VSUBPD       Y3, Y4, Y3
+	VANDPD       constantsAVX2<>+3232(SB), Y1, Y1
+	VPADDQ       constantsAVX2<>+3264(SB), Y1, Y1
+	VSUBPD       constantsAVX2<>+2464(SB), Y1, Y1
+	VADDPD       constantsAVX2<>+3296(SB), Y1, Y4
+	VDIVPD       Y4, Y1, Y5
+	VMULPD       Y4, Y5, Y6
+	VMOVAPD      Y6, Y7
+	VFNMADD231PD Y4, Y5, Y7
+	VSUBPD       constantsAVX2<>+3296(SB), Y4, Y8
+	VSUBPD       Y8, Y1, Y8
+	VMULPD       Y8, Y5, Y8
+	VSUBPD       Y6, Y1, Y1
+	VADDPD       Y7, Y1, Y1
+	VSUBPD       Y8, Y1, Y1
+	VDIVPD       Y4, Y1, Y1
+	VMULPD       Y5, Y5, Y4
+	VMOVAPD      Y4, Y6
+	VFNMADD231PD Y5, Y5, Y6
+	VMULPD       Y1, Y5, Y7
+	VMULPD       Y5, Y1, Y8
+	VADDPD       Y8, Y7, Y7
+	VSUBPD       Y6, Y7, Y6
+	VADDPD       Y6, Y4, Y7
+	VSUBPD       Y7, Y4, Y4
+	VADDPD       Y6, Y4, Y4
+	VMULPD       Y7, Y7, Y6
+	VMULPD       Y6, Y6, Y8
+	VMOVUPS      constantsAVX2<>+6464(SB), Y9
+	VFMADD231PD  constantsAVX2<>+6496(SB), Y7, Y9
+	VMOVUPS      constantsAVX2<>+6528(SB), Y10
+	VFMADD231PD  constantsAVX2<>+6560(SB), Y7, Y10
+	VMOVAPD      Y9, Y9
+	VFMADD231PD  Y6, Y10, Y9
+	VMOVUPS      constantsAVX2<>+6592(SB), Y10
+	VFMADD231PD  constantsAVX2<>+6624(SB), Y7, Y10
+	VMOVUPS      constantsAVX2<>+6656(SB), Y11
+	VFMADD231PD  constantsAVX2<>+6688(SB), Y7, Y11
+	VMOVAPD      Y10, Y10
+	VFMADD231PD  Y6, Y11, Y10
+	VMOVAPD      Y9, Y6
+	VFMADD231PD  Y8, Y10, Y6
+	VMULPD       Y6, Y7, Y6
+	VMOVUPS      constantsAVX2<>+6720(SB), Y8
+	VADDPD       Y6, Y8, Y9
+	VSUBPD       Y9, Y8, Y8
+	VADDPD       Y6, Y8, Y6
+	VADDPD       constantsAVX2<>+6752(SB), Y6, Y6
+	VADDPD       Y6, Y9, Y8
+	VSUBPD       Y8, Y9, Y9
+	VADDPD       Y6, Y9, Y6
+	VMULPD       Y8, Y7, Y9
+	VMOVAPD      Y9, Y10
+	VFNMADD231PD Y8, Y7, Y10
+	VMULPD       Y6, Y7, Y6
+	VMULPD       Y8, Y4, Y4
+	VADDPD       Y4, Y6, Y4
+	VSUBPD       Y10, Y4, Y4
+	VADDPD       Y4, Y9, Y6
+	VSUBPD       Y6, Y9, Y7
+	VADDPD       Y4, Y7, Y4
+	VMULPD       Y6, Y5, Y7
+	VMOVAPD      Y7, Y8
+	VFNMADD231PD Y6, Y5, Y8
+	VMULPD       Y4, Y5, Y4
+	VMULPD       Y6, Y1, Y6
+	VADDPD       Y6, Y4, Y4
+	VSUBPD       Y8, Y4, Y4
+	VADDPD       Y4, Y7, Y6
+	VSUBPD       Y6, Y7, Y7
+	VADDPD       Y4, Y7, Y4
+	VADDPD       Y5, Y5, Y5
+	VADDPD       Y1, Y1, Y1
+	VADDPD       Y6, Y5, Y7
+	VSUBPD       Y7, Y5, Y5
+	VADDPD       Y6, Y5, Y5
+	VADDPD       Y4, Y1, Y1
+	VADDPD       Y1, Y5, Y1
+	VADDPD       Y1, Y7, Y4
+	VSUBPD       Y4, Y7, Y5
+	VADDPD       Y1, Y5, Y1
+	VMULPD       constantsAVX2<>+2624(SB), Y3, Y5
+	VMULPD       constantsAVX2<>+2656(SB), Y3, Y3
+	VADDPD       Y4, Y5, Y6
+	VSUBPD       Y6, Y5, Y5
+	VADDPD       Y4, Y5, Y4
+	VADDPD       Y1, Y3, Y1
+	VADDPD       Y1, Y4, Y1
+	VADDPD       Y1, Y6, Y3
+	VSUBPD       Y3, Y6, Y4
+	VADDPD       Y1, Y4, Y1
+	VMOVUPS      constantsAVX2<>+6784(SB), Y4
+	VMAXPD       Y2, Y4, Y2
+	VMOVUPS      constantsAVX2<>+6816(SB), Y4
+	VMINPD       Y2, Y4, Y2
+	VMULPD       Y2, Y3, Y4
+	VMOVAPD      Y4, Y5
+	VFNMADD231PD Y2, Y3, Y5
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y5, Y1, Y1
+	VADDPD       Y1, Y4, Y2
+	VSUBPD       Y2, Y4, Y3
+	VADDPD       Y1, Y3, Y1
+	VMOVUPS      constantsAVX2<>+2560(SB), Y3
+	VFMADD231PD  constantsAVX2<>+2592(SB), Y2, Y3
+	VSUBPD       constantsAVX2<>+2560(SB), Y3, Y4
+	VMOVAPD      Y2, Y5
+	VFNMADD231PD constantsAVX2<>+2624(SB), Y4, Y5
+	VMOVAPD      Y5, Y5
+	VFNMADD231PD constantsAVX2<>+2656(SB), Y4, Y5
+	VADDPD       Y1, Y5, Y1
+	VMULPD       Y1, Y1, Y4
+	VMULPD       Y4, Y4, Y5
+	VMULPD       Y5, Y5, Y6
+	VMOVUPS      constantsAVX2<>+2688(SB), Y7
+	VFMADD231PD  constantsAVX2<>+2720(SB), Y1, Y7
+	VMOVUPS      constantsAVX2<>+2752(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2784(SB), Y1, Y8
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y4, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2816(SB), Y8
+	VFMADD231PD  constantsAVX2<>+2848(SB), Y1, Y8
+	VMOVUPS      constantsAVX2<>+2880(SB), Y9
+	VFMADD231PD  constantsAVX2<>+2912(SB), Y1, Y9
+	VMOVAPD      Y8, Y8
+	VFMADD231PD  Y4, Y9, Y8
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y5, Y8, Y7
+	VMOVUPS      constantsAVX2<>+2944(SB), Y5
+	VFMADD231PD  constantsAVX2<>+2976(SB), Y1, Y5
+	VMOVAPD      Y5, Y5
+	VFMADD231PD  constantsAVX2<>+3008(SB), Y4, Y5
+	VMOVAPD      Y7, Y7
+	VFMADD231PD  Y6, Y5, Y7
+	VMOVAPD      Y1, Y1
+	VFMADD231PD  Y7, Y4, Y1
+	VADDPD       constantsAVX2<>+2464(SB), Y1, Y1
+	VPSRLQ       $0x01, Y3, Y4
+	VPSUBQ       Y4, Y3, Y3
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       constantsAVX2<>+2464(SB), Y4, Y4
+	VMULPD       Y4, Y1, Y1
+	VPSLLQ       $0x34, Y3, Y3
+	VPADDQ       constantsAVX2<>+2464(SB), Y3, Y3
+	VMULPD       Y3, Y1, Y1
+	VCMPPD       $0x1e, constantsAVX2<>+2528(SB), Y2, Y3
+	VMOVUPS      constantsAVX2<>+3552(SB), Y4
+	VBLENDVPD    Y3, Y4, Y1, Y1
+	VCMPPD       $0x11, constantsAVX2<>+2496(SB), Y2, Y2
+	VMOVUPS      constantsAVX2<>+3584(SB), Y3
+	VBLENDVPD    Y2, Y3, Y1, Y1
+	VMASKMOVPD   Y1, Y0, (AX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
 DATA constantsAVX2<>+0(SB)/4, $0x80000000
 DATA constantsAVX2<>+4(SB)/4, $0x80000000
 DATA constantsAVX2<>+8(SB)/4, $0x80000000
@@ -19817,7 +20173,55 @@ DATA constantsAVX2<>+6432(SB)/8, $0xb654abbce625be52
 DATA constantsAVX2<>+6440(SB)/8, $0xb654abbce625be52
 DATA constantsAVX2<>+6448(SB)/8, $0xb654abbce625be52
 DATA constantsAVX2<>+6456(SB)/8, $0xb654abbce625be52
-GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $6464
+DATA constantsAVX2<>+6464(SB)/8, $0x3fd9999999999996
+DATA constantsAVX2<>+6472(SB)/8, $0x3fd9999999999996
+DATA constantsAVX2<>+6480(SB)/8, $0x3fd9999999999996
+DATA constantsAVX2<>+6488(SB)/8, $0x3fd9999999999996
+DATA constantsAVX2<>+6496(SB)/8, $0x3fd2492492492f56
+DATA constantsAVX2<>+6504(SB)/8, $0x3fd2492492492f56
+DATA constantsAVX2<>+6512(SB)/8, $0x3fd2492492492f56
+DATA constantsAVX2<>+6520(SB)/8, $0x3fd2492492492f56
+DATA constantsAVX2<>+6528(SB)/8, $0x3fcc71c71c595952
+DATA constantsAVX2<>+6536(SB)/8, $0x3fcc71c71c595952
+DATA constantsAVX2<>+6544(SB)/8, $0x3fcc71c71c595952
+DATA constantsAVX2<>+6552(SB)/8, $0x3fcc71c71c595952
+DATA constantsAVX2<>+6560(SB)/8, $0x3fc745d1829ef8d8
+DATA constantsAVX2<>+6568(SB)/8, $0x3fc745d1829ef8d8
+DATA constantsAVX2<>+6576(SB)/8, $0x3fc745d1829ef8d8
+DATA constantsAVX2<>+6584(SB)/8, $0x3fc745d1829ef8d8
+DATA constantsAVX2<>+6592(SB)/8, $0x3fc3b13649a0329b
+DATA constantsAVX2<>+6600(SB)/8, $0x3fc3b13649a0329b
+DATA constantsAVX2<>+6608(SB)/8, $0x3fc3b13649a0329b
+DATA constantsAVX2<>+6616(SB)/8, $0x3fc3b13649a0329b
+DATA constantsAVX2<>+6624(SB)/8, $0x3fc11207708dcf0a
+DATA constantsAVX2<>+6632(SB)/8, $0x3fc11207708dcf0a
+DATA constantsAVX2<>+6640(SB)/8, $0x3fc11207708dcf0a
+DATA constantsAVX2<>+6648(SB)/8, $0x3fc11207708dcf0a
+DATA constantsAVX2<>+6656(SB)/8, $0x3fbde3c19824b364
+DATA constantsAVX2<>+6664(SB)/8, $0x3fbde3c19824b364
+DATA constantsAVX2<>+6672(SB)/8, $0x3fbde3c19824b364
+DATA constantsAVX2<>+6680(SB)/8, $0x3fbde3c19824b364
+DATA constantsAVX2<>+6688(SB)/8, $0x3fbead18b87f5c9d
+DATA constantsAVX2<>+6696(SB)/8, $0x3fbead18b87f5c9d
+DATA constantsAVX2<>+6704(SB)/8, $0x3fbead18b87f5c9d
+DATA constantsAVX2<>+6712(SB)/8, $0x3fbead18b87f5c9d
+DATA constantsAVX2<>+6720(SB)/8, $0x3fe5555555555555
+DATA constantsAVX2<>+6728(SB)/8, $0x3fe5555555555555
+DATA constantsAVX2<>+6736(SB)/8, $0x3fe5555555555555
+DATA constantsAVX2<>+6744(SB)/8, $0x3fe5555555555555
+DATA constantsAVX2<>+6752(SB)/8, $0x3c85555555555555
+DATA constantsAVX2<>+6760(SB)/8, $0x3c85555555555555
+DATA constantsAVX2<>+6768(SB)/8, $0x3c85555555555555
+DATA constantsAVX2<>+6776(SB)/8, $0x3c85555555555555
+DATA constantsAVX2<>+6784(SB)/8, $0xc450000000000000
+DATA constantsAVX2<>+6792(SB)/8, $0xc450000000000000
+DATA constantsAVX2<>+6800(SB)/8, $0xc450000000000000
+DATA constantsAVX2<>+6808(SB)/8, $0xc450000000000000
+DATA constantsAVX2<>+6816(SB)/8, $0x4450000000000000
+DATA constantsAVX2<>+6824(SB)/8, $0x4450000000000000
+DATA constantsAVX2<>+6832(SB)/8, $0x4450000000000000
+DATA constantsAVX2<>+6840(SB)/8, $0x4450000000000000
+GLOBL constantsAVX2<>(SB), RODATA|NOPTR, $6848
 
 DATA tails<>+0(SB)/8, $0xffffffffffffffff
 DATA tails<>+8(SB)/8, $0xffffffffffffffff

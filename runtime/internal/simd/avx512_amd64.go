@@ -1074,6 +1074,11 @@ func unitsAVX512(z []float64, x []uint64)
 //go:noescape
 func normalsAVX512(z []float64, high []uint64, low []uint64)
 
+// longPow64AVX512 computes powers of positive finite numbers with finite exponents.
+//
+//go:noescape
+func longPow64AVX512(z []float64, x []float64, y []float64)
+
 // table32AVX512 returns the functions of a table with those of this set.
 func table32AVX512() *table[float32] {
 	t := portable[float32]()

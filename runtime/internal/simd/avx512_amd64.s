@@ -19919,6 +19919,347 @@ done1:
 	VZEROUPPER
 	RET
 
+// func longPow64AVX512(z []float64, x []float64, y []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·longPow64AVX512(SB), NOSPLIT, $0-72
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_base+48(FP), DX
+	MOVQ z_len+8(FP), BX
+	XORQ SI, SI
+
+loop1:
+	CMPQ              BX, $+8
+	JLT               done1
+	VMOVUPD           (CX)(SI*8), Z0
+	VMOVUPD           (DX)(SI*8), Z1
+	VCMPPD.BCST       $0x11, constantsAVX512<>+744(SB), Z0, K1
+	VMULPD.BCST       constantsAVX512<>+752(SB), Z0, Z2
+	VBLENDMPD         Z2, Z0, K1, Z0
+	VPADDQ.BCST       constantsAVX512<>+760(SB), Z0, Z0
+	VPSRLQ            $0x34, Z0, Z2
+	VORPD.BCST        constantsAVX512<>+768(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+768(SB), Z2, Z2
+	VBROADCASTSD      constantsAVX512<>+776(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+784(SB), Z4
+	VBLENDMPD         Z3, Z4, K1, Z3
+	VSUBPD            Z3, Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+792(SB), Z0, Z0
+	VPADDQ.BCST       constantsAVX512<>+800(SB), Z0, Z0
+	VSUBPD.BCST       constantsAVX512<>+600(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+808(SB), Z0, Z3
+	VDIVPD            Z3, Z0, Z4
+	VMULPD            Z3, Z4, Z5
+	VMOVAPD           Z5, Z6
+	VFNMADD231PD      Z3, Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+808(SB), Z3, Z7
+	VSUBPD            Z7, Z0, Z7
+	VMULPD            Z7, Z4, Z7
+	VSUBPD            Z5, Z0, Z0
+	VADDPD            Z6, Z0, Z0
+	VSUBPD            Z7, Z0, Z0
+	VDIVPD            Z3, Z0, Z0
+	VMULPD            Z4, Z4, Z3
+	VMOVAPD           Z3, Z5
+	VFNMADD231PD      Z4, Z4, Z5
+	VMULPD            Z0, Z4, Z6
+	VMULPD            Z4, Z0, Z7
+	VADDPD            Z7, Z6, Z6
+	VSUBPD            Z5, Z6, Z5
+	VADDPD            Z5, Z3, Z6
+	VSUBPD            Z6, Z3, Z3
+	VADDPD            Z5, Z3, Z3
+	VMULPD            Z6, Z6, Z5
+	VMULPD            Z5, Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+1560(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1568(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1576(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1584(SB), Z6, Z9
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z5, Z9, Z8
+	VBROADCASTSD      constantsAVX512<>+1592(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1600(SB), Z6, Z9
+	VBROADCASTSD      constantsAVX512<>+1608(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+1616(SB), Z6, Z10
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z5, Z10, Z9
+	VMOVAPD           Z8, Z5
+	VFMADD231PD       Z7, Z9, Z5
+	VMULPD            Z5, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+1624(SB), Z7
+	VADDPD            Z5, Z7, Z8
+	VSUBPD            Z8, Z7, Z7
+	VADDPD            Z5, Z7, Z5
+	VADDPD.BCST       constantsAVX512<>+1632(SB), Z5, Z5
+	VADDPD            Z5, Z8, Z7
+	VSUBPD            Z7, Z8, Z8
+	VADDPD            Z5, Z8, Z5
+	VMULPD            Z7, Z6, Z8
+	VMOVAPD           Z8, Z9
+	VFNMADD231PD      Z7, Z6, Z9
+	VMULPD            Z5, Z6, Z5
+	VMULPD            Z7, Z3, Z3
+	VADDPD            Z3, Z5, Z3
+	VSUBPD            Z9, Z3, Z3
+	VADDPD            Z3, Z8, Z5
+	VSUBPD            Z5, Z8, Z6
+	VADDPD            Z3, Z6, Z3
+	VMULPD            Z5, Z4, Z6
+	VMOVAPD           Z6, Z7
+	VFNMADD231PD      Z5, Z4, Z7
+	VMULPD            Z3, Z4, Z3
+	VMULPD            Z5, Z0, Z5
+	VADDPD            Z5, Z3, Z3
+	VSUBPD            Z7, Z3, Z3
+	VADDPD            Z3, Z6, Z5
+	VSUBPD            Z5, Z6, Z6
+	VADDPD            Z3, Z6, Z3
+	VADDPD            Z4, Z4, Z4
+	VADDPD            Z0, Z0, Z0
+	VADDPD            Z5, Z4, Z6
+	VSUBPD            Z6, Z4, Z4
+	VADDPD            Z5, Z4, Z4
+	VADDPD            Z3, Z0, Z0
+	VADDPD            Z0, Z4, Z0
+	VADDPD            Z0, Z6, Z3
+	VSUBPD            Z3, Z6, Z4
+	VADDPD            Z0, Z4, Z0
+	VMULPD.BCST       constantsAVX512<>+640(SB), Z2, Z4
+	VMULPD.BCST       constantsAVX512<>+648(SB), Z2, Z2
+	VADDPD            Z3, Z4, Z5
+	VSUBPD            Z5, Z4, Z4
+	VADDPD            Z3, Z4, Z3
+	VADDPD            Z0, Z2, Z0
+	VADDPD            Z0, Z3, Z0
+	VADDPD            Z0, Z5, Z2
+	VSUBPD            Z2, Z5, Z3
+	VADDPD            Z0, Z3, Z0
+	VBROADCASTSD      constantsAVX512<>+1640(SB), Z3
+	VMAXPD            Z1, Z3, Z1
+	VBROADCASTSD      constantsAVX512<>+1648(SB), Z3
+	VMINPD            Z1, Z3, Z1
+	VMULPD            Z1, Z2, Z3
+	VMOVAPD           Z3, Z4
+	VFNMADD231PD      Z1, Z2, Z4
+	VMULPD            Z1, Z0, Z0
+	VSUBPD            Z4, Z0, Z0
+	VADDPD            Z0, Z3, Z1
+	VSUBPD            Z1, Z3, Z2
+	VADDPD            Z0, Z2, Z0
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
+	VMOVAPD           Z1, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z2, Z3
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z2, Z3
+	VADDPD            Z0, Z3, Z0
+	VMULPD            Z0, Z0, Z3
+	VMULPD            Z3, Z3, Z4
+	VMULPD            Z4, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z0, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z3, Z8, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z4, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z0, Z4
+	VMOVAPD           Z4, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z3, Z4
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z6, Z3, Z0
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z0, Z0
+	VSCALEFPD         Z2, Z0, Z0
+	VCMPPD.BCST       $0x1e, constantsAVX512<>+616(SB), Z1, K1
+	VBROADCASTSD      constantsAVX512<>+872(SB), Z2
+	VBLENDMPD         Z2, Z0, K1, Z0
+	VCMPPD.BCST       $0x11, constantsAVX512<>+608(SB), Z1, K1
+	VBROADCASTSD      constantsAVX512<>+880(SB), Z1
+	VBLENDMPD         Z1, Z0, K1, Z0
+	VMOVUPD           Z0, (AX)(SI*8)
+	ADDQ              $+8, SI
+	SUBQ              $+8, BX
+	JMP               loop1
+
+done1:
+	TESTQ             BX, BX
+	JEQ               end
+	MOVQ              $-1, DI
+	BZHIQ             BX, DI, DI
+	KMOVW             DI, K1
+	VMOVUPD.Z         (CX)(SI*8), K1, Z0
+	VMOVUPD.Z         (DX)(SI*8), K1, Z1
+	VCMPPD.BCST       $0x11, constantsAVX512<>+744(SB), Z0, K2
+	VMULPD.BCST       constantsAVX512<>+752(SB), Z0, Z2
+	VBLENDMPD         Z2, Z0, K2, Z0
+	VPADDQ.BCST       constantsAVX512<>+760(SB), Z0, Z0
+	VPSRLQ            $0x34, Z0, Z2
+	VORPD.BCST        constantsAVX512<>+768(SB), Z2, Z2
+	VSUBPD.BCST       constantsAVX512<>+768(SB), Z2, Z2
+	VBROADCASTSD      constantsAVX512<>+776(SB), Z3
+	VBROADCASTSD      constantsAVX512<>+784(SB), Z4
+	VBLENDMPD         Z3, Z4, K2, Z3
+	VSUBPD            Z3, Z2, Z2
+	VANDPD.BCST       constantsAVX512<>+792(SB), Z0, Z0
+	VPADDQ.BCST       constantsAVX512<>+800(SB), Z0, Z0
+	VSUBPD.BCST       constantsAVX512<>+600(SB), Z0, Z0
+	VADDPD.BCST       constantsAVX512<>+808(SB), Z0, Z3
+	VDIVPD            Z3, Z0, Z4
+	VMULPD            Z3, Z4, Z5
+	VMOVAPD           Z5, Z6
+	VFNMADD231PD      Z3, Z4, Z6
+	VSUBPD.BCST       constantsAVX512<>+808(SB), Z3, Z7
+	VSUBPD            Z7, Z0, Z7
+	VMULPD            Z7, Z4, Z7
+	VSUBPD            Z5, Z0, Z0
+	VADDPD            Z6, Z0, Z0
+	VSUBPD            Z7, Z0, Z0
+	VDIVPD            Z3, Z0, Z0
+	VMULPD            Z4, Z4, Z3
+	VMOVAPD           Z3, Z5
+	VFNMADD231PD      Z4, Z4, Z5
+	VMULPD            Z0, Z4, Z6
+	VMULPD            Z4, Z0, Z7
+	VADDPD            Z7, Z6, Z6
+	VSUBPD            Z5, Z6, Z5
+	VADDPD            Z5, Z3, Z6
+	VSUBPD            Z6, Z3, Z3
+	VADDPD            Z5, Z3, Z3
+	VMULPD            Z6, Z6, Z5
+	VMULPD            Z5, Z5, Z7
+	VBROADCASTSD      constantsAVX512<>+1560(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+1568(SB), Z6, Z8
+	VBROADCASTSD      constantsAVX512<>+1576(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1584(SB), Z6, Z9
+	VMOVAPD           Z8, Z8
+	VFMADD231PD       Z5, Z9, Z8
+	VBROADCASTSD      constantsAVX512<>+1592(SB), Z9
+	VFMADD231PD.BCST  constantsAVX512<>+1600(SB), Z6, Z9
+	VBROADCASTSD      constantsAVX512<>+1608(SB), Z10
+	VFMADD231PD.BCST  constantsAVX512<>+1616(SB), Z6, Z10
+	VMOVAPD           Z9, Z9
+	VFMADD231PD       Z5, Z10, Z9
+	VMOVAPD           Z8, Z5
+	VFMADD231PD       Z7, Z9, Z5
+	VMULPD            Z5, Z6, Z5
+	VBROADCASTSD      constantsAVX512<>+1624(SB), Z7
+	VADDPD            Z5, Z7, Z8
+	VSUBPD            Z8, Z7, Z7
+	VADDPD            Z5, Z7, Z5
+	VADDPD.BCST       constantsAVX512<>+1632(SB), Z5, Z5
+	VADDPD            Z5, Z8, Z7
+	VSUBPD            Z7, Z8, Z8
+	VADDPD            Z5, Z8, Z5
+	VMULPD            Z7, Z6, Z8
+	VMOVAPD           Z8, Z9
+	VFNMADD231PD      Z7, Z6, Z9
+	VMULPD            Z5, Z6, Z5
+	VMULPD            Z7, Z3, Z3
+	VADDPD            Z3, Z5, Z3
+	VSUBPD            Z9, Z3, Z3
+	VADDPD            Z3, Z8, Z5
+	VSUBPD            Z5, Z8, Z6
+	VADDPD            Z3, Z6, Z3
+	VMULPD            Z5, Z4, Z6
+	VMOVAPD           Z6, Z7
+	VFNMADD231PD      Z5, Z4, Z7
+	VMULPD            Z3, Z4, Z3
+	VMULPD            Z5, Z0, Z5
+	VADDPD            Z5, Z3, Z3
+	VSUBPD            Z7, Z3, Z3
+	VADDPD            Z3, Z6, Z5
+	VSUBPD            Z5, Z6, Z6
+	VADDPD            Z3, Z6, Z3
+	VADDPD            Z4, Z4, Z4
+	VADDPD            Z0, Z0, Z0
+	VADDPD            Z5, Z4, Z6
+	VSUBPD            Z6, Z4, Z4
+	VADDPD            Z5, Z4, Z4
+	VADDPD            Z3, Z0, Z0
+	VADDPD            Z0, Z4, Z0
+	VADDPD            Z0, Z6, Z3
+	VSUBPD            Z3, Z6, Z4
+	VADDPD            Z0, Z4, Z0
+	VMULPD.BCST       constantsAVX512<>+640(SB), Z2, Z4
+	VMULPD.BCST       constantsAVX512<>+648(SB), Z2, Z2
+	VADDPD            Z3, Z4, Z5
+	VSUBPD            Z5, Z4, Z4
+	VADDPD            Z3, Z4, Z3
+	VADDPD            Z0, Z2, Z0
+	VADDPD            Z0, Z3, Z0
+	VADDPD            Z0, Z5, Z2
+	VSUBPD            Z2, Z5, Z3
+	VADDPD            Z0, Z3, Z0
+	VBROADCASTSD      constantsAVX512<>+1640(SB), Z3
+	VMAXPD            Z1, Z3, Z1
+	VBROADCASTSD      constantsAVX512<>+1648(SB), Z3
+	VMINPD            Z1, Z3, Z1
+	VMULPD            Z1, Z2, Z3
+	VMOVAPD           Z3, Z4
+	VFNMADD231PD      Z1, Z2, Z4
+	VMULPD            Z1, Z0, Z0
+	VSUBPD            Z4, Z0, Z0
+	VADDPD            Z0, Z3, Z1
+	VSUBPD            Z1, Z3, Z2
+	VADDPD            Z0, Z2, Z0
+	VBROADCASTSD      constantsAVX512<>+624(SB), Z2
+	VFMADD231PD.BCST  constantsAVX512<>+632(SB), Z1, Z2
+	VSUBPD.BCST       constantsAVX512<>+624(SB), Z2, Z2
+	VMOVAPD           Z1, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+640(SB), Z2, Z3
+	VMOVAPD           Z3, Z3
+	VFNMADD231PD.BCST constantsAVX512<>+648(SB), Z2, Z3
+	VADDPD            Z0, Z3, Z0
+	VMULPD            Z0, Z0, Z3
+	VMULPD            Z3, Z3, Z4
+	VMULPD            Z4, Z4, Z5
+	VBROADCASTSD      constantsAVX512<>+656(SB), Z6
+	VFMADD231PD.BCST  constantsAVX512<>+664(SB), Z0, Z6
+	VBROADCASTSD      constantsAVX512<>+672(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+680(SB), Z0, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z3, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+688(SB), Z7
+	VFMADD231PD.BCST  constantsAVX512<>+696(SB), Z0, Z7
+	VBROADCASTSD      constantsAVX512<>+704(SB), Z8
+	VFMADD231PD.BCST  constantsAVX512<>+712(SB), Z0, Z8
+	VMOVAPD           Z7, Z7
+	VFMADD231PD       Z3, Z8, Z7
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z4, Z7, Z6
+	VBROADCASTSD      constantsAVX512<>+720(SB), Z4
+	VFMADD231PD.BCST  constantsAVX512<>+728(SB), Z0, Z4
+	VMOVAPD           Z4, Z4
+	VFMADD231PD.BCST  constantsAVX512<>+736(SB), Z3, Z4
+	VMOVAPD           Z6, Z6
+	VFMADD231PD       Z5, Z4, Z6
+	VMOVAPD           Z0, Z0
+	VFMADD231PD       Z6, Z3, Z0
+	VADDPD.BCST       constantsAVX512<>+600(SB), Z0, Z0
+	VSCALEFPD         Z2, Z0, Z0
+	VCMPPD.BCST       $0x1e, constantsAVX512<>+616(SB), Z1, K2
+	VBROADCASTSD      constantsAVX512<>+872(SB), Z2
+	VBLENDMPD         Z2, Z0, K2, Z0
+	VCMPPD.BCST       $0x11, constantsAVX512<>+608(SB), Z1, K2
+	VBROADCASTSD      constantsAVX512<>+880(SB), Z1
+	VBLENDMPD         Z1, Z0, K2, Z0
+	VMOVUPD           Z0, K1, (AX)(SI*8)
+
+end:
+	VZEROUPPER
+	RET
+
 DATA constantsAVX512<>+0(SB)/4, $0x80000000
 DATA constantsAVX512<>+4(SB)/4, $0x80000000
 DATA constantsAVX512<>+8(SB)/4, $0x7fffffff
@@ -20186,4 +20527,16 @@ DATA constantsAVX512<>+1528(SB)/8, $0x2fc466bc6775aa7d
 DATA constantsAVX512<>+1536(SB)/8, $0xa9232d2cce627c86
 DATA constantsAVX512<>+1544(SB)/8, $0x3cc921fb54442d18
 DATA constantsAVX512<>+1552(SB)/8, $0xb654abbce625be52
-GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1560
+DATA constantsAVX512<>+1560(SB)/8, $0x3fd9999999999996
+DATA constantsAVX512<>+1568(SB)/8, $0x3fd2492492492f56
+DATA constantsAVX512<>+1576(SB)/8, $0x3fcc71c71c595952
+DATA constantsAVX512<>+1584(SB)/8, $0x3fc745d1829ef8d8
+DATA constantsAVX512<>+1592(SB)/8, $0x3fc3b13649a0329b
+DATA constantsAVX512<>+1600(SB)/8, $0x3fc11207708dcf0a
+DATA constantsAVX512<>+1608(SB)/8, $0x3fbde3c19824b364
+DATA constantsAVX512<>+1616(SB)/8, $0x3fbead18b87f5c9d
+DATA constantsAVX512<>+1624(SB)/8, $0x3fe5555555555555
+DATA constantsAVX512<>+1632(SB)/8, $0x3c85555555555555
+DATA constantsAVX512<>+1640(SB)/8, $0xc450000000000000
+DATA constantsAVX512<>+1648(SB)/8, $0x4450000000000000
+GLOBL constantsAVX512<>(SB), RODATA|NOPTR, $1656

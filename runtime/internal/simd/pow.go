@@ -3,6 +3,8 @@ package simd
 import (
 	"math"
 	"sync"
+
+	"github.com/opgen/opgen/runtime/internal/simd/approx"
 )
 
 var double = elementaryOf[float64]()
@@ -33,24 +35,27 @@ func pow64(x, y float64) float64 {
 	if z, ok := shortPow(abs(x), y); ok {
 		return signedPow(z, x, y)
 	}
-	// Logarithms of numbers other than 1 are beyond 2^-54, so exponents beyond the limits give 0 or +Inf at the limits, too. Their products are finite.
-	const most = 1 << 70
-	l := longLog(abs(x)).times(pair{max(-most, min(y, most)), 0})
+	return signedPow(longPow(abs(x), y), x, y)
+}
+
+// longPow returns x^y for a positive finite x and a finite y, by the logarithm of x.
+func longPow(x, y float64) float64 {
+	l := longLog(x).scaled(max(-approx.PowMost, min(y, approx.PowMost)))
 	switch {
 	case l.high > double.expHigh:
-		z = math.Inf(1)
+		return math.Inf(1)
 	case l.high >= double.expLow:
 		n, e := double.reduceDifference(l.high, -l.low)
-		z = double.scale(e+1, n)
+		return double.scale(e+1, n)
 	}
-	return signedPow(z, x, y)
+	return 0
 }
 
 // shortPow returns x^y for x > 0 and an integer y of at most 16 either way, as long as no product on the way to it is too large or too small.
 // A few products of pairs take a tenth of the time of a logarithm and an exponential function.
 func shortPow(x, y float64) (z float64, ok bool) {
-	const longest, largest = 16, 1 << 60
-	if n := abs(y); !(n <= longest) || n != math.Floor(n) || !(x <= largest && x >= 1./largest) {
+	const largest = 1 << 60
+	if !short(y) || !(x <= largest && x >= 1./largest) {
 		return 0, false
 	}
 	power, product := pair{x, 0}, pair{1, 0}
@@ -66,6 +71,13 @@ func shortPow(x, y float64) (z float64, ok bool) {
 		return product.inverse(), true
 	}
 	return product.high, true
+}
+
+// short reports whether powers with an exponent are products.
+func short(y float64) bool {
+	const longest = 16
+	n := abs(y)
+	return n <= longest && n == math.Floor(n)
 }
 
 // specialPow returns x^y but for the sign, where that does not follow from the logarithm of x.
@@ -103,6 +115,54 @@ func signedPow(z, x, y float64) float64 {
 		return -z
 	}
 	return z
+}
+
+// setLongPow sets the entries of powers of float64 to functions that compute parts of strips by a function that does what longPow does. The other
+// elements, such as those with short exponents, are computed one by one.
+func setLongPow(t *table[float64], long func(z, x, y []float64)) {
+	var pool = sync.Pool{New: func() any { return new(longPowStrips) }}
+	// Element i of a result is made of elements i*dx and i*dy.
+	pow := func(z, x, y []float64, dx, dy int) {
+		s := pool.Get().(*longPowStrips)
+		defer pool.Put(s)
+		for first := 0; first < len(z); first += len(s.z) {
+			part := z[first:min(len(z), first+len(s.z))]
+			bases, exponents := spread(x, first, dx, s.x[:len(part)]), spread(y, first, dy, s.y[:len(part)])
+			powers := s.z[:len(part)]
+			long(powers, bases, exponents)
+			for i, p := range powers {
+				if v, e := bases[i], exponents[i]; v > 0 && v <= math.MaxFloat64 && abs(e) <= math.MaxFloat64 && !short(e) {
+					part[i] = p
+				} else {
+					part[i] = pow64(v, e)
+				}
+			}
+		}
+	}
+	scalar := t.binaryScalar[Pow]
+	t.binary[Pow] = checkedBinary(func(z, x, y []float64) { pow(z, x, y, 1, 1) })
+	t.binaryScalar[Pow] = checkedBinaryScalar(func(z, x []float64, y float64) {
+		if short(y) {
+			scalar(z, x, y)
+			return
+		}
+		pow(z, x, []float64{y}, 1, 0)
+	})
+	t.scalarBinary[Pow] = checkedScalarBinary(func(z []float64, x float64, y []float64) { pow(z, []float64{x}, y, 0, 1) })
+}
+
+// longPowStrips is what powers of float64 need of memory for a part of a strip.
+type longPowStrips struct{ x, y, z [256]float64 }
+
+// spread returns consecutive elements of x, from first on: as many as s has. If d is 0, x is one number, and all elements are it.
+func spread(x []float64, first, d int, s []float64) []float64 {
+	if d > 0 {
+		return x[first : first+len(s)]
+	}
+	for i := range s {
+		s[i] = x[0]
+	}
+	return s
 }
 
 // powStrips is what powers need of memory for a part of a strip.

@@ -99,3 +99,43 @@ func TestShortPow(t *testing.T) {
 		}
 	}
 }
+
+// TestLongPow compares what all sets of instructions give for powers that logarithms give: of numbers next to 1, of large, small and subnormal ones,
+// with results on both sides of the bounds of float64.
+func TestLongPow(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 18))
+	var x, y []float64
+	for range 20000 {
+		base := []float64{math.Exp(200 * r.NormFloat64()), 1 + 1e-9*r.NormFloat64(), math.Exp(r.NormFloat64()), 5e-324 * float64(1+r.IntN(1<<40))}[r.IntN(4)]
+		base = min(max(base, 5e-324), math.MaxFloat64)
+		to := []float64{-745.2, -744, -708.4, 709.78, 0, 1e6}[r.IntN(6)] + r.NormFloat64() // the logarithm of the power
+		x, y = append(x, base), append(y, min(max(to/math.Log(base), -math.MaxFloat64), math.MaxFloat64))
+	}
+	others(t, func(name string) {
+		z := make([]float64, len(x))
+		functions64.binary[Pow](z, x, y)
+		wrong := 0
+		for i, v := range z {
+			if want := pow64(x[i], y[i]); !same(v, want) {
+				t.Errorf("%s: %v^%v: want %v, got %v", name, x[i], y[i], want, v)
+				if wrong++; wrong > 9 {
+					return
+				}
+			}
+		}
+		for _, i := range []int{0, 1, 2, 3, 4, 5} {
+			functions64.binaryScalar[Pow](z, x, y[i])
+			for j, v := range z {
+				if want := pow64(x[j], y[i]); !same(v, want) {
+					t.Fatalf("%s: %v^%v: want %v, got %v", name, x[j], y[i], want, v)
+				}
+			}
+			functions64.scalarBinary[Pow](z, x[i], y)
+			for j, v := range z {
+				if want := pow64(x[i], y[j]); !same(v, want) {
+					t.Fatalf("%s: %v^%v: want %v, got %v", name, x[i], y[j], want, v)
+				}
+			}
+		}
+	})
+}

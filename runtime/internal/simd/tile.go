@@ -244,10 +244,13 @@ func addRow32(sums []float32, a float32, b []float32) {
 // fma returns x*y + z, rounded once.
 func fma[T Float](x, y, z T) T {
 	if unsafe.Sizeof(x) == 8 {
-		return T(math.FMA(float64(x), float64(y), float64(z)))
+		return T(fma64(float64(x), float64(y), float64(z)))
 	}
 	return T(fma32(float32(x), float32(y), float32(z)))
 }
+
+// fma64 returns x*y + z, rounded once.
+func fma64(x, y, z float64) float64 { return math.FMA(x, y, z) }
 
 // fma32 returns x*y + z, rounded once. The product is exact in float64, and rounding the sum twice differs from rounding it once only if the
 // first rounding gives a number half-way between two neighbors.

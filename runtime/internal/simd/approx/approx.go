@@ -136,6 +136,10 @@ var Turn = []float64{
 	-0x1.e3074dfaf87afp-580, 0x1.e8f3675ee37ddp-688, -0x1.6f7acdb8f658p-796, 0x1.9d462020fcc78p-905,
 }
 
+// PowMost bounds exponents of powers. Logarithms of numbers other than 1 are beyond 2^-54, so exponents beyond the bound give 0 or +Inf at the bound, too,
+// and their products with logarithms are finite.
+const PowMost = 1 << 70
+
 // LongLogHigh + LongLogLow is 2/3.
 const LongLogHigh, LongLogLow = 0x1.5555555555555p-1, 0x1.5555555555555p-55
 

@@ -64,6 +64,7 @@ func (s *set) write(folder string) error {
 	s.draws()
 	s.units()
 	s.normals()
+	double.longPow()
 	s.writePool()
 	if !s.wide() {
 		s.writeTails()

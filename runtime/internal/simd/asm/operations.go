@@ -95,6 +95,13 @@ func (m *machine) binary(f string, unroll int, body func(x, y value) value) {
 	m.enter("scalarBinary["+f+"]", "checkedScalarBinary(%s)", "scalar"+f)
 }
 
+// longPow emits the function that computes powers of float64 by logarithms.
+func (m *machine) longPow() {
+	f := m.functions()
+	m.strip("longPow", "z, x, y []T", "computes powers of positive finite numbers with finite exponents.", 1,
+		func(in map[string]value) value { return f.LongPow(in["x"], in["y"]).(value) })
+}
+
 func (m *machine) binaries() {
 	f := m.functions()
 	m.binary("Add", 4, ofTwo(f.Add))

@@ -289,6 +289,14 @@ func (m *Functions[V, M]) Phi(x V) V {
 
 // Log returns the natural logarithm of x.
 func (m *Functions[V, M]) Log(x V) V {
+	y := m.logarithm(m.split(x))
+	y = m.Choose(m.Compare(x, Less, m.Number(math.Inf(1))), y, x)
+	y = m.Choose(m.Compare(x, Equal, m.Number(0)), m.Load(m.Number(math.Inf(-1))), y)
+	return m.Choose(m.Compare(x, Less, m.Number(0)), m.Load(m.Number(math.NaN())), y)
+}
+
+// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and 2.
+func (m *Functions[V, M]) split(x V) (exponent, f V) {
 	small := m.Compare(x, Less, m.Number(m.Constants.MinNormal))
 	y := m.Choose(small, m.Mul(x, m.Number(m.Constants.LogScale)), x)
 	bias := float64(m.Constants.Bias)
@@ -296,13 +304,67 @@ func (m *Functions[V, M]) Log(x V) V {
 	b := m.AddInt(y, m.Word(uint64(m.Constants.Bias)<<m.Constants.Mantissa-half))
 	// The exponent becomes the fraction of a number 2^Mantissa + exponent.
 	unit := float64(uint64(1) << m.Constants.Mantissa)
-	exponent := m.Sub(m.Or(m.Down(b, m.Constants.Mantissa), m.Number(unit)), m.Number(unit))
+	exponent = m.Sub(m.Or(m.Down(b, m.Constants.Mantissa), m.Number(unit)), m.Number(unit))
 	exponent = m.Sub(exponent, m.Choose(small, m.Load(m.Number(bias+m.Constants.LogScaleExponent)), m.Load(m.Number(bias))))
-	f := m.Sub(m.AddInt(m.And(b, m.Word(1<<m.Constants.Mantissa-1)), m.Word(half)), m.Number(1))
-	y = m.logarithm(exponent, f)
-	y = m.Choose(m.Compare(x, Less, m.Number(math.Inf(1))), y, x)
-	y = m.Choose(m.Compare(x, Equal, m.Number(0)), m.Load(m.Number(math.Inf(-1))), y)
-	return m.Choose(m.Compare(x, Less, m.Number(0)), m.Load(m.Number(math.NaN())), y)
+	return exponent, m.Sub(m.AddInt(m.And(b, m.Word(1<<m.Constants.Mantissa-1)), m.Word(half)), m.Number(1))
+}
+
+// pair is a sum of two numbers, of which the second is small. It has about twice as many bits as one.
+type pair[V any] struct{ high, low V }
+
+// plus returns a + b, where the greater part of b is not greater than that of a, or a is 0.
+func (m *Functions[V, M]) plus(a, b pair[V]) pair[V] {
+	sum := m.Add(a.high, b.high)
+	return m.normal(sum, m.Add(m.Add(m.Sub(a.high, sum), b.high), m.Add(a.low, b.low)))
+}
+
+// times returns a * b.
+func (m *Functions[V, M]) times(a, b pair[V]) pair[V] {
+	p, over := m.multiply(a.high, b.high)
+	return m.normal(p, m.Sub(m.Add(m.Mul(a.high, b.low), m.Mul(a.low, b.high)), over))
+}
+
+// normal returns high + low, as a pair whose first number is the sum rounded.
+func (m *Functions[V, M]) normal(high, low V) pair[V] {
+	sum := m.Add(high, low)
+	return pair[V]{sum, m.Add(m.Sub(high, sum), low)}
+}
+
+// multiply returns the rounded product of x and y, and by how much it is above the product.
+func (m *Functions[V, M]) multiply(x, y V) (p, over V) {
+	p = m.Mul(x, y)
+	return p, m.MulSubFrom(x, y, p)
+}
+
+// longLog returns the logarithm of x > 0.
+func (m *Functions[V, M]) longLog(x V) pair[V] {
+	exponent, f := m.split(x)
+	sum := m.Add(f, m.Number(2))
+	q := m.Div(f, sum)
+	p, over := m.multiply(q, sum)
+	lost := m.Mul(q, m.Sub(f, m.Sub(sum, m.Number(2))))
+	s := pair[V]{q, m.Div(m.Sub(m.Add(m.Sub(f, p), over), lost), sum)} // f/(f + 2)
+	z := m.times(s, s)
+	small := m.Mul(z.high, m.polynomial(approx.LongLog[:], z.high))
+	first := m.Load(m.Number(approx.LongLogHigh))
+	l := m.Add(first, small)
+	series := m.normal(l, m.Add(m.Add(m.Sub(first, l), small), m.Number(approx.LongLogLow)))
+	series = m.times(s, m.times(z, series))
+	series = m.plus(pair[V]{m.Add(s.high, s.high), m.Add(s.low, s.low)}, series)
+	return m.plus(pair[V]{m.Mul(exponent, m.Number(m.Constants.Ln2High)), m.Mul(exponent, m.Number(m.Constants.Ln2Low))}, series)
+}
+
+// LongPow returns x^y for a positive finite x and a finite y.
+func (m *Functions[V, M]) LongPow(x, y V) V {
+	l := m.longLog(x)
+	y = m.atMost(m.atLeast(y, -approx.PowMost), approx.PowMost)
+	p, over := m.multiply(l.high, y)
+	power := m.normal(p, m.Sub(m.Mul(l.low, y), over))
+	n := m.nearest(power.high, m.Number(m.Constants.Log2E))
+	e := m.grow(m.Add(m.remainder(power.high, n.number), power.low))
+	z := m.scale(m.Add(e, m.Number(1)), n)
+	z = m.Choose(m.Compare(power.high, Greater, m.Number(m.Constants.ExpHigh)), m.Load(m.Number(math.Inf(1))), z)
+	return m.Choose(m.Compare(power.high, Less, m.Number(m.Constants.ExpLow)), m.Load(m.Number(0)), z)
 }
 
 // Whole returns the upper 53 bits of words as a number of float64.
