@@ -40,7 +40,7 @@ type Code interface {
 
 // Runner is code that can be run.
 type Runner interface {
-	// Run runs a part of the groups from first to end-1: the share from lo to hi of total parts of equal size. Parts may run at the same time, but
+	// Run runs a part of the groups from first to end-1: the share from lo to hi of total parts of equal size. Parts may run at the same time, if there is more than one, but
 	// several groups run as a whole, since each of them needs what earlier ones give. The error tells of an element that lies outside its tensor, or
 	// of a division of an integer by 0.
 	Run(first, end int, at Time, lo, hi, total int) error

@@ -61,6 +61,7 @@ type runner[T simd.Float] struct {
 	spare atomic.Pointer[state[T]]
 	mu    sync.Mutex
 	idle  []*state[T] // of further parts that ran at the same time
+	own   *state[T]   // of runs that have one part
 }
 
 // runners is how many runners there are.
@@ -131,9 +132,19 @@ func (r *runner[T]) newState() *state[T] {
 }
 
 func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) (err error) {
-	s := r.take()
+	alone := lo == 0 && hi == total // so no other part runs meanwhile
+	s := r.own
+	switch {
+	case !alone:
+		s = r.take()
+	case s == nil:
+		s = r.newState()
+		r.own = s
+	}
 	defer func() {
-		r.give(s)
+		if !alone {
+			r.give(s)
+		}
 		switch v := recover().(type) {
 		case nil:
 		case failure:
