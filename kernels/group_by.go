@@ -24,17 +24,23 @@ func (GroupBy[T, L]) ForwardPlace(_ *op.Ctx, a *groupby.Forward[T, L], _ op.Rang
 	})
 }
 
-// ForwardRows fills rows of the experts, counted one expert after the other.
+// ForwardRows fills rows of the experts, counted one expert after the other. Rows without an assignment follow those with one.
 func (GroupBy[T, L]) ForwardRows(_ *op.Ctx, a *groupby.Forward[T, L], r op.Range) error {
-	size := a.Width
-	for i := r.Lo; i < r.Hi; i++ {
-		expert, row := i/a.Dims.P, i%a.Dims.P
-		to := a.Expert[expert].Span(row*size, (row+1)*size)
-		if from := int(a.Source.At(i)); from != routing.Dropped {
-			vec.Copy(to, a.Input.Span(from*size, (from+1)*size))
-		} else {
-			vec.Fill(to, 0)
+	size, p := a.Width, a.Dims.P
+	for i := r.Lo; i < r.Hi; {
+		expert, first := i/p, i%p
+		to, row, end := a.Expert[expert], first, min(p, first+r.Hi-i)
+		for ; row < end; row++ {
+			from := int(a.Source.At(expert*p + row))
+			if from == routing.Dropped {
+				break
+			}
+			vec.Copy(to.Span(row*size, (row+1)*size), a.Input.Span(from*size, (from+1)*size))
 		}
+		if row < end {
+			vec.Fill(to.Span(row*size, end*size), 0)
+		}
+		i += end - first
 	}
 	return nil
 }

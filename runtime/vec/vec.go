@@ -181,8 +181,15 @@ func Copy[T dtype.Element](dst tensor.WOLane[T], src tensor.ROLane[T]) {
 // Fill sets every element.
 func Fill[T dtype.Element](dst tensor.WOLane[T], x T) {
 	d, n, u := unlock.Lane(dst.Sealed())
-	for i := range n {
+	one := n // elements that are set one by one
+	if u == 1 {
+		one = min(n, 16)
+	}
+	for i := range one {
 		d[i*u] = x
+	}
+	for done := one; done < n; done *= 2 { // copies go many elements at a time
+		copy(d[done:n], d[:done])
 	}
 }
 

@@ -127,6 +127,16 @@ func TestCopyFill(t *testing.T) {
 		Copy(dst.WO(), dst.RO())
 		Fill(dst.WO(), 1)
 	}
+	for _, n := range []int{1, 15, 16, 17, 33, 100} {
+		for to, dst := range both[float64](make([]float64, n)) {
+			Fill(dst.WO(), math.Copysign(0, -1))
+			for i := range n {
+				if x := dst.RO().At(i); x != 0 || !math.Signbit(x) {
+					t.Errorf("Fill of %d elements, %s: element %d is %v, want -0", n, to, i, x)
+				}
+			}
+		}
+	}
 }
 
 // TestNeighbors checks that what lies between the elements of a lane is left alone.
