@@ -252,8 +252,9 @@ func (k *correlator[T]) multiply(c []T, ldc, rows, windows int, add bool) {
 				for n*tileRows[0] < rows && simd.TileKind(tileRows, rows-n*tileRows[0]) == 0 {
 					n++
 				}
-				simd.ColumnRows(place, c[q:], ldc, k.packed[l*tileRows[0]:], tileRows[0]*products, k.copies, q, places, n, add || l > 0)
-				p = n * tileRows[0]
+				if p = n * tileRows[0]; n > 0 {
+					simd.ColumnRows(place, c[q:], ldc, k.packed[l*tileRows[0]:], tileRows[0]*products, k.copies, q, places, n, add || l > 0)
+				}
 			}
 			for p < rows {
 				kind := simd.TileKind(tileRows, rows-p)
