@@ -29,6 +29,7 @@ func (c *corners) below(base reg.Register) reg.Register {
 	return out
 }
 
+// cornersOf loads the distance of elements, which is a parameter.
 func (m *machine) cornersOf() *corners {
 	c := &corners{machine: m, apart: m.distance("apart"), triple: m.GP64()}
 	m.LEAQ(operand.Mem{Base: c.apart, Index: c.apart, Scale: 2}, c.triple)
@@ -54,6 +55,7 @@ func (m *machine) chosen(a, b, numbers reg.Register) reg.Register {
 	return z
 }
 
+// op returns name(a, b).
 func (m *machine) op(name string, a, b operand.Op) reg.Register {
 	z := m.vector()
 	m.emit(name, b, a, z)
