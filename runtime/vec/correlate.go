@@ -20,32 +20,32 @@ const lineBytes = 128
 
 // Correlate puts into dst what filters give for the windows of images: the sums of the products of a filter's elements and the pixels that a
 // window sees. Each row of filters is one, with elements of all planes. Images lie one after the other, with the given number of planes each. For
-// each image, dst has a row for each filter, with an element for each window. Windows are one pixel apart. The elements are summed as by Gemm in
-// package blas, of filters and what Unfold gives, but the pixels are not copied for each element of a window.
+// each image, dst has a row for each filter, with an element for each window. Windows are one pixel apart. It panics if sizes do not fit together.
+//
+// The elements are summed as by Gemm in package blas, of filters and what Unfold gives, but the pixels are not copied for each element of a window. With float32,
+// windows of three by three neighboring pixels, at least 32 planes and many results, sums are those of S. Winograd's minimal filtering, which takes 16 products for
+// four results instead of 36. In units of 2^-24 of the sum of absolute products, errors are then at most 2 with normal random numbers and 20 with positive ones, where
+// sums of all products have 3 and 11. In the mean, they are as large with 64 planes, and 1.8 and 3 times as large with 256 planes. A window is computed with up to three
+// neighbors in a square of four by four pixels, so an error is small beside the greatest pixels of the square, even those that the window does not see. Where a result is
+// infinite or NaN, it is the sum of all products. Which way is taken depends on the sizes of an image and the numbers of planes and filters, and not on the
+// number of images.
 func Correlate[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], images tensor.ROLane[T], planes int, w *Windows) {
 	k, put := correlators[T]()
 	defer put()
 	f, ld := k.open(filters, planes, w)
-	k.slivers(filters.Rows(), planes*w.KernelH*w.KernelW, func(to []T, rows, from, n int) {
-		simd.Transpose(to, rows, f[from*ld:], ld, n, planes*w.KernelH*w.KernelW)
-	})
-	k.run(dst, filters.Rows(), images, planes, w, false)
+	k.run(dst, factor[T]{f, ld, filters.Rows(), planes, w.KernelH * w.KernelW, false}, images, w)
 }
 
 // CorrelateBack puts into dst the gradient of the images of Correlate, given that of its result: grad, which for each image has a row for each
-// filter. Each row of dst is a plane. Paddings must be less than the extents of windows, which Dense reports.
+// filter. Each row of dst is a plane. Paddings must be less than the extents of windows, which Dense reports. It is a correlation with turned filters, which is computed
+// as Correlate does.
 func CorrelateBack[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], grad tensor.ROLane[T], planes int, w *Windows) {
 	k, put := correlators[T]()
 	defer put()
 	f, ld := k.open(filters, planes, w)
-	size, back := w.KernelH*w.KernelW, w.back()
-	k.slivers(planes, filters.Rows()*size, func(to []T, rows, from, n int) {
-		for o := range filters.Rows() {
-			simd.Transpose(to[o*size*rows:], rows, f[o*ld+from*size:], size, n, size)
-		}
-	})
+	back := w.back()
 	// The gradient of a pixel is a sum over the windows that see it: the last element of a window sees the pixel first.
-	k.run(dst, planes, grad, filters.Rows(), &back, true)
+	k.run(dst, factor[T]{f, ld, planes, filters.Rows(), w.KernelH * w.KernelW, true}, grad, &back)
 }
 
 // back returns the windows in which gradients of windows are summed for pixels.
@@ -70,6 +70,8 @@ type correlator[T dtype.Float] struct {
 	packed []T // the factor that tiles read row by row, or the gradient by windows
 	sums   []T // for the gradient of filters
 	lines  []T
+
+	minimal minimal[T]
 
 	last   geometry // of the last images
 	strip  int      // the rows of windows of a strip
@@ -117,6 +119,27 @@ func (k *correlator[T]) open(filters tensor.ROMat[T], planes int, w *Windows) (f
 	return f, ld
 }
 
+// factor is filters of a correlation: f[o*ld + c*size + e] is element e of that for result o and plane c, or if turned says so, f[c*ld + o*size + size-1-e].
+type factor[T dtype.Float] struct {
+	f                  []T
+	ld                 int
+	rows, planes, size int // how many results and planes there are, and elements of a filter
+	turned             bool
+}
+
+// pack copies filters for tiles. Those that are turned are copied in the order that they have.
+func (k *correlator[T]) pack(x *factor[T]) {
+	k.slivers(x.rows, x.planes*x.size, func(to []T, rows, from, n int) {
+		if !x.turned {
+			simd.Transpose(to, rows, x.f[from*x.ld:], x.ld, n, x.planes*x.size)
+			return
+		}
+		for c := range x.planes {
+			simd.Transpose(to[c*x.size*rows:], rows, x.f[c*x.ld+from*x.size:], x.size, n, x.size)
+		}
+	})
+}
+
 // slivers copies a factor of rows so that tiles read it in order: each sliver has the rows of a tile side by side for each product. What a tile
 // reads beyond the last row is 0. Function sliver copies n rows, from a row on, into a sliver of more rows.
 func (k *correlator[T]) slivers(rows, products int, sliver func(to []T, rows, from, n int)) {
@@ -150,13 +173,17 @@ func placeOf(sizes [2]int, left int) int {
 	return 0
 }
 
-// prepare makes copies for windows on images.
-func (k *correlator[T]) prepare(planes int, w *Windows, turned bool) {
+// check panics unless windows are one pixel apart, on whole images with their padding.
+func (w *Windows) check() {
 	height, width := w.Height+2*w.PaddingH, w.Width+2*w.PaddingW
 	if w.StrideH != 1 || w.StrideW != 1 || min(w.PaddingH, w.PaddingW) < 0 ||
 		w.Rows != height-(w.KernelH-1)*w.DilationH || w.Cols != width-(w.KernelW-1)*w.DilationW {
 		panic("vec: Correlate needs windows that are one pixel apart")
 	}
+}
+
+// prepare makes copies for windows on images.
+func (k *correlator[T]) prepare(planes int, w *Windows, turned bool) {
 	if g := (geometry{*w, planes, turned}); k.last != g {
 		k.last = g
 		beyond := (w.KernelH - 1) * w.DilationH // the rows that the last row of windows sees below
@@ -208,32 +235,62 @@ func stripRows(w *Windows, most, tile int) int {
 	return (w.Rows + strips - 1) / strips
 }
 
-// run correlates rows of packed filters with images, of which the result says the number.
-func (k *correlator[T]) run(dst tensor.OutMat[T], rows int, lane tensor.ROLane[T], planes int, w *Windows, turned bool) {
-	k.prepare(planes, w, turned)
+// run correlates filters with images, of which the result says the number.
+func (k *correlator[T]) run(dst tensor.OutMat[T], x factor[T], lane tensor.ROLane[T], w *Windows) {
+	w.check()
 	c, ldc, byCols := unlock.Mat(dst.Sealed())
-	images, windows, pixels := dst.Rows()/max(rows, 1), w.Rows*w.Cols, planes*w.Height*w.Width
-	if byCols || dst.Rows() != images*rows || dst.Cols() != windows {
+	images, windows, pixels := dst.Rows()/max(x.rows, 1), w.Rows*w.Cols, x.planes*w.Height*w.Width
+	if byCols || dst.Rows() != images*x.rows || dst.Cols() != windows {
 		panic("vec: Correlate needs a result by rows, with an element for each window, filter and image")
 	}
-	if dst.Mode() == tensor.Discard || rows == 0 || windows == 0 {
+	if dst.Mode() == tensor.Discard || x.rows == 0 || windows == 0 {
 		return
 	}
 	from, add := pixelsOf(lane, images, pixels), dst.Mode() == tensor.Accumulate
-	if planes == 0 {
-		for i := 0; i < images*rows && !add; i++ {
+	switch {
+	case x.planes == 0:
+		for i := 0; i < images*x.rows && !add; i++ {
 			clear(c[i*ldc : i*ldc+windows])
 		}
-		return
+	case fewProducts[T](x.rows, x.planes, w):
+		k.few(c, ldc, &x, from, images, w, add)
+	default:
+		k.all(c, ldc, &x, from, images, w, add)
 	}
-	for i := range images {
-		image := from[i*pixels : (i+1)*pixels]
-		for first := 0; first < w.Rows; first += k.strip {
-			n := min(k.strip, w.Rows-first)
-			k.copy(image, planes, first, n, w)
-			k.multiply(c[i*rows*ldc+first*w.Cols:], ldc, rows, n*w.Cols, add)
+}
+
+// all computes each product of a correlation.
+func (k *correlator[T]) all(c []T, ldc int, x *factor[T], images []T, n int, w *Windows, add bool) {
+	k.pack(x)
+	k.prepare(x.planes, w, x.turned)
+	for i := range n {
+		k.part(c[i*x.rows*ldc:], ldc, x, images, i, 0, w.Rows, w, add)
+	}
+}
+
+// part computes each product for some rows of windows of an image.
+func (k *correlator[T]) part(c []T, ldc int, x *factor[T], images []T, image, first, rows int, w *Windows, add bool) {
+	size := x.planes * w.Height * w.Width
+	for from := 0; from < rows; from += k.strip {
+		n := min(k.strip, rows-from)
+		k.copy(images[image*size:][:size], x.planes, first+from, n, w)
+		k.multiply(c[from*w.Cols:], ldc, x.rows, n*w.Cols, add)
+	}
+}
+
+// few computes a correlation with few products.
+func (k *correlator[T]) few(c []T, ldc int, x *factor[T], images []T, n int, w *Windows, add bool) {
+	k.pack(x)
+	k.minimal.transform(k.packed, x.rows, x.planes, x.turned)
+	ready := false
+	k.minimal.run(c, ldc, x.rows, images, n, w, add, func(to []T, ld, image, first, rows int) {
+		if !ready {
+			k.last = geometry{} // copies of parts of images leave what the next ones must not see
+			k.prepare(x.planes, w, x.turned)
+			k.last, k.kept, ready = geometry{}, false, true
 		}
-	}
+		k.part(to, ld, x, images, image, first, rows, w, false)
+	})
 }
 
 // multiply multiplies packed filters with a number of neighboring windows of a strip.
@@ -252,8 +309,9 @@ func (k *correlator[T]) multiply(c []T, ldc, rows, windows int, add bool) {
 				for n*tileRows[0] < rows && simd.TileKind(tileRows, rows-n*tileRows[0]) == 0 {
 					n++
 				}
-				simd.ColumnRows(place, c[q:], ldc, k.packed[l*tileRows[0]:], tileRows[0]*products, k.copies, q, places, n, add || l > 0)
-				p = n * tileRows[0]
+				if p = n * tileRows[0]; n > 0 {
+					simd.ColumnRows(place, c[q:], ldc, k.packed[l*tileRows[0]:], tileRows[0]*products, k.copies, q, places, n, add || l > 0)
+				}
 			}
 			for p < rows {
 				kind := simd.TileKind(tileRows, rows-p)

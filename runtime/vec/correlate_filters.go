@@ -18,6 +18,7 @@ func CorrelateFilters[T dtype.Float](dst tensor.OutMat[T], grad, images tensor.R
 // filters computes the gradient of filters: for each row of windows' places, the product of copies of planes, which are rows of windows, and of the
 // gradients by windows. The sums have the copies as rows, and filters as columns.
 func (k *correlator[T]) filters(dst tensor.OutMat[T], gradLane, lane tensor.ROLane[T], planes int, w *Windows) {
+	w.check()
 	k.prepare(planes, w, false)
 	grad, n, apart := unlock.Lane(gradLane.Sealed())
 	c, ldc, byCols := unlock.Mat(dst.Sealed())

@@ -21,7 +21,8 @@ func TestCorrelate(t *testing.T) {
 		{Height: 9, Width: 40, KernelH: 5, KernelW: 4, PaddingH: 4, PaddingW: 1, DilationH: 1, DilationW: 1},
 		{Height: 60, Width: 30, KernelH: 3, KernelW: 3, PaddingH: 1, PaddingW: 1, DilationH: 1, DilationW: 1}, // strips
 		{Height: 70, Width: 31, KernelH: 3, KernelW: 5, PaddingH: 4, DilationH: 2, DilationW: 3},
-		{Width: 3, KernelH: 3, KernelW: 2, PaddingH: 2, PaddingW: 1, DilationH: 1, DilationW: 1}, // only padding
+		{Height: 30, Width: 29, KernelH: 3, KernelW: 3, PaddingH: 1, PaddingW: 2, DilationH: 1, DilationW: 1}, // few products
+		{Width: 3, KernelH: 3, KernelW: 2, PaddingH: 2, PaddingW: 1, DilationH: 1, DilationW: 1},              // only padding
 		{Height: 2, Width: 3, KernelH: 7, KernelW: 9, PaddingH: 3, PaddingW: 4, DilationH: 1, DilationW: 1},
 	} {
 		w.StrideH, w.StrideW = 1, 1
@@ -29,7 +30,7 @@ func TestCorrelate(t *testing.T) {
 		if !w.Dense() {
 			t.Fatalf("%+v is not dense", w)
 		}
-		for _, s := range [][2]int{{1, 1}, {3, 5}, {17, 40}, {40, 9}, {11, 8}, {0, 2}, {2, 0}} {
+		for _, s := range [][2]int{{1, 1}, {3, 5}, {17, 40}, {40, 9}, {70, 3}, {11, 8}, {0, 2}, {2, 0}} {
 			t.Run(fmt.Sprintf("%+v, %d planes, %d filters", w, s[0], s[1]), func(t *testing.T) {
 				for images := range 3 {
 					correlate[float32](t, &w, images, s[0], s[1])

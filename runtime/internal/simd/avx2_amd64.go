@@ -524,6 +524,26 @@ func maxSquaresGrad32AVX2(x []float32, of []float32, g []float32, width int, col
 //go:noescape
 func sumAt32AVX2(z []float32, x []float32, at []int, rows int)
 
+// intoFilters32AVX2 transforms n times as many filters as rows says.
+//
+//go:noescape
+func intoFilters32AVX2(z []float32, apart int, x []float32, rows int, n int)
+
+// splitRows32AVX2 splits rows of pixels into four lists of each second column, from neighboring columns on.
+//
+//go:noescape
+func splitRows32AVX2(z []float32, apart int, x []float32, width int, masks []int32, shift int, cols int, rows int)
+
+// intoTiles32AVX2 transforms tiles of four by four pixels, of which columns are in lists.
+//
+//go:noescape
+func intoTiles32AVX2(z []float32, to int, x []float32, apart int, below int, n int)
+
+// outOfTiles32AVX2 transforms sums of tiles back, and reports whether results are finite.
+//
+//go:noescape
+func outOfTiles32AVX2(z []float32, width int, x []float32, apart int, cols int, rows int) bool
+
 // neg64AVX2 computes Neg.
 //
 //go:noescape
@@ -1189,6 +1209,10 @@ func table32AVX2() *table[float32] {
 	t.maxSquaresGrad = maxSquaresGrad32AVX2
 	t.squares = 4
 	t.sumAt = sumAt32AVX2
+	t.intoFilters = intoFilters32AVX2
+	t.splitRows = splitRows32AVX2
+	t.intoTiles = intoTiles32AVX2
+	t.outOfTiles = outOfTiles32AVX2
 	return t
 }
 

@@ -8885,6 +8885,495 @@ end:
 	VZEROUPPER
 	RET
 
+// func intoFilters32AVX2(z []float32, apart int, x []float32, rows int, n int)
+// Requires: AVX
+TEXT ·intoFilters32AVX2(SB), NOSPLIT, $0-72
+	MOVQ    z_base+0(FP), AX
+	MOVQ    x_base+32(FP), CX
+	MOVQ    apart+24(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    rows+56(FP), SI
+	MOVQ    n+64(FP), DI
+	LEAQ    tails<>+32(SB), R8
+	MOVQ    SI, R9
+	SHLQ    $0x02, R9
+	SUBQ    R9, R8
+	VMOVDQU (R8), Y0
+	SHLQ    $0x02, SI
+
+filters:
+	CMPQ       DI, $+1
+	JLT        filtersDone
+	VMASKMOVPS (CX), Y0, Y1
+	ADDQ       SI, CX
+	VMASKMOVPS (CX), Y0, Y2
+	ADDQ       SI, CX
+	VMASKMOVPS (CX), Y0, Y3
+	ADDQ       SI, CX
+	VMASKMOVPS (CX), Y0, Y4
+	ADDQ       SI, CX
+	VMASKMOVPS (CX), Y0, Y5
+	ADDQ       SI, CX
+	VMASKMOVPS (CX), Y0, Y6
+	ADDQ       SI, CX
+	VMASKMOVPS (CX), Y0, Y7
+	ADDQ       SI, CX
+	VMASKMOVPS (CX), Y0, Y8
+	ADDQ       SI, CX
+	VMASKMOVPS (CX), Y0, Y9
+	ADDQ       SI, CX
+	VADDPS     Y7, Y1, Y10
+	VADDPS     Y4, Y10, Y11
+	VMULPS     constantsAVX2<>+288(SB), Y11, Y11
+	VSUBPS     Y4, Y10, Y4
+	VMULPS     constantsAVX2<>+288(SB), Y4, Y4
+	VADDPS     Y8, Y2, Y10
+	VADDPS     Y5, Y10, Y12
+	VMULPS     constantsAVX2<>+288(SB), Y12, Y12
+	VSUBPS     Y5, Y10, Y5
+	VMULPS     constantsAVX2<>+288(SB), Y5, Y5
+	VADDPS     Y9, Y3, Y10
+	VADDPS     Y6, Y10, Y13
+	VMULPS     constantsAVX2<>+288(SB), Y13, Y13
+	VSUBPS     Y6, Y10, Y6
+	VMULPS     constantsAVX2<>+288(SB), Y6, Y6
+	VADDPS     Y3, Y1, Y10
+	VADDPS     Y2, Y10, Y14
+	VMULPS     constantsAVX2<>+288(SB), Y14, Y14
+	VSUBPS     Y2, Y10, Y2
+	VMULPS     constantsAVX2<>+288(SB), Y2, Y2
+	VMASKMOVPS Y1, Y0, (AX)
+	VMASKMOVPS Y14, Y0, (AX)(DX*1)
+	VMASKMOVPS Y2, Y0, (AX)(DX*2)
+	VMASKMOVPS Y3, Y0, (AX)(BX*1)
+	LEAQ       (AX)(DX*4), R8
+	VADDPS     Y13, Y11, Y1
+	VADDPS     Y12, Y1, Y2
+	VMULPS     constantsAVX2<>+288(SB), Y2, Y2
+	VSUBPS     Y12, Y1, Y1
+	VMULPS     constantsAVX2<>+288(SB), Y1, Y1
+	VMASKMOVPS Y11, Y0, (R8)
+	VMASKMOVPS Y2, Y0, (R8)(DX*1)
+	VMASKMOVPS Y1, Y0, (R8)(DX*2)
+	VMASKMOVPS Y13, Y0, (R8)(BX*1)
+	LEAQ       (R8)(DX*4), R8
+	VADDPS     Y6, Y4, Y1
+	VADDPS     Y5, Y1, Y2
+	VMULPS     constantsAVX2<>+288(SB), Y2, Y2
+	VSUBPS     Y5, Y1, Y1
+	VMULPS     constantsAVX2<>+288(SB), Y1, Y1
+	VMASKMOVPS Y4, Y0, (R8)
+	VMASKMOVPS Y2, Y0, (R8)(DX*1)
+	VMASKMOVPS Y1, Y0, (R8)(DX*2)
+	VMASKMOVPS Y6, Y0, (R8)(BX*1)
+	LEAQ       (R8)(DX*4), R8
+	VADDPS     Y9, Y7, Y1
+	VADDPS     Y8, Y1, Y2
+	VMULPS     constantsAVX2<>+288(SB), Y2, Y2
+	VSUBPS     Y8, Y1, Y1
+	VMULPS     constantsAVX2<>+288(SB), Y1, Y1
+	VMASKMOVPS Y7, Y0, (R8)
+	VMASKMOVPS Y2, Y0, (R8)(DX*1)
+	VMASKMOVPS Y1, Y0, (R8)(DX*2)
+	VMASKMOVPS Y9, Y0, (R8)(BX*1)
+	ADDQ       SI, AX
+	SUBQ       $+1, DI
+	JMP        filters
+
+filtersDone:
+	VZEROUPPER
+	RET
+
+// func splitRows32AVX2(z []float32, apart int, x []float32, width int, masks []int32, shift int, cols int, rows int)
+// Requires: AVX, AVX2
+TEXT ·splitRows32AVX2(SB), NOSPLIT, $0-112
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+32(FP), CX
+	MOVQ apart+24(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ width+56(FP), SI
+	SHLQ $0x02, SI
+	MOVQ shift+88(FP), DI
+	SHLQ $0x02, DI
+	SUBQ DI, CX
+	MOVQ rows+104(FP), DI
+
+row:
+	CMPQ DI, $+1
+	JLT  rowDone
+	MOVQ CX, R9
+	MOVQ AX, R10
+	MOVQ masks_base+64(FP), R11
+	MOVQ cols+96(FP), R8
+	LEAQ (AX)(R8*4), AX
+
+whole:
+	CMPQ       R8, $+8
+	JLT        wholeDone
+	VMOVUPS    (R11), Y0
+	VMASKMOVPS (R9), Y0, Y0
+	VMOVUPS    32(R11), Y1
+	VMASKMOVPS 32(R9), Y1, Y1
+	VSHUFPS    $0x88, Y1, Y0, Y2
+	VSHUFPS    $0xdd, Y1, Y0, Y0
+	VPERMPD    $0xd8, Y2, Y2
+	VPERMPD    $0xd8, Y0, Y0
+	VMOVUPS    8(R11), Y1
+	VMASKMOVPS 8(R9), Y1, Y1
+	VMOVUPS    40(R11), Y3
+	VMASKMOVPS 40(R9), Y3, Y3
+	VSHUFPS    $0x88, Y3, Y1, Y4
+	VSHUFPS    $0xdd, Y3, Y1, Y1
+	VPERMPD    $0xd8, Y4, Y4
+	VPERMPD    $0xd8, Y1, Y1
+	VMOVUPS    Y2, (R10)
+	VMOVUPS    Y0, (R10)(DX*1)
+	VMOVUPS    Y4, (R10)(DX*2)
+	VMOVUPS    Y1, (R10)(BX*1)
+	ADDQ       $+64, R9
+	ADDQ       $+64, R11
+	ADDQ       $+32, R10
+	SUBQ       $+8, R8
+	JMP        whole
+
+wholeDone:
+	TESTQ      R8, R8
+	JEQ        next
+	LEAQ       tails<>+32(SB), R12
+	SHLQ       $0x02, R8
+	SUBQ       R8, R12
+	VMOVDQU    (R12), Y0
+	VMOVUPS    (R11), Y1
+	VMASKMOVPS (R9), Y1, Y1
+	VMOVUPS    32(R11), Y2
+	VMASKMOVPS 32(R9), Y2, Y2
+	VSHUFPS    $0x88, Y2, Y1, Y3
+	VSHUFPS    $0xdd, Y2, Y1, Y1
+	VPERMPD    $0xd8, Y3, Y3
+	VPERMPD    $0xd8, Y1, Y1
+	VMOVUPS    8(R11), Y2
+	VMASKMOVPS 8(R9), Y2, Y2
+	VMOVUPS    40(R11), Y4
+	VMASKMOVPS 40(R9), Y4, Y4
+	VSHUFPS    $0x88, Y4, Y2, Y5
+	VSHUFPS    $0xdd, Y4, Y2, Y2
+	VPERMPD    $0xd8, Y5, Y5
+	VPERMPD    $0xd8, Y2, Y2
+	VMASKMOVPS Y3, Y0, (R10)
+	VMASKMOVPS Y1, Y0, (R10)(DX*1)
+	VMASKMOVPS Y5, Y0, (R10)(DX*2)
+	VMASKMOVPS Y2, Y0, (R10)(BX*1)
+
+next:
+	ADDQ SI, CX
+	SUBQ $+1, DI
+	JMP  row
+
+rowDone:
+	VZEROUPPER
+	RET
+
+// func intoTiles32AVX2(z []float32, to int, x []float32, apart int, below int, n int)
+// Requires: AVX
+TEXT ·intoTiles32AVX2(SB), NOSPLIT, $0-80
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+32(FP), CX
+	MOVQ apart+56(FP), DX
+	SHLQ $0x02, DX
+	LEAQ (DX)(DX*2), BX
+	MOVQ n+72(FP), SI
+	MOVQ to+24(FP), DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	MOVQ below+64(FP), R9
+	SHLQ $0x02, R9
+	LEAQ (CX)(DX*4), R10
+	LEAQ (CX)(R9*1), R11
+	LEAQ (R10)(R9*1), R9
+
+tiles:
+	VMOVUPS (CX), Y0
+	VSUBPS  (R11), Y0, Y0
+	VMOVUPS (CX)(DX*1), Y1
+	VSUBPS  (R11)(DX*1), Y1, Y1
+	VMOVUPS (CX)(DX*2), Y2
+	VSUBPS  (R11)(DX*2), Y2, Y2
+	VMOVUPS (CX)(BX*1), Y3
+	VSUBPS  (R11)(BX*1), Y3, Y3
+	VSUBPS  Y2, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VADDPS  Y2, Y1, Y0
+	VMOVUPS Y0, (AX)(DI*1)
+	VSUBPS  Y1, Y2, Y0
+	VMOVUPS Y0, (AX)(DI*2)
+	VSUBPS  Y3, Y1, Y0
+	VMOVUPS Y0, (AX)(R8*1)
+	LEAQ    (AX)(DI*4), R12
+	VMOVUPS (R10), Y0
+	VADDPS  (R11), Y0, Y0
+	VMOVUPS (R10)(DX*1), Y1
+	VADDPS  (R11)(DX*1), Y1, Y1
+	VMOVUPS (R10)(DX*2), Y2
+	VADDPS  (R11)(DX*2), Y2, Y2
+	VMOVUPS (R10)(BX*1), Y3
+	VADDPS  (R11)(BX*1), Y3, Y3
+	VSUBPS  Y2, Y0, Y0
+	VMOVUPS Y0, (R12)
+	VADDPS  Y2, Y1, Y0
+	VMOVUPS Y0, (R12)(DI*1)
+	VSUBPS  Y1, Y2, Y0
+	VMOVUPS Y0, (R12)(DI*2)
+	VSUBPS  Y3, Y1, Y0
+	VMOVUPS Y0, (R12)(R8*1)
+	LEAQ    (R12)(DI*4), R12
+	VMOVUPS (R11), Y0
+	VSUBPS  (R10), Y0, Y0
+	VMOVUPS (R11)(DX*1), Y1
+	VSUBPS  (R10)(DX*1), Y1, Y1
+	VMOVUPS (R11)(DX*2), Y2
+	VSUBPS  (R10)(DX*2), Y2, Y2
+	VMOVUPS (R11)(BX*1), Y3
+	VSUBPS  (R10)(BX*1), Y3, Y3
+	VSUBPS  Y2, Y0, Y0
+	VMOVUPS Y0, (R12)
+	VADDPS  Y2, Y1, Y0
+	VMOVUPS Y0, (R12)(DI*1)
+	VSUBPS  Y1, Y2, Y0
+	VMOVUPS Y0, (R12)(DI*2)
+	VSUBPS  Y3, Y1, Y0
+	VMOVUPS Y0, (R12)(R8*1)
+	LEAQ    (R12)(DI*4), R12
+	VMOVUPS (R10), Y0
+	VSUBPS  (R9), Y0, Y0
+	VMOVUPS (R10)(DX*1), Y1
+	VSUBPS  (R9)(DX*1), Y1, Y1
+	VMOVUPS (R10)(DX*2), Y2
+	VSUBPS  (R9)(DX*2), Y2, Y2
+	VMOVUPS (R10)(BX*1), Y3
+	VSUBPS  (R9)(BX*1), Y3, Y3
+	VSUBPS  Y2, Y0, Y0
+	VMOVUPS Y0, (R12)
+	VADDPS  Y2, Y1, Y0
+	VMOVUPS Y0, (R12)(DI*1)
+	VSUBPS  Y1, Y2, Y0
+	VMOVUPS Y0, (R12)(DI*2)
+	VSUBPS  Y3, Y1, Y0
+	VMOVUPS Y0, (R12)(R8*1)
+	ADDQ    $+32, CX
+	ADDQ    $+32, R10
+	ADDQ    $+32, R11
+	ADDQ    $+32, R9
+	ADDQ    $+32, AX
+	SUBQ    $+8, SI
+	JGT     tiles
+	VZEROUPPER
+	RET
+
+// func outOfTiles32AVX2(z []float32, width int, x []float32, apart int, cols int, rows int) bool
+// Requires: AVX, CMOV, FMA3
+TEXT ·outOfTiles32AVX2(SB), NOSPLIT, $0-81
+	MOVQ   z_base+0(FP), AX
+	MOVQ   x_base+32(FP), CX
+	MOVQ   width+24(FP), DX
+	SHLQ   $0x02, DX
+	MOVQ   apart+56(FP), BX
+	SHLQ   $0x02, BX
+	LEAQ   (BX)(BX*2), SI
+	MOVQ   rows+72(FP), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+row:
+	CMPQ DI, $+1
+	JLT  rowDone
+	MOVQ CX, R11
+	LEAQ (R11)(BX*4), R12
+	LEAQ (R12)(BX*4), R13
+	LEAQ (R13)(BX*4), R14
+	MOVQ AX, R10
+	MOVQ cols+64(FP), R8
+	LEAQ (CX)(R8*4), CX
+	MOVQ width+24(FP), R9
+	LEAQ (AX)(DX*2), AX
+	MOVQ R8, R15
+	DECQ R15
+
+whole:
+	CMPQ        R15, $+8
+	JLT         wholeDone
+	VMOVUPS     (R11), Y2
+	VMOVUPS     (R12), Y3
+	VMOVUPS     (R13), Y4
+	VADDPS      Y3, Y2, Y2
+	VADDPS      Y4, Y2, Y2
+	VSUBPS      Y4, Y3, Y3
+	VMOVUPS     (R14), Y4
+	VSUBPS      Y4, Y3, Y3
+	VMOVUPS     (R11)(BX*1), Y4
+	VMOVUPS     (R12)(BX*1), Y5
+	VMOVUPS     (R13)(BX*1), Y6
+	VADDPS      Y5, Y4, Y4
+	VADDPS      Y6, Y4, Y4
+	VSUBPS      Y6, Y5, Y5
+	VMOVUPS     (R14)(BX*1), Y6
+	VSUBPS      Y6, Y5, Y5
+	VMOVUPS     (R11)(BX*2), Y6
+	VMOVUPS     (R12)(BX*2), Y7
+	VMOVUPS     (R13)(BX*2), Y8
+	VADDPS      Y7, Y6, Y6
+	VADDPS      Y8, Y6, Y6
+	VSUBPS      Y8, Y7, Y7
+	VMOVUPS     (R14)(BX*2), Y8
+	VSUBPS      Y8, Y7, Y7
+	VMOVUPS     (R11)(SI*1), Y8
+	VMOVUPS     (R12)(SI*1), Y9
+	VMOVUPS     (R13)(SI*1), Y10
+	VADDPS      Y9, Y8, Y8
+	VADDPS      Y10, Y8, Y8
+	VSUBPS      Y10, Y9, Y9
+	VMOVUPS     (R14)(SI*1), Y10
+	VSUBPS      Y10, Y9, Y9
+	VADDPS      Y4, Y2, Y2
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y6, Y4, Y4
+	VSUBPS      Y8, Y4, Y4
+	VFMADD231PS Y0, Y2, Y1
+	VFMADD231PS Y0, Y4, Y1
+	VUNPCKLPS   Y4, Y2, Y6
+	VUNPCKHPS   Y4, Y2, Y2
+	VPERM2F128  $0x20, Y2, Y6, Y4
+	VPERM2F128  $0x31, Y2, Y6, Y2
+	VMOVUPS     Y4, (R10)
+	VMOVUPS     Y2, 32(R10)
+	VADDPS      Y5, Y3, Y2
+	VADDPS      Y7, Y2, Y2
+	VSUBPS      Y7, Y5, Y3
+	VSUBPS      Y9, Y3, Y3
+	VFMADD231PS Y0, Y2, Y1
+	VFMADD231PS Y0, Y3, Y1
+	VUNPCKLPS   Y3, Y2, Y4
+	VUNPCKHPS   Y3, Y2, Y2
+	VPERM2F128  $0x20, Y2, Y4, Y3
+	VPERM2F128  $0x31, Y2, Y4, Y2
+	VMOVUPS     Y3, (R10)(DX*1)
+	VMOVUPS     Y2, 32(R10)(DX*1)
+	ADDQ        $+32, R11
+	ADDQ        $+32, R12
+	ADDQ        $+32, R13
+	ADDQ        $+32, R14
+	ADDQ        $+64, R10
+	SUBQ        $+16, R9
+	SUBQ        $+8, R8
+	SUBQ        $+8, R15
+	JMP         whole
+
+wholeDone:
+	LEAQ        tails<>+32(SB), R15
+	SHLQ        $0x02, R8
+	SUBQ        R8, R15
+	VMOVDQU     (R15), Y2
+	VMASKMOVPS  (R11), Y2, Y3
+	VMASKMOVPS  (R12), Y2, Y4
+	VMASKMOVPS  (R13), Y2, Y5
+	VADDPS      Y4, Y3, Y3
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y5, Y4, Y4
+	VMASKMOVPS  (R14), Y2, Y5
+	VSUBPS      Y5, Y4, Y4
+	VMASKMOVPS  (R11)(BX*1), Y2, Y5
+	VMASKMOVPS  (R12)(BX*1), Y2, Y6
+	VMASKMOVPS  (R13)(BX*1), Y2, Y7
+	VADDPS      Y6, Y5, Y5
+	VADDPS      Y7, Y5, Y5
+	VSUBPS      Y7, Y6, Y6
+	VMASKMOVPS  (R14)(BX*1), Y2, Y7
+	VSUBPS      Y7, Y6, Y6
+	VMASKMOVPS  (R11)(BX*2), Y2, Y7
+	VMASKMOVPS  (R12)(BX*2), Y2, Y8
+	VMASKMOVPS  (R13)(BX*2), Y2, Y9
+	VADDPS      Y8, Y7, Y7
+	VADDPS      Y9, Y7, Y7
+	VSUBPS      Y9, Y8, Y8
+	VMASKMOVPS  (R14)(BX*2), Y2, Y9
+	VSUBPS      Y9, Y8, Y8
+	VMASKMOVPS  (R11)(SI*1), Y2, Y9
+	VMASKMOVPS  (R12)(SI*1), Y2, Y10
+	VMASKMOVPS  (R13)(SI*1), Y2, Y11
+	VADDPS      Y10, Y9, Y9
+	VADDPS      Y11, Y9, Y9
+	VSUBPS      Y11, Y10, Y10
+	VMASKMOVPS  (R14)(SI*1), Y2, Y2
+	VSUBPS      Y2, Y10, Y10
+	VADDPS      Y5, Y3, Y2
+	VADDPS      Y7, Y2, Y2
+	VSUBPS      Y7, Y5, Y3
+	VSUBPS      Y9, Y3, Y3
+	VFMADD231PS Y0, Y2, Y1
+	VFMADD231PS Y0, Y3, Y1
+	VUNPCKLPS   Y3, Y2, Y5
+	VUNPCKHPS   Y3, Y2, Y2
+	VPERM2F128  $0x20, Y2, Y5, Y3
+	VPERM2F128  $0x31, Y2, Y5, Y2
+	MOVQ        R9, R8
+	MOVQ        $+8, R11
+	CMPQ        R8, R11
+	CMOVQGT     R11, R8
+	LEAQ        tails<>+32(SB), R11
+	SHLQ        $0x02, R8
+	SUBQ        R8, R11
+	VMOVDQU     (R11), Y5
+	VMASKMOVPS  Y3, Y5, (R10)
+	MOVQ        R9, R8
+	XORQ        R11, R11
+	SUBQ        $+8, R8
+	CMOVQLT     R11, R8
+	LEAQ        tails<>+32(SB), R11
+	SHLQ        $0x02, R8
+	SUBQ        R8, R11
+	VMOVDQU     (R11), Y3
+	VMASKMOVPS  Y2, Y3, 32(R10)
+	VADDPS      Y6, Y4, Y2
+	VADDPS      Y8, Y2, Y2
+	VSUBPS      Y8, Y6, Y3
+	VSUBPS      Y10, Y3, Y3
+	VFMADD231PS Y0, Y2, Y1
+	VFMADD231PS Y0, Y3, Y1
+	VUNPCKLPS   Y3, Y2, Y4
+	VUNPCKHPS   Y3, Y2, Y2
+	VPERM2F128  $0x20, Y2, Y4, Y3
+	VPERM2F128  $0x31, Y2, Y4, Y2
+	MOVQ        R9, R8
+	MOVQ        $+8, R11
+	CMPQ        R8, R11
+	CMOVQGT     R11, R8
+	LEAQ        tails<>+32(SB), R11
+	SHLQ        $0x02, R8
+	SUBQ        R8, R11
+	VMOVDQU     (R11), Y4
+	VMASKMOVPS  Y3, Y4, (R10)(DX*1)
+	MOVQ        R9, R8
+	XORQ        R9, R9
+	SUBQ        $+8, R8
+	CMOVQLT     R9, R8
+	LEAQ        tails<>+32(SB), R9
+	SHLQ        $0x02, R8
+	SUBQ        R8, R9
+	VMOVDQU     (R9), Y3
+	VMASKMOVPS  Y2, Y3, 32(R10)(DX*1)
+	SUBQ        $+1, DI
+	JMP         row
+
+rowDone:
+	VCMPPS    $0x03, Y1, Y1, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+	SETEQ     AL
+	MOVB      AL, ret+80(FP)
+	VZEROUPPER
+	RET
+
 // func neg64AVX2(z []float64, x []float64)
 // Requires: AVX
 TEXT ·neg64AVX2(SB), NOSPLIT, $0-48

@@ -48,4 +48,16 @@ func atEnd[T Float](table *table[T], memory []byte, page int) {
 		table.allMeanSquares(strip(1, s.Rows*n), strip(0, all), s)
 		table.allMaxSquaresGrad(strip(0, all), strip(2, all), strip(1, s.Rows*n), s)
 	}
+	for n := 1; n <= 16; n++ {
+		c := MakeColumns(2*n-n%2, n%3, n)
+		first := unsafe.Slice((*T)(unsafe.Pointer(&memory[2*page])), 5*n+c.Width) // before it lies the end of other memory
+		for _, x := range [][]T{strip(1, len(first)), first} {
+			table.splitRows(strip(0, 8*n), 2*n, x, 5*n, c.masks, c.Padding, n, 2)
+		}
+		table.intoTiles(strip(0, 16*(n+Beyond)), n+Beyond, strip(1, 9*n+Beyond), n, n, n)
+		table.outOfTiles(strip(0, 2*(2*n-n%2)), 2*n-n%2, strip(1, 16*n), n, n, 1)
+		if rows := table.tiles[n%3][0].rows; n < 3 {
+			table.intoFilters(strip(0, 16*rows*n), rows*n, strip(1, 9*rows*n), rows, n)
+		}
+	}
 }

@@ -11,6 +11,7 @@ func portable[T Float]() *table[T] {
 		dotInto: dotInto[T], squaresInto: squaresInto[T], expInto: elementaryOf[T]().expInto,
 		sumLanes: sumLanes[T], prodLanes: prodLanes[T], maxLanes: maxLanes[T], minLanes: minLanes[T],
 		sumAt: sumAt[T], reverse: reverse[T], twice: twice[T], addSeconds: addSeconds[T], truths: truths[T], runningSums: runningSums[T],
+		intoFilters: intoFilters[T], splitRows: splitRows[T], intoTiles: intoTiles[T], outOfTiles: outOfTiles[T],
 	}
 	// What a set of instructions does not have is made of what it has.
 	t.sumRows = func(z, x []T, n, apart int) { foldRows(z, x, n, apart, 0, t.sumInto, t.sumLanes) }

@@ -45,6 +45,12 @@ type table[T Float] struct {
 	maxSquares, meanSquares func(x, z []T, width, cols, rows int)
 	maxSquaresGrad          func(x, of, g []T, width, cols, rows int)
 	squares                 int
+
+	// The functions for convolution with few products.
+	intoFilters func(z []T, apart int, x []T, rows, n int)
+	splitRows   func(z []T, apart int, x []T, width int, masks []int32, shift, cols, rows int)
+	intoTiles   func(z []T, to int, x []T, apart, below, n int)
+	outOfTiles  func(z []T, width int, x []T, apart, cols, rows int) bool
 }
 
 // conversionTable holds the functions that are not for one element type: conversions, random words, requests for memory, and writes past the caches.

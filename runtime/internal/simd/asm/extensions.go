@@ -10,7 +10,7 @@ import (
 
 // extensions returns what processors must have that run a set. Package simd asks for those which others do not imply.
 func (s *set) extensions() []string {
-	out := []string{"MMX+", "SSE", "SSE2", "SSE3", "SSSE3", "SSE4.1", "SSE4.2", "AVX", "AVX2", "FMA3", "F16C", "BMI2"}
+	out := []string{"MMX+", "SSE", "SSE2", "SSE3", "SSSE3", "SSE4.1", "SSE4.2", "AVX", "AVX2", "FMA3", "F16C", "BMI2", "CMOV"}
 	if s.wide() {
 		out = append(out, "AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL")
 	}

@@ -56,6 +56,7 @@ func (s *set) write(folder string) error {
 		m.tiles()
 		m.moves()
 		m.sumAt()
+		m.minimal()
 	}
 	s.conversions()
 	s.fetch()
