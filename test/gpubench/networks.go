@@ -13,6 +13,9 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/cuda"
+	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/profile"
 	"github.com/opgen/opgen/test/networks"
 )
 
@@ -58,11 +61,23 @@ func (m *meter) network(w *networks.Network) (err error) {
 		m.out.Encode(figure{Group: "network", Name: w.Short + " training step" + m.suffix, Seconds: step}))
 }
 
-// profiled is how many steps are run for the times of tasks, and slowest how many kinds of tasks are told of.
+// warm is how many steps pass before the times of tasks are recorded, profiled how many are recorded, and slowest how many kinds of tasks are told of.
 const (
+	warm     = 5
 	profiled = 50
 	slowest  = 8
 )
+
+// recorder records the times of tasks, and knows the plans that they are of.
+type recorder struct {
+	*profile.Recorder
+	plans []*plan.Plan
+}
+
+func (r *recorder) Observe(p *plan.Plan, workers int) func(engine.Event) {
+	r.plans = append(r.plans, p)
+	return r.Recorder.Observe(p, workers)
+}
 
 // tasks measures the tasks of a network's training step: the sums of those of each kind. Tasks are launched one by one then.
 func (m *meter) tasks(w *networks.Network) (err error) {
@@ -70,7 +85,8 @@ func (m *meter) tasks(w *networks.Network) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := opgen.Open(catalogue.RegisterCUDA, opgen.Backend(b), opgen.Profile())
+	r := &recorder{Recorder: profile.New(profile.Config{Warmup: warm, Runs: profiled})}
+	s, err := opgen.Open(catalogue.RegisterCUDA, opgen.Backend(b), opgen.Observe(r))
 	if err != nil {
 		return err
 	}
@@ -82,16 +98,16 @@ func (m *meter) tasks(w *networks.Network) (err error) {
 	if m.load {
 		return nil
 	}
-	for range profiled {
+	for range warm + profiled {
 		if err := p.Step(m.ctx); err != nil {
 			return err
 		}
 	}
 	took := map[string]time.Duration{}
-	for _, t := range p.Timings() {
-		if t.Runs > 0 {
+	for _, pl := range r.plans {
+		for _, t := range r.Tasks(pl) {
 			name := t.Label[strings.Index(t.Label, ": ")+1:] // without the node
-			took[strings.TrimSpace(name)] += t.Shortest
+			took[strings.TrimSpace(name)] += t.Elapsed.Shortest
 		}
 	}
 	names := slices.Collect(maps.Keys(took))

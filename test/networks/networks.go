@@ -147,9 +147,6 @@ func (w *Network) Open(ctx context.Context, s *opgen.Session) (_ *Programs, err 
 // Close closes the session.
 func (p *Programs) Close() error { return p.session.Close() }
 
-// Timings returns the times of the tasks of training steps; nil unless the session was opened with opgen.Profile.
-func (p *Programs) Timings() []opgen.Timing { return p.train.Timings() }
-
 // Tensors returns the inputs and weights, by the names that other systems have for them.
 func (p *Programs) Tensors() map[string]Tensor { return p.built.tensors }
 
