@@ -152,6 +152,9 @@ func TestFewProductsAreNear(t *testing.T) {
 	}{
 		{32, 24, normals, 2.5, 0.3}, {64, 16, normals, 2.5, 0.3}, {256, 8, normals, 2.5, 0.3}, {512, 8, normals, 2.5, 0.3}, {64, 16, positive, 16, 2.5}, {256, 8, positive, 20, 4},
 	} {
+		if testing.Short() && s.planes > 64 {
+			continue // one goroutine computes, and the race detector makes it many times slower
+		}
 		c := correlationOf(rand.New(rand.NewPCG(5, uint64(s.planes))), s.draw, near(20, 20, 1, 1), 1, s.planes, s.filters, false)
 		var worst, mean [2]float64
 		for i, few := range []bool{false, true} {
