@@ -22,18 +22,23 @@ import (
 // losses is how many steps are compared with the losses of a network.
 const losses = 10
 
+// open loads a network and its training step on a GPU.
+func (m *meter) open(w *networks.Network, opts ...opgen.Option) (*networks.Programs, error) {
+	b, err := cuda.New(cuda.Config{})
+	if err != nil {
+		return nil, err
+	}
+	s, err := opgen.Open(catalogue.RegisterCUDA, append(opts, opgen.Backend(b))...)
+	if err != nil {
+		return nil, err
+	}
+	return w.Open(m.ctx, s)
+}
+
 // network measures a network, forward and a training step. Inputs come from the host each time, as they do in training. The first steps
 // have to have the losses of the network.
 func (m *meter) network(w *networks.Network) (err error) {
-	b, err := cuda.New(cuda.Config{})
-	if err != nil {
-		return err
-	}
-	s, err := opgen.Open(catalogue.RegisterCUDA, opgen.Backend(b))
-	if err != nil {
-		return err
-	}
-	p, err := w.Open(m.ctx, s)
+	p, err := m.open(w)
 	if err != nil {
 		return err
 	}
@@ -81,16 +86,8 @@ func (r *recorder) Observe(p *plan.Plan, workers int) func(engine.Event) {
 
 // tasks measures the tasks of a network's training step: the sums of those of each kind. Tasks are launched one by one then.
 func (m *meter) tasks(w *networks.Network) (err error) {
-	b, err := cuda.New(cuda.Config{})
-	if err != nil {
-		return err
-	}
 	r := &recorder{Recorder: profile.New(profile.Config{Warmup: warm, Runs: profiled})}
-	s, err := opgen.Open(catalogue.RegisterCUDA, opgen.Backend(b), opgen.Observe(r))
-	if err != nil {
-		return err
-	}
-	p, err := w.Open(m.ctx, s)
+	p, err := m.open(w, opgen.Observe(r))
 	if err != nil {
 		return err
 	}
