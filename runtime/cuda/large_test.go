@@ -96,6 +96,9 @@ func TestLarge(t *testing.T) {
 		{"norm of rows", dtype.F32, [][]int{{700, 516}}, func(g *graph.Graph, x tensors) tensors {
 			return tensors{layernorm.Apply(g, layernorm.Defaults(attr.ListOf(1)), x[0])}
 		}, 1e-5},
+		{"norm of few long rows", dtype.F32, [][]int{{130, 5000}}, func(g *graph.Graph, x tensors) tensors {
+			return tensors{layernorm.Apply(g, layernorm.Defaults(attr.ListOf(1)), x[0])}
+		}, 1e-5},
 		{"norm of rows of two indices", dtype.F32, [][]int{{5, 150, 7, 90}}, func(g *graph.Graph, x tensors) tensors {
 			return tensors{layernorm.Apply(g, layernorm.Defaults(attr.ListOf(2, 3)), x[0])}
 		}, 1e-5},

@@ -46,7 +46,29 @@ func (g *generator) rowsOf(nests []*loops.Nest) []*rowNest {
 	if len(group) < 2 {
 		return nil
 	}
+	// Few teams take longer for long rows than all threads of a device.
+	if t, most := teamOfRows(group); rows*t.members < fewRowThreads && most > longOfTeam*t.members {
+		return nil
+	}
 	return group
+}
+
+// fewRowThreads is how many threads are few for rows with more than longOfTeam elements for each thread of a team.
+const (
+	fewRowThreads = 1 << 16
+	longOfTeam    = 16
+)
+
+// teamOfRows returns the team of threads that computes a row, and over how many elements of it nests go at most.
+func teamOfRows(nests []*rowNest) (t team, most int) {
+	for _, n := range nests {
+		most = max(most, n.inner())
+	}
+	t = team{32, true}
+	for t.members < threads && most >= 8*t.members {
+		t.members *= 2
+	}
+	return t, most
 }
 
 // rowNest returns a nest as one of so many rows; nil if it is none.
@@ -130,18 +152,12 @@ func (g *generator) rowByRow(nests []*rowNest) bool {
 // rows writes nests as one function.
 func (g *generator) rows(nests []*rowNest) error {
 	all := &loops.Nest{}
-	most := 1
 	for _, n := range nests {
 		all.Statements = append(all.Statements, n.Statements...)
-		most = max(most, n.inner())
 	}
 	f := g.function(all)
-	rows := box(nests[0].Vars)
-	t := team{32, true}
-	for t.members < threads && most >= 8*t.members {
-		t.members *= 2
-	}
-	f.teams(t, rows)
+	t, _ := teamOfRows(nests)
+	f.teams(t, box(nests[0].Vars))
 	for i, n := range nests {
 		if i > 0 {
 			f.line("__syncthreads(); // for what this team has written")
