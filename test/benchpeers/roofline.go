@@ -47,7 +47,7 @@ func byShare(rows []row) []row {
 // printLimits prints how near operators come to what the machine allows.
 func (s *section) printLimits(w *bytes.Buffer) {
 	fmt.Fprintf(w, "Rooflines: the least time that this machine allows, divided by that of this module. A copy moves %.0f GB/s, a product of matrices does %.0f GFLOP/s. "+
-		"The specs say how many operations and bytes a task takes. An exponential counts as one operation, and what a cache holds moves faster than a copy, so shares are above 1 or far below.\n\n",
+		"The specs say how many operations and bytes a task takes. An exponential counts as one operation, and what a cache holds moves faster than a copy, so shares are above 1 or far below. Convolutions with filters of 3 x 3 may take fewer products than specs count.\n\n",
 		s.machine.Bandwidth/1e9, s.machine.F32/1e9)
 	fmt.Fprint(w, "| operator | limited by | share | and backward, limited by | share |\n|---|---|---:|---|---:|\n")
 	for _, r := range byShare(s.operators) {
