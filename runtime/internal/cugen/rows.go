@@ -28,7 +28,7 @@ func (n *rowNest) inner() int {
 // folds reports whether the nest folds the elements of a row.
 func (n *rowNest) folds() bool { return n.Statements[0].Value.Op == term.Reduce }
 
-// rowsOf returns how many of the first nests can be one function; nothing if that is less than two.
+// rowsOf returns the first nests that can be one function; nil if there are less than two.
 func (g *generator) rowsOf(nests []*loops.Nest) []*rowNest {
 	first := nests[0]
 	rows := box(first.Vars)
@@ -84,23 +84,21 @@ func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 	if have != rows {
 		return nil
 	}
-	x := &rowNest{n, outer}
+	x, folded := &rowNest{n, outer}, n.Statements[0].Value.Reduction
 	for _, s := range n.Statements {
 		if s.Guard != nil || s.Add || s.Left.Which != nil || len(loops.Open(s.Left)) > 0 {
 			return nil
 		}
 		r := s.Value.Reduction
 		switch whole := s.Value.Op == term.Reduce; {
-		case whole && (r.IsOrder() || !foldable(r) || outer != len(n.Vars) || !contiguousOf(r, n.Vars) || box(r.Vars) < 32 || box(r.Vars) != box(n.Statements[0].Value.Reduction.Vars)):
+		case whole && (r.IsOrder() || !foldable(r) || outer != len(n.Vars) || !contiguousOf(r, n.Vars) || r.Scan() != nil || box(r.Vars) < 32 || folded == nil || box(r.Vars) != box(folded.Vars)):
 			return nil
-		case !whole && (reduces(s.Value) || len(n.Statements) > 0 && n.Statements[0].Value.Op == term.Reduce):
+		case !whole && (reduces(s.Value) || x.folds()):
 			return nil
 		}
 	}
-	if first := n.Statements[0].Value; first.Op == term.Reduce {
-		if factorsOf(n) != nil || first.Reduction.Scan() != nil {
-			return nil
-		}
+	if x.folds() && factorsOf(n) != nil {
+		return nil
 	}
 	return x
 }
@@ -192,11 +190,8 @@ func (f *function) eachOfRow(n *rowNest, t team) {
 	f.indices(outer, "result")
 	elements := box(inner)
 	w := f.wideOf(n.Vars, n.Statements)
-	if w != nil && w.last == inner[len(inner)-1] {
-		elements /= w.lanes
-		inner = w.groups(inner)
-	} else {
-		w = nil
+	if w != nil {
+		elements, inner = elements/w.lanes, w.groups(inner)
 	}
 	e := f.unique("element")
 	f.open("for (int %s = member; %s < %d; %s += %d) {", e, e, elements, e, t.members)

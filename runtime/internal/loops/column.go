@@ -53,15 +53,9 @@ func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 	u := &columns[T]{outer: k.loops(k.free(), v), strip: k.loop(v), inner: k.loops(r.Vars, nil)}
 	var folds []*term.Reduction
 	for i, st := range k.bundle.statements {
-		f := k.bundle.folds[i]
-		to := map[*term.Variable]*term.Term{}
-		for j, w := range f.Vars {
-			to[w] = r.Vars[j].Term()
-		}
-		g := *f
-		g.Body, g.Guard = f.Body.Substitute(to), f.Guard.Substitute(to)
-		u.sums = append(u.sums, k.columnSum(st, &g, v, i))
-		folds = append(folds, &g)
+		f := k.sameIndices(i)
+		u.sums = append(u.sums, k.columnSum(st, f, v, i))
+		folds = append(folds, f)
 	}
 	if u.joint = k.jointColumns(u.sums, folds, v); u.joint != nil {
 		u.among = k.rowLoop(u.joint, r.Vars)

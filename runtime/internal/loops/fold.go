@@ -140,3 +140,14 @@ func body(r *term.Reduction) *term.Term {
 	}
 	return term.Conditional(r.Guard, x, term.RealNumber(identities[r.Kind]))
 }
+
+// sameIndices returns reduction i of the bundle over the indices of the first one.
+func (k *unitCompiler[T]) sameIndices(i int) *term.Reduction {
+	out := *k.bundle.folds[i]
+	to := map[*term.Variable]*term.Term{}
+	for j, v := range out.Vars {
+		to[v] = k.bundle.folds[0].Vars[j].Term()
+	}
+	out.Body, out.Guard = out.Body.Substitute(to), out.Guard.Substitute(to)
+	return &out
+}

@@ -56,15 +56,9 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 	u.last = k.loop(v)
 	var folds []*term.Reduction
 	for i, st := range k.bundle.statements {
-		f := k.bundle.folds[i]
-		to := map[*term.Variable]*term.Term{}
-		for j, w := range f.Vars {
-			to[w] = r.Vars[j].Term()
-		}
-		g := *f
-		g.Body, g.Guard = f.Body.Substitute(to), f.Guard.Substitute(to)
-		u.sums = append(u.sums, k.rowSum(st, &g, v))
-		folds = append(folds, &g)
+		f := k.sameIndices(i)
+		u.sums = append(u.sums, k.rowSum(st, f, v))
+		folds = append(folds, f)
 	}
 	if u.joint = k.joint(folds, v, false); u.joint != nil {
 		n := u.joint.sums()
