@@ -24,6 +24,8 @@ type Gradient struct {
 	Statements []*program.Statement
 	// Of holds the tensors of gradients by tensor: those of outputs, which are given, and of inputs and weights.
 	Of map[int]int
+	// Between holds those of values between outputs and inputs that are not worked out where they are used, by tensor.
+	Between map[int]int
 	// Scatter tells of which inputs and weights the gradient is added to element by element.
 	Scatter map[int]bool
 }
@@ -34,7 +36,7 @@ func Gradients(p *program.Program, given []int) (*Gradient, error) {
 	q := *p
 	q.Tensors, q.Statements = slices.Clone(p.Tensors), slices.Clone(p.Statements)
 	d := &deriver{p: &q, forward: p.Statements, found: map[int][]*contribution{}, adjoints: map[int]*adjoint{},
-		out: &Gradient{Program: &q, Of: map[int]int{}, Scatter: map[int]bool{}}, names: map[string]int{}}
+		out: &Gradient{Program: &q, Of: map[int]int{}, Between: map[int]int{}, Scatter: map[int]bool{}}, names: map[string]int{}}
 	for _, t := range given {
 		if id, ok := p.Grads[t]; ok { // lines that give gradients by hand read it
 			d.out.Of[t] = id
@@ -177,6 +179,9 @@ func (d *deriver) adjoint(t int) error {
 	}
 	a.tensor = d.tensor(prefix+l.Name, l.Shape)
 	a.name = d.p.Tensors[a.tensor].Name
+	if !isGiven {
+		d.out.Between[t] = a.tensor
+	}
 	d.give(a.tensor, a.vars, sum, scatters)
 	return nil
 }

@@ -97,7 +97,7 @@ func TestMultiplyShared(t *testing.T) {
 							ldb = k
 						}
 						got, want := make([]float64, height*n), make([]float64, height*n)
-						MultiplyShared(Key{task, run, i, 7}, got, n, a[lo*k:], k, false, b[i], ldb, tb, height, n, k, false)
+						MultiplyShared(Key{Task: task, Run: run, Phase: i / 5, Tensor: i, Offset: 7}, got, n, a[lo*k:], k, false, b[i], ldb, tb, height, n, k, false)
 						Multiply(want, n, a[lo*k:], k, false, b[i], ldb, tb, height, n, k, false)
 						if !slices.Equal(got, want) {
 							t.Fatalf("run %d, %d rows from %d on, task %d, factor %d: the product is another one", run, height, lo, task, i)

@@ -42,11 +42,11 @@ func Multiply[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb
 	MultiplyShared(Key{}, c, ldc, a, lda, ta, b, ldb, tb, m, n, k, add)
 }
 
-// Key names a factor b that several products have in common: an element of a tensor with which it begins, and the task and the run that read
-// it. Products with the same key, which is not zero, must have the same elements of b. A copy of b then serves several of them.
+// Key names a factor b that several products have in common: an element of a tensor with which it begins, and the run of a task and the phase in it
+// that read it. Products with the same key, which is not zero, must have the same elements of b. A copy of b then serves several of them.
 type Key struct {
-	Task, Run      uint64
-	Tensor, Offset int
+	Task, Run             uint64
+	Phase, Tensor, Offset int
 }
 
 // MultiplyShared is Multiply for products with a factor b in common. The result is the same.
@@ -92,7 +92,7 @@ type shared[T dtype.Float] struct {
 	slivers []T
 }
 
-// find returns the copy of a factor, or room for one. Copies that other tasks or runs had are given up.
+// find returns the copy of a factor, or room for one. Copies that other tasks, runs or phases had are given up.
 func (w *workspace[T]) find(f factor) *shared[T] {
 	var out *shared[T]
 	for i := range w.copies {
@@ -100,7 +100,7 @@ func (w *workspace[T]) find(f factor) *shared[T] {
 		if s.factor == f {
 			return s
 		}
-		if out == nil && (s.Task != f.Task || s.Run != f.Run) {
+		if out == nil && (s.Task != f.Task || s.Run != f.Run || s.Phase != f.Phase) {
 			out = s
 		}
 	}
@@ -129,7 +129,7 @@ type workspace[T dtype.Float] struct {
 	flip     bool // whether c is the transpose of the product
 
 	shared  *shared[T]   // a copy of b for several products, or nil
-	copies  [4]shared[T] // of factors of the last task
+	copies  [4]shared[T] // of factors of the last phase
 	y       []T          // the copy of a block of b that is used
 	slivers []T          // memory for a copy of a block of b
 	block   []T          // a copy of a block of a

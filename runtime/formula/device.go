@@ -61,6 +61,9 @@ func (k deviceKernel) Lower(a *task.Accessor) (*gpu.Unit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)
 	}
+	for i, t := range l.tensors {
+		l.tensors[i].Local = t.Local && !t.Planned
+	}
 	code, err := cugen.Compile(entryName(s), l.program, statements, l.tensors, l.aligned, l.bounded(), l.folds())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,7 +165,7 @@ func TestReport(t *testing.T) {
 		machine: cost.Machine{F32: 2e11, Bandwidth: 4e10},
 		operators: []row{{title: "fast & small", forward: figure{1e6, 4e6}, limits: [2]limit{{1e5, 5e5}}}, {title: "slow", forward: figure{8e6, 2e6}, both: figure{1e6, 1e6}, limits: [2]limit{{2e6, 1e6}, {1e5, 9e5}}},
 			{title: "viewed", views: true, forward: figure{1e6, 2e6}, both: figure{4e6, 2e6}}},
-		networks: []row{{title: networks.All[0].Title, forward: figure{1e6, 2e6}, both: figure{3e6, 6e6}}},
+		networks: []row{{title: networks.All[0].Title, forward: figure{1e6, 2e6}, both: figure{3e6, 6e6}, memory: figure{3 << 20, 12 << 20}}},
 		products: []row{{title: "float32, 100", forward: figure{1e6, 5e5}}},
 	}}, loops: []row{{title: "gelu", forward: figure{2e6, 4e6}}}}
 	text := r.markdown()
@@ -174,6 +175,7 @@ func TestReport(t *testing.T) {
 		"| gelu | 2 | 4 | 0.50 |\n",
 		"| slow | 8 | 2 | 4.00 | 1 | 1 | 1.00 |\n| viewed | 1 | 2 | 0.50 | 4 | 2 | 2.00 * |\n| fast & small | 1 | 4 | 0.25 | | | |\n",
 		"The MLP's step takes 1.000 ms in plain C on one thread, which is 3.0 times less.",
+		"| " + networks.All[0].Title + " | 3 | 12 | 0.25 |\n",
 		"| float32, 100 | 2 | 4 | 0.50 |",
 		"A copy moves 40 GB/s, a product of matrices does 200 GFLOP/s.",
 		"| fast & small | memory | 0.50 | | |\n| slow | arithmetic | 0.25 | memory | 0.90 |\n",
@@ -219,5 +221,21 @@ func TestLimit(t *testing.T) {
 	l := newLimit(cost.Machine{F32: 1e9, Bandwidth: 1e9}, u, 0)
 	if moved := 4.0 * (2*3 + 3*4 + 4 + 2*4); l.memory != moved || l.arithmetic < 2*2*3*4 || l.arithmetic > 3*2*3*4 {
 		t.Errorf("want %v ns of memory and 48 to 72 of arithmetic, got %v", moved, l)
+	}
+}
+
+// TestTrain runs the process whose memory is measured.
+func TestTrain(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	if err := train(t.Context(), &out, "mlp", 1); err != nil {
+		t.Fatal(err)
+	}
+	var bytes int
+	if _, err := fmt.Sscan(out.String(), &bytes); err != nil || runtime.GOOS == "linux" && bytes < 1<<20 {
+		t.Errorf("want how many bytes the process had in use, got %q", out.String())
+	}
+	if err := train(t.Context(), &out, "nothing", 1); err == nil || err.Error() != `there is no network "nothing"` {
+		t.Errorf("a network that is not there: got %v", err)
 	}
 }

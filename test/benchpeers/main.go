@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -53,6 +54,7 @@ func main() {
 		}
 		return nil
 	})
+	network := flag.String("train", "", "only run some training steps of a network, whose name is mlp or encoder: a process whose memory is measured")
 	only := flag.String("only", "", "a regular expression for the names of rows; other rows are left out")
 	flag.StringVar(&o.python, "python", "/usr/bin/python3", "the Python that has PyTorch")
 	flag.IntVar(&o.rounds, "rounds", 5, "how often each side measures a figure")
@@ -62,6 +64,12 @@ func main() {
 	if flag.NArg() > 0 || o.rounds < 1 {
 		flag.Usage()
 		os.Exit(2)
+	}
+	if *network != "" {
+		if err := train(context.Background(), os.Stdout, *network, o.threads[0]); err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil {
@@ -122,7 +130,7 @@ func measure(o options) (r report, err error) {
 			r.leftOut = append(r.leftOut, fmt.Sprintf("PyTorch and OpenBLAS: %v", missing))
 			return r, nil
 		}
-		b := &bench{tasks: &tasks, peer: p, machine: cost.MeasureMachine(threads), threads: threads, rounds: o.rounds, budget: o.budget, dir: dir}
+		b := &bench{tasks: &tasks, peer: p, python: o.python, machine: cost.MeasureMachine(threads), threads: threads, rounds: o.rounds, budget: o.budget, dir: dir}
 		s, err := b.all(o.only)
 		if err := errors.Join(err, p.stop()); err != nil {
 			return r, err

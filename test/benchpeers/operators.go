@@ -30,12 +30,14 @@ type row struct {
 	views bool
 	// limits are what the machine allows at best: forward, and forward and backward.
 	limits [2]limit
+	memory figure // bytes
 }
 
 // bench measures this module beside a peer with a number of threads.
 type bench struct {
 	tasks   *task.Registry
 	peer    *peer
+	python  string       // that has PyTorch
 	machine cost.Machine // for these threads
 	threads int
 	rounds  int

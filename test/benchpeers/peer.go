@@ -56,7 +56,7 @@ type answer struct {
 	Views        bool // whether PyTorch computes no gradient, but returns views of what it is given
 	NS           float64
 	Losses       []float64
-	Peak         float64 // MiB
+	Peak         float64 // bytes
 	Torch        string
 	TorchMissing string
 	Blas         string // the kind of processor whose kernels OpenBLAS uses

@@ -113,6 +113,13 @@ func (s *section) print(w *bytes.Buffer, plainC float64) {
 				fmt.Fprintf(w, "The MLP's step takes %.3f ms in plain C on one thread, which is %.1f times less.\n\n", plainC/1e6, n.both.own/plainC)
 			}
 		}
+		fmt.Fprint(w, "The most memory that a process has in use which only trains the network, in MiB, with the runtime of its language.\n\n| network | here | PyTorch | ratio |\n|---|---:|---:|---:|\n")
+		for _, n := range s.networks {
+			if m := n.memory; m.own > 0 && m.peer > 0 {
+				fmt.Fprintf(w, "| %s | %.0f | %.0f | %.2f |\n", n.title, m.own/(1<<20), m.peer/(1<<20), m.ratio())
+			}
+		}
+		fmt.Fprintln(w)
 	}
 	if len(s.products) > 0 {
 		fmt.Fprint(w, "Products of square matrices, in GFLOP/s.\n\n| type, extent | here | OpenBLAS | here / OpenBLAS |\n|---|---:|---:|---:|\n")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/opgen/opgen"
@@ -129,16 +130,14 @@ type Programs struct {
 	loss          graph.Tensor
 }
 
-// Open loads a network and its training step into a session, which Close closes; if it fails, it closes the session itself.
+// Open loads a network's training step into a session, which Close closes; if it fails, it closes the session itself. The network alone is loaded by the
+// first Forward.
 func (w *Network) Open(ctx context.Context, s *opgen.Session) (_ *Programs, err error) {
 	n := &built{graph: graph.New(1), tensors: map[string]Tensor{}}
 	w.build(n)
 	n.target = n.graph.Input("target", dtype.F32, n.output.Shape()...)
 	p := &Programs{network: w, built: n, session: s, loss: mse.Apply(n.graph, mse.Defaults(), mse.Logit(n.output), mse.Label(n.target))}
-	if p.answer, err = s.Inference(ctx, n.graph, n.output); err == nil {
-		p.train, err = s.Training(ctx, n.graph, p.loss, sgd.Optimizer(sgd.Defaults(w.rate)))
-	}
-	if err != nil {
+	if p.train, err = s.Training(ctx, n.graph, p.loss, sgd.Optimizer(sgd.Defaults(w.rate))); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return p, nil
@@ -149,6 +148,12 @@ func (p *Programs) Close() error { return p.session.Close() }
 
 // Tensors returns the inputs and weights, by the names that other systems have for them.
 func (p *Programs) Tensors() map[string]Tensor { return p.built.tensors }
+
+// Drop gives up the elements of weights, which the programs have after the first run.
+func (p *Programs) Drop() {
+	p.built.values = nil
+	maps.DeleteFunc(p.built.tensors, func(name string, _ Tensor) bool { return name != "x" && name != "target" })
+}
 
 // given returns an input with its elements.
 func (p *Programs) given(t graph.Tensor, name string) opgen.Value {
@@ -173,8 +178,13 @@ func (p *Programs) Step(ctx context.Context) error {
 }
 
 // Forward runs the network alone.
-func (p *Programs) Forward(ctx context.Context) error {
-	err := p.answer.Run(ctx, append(p.built.values, p.given(p.built.x, "x"))...)
+func (p *Programs) Forward(ctx context.Context) (err error) {
+	if p.answer == nil {
+		if p.answer, err = p.session.Inference(ctx, p.built.graph, p.built.output); err != nil {
+			return err
+		}
+	}
+	err = p.answer.Run(ctx, append(p.built.values, p.given(p.built.x, "x"))...)
 	if err == nil {
 		p.built.values = nil
 	}

@@ -25,10 +25,19 @@ func (z *normalizer) withoutCheap(statements []*program.Statement) []*program.St
 }
 
 // withoutCopies returns statements in which a value that a local tensor holds until a later statement copies all of it is given by that statement.
+// Elements of a local tensor that is a copy are read where they come from.
 func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.Statement {
 	out := slices.Clone(statements)
 	for i := 0; i < len(out); i++ {
 		s := out[i]
+		if z.copies(out, i) {
+			out = slices.Delete(out, i, i+1)
+			for j, o := range out {
+				out[j] = replaced(o, s)
+			}
+			i--
+			continue
+		}
 		if s.Value.Op != term.Reduce || !z.alone(out, i) || !z.lasts(s) {
 			continue
 		}
@@ -50,6 +59,28 @@ func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.S
 		}
 	}
 	return out
+}
+
+// copies reports whether a statement copies all of a tensor, which no later statement writes, to a local one.
+func (z *normalizer) copies(statements []*program.Statement, i int) bool {
+	s := statements[i]
+	if s.Value.Op != term.Element || !z.alone(statements, i) {
+		return false
+	}
+	r := s.Value.Read
+	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != z.tensors[r.Tensor].Type {
+		return false // elements are rounded
+	}
+	if r.Count != 1 || r.Which != nil || r.ByNumber || r.Else != nil || len(r.Idx) != len(s.Left.Idx) {
+		return false
+	}
+	for d, x := range r.Idx {
+		if !term.Identical(x, s.Left.Idx[d]) || !term.SameInteger(r.Ext[d], s.Left.Ext[d]) {
+			return false
+		}
+	}
+	memory := z.tensors[r.Tensor].Memory
+	return !slices.ContainsFunc(statements[i:], func(o *program.Statement) bool { return z.tensors[o.Target].Memory == memory })
 }
 
 // lasts reports whether a value is the same for all of the task: no statement writes memory that it reads.

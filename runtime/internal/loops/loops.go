@@ -19,11 +19,12 @@ import (
 
 // Tensor says how the elements of a program's tensor are kept.
 type Tensor struct {
-	Type   dtype.Type
-	Memory int  // the tensor whose memory this one has: another one's if they share it
-	Add    bool // whether statements add to the elements instead of giving them
-	Local  bool // whether the loops keep the tensor themselves
-	Below  int  // what the integers are below, none of which is negative; 0 if that is not known. Code that uses one as an index tests it
+	Type    dtype.Type
+	Memory  int  // the tensor whose memory this one has: another one's if they share it
+	Add     bool // whether statements add to the elements instead of giving them
+	Local   bool // whether the loops keep the tensor themselves: nothing else uses what it holds
+	Planned bool // whether a local tensor has memory all the same
+	Below   int  // what the integers are below, none of which is negative; 0 if that is not known. Code that uses one as an index tests it
 }
 
 // Code is compiled statements: groups of loops, of which each needs what earlier ones give.
@@ -145,6 +146,7 @@ type compiler[T simd.Float] struct {
 
 	touched map[*statement][]touch // the uses of memory by statements, while groups are made; nil otherwise
 
+	kept map[int]bool // the local tensors whose elements stay in registers or in the blocks of parts
 	past map[int]bool // the tensors of the group that is compiled which may be written past the caches
 
 	// ahead is an index of which the code that is compiled asks for later elements: those that units of its group use first when it is done.
@@ -163,7 +165,7 @@ type compiler[T simd.Float] struct {
 }
 
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
-	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}}
+	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}}
 	z := newNormalizer(p, tensors)
 	if err := z.normalize(statements); err != nil {
 		return nil, err
@@ -184,7 +186,9 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 	c.noteUsers(groups)
 	for _, g := range groups {
 		out.groups = append(out.groups, c.group(g))
+		out.transient = out.transient || len(out.groups[len(out.groups)-1].transients) > 0
 	}
+	out.placeLocals(groups)
 	return out, nil
 }
 
@@ -242,7 +246,7 @@ func (c *compiler[T]) complete(statements []*statement) {
 		}
 	}
 	for _, s := range statements {
-		if t := &c.tensors[s.target]; t.Local && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
+		if t := &c.tensors[s.target]; t.Local && !t.Planned && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
 			elements(c.p.Tensors[s.target])*4 <= max(most, 1024) {
 			t.Type = dtype.F64
 		}
@@ -252,7 +256,9 @@ func (c *compiler[T]) complete(statements []*statement) {
 // code is compiled statements.
 type code[T simd.Float] struct {
 	*compiler[T]
-	groups []*loopGroup[T]
+	groups    []*loopGroup[T]
+	transient bool // whether parts have memory for some tensors
+	local     localMemory
 }
 
 func (c *code[T]) Groups() int { return len(c.groups) }
@@ -263,12 +269,12 @@ func (c *code[T]) Total(group int) int { return c.groups[group].total }
 
 func (c *code[T]) Bind(memory [][]byte) Runner {
 	r := &runner[T]{code: c, mem: make([]block[T], len(c.tensors)), number: runners.Add(1)}
-	c.placeLocals(&r.locals, memory)
+	c.findLocals(&r.locals, memory)
 	for i, t := range c.tensors {
 		switch {
 		case t.Memory != i:
-		case t.Local && r.locals.bytes > 0: // they have memory while the task runs
-		case t.Local:
+		case t.Local && !t.Planned && (r.locals.bytes > 0 || !c.stored(i)): // it has memory while the task runs, or none
+		case t.Local && !t.Planned:
 			r.mem[i] = allocated[T](t.Type, elements(c.p.Tensors[i]))
 		default:
 			r.mem[i] = blockOf[T](t.Type, memory[i])

@@ -19,6 +19,7 @@ type movement[T simd.Float] struct {
 	lead         int      // the number of the last shared index, or -1
 	factor       int      // of its values, if other indices were joined to it
 	from, to     int      // the first places
+	begins       []stride // variables that say where blocks begin, in which the places lie
 	source, goal int
 	times        int // how often each element of the source is repeated along a row
 	// other copies elements of another type than that in which the loops compute; nil for that one.
@@ -71,6 +72,9 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	for _, v := range vars {
 		u.dims = append(u.dims, stride{k.place(v), extent(v), a.offset.factor(v), b.offset.factor(v), which.factor(v)})
 	}
+	for _, v := range others(vars, a.offset, b.offset) {
+		u.begins = append(u.begins, stride{place: k.place(v), from: a.offset.factor(v), to: b.offset.factor(v)})
+	}
 	if t := k.tensors[s.target].Type; t != k.own {
 		if len(a.offset.rest) > 0 && rows == nil {
 			return nil
@@ -95,6 +99,19 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	return u
 }
 
+// others lists the variables of linear forms that are not among some.
+func others(vars []*term.Variable, of ...form) []*term.Variable {
+	var out []*term.Variable
+	for _, f := range of {
+		for _, m := range f.vars {
+			if !slices.Contains(vars, m.of) && !slices.Contains(out, m.of) {
+				out = append(out, m.of)
+			}
+		}
+	}
+	return out
+}
+
 // rowLookup returns how a statement looks up the rows that it moves; nil if it does not, or looks up more.
 func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variable) *rowLookup[T] {
 	if len(a.offset.rest) != 1 || s.lenient || s.skip || s.value.Read.Else != nil || len(a.open) > 1 {
@@ -106,7 +123,7 @@ func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variab
 		return nil
 	}
 	at, typ := accessOf(p.of.Read), k.tensors[p.of.Read.Tensor].Type
-	if len(at.open) > 0 || len(at.offset.rest) > 0 || typ != dtype.I32 && typ != dtype.I64 {
+	if len(at.open) > 0 || len(at.offset.rest) > 0 || len(others(vars, at.offset)) > 0 || typ != dtype.I32 && typ != dtype.I64 {
 		return nil
 	}
 	r := &rowLookup[T]{tensor: p.of.Read.Tensor, at: at.offset.base, get: integerAt[T](typ), extent: math.MaxInt, step: p.factor}
@@ -143,6 +160,10 @@ func (u *movement[T]) run(s *state[T], lo, hi int) {
 		return
 	}
 	source, from, to := u.source, u.from, u.to
+	for _, d := range u.begins {
+		from += d.from * s.vars[d.place]
+		to += d.to * s.vars[d.place]
+	}
 	for _, d := range u.dims[:u.lead] {
 		source += d.source * s.vars[d.place]
 		from += d.from * s.vars[d.place]

@@ -1,11 +1,14 @@
 package loops
 
 import (
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/opgen/opgen/runtime/internal/memplan"
 )
 
 // room is memory for local tensors while a task runs.
@@ -78,11 +81,16 @@ const leastRoom = 64 << 10
 // local is a local tensor, and where it lies in a room.
 type local struct{ tensor, at, bytes int }
 
+// localMemory is where the local tensors of code lie in a room.
+type localMemory struct {
+	places []local
+	bytes  int // of all together; 0 if they have memory of their own
+}
+
 // locals is the memory of a runner's local tensors.
 type locals struct {
-	places  []local
+	localMemory
 	aliases []int // tensors that lie where a local one does
-	bytes   int   // of all together; 0 if they have memory of their own
 	work    int   // how many values the shared indices of all groups have together
 
 	mu    sync.Mutex
@@ -94,12 +102,6 @@ type locals struct {
 
 // roomAlign is the number of bytes that the places of tensors in a room are multiples of.
 const roomAlign = 64
-
-// add notes a tensor.
-func (l *locals) add(tensor, bytes int) {
-	l.places = append(l.places, local{tensor, l.bytes, bytes})
-	l.bytes += (bytes + roomAlign - 1) &^ (roomAlign - 1)
-}
 
 // enter gives local tensors memory before a part of a run, unless another part did. What earlier parts of the run wrote there is there as long as the run
 // is not done.
@@ -149,21 +151,59 @@ func (r *runner[T]) leave(run uint64, n int) {
 	l.room = nil
 }
 
-// placeLocals places the local tensors of code. Small ones have memory of their own.
-func (c *code[T]) placeLocals(out *locals, memory [][]byte) {
-	root := map[int]bool{}
-	for i, t := range c.tensors {
-		if bytes := elements(c.p.Tensors[i]) * t.Type.Size(); t.Memory == i && t.Local && bytes > 0 {
-			out.add(i, bytes)
-			root[i] = true
+// stored reports whether a tensor is a local one that has memory beyond a block.
+func (c *code[T]) stored(t int) bool {
+	return c.tensors[t].Local && !c.tensors[t].Planned && c.tensors[t].Memory == t && !c.kept[t] && len(c.usersOf(t)) > 0
+}
+
+// usersOf returns the bundles that use the memory of a tensor.
+func (c *compiler[T]) usersOf(t int) map[*bundle]bool {
+	out := map[*bundle]bool{}
+	for i, o := range c.tensors {
+		if o.Memory == t {
+			maps.Copy(out, c.users[i])
 		}
 	}
-	if out.bytes < leastRoom {
-		out.places, out.bytes = nil, 0
+	return out
+}
+
+// placeLocals places the local tensors of code: those that are used by different groups, which run one after the other, may share memory. If all are
+// small, they have memory of their own.
+func (c *code[T]) placeLocals(groups []*bundleGroup) {
+	var buffers []memplan.Buffer
+	for t := range c.tensors {
+		bytes := elements(c.p.Tensors[t]) * c.tensors[t].Type.Size()
+		if bytes == 0 || !c.stored(t) {
+			continue
+		}
+		users := c.usersOf(t)
+		uses := func(g *bundleGroup) bool {
+			return slices.ContainsFunc(g.bundles, func(b *bundle) bool { return users[b] })
+		}
+		b := memplan.Buffer{Bytes: int64((bytes + roomAlign - 1) &^ (roomAlign - 1)), First: slices.IndexFunc(groups, uses)}
+		for b.Last = len(groups) - 1; !uses(groups[b.Last]); b.Last-- {
+		}
+		buffers = append(buffers, b)
+		c.local.places = append(c.local.places, local{tensor: t, bytes: bytes})
+	}
+	plan, err := memplan.Plan(buffers, memplan.DefaultEffort)
+	if err != nil || plan.Bytes < leastRoom {
+		c.local = localMemory{}
+		return
+	}
+	c.local.bytes = int(plan.Bytes)
+	for i := range c.local.places {
+		c.local.places[i].at = int(plan.Offsets[i])
+	}
+}
+
+// findLocals says where local tensors lie if others lie in some memory, by tensor.
+func (c *code[T]) findLocals(out *locals, memory [][]byte) {
+	if out.localMemory = c.local; out.bytes == 0 {
 		return
 	}
 	for i, t := range c.tensors {
-		if t.Memory != i && root[t.Memory] && (i >= len(memory) || memory[i] == nil) {
+		if t.Memory != i && (i >= len(memory) || memory[i] == nil) && slices.ContainsFunc(out.places, func(p local) bool { return p.tensor == t.Memory }) {
 			out.aliases = append(out.aliases, i)
 		}
 	}

@@ -22,6 +22,9 @@ type loopGroup[T simd.Float] struct {
 	used    int  // and how many they use, these included
 	past    bool // whether large parts write results past the caches
 
+	transients []*transient // tensors of which parts keep blocks
+	room       int          // the bytes of these blocks
+
 	whole whole[T]      // the only unit, if it goes over all shared indices by itself; otherwise nil
 	rows  *pointwise[T] // the only unit, if it runs several rows in one call; otherwise nil
 }
@@ -94,7 +97,11 @@ func (r *runner[T]) give(s *state[T]) {
 // newState returns a state with buffers for the registers. Units use the same ones, one after the other.
 func (r *runner[T]) newState() *state[T] {
 	c := r.code
-	s := &state[T]{vars: make([]int, len(c.places)), mem: r.mem, regs: make([][]T, c.registers), beside: make([]T, stripLength)}
+	mem := r.mem
+	if c.transient {
+		mem = make([]block[T], len(mem))
+	}
+	s := &state[T]{vars: make([]int, len(c.places)), mem: mem, regs: make([][]T, c.registers), beside: make([]T, stripLength)}
 	buffers := make([][]T, c.buffers)
 	all := make([]T, c.buffers*stripLength)
 	for i := range buffers {
@@ -154,18 +161,33 @@ func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) (err error) 
 		}
 	}()
 	s.step, s.key = at.Step, blas.Key{Task: r.number, Run: at.Run}
-	for _, g := range r.code.groups[first:end] {
+	for i, g := range r.code.groups[first:end] {
+		s.key.Phase = first + i
 		from, to := 0, g.total
 		if lo > 0 || hi < total {
 			from, to = share(g.total, lo, total), share(g.total, hi, total)
 		}
 		if from < to {
 			r.enter(at.Run)
-			g.part(s, from, to)
+			r.part(s, g, from, to)
 			r.leave(at.Run, to-from)
 		}
 	}
 	return nil
+}
+
+// part runs units for a part of the values of the shared indices, with memory for transient tensors.
+func (r *runner[T]) part(s *state[T], g *loopGroup[T], from, to int) {
+	if r.code.transient {
+		copy(s.mem, r.mem)
+	}
+	if len(g.transients) == 0 {
+		g.part(s, from, to)
+		return
+	}
+	room := r.code.enter(s, g)
+	g.part(s, from, to)
+	rooms.give(room)
 }
 
 // part runs units for a part of the values of the shared indices.
@@ -212,6 +234,7 @@ func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
 			continue
 		}
 		to := min(from+g.block, last, from+hi-lo)
+		g.begin(s, row, from)
 		for _, u := range g.units {
 			u.run(s, from, to)
 		}

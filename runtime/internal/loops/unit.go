@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -28,8 +29,9 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		out.shared = append(out.shared, s)
 		out.total *= s.extent
 	}
-	own, products := 1, false
+	own, rows := 1, 0
 	c.streams(g, out)
+	brief := c.transients(g, factors)
 	for i, b := range g.bundles {
 		k := &unitCompiler[T]{compiler: c, bundle: b, depth: g.depth, factor: factors[i]}
 		if c.ahead = nil; i > 0 && i == len(g.bundles)-1 && out.used >= leastUsed {
@@ -38,17 +40,15 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		out.units = append(out.units, k.compile())
 		n := k.elements()
 		out.work += n * out.total
-		if _, product := out.units[i].(*matrices[T]); product {
-			products = true
-		} else {
+		if p, product := out.units[i].(*matrices[T]); !product {
 			own = max(own, n)
+		} else if p.rows.lead {
+			rows = max(rows, (groupRows+p.rows.factor-1)/p.rows.factor)
 		}
 	}
 	if len(g.bundles) > 1 && g.depth > 0 {
-		out.block = max(1, groupElements/own)
-		if products {
-			out.block = max(out.block, groupRows)
-		}
+		out.block = max(1, groupElements/own, rows)
+		c.keep(out, brief)
 	}
 	out.noteUnit()
 	return out
@@ -227,10 +227,11 @@ func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 	z := k.pointwiseStrip(v, kept)
 	for t := range kept {
 		if z.loaded[t] {
-			z = k.pointwiseStrip(v, nil)
+			z, kept = k.pointwiseStrip(v, nil), nil
 			break
 		}
 	}
+	maps.Copy(k.kept, kept)
 	k.finish(&z.strip)
 	u := &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip}
 	over := k.free()
