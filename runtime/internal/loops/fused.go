@@ -394,6 +394,13 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 	}
 }
 
+// again runs the loop on the elements to which its pointers lead.
+func (l *fusedLoop[T]) again(s *state[T], n int) {
+	a := s.arguments[l.number]
+	set(s, l.numbers, jit.Row[T](l.code, a, 0))
+	l.code.Run(a, n, 1, false)
+}
+
 // point sets the pointers of the loop to strips of n elements. It reports whether results may be written past the caches.
 func (l *fusedLoop[T]) point(s *state[T], n int) (past bool) {
 	a := s.arguments[l.number]

@@ -110,6 +110,7 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	}
 	at, k, x, read := z.c.value(a.offset), a.offset.factor(z.v), z.register(false), strided[T](z.c.tensors[r.Tensor].Type)
 	name := z.c.p.Tensors[r.Tensor].Name
+	z.c.fails = z.c.fails || !lenient
 	var uses []int
 	if r.Else != nil && other.scalar == nil {
 		uses = append(uses, other.reg)

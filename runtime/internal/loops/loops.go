@@ -159,6 +159,7 @@ type compiler[T simd.Float] struct {
 	apart        int         // how many others, each of which one code uses
 	numbers      int         // how many arguments functions of single numbers have together
 	words        bool        // whether random words are drawn
+	fails        bool        // whether code may fail
 	accumulators []int       // registers that have a strip of their own
 	compiled     []*strip[T] // all code of strips
 	loops        []*jit.Code // loops of them that are compiled to machine code
@@ -189,6 +190,11 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 		out.transient = out.transient || len(out.groups[len(out.groups)-1].transients) > 0
 	}
 	out.placeLocals(groups)
+	for _, g := range out.groups {
+		if out.local.bytes == 0 && !out.transient {
+			g.noteFlat()
+		}
+	}
 	return out, nil
 }
 

@@ -14,6 +14,7 @@ import (
 // more than its elements.
 type movement[T simd.Float] struct {
 	dims         []stride // the outermost first; the last one goes over consecutive elements of the result
+	straight     bool     // whether consecutive elements stay consecutive
 	joined       []stride // the same, of which those that go on where others end are one
 	inner        []stride // those from the last shared index on, in the same way
 	lead         int      // the number of the last shared index, or -1
@@ -95,6 +96,7 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	u.joined, u.inner = u.dims, u.dims[max(u.lead, 0):]
 	if u.times == 1 && rows == nil {
 		u.joined, u.inner = together(u.joined), together(u.inner)
+		u.straight = len(u.joined) == 1 && u.joined[0].from == 1 && u.joined[0].source == 0
 	}
 	return u
 }
@@ -176,6 +178,14 @@ func (u *movement[T]) run(s *state[T], lo, hi int) {
 // all moves elements for the values lo to hi-1 of the shared indices, taken as one number.
 func (u *movement[T]) all(s *state[T], lo, hi int) {
 	each := size(u.dims[u.lead+1:])
+	switch {
+	case u.straight && u.other != nil:
+		u.other(&s.mem[u.goal], u.to+lo*each, 1, &s.mem[u.source], u.from+lo*each, 1, (hi-lo)*each)
+		return
+	case u.straight && !s.past:
+		copy(s.mem[u.goal].same[u.to+lo*each:u.to+hi*each], s.mem[u.source].same[u.from+lo*each:])
+		return
+	}
 	u.elements(s, u.joined, u.source, u.from, u.to, lo*each, hi*each)
 }
 

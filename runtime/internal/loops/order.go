@@ -51,6 +51,7 @@ type order[T simd.Float] struct {
 
 // orderUnit compiles an order.
 func (k *unitCompiler[T]) orderUnit(st *statement, r *term.Reduction) unit[T] {
+	k.fails = true
 	_, shared := orderedFirst(st)
 	vars := k.free()
 	own := max(shared-max(k.depth-1, 0), 0)

@@ -107,7 +107,7 @@ const roomAlign = 64
 // is not done.
 func (r *runner[T]) enter(run uint64) {
 	l := &r.locals
-	if l.bytes == 0 || l.there.Load() && atomic.LoadUint64(&l.run) == run {
+	if l.there.Load() && atomic.LoadUint64(&l.run) == run {
 		return
 	}
 	l.mu.Lock()
@@ -134,7 +134,7 @@ func (r *runner[T]) enter(run uint64) {
 // without a number may go on at any time.
 func (r *runner[T]) leave(run uint64, n int) {
 	l := &r.locals
-	if l.bytes == 0 || run == 0 || l.done.Add(int64(n)) < int64(l.work) {
+	if run == 0 || l.done.Add(int64(n)) < int64(l.work) {
 		return
 	}
 	l.mu.Lock()

@@ -27,6 +27,10 @@ type loopGroup[T simd.Float] struct {
 
 	whole whole[T]      // the only unit, if it goes over all shared indices by itself; otherwise nil
 	rows  *pointwise[T] // the only unit, if it runs several rows in one call; otherwise nil
+
+	// flat is the compiled loop that the group consists of if it goes over flatLength consecutive elements, in memory that stays where it is; otherwise nil.
+	flat       *fusedLoop[T]
+	flatLength int
 }
 
 // A part writes its results past the caches if its group gives and uses as many bytes as this at least, and if it gives leastPart itself. The
@@ -101,7 +105,7 @@ func (r *runner[T]) newState() *state[T] {
 	if c.transient {
 		mem = make([]block[T], len(mem))
 	}
-	s := &state[T]{vars: make([]int, len(c.places)), mem: mem, regs: make([][]T, c.registers), beside: make([]T, stripLength)}
+	s := &state[T]{vars: make([]int, len(c.places)), key: blas.Key{Task: r.number}, mem: mem, regs: make([][]T, c.registers), beside: make([]T, stripLength)}
 	buffers := make([][]T, c.buffers)
 	all := make([]T, c.buffers*stripLength)
 	for i := range buffers {
@@ -138,9 +142,9 @@ func (r *runner[T]) newState() *state[T] {
 	return s
 }
 
-func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) (err error) {
-	alone := lo == 0 && hi == total // so no other part runs meanwhile
+func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) error {
 	s := r.own
+	alone := lo == 0 && hi == total // so no other part runs meanwhile
 	switch {
 	case !alone:
 		s = r.take()
@@ -148,8 +152,21 @@ func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) (err error) 
 		s = r.newState()
 		r.own = s
 	}
+	s.step, s.key.Run = at.Step, at.Run
+	if r.code.fails {
+		return r.guarded(s, first, end, lo, hi, total)
+	}
+	r.groups(s, first, end, lo, hi, total)
+	if !alone {
+		r.give(s)
+	}
+	return nil
+}
+
+// guarded runs groups whose code may fail, and returns the error.
+func (r *runner[T]) guarded(s *state[T], first, end, lo, hi, total int) (err error) {
 	defer func() {
-		if !alone {
+		if lo > 0 || hi < total {
 			r.give(s)
 		}
 		switch v := recover().(type) {
@@ -160,27 +177,44 @@ func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) (err error) 
 			panic(v)
 		}
 	}()
-	s.step, s.key = at.Step, blas.Key{Task: r.number, Run: at.Run}
+	r.groups(s, first, end, lo, hi, total)
+	return nil
+}
+
+// groups runs a part of some groups.
+func (r *runner[T]) groups(s *state[T], first, end, lo, hi, total int) {
 	for i, g := range r.code.groups[first:end] {
-		s.key.Phase = first + i
 		from, to := 0, g.total
 		if lo > 0 || hi < total {
 			from, to = share(g.total, lo, total), share(g.total, hi, total)
+		} else if g.flat != nil && s.pointed&(1<<(first+i)) != 0 {
+			g.flat.again(s, g.flatLength)
+			continue
 		}
-		if from < to {
-			r.enter(at.Run)
+		if from >= to {
+			continue
+		}
+		s.key.Phase = first + i
+		if r.locals.bytes == 0 {
 			r.part(s, g, from, to)
-			r.leave(at.Run, to-from)
+		} else {
+			r.enter(s.key.Run)
+			r.part(s, g, from, to)
+			r.leave(s.key.Run, to-from)
+		}
+		if g.flat != nil && to-from == g.total && s == r.own {
+			s.pointed |= 1 << (first + i)
 		}
 	}
-	return nil
 }
 
 // part runs units for a part of the values of the shared indices, with memory for transient tensors.
 func (r *runner[T]) part(s *state[T], g *loopGroup[T], from, to int) {
-	if r.code.transient {
-		copy(s.mem, r.mem)
+	if !r.code.transient {
+		g.part(s, from, to)
+		return
 	}
+	copy(s.mem, r.mem)
 	if len(g.transients) == 0 {
 		g.part(s, from, to)
 		return
@@ -256,6 +290,37 @@ func (g *loopGroup[T]) noteUnit() {
 		g.shared[len(g.shared)-1].extent*u.inner.factor <= u.code.length {
 		g.rows = u // with all values of the last shared index
 	}
+}
+
+// noteFlat notes whether the group is one compiled loop that goes once over memory which stays where it is.
+func (g *loopGroup[T]) noteFlat() {
+	u, ok := g.units[0].(*pointwise[T])
+	if !ok || len(g.units) > 1 || len(g.shared) != 1 || len(u.outer.loops) > 0 || !u.inner.lead || g.past {
+		return
+	}
+	n := g.total * u.inner.factor
+	if n > u.code.length {
+		return
+	}
+	var l *fusedLoop[T]
+	for i := range u.code.code {
+		switch in := &u.code.code[i]; {
+		case in.part != nil && in.part.fixed && in.when == nil:
+		case in.loop != nil && l == nil:
+			l = in.loop
+		default:
+			return
+		}
+	}
+	if l == nil || len(l.lanes) > 0 || len(l.outputs) > 0 || len(l.sums) > 0 {
+		return
+	}
+	for _, x := range l.inputs {
+		if u.code.parts[x.register] == nil {
+			return
+		}
+	}
+	g.flat, g.flatLength = l, n
 }
 
 // set sets the shared indices but the last one to their values: row is their number.

@@ -21,6 +21,7 @@ type state[T simd.Float] struct {
 	key  blas.Key   // of the copies of factors that parts of this run share
 
 	arguments []jit.Arguments // of compiled loops
+	pointed   uint64          // the groups whose flat loop has pointers to its memory, by number
 
 	past   bool // whether results are written past the caches
 	beside []T  // a strip that is copied there next
@@ -145,6 +146,7 @@ func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
 	case term.Power:
 		return func(s *state[T]) int { return term.IntegerPower(x(s), y(s)) }
 	}
+	c.fails = true
 	return func(s *state[T]) int {
 		d := y(s)
 		if !term.Divisor(op, d) {
@@ -192,6 +194,7 @@ func (c *compiler[T]) reached(r *term.Read) func(*state[T]) (tensor, at int, ins
 	if len(open) == 0 && r.Which == nil {
 		return func(s *state[T]) (int, int, bool) { return first, at(s), true }
 	}
+	c.fails = c.fails || strict
 	return func(s *state[T]) (int, int, bool) {
 		w := which(s)
 		inside := w >= 0 && w < count
@@ -231,6 +234,21 @@ func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.
 		}
 		return get(&s.mem[t], at)
 	}
+}
+
+// single returns code for the only element of a tensor of real numbers; nil for others.
+func (c *compiler[T]) single(r *term.Read) func(*state[T]) float64 {
+	if a := accessOf(r); len(a.open) > 0 || r.Which != nil || !a.offset.isZero() {
+		return nil
+	}
+	t := r.Tensor
+	switch c.tensors[t].Type {
+	case dtype.F32:
+		return func(s *state[T]) float64 { return float64(s.mem[t].f32[0]) }
+	case dtype.F64:
+		return func(s *state[T]) float64 { return s.mem[t].f64[0] }
+	}
+	return nil
 }
 
 // wideElement returns where an element of float64 lies whose place is linear in indices, such as a mean that a norm has for each row; otherwise nil.
@@ -276,6 +294,9 @@ func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 			t, i, k, base := e.tensor, c.place(e.offset.vars[0].of), e.offset.vars[0].factor, e.offset.base
 			return func(s *state[T]) float64 { return s.mem[t].f64[base+k*s.vars[i]] }
 		}
+		if x := c.single(n.Read); x != nil {
+			return x
+		}
 		return element(c, n.Read, c.real, realAt[T](c.tensors[n.Read.Tensor].Type))
 	case term.Choose:
 		return choice(c, n, c.real)
@@ -310,6 +331,14 @@ func (c *compiler[T]) apply(n *term.Term) func(*state[T]) float64 {
 	args := make([]func(*state[T]) float64, len(n.Args))
 	for i, a := range n.Args {
 		args[i] = c.real(a)
+	}
+	switch n.Func.Name {
+	case "max":
+		x, y := args[0], args[1]
+		return func(s *state[T]) float64 { return max(x(s), y(s)) }
+	case "min":
+		x, y := args[0], args[1]
+		return func(s *state[T]) float64 { return min(x(s), y(s)) }
 	}
 	first := c.numbers
 	c.numbers += len(args)

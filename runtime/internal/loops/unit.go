@@ -346,6 +346,13 @@ func (c *compiler[T]) giver(st *statement) func(*state[T]) {
 		}
 	}
 	x, put := c.real(st.value), putNumber[T](st, t)
+	if a := accessOf(st.left); st.guard == nil && len(a.open) == 0 && st.left.Which == nil {
+		at, id := c.value(a.offset), st.target
+		return func(s *state[T]) {
+			v := x(s)
+			put(&s.mem[id], at(s), v)
+		}
+	}
 	return func(s *state[T]) {
 		if holds(s) {
 			v := x(s)

@@ -309,6 +309,7 @@ func (f *wholeCompiler[T]) operation(n *term.Term, free int) filler[T] {
 		})
 	case term.Quotient, term.Truncate, term.Modulo:
 		op := n.Op
+		f.z.c.fails = true
 		return f.both(n, free, func(out, y []int) {
 			for i, d := range y {
 				if !term.Divisor(op, d) {
