@@ -57,7 +57,7 @@ func needKernels(names []string) string {
 	return "operators " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " need kernels"
 }
 
-// unused reports attributes and dimensions that neither the spec nor a kernel uses. A kernel that is not written yet may.
+// unused reports attributes and dimensions that neither the spec nor a kernel uses, and scratch slots that code of a formula does not use. A kernel that is not written yet may.
 func (p *Project) unused(m *model.Module) {
 	goNames := map[string]*model.Operator{}
 	for _, o := range m.Operators {
@@ -67,6 +67,12 @@ func (p *Project) unused(m *model.Module) {
 	parallel.Do(len(unused), func(i int) { unused[i] = check.Unused(p.checked.Scopes[i].Spec) })
 	for i, sc := range p.checked.Scopes {
 		o := goNames[sc.Spec.Name.V]
+		if o.Derived && sc.Spec.CUDA == nil { // other code may use any scratch memory
+			for _, u := range check.UnusedScratch(sc.Spec) {
+				p.Findings.Add(diag.Unused, u.Span, "nothing uses the %s %s", u.What, u.Name).
+					Hinted("the formula may give it; if it is named grad_ and a value of the formula, it holds the gradient of that value")
+			}
+		}
 		for _, u := range unused[i] {
 			switch {
 			case o.Derived:
