@@ -253,7 +253,7 @@ func (c *compiler[T]) complete(statements []*statement) {
 	}
 	for _, s := range statements {
 		if t := &c.tensors[s.target]; t.Local && !t.Planned && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
-			elements(c.p.Tensors[s.target])*4 <= max(most, 1024) {
+			(elements(c.p.Tensors[s.target])*4 <= max(most, 1024) || s.reduction().Kind == "logsumexp") { // few, or of which exponentials need the digits
 			t.Type = dtype.F64
 		}
 	}

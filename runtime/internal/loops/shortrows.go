@@ -77,15 +77,21 @@ func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer
 		}
 		if key := k.key(x); !seen[key] {
 			seen[key] = true
-			p := newVectorizer(k.compiler, v)
-			r := repeatedRow[T]{x: p.vector(p.real(x)), all: z.register(true)}
-			r.code = p.strip
-			was := k.lenient
-			for _, k.lenient = range []bool{false, true} { // in a choice the element has another name
-				z.known[k.key(x)] = operand[T]{reg: r.all}
+			repeat := func(p *vectorizer[T], reg int, name func(*term.Term) string) {
+				r := repeatedRow[T]{code: p.strip, x: reg, all: z.register(true)}
+				was := k.lenient
+				for _, k.lenient = range []bool{false, true} { // in a choice the element has another name
+					z.known[name(x)] = operand[T]{reg: r.all}
+				}
+				k.lenient = was
+				out.repeated = append(out.repeated, r)
 			}
-			k.lenient = was
-			out.repeated = append(out.repeated, r)
+			p := newVectorizer(k.compiler, v)
+			repeat(p, p.vector(p.real(x)), k.key)
+			p = newVectorizer(k.compiler, v)
+			if rest, ok := p.rest(x); ok {
+				repeat(p, rest.reg, k.restKey)
+			}
 		}
 		return following(x, w, v)
 	}

@@ -312,8 +312,45 @@ func (z *vectorizer[T]) difference(x, y *term.Term) int {
 		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(m.Mul(x[0], x[1]), x[2]) }))
 		return r
 	}
-	return z.binary(simd.Sub, z.real(x), z.real(y))
+	d := z.binary(simd.Sub, z.real(x), z.real(y))
+	if rest, ok := z.rest(y); ok {
+		return z.binary(simd.Sub, operand[T]{reg: d}, rest)
+	}
+	return d
 }
+
+// rest returns what elements of float64 have beyond the numbers of a strip of float32, if a value is such an element. A difference loses as many digits
+// as the number that is subtracted is greater: what logsumexp gives would leave few of them for the exponential.
+func (z *vectorizer[T]) rest(n *term.Term) (operand[T], bool) {
+	if n.Op != term.Element || n.Kind != term.Real || z.c.own != dtype.F32 || n.Read.Which != nil || z.c.tensors[n.Read.Tensor].Type != dtype.F64 {
+		return operand[T]{}, false
+	}
+	a, t := accessOf(n.Read), n.Read.Tensor
+	step := a.offset.factor(z.v)
+	if len(a.open) > 0 || a.offset.hidden(z.v) || step == 0 {
+		return operand[T]{}, false
+	}
+	key := z.c.restKey(n)
+	if x, ok := z.known[key]; ok {
+		return x, true
+	}
+	r, at := z.register(false), z.c.value(a.offset)
+	z.emit(r, func(s *state[T], n int) {
+		out, x := any(&s.regs[r]).(*[]float32), s.mem[t].f64[at(s):]
+		if step == 1 {
+			simd.Rests((*out)[:n], x[:n])
+			return
+		}
+		for i := range n {
+			(*out)[i] = float32(lowOf(x[i*step], float32(x[i*step])))
+		}
+	})
+	z.known[key] = operand[T]{reg: r}
+	return z.known[key], true
+}
+
+// restKey names what an element of float64 has beyond a number of a strip.
+func (c *compiler[T]) restKey(n *term.Term) string { return "rest of " + c.key(n) }
 
 // power compiles a power. Small whole exponents are products.
 func (z *vectorizer[T]) power(n *term.Term) int {

@@ -1059,6 +1059,11 @@ func widenAVX2(z []float64, x []float32)
 //go:noescape
 func narrowAVX2(z []float32, x []float64)
 
+// restsAVX2 sets every z[i] to the float32 next to what x[i] has beyond the float32 next to it, or to 0 if that is not finite.
+//
+//go:noescape
+func restsAVX2(z []float32, x []float64)
+
 // fetchAVX2 asks for the lines of the cache that hold x, and does not wait for them.
 //
 //go:noescape

@@ -18556,6 +18556,60 @@ end:
 	VZEROUPPER
 	RET
 
+// func restsAVX2(z []float32, x []float64)
+// Requires: AVX
+TEXT ·restsAVX2(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	XORQ BX, BX
+
+vectors:
+	CMPQ       DX, $+8
+	JLT        elements
+	VMOVUPD    (CX)(BX*8), Y0
+	VCVTPD2PSY Y0, X1
+	VCVTPS2PD  X1, Y1
+	VSUBPD     Y1, Y0, Y0
+	VSUBPD     Y1, Y1, Y1
+	VCMPPD     $0x07, Y1, Y1, Y1
+	VANDPD     Y1, Y0, Y0
+	VCVTPD2PSY Y0, X1
+	VMOVUPS    X1, (AX)(BX*4)
+	VMOVUPD    32(CX)(BX*8), Y0
+	VCVTPD2PSY Y0, X1
+	VCVTPS2PD  X1, Y1
+	VSUBPD     Y1, Y0, Y0
+	VSUBPD     Y1, Y1, Y1
+	VCMPPD     $0x07, Y1, Y1, Y1
+	VANDPD     Y1, Y0, Y0
+	VCVTPD2PSY Y0, X1
+	VMOVUPS    X1, 16(AX)(BX*4)
+	ADDQ       $+8, BX
+	SUBQ       $+8, DX
+	JMP        vectors
+
+elements:
+element:
+	CMPQ      DX, $+1
+	JLT       end
+	VMOVSD    (CX)(BX*8), X0
+	VCVTSD2SS X0, X0, X1
+	VCVTSS2SD X1, X1, X1
+	VSUBSD    X1, X0, X0
+	VSUBSD    X1, X1, X1
+	VCMPSD    $0x07, X1, X1, X1
+	VANDPD    X1, X0, X0
+	VCVTSD2SS X0, X0, X0
+	VMOVSS    X0, (AX)(BX*4)
+	ADDQ      $+1, BX
+	SUBQ      $+1, DX
+	JMP       element
+
+end:
+	VZEROUPPER
+	RET
+
 // func fetchAVX2(x []byte)
 // Requires: AVX, MMX+
 TEXT ·fetchAVX2(SB), NOSPLIT, $0-24

@@ -1054,6 +1054,11 @@ func widenAVX512(z []float64, x []float32)
 //go:noescape
 func narrowAVX512(z []float32, x []float64)
 
+// restsAVX512 sets every z[i] to the float32 next to what x[i] has beyond the float32 next to it, or to 0 if that is not finite.
+//
+//go:noescape
+func restsAVX512(z []float32, x []float64)
+
 // fetchAVX512 asks for the lines of the cache that hold x, and does not wait for them.
 //
 //go:noescape

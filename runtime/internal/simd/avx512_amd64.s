@@ -19899,6 +19899,60 @@ end:
 	VZEROUPPER
 	RET
 
+// func restsAVX512(z []float32, x []float64)
+// Requires: AVX, AVX512F
+TEXT ·restsAVX512(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	XORQ BX, BX
+
+vectors:
+	CMPQ      DX, $+16
+	JLT       elements
+	VMOVUPD   (CX)(BX*8), Z0
+	VCVTPD2PS Z0, Y1
+	VCVTPS2PD Y1, Z1
+	VSUBPD    Z1, Z0, Z0
+	VSUBPD    Z1, Z1, Z1
+	VCMPPD    $0x07, Z1, Z1, K1
+	VMOVAPD.Z Z0, K1, Z0
+	VCVTPD2PS Z0, Y1
+	VMOVUPS   Y1, (AX)(BX*4)
+	VMOVUPD   64(CX)(BX*8), Z0
+	VCVTPD2PS Z0, Y1
+	VCVTPS2PD Y1, Z1
+	VSUBPD    Z1, Z0, Z0
+	VSUBPD    Z1, Z1, Z1
+	VCMPPD    $0x07, Z1, Z1, K1
+	VMOVAPD.Z Z0, K1, Z0
+	VCVTPD2PS Z0, Y1
+	VMOVUPS   Y1, 32(AX)(BX*4)
+	ADDQ      $+16, BX
+	SUBQ      $+16, DX
+	JMP       vectors
+
+elements:
+element:
+	CMPQ      DX, $+1
+	JLT       end
+	VMOVSD    (CX)(BX*8), X0
+	VCVTSD2SS X0, X0, X1
+	VCVTSS2SD X1, X1, X1
+	VSUBSD    X1, X0, X0
+	VSUBSD    X1, X1, X1
+	VCMPSD    $0x07, X1, X1, X1
+	VANDPD    X1, X0, X0
+	VCVTSD2SS X0, X0, X0
+	VMOVSS    X0, (AX)(BX*4)
+	ADDQ      $+1, BX
+	SUBQ      $+1, DX
+	JMP       element
+
+end:
+	VZEROUPPER
+	RET
+
 // func fetchAVX512(x []byte)
 // Requires: AVX, MMX+
 TEXT ·fetchAVX512(SB), NOSPLIT, $0-24

@@ -108,6 +108,15 @@ func narrow(z []float32, x []float64) {
 	}
 }
 
+func rests(z []float32, x []float64) {
+	for i, v := range x {
+		near := float64(float32(v))
+		if z[i] = 0; near-near == 0 {
+			z[i] = float32(v - near)
+		}
+	}
+}
+
 func sumInto[T Float](a *Lanes[T], x []T) {
 	for i, v := range x {
 		a[i%lanes] += v

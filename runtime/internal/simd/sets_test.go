@@ -331,15 +331,24 @@ func TestConversionsAgree(t *testing.T) {
 	narrow1, wide1 := operand[float32](r, 400), operand[float64](r, 400)
 	others(t, func(name string) {
 		for n := range 301 {
-			z, x := make([]float64, n), make([]float32, n)
+			z, x, y := make([]float64, n), make([]float32, n), make([]float32, n)
 			conversions.widen(z, narrow1[n%5:][:n])
 			conversions.narrow(x, wide1[n%5:][:n])
+			conversions.rests(y, wide1[n%5:][:n])
 			for i := range n {
 				if v := narrow1[n%5+i]; !same(z[i], float64(v)) {
 					t.Fatalf("%s: widened %v, got %v", name, v, z[i])
 				}
 				if v := wide1[n%5+i]; !same(x[i], float32(v)) {
 					t.Fatalf("%s: narrowed %v, got %v", name, v, x[i])
+				}
+				v := wide1[n%5+i]
+				want := float32(v - float64(float32(v)))
+				if math.IsInf(float64(float32(v)), 0) || math.IsNaN(v) {
+					want = 0
+				}
+				if !same(y[i], want) {
+					t.Fatalf("%s: what %v has beyond float32: want %v, got %v", name, v, want, y[i])
 				}
 			}
 		}

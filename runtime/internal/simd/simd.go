@@ -136,6 +136,13 @@ func Narrow(z []float32, x []float64) {
 	conversions.narrow(z, x)
 }
 
+// Rests sets every z[i] to the float32 next to what x[i] has beyond the float32 next to it: both together have about twice as many bits. z[i] is 0 if
+// the number next to x[i] is not finite.
+func Rests(z []float32, x []float64) {
+	check(len(z), len(x), len(x), len(x))
+	conversions.rests(z, x)
+}
+
 // Fetch asks for the memory of x, which is used soon, and does not wait for it. Nothing else happens.
 func Fetch[T Float](x []T) {
 	conversions.fetch(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(T(0)))))

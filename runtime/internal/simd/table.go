@@ -57,6 +57,7 @@ type table[T Float] struct {
 type conversionTable struct {
 	widen   func(z []float64, x []float32)
 	narrow  func(z []float32, x []float64)
+	rests   func(z []float32, x []float64)
 	draw    func(high, low []uint64, at *[98]uint64)
 	units   func(z []float64, x []uint64)
 	normals func(z []float64, high, low []uint64)

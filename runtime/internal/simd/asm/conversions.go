@@ -60,10 +60,7 @@ func (s *set) conversions() {
 			s.VCVTSS2SD(v, v, v)
 			s.VMOVSD(v, write)
 		})
-	narrow := "VCVTPD2PSY"
-	if s.wide() {
-		narrow = "VCVTPD2PS"
-	}
+	narrow := "VCVTPD2PS" + s.suffixOfHalf()
 	s.conversion("narrow"+s.title, "func(z []float32, x []float64)",
 		"sets every z[i] to the float32 next to x[i].", 4, 8, 4,
 		func(read, write operand.Mem) {
@@ -77,6 +74,47 @@ func (s *set) conversions() {
 			s.VCVTSD2SS(v, v, v)
 			s.VMOVSS(v, write)
 		})
+	const ordered = 7 // the predicate of comparisons that holds if both are numbers
+	s.conversion("rests"+s.title, "func(z []float32, x []float64)",
+		"sets every z[i] to the float32 next to what x[i] has beyond the float32 next to it, or to 0 if that is not finite.", 2, 8, 4,
+		func(read, write operand.Mem) {
+			v, near, back := whole(), s.half(), whole()
+			s.emit("VMOVUPD", read, v)
+			s.emit("VCVTPD2PS"+s.suffixOfHalf(), v, near)
+			s.emit("VCVTPS2PD", near, back)
+			s.emit("VSUBPD", back, v, v)
+			s.emit("VSUBPD", back, back, back) // not 0 if the near number is infinite
+			if s.wide() {
+				k := s.K()
+				s.VCMPPD(operand.U8(ordered), back, back, k)
+				s.VMOVAPD_Z(v, k, v)
+			} else {
+				s.VCMPPD(operand.U8(ordered), back, back, back)
+				s.VANDPD(back, v, v)
+			}
+			s.emit("VCVTPD2PS"+s.suffixOfHalf(), v, near)
+			s.emit("VMOVUPS", near, write)
+		},
+		func(read, write operand.Mem) {
+			v, w := s.XMM(), s.XMM()
+			s.VMOVSD(read, v)
+			s.VCVTSD2SS(v, v, w)
+			s.VCVTSS2SD(w, w, w)
+			s.VSUBSD(w, v, v)
+			s.VSUBSD(w, w, w)
+			s.VCMPSD(operand.U8(ordered), w, w, w)
+			s.VANDPD(w, v, v)
+			s.VCVTSD2SS(v, v, v)
+			s.VMOVSS(v, write)
+		})
+}
+
+// suffixOfHalf is how names of conversions to registers of half the size end, if only the size of the operand in memory would tell the instruction.
+func (s *set) suffixOfHalf() string {
+	if s.wide() {
+		return ""
+	}
+	return "Y"
 }
 
 // line is how many bytes a line of the cache has.
