@@ -67,9 +67,9 @@ func (p *Project) unused(m *model.Module) {
 	parallel.Do(len(unused), func(i int) { unused[i] = check.Unused(p.checked.Scopes[i].Spec) })
 	for i, sc := range p.checked.Scopes {
 		o := goNames[sc.Spec.Name.V]
-		if o.Derived && sc.Spec.CUDA == nil { // other code may use any scratch memory
+		if o.Derived && sc.Spec.CUDA == nil { // other code may use any scratch memory, and may be written later
 			for _, u := range check.UnusedScratch(sc.Spec) {
-				p.Findings.Add(diag.Unused, u.Span, "nothing uses the %s %s", u.What, u.Name).
+				p.Border.Add(diag.Unused, u.Span, "nothing uses the %s %s", u.What, u.Name).
 					Hinted("the formula may give it; if it is named grad_ and a value of the formula, it holds the gradient of that value")
 			}
 		}
