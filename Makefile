@@ -110,11 +110,12 @@ kill:
 	$(GO) test ./examples/digits -count 1 -timeout 60m -run '^TestKill$$' -kills $(KILLS)
 	$(GO) test ./examples/charlm -count 1 -timeout 60m -run '^TestInterrupt$$' -interrupts $(KILLS)
 
-# CASES is a folder of conformance cases. Formulas run with each set of instructions that the processor has, and without loops in machine code.
+# CASES is a folder of conformance cases. Formulas run with each set of instructions that the processor has, without loops in machine code, and in small
+# blocks.
 CASES ?= runtime/conform/testdata
 conform:
 	$(GO) run ./cmd/opconform $(CASES)
-	for v in OPGEN_SIMD=avx512 OPGEN_SIMD=avx2 OPGEN_SIMD=go OPGEN_JIT=off; do env $$v $(GO) run ./cmd/opconform -kernels formula $(CASES) || exit 1; done
+	for v in OPGEN_SIMD=avx512 OPGEN_SIMD=avx2 OPGEN_SIMD=go OPGEN_JIT=off OPGEN_BLOCKS=small; do env $$v $(GO) run ./cmd/opconform -kernels formula $(CASES) || exit 1; done
 	$(GO) run ./cmd/opconform -kernels formula -dtype float64 $(CASES)
 	$(GO) run ./cmd/opconform -kernels reference -dtype float64 $(CASES)
 

@@ -300,7 +300,7 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 			values[r] = v
 			inputs[r] = true
 			if at := f.p.parts[r]; f.c.ahead != nil && at != nil && !f.c.tensors[at.memory].Local && at.offset.factor(f.c.ahead) != 0 {
-				b.Ahead(p, groupElements*f.c.own.Size()) // about where the next block of the group begins
+				b.Ahead(p, blocks.elements*f.c.own.Size()) // about where the next block of the group begins
 			}
 		}
 		return v

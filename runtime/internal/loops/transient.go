@@ -19,9 +19,6 @@ type transient struct {
 	bytes   int
 }
 
-// leastTransient is how many bytes a local tensor has at least of which parts keep blocks. Tests change it.
-var leastTransient = 64 << 10
-
 // transients makes the statements of a group find elements of transient tensors from where a block's begin. The indices of the bundles are joined
 // before, so the last shared index of bundle i goes over factors[i] values for each of its own.
 func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
@@ -30,7 +27,7 @@ func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
 	}
 	var out []*transient
 	for t := range c.tensors {
-		if !c.tensors[t].Local || c.tensors[t].Planned || elements(c.p.Tensors[t])*c.tensors[t].Type.Size() < leastTransient || !c.onlyIn(g, t) {
+		if !c.tensors[t].Local || c.tensors[t].Planned || elements(c.p.Tensors[t])*c.tensors[t].Type.Size() < blocks.least || !c.onlyIn(g, t) {
 			continue
 		}
 		x := c.transient(g, factors, t)

@@ -32,7 +32,8 @@ func heads(b, n, m, k int) (*program.Program, []*program.Statement) {
 // all of it.
 func TestTransients(t *testing.T) {
 	withoutCollections(t)
-	defer func(least int) { leastTransient, rooms = least, roomPool{} }(leastTransient)
+	defer func(sizes blockSizes) { blocks, rooms = sizes, roomPool{} }(blocks)
+	blocks = blockSizes{elements: 8192, rows: 128}
 	for _, tt := range []struct {
 		dims [4]int
 		kept int // of how many tensors parts keep blocks
@@ -40,7 +41,7 @@ func TestTransients(t *testing.T) {
 		dims := tt.dims
 		var want [][]byte
 		for _, least := range []int{1 << 40, 0} {
-			leastTransient = least
+			blocks.least = least
 			for _, parts := range []int{1, 2, 3, 11} {
 				p, statements := heads(dims[0], dims[1], dims[2], dims[3])
 				tensors, memory := filled(p)

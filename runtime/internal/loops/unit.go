@@ -43,11 +43,11 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		if p, product := out.units[i].(*matrices[T]); !product {
 			own = max(own, n)
 		} else if p.rows.lead {
-			rows = max(rows, (groupRows+p.rows.factor-1)/p.rows.factor)
+			rows = max(rows, (blocks.rows+p.rows.factor-1)/p.rows.factor)
 		}
 	}
 	if len(g.bundles) > 1 && g.depth > 0 {
-		out.block = max(1, groupElements/own, rows)
+		out.block = max(1, blocks.elements/own, rows)
 		c.keep(out, brief)
 	}
 	out.noteUnit()
@@ -97,12 +97,6 @@ func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
 		}
 	}
 }
-
-// groupElements is about how many elements units of a group compute in turn.
-const groupElements = 8192
-
-// groupRows is of how many rows products of matrices are computed at least.
-const groupRows = 128
 
 // unitCompiler compiles a bundle, of whose indices the first are shared.
 type unitCompiler[T simd.Float] struct {
