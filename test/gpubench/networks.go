@@ -43,8 +43,8 @@ func (m *meter) network(w *networks.Network) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	if m.load {
-		return nil
+	if err := p.Load(m.ctx); err != nil || m.load {
+		return err
 	}
 	for range losses {
 		if err := p.Step(m.ctx); err != nil {

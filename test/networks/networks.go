@@ -130,8 +130,8 @@ type Programs struct {
 	loss          graph.Tensor
 }
 
-// Open loads a network's training step into a session, which Close closes; if it fails, it closes the session itself. The network alone is loaded by the
-// first Forward.
+// Open loads a network's training step into a session, which Close closes; if it fails, it closes the session itself. Load or
+// the first Forward loads the network alone.
 func (w *Network) Open(ctx context.Context, s *opgen.Session) (_ *Programs, err error) {
 	n := &built{graph: graph.New(1), tensors: map[string]Tensor{}}
 	w.build(n)
@@ -177,14 +177,20 @@ func (p *Programs) Step(ctx context.Context) error {
 	return err
 }
 
-// Forward runs the network alone.
-func (p *Programs) Forward(ctx context.Context) (err error) {
+// Load loads the network alone, unless that was done.
+func (p *Programs) Load(ctx context.Context) (err error) {
 	if p.answer == nil {
-		if p.answer, err = p.session.Inference(ctx, p.built.graph, p.built.output); err != nil {
-			return err
-		}
+		p.answer, err = p.session.Inference(ctx, p.built.graph, p.built.output)
 	}
-	err = p.answer.Run(ctx, append(p.built.values, p.given(p.built.x, "x"))...)
+	return err
+}
+
+// Forward runs the network alone.
+func (p *Programs) Forward(ctx context.Context) error {
+	if err := p.Load(ctx); err != nil {
+		return err
+	}
+	err := p.answer.Run(ctx, append(p.built.values, p.given(p.built.x, "x"))...)
 	if err == nil {
 		p.built.values = nil
 	}

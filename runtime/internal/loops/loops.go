@@ -263,7 +263,8 @@ func (c *compiler[T]) complete(statements []*statement) {
 type code[T simd.Float] struct {
 	*compiler[T]
 	groups    []*loopGroup[T]
-	transient bool // whether parts have memory for some tensors
+	transient bool   // whether parts have memory for some tensors
+	stored    []bool // by tensor: whether it is a local one that has memory beyond a block
 	local     localMemory
 }
 
@@ -279,7 +280,7 @@ func (c *code[T]) Bind(memory [][]byte) Runner {
 	for i, t := range c.tensors {
 		switch {
 		case t.Memory != i:
-		case t.Local && !t.Planned && (r.locals.bytes > 0 || !c.stored(i)): // it has memory while the task runs, or none
+		case t.Local && !t.Planned && (r.locals.bytes > 0 || !c.stored[i]): // it has memory while the task runs, or none
 		case t.Local && !t.Planned:
 			r.mem[i] = allocated[T](t.Type, elements(c.p.Tensors[i]))
 		default:

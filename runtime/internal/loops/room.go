@@ -151,11 +151,6 @@ func (r *runner[T]) leave(run uint64, n int) {
 	l.room = nil
 }
 
-// stored reports whether a tensor is a local one that has memory beyond a block.
-func (c *code[T]) stored(t int) bool {
-	return c.tensors[t].Local && !c.tensors[t].Planned && c.tensors[t].Memory == t && !c.kept[t] && len(c.usersOf(t)) > 0
-}
-
 // usersOf returns the bundles that use the memory of a tensor.
 func (c *compiler[T]) usersOf(t int) map[*bundle]bool {
 	out := map[*bundle]bool{}
@@ -171,12 +166,13 @@ func (c *compiler[T]) usersOf(t int) map[*bundle]bool {
 // small, they have memory of their own.
 func (c *code[T]) placeLocals(groups []*bundleGroup) {
 	var buffers []memplan.Buffer
-	for t := range c.tensors {
-		bytes := elements(c.p.Tensors[t]) * c.tensors[t].Type.Size()
-		if bytes == 0 || !c.stored(t) {
+	c.stored = make([]bool, len(c.tensors))
+	for t, x := range c.tensors {
+		users, bytes := c.usersOf(t), elements(c.p.Tensors[t])*x.Type.Size()
+		c.stored[t] = x.Local && !x.Planned && x.Memory == t && !c.kept[t] && len(users) > 0
+		if bytes == 0 || !c.stored[t] {
 			continue
 		}
-		users := c.usersOf(t)
 		uses := func(g *bundleGroup) bool {
 			return slices.ContainsFunc(g.bundles, func(b *bundle) bool { return users[b] })
 		}

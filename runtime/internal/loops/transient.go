@@ -68,9 +68,6 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 	lo, hi := 0, -1
 	ok := true
 	visit := func(b *bundle, factor int, r *term.Read) {
-		if r.Tensor > t || t >= r.Tensor+r.Count {
-			return
-		}
 		a := accessOf(r)
 		rest := a.offset
 		var strides []int
@@ -100,7 +97,7 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 		for _, s := range b.statements {
 			ok = ok && s.scan() == nil && s.order() == nil
 		}
-		b.reads(t, func(r *term.Read) { visit(b, factors[i], r) })
+		b.elements(t, func(r *term.Read) { visit(b, factors[i], r) })
 	}
 	if !ok || x.strides == nil {
 		return nil
@@ -111,15 +108,15 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 	return x
 }
 
-// reads calls visit for the elements of a tensor that a bundle uses.
-func (b *bundle) reads(t int, visit func(*term.Read)) {
+// elements calls visit for the elements of a tensor that a bundle uses: those that it reads, and those that it gives.
+func (b *bundle) elements(t int, visit func(*term.Read)) {
 	for i, s := range b.statements {
 		all := *s
 		if b.folds != nil {
 			all.value = &term.Term{Op: term.Reduce, Kind: s.value.Kind, Reduction: b.folds[i]}
 		}
 		all.walk(func(n *term.Term) {
-			if n.Op == term.Element {
+			if n.Op == term.Element && n.Read.Tensor <= t && t < n.Read.Tensor+n.Read.Count {
 				visit(n.Read)
 			}
 		})
@@ -154,21 +151,11 @@ func (b *bundle) relative(t int, begin *term.Variable) {
 		return m
 	}
 	for i, s := range b.statements {
-		m := *s
-		if b.folds == nil {
-			m.value = replace(s.value)
+		m := s.mapped(replace)
+		if s.target == t {
+			m.left = moved(m.left)
 		}
-		m.guard = replace(s.guard)
-		left := *s.left
-		left.Idx = nil
-		for _, x := range s.left.Idx {
-			left.Idx = append(left.Idx, replace(x))
-		}
-		left.Which = replace(s.left.Which)
-		if m.left = &left; s.target == t {
-			m.left = moved(&left)
-		}
-		b.statements[i] = &m
+		b.statements[i] = m
 	}
 	for i, r := range b.folds {
 		q := *r
