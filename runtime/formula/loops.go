@@ -31,7 +31,7 @@ type use struct {
 	program   *program.Program
 	gradients map[int]int // the tensors of gradients, by tensor
 	between   map[int]int // those of gradients of values that only the task uses
-	code      loops.Code // nil if the reference computes what loops do not support, or not in one pass
+	code      loops.Code  // nil if the reference computes what loops do not support, or not in one pass
 }
 
 // uses holds the code for uses of an operator's task.
