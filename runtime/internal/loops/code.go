@@ -70,6 +70,21 @@ func (p *strip[T]) limit() {
 	}
 }
 
+// only returns the compiled loop of which the code consists, beside strips that are parts of memory at linear places; nil if there is other code.
+func (p *strip[T]) only() *fusedLoop[T] {
+	var l *fusedLoop[T]
+	for i := range p.code {
+		switch in := &p.code[i]; {
+		case in.part != nil && in.part.fixed && in.when == nil:
+		case in.loop != nil && l == nil:
+			l = in.loop
+		default:
+			return nil
+		}
+	}
+	return l
+}
+
 // exec runs the code on n elements from where the variables of a state stand.
 func (p *strip[T]) exec(s *state[T], n int) {
 	for i := 0; i < len(p.code); i++ {

@@ -27,17 +27,8 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 		return nil
 	}
 	w := vars[len(vars)-1]
-	out := &rowLoop[T]{code: p, place: c.place(w)}
-	for i := range p.code {
-		switch in := &p.code[i]; {
-		case in.part != nil && in.part.fixed && in.when == nil:
-		case in.loop != nil && out.loop == nil:
-			out.loop = in.loop
-		default:
-			return nil
-		}
-	}
-	l := out.loop
+	l := p.only()
+	out := &rowLoop[T]{code: p, loop: l, place: c.place(w)}
 	if l == nil || len(l.lanes) > 0 {
 		return nil
 	}

@@ -302,16 +302,7 @@ func (g *loopGroup[T]) noteFlat() {
 	if n > u.code.length {
 		return
 	}
-	var l *fusedLoop[T]
-	for i := range u.code.code {
-		switch in := &u.code.code[i]; {
-		case in.part != nil && in.part.fixed && in.when == nil:
-		case in.loop != nil && l == nil:
-			l = in.loop
-		default:
-			return
-		}
-	}
+	l := u.code.only()
 	if l == nil || len(l.lanes) > 0 || len(l.outputs) > 0 || len(l.sums) > 0 {
 		return
 	}
