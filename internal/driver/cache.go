@@ -27,7 +27,7 @@ import (
 // itself, are the same. Sizes and time stamps would be faster to compare, but archives and build systems set them, so that
 // equal ones do not tell that a file is the same. Results do not depend on the cache: without it, a run does all the work.
 
-const cacheFormat = 9
+const cacheFormat = 10
 
 type snapshot struct {
 	Format    int               `json:"format"`
@@ -35,6 +35,7 @@ type snapshot struct {
 	Operators int               `json:"operators"`
 	Folders   []folder          `json:"folders"`
 	Kernels   kernelFiles       `json:"kernels"`
+	Single    []string          `json:"single,omitempty"`   // other files that the run read or made, such as those of device code
 	Uses      *usedFiles        `json:"uses,omitempty"`     // nil if the module uses no others
 	Programs  map[string]string `json:"programs,omitempty"` // checksums of plug-ins, by name
 	Files     map[string]string `json:"files"`              // checksums by path relative to the module's root, with slashes
@@ -196,6 +197,9 @@ func (s *snapshot) tracked(root string) (rels []string, ok bool) {
 			add(name)
 		}
 	}
+	for _, name := range s.Single {
+		add(name)
+	}
 	for _, f := range s.Folders {
 		err := f.walk(root, func(p string) error {
 			rel, err := filepath.Rel(root, p)
@@ -321,6 +325,12 @@ func (p *Project) remember(operators int, began time.Time, tool func() (string, 
 			return
 		}
 	}
+	for rel, sum := range p.sums { // so that no input is forgotten, whatever reads it
+		if _, tracked := s.Files[rel]; !tracked {
+			s.Single, s.Files[rel] = append(s.Single, rel), sum
+		}
+	}
+	slices.Sort(s.Single)
 	s.write(path)
 }
 

@@ -90,6 +90,15 @@ func TestLarge(t *testing.T) {
 		{"softmax", dtype.F32, [][]int{{700, 517}}, func(g *graph.Graph, x tensors) tensors {
 			return tensors{softmax.Apply(g, softmax.Defaults().WithDim(1), x[0])}
 		}, 1e-6},
+		{"softmax of one group of elements a thread", dtype.F32, [][]int{{300, 516}}, func(g *graph.Graph, x tensors) tensors {
+			return tensors{softmax.Apply(g, softmax.Defaults().WithDim(1), x[0])}
+		}, 1e-6},
+		{"softmax of two groups", dtype.BF16, [][]int{{130, 1804}}, func(g *graph.Graph, x tensors) tensors {
+			return tensors{softmax.Apply(g, softmax.Defaults().WithDim(1), x[0])}
+		}, 1e-4},
+		{"softmax of columns", dtype.F64, [][]int{{7, 512, 40}}, func(g *graph.Graph, x tensors) tensors {
+			return tensors{softmax.Apply(g, softmax.Defaults().WithDim(1), x[0])}
+		}, 1e-12},
 		{"softmax of long rows", dtype.F32, [][]int{{3, 9000}}, func(g *graph.Graph, x tensors) tensors {
 			return tensors{softmax.Apply(g, softmax.Defaults().WithDim(1), x[0])}
 		}, 1e-6},

@@ -1,5 +1,6 @@
 // What device code by hand sees of tensors. As in Go, a view for reading has no way to write, and one for writing none to read.
 // Elements are found by their row-major numbers. Those of 16 bits are float in computations, and integers i64.
+// One access reads or writes n neighboring elements, if the number of the first is a multiple of n and the tensor lies wide<n>.
 
 template <class T> struct opgen_value { typedef i64 type; };
 template <> struct opgen_value<float> { typedef float type; };
@@ -10,6 +11,19 @@ template <> struct opgen_value<opgen_bool> { typedef bool type; };
 
 #define OPGEN_METHOD __device__ __forceinline__
 
+template <int n, class T> OPGEN_METHOD bool opgen_lies_wide(const T *p) { return ((u64)p & (sizeof(opgen_wide<T, n>) - 1)) == 0; }
+template <int n, class T, class V> OPGEN_METHOD void opgen_get(const T *p, i64 i, V (&v)[n]) {
+	const opgen_wide<T, n> w = opgen_wide_load<n>(p, i);
+#pragma unroll
+	for (int k = 0; k < n; k++) v[k] = (V)opgen_load(w.v, k);
+}
+template <int n, class T, class V> OPGEN_METHOD void opgen_put(T *p, i64 i, const V (&v)[n]) {
+	opgen_wide<T, n> w;
+#pragma unroll
+	for (int k = 0; k < n; k++) opgen_store(w.v, k, v[k]);
+	opgen_wide_store<n>(p, i, w);
+}
+
 // opgen_ro reads a tensor.
 template <class T> class opgen_ro {
 	const T *p;
@@ -19,6 +33,8 @@ public:
 	OPGEN_METHOD opgen_ro(const T *p) : p(p) {}
 	OPGEN_METHOD bool given() const { return p != nullptr; }
 	OPGEN_METHOD value at(i64 i) const { return (value)opgen_load(p, i); }
+	template <int n> OPGEN_METHOD bool wide() const { return opgen_lies_wide<n>(p); }
+	template <int n> OPGEN_METHOD void at(i64 i, value (&v)[n]) const { opgen_get(p, i, v); }
 };
 
 // opgen_wo writes a tensor.
@@ -30,6 +46,8 @@ public:
 	OPGEN_METHOD opgen_wo(T *p) : p(p) {}
 	OPGEN_METHOD bool given() const { return p != nullptr; }
 	OPGEN_METHOD void set(i64 i, value v) const { opgen_store(p, i, v); }
+	template <int n> OPGEN_METHOD bool wide() const { return opgen_lies_wide<n>(p); }
+	template <int n> OPGEN_METHOD void set(i64 i, const value (&v)[n]) const { opgen_put(p, i, v); }
 };
 
 // opgen_rw reads and writes a tensor.
@@ -42,6 +60,9 @@ public:
 	OPGEN_METHOD bool given() const { return p != nullptr; }
 	OPGEN_METHOD value at(i64 i) const { return (value)opgen_load((const T *)p, i); }
 	OPGEN_METHOD void set(i64 i, value v) const { opgen_store(p, i, v); }
+	template <int n> OPGEN_METHOD bool wide() const { return opgen_lies_wide<n>(p); }
+	template <int n> OPGEN_METHOD void at(i64 i, value (&v)[n]) const { opgen_get(p, i, v); }
+	template <int n> OPGEN_METHOD void set(i64 i, const value (&v)[n]) const { opgen_put(p, i, v); }
 };
 
 // opgen_grad takes each element of a gradient once. It is stored, added to what is there, or dropped.
@@ -57,6 +78,19 @@ public:
 		if (p == nullptr) return;
 		if (mode == 2) opgen_add(p, i, v);
 		else opgen_store(p, i, v);
+	}
+	template <int n> OPGEN_METHOD bool wide() const { return opgen_lies_wide<n>(p); }
+	template <int n> OPGEN_METHOD void put(i64 i, const value (&v)[n]) const {
+		if (p == nullptr) return;
+		if (mode != 2) {
+			opgen_put(p, i, v);
+			return;
+		}
+		value all[n];
+		opgen_get((const T *)p, i, all);
+#pragma unroll
+		for (int k = 0; k < n; k++) all[k] += v[k];
+		opgen_put(p, i, all);
 	}
 };
 
