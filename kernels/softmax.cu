@@ -3,7 +3,7 @@
 // Elements of a lane that lie side by side are read and written so many at a time.
 const int many = 4;
 // A thread keeps its elements of a lane that is not longer than so many groups for each thread.
-const int kept = 2;
+const int kept = 4;
 
 // groups returns how many groups a lane has; 0 if its elements are read and written one by one.
 template <class Arguments> __device__ int groups(const Arguments &a) {
@@ -34,16 +34,18 @@ template <class T> __device__ void side_by_side(const softmax::forward<T> &a, lo
 #pragma unroll
 	for (int k = 0; k < kept; k++) {
 		if (threadIdx.x + k * blockDim.x >= count) break;
+		value of_group = 0; // conversions to double take as long as the exponentials
 #pragma unroll
-		for (int j = 0; j < many; j++) sum += x[k][j] = opgen_exp(x[k][j] - top);
+		for (int j = 0; j < many; j++) of_group += x[k][j] = opgen_exp(x[k][j] - top);
+		sum += of_group;
 	}
-	const double scale = 1 / opgen_sum(sum, shared);
+	const value scale = (value)(1 / opgen_sum(sum, shared));
 #pragma unroll
 	for (int k = 0; k < kept; k++) {
 		const int g = threadIdx.x + k * blockDim.x;
 		if (g >= count) break;
 #pragma unroll
-		for (int j = 0; j < many; j++) x[k][j] = (value)(x[k][j] * scale);
+		for (int j = 0; j < many; j++) x[k][j] *= scale;
 		a.output.set(first + g * many, x[k]);
 	}
 }
@@ -79,16 +81,18 @@ template <class T> __device__ void side_by_side(const softmax::backward<T> &a, l
 		if (group >= count) break;
 		a.output.at(first + group * many, y[k]);
 		a.grad_output.at(first + group * many, g[k]);
+		value of_group = 0;
 #pragma unroll
-		for (int j = 0; j < many; j++) dot += (double)y[k][j] * g[k][j];
+		for (int j = 0; j < many; j++) of_group += y[k][j] * g[k][j];
+		dot += of_group;
 	}
-	dot = opgen_sum(dot, shared);
+	const value all = (value)opgen_sum(dot, shared);
 #pragma unroll
 	for (int k = 0; k < kept; k++) {
 		const int group = threadIdx.x + k * blockDim.x;
 		if (group >= count) break;
 #pragma unroll
-		for (int j = 0; j < many; j++) g[k][j] = (value)(y[k][j] * (g[k][j] - dot));
+		for (int j = 0; j < many; j++) g[k][j] = y[k][j] * (g[k][j] - all);
 		a.grad_input.put(first + group * many, g[k]);
 	}
 }

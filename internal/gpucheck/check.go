@@ -222,7 +222,7 @@ func (c *check) steps() []step {
 			limit: time.Minute, judge: c.measured(&c.figures)},
 		step{name: "launches without graphs", program: "gpubench", args: append(slices.Clip(measure), "-groups", "launch", "-suffix", ", without graphs"), env: []string{"OPGEN_CUDA_GRAPHS=none"},
 			limit: time.Minute, judge: c.measured(&c.figures)},
-		step{name: "PyTorch", program: python(), args: []string{filepath.Join(c.dir, "peers.py")}, limit: time.Minute, judge: c.measured(&c.torch), absent: c.absent(python(), "python3")})
+		step{name: "PyTorch", program: python(), args: []string{filepath.Join(c.dir, "peers", "peers.py")}, limit: time.Minute, judge: c.measured(&c.torch), absent: c.absent(python(), "python3")})
 	list = append(list, c.tools()...)
 	return append(list, step{name: "tests of engines", program: "cuda.test", args: []string{"-test.run", tests}, env: twice, limit: 4 * time.Minute}) // the longest
 }

@@ -96,11 +96,11 @@ func (m *maker) build(ctx context.Context) error {
 	if err := m.do(ctx, "go", "build", "-trimpath", "-o", filepath.Join(bin, "gpucheck"), "./internal/gpucheck"); err != nil {
 		return err
 	}
-	cases := filepath.Join(m.dir, "cases")
-	if err := os.RemoveAll(cases); err != nil {
+	cases, peers := filepath.Join(m.dir, "cases"), filepath.Join(m.dir, "peers") // Python imports what lies beside a script, so nothing else does
+	if err := errors.Join(os.RemoveAll(cases), os.RemoveAll(peers), os.Mkdir(peers, 0o755)); err != nil {
 		return err
 	}
-	return errors.Join(os.CopyFS(cases, os.DirFS("runtime/conform/testdata")), os.WriteFile(filepath.Join(m.dir, "peers.py"), peersScript, 0o644),
+	return errors.Join(os.CopyFS(cases, os.DirFS("runtime/conform/testdata")), os.WriteFile(filepath.Join(peers, "peers.py"), peersScript, 0o644),
 		os.WriteFile(filepath.Join(m.dir, "check"), []byte(script), 0o755))
 }
 

@@ -22,7 +22,7 @@ func slice[T dtype.Element](b []byte) []T {
 // BindBuiltin returns the body of a built-in operation.
 func (b *Backend) BindBuiltin(t *engine.Builtin) (engine.Launchable, error) {
 	body, err := builtin(t)
-	return launchable{body}, err
+	return launchable{body, true}, err
 }
 
 func builtin(t *engine.Builtin) (op.Body, error) {

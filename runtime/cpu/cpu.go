@@ -115,7 +115,10 @@ func (b *Backend) Read(to []byte, from engine.Region) error {
 }
 
 // launchable is a body.
-type launchable struct{ op.Body }
+type launchable struct {
+	op.Body
+	contained bool // whether it calls nothing but opgen
+}
 
 // Launch runs the body on the calling goroutine.
 func (l launchable) Launch() error { return l.Run(&op.Ctx{}, op.Range{Lo: 0, Hi: 1}) }
@@ -125,7 +128,7 @@ func (b *Backend) BindCall(c *engine.Call) ([]engine.Launchable, error) {
 	bodies, err := c.Variant.Bind(c.Accessor(host))
 	steps := make([]engine.Launchable, len(bodies))
 	for i := range bodies {
-		steps[i] = launchable{bodies[i]}
+		steps[i] = launchable{bodies[i], op.IsContained(bodies[i])}
 	}
 	return steps, err
 }
@@ -134,15 +137,20 @@ func (b *Backend) BindCall(c *engine.Call) ([]engine.Launchable, error) {
 type executable struct {
 	pool    *exec.Pool
 	program *exec.Program
+	direct  bool
 }
+
+var _ engine.Direct = (*executable)(nil)
 
 // Compile makes a program of the pool.
 func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 	tasks := make([]exec.Task, len(q.Tasks))
 	var grid *op.Grid // of the last task
+	direct := q.Observe == nil
 	for i, l := range q.Tasks {
 		t := &q.Plan.Tasks[i]
 		body := l.(launchable).Body
+		direct = direct && l.(launchable).contained
 		if q.Observe != nil {
 			body = observe(i, body, q.Observe)
 		}
@@ -152,8 +160,11 @@ func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 		tasks[i] = exec.Task{Body: body, Grid: grid, Tile: int32(t.Tile)}
 	}
 	program, err := exec.NewProgram(&q.Plan.Schedule, tasks)
-	return &executable{b.pool, program}, err
+	return &executable{b.pool, program, direct}, err
 }
+
+// Direct reports whether no task calls anything but opgen.
+func (x *executable) Direct() bool { return x.direct }
 
 // Run runs the program once.
 func (x *executable) Run(ctx context.Context, step uint64) error {

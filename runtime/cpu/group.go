@@ -11,19 +11,20 @@ import (
 // BindGroup returns the body of a fused task.
 func (b *Backend) BindGroup(form plan.Form, launchables []engine.Launchable, over []int) (engine.Launchable, error) {
 	parts := make([]part, len(launchables))
-	end, whole := 0, false
+	end, whole, contained := 0, false, true
 	for i, l := range launchables {
 		end += over[i]
 		parts[i] = part{l.(launchable).Body, end, i}
+		contained = contained && l.(launchable).contained
 		whole = whole || op.IsWhole(parts[i].body)
 	}
 	switch {
 	case form == plan.Chain && whole:
-		return launchable{wholeChain{parts, over}}, nil
+		return launchable{wholeChain{parts, over}, contained}, nil
 	case form == plan.Chain:
-		return launchable{chain{parts}}, nil
+		return launchable{chain{parts}, contained}, nil
 	}
-	return launchable{batch{parts}}, nil
+	return launchable{batch{parts}, contained}, nil
 }
 
 // part is a task of a group.

@@ -243,6 +243,24 @@ func TestLargeUpdates(t *testing.T) {
 	})
 }
 
+// TestLargeSoftmax compares the losses of a training with those on CPUs. Threads keep groups of elements, and the gradient of softmax is added to what another
+// use of the same tensor gave.
+func TestLargeSoftmax(t *testing.T) {
+	const rows, length = 40, 1028
+	sameLosses(t, 4, func(s *opgen.Session) (x training, err error) {
+		g := graph.New(1)
+		w, label := weight.Apply(g, weight.Defaults(attr.ListOf(rows, length))), g.Input("label", dtype.F32, rows, length)
+		y := softmax.Apply(g, softmax.Defaults().WithDim(1), w)
+		y = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeScalarMultiply).WithScalar(length), y)
+		y = elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(w), elementbinary.RhsInput(y))
+		x.loss = mse.Apply(g, mse.Defaults(), mse.Logit(y), mse.Label(label))
+		x.first = []opgen.Value{opgen.With(w.Node().Tensor(int(weight.SlotWeight)), drawn(rows*length))}
+		x.each = []opgen.Value{opgen.With(label, drawn(2 * rows * length)[rows*length:])}
+		x.program, err = s.Training(t.Context(), g, x.loss, sgd.Optimizer(sgd.Defaults(5000)))
+		return x, err
+	})
+}
+
 // TestLargeTraining compares the losses of a training with those on CPUs. Gradients are added to what others gave, norms have gradients of rows and of
 // columns, and heads are parts of an index.
 func TestLargeTraining(t *testing.T) {

@@ -179,6 +179,7 @@ type Instance struct {
 	program Executable
 	ctx     context.Context   // of the run in progress
 	turn    *guarded          // runs the program
+	direct  bool              // whether it runs on the goroutine of the caller
 	times   []Timing          // per task; nil unless the engine profiles, as is took
 	took    [][]time.Duration // per worker and task, in the last run
 	needs   []int             // roots of variables that are read before they are written
@@ -246,7 +247,13 @@ func (in *Instance) Run(ctx context.Context) error {
 // runProgram runs the queues once.
 func (in *Instance) runProgram(ctx context.Context) error {
 	in.ctx = ctx
-	err := in.engine.run(in.turn)
+	var err error
+	if in.direct {
+		in.turn.call()
+		err = in.turn.err
+	} else {
+		err = in.engine.run(in.turn)
+	}
 	in.ctx = nil
 	if x, ok := in.program.(interface{ Exited() error }); ok && err == goroutine.ErrExited {
 		err = x.Exited()

@@ -125,6 +125,9 @@ func (e *Engine) load(p *plan.Plan) (in *Instance, err error) {
 	}
 	in.writeSets()
 	in.turn = newGuarded(func() error { return in.program.Run(in.ctx, in.steps) })
+	if d, ok := in.program.(Direct); ok {
+		in.direct = d.Direct()
+	}
 	e.instances = append(e.instances, in)
 	loaded = true
 	return in, nil

@@ -104,6 +104,9 @@ type foldBody struct {
 	folds []func()
 }
 
+// Contained reports whether the step calls nothing but opgen. What folds does not: functions of others fold in kernels by hand only.
+func (b *foldBody) Contained() bool { return op.IsContained(b.Body) }
+
 func (b *foldBody) Run(ctx *op.Ctx, r op.Range) error {
 	for d := range 3 {
 		if first, _ := r.Dim(d); first > 0 {

@@ -118,3 +118,6 @@ func (k stateless) bind(a *task.Accessor) ([]op.Body, error) {
 type nothing struct{}
 
 func (nothing) Run(*op.Ctx, op.Range) error { return nil }
+
+// Contained returns true.
+func (nothing) Contained() bool { return true }

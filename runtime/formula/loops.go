@@ -448,7 +448,13 @@ type loopBody struct {
 	indices  []indices // that the step tests
 }
 
-var _ op.Phased = (*loopBody)(nil)
+var (
+	_ op.Phased    = (*loopBody)(nil)
+	_ op.Contained = (*loopBody)(nil)
+)
+
+// Contained reports true: loops call no functions of others.
+func (b *loopBody) Contained() bool { return true }
 
 func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
 	if !b.Whole() {

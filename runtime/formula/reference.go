@@ -41,6 +41,9 @@ type body struct {
 // Whole returns true.
 func (b *body) Whole() bool { return true }
 
+// Contained returns true: formulas have no functions of others.
+func (b *body) Contained() bool { return true }
+
 func (b *body) Run(ctx *op.Ctx, r op.Range) error {
 	if !first(r) {
 		return nil

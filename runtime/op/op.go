@@ -141,6 +141,19 @@ func IsWhole(b Body) bool {
 	return ok && w.Whole()
 }
 
+// Contained is a body that may call nothing but opgen. Such a body does not end its goroutine, and does not call the engine that runs it.
+type Contained interface {
+	Body
+	// Contained reports whether that is so.
+	Contained() bool
+}
+
+// IsContained reports whether a body says that it calls nothing but opgen.
+func IsContained(b Body) bool {
+	c, ok := b.(Contained)
+	return ok && c.Contained()
+}
+
 // Code names a kind of misuse, for programs.
 type Code string
 

@@ -22,6 +22,7 @@ import (
 func (s *suite) testGradients(t *testing.T) {
 	t.Parallel()
 	r := s.catalogue(t)
+	e := s.engine(t, r, 2, engine.Config{})
 	for _, o := range catalogue.Operators() {
 		compared := o.Signature(task.KindBackward) == nil
 		for i := range o.Examples {
@@ -29,12 +30,12 @@ func (s *suite) testGradients(t *testing.T) {
 				if v.Target != s.target.Name || slices.ContainsFunc(v.Types, imprecise) {
 					continue
 				}
-				x, err := newSample(o, &o.Examples[i], v.Types)
+				x, err := newSample(fmt.Sprint(o.Name, i, v.Types), o, &o.Examples[i], v.Types)
 				if err != nil || o.Signature(task.KindBackward) == nil || len(x.wrt) == 0 || len(x.seeds) == 0 || testing.Short() && compared {
 					continue // an attribute asks for another type, or there is nothing to differentiate, or one example suffices
 				}
 				compared = true
-				if err := x.compare(s, t, r); err != nil {
+				if err := x.compare(e); err != nil {
 					t.Errorf("%s, example %d, (%s): %v", o.Name, i, dtype.Format(v.Types), err)
 				}
 			}
@@ -58,14 +59,14 @@ type sample struct {
 	rng    *rand.Rand
 }
 
-// newSample applies an operator. It fails if the example does not suit the types.
-func newSample(o *graph.Operator, example *task.Example, types []dtype.Type) (*sample, error) {
+// newSample applies an operator to make a node of this name. It fails if the example does not suit the types.
+func newSample(name string, o *graph.Operator, example *task.Example, types []dtype.Type) (*sample, error) {
 	attrs, err := o.DecodeAttrs([]byte(example.Attrs))
 	if err != nil {
 		return nil, err
 	}
 	x := &sample{g: graph.New(1), seeds: map[graph.Tensor]graph.Tensor{}, values: map[graph.Tensor][]float64{}, rng: rand.New(rand.NewPCG(3, 5))}
-	in := graph.Insert[int](x.g, 0, o, attrs)
+	in := graph.Insert[int](x.g, 0, o, attrs, graph.Named(name))
 	for i := range o.Slots {
 		slot := &o.Slots[i]
 		if n, ok := example.Counts[slot.Name]; ok {
@@ -140,7 +141,7 @@ func (x *sample) draw(y graph.Tensor, slot int) {
 
 // compare compares the derivative of the sum of the outputs, weighted by the seeds, with a difference
 // quotient.
-func (x *sample) compare(s *suite, t *testing.T, r *task.Registry) error {
+func (x *sample) compare(e *engine.Engine) error {
 	var outputs []graph.Tensor
 	for y := range x.seeds {
 		outputs = append(outputs, y)
@@ -153,7 +154,6 @@ func (x *sample) compare(s *suite, t *testing.T, r *task.Registry) error {
 	if err != nil {
 		return err
 	}
-	e := s.engine(t, r, 2, engine.Config{})
 	computed, err := x.run(e, backward)
 	if err != nil {
 		return err

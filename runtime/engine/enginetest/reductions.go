@@ -92,32 +92,35 @@ func (s *suite) testReductions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, typ := range tallyTypes {
-			if !folds(redop, typ) {
-				continue
-			}
-			p, total := tallies(t, o, typ, n, tasks)
-			want := 1.0
-			switch redop {
-			case perm.Sum:
-				want = n * tasks
-			case perm.Xor:
-				want = 0 // of an even number
-			}
-			for _, workers := range []int{1, 2, 5} {
-				in := s.load(t, s.engine(t, r, workers, engine.Config{}), p)
-				if err := feedNumbers(in, "x", typ, ones); err != nil {
-					t.Fatal(err)
+		want := 1.0
+		switch redop {
+		case perm.Sum:
+			want = n * tasks
+		case perm.Xor:
+			want = 0 // of an even number
+		}
+		for _, workers := range []int{1, 2, 5} {
+			t.Run(fmt.Sprint(redop, " ", workers), func(t *testing.T) { // an engine takes much of a GPU, so it is closed before the next
+				e := s.engine(t, r, workers, engine.Config{})
+				for _, typ := range tallyTypes {
+					if !folds(redop, typ) {
+						continue
+					}
+					p, total := tallies(t, o, typ, n, tasks)
+					in := s.load(t, e, p)
+					if err := feedNumbers(in, "x", typ, ones); err != nil {
+						t.Fatal(err)
+					}
+					run(t, in)
+					data, err := in.FetchBytes(total.Name())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got := typ.Float64(data); got != want {
+						t.Errorf("%v: got %v, want %v", typ, got, want)
+					}
 				}
-				run(t, in)
-				data, err := in.FetchBytes(total.Name())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := typ.Float64(data); got != want {
-					t.Errorf("%v of %v, %d workers: got %v, want %v", redop, typ, workers, got, want)
-				}
-			}
+			})
 		}
 	}
 }
