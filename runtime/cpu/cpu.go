@@ -128,7 +128,7 @@ func (b *Backend) BindCall(c *engine.Call) ([]engine.Launchable, error) {
 	bodies, err := c.Variant.Bind(c.Accessor(host))
 	steps := make([]engine.Launchable, len(bodies))
 	for i := range bodies {
-		steps[i] = launchable{bodies[i], op.IsContained(bodies[i])}
+		steps[i] = launchable{bodies[i], c.Variant.Contained || op.IsContained(bodies[i])}
 	}
 	return steps, err
 }

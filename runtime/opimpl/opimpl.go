@@ -4,6 +4,8 @@ package opimpl
 
 import (
 	"errors"
+	"reflect"
+	"strings"
 
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -76,6 +78,15 @@ type Variant struct {
 	Tasks  map[task.ID]BindFunc // the tasks that the kernel implements
 }
 
+// catalogue is the package of the kernels that opgen has, which call nothing else.
+var catalogue = strings.TrimSuffix(reflect.TypeFor[Variant]().PkgPath(), "runtime/opimpl") + "kernels"
+
+// ours reports whether a kernel is one of opgen's. One that embeds it is not.
+func ours(kernel any) bool {
+	t := reflect.TypeOf(kernel)
+	return t != nil && t.PkgPath() == catalogue
+}
+
 // Register registers the tasks of an operator with the kernels of a target. It fails if a kernel is nil.
 func Register(r *task.Registry, o *graph.Operator, target op.Target, variants ...Variant) error {
 	var errs []error
@@ -83,7 +94,7 @@ func Register(r *task.Registry, o *graph.Operator, target op.Target, variants ..
 		var all []task.Variant
 		for _, v := range variants {
 			if bind := v.Tasks[s.ID]; bind != nil {
-				all = append(all, task.Variant{Target: target, Types: v.Types, Kernel: v.Kernel, Bind: bind})
+				all = append(all, task.Variant{Target: target, Types: v.Types, Kernel: v.Kernel, Bind: bind, Contained: ours(v.Kernel)})
 			}
 		}
 		errs = append(errs, r.RegisterTask(s.ID, o.FullName()+" "+s.Task, s, all...))

@@ -17,6 +17,8 @@ type Variant struct {
 	Kernel any
 	// Bind gives the task its arguments and returns one body for each of its steps.
 	Bind func(*Accessor) ([]op.Body, error)
+	// Contained says that all bodies call nothing but opgen, as op.Contained says of one.
+	Contained bool
 }
 
 // Registered is a task with its implementations.
