@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
+.PHONY: run generate test race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -54,7 +54,11 @@ plan-mutants:
 	$(GO) test ./runtime/cpu -count 1 -v -timeout 60m -run '^TestF5Mutants$$' -plan-mutants $(PLANS) -plan-seed $(SEED)
 
 bench: peers
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+# bench-once runs each benchmark once, so that all of them work.
+bench-once:
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
 
 # peers measures the executor beside oneTBB and StarPU, where they and a C++ compiler are installed: empty
 # tasks, and tasks of about 150 ns.

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/opgen/opgen/runtime/attr"
@@ -96,7 +97,7 @@ func chain(t testing.TB, n, size int) *graph.Program {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, size)
 	for i := range n {
-		x = apply(g, x, "p"+string(rune('0'+i%10)))
+		x = apply(g, x, fmt.Sprint("p", i))
 	}
 	return inference(t, g, x)
 }
