@@ -80,19 +80,19 @@ func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep te
 	if b, ok := bias.Get(); ok && first < end {
 		vec.ShiftRows(output.Span(first, end), b.Span(channel, channel+channels), pixels)
 	}
-	pre, keepPre := keep.Get()
-	switch {
-	case f == 0 && !keepPre:
-	case f == activation.Relu && !keepPre:
-		vec.AtLeast(output.Span(first, end), 0)
-	default:
-		for i := first; i < end; i++ {
-			y := output.At(i)
-			if keepPre {
-				pre.Set(i, y)
-			}
-			output.Set(i, activate(f, y))
-		}
+	lane := output.Span(first, end)
+	if pre, ok := keep.Get(); ok {
+		vec.Copy(pre.Span(first, end), lane.RO())
+	}
+	switch f {
+	case activation.Relu:
+		vec.AtLeast(lane, 0)
+	case activation.Sigmoid:
+		vec.Sigmoid(lane)
+	case activation.Tanh:
+		vec.Tanh(lane)
+	case activation.Gelu:
+		vec.Gelu(lane)
 	}
 }
 

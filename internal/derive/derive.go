@@ -169,7 +169,7 @@ func (d *deriver) adjoint(t int) error {
 		sum = term.Sum(&term.Term{Op: term.Element, Kind: term.Real, Read: g}, sum)
 	}
 	sum = d.neat(sum)
-	if len(scatters) == 0 && d.plain(t) && (small(sum) || d.readOnce(t) && !reduces(sum)) {
+	if len(scatters) == 0 && d.plain(t) && (small(sum) || d.readOnce(t) && !sum.Reduces()) {
 		a.value = sum
 		return nil
 	}
@@ -210,13 +210,7 @@ func (d *deriver) readOnce(t int) bool {
 func small(n *term.Term) bool {
 	size := 0
 	n.Walk(func(*term.Term) { size++ })
-	return size <= 12 && !reduces(n)
-}
-
-func reduces(n *term.Term) bool {
-	found := false
-	n.Walk(func(m *term.Term) { found = found || m.Op == term.Reduce })
-	return found
+	return size <= 12 && !n.Reduces()
 }
 
 // final gives the gradient of an input or a weight.

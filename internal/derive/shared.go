@@ -14,7 +14,7 @@ func Shared(statements []*program.Statement) []*term.Term {
 	var loops []*program.Statement
 	givenBy := map[int]bool{}
 	for _, s := range statements {
-		if len(s.Vars) > 0 || reduces(s.Value) {
+		if len(s.Vars) > 0 || s.Value.Reduces() {
 			loops = append(loops, s)
 			givenBy[s.Target] = true
 		}

@@ -267,6 +267,13 @@ func (n *Term) UsesAny(vars []*Variable) bool {
 	return false
 }
 
+// Reduces reports whether a reduction occurs in n.
+func (n *Term) Reduces() bool {
+	found := false
+	n.Walk(func(m *Term) { found = found || m.Op == Reduce })
+	return found
+}
+
 // Reads reports whether n depends on elements of tensors.
 func (n *Term) Reads() bool {
 	found := false

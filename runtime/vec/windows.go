@@ -111,20 +111,20 @@ func unfoldSame[T dtype.Float](to, plane []T, w *Windows) []T {
 	return to
 }
 
-// foldLength is how many pixels Fold sums at a time.
-const foldLength = 512
+// bufferLength is how many elements idle memory has.
+const bufferLength = 512
 
 var (
-	foldBuffers32 = sync.Pool{New: func() any { return new([foldLength]float32) }}
-	foldBuffers64 = sync.Pool{New: func() any { return new([foldLength]float64) }}
+	buffers32 = sync.Pool{New: func() any { return new([bufferLength]float32) }}
+	buffers64 = sync.Pool{New: func() any { return new([bufferLength]float64) }}
 )
 
-// foldBuffers returns idle memory for sums of an element type.
-func foldBuffers[T dtype.Float]() *sync.Pool {
+// buffers returns idle memory for elements.
+func buffers[T dtype.Float]() *sync.Pool {
 	if _, wide := any(T(0)).(float64); wide {
-		return &foldBuffers64
+		return &buffers64
 	}
-	return &foldBuffers32
+	return &buffers32
 }
 
 // Fold puts sums into the gradient of an image: of each pixel, the elements of cols that Unfold sets to it. It may set elements of cols to 0
@@ -134,9 +134,9 @@ func Fold[T dtype.Float](image tensor.GradLane[T], cols tensor.RWLane[T], planes
 	if apart != 1 || n != planes*w.KernelH*w.KernelW*w.Rows*w.Cols || image.Len() != planes*w.Height*w.Width {
 		panic("vec: Fold needs neighboring elements, as many as windows and planes have")
 	}
-	buffers := foldBuffers[T]()
-	sums := buffers.Get().(*[foldLength]T)
-	defer buffers.Put(sums)
+	idle := buffers[T]()
+	sums := idle.Get().(*[bufferLength]T)
+	defer idle.Put(sums)
 	if w.same() {
 		for c := range planes {
 			foldSame(image, from, sums, c, w)
@@ -145,8 +145,8 @@ func Fold[T dtype.Float](image tensor.GradLane[T], cols tensor.RWLane[T], planes
 	}
 	for c := range planes {
 		for h := range w.Height {
-			for lo := 0; lo < w.Width; lo += foldLength {
-				hi := min(lo+foldLength, w.Width)
+			for lo := 0; lo < w.Width; lo += bufferLength {
+				hi := min(lo+bufferLength, w.Width)
 				part := sums[:hi-lo]
 				clear(part)
 				for i := range w.KernelH {
@@ -171,7 +171,7 @@ func Fold[T dtype.Float](image tensor.GradLane[T], cols tensor.RWLane[T], planes
 
 // foldSame is Fold for plane c where there is a window for each pixel. What windows at the edges see beside the plane becomes 0 first, so that
 // shifted lists are added as a whole.
-func foldSame[T dtype.Float](image tensor.GradLane[T], cols []T, sums *[foldLength]T, c int, w *Windows) {
+func foldSame[T dtype.Float](image tensor.GradLane[T], cols []T, sums *[bufferLength]T, c int, w *Windows) {
 	size := w.Height * w.Width
 	cols = cols[c*w.KernelH*w.KernelW*size:]
 	for i := range w.KernelH {
@@ -184,8 +184,8 @@ func foldSame[T dtype.Float](image tensor.GradLane[T], cols []T, sums *[foldLeng
 			}
 		}
 	}
-	for first := 0; first < size; first += foldLength {
-		sum := sums[:min(foldLength, size-first)]
+	for first := 0; first < size; first += bufferLength {
+		sum := sums[:min(bufferLength, size-first)]
 		clear(sum)
 		for i := range w.KernelH {
 			for j := range w.KernelW {

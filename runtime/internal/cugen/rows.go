@@ -93,7 +93,7 @@ func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 		switch whole := s.Value.Op == term.Reduce; {
 		case whole && (r.IsOrder() || !foldable(r) || outer != len(n.Vars) || !contiguousOf(r, n.Vars) || r.Scan() != nil || box(r.Vars) < 32 || folded == nil || box(r.Vars) != box(folded.Vars)):
 			return nil
-		case !whole && (reduces(s.Value) || x.folds()):
+		case !whole && (s.Value.Reduces() || x.folds()):
 			return nil
 		}
 	}
@@ -101,13 +101,6 @@ func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 		return nil
 	}
 	return x
-}
-
-// reduces reports whether a reduction is part of a value.
-func reduces(n *term.Term) bool {
-	found := false
-	n.Walk(func(n *term.Term) { found = found || n.Op == term.Reduce })
-	return found
 }
 
 // rowByRow reports whether each row of nests needs nothing of other rows that one of the nests gives.

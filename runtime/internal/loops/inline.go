@@ -25,12 +25,12 @@ func (z *normalizer) withoutCheap(statements []*program.Statement) []*program.St
 }
 
 // withoutCopies returns statements in which a value that a local tensor holds until a later statement copies all of it is given by that statement.
-// Elements of a local tensor that is a copy are read where they come from.
+// Elements of a local tensor that is a copy are read where they come from, and those of which few are used are computed where they are.
 func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.Statement {
 	out := slices.Clone(statements)
 	for i := 0; i < len(out); i++ {
 		s := out[i]
-		if z.copies(out, i) {
+		if z.copies(out, i) || z.rare(out, i) {
 			out = slices.Delete(out, i, i+1)
 			for j, o := range out {
 				out[j] = replaced(o, s)
@@ -79,8 +79,78 @@ func (z *normalizer) copies(statements []*program.Statement, i int) bool {
 			return false
 		}
 	}
-	memory := z.tensors[r.Tensor].Memory
-	return !slices.ContainsFunc(statements[i:], func(o *program.Statement) bool { return z.tensors[o.Target].Memory == memory })
+	return z.stays(statements, i)
+}
+
+// stays reports whether neither a statement nor a later one writes memory that it reads.
+func (z *normalizer) stays(statements []*program.Statement, i int) bool {
+	ok := true
+	statements[i].Value.Walk(func(n *term.Term) {
+		for k := 0; n.Op == term.Element && k < n.Read.Count; k++ {
+			memory := z.tensors[n.Read.Tensor+k].Memory
+			ok = ok && !slices.ContainsFunc(statements[i:], func(o *program.Statement) bool { return z.tensors[o.Target].Memory == memory })
+		}
+	})
+	return ok
+}
+
+// rare reports whether a statement gives a local tensor of which one later statement uses at most half of the elements, in one place, such as the logarithm of each
+// probability where a loss takes that of the label.
+func (z *normalizer) rare(statements []*program.Statement, i int) bool {
+	s := statements[i]
+	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != typeOf(z.p, z.tensors) || s.Value.Kind != term.Real || s.Value.Reduces() || !z.alone(statements, i) ||
+		!z.stays(statements, i) {
+		return false
+	}
+	user := -1
+	for j, o := range statements {
+		switch n := uses(o, s.Target); {
+		case n > 1 || n == 1 && (user >= 0 || j < i):
+			return false
+		case n == 1:
+			user = j
+		}
+	}
+	if user < 0 {
+		return false
+	}
+	o := statements[user]
+	if n, known := often(o.Value, s.Target); known && n > 0 {
+		all, known := knownBox(o.Vars)
+		return known && 2*n*all <= elements(z.p.Tensors[s.Target])
+	}
+	return false // it is used in a condition or an index of the left side
+}
+
+// often returns how many elements of a tensor a value reads; known is false if that is not known, or if it reads them for an order or a scan.
+func often(n *term.Term, tensor int) (count int, known bool) {
+	known = true
+	n.Map(func(x *term.Term) *term.Term {
+		c, ok := often(x, tensor)
+		count, known = count+c, known && ok
+		return x
+	})
+	switch {
+	case n.Op == term.Element && n.Read.Tensor == tensor:
+		count++
+	case n.Op == term.Reduce && count > 0:
+		all, ok := knownBox(n.Reduction.Vars)
+		count, known = count*all, known && ok && !n.Reduction.IsOrder() && n.Reduction.Scan() == nil
+	}
+	return count, known
+}
+
+// knownBox returns the number of values of indices, if it is known.
+func knownBox(vars []*term.Variable) (n int, known bool) {
+	n = 1
+	for _, v := range vars {
+		hi, ok := v.Hi.Known()
+		if !ok {
+			return 0, false
+		}
+		n *= hi
+	}
+	return n, true
 }
 
 // lasts reports whether a value is the same for all of the task: no statement writes memory that it reads.
@@ -142,7 +212,7 @@ func (z *normalizer) alone(statements []*program.Statement, i int) bool {
 		for _, n := range append([]*term.Term{o.Value, o.Guard, o.Left.Which}, o.Left.Idx...) {
 			n.Walk(func(m *term.Term) { // one of several tensors, or an element that may lie outside
 				if m.Op == term.Element && m.Read.Tensor <= s.Target && s.Target < m.Read.Tensor+m.Read.Count {
-					again = again || m.Read.Count > 1 || m.Read.Which != nil || len(accessOf(m.Read).open) > 0
+					again = again || m.Read.Count > 1 || m.Read.Which != nil || !z.withinExtents(m)
 				}
 			})
 		}
@@ -151,6 +221,14 @@ func (z *normalizer) alone(statements []*program.Statement, i int) bool {
 		}
 	}
 	return true
+}
+
+// withinExtents reports whether an element lies inside its tensor, if integers of tensors are in their ranges.
+func (z *normalizer) withinExtents(n *term.Term) bool {
+	if x := z.ranged(n); x.Op == term.Element {
+		n = x
+	}
+	return len(accessOf(n.Read).open) == 0
 }
 
 // replaced returns a statement in which the elements that another one gives are its value.

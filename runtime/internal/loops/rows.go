@@ -42,6 +42,8 @@ type rowPass[T simd.Float] struct {
 	last   func(*simd.Lanes[T]) T
 	both   func(a, b float64) float64 // folds the results of strips
 	unit   float64
+	// extreme, unless it is nil, returns the extreme of few elements of a tensor, for which lanes take longer.
+	extreme func(x []T) T
 }
 
 func plus(a, b float64) float64 { return a + b }
@@ -244,6 +246,32 @@ func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[
 
 // extremePass compiles a maximum or a minimum.
 func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind string) *rowPass[T] {
+	p := k.lanesPass(r, v, kind)
+	if p.extreme = mostOf[T]; kind == "min" {
+		p.extreme = leastOf[T]
+	}
+	return p
+}
+
+// mostOf and leastOf return the extremes of elements, or a NaN if there is one.
+func mostOf[T simd.Float](x []T) T {
+	y := x[0]
+	for _, v := range x[1:] {
+		y = max(y, v)
+	}
+	return y
+}
+
+func leastOf[T simd.Float](x []T) T {
+	y := x[0]
+	for _, v := range x[1:] {
+		y = min(y, v)
+	}
+	return y
+}
+
+// lanesPass compiles a maximum or a minimum of lanes.
+func (k *unitCompiler[T]) lanesPass(r *term.Reduction, v *term.Variable, kind string) *rowPass[T] {
 	if kind == "min" {
 		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes[0], x) }, foldInto[T](simd.Min), T(math.Inf(1)), (*simd.Lanes[T]).Min,
 			func(a, b float64) float64 { return min(a, b) }, math.Inf(1))
@@ -456,6 +484,11 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 					s.totals[0] = 0
 					p.code.exec(s, m)
 					total += s.totals[0]
+					continue
+				}
+				if p.extreme != nil && p.at != nil && m <= fewCompared {
+					i := p.at(s)
+					total = p.both(total, float64(p.extreme(s.mem[p.tensor].same[i:i+m])))
 					continue
 				}
 				s.lanes[0] = p.first
