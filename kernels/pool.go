@@ -25,22 +25,19 @@ func (s *pooling[T]) output(plane, p int) int {
 	return (plane*s.windows.Down.Windows + p) * s.windows.Right.Windows
 }
 
-// planes calls f for planes first to end-1, and with windows for each of them: for all at once, as one high image, where no window sees two of them.
-func (s *pooling[T]) planes(first, end int, f func(w *vec.Pool[T], first, end int)) {
-	if w, ok := s.windows.Stacked(end - first); ok && s.activation == 0 {
-		f(&w, first, end)
-		return
+// together returns windows for n planes, and how many of them they see: all at once, as one high image, where no window sees two of them, or else one.
+func (s *pooling[T]) together(n int) (w vec.Pool[T], planes int) {
+	if w, ok := s.windows.Stacked(n); ok && s.activation == 0 {
+		return w, n
 	}
-	for plane := first; plane < end; plane++ {
-		f(&s.windows, plane, plane+1)
-	}
+	return s.windows, 1
 }
 
 // forward computes all rows of planes first to end-1 of the output.
 func (s *pooling[T]) forward(input tensor.RO[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], first, end int) {
-	s.planes(first, end, func(w *vec.Pool[T], first, end int) {
-		s.rows(w, input.Span(s.image(first, end)), output, keep, s.output(first, 0), 0, w.Down.Windows)
-	})
+	for w, n := s.together(end - first); first < end; first += n {
+		s.rows(&w, input.Span(s.image(first, first+n)), output, keep, s.output(first, 0), 0, w.Down.Windows)
+	}
 }
 
 // rows computes rows lo to hi-1 of the output of windows on an image. start is the number of the first element of their output.
@@ -66,17 +63,17 @@ func (s *pooling[T]) rows(w *vec.Pool[T], image tensor.ROLane[T], output tensor.
 // backward adds to planes first to end-1 of the gradient of the input, which is there unless the operator takes
 // means. der is the activation's derivative.
 func (s *pooling[T]) backward(input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], first, end int) {
-	s.planes(first, end, func(w *vec.Pool[T], first, end int) {
+	for w, n := s.together(end - first); first < end; first += n {
 		start := s.output(first, 0)
 		var finish func(int, T) T
 		if der.f != 0 {
 			finish = func(i int, g T) T { return der.times(start+i, g) }
 		}
-		image, of := to.Span(s.image(first, end)), grad.Span(start, s.output(end, 0))
+		image, of := to.Span(s.image(first, first+n)), grad.Span(start, s.output(first+n, 0))
 		if x, ok := input.Get(); ok && !s.mean {
-			w.MaxGrad(image, x.Span(s.image(first, end)), of, finish)
+			w.MaxGrad(image, x.Span(s.image(first, first+n)), of, finish)
 		} else {
 			w.MeanGrad(image, of, finish)
 		}
-	})
+	}
 }

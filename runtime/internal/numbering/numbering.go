@@ -38,8 +38,19 @@ func (x *Numbering[K]) Add(k K) (n int, added bool) {
 	return len(x.keys) - 1, true
 }
 
+// few is how many keys are compared one by one at most, which takes less time than to hash one.
+const few = 8
+
 // Find returns the number of a key; ok is false if it has none.
 func (x *Numbering[K]) Find(k K) (n int, ok bool) {
+	if len(x.keys) <= few {
+		for i := range x.keys {
+			if x.keys[i] == k {
+				return i, true
+			}
+		}
+		return -1, false
+	}
 	at := x.find(k, uint32(maphash.Comparable(x.seed, k)>>32))
 	return int(x.table[at].number) - 1, x.table[at].number > 0
 }
