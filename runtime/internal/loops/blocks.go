@@ -15,5 +15,5 @@ var blocks = func() blockSizes {
 	if os.Getenv("OPGEN_BLOCKS") == "small" {
 		return blockSizes{elements: 3, rows: 2}
 	}
-	return blockSizes{elements: 8192, rows: 128, least: 64 << 10}
+	return blockSizes{elements: 16384, rows: 128, least: 64 << 10}
 }()
