@@ -6,6 +6,7 @@ import (
 
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // statement is a statement of a program in which every reduction is all of its value.
@@ -218,6 +219,9 @@ func (z *normalizer) finish(n *statement) {
 	}
 	if n.value.Op == term.Reduce && !n.add {
 		n.value = z.withMean(z.inside(n.value, n.vars, false))
+		if x := z.known(n.value, false); x != nil {
+			n.value = x
+		}
 	} else {
 		n.value = z.extracted(n.value, n.vars, n.guard != nil)
 	}
@@ -306,7 +310,11 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 		if len(inner.Free()) != len(vars) { // an index of a reduction around this one, of a range that is not known
 			return n
 		}
-		return z.temporary(z.withMean(inner), vars, lenient)
+		inner = z.withMean(inner)
+		if x := z.known(inner, lenient); x != nil {
+			return x
+		}
+		return z.temporary(inner, vars, lenient)
 	case term.Choose:
 		return term.Chosen(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true), z.extracted(n.Args[2], around, true))
 	}
@@ -343,23 +351,60 @@ func (z *normalizer) withMean(n *term.Term) *term.Term {
 	mean := *n.Reduction
 	mean.Kind = "mean"
 	for _, s := range z.out {
-		if s.add || s.guard != nil || s.lenient || s.reduction() == nil || s.left.Which != nil {
+		if s.lenient {
 			continue
 		}
-		m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
-		if !m.Same(s.value, &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &mean}) || !m.Settled() {
-			continue
+		if x := givenBy(s, &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &mean}); x != nil {
+			r := *n.Reduction
+			r.At = []*term.Term{x}
+			return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 		}
-		read := *s.left
-		read.Tensor, read.Count, read.Idx = s.target, 1, nil
-		for _, x := range s.left.Idx {
-			read.Idx = append(read.Idx, x.Substitute(m.Values))
-		}
-		r := *n.Reduction
-		r.At = []*term.Term{{Op: term.Element, Kind: term.Real, Read: &read}}
-		return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 	}
 	return n
+}
+
+// givenBy returns the element of its tensor to which a statement gives a reduction; nil if it gives another value.
+func givenBy(s *statement, reduction *term.Term) *term.Term {
+	if s.add || s.guard != nil || s.reduction() == nil || s.left.Which != nil {
+		return nil
+	}
+	m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
+	if !m.Same(s.value, reduction) || !m.Settled() {
+		return nil
+	}
+	read := *s.left
+	read.Tensor, read.Count, read.Idx = s.target, 1, nil
+	for _, x := range s.left.Idx {
+		read.Idx = append(read.Idx, x.Substitute(m.Values))
+	}
+	return &term.Term{Op: term.Element, Kind: reduction.Kind, Read: &read}
+}
+
+// known returns the element of a local tensor to which an earlier statement gives the same reduction, and which is still what the reduction would be; nil if there is
+// none. Such tensors keep all digits. A reduction that may read outside its tensors must not stand for one that fails there.
+func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
+	if n.Op != term.Reduce {
+		return nil
+	}
+	for i, s := range z.out {
+		if t := z.tensors[s.target]; !t.Local || t.Planned || t.Type != dtype.Invalid || t.Memory != s.target || s.lenient && !lenient {
+			continue
+		}
+		x := givenBy(s, n)
+		if x == nil {
+			continue
+		}
+		used := map[int]bool{s.target: true}
+		reads(s.value, func(r *term.Read) {
+			for k := range r.Count {
+				used[z.tensors[r.Tensor+k].Memory] = true
+			}
+		})
+		if !slices.ContainsFunc(z.out[i+1:], func(o *statement) bool { return used[z.tensors[o.target].Memory] }) {
+			return x
+		}
+	}
+	return nil
 }
 
 // temporary adds a statement that gives a tensor over variables, and returns its element.
