@@ -16,16 +16,32 @@ func checkedTurn[T Float](fast func(z, x []T), peak func(a *[lanes]T, x []T), sl
 	bound := T(elementaryOf[T]().SinBound)
 	return func(z, x []T) {
 		check(len(z), len(x), len(x), len(x))
-		var a [lanes]T
-		peak(&a, x)
-		for _, v := range a {
-			if v > bound {
-				slow(z, x)
-				return
-			}
+		if exceeds(x, bound, peak) {
+			slow(z, x)
+			return
 		}
 		fast(z, x)
 	}
+}
+
+// exceeds reports whether the amount of an argument is greater than a bound. Few are compared one by one, since lanes take longer for them.
+func exceeds[T Float](x []T, bound T, peak func(a *[lanes]T, x []T)) bool {
+	if len(x) <= lanes {
+		for _, v := range x {
+			if v > bound || v < -bound {
+				return true
+			}
+		}
+		return false
+	}
+	var a [lanes]T
+	peak(&a, x)
+	for _, v := range a {
+		if v > bound {
+			return true
+		}
+	}
+	return false
 }
 
 func checkedBinary[T Float](f func(z, x, y []T)) func(z, x, y []T) {
