@@ -201,8 +201,8 @@ func (z *normalizer) join(statements []*program.Statement, i int) bool {
 	for _, o := range z.p.Statements { // all that there are, so that the values do not depend on which ones a task needs
 		n += uses(o, s.Target)
 	}
-	if n != 1 || reader < i || statements[reader].Add || statements[reader].Guard != nil {
-		return false
+	if n != 1 || reader < i || statements[reader].Add || statements[reader].Guard != nil || z.joined[statements[reader]] != nil {
+		return false // a value is joined with one histogram
 	}
 	early := false // whether what is folded is written between the two
 	s.Value.Walk(func(m *term.Term) {

@@ -372,6 +372,13 @@ func givenBy(s *statement, reduction *term.Term) *term.Term {
 	if !m.Same(s.value, reduction) || !m.Settled() {
 		return nil
 	}
+	for _, v := range s.vars { // it may give some elements of its tensor only
+		if x := m.Values[v]; x != nil {
+			if b := linear(x).bounds(); !b.known || b.lo < 0 || b.hi >= extent(v) {
+				return nil
+			}
+		}
+	}
 	read := *s.left
 	read.Tensor, read.Count, read.Idx = s.target, 1, nil
 	for _, x := range s.left.Idx {

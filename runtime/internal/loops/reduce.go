@@ -81,14 +81,10 @@ func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 
 // reduceInteger returns code for a reduction that gives an integer.
 func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
-	each := c.each(r.Vars, r.Guard)
 	if r.Kind == "count" {
-		return func(s *state[T]) int {
-			n := 0
-			each(s, func() { n++ })
-			return n
-		}
+		return c.counted(r.Vars, r.Guard, func(*state[T]) bool { return true })
 	}
+	each := c.each(r.Vars, r.Guard)
 	if strings.HasPrefix(r.Kind, "arg") {
 		return c.argument(r, each)
 	}
@@ -210,11 +206,37 @@ func (c *compiler[T]) numbered(r *term.Reduction) *term.Term {
 
 // quantified returns code for the conditions any and all.
 func (c *compiler[T]) quantified(r *term.Reduction) func(*state[T]) bool {
-	all := r.Kind == "all"
-	each, x := c.each(r.Vars, r.Guard), c.condition(r.Body)
-	return func(s *state[T]) bool {
-		out := all
-		each(s, func() { out = out && x(s) || !all && (out || x(s)) })
-		return out
+	x := c.condition(r.Body)
+	if r.Kind == "all" {
+		fail := c.counted(r.Vars, r.Guard, func(s *state[T]) bool { return !x(s) })
+		return func(s *state[T]) bool { return fail(s) == 0 }
+	}
+	hold := c.counted(r.Vars, r.Guard, x)
+	return func(s *state[T]) bool { return hold(s) > 0 }
+}
+
+// counted returns code that counts for how many values of variables a condition holds, of those that the guard lets through. It allocates nothing.
+func (c *compiler[T]) counted(vars []*term.Variable, guard *term.Term, holds func(*state[T]) bool) func(*state[T]) int {
+	if len(vars) == 0 {
+		through := func(*state[T]) bool { return true }
+		if guard != nil {
+			through = c.condition(guard)
+		}
+		return func(s *state[T]) int {
+			if through(s) && holds(s) {
+				return 1
+			}
+			return 0
+		}
+	}
+	lo, hi, at := c.integer(vars[0].Lo), c.integer(vars[0].Hi), c.place(vars[0])
+	inner := c.counted(vars[1:], guard, holds)
+	return func(s *state[T]) int {
+		n := 0
+		for i, end := lo(s), hi(s); i < end; i++ {
+			s.vars[at] = i
+			n += inner(s)
+		}
+		return n
 	}
 }

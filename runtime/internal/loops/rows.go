@@ -35,15 +35,17 @@ type rowPass[T simd.Float] struct {
 	own   bool          // whether the code gives a sum and needs no lanes
 	among *rowLoop[T]   // the code over another index, as in rows
 	first simd.Lanes[T] // the lanes before anything is folded
-	// at says where the first element of a strip is, which into folds into the lanes, if the elements are those of a tensor; else it is nil.
-	at     func(*state[T]) int
-	into   func(s *state[T], x []T)
-	tensor int
-	last   func(*simd.Lanes[T]) T
-	both   func(a, b float64) float64 // folds the results of strips
-	unit   float64
-	// extreme, unless it is nil, returns the extreme of few elements of a tensor, for which lanes take longer.
-	extreme func(x []T) T
+	// at says where the first element of a strip is, if the elements are those of a tensor, and step how far the next one is; else at is nil. If they lie side by
+	// side, into folds them into the lanes.
+	at           func(*state[T]) int
+	into         func(s *state[T], x []T)
+	tensor, step int
+	last         func(*simd.Lanes[T]) T
+	both         func(a, b float64) float64 // folds the results of strips
+	unit         float64
+	// extreme, unless it is nil, returns the extreme of few elements of a tensor, from the first one on, which are so far from one another. Lanes take longer for
+	// them.
+	extreme func(x []T, first, n, step int) T
 }
 
 func plus(a, b float64) float64 { return a + b }
@@ -224,8 +226,10 @@ func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*s
 	p.first.Fill(first)
 	p.own = z.strip.sums() > 0
 	if b := body(r); !p.own && b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
-		if a := accessOf(b.Read); len(a.open) == 0 && len(a.offset.rest) == 0 && a.offset.factor(v) == 1 {
-			p.at, p.into, p.tensor = k.value(a.offset), into, b.Read.Tensor
+		if a := accessOf(b.Read); len(a.open) == 0 && len(a.offset.rest) == 0 {
+			if p.at, p.tensor, p.step = k.value(a.offset), b.Read.Tensor, a.offset.factor(v); p.step == 1 {
+				p.into = into
+			}
 		}
 	}
 	return p
@@ -253,19 +257,19 @@ func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind 
 	return p
 }
 
-// mostOf and leastOf return the extremes of elements, or a NaN if there is one.
-func mostOf[T simd.Float](x []T) T {
-	y := x[0]
-	for _, v := range x[1:] {
-		y = max(y, v)
+// mostOf and leastOf return the extremes of n elements, or a NaN if there is one.
+func mostOf[T simd.Float](x []T, first, n, step int) T {
+	y := x[first]
+	for i := 1; i < n; i++ {
+		y = max(y, x[first+i*step])
 	}
 	return y
 }
 
-func leastOf[T simd.Float](x []T) T {
-	y := x[0]
-	for _, v := range x[1:] {
-		y = min(y, v)
+func leastOf[T simd.Float](x []T, first, n, step int) T {
+	y := x[first]
+	for i := 1; i < n; i++ {
+		y = min(y, x[first+i*step])
 	}
 	return y
 }
@@ -487,12 +491,11 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 					continue
 				}
 				if p.extreme != nil && p.at != nil && m <= fewCompared {
-					i := p.at(s)
-					total = p.both(total, float64(p.extreme(s.mem[p.tensor].same[i:i+m])))
+					total = p.both(total, float64(p.extreme(s.mem[p.tensor].same, p.at(s), m, p.step)))
 					continue
 				}
 				s.lanes[0] = p.first
-				if p.at != nil {
+				if p.into != nil {
 					i := p.at(s)
 					p.into(s, s.mem[p.tensor].same[i:i+m])
 				} else {

@@ -89,6 +89,15 @@ func (c *compiler[T]) value(f form) func(*state[T]) int {
 		m, n := c.place(f.vars[2].of), f.vars[2].factor
 		return func(s *state[T]) int { return base + k*s.vars[i] + l*s.vars[j] + n*s.vars[m] }
 	}
+	if len(f.rest) == 1 && len(f.vars) == 0 {
+		k, x := f.rest[0].factor, c.operation(f.rest[0].of)
+		return func(s *state[T]) int { return base + k*x(s) }
+	}
+	if len(f.rest) == 1 && len(f.vars) == 1 {
+		i, k := c.place(f.vars[0].of), f.vars[0].factor
+		l, x := f.rest[0].factor, c.operation(f.rest[0].of)
+		return func(s *state[T]) int { return base + k*s.vars[i] + l*x(s) }
+	}
 	type part struct{ place, factor int }
 	var parts []part
 	for _, m := range f.vars {
@@ -139,6 +148,9 @@ func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
 	case term.Apply:
 		return c.applyInteger(n)
 	}
+	if d := n.Args[1]; d.Op == term.Constant && d.Int > 0 && (n.Op == term.Modulo || n.Op == term.Quotient) {
+		return c.divided(n.Op, c.integer(n.Args[0]), d.Int)
+	}
 	x, y, op := c.integer(n.Args[0]), c.integer(n.Args[1]), n.Op
 	switch op {
 	case term.Multiply:
@@ -153,6 +165,20 @@ func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
 			fail("an integer is divided by %d", d)
 		}
 		return term.IntegerOf(op, x(s), d)
+	}
+}
+
+// divided returns code for a division by a number above 0, which does not fail: a quotient that is rounded down, or its remainder.
+func (c *compiler[T]) divided(op term.Op, x func(*state[T]) int, d int) func(*state[T]) int {
+	if op == term.Quotient {
+		return func(s *state[T]) int { return shape.FloorDiv(x(s), d) }
+	}
+	return func(s *state[T]) int {
+		v := x(s) % d
+		if v < 0 {
+			v += d
+		}
+		return v
 	}
 }
 

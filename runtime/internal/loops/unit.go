@@ -153,6 +153,9 @@ func (k *unitCompiler[T]) loops(vars []*term.Variable, v *term.Variable) nest[T]
 	return out
 }
 
+// fewTested is of how many elements conditions are tested one by one. Strips of them take longer.
+const fewTested = 8
+
 func (k *unitCompiler[T]) compile() unit[T] {
 	first := k.bundle.statements[0]
 	if k.bundle.folds != nil {
@@ -182,6 +185,9 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	}
 	if u := k.movement(first); u != nil {
 		return u
+	}
+	if k.bundle.folds != nil && len(k.bundle.statements) == 1 && k.elements() <= fewTested && slices.Contains([]string{"all", "any", "count"}, k.bundle.folds[0].Kind) {
+		return k.plain(first)
 	}
 	k.lenient = first.lenient || first.guard != nil || first.skip
 	defer func() { k.lenient = false }()
