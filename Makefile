@@ -122,6 +122,7 @@ conform:
 	for v in OPGEN_SIMD=avx512 OPGEN_SIMD=avx2 OPGEN_SIMD=go OPGEN_JIT=off OPGEN_BLOCKS=small; do env $$v $(GO) run ./cmd/opconform -kernels formula $(CASES) || exit 1; done
 	$(GO) run ./cmd/opconform -kernels formula -dtype float64 $(CASES)
 	$(GO) run ./cmd/opconform -kernels reference -dtype float64 $(CASES)
+	$(GO) test ./runtime/formula -count 1 -run '^TestRandomLoops$$' -random-formulas 2500 -random-seed 2
 
 # simd checks that the assembly of package simd is what its generator makes, and that compilers fuse no operations of the
 # portable functions. The generator is a module of its own, and needs the module avo.
