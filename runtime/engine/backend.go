@@ -165,7 +165,7 @@ type Executable interface {
 	Run(ctx context.Context, step uint64) error
 }
 
-// Direct is an Executable that may run on the goroutine of the caller, since it calls no functions of others: no kernel by hand, no observer. An engine
+// Direct is an Executable that may run on the goroutine of the caller, since it calls no functions of others: no kernel of another module, no observer. An engine
 // runs all others on a goroutine of its own, which takes some tenths of a microsecond.
 type Direct interface {
 	Executable
