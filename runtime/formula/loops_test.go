@@ -20,7 +20,7 @@ import (
 )
 
 // extentsOfTests cross the ends of strips and of blocks of sums, and make strips of either index.
-var extentsOfTests = [][2]int{{3, 4}, {1, 1}, {3, 1100}, {1100, 3}, {70, 66}, {1, 2100}}
+var extentsOfTests = [][2]int{{3, 4}, {1, 1}, {3, 1100}, {6, 128}, {64, 10}, {1100, 3}, {70, 66}, {1, 2100}}
 
 // Interpreting large tensors takes most of the time of these tests.
 var allLoops = flag.Bool("all-loops", false, "compare all loops on all large tensors, in all types")
@@ -112,6 +112,9 @@ func TestLoopsOfOwnStrips(t *testing.T) {
 		"t[n, k] = k <= j[n] ? -w[n, 0] : 3\nu[n, k] = j[n] < k ? t[n, k] : x[n, k]\ny[n, k] = t[n, k] * u[n, k]",
 		"y[n, k] = x[n, k] - logsumexp(k': x[n, k'])\nu[n, k] = w[n, k] - mean(k': w[n, k'])",
 		"s[n] = sum(k: x[n, k] * w[0, k]) + sum(k: x[n, k] * w[0, k] * x[n, 0])",
+		// Sums whose elements lie apart, or backwards.
+		"y[n, k] = x[n, k] + w[0, k]", "t[k] = sum(i < N: x[i, k])\ny[n, k] = w[n, k] * t[k]", "y[n, k] = sum(i < N: x[i, k])", "y[n, k] = sum(i < N: x[i, K - 1])", "s[n] = sum(i < N: x[i, 0]) * n + max(i < N: w[i, K - 1])",
+		"s[n] = sum(k: x[n, K - 1 - k])", "s[n] = max(k: x[n, K - 1 - k] * 1)", "s[n] = sum(k: x[0, k]) + max(k: w[n, K - 1 - k])",
 		// Both terms of a value are tensors of sums.
 		"t[n] = sum(k: x[n, k] * w[n, k])\nu[n] = sum(k: w[n, k])\ns[n] = t[n] + u[n]",
 		"y[n, k] = sum(k': w[n, k'] * w[n, k']) + sum(k' if k' > n: w[n, k'])",
@@ -132,7 +135,7 @@ func TestLoopsOfOwnStrips(t *testing.T) {
 			formulas = append(formulas, fmt.Sprintf("%[1]sy[n, k] = %[2]s(t[n, k]) * t[n, k] + %[2]s(t[n, k] * w[n, k])", values, f.Name))
 		}
 	}
-	for _, size := range [][2]int{{3, 4}, {1, 1}, {3, 1100}} {
+	for _, size := range [][2]int{{3, 4}, {1, 1}, {3, 1100}, {64, 10}} {
 		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
 			for _, text := range sampled(formulas, size, typ) {
 				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) { compareLoops(t, text, typ, size[0], size[1]) })

@@ -19,8 +19,11 @@ var (
 func TestRandomLoops(t *testing.T) {
 	for i := range *randomFormulas {
 		size, nested := [][2]int{{3, 4}, {4, 3}, {1, 1}, {2, 3}}[i%4], 2
-		if i%16 == 3 {
+		switch i % 16 {
+		case 3:
 			size, nested = [2]int{1, 1100}, 0 // more than a strip
+		case 7:
+			size, nested = [2]int{2, 64}, 1 // whole lanes
 		}
 		w := &writer{Rand: rand.New(rand.NewPCG(*randomSeed, uint64(i))), nested: nested}
 		text := w.formula()

@@ -55,7 +55,7 @@ func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) 
 	}
 	n, _ := v.Hi.Known()
 	vars, sum, fold := k.free(), u.sums[0], rowFolds[T](r.Kind)
-	if len(sum.passes) != 1 || sum.passes[0].at == nil {
+	if len(sum.passes) != 1 || sum.passes[0].into == nil {
 		return nil
 	}
 	w, place := vars[len(vars)-1], u.outer.loops[len(vars)-1]
