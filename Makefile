@@ -115,7 +115,7 @@ kill:
 	$(GO) test ./examples/charlm -count 1 -timeout 60m -run '^TestInterrupt$$' -interrupts $(KILLS)
 
 # CASES is a folder of conformance cases. Formulas run with each set of instructions that the processor has, without loops in machine code, and in small
-# blocks.
+# blocks. Random formulas run beside the interpreter.
 CASES ?= runtime/conform/testdata
 conform:
 	$(GO) run ./cmd/opconform $(CASES)

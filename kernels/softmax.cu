@@ -5,7 +5,7 @@ const int many = 4;
 // A thread keeps its elements of a lane that is not longer than so many groups for each thread.
 const int kept = 4;
 
-// groups returns how many groups a lane has; 0 if its elements are read and written one by one.
+// groups returns how many groups a lane has; 0 if its elements lie apart, or are too many to keep.
 template <class Arguments> __device__ int groups(const Arguments &a) {
 	return a.B.product == 1 && a.R % many == 0 && a.R <= kept * many * (long long)blockDim.x ? (int)a.R / many : 0;
 }

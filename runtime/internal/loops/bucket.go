@@ -202,7 +202,7 @@ func (z *normalizer) join(statements []*program.Statement, i int) bool {
 		n += uses(o, s.Target)
 	}
 	if n != 1 || reader < i || statements[reader].Add || statements[reader].Guard != nil || z.joined[statements[reader]] != nil {
-		return false // a value is joined with one histogram
+		return false // the value is joined with another one already
 	}
 	early := false // whether what is folded is written between the two
 	s.Value.Walk(func(m *term.Term) {
