@@ -209,7 +209,7 @@ func TestLoopsOfScansAndOrders(t *testing.T) {
 						return // the formula reads elements that these extents do not have
 					}
 					for _, special := range []bool{false, true} {
-						if err := compareProgram(t, p, typ, size[1], special); err != nil && !unscanned.MatchString(err.Error()) {
+						if err := compareProgram(t, p, typ, size[1], special, roundingOfSums); err != nil && !unscanned.MatchString(err.Error()) {
 							t.Error(err)
 						}
 					}
@@ -298,7 +298,7 @@ func TestLoopsOfHistograms(t *testing.T) {
 						return // the formula divides by an extent of 0
 					}
 					for _, special := range []bool{false, true} {
-						if err := compareProgram(t, p, typ, size[1], special); err != nil {
+						if err := compareProgram(t, p, typ, size[1], special, roundingOfSums); err != nil {
 							t.Error(err)
 						}
 					}
@@ -325,7 +325,7 @@ func compareAll(t *testing.T, formulas []string, extents [][2]int, special bool)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if err := compareProgram(t, p, typ, size[1], special); err != nil {
+					if err := compareProgram(t, p, typ, size[1], special, roundingOfSums); err != nil {
 						t.Error(err)
 					}
 				})
@@ -336,6 +336,12 @@ func compareAll(t *testing.T, formulas []string, extents [][2]int, special bool)
 
 // compareLoops compares loops with the interpreter for a formula, gradients included.
 func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
+	t.Helper()
+	compareWithin(t, text, typ, rows, cols, roundingOfSums)
+}
+
+// compareWithin is compareLoops with a tolerance for f64.
+func compareWithin(t *testing.T, text string, typ dtype.Type, rows, cols int, tolerance float64) {
 	t.Helper()
 	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
 	if err != nil {
@@ -351,7 +357,7 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	if g, err := derive.Gradients(p, outputs); err == nil && !(rows*cols > 1000 && scans(p)) { // the interpreter takes a minute for them
 		p = g.Program
 	}
-	if err := compareProgram(t, p, typ, cols, false); err != nil {
+	if err := compareProgram(t, p, typ, cols, false, tolerance); err != nil {
 		t.Log(err) // an order or a scan that is part of a value
 	}
 }
@@ -379,7 +385,7 @@ func useOfTest(t *testing.T, text string, typ dtype.Type, rows, cols int) *progr
 // compareProgram compares loops with the interpreter for a program. It returns an error if there are no loops for it.
 //
 // With special values, many real numbers are equal, and some are NaN or infinite.
-func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, special bool) error {
+func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, special bool, tolerance float64) error {
 	t.Helper()
 	tensors := make([]loops.Tensor, len(p.Tensors))
 	for i, l := range p.Tensors {
@@ -442,7 +448,7 @@ func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, 
 		got := newElements(l.Kind, count(l))
 		got.load(tensors[i].Type, memory[i])
 		for k := range count(l) {
-			if d := apart(got.at(k), ref.tensors[i].at(k), typ, cols); d != "" {
+			if d := apart(got.at(k), ref.tensors[i].at(k), typ, tolerance); d != "" {
 				t.Errorf("%s, element %d: %s", l.Name, k, d)
 				break
 			}
@@ -451,13 +457,11 @@ func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, 
 	return nil
 }
 
-// apart returns how two numbers differ by more than the rounding of sums of a few thousand elements. Sines and variances of numbers as large as indices of
-// long rows have fewer digits.
-func apart(got, want float64, typ dtype.Type, cols int) string {
-	tolerance := 1e-10
-	if cols > 1000 {
-		tolerance = 1e-7
-	}
+// roundingOfSums is by how much sums of a few thousand elements of f64 differ.
+const roundingOfSums = 1e-10
+
+// apart returns how two numbers differ by more than a tolerance in f64, and what that of f32 is.
+func apart(got, want float64, typ dtype.Type, tolerance float64) string {
 	if typ == dtype.F32 {
 		tolerance, want = 3e-4, float64(float32(want))
 	}

@@ -18,10 +18,12 @@ var (
 // TestRandomLoops compares loops with the interpreter for random formulas of several lines, gradients included.
 func TestRandomLoops(t *testing.T) {
 	for i := range *randomFormulas {
+		tolerance := roundingOfSums
 		size, nested := [][2]int{{3, 4}, {4, 3}, {1, 1}, {2, 3}}[i%4], 2
 		switch i % 16 {
 		case 3:
 			size, nested = [2]int{1, 1100}, 0 // more than a strip
+			tolerance = 1e-7                  // sines of numbers as large as the indices have fewer digits
 		case 7:
 			size, nested = [2]int{2, 64}, 1 // whole lanes
 		}
@@ -33,7 +35,7 @@ func TestRandomLoops(t *testing.T) {
 					t.Logf("extents %v:\n%s", size, text)
 				}
 			}()
-			compareLoops(t, text, dtype.F64, size[0], size[1])
+			compareWithin(t, text, dtype.F64, size[0], size[1], tolerance)
 		})
 	}
 }
