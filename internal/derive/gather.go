@@ -185,14 +185,22 @@ func bounds(op term.Op, x, y *term.Term) []*term.Term {
 	return []*term.Term{term.Compare(op, x, y)}
 }
 
-// radix is for x == m*u + v where v ranges over m: v is x % m, and u is x / m.
+// radix is for x == m*u + v where v ranges over m: v is x % m, and u is x / m. A digit that counts down, as in x == m*u + (m - 1 - v), is one, too.
 func (s *solver) radix(q equation, vars []*term.Variable) *solution {
 	for _, v := range vars {
 		if !v.Lo.Is(0) || !q.e.Uses(v) {
 			continue
 		}
 		c, rest, ok := term.Linear(q.e, v)
-		if !ok || !c.Is(1) || !rest.UsesAny(vars) {
+		if !ok || !c.Is(1) && !c.Is(-1) {
+			continue
+		}
+		digit := term.Arithmetic(term.Modulo, q.x, v.Hi)
+		if c.Is(-1) {
+			last := term.Difference(v.Hi, term.Number(1))
+			rest, digit = term.Norm(term.Difference(rest, last)), term.Difference(last, digit)
+		}
+		if !rest.UsesAny(vars) {
 			continue
 		}
 		u := term.Norm(term.Arithmetic(term.Quotient, rest, v.Hi))
@@ -200,7 +208,7 @@ func (s *solver) radix(q equation, vars []*term.Variable) *solution {
 			continue // m does not divide the rest
 		}
 		return &solution{
-			values:    map[*term.Variable]*term.Term{v: term.Arithmetic(term.Modulo, q.x, v.Hi)},
+			values:    map[*term.Variable]*term.Term{v: digit},
 			equations: []equation{{term.Arithmetic(term.Quotient, q.x, v.Hi), u}},
 		}
 	}

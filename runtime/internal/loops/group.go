@@ -281,6 +281,24 @@ func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 	return false
 }
 
+// never reports whether two places differ whatever values the indices v and w have: both are numbers with the same digits beside one that differs.
+func never(v, w []*term.Variable, x, y form) bool {
+	d := x.base - y.base
+	if d == 0 {
+		return false
+	}
+	which := &term.Variable{Name: "which", Lo: term.Number(0), Hi: term.Number(2)}
+	with := func(f form, value int) form { // its digit is the last one
+		f.vars, f.base = append(slices.Clone(f.vars), multiple{which, max(d, -d)}), f.base-value*max(d, -d)
+		return f
+	}
+	v, w = append(slices.Clone(v), which), append(slices.Clone(w), which)
+	if d > 0 {
+		return apart(v, w, with(x, 1), with(y, 0))
+	}
+	return apart(v, w, with(x, 0), with(y, 1))
+}
+
 func alike(v, w []*term.Variable, x, y form) bool {
 	for i := range v {
 		if f := x.factor(v[i]); f == 0 || f != y.factor(w[i]) {
@@ -328,7 +346,7 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 	for _, o := range b.statements {
 		for _, x := range c.touches(o) {
 			for _, y := range mine {
-				if x.memory == y.memory && (x.writes || y.writes) && !(x.simple && y.simple && c.sameElement(b.vars, s.vars, x.at, y.at)) {
+				if x.memory == y.memory && (x.writes || y.writes) && !(x.simple && y.simple && (c.sameElement(b.vars, s.vars, x.at, y.at) || never(b.vars, s.vars, x.at, y.at))) {
 					return false
 				}
 			}

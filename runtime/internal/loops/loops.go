@@ -146,6 +146,8 @@ type compiler[T simd.Float] struct {
 
 	touched map[*statement][]touch // the uses of memory by statements, while groups are made; nil otherwise
 
+	constants map[int][]T // the elements of tensors of constants
+
 	kept map[int]bool // the local tensors whose elements stay in registers or in the blocks of parts
 	past map[int]bool // the tensors of the group that is compiled which may be written past the caches
 
@@ -172,6 +174,14 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 		return nil, err
 	}
 	c.tensors = z.tensors
+	c.constants = map[int][]T{}
+	for _, s := range z.constants {
+		c.tensors[s.target].Type = c.own
+		c.constants[s.target] = c.constant(s)
+	}
+	for _, s := range z.early {
+		c.tensors[s.target].Type = c.own
+	}
 	c.complete(z.out)
 	c.given = map[int]bool{}
 	for _, s := range z.out {
@@ -280,6 +290,8 @@ func (c *code[T]) Bind(memory [][]byte) Runner {
 	for i, t := range c.tensors {
 		switch {
 		case t.Memory != i:
+		case c.constants[i] != nil:
+			r.mem[i] = sameBlock(c.constants[i])
 		case t.Local && !t.Planned && (r.locals.bytes > 0 || !c.stored[i]): // it has memory while the task runs, or none
 		case t.Local && !t.Planned:
 			r.mem[i] = allocated[T](t.Type, elements(c.p.Tensors[i]))

@@ -38,6 +38,18 @@ func blockOf[T simd.Float](t dtype.Type, data []byte) block[T] {
 	return b
 }
 
+// sameBlock returns the block of elements of the type in which the loops compute.
+func sameBlock[T simd.Float](x []T) block[T] {
+	b := block[T]{same: x}
+	switch x := any(x).(type) {
+	case []float32:
+		b.f32 = x
+	case []float64:
+		b.f64 = x
+	}
+	return b
+}
+
 // as returns bytes as elements of a type of the host.
 func as[T any](data []byte) []T {
 	if len(data) == 0 {

@@ -44,10 +44,14 @@ type normalizer struct {
 	numbers map[int]*term.Term                        // the values of local tensors of one element that need no loop
 	joined  map[*program.Statement]*program.Statement // histograms that are folded into what other statements give, by these
 	whole   bool                                      // whether statements stay whole where conditions change
+
+	used      map[int]bool // the tensors that statements read
+	constants []*statement // what gives tensors of constants
+	early     []*statement // what gives tensors that stand for functions of other statements
 }
 
 func newNormalizer(p *program.Program, tensors []Tensor) *normalizer {
-	return &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{},
+	return &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{}, used: map[int]bool{},
 		joined: map[*program.Statement]*program.Statement{}}
 }
 
@@ -55,6 +59,11 @@ func newNormalizer(p *program.Program, tensors []Tensor) *normalizer {
 func (z *normalizer) normalize(statements []*program.Statement) error {
 	for _, s := range statements {
 		z.written[z.tensors[s.Target].Memory] = true
+		reads(s.Value, func(r *term.Read) {
+			for i := range r.Count {
+				z.used[r.Tensor+i] = true
+			}
+		})
 	}
 	if !z.whole {
 		statements = z.withoutCopies(z.withoutCheap(statements))
@@ -159,7 +168,9 @@ func (z *normalizer) statement(s *program.Statement) error {
 		if piece.add {
 			piece = consecutiveLast(piece)
 		}
-		z.finish(piece)
+		for _, p := range z.unrolled(piece) {
+			z.finish(z.hoisted(p))
+		}
 	}
 	return nil
 }
@@ -368,8 +379,13 @@ func givenBy(s *statement, reduction *term.Term) *term.Term {
 	if s.add || s.guard != nil || s.reduction() == nil || s.left.Which != nil {
 		return nil
 	}
+	return elementBy(s, reduction)
+}
+
+// elementBy returns the element of its tensor to which a statement gives a value; nil if it gives another one.
+func elementBy(s *statement, value *term.Term) *term.Term {
 	m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
-	if !m.Same(s.value, reduction) || !m.Settled() {
+	if !m.Same(s.value, value) || !m.Settled() {
 		return nil
 	}
 	for _, v := range s.vars { // it may give some elements of its tensor only
@@ -384,7 +400,7 @@ func givenBy(s *statement, reduction *term.Term) *term.Term {
 	for _, x := range s.left.Idx {
 		read.Idx = append(read.Idx, x.Substitute(m.Values))
 	}
-	return &term.Term{Op: term.Element, Kind: reduction.Kind, Read: &read}
+	return &term.Term{Op: term.Element, Kind: value.Kind, Read: &read}
 }
 
 // known returns the element of a local tensor to which an earlier statement gives the same reduction, and which is still what the reduction would be; nil if there is
