@@ -21,6 +21,8 @@ const (
 	slotJ
 	slotY
 	slotS
+	_
+	slotZ
 )
 
 const rows, cols = 3, 4
@@ -59,6 +61,7 @@ func operatorOf(t testing.TB, text string, typ dtype.Type, rows, cols int) (*tas
 			{Name: "y", Role: task.RoleOutput, Type: "f64", Shape: "[N, K]"},
 			{Name: "s", Role: task.RoleOutput, Type: "f64", Shape: "[N]"},
 			{Name: "gone", Role: task.RoleSaved, Type: "f64", Shape: "[N]", Optional: true},
+			{Name: "z", Role: task.RoleOutput, Type: "f64", Shape: "[]"},
 		},
 		Formula:    strings.Split(text, "\n"),
 		AttrNames:  []string{"kind", "size", "rate", "axes"},
@@ -67,6 +70,7 @@ func operatorOf(t testing.TB, text string, typ dtype.Type, rows, cols int) (*tas
 			d.N, d.K = rows, cols
 			r.Set(slotY, typ, rows, cols)
 			r.Set(slotS, typ, rows)
+			r.Set(slotZ, typ)
 		}),
 	}})
 	given := task.NoneGiven(&o.Operator)

@@ -267,6 +267,25 @@ func TestLoopsOfIntegers(t *testing.T) {
 	compareAll(t, formulas, append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}), false)
 }
 
+// TestLoopsOfNarrowIntegers uses integers of 8 bits. Sums of their products, which have to be exact, are products of matrices where there are many: in float32,
+// and in float64 where they are greater.
+func TestLoopsOfNarrowIntegers(t *testing.T) {
+	const given = "tiny[n, k] = (7 * j[n] + 13 * k) % 256 - 128\nbytes[n, k] = (5 * j[n] + k * k + 255 * (k % 3)) % 256\n"
+	formulas := []string{
+		given + "total[n, m] = sum(k: tiny[n, k] * bytes[m, k]) for m < N",
+		given + "total[n, m] = sum(k: (tiny[n, k] - j[0] % 2) * bytes[m, k]) for m < N", // j may be of any size
+		given + "total[n, m] = sum(k: (tiny[n, k] - tiny[0, 0]) * (bytes[m, k] - (bytes[k, m] else 9))) for m < N\ny[n, k] = total[n, n] / 4 + bytes[n, k]",
+		given + "total[n, m] = sum(k: (bytes[n, k] + 300) * (bytes[m, k] + 301)) for m < N", // more than float32 holds
+		given + "total[n] = sum(m < N, k: (tiny[n, k] - 3) * -bytes[m, k])\ns[n] = total[n] * 0.5",
+		given + "y[n, k] = 0.5 * sum(m < N: (k < 2 ? tiny[m, n % max(K, 1)] : bytes[m, n % max(K, 1)]) * (k - tiny[m, k]))",
+		given + "total[k, m] = sum(n: tiny[n, k] * tiny[n, m]) for m < K",
+		given + "tinys[n, k] = convert(300 * (x[n, k] - w[n, k]), i8)\nbyte[n, k] = convert(100 * x[n, k] - 20, u8)\ntotal[n, k] = tinys[n, k] - byte[n, K - 1 - k]",
+		given + "tinys[n, k] = bytes[n, k] > 128 ? 5 : tiny[n, K - 1 - k]\ntotal[n] = max(k: tinys[n, k]) * 1000 + argmax(k: bytes[n, k])",
+		given + "tinys[k, n] = tiny[n, k] for n < N, k < K\nbyte[n, k] = bytes[N - 1 - n, k]\ny[n, k] = x[n, byte[n, k] % max(K, 1)] + tinys[k, n]",
+	}
+	compareAll(t, formulas, append(extentsOfTests, [2]int{5, 190}, [2]int{0, 5}, [2]int{5, 0}), false)
+}
+
 // TestLoopsOfHistograms compares reductions in which a condition says to which index an element belongs with what the interpreter computes.
 func TestLoopsOfHistograms(t *testing.T) {
 	var formulas []string
@@ -314,6 +333,32 @@ func TestLoopsOfHistograms(t *testing.T) {
 // unscanned are scans for which there are no loops: those whose values do not follow from folded ones.
 var unscanned = regexp.MustCompile(`(mean\(.* if .* && |(mean|logsumexp)\(.* if .*!)`)
 
+// givenLine matches what a line of a formula gives.
+var givenLine = regexp.MustCompile(`(?m)^(\w+)\[([^\]]*)\] = (.*)`)
+
+// used returns a formula that uses everything it gives, so that no line is left out.
+func used(text string) string {
+	var parts []string
+	for _, m := range givenLine.FindAllStringSubmatch(text, -1) {
+		name, other := m[1], "0"
+		if slices.Contains([]string{"y", "s", "z"}, name) {
+			continue
+		}
+		if name == "truth" {
+			other = "false"
+		}
+		at := strings.TrimSuffix(strings.Repeat("0, ", strings.Count(m[2], ",")+1), ", ")
+		if m[2] == "" {
+			at = ""
+		}
+		parts = append(parts, fmt.Sprintf("convert((%s[%s] else %s), f64)", name, at, other))
+	}
+	if len(parts) == 0 {
+		return text
+	}
+	return strings.TrimSuffix(text, "\n") + "\nz[] = " + strings.Join(parts, " + ")
+}
+
 // compareAll compares loops with the interpreter for formulas without gradients, in both types and with all extents.
 func compareAll(t *testing.T, formulas []string, extents [][2]int, special bool) {
 	t.Helper()
@@ -321,9 +366,12 @@ func compareAll(t *testing.T, formulas []string, extents [][2]int, special bool)
 		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
 			for _, text := range sampled(formulas, size, typ) {
 				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
-					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
+					p, err := program.Build(useOfTest(t, used(text), typ, size[0], size[1]))
 					if err != nil {
 						t.Fatal(err)
+					}
+					if lines := len(givenLine.FindAllString(text, -1)); len(p.Statements) < lines {
+						t.Fatalf("want %d statements at least, got %d", lines, len(p.Statements))
 					}
 					if err := compareProgram(t, p, typ, size[1], special, roundingOfSums); err != nil {
 						t.Error(err)
@@ -382,11 +430,17 @@ func useOfTest(t *testing.T, text string, typ dtype.Type, rows, cols int) *progr
 	return u
 }
 
+// narrowTensors are the names of tensors whose integers have 8 bits in these tests.
+var narrowTensors = map[string]dtype.Type{"tiny": dtype.I8, "tinys": dtype.I8, "byte": dtype.U8, "bytes": dtype.U8}
+
 // compareProgram compares loops with the interpreter for a program. It returns an error if there are no loops for it.
 //
 // With special values, many real numbers are equal, and some are NaN or infinite.
 func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, special bool, tolerance float64) error {
 	t.Helper()
+	if len(p.Statements) == 0 {
+		t.Fatal("the formula gives nothing that a slot needs")
+	}
 	tensors := make([]loops.Tensor, len(p.Tensors))
 	for i, l := range p.Tensors {
 		tensors[i] = loops.Tensor{Type: typ, Memory: i, Local: l.Given && l.Slot < 0 && len(l.Name) < 5}
@@ -395,6 +449,9 @@ func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, 
 		}
 		if l.Kind == term.Boolean {
 			tensors[i].Type = dtype.Bool
+		}
+		if narrow, ok := narrowTensors[l.Name]; ok {
+			tensors[i].Type = narrow
 		}
 	}
 	code, err := loops.Compile(p, p.Statements, slices.Clone(tensors), loops.Options{})
@@ -448,7 +505,11 @@ func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, 
 		got := newElements(l.Kind, count(l))
 		got.load(tensors[i].Type, memory[i])
 		for k := range count(l) {
-			if d := apart(got.at(k), ref.tensors[i].at(k), typ, tolerance); d != "" {
+			d := apart(got.at(k), ref.tensors[i].at(k), typ, tolerance)
+			if l.Kind == term.Integer && got.integer[k] != ref.tensors[i].integer[k] {
+				d = fmt.Sprintf("got %d, want %d", got.integer[k], ref.tensors[i].integer[k])
+			}
+			if d != "" {
 				t.Errorf("%s, element %d: %s", l.Name, k, d)
 				break
 			}

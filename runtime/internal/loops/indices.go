@@ -54,6 +54,10 @@ func (z *vectorizer[T]) part(p addend) adder[T] {
 		z.fromMemory(n)
 		at, k := z.c.value(a.offset), a.offset.factor(z.v)
 		switch z.c.tensors[t].Type {
+		case dtype.I8:
+			return func(s *state[T], out []int) { addElements(out, s.mem[t].i8, at(s), k, factor) }
+		case dtype.U8:
+			return func(s *state[T], out []int) { addElements(out, s.mem[t].u8, at(s), k, factor) }
 		case dtype.I32:
 			return func(s *state[T], out []int) { addElements(out, s.mem[t].i32, at(s), k, factor) }
 		case dtype.I64:
@@ -76,7 +80,7 @@ func (z *vectorizer[T]) part(p addend) adder[T] {
 }
 
 // addElements adds multiples of elements at equal distances.
-func addElements[U int32 | int64](out []int, x []U, at, step, factor int) {
+func addElements[U integer](out []int, x []U, at, step, factor int) {
 	for i := range out {
 		out[i] += factor * int(x[at])
 		at += step

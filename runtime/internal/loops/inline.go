@@ -98,7 +98,7 @@ func (z *normalizer) stays(statements []*program.Statement, i int) bool {
 // probability where a loss takes that of the label.
 func (z *normalizer) rare(statements []*program.Statement, i int) bool {
 	s := statements[i]
-	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != typeOf(z.p, z.tensors) || s.Value.Kind != term.Real || s.Value.Reduces() || !z.alone(statements, i) ||
+	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != z.own || s.Value.Kind != term.Real || s.Value.Reduces() || !z.alone(statements, i) ||
 		!z.stays(statements, i) {
 		return false
 	}
@@ -170,7 +170,7 @@ const mostParts = 16
 // few reports whether a value takes few operations, and reads only elements that are the same for all values of some of the indices, which
 // no statement gives.
 func (z *normalizer) few(s *program.Statement) bool {
-	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != typeOf(z.p, z.tensors) || s.Value.Kind != term.Real {
+	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != z.own || s.Value.Kind != term.Real {
 		return false
 	}
 	parts, ok := 0, true

@@ -30,7 +30,7 @@ func TestCopies(t *testing.T) {
 		if c.inPlace {
 			tensors[2].Memory = 0
 		}
-		z := newNormalizer(p, tensors)
+		z := newNormalizer(p, tensors, typeOf(p, tensors))
 		if err := z.normalize(statements); err != nil {
 			t.Fatal(err)
 		}

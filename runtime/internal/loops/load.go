@@ -190,6 +190,10 @@ func strided[T simd.Float](t dtype.Type) func(b *block[T], z []T, start, stride 
 		return func(b *block[T], z []T, start, stride int) { read(b.same, b.f32, z, start, stride) }
 	case dtype.F64:
 		return func(b *block[T], z []T, start, stride int) { read(b.same, b.f64, z, start, stride) }
+	case dtype.I8:
+		return func(b *block[T], z []T, start, stride int) { converted(z, b.i8, start, stride) }
+	case dtype.U8:
+		return func(b *block[T], z []T, start, stride int) { converted(z, b.u8, start, stride) }
 	case dtype.I32:
 		return func(b *block[T], z []T, start, stride int) { converted(z, b.i32, start, stride) }
 	case dtype.I64:
@@ -236,7 +240,7 @@ func convert[T, U simd.Float](z []T, x []U) {
 	}
 }
 
-func converted[T simd.Float, U float32 | float64 | int32 | int64](z []T, x []U, start, stride int) {
+func converted[T simd.Float, U float32 | float64 | int8 | uint8 | int32 | int64](z []T, x []U, start, stride int) {
 	for i := range z {
 		z[i] = T(x[start])
 		start += stride
@@ -523,6 +527,14 @@ func (z *vectorizer[T]) move(st *statement) {
 // mover returns code that copies n elements of a type.
 func mover[T simd.Float](t dtype.Type) func(to *block[T], at, stride int, from *block[T], start, step, n int) {
 	switch t {
+	case dtype.I8:
+		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
+			moved(to.i8, at, stride, from.i8, start, step, n)
+		}
+	case dtype.U8:
+		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
+			moved(to.u8, at, stride, from.u8, start, step, n)
+		}
 	case dtype.I32:
 		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
 			moved(to.i32, at, stride, from.i32, start, step, n)

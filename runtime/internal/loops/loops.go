@@ -69,14 +69,14 @@ func Compile(p *program.Program, statements []*program.Statement, tensors []Tens
 			return nil, err
 		}
 	}
-	if typeOf(p, tensors) == dtype.F64 {
+	if typeOf(p, tensors) == dtype.F64 || wideProducts(statements, tensors) {
 		return compile[float64](p, statements, tensors, o)
 	}
 	return compile[float32](p, statements, tensors, o)
 }
 
 // types are the element types of tensors.
-var types = []dtype.Type{dtype.F32, dtype.F64, dtype.I32, dtype.I64, dtype.Bool}
+var types = []dtype.Type{dtype.F32, dtype.F64, dtype.I8, dtype.U8, dtype.I32, dtype.I64, dtype.Bool}
 
 // supported returns an error if a statement takes more than loops: an order or a scan that is part of a value, which would go through all
 // elements for each of its places, or a scan whose values do not follow from those of fewer elements.
@@ -169,7 +169,7 @@ type compiler[T simd.Float] struct {
 
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}}
-	z := newNormalizer(p, tensors)
+	z := newNormalizer(p, tensors, c.own)
 	if err := z.normalize(statements); err != nil {
 		return nil, err
 	}

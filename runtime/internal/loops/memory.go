@@ -13,6 +13,8 @@ type block[T simd.Float] struct {
 	same []T // elements of the type in which the loops compute
 	f32  []float32
 	f64  []float64
+	i8   []int8
+	u8   []uint8
 	i32  []int32
 	i64  []int64
 	bits []bool
@@ -28,6 +30,10 @@ func blockOf[T simd.Float](t dtype.Type, data []byte) block[T] {
 	case dtype.F64:
 		b.f64 = as[float64](data)
 		b.same, _ = any(b.f64).([]T)
+	case dtype.I8:
+		b.i8 = as[int8](data)
+	case dtype.U8:
+		b.u8 = data
 	case dtype.I32:
 		b.i32 = as[int32](data)
 	case dtype.I64:
@@ -74,6 +80,10 @@ func realAt[T simd.Float](t dtype.Type) func(*block[T], int) float64 {
 		return func(b *block[T], i int) float64 { return float64(b.f32[i]) }
 	case dtype.F64:
 		return func(b *block[T], i int) float64 { return b.f64[i] }
+	case dtype.I8:
+		return func(b *block[T], i int) float64 { return float64(b.i8[i]) }
+	case dtype.U8:
+		return func(b *block[T], i int) float64 { return float64(b.u8[i]) }
 	case dtype.I32:
 		return func(b *block[T], i int) float64 { return float64(b.i32[i]) }
 	case dtype.I64:
@@ -90,6 +100,10 @@ func realAt[T simd.Float](t dtype.Type) func(*block[T], int) float64 {
 // integerAt returns code that reads an element as an integer.
 func integerAt[T simd.Float](t dtype.Type) func(*block[T], int) int {
 	switch t {
+	case dtype.I8:
+		return func(b *block[T], i int) int { return int(b.i8[i]) }
+	case dtype.U8:
+		return func(b *block[T], i int) int { return int(b.u8[i]) }
 	case dtype.I32:
 		return func(b *block[T], i int) int { return int(b.i32[i]) }
 	case dtype.I64:
@@ -120,6 +134,14 @@ func putReal[T simd.Float](t dtype.Type, add bool) func(*block[T], int, float64)
 // putInteger returns code that writes an element, or adds to it.
 func putInteger[T simd.Float](t dtype.Type, add bool) func(*block[T], int, int) {
 	switch {
+	case t == dtype.I8 && add:
+		return func(b *block[T], i int, v int) { b.i8[i] += int8(v) }
+	case t == dtype.I8:
+		return func(b *block[T], i int, v int) { b.i8[i] = bounded(v, int8(math.MinInt8), math.MaxInt8) }
+	case t == dtype.U8 && add:
+		return func(b *block[T], i int, v int) { b.u8[i] += uint8(v) }
+	case t == dtype.U8:
+		return func(b *block[T], i int, v int) { b.u8[i] = bounded(v, 0, uint8(math.MaxUint8)) }
 	case t == dtype.I32 && add:
 		return func(b *block[T], i int, v int) { b.i32[i] += int32(v) }
 	case t == dtype.I32:
@@ -133,13 +155,21 @@ func putInteger[T simd.Float](t dtype.Type, add bool) func(*block[T], int, int) 
 	return func(b *block[T], i int, v int) { put(b, i, float64(v)) }
 }
 
-// narrow returns a whole number in 32 bits. The bounds of 64 bits, which are the extremes of nothing, become those of 32.
-func narrow(v int) int32 {
+// integer is a type of integers that memory holds.
+type integer interface {
+	int8 | uint8 | int32 | int64
+}
+
+// narrow returns a whole number in 32 bits.
+func narrow(v int) int32 { return bounded(v, int32(math.MinInt32), math.MaxInt32) }
+
+// bounded returns a whole number in a type of integers from least to most. The bounds of 64 bits, which are the extremes of nothing, become those of the type.
+func bounded[U integer](v int, least, most U) U {
 	switch v {
 	case math.MinInt:
-		return math.MinInt32
+		return least
 	case math.MaxInt:
-		return math.MaxInt32
+		return most
 	}
-	return int32(v)
+	return U(v)
 }

@@ -31,7 +31,7 @@ type Nested struct {
 // one that adds to elements.
 func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor) (nests []*Nest, all []Tensor, own dtype.Type, err error) {
 	c := &compiler[float32]{p: p, own: typeOf(p, tensors), places: map[*term.Variable]int{}}
-	z := newNormalizer(p, tensors)
+	z := newNormalizer(p, tensors, c.own)
 	z.whole = true
 	if err := z.normalize(statements); err != nil {
 		return nil, nil, c.own, err

@@ -38,6 +38,7 @@ func (s *statement) reduction() *term.Reduction {
 // normalizer rewrites statements. Tensors that it adds hold the values of reductions.
 type normalizer struct {
 	p       *program.Program
+	own     dtype.Type // in which the loops compute
 	tensors []Tensor
 	out     []*statement
 	written map[int]bool                              // the memory that statements write
@@ -50,8 +51,8 @@ type normalizer struct {
 	early     []*statement // what gives tensors that stand for functions of other statements
 }
 
-func newNormalizer(p *program.Program, tensors []Tensor) *normalizer {
-	return &normalizer{p: p, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{}, used: map[int]bool{},
+func newNormalizer(p *program.Program, tensors []Tensor, own dtype.Type) *normalizer {
+	return &normalizer{p: p, own: own, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{}, used: map[int]bool{},
 		joined: map[*program.Statement]*program.Statement{}}
 }
 
@@ -230,7 +231,9 @@ func (z *normalizer) finish(n *statement) {
 	}
 	if n.value.Op == term.Reduce && !n.add {
 		n.value = z.withMean(z.inside(n.value, n.vars, false))
-		if x := z.known(n.value, false); x != nil {
+		if x := z.wholeProduct(n.value, n.vars, n.guard != nil || n.lenient); x != nil {
+			n.value = x
+		} else if x := z.known(n.value, false); x != nil {
 			n.value = x
 		}
 	} else {
@@ -322,6 +325,9 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 			return n
 		}
 		inner = z.withMean(inner)
+		if x := z.wholeProduct(inner, vars, lenient); x != nil {
+			return x
+		}
 		if x := z.known(inner, lenient); x != nil {
 			return x
 		}

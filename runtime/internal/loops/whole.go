@@ -16,7 +16,7 @@ type filler[T float32 | float64] func(s *state[T], out []int)
 func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 	vars, t := k.bundle.vars, k.tensors[st.target]
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || st.value.Kind != term.Integer || st.guard != nil || st.joined() ||
-		st.left.Which != nil || t.Type != dtype.I32 && t.Type != dtype.I64 {
+		st.left.Which != nil || !t.Type.IsInteger() {
 		return nil
 	}
 	v, a := vars[len(vars)-1], accessOf(st.left)
@@ -35,22 +35,27 @@ func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	f := &wholeCompiler[T]{z: z}
 	fill, at, k, t := f.value(st.value, 1), z.c.value(a.offset), a.offset.factor(z.v), st.target
-	add, narrower := z.c.tensors[t].Add || st.add, z.c.tensors[t].Type == dtype.I32
+	add, typ := z.c.tensors[t].Add || st.add, z.c.tensors[t].Type
 	strip := f.strip(0)
 	f.finish()
 	z.emit(-1, func(s *state[T], n int) {
 		x, to := strip(s)[:n], &s.mem[t]
 		fill(s, x) // the code may read what is written next
-		if narrower {
-			putWholes(to.i32, at(s), k, x, add, narrow)
-			return
+		switch typ {
+		case dtype.I8:
+			putWholes(to.i8, at(s), k, x, add, math.MinInt8, math.MaxInt8)
+		case dtype.U8:
+			putWholes(to.u8, at(s), k, x, add, 0, math.MaxUint8)
+		case dtype.I32:
+			putWholes(to.i32, at(s), k, x, add, math.MinInt32, math.MaxInt32)
+		default:
+			putWholes(to.i64, at(s), k, x, add, math.MinInt64, math.MaxInt64)
 		}
-		putWholes(to.i64, at(s), k, x, add, func(v int) int64 { return int64(v) })
 	}, f.uses...)
 }
 
-// putWholes writes integers to elements at equal distances, or adds them.
-func putWholes[U int32 | int64](to []U, at, step int, x []int, add bool, narrowed func(int) U) {
+// putWholes writes integers to elements at equal distances, or adds them. Those of their type are from least to most.
+func putWholes[U integer](to []U, at, step int, x []int, add bool, least, most U) {
 	switch {
 	case add:
 		for _, v := range x {
@@ -59,11 +64,11 @@ func putWholes[U int32 | int64](to []U, at, step int, x []int, add bool, narrowe
 		}
 	case step == 1:
 		for i, v := range x {
-			to[at : at+len(x)][i] = narrowed(v)
+			to[at : at+len(x)][i] = bounded(v, least, most)
 		}
 	default:
 		for _, v := range x {
-			to[at] = narrowed(v)
+			to[at] = bounded(v, least, most)
 			at += step
 		}
 	}
@@ -331,6 +336,10 @@ func (f *wholeCompiler[T]) converted(n *term.Term) filler[T] {
 	f.uses = append(f.uses, r)
 	least, end := math.Inf(1), math.Inf(-1) // numbers from least on and below end only lose their fraction
 	switch n.Func.To {
+	case dtype.I8:
+		least, end = -1<<7, 1<<7
+	case dtype.U8:
+		least, end = 0, 1<<8
 	case dtype.I32:
 		least, end = -1<<31, 1<<31
 	case dtype.I64:
@@ -368,6 +377,10 @@ func (f *wholeCompiler[T]) element(n *term.Term) filler[T] {
 	z.fromMemory(n)
 	at, k := z.c.value(a.offset), a.offset.factor(z.v)
 	switch z.c.tensors[t].Type {
+	case dtype.I8:
+		return func(s *state[T], out []int) { setElements(out, s.mem[t].i8, at(s), k) }
+	case dtype.U8:
+		return func(s *state[T], out []int) { setElements(out, s.mem[t].u8, at(s), k) }
 	case dtype.I32:
 		return func(s *state[T], out []int) { setElements(out, s.mem[t].i32, at(s), k) }
 	case dtype.I64:
@@ -377,7 +390,7 @@ func (f *wholeCompiler[T]) element(n *term.Term) filler[T] {
 }
 
 // setElements sets integers to elements at equal distances.
-func setElements[U int32 | int64](out []int, x []U, at, step int) {
+func setElements[U integer](out []int, x []U, at, step int) {
 	if step == 1 {
 		for i, v := range x[at : at+len(out)] {
 			out[i] = int(v)
