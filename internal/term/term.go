@@ -212,6 +212,8 @@ func Arithmetic(op Op, x, y *Term) *Term {
 		return y
 	case (op == Add || op == Subtract) && y.Is(0), (op == Multiply || op == Quotient) && y.Is(1):
 		return x
+	case op == Modulo && y.Is(1):
+		return Number(0)
 	case (op == Quotient || op == Modulo) && x.Op == Index && x.Var.Lo.Is(0) && Identical(x.Var.Hi, y): // an index by its extent
 		if op == Quotient {
 			return Number(0)

@@ -75,6 +75,47 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// TestLoopsOfWindows uses windows that lie some elements apart, and indices that are divided beside constants, gradients included.
+func TestLoopsOfWindows(t *testing.T) {
+	formulas := []string{
+		"y[n, k] = sum(i < 3: w[n, i % K] * (x[n, 2 * k + i - 1] else 0))",
+		"y[n, k] = sum(i < 2, j < 2: x[2 * n + i - 1, 3 * k + 2 * j - 1] else 0)",
+		"y[n, k] = sum(i < 3, j < 2: (x[n + 2 * i - 1, k - j] else 0) * (w[3 * n - i, k + j] else 0))",
+		"y[n, k] = (x[quotient(n + 1, 2), quotient(k + 2, 3)] else w[n, k]) * 2",
+		"y[n, k] = (k + 1) % 3 == 0 ? x[n, quotient(k, 3)] : w[n, k]",
+		"y[n, k] = x[n, k + 1 - 2 * (k % 2)] * (2 * (k % 2) - 1) + x[n, k] else 0",
+		"y[n, k] = x[n, quotient(k + 1, 4)] * w[quotient(3 * n + 1, 4), k]",
+		"y[n, k] = max(i < 3: x[n, k + i - 1] else -2)\ns[n] = sum(k: y[n, k] * w[n, k])",
+	}
+	for _, size := range append(extentsOfTests, [2]int{5, 49}, [2]int{35, 6}) {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range sampled(formulas, size, typ) {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) { compareLoops(t, text, typ, size[0], size[1]) })
+			}
+		}
+	}
+}
+
+// TestLoopsOfFewerIndices uses functions that depend on fewer indices than the statement, or on nothing but indices, gradients included.
+func TestLoopsOfFewerIndices(t *testing.T) {
+	formulas := []string{
+		"y[n, k] = cos((n + 1) * 3 ^ (-k / K)) * x[n, k]",
+		"y[n, k] = exp(w[0, k]) * x[n, k] + sin(w[0, k] + k)",
+		"y[n, k] = x[n, k] * (k < 2 ? log(w[0, k] + 1) : tanh(k / 7))",
+		"y[n, k] = sum(i < 2: x[n, k] * exp(-k / 9)) + exp(-k / 9)",
+		"turned(r, m, p) = x[m, 2 * p + r] * cos(m * 7 ^ (-p)) + (2 * r - 1) * x[m, 2 * p + 1 - r] * sin(m * 7 ^ (-p))\ny[n, k] = k < K - K % 2 ? turned(k % 2, n, quotient(k, 2)) : 0",
+		"t[b, n, k] = x[n, k] * sigmoid(w[n, k] * k) * (b + 1) for b < 3\ny[n, k] = t[0, n, k] + t[2, n, k]",
+		"y[n, k] = x[n, k] * convert(exp(k / 300), f32) + uniform(3, 1, k)",
+	}
+	for _, size := range append(extentsOfTests, [2]int{5, 48}, [2]int{0, 5}, [2]int{5, 0}) {
+		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+			for _, text := range sampled(formulas, size, typ) {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) { compareLoops(t, text, typ, size[0], size[1]) })
+			}
+		}
+	}
+}
+
 // TestLoopsOfOwnStrips uses values that the same loop computes in every kind of expression, each twice. They are compared with what the
 // interpreter computes, gradients included.
 func TestLoopsOfOwnStrips(t *testing.T) {

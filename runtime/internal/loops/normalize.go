@@ -153,6 +153,9 @@ func (z *normalizer) statement(s *program.Statement) error {
 	if z.histogram(n) {
 		return nil
 	}
+	if w := windows(n.value); w != n.value {
+		n.value = settled(z.single(w))
+	}
 	if scattered(n) {
 		return fmt.Errorf("%s: there are no loops for the places that it looks up", s)
 	}
@@ -165,12 +168,14 @@ func (z *normalizer) statement(s *program.Statement) error {
 		z.finish(n)
 		return nil
 	}
-	for _, piece := range pieces(digits(n)) {
-		if piece.add {
-			piece = consecutiveLast(piece)
-		}
-		for _, p := range z.unrolled(piece) {
-			z.finish(z.hoisted(p))
+	for _, d := range residues(n) {
+		for _, piece := range pieces(d) {
+			if piece.add {
+				piece = consecutiveLast(piece)
+			}
+			for _, p := range z.unrolled(piece) {
+				z.finish(z.hoisted(p))
+			}
 		}
 	}
 	return nil

@@ -16,26 +16,79 @@ func digits(s *statement) *statement {
 		}
 		high := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(extent(v) / n)}
 		low := &term.Variable{Name: v.Name + "'", Lo: term.Number(0), Hi: term.Number(n)}
-		whole := term.Sum(term.Product(high.Term(), term.Number(n)), low.Term())
-		var replaced func(x *term.Term) *term.Term
-		replaced = func(x *term.Term) *term.Term {
-			switch {
-			case x == nil:
-				return nil
-			case divides(x, v, n) && x.Op == term.Quotient:
-				return high.Term()
-			case divides(x, v, n):
-				return low.Term()
-			case x.Op == term.Index && x.Var == v:
-				return whole
-			}
-			return x.Map(replaced)
-		}
-		out := s.mapped(replaced)
-		out.vars = slices.Concat(s.vars[:i], []*term.Variable{high, low}, s.vars[i+1:])
-		return digits(out)
+		return digits(s.split(i, n, []*term.Variable{high, low}, high.Term(), low.Term()))
 	}
 	return s
+}
+
+// residues returns statements in which no index is divided beside a constant, nor by a number that does not divide its extent, if the divisor is small: one for each
+// remainder, and one for the values that are left over. Windows that lie some elements apart are such divisions.
+func residues(s *statement) []*statement {
+	if !apartValues(s) {
+		return []*statement{digits(s)}
+	}
+	for i, v := range s.vars {
+		n := residue(s, v)
+		if n == 0 {
+			continue
+		}
+		if more := extent(v) % n; more > 0 {
+			first, rest := s.from(i, 0, extent(v)-more), s.from(i, extent(v)-more, more)
+			return append(residues(first), residues(rest)...)
+		}
+		var out []*statement
+		for k := range n {
+			high := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(extent(v) / n)}
+			out = append(out, residues(s.split(i, n, []*term.Variable{high}, high.Term(), term.Number(k)))...)
+		}
+		return out
+	}
+	return []*statement{digits(s)}
+}
+
+// split returns a statement with other indices in place of one, whose quotient by n and whose remainder are given.
+func (s *statement) split(i, n int, vars []*term.Variable, high, low *term.Term) *statement {
+	v := s.vars[i]
+	whole := term.Sum(term.Product(high, term.Number(n)), low)
+	var replaced func(x *term.Term) *term.Term
+	replaced = func(x *term.Term) *term.Term {
+		if x == nil {
+			return nil
+		}
+		if at, divides := dividend(x, v, n); divides { // (n * high + low + at) / n, or its remainder
+			rest := term.Arithmetic(x.Op, term.Norm(term.Sum(low, term.Number(at))), term.Number(n))
+			if at == 0 && (low.Op == term.Index || low.Op == term.Constant) {
+				rest = map[term.Op]*term.Term{term.Quotient: term.Number(0), term.Modulo: low}[x.Op]
+			}
+			if x.Op == term.Quotient {
+				return term.Sum(high, rest)
+			}
+			return rest
+		}
+		if x.Op == term.Index && x.Var == v {
+			return whole
+		}
+		return x.Map(replaced)
+	}
+	out := s.mapped(replaced)
+	out.vars = slices.Concat(s.vars[:i], vars, s.vars[i+1:])
+	out.value, out.guard = settled(out.value), settled(out.guard)
+	return out
+}
+
+// from returns a statement for some of the values of an index.
+func (s *statement) from(i, lo, count int) *statement {
+	v := s.vars[i]
+	w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(count)}
+	to := map[*term.Variable]*term.Term{v: term.Sum(w.Term(), term.Number(lo))}
+	vars := slices.Concat(s.vars[:i], []*term.Variable{w}, s.vars[i+1:])
+	if count == 1 {
+		to[v] = term.Number(lo)
+		vars = slices.Concat(s.vars[:i], s.vars[i+1:])
+	}
+	out := s.mapped(func(x *term.Term) *term.Term { return x.Substitute(to) })
+	out.vars, out.value, out.guard = vars, settled(out.value), settled(out.guard)
+	return out
 }
 
 // shortest is how many elements an innermost index goes over at least, if it comes from another one.
@@ -87,13 +140,39 @@ func divisor(s *statement, v *term.Variable) int {
 	return n
 }
 
-// divides reports whether x is the quotient or the remainder of an index by a number.
-func divides(x *term.Term, v *term.Variable, n int) bool {
-	if x.Op != term.Quotient && x.Op != term.Modulo || x.Args[0].Op != term.Index || x.Args[0].Var != v {
-		return false
+// residue returns the small number by which an index is divided beside a constant, or which does not divide its extent; otherwise 0.
+func residue(s *statement, v *term.Variable) int {
+	n := 0
+	s.walk(func(x *term.Term) {
+		if x.Op != term.Quotient && x.Op != term.Modulo {
+			return
+		}
+		if d, known := x.Args[1].Known(); known && d > 1 && d <= mostUnrolled && extent(v) >= d*shortest && (n == 0 || d == n) {
+			if at, divides := dividend(x, v, d); divides && (at != 0 || extent(v)%d != 0) {
+				n = d
+			}
+		}
+	})
+	return n
+}
+
+// apartValues reports whether a statement gives each of its elements once, from tensors other than its own.
+func apartValues(s *statement) bool {
+	ok := !s.add && !s.parts && s.fold == "" && s.left.Which == nil && s.scan() == nil && s.order() == nil
+	s.walk(func(n *term.Term) {
+		ok = ok && (n.Op != term.Element || n.Read.Tensor > s.target || n.Read.Tensor+n.Read.Count <= s.target)
+	})
+	return ok
+}
+
+// dividend reports whether x is the quotient or the remainder of an index beside a constant by a number, and returns the constant.
+func dividend(x *term.Term, v *term.Variable, n int) (at int, divides bool) {
+	if x.Op != term.Quotient && x.Op != term.Modulo {
+		return 0, false
 	}
+	f := linear(x.Args[0])
 	d, known := x.Args[1].Known()
-	return known && d == n
+	return f.base, known && d == n && len(f.rest) == 0 && len(f.vars) == 1 && f.vars[0].of == v && f.vars[0].factor == 1
 }
 
 // maxPieces is into how many pieces a statement is cut at most.
@@ -110,15 +189,7 @@ func pieces(s *statement) []*statement {
 		var out []*statement
 		for k := 0; k+1 < len(cuts); k++ {
 			lo, hi := cuts[k], cuts[k+1]
-			w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(hi - lo)}
-			to := map[*term.Variable]*term.Term{v: term.Sum(w.Term(), term.Number(lo))}
-			vars := slices.Concat(s.vars[:i], []*term.Variable{w}, s.vars[i+1:])
-			if hi == lo+1 {
-				to[v] = term.Number(lo)
-				vars = slices.Concat(s.vars[:i], s.vars[i+1:])
-			}
-			p := s.mapped(func(x *term.Term) *term.Term { return x.Substitute(to) })
-			p.vars, p.value, p.guard = vars, settled(p.value), settled(p.guard)
+			p := s.from(i, lo, hi-lo)
 			out = append(out, pieces(p)...)
 		}
 		if len(out) <= maxPieces {

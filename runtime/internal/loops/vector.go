@@ -416,10 +416,13 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 		return z.choose(n)
 	case term.Not:
 		return z.unary(simd.Not, n.Args[0])
-	case term.And:
-		return z.binary(simd.And, z.real(n.Args[0]), z.real(n.Args[1]))
-	case term.Or:
-		return z.binary(simd.Or, z.real(n.Args[0]), z.real(n.Args[1]))
+	case term.And, term.Or:
+		op := map[term.Op]simd.Binary{term.And: simd.And, term.Or: simd.Or}[n.Op]
+		x, was := z.real(n.Args[0]), z.c.lenient
+		z.c.lenient = true // the second condition counts only where the first one does not decide
+		y := z.real(n.Args[1])
+		z.c.lenient = was
+		return z.binary(op, x, y)
 	case term.Apply:
 		switch x := n.Args[0]; {
 		case n.Func.Name == "isnan":

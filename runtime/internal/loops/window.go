@@ -1,10 +1,25 @@
 package loops
 
 import (
-	"slices"
-
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/shape"
 )
+
+// windows returns a value whose reductions count the elements of their windows, if a condition may leave out some of what they reduce.
+func windows(n *term.Term) *term.Term {
+	if !n.Reduces() {
+		return n
+	}
+	if n.Op == term.Reduce && guarded[n.Reduction.Kind] {
+		if r := windowed(n.Reduction); r != n.Reduction {
+			n = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: r}
+		}
+	}
+	return n.Map(windows)
+}
+
+// guarded are the kinds of reductions that may leave out elements by a condition.
+var guarded = map[string]bool{"sum": true, "prod": true, "max": true, "min": true, "logsumexp": true, "any": true, "all": true, "count": true}
 
 // windowed returns a reduction in which an index whose range is a window of constant size, cut at the borders, counts the
 // elements of the window. Conditions leave out what lies beyond the borders.
@@ -12,7 +27,7 @@ func windowed(r *term.Reduction) *term.Reduction {
 	out := *r
 	out.Vars = nil
 	to := map[*term.Variable]*term.Term{}
-	conditions := []*term.Term{r.Guard}
+	var conditions []*term.Term
 	for _, v := range r.Vars {
 		first, size, rest := window(v)
 		if size == 0 {
@@ -29,6 +44,7 @@ func windowed(r *term.Reduction) *term.Reduction {
 	if len(to) == 0 {
 		return r
 	}
+	conditions = append(conditions, r.Guard) // last, since it may read elements that are beyond the borders
 	for i, c := range conditions {
 		conditions[i] = settled(c.Substitute(to))
 		if conditions[i] == nil {
@@ -43,8 +59,8 @@ func windowed(r *term.Reduction) *term.Reduction {
 	return &out
 }
 
-// window returns where the range of an index begins, its constant size, and the conditions that its borders are. The
-// size is 0 if the range is known, or if its size is not constant.
+// window returns where the range of an index begins, its constant size, and the conditions that its borders are: those of the smallest window that the range is a
+// part of. The size is 0 if the range is known, or if no size is constant.
 func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Term) {
 	if _, known := v.Lo.Known(); known {
 		if _, known := v.Hi.Known(); known {
@@ -52,22 +68,79 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 		}
 	}
 	lows, highs := operands(v.Lo, "max"), operands(v.Hi, "min")
+	at, end := -1, -1
 	for i, lo := range lows {
 		for j, hi := range highs {
-			d := linear(hi).plus(linear(lo), -1)
-			if !d.constant() || d.base <= 0 || linear(lo).constant() {
-				continue
+			if d := steady(linear(hi)).plus(steady(linear(lo)), -1); d.constant() && d.base > 0 && (size == 0 || d.base < size) {
+				at, end, first, size = i, j, lo, d.base
 			}
-			for _, x := range slices.Delete(slices.Clone(lows), i, i+1) {
-				conditions = append(conditions, term.Compare(term.AtMost, x, v.Term()))
-			}
-			for _, x := range slices.Delete(slices.Clone(highs), j, j+1) {
-				conditions = append(conditions, term.Compare(term.Less, v.Term(), x))
-			}
-			return lo, d.base, conditions
 		}
 	}
-	return nil, 0, nil
+	if size == 0 {
+		return nil, 0, nil
+	}
+	for i, x := range lows {
+		if i != at {
+			conditions = append(conditions, atMost(x, v.Term()))
+		}
+	}
+	for i, x := range highs {
+		if i != end {
+			conditions = append(conditions, below(v.Term(), x))
+		}
+	}
+	return first, size, conditions
+}
+
+// steady returns a linear form in which the constant part of what is divided is below the divisor, so that quotients which differ by a constant do so as forms.
+func steady(f form) form {
+	out := form{base: f.base, vars: f.vars}
+	for _, p := range f.rest {
+		d := 0
+		if p.of.Op == term.Quotient {
+			d, _ = p.of.Args[1].Known()
+		}
+		if d <= 0 {
+			out.rest = append(out.rest, p)
+			continue
+		}
+		x := linear(p.of.Args[0])
+		q := shape.FloorDiv(x.base, d)
+		out.base += p.factor * q
+		of := term.Arithmetic(term.Quotient, term.Norm(term.Difference(p.of.Args[0], term.Number(q*d))), p.of.Args[1])
+		out.rest = append(out.rest, addend{of, p.factor})
+	}
+	return out
+}
+
+// quotient returns x, d and c such that n is x / d + c, rounded down; d is 0 if n is another integer.
+func quotient(n *term.Term) (x *term.Term, d, c int) {
+	f := linear(n)
+	if len(f.vars) > 0 || len(f.rest) != 1 || f.rest[0].factor != 1 || f.rest[0].of.Op != term.Quotient {
+		return nil, 0, 0
+	}
+	of := f.rest[0].of
+	if d, known := of.Args[1].Known(); known && d > 0 {
+		return of.Args[0], d, f.base
+	}
+	return nil, 0, 0
+}
+
+// atMost returns the condition x <= y, and below x < y, without the quotient that one side may be: strips find where linear forms are equal.
+func atMost(x, y *term.Term) *term.Term {
+	if a, d, c := quotient(x); d > 0 { // a / d <= y - c
+		most := term.Sum(term.Product(term.Number(d), term.Difference(y, term.Number(c))), term.Number(d))
+		return term.Compare(term.Less, a, most)
+	}
+	return term.Compare(term.AtMost, x, y)
+}
+
+func below(x, y *term.Term) *term.Term {
+	if a, d, c := quotient(y); d > 0 { // x - c + 1 <= a / d
+		least := term.Product(term.Number(d), term.Sum(x, term.Number(1-c)))
+		return term.Compare(term.AtMost, least, a)
+	}
+	return term.Compare(term.Less, x, y)
 }
 
 // operands lists the integers of which n is the maximum or the minimum.
