@@ -11,17 +11,21 @@ import (
 // filler is code that sets a strip of integers to values. Strips of integers from a number on hold what it computes in between.
 type filler[T float32 | float64] func(s *state[T], out []int)
 
-// wholes compiles a statement that gives integers in strips of integers; it returns nil for statements with a condition, and for those that
-// find their element in another way than by its place.
+// wholes compiles a statement that gives integers in strips of integers, or adds them; it returns nil for statements that find their element in another way than by its
+// place, or by a condition, for each element of a strip.
 func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 	vars, t := k.bundle.vars, k.tensors[st.target]
-	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || st.value.Kind != term.Integer || st.guard != nil || st.joined() ||
-		st.left.Which != nil || !t.Type.IsInteger() {
+	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || st.value.Kind != term.Integer || st.left.Which != nil || !t.Type.IsInteger() {
 		return nil
 	}
 	v, a := vars[len(vars)-1], accessOf(st.left)
-	if len(a.open) > 0 || a.offset.hidden(v) || a.offset.factor(v) == 0 {
+	if a.offset.hidden(v) || a.offset.factor(v) == 0 || st.guard != nil && st.guard.Uses(v) {
 		return nil
+	}
+	for _, d := range a.open {
+		if a.idx[d].hidden(v) || a.idx[d].factor(v) != 0 {
+			return nil
+		}
 	}
 	k.lenient = st.lenient || st.skip
 	defer func() { k.lenient = false }()
@@ -34,32 +38,54 @@ func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 // storeWhole emits the computation of integers, and their writing.
 func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	f := &wholeCompiler[T]{z: z}
-	fill, at, k, t := f.value(st.value, 1), z.c.value(a.offset), a.offset.factor(z.v), st.target
-	add, typ := z.c.tensors[t].Add || st.add, z.c.tensors[t].Type
+	holds := func(*state[T]) bool { return true }
+	if st.guard != nil {
+		z.fromMemory(st.guard)
+		holds = z.c.condition(st.guard)
+	}
+	for _, x := range st.left.Idx {
+		z.fromMemory(x)
+	}
+	find := z.c.target(st)
+	fill, k, typ := f.value(st.value, 1), a.offset.factor(z.v), z.c.tensors[st.target].Type
+	var join func(x, y int) int
+	switch {
+	case st.joined():
+		join = integerJoins[st.fold]
+	case z.c.tensors[st.target].Add || st.add:
+		join = integerJoins["sum"]
+	}
 	strip := f.strip(0)
 	f.finish()
 	z.emit(-1, func(s *state[T], n int) {
-		x, to := strip(s)[:n], &s.mem[t]
+		if !holds(s) {
+			return
+		}
+		id, at, inside := find(s)
+		if !inside {
+			return
+		}
+		x, to := strip(s)[:n], &s.mem[id]
 		fill(s, x) // the code may read what is written next
 		switch typ {
 		case dtype.I8:
-			putWholes(to.i8, at(s), k, x, add, math.MinInt8, math.MaxInt8)
+			putWholes(to.i8, at, k, x, join, math.MinInt8, math.MaxInt8)
 		case dtype.U8:
-			putWholes(to.u8, at(s), k, x, add, 0, math.MaxUint8)
+			putWholes(to.u8, at, k, x, join, 0, math.MaxUint8)
 		case dtype.I32:
-			putWholes(to.i32, at(s), k, x, add, math.MinInt32, math.MaxInt32)
+			putWholes(to.i32, at, k, x, join, math.MinInt32, math.MaxInt32)
 		default:
-			putWholes(to.i64, at(s), k, x, add, math.MinInt64, math.MaxInt64)
+			putWholes(to.i64, at, k, x, join, math.MinInt64, math.MaxInt64)
 		}
 	}, f.uses...)
 }
 
-// putWholes writes integers to elements at equal distances, or adds them. Those of their type are from least to most.
-func putWholes[U integer](to []U, at, step int, x []int, add bool, least, most U) {
+// putWholes writes integers to elements at equal distances, joined with what they are unless join is nil. Those of their type are from least to most.
+func putWholes[U integer](to []U, at, step int, x []int, join func(x, y int) int, least, most U) {
 	switch {
-	case add:
+	case join != nil:
 		for _, v := range x {
-			to[at] += U(v)
+			to[at] = bounded(join(int(to[at]), v), least, most)
 			at += step
 		}
 	case step == 1:
