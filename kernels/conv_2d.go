@@ -118,7 +118,7 @@ func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 			continue
 		}
 		blas.Gemm(cols.Out(0, s.patch, s.pixels, tensor.Store), 1, filter.T(), grad.Mat(s.output(n, group), s.filters, s.pixels))
-		vec.Fold(a.GradInput.Span(first, first+s.channels*s.H*s.W), cols.Span(0, s.patch*s.pixels), s.channels, s.windows())
+		vec.Fold(a.GradInput.Mat(first, s.channels, s.H*s.W), cols.Span(0, s.patch*s.pixels), s.windows())
 	}
 	return nil
 }
@@ -154,26 +154,35 @@ func (Conv2d[T]) BackwardParts(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 
 // BackwardFilter sums the parts of the gradient of filter, and computes that of bias.
 func (Conv2d[T]) BackwardFilter(_ *op.Ctx, a *conv2d.Backward[T], r op.Range) error {
-	s := convBackward(a)
-	if a.GradFilter.Wanted() {
-		lo, hi, size := r.Lo*s.patch, r.Hi*s.patch, s.OutChannels*s.patch
-		for i := lo; i < hi && s.S == 0; i++ { // there are no images
-			a.GradFilter.Put(i, 0)
-		}
-		for part := 1; part < s.S; part++ {
-			vec.Add(a.Parts.Span(lo, hi), a.Parts.RO().Span(part*size+lo, part*size+hi))
-		}
-		if s.S > 0 {
-			vec.Put(a.GradFilter.Span(lo, hi), a.Parts.RO().Span(lo, hi))
-		}
-	}
-	grad := gradBefore(a.GradPre, a.GradOutput)
-	for o := r.Lo; o < r.Hi && a.GradBias.Wanted(); o++ {
-		var sum float64
-		for n := range s.N {
-			sum += vec.Total(grad.Span((n*s.OutChannels+o)*s.pixels, (n*s.OutChannels+o+1)*s.pixels))
-		}
-		a.GradBias.Put(o, T(sum))
-	}
+	sumParts(a.GradFilter, a.Parts, a.Dims.S, r.Lo*a.Patch, r.Hi*a.Patch)
+	sumPlanes(a.GradBias, gradBefore(a.GradPre, a.GradOutput), a.Dims.N, a.Pixels, r.Lo, r.Hi)
 	return nil
+}
+
+// sumParts puts elements lo to hi-1 of a gradient, which are the sums of those of the given number of parts. It leaves the sums in the first part.
+func sumParts[T dtype.Float](grad tensor.Grad[T], parts tensor.RW[T], n, lo, hi int) {
+	if !grad.Wanted() {
+		return
+	}
+	for i := lo; i < hi && n == 0; i++ { // there are no images
+		grad.Put(i, 0)
+	}
+	for part := 1; part < n; part++ {
+		vec.Add(parts.Span(lo, hi), parts.RO().Span(part*grad.Len()+lo, part*grad.Len()+hi))
+	}
+	if n > 0 {
+		vec.Put(grad.Span(lo, hi), parts.RO().Span(lo, hi))
+	}
+}
+
+// sumPlanes puts elements lo to hi-1 of the gradient of a bias, which are the sums of their planes of grad in all images.
+func sumPlanes[T dtype.Float](bias tensor.Grad[T], grad tensor.RO[T], images, pixels, lo, hi int) {
+	for o := lo; o < hi && bias.Wanted(); o++ {
+		var sum float64
+		for n := range images {
+			first := (n*bias.Len() + o) * pixels
+			sum += vec.Total(grad.Span(first, first+pixels))
+		}
+		bias.Put(o, T(sum))
+	}
 }

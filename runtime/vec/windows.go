@@ -61,8 +61,9 @@ func Unfold[T dtype.Float](dst tensor.WOLane[T], image tensor.ROLane[T], planes 
 						copy(row[first:end], x)
 						continue
 					}
-					for q := range row[first:end] {
-						row[first+q] = x[q*w.StrideW]
+					seen := row[first:end]
+					for q := range seen {
+						seen[q] = x[q*w.StrideW]
 					}
 				}
 			}
@@ -127,51 +128,66 @@ func buffers[T dtype.Float]() *sync.Pool {
 	return &buffers32
 }
 
-// Fold puts sums into the gradient of an image: of each pixel, the elements of cols that Unfold sets to it. It may set elements of cols to 0
-// that Unfold sets to no pixel.
-func Fold[T dtype.Float](image tensor.GradLane[T], cols tensor.RWLane[T], planes int, w *Windows) {
+// Fold puts sums into dst, whose rows are the planes of an image: for each pixel, the sum of the elements of cols that Unfold sets to it. It may
+// set elements of cols to 0 that Unfold sets to no pixel.
+func Fold[T dtype.Float](dst tensor.OutMat[T], cols tensor.RWLane[T], w *Windows) {
 	from, n, apart := unlock.Lane(cols.WO().Sealed())
-	if apart != 1 || n != planes*w.KernelH*w.KernelW*w.Rows*w.Cols || image.Len() != planes*w.Height*w.Width {
+	if apart != 1 || n != dst.Rows()*w.KernelH*w.KernelW*w.Rows*w.Cols || dst.Cols() != w.Height*w.Width {
 		panic("vec: Fold needs neighboring elements, as many as windows and planes have")
+	}
+	if dst.Mode() == tensor.Discard {
+		return
 	}
 	idle := buffers[T]()
 	sums := idle.Get().(*[bufferLength]T)
 	defer idle.Put(sums)
-	if w.same() {
-		for c := range planes {
-			foldSame(image, from, sums, c, w)
+	planes, ld, _ := unlock.Mat(dst.Sealed())
+	put := func(plane, pixel int, part []T) {
+		to := planes[plane*ld+pixel:][:len(part)]
+		if dst.Mode() == tensor.Accumulate {
+			addLists(to, part)
+		} else {
+			copy(to, part)
 		}
-		return
 	}
-	for c := range planes {
-		for h := range w.Height {
-			for lo := 0; lo < w.Width; lo += bufferLength {
-				hi := min(lo+bufferLength, w.Width)
-				part := sums[:hi-lo]
-				clear(part)
-				for i := range w.KernelH {
-					p := h + w.PaddingH - i*w.DilationH
-					if p < 0 || p%w.StrideH != 0 || p/w.StrideH >= w.Rows {
+	for c := range dst.Rows() {
+		if w.same() {
+			foldSame(from, sums, c, w, put)
+		} else {
+			foldRows(from, sums, c, w, put)
+		}
+	}
+}
+
+// foldRows is Fold for plane c, row by row.
+func foldRows[T dtype.Float](cols []T, sums *[bufferLength]T, c int, w *Windows, put func(plane, pixel int, part []T)) {
+	for h := range w.Height {
+		for lo := 0; lo < w.Width; lo += bufferLength {
+			hi := min(lo+bufferLength, w.Width)
+			part := sums[:hi-lo]
+			clear(part)
+			for i := range w.KernelH {
+				p := h + w.PaddingH - i*w.DilationH
+				if p < 0 || p%w.StrideH != 0 || p/w.StrideH >= w.Rows {
+					continue
+				}
+				for j := range w.KernelW {
+					first, end, column := w.span(j, lo, hi)
+					if first == end {
 						continue
 					}
-					for j := range w.KernelW {
-						first, end, column := w.span(j, lo, hi)
-						if first == end {
-							continue
-						}
-						row := (((c*w.KernelH+i)*w.KernelW+j)*w.Rows + p/w.StrideH) * w.Cols
-						addApart(part[column-lo:], from[row+first:row+end], w.StrideW)
-					}
+					row := (((c*w.KernelH+i)*w.KernelW+j)*w.Rows + p/w.StrideH) * w.Cols
+					addApart(part[column-lo:], cols[row+first:row+end], w.StrideW)
 				}
-				image.PutAll((c*w.Height+h)*w.Width+lo, part)
 			}
+			put(c, h*w.Width+lo, part)
 		}
 	}
 }
 
 // foldSame is Fold for plane c where there is a window for each pixel. What windows at the edges see beside the plane becomes 0 first, so that
 // shifted lists are added as a whole.
-func foldSame[T dtype.Float](image tensor.GradLane[T], cols []T, sums *[bufferLength]T, c int, w *Windows) {
+func foldSame[T dtype.Float](cols []T, sums *[bufferLength]T, c int, w *Windows, put func(plane, pixel int, part []T)) {
 	size := w.Height * w.Width
 	cols = cols[c*w.KernelH*w.KernelW*size:]
 	for i := range w.KernelH {
@@ -198,7 +214,7 @@ func foldSame[T dtype.Float](image tensor.GradLane[T], cols []T, sums *[bufferLe
 				}
 			}
 		}
-		image.PutAll(c*size+first, sum)
+		put(c, first, sum)
 	}
 }
 

@@ -28,11 +28,10 @@ func TestWindows(t *testing.T) {
 			size, pixels := planes*w.Height*w.Width, w.Rows*w.Cols
 			image, sums := make([]float64, size), make([]float64, size)
 			for i := range image {
-				image[i], sums[i] = float64(i+1), 1000
+				image[i] = float64(i + 1)
 			}
 			n := planes * w.KernelH * w.KernelW * pixels
 			got, values, want := make([]float64, n), make([]float64, n), make([]float64, n)
-			folded := slices.Clone(sums)
 			for at := range n {
 				values[at] = float64(at % 17)
 				row, p, q := at/pixels, at/w.Cols%w.Rows, at%w.Cols
@@ -40,7 +39,7 @@ func TestWindows(t *testing.T) {
 				h, x := p*w.StrideH-w.PaddingH+i*w.DilationH, q*w.StrideW-w.PaddingW+j*w.DilationW
 				if h >= 0 && h < w.Height && x >= 0 && x < w.Width {
 					want[at] = image[(c*w.Height+h)*w.Width+x]
-					folded[(c*w.Height+h)*w.Width+x] += values[at]
+					sums[(c*w.Height+h)*w.Width+x] += values[at]
 				}
 				got[at] = -1
 			}
@@ -48,9 +47,13 @@ func TestWindows(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("unfolded: got %v, want %v", got, want)
 			}
-			vec.Fold(tensortest.Grad(tensor.Accumulate, sums, size).Span(0, size), tensortest.RW(values, n).Span(0, n), planes, &w)
-			if !slices.Equal(sums, folded) {
-				t.Errorf("folded: got %v, want %v", sums, folded)
+			for _, mode := range []tensor.Mode{tensor.Store, tensor.Accumulate, tensor.Discard} {
+				folded := slices.Repeat([]float64{1000}, size)
+				wantNow := expected(mode, folded, sums)
+				vec.Fold(tensortest.RW(folded, size).Out(0, planes, size/planes, mode), tensortest.RW(values, n).Span(0, n), &w)
+				if !slices.Equal(folded, wantNow) {
+					t.Errorf("folded, mode %v: got %v, want %v", mode, folded, wantNow)
+				}
 			}
 			defer func() {
 				if recover() == nil {
