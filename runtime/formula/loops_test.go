@@ -343,6 +343,7 @@ func TestLoopsOfHistograms(t *testing.T) {
 			"i[n, k] = quotient(3 * j[n] + k * k, 2) %% (K + 1)\nt[n, k] = %s(k' if i[n, k'] == k: x[n, k'])\ny[n, k] = t[n, k] + w[n, k]",
 			"t[n] = %s(n' if j[n'] == n: x[n', 0])\ns[n] = max(t[n], x[n, 0])",
 			"t[n] = %s(n' if j[n'] == n: x[n', 0])\ns[n] = x[n, 0] * t[n]",
+			"t[m, k] = %s(n' if j[n'] == m: x[n', k]) for m < 2\ny[n, k] = t[n %% 2, k] * x[n, k]",
 		} {
 			formulas = append(formulas, strings.Replace(strings.ReplaceAll(text, "%%", "%"), "%s", kind, 1))
 		}

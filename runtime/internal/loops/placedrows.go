@@ -60,6 +60,9 @@ func (k *unitCompiler[T]) placedRows() unit[T] {
 	z, one := newVectorizer(k.compiler, v), k.target(s)
 	out := &placedRows[T]{last: k.place(v), n: n, together: stripLength / n, places: places, target: s.target, wide: t.Type != k.own,
 		fetched: elements(k.p.Tensors[s.target])*t.Type.Size() >= leastFetched}
+	if out.wide {
+		k.compiler.wide = max(k.compiler.wide, 1) // a strip of float64
+	}
 	out.single = func(s *state[T], row int) { rows.single(s, row, one) }
 	out.x = z.vector(z.real(s.value))
 	k.finish(&z.strip)
