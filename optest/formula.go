@@ -91,5 +91,8 @@ func (f *fixture) closeness(x graph.Tensor) (rel, abs float64) {
 	case x.Type().IsFloat():
 		rel, abs = 1e-5, 1e-6
 	}
+	if f.large { // sums of many elements
+		rel, abs = 100*rel, 100*abs
+	}
 	return rel * f.tolerance(), abs * f.tolerance()
 }

@@ -28,6 +28,7 @@ type sample struct {
 	counts  map[string]int   // how many tensors the caller asks for of outputs whose number it decides
 	all     bool             // request all outputs that are made on request
 	resized bool             // the shapes are not those of the example
+	large   bool             // the shapes have many elements
 	shared  bool             // bind one tensor to all trainable inputs of the same type and shape
 }
 

@@ -59,6 +59,9 @@ func windowed(r *term.Reduction) *term.Reduction {
 	return &out
 }
 
+// mostInWindow is how many values an index has at most so that it counts all of them where its range is a part.
+const mostInWindow = 16
+
 // window returns where the range of an index begins, its constant size, and the conditions that its borders are: those of the smallest window that the range is a
 // part of. The size is 0 if the range is known, or if no size is constant.
 func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Term) {
@@ -71,9 +74,14 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 	at, end := -1, -1
 	for i, lo := range lows {
 		for j, hi := range highs {
-			if d := steady(linear(hi)).plus(steady(linear(lo)), -1); d.constant() && d.base > 0 && (size == 0 || d.base < size) {
-				at, end, first, size = i, j, lo, d.base
+			d := steady(linear(hi)).plus(steady(linear(lo)), -1)
+			if !d.constant() || d.base <= 0 || size > 0 && d.base >= size {
+				continue
 			}
+			if linear(lo).constant() && (d.base > mostInWindow || v.Lo.Reads() || v.Hi.Reads()) { // the range may be a small part of all values
+				continue
+			}
+			at, end, first, size = i, j, lo, d.base
 		}
 	}
 	if size == 0 {
