@@ -54,7 +54,7 @@ var reaches = map[string][]string{
 	"opgen":     {"runtime", "internal/version", "internal/nearest"},
 	"examples":  {"opgen", "generated", "runtime", "generate", "examples"},
 	"kernels":   {"kernels", "generated", "runtime"},
-	"generated": {"runtime", "kernels/equation", "kernels/fourier"},                                                                                           // what specs name
+	"generated": {"runtime", "kernels/contraction", "kernels/equation", "kernels/fourier"},                                                                    // what specs name
 	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive", "internal/pages"}, // names of attributes; formulas; memory
 	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                                      // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},

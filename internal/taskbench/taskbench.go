@@ -37,7 +37,7 @@ type key struct {
 }
 
 // New returns a use of an operator, given attributes in JSON and the shapes of the inputs. The tensors of a variadic slot are named
-// after it, with ".0" and ".1" added. Numbers are from least to 1; those of weights with two and more dimensions are smaller. Tasks may run on as many
+// after it, with ".0", ".1" and so on added. Numbers are from least to 1; those of weights with two and more dimensions are smaller. Tasks may run on as many
 // workers.
 func New(o *task.Operator, attrs string, shapes map[string][]int, least float64, workers int) (*Use, error) {
 	u := &Use{operator: o, workers: workers, random: rand.New(rand.NewPCG(1, 2)), least: least, memory: map[key][]task.Buffer{},
@@ -57,7 +57,11 @@ func New(o *task.Operator, attrs string, shapes map[string][]int, least float64,
 	}
 	given := task.NoneGiven(o)
 	for slot, s := range o.Slots {
-		for _, name := range []string{s.Name, s.Name + ".0", s.Name + ".1"} {
+		names := []string{s.Name}
+		for i := 0; shapes[fmt.Sprintf("%s.%d", s.Name, i)] != nil; i++ {
+			names = append(names, fmt.Sprintf("%s.%d", s.Name, i))
+		}
+		for _, name := range names {
 			dims, ok := shapes[name]
 			if !ok {
 				continue
