@@ -1,6 +1,9 @@
 package jit
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // way says how a body goes through the nodes.
 type way struct {
@@ -69,6 +72,9 @@ func (c *compiler) body(w way) bool {
 	}
 	if lanes && len(w.lanes) == 0 && !w.still {
 		c.lane(64*c.size() - 1)
+	}
+	if c.mixed {
+		c.numberOf(int(bits.TrailingZeros(uint(c.size()))))
 	}
 	for at, s := range b.steps {
 		if !b.emit(s.node, s.u, int32(at)) {
@@ -152,6 +158,9 @@ func (b *body) place(d *node, u int) memory {
 		m.offset += b.compiler.lanes(d.at - firstSum)
 	} else {
 		m.base = free[d.at]
+	}
+	if d.kind != Same {
+		m.index, m.scale, m.offset = number, d.kind.scale(), (b.first+u)*b.width()*d.kind.Bytes(b.size())
 	}
 	if d.op == opLanes || d.op == opFold {
 		if m.index = rdx; b.still {
@@ -337,7 +346,7 @@ func (b *body) emit(i int32, u int, at int32) bool {
 	if z == none {
 		return false
 	}
-	b.operation(d, z, in, y)
+	b.operation(d, z, in, y, u)
 	return true
 }
 
@@ -376,6 +385,8 @@ func (b *body) store(d *node, r, u int) {
 	}
 	m := operand{register: none, memory: b.place(d, u)}
 	switch {
+	case d.kind != Same:
+		b.vector(b.storing(d.kind), r, none, m, int(b2(b.masked)), false, 0)
 	case b.masked && b.wide:
 		b.vector(b.move(0x11), r, none, m, 1, false, 0)
 	case b.masked:
@@ -385,6 +396,41 @@ func (b *body) store(d *node, r, u int) {
 	default:
 		b.vector(b.move(0x11), r, none, m, 0, false, 0)
 	}
+}
+
+// load sets a register to elements of another kind.
+func (b *body) load(d *node, z, u int) {
+	m, mask := operand{register: none, memory: b.place(d, u)}, int(b2(b.masked))
+	whole := instruction{table: 1, code: 0x5b, memory: 64} // vcvtdq2ps
+	if b.double {
+		whole = instruction{prefix: 2, table: 1, code: 0xe6, memory: 32} // vcvtdq2pd
+	}
+	wider := instruction{prefix: 2, table: 1, code: 0xe6, wide: true, memory: 64} // vcvtqq2pd
+	switch {
+	case d.kind == Conditions && b.double:
+		b.vector(instruction{prefix: 1, table: 2, code: 0x32, memory: 8}, z, none, m, mask, b.masked, 0) // vpmovzxbq
+		b.vector(wider, z, none, inRegister(z), 0, false, 0)
+	case d.kind == Conditions:
+		b.vector(instruction{prefix: 1, table: 2, code: 0x31, memory: 16}, z, none, m, mask, b.masked, 0) // vpmovzxbd
+		b.vector(whole, z, none, inRegister(z), 0, false, 0)
+	case d.kind == Int32:
+		b.vector(whole, z, none, m, mask, b.masked, 0)
+	case d.kind == Int64:
+		b.vector(wider, z, none, m, mask, b.masked, 0)
+	default:
+		b.vector(instruction{table: 1, code: 0x5a, memory: 32}, z, none, m, mask, b.masked, 0) // vcvtps2pd
+	}
+}
+
+// storing returns the instruction that stores elements of another kind.
+func (b *body) storing(k Kind) instruction {
+	switch {
+	case k == Single:
+		return instruction{table: 1, code: 0x11, half: true, memory: 32} // vmovups of 256 bits
+	case b.double:
+		return instruction{prefix: 2, table: 2, code: 0x32, memory: 8} // vpmovqb
+	}
+	return instruction{prefix: 2, table: 2, code: 0x31, memory: 16} // vpmovdb
 }
 
 // ahead asks for a line of memory, once for all vectors that lie in it.
@@ -404,12 +450,16 @@ const line = 64
 var simple = map[opcode]byte{opAdd: 0x58, opMul: 0x59, opSub: 0x5c, opBelow: 0x5d, opDiv: 0x5e, opAbove: 0x5f, opAnd: 0x54, opOr: 0x56, opXor: 0x57}
 
 // operation writes an operation.
-func (b *body) operation(d *node, z int, in [3]int, y operand) {
+func (b *body) operation(d *node, z int, in [3]int, y operand, u int) {
 	if code, ok := simple[d.op]; ok {
 		b.vector(b.real(code), z, in[0], y, 0, false, 0)
 		return
 	}
 	switch d.op {
+	case opLoad:
+		b.load(d, z, u)
+	case opNarrow:
+		b.vector(instruction{prefix: 1, table: 1, code: 0x5a, wide: true}, z, none, inRegister(in[0]), 0, false, 0) // vcvtpd2ps
 	case opAddInt:
 		b.vector(b.whole(0xfe, 0xd4), z, in[0], y, 0, false, 0)
 	case opSubInt:

@@ -53,13 +53,42 @@ const (
 	opStore  // a, to a pointer
 	opFold   // a, to accumulators at a pointer
 	opAhead  // asks for memory that lies some bytes behind a pointer
+	opLoad   // the elements of another type at a pointer, as those of the loop
+	opNarrow // a in float32, in a loop on float64
 )
+
+// Kind is how the elements of a slice are kept.
+type Kind uint8
+
+const (
+	Same       Kind = iota // as elements of the loop
+	Conditions             // in bytes that are 1 or 0
+	Int32                  // in 32 bits
+	Int64                  // in 64 bits
+	Single                 // in float32
+)
+
+// Bytes is how many bytes an element takes, in a loop whose elements take size.
+func (k Kind) Bytes(size int) int { return [...]int{size, 1, 4, 8, 4}[k] }
+
+// scale is the binary logarithm of bytes.
+func (k Kind) scale() byte { return [...]byte{0, 0, 2, 3, 2}[k] }
+
+// Loads reports whether a loop can read elements of a kind, and Stores whether it can write them. AVX2 has no instructions that leave out some bytes.
+func (b *Builder) Loads(k Kind) bool {
+	return k == Same || b.wide && (b.double || k == Conditions || k == Int32)
+}
+
+func (b *Builder) Stores(k Kind) bool {
+	return k == Same || b.wide && (k == Conditions || k == Single && b.double)
+}
 
 // node is an operation. Operands are numbers of earlier nodes.
 type node struct {
 	op      opcode
 	a, b, c int32
 	imm     uint8
+	kind    Kind   // of the elements that are loaded or stored
 	past    bool   // whether a store goes past the caches if the caller wants that
 	at      int    // the number of a pointer or of an argument
 	bits    uint64 // of a constant, or a number of bytes
@@ -80,6 +109,7 @@ func (n *node) masks() bool {
 type Builder struct {
 	double   bool
 	wide     bool
+	mixed    bool // whether there are elements of other kinds
 	nodes    []node
 	known    map[node]int32
 	pointers int
@@ -140,6 +170,25 @@ func (b *Builder) Scalar() int {
 // Input returns the elements of the slice at a pointer as they are before anything is stored there.
 func (b *Builder) Input(pointer int) Value {
 	return Value(b.add(node{op: opInput, a: none, b: none, c: none, at: pointer}))
+}
+
+// LoadKind returns the elements of a kind at a pointer, as they are where the loop comes to this place.
+func (b *Builder) LoadKind(pointer int, k Kind) Value {
+	b.mixed = true
+	return Value(b.add(node{op: opLoad, a: none, b: none, c: none, at: pointer, kind: k}))
+}
+
+// StoreKind writes elements of a kind to the slice at a pointer: a condition that is not 0 as 1.
+func (b *Builder) StoreKind(pointer int, v Value, k Kind) {
+	b.mixed = true
+	switch k {
+	case Conditions:
+		const unequal = 4 // or not comparable
+		v = Value(b.add(node{op: opTruth, a: int32(b.Compare(v, unequal, b.Number(0))), b: int32(b.Word(1)), c: none}))
+	case Single:
+		v = Value(b.add(node{op: opNarrow, a: int32(v), b: none, c: none}))
+	}
+	b.add(node{op: opStore, a: int32(v), b: none, c: none, at: pointer, kind: k})
 }
 
 // Ahead asks for the memory that lies some bytes behind the elements at a pointer, so that it is in the second cache when the loop, or another one,

@@ -62,7 +62,7 @@ func (c *compiler) slot(i int) int { return c.align(c.rows()+MostRows*c.row()) +
 // compile returns machine code, the offset of the entry for stores past the caches, how many vectors the main loop takes, how many words
 // arguments have, and which of them is the first number of the first row. It returns nil if the loop needs more registers than there are.
 func (b *Builder) compile() (code []byte, past, unroll, words, rows int) {
-	if b.pointers > len(free) {
+	if most := len(free) - int(b2(b.mixed)); b.pointers > most { // the last register has the number of the current element then
 		return nil, 0, 0, 0, 0
 	}
 	c := &compiler{Builder: b, encoder: encoder{zmm: b.wide, element: b.size()}}
@@ -140,9 +140,9 @@ func (c *compiler) operandsOf(i int) (registers [3]int32, last int32) {
 			return [3]int32{d.c, d.a, none}, d.b
 		}
 		return [3]int32{d.a, d.b, none}, d.c
-	case opUp, opDown, opSigns, opStore, opFold:
+	case opUp, opDown, opSigns, opStore, opFold, opNarrow:
 		return [3]int32{d.a, none, none}, none
-	case opInput, opLanes, opScalar, opConstant, opAhead:
+	case opInput, opLanes, opScalar, opConstant, opAhead, opLoad:
 		return [3]int32{none, none, none}, none
 	case opBoth, opEither:
 		return [3]int32{d.a, d.b, none}, none

@@ -10,14 +10,17 @@ const (
 	rbx = 3
 	rsi = 6 // the numbers and sums of the current row
 	rdi = 7 // the arguments
+
+	number = 15 // the number of the current element, if there are elements of other kinds
 )
 
 // free are the general registers that hold pointers.
 var free = []int{rcx, rbx, 8, 9, 10, 11, 12, 13, 15}
 
-// memory is the place of an operand: base + index + offset, or a constant.
+// memory is the place of an operand: base + index<<scale + offset, or a constant.
 type memory struct {
 	base, index int // none if there is no index
+	scale       byte
 	offset      int
 	constant    int // the number of a constant, or none
 }
@@ -40,6 +43,8 @@ type instruction struct {
 	prefix, table, code byte // the prefix and the table of opcodes as the encoding numbers them, and the opcode
 	wide                bool // the bit W
 	element             bool // whether memory holds one element, not a vector
+	memory              int  // how many bytes it takes from memory, if these are neither an element nor a vector
+	half                bool // whether it is on the lower half of registers
 }
 
 // encoder writes machine code.
@@ -89,17 +94,23 @@ func (e *encoder) vector(in instruction, z, x int, y operand, mask int, zero boo
 		e.operand(r, y, 0, after)
 		return
 	}
-	xbit := bit(i, 3)
+	xbit, length := bit(i, 3), byte(2)
+	if in.half {
+		length = 1
+	}
 	if y.register != none {
 		xbit = byte(i4)
 	}
 	e.put(0x62,
 		(^bit(r, 3)&1)<<7|(^xbit&1)<<6|(^bit(b, 3)&1)<<5|(^bit(r, 4)&1)<<4|in.table,
 		b2(in.wide)<<7|byte(^x&15)<<3|1<<2|in.prefix,
-		b2(zero)<<7|2<<5|b2(y.repeated)<<4|(^bit(x, 4)&1)<<3|byte(mask),
+		b2(zero)<<7|length<<5|b2(y.repeated)<<4|(^bit(x, 4)&1)<<3|byte(mask),
 		in.code)
 	unit := 64
-	if y.repeated || in.element {
+	switch {
+	case in.memory > 0:
+		unit = in.memory
+	case y.repeated || in.element:
 		unit = e.element
 	}
 	e.operand(r, y, unit, after)
@@ -160,7 +171,7 @@ func (e *encoder) operand(r int, y operand, unit, after int) {
 		if y.index != none {
 			index = byte(y.index & 7)
 		}
-		e.put(index<<3 | base)
+		e.put(y.scale<<6 | index<<3 | base)
 	}
 	switch mode {
 	case 1:
@@ -214,6 +225,12 @@ func (e *encoder) lane(v int) {
 	e.put(0x89, 0xc2) // mov edx, eax
 	e.put(0x81, 0xe2) // and edx, v
 	e.word(v)
+}
+
+// numberOf sets the register of the current element's number to rax >> n.
+func (e *encoder) numberOf(n int) {
+	e.put(0x49, 0x89, 0xc7)          // mov r15, rax
+	e.put(0x49, 0xc1, 0xef, byte(n)) // shr r15, n
 }
 
 // compareWord compares rax with a word of the arguments.

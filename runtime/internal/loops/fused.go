@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/internal/simd/approx"
@@ -23,6 +24,7 @@ type operation[T simd.Float] struct {
 	// numbers are the values that are the same in all of a strip.
 	numbers []number[T]
 	store   *stored[T]
+	source  *source[T] // elements of another type that the instruction reads from memory; nil for others
 	// accumulator is the register to which the instruction adds. It is the first of the values that compute gets, and what it returns.
 	accumulator int
 	// lanes is the number of the fold to whose accumulators the result goes, and -1 if it does not. They are the first of the values.
@@ -37,9 +39,53 @@ type stored[T simd.Float] struct {
 	place          string // names the place; elements at the same place of the same memory are the same
 	offset         form   // the place
 	at             func(*state[T]) int
+	kind           jit.Kind // of the elements
 	past           bool
 	add            bool // whether the result is added to what is there
 	view           int  // the register that is the strip in memory from then on, or -1
+}
+
+// source says where in memory elements of another type lie.
+type source[T simd.Float] struct {
+	part
+	tensor int
+	kind   jit.Kind
+	at     func(*state[T]) int
+}
+
+// kindOf returns how elements of a type are kept, and whether compiled loops know the type.
+func (c *compiler[T]) kindOf(t dtype.Type) (k jit.Kind, ok bool) {
+	switch t {
+	case c.own:
+		return jit.Same, true
+	case dtype.Bool:
+		return jit.Conditions, true
+	case dtype.I32:
+		return jit.Int32, true
+	case dtype.I64:
+		return jit.Int64, true
+	case dtype.F32:
+		return jit.Single, true
+	}
+	return 0, false
+}
+
+// loads says that the last instruction reads neighboring elements of another type.
+func (z *vectorizer[T]) loads(t int, a *access, at func(*state[T]) int) {
+	if k, ok := z.c.kindOf(z.c.tensors[t].Type); ok {
+		op := operationOf[T](nil)
+		op.source = &source[T]{part{memory: z.c.tensors[t].Memory, place: z.placeOf(a), offset: a.offset}, t, k, at}
+		z.does(op)
+	}
+}
+
+// gives says that the last instruction writes a register to neighboring elements of another type.
+func (z *vectorizer[T]) gives(t int, a *access, at func(*state[T]) int) {
+	if k, ok := z.c.kindOf(z.c.tensors[t].Type); ok {
+		op := operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] })
+		op.store = &stored[T]{tensor: t, memory: z.c.tensors[t].Memory, place: z.placeOf(a), offset: a.offset, at: at, kind: k, view: -1}
+		z.does(op)
+	}
 }
 
 // part is what an instruction that only sets a register to a strip of memory says of it.
@@ -123,7 +169,8 @@ func fewest[T simd.Float](pending []instruction[T]) int {
 type fuser[T simd.Float] struct {
 	c    *compiler[T]
 	p    *strip[T]
-	uses map[int]int // how many instructions use a register
+	uses map[int]int  // how many instructions use a register
+	can  *jit.Builder // knows what loops can do
 	out  []instruction[T]
 
 	pending []instruction[T]
@@ -141,7 +188,7 @@ func (c *compiler[T]) fuse(p *strip[T]) {
 	if bytes == 0 || !jit.Available() {
 		return
 	}
-	f := &fuser[T]{c: c, p: p, uses: map[int]int{}}
+	f := &fuser[T]{c: c, p: p, uses: map[int]int{}, can: jit.NewBuilder(c.own == dtype.F64, bytes == 64)}
 	for _, in := range p.code {
 		for _, r := range slices.Compact(slices.Sorted(slices.Values(in.uses))) {
 			f.uses[r]++
@@ -158,7 +205,7 @@ func (c *compiler[T]) fuse(p *strip[T]) {
 			f.out = append(f.out, in)
 		case in.part != nil && in.part.fixed:
 			f.out = append(f.out, in)
-		case in.op == nil:
+		case in.op == nil || in.op.source != nil && !f.can.Loads(in.op.source.kind) || in.op.store != nil && !f.can.Stores(in.op.store.kind):
 			f.flush()
 			f.out = append(f.out, in)
 		default:
@@ -198,33 +245,29 @@ func (f *fuser[T]) conflicts(in instruction[T]) bool {
 	differ := func(memory int, place string, other *part) bool {
 		return other != nil && other.memory == memory && other.place != place
 	}
-	for _, p := range f.pending {
+	read := func(in *instruction[T], memory int, place string) bool { // whether it reads that memory at another place
+		for _, r := range in.uses {
+			if differ(memory, place, f.partOf(r)) {
+				return true
+			}
+		}
+		return in.op.source != nil && differ(memory, place, &in.op.source.part)
+	}
+	for i := range f.pending {
+		p := &f.pending[i]
 		if s := p.op.store; s != nil {
-			for _, r := range in.uses {
-				if differ(s.memory, s.place, f.partOf(r)) {
-					return true
-				}
+			if read(&in, s.memory, s.place) {
+				return true
 			}
 			if t := in.op.store; t != nil && t.memory == s.memory && (t.place != s.place || t.add || s.add) {
 				return true
 			}
 		}
-		if t := in.op.store; t != nil {
-			for _, r := range p.uses {
-				if differ(t.memory, t.place, f.partOf(r)) {
-					return true
-				}
-			}
+		if t := in.op.store; t != nil && read(p, t.memory, t.place) {
+			return true
 		}
 	}
-	if t := in.op.store; t != nil {
-		for _, r := range in.uses {
-			if differ(t.memory, t.place, f.partOf(r)) {
-				return true
-			}
-		}
-	}
-	return false
+	return in.op.store != nil && read(&in, in.op.store.memory, in.op.store.place)
 }
 
 // flush makes a loop of the pending instructions.
@@ -259,6 +302,7 @@ type fusedLoop[T simd.Float] struct {
 	inputs   []passedRegister
 	outputs  []passedRegister
 	stores   []passedStore[T]
+	sources  []passedSource[T]
 	lanes    []passedRegister // folds to whose accumulators pointers lead
 	sums     []int            // the folds that the loop's own sums are
 	numbers  []number[T]
@@ -272,6 +316,12 @@ type passedRegister struct{ pointer, register int }
 type passedStore[T simd.Float] struct {
 	pointer int
 	*stored[T]
+}
+
+// passedSource is memory with elements of another type that a pointer leads to.
+type passedSource[T simd.Float] struct {
+	pointer int
+	*source[T]
 }
 
 // loop compiles instructions. It returns false if there is no code for so many. The loop has accumulators of its own for sums if own is true.
@@ -329,7 +379,14 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 			l.sums = append(l.sums, op.lanes)
 			continue
 		}
-		v := op.compute(m, x, k)
+		var v value
+		if op.source != nil {
+			pointer := b.Pointer()
+			v = b.LoadKind(pointer, op.source.kind)
+			l.sources = append(l.sources, passedSource[T]{pointer, op.source})
+		} else {
+			v = op.compute(m, x, k)
+		}
 		if p.def >= 0 {
 			values[p.def] = v
 		}
@@ -341,10 +398,14 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 		}
 		if t := op.store; t != nil {
 			pointer := b.Pointer()
-			if t.add {
-				v = b.Add(b.Input(pointer), v)
+			switch {
+			case t.kind != jit.Same:
+				b.StoreKind(pointer, v, t.kind)
+			case t.add:
+				b.Store(pointer, b.Add(b.Input(pointer), v), t.past)
+			default:
+				b.Store(pointer, v, t.past)
 			}
-			b.Store(pointer, v, t.past)
 			l.stores = append(l.stores, passedStore[T]{pointer, t})
 			l.mayLeave = l.mayLeave || t.past
 		}
@@ -411,12 +472,20 @@ func (l *fusedLoop[T]) point(s *state[T], n int) (past bool) {
 	for i := range l.stores {
 		t := &l.stores[i]
 		at := t.at(s)
+		if t.kind != jit.Same {
+			a.SetPointer(t.pointer, s.mem[t.tensor].elements(t.kind, at, n))
+			continue
+		}
 		out := s.mem[t.tensor].same[at : at+n]
 		a.SetPointer(t.pointer, unsafe.Pointer(unsafe.SliceData(out)))
 		if t.view >= 0 {
 			s.regs[t.view] = out
 		}
 		past = past && (!t.past || l.code.Aligned(unsafe.Pointer(unsafe.SliceData(out))))
+	}
+	for i := range l.sources {
+		x := &l.sources[i]
+		a.SetPointer(x.pointer, s.mem[x.tensor].elements(x.kind, x.at(s), n))
 	}
 	for _, p := range l.outputs {
 		a.SetPointer(p.pointer, unsafe.Pointer(unsafe.SliceData(s.regs[p.register][:n])))

@@ -343,10 +343,11 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 		to[v] = b.vars[i].Term()
 	}
 	mine := c.touches(s)
+	computed := !c.copies(s) && !c.copies(b.statements[0]) // copies of parts are faster apart
 	for _, o := range b.statements {
 		for _, x := range c.touches(o) {
 			for _, y := range mine {
-				if x.memory == y.memory && (x.writes || y.writes) && !(x.simple && y.simple && (c.sameElement(b.vars, s.vars, x.at, y.at) || never(b.vars, s.vars, x.at, y.at))) {
+				if x.memory == y.memory && (x.writes || y.writes) && !(x.simple && y.simple && (c.sameElement(b.vars, s.vars, x.at, y.at) || computed && never(b.vars, s.vars, x.at, y.at))) {
 					return false
 				}
 			}

@@ -45,6 +45,9 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 	}
 	x, read := z.register(false), strided[T](z.c.tensors[t].Type)
 	z.emit(x, func(s *state[T], n int) { read(&s.mem[t], s.regs[x][:n], at(s), k) })
+	if k == 1 {
+		z.loads(t, a, at)
+	}
 	return x
 }
 
@@ -356,6 +359,9 @@ func (z *vectorizer[T]) storeConditions(t int, a *access, reg int) {
 			i += k
 		}
 	}, reg)
+	if k == 1 {
+		z.gives(t, a, at)
+	}
 }
 
 // direct makes the last instruction write to the memory of a tensor instead of a buffer, if it gives the register.
@@ -426,6 +432,13 @@ func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
 				given(s.mem[t].f64[i:i+n], s.regs[r][:n], add)
 			}
 		}, r)
+		if !add {
+			z.gives(t, a, at)
+		}
+		return
+	}
+	if z.c.tensors[t].Type == dtype.Bool {
+		z.storeConditions(t, a, r)
 		return
 	}
 	z.emit(-1, func(s *state[T], n int) {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/jit"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
@@ -54,6 +55,21 @@ func sameBlock[T simd.Float](x []T) block[T] {
 		b.f64 = x
 	}
 	return b
+}
+
+// elements returns the address of n elements of a kind, of which the first has a number.
+func (b *block[T]) elements(k jit.Kind, first, n int) unsafe.Pointer {
+	switch k {
+	case jit.Conditions:
+		return unsafe.Pointer(unsafe.SliceData(b.bits[first : first+n]))
+	case jit.Int32:
+		return unsafe.Pointer(unsafe.SliceData(b.i32[first : first+n]))
+	case jit.Int64:
+		return unsafe.Pointer(unsafe.SliceData(b.i64[first : first+n]))
+	case jit.Single:
+		return unsafe.Pointer(unsafe.SliceData(b.f32[first : first+n]))
+	}
+	return unsafe.Pointer(unsafe.SliceData(b.same[first : first+n]))
 }
 
 // as returns bytes as elements of a type of the host.

@@ -41,7 +41,7 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 		}
 		out.numbers = append(out.numbers, c.rowNumber(n, w))
 	}
-	out.strides = make([]int, len(l.inputs)+len(l.outputs)+len(l.stores))
+	out.strides = make([]int, len(l.inputs)+len(l.outputs)+len(l.stores)+len(l.sources))
 	size := int(unsafe.Sizeof(T(0)))
 	for _, x := range l.inputs {
 		switch at := p.parts[x.register]; {
@@ -50,6 +50,12 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 		case at != nil || !slices.Contains(c.accumulators, x.register): // an accumulator stays where it is
 			return nil
 		}
+	}
+	for _, x := range l.sources {
+		if x.offset.hidden(w) {
+			return nil
+		}
+		out.strides[x.pointer] = x.offset.factor(w) * x.kind.Bytes(size)
 	}
 	for _, x := range l.outputs {
 		if !slices.Contains(c.accumulators, x.register) {
@@ -60,7 +66,7 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 		if x.offset.hidden(w) || p.numbers[x.memory] {
 			return nil
 		}
-		out.strides[x.pointer] = x.offset.factor(w) * size
+		out.strides[x.pointer] = x.offset.factor(w) * x.kind.Bytes(size)
 		if x.past && out.strides[x.pointer]%l.code.Vector() != 0 {
 			return nil
 		}

@@ -311,6 +311,16 @@ func (g *loopGroup[T]) noteFlat() {
 			return
 		}
 	}
+	for _, x := range l.stores {
+		if len(x.offset.rest) > 0 { // the place may be another one in another step
+			return
+		}
+	}
+	for _, x := range l.sources {
+		if len(x.offset.rest) > 0 {
+			return
+		}
+	}
 	g.flat, g.flatLength = l, n
 }
 
