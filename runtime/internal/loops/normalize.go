@@ -153,9 +153,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 	if z.histogram(n) {
 		return nil
 	}
-	if w := windows(n.value); w != n.value {
-		n.value = settled(z.single(w))
-	}
+	n.value = z.counted(n.value)
 	if scattered(n) {
 		return fmt.Errorf("%s: there are no loops for the places that it looks up", s)
 	}
@@ -169,6 +167,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 		return nil
 	}
 	for _, d := range residues(n) {
+		d.value = z.counted(d.value)
 		for _, piece := range pieces(d) {
 			if piece.add {
 				piece = consecutiveLast(piece)
@@ -179,6 +178,14 @@ func (z *normalizer) statement(s *program.Statement) error {
 		}
 	}
 	return nil
+}
+
+// counted returns a value whose reductions count the elements of windows of constant size, without indices of one value.
+func (z *normalizer) counted(n *term.Term) *term.Term {
+	if w := windows(n); w != n {
+		return settled(z.single(w))
+	}
+	return n
 }
 
 // consecutiveLast returns a statement that adds to elements with the index of consecutive elements as the last one, if there is one. Each

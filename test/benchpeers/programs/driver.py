@@ -27,6 +27,15 @@ except OSError as e:
     blas, blas_missing = None, str(e)
 
 
+def rope(x):
+    """Rotary position embedding, whose angles are computed for each call, as the operator does."""
+    pairs = x.shape[-1] // 2
+    angles = torch.arange(x.shape[-2])[:, None] * 10000.0 ** (-torch.arange(pairs) / pairs)
+    cos, sin = angles.cos(), angles.sin()
+    low, high = x[..., :pairs], x[..., pairs:]
+    return torch.cat([low * cos - high * sin, high * cos + low * sin], -1)
+
+
 def attention(query, key, value, wq, wk, wv, bias, wo, bo, heads):
     """Multi-head attention as PyTorch's module computes it, with separate weights."""
     return F.multi_head_attention_forward(
@@ -61,7 +70,7 @@ class Operator:
     """An operator, given as an expression over tensors."""
 
     def __init__(self, command):
-        self.names = {"torch": torch, "F": F, "attention": attention}
+        self.names = {"torch": torch, "F": F, "attention": attention, "rope": rope}
         for t in command["tensors"] or []:
             self.names[t["name"]] = tensor(t)
         with torch.no_grad():
