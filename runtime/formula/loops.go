@@ -139,6 +139,9 @@ func (l *layout) use() (*use, error) {
 	}
 	steps := l.kernel.signature.Steps
 	options := loops.Options{Steps: len(l.steps()), ByElement: slices.ContainsFunc(steps, func(s task.Step) bool { return s.Elementwise })}
+	for i := range steps {
+		options.Ordered = options.Ordered || l.accessor.Resolved.Cuts[[2]int{l.task, i}] != nil
+	}
 	if code, err := loops.Compile(l.program, statements, l.tensors, options); err == nil {
 		out.code = code
 	}

@@ -182,6 +182,11 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	m := n.Map(settled)
+	if d, known := divisorOf(m); known && m.Op == term.Truncate && d > 0 {
+		if b := linear(m.Args[0]).bounds(); b.known && b.lo >= 0 { // it is rounded down, too
+			return term.Arithmetic(term.Quotient, m.Args[0], m.Args[1])
+		}
+	}
 	if m.Op == term.Apply && m.Kind == term.Integer && (m.Func.Name == "min" || m.Func.Name == "max") && m.Args[0].Kind == term.Integer && m.Args[1].Kind == term.Integer {
 		d := linear(m.Args[0]).plus(linear(m.Args[1]), -1).bounds()
 		switch {
@@ -192,6 +197,14 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	return m
+}
+
+// divisorOf returns the number by which an integer is divided, if it is known.
+func divisorOf(n *term.Term) (d int, known bool) {
+	if !term.Divides(n.Op) || n.Kind != term.Integer {
+		return 0, false
+	}
+	return n.Args[1].Known()
 }
 
 // compared tells whether a comparison of integers holds, if that follows from the ranges of the indices.

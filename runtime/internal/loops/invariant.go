@@ -13,7 +13,7 @@ const mostUnrolled = 4
 // many elements. The statements share what they compute.
 func (z *normalizer) unrolled(s *statement) []*statement {
 	last := len(s.vars) - 1
-	if last < 1 || !pointwiseValue(s) || found(s) || extent(s.vars[last]) > mostUnrolled || extent(s.vars[last-1]) < shortest {
+	if last < 1 || z.ordered || !pointwiseValue(s) || found(s) || extent(s.vars[last]) > mostUnrolled || extent(s.vars[last-1]) < shortest {
 		return []*statement{s}
 	}
 	v := s.vars[last]
@@ -69,7 +69,7 @@ func takesLong(n *term.Term) bool {
 		_, known := n.Args[1].Settled()
 		return !known
 	case n.Op == term.Apply:
-		return heavy[unaries[n.Func.Name]] && n.Func.Name != "" || n.Func.Name == "pow" || n.Func.Name == "erfinv"
+		return heavy[unaries[n.Func.Name]] || n.Func.Name == "pow" || n.Func.Name == "erfinv"
 	}
 	return false
 }
@@ -102,9 +102,10 @@ func (z *normalizer) hoisted(s *statement) *statement {
 	return &out
 }
 
-// final reports whether nothing but the statement uses what it gives, and whether no statement gives what it reads. Its indices may then be in any order.
+// final reports whether nothing but the statement uses what it gives, and whether no statement gives what it reads. Its indices may then be in any order, unless
+// others rely on it.
 func (z *normalizer) final(s *statement) bool {
-	ok := !z.tensors[s.target].Local && !z.used[s.target]
+	ok := !z.ordered && !z.tensors[s.target].Local && !z.used[s.target]
 	s.walk(func(n *term.Term) {
 		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
 			ok = ok && !z.written[z.tensors[n.Read.Tensor+i].Memory]
@@ -127,7 +128,7 @@ func (h *hoister) value(n *term.Term, lenient bool) *term.Term {
 		return n
 	}
 	vars := slices.DeleteFunc(slices.Clone(h.s.vars), func(v *term.Variable) bool { return !n.Uses(v) })
-	if n.Kind == term.Real && len(vars) > 0 && len(vars) == len(n.Free()) {
+	if n.Kind == term.Real && len(vars) > 0 && len(vars) == len(n.Free()) && !fails(n) {
 		constant := fixed(n) && box(vars) <= mostFixed
 		if constant || h.worth(vars) {
 			return h.before(n, vars, lenient, constant)

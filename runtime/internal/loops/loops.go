@@ -58,6 +58,8 @@ type Options struct {
 	Steps int
 	// ByElement says that the outermost loops go over all elements of the results, so products of matrices are not used.
 	ByElement bool
+	// Ordered says that the outermost loops go over the indices of the results in their order, since others rely on what a part of them uses.
+	Ordered bool
 }
 
 // Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept.
@@ -170,6 +172,7 @@ type compiler[T simd.Float] struct {
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}}
 	z := newNormalizer(p, tensors, c.own)
+	z.ordered = o.ByElement || o.Ordered
 	if err := z.normalize(statements); err != nil {
 		return nil, err
 	}

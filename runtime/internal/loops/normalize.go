@@ -46,6 +46,7 @@ type normalizer struct {
 	joined  map[*program.Statement]*program.Statement // histograms that are folded into what other statements give, by these
 	whole   bool                                      // whether statements stay whole where conditions change
 
+	ordered   bool         // whether the order of indices must stay
 	used      map[int]bool // the tensors that statements read
 	constants []*statement // what gives tensors of constants
 	early     []*statement // what gives tensors that stand for functions of other statements
@@ -166,7 +167,11 @@ func (z *normalizer) statement(s *program.Statement) error {
 		z.finish(n)
 		return nil
 	}
-	for _, d := range residues(n) {
+	parts := []*statement{digits(n)}
+	if !z.ordered {
+		parts = residues(n)
+	}
+	for _, d := range parts {
 		d.value = z.counted(d.value)
 		for _, piece := range pieces(d) {
 			if piece.add {
