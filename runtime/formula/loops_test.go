@@ -87,6 +87,10 @@ func TestLoopsOfWindows(t *testing.T) {
 		"y[n, k] = x[n, k + 1 - 2 * (k % 2)] * (2 * (k % 2) - 1) + x[n, k] else 0",
 		"y[n, k] = x[n, (k + 1) / 4] * w[(3 * n + 1) / 4, k]",
 		"y[n, k] = max(i < 3: x[n, k + i - 1] else -2)\ns[n] = sum(k: y[n, k] * w[n, k])",
+		"y[n, k] = logsumexp(m in max(0, k - 1) .. min(K, k + 2): x[n, m]) + max(m in max(0, k - 2) .. k + 1: w[n, m])",
+		"y[n, k] = mean(m in max(0, k - 1) .. k + 1: x[n, m]) + count(m in max(0, k - 1) .. min(K, k + 2) if x[n, m] > 0.5)",
+		"y[n, k] = (any(m in k .. min(K, k + 3): x[n, m] > 0.9) ? 1 : 2) * prod(m in max(0, k - 1) .. k + 1: w[n, m])",
+		"y[n, k] = sum(m in j[n] .. min(K, j[n] + 3): x[n, m]) + sum(m in k / 2 .. min(K, k / 2 + 2): x[n, m] * w[n, k])",
 	}
 	for _, size := range append(extentsOfTests, [2]int{5, 49}, [2]int{35, 6}) {
 		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {

@@ -21,6 +21,9 @@ func digits(s *statement) *statement {
 	return s
 }
 
+// maxResidues is of how many statements one becomes at most for its remainders.
+const maxResidues = 16
+
 // residues returns statements in which no index is divided beside a constant, nor by a number that does not divide its extent, if the divisor is small: one for each
 // remainder, and one for the values that are left over. Windows that lie some elements apart are such divisions.
 func residues(s *statement) []*statement {
@@ -41,7 +44,9 @@ func residues(s *statement) []*statement {
 			high := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(extent(v) / n)}
 			out = append(out, residues(s.split(i, n, []*term.Variable{high}, high.Term(), term.Number(k)))...)
 		}
-		return out
+		if len(out) <= maxResidues {
+			return out
+		}
 	}
 	return []*statement{digits(s)}
 }
