@@ -408,6 +408,7 @@ func inParts(workers, n int, random *rand.Rand, f func(ctx *op.Ctx, r op.Range) 
 		cuts = append(cuts, random.IntN(n+1))
 	}
 	slices.Sort(cuts)
+	cuts = slices.Compact(cuts) // engines run no ranges without indices
 	errs := make([]error, workers)
 	var all sync.WaitGroup
 	for w := range workers {
