@@ -17,7 +17,7 @@ func (m *Match) Same(x, y *Term) bool {
 		if v, ok := m.Values[x.Var]; ok {
 			return Identical(v, y)
 		}
-		if slices.Contains(m.Open, x.Var) {
+		if slices.Contains(m.Open, x.Var) && y.Kind == Integer {
 			m.Values[x.Var] = y
 			return true
 		}

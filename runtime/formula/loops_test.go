@@ -65,6 +65,19 @@ func TestLoops(t *testing.T) {
 		"y[n, k] = x[n, (3 * k + 1) % K] + x[n, quotient(K - 1 - k, 3)]",
 		"y[n, k] = convert(x[n, k], f64) + convert(w[n, k], f32)",
 		"y[n, k] = size > 3 ? x[n, k] : w[n, k]",
+		// A range that depends on another index of the same reduction.
+		"y[n, k] = k <= n ? sum(k': w[0, k'] * w[0, k']) : x[n, k]",
+		"s[n] = sum(m < N, k in 0 .. min(K, m + 1): x[m, k] * w[n, 0]) + max(m < N, k in min(m, K - 1) .. K: x[m, k])",
+		"s[n] = mean(m < N, k in 0 .. min(K, m + 1): x[m, k]) + count(m < N, k in 0 .. min(K, m + 1) if w[m, k] > 0.5)",
+		// A value that looks like one that is given, for a number that is no index, or for an index beyond the last one.
+		"t[n, k] = sigmoid(w[0, k]) * n\ny[n, k] = t[n, k]",
+		"t[n, k] = exp(x[n, k + 1] else 0)\ny[n, k] = t[n, k] * exp(x[n, k + 2] else 0)",
+		"t[n, k] = k < K - 1 ? x[n, k + 1] * 2 : 1\ny[n, k] = t[n, k] + (k + 1 < K - 1 ? x[n, k + 2] * 2 : 1)",
+		// A gradient whose range has an index of two digits.
+		"t[n, k] = k <= j[n] ? x[n, k] * w[n, quotient(k, 2)] : 1\nu[n, k] = sum(i in (k + 1) / 2 .. min(K, (k + 1) / 2 + 2): x[n, i])\ny[n, k] = t[n, k] * u[n, k]",
+		// Sums that are only computed where a condition holds, and ranges that may end before 0.
+		"y[n, k] = sum(i < 2: w[n, 3 * k - 2 * i] else w[n, k]) > 0.37 ? sqrt(2 + tanh(sum(i < 2: w[n, 3 * k - 2 * i] else w[n, k]))) : max(i < 2: w[n, k - i] else 0.3) / (2 + x[n, k]^2)",
+		"t[n, k] = k < 1 ? max(i < 2: x[n, k - i] else 0.3) : w[n, k]\ny[n, k] = sum(i < 2: t[n, 3 * k - 2 * i] else t[n, k])\ns[n] = sum(k' if k' == n: sum(i' < 3: t[n, 2 * k' + i' - 1] else 0.5))",
 	)
 	for _, size := range extentsOfTests {
 		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {

@@ -44,10 +44,6 @@ func (b *bundle) forms(visit func(form)) {
 		parts(&term.Term{Op: term.Element, Kind: s.value.Kind, Read: s.left}, visit)
 	}
 	for _, r := range b.folds {
-		for _, v := range r.Vars {
-			forms(v.Lo, visit)
-			forms(v.Hi, visit)
-		}
 		forms(r.Guard, visit)
 		forms(r.Body, visit)
 		for _, x := range r.At {
@@ -56,9 +52,12 @@ func (b *bundle) forms(visit func(form)) {
 	}
 }
 
-// joinable reports whether the outer of two indices only occurs as its extent times the inner one.
+// joinable reports whether the outer of two indices only occurs as its extent times the inner one, and in no range of a reduction.
 func (b *bundle) joinable(outer, inner *term.Variable) bool {
 	n, ok := extent(inner), true
+	for _, r := range b.folds {
+		ok = ok && !reaches(r, outer) && !reaches(r, inner)
+	}
 	b.forms(func(f form) { ok = ok && f.factor(outer) == n*f.factor(inner) && !f.hidden(outer) && !f.hidden(inner) })
 	return ok
 }

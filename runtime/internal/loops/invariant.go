@@ -194,15 +194,14 @@ func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant 
 	return x
 }
 
-// constant is the elements of a tensor of constants.
+// constant computes the elements of a tensor of constants. Strips compute them, as they would where the value stands, so that both have the same bits: a gradient may compare
+// them.
 func (c *compiler[T]) constant(s *statement) []T {
-	x := c.real(s.value)
-	loops := nest[T]{}
-	for _, v := range s.vars {
-		n := extent(v)
-		loops.loops = append(loops.loops, loop[T]{place: c.place(v), lo: func(*state[T]) int { return 0 }, hi: func(*state[T]) int { return n }})
-	}
-	var out []T
-	loops.each(&state[T]{vars: make([]int, len(c.places)), numbers: make([]float64, c.numbers)}, 0, 0, 0, func(s *state[T]) { out = append(out, T(x(s))) })
+	own := &compiler[T]{p: c.p, options: c.options, own: c.own, tensors: c.tensors, places: map[*term.Variable]int{}, kept: map[int]bool{}}
+	u := (&unitCompiler[T]{compiler: own, bundle: newBundle(s), factor: 1}).compile()
+	r := &runner[T]{code: &code[T]{compiler: own}, mem: make([]block[T], len(c.tensors))}
+	out := make([]T, box(s.vars))
+	r.mem[s.target] = sameBlock(out)
+	u.run(r.newState(), 0, 1)
 	return out
 }

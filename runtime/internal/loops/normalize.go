@@ -332,7 +332,7 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 }
 
 // extracted returns a value in which reductions are elements of tensors that statements of their own give. Under a
-// condition, a reduction is computed where the condition fails, too.
+// condition, and behind one that may decide alone, a reduction is computed where the condition fails, too.
 func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	switch n.Op {
 	case term.Reduce:
@@ -351,6 +351,10 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 		return z.temporary(inner, vars, lenient)
 	case term.Choose:
 		return term.Chosen(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true), z.extracted(n.Args[2], around, true))
+	case term.And:
+		return term.Both(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true))
+	case term.Or:
+		return term.Either(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true))
 	}
 	return n.Map(func(x *term.Term) *term.Term { return z.extracted(x, around, lenient) })
 }
@@ -464,7 +468,7 @@ func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool
 		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
 		to[v] = w.Term()
 		own = append(own, w)
-		l.Shape = append(l.Shape, v.Hi)
+		l.Shape = append(l.Shape, term.Number(extent(v))) // the end of a range without values may be below 0
 		there.Idx, here.Idx = append(there.Idx, w.Term()), append(here.Idx, v.Term())
 	}
 	there.Ext, here.Ext = l.Shape, l.Shape

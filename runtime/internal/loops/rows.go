@@ -13,7 +13,9 @@ type rows[T simd.Float] struct {
 	outer nest[T] // the indices of the results
 	inner nest[T] // the reduced indices but the last
 	last  loop[T]
-	sums  []*rowSum[T]
+	// varies says that the range of the last index depends on the other reduced ones.
+	varies bool
+	sums   []*rowSum[T]
 	// joint is code that computes all sums in one way through the elements, or nil.
 	joint *strip[T]
 	own   bool // whether the code gives sums and needs no lanes
@@ -58,6 +60,7 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 	r := k.bundle.folds[0]
 	u.inner = k.loops(r.Vars, v)
 	u.last = k.loop(v)
+	u.varies = v.Lo.UsesAny(r.Vars) || v.Hi.UsesAny(r.Vars)
 	var folds []*term.Reduction
 	for i, st := range k.bundle.statements {
 		f := k.sameIndices(i)
@@ -432,6 +435,9 @@ func (u *rows[T]) sumAll(s *state[T]) {
 	n := 0
 	lo, hi := u.last.limits(s, 0, 0)
 	row := func(s *state[T]) {
+		if u.varies {
+			lo, hi = u.last.limits(s, 0, 0)
+		}
 		for at := lo; at < hi; at += stripLength {
 			s.vars[u.last.place] = at
 			m := min(stripLength, hi-at)
@@ -480,6 +486,9 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 		total, n := p.unit, 0
 		lo, hi := u.last.limits(s, 0, 0)
 		row := func(s *state[T]) {
+			if u.varies {
+				lo, hi = u.last.limits(s, 0, 0)
+			}
 			for at := lo; at < hi; at += stripLength {
 				s.vars[u.last.place] = at
 				m := min(stripLength, hi-at)
