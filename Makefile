@@ -40,12 +40,13 @@ race:
 		$$($(GO) list ./internal/... | grep -v -e /internal/release$$ -e /internal/modproxy$$)
 
 # property runs GRAPHS random plans on 1 to 8 workers, and breaks MUTANTS of them in every way: more than test
-# does. It also compares loops with the interpreter on more tensors. It takes some minutes.
+# does. It also compares loops with the interpreter on more tensors, and kernels with formulas on larger ones. It takes some minutes.
 GRAPHS ?= 10000
 MUTANTS ?= 2000
 property:
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants' ./runtime/planner -graphs $(GRAPHS) -mutants $(MUTANTS)
 	$(GO) test -run '^TestLoops' ./runtime/formula -all-loops
+	$(GO) test -run '^TestLargeExtents' ./kernels -largest 4000
 
 # plan-mutants changes plans in JSON in PLANS places, one at a time: a number, a string, an element or a list. It fails if a
 # mutant is neither refused nor computes the same. It takes some minutes.
