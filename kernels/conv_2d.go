@@ -43,8 +43,8 @@ func (s *convShape) direct() bool {
 }
 
 // together returns how many of n neighboring images and groups have the same filters.
-func (s *convShape) together(n int) int {
-	if s.Groups == 1 {
+func together(groups, n int) int {
+	if groups == 1 {
 		return n
 	}
 	return 1
@@ -76,7 +76,7 @@ func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
 		filter := a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch)
 		images := 1
 		if w := s.windows(); !s.direct() && w.Dense() {
-			images = s.together(r.Hi - i)
+			images = together(s.Groups, r.Hi-i)
 			at := s.image(n, group)
 			vec.Correlate(a.Output.Out(first, images*s.filters, s.pixels, tensor.Store), filter, a.Input.Span(at, at+images*s.channels*s.H*s.W), s.channels, w)
 		} else {
@@ -112,7 +112,7 @@ func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 			continue
 		}
 		if w := s.windows(); w.Dense() {
-			images, at := s.together(r.Hi-i), s.output(n, group)
+			images, at := together(s.Groups, r.Hi-i), s.output(n, group)
 			vec.CorrelateBack(a.GradInput.Mat(first, images*s.channels, s.H*s.W), filter, grad.Span(at, at+images*s.filters*s.pixels), s.channels, w)
 			i += images - 1
 			continue

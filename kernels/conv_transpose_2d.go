@@ -52,14 +52,6 @@ func (s *transposedShape) direct() bool {
 // dense reports whether the correlations of package vec compute it, without a copy for each element of a filter.
 func (s *transposedShape) dense() bool { return !s.direct() && s.whole() && s.windows().Dense() }
 
-// together returns how many of n neighboring images and groups have the same filters.
-func (s *transposedShape) together(n int) int {
-	if s.Groups == 1 {
-		return n
-	}
-	return 1
-}
-
 // gradPatches returns the patches of an image and group of the gradient of the output as the columns of a matrix: the image itself, or a copy in
 // cols.
 func gradPatches[T dtype.Float](cols tensor.RW[T], grad tensor.RO[T], s *transposedShape, n, group int) tensor.ROMat[T] {
@@ -84,7 +76,7 @@ func (ConvTranspose2d[T]) Forward(ctx *op.Ctx, a *transposed.Forward[T], r op.Ra
 		case s.direct():
 			blas.Gemm(a.Output.Out(first, s.patch, s.places, tensor.Store), 1, filter.T(), a.Input.Mat(at, s.K, s.places))
 		case s.dense():
-			images = s.together(r.Hi - i)
+			images = together(s.Groups, r.Hi-i)
 			vec.CorrelateBack(a.Output.Out(first, images*s.F, s.pixels, tensor.Store), filter, a.Input.Span(at, at+images*s.K*s.places), s.F, s.windows())
 		default:
 			blas.Gemm(cols.Out(0, s.patch, s.places, tensor.Store), 1, filter.T(), a.Input.Mat(at, s.K, s.places))
@@ -111,7 +103,7 @@ func (ConvTranspose2d[T]) BackwardInput(ctx *op.Ctx, a *transposed.Backward[T], 
 		filter := a.Filter.Mat(group*s.K*s.patch, s.K, s.patch)
 		images := 1
 		if s.dense() {
-			images = s.together(r.Hi - i)
+			images = together(s.Groups, r.Hi-i)
 			vec.Correlate(a.GradInput.Mat(at, images*s.K, s.places), filter, a.GradOutput.Span(first, first+images*s.F*s.pixels), s.F, s.windows())
 		} else {
 			blas.Gemm(a.GradInput.Mat(at, s.K, s.places), 1, filter, gradPatches(cols, a.GradOutput, &s, n, group))

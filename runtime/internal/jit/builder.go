@@ -74,11 +74,12 @@ func (k Kind) Bytes(size int) int { return [...]int{size, 1, 4, 8, 4}[k] }
 // scale is the binary logarithm of bytes.
 func (k Kind) scale() byte { return [...]byte{0, 0, 2, 3, 2}[k] }
 
-// Loads reports whether a loop can read elements of a kind, and Stores whether it can write them. AVX2 has no instructions that leave out some bytes.
+// Loads reports whether a loop can read elements of a kind. AVX2 has no instructions that leave out some bytes.
 func (b *Builder) Loads(k Kind) bool {
 	return k == Same || b.wide && (b.double || k == Conditions || k == Int32)
 }
 
+// Stores reports whether a loop can write elements of a kind.
 func (b *Builder) Stores(k Kind) bool {
 	return k == Same || b.wide && (k == Conditions || k == Single && b.double)
 }

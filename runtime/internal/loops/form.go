@@ -182,8 +182,9 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	m := n.Map(settled)
-	if d, known := divisorOf(m); known && m.Op == term.Truncate && d > 0 {
-		if b := linear(m.Args[0]).bounds(); b.known && b.lo >= 0 { // it is rounded down, too
+	if m.Op == term.Truncate {
+		d, known := m.Args[1].Known()
+		if b := linear(m.Args[0]).bounds(); known && d > 0 && b.known && b.lo >= 0 { // it is rounded down, too
 			return term.Arithmetic(term.Quotient, m.Args[0], m.Args[1])
 		}
 	}
@@ -197,14 +198,6 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	return m
-}
-
-// divisorOf returns the number by which an integer is divided, if it is known.
-func divisorOf(n *term.Term) (d int, known bool) {
-	if !term.Divides(n.Op) || n.Kind != term.Integer {
-		return 0, false
-	}
-	return n.Args[1].Known()
 }
 
 // compared tells whether a comparison of integers holds, if that follows from the ranges of the indices.

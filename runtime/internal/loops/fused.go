@@ -72,7 +72,7 @@ func (c *compiler[T]) kindOf(t dtype.Type) (k jit.Kind, ok bool) {
 
 // loads says that the last instruction reads neighboring elements of another type.
 func (z *vectorizer[T]) loads(t int, a *access, at func(*state[T]) int) {
-	if k, ok := z.c.kindOf(z.c.tensors[t].Type); ok {
+	if k, ok := z.c.kindOf(z.c.tensors[t].Type); ok && len(a.offset.rest) == 0 { // the code may give what another place depends on
 		op := operationOf[T](nil)
 		op.source = &source[T]{part{memory: z.c.tensors[t].Memory, place: z.placeOf(a), offset: a.offset}, t, k, at}
 		z.does(op)
@@ -81,7 +81,7 @@ func (z *vectorizer[T]) loads(t int, a *access, at func(*state[T]) int) {
 
 // gives says that the last instruction writes a register to neighboring elements of another type.
 func (z *vectorizer[T]) gives(t int, a *access, at func(*state[T]) int) {
-	if k, ok := z.c.kindOf(z.c.tensors[t].Type); ok {
+	if k, ok := z.c.kindOf(z.c.tensors[t].Type); ok && len(a.offset.rest) == 0 {
 		op := operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] })
 		op.store = &stored[T]{tensor: t, memory: z.c.tensors[t].Memory, place: z.placeOf(a), offset: a.offset, at: at, kind: k, view: -1}
 		z.does(op)

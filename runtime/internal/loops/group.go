@@ -284,19 +284,15 @@ func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 // never reports whether two places differ whatever values the indices v and w have: both are numbers with the same digits beside one that differs.
 func never(v, w []*term.Variable, x, y form) bool {
 	d := x.base - y.base
-	if d == 0 {
-		return false
+	if d <= 0 {
+		return d < 0 && never(w, v, y, x)
 	}
-	which := &term.Variable{Name: "which", Lo: term.Number(0), Hi: term.Number(2)}
-	with := func(f form, value int) form { // its digit is the last one
-		f.vars, f.base = append(slices.Clone(f.vars), multiple{which, max(d, -d)}), f.base-value*max(d, -d)
+	digit := &term.Variable{Name: "which", Lo: term.Number(0), Hi: term.Number(2)} // 1 in x, 0 in y
+	with := func(f form) form {
+		f.vars, f.base = append(slices.Clone(f.vars), multiple{digit, d}), y.base
 		return f
 	}
-	v, w = append(slices.Clone(v), which), append(slices.Clone(w), which)
-	if d > 0 {
-		return apart(v, w, with(x, 1), with(y, 0))
-	}
-	return apart(v, w, with(x, 0), with(y, 1))
+	return apart(append(slices.Clone(v), digit), append(slices.Clone(w), digit), with(x), with(y))
 }
 
 func alike(v, w []*term.Variable, x, y form) bool {

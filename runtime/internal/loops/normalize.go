@@ -61,11 +61,13 @@ func newNormalizer(p *program.Program, tensors []Tensor, own dtype.Type) *normal
 func (z *normalizer) normalize(statements []*program.Statement) error {
 	for _, s := range statements {
 		z.written[z.tensors[s.Target].Memory] = true
-		reads(s.Value, func(r *term.Read) {
-			for i := range r.Count {
-				z.used[r.Tensor+i] = true
-			}
-		})
+		for _, n := range append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...) {
+			n.Walk(func(x *term.Term) {
+				for i := 0; x.Op == term.Element && i < x.Read.Count; i++ {
+					z.used[x.Read.Tensor+i] = true
+				}
+			})
+		}
 	}
 	if !z.whole {
 		statements = z.withoutCopies(z.withoutCheap(statements))
@@ -187,7 +189,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 
 // counted returns a value whose reductions count the elements of windows of constant size, without indices of one value.
 func (z *normalizer) counted(n *term.Term) *term.Term {
-	if w := windows(n); w != n {
+	if w, found := windows(n); found {
 		return settled(z.single(w))
 	}
 	return n

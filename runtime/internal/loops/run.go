@@ -316,11 +316,6 @@ func (g *loopGroup[T]) noteFlat() {
 			return
 		}
 	}
-	for _, x := range l.sources {
-		if len(x.offset.rest) > 0 {
-			return
-		}
-	}
 	g.flat, g.flatLength = l, n
 }
 

@@ -163,7 +163,7 @@ func residue(s *statement, v *term.Variable) int {
 
 // apartValues reports whether a statement gives each of its elements once, from tensors other than its own.
 func apartValues(s *statement) bool {
-	ok := !s.add && !s.parts && s.fold == "" && s.left.Which == nil && s.scan() == nil && s.order() == nil
+	ok := givesOnce(s) && s.scan() == nil && s.order() == nil
 	s.walk(func(n *term.Term) {
 		ok = ok && (n.Op != term.Element || n.Read.Tensor > s.target || n.Read.Tensor+n.Read.Count <= s.target)
 	})
@@ -233,4 +233,63 @@ func cutsOf(s *statement, v *term.Variable) []int {
 		return nil
 	}
 	return at
+}
+
+// mostUnrolled is how many values an index has at most of which each gets a statement of its own.
+const mostUnrolled = 4
+
+// unrolled returns a statement for each value of the last index, if that has few values and the statement reads its elements backwards: strips would have as
+// many elements. The statements share what they compute.
+func (z *normalizer) unrolled(s *statement) []*statement {
+	last := len(s.vars) - 1
+	if last < 1 || z.ordered || !pointwiseValue(s) || found(s) || extent(s.vars[last]) > mostUnrolled || extent(s.vars[last-1]) < shortest {
+		return []*statement{s}
+	}
+	v := s.vars[last]
+	if !reversed(s, v) || !z.apart(s, v) {
+		return []*statement{s}
+	}
+	var out []*statement
+	for x := range extent(v) {
+		to := map[*term.Variable]*term.Term{v: term.Number(x)}
+		p := s.mapped(func(n *term.Term) *term.Term { return n.Substitute(to) })
+		p.vars, p.value, p.guard = s.vars[:last:last], settled(p.value), settled(p.guard)
+		out = append(out, p)
+	}
+	return out
+}
+
+// givesOnce reports whether a statement gives each of its elements once.
+func givesOnce(s *statement) bool {
+	return !s.add && !s.parts && s.fold == "" && s.left.Which == nil
+}
+
+// pointwiseValue reports whether a statement gives each of its elements a real number once, without a reduction.
+func pointwiseValue(s *statement) bool {
+	return givesOnce(s) && s.value.Kind == term.Real && !s.value.Reduces()
+}
+
+// apart reports whether a statement reads no memory that it may have written for another value of an index: it reads the memory of its own tensor, if at all,
+// where it writes it.
+func (z *normalizer) apart(s *statement, v *term.Variable) bool {
+	own := accessOf(s.left).offset
+	ok := !own.hidden(v)
+	s.walk(func(n *term.Term) {
+		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
+			ok = ok && (z.tensors[n.Read.Tensor+i].Memory != z.tensors[s.target].Memory || accessOf(n.Read).offset.same(own))
+		}
+	})
+	return ok
+}
+
+// reversed reports whether a statement reads the elements of an index backwards.
+func reversed(s *statement, v *term.Variable) bool {
+	found := false
+	s.value.Walk(func(n *term.Term) {
+		if n.Op == term.Element {
+			f := accessOf(n.Read).offset
+			found = found || !f.hidden(v) && f.factor(v) < 0
+		}
+	})
+	return found
 }

@@ -5,17 +5,22 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// windows returns a value whose reductions count the elements of their windows, if a condition may leave out some of what they reduce.
-func windows(n *term.Term) *term.Term {
+// windows returns a value whose reductions count the elements of their windows, if a condition may leave out some of what they reduce, and whether there are any.
+func windows(n *term.Term) (out *term.Term, found bool) {
 	if !n.Reduces() {
-		return n
+		return n, false
 	}
 	if n.Op == term.Reduce && guarded[n.Reduction.Kind] {
-		if r := windowed(n.Reduction); r != n.Reduction {
-			n = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: r}
-		}
+		r := windowed(n.Reduction)
+		found = r != n.Reduction
+		n = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: r}
 	}
-	return n.Map(windows)
+	out = n.Map(func(x *term.Term) *term.Term {
+		y, inside := windows(x)
+		found = found || inside
+		return y
+	})
+	return out, found
 }
 
 // guarded are the kinds of reductions that may leave out elements by a condition.
