@@ -32,6 +32,9 @@ func Program(p *graph.Program) (*graph.Program, []Applied, error) {
 	if p == nil {
 		return nil, nil, errors.New("fuse: want a program, got nil")
 	}
+	if err := p.Validate(); err != nil {
+		return nil, nil, fmt.Errorf("fuse: %w", err)
+	}
 	q := *p
 	q.Steps = slices.Clone(p.Steps)
 	var done []Applied

@@ -46,7 +46,7 @@ func Register(r *task.Registry, o *task.Operator, c Code) error {
 				variants = append(variants, task.Variant{Target: CUDA, Types: types, Kernel: &hand{&c, t, s, types}, Bind: bindOf(r, s, types)})
 			}
 		}
-		errs = append(errs, r.RegisterTask(t.ID, o.Name+" "+s.Task, s, variants...))
+		errs = append(errs, r.RegisterTask(t.ID, o.FullName()+" "+s.Task, s, variants...))
 	}
 	return errors.Join(errs...)
 }

@@ -199,37 +199,7 @@ func (b *Binding[S]) Invocation() (*Invocation, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	sig, res := b.inv.Signature, b.inv.Node.Resolved
-	for i := range sig.Args {
-		if a := &sig.Args[i]; a.From == task.FromCall {
-			if err := a.Check(sig, b.inv.Passed[a.Slot]); err != nil {
-				return nil, err
-			}
-		}
-	}
-	for i, p := range sig.Params {
-		if p.Perm == perm.Scratch {
-			continue // the planner provides it
-		}
-		want, got := res.Operands(p.Slot), b.inv.Operands[i]
-		wanted := !p.Grad || p.Perm.Reads() // gradients that are computed may be unused
-		if len(got) == 0 && (len(want) == 0 || p.Optional || !wanted) {
-			continue
-		}
-		if len(got) != len(want) {
-			b.fail(p.Slot, count(len(want)), count(len(got)))
-			break
-		}
-		for k := range got {
-			if !got[k].Valid() && !wanted {
-				continue
-			}
-			if w := want[k]; w.Type != got[k].Type() || !got[k].ShapeIs(w.Shape) {
-				b.fail(p.Slot, w.String(), got[k].String())
-			}
-		}
-	}
-	if b.err == nil {
+	if b.err = b.inv.check(); b.err == nil {
 		_, b.err = b.inv.Limits()
 	}
 	return b.inv, b.err

@@ -16,7 +16,7 @@ func Argument[T any, S ~int](a *Binder[S], slot S) T {
 	}
 	arg := a.acc.Signature.Arg(int(slot))
 	if arg == nil {
-		a.fail(slot, whole, "an argument of the task", "one that it does not take")
+		a.noArgument(slot)
 		return zero
 	}
 	value := a.acc.Value(int(slot), arg)
@@ -28,6 +28,15 @@ func Argument[T any, S ~int](a *Binder[S], slot S) T {
 		a.fail(slot, whole, fmt.Sprintf("a value of type %T from %v", zero, arg.From), fmt.Sprintf("%T", value))
 	}
 	return v
+}
+
+// noArgument keeps an error about a slot that is no argument of the task.
+func (a *Binder[S]) noArgument(slot S) {
+	if a.slot(slot) == nil {
+		a.noSlot(slot)
+		return
+	}
+	a.fail(slot, whole, "an argument of the task", "one that it does not take")
 }
 
 // Follow keeps a field of a task's arguments at the value that the caller passes for a slot.
@@ -50,7 +59,7 @@ func follow[T any, S ~int](a *Binder[S], slot S, set func([]T)) {
 	case a.err != nil:
 		return
 	case arg == nil:
-		a.fail(slot, whole, "an argument of the task", "one that it does not take")
+		a.noArgument(slot)
 		return
 	case a.acc.Passed == nil:
 		a.fail(slot, whole, "values that the caller passes", "none")
@@ -89,6 +98,14 @@ func StateOf[T any, S ~int](a *Binder[S], slot S) T {
 // state returns the place of the state of a slot.
 func (a *Binder[S]) state(slot S) *task.State {
 	if a.err != nil {
+		return nil
+	}
+	switch of := a.slot(slot); {
+	case of == nil:
+		a.noSlot(slot)
+		return nil
+	case of.Role != task.RoleState:
+		a.fail(slot, whole, "a slot of role state", "one of role "+of.Role.String())
 		return nil
 	}
 	var s *task.State

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -38,13 +39,36 @@ func accessor(t *testing.T, values, grads map[int][]task.Buffer) *Binder[int] {
 	})
 }
 
+// permit makes params the parameters of the task of a binder, and returns the binder.
+func permit(a *Binder[int], params ...task.Param) *Binder[int] {
+	a.acc.Signature.Params = params
+	return a
+}
+
+// The permissions that views need, of a slot.
+func reads(slot int) task.Param   { return task.Param{Slot: slot, Perm: perm.Read} }
+func writes(slot int) task.Param  { return task.Param{Slot: slot, Perm: perm.Write} }
+func changes(slot int) task.Param { return task.Param{Slot: slot, Perm: perm.ReadWrite} }
+func scratch(slot int) task.Param { return task.Param{Slot: slot, Perm: perm.Scratch} }
+func gradOf(slot int) task.Param  { return task.Param{Slot: slot, Grad: true, Perm: perm.Read} }
+func gradTo(slot int) task.Param  { return task.Param{Slot: slot, Grad: true, Perm: perm.Write} }
+func addsTo(slot int) task.Param {
+	return task.Param{Slot: slot, Grad: true, Perm: perm.Write, Scatter: true}
+}
+
+// worker makes a slot one of which every worker has its own memory.
+func worker(a *Binder[int], slot int) *Binder[int] {
+	a.acc.Signature.Operator.Slots[slot].PerWorker = true
+	return permit(a, scratch(slot))
+}
+
 func TestAccessorReachesMemory(t *testing.T) {
 	b := task.Buffer{Operand: f32(2, 3), Bytes: memory(24)}
 	grad := task.Buffer{Operand: f32(2, 3), Bytes: memory(24), Mode: tensor.Store}
 	bools := task.Buffer{Operand: task.Operand{Type: dtype.Bool, Shape: []int{3}}, Bytes: memory(3)}
 	empty := task.Buffer{Operand: f32(0, 3), Bytes: []byte{}}
 	a := accessor(t, map[int][]task.Buffer{slotX: {b}, slotY: {bools}, slotOut: {empty}, slotMany: {b, grad}}, map[int][]task.Buffer{slotX: {grad}})
-	WriteOnly[float32](a, slotX).Set(4, 1.5)
+	WriteOnly[float32](permit(a, changes(slotX)), slotX).Set(4, 1.5)
 	if got := *(*float32)(unsafe.Pointer(&b.Bytes[16])); got != 1.5 {
 		t.Errorf("element 4 is %v", got)
 	}
@@ -52,20 +76,21 @@ func TestAccessorReachesMemory(t *testing.T) {
 	if ro := ReadOnly[float32](a, slotX); ro.At(5) != 3 || ro.Len() != 6 || ro.Lane(1).Len() != 3 {
 		t.Errorf("element 5 is %v of %d", ro.At(5), ro.Len())
 	}
-	GradTo[float32](a, slotX).Put(2, 7)
-	ScatterTo[float32](a, slotX).Add(2, 1)
-	if got := GradOf[float32](a, slotX).At(2); got != 8 {
+	GradTo[float32](permit(a, gradTo(slotX)), slotX).Put(2, 7)
+	ScatterTo[float32](permit(a, addsTo(slotX)), slotX).Add(2, 1)
+	if got := GradOf[float32](permit(a, gradOf(slotX)), slotX).At(2); got != 8 {
 		t.Errorf("gradient %v", got)
 	}
-	WriteOnly[bool](a, slotY).Set(1, true)
+	WriteOnly[bool](permit(a, writes(slotY)), slotY).Set(1, true)
 	if string(bools.Bytes) != "\x00\x01\x00" {
 		t.Errorf("booleans are stored as %q", bools.Bytes)
 	}
-	if ReadOnly[float32](a, slotOut).Len() != 0 {
+	if ReadOnly[float32](permit(a, reads(slotOut)), slotOut).Len() != 0 {
 		t.Error("an empty tensor has elements")
 	}
-	p := Local[float32](a, slotMany)
+	p := Local[float32](worker(a, slotMany), slotMany)
 	p.Of(1).Set(2, 9)
+	permit(a, reads(slotX), reads(slotExtra), gradOf(slotX), gradOf(slotOut))
 	if p.Of(0).At(4) != 1.5 || GradOf[float32](a, slotX).At(2) != 9 {
 		t.Error("scratch memory of workers is wrong")
 	}
@@ -83,14 +108,15 @@ func TestAccessorReachesMemory(t *testing.T) {
 // TestUnusedGradients checks gradients that have no memory: they have the size of their tensor, or
 // none if the slot is absent.
 func TestUnusedGradients(t *testing.T) {
-	a := accessor(t, nil, nil)
+	a := permit(accessor(t, nil, nil), gradTo(slotX), gradTo(slotExtra))
 	if g := GradTo[float32](a, slotX); g.Wanted() || g.Len() != 6 {
 		t.Errorf("wanted %v, %d elements", g.Wanted(), g.Len())
 	}
-	if s := ScatterTo[float32](a, slotX); s.Wanted() || s.Len() != 6 {
+	if s := ScatterTo[float32](permit(a, addsTo(slotX)), slotX); s.Wanted() || s.Len() != 6 {
 		t.Errorf("wanted %v, %d elements", s.Wanted(), s.Len())
 	}
-	if g, s := GradTo[float32](a, slotExtra), ScatterTo[float32](a, slotExtra); g.Wanted() || g.Len() != 0 || s.Wanted() || s.Len() != 0 {
+	g := GradTo[float32](permit(a, gradTo(slotExtra)), slotExtra)
+	if s := ScatterTo[float32](permit(a, addsTo(slotExtra)), slotExtra); g.Wanted() || g.Len() != 0 || s.Wanted() || s.Len() != 0 {
 		t.Error("the gradient of an absent slot is used")
 	}
 	if a.Err() != nil {
@@ -115,16 +141,16 @@ func TestAccessorErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		uses := map[string]func(*Binder[int]){
-			"ReadOnly":  func(a *Binder[int]) { ReadOnly[float32](a, slotX) },
-			"WriteOnly": func(a *Binder[int]) { WriteOnly[float32](a, slotX) },
-			"ReadWrite": func(a *Binder[int]) { ReadWrite[float32](a, slotX) },
-			"GradOf":    func(a *Binder[int]) { GradOf[float32](a, slotX) },
+			"ReadOnly":  func(a *Binder[int]) { ReadOnly[float32](permit(a, reads(slotX)), slotX) },
+			"WriteOnly": func(a *Binder[int]) { WriteOnly[float32](permit(a, writes(slotX)), slotX) },
+			"ReadWrite": func(a *Binder[int]) { ReadWrite[float32](permit(a, changes(slotX)), slotX) },
+			"GradOf":    func(a *Binder[int]) { GradOf[float32](permit(a, gradOf(slotX)), slotX) },
 		}
 		if len(tt.buffers) == 1 {
-			uses["GradTo"] = func(a *Binder[int]) { GradTo[float32](a, slotX) }
-			uses["ScatterTo"] = func(a *Binder[int]) { ScatterTo[float32](a, slotX) }
-			uses["Local"] = func(a *Binder[int]) { Local[float32](a, slotX) }
-			uses["Optional"] = func(a *Binder[int]) { Optional(a, slotX, ReadOnly[float32]) }
+			uses["GradTo"] = func(a *Binder[int]) { GradTo[float32](permit(a, gradTo(slotX)), slotX) }
+			uses["ScatterTo"] = func(a *Binder[int]) { ScatterTo[float32](permit(a, addsTo(slotX)), slotX) }
+			uses["Local"] = func(a *Binder[int]) { Local[float32](worker(a, slotX), slotX) }
+			uses["Optional"] = func(a *Binder[int]) { Optional(permit(a, reads(slotX)), slotX, ReadOnly[float32]) }
 		}
 		for name, use := range uses {
 			a := accessor(t, map[int][]task.Buffer{slotX: tt.buffers}, map[int][]task.Buffer{slotX: tt.buffers})
@@ -150,18 +176,18 @@ func TestList(t *testing.T) {
 	first, second := task.Buffer{Operand: f32(1), Bytes: memory(4)}, task.Buffer{Operand: f32(2), Bytes: memory(8)}
 	grad := task.Buffer{Operand: f32(2), Bytes: memory(8), Mode: tensor.Store}
 	a := accessor(t, map[int][]task.Buffer{slotPairs: {first, second}}, map[int][]task.Buffer{slotPairs: {{}, grad}})
-	writers := List(a, slotPairs, WriteOnly[float32])
+	writers := List(permit(a, changes(slotPairs)), slotPairs, WriteOnly[float32])
 	writers[1].Set(1, 5)
 	if got := List(a, slotPairs, ReadOnly[float32]); len(got) != 2 || got[0].Len() != 1 || got[1].At(1) != 5 {
 		t.Errorf("tensors %v", got)
 	}
-	grads := List(a, slotPairs, GradTo[float32])
+	grads := List(permit(a, gradTo(slotPairs)), slotPairs, GradTo[float32])
 	grads[0].Put(0, 3)
 	grads[1].Put(1, 7)
-	if grads[0].Wanted() || grads[0].Len() != 1 || GradOf[float32](a, slotPairs, 1).At(1) != 7 {
+	if grads[0].Wanted() || grads[0].Len() != 1 || GradOf[float32](permit(a, gradOf(slotPairs)), slotPairs, 1).At(1) != 7 {
 		t.Errorf("gradients %v", grads)
 	}
-	if s := List(a, slotPairs, ScatterTo[float32]); s[0].Wanted() || s[0].Len() != 1 || !s[1].Wanted() || a.Err() != nil {
+	if s := List(permit(a, addsTo(slotPairs)), slotPairs, ScatterTo[float32]); s[0].Wanted() || s[0].Len() != 1 || !s[1].Wanted() || a.Err() != nil {
 		t.Errorf("gradients to add to %v, %v", s, a.Err())
 	}
 }
@@ -169,16 +195,16 @@ func TestList(t *testing.T) {
 func TestListFails(t *testing.T) {
 	first, small := task.Buffer{Operand: f32(1), Bytes: memory(4)}, task.Buffer{Operand: f32(2), Bytes: memory(7)}
 	a := accessor(t, map[int][]task.Buffer{slotPairs: {first, small}}, nil)
-	List(a, slotPairs, ReadOnly[float32])
+	List(permit(a, reads(slotPairs)), slotPairs, ReadOnly[float32])
 	if err := a.Err(); err == nil || !strings.Contains(err.Error(), "slot pairs[1]: want 8 bytes, got 7") {
 		t.Errorf("got %v", err)
 	}
 	a = accessor(t, map[int][]task.Buffer{slotPairs: {first}}, nil)
-	List(a, slotPairs, ReadOnly[float32])
+	List(permit(a, reads(slotPairs)), slotPairs, ReadOnly[float32])
 	if err := a.Err(); err == nil || !strings.Contains(err.Error(), "slot pairs[0]: want 2 tensors, got 1") {
 		t.Errorf("got %v", err)
 	}
-	if ListIf(accessor(t, nil, nil), slotPairs, ReadOnly[float32]) != nil {
+	if ListIf(permit(accessor(t, nil, nil), reads(slotPairs)), slotPairs, ReadOnly[float32]) != nil {
 		t.Error("a list that the task is not given")
 	}
 }

@@ -4,6 +4,7 @@ package planner
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/internal/arena"
@@ -22,6 +23,9 @@ import (
 func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 	if prog == nil {
 		return nil, errors.New("planner: want a program, got nil")
+	}
+	if err := prog.Validate(); err != nil {
+		return nil, fmt.Errorf("planner: %w", err)
 	}
 	o := apply(opts)
 	b := &builder{

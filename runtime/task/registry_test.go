@@ -100,7 +100,17 @@ func TestRegisterTaskErrors(t *testing.T) {
 	if err := r.RegisterTask(sig.ID, "first", sig, f32); err != nil {
 		t.Fatal(err)
 	}
-	err := r.RegisterTask(sig.ID, "second", sig, f32)
+	// A task keeps its name, whether or not a registration has variants.
+	for _, variants := range [][]Variant{nil, {variant(dtype.F64, dtype.I32)}} {
+		err := r.RegisterTask(sig.ID, "second", sig, variants...)
+		if want := prefix + `the name under which the task is registered, "first", got "second"`; err == nil || err.Error() != want {
+			t.Errorf("another name: %v, want %s", err, want)
+		}
+		if got := r.Task(sig.ID); got.Name != "first" || len(got.Variants) != 1 {
+			t.Errorf("another name: the task became %s with %d variants", got.Name, len(got.Variants))
+		}
+	}
+	err := r.RegisterTask(sig.ID, "first", sig, f32)
 	if want := prefix + "one variant for each target and choice of element types, got two for cpu (f32, i32)"; err == nil || err.Error() != want {
 		t.Errorf("again: %v, want %s", err, want)
 	}
