@@ -129,7 +129,7 @@ func (c *changer) isShared(e ast.Expr) bool {
 		v, ok := info.ObjectOf(x).(*types.Var)
 		return ok && (c.shared[v] || isGiven(v.Type()))
 	case *ast.SelectorExpr:
-		return c.isShared(x.X)
+		return c.isShared(x.X) && !ofCleanup(info, x)
 	case *ast.IndexExpr:
 		return c.isShared(x.X)
 	case *ast.SliceExpr:
@@ -173,6 +173,17 @@ func isGiven(t types.Type) bool {
 	return false
 }
 
+// ofCleanup reports whether an expression is an argument of a cleanup task, such as the state that it frees. A cleanup task is
+// one range, and nothing runs after it, so it may change its arguments. Attributes and dimensions are those of other tasks, too.
+func ofCleanup(info *types.Info, x *ast.SelectorExpr) bool {
+	t := info.TypeOf(x.X)
+	if t == nil || !isGiven(t) || x.Sel.Name == "Attrs" || x.Sel.Name == "Dims" {
+		return false
+	}
+	n, ok := types.Unalias(types.Unalias(t).Underlying().(*types.Pointer).Elem()).(*types.Named)
+	return ok && ofOperator(n.Obj().Pkg()) && n.Obj().Name() == "Cleanup"
+}
+
 // ofOperator reports whether a package is one that opgen generates for an operator: it describes the operator in a variable, and
 // has a type for its slots.
 func ofOperator(p *types.Package) bool {
@@ -194,7 +205,7 @@ func (c *changer) target(e ast.Expr) {
 		var base ast.Expr
 		switch x := ast.Unparen(at).(type) {
 		case *ast.SelectorExpr:
-			if info.Selections[x] == nil {
+			if info.Selections[x] == nil || ofCleanup(info, x) {
 				return
 			}
 			base = x.X

@@ -97,10 +97,17 @@ func (inv *Invocation) validate() error {
 		return fmt.Errorf("node %s: %w", inv.Node.Name,
 			&op.Error{Operator: inv.Node.Op.FullName(), Want: "a task of the operator", Got: "another: " + inv.Signature.Task})
 	}
-	if err := inv.check(); err != nil {
-		return fmt.Errorf("node %s: %w", inv.Node.Name, err)
+	err := inv.check()
+	if err == nil {
+		return nil
 	}
-	return nil
+	// A broken constraint says more than the shape that breaks it.
+	if len(inv.Operands) == len(inv.Signature.Params) {
+		if _, broken := inv.Limits(); broken != nil {
+			err = broken
+		}
+	}
+	return fmt.Errorf("node %s: %w", inv.Node.Name, err)
 }
 
 // check reports the first slot whose tensors or values are not those that the operator's rules give it.

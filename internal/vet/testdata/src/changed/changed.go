@@ -25,3 +25,26 @@ func run(ctx *op.Ctx, a *scale.Forward) {
 func set(list []int) { list[0] = 1 }
 
 func read(list []int) int { return list[0] }
+
+// cleanup frees state: it is the last task that uses it.
+func cleanup(ctx *op.Ctx, a *scale.Cleanup[float32]) {
+	a.State.Freed = true
+	a.State.Tables[0], a.State.Tables = 0, nil
+	clear(a.Second)
+	s := a.State
+	s.Freed = true
+	free(a.State)
+	a.Dims.A[0] = 1    // want `a.Dims.A\[0\] is changed`
+	a.Attrs.Factor = 1 // want `a.Attrs.Factor is changed`
+	ctx.Worker = 0     // want `ctx.Worker is changed`
+}
+
+// train changes the state that all of its ranges share.
+func train(a *scale.Train) {
+	a.State.Freed = true // want `a.State.Freed is changed, which other ranges and later runs share`
+	s := a.State
+	s.Tables[0] = 1 // want `s.Tables\[0\] is changed`
+	free(a.State)   // want `a.State is changed`
+}
+
+func free(s *scale.State) { s.Freed = true }
