@@ -49,6 +49,7 @@ func (o *operator) tiles(x *spec.Tiles) {
 	}
 	for _, s := range x.Size {
 		o.sc.Expr(s, expr.Int)
+		o.positive(s, "an extent of a tile")
 	}
 	if x.Span.File != nil && len(x.Size) != len(domain) {
 		o.list.Add(diag.BadTiles, x.Span, "want an extent of a tile for each of %d dimensions, got %d", len(domain), len(x.Size)).See(domain[0].Span(), "what the step runs over")
@@ -63,11 +64,20 @@ func (o *operator) tiles(x *spec.Tiles) {
 	}
 }
 
+// positive reports a number below 1. What an expression gives depends on the use, and stands for 1 if it is less.
+func (o *operator) positive(s spec.Str, what string) {
+	if n, err := strconv.Atoi(s.V); s.Set() && err == nil && n < 1 {
+		o.list.Add(diag.BadTiles, s.Span(), "want %s of 1 or more, got %d", what, n)
+	}
+}
+
 // window checks the window that an index touches along an axis.
 func (o *operator) window(w *spec.Window, domain []spec.Str) {
 	for _, s := range []spec.Str{w.Scale, w.Shift, w.Size} {
 		o.sc.Expr(s, expr.Int)
 	}
+	o.positive(w.Scale, "a scale")
+	o.positive(w.Size, "a size")
 	if w.Of.Set() && !slices.ContainsFunc(domain, func(s spec.Str) bool { return s.V == w.Of.V }) {
 		o.list.Add(diag.Undefined, w.Of.Span(), "the step does not run over %s", w.Of.V).See(domain[0].Span(), "what it runs over")
 	}

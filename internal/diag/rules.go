@@ -101,7 +101,7 @@ var Rules = map[Code]Rule{
 	BadConstraint:   {"bad constraint", "A constraint is about tensors that the task is given, and its numbers fit their dimensions: axes that exist, and a factor, an offset or an extent for each."},
 	Contradiction:   {"constraints contradict each other", "The tiles of a tensor follow from those of one other at most, in no circle, and no output is written through tiles that overlap."},
 	BadArg:          {"bad argument", "An argument has the type of its source. It is plain data, which plans can carry, unless it is declared unchecked, as a device's handles and per-device state are."},
-	BadTiles:        {"bad tiles", "Tiles have an extent for each dimension that the step runs over, and no two tiles write the same element."},
+	BadTiles:        {"bad tiles", "Tiles have an extent of 1 or more for each dimension that the step runs over, and no two tiles write the same element."},
 	BadArity:        {"bad arity", "The limits of a variadic slot or argument contradict each other or its other keys."},
 	BadInit:         {"bad initializer", "A weight's init must name a spec of kind initializer and give it attributes that it has."},
 	Clash:           {"clash between operators", "Two specs have the same name, or would generate the same Go package or the same task id."},
