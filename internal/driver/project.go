@@ -68,6 +68,15 @@ func Load(root string) (*Project, error) {
 	return p, nil
 }
 
+// Resolve reads and checks specs that are in no folder, as Load does with those of a module without kernels by hand. It returns nil if
+// there are findings.
+func Resolve(inputs []Input, list *diag.List) *model.Module {
+	p := &Project{Config: &config.Config{}, Inputs: inputs, Findings: list, Border: &diag.List{}, sums: sums{}}
+	p.checked = Read(inputs, list)
+	p.tryExamples()
+	return p.Module()
+}
+
 // readUsed reads the modules that the project uses, and reports whether that gave no findings.
 func (p *Project) readUsed() bool {
 	if len(p.Config.Uses) == 0 {
@@ -137,7 +146,10 @@ func (p *Project) follow() {
 // findKernels derives the kernels of operators from their formulas where none is written by hand.
 func (p *Project) findKernels() {
 	c := p.Config
-	p.kernels = kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels)))
+	p.kernels = &kernelfile.Folder{}
+	if c.Kernels != "" {
+		p.kernels = kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels)))
+	}
 	for _, o := range p.module.Operators {
 		o.Derived = o.CanDerive() && !p.kernels.Has(o.Name, o.GoName)
 	}

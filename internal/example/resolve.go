@@ -1,0 +1,127 @@
+package example
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Resolve applies an operator to what a graph gives it, as generated code does: it returns the shapes and types of all slots,
+// and what each task runs over. attrs holds the attributes as a JSON object. What the operator divides among devices or cuts into
+// tiles is left out. The error says what does not fit.
+func Resolve(o *model.Operator, attrs []byte, given task.Given) (*task.Resolution, error) {
+	x, c := exampleOf(o, attrs, given)
+	u := newUse(o, x, c)
+	if u.err != nil {
+		return nil, u.err
+	}
+	r := &task.Resolution{Dims: u.record(), Types: u.types, Inputs: given, Slots: make([][]task.Operand, len(o.Operator.Slots)),
+		Costs: make([]task.Cost, len(o.Tasks)), Shards: make([][]task.ShardAxes, len(o.Operator.Shards)), Unused: make([]map[int]bool, len(o.Tasks))}
+	elements := 0
+	for i, s := range o.Slots {
+		for _, t := range u.tensors[i] {
+			r.Slots[s.Number] = append(r.Slots[s.Number], task.Operand{Type: t.Type, Shape: t.Shape})
+			elements += shape.Prod(t.Shape)
+		}
+		if s.BelowX == nil {
+			continue
+		}
+		if r.Bounds == nil {
+			r.Bounds = map[int]int{}
+		}
+		r.Bounds[s.Number] = u.integer(s.BelowX)
+	}
+	for _, a := range o.Args {
+		if a.Source != task.FromExpression {
+			continue
+		}
+		if r.Args == nil {
+			r.Args = map[int]any{}
+		}
+		r.Args[a.Number] = u.args[a.Name]
+	}
+	for i, t := range o.Tasks {
+		for _, p := range t.Params {
+			if p.OnlyIf != nil && !u.truth(p.OnlyIf) {
+				if r.Unused[i] == nil {
+					r.Unused[i] = map[int]bool{}
+				}
+				r.Unused[i][p.Slot.Number] = true
+			}
+		}
+		if t.FlopsX != nil {
+			r.Costs[i] = task.Cost{Known: true, Flops: u.float(t.FlopsX)}
+		}
+		r.Grids = append(r.Grids, u.grids(t, float64(elements)+r.Costs[i].Flops <= smallTask))
+	}
+	return r, u.err
+}
+
+// usualTiles and smallTask are those of generated code: into how many tiles usual grains cut a grid, and up to how many
+// operations and elements a task stays whole.
+const (
+	usualTiles = 16
+	smallTask  = 1 << 16
+)
+
+// grids returns what the steps of a task run over.
+func (u *use) grids(t *model.Task, small bool) []op.Grid {
+	var out []op.Grid
+	for _, s := range t.Steps {
+		g := *op.Line(0, 1)
+		if s.OverX != nil && (s.WhenX == nil || u.truth(s.WhenX)) {
+			over := max(u.integer(s.OverX), 0)
+			g.Axis = op.Axis{Over: over, Grain: max(shape.CeilDiv(over, usualTiles), 1)}
+			switch {
+			case s.GrainX != nil:
+				g.Grain = u.integer(s.GrainX)
+			case small || t.Reduces():
+				g.Grain = max(over, 1)
+			}
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// exampleOf returns what a graph gives as an example.
+func exampleOf(o *model.Operator, attrs []byte, given task.Given) (*task.Example, Choice) {
+	x := &task.Example{Attrs: string(attrs), Shapes: map[string][]int{}}
+	c := Choice{Types: make([]dtype.Type, len(o.Types))}
+	for _, s := range o.Slots {
+		if n := given.Requested[s.Number]; n > 0 {
+			c.Request = true
+		}
+		for i, t := range given.Operands[s.Number] {
+			name := s.Name
+			if s.Variadic {
+				name = fmt.Sprintf("%s.%d", s.Name, i)
+			}
+			x.Shapes[name] = t.Shape
+			if s.Var >= 0 {
+				c.Types[s.Var] = t.Type
+			}
+		}
+	}
+	return x, c
+}
+
+// record returns a pointer to a struct of the dimensions, which generated code declares.
+func (u *use) record() any {
+	var fields []reflect.StructField
+	for _, d := range u.op.Dims {
+		fields = append(fields, reflect.StructField{Name: d.Name, Type: reflect.TypeOf(unbound(d))})
+	}
+	v := reflect.New(reflect.StructOf(fields))
+	for i, d := range u.op.Dims {
+		if x := u.dims[d.Name]; x != nil {
+			v.Elem().Field(i).Set(reflect.ValueOf(x))
+		}
+	}
+	return v.Interface()
+}

@@ -1,0 +1,115 @@
+// Package live makes operators of specs that graphs take and engines run, without generated code: tests apply an operator as
+// soon as its spec is read.
+package live
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/example"
+	"github.com/opgen/opgen/internal/goname"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Operator is an operator that was made of a spec.
+type Operator struct {
+	*graph.Operator
+	Model *model.Operator
+}
+
+// New reads specs, checks them as opgen check does, and returns their operators by name. What is wrong with them goes to list; then there
+// are no operators.
+func New(specs []driver.Input, list *diag.List) (map[string]*Operator, error) {
+	m := driver.Resolve(specs, list)
+	if m == nil {
+		return nil, nil
+	}
+	out := map[string]*Operator{}
+	for _, o := range m.Operators {
+		x, err := operator(o)
+		if err != nil {
+			return nil, err
+		}
+		out[o.Name] = x
+	}
+	return out, nil
+}
+
+// operator gives the description of an operator the functions that generated code has.
+func operator(o *model.Operator) (*Operator, error) {
+	attrs, err := attributes(o)
+	if err != nil {
+		return nil, err
+	}
+	d := o.Operator
+	d.DecodeAttrs = func(data []byte) (task.Attrs, error) {
+		v := reflect.New(attrs.Type())
+		v.Elem().Set(attrs)
+		if err := attr.Decode(o.Name, data, v.Interface()); err != nil {
+			return nil, err
+		}
+		return v.Elem().Interface(), nil
+	}
+	d.Resolve = func(_ *task.Operator, a task.Attrs, given task.Given) (*task.Resolution, error) {
+		data, err := attr.Marshal(a)
+		if err != nil {
+			return nil, err
+		}
+		return example.Resolve(o, data, given)
+	}
+	return &Operator{&graph.Operator{Operator: *d}, o}, nil
+}
+
+// attributes returns a struct with the attributes of an operator, which have their defaults.
+func attributes(o *model.Operator) (reflect.Value, error) {
+	var fields []reflect.StructField
+	defaults := map[string]any{}
+	for _, a := range o.Attrs {
+		t, err := typeOf(a)
+		if err != nil {
+			return reflect.Value{}, err
+		}
+		fields = append(fields, reflect.StructField{Name: goname.Exported(a.Name), Type: t, Tag: reflect.StructTag(fmt.Sprintf("json:%q", a.Name))})
+		if a.Default != nil {
+			defaults[a.Name] = a.Default
+		}
+	}
+	v := reflect.New(reflect.StructOf(fields))
+	data, err := attr.Marshal(defaults)
+	if err == nil {
+		err = attr.Decode(o.Name, data, v.Interface())
+	}
+	return v.Elem(), err
+}
+
+// typeOf returns the type of an attribute's values. Records and graphs have none here.
+func typeOf(a *model.Attr) (reflect.Type, error) {
+	one, many, some := reflect.TypeFor[int](), reflect.TypeFor[attr.List[int]](), reflect.TypeFor[attr.Opt[int]]()
+	switch a.Type {
+	case "int", "axis", "dims", "axes":
+	case "float":
+		one, many, some = reflect.TypeFor[float64](), reflect.TypeFor[attr.List[float64]](), reflect.TypeFor[attr.Opt[float64]]()
+	case "bool":
+		one, many, some = reflect.TypeFor[bool](), reflect.TypeFor[attr.List[bool]](), reflect.TypeFor[attr.Opt[bool]]()
+	case "string", "enum":
+		one, many, some = reflect.TypeFor[string](), reflect.TypeFor[attr.List[string]](), reflect.TypeFor[attr.Opt[string]]()
+	case "dtype":
+		one, many, some = reflect.TypeFor[dtype.Type](), reflect.TypeFor[attr.List[dtype.Type]](), reflect.TypeFor[attr.Opt[dtype.Type]]()
+	default:
+		return nil, fmt.Errorf("attribute %s: want a type of numbers, booleans or strings, got %s", a.Name, a.Type)
+	}
+	switch {
+	case a.List || strings.HasSuffix(a.Type, "s") && (a.Type == "dims" || a.Type == "axes"):
+		return many, nil
+	case a.Optional:
+		return some, nil
+	}
+	return one, nil
+}

@@ -1,0 +1,420 @@
+package oracle
+
+import (
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/rng"
+)
+
+// power returns x ^ y.
+func power(x, y number) number {
+	v := math.Pow(x.v, y.v)
+	out := number{v: v, err: 4 * math.Abs(v)}
+	slope := 0.0
+	if y.v != 0 {
+		slope = y.v * math.Pow(x.v, y.v-1)
+	}
+	if y.err == 0 && y.v == 1 {
+		return x
+	}
+	curved := y.v * (y.v - 1) * math.Pow(x.v, y.v-2)
+	log := 0.0
+	if !(x.v == 0 && y.v >= 0) {
+		log = v * math.Log(x.v)
+	}
+	out.err += scaled(slope, x.err) + scaled(log, y.err)
+	if exactPower(x, y, v) {
+		out.err = 0
+	}
+	if !x.varies && !y.varies {
+		return out
+	}
+	out.varies = true
+	for i := range Lanes {
+		a, b := product(x.d[i], slope), product(y.d[i], log)
+		out.d[i] = a + b
+		out.de[i] = scaled(slope, x.de[i]) + scaled(product(x.d[i], curved), x.err) + scaled(over(a, y.v), y.err) + scaled(product(a, math.Log(math.Abs(x.v))), y.err) +
+			scaled(log, y.de[i]) + scaled(product(y.d[i], slope*math.Log(math.Abs(x.v))), x.err) + scaled(over(product(y.d[i], v), x.v), x.err) + 6*(math.Abs(a)+math.Abs(b))
+		if exactPower(x, y, v) && short(out.d[i]) && x.de[i] == 0 && y.d[i] == 0 && short(slope) {
+			out.de[i] = 0
+		}
+	}
+	return out
+}
+
+// exactPower reports whether a small power of an exact number is exact.
+func exactPower(x, y number, v float64) bool {
+	if x.err != 0 || y.err != 0 || y.v != math.Trunc(y.v) || y.v < 0 || y.v > 4 {
+		return false
+	}
+	p := 1.0
+	for range int(y.v) {
+		q := p * x.v
+		if !exactProduct(p, x.v, q) {
+			return false
+		}
+		p = q
+	}
+	return p == v
+}
+
+// curves holds the functions of one number.
+var curves = map[string]func(x float64) curve{
+	"exp": func(x float64) curve { v := math.Exp(x); return curve{v, v, v, 0} },
+	"log": func(x float64) curve { return curve{math.Log(x), 1 / x, -1 / (x * x), 0} },
+	"sqrt": func(x float64) curve {
+		v := math.Sqrt(x)
+		return curve{v, 0.5 / v, -0.25 / (v * v * v), 0}
+	},
+	"rsqrt": func(x float64) curve {
+		v := 1 / math.Sqrt(x)
+		return curve{v, -0.5 * v * v * v, 0.75 * v * v * v * v * v, 0}
+	},
+	"sin": func(x float64) curve { return curve{math.Sin(x), math.Cos(x), -math.Sin(x), 1} },
+	"cos": func(x float64) curve { return curve{math.Cos(x), -math.Sin(x), -math.Cos(x), 1} },
+	"tanh": func(x float64) curve {
+		v := math.Tanh(x)
+		return curve{v, 1 / (math.Cosh(x) * math.Cosh(x)), -2 * v * (1 - v*v), 1}
+	},
+	"sigmoid": func(x float64) curve {
+		v := 1 / (1 + math.Exp(-x))
+		return curve{v, v * (1 / (1 + math.Exp(x))), v * (1 - v) * (1 - 2*v), v}
+	},
+	"Phi": func(x float64) curve {
+		d := math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
+		return curve{0.5 * math.Erfc(-x/math.Sqrt2), d, -x * d, d * x * x}
+	},
+	"erfinv": func(x float64) curve {
+		v := math.Erfinv(x)
+		d := math.Sqrt(math.Pi) / 2 * math.Exp(v*v)
+		return curve{v, d, 2 * v * d * d, d * v * v}
+	},
+	"expm1": func(x float64) curve { return curve{math.Expm1(x), math.Exp(x), math.Exp(x), 1} },
+	"log1p": func(x float64) curve { return curve{math.Log1p(x), 1 / (1 + x), -1 / ((1 + x) * (1 + x)), 0} },
+}
+
+// steps holds the functions that are constant between their jumps, which are at integers, or at halves.
+var steps = map[string]struct {
+	f    func(float64) float64
+	jump float64
+}{
+	"ceil": {math.Ceil, 0}, "floor": {math.Floor, 0}, "round": {math.RoundToEven, 0.5},
+}
+
+// truncated returns a real number without its fraction, as an integer of a type.
+func truncated(x number, t dtype.Type) value {
+	n := math.Trunc(x.v)
+	if x.err > 0 && math.Abs(x.v-math.RoundToEven(x.v)) <= safety*0x1p-24*x.err && math.RoundToEven(x.v) != 0 {
+		panic(ErrAmbiguous)
+	}
+	low, high, _ := boundsOf(t)
+	out := value{kind: integer, unsigned: t == dtype.U64}
+	least, most := float64(low), float64(high)
+	if out.unsigned {
+		most = 1 << 64
+	}
+	switch { // beyond the bounds of the type it is the bound, and 0 for NaN
+	case n != n:
+	case n >= most:
+		out.i = high
+	case n <= least:
+		out.i = low
+	case out.unsigned:
+		out.i = int64(uint64(n))
+	default:
+		out.i = int64(n)
+	}
+	return out
+}
+
+// builtin returns what a function gives that every formula has.
+func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
+	want := func(count int) {
+		if len(args) != count {
+			fail("%s has %d parameters, and got %d arguments", n.Func, count, len(args))
+		}
+	}
+	if v, ok := e.ofLists(n.Func, args); ok {
+		return v
+	}
+	if f, ok := curves[n.Func]; ok {
+		want(1)
+		x := args[0].number()
+		return realValue(apply(x, f(x.v)))
+	}
+	if f, ok := steps[n.Func]; ok {
+		want(1)
+		x := args[0].number()
+		out := number{v: f.f(x.v)}
+		if at := x.v - f.jump; x.err > 0 && math.Abs(at-math.RoundToEven(at)) <= safety*e.unit*x.err {
+			out.err = 1 / e.unit
+		}
+		return realValue(out)
+	}
+	switch n.Func {
+	case "convert":
+		want(2)
+		t, err := dtype.Parse(args[1].name())
+		if err != nil {
+			fail("%v", err)
+		}
+		return convert(args[0], t)
+	case "ceildiv":
+		want(2)
+		return wholes("/", wholes("-", wholes("+", args[0], args[1]), whole(1)), args[1])
+	case "quotient":
+		want(2)
+		if args[0].kind != integer || args[1].kind != integer {
+			fail("quotient: want integers")
+		}
+		return wholes("quotient", args[0], args[1])
+	case "abs", "sign":
+		want(1)
+		return e.magnitude(n.Func, args[0])
+	case "isnan":
+		want(1)
+		v := args[0].number()
+		return condition(v.v != v.v)
+	case "pow":
+		want(2)
+		if args[0].kind == integer && args[1].kind == integer {
+			return wholes("^", args[0], args[1])
+		}
+		return realValue(power(args[0].number(), args[1].number()))
+	case "max", "min":
+		out := args[0]
+		for i, y := range args[1:] {
+			out = e.extreme(n.Func, out, y, e.differs(n.Args[:i+1], s), e.differs(n.Args[i+1:i+2], s))
+		}
+		return out
+	case "uniform", "normal":
+		want(3)
+		src := rng.New(uint64(args[0].integer()), uint64(args[1].integer()))
+		at := uint64(args[2].integer())
+		v := src.Uniform(at)
+		if n.Func == "normal" {
+			v = src.Normal(at)
+		}
+		return realValue(number{v: v, err: 1 + math.Abs(v)})
+	}
+	fail("there is no function %s", n.Func)
+	return value{}
+}
+
+// name returns a text.
+func (v value) name() string {
+	if v.kind != text {
+		fail("want a name, got %v", v.kind)
+	}
+	return v.x.text
+}
+
+func (e *evaluation) magnitude(name string, v value) value {
+	if v.kind == integer {
+		s := int64(compareWhole(v, whole(0)))
+		if name == "sign" {
+			return realValue(exactly(float64(s)))
+		}
+		v = v.settled()
+		if s < 0 {
+			v.i = -v.i
+		}
+		return v
+	}
+	x := v.number()
+	s := 0.0
+	switch {
+	case x.v > 0:
+		s = 1
+	case x.v < 0:
+		s = -1
+	}
+	if name == "sign" {
+		out := exactly(s)
+		if near(x, number{}, e.unit) {
+			out.err = 1 / e.unit
+		}
+		return realValue(out)
+	}
+	out := x
+	out.v = math.Abs(x.v)
+	for i := range out.d {
+		out.d[i] *= s
+		if x.v == 0 || near(x, number{}, e.unit) { // at the kink, any slope between
+			out.de[i] += 2 * math.Abs(x.d[i]) / e.unit
+		}
+	}
+	return realValue(out)
+}
+
+// extreme returns the greater or the less of two numbers. Of equal ones that both have a gradient, each gets half.
+func (e *evaluation) extreme(name string, x, y value, xDiffers, yDiffers differing) value {
+	if x.kind == list || y.kind == list || !numeric(x) || !numeric(y) {
+		fail("%s: want numbers, got %v and %v", name, x.kind, y.kind)
+	}
+	if x.kind != real && y.kind != real {
+		if x.unsure || y.unsure {
+			panic(ErrAmbiguous)
+		}
+		if (compareWhole(x, y) >= 0) == (name == "max") {
+			return x
+		}
+		return y
+	}
+	a, b := x.number(), y.number()
+	if a.v != a.v || b.v != b.v {
+		out := number{v: math.NaN(), varies: a.varies || b.varies}
+		for i := range out.d {
+			out.d[i] = math.NaN()
+		}
+		return realValue(out)
+	}
+	if name == "min" {
+		a, b = neg(a), neg(b)
+	}
+	if a.v < b.v {
+		a, b, xDiffers, yDiffers = b, a, yDiffers, xDiffers
+	}
+	out := a
+	switch {
+	case near(a, b, e.unit):
+		out = hull(a, b, e.unit)
+		if xDiffers != yDiffers { // there the gradient may be that of neither
+			for i := range out.de {
+				out.de[i] += (math.Abs(a.d[i]) + math.Abs(b.d[i])) / e.unit
+			}
+		}
+	case a.v == b.v && (xDiffers == maybe || yDiffers == maybe):
+		for i := range out.d {
+			out.de[i] += (math.Abs(a.d[i]) + math.Abs(b.d[i])) / e.unit
+		}
+	case a.v == b.v && xDiffers == surely && yDiffers == surely:
+		out.varies = a.varies || b.varies
+		for i := range out.d {
+			out.d[i] = (a.d[i] + b.d[i]) / 2
+			out.de[i] = (a.de[i] + b.de[i]) / 2
+		}
+	case a.v == b.v:
+		out = still(a)
+	}
+	if name == "min" {
+		out = neg(out)
+	}
+	return realValue(out)
+}
+
+// ofLists applies a function of lists. ok is false if the function is none.
+func (e *evaluation) ofLists(name string, args []value) (v value, ok bool) {
+	two := func() ([]item, []item) {
+		if len(args) != 2 {
+			fail("%s: want two lists", name)
+		}
+		return args[0].items(), args[1].items()
+	}
+	switch name {
+	case "len":
+		return whole(int64(len(args[0].items()))), true
+	case "sum", "prod":
+		out := whole(0)
+		if name == "prod" {
+			out = whole(1)
+		}
+		for _, it := range args[0].items() {
+			out = wholes(map[string]string{"sum": "+", "prod": "*"}[name], out, it.value)
+		}
+		return out, true
+	case "min", "max":
+		if len(args) != 1 || args[0].kind != list {
+			return value{}, false
+		}
+		items := args[0].items()
+		if len(items) == 0 {
+			fail("%s: an empty list has no extreme", name)
+		}
+		out := items[0].value
+		for _, it := range items[1:] {
+			out = e.extreme(name, out, it.value, never, never)
+		}
+		return out, true
+	case "broadcast":
+		x, y := two()
+		if len(x) < len(y) {
+			x, y = y, x
+		}
+		out := slices.Clone(x)
+		for i, n := range y {
+			if at := len(x) - len(y) + i; out[at].i == 1 {
+				out[at] = n
+			}
+		}
+		return listOf(out, false), true
+	case "fit":
+		x, y := two()
+		if len(y) > len(x) {
+			fail("fit: want at least %d indices, got %d", len(y), len(x))
+		}
+		out := slices.Clone(x[len(x)-len(y):])
+		for i, n := range y {
+			if n.i == 1 {
+				out[i] = item{value: whole(0), pos: -1}
+			}
+		}
+		return listOf(out, true), true
+	case "keep", "drop", "ones", "insert", "permute":
+		x, axes := two()
+		return listOf(choose(name, x, axes, args[0].x.index), args[0].x.index), true
+	}
+	return value{}, false
+}
+
+// choose returns the items of a list that axes choose.
+func choose(name string, items, axes []item, index bool) []item {
+	rank := len(items)
+	if name == "insert" {
+		rank += len(axes)
+	}
+	at := make([]int, len(axes))
+	for i, a := range axes {
+		if at[i] = int(a.integer()); at[i] < 0 {
+			at[i] += rank
+		}
+		if at[i] < 0 || at[i] >= rank {
+			fail("%s: want axes below %d, got %d", name, rank, a.integer())
+		}
+	}
+	one := item{value: whole(1), pos: -1}
+	if index {
+		one = item{value: whole(0), pos: -1}
+	}
+	out := []item{}
+	if name == "permute" {
+		for _, a := range at {
+			out = append(out, items[a])
+		}
+		return out
+	}
+	next := 0
+	for d := range rank {
+		in := slices.Contains(at, d)
+		if name == "insert" {
+			if in {
+				out = append(out, one)
+			} else {
+				out = append(out, items[next])
+				next++
+			}
+			continue
+		}
+		switch {
+		case name == "ones" && in:
+			out = append(out, one)
+		case name == "keep" && !in, name == "drop" && in:
+		default:
+			out = append(out, items[d])
+		}
+	}
+	return out
+}

@@ -1,0 +1,234 @@
+package oracle
+
+import "math"
+
+// Lanes is how many derivatives a pass computes beside each number.
+const Lanes = 4
+
+// number is a real number with a bound of its error and with derivatives: a dual number. Bounds are in units of the rounding error of the
+// type in which formulas compute; they grow as rounding errors do, to first order. A number without an error is exact, and so are all
+// ways to compute it.
+type number struct {
+	v, err float64
+	varies bool           // whether it has derivatives that may differ from 0
+	d, de  [Lanes]float64 // derivatives, and bounds of their errors
+}
+
+// exactly returns a number that the types of elements represent.
+func exactly(v float64) number { return number{v: v} }
+
+// constant returns a number that is rounded where it is used.
+func constant(v float64) number {
+	n := number{v: v}
+	if !short(v) {
+		n.err = math.Abs(v)
+	}
+	return n
+}
+
+// short reports whether a number has at most 24 digits, so that f32 represents it.
+func short(v float64) bool { return float64(float32(v)) == v || math.IsNaN(v) || math.IsInf(v, 0) }
+
+// add returns x + by * y, where by is 1 or -1.
+func add(x, y number, by float64) number {
+	out := number{v: x.v + by*y.v, err: x.err + y.err}
+	if !exactSum(x.v, by*y.v, out.v) {
+		out.err += math.Abs(out.v)
+	}
+	if x.varies || y.varies {
+		out.varies = true
+		for i := range Lanes {
+			d := x.d[i] + by*y.d[i]
+			out.d[i], out.de[i] = d, x.de[i]+y.de[i]
+			if !exactSum(x.d[i], by*y.d[i], d) {
+				out.de[i] += math.Abs(d)
+			}
+		}
+	}
+	return out
+}
+
+// exactSum reports whether a sum was not rounded, also in f32.
+func exactSum(x, y, sum float64) bool {
+	if !short(sum) {
+		return false
+	}
+	b := sum - x
+	return (x-(sum-b))+(y-b) == 0 || math.IsInf(sum, 0)
+}
+
+// exactProduct reports whether a product was not rounded, also in f32.
+func exactProduct(x, y, product float64) bool {
+	return short(product) && math.FMA(x, y, -product) == 0 || math.IsInf(product, 0)
+}
+
+func mul(x, y number) number {
+	out := number{v: x.v * y.v, err: scaled(x.v, y.err) + scaled(y.v, x.err)}
+	if !exactProduct(x.v, y.v, out.v) {
+		out.err += math.Abs(out.v)
+	}
+	if x.varies || y.varies {
+		out.varies = true
+		for i := range Lanes {
+			a, b := product(x.d[i], y.v), product(y.d[i], x.v)
+			out.d[i] = a + b
+			out.de[i] = scaled(y.v, x.de[i]) + scaled(x.d[i], y.err) + scaled(x.v, y.de[i]) + scaled(y.d[i], x.err)
+			if !exactProduct(x.d[i], y.v, a) || !exactProduct(y.d[i], x.v, b) || !exactSum(a, b, out.d[i]) {
+				out.de[i] += math.Abs(a) + math.Abs(b)
+			}
+		}
+	}
+	return out
+}
+
+// product returns x * y, where a derivative x of 0 gives 0: nothing depends on y then.
+func product(x, y float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return x * y
+}
+
+// scaled returns |x| * err, and 0 if either is 0.
+func scaled(x, err float64) float64 {
+	if err == 0 || x == 0 {
+		return 0
+	}
+	return math.Abs(x) * err
+}
+
+func div(x, y number) number {
+	v := x.v / y.v
+	ay := math.Abs(y.v)
+	out := number{v: v, err: over(x.err, ay) + over(scaled(v, y.err), ay)}
+	if !exactProduct(v, y.v, x.v) || !short(v) {
+		out.err += 2 * math.Abs(v)
+	}
+	if x.varies || y.varies {
+		out.varies = true
+		for i := range Lanes {
+			a, b := over(x.d[i], y.v), product(over(y.d[i], y.v), v)
+			out.d[i] = a - b
+			out.de[i] = over(x.de[i], ay) + over(scaled(a, y.err), ay) + over(scaled(v, y.de[i]), ay) + scaled(over(y.d[i], y.v), out.err) +
+				over(scaled(b, y.err), ay) + 3*(math.Abs(a)+math.Abs(b))
+		}
+	}
+	return out
+}
+
+// over returns x / y, and 0 where x is 0.
+func over(x, y float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return x / y
+}
+
+// neg returns -x.
+func neg(x number) number {
+	x.v = -x.v
+	for i := range x.d {
+		x.d[i] = -x.d[i]
+	}
+	return x
+}
+
+// curve is what a function does at a place: its value, its first two derivatives, and the size of the numbers of which the derivative is
+// a difference.
+type curve struct{ v, first, second, amplitude float64 }
+
+// apply returns a function of a number.
+func apply(x number, c curve) number {
+	out := number{v: c.v, err: scaled(c.first, x.err) + 2*math.Abs(c.v)}
+	if !x.varies {
+		return out
+	}
+	out.varies = true
+	for i := range Lanes {
+		d := product(x.d[i], c.first)
+		out.d[i] = d
+		out.de[i] = scaled(c.first, x.de[i]) + scaled(product(x.d[i], c.second), x.err) + 2*math.Abs(d) + 2*math.Abs(product(x.d[i], c.amplitude))
+	}
+	return out
+}
+
+// still returns a number without derivatives.
+func still(x number) number { return number{v: x.v, err: x.err} }
+
+// hull returns a number for which both x and y may stand: that of x, with a bound that reaches y.
+func hull(x, y number, unit float64) number {
+	out := x
+	out.err = max(x.err, y.err) + apart(x.v, y.v)/unit
+	out.varies = x.varies || y.varies
+	for i := range out.d {
+		out.de[i] = max(x.de[i], y.de[i]) + apart(x.d[i], y.d[i])/unit
+	}
+	return out
+}
+
+// apart returns how far two numbers are from each other.
+func apart(x, y float64) float64 {
+	if x == y || math.IsNaN(x) && math.IsNaN(y) {
+		return 0
+	}
+	if d := math.Abs(x - y); !math.IsNaN(d) {
+		return d
+	}
+	return math.Inf(1)
+}
+
+// safety is by how much errors may exceed their bounds of first order.
+const safety = 8
+
+// near reports whether rounding may change which of two numbers is the greater one.
+func near(x, y number, unit float64) bool {
+	return x.err+y.err > 0 && !(math.Abs(x.v-y.v) > safety*unit*(x.err+y.err))
+}
+
+// sum collects the terms of a sum. In whatever order they are added, the error is at most that of adding them to the sum of their sizes; that
+// errors have random signs keeps it to the root of their number.
+type sum struct {
+	total number
+	n     int
+	exact bool
+	size  float64
+	sized [Lanes]float64
+}
+
+func newSum() *sum { return &sum{exact: true} }
+
+func (s *sum) add(x number) {
+	s.n++
+	v := s.total.v + x.v
+	size := s.size + math.Abs(x.v)
+	s.exact = s.exact && exactSum(s.total.v, x.v, v) && exactSum(s.size, math.Abs(x.v), size)
+	s.total.v, s.size = v, size
+	s.total.err += x.err
+	if !x.varies {
+		return
+	}
+	s.total.varies = true
+	for i := range Lanes {
+		s.total.d[i] += x.d[i]
+		s.total.de[i] += x.de[i]
+		s.sized[i] += math.Abs(x.d[i])
+	}
+}
+
+// result returns the sum.
+func (s *sum) result() number {
+	out := s.total
+	growth := 1 + math.Sqrt(float64(s.n))/2
+	if s.n < 2 {
+		growth = 0
+	}
+	if !s.exact {
+		out.err += scaled(s.size, growth)
+	}
+	for i := range out.de {
+		if !short(s.sized[i]) || !short(out.d[i]) || out.de[i] > 0 {
+			out.de[i] += scaled(s.sized[i], growth)
+		}
+	}
+	return out
+}

@@ -1,0 +1,484 @@
+package oracle
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/expr"
+)
+
+// over calls visit with a scope for each value of the indices of binders, the last index fastest. idx holds the values of the indices.
+func (e *evaluation) over(binders []*expr.Binder, s *scope, idx []item, visit func(*scope, []item)) {
+	if len(binders) == 0 {
+		visit(s, idx)
+		return
+	}
+	b := binders[0]
+	if b.Hi != nil {
+		name := b.X.(*expr.Ident).Name
+		lo, hi := e.rangeIn(b, s)
+		e.loop([]item{{name: name, pos: -1, lo: lo, hi: hi}}, s, idx, func(s *scope, idx []item) { e.over(binders[1:], s, idx, visit) })
+		return
+	}
+	items := e.itemsOf(b.X, s)
+	for _, it := range items {
+		if it.name == "" {
+			fail("a reduction goes over indices")
+		}
+		if it.bound {
+			fail("%s is in use", it.name)
+		}
+	}
+	e.loop(items, s, idx, func(s *scope, idx []item) { e.over(binders[1:], s, idx, visit) })
+}
+
+// loop calls visit for each value of indices.
+func (e *evaluation) loop(items []item, s *scope, idx []item, visit func(*scope, []item)) {
+	if len(items) == 0 {
+		visit(s, idx)
+		return
+	}
+	it := items[0]
+	if s.bound(it.name, it.pos) != nil {
+		fail("%s is in use", it.name)
+	}
+	for v := it.lo; v < it.hi; v++ {
+		e.step()
+		it.value, it.bound = whole(v), true
+		e.loop(items[1:], s.with(it, v), append(slices.Clip(idx), it), visit)
+	}
+}
+
+// rangeIn returns the range of a binder. That of a dimension's index is cut to the dimension.
+func (e *evaluation) rangeIn(b *expr.Binder, s *scope) (lo, hi int64) {
+	if b.Lo != nil {
+		lo = e.value(b.Lo, s, true).integer()
+	}
+	hi = e.value(b.Hi, s, true).integer()
+	if dim := e.dims[base(b.X.(*expr.Ident).Name)]; dim != "" {
+		if v := e.values[dim]; v.kind == integer {
+			lo, hi = max(lo, 0), min(hi, v.i)
+		}
+	}
+	return lo, hi
+}
+
+// term is a term of a reduction with its index.
+type term struct {
+	value
+	idx []item
+}
+
+// reduce returns a reduction. What does not depend on all indices around is worked out once for those on which it depends.
+func (e *evaluation) reduce(n *expr.Reduce, s *scope) value {
+	key, ok := e.key(n, s)
+	if ok {
+		if v, known := e.memo[key]; known {
+			return v
+		}
+	}
+	v := e.reduction(n, s)
+	if ok {
+		e.memo[key] = v
+	}
+	return v
+}
+
+// key names a reduction with the values of the indices around that occur in it. ok is false if all do.
+func (e *evaluation) key(n *expr.Reduce, s *scope) (key string, ok bool) {
+	free := e.free[n]
+	if free == nil {
+		free = map[string]bool{}
+		expr.Walk(n, func(m expr.Node) {
+			switch m := m.(type) {
+			case *expr.Ident:
+				free[m.Name] = true
+			case *expr.Read:
+				free[m.Name] = true
+			}
+		})
+		e.free[n] = free
+	}
+	for name := range s.params {
+		if free[name] {
+			return "", false
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%p", n)
+	for f := s.frames; f != nil; f = f.up {
+		if free[f.name] || f.name == "i" && len(e.lists) > 0 {
+			fmt.Fprintf(&b, ",%s%d=%d:%d:%d", f.name, f.pos, f.v, f.lo, f.hi)
+		} else {
+			ok = true
+		}
+	}
+	return b.String(), ok
+}
+
+func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
+	var terms []term
+	unsure := false
+	e.over(n.Binders, s, nil, func(s *scope, idx []item) {
+		if n.If != nil {
+			c := e.value(n.If, s, false)
+			if c.unsure && n.Kind == "count" {
+				panic(ErrAmbiguous)
+			}
+			if unsure = unsure || c.unsure; c.unsure {
+				panic(ErrAmbiguous)
+			}
+			if c.i == 0 {
+				return
+			}
+		}
+		t := term{idx: idx}
+		if n.X != nil {
+			t.value = e.value(n.X, s, false)
+		}
+		terms = append(terms, t)
+	})
+	switch n.Kind {
+	case "count":
+		return whole(int64(len(terms)))
+	case "any", "all":
+		out := condition(n.Kind == "all")
+		for _, t := range terms {
+			switch {
+			case t.unsure:
+				unsure = true
+			case (t.i != 0) == (n.Kind == "any"):
+				return condition(n.Kind == "any")
+			}
+		}
+		out.unsure = unsure
+		return out
+	case "argmax", "argmin":
+		return e.position(n, terms)
+	case "argsort", "rank":
+		return e.order(n, terms, s)
+	case "max", "min":
+		return e.most(n, terms, s)
+	}
+	wholeTerms := true
+	for _, t := range terms {
+		wholeTerms = wholeTerms && t.kind != real
+	}
+	switch n.Kind {
+	case "sum", "prod":
+		if wholeTerms && (len(terms) > 0 || e.kindOf(n.X, s, false) != real) {
+			op, out := "+", whole(0)
+			if n.Kind == "prod" {
+				op, out = "*", whole(1)
+			}
+			for _, t := range terms {
+				out = wholes(op, out, t.value)
+			}
+			return out
+		}
+		if n.Kind == "sum" {
+			return realValue(total(terms))
+		}
+		out := exactly(1)
+		for _, t := range terms {
+			out = mul(out, t.number())
+		}
+		return realValue(out)
+	case "mean":
+		return realValue(mean(terms))
+	case "variance":
+		return realValue(variance(terms))
+	case "logsumexp":
+		return realValue(e.logSumExp(terms))
+	}
+	fail("unknown reduction %s", n.Kind)
+	return value{}
+}
+
+func total(terms []term) number {
+	s := newSum()
+	for _, t := range terms {
+		s.add(t.number())
+	}
+	return s.result()
+}
+
+func mean(terms []term) number {
+	if len(terms) == 0 {
+		return exactly(math.NaN())
+	}
+	return div(total(terms), exactly(float64(len(terms))))
+}
+
+func variance(terms []term) number {
+	if len(terms) == 0 {
+		return exactly(math.NaN())
+	}
+	m := mean(terms)
+	out := make([]term, len(terms))
+	for i, t := range terms {
+		d := add(t.number(), m, -1)
+		out[i].value = realValue(mul(d, d))
+	}
+	return mean(out)
+}
+
+// logSumExp returns the logarithm of the sum of exponentials.
+func (e *evaluation) logSumExp(terms []term) number {
+	top := math.Inf(-1)
+	for _, t := range terms {
+		v := t.number().v
+		if v != v {
+			return exactly(math.NaN())
+		}
+		top = max(top, v)
+	}
+	if math.IsInf(top, 0) {
+		out := number{v: top}
+		for _, t := range terms { // one infinite term is the sum; its derivatives are not finite ones
+			if x := t.number(); x.varies && top > 0 {
+				out.varies = true
+				for i := range out.d {
+					out.d[i] += product(x.d[i], math.NaN())
+				}
+			}
+		}
+		return out
+	}
+	s, errs := 0.0, 0.0
+	for _, t := range terms {
+		x := t.number()
+		w := math.Exp(x.v - top)
+		s += w
+		errs += scaled(w, x.err)
+	}
+	out := number{v: top + math.Log(s)}
+	out.err = errs/s + 2*math.Abs(out.v) + 2*math.Log2(float64(len(terms))+1)
+	if len(terms) == 1 {
+		out = terms[0].number()
+		out.err += 2*math.Abs(out.v) + 1
+	}
+	varies := false
+	var d, de, size [Lanes]float64
+	for _, t := range terms {
+		x := t.number()
+		if !x.varies {
+			continue
+		}
+		varies = true
+		w := math.Exp(x.v-top) / s
+		for i := range Lanes {
+			g := product(x.d[i], w)
+			d[i] += g
+			de[i] += scaled(w, x.de[i]) + scaled(g, x.err) + scaled(g, out.err) + scaled(g, 3+math.Abs(x.v))
+			size[i] += math.Abs(g)
+		}
+	}
+	for i := range Lanes {
+		de[i] += size[i] * math.Sqrt(float64(len(terms)))
+	}
+	out.d, out.de, out.varies = d, de, varies
+	return out
+}
+
+// most returns the greatest or the least term. Equal ones share the gradient evenly.
+func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
+	isReal := len(terms) == 0 && e.kindOf(n.X, s, false) == real
+	for _, t := range terms {
+		isReal = isReal || t.kind == real
+	}
+	side := 1
+	if n.Kind == "min" {
+		side = -1
+	}
+	if !isReal {
+		out := value{kind: integer, edge: int8(-side)}
+		if len(terms) > 0 {
+			out = terms[0].value
+		} else {
+			out.unsigned = e.unsigned(n.X)
+		}
+		for _, t := range terms[min(1, len(terms)):] {
+			if t.unsure {
+				panic(ErrAmbiguous)
+			}
+			if compareWhole(t.value, out)*side > 0 {
+				out = t.value
+			}
+		}
+		return out
+	}
+	top := exactly(math.Inf(-side))
+	for i, t := range terms {
+		x := t.number()
+		if x.v != x.v {
+			out := number{v: math.NaN()}
+			for _, t := range terms {
+				if y := t.number(); y.varies {
+					out.varies = true
+					for i := range out.d {
+						out.d[i] += product(y.d[i], math.NaN())
+					}
+				}
+			}
+			return realValue(out)
+		}
+		if i == 0 || float64(side)*x.v > float64(side)*top.v {
+			top = x
+		}
+	}
+	// The winners are the terms that equal the greatest one. Those that are near it may win as well.
+	var winners, others []number
+	for _, t := range terms {
+		x := t.number()
+		switch {
+		case x.v == top.v && !near(x, top, e.unit):
+			winners = append(winners, x)
+		case near(x, top, e.unit):
+			others = append(others, x)
+		}
+	}
+	if len(winners)+len(others) == 0 {
+		return realValue(top)
+	}
+	all := append(winners, others...)
+	out := number{v: top.v}
+	for _, x := range all {
+		out.err = max(out.err, x.err)
+		out.varies = out.varies || x.varies
+	}
+	if !out.varies {
+		return realValue(out)
+	}
+	for i := range out.d {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, x := range all {
+			out.d[i] += x.d[i] / float64(len(all))
+			out.de[i] = max(out.de[i], x.de[i])
+			low, high = min(low, x.d[i]), max(high, x.d[i])
+		}
+		if len(others) > 0 && high > low {
+			out.de[i] += (high - low) / e.unit
+		}
+		if len(all) > 1 {
+			out.de[i] += math.Abs(out.d[i])
+		}
+	}
+	return realValue(out)
+}
+
+// position returns the index of the greatest or the least term: of the first of equal ones. NaN is more extreme than all numbers. Of several
+// indices it is the row-major number, and each target of a statement gets an index.
+func (e *evaluation) position(n *expr.Reduce, terms []term) value {
+	if len(terms) == 0 {
+		return value{kind: integer, unsure: true, x: &extra{items: make([]item, len(n.Binders))}} // nothing has no place
+	}
+	best := 0
+	for i := range terms {
+		if i > 0 && e.before(terms[i].value, terms[best].value, n.Kind == "argmax") {
+			best = i
+		}
+	}
+	for i, t := range terms {
+		if i != best && t.kind == real && near(t.r, terms[best].number(), e.unit) {
+			panic(ErrAmbiguous)
+		}
+	}
+	idx := terms[best].idx
+	if len(idx) == 1 {
+		return value{kind: integer, i: idx[0].i, x: &extra{items: idx}}
+	}
+	return value{kind: integer, i: e.rowMajorOf(idx), x: &extra{items: idx}}
+}
+
+// before reports whether x is more extreme than y.
+func (e *evaluation) before(x, y value, most bool) bool {
+	if x.kind != real && y.kind != real {
+		c := compareWhole(x, y)
+		return most && c > 0 || !most && c < 0
+	}
+	a, b := x.number().v, y.number().v
+	switch {
+	case b != b:
+		return false
+	case a != a:
+		return true
+	}
+	return most && a > b || !most && a < b
+}
+
+// rowMajorOf returns the row-major number of an index in the dimensions of its indices, whatever part of them something goes over.
+func (e *evaluation) rowMajorOf(idx []item) int64 {
+	out := int64(0)
+	for _, it := range idx {
+		lo, hi := it.lo, it.hi
+		if e.hasRange(it.name) {
+			x := e.rangeOf(it.name, &scope{})
+			lo, hi = x.lo[max(it.pos, 0)], x.hi[max(it.pos, 0)]
+		}
+		out = out*(hi-lo) + it.i - lo
+	}
+	return out
+}
+
+// order returns the place of an element in an order, or the element at a place.
+func (e *evaluation) order(n *expr.Reduce, terms []term, s *scope) value {
+	places := make([]int, len(terms))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(a, b int) int {
+		x, y := terms[a].value, terms[b].value
+		var c int
+		if x.kind != real && y.kind != real {
+			c = compareWhole(x, y)
+		} else {
+			u, v := x.number().v, y.number().v
+			switch {
+			case u != u && v != v:
+			case u != u:
+				c = 1
+			case v != v || u < v:
+				c = -1
+			case u > v:
+				c = 1
+			}
+		}
+		if n.Descending {
+			return -c
+		}
+		return c
+	})
+	for i := 1; i < len(places); i++ {
+		x, y := terms[places[i-1]].value, terms[places[i]].value
+		if x.kind == real && y.kind == real && near(x.r, y.r, e.unit) {
+			panic(ErrAmbiguous)
+		}
+	}
+	at := e.indexItems(n.At, s)
+	if n.Kind == "argsort" {
+		i := at[0].integer()
+		if i < 0 || i >= int64(len(places)) {
+			fail("argsort: want a place in an order of %d, got %d", len(places), i)
+		}
+		idx := terms[places[i]].idx
+		if len(idx) == 1 {
+			return whole(idx[0].i)
+		}
+		return value{kind: integer, i: e.rowMajorOf(idx), x: &extra{items: idx}}
+	}
+	for place, t := range places {
+		idx := terms[t].idx
+		same := len(idx) == len(at)
+		for i := range idx {
+			same = same && idx[i].i == at[i].integer()
+		}
+		if same {
+			return whole(int64(place))
+		}
+	}
+	fail("rank: there is no such element")
+	return value{}
+}

@@ -1,0 +1,93 @@
+// Package oracle says what a formula means: it computes the elements and the gradients that a formula gives in one use of its operator,
+// straight from the syntax tree, one element after the other, as docs/spec.md describes the language. It is what tests compare
+// kernels, loops and derived gradients with, so it shares nothing with them but the syntax.
+//
+// Real numbers are float64, whatever the types of elements are, and each has a bound of the error that rounding makes in the type in which
+// an implementation computes. Integers are exact. Gradients are computed forward, with dual numbers, a few elements of the inputs at a time.
+// Where rounding may change which of two numbers is the greater one, and the results differ for it, bounds cover both; if an integer depends on
+// it, the use is ambiguous.
+package oracle
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Use is one use of an operator: plain facts.
+type Use struct {
+	Formula []string          // its lines
+	Types   map[string]string // the element types of dtype variables
+	Dims    map[string]any    // int, []int, or [][]int where each tensor of a variadic slot has its own
+	Attrs   map[string]any    // as encoding/json decodes them, with json.Number; nil is absent
+	// Args holds the values of arguments from expressions, the seed, and what the caller passes: int, float64, bool, string, or a list of them.
+	Args    map[string]any
+	Step    int // the number of the training step
+	Slots   []*Slot
+	Callees []task.Callee // the operators that the formula applies
+	// Single says that kernels compute in f32, rather than in f64.
+	Single bool
+	// MaxSteps bounds how many operations an evaluation may take; 0 stands for 1 << 24.
+	MaxSteps int
+}
+
+// Slot is a slot of the operator with its tensors, none if it is absent.
+type Slot struct {
+	Name, Shape string // Shape is as the spec writes it: [N, K...]
+	Variadic    bool
+	Trainable   bool // an input or a weight that has a gradient
+	Tensors     []*Tensor
+}
+
+// Tensor holds the elements of a tensor in row-major order. Elements of inputs and weights are given; those of other slots are nil.
+type Tensor struct {
+	Type  dtype.Type
+	Shape []int
+	Real  []float64 // of floating-point types
+	Whole []int64   // of integers, those of u64 by their bits, and of booleans, 0 and 1
+}
+
+// ErrAmbiguous says that rounding decides about an integer.
+var ErrAmbiguous = errors.New("rounding decides which element is meant")
+
+// ErrTooLong says that the evaluation would take too many operations.
+var ErrTooLong = errors.New("the formula takes more operations than the evaluation may")
+
+// Error is a mistake in a formula, or in what it is applied to.
+type Error struct {
+	Line    string
+	Message string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Line, e.Message) }
+
+// Element is an element of a result.
+type Element struct {
+	Real  float64
+	Whole int64
+	// Bound is by how much a result may differ from Real. It may be infinite.
+	Bound float64
+}
+
+// Result holds the elements of a tensor.
+type Result struct {
+	Type     dtype.Type
+	Shape    []int
+	Elements []Element
+}
+
+// Place names an element of an input: of tensor Tensor of a slot, number Number.
+type Place struct {
+	Slot           string
+	Tensor, Number int
+}
+
+// unit returns the rounding error of the type in which kernels compute.
+func (u *Use) unit() float64 {
+	if u.Single {
+		return 0x1p-24
+	}
+	return 0x1p-53
+}
