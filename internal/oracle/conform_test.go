@@ -8,7 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
-		"strings"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"

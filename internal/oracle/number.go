@@ -73,12 +73,20 @@ func mul(x, y number) number {
 			a, b := product(x.d[i], y.v), product(y.d[i], x.v)
 			out.d[i] = a + b
 			out.de[i] = scaled(y.v, x.de[i]) + scaled(x.d[i], y.err) + scaled(x.v, y.de[i]) + scaled(y.d[i], x.err)
+			if x.varies && unknown(x.d[i], y.v) || y.varies && unknown(y.d[i], x.v) {
+				out.de[i] = math.Inf(1)
+			}
 			if !exactProduct(x.d[i], y.v, a) || !exactProduct(y.d[i], x.v, b) || !exactSum(a, b, out.d[i]) {
 				out.de[i] += math.Abs(a) + math.Abs(b)
 			}
 		}
 	}
 	return out
+}
+
+// unknown reports whether a derivative of 0 meets a factor that is not finite: it may be that of what does not differ, or of what is even.
+func unknown(d, factor float64) bool {
+	return d == 0 && (math.IsNaN(factor) || math.IsInf(factor, 0))
 }
 
 // product returns x * y, where a derivative x of 0 gives 0: nothing depends on y then.

@@ -1,0 +1,123 @@
+// Package randomformula writes random operators with formulas, for tests that compare what implementations of formulas compute. A formula
+// has what the language has, crossed: ranges that depend on other indices, also of the same sum, empty, reversed and shifted ones, reads
+// outside with else, look-ups at places that values decide, digits and remainders, scans, orders, histograms, conditions, several statements
+// that feed each other, functions, and gradients by hand.
+//
+// A formula is a random one for a seed, so that a seed is all that a report needs. Not every one passes opgen check: those that do must be
+// right.
+package randomformula
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Slot is an input or an output of a random operator.
+type Slot struct {
+	Name  string
+	Type  string   // an element type, or T
+	Shape []string // of dimensions and numbers
+	Below string   // the bound of integers, or ""
+	Fixed bool     // an input of real numbers without a gradient
+}
+
+// Case is a random operator with extents and the way in which its inputs are drawn.
+type Case struct {
+	Name            string
+	Lines           []string
+	Inputs, Outputs []Slot
+	Attrs           string // the attributes of the use, as JSON
+	Declared        string // the attributes of the spec, in TOML
+	Require         []string
+	Scatter         []string       // inputs to whose gradients elements are added
+	Dims            map[string]int // extents of the use
+	Example         map[string]int // extents of the example in the spec
+	Type            string         // f32 or f64
+	Few             bool           // whether inputs are drawn from few numbers, so that some are equal
+	Values          uint64         // the seed of their elements
+	Features        map[string]bool
+}
+
+// Spec returns the operator's spec.
+func (c *Case) Spec() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "edition = 1\nname = %q\ndoc = \"A random operator.\"\nformula = \"\"\"\n%s\"\"\"\n\n[dtypes]\nT = [\"f32\", \"f64\"]\n", c.Name, strings.Join(c.Lines, "\n"))
+	if c.Declared != "" {
+		fmt.Fprintf(&b, "\n[attrs]\n%s", c.Declared)
+	}
+	b.WriteString("\n[slots]\n")
+	for _, s := range c.Inputs {
+		fmt.Fprintf(&b, "%s = { role = \"input\", type = %q, shape = %s", s.Name, s.Type, tomlShape(s.Shape))
+		if s.Below != "" {
+			fmt.Fprintf(&b, ", below = %q", s.Below)
+		}
+		if s.Fixed {
+			b.WriteString(", trainable = false")
+		}
+		b.WriteString(" }\n")
+	}
+	for _, s := range c.Outputs {
+		fmt.Fprintf(&b, "%s = { role = \"output\", type = %q, shape = %s }\n", s.Name, s.Type, tomlShape(s.Shape))
+	}
+	for i, r := range c.Require {
+		fmt.Fprintf(&b, "\n[require.r%d]\nthat = %q\nmessage = \"want other extents\"\n", i, r)
+	}
+	b.WriteString("\n[tasks.forward]\n")
+	if c.Differentiable() {
+		b.WriteString("[tasks.backward]\n")
+		if len(c.Scatter) > 0 {
+			var grads []string
+			for _, s := range c.Scatter {
+				grads = append(grads, s+" = \"scatter\"")
+			}
+			fmt.Fprintf(&b, "grads = { %s }\n", strings.Join(grads, ", "))
+		}
+	}
+	b.WriteString("\n[[examples]]\n")
+	for _, s := range c.Inputs {
+		fmt.Fprintf(&b, "%s = %s\n", s.Name, strings.ReplaceAll(fmt.Sprint(Extents(s.Shape, c.Example)), " ", ", "))
+	}
+	return b.String()
+}
+
+// Differentiable reports whether the operator has gradients.
+func (c *Case) Differentiable() bool {
+	real := func(s Slot) bool { return s.Type == "T" && !s.Fixed }
+	return slices.ContainsFunc(c.Inputs, real) && slices.ContainsFunc(c.Outputs, real)
+}
+
+// Extents returns the extents of a shape.
+func Extents(shape []string, dims map[string]int) []int {
+	out := []int{}
+	for _, d := range shape {
+		n, ok := dims[d]
+		if !ok {
+			fmt.Sscan(d, &n)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// Clone returns a copy.
+func (c *Case) Clone() *Case {
+	out := *c
+	out.Lines, out.Inputs, out.Outputs = slices.Clone(c.Lines), slices.Clone(c.Inputs), slices.Clone(c.Outputs)
+	out.Dims, out.Example, out.Features = maps.Clone(c.Dims), maps.Clone(c.Example), maps.Clone(c.Features)
+	out.Require, out.Scatter = slices.Clone(c.Require), slices.Clone(c.Scatter)
+	return &out
+}
+
+func tomlShape(shape []string) string {
+	out := []string{}
+	for _, d := range shape {
+		if strings.Trim(d, "0123456789") == "" {
+			out = append(out, d)
+		} else {
+			out = append(out, fmt.Sprintf("%q", d))
+		}
+	}
+	return "[" + strings.Join(out, ", ") + "]"
+}

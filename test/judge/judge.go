@@ -1,0 +1,292 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/live"
+	"github.com/opgen/opgen/internal/oracle"
+	"github.com/opgen/opgen/internal/randomformula"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// verdict says what became of a formula.
+type verdict struct {
+	Number   uint64   `json:"number"`
+	Status   string   `json:"status"` // refused, right, unjudged, wrong, failed or oracle
+	Variant  string   `json:"variant,omitempty"`
+	Message  string   `json:"message,omitempty"`
+	Bits     string   `json:"bits,omitempty"`
+	Features []string `json:"features,omitempty"`
+	Compared int      `json:"compared,omitempty"` // elements
+}
+
+// mostSteps bounds the operations of the oracle for one formula.
+const mostSteps = 3 << 20
+
+// check returns the operator of a case, or why opgen check refuses it. What the spec has to say about a gradient is added where check asks
+// for it.
+func check(c *randomformula.Case) (*live.Operator, string) {
+	for {
+		var list diag.List
+		ops, err := live.New([]driver.Input{{Path: "specs/" + c.Name + ".toml", Text: c.Spec()}}, &list)
+		if err != nil {
+			return nil, err.Error()
+		}
+		if list.Empty() {
+			return ops[c.Name], ""
+		}
+		message := list.Sorted()[0].Message
+		_, rest, ok := strings.Cut(message, "gives each element of the gradient of ")
+		if ok {
+			if name := strings.Fields(rest)[0]; !slices.Contains(c.Scatter, name) {
+				c.Scatter = append(c.Scatter, name)
+				continue
+			}
+		}
+		return nil, message
+	}
+}
+
+// use returns the use of the operator for the oracle.
+func use(o *live.Operator, c *randomformula.Case, d drawn) (*oracle.Use, error) {
+	attrs, err := o.DecodeAttrs([]byte(c.Attrs))
+	if err != nil {
+		return nil, err
+	}
+	given := task.NoneGiven(&o.Operator.Operator)
+	for i, s := range o.Slots {
+		for _, in := range c.Inputs {
+			if in.Name == s.Name {
+				given.Operands[i] = []task.Operand{{Type: typeOf(c, in.Type), Shape: randomformula.Extents(in.Shape, c.Dims)}}
+			}
+		}
+	}
+	r, err := task.Resolve(&o.Operator.Operator, attrs, given)
+	if err != nil {
+		return nil, err
+	}
+	u, err := oracle.Of(&o.Operator.Operator, attrs, r, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range c.Inputs {
+		e := d.inputs[in.Name]
+		t := u.Slot(in.Name).Tensors[0]
+		t.Real, t.Whole = e.real, e.whole
+		if t.Type.IsFloat() && t.Real == nil {
+			t.Real = []float64{}
+		} else if t.Whole == nil {
+			t.Whole = []int64{}
+		}
+	}
+	u.MaxSteps = mostSteps
+	return u, nil
+}
+
+// question asks for the gradients of some elements of each input: of all, if they are few.
+func question(c *randomformula.Case, d drawn) oracle.Question {
+	q := oracle.Question{Seeds: map[string][][]float64{}}
+	if !c.Differentiable() {
+		return q
+	}
+	for name, w := range d.seeds {
+		q.Seeds[name] = [][]float64{w}
+	}
+	r := rand.New(rand.NewPCG(c.Values, 2))
+	for _, s := range c.Inputs {
+		if s.Type != "T" || s.Fixed {
+			continue
+		}
+		n := shape.Prod(randomformula.Extents(s.Shape, c.Dims))
+		const few = 12
+		if n <= few {
+			for i := range n {
+				q.Places = append(q.Places, oracle.Place{Slot: s.Name, Number: i})
+			}
+			continue
+		}
+		chosen := []int{0, 1, n - 1}
+		for range 5 {
+			chosen = append(chosen, r.IntN(n))
+		}
+		slices.Sort(chosen)
+		for _, i := range slices.Compact(chosen) {
+			q.Places = append(q.Places, oracle.Place{Slot: s.Name, Number: i})
+		}
+	}
+	return q
+}
+
+// judged is a case with what the oracle says about it.
+type judged struct {
+	c      *randomformula.Case
+	d      drawn
+	q      oracle.Question
+	answer *oracle.Answer // nil if there is none
+}
+
+// ask draws inputs and asks the oracle. Where rounding decides about integers, it draws others; where the oracle takes too long, it makes
+// extents smaller. An error is one of the formula.
+func ask(o *live.Operator, c *randomformula.Case) (*judged, error) {
+	j := &judged{c: c}
+	for try := range 6 {
+		j.d = draw(c, c.Values+uint64(try))
+		j.q = question(c, j.d)
+		u, err := use(o, c, j.d)
+		if err != nil {
+			return j, err
+		}
+		j.answer, err = u.Answer(j.q)
+		switch {
+		case err == nil:
+			return j, nil
+		case errors.Is(err, oracle.ErrTooLong):
+			for name, n := range c.Dims {
+				if n > 12 {
+					c.Dims[name] = n / 2
+				} else {
+					c.Dims[name] = min(n, 5)
+				}
+			}
+		case !errors.Is(err, oracle.ErrAmbiguous):
+			return j, err
+		}
+	}
+	return j, nil
+}
+
+// differences compares results with what the oracle says. It returns the first difference, and how many elements were compared. A gradient that is not
+// there counts as 0 if all were asked for.
+func (j *judged) differences(got map[string]elements, v variant) (string, int) {
+	if j.answer == nil {
+		return "", 0
+	}
+	compared := 0
+	for _, s := range j.c.Outputs {
+		have := got[s.Name]
+		list := j.answer.Results[s.Name]
+		if len(list) == 0 {
+			return fmt.Sprintf("the oracle gives no %s", s.Name), compared
+		}
+		want := list[0].Elements
+		if max(len(have.real), len(have.whole)) != len(want) {
+			return fmt.Sprintf("%s: got %d elements, want %d", s.Name, max(len(have.real), len(have.whole)), len(want)), compared
+		}
+		for i, w := range want {
+			if have.real == nil {
+				if !math.IsInf(w.Bound, 0) && have.whole[i] != w.Whole {
+					return fmt.Sprintf("%s[%d]: got %d, want %d", s.Name, i, have.whole[i], w.Whole), compared
+				}
+			} else if !within(have.real[i], w, j.c.Type) {
+				return fmt.Sprintf("%s[%d]: got %v, want %v within %.2g", s.Name, i, have.real[i], w.Real, w.Bound), compared
+			}
+			compared++
+		}
+	}
+	for i, p := range j.q.Places {
+		have, ok := got["grad."+p.Slot]
+		w := j.answer.Gradients[i]
+		if math.IsNaN(w.Real) || math.IsInf(w.Real, 0) {
+			continue
+		}
+		g := 0.0
+		if ok && p.Number < len(have.real) {
+			g = have.real[p.Number]
+		} else if v.forward || v.alone != "" && v.alone != p.Slot {
+			continue
+		}
+		if !within(g, w, j.c.Type) {
+			return fmt.Sprintf("gradient of %s[%d]: got %v, want %v within %.2g", p.Slot, p.Number, g, w.Real, w.Bound), compared
+		}
+		compared++
+	}
+	return "", compared
+}
+
+// within reports whether a result is the one that is wanted, within its bound.
+func within(got float64, want oracle.Element, typ string) bool {
+	least, most := 1e-300, math.MaxFloat64
+	if typ == "f32" {
+		least, most = 1e-35, math.MaxFloat32
+	}
+	w := want.Real
+	switch {
+	case math.IsNaN(want.Bound) || math.IsInf(want.Bound, 0), math.IsNaN(got) && math.IsNaN(w), got == w:
+		return true
+	case math.Abs(w)+want.Bound > most/4 && !math.IsNaN(w):
+		return !math.IsNaN(got) || !math.IsInf(w, 0) // rounding may overflow
+	}
+	return math.Abs(got-w) <= want.Bound+least
+}
+
+// variants lists how each formula runs beside its plain run, in turn.
+func variants(c *randomformula.Case) []variant {
+	out := []variant{{name: "plain", workers: 1}}
+	switch c.Values % 4 {
+	case 0:
+		out = append(out, variant{name: "three workers, small ranges", workers: 3, grain: 1 + int(c.Values/4%5)})
+	case 1:
+		out = append(out, variant{name: "beside elementwise operators", workers: 2, grouped: true})
+	case 2:
+		for _, s := range c.Inputs {
+			if s.Type == "T" && !s.Fixed {
+				out = append(out, variant{name: "the gradient of " + s.Name + " alone", workers: 1, alone: s.Name})
+			}
+		}
+	case 3:
+		out = append(out, variant{name: "forward alone", workers: 1, forward: true}, variant{name: "the interpreter", workers: 1, reference: true})
+	}
+	return out
+}
+
+// judge runs a formula in its variants and compares the results with the oracle. Where plain is set, it runs the formula once, to compare
+// bits with other sets of instructions.
+func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
+	v := &verdict{Status: "refused"}
+	for f := range c.Features {
+		v.Features = append(v.Features, f)
+	}
+	slices.Sort(v.Features)
+	o, why := check(c)
+	if o == nil {
+		v.Message = why
+		return v
+	}
+	j, err := ask(o, c)
+	if err != nil {
+		v.Status, v.Message = "oracle", err.Error()
+		return v
+	}
+	v.Status = "right"
+	if j.answer == nil {
+		v.Status = "unjudged"
+	}
+	for i, x := range variants(c) {
+		if i > 0 && plain {
+			break
+		}
+		got, err := r.run(o, c, j.d, x)
+		if err != nil {
+			v.Status, v.Variant, v.Message = "failed", x.name, err.Error()
+			return v
+		}
+		if i == 0 {
+			v.Bits = bits(got)
+		}
+		d, n := j.differences(got, x)
+		v.Compared += n
+		if d != "" {
+			v.Status, v.Variant, v.Message = "wrong", x.name, d
+			return v
+		}
+	}
+	return v
+}

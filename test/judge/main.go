@@ -1,0 +1,76 @@
+// Judge compares what formulas compute with what they mean. It writes random formulas, which have what the language has, and runs those that
+// opgen check accepts: with each set of instructions that the processor has, without loops in machine code, in small blocks, with several
+// workers, in ranges of several sizes, beside elementwise operators, forward and backward, each gradient with the others and alone, and in the
+// interpreter. An oracle that shares nothing with them but the syntax (package internal/oracle) says what is right. A formula that is wrong,
+// fails or ends its process is written with its seed, and as the smallest formula of its kind that could be found.
+//
+//	go run ./test/judge -formulas 10000 -seed 1
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+)
+
+func main() {
+	formulas := flag.Int("formulas", 1000, "how many random formulas are judged")
+	seed := flag.Uint64("seed", 1, "the seed of the formulas")
+	from := flag.Uint64("from", 0, "the number of the first formula")
+	only := flag.String("only", "", "only findings that begin with this are listed, such as wrong")
+	child := flag.Bool("child", false, "run formulas whose cases come on standard input, for the process that started this one")
+	plain := flag.Bool("plain", false, "of a child: run each formula once")
+	shrink := flag.Bool("shrink", true, "look for a smaller formula of each kind of finding")
+	show := flag.Bool("show", false, "print the spec of formula number -from, and judge it")
+	flag.Parse()
+	switch {
+	case *child:
+		serve(*seed, *plain)
+	case *show:
+		os.Exit(showOne(*seed, *from))
+	default:
+		if err := all(options{*formulas, *seed, *from, *only, *shrink}); err != nil {
+			fmt.Fprintln(os.Stderr, "judge:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// maxStack bounds the stack of a child, so that a recursion without end does not take the machine's memory.
+const maxStack = 64 << 20
+
+// serve judges the cases whose numbers, or whose texts, come on standard input, and writes a verdict for each.
+func serve(seed uint64, plain bool) {
+	debug.SetMaxStack(maxStack)
+	r := newRunner()
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var q request
+		if err := in.Decode(&q); err != nil {
+			return
+		}
+		c := q.Case
+		if c == nil {
+			c = caseOf(seed, q.Number)
+		}
+		v := r.judge(c, plain)
+		v.Number = q.Number
+		if err := out.Encode(v); err != nil {
+			return
+		}
+	}
+}
+
+// showOne prints a formula and its verdict.
+func showOne(seed, number uint64) int {
+	c := caseOf(seed, number)
+	v := newRunner().judge(c, false)
+	fmt.Printf("%s\nextents %v, type %s, attributes %s\n%s %s: %s\n", strings.TrimSpace(c.Spec()), c.Dims, c.Type, c.Attrs, v.Status, v.Variant, v.Message)
+	if v.Status == "right" || v.Status == "refused" {
+		return 0
+	}
+	return 1
+}

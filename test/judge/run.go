@@ -1,0 +1,360 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/opgen/opgen/generated/elementunary"
+	"github.com/opgen/opgen/internal/live"
+	"github.com/opgen/opgen/internal/randomformula"
+	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/formula"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// elements holds the elements of a tensor: real numbers, or integers by their bits and booleans.
+type elements struct {
+	real  []float64
+	whole []int64
+}
+
+// drawn are the inputs of a use and the gradients of its outputs.
+type drawn struct {
+	inputs map[string]elements
+	seeds  map[string][]float64
+}
+
+// draw draws the elements of all inputs, and the gradients of outputs.
+func draw(c *randomformula.Case, values uint64) drawn {
+	r := rand.New(rand.NewPCG(values, 1))
+	d := drawn{map[string]elements{}, map[string][]float64{}}
+	for _, s := range c.Inputs {
+		dims := randomformula.Extents(s.Shape, c.Dims)
+		n := shape.Prod(dims)
+		t := typeOf(c, s.Type)
+		var e elements
+		edges := r.IntN(6) == 0
+		for range n {
+			switch {
+			case t.IsFloat() && c.Few:
+				e.real = append(e.real, []float64{-1, -0.5, 0, 0.25, 0.5, 1}[r.IntN(6)])
+			case t.IsFloat():
+				v := 0.1 + 1.3*r.Float64()
+				if r.IntN(3) == 0 {
+					v = -v
+				}
+				e.real = append(e.real, float64(float32(v)))
+			case t == dtype.Bool:
+				e.whole = append(e.whole, int64(r.IntN(2)))
+			case s.Below != "":
+				e.whole = append(e.whole, int64(r.IntN(max(randomformula.Extents([]string{s.Below}, c.Dims)[0], 1))))
+			case edges && r.IntN(3) == 0:
+				e.whole = append(e.whole, edge(t, r))
+			case unsigned(t):
+				e.whole = append(e.whole, int64(r.IntN(6)))
+			default:
+				e.whole = append(e.whole, int64(r.IntN(9)-3))
+			}
+		}
+		d.inputs[s.Name] = e
+	}
+	for _, s := range c.Outputs {
+		if t := typeOf(c, s.Type); t.IsFloat() {
+			list := make([]float64, shape.Prod(randomformula.Extents(s.Shape, c.Dims)))
+			for i := range list {
+				list[i] = float64(1+r.IntN(8)) / 4 * float64(1-2*r.IntN(2))
+			}
+			d.seeds[s.Name] = list
+		}
+	}
+	return d
+}
+
+// edge returns an integer at one of the bounds of its type.
+func edge(t dtype.Type, r *rand.Rand) int64 {
+	bits := 8 * t.Size()
+	if unsigned(t) {
+		return int64(^uint64(0)>>(64-bits)) - int64(r.IntN(2))
+	}
+	if r.IntN(2) == 0 {
+		return -1 << (bits - 1)
+	}
+	return 1<<(bits-1) - 1
+}
+
+func unsigned(t dtype.Type) bool {
+	return t == dtype.U8 || t == dtype.U16 || t == dtype.U32 || t == dtype.U64
+}
+
+func typeOf(c *randomformula.Case, name string) dtype.Type {
+	if name == "T" {
+		name = c.Type
+	}
+	t, err := dtype.Parse(name)
+	if err != nil {
+		panic(err) // randomformula writes types
+	}
+	return t
+}
+
+// variant says how a use runs.
+type variant struct {
+	name      string
+	workers   int
+	grain     int  // indices of a range; 0: as the plan says
+	grouped   bool // beside elementwise operators
+	reference bool // by the interpreter
+	alone     string
+	forward   bool // without gradients
+}
+
+// runner runs uses. It keeps a backend for each number of workers.
+type runner struct{ backends map[int]*cpu.Backend }
+
+func newRunner() *runner { return &runner{map[int]*cpu.Backend{}} }
+
+// run runs a use. It returns the elements of the outputs, and of the gradients as grad.NAME; of none, if nothing depends on the input.
+func (r *runner) run(o *live.Operator, c *randomformula.Case, d drawn, v variant) (out map[string]elements, err error) {
+	attrs, err := o.DecodeAttrs([]byte(c.Attrs))
+	if err != nil {
+		return nil, err
+	}
+	g := graph.New(1)
+	node := graph.Insert[int](g, 0, o.Operator, attrs, graph.Named("node"))
+	feeds := map[string]elements{}
+	given, from, wrt := map[string]graph.Tensor{}, map[string]graph.Tensor{}, []graph.Tensor{}
+	for _, s := range c.Inputs {
+		t := typeOf(c, s.Type)
+		x := g.Input(s.Name, t, randomformula.Extents(s.Shape, c.Dims)...)
+		e := d.inputs[s.Name]
+		from[s.Name] = x
+		if v.grouped && t.IsFloat() {
+			e = scaled(e, 0.5)
+			given[s.Name] = beside(g, x, 2)
+		} else {
+			given[s.Name] = x
+		}
+		feeds[x.Name()] = e
+		if t.IsFloat() && !s.Fixed && (v.alone == "" || v.alone == s.Name) {
+			wrt = append(wrt, x)
+		}
+	}
+	for i, s := range o.Slots {
+		if s.Role == task.RoleInput {
+			node = node.Bind(i, given[s.Name])
+		}
+	}
+	n := node.Node()
+	if err := g.Err(); err != nil {
+		return nil, err
+	}
+	var fetch []graph.Tensor
+	seeds, outputs := map[graph.Tensor]graph.Tensor{}, map[string]graph.Tensor{}
+	for i, s := range o.Slots {
+		if s.Role != task.RoleOutput {
+			continue
+		}
+		y := n.Tensor(i)
+		if v.grouped && y.Type().IsFloat() {
+			y = beside(g, y, 0.5)
+		}
+		outputs[s.Name] = y
+		fetch = append(fetch, y)
+		if w, ok := d.seeds[s.Name]; ok && c.Differentiable() {
+			seed := g.Input("seed of "+s.Name, y.Type(), y.Shape()...)
+			seeds[y] = seed
+			feeds[seed.Name()] = elements{real: w}
+			if v.grouped {
+				feeds[seed.Name()] = scaled(elements{real: w}, 2)
+			}
+		}
+	}
+	if err := g.Err(); err != nil {
+		return nil, err
+	}
+	var p *graph.Program
+	grads := map[graph.Tensor]graph.Tensor{}
+	if len(seeds) == 0 || len(wrt) == 0 || v.forward {
+		p, err = graph.Whole(g, fetch...)
+	} else {
+		p, grads, err = graph.Gradients(g, seeds, wrt, fetch...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in, closed, err := r.load(o, p, v)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closed()) }()
+	for name, e := range feeds {
+		if !in.Uses(name) {
+			continue
+		}
+		t := dtype.Invalid
+		for _, x := range p.Fed {
+			if x.Name() == name {
+				t = x.Type()
+			}
+		}
+		if err := in.FeedBytes(name, encode(t, e)); err != nil {
+			return nil, err
+		}
+	}
+	if err := in.Run(context.Background()); err != nil {
+		return nil, err
+	}
+	out = map[string]elements{}
+	get := func(name string, x graph.Tensor, by float64) error {
+		data, err := in.FetchBytes(x.Name())
+		e := decode(x.Type(), data)
+		if v.grouped && x.Type().IsFloat() {
+			e = scaled(e, by)
+		}
+		out[name] = e
+		return err
+	}
+	for name, y := range outputs {
+		if err := get(name, y, 2); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range c.Inputs {
+		if slices.Contains(wrt, from[s.Name]) {
+			if gr, ok := grads[from[s.Name]]; ok {
+				if err := get("grad."+s.Name, gr, 0.5); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+// beside applies an operator whose results are exact: the product with a power of 2.
+func beside(g *graph.Graph, x graph.Tensor, by float64) graph.Tensor {
+	return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeScalarMultiply).WithScalar(by), x)
+}
+
+func scaled(e elements, by float64) elements {
+	out := elements{whole: e.whole}
+	for _, v := range e.real {
+		out.real = append(out.real, v*by)
+	}
+	return out
+}
+
+// load plans a program and loads it.
+func (r *runner) load(o *live.Operator, p *graph.Program, v variant) (*engine.Instance, func() error, error) {
+	var tasks task.Registry
+	register := formula.Register
+	if v.reference {
+		register = formula.RegisterReference
+	}
+	if err := register(&tasks, op.CPU, &o.Operator.Operator, &elementunary.Operator.Operator); err != nil {
+		return nil, nil, err
+	}
+	pl, err := planner.Build(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	if v.grain > 0 {
+		for i := range pl.Tasks {
+			pl.Tasks[i].Grain = v.grain
+		}
+	}
+	b := r.backends[v.workers]
+	if b == nil {
+		b = cpu.New(cpu.Config{Workers: v.workers})
+		r.backends[v.workers] = b
+	}
+	e := engine.New(&tasks, b, engine.Config{KeepBackend: true})
+	in, err := e.Load(pl)
+	if err != nil {
+		return nil, nil, errors.Join(err, e.Close())
+	}
+	return in, e.Close, nil
+}
+
+// encode returns elements as tensors hold them.
+func encode(t dtype.Type, e elements) []byte {
+	var out []byte
+	size := t.Size()
+	for _, v := range e.real {
+		b := make([]byte, size)
+		t.PutFloat64(b, v)
+		out = append(out, b...)
+	}
+	for _, v := range e.whole {
+		out = append(out, binary.LittleEndian.AppendUint64(nil, uint64(v))[:size]...)
+	}
+	return out
+}
+
+// decode returns the elements of a tensor.
+func decode(t dtype.Type, data []byte) elements {
+	var out elements
+	size := t.Size()
+	for at := 0; at+size <= len(data); at += size {
+		switch b := data[at : at+size]; {
+		case t.IsFloat():
+			out.real = append(out.real, t.Float64(b))
+		default:
+			var full [8]byte
+			if !unsigned(t) && t != dtype.Bool && b[size-1]&0x80 != 0 {
+				binary.LittleEndian.PutUint64(full[:], math.MaxUint64)
+			}
+			copy(full[:], b)
+			out.whole = append(out.whole, int64(binary.LittleEndian.Uint64(full[:])))
+		}
+	}
+	return out
+}
+
+// close closes the backends.
+func (r *runner) close() error {
+	var errs []error
+	for _, b := range r.backends {
+		errs = append(errs, b.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// bits returns a number for the bits of results. All NaN count as one.
+func bits(out map[string]elements) string {
+	h := uint64(14695981039346656037)
+	mix := func(v uint64) {
+		for range 8 {
+			h = (h ^ v&0xff) * 1099511628211
+			v >>= 8
+		}
+	}
+	names := make([]string, 0, len(out))
+	for name := range out {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for _, v := range out[name].real {
+			if v != v {
+				v = math.NaN()
+			}
+			mix(math.Float64bits(v))
+		}
+		for _, v := range out[name].whole {
+			mix(uint64(v))
+		}
+	}
+	return fmt.Sprintf("%016x", h)
+}
