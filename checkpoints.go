@@ -119,10 +119,14 @@ func (c Checkpoints) Resume(s *Session) (Position, error) {
 	if err != nil {
 		return Position{}, err
 	}
+	if err := s.lock(); err != nil {
+		return Position{}, err
+	}
+	defer s.mu.Unlock()
 	var damaged []error
 	for _, step := range steps {
 		path := c.path(step)
-		f, err := readVariables(path)
+		f, err := readVariables(path, s.wants(fileOptions{}))
 		if err == nil && f.Metadata[stepKey] != strconv.Itoa(step) {
 			err = fmt.Errorf("%s: want the checkpoint of step %d, got that of step %q", path, step, f.Metadata[stepKey])
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/runtime/safetensors"
 )
 
 // names returns the names of the files of a folder.
@@ -209,11 +210,12 @@ func TestShards(t *testing.T) {
 	files := func(v map[string]any) map[string]any { return v["weight_map"].(map[string]any) }
 	for want, f := range map[string]func(map[string]any){
 		"want a file in the folder of the index, got \"../x\"": func(v map[string]any) { files(v)["out.weight"] = "../x" },
-		"variable out.weight: want f32[4, 9], got none": func(v map[string]any) {
-			delete(files(v), "out.weight")
+		"is damaged: want files with the checksum ":            func(v map[string]any) { delete(files(v), "out.weight") },
+		"is damaged: want a checksum, as its metadata has \"opgen\"": func(v map[string]any) {
 			delete(v["metadata"].(map[string]any), "crc32c")
 		},
-		"is damaged: want files with the checksum": func(v map[string]any) { v["metadata"].(map[string]any)["opgen"] = "other" },
+		"is one of several files with one, got none": func(v map[string]any) { delete(v, "metadata") },
+		"is damaged: want files with the checksum":   func(v map[string]any) { v["metadata"].(map[string]any)["opgen"] = "other" },
 		"no such file":            func(v map[string]any) { files(v)["out.weight"] = "none.safetensors" },
 		"want the tensor none in": func(v map[string]any) { files(v)["none"] = files(v)["out.weight"] },
 	} {
@@ -221,11 +223,22 @@ func TestShards(t *testing.T) {
 		_, err := load()
 		wantError(t, err, want)
 	}
-	// Another program writes its index without checksum, and numbers among its metadata.
+	// Another program writes files without checksums, and numbers among the metadata of the index.
+	for _, name := range second {
+		if strings.HasSuffix(name, ".safetensors") {
+			edit(t, filepath.Join(dir, name), func(f *safetensors.File) { f.Metadata = nil })
+		}
+	}
 	change(func(v map[string]any) { v["metadata"] = map[string]any{"total_size": 1.0} })
 	if got, err := load(); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got the weights %v, %v, want %v", got, err, want)
 	}
+	change(func(v map[string]any) {
+		v["metadata"] = map[string]any{"total_size": 1.0}
+		delete(files(v), "out.weight")
+	})
+	_, err = load()
+	wantError(t, err, "variable out.weight: want f32[4, 9], got none")
 }
 
 // TestNames saves and loads variables with other names in the file.

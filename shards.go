@@ -8,9 +8,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/regular"
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
@@ -24,9 +26,22 @@ type shardIndex struct {
 	Files    map[string]string `json:"weight_map"`
 }
 
-// writeShards writes tensors to several files of at most limit bytes, and then their index. The names of the files hold their common
-// checksum, so that files of an earlier index stay until the new index is there.
-func writeShards(path string, f *safetensors.File, limit int64) error {
+// text returns the metadata that are strings.
+func (i *shardIndex) text() map[string]string {
+	out := map[string]string{}
+	for key, value := range i.Metadata {
+		if text, ok := value.(string); ok {
+			out[key] = text
+		}
+	}
+	return out
+}
+
+// writeShards writes tensors to several files of at most limit bytes, then their index, and then removes the files of the index that was
+// there. The names of the files hold a checksum of what is in all of them and of the limit, which divides them. So the files of an earlier
+// index stay until the new index is there, and no file takes the place of another one with other tensors. After an error, the earlier index
+// has its files, and there are no others.
+func writeShards(path string, f *safetensors.File, limit int64) (err error) {
 	base, ok := strings.CutSuffix(path, indexSuffix)
 	if !ok {
 		return fmt.Errorf("%s: want the path of an index, which ends with %s", path, indexSuffix)
@@ -35,27 +50,28 @@ func writeShards(path string, f *safetensors.File, limit int64) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	sum := checksum(f)
-	index := shardIndex{Metadata: map[string]any{sumOf: sum}, Files: map[string]string{}}
+	index := shardIndex{Metadata: map[string]any{sumOf: checksum(f)}, Files: map[string]string{}}
+	set := newDigest(map[string]string{"all": checksum(f), "limit": fmt.Sprint(limit)}).String()
 	for key, value := range f.Metadata {
 		index.Metadata[key] = value
 	}
 	parts := shards(f, limit)
 	for i, part := range parts {
-		name := fmt.Sprintf("%s-%s-%05d-of-%05d%s", base, sum, i+1, len(parts), fileSuffix)
-		if err := writeFile(name, part); err != nil {
-			return err
-		}
+		name := fmt.Sprintf("%s-%s-%05d-of-%05d%s", base, set, i+1, len(parts), fileSuffix)
+		part.Metadata[setOf] = set
 		for tensor := range part.Tensors {
 			index.Files[tensor] = filepath.Base(name)
 		}
+		if err := writeFile(name, part); err != nil {
+			return errors.Join(err, removeShards(path, index, before))
+		}
 	}
 	data, err := json.MarshalIndent(index, "", "  ")
-	if err != nil {
-		return err
+	if err == nil {
+		err = replace(path, append(data, '\n'))
 	}
-	if err := replace(path, append(data, '\n')); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, removeShards(path, index, before))
 	}
 	return removeShards(path, before, index)
 }
@@ -75,13 +91,14 @@ func shards(f *safetensors.File, limit int64) []*safetensors.File {
 	return out
 }
 
-// removeShards removes the files of an index that the one that took its place does not name.
-func removeShards(path string, before, now shardIndex) error {
-	stay := slices.Collect(maps.Values(now.Files))
+// removeShards removes the files of an index that another one does not name, if they are shards that writeShards wrote for it. An index
+// may come from another program, and name any file.
+func removeShards(path string, of, but shardIndex) error {
+	stay := slices.Collect(maps.Values(but.Files))
 	var errs []error
 	gone := map[string]bool{}
-	for _, name := range before.Files {
-		if !slices.Contains(stay, name) && !gone[name] {
+	for _, name := range of.Files {
+		if !slices.Contains(stay, name) && !gone[name] && isShard(path, name) {
 			gone[name] = true
 			errs = append(errs, os.Remove(filepath.Join(filepath.Dir(path), name)))
 		}
@@ -89,10 +106,32 @@ func removeShards(path string, before, now shardIndex) error {
 	return errors.Join(errs...)
 }
 
+// shardName matches what follows the name of the index in that of a shard.
+var shardName = regexp.MustCompile(`^-([0-9a-f]{8})-[0-9]{5,}-of-[0-9]{5,}\.safetensors$`)
+
+// isShard reports whether a name is one that writeShards gives the files of an index, and the file a shard of the set in its name.
+func isShard(index, name string) bool {
+	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(filepath.Base(index), indexSuffix))
+	set := shardName.FindStringSubmatch(rest)
+	if !ok || set == nil {
+		return false
+	}
+	path := filepath.Join(filepath.Dir(index), name)
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() { // a link is not removed for what it leads to
+		return false
+	}
+	r, err := safetensors.Open(path)
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	return r.Metadata[setOf] == set[1]
+}
+
 // readIndex reads an index. Its files lie in its folder.
 func readIndex(path string) (shardIndex, error) {
 	var index shardIndex
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, safetensors.MaxHeader)
 	if err != nil {
 		return index, err
 	}
@@ -107,38 +146,48 @@ func readIndex(path string) (shardIndex, error) {
 	return index, nil
 }
 
-// readShards reads the files of an index as one. It compares the checksum of all of them, if the index has one.
-func readShards(path string) (*safetensors.File, error) {
+// readShards reads the files of an index as one, as readVariables does. It compares the checksum of all of them, if there is one.
+func readShards(path string, keep func(name string, t safetensors.Tensor) bool) (f *safetensors.File, err error) {
 	index, err := readIndex(path)
 	if err != nil {
 		return nil, err
 	}
-	all := &safetensors.File{Metadata: map[string]string{}, Tensors: map[string]safetensors.Tensor{}}
-	for key, value := range index.Metadata {
-		if text, ok := value.(string); ok {
-			all.Metadata[key] = text
-		}
+	f = &safetensors.File{Metadata: index.text()}
+	all, err := begin(path, f.Metadata)
+	if err != nil {
+		return nil, err
 	}
-	files := map[string]*safetensors.File{}
+	var parts []*part
+	defer func() {
+		for _, p := range parts {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	named, owner := map[string]*part{}, map[string]*part{}
 	for _, tensor := range slices.Sorted(maps.Keys(index.Files)) {
 		name := index.Files[tensor]
-		f := files[name]
-		if f == nil {
-			if f, err = readVariables(filepath.Join(filepath.Dir(path), name)); err != nil {
+		p := named[name]
+		if p == nil {
+			if p, err = openPart(filepath.Join(filepath.Dir(path), name)); err != nil {
 				return nil, err
 			}
-			files[name] = f
+			parts, named[name] = append(parts, p), p
 		}
-		t, ok := f.Tensors[tensor]
-		if !ok {
+		if _, ok := p.Describe(tensor); !ok {
 			return nil, fmt.Errorf("%s: want the tensor %s in %s, got none", path, tensor, name)
 		}
-		all.Tensors[tensor] = t
+		if _, ok := p.Metadata[setOf]; ok && all == nil {
+			return nil, fmt.Errorf("%s is damaged: want a checksum, as %s is one of several files with one, got none", path, name)
+		}
+		owner[tensor] = p
 	}
-	if want, ok := all.Metadata[sumOf]; ok {
-		if got := checksum(all); got != want {
-			return nil, fmt.Errorf("%s is damaged: want files with the checksum %s, got %s", path, want, got)
+	if f.Tensors, err = read(parts, owner, all, keep); err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		if err := p.sum.compare(p.path, "the checksum", p.Metadata); err != nil {
+			return nil, err
 		}
 	}
-	return all, nil
+	return f, all.compare(path, "files with the checksum", f.Metadata)
 }

@@ -3,32 +3,27 @@ package opgen
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"maps"
-	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/version"
+	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
 // stepsOf begins the keys under which the metadata of a file holds how many steps programs have run.
 const stepsOf = "steps of "
 
-// sumOf is the key under which the metadata of a file holds the checksum of everything else in it.
-const sumOf = "crc32c"
-
 // A FileOption changes how SaveVariables writes variables and how LoadVariables reads them.
 type FileOption func(*fileOptions)
 
 type fileOptions struct {
-	names map[string]string
-	limit int64
+	names   map[string]string
+	limit   int64
+	convert bool
 }
 
 // Names gives variables other names in files: the keys are names of variables, the values names in files. A model that
@@ -38,6 +33,12 @@ func Names(names map[string]string) FileOption { return func(o *fileOptions) { o
 // MaxFile makes SaveVariables write several files of at most so many bytes of tensors, unless a single tensor is larger. The path is that
 // of their index then, and ends with .safetensors.index.json. LoadVariables reads such an index without it.
 func MaxFile(bytes int64) FileOption { return func(o *fileOptions) { o.limit = bytes } }
+
+// Convert makes LoadVariables convert the elements of floating-point tensors to the types of variables, where they differ: from f16,
+// bf16, f32, f64 and the types of 8 bits, such as F8_E4M3 and F8_E5M2, to f16, bf16, f32 and f64. Numbers are rounded to the nearest, and
+// to even where two are as near. A finite number that would become infinite is an error. Scales, which files of quantized models hold
+// beside such tensors, are not applied.
+func Convert() FileOption { return func(o *fileOptions) { o.convert = true } }
 
 func newFileOptions(opts []FileOption) fileOptions {
 	var o fileOptions
@@ -76,7 +77,7 @@ func (s *Session) file(o fileOptions, more map[string]string) (*safetensors.File
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	f := &safetensors.File{Metadata: map[string]string{"opgen": version.Version}, Tensors: map[string]safetensors.Tensor{}}
+	f := &safetensors.File{Metadata: map[string]string{writerOf: version.Version}, Tensors: map[string]safetensors.Tensor{}}
 	maps.Copy(f.Metadata, more)
 	for name, c := range s.counters {
 		f.Metadata[stepsOf+name] = strconv.FormatUint(c.steps, 10)
@@ -95,105 +96,43 @@ func (s *Session) file(o fileOptions, more map[string]string) (*safetensors.File
 	return f, nil
 }
 
-// writeFile writes a file with its checksum.
-func writeFile(path string, f *safetensors.File) error {
-	f.Metadata[sumOf] = checksum(f)
-	data, err := f.Encode()
-	if err != nil {
-		return err
-	}
-	return replace(path, data)
-}
-
-// checksum returns the CRC-32C of the metadata, without the checksum, and of the tensors, in order of names.
-func checksum(f *safetensors.File) string {
-	h := crc32.New(crc32.MakeTable(crc32.Castagnoli))
-	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
-		if key != sumOf {
-			fmt.Fprintf(h, "%q=%q\n", key, f.Metadata[key])
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.Tensors)) {
-		t := f.Tensors[name]
-		fmt.Fprintf(h, "%q %v%v\n", name, t.Type, t.Shape)
-		h.Write(t.Data)
-	}
-	return fmt.Sprintf("%08x", h.Sum32())
-}
-
-// replace writes a file under another name, and renames it when it is whole.
-func replace(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir writes the names in a folder to the disk, so that they outlast a loss of power. Windows does so without it.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
-
 // LoadVariables gives the variables of the session the values in a file that SaveVariables wrote, and its programs the
-// steps that they had run. Load the programs first. The file must hold every variable of the session with its type and
-// shape; it may hold others, such as what an optimizer keeps, which a session for inference does not need. If
-// something does not fit, or the file is damaged, the error lists all of it, and no variable has changed.
+// steps that they had run. Load the programs first. The file must hold every variable of the session with its shape and
+// type, or with another type if the option Convert is given; it may hold others, such as what an optimizer keeps, which a
+// session for inference does not need, also of types that opgen does not know. If something does not fit, or the file is
+// damaged, the error lists all of it, and no variable has changed. Memory is made for variables only, after their sizes in the
+// file were checked.
 func (s *Session) LoadVariables(path string, opts ...FileOption) error {
-	read := readVariables
-	if strings.HasSuffix(path, indexSuffix) {
-		read = readShards
-	}
-	f, err := read(path)
-	if err != nil {
-		return err
-	}
-	return s.setVariables(path, f, newFileOptions(opts))
-}
-
-// readVariables reads a file and compares its checksum. Files of other programs have none.
-func readVariables(path string) (*safetensors.File, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	f, err := safetensors.Decode(data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if want, ok := f.Metadata[sumOf]; ok {
-		if got := checksum(f); got != want {
-			return nil, fmt.Errorf("%s is damaged: want the checksum %s, got %s", path, want, got)
-		}
-	}
-	return f, nil
-}
-
-// setVariables gives the variables the values in a file.
-func (s *Session) setVariables(path string, f *safetensors.File, o fileOptions) error {
 	if err := s.lock(); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
+	o := newFileOptions(opts)
+	f, err := readVariables(path, s.wants(o))
+	if err != nil {
+		return err
+	}
+	return s.setVariables(path, f, o)
+}
+
+// wants returns a function that says whether a tensor of a file fits a variable. The session is locked.
+func (s *Session) wants(o fileOptions) func(name string, t safetensors.Tensor) bool {
+	variables := map[string][]string{} // by the name in the file
+	for name := range s.variables {
+		variables[o.name(name)] = append(variables[o.name(name)], name)
+	}
+	return func(name string, t safetensors.Tensor) bool {
+		return slices.ContainsFunc(variables[name], func(v string) bool { return o.fits(t, s.variables[v]) })
+	}
+}
+
+// fits reports whether a tensor of a file may become the value of a variable.
+func (o *fileOptions) fits(t safetensors.Tensor, v graph.Tensor) bool {
+	return slices.Equal(t.Shape, v.Shape()) && (t.Type == v.Type() || o.convert && safetensors.Converts(t.Type, v.Type()))
+}
+
+// setVariables gives the variables the values in a file, of which the tensors that fit were read. The session is locked.
+func (s *Session) setVariables(path string, f *safetensors.File, o fileOptions) error {
 	if len(s.variables) == 0 {
 		return fmt.Errorf("%s: want a session with variables, got none: load a program first", path)
 	}
@@ -202,11 +141,21 @@ func (s *Session) setVariables(path string, f *safetensors.File, o fileOptions) 
 	for _, name := range slices.Sorted(maps.Keys(s.variables)) {
 		v := s.variables[name]
 		stored := o.name(name)
-		if t, ok := f.Tensors[stored]; !ok {
+		t, ok := f.Tensors[stored]
+		switch {
+		case !ok:
 			errs = append(errs, fmt.Errorf("%s: variable %s: want %v, got none", path, stored, v.Operand()))
-		} else if t.Type != v.Type() || !slices.Equal(t.Shape, v.Shape()) {
-			errs = append(errs, fmt.Errorf("%s: variable %s: want %v, got %v%v", path, stored, v.Operand(), t.Type, t.Shape))
-		} else {
+		case !o.fits(t, v):
+			hint := ""
+			if all := (&fileOptions{convert: true}); all.fits(t, v) {
+				hint = " (the option opgen.Convert converts it)"
+			}
+			errs = append(errs, fmt.Errorf("%s: variable %s: want %v, got %s%v%s", path, stored, v.Operand(), t.TypeName(), t.Shape, hint))
+		default:
+			t, err := t.As(v.Type())
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: variable %s: %w", path, stored, err))
+			}
 			found[name] = t
 		}
 	}

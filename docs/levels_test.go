@@ -51,12 +51,12 @@ var audienceOf = map[string]string{
 
 // reaches says which parts of the repository a part may import.
 var reaches = map[string][]string{
-	"opgen":     {"runtime", "internal/version", "internal/nearest"},
+	"opgen":     {"runtime", "internal/version", "internal/nearest", "internal/regular"},
 	"examples":  {"opgen", "generated", "runtime", "generate", "examples"},
 	"kernels":   {"kernels", "generated", "runtime"},
-	"generated": {"runtime", "kernels/contraction", "kernels/equation", "kernels/fourier"},                                                                    // what specs name
-	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive", "internal/pages"}, // names of attributes; formulas; memory
-	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                                      // the protocol of plug-ins
+	"generated": {"runtime", "kernels/contraction", "kernels/equation", "kernels/fourier"},                                                                                        // what specs name
+	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive", "internal/pages", "internal/regular"}, // names of attributes; formulas; memory; files
+	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                                                          // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},
 	"optest":    {"runtime"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},

@@ -4,31 +4,28 @@ package input
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
+
+	"github.com/opgen/opgen/internal/regular"
 )
 
 // maxText is how many bytes a spec, opgen.toml or go.mod may have.
 const maxText = 1 << 20
 
-// errNotRegular says that something is neither a regular file nor a link to one.
-var errNotRegular = errors.New("want a regular file")
-
 // Text reads a file of at most maxText bytes.
-func Text(path string) ([]byte, error) { return read(path, maxText) }
+func Text(path string) ([]byte, error) { return regular.Read(path, maxText) }
 
 // File reads a regular file of any size.
-func File(path string) ([]byte, error) { return read(path, math.MaxInt64-1) }
+func File(path string) ([]byte, error) { return regular.Read(path, math.MaxInt64-1) }
 
 // Copy writes what a regular file of any size holds to w. It does not hold the file in memory.
 func Copy(w io.Writer, path string) error {
-	f, err := open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return err
 	}
@@ -40,58 +37,6 @@ func Copy(w io.Writer, path string) error {
 }
 
 var buffers = sync.Pool{New: func() any { return new(make([]byte, 64<<10)) }}
-
-func read(path string, limit int64) ([]byte, error) {
-	f, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err == nil && int64(len(data)) > limit {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("want at most %d bytes", limit)}
-	}
-	return data, err
-}
-
-// open opens a regular file. A pipe or a device is refused before it is opened, since it may block or have effects. The flag
-// is for a file that becomes a pipe in between.
-func open(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w, got %s", errNotRegular, kind(info.Mode()))}
-	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "read", Path: path, Err: errNotRegular}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// kind names what is no regular file.
-func kind(m fs.FileMode) string {
-	switch {
-	case m.IsDir():
-		return "a folder"
-	case m&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "something else"
-}
 
 // Walk calls visit for all that is no folder, below a folder that exists, in the order of the paths. It follows links to
 // folders. An error names a folder that contains itself by a link, or one that cannot be read.

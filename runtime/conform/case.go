@@ -53,7 +53,7 @@ func (c *Case) Name() string { return strings.TrimSuffix(c.Path, ".safetensors")
 
 // load reads a case.
 func load(files fs.FS, path string) (*Case, error) {
-	data, err := fs.ReadFile(files, path)
+	data, err := readFile(files, path)
 	if err != nil {
 		return nil, err
 	}

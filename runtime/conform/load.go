@@ -2,6 +2,7 @@ package conform
 
 import (
 	"embed"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -44,4 +45,19 @@ func LoadAll(files fs.FS, ops ...string) (cases []*Case, scenarios []*Scenario, 
 		return nil
 	})
 	return cases, scenarios, err
+}
+
+// maxFile is how many bytes a file of cases may have.
+const maxFile = 1 << 30
+
+// readFile reads a regular file of at most maxFile bytes. It opens no other one: a pipe may block.
+func readFile(files fs.FS, path string) ([]byte, error) {
+	info, err := fs.Stat(files, path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, fmt.Errorf("%s: want a regular file of at most %d bytes, got %v of %d", path, maxFile, info.Mode(), info.Size())
+	}
+	return fs.ReadFile(files, path)
 }

@@ -96,7 +96,7 @@ type PartitionJSON struct {
 
 // loadScenarios reads a file of scenarios. ok is false if the file is JSON of another kind.
 func loadScenarios(files fs.FS, path string) (scenarios []*Scenario, ok bool, err error) {
-	data, err := fs.ReadFile(files, path)
+	data, err := readFile(files, path)
 	if err != nil {
 		return nil, false, err
 	}

@@ -51,7 +51,7 @@ type info struct {
 	name    string
 	size    int // bytes per element; 0 if elements have no fixed size or several share a byte
 	class   class
-	storage *storage // nil if no engine stores the type
+	storage *storage // nil if elements can be neither stored nor read
 }
 
 type class uint8
@@ -76,8 +76,8 @@ var infos = [...]info{
 	U16:        {"u16", 2, classInt, integer[uint16]()},
 	U32:        {"u32", 4, classInt, integer[uint32]()},
 	U64:        {"u64", 8, classInt, integer[uint64]()},
-	F8E4M3:     {"f8e4m3", 1, classFloat, nil},
-	F8E5M2:     {"f8e5m2", 1, classFloat, nil},
+	F8E4M3:     {"f8e4m3", 1, classFloat, readable(f8e4m3)},
+	F8E5M2:     {"f8e5m2", 1, classFloat, readable(f8e5m2)},
 	F16:        {"f16", 2, classFloat, packed(2, f16Bits, f16Value)},
 	BF16:       {"bf16", 2, classFloat, packed(2, bf16Bits, bf16Value)},
 	F32:        {"f32", 4, classFloat, single},
@@ -85,9 +85,9 @@ var infos = [...]info{
 	C64:        {"c64", 8, classComplex, nil},
 	C128:       {"c128", 16, classComplex, nil},
 	String:     {"string", 0, classString, nil},
-	F8E4M3FNUZ: {"f8e4m3fnuz", 1, classFloat, nil},
-	F8E5M2FNUZ: {"f8e5m2fnuz", 1, classFloat, nil},
-	F8E8M0:     {"f8e8m0", 1, classFloat, nil},
+	F8E4M3FNUZ: {"f8e4m3fnuz", 1, classFloat, readable(f8e4m3fnuz)},
+	F8E5M2FNUZ: {"f8e5m2fnuz", 1, classFloat, readable(f8e5m2fnuz)},
+	F8E8M0:     {"f8e8m0", 1, classFloat, readable(f8e8m0)},
 	F4E2M1:     {"f4e2m1", 0, classFloat, nil},
 	I4:         {"i4", 0, classInt, nil},
 	U4:         {"u4", 0, classInt, nil},
@@ -235,11 +235,15 @@ func (t Type) GoType() string {
 	return ""
 }
 
+// Readable reports whether Float64 reads elements of t: those of stored types, and of the floating-point types of 8 bits,
+// which are read from files and converted.
+func (t Type) Readable() bool { return t.info().storage != nil }
+
 // Stored returns the types that engines store, in declaration order.
 func Stored() []Type {
 	var types []Type
 	for i, in := range infos {
-		if in.storage != nil {
+		if in.storage != nil && in.storage.put != nil {
 			types = append(types, Type(i))
 		}
 	}

@@ -8,14 +8,14 @@ import (
 
 // storage says how elements of a type lie in memory, little endian.
 type storage struct {
-	goType string // in which kernels see elements
+	goType string // in which kernels see elements; "" if elements are only read
 	get    func(b []byte) float64
-	put    func(b []byte, v float64)
+	put    func(b []byte, v float64) // nil if elements are only read
 	packed *Packed
 }
 
 // Float64 returns the element at the start of b, and 0 or 1 for bool. 64-bit integers beyond 2^53 lose
-// digits. t must be stored.
+// digits. t must be readable.
 func (t Type) Float64(b []byte) float64 { return t.info().storage.get(b) }
 
 // PutFloat64 writes v as the element at the start of b. It rounds to the nearest number; integers lose
@@ -100,7 +100,24 @@ func packed(size int, bits func(float32) uint16, value func(uint16) float32) *st
 			p.Decode(x[:], b)
 			return float64(x[0])
 		},
-		put: func(b []byte, v float64) { p.Encode(b, []float32{float32(v)}) }}
+		put: func(b []byte, v float64) { p.Encode(b, []float32{toOdd(v)}) }}
+}
+
+// toOdd returns v as a float32, rounded to odd: one of the two neighbors of a number that lies between them, the one whose last
+// bit is 1. What is rounded again to fewer digits is then what v is rounded to at once, since no such number is half way.
+func toOdd(v float64) float32 {
+	x := float32(v)
+	if d := float64(x) - v; d == 0 || d != d || math.IsInf(float64(x), 0) || math.Float32bits(x)&1 == 1 {
+		return x
+	} else if d > 0 {
+		return math.Nextafter32(x, float32(math.Inf(-1)))
+	}
+	return math.Nextafter32(x, float32(math.Inf(1)))
+}
+
+// readable makes the storage of a type of 8 bits that no engine stores.
+func readable(value func(byte) float64) *storage {
+	return &storage{get: func(b []byte) float64 { return value(b[0]) }}
 }
 
 func integer[T Integer]() *storage {

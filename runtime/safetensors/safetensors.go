@@ -10,6 +10,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -20,10 +22,16 @@ import (
 
 // Tensor is a tensor with its raw data.
 type Tensor struct {
-	Type  dtype.Type
-	Shape []int
-	Data  []byte
+	Type dtype.Type
+	// Unknown names the element type in the file if this package does not know it. Type is dtype.Invalid then, and Data may have any
+	// size.
+	Unknown string
+	Shape   []int
+	Data    []byte
 }
+
+// TypeName returns the name of the element type: that of package dtype, or the one in the file if there is no other.
+func (t Tensor) TypeName() string { return cmp.Or(t.Unknown, t.Type.String()) }
 
 // File is the content of a file.
 type File struct {
@@ -31,130 +39,45 @@ type File struct {
 	Tensors  map[string]Tensor
 }
 
-// typeName returns the name of an element type in files.
-func typeName(t dtype.Type) string { return strings.ToUpper(t.String()) }
+// small has the names of types in files that are not those of package dtype in capitals. F8_E4M3 has no infinities.
+var small = map[dtype.Type]string{
+	dtype.F8E4M3: "F8_E4M3", dtype.F8E5M2: "F8_E5M2", dtype.F8E4M3FNUZ: "F8_E4M3FNUZ", dtype.F8E5M2FNUZ: "F8_E5M2FNUZ", dtype.F8E8M0: "F8_E8M0",
+}
 
-// stored returns the element type of a name in files; ok is false if engines do not store it.
-func stored(name string) (t dtype.Type, ok bool) {
-	for _, t := range dtype.Stored() {
+// typeName returns the name of an element type in files; "" if files have none that this package can read.
+func typeName(t dtype.Type) string {
+	if name, ok := small[t]; ok || !t.Readable() {
+		return name
+	}
+	return strings.ToUpper(t.String())
+}
+
+// typeOf returns the element type of a name in files; dtype.Invalid if this package cannot read it.
+func typeOf(name string) dtype.Type {
+	for _, t := range types {
 		if typeName(t) == name {
-			return t, true
+			return t
 		}
 	}
-	return dtype.Invalid, false
+	return dtype.Invalid
 }
 
-type entry struct {
-	DType   string `json:"dtype"`
-	Shape   []int  `json:"shape"`
-	Offsets [2]int `json:"data_offsets"`
-}
+// types are the element types that can be read.
+var types = slices.AppendSeq(dtype.Stored(), maps.Keys(small))
 
 // Decode reads a file. The tensors share memory with data. Tensors that overlap, names that stand twice and bytes of no tensor
 // are errors.
 func Decode(data []byte) (*File, error) {
-	if len(data) < 8 {
-		return nil, fmt.Errorf("safetensors: want at least 8 bytes, got %d", len(data))
-	}
-	n := binary.LittleEndian.Uint64(data)
-	if n > uint64(len(data)-8) {
-		return nil, fmt.Errorf("safetensors: a header of %d bytes in a file of %d", n, len(data))
-	}
-	header, body := data[8:8+n], data[8+n:]
-	raw, err := object(header)
+	r, err := newReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
-		return nil, fmt.Errorf("safetensors: header: %w", err)
-	}
-	var places []place
-	f := &File{Metadata: map[string]string{}, Tensors: map[string]Tensor{}}
-	for name, msg := range raw {
-		if name == "__metadata__" {
-			if err := unmarshal(msg, &f.Metadata); err != nil {
-				return nil, fmt.Errorf("safetensors: metadata: %w", err)
-			}
-			continue
-		}
-		var e entry
-		if err := unmarshal(msg, &e); err != nil {
-			return nil, fmt.Errorf("safetensors: tensor %s: %w", name, err)
-		}
-		t, ok := stored(e.DType)
-		if !ok {
-			return nil, fmt.Errorf("safetensors: tensor %s: unknown type %q", name, e.DType)
-		}
-		lo, hi := e.Offsets[0], e.Offsets[1]
-		if slices.ContainsFunc(e.Shape, func(n int) bool { return n < 0 }) || !shape.Fits(e.Shape, t.Size()) ||
-			lo < 0 || hi < lo || hi > len(body) || hi-lo != shape.Prod(e.Shape)*t.Size() {
-			return nil, fmt.Errorf("safetensors: tensor %s of %s%v cannot lie at bytes %d to %d of %d", name, e.DType, e.Shape, lo, hi, len(body))
-		}
-		f.Tensors[name] = Tensor{t, e.Shape, body[lo:hi:hi]}
-		places = append(places, place{name, lo, hi})
-	}
-	if err := fill(places, len(body)); err != nil {
 		return nil, err
+	}
+	f := &File{Metadata: r.Metadata, Tensors: map[string]Tensor{}}
+	for name, p := range r.tensors {
+		p.Data = data[p.lo:p.hi:p.hi]
+		f.Tensors[name] = p.Tensor
 	}
 	return f, nil
-}
-
-// place says where the data of a tensor lies.
-type place struct {
-	name   string
-	lo, hi int
-}
-
-// fill checks that tensors fill the data: each byte belongs to one tensor, as the format demands.
-func fill(places []place, size int) error {
-	slices.SortFunc(places, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.hi, b.hi), cmp.Compare(a.name, b.name))
-	})
-	end, last := 0, "the header"
-	for _, p := range places {
-		if p.lo != end {
-			return fmt.Errorf("safetensors: tensor %s: want data that begins where that of %s ends, at byte %d, got byte %d", p.name, last, end, p.lo)
-		}
-		end, last = p.hi, "tensor "+p.name
-	}
-	if end != size {
-		return fmt.Errorf("safetensors: want data that ends with %s, at byte %d, got %d bytes", last, end, size)
-	}
-	return nil
-}
-
-// object reads a JSON object. A name that stands twice is an error.
-func object(data []byte) (map[string]json.RawMessage, error) {
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil { // also of what comes behind the object
-		return nil, err
-	}
-	seen := map[string]bool{}
-	d := json.NewDecoder(bytes.NewReader(data))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("want an object, got %v", t)
-	}
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		name, _ := t.(string)
-		if seen[name] {
-			return nil, fmt.Errorf("%q stands twice", name)
-		}
-		seen[name] = true
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// unmarshal reads a JSON object, in which no name may stand twice.
-func unmarshal(data []byte, into any) error {
-	if _, err := object(data); err != nil {
-		return err
-	}
-	return json.Unmarshal(data, into)
 }
 
 // Encode writes a file, tensors in order of their names.
@@ -168,15 +91,15 @@ func (f *File) Encode() ([]byte, error) {
 	if len(f.Metadata) > 0 {
 		header["__metadata__"] = f.Metadata
 	}
-	off := 0
+	off := int64(0)
 	for _, n := range names {
 		t := f.Tensors[n]
-		name := typeName(t.Type)
-		if _, ok := stored(name); !ok || len(t.Data) != shape.Prod(t.Shape)*t.Type.Size() {
-			return nil, fmt.Errorf("safetensors: tensor %s of %v%v cannot hold %d bytes", n, t.Type, t.Shape, len(t.Data))
+		name := cmp.Or(t.Unknown, typeName(t.Type))
+		if name == "" || t.Unknown == "" && len(t.Data) != shape.Prod(t.Shape)*t.Type.Size() {
+			return nil, fmt.Errorf("safetensors: tensor %s of %v%v cannot hold %d bytes", n, t.TypeName(), t.Shape, len(t.Data))
 		}
-		header[n] = entry{name, append([]int{}, t.Shape...), [2]int{off, off + len(t.Data)}}
-		off += len(t.Data)
+		header[n] = entry{name, append([]int{}, t.Shape...), []int64{off, off + int64(len(t.Data))}}
+		off += int64(len(t.Data))
 	}
 	text, err := json.Marshal(header)
 	if err != nil {
@@ -192,9 +115,9 @@ func (f *File) Encode() ([]byte, error) {
 }
 
 // Float64s returns the elements as float64, with 0 or 1 for bool. 64-bit integers beyond 2^53 lose
-// digits. The zero Tensor has none.
+// digits. A tensor of an unknown type has none, nor has the zero Tensor.
 func (t Tensor) Float64s() []float64 {
-	if len(t.Data) == 0 {
+	if len(t.Data) == 0 || !t.Type.Readable() {
 		return nil
 	}
 	out := make([]float64, len(t.Data)/t.Type.Size())
@@ -208,21 +131,31 @@ func (t Tensor) Float64s() []float64 {
 func Of[T dtype.Element](dims []int, elems []T) (Tensor, error) {
 	var b bytes.Buffer
 	err := binary.Write(&b, binary.LittleEndian, elems)
-	return Tensor{dtype.Of[T](), dims, b.Bytes()}, err
+	return Tensor{Type: dtype.Of[T](), Shape: dims, Data: b.Bytes()}, err
 }
 
-// As returns the tensor with elements of another type. Only floating-point types are converted.
+// Converts reports whether As converts elements of one type to another: floating-point types are converted to those that engines store.
+func Converts(from, to dtype.Type) bool {
+	return from == to && from.Readable() || from.IsFloat() && from.Readable() && to.IsFloat() && to.GoType() != ""
+}
+
+// As returns the tensor with elements of another type, rounded to the nearest number, and to even where two are as near. Only
+// floating-point types are converted. A finite number beyond the largest one of the type is an error: it would become infinite.
 func (t Tensor) As(typ dtype.Type) (Tensor, error) {
-	if t.Type == typ {
+	if t.Type == typ && t.Unknown == "" {
 		return t, nil
 	}
-	if !typ.IsFloat() || !t.Type.IsFloat() || typ.GoType() == "" {
-		return Tensor{}, fmt.Errorf("safetensors: want elements of %v, got %v", typ, t.Type)
+	if !Converts(t.Type, typ) {
+		return Tensor{}, fmt.Errorf("safetensors: want elements of %v, got %s", typ, t.TypeName())
 	}
-	elems := t.Float64s()
-	out := Tensor{typ, t.Shape, make([]byte, len(elems)*typ.Size())}
-	for i, v := range elems {
-		typ.PutFloat64(out.Data[i*typ.Size():], v)
+	n, from, to := shape.Prod(t.Shape), t.Type.Size(), typ.Size()
+	out := Tensor{Type: typ, Shape: t.Shape, Data: make([]byte, n*to)}
+	for i := range n {
+		v := t.Type.Float64(t.Data[i*from:])
+		typ.PutFloat64(out.Data[i*to:], v)
+		if math.IsInf(typ.Float64(out.Data[i*to:]), 0) && !math.IsInf(v, 0) {
+			return Tensor{}, fmt.Errorf("safetensors: element %d of %d: %v is beyond the numbers of %v", i, n, v, typ)
+		}
 	}
 	return out, nil
 }

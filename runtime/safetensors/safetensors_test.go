@@ -3,7 +3,11 @@ package safetensors
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"maps"
+	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -87,7 +91,7 @@ func TestRoundTrip(t *testing.T) {
 	roundTrip(t, 1e300, -5e-324)
 	roundTrip[float64](t)
 	for _, typ := range dtype.Stored() { // none is missing in files
-		x := Tensor{typ, []int{3}, make([]byte, 3*typ.Size())}
+		x := Tensor{Type: typ, Shape: []int{3}, Data: make([]byte, 3*typ.Size())}
 		typ.PutFloat64(x.Data[typ.Size():], 1)
 		data, err := (&File{Tensors: map[string]Tensor{"x": x}}).Encode()
 		if err != nil {
@@ -103,16 +107,175 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestUnknown reads and writes tensors of types that this package does not know.
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	data := file(`{"a": {"dtype": "F6_E2M3", "shape": [4], "data_offsets": [0, 3]}, "b": {"dtype": "F32", "shape": [], "data_offsets": [3, 7]}}`, 1, 2, 3, 0, 0, 0x80, 0x3f)
+	f, err := Decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := f.Tensors["a"]
+	if a.Type != dtype.Invalid || a.TypeName() != "F6_E2M3" || !slices.Equal(a.Shape, []int{4}) || !slices.Equal(a.Data, []byte{1, 2, 3}) || a.Float64s() != nil {
+		t.Errorf("read %+v", a)
+	}
+	if _, err := a.As(dtype.F32); err == nil || err.Error() != "safetensors: want elements of f32, got F6_E2M3" {
+		t.Errorf("converting it: %v", err)
+	}
+	if _, err := a.As(dtype.Invalid); err == nil {
+		t.Error("converting it to no type: want an error")
+	}
+	again, err := f.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := Decode(again)
+	if err != nil || !reflect.DeepEqual(g, f) {
+		t.Errorf("written and read it is %+v, %v, want %+v", g, err, f)
+	}
+}
+
+// TestAs converts all codes of the types of 8 and 16 bits to 32 and 64 bits, and back.
+func TestAs(t *testing.T) {
+	t.Parallel()
+	names := map[string]dtype.Type{"F8_E4M3": dtype.F8E4M3, "F8_E5M2": dtype.F8E5M2, "F8_E4M3FNUZ": dtype.F8E4M3FNUZ, "F8_E5M2FNUZ": dtype.F8E5M2FNUZ,
+		"F8_E8M0": dtype.F8E8M0, "F16": dtype.F16, "BF16": dtype.BF16}
+	for name, from := range names {
+		n := 1 << (8 * from.Size())
+		data := make([]byte, n*from.Size())
+		for i := range n {
+			data[i*from.Size()] = byte(i)
+			if from.Size() == 2 {
+				data[2*i+1] = byte(i >> 8)
+			}
+		}
+		header := fmt.Sprintf(`{"x": {"dtype": "%s", "shape": [%d], "data_offsets": [0, %d]}}`, name, n, len(data))
+		f, err := Decode(file(header, data...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := f.Tensors["x"]
+		if x.Type != from || len(x.Float64s()) != n {
+			t.Errorf("%s is read as %s", name, x.TypeName())
+		}
+		single, err := Elements[float32](x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		double, err := Elements[float64](x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			want := from.Float64(data[i*from.Size():])
+			if float64(single[i]) != want && want == want || double[i] != want && want == want || (single[i] != single[i]) != (want != want) ||
+				math.Signbit(double[i]) != math.Signbit(want) {
+				t.Errorf("%s %#x becomes %v and %v, want %v", name, i, single[i], double[i], want)
+			}
+		}
+		wide, err := x.As(dtype.F32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := wide.As(from)
+		if from.Size() == 1 {
+			if err == nil {
+				t.Errorf("numbers become %s, which engines do not store", name)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			if v := double[i]; v == v && !bytes.Equal(back.Data[2*i:2*i+2], data[2*i:2*i+2]) {
+				t.Errorf("%s %#x comes back as %#x", name, data[2*i:2*i+2], back.Data[2*i:2*i+2])
+			}
+		}
+	}
+	for from, to := range map[dtype.Type]dtype.Type{dtype.F32: dtype.F16, dtype.F64: dtype.F32, dtype.BF16: dtype.F16} {
+		x := Tensor{Type: from, Shape: []int{2}, Data: make([]byte, 2*from.Size())}
+		from.PutFloat64(x.Data[from.Size():], -3.3e38)
+		if from == dtype.F64 {
+			from.PutFloat64(x.Data[8:], -1e39)
+		}
+		if _, err := x.As(to); err == nil || !strings.Contains(err.Error(), "element 1 of 2: -") || !strings.Contains(err.Error(), "is beyond the numbers of "+to.String()) {
+			t.Errorf("%v to %v: %v", from, to, err)
+		}
+	}
+	whole := Tensor{Type: dtype.I32, Shape: []int{1}, Data: make([]byte, 4)}
+	if _, err := whole.As(dtype.F32); err == nil || Converts(dtype.I32, dtype.F32) || Converts(dtype.F32, dtype.I32) || Converts(dtype.F32, dtype.F8E4M3) {
+		t.Errorf("integers are converted: %v", err)
+	}
+}
+
+// TestReader reads a tensor of a file on the disk, and of one that has become shorter.
+func TestReader(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x")
+	x, err := Of([]int{2}, []float32{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := (&File{Tensors: map[string]Tensor{"x": x, "a": x}}).Encode()
+	if err == nil {
+		err = os.WriteFile(path, data, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Names(); !slices.Equal(got, []string{"a", "x"}) {
+		t.Errorf("it has %v", got)
+	}
+	if got, ok := r.Describe("x"); !ok || got.Type != dtype.F32 || !slices.Equal(got.Shape, []int{2}) || got.Data != nil {
+		t.Errorf("x is %+v", got)
+	}
+	got, err := r.Read("x")
+	var copied bytes.Buffer
+	if err := r.Copy(&copied, "x"); err != nil || !bytes.Equal(copied.Bytes(), x.Data) {
+		t.Errorf("copied %v, %v", copied.Bytes(), err)
+	}
+	if err != nil || !reflect.DeepEqual(got, x) {
+		t.Errorf("x is %+v, %v", got, err)
+	}
+	if err := os.Truncate(path, int64(len(data)-2)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Read("x"); err == nil || err.Error() != "safetensors: tensor x: unexpected EOF" {
+		t.Errorf("cut off: %v", err)
+	}
+	if err := r.Copy(&copied, "x"); err == nil || err.Error() != "safetensors: tensor x: unexpected EOF" {
+		t.Errorf("copied from a file that is cut off: %v", err)
+	}
+	if _, err := r.Read("y"); err == nil || r.Copy(&copied, "y") == nil {
+		t.Errorf("a tensor that is not there: %v", err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := Open(path); err == nil || !strings.HasPrefix(err.Error(), path+": safetensors: ") {
+		t.Errorf("opened anew: %v", err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	tensor := func(rest string) []byte { return file(`{"x": {"dtype": `+rest+`}}`, 1, 2, 3, 4) }
 	for want, data := range map[string][]byte{
-		"safetensors: want at least 8 bytes, got 3":       {1, 2, 3},
-		"safetensors: a header of 255 bytes in a file of": {255, 0, 0, 0, 0, 0, 0, 0, '{', '}'},
-		"safetensors: header: ":                           file("[]"),
-		"safetensors: metadata: ":                         file(`{"__metadata__": {"a": 1}}`),
-		"safetensors: tensor x: json: ":                   tensor(`"F32", "shape": "2"`),
-		`safetensors: tensor x: unknown type "F8"`:        tensor(`"F8", "shape": [4], "data_offsets": [0, 4]`),
+		"safetensors: want at least 8 bytes, got 3":                                                         {1, 2, 3},
+		"safetensors: a header of 255 bytes in a file of":                                                   {255, 0, 0, 0, 0, 0, 0, 0, '{', '}'},
+		"safetensors: header: ":                                                                             file("[]"),
+		"safetensors: metadata: ":                                                                           file(`{"__metadata__": {"a": 1}}`),
+		"safetensors: tensor x: json: ":                                                                     tensor(`"F32", "shape": "2"`),
+		"safetensors: tensor x of F8[4] cannot lie at":                                                      tensor(`"F8", "shape": [4], "data_offsets": [0, 5]`),
+		"safetensors: tensor x of F8_E4M3[3] cannot lie":                                                    tensor(`"F8_E4M3", "shape": [3], "data_offsets": [0, 4]`),
+		"safetensors: tensor x: want a dtype, a shape":                                                      tensor(`"U8", "shape": [4]`),
+		"safetensors: tensor y: want a dtype, a shape":                                                      file(`{"y": {"format": "pt"}}`),
+		"safetensors: tensor z: want a dtype, a shape":                                                      file(`{"z": {"dtype": "U8", "shape": [0], "data_offsets": [0]}}`),
 		"safetensors: tensor y: want data that begins where that of tensor x ends, at byte 4, got byte 0":   file(`{"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "y": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}`, 1, 2, 3, 4),
 		"safetensors: tensor y: want data that begins where that of tensor x ends, at byte 4, got byte 2":   file(`{"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "y": {"dtype": "U8", "shape": [2], "data_offsets": [2, 4]}}`, 1, 2, 3, 4),
 		"safetensors: tensor y: want data that begins where that of the header ends, at byte 0, got byte 1": file(`{"y": {"dtype": "U8", "shape": [3], "data_offsets": [1, 4]}}`, 1, 2, 3, 4),
@@ -163,7 +326,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		for name, x := range first.Tensors {
 			y := second.Tensors[name]
-			if x.Type != y.Type || !slices.Equal(x.Shape, y.Shape) || !bytes.Equal(x.Data, y.Data) {
+			if x.TypeName() != y.TypeName() || !slices.Equal(x.Shape, y.Shape) || !bytes.Equal(x.Data, y.Data) {
 				t.Errorf("%s was %v%v, and is %v%v", name, x.Type, x.Shape, y.Type, y.Shape)
 			}
 		}
