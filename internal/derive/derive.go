@@ -77,6 +77,7 @@ type deriver struct {
 	found    map[int][]*contribution // by tensor
 	adjoints map[int]*adjoint        // by tensor that statements give
 	names    map[string]int
+	size     int // how many terms were derived
 	out      *Gradient
 }
 

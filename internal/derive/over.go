@@ -23,13 +23,20 @@ func Ranges(statements []*program.Statement) map[int]bool {
 	return out
 }
 
-// Products lists the products of some of several extents, 1 for none of them.
+// Products lists the products of some of several extents, each once, and 1 for none of them. There are few, since the extents of many
+// indices are mostly alike.
 func Products(extents []int) []int {
-	out := []int{1}
+	out, seen := []int{1}, map[int]bool{1: true}
 	for _, n := range extents {
 		for _, x := range out[:len(out):len(out)] {
-			out = append(out, x*n)
+			if len(out) < maxProducts && !seen[x*n] {
+				seen[x*n] = true
+				out = append(out, x*n)
+			}
 		}
 	}
 	return out
 }
+
+// maxProducts bounds how many products are listed. The extents of a tensor of 16 dimensions have fewer.
+const maxProducts = 1 << 16

@@ -14,6 +14,10 @@ func (d *deriver) walk(n, g *term.Term, vars []*term.Variable, guard *term.Term)
 	if n.Kind != term.Real || !d.p.Depends(n) || g.IsZero() {
 		return nil
 	}
+	g, err := d.short(g, vars, guard)
+	if err != nil {
+		return err
+	}
 	each := func(parts ...*term.Term) error {
 		for i := 0; i < len(parts); i += 2 {
 			if err := d.walk(parts[i], parts[i+1], vars, guard); err != nil {
@@ -85,6 +89,9 @@ func (d *deriver) element(r *term.Read, g *term.Term, vars []*term.Variable, gua
 			c.guard = term.All(inside, term.Compare(term.Equal, r.Which, term.Number(k)))
 		}
 		d.found[r.Tensor+k] = append(d.found[r.Tensor+k], c)
+		if err := d.grow(c.guard, c.value); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -79,6 +79,11 @@ func (t *trial) report(at source.Span, format string, args ...any) *diag.Diagnos
 // for the first such choice, and for others only if they are of a kind for which no example has built it: opgen check must
 // stay fast, and programs of the same kind do not differ.
 func (t *trial) try(i int) {
+	if t.known.spent > maxTerms {
+		t.report(t.spec.Examples[0].Span, "the %d examples of %s are more than can be checked: at all of them, the formula and its gradient "+
+			"consist of more than %d parts", len(t.spec.Examples), t.op.Name, maxTerms)
+		return
+	}
 	x, at := &t.op.Operator.Examples[i], t.spec.Examples[i].Span
 	fits := false
 	var refused error
@@ -98,8 +103,8 @@ func (t *trial) try(i int) {
 		if len(t.op.Operator.Formula) == 0 {
 			continue
 		}
-		if first {
-			t.facts(u, i)
+		if first && !t.facts(u, i) {
+			return
 		}
 		if _, err := program.Build(u.result()); err != nil {
 			t.list.Add(diag.BadFormula, at, "example %d of %s: the formula cannot be computed: %v", i+1, t.op.Name, err)
@@ -115,11 +120,17 @@ func (t *trial) try(i int) {
 	}
 }
 
-// facts compares what the spec states with what follows from the formula in a use of the operator.
-func (t *trial) facts(u *use, i int) {
+// facts compares what the spec states with what follows from the formula in a use of the operator. It reports whether there is more to
+// compare.
+func (t *trial) facts(u *use, i int) bool {
+	at := t.spec.Examples[i].Span
 	v := u.look(i+1, t.known)
-	if v == nil {
-		return // Build of the use itself fails as well, which is reported
+	switch {
+	case v == nil:
+		return true // Build of the use itself fails as well, which is reported
+	case v.tooLarge != nil:
+		t.list.Add(diag.BadFormula, at, "example %d of %s: %v", i+1, t.op.Name, v.tooLarge)
+		return false
 	}
 	t.checkShards(v)
 	t.checkSaved(v)
@@ -129,6 +140,7 @@ func (t *trial) facts(u *use, i int) {
 	t.checkTiles(v)
 	t.noteScatter(v)
 	t.noteCosts(v)
+	return true
 }
 
 // kindsOf names what programs depend on in a choice: whether element types are floats, booleans or integers, and whether

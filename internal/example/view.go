@@ -2,6 +2,7 @@ package example
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/opgen/opgen/internal/derive"
@@ -23,6 +24,7 @@ type computed struct {
 	choice   Choice
 	program  *program.Program
 	gradient *derive.Gradient // nil if there is no backward task, or if the formula has no gradient
+	tooLarge *derive.TooLarge // why there is no gradient, if it would take too long to derive
 	flops    map[counted]*term.Term
 }
 
@@ -36,6 +38,21 @@ type counted struct {
 type known struct {
 	parsed   *program.Parsed // the formula; nil if there is none, or if it cannot be read
 	computed []*computed
+	spent    int // what was worked out so far, in terms
+}
+
+// maxTerms bounds what is worked out of a formula at all examples, and leastTerms is what each of them counts at least.
+const (
+	maxTerms   = 1 << 15
+	leastTerms = 1 << 5
+)
+
+// spend notes the size of a program.
+func (k *known) spend(p *program.Program) {
+	k.spent += leastTerms
+	for _, s := range p.Statements {
+		k.spent += s.Value.Size(maxTerms)
+	}
 }
 
 // Known is what Follow worked out of formulas. It holds for the operators of the module also after facts were added to their
@@ -52,25 +69,33 @@ func (k *Known) about(o *model.Operator) *known {
 	return out
 }
 
-// look returns the view of a use, or nil if the formula cannot be computed.
+// look returns the view of a use, or nil if the formula cannot be computed, or if too much was computed before.
 func (u *use) look(example int, known *known) *view {
 	for _, c := range known.computed {
 		if c.example == example && c.choice.Request == u.choice.Request && slices.Equal(c.choice.Types, u.choice.Types) {
 			return &view{u, c}
 		}
 	}
+	if known.spent > maxTerms {
+		return nil
+	}
 	open := u.result()
 	open.Open, open.Definitions = true, definitions(u.op)
 	p, err := program.Build(open)
 	if err != nil {
+		known.spent += leastTerms
 		return nil
 	}
 	c := &computed{example: example, choice: u.choice, program: p, flops: map[counted]*term.Term{}}
 	if u.op.Task(task.KindBackward) != nil {
-		if g, err := derive.Gradients(p, Outputs(u.op, p)); err == nil {
+		g, err := derive.Gradients(p, Outputs(u.op, p))
+		if err == nil {
 			c.gradient = g
+			p = g.Program
 		}
+		errors.As(err, &c.tooLarge)
 	}
+	known.spend(p)
 	known.computed = append(known.computed, c)
 	return &view{u, c}
 }
@@ -84,6 +109,9 @@ func views(o *model.Operator, known *known) []*view {
 	slices.SortStableFunc(choices, func(a, b Choice) int { return cmp.Compare(a.others(), b.others()) })
 	var out []*view
 	for i := range o.Operator.Examples {
+		if known.spent > maxTerms {
+			break
+		}
 		for _, c := range choices {
 			u := newUse(o, &o.Operator.Examples[i], c)
 			if u.err != nil {

@@ -24,7 +24,8 @@ type builder struct {
 	listed    []string          // dimensions of which each tensor of a variadic slot has its own
 	ranges    map[string]extent // of indices that are no dimension's, from where they first stand
 	perTensor map[string]bool   // those that range over a dimension of which each tensor has its own
-	depth     int               // of functions within functions
+	depth     int               // of operators within operators
+	applied   []string          // the functions that are applied, each within the one before
 	size      int               // how many expressions were worked out
 	length    int               // and how many of them for the statement
 }
@@ -206,6 +207,9 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	sc.bound = vars
 	x, err := b.eval(s.X, sc, false)
 	if err != nil {
+		return err
+	}
+	if x, err = b.split(x, vars); err != nil {
 		return err
 	}
 	x = b.unfolded(x)

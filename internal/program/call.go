@@ -13,11 +13,6 @@ import (
 
 // call returns what a function of the formula, an attribute's value or a built-in function gives.
 func (b *builder) call(n *expr.Call, sc *scope, isIndex bool) (value, error) {
-	if b.depth++; b.depth > maxDepth {
-		b.depth = 0
-		return value{}, fmt.Errorf("%s applies itself", n.Func)
-	}
-	defer func() { b.depth = max(b.depth-1, 0) }()
 	switch n.Func {
 	case "has", "or":
 		v, err := b.value(n.Args[0], sc, isIndex)
@@ -91,6 +86,14 @@ func (b *builder) apply(f *expr.Function, args []value, sc *scope, isIndex bool)
 	if len(args) != len(f.Params) {
 		return value{}, fmt.Errorf("%s has %d parameters, and got %d arguments", f.Name, len(f.Params), len(args))
 	}
+	if len(b.applied) == maxDepth {
+		if slices.Contains(b.applied, f.Name) {
+			return value{}, fmt.Errorf("%s applies itself", f.Name)
+		}
+		return value{}, fmt.Errorf("%s: functions apply functions more than %d deep", f.Name, maxDepth)
+	}
+	b.applied = append(b.applied, f.Name)
+	defer func() { b.applied = b.applied[:len(b.applied)-1] }()
 	params := map[string]value{}
 	for i, p := range f.Params {
 		params[p.Name] = args[i]

@@ -84,6 +84,17 @@ func Build(u *Use) (*Program, error) {
 }
 
 // build returns the builder with all statements of a use, needed or not.
+// begin returns the beginning of a line, so that a message about it can be read.
+func begin(line string) string {
+	const most = 80
+	for i := range line {
+		if i > most {
+			return line[:i] + "..."
+		}
+	}
+	return line
+}
+
 func build(u *Use) (*builder, error) {
 	parsed := u.Parsed
 	if parsed == nil {
@@ -126,7 +137,7 @@ func build(u *Use) (*builder, error) {
 	for i, s := range statements {
 		if err := b.statement(s, statements[i+1:]); err != nil {
 			line, _, _ := strings.Cut(text[s.Pos:], "\n")
-			return nil, fmt.Errorf("%s: %w", line, err)
+			return nil, fmt.Errorf("%s: %w", begin(line), err)
 		}
 	}
 	return b, nil

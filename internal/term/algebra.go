@@ -1,5 +1,7 @@
 package term
 
+import "maps"
+
 // The functions below build numbers as derivations do: they fold zeros and ones, and move signs outwards. The results
 // are equal in exact arithmetic.
 
@@ -247,7 +249,30 @@ func (n *Term) Substitute(values map[*Variable]*Term) *Term {
 		}
 		return n
 	}
+	if n.Op == Reduce {
+		return n.substituteInside(values)
+	}
 	return n.Map(func(x *Term) *Term { return x.Substitute(values) })
+}
+
+// substituteInside is Substitute for a reduction. Its own variables become new ones in the same pass: with a pass of its own for each,
+// reductions within reductions would take exponential time.
+func (n *Term) substituteInside(values map[*Variable]*Term) *Term {
+	r := *n.Reduction
+	inner := maps.Clone(values)
+	r.Vars = nil
+	for _, v := range n.Reduction.Vars {
+		w := &Variable{Name: v.Name, Lo: v.Lo.Substitute(inner), Hi: v.Hi.Substitute(inner)}
+		r.Vars = append(r.Vars, w)
+		if values[v] == nil {
+			inner[v] = w.Term()
+		}
+	}
+	r.Guard, r.Body, r.At = r.Guard.Substitute(inner), r.Body.Substitute(inner), nil
+	for _, i := range n.Reduction.At {
+		r.At = append(r.At, i.Substitute(values))
+	}
+	return &Term{Op: Reduce, Kind: n.Kind, Reduction: &r}
 }
 
 // Uses reports whether the variable occurs in n.

@@ -75,11 +75,12 @@ func polyOf(n *Term) *poly {
 		p.addAll(polyOf(n.Args[1]), -1)
 	case Multiply:
 		return polyOf(n.Args[0]).times(polyOf(n.Args[1]))
-	case Quotient:
-		if q := polyOf(n.Args[0]).over(polyOf(n.Args[1])); q != nil {
+	case Quotient: // each side is worked out once, so that quotients of quotients take no exponential time
+		x, y := polyOf(n.Args[0]), polyOf(n.Args[1])
+		if q := x.over(y); q != nil {
 			return q
 		}
-		p.add(1, []*Term{Arithmetic(Quotient, Norm(n.Args[0]), Norm(n.Args[1]))})
+		p.add(1, []*Term{Arithmetic(Quotient, x.term(), y.term())})
 	case Modulo:
 		p.add(1, []*Term{Arithmetic(Modulo, Norm(n.Args[0]), Norm(n.Args[1]))})
 	default:
@@ -127,8 +128,15 @@ func (p *poly) addAll(q *poly, scale int) {
 	}
 }
 
+// maxMonomials bounds the products of sums that are multiplied out. A longer one is a part that is not taken apart.
+const maxMonomials = 1 << 10
+
 func (p *poly) times(q *poly) *poly {
 	out := &poly{}
+	if len(p.monomials)*len(q.monomials) > maxMonomials {
+		out.add(1, []*Term{Arithmetic(Multiply, p.term(), q.term())})
+		return out
+	}
 	for _, a := range p.sorted() {
 		for _, b := range q.sorted() {
 			f := slices.Concat(a.factors, b.factors)

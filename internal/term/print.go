@@ -1,7 +1,6 @@
 package term
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,126 +14,193 @@ var signs = map[Op]string{Or: "||", And: "&&", Equal: "==", Unequal: "!=", Less:
 	Multiply: "*", Divide: "/", Quotient: "/", Modulo: "%", Power: "^"}
 
 // String returns n in the notation of formulas.
-func (n *Term) String() string { return n.text(0) }
-
-func (n *Term) text(level int) string {
-	if n == nil {
-		return ""
-	}
-	s, own := n.plain()
-	if own < level {
-		return "(" + s + ")"
-	}
-	return s
+func (n *Term) String() string {
+	var p printer
+	p.term(n, 0)
+	return p.String()
 }
+
+// printer writes terms one behind the other, so that a deep one takes linear time.
+type printer struct{ strings.Builder }
 
 const closed = 9 // the level of what needs no parentheses
 
-func (n *Term) plain() (string, int) {
+// level says how closely n binds.
+func (n *Term) level() int {
 	switch n.Op {
 	case Constant:
-		switch n.Kind {
-		case Boolean:
-			return strconv.FormatBool(n.Int != 0), closed
-		case Integer:
-			if n.Int < 0 {
-				return strconv.Itoa(n.Int), levels[Negate]
-			}
-			return strconv.Itoa(n.Int), closed
+		if n.Kind == Integer && n.Int < 0 || n.Kind == Real && n.Float < 0 {
+			return levels[Negate]
 		}
-		s := strconv.FormatFloat(n.Float, 'g', -1, 64)
-		if n.Float < 0 {
-			return s, levels[Negate]
-		}
-		return s, closed
-	case Symbol:
-		return n.Name, closed
-	case Index:
-		return n.Var.Name, closed
-	case Step:
-		return "iteration", closed
 	case Element:
-		return n.Read.plain()
+		if n.Read.Else != nil {
+			return levels[Negate]
+		}
+	case Symbol, Index, Step, Apply, Truncate, Reduce:
+	default:
+		return levels[n.Op]
+	}
+	return closed
+}
+
+// term writes n, in parentheses if it binds less closely than a level.
+func (p *printer) term(n *Term, level int) {
+	switch {
+	case n == nil:
+	case n.level() < level:
+		p.WriteByte('(')
+		p.plain(n)
+		p.WriteByte(')')
+	default:
+		p.plain(n)
+	}
+}
+
+func (p *printer) plain(n *Term) {
+	own := levels[n.Op]
+	switch n.Op {
+	case Constant:
+		p.constant(n)
+	case Symbol:
+		p.WriteString(n.Name)
+	case Index:
+		p.WriteString(n.Var.Name)
+	case Step:
+		p.WriteString("iteration")
+	case Element:
+		p.read(n.Read)
 	case Apply:
-		return n.Func.Name + "(" + list(n.Args) + ")", closed
+		p.call(n.Func.Name, n.Args)
 	case Truncate:
-		return "quotient(" + list(n.Args) + ")", closed
+		p.call("quotient", n.Args)
 	case Reduce:
-		return n.Reduction.String(), closed
+		p.reduction(n.Reduction)
 	case Negate:
-		return "-" + n.Args[0].text(levels[Negate]), levels[Negate]
+		p.WriteByte('-')
+		p.term(n.Args[0], own)
 	case Not:
-		return "!" + n.Args[0].text(levels[Not]), levels[Not]
+		p.WriteByte('!')
+		p.term(n.Args[0], own)
 	case Choose:
-		return fmt.Sprintf("%s ? %s : %s", n.Args[0].text(1), n.Args[1].text(1), n.Args[2].text(0)), levels[Choose]
+		p.term(n.Args[0], 1)
+		p.WriteString(" ? ")
+		p.term(n.Args[1], 1)
+		p.WriteString(" : ")
+		p.term(n.Args[2], 0)
+	default:
+		p.term(n.Args[0], own)
+		p.WriteString(" " + signs[n.Op] + " ")
+		p.term(n.Args[1], own+1)
 	}
-	l := levels[n.Op]
-	return n.Args[0].text(l) + " " + signs[n.Op] + " " + n.Args[1].text(l+1), l
 }
 
-func list(terms []*Term) string {
-	var out []string
-	for _, t := range terms {
-		out = append(out, t.text(0))
+func (p *printer) constant(n *Term) {
+	switch n.Kind {
+	case Boolean:
+		p.WriteString(strconv.FormatBool(n.Int != 0))
+	case Integer:
+		p.WriteString(strconv.Itoa(n.Int))
+	default:
+		p.WriteString(strconv.FormatFloat(n.Float, 'g', -1, 64))
 	}
-	return strings.Join(out, ", ")
 }
 
-// plain returns the element in the notation of formulas.
-func (r *Read) plain() (string, int) {
-	s := r.Text
+func (p *printer) call(name string, args []*Term) {
+	p.WriteString(name + "(")
+	p.list(args)
+	p.WriteByte(')')
+}
+
+func (p *printer) list(terms []*Term) {
+	for i, t := range terms {
+		if i > 0 {
+			p.WriteString(", ")
+		}
+		p.term(t, 0)
+	}
+}
+
+// read writes the element in the notation of formulas. An element that is taken by its number has a #.
+func (p *printer) read(r *Read) {
+	p.WriteString(r.Text)
 	if r.Which != nil {
-		s += "[" + r.Which.text(0) + "]"
+		p.WriteByte('[')
+		p.term(r.Which, 0)
+		p.WriteByte(']')
 	}
-	s += "[" + r.index() + "]"
-	if r.Else != nil {
-		return s + " else " + r.Else.text(levels[Negate]), levels[Negate]
-	}
-	return s, closed
-}
-
-// index returns what stands in the brackets. An element that is taken by its number has a #.
-func (r *Read) index() string {
+	p.WriteByte('[')
 	switch {
 	case !r.ByNumber:
-		return list(r.Idx)
+		p.list(r.Idx)
 	case len(r.Idx) == 1 && r.Idx[0].Op == Index:
-		return "#" + r.Idx[0].text(0)
+		p.WriteByte('#')
+		p.term(r.Idx[0], 0)
+	default:
+		p.WriteString("#(")
+		p.list(r.Idx)
+		p.WriteByte(')')
 	}
-	return "#(" + list(r.Idx) + ")"
+	p.WriteByte(']')
+	if r.Else != nil {
+		p.WriteString(" else ")
+		p.term(r.Else, levels[Negate])
+	}
 }
 
 // String returns the reduction in the notation of formulas.
 func (r *Reduction) String() string {
-	var vars []string
-	for _, v := range r.Vars {
-		vars = append(vars, v.Range())
+	var p printer
+	p.reduction(r)
+	return p.String()
+}
+
+func (p *printer) reduction(r *Reduction) {
+	p.WriteString(r.Kind + "(")
+	for i, v := range r.Vars {
+		if i > 0 {
+			p.WriteString(", ")
+		}
+		p.variable(v)
 	}
-	s := r.Kind + "(" + strings.Join(vars, ", ")
 	if r.Guard != nil {
-		s += " if " + r.Guard.text(0)
+		p.WriteString(" if ")
+		p.term(r.Guard, 0)
 	}
 	if r.Body != nil {
-		s += ": " + r.Body.text(0)
+		p.WriteString(": ")
+		p.term(r.Body, 0)
 	}
 	if r.Descending {
-		s += " descending"
+		p.WriteString(" descending")
 	}
+	p.WriteByte(')')
 	if r.IsOrder() {
-		return s + ")[" + list(r.At) + "]"
+		p.WriteByte('[')
+		p.list(r.At)
+		p.WriteByte(']')
 	}
-	return s + ")"
 }
 
 // Range returns the variable with its range, which is left out where it follows from the name.
 func (v *Variable) Range() string {
+	var p printer
+	p.variable(v)
+	return p.String()
+}
+
+func (p *printer) variable(v *Variable) {
+	p.WriteString(v.Name)
 	switch {
 	case !v.Lo.Is(0):
-		return fmt.Sprintf("%s in %s .. %s", v.Name, v.Lo.text(levels[Add]), v.Hi.text(levels[Add]))
+		p.WriteString(" in ")
+		p.term(v.Lo, levels[Add])
+		p.WriteString(" .. ")
 	case v.Hi.Op == Symbol && slices.ContainsFunc([]string{"", "0"}, func(number string) bool { // of a run of one index
 		return strings.EqualFold(v.Hi.Name, strings.TrimRight(v.Name, "'")+number)
 	}):
-		return v.Name
+		return
+	default:
+		p.WriteString(" < ")
 	}
-	return fmt.Sprintf("%s < %s", v.Name, v.Hi.text(levels[Add]))
+	p.term(v.Hi, levels[Add])
 }

@@ -409,6 +409,40 @@ func (n *Term) Walk(visit func(*Term)) {
 	}
 }
 
+// Larger reports whether n consists of more than a number of terms. A term that occurs twice counts twice, as it does where a
+// value is compared, printed and compiled. It looks at no more terms than that number.
+func (n *Term) Larger(than int) bool { return n.remaining(than) < 0 }
+
+// Size returns of how many terms n consists, as Larger counts them; at most counts no further than that.
+func (n *Term) Size(atMost int) int { return atMost - max(n.remaining(atMost), 0) }
+
+// remaining returns how many of a number of terms are left once those of n are taken from it; a negative number if there are too few.
+func (n *Term) remaining(left int) int {
+	if n == nil || left < 0 {
+		return left
+	}
+	left--
+	for _, a := range n.Args {
+		left = a.remaining(left)
+	}
+	if r := n.Read; r != nil {
+		left = r.Else.remaining(r.Which.remaining(left))
+		for _, i := range r.Idx {
+			left = i.remaining(left)
+		}
+	}
+	if r := n.Reduction; r != nil {
+		left = r.Body.remaining(r.Guard.remaining(left))
+		for _, v := range r.Vars {
+			left = v.Hi.remaining(v.Lo.remaining(left))
+		}
+		for _, i := range r.At {
+			left = i.remaining(left)
+		}
+	}
+	return left
+}
+
 // Free lists the variables of n that no reduction within it goes over, in order of appearance.
 func (n *Term) Free() []*Variable {
 	bound := map[*Variable]bool{}
