@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
+.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -234,3 +234,12 @@ sbom:
 	@mkdir -p bin
 	$(GO) build -o bin/opgen ./cmd/opgen
 	$(GO) run ./internal/sbom bin/opgen > bin/opgen.cdx.json
+
+# judge writes FORMULAS random formulas and compares what they compute with an oracle of their meaning: with each set of instructions, without
+# machine code, in small blocks, with several workers, beside elementwise operators, forward and backward. It fails if one is wrong, fails or ends
+# its process, and shows each with its seed, as small as it can be made. It takes about half a minute of a processor for 1,000.
+FORMULAS ?= 10000
+judge:
+	@mkdir -p bin
+	$(GO) build -o bin/judge ./test/judge
+	bin/judge -formulas $(FORMULAS) -seed $(SEED)

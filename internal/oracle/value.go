@@ -294,6 +294,13 @@ func wholes(op string, x, y value) value {
 	unsigned := x.unsigned && (y.unsigned || y.i >= 0) || y.unsigned && x.i >= 0
 	a, b := x.i, y.i
 	out := value{kind: integer, unsigned: unsigned}
+	if x.unsigned || y.unsigned {
+		// What a number from 2^63 on gives with others, beside quotients, and what is less than 0, is not said.
+		if (x.unsigned && a < 0 || y.unsigned && b < 0) && op != "/" && op != "%" && op != "quotient" {
+			panic(ErrAmbiguous)
+		}
+		out.unsigned = unsigned && !(op == "-" && a < b)
+	}
 	switch op {
 	case "+":
 		out.i = a + b

@@ -38,10 +38,15 @@ type Case struct {
 	Few             bool           // whether inputs are drawn from few numbers, so that some are equal
 	Values          uint64         // the seed of their elements
 	Features        map[string]bool
+	Text            string // the spec, if it is a given one
+	Variable        string // its dtype variable, which Type is
 }
 
 // Spec returns the operator's spec.
 func (c *Case) Spec() string {
+	if c.Text != "" {
+		return c.Text
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "edition = 1\nname = %q\ndoc = \"A random operator.\"\nformula = \"\"\"\n%s\"\"\"\n\n[dtypes]\nT = [\"f32\", \"f64\"]\n", c.Name, strings.Join(c.Lines, "\n"))
 	if c.Declared != "" {
@@ -84,9 +89,19 @@ func (c *Case) Spec() string {
 
 // Differentiable reports whether the operator has gradients.
 func (c *Case) Differentiable() bool {
-	real := func(s Slot) bool { return s.Type == "T" && !s.Fixed }
-	return slices.ContainsFunc(c.Inputs, real) && slices.ContainsFunc(c.Outputs, real)
+	return slices.ContainsFunc(c.Inputs, c.HasGradient) && slices.ContainsFunc(c.Outputs, c.HasGradient)
 }
+
+// TypeOf returns the element type of a slot in the use.
+func (c *Case) TypeOf(s Slot) string {
+	if s.Type == "T" || s.Type == c.Variable {
+		return c.Type
+	}
+	return s.Type
+}
+
+// HasGradient reports whether a slot has a gradient.
+func (c *Case) HasGradient(s Slot) bool { return !s.Fixed && strings.HasPrefix(c.TypeOf(s), "f") }
 
 // Extents returns the extents of a shape.
 func Extents(shape []string, dims map[string]int) []int {
@@ -120,4 +135,54 @@ func tomlShape(shape []string) string {
 		}
 	}
 	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// attributes are what formulas may use, as specs declare them.
+var attributes = []struct{ name, declared string }{
+	{"rate", "rate = { type = \"float\", default = 0.5 }\n"}, {"size", "size = { type = \"int\", min = 1, default = 2 }\n"}, {"flag", "flag = { type = \"bool\", default = true }\n"},
+}
+
+// Tidy leaves out what the lines do not use: values, functions, inputs and attributes. An input whose elements nothing reads stays if it gives
+// a dimension.
+func (c *Case) Tidy() {
+	c.Lines = prune(c.Lines)
+	text := strings.Join(c.Lines, "\n")
+	c.Outputs = slices.DeleteFunc(c.Outputs, func(s Slot) bool { return !mentions(text, s.Name) })
+	needed, bound := map[string]bool{}, map[string]bool{}
+	for _, d := range []string{"N", "K", "M"} {
+		index := strings.ToLower(d)
+		needed[d] = mentions(text, d) || mentions(strings.ReplaceAll(text, "'", " "), index)
+		for _, r := range c.Require {
+			needed[d] = needed[d] || strings.HasPrefix(r, d)
+		}
+		for _, s := range c.Outputs {
+			needed[d] = needed[d] || slices.Contains(s.Shape, d)
+		}
+	}
+	c.Inputs = slices.DeleteFunc(c.Inputs, func(s Slot) bool { return !mentions(text, s.Name) })
+	for _, s := range c.Inputs {
+		needed[s.Below] = s.Below != ""
+		for _, d := range s.Shape {
+			bound[d] = true
+		}
+	}
+	for _, d := range []string{"N", "K", "M"} {
+		if needed[d] && !bound[d] || d == "N" && len(c.Inputs) == 0 {
+			c.Inputs = append(c.Inputs, Slot{Name: "sizes_" + strings.ToLower(d), Type: "T", Shape: []string{d}, Fixed: true})
+		}
+	}
+	c.Scatter = nil
+	var values []string
+	c.Declared = ""
+	for _, a := range attributes {
+		if mentions(text, a.name) {
+			c.Declared += a.declared
+			for _, v := range strings.Split(strings.Trim(c.Attrs, "{}"), ", ") {
+				if strings.HasPrefix(v, "\""+a.name+"\"") {
+					values = append(values, v)
+				}
+			}
+		}
+	}
+	c.Attrs = "{" + strings.Join(values, ", ") + "}"
 }

@@ -176,9 +176,8 @@ func (w *writer) dims() []string {
 	return []string{"N", "K"}
 }
 
-// attributes declares attributes.
+// attributes gives the attributes values.
 func (w *writer) attributes() {
-	w.c.Declared = "rate = { type = \"float\", default = 0.5 }\nsize = { type = \"int\", min = 1, default = 2 }\nflag = { type = \"bool\", default = true }\n"
 	w.c.Attrs = fmt.Sprintf(`{"rate": %s, "size": %d, "flag": %v}`, w.pick("0.5", "0.25", "-1.5", "0.3"), 1+w.IntN(4), w.one(2))
 }
 
@@ -346,46 +345,5 @@ func mentions(line, name string) bool {
 	}
 }
 
-// declare leaves out the inputs that nothing reads, but for those that give dimensions, and the attributes likewise.
-func (w *writer) declare() {
-	text := strings.Join(w.c.Lines, "\n")
-	var kept []Slot
-	bound := map[string]bool{}
-	for _, s := range w.c.Inputs {
-		if s.Name == "x" || mentions(text, s.Name) {
-			if !mentions(text, s.Name) {
-				s.Fixed = true
-			}
-			kept = append(kept, s)
-			for _, d := range s.Shape {
-				bound[d] = true
-			}
-		}
-	}
-	if !bound["M"] {
-		for _, s := range w.c.Outputs {
-			for _, d := range s.Shape {
-				bound["M"] = bound["M"] || d == "M"
-			}
-		}
-		for _, r := range w.c.Require {
-			bound["M"] = bound["M"] || strings.HasPrefix(r, "M")
-		}
-		if bound["M"] || mentions(text, "M") || mentions(text, "m") || strings.Contains(text, "m'") {
-			kept = append(kept, Slot{Name: "sizes", Type: "T", Shape: []string{"M"}, Fixed: true})
-		}
-	}
-	w.c.Inputs = kept
-	var lines, given []string
-	for _, l := range strings.Split(strings.TrimSpace(w.c.Declared), "\n") {
-		if mentions(text, strings.Fields(l)[0]) {
-			lines = append(lines, l+"\n")
-		}
-	}
-	for _, a := range strings.Split(strings.Trim(w.c.Attrs, "{}"), ", ") {
-		if name := strings.Trim(strings.SplitN(a, ":", 2)[0], `"`); mentions(text, name) {
-			given = append(given, a)
-		}
-	}
-	w.c.Declared, w.c.Attrs = strings.Join(lines, ""), "{"+strings.Join(given, ", ")+"}"
-}
+// declare declares what the lines use.
+func (w *writer) declare() { w.c.Tidy() }

@@ -187,13 +187,11 @@ func all(o options) error {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			var children []*process
-			for i, c := range configurations {
-				children = append(children, &process{configuration: c, seed: o.seed, plain: i > 0})
-			}
+			children := newChildren(o.seed)
+			defer stopAll(children)
 			for j := range jobs {
 				for n := j.from; n < j.to; n++ {
-					v, err := judgeAll(children, n)
+					v, err := judgeAll(children, request{Number: n})
 					mu.Lock()
 					if err != nil && failure == nil {
 						failure = err
@@ -201,9 +199,6 @@ func all(o options) error {
 					s.note(v, o.only)
 					mu.Unlock()
 				}
-			}
-			for _, p := range children {
-				p.stop()
 			}
 		}()
 	}
@@ -222,11 +217,26 @@ func all(o options) error {
 	return nil
 }
 
+// newChildren returns a process for each configuration.
+func newChildren(seed uint64) []*process {
+	var out []*process
+	for i, c := range configurations {
+		out = append(out, &process{configuration: c, seed: seed, plain: i > 0})
+	}
+	return out
+}
+
+func stopAll(children []*process) {
+	for _, p := range children {
+		p.stop()
+	}
+}
+
 // judgeAll judges a formula in all configurations.
-func judgeAll(children []*process, n uint64) (*verdict, error) {
+func judgeAll(children []*process, q request) (*verdict, error) {
 	var first *verdict
 	for i, p := range children {
-		v, err := p.ask(request{Number: n})
+		v, err := p.ask(q)
 		if err != nil {
 			return nil, err
 		}
@@ -346,9 +356,4 @@ func report(w io.Writer, o options, v *verdict) {
 	}
 	fmt.Fprintf(w, "  -seed %d -from %d (%s): %s\n    extents %v, %s, attributes %s, few values %v\n    %s\n", o.seed, v.Number, v.Variant, message, c.Dims, c.Type, c.Attrs, c.Few,
 		strings.Join(c.Lines, "\n    "))
-}
-
-// smaller returns a smaller case with a finding of the same kind.
-func smaller(seed uint64, c *randomformula.Case, v *verdict) (*randomformula.Case, string) {
-	return c, v.Message
 }

@@ -57,23 +57,11 @@ func check(c *randomformula.Case) (*live.Operator, string) {
 
 // use returns the use of the operator for the oracle.
 func use(o *live.Operator, c *randomformula.Case, d drawn) (*oracle.Use, error) {
-	attrs, err := o.DecodeAttrs([]byte(c.Attrs))
+	r, err := resolve(o, c)
 	if err != nil {
 		return nil, err
 	}
-	given := task.NoneGiven(&o.Operator.Operator)
-	for i, s := range o.Slots {
-		for _, in := range c.Inputs {
-			if in.Name == s.Name {
-				given.Operands[i] = []task.Operand{{Type: typeOf(c, in.Type), Shape: randomformula.Extents(in.Shape, c.Dims)}}
-			}
-		}
-	}
-	r, err := task.Resolve(&o.Operator.Operator, attrs, given)
-	if err != nil {
-		return nil, err
-	}
-	u, err := oracle.Of(&o.Operator.Operator, attrs, r, 0, nil)
+	u, err := oracle.Of(&o.Operator.Operator, r.Attrs, r, 0, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +79,23 @@ func use(o *live.Operator, c *randomformula.Case, d drawn) (*oracle.Use, error) 
 	return u, nil
 }
 
+// resolve applies the operator to the inputs of a case.
+func resolve(o *live.Operator, c *randomformula.Case) (*task.Resolution, error) {
+	attrs, err := o.DecodeAttrs([]byte(c.Attrs))
+	if err != nil {
+		return nil, err
+	}
+	given := task.NoneGiven(&o.Operator.Operator)
+	for i, s := range o.Slots {
+		for _, in := range c.Inputs {
+			if in.Name == s.Name {
+				given.Operands[i] = []task.Operand{{Type: typeOf(c, in), Shape: randomformula.Extents(in.Shape, c.Dims)}}
+			}
+		}
+	}
+	return task.Resolve(&o.Operator.Operator, attrs, given)
+}
+
 // question asks for the gradients of some elements of each input: of all, if they are few.
 func question(c *randomformula.Case, d drawn) oracle.Question {
 	q := oracle.Question{Seeds: map[string][][]float64{}}
@@ -102,7 +107,7 @@ func question(c *randomformula.Case, d drawn) oracle.Question {
 	}
 	r := rand.New(rand.NewPCG(c.Values, 2))
 	for _, s := range c.Inputs {
-		if s.Type != "T" || s.Fixed {
+		if !c.HasGradient(s) {
 			continue
 		}
 		n := shape.Prod(randomformula.Extents(s.Shape, c.Dims))
@@ -237,7 +242,7 @@ func variants(c *randomformula.Case) []variant {
 		out = append(out, variant{name: "beside elementwise operators", workers: 2, grouped: true})
 	case 2:
 		for _, s := range c.Inputs {
-			if s.Type == "T" && !s.Fixed {
+			if c.HasGradient(s) {
 				out = append(out, variant{name: "the gradient of " + s.Name + " alone", workers: 1, alone: s.Name})
 			}
 		}

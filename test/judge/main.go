@@ -25,10 +25,16 @@ func main() {
 	plain := flag.Bool("plain", false, "of a child: run each formula once")
 	shrink := flag.Bool("shrink", true, "look for a smaller formula of each kind of finding")
 	show := flag.Bool("show", false, "print the spec of formula number -from, and judge it")
+	corpus := flag.String("corpus", "", "judge the examples of the specs in this folder, rather than random formulas")
 	flag.Parse()
 	switch {
 	case *child:
 		serve(*seed, *plain)
+	case *corpus != "":
+		if err := ofCorpus(*corpus); err != nil {
+			fmt.Fprintln(os.Stderr, "judge:", err)
+			os.Exit(1)
+		}
 	case *show:
 		os.Exit(showOne(*seed, *from))
 	default:

@@ -42,7 +42,7 @@ func draw(c *randomformula.Case, values uint64) drawn {
 	for _, s := range c.Inputs {
 		dims := randomformula.Extents(s.Shape, c.Dims)
 		n := shape.Prod(dims)
-		t := typeOf(c, s.Type)
+		t := typeOf(c, s)
 		var e elements
 		edges := r.IntN(6) == 0
 		for range n {
@@ -70,7 +70,7 @@ func draw(c *randomformula.Case, values uint64) drawn {
 		d.inputs[s.Name] = e
 	}
 	for _, s := range c.Outputs {
-		if t := typeOf(c, s.Type); t.IsFloat() {
+		if c.HasGradient(s) {
 			list := make([]float64, shape.Prod(randomformula.Extents(s.Shape, c.Dims)))
 			for i := range list {
 				list[i] = float64(1+r.IntN(8)) / 4 * float64(1-2*r.IntN(2))
@@ -97,11 +97,8 @@ func unsigned(t dtype.Type) bool {
 	return t == dtype.U8 || t == dtype.U16 || t == dtype.U32 || t == dtype.U64
 }
 
-func typeOf(c *randomformula.Case, name string) dtype.Type {
-	if name == "T" {
-		name = c.Type
-	}
-	t, err := dtype.Parse(name)
+func typeOf(c *randomformula.Case, s randomformula.Slot) dtype.Type {
+	t, err := dtype.Parse(c.TypeOf(s))
 	if err != nil {
 		panic(err) // randomformula writes types
 	}
@@ -135,7 +132,7 @@ func (r *runner) run(o *live.Operator, c *randomformula.Case, d drawn, v variant
 	feeds := map[string]elements{}
 	given, from, wrt := map[string]graph.Tensor{}, map[string]graph.Tensor{}, []graph.Tensor{}
 	for _, s := range c.Inputs {
-		t := typeOf(c, s.Type)
+		t := typeOf(c, s)
 		x := g.Input(s.Name, t, randomformula.Extents(s.Shape, c.Dims)...)
 		e := d.inputs[s.Name]
 		from[s.Name] = x
@@ -146,7 +143,7 @@ func (r *runner) run(o *live.Operator, c *randomformula.Case, d drawn, v variant
 			given[s.Name] = x
 		}
 		feeds[x.Name()] = e
-		if t.IsFloat() && !s.Fixed && (v.alone == "" || v.alone == s.Name) {
+		if c.HasGradient(s) && (v.alone == "" || v.alone == s.Name) {
 			wrt = append(wrt, x)
 		}
 	}

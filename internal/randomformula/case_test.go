@@ -1,0 +1,54 @@
+package randomformula_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/live"
+	"github.com/opgen/opgen/internal/randomformula"
+)
+
+// TestFeatures checks that opgen check accepts most formulas, and some with each feature: a feature that is never accepted is not tested.
+func TestFeatures(t *testing.T) {
+	const formulas = 600
+	accepted, drawn, run := 0, map[string]int{}, map[string]int{}
+	for i := range uint64(formulas) {
+		c := randomformula.New(3, i)
+		var list diag.List
+		if _, err := live.New([]driver.Input{{Path: "specs/op.toml", Text: c.Spec()}}, &list); err != nil {
+			t.Fatal(err)
+		}
+		for f := range c.Features {
+			drawn[f]++
+			if list.Empty() {
+				run[f]++
+			}
+		}
+		if list.Empty() {
+			accepted++
+		}
+	}
+	if accepted < formulas/3 {
+		t.Errorf("want a third of %d formulas to be accepted, got %d", formulas, accepted)
+	}
+	for _, f := range slices.Sorted(maps.Keys(drawn)) {
+		if run[f] == 0 {
+			t.Errorf("%s: want some formulas to be accepted, got none of %d", f, drawn[f])
+		}
+	}
+	if len(drawn) < 35 {
+		t.Errorf("want 35 features at least, got %d", len(drawn))
+	}
+}
+
+// TestSameSeed checks that a seed gives the same formula again.
+func TestSameSeed(t *testing.T) {
+	for i := range uint64(50) {
+		if a, b := randomformula.New(5, i), randomformula.New(5, i); a.Spec() != b.Spec() || !maps.Equal(a.Dims, b.Dims) {
+			t.Fatalf("formula %d differs from itself:\n%s\n%s", i, a.Spec(), b.Spec())
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/live"
+	"github.com/opgen/opgen/internal/randomformula"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// casesOf returns the cases of a spec: one for each example, in each type that its variable allows. Its inputs must all be there, and be
+// tensors of their own.
+func casesOf(path string) ([]*randomformula.Case, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	name := strings.TrimSuffix(path[strings.LastIndex(path, "/")+1:], ".toml")
+	var list diag.List
+	ops, err := live.New([]driver.Input{{Path: "specs/" + name + ".toml", Text: string(data)}}, &list)
+	if err != nil {
+		return nil, err
+	}
+	if !list.Empty() {
+		return nil, fmt.Errorf("%s: %s", path, list.Sorted()[0].Message)
+	}
+	o := ops[name]
+	if len(o.Model.Types) != 1 {
+		return nil, fmt.Errorf("%s: want one dtype variable, got %d", path, len(o.Model.Types))
+	}
+	var out []*randomformula.Case
+	for i := range o.Model.Operator.Examples {
+		x := &o.Model.Operator.Examples[i]
+		for k, t := range o.Model.Types[0].TypeVar.Types {
+			if t.IsFloat() && t != dtype.F32 && t != dtype.F64 {
+				continue // kernels see the others as f32
+			}
+			c := &randomformula.Case{Name: name, Text: string(data), Attrs: x.Attrs, Dims: map[string]int{}, Type: t.String(), Variable: o.Model.Types[0].Name,
+				Features: map[string]bool{}, Values: uint64(4*i + k)}
+			for _, s := range o.Model.Slots {
+				slot := randomformula.Slot{Name: s.Name, Type: s.Type, Fixed: !s.Trainable}
+				switch s.Role {
+				case task.RoleInput:
+					for _, n := range x.Shapes[s.Name] {
+						slot.Shape = append(slot.Shape, fmt.Sprint(n))
+					}
+					if s.Below != "" {
+						slot.Below = "1" // 0 always lies below the bound
+					}
+					c.Inputs = append(c.Inputs, slot)
+				case task.RoleOutput:
+					slot.Fixed = false
+					c.Outputs = append(c.Outputs, slot)
+				default:
+					return nil, fmt.Errorf("%s: want inputs and outputs only, got a slot %s", path, s.Name)
+				}
+			}
+			if err := shapeOutputs(o, c); err != nil {
+				return nil, fmt.Errorf("%s: %w", path, err)
+			}
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// shapeOutputs gives the outputs of a case their shapes.
+func shapeOutputs(o *live.Operator, c *randomformula.Case) error {
+	r, err := resolve(o, c)
+	if err != nil {
+		return err
+	}
+	for i, s := range o.Slots {
+		for k := range c.Outputs {
+			if c.Outputs[k].Name != s.Name {
+				continue
+			}
+			for _, n := range r.Slots[i][0].Shape {
+				c.Outputs[k].Shape = append(c.Outputs[k].Shape, fmt.Sprint(n))
+			}
+		}
+	}
+	return nil
+}
+
+// ofCorpus judges the examples of specs in a folder, in all configurations, and lists what is wrong.
+func ofCorpus(dir string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.toml"))
+	if err != nil {
+		return err
+	}
+	children := newChildren(1)
+	defer stopAll(children)
+	wrong := 0
+	for _, path := range paths {
+		cases, err := casesOf(path)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		for i, c := range cases {
+			v, err := judgeAll(children, request{Number: uint64(i), Case: c})
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%s, example %d, %s: %s %s %s\n", path, i/len(cases), c.Type, v.Status, v.Variant, v.Message)
+			if v.Status != "right" {
+				wrong++
+			}
+		}
+	}
+	if wrong > 0 {
+		return fmt.Errorf("%d cases are not right", wrong)
+	}
+	return nil
+}
