@@ -41,6 +41,9 @@ func checkFormula(t *testing.T, f *fixture, got values) {
 	for _, d := range formulaDifferences(t, f, f.kit.reference(t), got) {
 		f.errorf(t, "%s, as the formula gives", d)
 	}
+	for _, d := range f.meaningDifferences(got) {
+		f.errorf(t, "%s, as the formula means", d)
+	}
 }
 
 // formulas returns a registry in which all tasks compute the formulas of their specs: element by element if register is

@@ -80,9 +80,15 @@ func (c *Case) Spec() string {
 			fmt.Fprintf(&b, "grads = { %s }\n", strings.Join(grads, ", "))
 		}
 	}
-	b.WriteString("\n[[examples]]\n")
-	for _, s := range c.Inputs {
-		fmt.Fprintf(&b, "%s = %s\n", s.Name, strings.ReplaceAll(fmt.Sprint(Extents(s.Shape, c.Example)), " ", ", "))
+	ways := []string{""}
+	if strings.Contains(c.Declared, "flag") {
+		ways = []string{"attrs = { flag = true }\n", "attrs = { flag = false }\n"}
+	}
+	for _, way := range ways {
+		b.WriteString("\n[[examples]]\n" + way)
+		for _, s := range c.Inputs {
+			fmt.Fprintf(&b, "%s = %s\n", s.Name, strings.ReplaceAll(fmt.Sprint(Extents(s.Shape, c.Example)), " ", ", "))
+		}
 	}
 	return b.String()
 }
