@@ -91,8 +91,8 @@ func newSmall(t *testing.T, typ dtype.Type) small {
 	}}
 }
 
-// TestDamagedBits flips each bit of a file of variables, of an index and of a file of it. Either the error says so, or the weights
-// and the steps are those that were saved.
+// TestDamagedBits flips each bit of a file of variables, of an index and of a file of it, alone and together with a bit of the data, which
+// a damaged checksum must not hide. Either the error says so, or the weights and the steps are those that were saved.
 func TestDamagedBits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -148,15 +148,23 @@ func TestDamagedBits(t *testing.T) {
 			}
 		}
 		refused := 0
-		for bit := range 8 * len(whole) {
+		for k := range 2 * 8 * len(whole) {
+			bit, last, alone := k/2, len(whole)-1, k%2 == 0
 			at := bit / 8
+			if path == index || at == last {
+				alone = true // the data of the index is in other files
+			}
 			write(at, whole[at]^1<<(bit%8))
-			if err := other.LoadVariables(load); err != nil {
+			if !alone {
+				write(last, whole[last]^1)
+			}
+			err := other.LoadVariables(load)
+			write(at, whole[at])
+			write(last, whole[last])
+			if err != nil {
 				refused++
-				write(at, whole[at])
 				continue
 			}
-			write(at, whole[at])
 			if got := other.fetch(); !slices.Equal(got, want) {
 				t.Fatalf("%s with another bit %d of byte %d (%q): got %v, want %v or an error", path, bit%8, at, around(whole, at), got, want)
 			}
@@ -167,8 +175,8 @@ func TestDamagedBits(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if refused < 6*len(whole) {
-			t.Errorf("%s: %d of %d changes are noticed", path, refused, 8*len(whole))
+		if refused < 12*len(whole) {
+			t.Errorf("%s: %d of %d changes are noticed", path, refused, 16*len(whole))
 		}
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
