@@ -196,10 +196,7 @@ func Parse(root, name, text string, list *diag.List) (*Config, error) {
 	}
 	c.Module, c.KernelsKey = readModule(root, self, mod), spans["kernels"]
 	if s, ok := spans["runtime"]; ok && importPath.MatchString(c.Runtime) && !c.Module.Has(c.Runtime+"/task") {
-		d := list.Add(diag.BadConfig, s, "runtime: no module of go.mod has the package %s/task", c.Runtime)
-		if d.Nearest(c.Runtime, c.Module.runtimes()) == "" {
-			d.Hinted("run go get github.com/opgen/opgen, and give the import path of its folder runtime")
-		}
+		c.Module.noRuntime(c.Runtime, s, list)
 	}
 	return c, nil
 }
