@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
+.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -202,6 +202,15 @@ release:
 # toolkit, which it installs from Debian's section non-free if it may. Without them, a line says what is left out, and nothing fails.
 cuda:
 	GO=$(GO) .ci/cuda
+
+# torch compares the catalogue with PyTorch: N random cases of single operators, forward and gradients, and GRAPHS_BESIDE_TORCH random
+# graphs. It takes a Python with PyTorch 1.13 or newer, PYTHON or the first of python3 and Debian's, and installs Debian's python3-torch if
+# there is none and it may. Cases that differ are made smaller and saved in bin/torch. OF names the operators, separated by commas.
+N ?= 1000
+GRAPHS_BESIDE_TORCH ?= $(shell expr $(N) / 4)
+PYTHON ?=
+torch:
+	GO=$(GO) .ci/torch -cases $(N) -graphs $(GRAPHS_BESIDE_TORCH) -seed $(SEED) -of "$(OF)" -python "$(PYTHON)"
 
 # gpu-check makes bin/opgen-gpu-check.sh, an archive that unpacks itself and checks the CUDA backend on a machine with a GPU: it needs neither
 # Go nor a network nor the CUDA toolkit there, and takes at most 8 minutes. Making it takes what make cuda takes, some minutes on the emulator

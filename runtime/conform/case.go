@@ -21,6 +21,7 @@ type Case struct {
 	Sub     string
 	Attrs   map[string]json.RawMessage
 	Args    string // JSON: a list of values for each argument that the caller passes; "" if there are none
+	Graph   []Node // of a case of several operators, whose Op is "graph"
 	Tags    []string
 	Tol     map[string]Tolerance
 	Check   string // "tolerance" or "statistical"
@@ -29,7 +30,17 @@ type Case struct {
 	Tensors map[string]safetensors.Tensor
 }
 
-// Tolerance bounds the difference of a tensor's elements: |got - want| <= Abs + Rel*|want|.
+// Node is an operator in a case of several, applied to tensors by name. A tensor is one that the case gives, in.NAME, or the output of a
+// node before. Slots hold one name or, if they are variadic, several.
+type Node struct {
+	Op    string                     `json:"op"`
+	Attrs map[string]json.RawMessage `json:"attrs"`
+	In    map[string][]string        `json:"in"`
+	Out   map[string][]string        `json:"out"`
+}
+
+// Tolerance bounds the difference of a tensor's elements: |got - want| <= Abs + Rel*|want|. A tensor tol.NAME of the case gives each
+// element of NAME its own, which is added to Abs; infinity says that anything will do.
 type Tolerance struct {
 	Rel float64 `json:"rtol"`
 	Abs float64 `json:"atol"`
@@ -65,7 +76,7 @@ func load(files fs.FS, path string) (*Case, error) {
 	for _, m := range []struct {
 		key  string
 		into any
-	}{{"attrs", &c.Attrs}, {"tags", &c.Tags}, {"tol", &c.Tol}, {"stat", &c.Stat}} {
+	}{{"attrs", &c.Attrs}, {"graph", &c.Graph}, {"tags", &c.Tags}, {"tol", &c.Tol}, {"stat", &c.Stat}} {
 		if text := f.Metadata[m.key]; text != "" {
 			if err := json.Unmarshal([]byte(text), m.into); err != nil {
 				return nil, fmt.Errorf("%s: metadata %s: %w", path, m.key, err)

@@ -11,6 +11,9 @@ import (
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
+// tolOf begins the name of a tensor of the tolerances of the elements of another, such as tol.out.output.
+const tolOf = "tol."
+
 // compare checks what was computed against the case's expected tensors.
 func (r *Runner) compare(c *Case, computed map[string]safetensors.Tensor) error {
 	var problems []string
@@ -49,6 +52,13 @@ func (r *Runner) difference(c *Case, name string, got safetensors.Tensor) string
 	}
 	want, have := ref.Float64s(), got.Float64s()
 	tol := c.Tol[name]
+	var each []float64 // of each element: what is added to its tolerance
+	if t, ok := c.Tensors[tolOf+name]; ok {
+		if !slices.Equal(t.Shape, ref.Shape) {
+			return fmt.Sprintf("want tolerances of shape %v, got %v", ref.Shape, t.Shape)
+		}
+		each = t.Float64s()
+	}
 	if r.Double && (strings.HasPrefix(c.Source, "torch") || c.Source == "numpy") {
 		tol.Rel, tol.Abs = tol.Rel/1000, tol.Abs/1000
 	}
@@ -56,6 +66,13 @@ func (r *Runner) difference(c *Case, name string, got safetensors.Tensor) string
 	for i := range want {
 		w, h := want[i], have[i]
 		d := math.Abs(w - h)
+		if each != nil && math.IsInf(each[i], 1) {
+			continue
+		}
+		tol := tol
+		if each != nil {
+			tol.Abs += each[i]
+		}
 		switch {
 		case w == h, math.IsNaN(w) && math.IsNaN(h):
 			continue
@@ -72,6 +89,9 @@ func (r *Runner) difference(c *Case, name string, got safetensors.Tensor) string
 	}
 	if bad == 0 {
 		return ""
+	}
+	if each != nil {
+		tol.Abs += each[at]
 	}
 	return fmt.Sprintf("%d of %d elements differ, most at %d: want %g, got %g (tolerance %g + %g*|want|)", bad, len(want), at, want[at], have[at], tol.Abs, tol.Rel)
 }

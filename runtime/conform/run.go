@@ -120,7 +120,14 @@ func (r *Runner) Run(ctx context.Context, c *Case) *Result {
 }
 
 func (r *Runner) run(ctx context.Context, c *Case) (map[string]safetensors.Tensor, error) {
-	op, attrs, err := r.operator(c)
+	if c.Op == "graph" {
+		computed, err := (&execution{runner: r, c: c}).graph(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return computed, r.compare(c, computed)
+	}
+	op, attrs, err := r.operator(c.Op, c.Attrs)
 	if err != nil {
 		return nil, err
 	}
@@ -150,10 +157,10 @@ var flexflowTypes = map[string]dtype.Type{
 	`"BOOL"`: dtype.Bool, `"INT32"`: dtype.I32, `"INT64"`: dtype.I64, `"HALF"`: dtype.F16, `"FLOAT"`: dtype.F32, `"DOUBLE"`: dtype.F64,
 }
 
-// operator finds the operator of a case by its name. Of a family of operators, it takes the first that
-// accepts the attributes.
-func (r *Runner) operator(c *Case) (*graph.Operator, task.Attrs, error) {
-	object := maps.Clone(c.Attrs)
+// operator finds an operator by its name. Of a family of operators, it takes the first that accepts the
+// attributes.
+func (r *Runner) operator(name string, given map[string]json.RawMessage) (*graph.Operator, task.Attrs, error) {
+	object := maps.Clone(given)
 	for _, p := range protocol {
 		delete(object, p)
 	}
@@ -169,7 +176,7 @@ func (r *Runner) operator(c *Case) (*graph.Operator, task.Attrs, error) {
 	found := false
 	var errs []error
 	for _, op := range r.Operators {
-		if op.FullName() != c.Op && op.Name != c.Op && op.Family != c.Op {
+		if op.FullName() != name && op.Name != name && op.Family != name {
 			continue
 		}
 		found = true
@@ -180,7 +187,7 @@ func (r *Runner) operator(c *Case) (*graph.Operator, task.Attrs, error) {
 		errs = append(errs, err)
 	}
 	if !found {
-		return nil, nil, unsupportedf("no operator %s", c.Op)
+		return nil, nil, unsupportedf("no operator %s", name)
 	}
 	return nil, nil, unsupported{errors.Join(errs...)}
 }

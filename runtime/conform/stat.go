@@ -31,7 +31,7 @@ func (x *execution) statistical(ctx context.Context) (map[string]safetensors.Ten
 		c.Attrs[k] = v
 	}
 	c.Attrs["seed"] = json.RawMessage(fmt.Sprint(seed + 1))
-	if other.op, other.attrs, err = x.runner.operator(&c); err != nil {
+	if other.op, other.attrs, err = x.runner.operator(c.Op, c.Attrs); err != nil {
 		return first, err
 	}
 	second, err := other.plain(ctx)
