@@ -46,10 +46,16 @@ type Sums map[string]string
 
 // ReadManifest returns the checksums that a manifest lists. It returns none if the manifest is not as opgen wrote it.
 func ReadManifest(data []byte) Sums {
-	sums := Sums{}
 	if Sums(nil).Owner(Manifest, data) != Ours {
-		return sums
+		return Sums{}
 	}
+	return MergedManifest(data)
+}
+
+// MergedManifest is ReadManifest for a manifest that was merged from two that opgen wrote. Of a file whose checksums differ, it returns
+// one of them.
+func MergedManifest(data []byte) Sums {
+	sums := Sums{}
 	for line := range strings.Lines(string(Unix(data))) {
 		line = strings.TrimSuffix(line, "\n")
 		if sum, path, ok := strings.Cut(line, "  "); ok && len(sum) == sumLength {

@@ -148,7 +148,8 @@ func (d *Dir) Compare(files []artifact.Artifact) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	sums, err := d.sums()
+	m := &merges{dir: d.path}
+	sums, err := d.sums(m)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,11 @@ func (d *Dir) Compare(files []artifact.Artifact) ([]Change, error) {
 			continue
 		}
 		c := Change{Folder: d.name, Path: p, Old: old, New: data}
-		switch owner := sums.Owner(p, old); {
+		owner := sums.Owner(p, old)
+		if (owner == artifact.Edited || owner == artifact.Foreign && !artifact.Known(p)) && m.merged(p, old) {
+			owner = artifact.Ours
+		}
+		switch {
 		case wanted && owner == artifact.Ours:
 			c.Kind = Stale
 		case wanted && owner == artifact.Edited:
@@ -190,7 +195,7 @@ func (d *Dir) Compare(files []artifact.Artifact) ([]Change, error) {
 }
 
 // sums returns the checksums that the folder's manifest lists, if it has one.
-func (d *Dir) sums() (artifact.Sums, error) {
+func (d *Dir) sums(m *merges) (artifact.Sums, error) {
 	if d.root == nil {
 		return nil, nil
 	}
@@ -199,7 +204,11 @@ func (d *Dir) sums() (artifact.Sums, error) {
 		return nil, nil
 	}
 	data, err := d.root.ReadFile(artifact.Manifest)
-	return artifact.ReadManifest(data), err
+	sums := artifact.ReadManifest(data)
+	if err == nil && len(sums) == 0 && m.merged(artifact.Manifest, data) {
+		sums = artifact.MergedManifest(data)
+	}
+	return sums, err
 }
 
 // missing returns the change for a file that is not there, or for what stands in its way.
