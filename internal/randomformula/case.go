@@ -34,6 +34,7 @@ type Case struct {
 	Scatter         []string       // inputs to whose gradients elements are added
 	Dims            map[string]int // extents of the use
 	Example         map[string]int // extents of the example in the spec
+	Run             []int          // the extents of N, if N is a run of dimensions; nil if it is one
 	Type            string         // f32 or f64
 	Few             bool           // whether inputs are drawn from few numbers, so that some are equal
 	Values          uint64         // the seed of their elements
@@ -54,7 +55,7 @@ func (c *Case) Spec() string {
 	}
 	b.WriteString("\n[slots]\n")
 	for _, s := range c.Inputs {
-		fmt.Fprintf(&b, "%s = { role = \"input\", type = %q, shape = %s", s.Name, s.Type, tomlShape(s.Shape))
+		fmt.Fprintf(&b, "%s = { role = \"input\", type = %q, shape = %s", s.Name, s.Type, c.tomlShape(s.Shape))
 		if s.Below != "" {
 			fmt.Fprintf(&b, ", below = %q", s.Below)
 		}
@@ -64,7 +65,7 @@ func (c *Case) Spec() string {
 		b.WriteString(" }\n")
 	}
 	for _, s := range c.Outputs {
-		fmt.Fprintf(&b, "%s = { role = \"output\", type = %q, shape = %s }\n", s.Name, s.Type, tomlShape(s.Shape))
+		fmt.Fprintf(&b, "%s = { role = \"output\", type = %q, shape = %s }\n", s.Name, s.Type, c.tomlShape(s.Shape))
 	}
 	for i, r := range c.Require {
 		fmt.Fprintf(&b, "\n[require.r%d]\nthat = %q\nmessage = \"want other extents\"\n", i, r)
@@ -87,7 +88,7 @@ func (c *Case) Spec() string {
 	for _, way := range ways {
 		b.WriteString("\n[[examples]]\n" + way)
 		for _, s := range c.Inputs {
-			fmt.Fprintf(&b, "%s = %s\n", s.Name, strings.ReplaceAll(fmt.Sprint(Extents(s.Shape, c.Example)), " ", ", "))
+			fmt.Fprintf(&b, "%s = %s\n", s.Name, strings.ReplaceAll(fmt.Sprint(c.example(s.Shape)), " ", ", "))
 		}
 	}
 	return b.String()
@@ -109,10 +110,24 @@ func (c *Case) TypeOf(s Slot) string {
 // HasGradient reports whether a slot has a gradient.
 func (c *Case) HasGradient(s Slot) bool { return !s.Fixed && strings.HasPrefix(c.TypeOf(s), "f") }
 
-// Extents returns the extents of a shape.
-func Extents(shape []string, dims map[string]int) []int {
+// Extents returns the extents of a shape in the use.
+func (c *Case) Extents(shape []string) []int { return extents(shape, c.Dims, c.Run) }
+
+// example returns the extents of a shape in the example.
+func (c *Case) example(shape []string) []int {
+	if c.Run != nil {
+		return extents(shape, c.Example, []int{3, 2})
+	}
+	return extents(shape, c.Example, nil)
+}
+
+func extents(shape []string, dims map[string]int, run []int) []int {
 	out := []int{}
 	for _, d := range shape {
+		if d == "N" && run != nil {
+			out = append(out, run...)
+			continue
+		}
 		n, ok := dims[d]
 		if !ok {
 			fmt.Sscan(d, &n)
@@ -127,14 +142,17 @@ func (c *Case) Clone() *Case {
 	out := *c
 	out.Lines, out.Inputs, out.Outputs = slices.Clone(c.Lines), slices.Clone(c.Inputs), slices.Clone(c.Outputs)
 	out.Dims, out.Example, out.Features = maps.Clone(c.Dims), maps.Clone(c.Example), maps.Clone(c.Features)
+	out.Run = slices.Clone(c.Run)
 	out.Require, out.Scatter = slices.Clone(c.Require), slices.Clone(c.Scatter)
 	return &out
 }
 
-func tomlShape(shape []string) string {
+func (c *Case) tomlShape(shape []string) string {
 	out := []string{}
 	for _, d := range shape {
-		if strings.Trim(d, "0123456789") == "" {
+		if d == "N" && c.Run != nil {
+			out = append(out, `"N..."`)
+		} else if strings.Trim(d, "0123456789") == "" {
 			out = append(out, d)
 		} else {
 			out = append(out, fmt.Sprintf("%q", d))

@@ -3,6 +3,8 @@ package randomformula
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -79,6 +81,7 @@ func New(seed, number uint64) *Case {
 		w.c.Require = []string{"N >= 1", "K >= 1", "M >= 1"}
 	}
 	w.operator()
+	w.run()
 	return w.c
 }
 
@@ -140,12 +143,18 @@ func (w *writer) operator() {
 		w.functions()
 	}
 	var lines []string
+	if w.one(6) {
+		lines = append(lines, w.corner()...)
+	}
 	for i := range w.IntN(4) {
 		name := fmt.Sprintf("t%d", i)
 		dims := w.dims()
 		line, kind, below := w.statement(name, dims)
 		lines = append(lines, line...)
 		w.tensors = append(w.tensors, tensor{name, kind, dims, below})
+	}
+	if len(lines) > 0 && strings.HasPrefix(lines[0], "trow") {
+		w.c.Outputs = append(w.c.Outputs, Slot{Name: "y9", Type: "T", Shape: []string{"N", "K"}})
 	}
 	for i := range 1 + w.IntN(2) {
 		name := fmt.Sprintf("y%d", i)
@@ -157,6 +166,28 @@ func (w *writer) operator() {
 	lines = append(w.c.Lines, lines...)
 	w.c.Lines = prune(lines)
 	w.declare()
+}
+
+// plainN matches what stands around an index that is nothing but itself.
+var plainN = regexp.MustCompile(`([\[(,] ?)n('*)([\],:]| [=if])`)
+
+// run makes N a run of dimensions, if the formula uses its indices as they are.
+func (w *writer) run() {
+	text := strings.Join(w.c.Lines, "\n")
+	rest := plainN.ReplaceAllString(plainN.ReplaceAllString(text, "$1$3"), "$1$3")
+	if !w.one(2) || mentions(strings.ReplaceAll(rest, "'", " "), "n") || mentions(text, "N") {
+		return
+	}
+	bound := false
+	for _, s := range w.c.Inputs {
+		bound = bound || slices.Contains(s.Shape, "N")
+	}
+	if !bound {
+		return
+	}
+	w.note("run of dimensions")
+	w.c.Run = [][]int{{}, {w.c.Dims["N"]}, {2, 3}, {1, 2, 2}, {w.c.Dims["N"], 1}, {3, 2}}[w.IntN(6)]
+	w.c.Require = slices.DeleteFunc(w.c.Require, func(r string) bool { return strings.HasPrefix(r, "N") })
 }
 
 // dims draws the dimensions of a value.

@@ -14,7 +14,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// casesOf returns the cases of a spec: one for each example, in each type that its variable allows. Its inputs must all be there, and be
+// draws is how often the elements of each example are drawn: as many numbers, and every other time from few of them.
+const draws = 4
+
+// casesOf returns the cases of a spec: some for each example, in each type that its variable allows. Its inputs must all be there, and be
 // tensors of their own.
 func casesOf(path string) ([]*randomformula.Case, error) {
 	data, err := os.ReadFile(path)
@@ -64,7 +67,11 @@ func casesOf(path string) ([]*randomformula.Case, error) {
 			if err := shapeOutputs(o, c); err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
-			out = append(out, c)
+			for n := range draws {
+				d := c.Clone()
+				d.Values, d.Few = c.Values+uint64(100*n+n), n%2 == 1
+				out = append(out, d)
+			}
 		}
 	}
 	return out, nil
@@ -109,8 +116,8 @@ func ofCorpus(dir string) error {
 			if err != nil {
 				return err
 			}
-			fmt.Printf("%s, example %d, %s: %s %s %s\n", path, i/len(cases), c.Type, v.Status, v.Variant, v.Message)
 			if v.Status != "right" {
+				fmt.Printf("%s, case %d, %s: %s %s %s\n", path, i, c.Type, v.Status, v.Variant, v.Message)
 				wrong++
 			}
 		}

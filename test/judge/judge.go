@@ -89,7 +89,7 @@ func resolve(o *live.Operator, c *randomformula.Case) (*task.Resolution, error) 
 	for i, s := range o.Slots {
 		for _, in := range c.Inputs {
 			if in.Name == s.Name {
-				given.Operands[i] = []task.Operand{{Type: typeOf(c, in), Shape: randomformula.Extents(in.Shape, c.Dims)}}
+				given.Operands[i] = []task.Operand{{Type: typeOf(c, in), Shape: c.Extents(in.Shape)}}
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func question(c *randomformula.Case, d drawn) oracle.Question {
 		if !c.HasGradient(s) {
 			continue
 		}
-		n := shape.Prod(randomformula.Extents(s.Shape, c.Dims))
+		n := shape.Prod(c.Extents(s.Shape))
 		const few = 12
 		if n <= few {
 			for i := range n {

@@ -40,7 +40,7 @@ func draw(c *randomformula.Case, values uint64) drawn {
 	r := rand.New(rand.NewPCG(values, 1))
 	d := drawn{map[string]elements{}, map[string][]float64{}}
 	for _, s := range c.Inputs {
-		dims := randomformula.Extents(s.Shape, c.Dims)
+		dims := c.Extents(s.Shape)
 		n := shape.Prod(dims)
 		t := typeOf(c, s)
 		var e elements
@@ -58,7 +58,9 @@ func draw(c *randomformula.Case, values uint64) drawn {
 			case t == dtype.Bool:
 				e.whole = append(e.whole, int64(r.IntN(2)))
 			case s.Below != "":
-				e.whole = append(e.whole, int64(r.IntN(max(randomformula.Extents([]string{s.Below}, c.Dims)[0], 1))))
+				e.whole = append(e.whole, int64(r.IntN(max(c.Extents([]string{s.Below})[0], 1))))
+			case c.Text != "" && unsigned(t):
+				e.whole = append(e.whole, int64(r.Uint64()>>(64-8*t.Size()))|1)
 			case edges && r.IntN(3) == 0:
 				e.whole = append(e.whole, edge(t, r))
 			case unsigned(t):
@@ -71,7 +73,7 @@ func draw(c *randomformula.Case, values uint64) drawn {
 	}
 	for _, s := range c.Outputs {
 		if c.HasGradient(s) {
-			list := make([]float64, shape.Prod(randomformula.Extents(s.Shape, c.Dims)))
+			list := make([]float64, shape.Prod(c.Extents(s.Shape)))
 			for i := range list {
 				list[i] = float64(1+r.IntN(8)) / 4 * float64(1-2*r.IntN(2))
 			}
@@ -133,7 +135,7 @@ func (r *runner) run(o *live.Operator, c *randomformula.Case, d drawn, v variant
 	given, from, wrt := map[string]graph.Tensor{}, map[string]graph.Tensor{}, []graph.Tensor{}
 	for _, s := range c.Inputs {
 		t := typeOf(c, s)
-		x := g.Input(s.Name, t, randomformula.Extents(s.Shape, c.Dims)...)
+		x := g.Input(s.Name, t, c.Extents(s.Shape)...)
 		e := d.inputs[s.Name]
 		from[s.Name] = x
 		if v.grouped && t.IsFloat() {

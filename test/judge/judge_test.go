@@ -1,0 +1,177 @@
+package main
+
+import (
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/internal/oracle"
+	"github.com/opgen/opgen/internal/randomformula"
+)
+
+// TestMain lets the program of the tests be the children that judge formulas.
+func TestMain(m *testing.M) {
+	if slices.Contains(os.Args[1:], "-child") {
+		main()
+		return
+	}
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// TestFormulas judges some random formulas. Make judge judges more.
+func TestFormulas(t *testing.T) {
+	formulas := 150
+	if testing.Short() {
+		formulas = 20
+	}
+	children := newChildren(1)
+	defer stopAll(children)
+	judged := 0
+	for i := range uint64(formulas) {
+		v, err := judgeAll(children, request{Number: i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(bad, v.Status) {
+			t.Errorf("seed 1, formula %d, %s: %s: %s\n%s", i, v.Variant, v.Status, v.Message, caseOf(1, i).Spec())
+		}
+		if v.Compared > 0 {
+			judged++
+		}
+	}
+	if judged < formulas/3 {
+		t.Errorf("want a third of %d formulas to be judged, got %d", formulas, judged)
+	}
+}
+
+// TestCorpus judges specs that were wrong at some time.
+func TestCorpus(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.toml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err, len(paths))
+	}
+	children := newChildren(1)
+	defer stopAll(children)
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".toml"), func(t *testing.T) {
+			cases, err := casesOf(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compared := 0
+			for i, c := range cases {
+				v, err := judgeAll(children, request{Number: uint64(i), Case: c})
+				if err != nil {
+					t.Fatal(err)
+				}
+				compared += v.Compared
+				if slices.Contains(bad, v.Status) {
+					t.Errorf("case %d, %s, %s: %s: %s", i, c.Type, v.Variant, v.Status, v.Message)
+				}
+			}
+			if compared == 0 {
+				t.Error("want elements to be compared, got none")
+			}
+		})
+	}
+}
+
+// right returns a formula whose results are right, with what the oracle says and what the loops give.
+func right(t *testing.T) (*judged, map[string]elements) {
+	t.Helper()
+	c := &randomformula.Case{Name: "op", Lines: []string{"y0[n, k] = x[n, k] * sum(k': w[n, k'])", "y1[n] = argmax(k: x[n, k])"}, Attrs: "{}",
+		Inputs:  []randomformula.Slot{{Name: "x", Type: "T", Shape: []string{"N", "K"}}, {Name: "w", Type: "T", Shape: []string{"N", "K"}}},
+		Outputs: []randomformula.Slot{{Name: "y0", Type: "T", Shape: []string{"N", "K"}}, {Name: "y1", Type: "i64", Shape: []string{"N"}}},
+		Dims:    map[string]int{"N": 2, "K": 3}, Example: map[string]int{"N": 2, "K": 3}, Type: "f64", Features: map[string]bool{}}
+	o, why := check(c)
+	if o == nil {
+		t.Fatal(why)
+	}
+	j, err := ask(o, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRunner()
+	defer r.close()
+	got, err := r.run(o, c, j.d, variant{workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, n := j.differences(got, variant{}); d != "" || n != 6+2+12 {
+		t.Fatalf("want 20 elements that are equal, got %d and %q", n, d)
+	}
+	return j, got
+}
+
+// TestDifferences changes each result of a formula, which must be noticed.
+func TestDifferences(t *testing.T) {
+	j, got := right(t)
+	for name, e := range got {
+		for i := range e.real {
+			for _, by := range []float64{1e-9, math.NaN(), math.Inf(1)} {
+				was := e.real[i]
+				e.real[i] += by
+				if d, _ := j.differences(got, variant{}); !strings.Contains(d, strings.TrimPrefix(name, "grad.")) {
+					t.Errorf("%s[%d] + %v: want a difference, got %q", name, i, by, d)
+				}
+				e.real[i] = was
+			}
+		}
+		for i := range e.whole {
+			e.whole[i]++
+			if d, _ := j.differences(got, variant{}); !strings.HasPrefix(d, name) {
+				t.Errorf("%s[%d]: want a difference, got %q", name, i, d)
+			}
+			e.whole[i]--
+		}
+	}
+	delete(got, "grad.w")
+	if d, _ := j.differences(got, variant{}); !strings.Contains(d, "gradient of w") {
+		t.Errorf("a gradient that is left out counts as 0: want a difference, got %q", d)
+	}
+}
+
+// TestWithin compares numbers with bounds.
+func TestWithin(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, x := range []struct {
+		got, want, bound float64
+		ok               bool
+	}{
+		{1, 1, 0, true}, {1, 1.1, 0.2, true}, {1, 1.1, 0.05, false}, {nan, nan, 0, true}, {nan, 1, 0.1, false}, {1, nan, 0, false}, {inf, inf, 0, true},
+		{inf, 1, 1, false}, {1, inf, 0, false}, {-inf, inf, 0, false}, {3, 1, inf, true}, {0, 1e-301, 0, true},
+	} {
+		if ok := within(x.got, oracle.Element{Real: x.want, Bound: x.bound}, "f64"); ok != x.ok {
+			t.Errorf("%v, want %v within %v: got %v, want %v", x.got, x.want, x.bound, ok, x.ok)
+		}
+	}
+}
+
+// TestShorter checks that shorter lines are formulas, and shorter.
+func TestShorter(t *testing.T) {
+	line := "y[n] = (x[n] > 0 ? sum(k if k < 2: x[n] * (w[n, k - 1] else 0)) : max(1, -x[n]))"
+	lines := shorter(line)
+	for _, want := range []string{"y[n] = (1)", "y[n] = (x[n] > 0 ? sum(k: x[n] * (w[n, k - 1] else 0)) : max(1, -x[n]))", "y[n] = (max(1, -x[n]))"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("want %q among the shorter lines, got %q", want, lines)
+		}
+	}
+	for _, l := range lines {
+		if len(l) >= len(line) {
+			t.Errorf("want less than %d bytes, got %q", len(line), l)
+		}
+	}
+}
+
+// TestCrash reads the message of a process that ended.
+func TestCrash(t *testing.T) {
+	got := crash("panic: boom\n\ngoroutine 1 [running]:\ngithub.com/opgen/opgen/internal/term.f(0x1, 0x2)\n\t/x.go:1\n")
+	if want := "panic: boom; internal/term.f"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
