@@ -58,7 +58,7 @@ var reaches = map[string][]string{
 	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive", "internal/pages", "internal/regular"}, // names of attributes; formulas; memory; files
 	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                                                          // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},
-	"optest":    {"runtime"},
+	"optest":    {"runtime", "internal/oracle"}, // what formulas mean
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
 	"test":      {"opgen", "generated", "kernels", "runtime", "generate", "internal", "test/outside", "test/networks"}, // what judges specs, and measures programs
 	"templates": nil,

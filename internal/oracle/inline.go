@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 
@@ -254,6 +253,3 @@ func (e *evaluation) dimension(n expr.Node) (value, bool) {
 	v, ok := e.attrs[id.Name]
 	return v, ok
 }
-
-// finite reports whether an element is a finite number.
-func (x Element) finite() bool { return !math.IsNaN(x.Real) && !math.IsInf(x.Real, 0) }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
-	"github.com/opgen/opgen/internal/live"
 	"github.com/opgen/opgen/internal/randomformula"
 )
 
@@ -18,9 +17,7 @@ func TestFeatures(t *testing.T) {
 	for i := range uint64(formulas) {
 		c := randomformula.New(3, i)
 		var list diag.List
-		if _, err := live.New([]driver.Input{{Path: "specs/op.toml", Text: c.Spec()}}, &list); err != nil {
-			t.Fatal(err)
-		}
+		driver.Resolve([]driver.Input{{Path: "specs/op.toml", Text: c.Spec()}}, &list)
 		for f := range c.Features {
 			drawn[f]++
 			if list.Empty() {

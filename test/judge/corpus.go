@@ -8,7 +8,6 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
-	"github.com/opgen/opgen/internal/live"
 	"github.com/opgen/opgen/internal/randomformula"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/task"
@@ -26,7 +25,7 @@ func casesOf(path string) ([]*randomformula.Case, error) {
 	}
 	name := strings.TrimSuffix(path[strings.LastIndex(path, "/")+1:], ".toml")
 	var list diag.List
-	ops, err := live.New([]driver.Input{{Path: "specs/" + name + ".toml", Text: string(data)}}, &list)
+	ops, err := read([]driver.Input{{Path: "specs/" + name + ".toml", Text: string(data)}}, &list)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func casesOf(path string) ([]*randomformula.Case, error) {
 }
 
 // shapeOutputs gives the outputs of a case their shapes.
-func shapeOutputs(o *live.Operator, c *randomformula.Case) error {
+func shapeOutputs(o *liveOperator, c *randomformula.Case) error {
 	r, err := resolve(o, c)
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
-	"github.com/opgen/opgen/internal/live"
 	"github.com/opgen/opgen/internal/oracle"
 	"github.com/opgen/opgen/internal/randomformula"
 	"github.com/opgen/opgen/runtime/shape"
@@ -33,10 +32,10 @@ const mostSteps = 3 << 20
 
 // check returns the operator of a case, or why opgen check refuses it. What the spec has to say about a gradient is added where check asks
 // for it.
-func check(c *randomformula.Case) (*live.Operator, string) {
+func check(c *randomformula.Case) (*liveOperator, string) {
 	for {
 		var list diag.List
-		ops, err := live.New([]driver.Input{{Path: "specs/" + c.Name + ".toml", Text: c.Spec()}}, &list)
+		ops, err := read([]driver.Input{{Path: "specs/" + c.Name + ".toml", Text: c.Spec()}}, &list)
 		if err != nil {
 			return nil, err.Error()
 		}
@@ -56,7 +55,7 @@ func check(c *randomformula.Case) (*live.Operator, string) {
 }
 
 // use returns the use of the operator for the oracle.
-func use(o *live.Operator, c *randomformula.Case, d drawn) (*oracle.Use, error) {
+func use(o *liveOperator, c *randomformula.Case, d drawn) (*oracle.Use, error) {
 	r, err := resolve(o, c)
 	if err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func use(o *live.Operator, c *randomformula.Case, d drawn) (*oracle.Use, error) 
 }
 
 // resolve applies the operator to the inputs of a case.
-func resolve(o *live.Operator, c *randomformula.Case) (*task.Resolution, error) {
+func resolve(o *liveOperator, c *randomformula.Case) (*task.Resolution, error) {
 	attrs, err := o.DecodeAttrs([]byte(c.Attrs))
 	if err != nil {
 		return nil, err
@@ -140,7 +139,7 @@ type judged struct {
 
 // ask draws inputs and asks the oracle. Where rounding decides about integers, it draws others; where the oracle takes too long, it makes
 // extents smaller. An error is one of the formula.
-func ask(o *live.Operator, c *randomformula.Case) (*judged, error) {
+func ask(o *liveOperator, c *randomformula.Case) (*judged, error) {
 	j := &judged{c: c}
 	for try := range 6 {
 		j.d = draw(c, c.Values+uint64(try))

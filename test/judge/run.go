@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/generated/elementunary"
-	"github.com/opgen/opgen/internal/live"
 	"github.com/opgen/opgen/internal/randomformula"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -124,7 +123,7 @@ type runner struct{ backends map[int]*cpu.Backend }
 func newRunner() *runner { return &runner{map[int]*cpu.Backend{}} }
 
 // run runs a use. It returns the elements of the outputs, and of the gradients as grad.NAME; of none, if nothing depends on the input.
-func (r *runner) run(o *live.Operator, c *randomformula.Case, d drawn, v variant) (out map[string]elements, err error) {
+func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant) (out map[string]elements, err error) {
 	attrs, err := o.DecodeAttrs([]byte(c.Attrs))
 	if err != nil {
 		return nil, err
@@ -255,7 +254,7 @@ func scaled(e elements, by float64) elements {
 }
 
 // load plans a program and loads it.
-func (r *runner) load(o *live.Operator, p *graph.Program, v variant) (*engine.Instance, func() error, error) {
+func (r *runner) load(o *liveOperator, p *graph.Program, v variant) (*engine.Instance, func() error, error) {
 	var tasks task.Registry
 	register := formula.Register
 	if v.reference {

@@ -1,6 +1,4 @@
-// Package live makes operators of specs that graphs take and engines run, without generated code: tests apply an operator as
-// soon as its spec is read.
-package live
+package main
 
 import (
 	"fmt"
@@ -18,20 +16,20 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Operator is an operator that was made of a spec.
-type Operator struct {
+// liveOperator is an operator that was made of a spec without generated code, for graphs and engines.
+type liveOperator struct {
 	*graph.Operator
 	Model *model.Operator
 }
 
-// New reads specs, checks them as opgen check does, and returns their operators by name. What is wrong with them goes to list; then there
-// are no operators.
-func New(specs []driver.Input, list *diag.List) (map[string]*Operator, error) {
+// read reads specs, checks them as opgen check does, and returns their operators by name. What is wrong with them goes to list; then there are
+// no operators.
+func read(specs []driver.Input, list *diag.List) (map[string]*liveOperator, error) {
 	m := driver.Resolve(specs, list)
 	if m == nil {
 		return nil, nil
 	}
-	out := map[string]*Operator{}
+	out := map[string]*liveOperator{}
 	for _, o := range m.Operators {
 		x, err := operator(o)
 		if err != nil {
@@ -43,7 +41,7 @@ func New(specs []driver.Input, list *diag.List) (map[string]*Operator, error) {
 }
 
 // operator gives the description of an operator the functions that generated code has.
-func operator(o *model.Operator) (*Operator, error) {
+func operator(o *model.Operator) (*liveOperator, error) {
 	attrs, err := attributes(o)
 	if err != nil {
 		return nil, err
@@ -64,7 +62,7 @@ func operator(o *model.Operator) (*Operator, error) {
 		}
 		return example.Resolve(o, data, given)
 	}
-	return &Operator{&graph.Operator{Operator: *d}, o}, nil
+	return &liveOperator{&graph.Operator{Operator: *d}, o}, nil
 }
 
 // attributes returns a struct with the attributes of an operator, which have their defaults.
@@ -72,7 +70,7 @@ func attributes(o *model.Operator) (reflect.Value, error) {
 	var fields []reflect.StructField
 	defaults := map[string]any{}
 	for _, a := range o.Attrs {
-		t, err := typeOf(a)
+		t, err := attributeType(a)
 		if err != nil {
 			return reflect.Value{}, err
 		}
@@ -89,8 +87,8 @@ func attributes(o *model.Operator) (reflect.Value, error) {
 	return v.Elem(), err
 }
 
-// typeOf returns the type of an attribute's values. Records and graphs have none here.
-func typeOf(a *model.Attr) (reflect.Type, error) {
+// attributeType returns the type of an attribute's values. Records and graphs have none here.
+func attributeType(a *model.Attr) (reflect.Type, error) {
 	one, many, some := reflect.TypeFor[int](), reflect.TypeFor[attr.List[int]](), reflect.TypeFor[attr.Opt[int]]()
 	switch a.Type {
 	case "int", "axis", "dims", "axes":
