@@ -100,3 +100,60 @@ func TestAddErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestWithin writes the proxy into a folder of the module that it packs, twice, with git and without. Files that git ignores stay out, and
+// so does the proxy. What is new and what has changed is there; what is deleted is not.
+func TestWithin(t *testing.T) {
+	for name, repository := range map[string]bool{"git": true, "no git": false} {
+		dir := source(t, "text")
+		write := func(name, text string) {
+			t.Helper()
+			path := filepath.Join(dir, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if repository {
+			write(".gitignore", "/bin\n*.out\n")
+			write("gone.go", "package main\n")
+			for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "first"}} {
+				run(t, dir, nil, "git", args...)
+			}
+			if err := os.Remove(filepath.Join(dir, "gone.go")); err != nil {
+				t.Fatal(err)
+			}
+			write("bin/tool", "compiled")
+			write("profile.out", "measured")
+		}
+		write("new.go", "package main\n")
+		for range 2 {
+			if _, err := Add(filepath.Join(dir, "bin", "proxy"), dir, "v1.0.0", ""); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		at := filepath.Join(dir, "bin", "proxy", "example.com", "!greet", "@v")
+		r, err := zip.OpenReader(filepath.Join(at, "v1.0.0.zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		var got []string
+		for _, f := range r.File {
+			got = append(got, strings.TrimPrefix(f.Name, "example.com/Greet@v1.0.0/"))
+		}
+		slices.Sort(got)
+		want := []string{"go.mod", "main.go", "new.go"}
+		if repository {
+			want = []string{".gitignore", "go.mod", "main.go", "new.go"}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: the zip has %q, want %q", name, got, want)
+		}
+		if left, err := filepath.Glob(filepath.Join(at, "*")); err != nil || len(left) != 4 {
+			t.Errorf("%s: the proxy has %q, want a list and three files", name, left)
+		}
+	}
+}
