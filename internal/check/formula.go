@@ -101,6 +101,7 @@ func (o *operator) formula() {
 	for _, s := range ast.Statements {
 		f.statement(s)
 	}
+	f.pairs(ast)
 	if !f.unreadable {
 		f.complete(ast)
 	}

@@ -102,7 +102,7 @@ func limits(n *term.Term, name string) []*term.Term {
 }
 
 // weights says how many operations a reduction takes for each index, besides its body.
-var weights = map[string]int{"sum": 1, "prod": 1, "max": 1, "min": 1, "mean": 1, "variance": 3, "logsumexp": 3, "argmax": 1, "argmin": 1,
+var weights = map[string]int{"sum": 1, "prod": 1, "max": 1, "min": 1, "mean": 1, "variance": 3, "logsumexp": 2, "argmax": 1, "argmin": 1,
 	"count": 1, "any": 1, "all": 1, "argsort": 1, "rank": 1}
 
 // operations returns how many operations a value takes for all values of the indices.

@@ -20,10 +20,11 @@ func (d *deriver) neat(n *term.Term) *term.Term {
 	return n
 }
 
-// recognize replaces parts of a value that statements of the program give.
+// recognize replaces parts of a value that statements of the program give. A quotient is computed again rather than read from a
+// slot: it takes few operations, and a gradient that needs it reads the operands anyway.
 func (d *deriver) recognize(n *term.Term) *term.Term {
 	if n.Op == term.Apply || n.Op == term.Reduce || n.Op == term.Divide || n.Op == term.Multiply {
-		if x := d.known(n); x != n {
+		if x := d.known(n); x != n && !(n.Op == term.Divide && d.p.Tensors[x.Read.Tensor].Slot >= 0) {
 			return x
 		}
 	}
@@ -360,27 +361,39 @@ func (f *factors) split(in func(*term.Term) bool) (inside, outside *factors) {
 	return inside, outside
 }
 
-// term returns the product, with its constants as one factor.
+// term returns the product, with its constants as one factor. Divisors are not multiplied, since their product may overflow:
+// g*x/(y*y) is g*(x/y)/y.
 func (f *factors) term() *term.Term {
-	scale, out, below := 1.0, term.Number(1), term.Number(1)
+	scale, out := 1.0, term.Number(1)
+	var above, below []*term.Term
 	for _, x := range f.numerators {
 		if x.Op == term.Constant {
 			scale *= x.Value()
 		} else {
-			out = term.Product(out, x)
+			above = append(above, x)
 		}
 	}
 	for _, x := range f.denominators {
 		if x.Op == term.Constant && x.Value() == 2 { // exact, as other divisors may not be
 			scale /= 2
-		} else {
-			below = term.Product(below, x)
+		} else if !x.IsOne() {
+			below = append(below, x)
 		}
 	}
 	if f.negative {
 		scale = -scale
 	}
-	out = term.Ratio(term.Product(constant(math.Abs(scale)), out), below)
+	if last := len(above) - 1; last >= 0 && len(below) > 1 {
+		above[last] = term.Ratio(above[last], below[0])
+		below = below[1:]
+	}
+	for _, x := range above {
+		out = term.Product(out, x)
+	}
+	out = term.Product(constant(math.Abs(scale)), out)
+	for _, x := range below {
+		out = term.Ratio(out, x)
+	}
 	if scale < 0 {
 		out = term.Opposite(out)
 	}

@@ -39,7 +39,8 @@ func (d *deriver) walk(n, g *term.Term, vars []*term.Variable, guard *term.Term)
 	case term.Multiply:
 		return each(x, term.Product(g, y), y, term.Product(g, x))
 	case term.Divide:
-		return each(x, term.Ratio(g, y), y, term.Opposite(term.Ratio(term.Product(g, x), term.Product(y, y))))
+		// The square of a divisor may overflow, or be 0, where the quotient is neither.
+		return each(x, term.Ratio(g, y), y, term.Opposite(term.Ratio(term.Product(g, term.Ratio(x, y)), y)))
 	case term.Power:
 		return d.power(n, g, vars, guard)
 	case term.Choose:
@@ -195,6 +196,9 @@ func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Te
 
 // reduction is the derivative of a reduction.
 func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
+	if n.Reduction.Detached {
+		return nil
+	}
 	fresh := n.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
 	r := fresh.Reduction
 	inner := append(slices.Clone(vars), r.Vars...)
@@ -206,7 +210,7 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 	case "mean":
 		g = term.Ratio(g, d.count(n, vars))
 	case "logsumexp":
-		g = term.Product(g, term.Applied("exp", term.Difference(body, result)))
+		g = term.Product(g, term.Applied("exp", term.Difference(term.Difference(body, d.known(r.At[0])), result)))
 	case "max", "min":
 		value, n, result := d.stored(fresh, vars, inner, inside, n, result)
 		ties := d.aside("ties", vars, d.over(n, "sum", func(b *term.Term) (guard, body *term.Term) {

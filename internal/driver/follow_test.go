@@ -88,7 +88,7 @@ attrs = { dim = 1 }
 	for _, c := range []struct{ name, formula, header, task, tables, want string }{
 		{"softmax", softmax, "", "", "", `saved input: 
 saved output: true
-forward over prod(A) * prod(B), element by element: false, flops 5 * prod(A) * R * prod(B)
+forward over prod(A) * prod(B), element by element: false, flops 6 * prod(A) * R * prod(B)
 forward: output where input is, view: false
 backward over prod(A) * prod(B), element by element: false, flops 4 * prod(A) * R * prod(B)
 backward: input where output is, view: false

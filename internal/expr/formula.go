@@ -213,10 +213,19 @@ func (p *parser) line(f *Formula) *Error {
 	if p.tok.kind != tokEOF {
 		return p.unexpected("the end of the line")
 	}
-	if r, ok := s.X.(*Reduce); len(targets) > 1 && (!ok || !strings.HasPrefix(r.Kind, "arg") || len(r.Binders) != len(targets)) {
+	if r, ok := s.X.(*Reduce); len(targets) > 1 && s.Pair() == nil && (!ok || !strings.HasPrefix(r.Kind, "arg") || len(r.Binders) != len(targets)) {
 		return errorf(s.X, BadSyntax, "want argmax or argmin over %d indices, one for each target", len(targets))
 	}
 	f.Statements = append(f.Statements, s)
+	return nil
+}
+
+// Pair returns the logsumexp of which two targets take the parts: the maximum, and the logarithm of the sum of the exponentials
+// of what elements have beyond it. It is nil if the statement is another one.
+func (s *Statement) Pair() *Reduce {
+	if r, ok := s.X.(*Reduce); ok && r.Kind == "logsumexp" && len(s.Targets) == 2 {
+		return r
+	}
 	return nil
 }
 

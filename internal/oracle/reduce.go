@@ -191,10 +191,25 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 	case "variance":
 		return realValue(variance(terms))
 	case "logsumexp":
-		return realValue(e.logSumExp(terms))
+		return pair(e.logSumExp(terms), terms)
 	}
 	fail("unknown reduction %s", n.Kind)
 	return value{}
+}
+
+// pair returns a logsumexp with the parts that two targets take: the greatest term, and what is beyond it, which has the
+// derivative of both.
+func pair(sum number, terms []term) value {
+	top, rest := math.Inf(-1), sum
+	for _, t := range terms {
+		top = max(top, t.number().v)
+	}
+	if rest.v -= top; math.IsInf(top, 0) || math.IsNaN(top) {
+		rest.v = 0
+	}
+	out := realValue(sum)
+	out.x = &extra{items: []item{{value: realValue(exactly(top))}, {value: realValue(rest)}}}
+	return out
 }
 
 func total(terms []term) number {

@@ -181,7 +181,9 @@ func (e *evaluation) targets(st *expr.Statement, s *scope) {
 				fail("%s is given outside of its shape %v", name, a.shape)
 			}
 			v := e.value(st.X, s, false)
-			if len(st.Targets) > 1 {
+			if st.Pair() != nil {
+				v = v.x.items[part].value
+			} else if len(st.Targets) > 1 {
 				unsure := v.unsure
 				v = v.x.items[part].value
 				v.kind, v.unsure = integer, unsure

@@ -24,6 +24,9 @@ type builder struct {
 	listed    []string          // dimensions of which each tensor of a variadic slot has its own
 	ranges    map[string]extent // of indices that are no dimension's, from where they first stand
 	perTensor map[string]bool   // those that range over a dimension of which each tensor has its own
+	pairs     map[int]pairOf    // tensors that hold sums of pairs, see relative
+	seconds   map[int]bool      // and those that hold the seconds of pairs
+	hoisted   [][2]*term.Term   // values of the statement with elements of tensors that hold them
 	depth     int               // of operators within operators
 	applied   []string          // the functions that are applied, each within the one before
 	size      int               // how many expressions were worked out
@@ -218,7 +221,11 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 			return fmt.Errorf("nothing goes over %s", v.Name)
 		}
 	}
-	if part >= 0 && x.Op == term.Reduce {
+	if s.Pair() != nil {
+		if x, err = b.partOfPair(s, x, part, sc); err != nil {
+			return err
+		}
+	} else if part >= 0 && x.Op == term.Reduce {
 		r := *x.Reduction
 		r.Part = part
 		x = &term.Term{Op: term.Reduce, Kind: term.Integer, Reduction: &r}
@@ -238,7 +245,11 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	if left.Ext == nil {
 		left.Ext = b.program.Tensors[id].Shape
 	}
-	x = b.hoist(x, vars, false)
+	if s.Pair() != nil && part == 1 && b.isLogarithm(x) {
+		b.seconds[id] = true
+	}
+	b.hoisted = nil
+	x = b.hoist(b.halve(id, left, vars, x), vars, false)
 	b.program.Statements = append(b.program.Statements, &Statement{Target: id, Left: left, Vars: vars, Value: x})
 	return nil
 }

@@ -37,7 +37,7 @@ func (b *builder) inlineElement(n *expr.Inline, sc *scope) (value, error) {
 	if err := b.indexOf(r, n.At, sc); err != nil {
 		return value{}, err
 	}
-	return value{node: &term.Term{Op: term.Element, Kind: t.Kind, Read: r}}, nil
+	return value{node: b.paired(&term.Term{Op: term.Element, Kind: t.Kind, Read: r})}, nil
 }
 
 // inline adds the statements of an operator that is applied to tensors, and returns the tensor of an output. What is the
@@ -245,7 +245,7 @@ func (b *builder) nameOf(id int, name string) string {
 func (b *builder) expand(a *application, output string) (int, error) {
 	in := &builder{program: b.program, byName: map[string]int{}, callees: b.calleesIn(a.of), inlined: b.inlined, prefix: a.of.Name + ".",
 		env:       &environment{map[string]value{}, map[string]bool{}, map[string]string{}, map[string][]value{}},
-		functions: map[string]*expr.Function{}, slots: map[string]*Slot{}, ranges: map[string]extent{}, perTensor: map[string]bool{},
+		functions: map[string]*expr.Function{}, slots: map[string]*Slot{}, ranges: map[string]extent{}, perTensor: map[string]bool{}, pairs: b.pairs, seconds: b.seconds,
 		depth: b.depth, size: b.size}
 	for _, fn := range a.of.formula.Functions {
 		in.functions[fn.Name] = fn

@@ -113,6 +113,8 @@ func build(u *Use) (*builder, error) {
 		perTensor: map[string]bool{},
 		slots:     map[string]*Slot{},
 		counts:    map[string]int{},
+		pairs:     map[int]pairOf{},
+		seconds:   map[int]bool{},
 	}
 	for _, fn := range f.Functions {
 		b.functions[fn.Name] = fn
@@ -290,10 +292,11 @@ func (b *builder) prune() {
 // Depends reports whether a value depends on elements that have gradients.
 func (p *Program) Depends(n *term.Term) bool {
 	found := false
-	n.Walk(func(m *term.Term) {
+	n.WalkInto(func(m *term.Term) bool {
 		if m.Op == term.Element && m.Kind == term.Real && p.Tensors[m.Read.Tensor].Varies {
 			found = true
 		}
+		return m.Op != term.Reduce || !m.Reduction.Detached
 	})
 	return found
 }

@@ -75,7 +75,11 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 		}
 		return r.Body, nil
 	}
-	return &term.Term{Op: term.Reduce, Kind: k, Reduction: r}, nil
+	out := &term.Term{Op: term.Reduce, Kind: k, Reduction: r}
+	if n.Kind == "logsumexp" {
+		return relative(out), nil
+	}
+	return out, nil
 }
 
 // binder returns the variables that a reduction goes over.
@@ -115,7 +119,7 @@ func (b *builder) binder(n *expr.Binder, sc *scope) ([]*term.Variable, error) {
 
 // hoist gives reductions that do not depend on all indices around them tensors of their own, so that they are computed
 // once for those on which they do; and orders and scans that are part of an expression, so that one pass gives them for all
-// indices. Reductions under a condition stay, since the condition may keep their reads inside.
+// indices, and the parts of logsumexp, which gradients use again. Reductions under a condition stay, since the condition may keep their reads inside.
 func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.Term {
 	switch n.Op {
 	case term.Constant, term.Index, term.Step, term.Choose:
@@ -133,13 +137,16 @@ func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.
 		if r.Body != nil && r.Guard == nil {
 			r.Body = b.hoist(r.Body, inner, true)
 		}
+		if r.Relative() {
+			r.At = []*term.Term{b.hoist(r.At[0], around, true)}
+		}
 		out := &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 		vars := out.Free()
 		onePass := r.IsOrder() || r.Scan() != nil
-		if !(part && onePass) && (len(vars) == len(around) || len(vars) == 0 && len(around) == 0) {
+		if !(part && (onePass || r.Detached || r.Relative())) && (len(vars) == len(around) || len(vars) == 0 && len(around) == 0) {
 			return out
 		}
-		return b.temporary(out, vars)
+		return b.temporaryOnce(out, vars)
 	}
 	out := *n
 	out.Args = nil
@@ -153,7 +160,13 @@ func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.
 // their ranges depend on others.
 func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
 	id := len(b.program.Tensors)
-	l := &Local{Name: b.fresh("t"), Kind: n.Kind, Old: -1, Shape: []*term.Term{}}
+	name := "t"
+	if r := n.Reduction; r != nil && r.Detached {
+		name = "top"
+	} else if r != nil && r.Relative() {
+		name = "rest"
+	}
+	l := &Local{Name: b.fresh(name), Kind: n.Kind, Old: -1, Shape: []*term.Term{}}
 	there, here := &term.Read{Tensor: id, Count: 1, Text: l.Name}, &term.Read{Tensor: id, Count: 1, Text: l.Name}
 	fresh := map[*term.Variable]*term.Variable{}
 	var left []*term.Variable

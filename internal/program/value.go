@@ -129,7 +129,7 @@ func (b *builder) name(name string, sc *scope) (value, error) {
 		return b.env.values[name], nil
 	}
 	if id, ok := b.byName[name]; ok && b.slots[name] == nil {
-		return value{node: b.elementOf(id, nil)}, nil
+		return value{node: b.paired(b.elementOf(id, nil))}, nil
 	}
 	if b.hasRange(name, sc) {
 		return b.index(name, sc)
@@ -142,7 +142,7 @@ func (b *builder) name(name string, sc *scope) (value, error) {
 	}
 	if id, ok := b.byName[name]; ok {
 		if t := b.program.Tensors[id]; len(t.Shape) == 0 {
-			return value{node: b.elementOf(id, nil)}, nil
+			return value{node: b.paired(b.elementOf(id, nil))}, nil
 		}
 		return value{}, fmt.Errorf("want an index behind %s", name)
 	}
@@ -246,6 +246,9 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 	}
 	if d, known := y.node.Known(); known && d == 0 && (op == term.Quotient || op == term.Modulo) {
 		return value{}, fmt.Errorf("the divisor is 0")
+	}
+	if op == term.Add || op == term.Subtract {
+		return value{node: b.add(op, x.node, y.node)}, nil
 	}
 	return value{node: term.Arithmetic(op, x.node, y.node)}, nil
 }
@@ -429,7 +432,7 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 			return value{}, err
 		}
 	}
-	return value{node: &term.Term{Op: term.Element, Kind: b.program.Tensors[r.Tensor].Kind, Read: r}}, nil
+	return value{node: b.paired(&term.Term{Op: term.Element, Kind: b.program.Tensors[r.Tensor].Kind, Read: r})}, nil
 }
 
 // indexOf works out the index of an element, which is one for each dimension or a row-major number.

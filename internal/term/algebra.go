@@ -8,7 +8,8 @@ import "maps"
 // IsZero reports whether n is the number 0.
 func (n *Term) IsZero() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 0 }
 
-func (n *Term) isOne() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 1 }
+// IsOne reports whether n is the number 1.
+func (n *Term) IsOne() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 1 }
 
 // Sum returns x + y.
 func Sum(x, y *Term) *Term {
@@ -61,9 +62,9 @@ func Product(x, y *Term) *Term {
 	switch {
 	case x.IsZero() || y.IsZero():
 		return Number(0)
-	case x.isOne():
+	case x.IsOne():
 		return y
-	case y.isOne():
+	case y.IsOne():
 		return x
 	case x.Op == Negate:
 		return Opposite(Product(x.Args[0], y))
@@ -73,9 +74,9 @@ func Product(x, y *Term) *Term {
 		return Chosen(x.Args[0], Product(x.Args[1], y), Product(x.Args[2], y))
 	case guarded(y):
 		return Chosen(y.Args[0], Product(x, y.Args[1]), Product(x, y.Args[2]))
-	case x.Op == Divide && x.Args[0].isOne():
+	case x.Op == Divide && x.Args[0].IsOne():
 		return Ratio(y, x.Args[1])
-	case y.Op == Divide && y.Args[0].isOne():
+	case y.Op == Divide && y.Args[0].IsOne():
 		return Ratio(x, y.Args[1])
 	}
 	return Arithmetic(Multiply, x, y)
@@ -91,7 +92,7 @@ func Ratio(x, y *Term) *Term {
 	switch {
 	case x.IsZero():
 		return x
-	case y.isOne():
+	case y.IsOne():
 		return x
 	case x.Op == Negate:
 		return Opposite(Ratio(x.Args[0], y))

@@ -166,7 +166,11 @@ func (p *printer) reduction(r *Reduction) {
 		p.WriteString(" if ")
 		p.term(r.Guard, 0)
 	}
-	if r.Body != nil {
+	switch {
+	case r.Relative():
+		p.WriteString(": ")
+		p.term(Arithmetic(Subtract, r.Body, r.At[0]), 0)
+	case r.Body != nil:
 		p.WriteString(": ")
 		p.term(r.Body, 0)
 	}

@@ -94,10 +94,17 @@ type Reduction struct {
 	Body  *Term // nil for count
 	Part  int   // which index argmax or argsort gives; all, by number, if it is negative
 	// At is the place in an order that argsort looks up, or the index whose place rank gives. Descending says that the
-	// greatest element comes first.
+	// greatest element comes first. At of a logsumexp is the maximum of Body, which the result leaves out: it is the
+	// logarithm of the sum of exp(Body - At), and 0 where the maximum is not finite.
 	At         []*Term
 	Descending bool
+	// Detached says that no gradient flows through the result: that of a maximum beside what its logsumexp leaves out
+	// flows through the logsumexp.
+	Detached bool
 }
+
+// Relative reports whether the reduction is a logsumexp that leaves its maximum out.
+func (r *Reduction) Relative() bool { return r.Kind == "logsumexp" && len(r.At) > 0 }
 
 // IsOrder reports whether the reduction orders elements.
 func (r *Reduction) IsOrder() bool { return r.Kind == "argsort" || r.Kind == "rank" }
@@ -379,32 +386,36 @@ func extreme(f *Function, x, y *Term) *Term {
 
 // Walk calls visit for n and everything below it.
 func (n *Term) Walk(visit func(*Term)) {
-	if n == nil {
+	n.WalkInto(func(m *Term) bool { visit(m); return true })
+}
+
+// WalkInto calls visit for n, and for everything below each value for which visit returns true.
+func (n *Term) WalkInto(visit func(*Term) bool) {
+	if n == nil || !visit(n) {
 		return
 	}
-	visit(n)
 	for _, a := range n.Args {
-		a.Walk(visit)
+		a.WalkInto(visit)
 	}
 	if r := n.Read; r != nil {
-		r.Which.Walk(visit)
-		r.Else.Walk(visit)
+		r.Which.WalkInto(visit)
+		r.Else.WalkInto(visit)
 		for _, i := range r.Idx {
-			i.Walk(visit)
+			i.WalkInto(visit)
 		}
 		for _, i := range r.Ext {
-			i.Walk(visit)
+			i.WalkInto(visit)
 		}
 	}
 	if r := n.Reduction; r != nil {
 		for _, v := range r.Vars {
-			v.Lo.Walk(visit)
-			v.Hi.Walk(visit)
+			v.Lo.WalkInto(visit)
+			v.Hi.WalkInto(visit)
 		}
-		r.Guard.Walk(visit)
-		r.Body.Walk(visit)
+		r.Guard.WalkInto(visit)
+		r.Body.WalkInto(visit)
 		for _, i := range r.At {
-			i.Walk(visit)
+			i.WalkInto(visit)
 		}
 	}
 }

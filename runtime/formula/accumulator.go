@@ -67,9 +67,9 @@ func (a *accumulator) value() float64 {
 		return float64(a.n)
 	case "logsumexp":
 		if math.IsInf(a.v, 0) || math.IsNaN(a.v) {
-			return a.v
+			return 0
 		}
-		return a.v + math.Log(a.sum)
+		return math.Log(a.sum)
 	}
 	return a.v
 }

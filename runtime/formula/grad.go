@@ -203,7 +203,7 @@ func (c *code) back(n *term.Term, result func() func(*frame) float64) back {
 			q := d(f)
 			x.add(f, g/q)
 			if y != nil {
-				y(f, -g*v(f)/(q*q))
+				y(f, -g*(v(f)/q)/q) // q*q may overflow
 			}
 		}
 	}

@@ -9,6 +9,9 @@ import (
 // backReduce returns code for the gradient of a reduction.
 func (c *code) backReduce(n *term.Term) back {
 	r := n.Reduction
+	if r.Detached {
+		return nil
+	}
 	each, body := c.loop(r.Vars, r.Guard), c.back(r.Body, nil)
 	if body == nil {
 		return nil
@@ -50,23 +53,24 @@ func (c *code) backReduce(n *term.Term) back {
 	}
 }
 
-// backShare returns code for the gradient of a logsumexp: each term gets its share, exp(x - logsumexp). The formula may
-// compute the shares as such, as a softmax does.
+// backShare returns code for the gradient of a logsumexp: each term gets its share, exp((x - maximum) - logarithm). The formula
+// may compute the shares as such, as a softmax does.
 func (c *code) backShare(n *term.Term, each func(*frame, func(*frame)), body back) back {
 	total := n
 	if c.of != nil && c.of.Value == n {
 		total = &term.Term{Op: term.Element, Kind: term.Real, Read: c.of.Left}
 	}
-	difference := &term.Term{Op: term.Subtract, Kind: term.Real, Args: []*term.Term{n.Reduction.Body, total}}
+	top := n.Reduction.At[0]
+	difference := term.Arithmetic(term.Subtract, term.Arithmetic(term.Subtract, n.Reduction.Body, top), total)
 	if known := c.p.Recognized(term.Applied("exp", difference)); known.Op == term.Element {
 		share := c.real(known)
 		return func(f *frame, g float64) { each(f, func(f *frame) { body(f, g*share(f)) }) }
 	}
-	x, sum := c.real(n.Reduction.Body), c.real(total)
+	x, most, sum := c.real(n.Reduction.Body), c.real(top), c.real(total)
 	return func(f *frame, g float64) {
-		of := sum(f) // before each, which uses the same variables
+		max, log := most(f), sum(f) // before each, which uses the same variables
 		each(f, func(f *frame) {
-			if v := math.Exp(x(f) - of); !math.IsNaN(v) { // of -inf in a sum of nothing else
+			if v := math.Exp(x(f) - max - log); !math.IsNaN(v) { // of -inf in a sum of nothing else
 				body(f, g*v)
 			}
 		})

@@ -37,15 +37,15 @@ func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
 			return s / n
 		}
 	case "logsumexp":
+		most := c.real(r.At[0])
 		return func(f *frame) float64 {
-			top := negativeInfinity
-			each(f, func(f *frame) { top = max(top, x(f)) })
+			top := most(f)
 			if math.IsInf(top, 0) || math.IsNaN(top) {
-				return top
+				return 0
 			}
 			s := 0.0
 			each(f, func(f *frame) { s += math.Exp(x(f) - top) })
-			return top + math.Log(s)
+			return math.Log(s)
 		}
 	}
 	if r.Kind == "min" {

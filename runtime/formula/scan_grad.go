@@ -103,14 +103,15 @@ func backProducts(elements []counted, at [][]float64) []float64 {
 // backExponentials gives each element its share of the gradients of sums of exponentials.
 func backExponentials(elements []counted, at [][]float64) []float64 {
 	out := make([]float64, len(elements))
-	results := make([]float64, len(elements))
+	type pair struct{ top, log float64 } // the maximum, and the logarithm of the sum of what elements have beyond it
+	results := make([]pair, len(elements))
 	a := newAccumulator("logsumexp")
 	for i, e := range elements {
 		a.add(e)
-		results[i] = a.value()
+		results[i] = pair{a.v, a.value()}
 	}
-	share := func(x, of float64) float64 {
-		if v := math.Exp(x - of); !math.IsNaN(v) { // of -inf in a sum of nothing else
+	share := func(x, of pair) float64 {
+		if v := math.Exp(x.top - of.top + (x.log - of.log)); !math.IsNaN(v) { // of -inf in a sum of nothing else
 			return v
 		}
 		return 0
@@ -121,7 +122,7 @@ func backExponentials(elements []counted, at [][]float64) []float64 {
 			g *= share(results[i], results[i+1])
 		}
 		g += total(at[i+1])
-		out[i] = g * share(elements[i].x, results[i])
+		out[i] = g * share(pair{elements[i].x, 0}, results[i])
 	}
 	return out
 }

@@ -150,10 +150,9 @@ func (c *crew) reduction(n *term.Term) string {
 	case "variance":
 		return c.variance(r, count, plus)
 	case "logsumexp":
-		max, _ := c.foldOf("max", term.Real)
-		top := c.sum(r, "top", max, func() string { return c.rounded(c.number(r.Body)) })
+		top := c.most(r)
 		sum := c.sum(r, "sum", plus, func() string { return fmt.Sprintf("opgen_exp(%s)", c.rounded("("+c.number(r.Body)+" - "+top+")")) })
-		return c.name("double", "logsumexp", fmt.Sprintf("opgen_finite(%s) ? %s + opgen_log(%s) : (double)%s", top, top, sum, top))
+		return c.name("double", "logsumexp", logarithm(top, sum))
 	case "argmax", "argmin":
 		return c.extreme(r)
 	}
@@ -163,6 +162,22 @@ func (c *crew) reduction(n *term.Term) string {
 		return "0"
 	}
 	return c.sum(r, r.Kind, how, func() string { return c.folded(r) })
+}
+
+// most writes the maximum that a logsumexp leaves out: the element that holds it, or a fold of the team.
+func (c *crew) most(r *term.Reduction) string {
+	if r.At[0].Op != term.Element {
+		max, _ := c.foldOf("max", term.Real)
+		return c.sum(r, "top", max, func() string { return c.rounded(c.number(r.Body)) })
+	}
+	top := c.unique("top")
+	c.typed(top, c.real())
+	c.line("%s %s = 0;", c.real(), top)
+	c.open("if (active) {")
+	c.indices(c.nest.Vars, "result")
+	c.line("%s = %s;", top, c.rounded(c.number(r.At[0])))
+	c.close()
+	return top
 }
 
 func (c *crew) variance(r *term.Reduction, count func() string, plus fold) string {

@@ -153,14 +153,17 @@ func (f *function) variance(r *term.Reduction, around func(func())) string {
 }
 
 func (f *function) logsumexp(r *term.Reduction, around func(func())) string {
-	top, sum := f.unique("top"), f.unique("sum")
-	f.line("%s %s = -OPGEN_INF;", f.real(), top)
-	around(func() { f.line("%s = opgen_max(%s, %s);", top, top, f.rounded(f.number(r.Body))) })
+	top, sum := f.name(f.real(), "top", f.rounded(f.number(r.At[0]))), f.unique("sum")
 	f.line("double %s = 0;", sum)
 	f.open("if (opgen_finite(%s)) {", top)
 	around(func() { f.line("%s += opgen_exp(%s);", sum, f.rounded("("+f.number(r.Body)+" - "+top+")")) })
 	f.close()
-	return f.name("double", "logsumexp", fmt.Sprintf("opgen_finite(%s) ? %s + opgen_log(%s) : (double)%s", top, top, sum, top))
+	return f.name("double", "logsumexp", logarithm(top, sum))
+}
+
+// logarithm returns code for that of a sum of exponentials relative to a maximum: 0 where the maximum is not finite.
+func logarithm(top, sum string) string {
+	return fmt.Sprintf("opgen_finite(%s) ? opgen_log(%s) : 0", top, sum)
 }
 
 // number of the present indices of a reduction, in the order of its loops.

@@ -21,6 +21,8 @@ type columns[T simd.Float] struct {
 
 // columnSum is a reduction.
 type columnSum[T simd.Float] struct {
+	// before is code that sets a register of its own, which the passes use, before them; nil if they use none.
+	before *strip[T]
 	passes []*columnPass[T]
 	give   func(s *state[T], of []float64, n int)
 	// finish makes results of what the passes give.
@@ -88,8 +90,8 @@ func (k *unitCompiler[T]) jointColumns(sums []*columnSum[T], folds []*term.Reduc
 
 func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Variable, number int) *columnSum[T] {
 	out := &columnSum[T]{give: k.columnWriter(st, v), finish: func(*state[T], []float64, int) {}}
+	first := -1
 	pass := func(op simd.Binary, wide int, of folding[T]) *columnPass[T] {
-		first := -1
 		if len(out.passes) > 0 {
 			first = out.passes[0].acc
 		}
@@ -123,8 +125,8 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 			return operand[T]{reg: z.unaryOf(simd.Square, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: mean})})}
 		})
 	case "logsumexp":
-		pass(simd.Max, w, same)
-		pass(simd.Add, w+1, func(z *vectorizer[T], x operand[T], top int) operand[T] {
+		out.before, first = k.held(r.At[0], v)
+		pass(simd.Add, w, func(z *vectorizer[T], x operand[T], top int) operand[T] {
 			return operand[T]{reg: z.unaryOf(simd.Exp, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: top})})}
 		})
 	}
@@ -148,17 +150,23 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 				x[i] /= float64(n)
 			}
 		case "logsumexp":
-			top := s.regs[out.passes[0].acc]
 			for i := range x {
-				if t := float64(top[i]); math.IsInf(t, 0) || math.IsNaN(t) {
-					x[i] = t
-				} else {
-					x[i] = t + math.Log(x[i])
-				}
+				x[i] = logarithm(x[i])
 			}
 		}
 	}
 	return out
+}
+
+// held returns code that sets a register of its own to a value, and the register.
+func (k *unitCompiler[T]) held(n *term.Term, v *term.Variable) (*strip[T], int) {
+	z := newVectorizer(k.compiler, v)
+	r := z.register(true)
+	k.accumulators = append(k.accumulators, r)
+	x := z.vector(z.real(n))
+	z.emit(-1, func(s *state[T], n int) { copy(s.regs[r][:n], s.regs[x][:n]) }, x)
+	k.finish(&z.strip)
+	return &z.strip, r
 }
 
 // columnPass compiles a way through the elements.
@@ -204,7 +212,7 @@ func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v
 	}
 }
 
-// folding emits what a pass folds, of elements and of the results of the first pass in a register, which is -1 in the first pass.
+// folding emits what a pass folds, of elements and of a register: the results of the first pass, or what was set before, and otherwise -1.
 type folding[T simd.Float] func(z *vectorizer[T], x operand[T], first int) operand[T]
 
 // columnBlock is code for several rows that follow one another in all that it reads: one strip goes over them.
@@ -338,6 +346,11 @@ func (u *columns[T]) run(s *state[T], lo, hi int) {
 
 // column computes n results. All first passes share one way through the elements, and so do all second ones.
 func (u *columns[T]) column(s *state[T], n int) {
+	for _, f := range u.sums {
+		if f.before != nil {
+			f.before.exec(s, n)
+		}
+	}
 	for i := range 2 {
 		count := u.pass(s, i, n)
 		if count < 0 {

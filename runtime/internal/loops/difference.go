@@ -33,9 +33,9 @@ func (z *vectorizer[T]) difference(x, y *term.Term) int {
 }
 
 // rest returns what elements of float64 have beyond the numbers of a strip of float32, if a value is such an element. A difference loses as many digits
-// as the number that is subtracted is greater: what logsumexp gives would leave few of them for the exponential.
+// as the number that is subtracted is greater, such as a mean.
 func (z *vectorizer[T]) rest(n *term.Term) (operand[T], bool) {
-	if n.Op != term.Element || n.Kind != term.Real || z.c.own != dtype.F32 || n.Read.Which != nil || z.c.tensors[n.Read.Tensor].Type != dtype.F64 {
+	if n.Op != term.Element || n.Kind != term.Real || z.c.own != dtype.F32 || n.Read.Which != nil || z.c.tensors[n.Read.Tensor].Type != dtype.F64 || z.c.narrow[n.Read.Tensor] {
 		return operand[T]{}, false
 	}
 	a, t := accessOf(n.Read), n.Read.Tensor

@@ -150,6 +150,8 @@ type compiler[T simd.Float] struct {
 
 	constants map[int][]T // the elements of tensors of constants
 
+	narrow map[int]bool // the tensors of float64 that have few digits beyond those of strips
+
 	kept map[int]bool // the local tensors whose elements stay in registers or in the blocks of parts
 	past map[int]bool // the tensors of the group that is compiled which may be written past the caches
 
@@ -170,7 +172,7 @@ type compiler[T simd.Float] struct {
 }
 
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
-	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}}
+	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}, narrow: map[int]bool{}}
 	z := newNormalizer(p, tensors, c.own)
 	z.ordered = o.ByElement || o.Ordered
 	if err := z.normalize(statements); err != nil {
@@ -234,6 +236,10 @@ func (c *compiler[T]) noteUsers(groups []*bundleGroup) {
 	}
 }
 
+// fewDigits are the kinds of reductions whose results strips hold as well as float64 does: extremes are elements of strips, and
+// the logarithm that logsumexp gives is smaller than the digits of its exponentials.
+var fewDigits = map[string]bool{"max": true, "min": true, "logsumexp": true}
+
 // complete chooses the types of local tensors. Results of reductions, which are few, are kept in float64.
 func (c *compiler[T]) complete(statements []*statement) {
 	most := 0
@@ -266,8 +272,9 @@ func (c *compiler[T]) complete(statements []*statement) {
 	}
 	for _, s := range statements {
 		if t := &c.tensors[s.target]; t.Local && !t.Planned && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
-			(elements(c.p.Tensors[s.target])*4 <= max(most, 1024) || s.reduction().Kind == "logsumexp") { // few, or of which exponentials need the digits
+			elements(c.p.Tensors[s.target])*4 <= max(most, 1024) { // few
 			t.Type = dtype.F64
+			c.narrow[s.target] = fewDigits[s.reduction().Kind]
 		}
 	}
 }

@@ -324,7 +324,13 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 		r.Vars = append(r.Vars, w)
 	}
 	r.Guard, r.Body = z.single(r.Guard.Substitute(to)), z.single(r.Body.Substitute(to))
-	if len(r.Vars) == 0 && r.Guard == nil && slices.Contains([]string{"sum", "mean", "prod", "max", "min", "logsumexp", "any", "all"}, r.Kind) {
+	if r.Relative() {
+		r.At = []*term.Term{z.single(r.At[0])}
+		if len(r.Vars) == 0 && r.Guard == nil {
+			return term.RealNumber(0)
+		}
+	}
+	if len(r.Vars) == 0 && r.Guard == nil && slices.Contains([]string{"sum", "mean", "prod", "max", "min", "any", "all"}, r.Kind) {
 		return r.Body
 	}
 	if len(r.Vars) == 0 && n.Kind == term.Real && (r.Kind == "sum" || r.Kind == "prod" || r.Kind == "max" || r.Kind == "min") {
@@ -379,6 +385,9 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 	}
 	if r.Guard != nil {
 		r.Guard = z.extracted(r.Guard, vars, lenient)
+	}
+	if r.Relative() {
+		r.At = []*term.Term{z.extracted(r.At[0], around, lenient)}
 	}
 	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 }

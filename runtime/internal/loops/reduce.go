@@ -67,16 +67,21 @@ func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 			return sum / n
 		}
 	}
+	most := c.real(r.At[0])
 	return func(s *state[T]) float64 { // logsumexp
-		top := math.Inf(-1)
-		each(s, func() { top = max(top, x(s)) })
-		if math.IsInf(top, 0) || math.IsNaN(top) {
-			return top
-		}
-		sum := 0.0
+		top, sum := most(s), 0.0
 		each(s, func() { sum += math.Exp(x(s) - top) })
-		return top + math.Log(sum)
+		return logarithm(sum)
 	}
+}
+
+// logarithm returns the logarithm of a sum of exponentials relative to their maximum: 0 where that is not finite, so that the
+// sum is none.
+func logarithm(sum float64) float64 {
+	if !(sum > 0) {
+		return 0
+	}
+	return math.Log(sum)
 }
 
 // reduceInteger returns code for a reduction that gives an integer.

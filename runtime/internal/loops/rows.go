@@ -153,16 +153,12 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 		}, squares(numberOf(func(s *state[T]) float64 { return s.folded[0] / float64(s.count) })), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[1] / float64(n) }
 	case "logsumexp":
-		out.passes = []*rowPass[T]{k.extremePass(r, v, "max"), k.pass(r, v, func(s *state[T], x []T) {
-			simd.ExpInto(&s.lanes[0], x, T(s.folded[0]))
-		}, adding(0, func(m *vectors, x, k []value) value { return m.Exp(m.Sub(x[0], k[0])) },
-			numberOf(func(s *state[T]) float64 { return s.folded[0] })), 0, (*simd.Lanes[T]).Sum, plus, 0)}
-		out.finish = func(s *state[T], of []float64, n int) float64 {
-			if math.IsInf(of[0], 0) || math.IsNaN(of[0]) {
-				return of[0]
-			}
-			return of[0] + math.Log(of[1])
-		}
+		top := k.real(r.At[0])
+		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
+			simd.ExpInto(&s.lanes[0], x, T(top(s)))
+		}, adding(0, func(m *vectors, x, k []value) value { return m.Exp(m.Sub(x[0], k[0])) }, number[T]{get: top, term: r.At[0]}),
+			0, (*simd.Lanes[T]).Sum, plus, 0)}
+		out.finish = func(_ *state[T], of []float64, _ int) float64 { return logarithm(of[0]) }
 	case "prod":
 		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes[0], x) }, foldInto[T](simd.Mul), 1, (*simd.Lanes[T]).Prod, times, 1)}
 	case "any":

@@ -144,8 +144,10 @@ func (f *folder) value() float64 {
 	switch {
 	case f.kind == "mean":
 		return f.v / float64(f.n)
-	case f.kind == "logsumexp" && !math.IsInf(f.v, 0) && !math.IsNaN(f.v):
-		return f.v + math.Log(f.sum)
+	case f.kind == "logsumexp" && (math.IsInf(f.v, 0) || math.IsNaN(f.v)):
+		return 0
+	case f.kind == "logsumexp":
+		return math.Log(f.sum)
 	}
 	return f.v
 }

@@ -68,7 +68,7 @@ func TestDOT(t *testing.T) {
   t4 [label="fill grad of loss.loss\nranges: 1", fillcolor="#eeeeee"];
   t5 [label="loss: sparse_categorical_crossentropy.backward\nranges: 1", fillcolor="#fce5cd"];
   t1 -> t5 [label="fc.output f32[40, 5]"];
-  t2 -> t5 [label="loss.lse f64[40]"];
+  t2 -> t5 [label="loss.top f32[40]\nloss.rest f64[40]"];
   t4 -> t5 [label="grad of loss.loss f32[]"];
   t6 [label="fc: linear.backward\nranges: 1, 1", fillcolor="#fce5cd"];
   t0 -> t6 [label="a\"b.output f32[40, 5]"];
