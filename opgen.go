@@ -204,8 +204,8 @@ func (s *Session) Inference(ctx context.Context, g *graph.Graph, fetch ...graph.
 }
 
 // Load plans a program and loads it. Variables of the program that the session does not have yet get their first
-// values, as the specs of the operators say.
-func (s *Session) Load(ctx context.Context, prog *graph.Program) (*Program, error) {
+// values, as the specs of the operators say. Inputs and fetched tensors may live in memory of the caller: see In.
+func (s *Session) Load(ctx context.Context, prog *graph.Program, memory ...Memory) (*Program, error) {
 	if prog == nil {
 		return nil, errors.New("opgen: want a program, got nil")
 	}
@@ -213,13 +213,16 @@ func (s *Session) Load(ctx context.Context, prog *graph.Program) (*Program, erro
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return s.load(ctx, prog, s.counter(prog.Name))
+	return s.load(ctx, prog, s.counter(prog.Name), memory...)
 }
 
 // load is Load for a caller that holds the lock. The runs of the program count in c.
-func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter) (*Program, error) {
+func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter, memory ...Memory) (*Program, error) {
+	outside, err := places(prog, memory)
+	if err != nil {
+		return nil, err
+	}
 	if s.fuse {
-		var err error
 		if prog, _, err = fuse.Program(prog); err != nil {
 			return nil, err
 		}
@@ -227,7 +230,7 @@ func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter) (*P
 	if err := s.initialize(ctx, prog); err != nil {
 		return nil, err
 	}
-	in, err := s.instance(prog)
+	in, err := s.instance(prog, outside...)
 	if err != nil {
 		return nil, err
 	}
@@ -261,12 +264,12 @@ func (s *Session) initialize(ctx context.Context, prog *graph.Program) error {
 }
 
 // instance plans a program and loads the plan.
-func (s *Session) instance(prog *graph.Program) (*engine.Instance, error) {
+func (s *Session) instance(prog *graph.Program, outside ...engine.Outside) (*engine.Instance, error) {
 	p, err := planner.Build(prog, append(s.engine.Options(), s.planning...)...)
 	if err != nil {
 		return nil, err
 	}
-	return s.engine.Load(p)
+	return s.engine.Load(p, outside...)
 }
 
 // counter counts the runs of a program, or of the programs of a Batches: the steps, on which the corrections of an

@@ -94,6 +94,11 @@ func (b *Backend) Free(m engine.Memory) error {
 	return nil
 }
 
+var _ engine.Adopter = (*Backend)(nil)
+
+// Adopt returns memory of the caller, in which kernels work as in memory of the backend.
+func (b *Backend) Adopt(_ int, data []byte) (engine.Memory, error) { return &memory{data}, nil }
+
 // host returns the bytes of a region.
 func host(r engine.Region) []byte {
 	if r.Size == 0 {

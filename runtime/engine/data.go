@@ -57,6 +57,9 @@ func (in *Instance) feed(r region.Root, data []byte) error {
 	if in.data == nil {
 		return errInstanceClosed
 	}
+	if in.outside != nil && in.outside[r] {
+		return fmt.Errorf("engine: plan %s, tensor %s: %w", in.plan.Name, root.Name, errOutside)
+	}
 	if err := write(in.engine.backend, root.Type, in.data[r], data); err != nil {
 		return fmt.Errorf("engine: tensor %s: %w", root.Name, err)
 	}
@@ -122,10 +125,15 @@ func (in *Instance) holds(r region.Root, root *plan.Root) error {
 		return errInstanceClosed
 	case root.Use == plan.Variable && !in.vars[r].set:
 		return fmt.Errorf("engine: plan %s: want a variable with values, got %s, which nothing has written yet", in.plan.Name, root.Name)
-	case root.Use != plan.Variable && !in.fed[r] && in.stale != nil:
+	case root.Use != plan.Variable && !in.fed[r] && in.stale != nil && !in.outsideInput(r, root):
 		return fmt.Errorf("engine: plan %s: want a tensor with values, got %s: %w", in.plan.Name, root.Name, in.stale)
 	}
 	return nil
+}
+
+// outsideInput reports whether a root is an input in memory of the caller, which has elements at any time.
+func (in *Instance) outsideInput(r region.Root, root *plan.Root) bool {
+	return in.outside != nil && in.outside[r] && root.Use == plan.Fed
 }
 
 var errInstanceClosed = errors.New("engine: the instance is closed")

@@ -186,6 +186,7 @@ type Instance struct {
 	writes  []*variable
 	inputs  []region.Root // that must be fed before every run
 	fed     []bool        // per root: since the last run
+	outside []bool        // per root: in memory of the caller; nil if none is
 	counted map[region.Root]counted
 	indices []indices
 	steps   uint64
@@ -217,7 +218,7 @@ func (in *Instance) Run(ctx context.Context) error {
 		}
 	}
 	for _, r := range in.inputs {
-		if !in.fed[r] {
+		if !in.fed[r] && (in.outside == nil || !in.outside[r]) {
 			return fmt.Errorf("engine: plan %s reads input %s, which has not been fed since the last run", in.plan.Name, in.plan.Roots[r].Name)
 		}
 	}

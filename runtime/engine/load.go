@@ -19,8 +19,8 @@ import (
 
 // Load schedules a plan for the number of workers of the engine, verifies it, allocates its memory, makes
 // per-device state and binds its tasks. An error leaves the engine as it was before: state that was made is
-// freed.
-func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
+// freed. Tensors may live in memory of the caller, where runs read and write them without a copy.
+func (e *Engine) Load(p *plan.Plan, outside ...Outside) (in *Instance, err error) {
 	if err := e.lock(); err != nil {
 		return nil, err
 	}
@@ -31,14 +31,14 @@ func (e *Engine) Load(p *plan.Plan) (in *Instance, err error) {
 	case p == nil:
 		return nil, fmt.Errorf("engine: want a plan, got nil")
 	}
-	if err := e.call(func() (err error) { in, err = e.load(p); return err }); err != nil {
+	if err := e.call(func() (err error) { in, err = e.load(p, outside); return err }); err != nil {
 		return nil, err
 	}
 	return in, nil
 }
 
 // load is Load for a caller that holds the lock.
-func (e *Engine) load(p *plan.Plan) (in *Instance, err error) {
+func (e *Engine) load(p *plan.Plan, outside []Outside) (in *Instance, err error) {
 	if p.Schedule.Workers() != e.Workers() {
 		if p, err = planner.Reschedule(p, e.Options()...); err != nil {
 			return nil, fmt.Errorf("engine: %w", err)
@@ -111,6 +111,9 @@ func (e *Engine) load(p *plan.Plan) (in *Instance, err error) {
 		in.vars[i], in.data[i] = v, v.memory
 	}
 	if err = in.allocate(allocate); err != nil {
+		return nil, err
+	}
+	if err = in.adopt(outside); err != nil {
 		return nil, err
 	}
 	undo = append(undo, in.dropStates, in.closeProgram)

@@ -16,7 +16,7 @@ type use struct {
 }
 
 // The uses of the views. A permission includes what needs less: a task that reads and writes may ask for a view that only
-// reads. Scratch memory may be read and written, but a view that only reads it would read what nobody wrote.
+// reads. Scratch memory may be read and written, but a view that only reads it would show what an earlier task left.
 var (
 	reading      = use{view: "to read", perms: []perm.Perm{perm.Read, perm.ReadWrite}}
 	writing      = use{view: "to write", perms: []perm.Perm{perm.Write, perm.ReadWrite, perm.Scratch}}
