@@ -157,8 +157,10 @@ func Parse(root, name, text string, list *diag.List) (*Config, error) {
 			good = false
 		case key != "specs" && key != "pages" && !isImportPath(dir):
 			list.Add(diag.BadConfig, spans[key], "%s: %q cannot be part of an import path", key, *p)
-		case !source.PlainPath(dir) || slices.Contains(strings.Split(dir, "/"), ".git"):
-			list.Add(diag.BadConfig, spans[key], "%s: want a folder with letters, digits, spaces and the characters -_.+@~ in its name, other than .git, got %q", key, dir)
+		case source.InRepository(dir):
+			list.Add(diag.BadConfig, spans[key], "%s: want a folder that is not one of a repository, got %q", key, *p)
+		case !source.PlainPath(dir):
+			list.Add(diag.BadConfig, spans[key], "%s: want a folder with letters, digits, spaces and the characters -_.+@~ in its name, got %q", key, dir)
 		}
 		*p = dir
 	}

@@ -80,6 +80,8 @@ func readPlugin(t *source.Table, list *diag.List) *Plugin {
 				p.Out, ok = below(s)
 				if !ok {
 					list.Add(diag.BadConfig, at, "out: want a folder below the module's root, got %q", s)
+				} else if source.InRepository(p.Out) {
+					list.Add(diag.BadConfig, at, "out: want a folder that is not one of a repository, got %q", s)
 				}
 			}
 		case "command", "inputs":

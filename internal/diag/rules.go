@@ -110,7 +110,7 @@ var Rules = map[Code]Rule{
 	BadUsedSpec:     {"mistake in a used module", "The opgen.toml or a spec of a used module has findings of its own. They are reported once, at the name of the module, with the first of them."},
 	SeveralModules:  {"name of several modules", "Specs of several used modules have the name. The name of the module in front says which is meant, as in nn.softmax. A spec of this module comes before those of used modules."},
 	PluginFailed:    {"plug-in failed", "A plug-in of opgen.toml gave no answer: its program was not found, ended with an error or took too long, or what it wrote is no response."},
-	PluginFile:      {"file of a plug-in", "A plug-in may write files within its own folder only, each once, and no two plug-ins may write the same file."},
+	PluginFile:      {"file of a plug-in", "A plug-in may write files within its own folder only, none in the folder of a repository, each once, and no two plug-ins may write the same file."},
 	PluginFinding:   {"finding of a plug-in", "A plug-in does not accept what a spec says. The message is its own."},
 	KernelSyntax:    {"kernel is not Go", "A file in the folder of kernels does not parse."},
 	MissingKernel:   {"missing kernel", "An operator without a formula, or with a file of kernels, has a kernel: a type in the folder of kernels with the operator's Go name. Opgen reads the declarations of kernels, and reports what generated code expects of them at their own place. Findings about kernels end opgen generate with status 1, after it has written what changed, since a kernel is written against generated code."},

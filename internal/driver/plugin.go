@@ -19,6 +19,7 @@ import (
 	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/plug"
 	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/staging"
 	"github.com/opgen/opgen/internal/version"
 )
 
@@ -42,6 +43,9 @@ func (p *Project) plugins(own []Plugin) ([]Plugin, error) {
 		if !filepath.IsLocal(filepath.FromSlash(o.Out)) || o.Out == "." {
 			return nil, fmt.Errorf("plug-in %s: want a folder below the module's root, got %q", o.Name, o.Out)
 		}
+		if source.InRepository(o.Out) {
+			return nil, fmt.Errorf("plug-in %s: the folder %s is that of a repository", o.Name, o.Out)
+		}
 		if other := p.Config.OutOfPlace(o.Out); other != "" {
 			return nil, fmt.Errorf("plug-in %s: the folders %s and %s must be different, neither within the other", o.Name, o.Out, other)
 		}
@@ -64,6 +68,7 @@ func (p *Project) ask(ctx context.Context, all []Plugin) ([]artifact.Artifact, e
 	})
 	var files []artifact.Artifact
 	by := map[string]*Plugin{} // the plug-in of each file, by path
+	spelled := spellings{}
 	for i := range all {
 		a := &all[i]
 		if errs[i] != nil {
@@ -73,10 +78,20 @@ func (p *Project) ask(ctx context.Context, all []Plugin) ([]artifact.Artifact, e
 		if answers[i] == nil {
 			continue
 		}
+		if n := len(answers[i].Files); n > maxFiles {
+			p.Findings.Add(diag.PluginFailed, a.Span, "plug-in %s: want at most %d files, got %d", a.Name, maxFiles, n)
+			continue
+		}
 		for _, f := range answers[i].Files {
 			if why := misplaced(f); why != "" {
 				p.Findings.Add(diag.PluginFile, a.Span, "plug-in %s: file %q: %s", a.Name, f.Path, why)
 				continue
+			}
+			if other, name := spelled.add(f.Path, a); other != nil && by[f.Path] == nil {
+				d := p.Findings.Add(diag.PluginFile, a.Span, "plug-in %s: file %q: file systems that do not tell upper case from lower case take it for %q", a.Name, f.Path, name)
+				if other != a {
+					d.See(other.Span, "the other one")
+				}
 			}
 			if other := by[f.Path]; other == a {
 				p.Findings.Add(diag.PluginFile, a.Span, "plug-in %s writes %s twice", a.Name, f.Path)
@@ -94,6 +109,35 @@ func (p *Project) ask(ctx context.Context, all []Plugin) ([]artifact.Artifact, e
 		}
 	}
 	return artifact.Seal(files, p.Config.Specs), nil
+}
+
+// maxFiles is how many files a plug-in may write.
+const maxFiles = 20_000
+
+// spellings holds the paths of files and of the folders above them, by their form without case.
+type spellings map[string]struct {
+	path string
+	by   *Plugin
+}
+
+// add adds a path. It returns the plug-in that has spelled it, or a folder of it, otherwise, and that spelling.
+func (s spellings) add(path string, by *Plugin) (other *Plugin, name string) {
+	for end := range len(path) + 1 {
+		if end < len(path) && path[end] != '/' {
+			continue
+		}
+		part := path[:end]
+		key := strings.ToLower(strings.ToUpper(part))
+		if had, ok := s[key]; !ok {
+			s[key] = struct {
+				path string
+				by   *Plugin
+			}{part, by}
+		} else if had.path != part {
+			return had.by, had.path
+		}
+	}
+	return nil, ""
 }
 
 // failed reports that a plug-in gave no answer.
@@ -116,6 +160,10 @@ func misplaced(f plugin.File) string {
 	switch {
 	case !fs.ValidPath(f.Path) || f.Path == "." || strings.ContainsRune(f.Path, '\\') || strings.ContainsFunc(f.Path, unicode.IsControl):
 		return "want a path below the plug-in's folder, with slashes"
+	case source.InRepository(f.Path):
+		return "a plug-in writes nothing into the folder of a repository"
+	case staging.Within(f.Path):
+		return "the folder is the one in which opgen prepares files"
 	case f.Path == artifact.Manifest:
 		return "the name is that of the list of checksums"
 	case f.Text != "" && len(f.Data) > 0:

@@ -32,6 +32,39 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
+// maxAnswer is how many bytes an answer may have.
+const maxAnswer = 64 << 20
+
+// answer collects standard output up to the limit. It stops a program that writes more.
+type answer struct {
+	text bytes.Buffer // not embedded, as its ReadFrom knows no limit
+	full bool
+	stop func()
+}
+
+// Write implements io.Writer.
+func (a *answer) Write(p []byte) (int, error) {
+	if a.text.Len()+len(p) > maxAnswer {
+		a.full = true
+		a.stop()
+		return 0, errors.New("the answer is too long")
+	}
+	return a.text.Write(p)
+}
+
+// last keeps the last bytes of standard error.
+type last struct{ text []byte }
+
+// lastBytes is how many bytes are kept.
+const lastBytes = 16 << 10
+
+// Write implements io.Writer.
+func (l *last) Write(p []byte) (int, error) {
+	l.text = append(l.text, p[max(0, len(p)-lastBytes):]...)
+	l.text = l.text[max(0, len(l.text)-lastBytes):]
+	return len(p), nil
+}
+
 // lastLines is how many lines of standard error are kept.
 const lastLines = 10
 
@@ -44,15 +77,20 @@ func (c *Command) Generate(ctx context.Context, r *plugin.Request) (*plugin.Resp
 	limited, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(limited, c.Args[0], c.Args[1:]...)
-	var out, errs bytes.Buffer
+	var out answer
+	var errs last
+	out.stop = cancel
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, bytes.NewReader(request), &out, &errs
 	cmd.WaitDelay = time.Second // for a child of the program that keeps the pipes open
 	err = cmd.Run()
+	if out.full {
+		return nil, &Error{Message: fmt.Sprintf("the answer on standard output has more than %d MiB", maxAnswer>>20)}
+	}
 	if failed := c.failed(err, ctx, limited); failed != nil {
-		failed.Stderr = tail(errs.String())
+		failed.Stderr = tail(string(errs.text))
 		return nil, failed
 	}
-	return decode(out.Bytes())
+	return decode(out.text.Bytes())
 }
 
 // failed returns what went wrong with a run, or nil.
@@ -71,6 +109,9 @@ func (c *Command) failed(err error, ctx, limited context.Context) *Error {
 			e.Hint = "the program and each of its arguments are elements of the list"
 		}
 		return e
+	case errors.Is(err, exec.ErrWaitDelay):
+		return &Error{Message: fmt.Sprintf("%s has ended, but a program that it started still runs and keeps standard output or standard error open", c.Args[0]),
+			Hint: "a plug-in waits for the programs that it starts, or gives them other outputs"}
 	case errors.As(err, &exit):
 		return &Error{Message: fmt.Sprintf("%s ended with %v", c.Args[0], exit)}
 	}

@@ -43,3 +43,24 @@ func TestErrors(t *testing.T) {
 		t.Errorf("a program that is killed: %+v", err)
 	}
 }
+
+// TestLimits runs programs that answer too much, or whose children keep the outputs open.
+func TestLimits(t *testing.T) {
+	start := time.Now()
+	for name, tt := range map[string]struct{ script, want string }{
+		"endless":       {"exec cat /dev/zero", "the answer on standard output has more than 64 MiB"},
+		"endless noise": {"head -c 300000000 /dev/zero >&2; exit 3", "sh ended with exit status 3"},
+		"a child":       {`printf '{"protocol": 1}'; sleep 30 &`, "sh has ended, but a program that it started still runs and keeps standard output or standard error open"},
+	} {
+		r, err := run(t.Context(), "sh", "-c", tt.script)
+		e, ok := err.(*plug.Error)
+		if !ok || e.Message != tt.want || r != nil {
+			t.Errorf("%s: got %v, %v, want the error %s", name, r, err, tt.want)
+		} else if strings.Contains(tt.script, "&") && strings.HasPrefix(name, "a") && e.Hint == "" {
+			t.Errorf("%s: want a hint", name)
+		}
+	}
+	if d := time.Since(start); d > 40*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -293,6 +295,30 @@ func PlainPath(path string) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/-_.+@~ ", r)
 	})
 }
+
+// repositories are the folders in which systems for version control keep what they know, also programs that they run.
+var repositories = []string{".git", ".hg", ".svn", ".bzr", ".jj", ".sl", ".pijul", "_darcs", "cvs", ".fossil-settings"}
+
+// InRepository reports whether a path, with slashes, leads into the folder of a system for version control, under any name by which a
+// file system finds it: in other case, with dots and spaces at the end, by a short name, or with characters that are not shown.
+func InRepository(path string) bool {
+	for part := range strings.SplitSeq(path, "/") {
+		name := strings.ToLower(strings.TrimRight(strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Cf, r) {
+				return -1
+			}
+			return r
+		}, part), ". "))
+		name, _, _ = strings.Cut(name, ":") // of a stream of the file
+		if slices.Contains(repositories, name) || shortGit.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// shortGit matches the short names that Windows gives the folder .git.
+var shortGit = regexp.MustCompile(`^git~[0-9]+$`)
 
 // tags are characters that repeat ASCII and are not shown.
 var tags = &unicode.RangeTable{R32: []unicode.Range32{{Lo: 0xE0000, Hi: 0xE007F, Stride: 1}}}

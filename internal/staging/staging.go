@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/opgen/opgen/internal/parallel"
@@ -20,6 +21,12 @@ import (
 // Folder is the name of the folder that holds staged files until they take their places. Only a run that was killed leaves
 // it behind, and the next one removes it.
 const Folder = ".opgen"
+
+// Within reports whether a path, with slashes, is the folder or leads into it, also on file systems without case.
+func Within(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return strings.EqualFold(first, Folder)
+}
 
 // ErrChanged says that a file is not as it was when the change was planned.
 var ErrChanged = errors.New("the file changed while opgen ran; run it again")
