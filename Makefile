@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
+.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -252,3 +252,10 @@ judge:
 	@mkdir -p bin
 	$(GO) build -o bin/judge ./test/judge
 	bin/judge -formulas $(FORMULAS) -seed $(SEED)
+
+# mutate-judge builds the judge with each of some 20 faults in the compiler of formulas, one at a time, and fails if it does not find one within
+# the share of formulas that continuous integration judges. It takes some minutes.
+mutate-judge:
+	@mkdir -p bin
+	$(GO) build -o bin/judge ./test/judge
+	bin/judge -faults -seed $(SEED)

@@ -41,12 +41,13 @@ func caseOf(seed, number uint64) *randomformula.Case { return randomformula.New(
 // process is a child that judges formulas.
 type process struct {
 	configuration
-	seed  uint64
-	plain bool
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	out   *bufio.Reader
-	errs  *tail
+	program string // "" is the one that runs
+	seed    uint64
+	plain   bool
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	errs    *tail
 }
 
 // tail keeps the first part of what a process writes to standard error.
@@ -72,9 +73,12 @@ func (p *process) start() error {
 	if p.cmd != nil {
 		return nil
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		return err
+	exe := p.program
+	if exe == "" {
+		var err error
+		if exe, err = os.Executable(); err != nil {
+			return err
+		}
 	}
 	args := []string{"-child", "-seed", fmt.Sprint(p.seed)}
 	if p.plain {
@@ -87,6 +91,7 @@ func (p *process) start() error {
 	}
 	p.errs = &tail{}
 	cmd.Stderr = p.errs
+	var err error
 	if p.in, err = cmd.StdinPipe(); err != nil {
 		return err
 	}

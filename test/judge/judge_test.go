@@ -175,3 +175,15 @@ func TestCrash(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestFaults checks that the text of each fault is where it says.
+func TestFaults(t *testing.T) {
+	if len(faults) < 20 {
+		t.Errorf("want 20 faults at least, got %d", len(faults))
+	}
+	for _, f := range faults {
+		if _, err := f.changed("../.."); err != nil || f.old == f.new {
+			t.Errorf("%s: %v", f.name, err)
+		}
+	}
+}

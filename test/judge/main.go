@@ -26,12 +26,18 @@ func main() {
 	shrink := flag.Bool("shrink", true, "look for a smaller formula of each kind of finding")
 	show := flag.Bool("show", false, "print the spec of formula number -from, and judge it")
 	corpus := flag.String("corpus", "", "judge the examples of the specs in this folder, rather than random formulas")
+	seeded := flag.Bool("faults", false, "build the judge with each of some faults in the compiler, and fail if it does not find one within CI's share")
 	flag.Parse()
 	switch {
 	case *child:
 		serve(*seed, *plain)
 	case *corpus != "":
 		if err := ofCorpus(*corpus); err != nil {
+			fmt.Fprintln(os.Stderr, "judge:", err)
+			os.Exit(1)
+		}
+	case *seeded:
+		if err := findFaults(*seed, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "judge:", err)
 			os.Exit(1)
 		}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// fault is a mistake that a compiler of formulas may have: in a file, the text new takes the place of the text old, which is there once.
+type fault struct{ name, file, old, new string }
+
+// faults lists mistakes, each of which the judge must find.
+var faults = []fault{
+	// Programs.
+	{"the end of a range is not cut to the dimension", "internal/program/value.go", "term.Greatest(lo, term.Number(0)), term.Least(hi, v.node)", "term.Greatest(lo, term.Number(0)), hi"},
+	{"the begin of a range is not cut to the dimension", "internal/program/value.go", "term.Greatest(lo, term.Number(0)), term.Least(hi, v.node)", "lo, term.Least(hi, v.node)"},
+	{"greater is taken for greater or equal", "internal/program/value.go", "term.Compare(term.Less, y.node, x.node)}", "term.Compare(term.AtMost, y.node, x.node)}"},
+	{"a quotient is rounded up to too much", "internal/program/call.go", "term.Arithmetic(term.Add, x[0], x[1]), term.Number(1))", "term.Arithmetic(term.Add, x[0], x[1]), term.Number(0))"},
+	{"a value is taken for another one beyond its range", "internal/program/recognize.go", "return 0 <= at && at < hi", "return 0 <= at && at <= hi"},
+	{"the condition of a reduction that never holds is dropped", "internal/program/reduce.go", "if holds, known := r.Guard.Truth(); known && holds {", "if _, known := r.Guard.Truth(); known {"},
+	// Terms.
+	{"the second of two conditions is dropped", "internal/term/algebra.go", "return append(Conjuncts(c.Args[0]), Conjuncts(c.Args[1])...)", "return Conjuncts(c.Args[0])"},
+	{"a scan leaves out the present index", "internal/term/scan.go", "return nil, next(y), nil", "return nil, y, nil"},
+	{"a scan takes the present index too much", "internal/term/scan.go", "return next(x), nil, nil", "return x, nil, nil"},
+	{"a range that shrinks is taken for one that grows", "internal/term/scan.go", "return known && k > 0", "return known"},
+	// Gradients.
+	{"the branch that a condition excludes has a gradient", "internal/derive/walk.go", "term.All(guard, term.Negated(x)))", "guard)"},
+	{"each of several equal extremes has all of the gradient", "internal/derive/walk.go", "return d.walk(body, term.Ratio(g, ties), inner,", "return d.walk(body, g, inner,"},
+	{"a bound of an index is widened", "internal/derive/simplify.go", "w.Hi = term.Least(v.Hi, hi)", "w.Hi = hi"},
+	{"a variance has half of its gradient", "internal/derive/walk.go", "term.Product(term.Product(term.Number(2), g), term.Difference(body, mean))", "term.Product(g, term.Difference(body, mean))"},
+	{"a quotient's gradient has the wrong sign", "internal/derive/walk.go", "return each(x, g, y, term.Opposite(g))", "return each(x, g, y, g)"},
+	// Loops.
+	{"values of an index are thought to end before the last one", "runtime/internal/loops/form.go", "return interval{lo.lo, hi.hi - 1,", "return interval{lo.lo, hi.hi - 2,"},
+	{"a histogram's condition has the index of another element", "runtime/internal/loops/bucket.go", "out.guard = term.All(rest...).Substitute(to)", "out.guard = nil"},
+	{"the extreme of nothing is 0 in histograms", "runtime/internal/loops/bucket.go", `"max": {math.Inf(-1), math.MinInt}`, `"max": {0, 0}`},
+	{"products of histograms begin at 0", "runtime/internal/loops/bucket.go", `"prod": {1, 1}`, `"prod": {0, 0}`},
+	{"an order gives too few places", "runtime/internal/loops/order.go", "u.first = b.hi + 1", "u.first = b.hi"},
+	{"long strips lose their last element", "runtime/internal/loops/column.go", "u.column(s, min(stripLength, b-i))", "u.column(s, min(stripLength-1, b-i))"},
+}
+
+// shareOfCI is how many formulas continuous integration judges.
+const shareOfCI = 10000
+
+// findFaults builds a judge with each fault, and reports which of them it finds within CI's share of formulas.
+func findFaults(seed uint64, w io.Writer) error {
+	dir, err := os.MkdirTemp("", "judge")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	missed := 0
+	for _, f := range faults {
+		began := time.Now()
+		program := filepath.Join(dir, "judge")
+		if err := f.build(dir, program); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		number, v, err := f.find(seed, program, exe)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", f.name, err)
+		case v == nil:
+			missed++
+			fmt.Fprintf(w, "MISSED  %s (%s)\n", f.name, f.file)
+		default:
+			fmt.Fprintf(w, "found   %s: formula %d, %s: %s (%.0f s)\n", f.name, number, v.Status, v.Message, time.Since(began).Seconds())
+		}
+	}
+	fmt.Fprintf(w, "%d of %d faults were found\n", len(faults)-missed, len(faults))
+	if missed > 0 {
+		return fmt.Errorf("%d faults were not found", missed)
+	}
+	return nil
+}
+
+// changed returns the text of a file with the fault.
+func (f fault) changed(root string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(f.file)))
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(data), f.old); n != 1 {
+		return "", fmt.Errorf("want the text %q once in %s, got it %d times", f.old, f.file, n)
+	}
+	return strings.Replace(string(data), f.old, f.new, 1), nil
+}
+
+// build builds the judge with the fault. It runs at the root of the module.
+func (f fault) build(dir, program string) error {
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	text, err := f.changed(root)
+	if err != nil {
+		return err
+	}
+	file, overlay := filepath.Join(dir, "fault.go"), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		return err
+	}
+	data, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(root, filepath.FromSlash(f.file)): file}})
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(overlay, data, 0o666); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(context.Background(), "go", "build", "-overlay", overlay, "-o", program, "./test/judge")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// find returns the first formula that is wrong with the fault, and right without it; nil if there is none.
+func (f fault) find(seed uint64, faulty, exe string) (uint64, *verdict, error) {
+	p := &process{configuration: configurations[0], seed: seed, program: faulty}
+	q := &process{configuration: configurations[0], seed: seed, program: exe}
+	defer p.stop()
+	defer q.stop()
+	for n := range uint64(shareOfCI) {
+		v, err := p.ask(request{Number: n})
+		if err != nil {
+			return n, nil, err
+		}
+		if !slices.Contains(bad, v.Status) {
+			continue
+		}
+		if w, err := q.ask(request{Number: n}); err != nil || !slices.Contains(bad, w.Status) {
+			return n, v, err
+		}
+	}
+	return 0, nil, nil
+}
