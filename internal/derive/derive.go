@@ -35,7 +35,7 @@ type Gradient struct {
 func Gradients(p *program.Program, given []int) (*Gradient, error) {
 	q := *p
 	q.Tensors, q.Statements = slices.Clone(p.Tensors), slices.Clone(p.Statements)
-	d := &deriver{p: &q, forward: p.Statements, found: map[int][]*contribution{}, adjoints: map[int]*adjoint{},
+	d := &deriver{p: &q, forward: p.Statements, uncounted: p.Uncounted(), found: map[int][]*contribution{}, adjoints: map[int]*adjoint{},
 		out: &Gradient{Program: &q, Of: map[int]int{}, Between: map[int]int{}, Scatter: map[int]bool{}}, names: map[string]int{}}
 	for _, t := range given {
 		if id, ok := p.Grads[t]; ok { // lines that give gradients by hand read it
@@ -56,7 +56,10 @@ func Gradients(p *program.Program, given []int) (*Gradient, error) {
 			}
 		}
 		if seed := d.adjoints[s.Target].at(s.Left); seed != nil {
-			if err := d.walk(s.Value, seed, s.Vars, nil); err != nil {
+			if d.counts = nil; d.masked(s) {
+				d.counts = term.Compare(term.Unequal, seed, term.Number(0))
+			}
+			if err := d.walk(s.Value, seed, s.Vars, d.counts); err != nil {
 				return nil, err
 			}
 		}
@@ -66,19 +69,24 @@ func Gradients(p *program.Program, given []int) (*Gradient, error) {
 			d.final(t)
 		}
 	}
+	if err := Verify(d.out.Statements); err != nil {
+		return nil, fmt.Errorf("the gradient that was derived is wrong: %w", err)
+	}
 	d.byHand()
 	q.Statements = append(q.Statements, d.out.Statements...)
 	return d.out, nil
 }
 
 type deriver struct {
-	p        *program.Program
-	forward  []*program.Statement
-	found    map[int][]*contribution // by tensor
-	adjoints map[int]*adjoint        // by tensor that statements give
-	names    map[string]int
-	size     int // how many terms were derived
-	out      *Gradient
+	p         *program.Program
+	forward   []*program.Statement
+	uncounted []bool                  // by tensor, whether some elements may not count
+	counts    *term.Term              // the condition that the element which the present statement gives counts, if slopes may be infinite
+	found     map[int][]*contribution // by tensor
+	adjoints  map[int]*adjoint        // by tensor that statements give
+	names     map[string]int
+	size      int // how many terms were derived
+	out       *Gradient
 }
 
 // contribution adds value to the gradient of the element that read names, for all values of vars for which guard holds.
@@ -170,7 +178,7 @@ func (d *deriver) adjoint(t int) error {
 		sum = term.Sum(&term.Term{Op: term.Element, Kind: term.Real, Read: g}, sum)
 	}
 	sum = d.neat(sum)
-	if len(scatters) == 0 && d.plain(t) && (small(sum) || d.readOnce(t) && !sum.Reduces()) {
+	if len(scatters) == 0 && d.plain(t) && !d.anyMasked(t) && !(chooses(sum) && d.reduces(t)) && (small(sum) || d.readOnce(t) && !sum.Reduces()) {
 		a.value = sum
 		return nil
 	}
@@ -185,6 +193,26 @@ func (d *deriver) adjoint(t int) error {
 	}
 	d.give(a.tensor, a.vars, sum, scatters)
 	return nil
+}
+
+// masked reports whether a gradient of 0 of what a statement gives is to stay 0, since the slope of the value may be infinite.
+func (d *deriver) masked(s *program.Statement) bool {
+	return d.uncounted[s.Target] && s.Value.Singular()
+}
+
+func (d *deriver) anyMasked(t int) bool {
+	return slices.ContainsFunc(d.forward, func(s *program.Statement) bool { return s.Target == t && d.masked(s) })
+}
+
+// reduces reports whether elements of a tensor are made of many, for all of which a gradient is best worked out once.
+func (d *deriver) reduces(t int) bool {
+	return slices.ContainsFunc(d.forward, func(s *program.Statement) bool { return s.Target == t && s.Value.Reduces() })
+}
+
+func chooses(n *term.Term) bool {
+	found := false
+	n.Walk(func(m *term.Term) { found = found || m.Op == term.Choose })
+	return found
 }
 
 // plain reports whether all statements that give a tensor do so by index rather than by number.

@@ -12,10 +12,12 @@ type equation struct{ x, e *term.Term }
 
 // solution is what an equation says about the variables of a contribution.
 type solution struct {
-	values     map[*term.Variable]*term.Term // of variables
-	conditions []*term.Term                  // under which there is a solution
-	equations  []equation                    // in its place
-	vars       []*term.Variable              // that are free
+	values     map[*term.Variable]*term.Term   // of variables
+	ranges     map[*term.Variable][]*term.Term // the conditions under which these values are in the ranges of the variables
+	conditions []*term.Term                    // others, under which there is a solution
+	equations  []equation                      // in its place
+	vars       []*term.Variable                // that are free
+	left       []*term.Variable                // the variables that remain, each behind those on which its range depends
 }
 
 // gather returns a contribution to the gradient of a tensor as an expression of an index; nil if there is none.
@@ -32,6 +34,9 @@ func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term
 		vars = append(vars, w)
 	}
 	guard, value := c.guard.Substitute(values), c.value.Substitute(values)
+	order := slices.Clone(vars)
+	ranges := map[*term.Variable][]*term.Term{} // the conditions under which a value of a variable is in its range
+	var first []*term.Term                      // other conditions of solutions, which read no tensor
 	equations := d.equations(t, c.read, values, at)
 	s := &solver{shape: d.p.Tensors[t].Shape, at: at}
 	for len(equations) > 0 {
@@ -47,19 +52,22 @@ func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term
 		for _, q := range found.equations {
 			equations = append(equations, equation{q.x, term.Norm(q.e)})
 		}
-		var left []*term.Variable
-		for _, v := range vars {
-			if found.values[v] == nil {
-				left = append(left, v)
-			}
+		vars = found.left
+		for v, own := range ranges {
+			ranges[v] = substituted(own, found.values)
 		}
-		vars = append(left, found.vars...)
-		for _, v := range vars {
-			v.Lo, v.Hi = v.Lo.Substitute(found.values), v.Hi.Substitute(found.values)
+		for v, own := range found.ranges {
+			ranges[v] = own
 		}
-		value = value.Substitute(found.values)
-		guard = term.All(append([]*term.Term{guard.Substitute(found.values)}, found.conditions...)...)
+		first = append(first, found.conditions...)
+		value, guard = value.Substitute(found.values), guard.Substitute(found.values)
 	}
+	// A condition on a variable may read a tensor where those on the variables around it hold.
+	conditions := first
+	for _, v := range order {
+		conditions = append(conditions, ranges[v]...)
+	}
+	guard = term.All(append(conditions, guard)...)
 	if len(equations) > 0 && len(vars) > 0 {
 		return nil
 	}
@@ -122,39 +130,80 @@ type solver struct {
 	at    []*term.Variable
 }
 
-// step returns the solution of an equation and its place. It tries rules in order, each with all equations.
+// step returns the solution of an equation and its place. It tries rules in order, each with all equations. A solution in which the
+// range of a variable depends on the variable itself is none.
 func (s *solver) step(equations []equation, vars []*term.Variable) (int, *solution) {
-	for _, rule := range []func(equation, []*term.Variable) *solution{s.constant, s.exact, s.radix, s.unit, s.strided, s.floor} {
+	for _, rule := range []func(equation, []*term.Variable) []*solution{s.constant, s.exact, s.radix, s.unit, s.strided, s.floor} {
 		for i, q := range equations {
-			if found := rule(q, vars); found != nil {
-				return i, found
+			for _, found := range rule(q, vars) {
+				if found.fits(vars) {
+					return i, found
+				}
 			}
 		}
 	}
 	return 0, nil
 }
 
+// fits works out which variables remain once others have values, with their ranges. It reports whether their ranges can be worked out
+// one after the other.
+func (s *solution) fits(vars []*term.Variable) bool {
+	var open []*term.Variable
+	next := map[*term.Variable]*term.Variable{} // a solution that does not fit must not change the ranges
+	values := map[*term.Variable]*term.Term{}
+	for v, x := range s.values {
+		values[v] = x
+	}
+	for _, v := range slices.Concat(vars, s.vars) {
+		if s.values[v] == nil {
+			open = append(open, v)
+			next[v] = &term.Variable{Name: v.Name, Lo: v.Lo.Substitute(values), Hi: v.Hi.Substitute(values)}
+		}
+	}
+	for len(open) > 0 {
+		i := slices.IndexFunc(open, func(v *term.Variable) bool { return !next[v].Lo.UsesAny(open) && !next[v].Hi.UsesAny(open) })
+		if i < 0 {
+			return false
+		}
+		s.left, open = append(s.left, open[i]), slices.Delete(open, i, i+1)
+	}
+	for _, v := range s.left {
+		v.Lo, v.Hi = next[v].Lo, next[v].Hi
+	}
+	return true
+}
+
+// substituted returns terms with variables replaced by values.
+func substituted(terms []*term.Term, values map[*term.Variable]*term.Term) []*term.Term {
+	out := make([]*term.Term, len(terms))
+	for i, x := range terms {
+		out[i] = x.Substitute(values)
+	}
+	return out
+}
+
 // constant is for an equation without variables, which is a condition.
-func (s *solver) constant(q equation, vars []*term.Variable) *solution {
+func (s *solver) constant(q equation, vars []*term.Variable) []*solution {
 	if q.e.UsesAny(vars) || q.e.Reads() {
 		return nil
 	}
 	if q.x.Op == term.Index && q.e.Is(0) && q.x.Var.Hi.Is(1) {
-		return &solution{}
+		return []*solution{{}}
 	}
-	return &solution{conditions: []*term.Term{term.Compare(term.Equal, q.x, q.e)}}
+	return []*solution{{conditions: []*term.Term{term.Compare(term.Equal, q.x, q.e)}}}
 }
 
 // exact is for x == v.
-func (s *solver) exact(q equation, vars []*term.Variable) *solution {
+func (s *solver) exact(q equation, vars []*term.Variable) []*solution {
 	if q.e.Op != term.Index || !slices.Contains(vars, q.e.Var) {
 		return nil
 	}
-	return s.solved(q.e.Var, q.x, nil)
+	return []*solution{s.solved(q.e.Var, q.x, nil)}
 }
 
-func (s *solver) solved(v *term.Variable, x *term.Term, more []*term.Term) *solution {
-	return &solution{values: map[*term.Variable]*term.Term{v: x}, conditions: append(more, s.inRange(v, x)...)}
+func (s *solver) solved(v *term.Variable, x *term.Term, conditions []*term.Term) *solution {
+	return &solution{values: map[*term.Variable]*term.Term{v: x}, conditions: conditions,
+		ranges: map[*term.Variable][]*term.Term{v: s.inRange(v, x)}}
 }
 
 // inRange returns the conditions under which a variable may have a value: none if they follow from ranges.
@@ -186,9 +235,9 @@ func bounds(op term.Op, x, y *term.Term) []*term.Term {
 }
 
 // radix is for x == m*u + v where v ranges over m: v is x % m, and u is x / m. A digit that counts down, as in x == m*u + (m - 1 - v), is one, too.
-func (s *solver) radix(q equation, vars []*term.Variable) *solution {
+func (s *solver) radix(q equation, vars []*term.Variable) []*solution {
 	for _, v := range vars {
-		if !v.Lo.Is(0) || !q.e.Uses(v) {
+		if !v.Lo.Is(0) || !q.e.Uses(v) || v.Hi.UsesAny(vars) {
 			continue
 		}
 		c, rest, ok := term.Linear(q.e, v)
@@ -207,10 +256,10 @@ func (s *solver) radix(q equation, vars []*term.Variable) *solution {
 		if u.Op == term.Quotient || containsQuotient(u) || u.Reads() || !term.SameInteger(term.Product(u, v.Hi), rest) {
 			continue // m does not divide the rest
 		}
-		return &solution{
+		return []*solution{{
 			values:    map[*term.Variable]*term.Term{v: digit},
 			equations: []equation{{term.Arithmetic(term.Quotient, q.x, v.Hi), u}},
-		}
+		}}
 	}
 	return nil
 }
@@ -222,12 +271,12 @@ func containsQuotient(n *term.Term) bool {
 }
 
 // unit is for x == v + rest and x == rest - v.
-func (s *solver) unit(q equation, vars []*term.Variable) *solution {
+func (s *solver) unit(q equation, vars []*term.Variable) []*solution {
 	return s.linear(q, vars, func(c *term.Term) bool { return c.Is(1) || c.Is(-1) })
 }
 
 // strided is for x == c*v + rest, which has a solution where c divides x - rest.
-func (s *solver) strided(q equation, vars []*term.Variable) *solution {
+func (s *solver) strided(q equation, vars []*term.Variable) []*solution {
 	return s.linear(q, vars, func(c *term.Term) bool { return !c.Reads() && len(c.Free()) == 0 && !c.IsZero() && positive(c) })
 }
 
@@ -237,7 +286,8 @@ func positive(c *term.Term) bool {
 	return known && v > 0
 }
 
-func (s *solver) linear(q equation, vars []*term.Variable, fits func(c *term.Term) bool) *solution {
+func (s *solver) linear(q equation, vars []*term.Variable, fits func(c *term.Term) bool) []*solution {
+	var out []*solution
 	for _, v := range vars {
 		if !q.e.Uses(v) {
 			continue
@@ -248,19 +298,20 @@ func (s *solver) linear(q equation, vars []*term.Variable, fits func(c *term.Ter
 		}
 		switch {
 		case c.Is(1):
-			return s.solved(v, term.Norm(term.Difference(q.x, rest)), nil)
+			out = append(out, s.solved(v, term.Norm(term.Difference(q.x, rest)), nil))
 		case c.Is(-1):
-			return s.solved(v, term.Norm(term.Difference(rest, q.x)), nil)
+			out = append(out, s.solved(v, term.Norm(term.Difference(rest, q.x)), nil))
+		default:
+			difference := term.Norm(term.Difference(q.x, rest))
+			divides := term.Compare(term.Equal, term.Arithmetic(term.Modulo, difference, c), term.Number(0))
+			out = append(out, s.solved(v, term.Arithmetic(term.Quotient, difference, c), []*term.Term{divides}))
 		}
-		difference := term.Norm(term.Difference(q.x, rest))
-		divides := term.Compare(term.Equal, term.Arithmetic(term.Modulo, difference, c), term.Number(0))
-		return s.solved(v, term.Arithmetic(term.Quotient, difference, c), []*term.Term{divides})
 	}
-	return nil
+	return out
 }
 
 // floor is for x == v / m: v is m*x + w for all w below m.
-func (s *solver) floor(q equation, vars []*term.Variable) *solution {
+func (s *solver) floor(q equation, vars []*term.Variable) []*solution {
 	if q.e.Op != term.Quotient || q.e.Args[0].Op != term.Index || !slices.Contains(vars, q.e.Args[0].Var) || len(q.e.Args[1].Free()) > 0 {
 		return nil
 	}
@@ -271,5 +322,5 @@ func (s *solver) floor(q equation, vars []*term.Variable) *solution {
 	w := &term.Variable{Name: v.Name + "'", Lo: term.Number(0), Hi: m}
 	out := s.solved(v, term.Norm(term.Sum(term.Product(m, q.x), w.Term())), nil)
 	out.vars = []*term.Variable{w}
-	return out
+	return []*solution{out}
 }

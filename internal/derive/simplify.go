@@ -98,7 +98,8 @@ func (f *factors) place(x *term.Term) int {
 }
 
 // tidySum simplifies a sum. Conditions v == x replace indices, inequalities become ranges, factors and conditions that do not
-// vary move out, and an index that does not occur becomes a factor.
+// vary move out, and an index that does not occur becomes a factor. What moves out of a sum that may have no terms must not fail
+// there, nor turn its 0 into a NaN: it gets the condition that there are terms, or stays inside.
 func tidySum(n *term.Term) *term.Term {
 	r := *n.Reduction
 	s := &sum{vars: slices.Clone(r.Vars), guards: term.Conjuncts(r.Guard), body: r.Body}
@@ -111,9 +112,10 @@ func tidySum(n *term.Term) *term.Term {
 		s.guards, s.body = append(s.guards, term.Conjuncts(c)...), x
 		s.narrow()
 	}
-	if s.body.IsZero() {
+	if s.body.IsZero() || slices.ContainsFunc(s.vars, func(v *term.Variable) bool { return exceeds(v.Lo, v.Hi, 0) }) {
 		return term.Number(0)
 	}
+	terms, told := s.terms()
 	var inside, outside []*term.Term
 	for _, g := range s.guards {
 		if holds, known := g.Truth(); known {
@@ -122,14 +124,25 @@ func tidySum(n *term.Term) *term.Term {
 			}
 			continue
 		}
-		if g.UsesAny(s.vars) {
+		if g.UsesAny(s.vars) || !told && !certain(g) {
 			inside = append(inside, g)
 		} else {
 			outside = append(outside, g)
 		}
 	}
 	f := factorsOf(s.body)
-	in, out := f.split(func(x *term.Term) bool { return x.UsesAny(s.vars) })
+	plain := true // whether what moves out can stand where there are no terms
+	in, out := f.split(func(x *term.Term, below bool) bool {
+		if x.UsesAny(s.vars) {
+			return true
+		}
+		fine := tame(x) && (!below || x.Op == term.Constant && !x.IsZero())
+		if !fine && !told {
+			return true
+		}
+		plain = plain && fine
+		return false
+	})
 	guard := term.All(inside...)
 	x := in.term()
 	var vars []*term.Variable
@@ -142,7 +155,8 @@ func tidySum(n *term.Term) *term.Term {
 		if used || v.Lo.UsesAny(s.vars) || v.Hi.UsesAny(s.vars) || !v.Lo.Is(0) {
 			vars = append(vars, v)
 		} else {
-			scale = term.Product(scale, v.Hi)
+			scale = term.Product(scale, extentOf(v))
+			plain = plain && (occupied(v) || tame(x) && len(in.denominators) == 0)
 		}
 	}
 	switch {
@@ -153,10 +167,65 @@ func tidySum(n *term.Term) *term.Term {
 	}
 	out.numerators = append(out.numerators, scale, x)
 	x = out.term()
+	for _, g := range outside {
+		plain = plain && certain(g)
+	}
+	if !plain {
+		outside = append(terms, outside...)
+	}
 	if all := term.All(outside...); all != nil {
 		x = term.Chosen(all, x, term.Number(0))
 	}
 	return x
+}
+
+// tame reports whether a value can stand where nothing asks for it: it reads no tensor, and is finite where the numbers that it is made of
+// are.
+func tame(n *term.Term) bool {
+	ok := !n.Reads() && !n.Singular()
+	n.Walk(func(m *term.Term) { ok = ok && !isApplied(m, "exp") && !isApplied(m, "expm1") })
+	return ok
+}
+
+// terms returns the conditions, outside of a sum, without which it has no terms: that ranges have values. told is false if further
+// conditions decide it.
+func (s *sum) terms() (conditions []*term.Term, told bool) {
+	told = true
+	for _, v := range s.vars {
+		switch {
+		case occupied(v):
+		case v.Lo.UsesAny(s.vars) || v.Hi.UsesAny(s.vars):
+			told = false
+		default:
+			conditions = append(conditions, bounds(term.Less, v.Lo, v.Hi)...)
+		}
+	}
+	for _, g := range s.guards {
+		if holds, known := g.Truth(); !(known && holds) && g.UsesAny(s.vars) && !s.leaves(g) {
+			told = false
+		}
+	}
+	return conditions, told
+}
+
+// leaves reports whether a condition leaves values of an index: one that it has another value than something else does if it has two.
+func (s *sum) leaves(g *term.Term) bool {
+	if g.Op == term.Not && g.Args[0].Op == term.Equal {
+		g = &term.Term{Op: term.Unequal, Kind: term.Boolean, Args: g.Args[0].Args}
+	}
+	if g.Op != term.Unequal {
+		return false
+	}
+	others := 0
+	for _, h := range s.guards {
+		if h.UsesAny(s.vars) {
+			others++
+		}
+	}
+	return others == 1 && slices.ContainsFunc(s.vars, func(v *term.Variable) bool {
+		return (g.Args[0].Op == term.Index && g.Args[0].Var == v && !g.Args[1].UsesAny(s.vars) ||
+			g.Args[1].Op == term.Index && g.Args[1].Var == v && !g.Args[0].UsesAny(s.vars)) && exceeds(v.Hi, v.Lo, 2)
+	})
 }
 
 // sum is a sum of body over vars where all guards hold.
@@ -186,16 +255,27 @@ func (s *sum) replace() bool {
 			if x == nil {
 				continue
 			}
-			m := map[*term.Variable]*term.Term{v: x}
-			guards := slices.Delete(slices.Clone(s.guards), j, j+1)
-			for k := range guards {
-				guards[k] = guards[k].Substitute(m)
+			// The conditions on x come before those that have x in place of v, and behind those that x itself needs.
+			uses := func(g *term.Term) bool { return g.Uses(v) }
+			before := j
+			if i := slices.IndexFunc(s.guards[:j], uses); i >= 0 {
+				if !certain(x) {
+					continue
+				}
+				before = i
 			}
+			m := map[*term.Variable]*term.Term{v: x}
+			guards := slices.Clone(s.guards[:before])
 			if !v.Lo.Is(0) || !term.NonNegative(x) {
 				guards = append(guards, bounds(term.AtMost, v.Lo, x)...)
 			}
 			if !(x.Op == term.Index && x.Var.Lo.Is(0) && term.SameInteger(x.Var.Hi, v.Hi)) {
 				guards = append(guards, bounds(term.Less, x, v.Hi)...)
+			}
+			for k, g := range s.guards[before:] {
+				if before+k != j {
+					guards = append(guards, g.Substitute(m))
+				}
 			}
 			s.guards, s.body = guards, s.body.Substitute(m)
 			s.vars = slices.Delete(slices.Clone(s.vars), i, i+1)
@@ -237,13 +317,13 @@ func (s *sum) cut() bool {
 			if hi != nil {
 				w.Hi = term.Least(v.Hi, hi)
 			}
-			m := map[*term.Variable]*term.Term{v: w.Term()}
+			m, replaced := map[*term.Variable]*term.Term{v: w.Term()}, []*term.Variable{v}
 			vars, guards := slices.Clone(s.vars), slices.Delete(slices.Clone(s.guards), j, j+1)
 			vars[i] = w
 			for k := i + 1; k < len(vars); k++ {
-				if u := vars[k]; u.Lo.Uses(v) || u.Hi.Uses(v) {
+				if u := vars[k]; u.Lo.UsesAny(replaced) || u.Hi.UsesAny(replaced) {
 					x := &term.Variable{Name: u.Name, Lo: u.Lo.Substitute(m), Hi: u.Hi.Substitute(m)}
-					vars[k], m[u] = x, x.Term()
+					vars[k], m[u], replaced = x, x.Term(), append(replaced, u)
 				}
 			}
 			for k := range guards {
@@ -341,18 +421,18 @@ func (f *factors) add(n *term.Term, below bool) {
 	}
 }
 
-// split returns the factors for which in holds, and the others, which have the sign.
-func (f *factors) split(in func(*term.Term) bool) (inside, outside *factors) {
+// split returns the factors for which in holds, and the others, which have the sign. below says that it is a denominator.
+func (f *factors) split(in func(x *term.Term, below bool) bool) (inside, outside *factors) {
 	inside, outside = &factors{}, &factors{negative: f.negative}
 	for _, x := range f.numerators {
-		if in(x) {
+		if in(x, false) {
 			inside.numerators = append(inside.numerators, x)
 		} else {
 			outside.numerators = append(outside.numerators, x)
 		}
 	}
 	for _, x := range f.denominators {
-		if in(x) {
+		if in(x, true) {
 			inside.denominators = append(inside.denominators, x)
 		} else {
 			outside.denominators = append(outside.denominators, x)

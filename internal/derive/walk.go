@@ -168,36 +168,14 @@ func (d *deriver) apply(n, g *term.Term, vars []*term.Variable, guard *term.Term
 	return d.walk(x, term.Product(g, slope), vars, guard)
 }
 
-// extreme is the derivative of the larger or smaller of two numbers: equal ones share the gradient. If only one of them
-// varies it gets all, and nothing where they are equal.
-func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
-	x, y := n.Args[0], n.Args[1]
-	beyond := func(a, b *term.Term) *term.Term { // whether a is further out than b
-		if n.Func.Name == "max" {
-			return term.Compare(term.Less, b, a)
-		}
-		return term.Compare(term.Less, a, b)
-	}
-	zero := term.Number(0)
-	switch vx, vy := d.p.Depends(x), d.p.Depends(y); {
-	case vx && vy:
-		half := term.Ratio(g, term.Number(2))
-		same := term.Compare(term.Equal, x, y)
-		if err := d.walk(x, term.Chosen(beyond(x, y), g, term.Chosen(same, half, zero)), vars, guard); err != nil {
-			return err
-		}
-		return d.walk(y, term.Chosen(beyond(y, x), g, term.Chosen(same, half, zero)), vars, guard)
-	case vx:
-		return d.walk(x, term.Chosen(beyond(n, y), g, zero), vars, guard)
-	default:
-		return d.walk(y, term.Chosen(beyond(n, x), g, zero), vars, guard)
-	}
-}
-
 // reduction is the derivative of a reduction.
 func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
 	if n.Reduction.Detached {
 		return nil
+	}
+	if rest, found := withoutCondition(guard, d.counts); found && !n.Reduction.Body.Singular() {
+		// The condition is part of the gradient of the reduction, which is worked out once for all its elements.
+		g, guard = d.aside("slope", vars, term.Chosen(d.counts, g, term.Number(0))), rest
 	}
 	fresh := n.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
 	r := fresh.Reduction
@@ -212,12 +190,7 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 	case "logsumexp":
 		g = term.Product(g, term.Applied("exp", term.Difference(term.Difference(body, d.known(r.At[0])), result)))
 	case "max", "min":
-		value, n, result := d.stored(fresh, vars, inner, inside, n, result)
-		ties := d.aside("ties", vars, d.over(n, "sum", func(b *term.Term) (guard, body *term.Term) {
-			return term.Compare(term.Equal, b, result), term.Number(1)
-		}))
-		same := term.Compare(term.Equal, value, result)
-		return d.walk(body, term.Ratio(g, ties), inner, term.All(inside, same))
+		return d.extremes(n, fresh, g, vars, guard)
 	case "prod":
 		for _, x := range d.others(fresh, vars) {
 			g = term.Product(g, d.aside("others", inner, x))
@@ -232,25 +205,17 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 	return d.walk(body, g, inner, inside)
 }
 
-// stored gives the values that an extreme is chosen from a tensor of their own, and the extreme another. A value that is computed
-// twice need not have the same bits, and would not equal the extreme. It returns the value for the indices of fresh, which is n with
-// variables of its own and counts where inside holds, the reduction of stored values, and its result. Without a tensor for the values they are as they were.
-func (d *deriver) stored(fresh *term.Term, vars, inner []*term.Variable, inside, n, result *term.Term) (value, reduction, extreme *term.Term) {
-	r := fresh.Reduction
-	if r.Body.Op == term.Element {
-		return r.Body, n, result
+// withoutCondition returns a condition without a part of it, and whether it has that part.
+func withoutCondition(guard, part *term.Term) (rest *term.Term, found bool) {
+	var kept []*term.Term
+	for _, c := range term.Conjuncts(guard) {
+		if c == part {
+			found = true
+		} else {
+			kept = append(kept, c)
+		}
 	}
-	value = r.Body
-	if inside != nil {
-		value = term.Chosen(inside, value, term.Number(0)) // elsewhere it may read outside of a tensor
-	}
-	value = d.aside("values", inner, value)
-	if value.Op != term.Element {
-		return r.Body, n, result
-	}
-	reduction = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &term.Reduction{Kind: r.Kind, Vars: r.Vars, Guard: r.Guard, Body: value, Part: -1}}
-	again := reduction.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
-	return value, reduction, d.aside("extreme", vars, again)
+	return term.All(kept...), found
 }
 
 // over returns a reduction over the indices of another, of what f makes of its body.
@@ -271,7 +236,7 @@ func (d *deriver) count(n *term.Term, vars []*term.Variable) *term.Term {
 				out = nil
 				break
 			}
-			out = term.Product(out, term.Difference(v.Hi, v.Lo))
+			out = term.Product(out, extentOf(v))
 		}
 		if out != nil {
 			return out

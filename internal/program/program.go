@@ -35,6 +35,9 @@ type Local struct {
 	// statements give.
 	Varies bool
 	Given  bool // whether a statement gives elements
+	// Stored says that elements are compared with others that come from them, as those of an extreme are: all that use an element
+	// use the number that is stored, not one that is worked out again and may be rounded in another way.
+	Stored bool
 	// Passed is the argument whose values the tensor holds, which the caller passes; nil if it is none.
 	Passed *Passed
 }

@@ -2,6 +2,7 @@ package formula
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -52,7 +53,7 @@ func (m *memory) backward() error {
 
 // gradient returns the code for the gradients that follow from those of the given tensors.
 func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
-	c := &code{p: p.Program}
+	c := &code{p: p.Program, uncounted: p.Uncounted()}
 	g := &gradientCode{given: given, computed: computed, flows: slices.Clone(given),
 		marked: make([]bool, len(p.Statements)), adjoints: make([]func(*frame), len(p.Statements))}
 	need := map[int]bool{}
@@ -68,18 +69,16 @@ func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 		if p.Tensors[s.Target].Kind != term.Real || !g.flows[s.Target] || !p.Depends(s.Value) {
 			continue
 		}
-		c.reads = map[int]bool{}
-		g.adjoints[i] = c.adjoint(s)
+		c.reads, c.hands = map[int]bool{}, map[int]bool{}
+		if g.adjoints[i] = c.adjoint(s); g.adjoints[i] == nil {
+			continue
+		}
 		for t := range c.reads {
 			need[t] = true
 		}
-		s.Value.Walk(func(n *term.Term) {
-			if n.Op == term.Element && n.Kind == term.Real && p.Tensors[n.Read.Tensor].Varies {
-				for k := range n.Read.Count {
-					g.flows[n.Read.Tensor+k] = true
-				}
-			}
-		})
+		for t := range c.hands {
+			g.flows[t] = true
+		}
 	}
 	for i := len(p.Statements) - 1; i >= 0; i-- {
 		if t := p.Statements[i].Target; need[t] && !computed[t] {
@@ -138,31 +137,48 @@ func (c *code) adjoint(s *program.Statement) func(*frame) {
 	}
 	c.of = s
 	x := c.back(s.Value, func() func(*frame) float64 { c.reads[id] = true; return result })
+	if x == nil {
+		return nil
+	}
 	each := c.loop(s.Vars, nil)
+	masked := c.uncounted[id] && s.Value.Singular()
 	return func(f *frame) {
 		each(f, func(f *frame) {
 			_, at, _ := place(f)
-			if g := f.m.grads[id][at]; g != 0 {
+			if g := f.m.grads[id][at]; g != 0 || !masked { // what does not count has no gradient, also where a slope is infinite
 				x.add(f, g)
 			}
 		})
 	}
 }
 
-// back returns code for the gradient of n; nil if nothing flows. result, unless it is nil, returns code that reads the value
-// of n where it was stored.
+// back returns code for the gradient of n; nil if nothing flows, for which nothing is read. result, unless it is nil, returns code that
+// reads the value of n where it was stored.
 func (c *code) back(n *term.Term, result func() func(*frame) float64) back {
 	if n.Kind != term.Real || !c.p.Depends(n) {
 		return nil
 	}
+	reads, hands := maps.Clone(c.reads), maps.Clone(c.hands)
+	out := c.backOf(n, result)
+	if out == nil {
+		c.reads, c.hands = reads, hands
+	}
+	return out
+}
+
+func (c *code) backOf(n *term.Term, result func() func(*frame) float64) back {
 	switch n.Op {
 	case term.Element:
 		return c.backElement(n.Read)
-	case term.Negate:
-		x := c.back(n.Args[0], nil)
-		return func(f *frame, g float64) { x(f, -g) }
+	case term.Reduce:
+		return c.backReduce(n)
+	case term.Apply:
+		return c.backApply(n, result)
 	case term.Choose:
 		holds, x, y := c.boolean(n.Args[0]), c.back(n.Args[1], result), c.back(n.Args[2], result)
+		if x == nil && y == nil {
+			return nil
+		}
 		return func(f *frame, g float64) {
 			if holds(f) {
 				x.add(f, g)
@@ -170,13 +186,25 @@ func (c *code) back(n *term.Term, result func() func(*frame) float64) back {
 				y.add(f, g)
 			}
 		}
-	case term.Reduce:
-		return c.backReduce(n)
-	case term.Apply:
-		return c.backApply(n, result)
+	}
+	args := make([]back, len(n.Args))
+	flows := false
+	for i, a := range n.Args {
+		if n.Op == term.Multiply && n.Args[1-i].IsZero() || n.Op == term.Divide && i == 1 && n.Args[0].IsZero() {
+			continue // the formula says that the factor does not count
+		}
+		args[i] = c.back(a, nil)
+		flows = flows || args[i] != nil
+	}
+	if !flows {
+		return nil
+	}
+	x := args[0]
+	switch n.Op {
+	case term.Negate:
+		return func(f *frame, g float64) { x(f, -g) }
 	case term.Add, term.Subtract:
-		x, y := c.back(n.Args[0], nil), c.back(n.Args[1], nil)
-		sign := 1.0
+		y, sign := args[1], 1.0
 		if n.Op == term.Subtract {
 			sign = -1
 		}
@@ -185,7 +213,7 @@ func (c *code) back(n *term.Term, result func() func(*frame) float64) back {
 			y.add(f, sign*g)
 		}
 	case term.Multiply:
-		x, y := c.back(n.Args[0], nil), c.back(n.Args[1], nil)
+		y := args[1]
 		a, b := c.factor(n.Args[1], x), c.factor(n.Args[0], y)
 		return func(f *frame, g float64) {
 			if x != nil {
@@ -196,8 +224,7 @@ func (c *code) back(n *term.Term, result func() func(*frame) float64) back {
 			}
 		}
 	case term.Divide:
-		x, y := c.back(n.Args[0], nil), c.back(n.Args[1], nil)
-		d := c.real(n.Args[1])
+		y, d := args[1], c.real(n.Args[1])
 		v := c.factor(n.Args[0], y)
 		return func(f *frame, g float64) {
 			q := d(f)
@@ -232,11 +259,23 @@ func (c *code) backElement(r *term.Read) back {
 	if r.Else != nil {
 		other = c.back(r.Else, nil)
 	}
-	if !c.p.Tensors[r.Tensor].Varies {
+	varies := false
+	for k := range r.Count {
+		varies = varies || c.p.Tensors[r.Tensor+k].Varies
+	}
+	if !varies {
+		if other == nil {
+			return nil
+		}
 		return func(f *frame, g float64) {
 			if _, _, ok := place(f); !ok {
 				other.add(f, g)
 			}
+		}
+	}
+	for k := range r.Count {
+		if c.p.Tensors[r.Tensor+k].Varies {
+			c.hands[r.Tensor+k] = true
 		}
 	}
 	return func(f *frame, g float64) {
@@ -251,19 +290,21 @@ func (c *code) backElement(r *term.Read) back {
 
 // backApply returns code for the gradient of a function's arguments.
 func (c *code) backApply(n *term.Term, result func() func(*frame) float64) back {
+	if n.Func.Name == "max" || n.Func.Name == "min" {
+		return c.backExtreme(n, result)
+	}
 	args := make([]back, len(n.Args))
+	flows := false
 	for i, a := range n.Args {
 		args[i] = c.back(a, nil)
+		flows = flows || args[i] != nil
 	}
-	if n.Func.Name == "max" || n.Func.Name == "min" {
-		return c.backExtreme(n, args, result)
+	if !flows || n.Func.Slope == nil && n.Func.Name != "convert" {
+		return nil
 	}
 	slope := n.Func.Slope
 	if n.Func.Name == "convert" {
 		return args[0]
-	}
-	if slope == nil {
-		return func(*frame, float64) {}
 	}
 	if n.Func.OfResult {
 		y := c.resultOf(n, result)
@@ -292,36 +333,68 @@ func (c *code) resultOf(n *term.Term, result func() func(*frame) float64) func(*
 	return c.real(n)
 }
 
-// backExtreme returns code for the gradient of the larger or smaller of two numbers: equal ones share it. If only one of
-// them varies it gets all, and nothing where they are equal: max(x, 0) has the slope 0 at 0.
-func (c *code) backExtreme(n *term.Term, args []back, result func() func(*frame) float64) back {
-	least := n.Func.Name == "min"
-	for i, a := range args {
-		if a == nil || args[1-i] != nil {
-			continue
+// operands lists the numbers of which a function gives the largest or the smallest, however it is nested.
+func operands(n *term.Term, name string) []*term.Term {
+	if n.Op != term.Apply || n.Func.Name != name || n.Kind != term.Real {
+		return []*term.Term{n}
+	}
+	return slices.Concat(operands(n.Args[0], name), operands(n.Args[1], name))
+}
+
+// backExtreme returns code for the gradient of the largest or smallest of numbers: those that are equal to it share it, and so do those that are NaN
+// if it is. If one of them does not vary, the others get nothing: max(x, 0) has the slope 0 at 0.
+func (c *code) backExtreme(n *term.Term, result func() func(*frame) float64) back {
+	var varying []back
+	var values, fixed []func(*frame) float64
+	var own []*term.Term
+	for _, x := range operands(n, n.Func.Name) {
+		if b := c.back(x, nil); b != nil {
+			varying, own = append(varying, b), append(own, x)
+		} else {
+			fixed = append(fixed, c.real(x))
 		}
-		// Where the result differs from the other number, it is this one.
-		y, other := c.resultOf(n, result), c.real(n.Args[1-i])
-		return func(f *frame, g float64) {
-			if v, o := y(f), other(f); v != o && !math.IsNaN(o) {
-				a(f, g)
+	}
+	switch {
+	case len(varying) == 0:
+		return nil
+	case len(varying) == 1 && result != nil: // it is the result unless another one is
+		values = append(values, result())
+	default:
+		values = c.reals(own)
+	}
+	least := n.Func.Name == "min"
+	top := func(f *frame) float64 {
+		extreme := math.Inf(-1)
+		for _, x := range slices.Concat(values, fixed) {
+			if v := x(f); least {
+				extreme = max(extreme, -v)
+			} else {
+				extreme = max(extreme, v)
+			}
+		}
+		if least {
+			return -extreme
+		}
+		return extreme
+	}
+	return func(f *frame, g float64) {
+		extreme := top(f)
+		for _, x := range fixed {
+			if isExtreme(x(f), extreme) {
+				return
+			}
+		}
+		n := 0.0
+		for _, x := range values {
+			n += term.Truth(isExtreme(x(f), extreme))
+		}
+		for i, x := range values {
+			if isExtreme(x(f), extreme) {
+				varying[i](f, g/n)
 			}
 		}
 	}
-	x, y := c.real(n.Args[0]), c.real(n.Args[1])
-	return func(f *frame, g float64) {
-		a, b := x(f), y(f)
-		if least {
-			a, b = -a, -b
-		}
-		switch {
-		case a == b:
-			args[0](f, g/2)
-			args[1](f, g/2)
-		case a > b || math.IsNaN(a):
-			args[0](f, g)
-		default:
-			args[1](f, g)
-		}
-	}
 }
+
+// isExtreme reports whether a number of which others are the extreme is it: NaN is, if there is one.
+func isExtreme(x, extreme float64) bool { return x == extreme || math.IsNaN(x) }

@@ -41,12 +41,12 @@ func (c *code) backReduce(n *term.Term) back {
 	return func(f *frame, g float64) {
 		extreme, n := y(f), 0
 		each(f, func(f *frame) {
-			if x(f) == extreme {
+			if isExtreme(x(f), extreme) {
 				n++
 			}
 		})
 		each(f, func(f *frame) {
-			if x(f) == extreme {
+			if isExtreme(x(f), extreme) {
 				body(f, g/float64(n))
 			}
 		})

@@ -75,6 +75,14 @@ func TestLoops(t *testing.T) {
 		"t[n, k] = k < K - 1 ? x[n, k + 1] * 2 : 1\ny[n, k] = t[n, k] + (k + 1 < K - 1 ? x[n, k + 2] * 2 : 1)",
 		// A gradient whose range has an index of two digits.
 		"t[n, k] = k <= j[n] ? x[n, k] * w[n, quotient(k, 2)] : 1\nu[n, k] = sum(i in (k + 1) / 2 .. min(K, (k + 1) / 2 + 2): x[n, i])\ny[n, k] = t[n, k] * u[n, k]",
+		// Extremes of expressions, over ranges that depend on other indices.
+		"y[n, k] = max(k' in 0 .. k + 1: tanh(2 * x[n, k']))",
+		"y[n, k] = min(k' in k .. K: sigmoid(x[n, k']) * w[n, k'])",
+		"y[n, k] = max(k' in 0 .. k + 1: x[n, k'] - (k - k') * w[n, 0])",
+		"y[n, k] = max(k' in max(0, k - 1) .. min(K, k + 2): x[n, k'] * w[n, k])",
+		// Windows whose tensor is read at the difference of two indices.
+		"y[n, k] = sum(k' in max(0, k - 1) .. min(K, k + 2): x[n, k'] * w[0, k' - k + 1])",
+		"y[n, k] = logsumexp(k' in max(0, k - 1) .. min(K, k + 2): x[n, k'] * (w[0, k - k'] else 0.3))",
 		// Sums that are only computed where a condition holds, and ranges that may end before 0.
 		"y[n, k] = sum(i < 2: w[n, 3 * k - 2 * i] else w[n, k]) > 0.37 ? sqrt(2 + tanh(sum(i < 2: w[n, 3 * k - 2 * i] else w[n, k]))) : max(i < 2: w[n, k - i] else 0.3) / (2 + x[n, k]^2)",
 		"t[n, k] = k < 1 ? max(i < 2: x[n, k - i] else 0.3) : w[n, k]\ny[n, k] = sum(i < 2: t[n, 3 * k - 2 * i] else t[n, k])\ns[n] = sum(k' if k' == n: sum(i' < 3: t[n, 2 * k' + i' - 1] else 0.5))",

@@ -34,6 +34,9 @@ func (c *code) backScan(s *program.Statement) func(*frame) {
 		return nil
 	}
 	place, id, body := c.place(s.Left), s.Target, c.back(s.Value.Reduction.Body, nil)
+	if body == nil {
+		return nil // nothing flows, which adjoint finds out, too
+	}
 	grad := func(f *frame) float64 { _, at, _ := place(f); return f.m.grads[id][at] }
 	return func(f *frame) {
 		one.around(f, func(f *frame) {
@@ -136,22 +139,22 @@ func backExtremes(kind string) func([]counted, [][]float64) []float64 {
 		for i, e := range elements {
 			a.add(e)
 			results[i] = a.value()
-			if i > 0 && results[i] == results[i-1] {
+			if i > 0 && sameNumber(results[i], results[i-1]) {
 				ties[i] = ties[i-1]
 			}
-			if e.x == results[i] {
+			if isExtreme(e.x, results[i]) {
 				ties[i]++
 			}
 		}
 		g := 0.0
 		for i := len(elements) - 1; i >= 0; i-- {
-			if i+1 < len(elements) && results[i] != results[i+1] {
+			if i+1 < len(elements) && !sameNumber(results[i], results[i+1]) {
 				g = 0
 			}
 			if ties[i] > 0 {
 				g += total(at[i+1]) / float64(ties[i])
 			}
-			if elements[i].x == results[i] {
+			if isExtreme(elements[i].x, results[i]) {
 				out[i] = g
 			}
 		}
@@ -187,3 +190,6 @@ func (s *scan) backOthers(f *frame, elements []counted, grad func(*frame) float6
 	}
 	return out
 }
+
+// sameNumber reports whether numbers are equal, or both NaN.
+func sameNumber(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }

@@ -198,7 +198,7 @@ func (z *normalizer) cheap(statements []*program.Statement, i int) bool {
 // alone reports whether a statement gives all elements of a local tensor, and no other one gives any.
 func (z *normalizer) alone(statements []*program.Statement, i int) bool {
 	s := statements[i]
-	if t := z.tensors[s.Target]; !t.Local || t.Memory != s.Target || s.Add || s.Guard != nil ||
+	if t := z.tensors[s.Target]; !t.Local || z.p.Tensors[s.Target].Stored || t.Memory != s.Target || s.Add || s.Guard != nil ||
 		s.Left.ByNumber || s.Left.Which != nil || len(s.Left.Idx) != len(s.Vars) {
 		return false
 	}
