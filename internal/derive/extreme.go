@@ -79,12 +79,12 @@ func (d *deriver) shares(f *term.Function, g *term.Term, values, fixed []*term.T
 	if len(values) == 2 && len(fixed) == 0 {
 		half := term.Ratio(g, term.Number(2))
 		share := func(x, y *term.Term) *term.Term {
-			beyond := term.Compare(term.Less, y, x)
+			reaches := term.Compare(term.AtMost, y, x)
 			if f.Name == "min" {
-				beyond = term.Compare(term.Less, x, y)
+				reaches = term.Compare(term.AtMost, x, y)
 			}
-			unordered := term.Chosen(isnan(x), term.Chosen(isnan(y), half, g), zero)
-			return term.Chosen(beyond, g, term.Chosen(term.Compare(term.Equal, x, y), half, unordered))
+			tie := term.Either(term.Compare(term.Equal, x, y), isnan(y)) // if x is an extreme, too
+			return term.Chosen(term.Either(reaches, isnan(x)), term.Chosen(tie, half, g), zero)
 		}
 		return []*term.Term{share(values[0], values[1]), share(values[1], values[0])}
 	}

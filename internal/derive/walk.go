@@ -74,9 +74,14 @@ func (d *deriver) element(r *term.Read, g *term.Term, vars []*term.Variable, gua
 		if r.Which != nil {
 			in = append(in, term.Compare(term.AtMost, term.Number(0), r.Which), term.Compare(term.Less, r.Which, term.Number(r.Count)))
 		}
-		all := term.All(in...)
-		if err := d.walk(r.Else, g, vars, term.All(guard, term.Negated(all))); err != nil {
-			return err
+		outside := term.Condition(false) // an element without indices is there
+		if all := term.All(in...); all != nil {
+			outside = term.Negated(all)
+		}
+		if holds, known := outside.Truth(); holds || !known {
+			if err := d.walk(r.Else, g, vars, term.All(guard, outside)); err != nil {
+				return err
+			}
 		}
 		// An index that is not looked up gets these conditions again when it is solved for.
 		inside = term.All(append([]*term.Term{guard}, in...)...)
