@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/BurntSushi/toml"
@@ -75,6 +78,10 @@ func plain(v any) any {
 			out = append(out, plain(e))
 		}
 		return out
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return 0.0 // a number of TOML that JSON has not
+		}
 	}
 	return v
 }
@@ -122,6 +129,13 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, others := range []string{"../../test/formulas/testdata/specs/*.toml", "../../test/combine/testdata/*/specs/*.toml", "../../optest/testdata/*/specs/*.toml"} {
+		more, err := filepath.Glob(others)
+		if err != nil || len(more) == 0 {
+			t.Fatalf("%s: %v, %v", others, more, err)
+		}
+		specs = append(specs, more...)
+	}
 	schema := map[string]*jsonschema.Schema{"spec": compile(t, "spec"), "config": compile(t, "config")}
 	seeded := 0
 	for _, file := range append(specs, "../../opgen.toml") {
@@ -153,5 +167,89 @@ func TestSchema(t *testing.T) {
 	}
 	if seeded < 3000 {
 		t.Errorf("seeded %d mistakes, want at least 3000", seeded)
+	}
+}
+
+// TestSchemaPlaces validates specs with mistakes in values that have fixed names. The schema refuses each, and says where it is.
+func TestSchemaPlaces(t *testing.T) {
+	t.Parallel()
+	const good = `edition = 1
+name = "x"
+doc = "Scales."
+formula = "output[n] = input[n] * factor"
+dtypes = { T = ["f32", "f64"], U = { in = ["i64"], from = "factor" } }
+[attrs]
+factor = { type = "float", default = 1.0 }
+parts = { type = "record", fields = { a = { type = "int" } } }
+[slots]
+input = { role = "input", type = "T", shape = ["N"] }
+scratch = { role = "scratch", type = "f32", shape = ["N"], per = "worker" }
+output = { role = "output", type = "bf16", shape = ["N"] }
+[tasks]
+forward = { access = { output = "readwrite", input = "reduce(sum)" } }
+backward = { grads = { input = "once" } }
+[kernels.cuda]
+file = "x.cu"
+forward = { per = "block" }
+`
+	const enum = "edition = 1\nkind = \"enum\"\nname = \"x\"\ndoc = \"Kinds.\"\nvalues = [\"A\"]\n"
+	const config = "edition = 1\nruntime = \"example.com/runtime\"\n"
+	for _, tt := range []struct{ schema, file, old, new, at string }{
+		{"spec", good, "", "", ""},
+		{"spec", good, "edition = 1", "edition = 2", "/edition"},
+		{"spec", good, `"f32", "f64"`, `"float32", "f64"`, "/dtypes/T/0"},
+		{"spec", good, `"f32", "f64"`, `"f32", "T"`, "/dtypes/T/1"},
+		{"spec", good, `in = ["i64"]`, `in = ["int64"]`, "/dtypes/U/in/0"},
+		{"spec", good, `type = "float"`, `type = "flaot"`, "/attrs/factor/type"},
+		{"spec", good, `type = "int"`, `type = "axis"`, "/attrs/parts/fields/a/type"},
+		{"spec", good, `role = "input"`, `role = "inptu"`, "/slots/input/role"},
+		{"spec", good, `type = "T"`, `type = "float"`, "/slots/input/type"},
+		{"spec", good, `type = "T"`, `type = "t"`, "/slots/input/type"},
+		{"spec", good, `type = "bf16"`, `type = "f33"`, "/slots/output/type"},
+		{"spec", good, `per = "worker"`, `per = "thread"`, "/slots/scratch/per"},
+		{"spec", good, `"readwrite"`, `"writeread"`, "/tasks/forward/access/output"},
+		{"spec", good, `"reduce(sum)"`, `"reduce"`, ""}, // opgen check knows more
+		{"spec", good, `"once"`, `"ones"`, "/tasks/backward/grads/input"},
+		{"spec", good, `per = "block"`, `per = "grid"`, "/kernels/cuda/forward/per"},
+		{"spec", good, `name = "x"`, "name = \"x\"\nkind = \"optimiser\"", "/kind"},
+		{"spec", good, `name = "x"`, "name = \"x\"\nkind = \"optimizer\"", ""},
+		{"spec", good, `formula =`, `formulae =`, "/"},
+		{"spec", enum, "", "", ""},
+		{"spec", enum, `"A"`, `1`, "/values/0"},
+		{"spec", enum, "edition = 1", "edition = 1.5", "/edition"},
+		{"config", config, "", "", ""},
+		{"config", config, "edition = 1", "edition = 0", "/edition"},
+	} {
+		var v map[string]any
+		if _, err := toml.Decode(strings.Replace(tt.file, tt.old, tt.new, 1), &v); err != nil {
+			t.Fatal(err)
+		}
+		err := validate(t, compile(t, tt.schema), v)
+		if tt.at == "" {
+			if err != nil {
+				t.Errorf("%s: %v", tt.new, err)
+			}
+			continue
+		}
+		var invalid *jsonschema.ValidationError
+		if !errors.As(err, &invalid) {
+			t.Errorf("%s: want an error, got %v", tt.new, err)
+			continue
+		}
+		places := map[string]bool{}
+		leaves(invalid, places)
+		if got := strings.Join(slices.Sorted(maps.Keys(places)), " "); got != tt.at {
+			t.Errorf("%s: the error is at %q, want %q: %v", tt.new, got, tt.at, err)
+		}
+	}
+}
+
+// leaves adds the places of the causes of an error.
+func leaves(e *jsonschema.ValidationError, places map[string]bool) {
+	for _, c := range e.Causes {
+		leaves(c, places)
+	}
+	if len(e.Causes) == 0 {
+		places["/"+strings.Join(e.InstanceLocation, "/")] = true
 	}
 }

@@ -13,27 +13,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// attrTypes lists the types of attributes. Types with true are read but not generated yet.
-var attrTypes = map[string]bool{
-	"int": false, "float": false, "bool": false, "string": false, "enum": false, "dtype": false,
-	"axis": false, "dims": false, "axes": false, "record": false,
-	"graph": true, "tensor": true, "sparse": true, "type": true,
-}
-
-// attrTypeNames lists the types that an attribute, or a field of a record, may have.
-func attrTypeNames(field bool) []string {
-	var names []string
-	for n, later := range attrTypes {
-		if !later && !(field && notFields[n]) {
-			names = append(names, n)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// notFields holds the types that only attributes have.
-var notFields = map[string]bool{"axis": true, "record": true}
+// laterTypes lists types of attributes that are read but not generated yet.
+var laterTypes = []string{"graph", "tensor", "sparse", "type"}
 
 func (o *operator) attr(a *spec.Attr, field bool) {
 	what := "attribute"
@@ -44,14 +25,19 @@ func (o *operator) attr(a *spec.Attr, field bool) {
 	if !a.Type.Set() {
 		return
 	}
-	later, known := attrTypes[a.Type.V]
-	if !known || field && notFields[a.Type.V] {
+	types := spec.AttrTypes
+	if field {
+		types = spec.FieldTypes
+	}
+	later := slices.Contains(laterTypes, a.Type.V)
+	known := later || slices.Contains(spec.AttrTypes, a.Type.V)
+	if !later && !slices.Contains(types, a.Type.V) {
 		message := "there is no attribute type %q"
 		if known {
 			message = "a field cannot be of type %s"
 		}
 		d := o.list.Add(diag.BadValue, a.Type.Span(), message, a.Type.V)
-		names := attrTypeNames(field)
+		names := slices.Sorted(slices.Values(types))
 		if known || d.Nearest(a.Type.V, names) == "" {
 			d.Hinted("types are %s", strings.Join(names, ", "))
 		}

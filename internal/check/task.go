@@ -345,19 +345,15 @@ func (o *operator) backward(t *spec.Task) {
 		if s == nil {
 			continue
 		}
-		if g.Value.Set() && !slices.Contains(gradModes, g.Value.V) {
-			d := o.list.Add(diag.BadValue, g.Value.Span(), "want one of %s, got %q", strings.Join(gradModes, ", "), g.Value.V)
-			d.Nearest(g.Value.V, gradModes)
+		if g.Value.Set() && !slices.Contains(spec.GradModes, g.Value.V) {
+			d := o.list.Add(diag.BadValue, g.Value.Span(), "want one of %s, got %q", strings.Join(spec.GradModes, ", "), g.Value.V)
+			d.Nearest(g.Value.V, spec.GradModes)
 		}
 		if !rules.Trainable(o.s, s) && o.certain(s) {
 			o.list.Add(diag.BadGrad, g.Key, "%s gets no gradient: %s", s.Name, o.whyNot(s))
 		}
 	}
 }
-
-// gradModes lists how a task contributes to a gradient: it writes each element once, or it adds to any element any
-// number of times.
-var gradModes = []string{"once", "scatter"}
 
 // certain reports whether the role and the type of a slot are valid. If not, another check reports them.
 func (o *operator) certain(s *spec.Slot) bool {

@@ -29,11 +29,7 @@ func TestWordsHaveUsers(t *testing.T) {
 	used.add(string(spec.Operator), string(spec.Optimizer), string(spec.Initializer), string(spec.Enum))
 	used.add(spec.Roles...)
 	used.add("present caller", "grads once", "grads scatter", "source expression", "source shape")
-	for name, later := range attrTypes {
-		if !later {
-			used.add("attribute " + name)
-		}
-	}
+	used.add(prefixed("attribute ", spec.AttrTypes)...)
 	used.add(prefixed("source ", rules.SourceWords())...)
 	used.add(prefixed("argument ", slices.Collect(maps.Keys(rules.ExprKinds)))...)
 	used.add(prefixed("access ", perm.Names())...)

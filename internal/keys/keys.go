@@ -48,8 +48,13 @@ const (
 type Value struct {
 	Type  Type
 	Words []string // the strings that there are; nil if any string is allowed
-	Elem  *Value   // of an array, its elements; nil if they may be anything
-	Table *Table   // of an Object; nil if it may hold anything
+	// Known lists strings that there are, of a value whose reader tells more about others. With a Pattern, a regular expression, strings that
+	// it matches are allowed, too: names that the file gives.
+	Known   []string
+	Pattern string
+	Const   any    // the only value; nil if there are others
+	Elem    *Value // of an array, its elements; nil if they may be anything
+	Table   *Table // of an Object; nil if it may hold anything
 }
 
 // Names returns the names of the keys, in order.

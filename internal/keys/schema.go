@@ -9,19 +9,14 @@ import (
 // draft is the version of JSON Schema that editors for TOML read.
 const draft = "http://json-schema.org/draft-07/schema#"
 
-// Schema returns the JSON Schema of a file that is described by one of the tables.
+// Schema returns the JSON Schema of a file that is described by one of the tables. If there are several, their key kind tells which: it has
+// other words in each, and the first one describes a file without the key, too.
 func Schema(title, id string, tables ...*Table) ([]byte, error) {
 	root := object{"$schema": draft, "$id": id, "title": title, "type": "object"}
 	if len(tables) == 1 {
 		tables[0].add(root)
 	} else {
-		var all []object
-		for _, t := range tables {
-			one := object{}
-			t.add(one)
-			all = append(all, one)
-		}
-		root["oneOf"] = all
+		byKind(tables, root)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -29,6 +24,25 @@ func Schema(title, id string, tables ...*Table) ([]byte, error) {
 	enc.SetIndent("", "  ")
 	err := enc.Encode(root)
 	return b.Bytes(), err
+}
+
+// byKind adds tables to a schema, of which the key kind tells which describes the file. So a validator names the place of a mistake in that
+// one, and does not try them all.
+func byKind(tables []*Table, to object) {
+	var kinds []string
+	at := to
+	for _, t := range tables {
+		kinds = append(kinds, t.Key("kind").Words...)
+	}
+	for _, t := range tables[1:] {
+		then, other := object{}, object{}
+		t.add(then)
+		at["if"] = object{"properties": object{"kind": object{"enum": t.Key("kind").Words}}, "required": []string{"kind"}}
+		at["then"], at["else"] = then, other
+		at = other
+	}
+	tables[0].add(at)
+	to["properties"] = object{"kind": object{"enum": kinds}}
 }
 
 // object is an object of JSON. Its keys are printed in order.
@@ -92,6 +106,15 @@ func (v Value) schema() object {
 	}
 	if v.Words != nil {
 		s["enum"] = v.Words
+	}
+	switch {
+	case v.Known != nil && v.Pattern != "":
+		s["anyOf"] = []object{{"enum": v.Known}, {"pattern": v.Pattern}}
+	case v.Known != nil:
+		s["enum"] = v.Known
+	}
+	if v.Const != nil {
+		s["const"] = v.Const
 	}
 	if v.Elem != nil {
 		s["items"] = v.Elem.schema()

@@ -5,7 +5,9 @@ import (
 
 	"github.com/opgen/opgen/internal/keys"
 	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/partition"
+	"github.com/opgen/opgen/runtime/perm"
 )
 
 // Values of keys.
@@ -19,6 +21,25 @@ var (
 	texts      = keys.Value{Type: keys.Array, Elem: &text}
 	array      = keys.Value{Type: keys.Array}
 	domain     = keys.Value{Type: keys.Expression | keys.Array, Elem: &expression} // what a step runs over
+)
+
+// known returns a value that is one of some strings, or matches a pattern if there is one.
+func known(pattern string, strings ...string) keys.Value {
+	return keys.Value{Type: keys.String, Known: strings, Pattern: pattern}
+}
+
+// AttrTypes lists the types of attributes.
+var AttrTypes = []string{"int", "float", "bool", "string", "enum", "dtype", "axis", "dims", "axes", "record"}
+
+// FieldTypes lists the types of the fields of records.
+var FieldTypes = slices.DeleteFunc(slices.Clone(AttrTypes), func(t string) bool { return t == "axis" || t == "record" })
+
+// GradModes lists how a task contributes to a gradient: it writes each element once, or it adds to any element any number of times.
+var GradModes = []string{"once", "scatter"}
+
+var (
+	elementType  = known("", dtype.Names()...)
+	elementTypes = keys.Value{Type: keys.Array, Elem: &elementType}
 )
 
 func words(w ...string) keys.Value { return keys.Value{Type: keys.String, Words: w} }
@@ -44,11 +65,11 @@ func or(v keys.Value, more keys.Type) keys.Value {
 // Tables of specs. The order of keys is that in which opgen fmt writes them.
 var (
 	dtypeKeys = &keys.Table{What: "a dtype variable", Keys: []keys.Key{
-		{Name: "in", Value: texts, Required: true, Doc: "the allowed element types"},
+		{Name: "in", Value: elementTypes, Required: true, Doc: "the allowed element types"},
 		{Name: "from", Value: or(texts, keys.String), Doc: "what binds the variable where no input does: attributes, dtype variables or element types"},
 	}}
 	fieldKeys = &keys.Table{What: "a field", Keys: []keys.Key{
-		{Name: "type", Value: text, Required: true, Doc: "the attribute's type"},
+		{Name: "type", Value: known("", FieldTypes...), Required: true, Doc: "the attribute's type"},
 		{Name: "enum", Value: text, Doc: "of an enum: the name of an enum spec"},
 		{Name: "values", Value: texts, Doc: "of an enum: the names"},
 		{Name: "list", Value: boolean, Doc: "whether the value is a list of values of the type"},
@@ -59,7 +80,8 @@ var (
 		{Name: "default", Value: anything, Doc: "the value of an attribute that is not given"},
 		{Name: "doc", Value: text, Doc: "what the value means"},
 	}}
-	attrKeys = &keys.Table{What: "an attribute", Keys: slices.Concat(fieldKeys.Keys[:1], []keys.Key{
+	attrKeys = &keys.Table{What: "an attribute", Keys: slices.Concat([]keys.Key{
+		{Name: "type", Value: known("", AttrTypes...), Required: true, Doc: "the attribute's type"},
 		{Name: "of", Value: text, Doc: "of an axis: the slot; by default, the first whose shape the caller gives"},
 		{Name: "binds", Value: text, Doc: "of an axis: the dimension that it names"},
 		{Name: "end", Value: boolean, Doc: "of an axis: whether it is the end of a range, so that it may equal the rank"},
@@ -82,11 +104,11 @@ var (
 	}}
 	slotKeys = &keys.Table{What: "a slot", Keys: []keys.Key{
 		{Name: "role", Value: words(Roles...), Required: true, Doc: "input, weight, output, saved or scratch"},
-		{Name: "type", Value: text, Required: true, Doc: "an element type or a dtype variable"},
+		{Name: "type", Value: known("^[A-Z][A-Za-z0-9_]*$", dtype.Names()...), Required: true, Doc: "an element type or a dtype variable"},
 		{Name: "shape", Value: keys.Value{Type: keys.Array, Elem: &keys.Value{Type: keys.String | keys.Integer}}, Required: true, Doc: "the dimensions, slowest first; [] for a scalar"},
 		{Name: "variadic", Value: table(slotVariadicKeys), Doc: "how many tensors the slot has, if it may have several"},
 		{Name: "count", Value: text, Doc: "of an output: the output that holds how many of its rows count"},
-		{Name: "per", Value: text, Doc: "of a scratch slot: worker, if each has its own"},
+		{Name: "per", Value: known("", "worker"), Doc: "of a scratch slot: worker, if each has its own"},
 		{Name: "present", Value: expression, Doc: "the condition under which the slot exists, or caller"},
 		{Name: "trainable", Value: boolean, Doc: "whether an input or a weight gets a gradient"},
 		{Name: "below", Value: expression, Doc: "of an input of integers: the bound of the values, which lie in [0, below)"},
@@ -120,8 +142,8 @@ var (
 		{Name: "elementwise", Value: boolean, Doc: "whether index i touches element i only"},
 		{Name: "args", Value: texts, Doc: "the arguments that the task gets"},
 		{Name: "returns", Value: text, Doc: "of init: the argument that it makes"},
-		{Name: "access", Value: named(text), Doc: "permissions of slots"},
-		{Name: "grads", Value: named(text), Doc: "how gradients of slots are given"},
+		{Name: "access", Value: named(known(`^reduce\(.+\)$`, perm.Names()...)), Doc: "permissions of slots"},
+		{Name: "grads", Value: named(known("", GradModes...)), Doc: "how gradients of slots are given"},
 		{Name: "steps", Value: named(table(stepKeys)), Doc: "the steps of the task, in order"},
 		{Name: "constraints", Value: tables(constraintKeys(partition.Kinds()...)), Doc: "how launches divide tensors"},
 		{Name: "doc", Value: text, Doc: "what the task computes"},
@@ -139,7 +161,7 @@ var (
 		{Name: "slots", Value: named(table(windowsKeys)), Doc: "what an index touches along the axes of slots"},
 	}}
 	cudaTaskKeys = &keys.Table{What: "the launch of a task", Keys: []keys.Key{
-		{Name: "per", Value: text, Doc: "what computes an index: a thread or a block"},
+		{Name: "per", Value: known("", "thread", "block"), Doc: "what computes an index: a thread or a block"},
 		{Name: "block", Value: integer, Doc: "threads of a block: a multiple of 32 up to 1024"},
 		{Name: "shared", Value: expression, Doc: "bytes of dynamic shared memory of a block"},
 	}}
@@ -187,7 +209,7 @@ var (
 
 // Tables of files.
 var (
-	editionKey = keys.Key{Name: "edition", Value: integer, Required: true, Doc: "the edition of the spec language: 1"}
+	editionKey = keys.Key{Name: "edition", Value: keys.Value{Type: keys.Integer, Const: 1}, Required: true, Doc: "the edition of the spec language: 1"}
 	nameKey    = keys.Key{Name: "name", Value: text, Required: true, Doc: "the operator's name, which is also the file's"}
 	docKey     = keys.Key{Name: "doc", Value: text, Required: true, Doc: "one or more sentences about what it computes"}
 	formulaKey = keys.Key{Name: "formula", Value: text, Doc: "what each element of an output is"}
@@ -207,7 +229,7 @@ var (
 		docKey,
 		formulaKey,
 		{Name: "validate", Value: text, Doc: "the call of a Go function that checks attributes"},
-		{Name: "dtypes", Value: named(or(table(dtypeKeys), keys.Array)), Doc: "dtype variables with their element types"},
+		{Name: "dtypes", Value: named(keys.Value{Type: keys.Object | keys.Array, Table: dtypeKeys, Elem: &elementType}), Doc: "dtype variables with their element types"},
 		{Name: "attrs", Value: named(table(attrKeys)), Doc: "attributes"},
 		{Name: "dims", Value: named(or(table(dimKeys), keys.Expression)), Doc: "dimensions that expressions define, in order"},
 		{Name: "args", Value: named(table(argKeys)), Doc: "arguments that tasks get besides tensors and attributes"},
