@@ -44,7 +44,7 @@ func normOf(squares tensor.RW[float64]) float64 {
 // ForwardScale gives some tensors their elements. The factor follows from the sums, as a norm beyond the range of T has one.
 func (ClipByGlobalNorm[T]) ForwardScale(_ *op.Ctx, a *clipbyglobalnorm.Forward[T], r op.Range) error {
 	factor := 1.0
-	if norm := normOf(a.Squares); norm > a.Attrs.Limit {
+	if norm := normOf(a.Squares); !(norm <= a.Attrs.Limit) { // a NaN in one tensor makes all tensors NaN
 		factor = a.Attrs.Limit / norm
 	}
 	for i := r.Lo; i < r.Hi; i++ {

@@ -190,7 +190,7 @@ var instead = map[string][]string{
 
 // alike lists functions and reductions one of which takes the place of another.
 var alike = [][]string{
-	{"exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "Phi", "erfinv", "expm1", "abs"},
+	{"exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "Phi", "erfinv", "expm1", "log1p", "abs"},
 	{"ceil", "floor", "round"}, {"max", "min", "pow"}, {"uniform", "normal"}, {"keep", "drop", "ones"}, {"prod", "sum", "len"}, {"quotient", "ceildiv"},
 }
 

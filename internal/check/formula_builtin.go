@@ -17,7 +17,7 @@ var builtins map[string]builtin
 func init() {
 	float := func(name string) builtin { return builtin{usage: name + "(x)", args: []kinds{kNumber}} }
 	builtins = map[string]builtin{}
-	for _, n := range []string{"exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "Phi", "erfinv", "expm1"} {
+	for _, n := range []string{"exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "Phi", "erfinv", "expm1", "log1p"} {
 		builtins[n] = float(n)
 	}
 	same := func(f *formula, n *expr.Call, args []value) value { return value{kinds: args[0].kinds & kNumber} }

@@ -153,6 +153,8 @@ func (d *deriver) apply(n, g *term.Term, vars []*term.Variable, guard *term.Term
 	case "Phi":
 		square := term.Product(x, x)
 		slope = term.Ratio(term.Applied("exp", term.Opposite(term.Ratio(square, term.Number(2)))), term.RealNumber(math.Sqrt(2*math.Pi)))
+	case "log1p":
+		slope = term.Ratio(one, term.Sum(one, x))
 	case "expm1":
 		slope = term.Applied("exp", x)
 	case "erfinv":

@@ -45,7 +45,7 @@ func (w *writer) real(depth int) string {
 		w.note("elementary")
 		return fmt.Sprintf("%s(%s)", w.pick("tanh", "sin", "cos", "sigmoid", "abs", "Phi", "exp", "expm1"), w.pick("sin", "tanh")+"("+sub()+")")
 	case 6:
-		return fmt.Sprintf("%s(%s + %s)", w.pick("log", "sqrt", "rsqrt"), w.pick("1.5", "2"), w.pick("tanh("+sub()+")", "("+w.leaf()+")^2"))
+		return fmt.Sprintf("%s(%s + %s)", w.pick("log", "log1p", "sqrt", "rsqrt"), w.pick("1.5", "2"), w.pick("tanh("+sub()+")", "("+w.leaf()+")^2"))
 	case 7, 8:
 		w.note("branch")
 		was := w.within

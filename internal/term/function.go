@@ -52,6 +52,7 @@ func init() {
 		one("Phi", rng.NormalCDF, func(x, _ float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }, false),
 		one("erfinv", math.Erfinv, func(_, y float64) float64 { return math.Sqrt(math.Pi) / 2 * math.Exp(y*y) }, true),
 		one("expm1", math.Expm1, func(_, y float64) float64 { return y + 1 }, true),
+		one("log1p", math.Log1p, func(x, _ float64) float64 { return 1 / (1 + x) }, false),
 		one("abs", math.Abs, func(x, _ float64) float64 { return sign(x) }, false),
 		one("ceil", math.Ceil, nil, false),
 		one("floor", math.Floor, nil, false),

@@ -110,7 +110,8 @@ func (j *judge) judgePut(x *cell, i int, base uint64, scale float64) {
 		}
 		return
 	}
-	if math.IsNaN(v) || math.IsInf(v, 0) || got == b+v {
+	sum := x.number(x.bits(b + v)) // which may be beyond the type
+	if math.IsNaN(v) || math.IsInf(v, 0) || got == b+v || math.IsInf(sum, 0) && got == sum {
 		return
 	}
 	// Sums that are added to in parts are rounded otherwise.

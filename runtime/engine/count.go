@@ -39,10 +39,25 @@ func (in *Instance) findCounted() error {
 			if !known || in.plan.Roots[count].Last < len(in.plan.Tasks) {
 				return fmt.Errorf("engine: plan %s, %s: want a plan that keeps %s, the number of rows of %s that count", in.plan.Name, call.Node, s.CountedBy, s.Name)
 			}
-			in.counted[of] = counted{c, s.Name, s.CountedBy, count}
+			for _, root := range in.heldBy(of) {
+				in.counted[root] = counted{c, s.Name, s.CountedBy, count}
+			}
 		}
 	}
 	return nil
+}
+
+// heldBy lists the roots that hold what a call writes to a root: that one, and the one of another type to which the elements
+// are converted.
+func (in *Instance) heldBy(root region.Root) []region.Root {
+	out := []region.Root{root}
+	for i := range in.plan.Tasks {
+		t := &in.plan.Tasks[i]
+		if t.Builtin != nil && t.Builtin.Op == "convert" && len(t.Access) == 2 && t.Access[1].Root == root {
+			out = append(out, t.Access[0].Root)
+		}
+	}
+	return out
 }
 
 // boundTo returns the root of the one tensor of a slot.

@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -362,6 +363,77 @@ func TestQuotientGradients(t *testing.T) {
 							}
 						}
 					}
+				}
+			}
+		}
+	}
+}
+
+// rounded returns a number as elements of a type hold it.
+func rounded(v float64, typ dtype.Type) float64 {
+	if typ == dtype.F32 {
+		return float64(float32(v))
+	}
+	return v
+}
+
+// TestQuotientsByAnyDivisor divides by numbers of a row and by constants whose inverse is infinite or denormal, and by their equals.
+func TestQuotientsByAnyDivisor(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(9, 10))
+	for _, length := range digitsExtents() {
+		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+			exponents := []int{-149, -140, -127, -126, -100, 0, 100, 126, 127}
+			if typ == dtype.F64 {
+				exponents = []int{-1074, -1060, -1023, -1022, -900, 0, 900, 1022, 1023}
+			}
+			const rows = 3
+			x, w := make([]float64, rows*length), make([]float64, rows*length)
+			for n := range rows {
+				scale := exponents[random.IntN(len(exponents))]
+				for k := range length {
+					x[n*length+k] = rounded(math.Ldexp(1+random.Float64(), scale), typ)
+					w[n*length+k] = x[n*length+k]
+				}
+			}
+			least := rounded(math.Ldexp(1.5, exponents[1]), typ)
+			given := map[string][]float64{"x": x, "w": w}
+			byRow := computed(t, "y[n, k] = x[n, k] / w[n, 0]", typ, rows, length, given)["y"]
+			byOne := computed(t, fmt.Sprintf("y[n, k] = x[n, k] / %v", least), typ, rows, length, given)["y"]
+			for i := range x {
+				if want := rounded(x[i]/w[i/length*length], typ); byRow[i] != want {
+					t.Fatalf("%v, element %d of rows of %d: got %v / %v = %v, want %v", typ, i, length, x[i], w[i/length*length], byRow[i], want)
+				}
+				if want := rounded(x[i]/least, typ); byOne[i] != want {
+					t.Fatalf("%v, element %d of rows of %d: got %v / %v = %v, want %v", typ, i, length, x[i], least, byOne[i], want)
+				}
+			}
+		}
+	}
+}
+
+// TestLog1p computes log1p near 0, where log(1 + x) has few digits.
+func TestLog1p(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(11, 12))
+	for _, length := range digitsExtents() {
+		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+			x := make([]float64, length)
+			for k := range x {
+				x[k] = rounded(math.Ldexp(random.Float64()*2-1, -random.IntN(100)), typ)
+			}
+			seeds := slices.Repeat([]float64{1}, length)
+			got := computed(t, "y[n, k] = log1p(x[n, k])", typ, 1, length, map[string][]float64{"x": x, "grad.y": seeds})
+			for k, v := range x {
+				unit := 0x1p-52
+				if typ == dtype.F32 {
+					unit = 0x1p-23
+				}
+				if want := math.Log1p(v); math.Abs(got["y"][k]-want) > 2*unit*math.Abs(want) {
+					t.Fatalf("%v: log1p(%v): got %v, want %v", typ, v, got["y"][k], want)
+				}
+				if want := 1 / (1 + v); math.Abs(got["grad.x"][k]-want) > 2*unit*math.Abs(want) {
+					t.Fatalf("%v: the derivative of log1p at %v: got %v, want %v", typ, v, got["grad.x"][k], want)
 				}
 			}
 		}

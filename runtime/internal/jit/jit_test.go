@@ -86,7 +86,8 @@ func testElementary[T simd.Float](t *testing.T) {
 	sets(t, func(t testing.TB, wide bool) {
 		of := map[simd.Unary]func(*elementary.Functions[Value, Mask], Value) Value{
 			simd.Exp: (*elementary.Functions[Value, Mask]).Exp, simd.Expm1: (*elementary.Functions[Value, Mask]).Expm1,
-			simd.Log: (*elementary.Functions[Value, Mask]).Log, simd.Tanh: (*elementary.Functions[Value, Mask]).Tanh,
+			simd.Log1p: (*elementary.Functions[Value, Mask]).Log1p,
+			simd.Log:   (*elementary.Functions[Value, Mask]).Log, simd.Tanh: (*elementary.Functions[Value, Mask]).Tanh,
 			simd.Sigmoid: (*elementary.Functions[Value, Mask]).Sigmoid, simd.Phi: (*elementary.Functions[Value, Mask]).Phi,
 			simd.Density: (*elementary.Functions[Value, Mask]).Density, simd.Sin: (*elementary.Functions[Value, Mask]).Sin,
 			simd.Cos: (*elementary.Functions[Value, Mask]).Cos,

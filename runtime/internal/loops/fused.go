@@ -106,7 +106,7 @@ func adding[T simd.Float](fold int, of func(m *vectors, x, k []value) value, num
 // unaryCode, binaryCode are the operations of package simd that compiled loops have.
 var unaryCode = map[simd.Unary]func(m *vectors, x value) value{
 	simd.Neg: (*vectors).Neg, simd.Abs: (*vectors).Abs, simd.Square: (*vectors).Square, simd.Rsqrt: (*vectors).Rsqrt, simd.Recip: (*vectors).Recip,
-	simd.Sqrt: func(m *vectors, x value) value { return m.Sqrt(x) }, simd.Exp: (*vectors).Exp, simd.Log: (*vectors).Log, simd.Expm1: (*vectors).Expm1,
+	simd.Sqrt: func(m *vectors, x value) value { return m.Sqrt(x) }, simd.Exp: (*vectors).Exp, simd.Log: (*vectors).Log, simd.Expm1: (*vectors).Expm1, simd.Log1p: (*vectors).Log1p,
 	simd.Tanh: (*vectors).Tanh, simd.Sigmoid: (*vectors).Sigmoid, simd.Phi: (*vectors).Phi, simd.Density: (*vectors).Density,
 	simd.Floor: (*vectors).Floor, simd.Ceil: (*vectors).Ceil, simd.Round: (*vectors).Even, simd.Sign: (*vectors).Sign, simd.IsNaN: (*vectors).IsNaN,
 	simd.Not: (*vectors).Not,

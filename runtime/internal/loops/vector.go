@@ -239,18 +239,24 @@ func (z *vectorizer[T]) arithmetic(n *term.Term) int {
 		return z.binary(simd.Mul, z.real(x), z.real(y))
 	}
 	a, b := z.real(x), z.real(y)
-	if b.scalar != nil {
-		f := b.scalar
-		inverse := operand[T]{scalar: func(s *state[T]) float64 { return 1 / f(s) }}
-		if b.term != nil {
-			inverse.term = &term.Term{Op: term.Divide, Kind: term.Real, Args: []*term.Term{term.RealNumber(1), b.term}}
-		}
-		return z.binary(simd.Mul, a, inverse)
+	if v, ok := y.Settled(); ok && b.scalar != nil && invertible[T](v) {
+		inverse := 1 / v
+		return z.binary(simd.Mul, a, operand[T]{scalar: func(*state[T]) float64 { return inverse }, term: term.RealNumber(inverse)})
 	}
 	if v, ok := x.Settled(); ok && v == 1 {
 		return z.unaryOf(simd.Recip, b)
 	}
 	return z.binary(simd.Div, a, b)
+}
+
+// invertible reports whether products with the inverse of a number, rounded to T, are as good as quotients but for the last place. An inverse
+// that is infinite or denormal is not, nor is that of a denormal number.
+func invertible[T simd.Float](v float64) bool {
+	least := 0x1p-125
+	if dtype.Of[T]() == dtype.F64 {
+		least = 0x1p-1021
+	}
+	return math.Abs(v) >= least && math.Abs(1/v) >= least
 }
 
 // sum compiles x + y where x is a product of which no value is needed elsewhere.
@@ -315,11 +321,11 @@ func (z *vectorizer[T]) power(n *term.Term) int {
 }
 
 // heavy are the functions that take a series of operations.
-var heavy = map[simd.Unary]bool{simd.Exp: true, simd.Log: true, simd.Expm1: true, simd.Sin: true, simd.Cos: true, simd.Tanh: true, simd.Sigmoid: true,
+var heavy = map[simd.Unary]bool{simd.Exp: true, simd.Log: true, simd.Expm1: true, simd.Log1p: true, simd.Sin: true, simd.Cos: true, simd.Tanh: true, simd.Sigmoid: true,
 	simd.Phi: true, simd.Density: true}
 
 var unaries = map[string]simd.Unary{"exp": simd.Exp, "log": simd.Log, "sqrt": simd.Sqrt, "rsqrt": simd.Rsqrt, "sin": simd.Sin,
-	"cos": simd.Cos, "tanh": simd.Tanh, "sigmoid": simd.Sigmoid, "Phi": simd.Phi, "expm1": simd.Expm1, "abs": simd.Abs, "ceil": simd.Ceil,
+	"cos": simd.Cos, "tanh": simd.Tanh, "sigmoid": simd.Sigmoid, "Phi": simd.Phi, "expm1": simd.Expm1, "log1p": simd.Log1p, "abs": simd.Abs, "ceil": simd.Ceil,
 	"floor": simd.Floor, "round": simd.Round, "sign": simd.Sign, "isnan": simd.IsNaN, "density": simd.Density}
 
 var binaries = map[string]simd.Binary{"max": simd.Max, "min": simd.Min, "pow": simd.Pow}

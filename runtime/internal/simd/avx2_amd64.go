@@ -49,6 +49,11 @@ func log32AVX2(z []float32, x []float32)
 //go:noescape
 func expm132AVX2(z []float32, x []float32)
 
+// log1p32AVX2 computes Log1p.
+//
+//go:noescape
+func log1p32AVX2(z []float32, x []float32)
+
 // tanh32AVX2 computes Tanh.
 //
 //go:noescape
@@ -589,6 +594,11 @@ func log64AVX2(z []float64, x []float64)
 //go:noescape
 func expm164AVX2(z []float64, x []float64)
 
+// log1p64AVX2 computes Log1p.
+//
+//go:noescape
+func log1p64AVX2(z []float64, x []float64)
+
 // tanh64AVX2 computes Tanh.
 //
 //go:noescape
@@ -1121,6 +1131,7 @@ func table32AVX2() *table[float32] {
 	t.unary[Exp] = checkedUnary(exp32AVX2)
 	t.unary[Log] = checkedUnary(log32AVX2)
 	t.unary[Expm1] = checkedUnary(expm132AVX2)
+	t.unary[Log1p] = checkedUnary(log1p32AVX2)
 	t.unary[Tanh] = checkedUnary(tanh32AVX2)
 	t.unary[Sigmoid] = checkedUnary(sigmoid32AVX2)
 	t.unary[Density] = checkedUnary(density32AVX2)
@@ -1233,6 +1244,7 @@ func table64AVX2() *table[float64] {
 	t.unary[Exp] = checkedUnary(exp64AVX2)
 	t.unary[Log] = checkedUnary(log64AVX2)
 	t.unary[Expm1] = checkedUnary(expm164AVX2)
+	t.unary[Log1p] = checkedUnary(log1p64AVX2)
 	t.unary[Tanh] = checkedUnary(tanh64AVX2)
 	t.unary[Sigmoid] = checkedUnary(sigmoid64AVX2)
 	t.unary[Density] = checkedUnary(density64AVX2)

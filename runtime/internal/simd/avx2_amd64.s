@@ -789,6 +789,145 @@ end:
 	VZEROUPPER
 	RET
 
+// func log1p32AVX2(z []float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·log1p32AVX2(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	CMPQ        DX, $+8
+	JLT         done1
+	VMOVUPS     (CX)(BX*4), Y0
+	VADDPS      constantsAVX2<>+64(SB), Y0, Y1
+	VSUBPS      constantsAVX2<>+64(SB), Y1, Y2
+	VSUBPS      Y2, Y0, Y2
+	VCMPPS      $0x11, constantsAVX2<>+448(SB), Y1, Y3
+	VMULPS      constantsAVX2<>+480(SB), Y1, Y4
+	VBLENDVPS   Y3, Y4, Y1, Y4
+	VPADDD      constantsAVX2<>+512(SB), Y4, Y4
+	VPSRLD      $0x17, Y4, Y5
+	VORPS       constantsAVX2<>+544(SB), Y5, Y5
+	VSUBPS      constantsAVX2<>+544(SB), Y5, Y5
+	VMOVUPS     constantsAVX2<>+576(SB), Y6
+	VMOVUPS     constantsAVX2<>+608(SB), Y7
+	VBLENDVPS   Y3, Y6, Y7, Y3
+	VSUBPS      Y3, Y5, Y3
+	VANDPS      constantsAVX2<>+640(SB), Y4, Y4
+	VPADDD      constantsAVX2<>+672(SB), Y4, Y4
+	VSUBPS      constantsAVX2<>+64(SB), Y4, Y4
+	VADDPS      constantsAVX2<>+704(SB), Y4, Y5
+	VDIVPS      Y5, Y4, Y5
+	VMULPS      Y5, Y5, Y6
+	VMULPS      constantsAVX2<>+288(SB), Y4, Y7
+	VMULPS      Y4, Y7, Y7
+	VMULPS      Y6, Y6, Y8
+	VMOVUPS     constantsAVX2<>+736(SB), Y9
+	VFMADD231PS constantsAVX2<>+768(SB), Y6, Y9
+	VMOVUPS     constantsAVX2<>+800(SB), Y10
+	VFMADD231PS constantsAVX2<>+832(SB), Y6, Y10
+	VMOVAPS     Y9, Y9
+	VFMADD231PS Y8, Y10, Y9
+	VMOVAPS     Y7, Y8
+	VFMADD231PS Y9, Y6, Y8
+	VMULPS      constantsAVX2<>+256(SB), Y3, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS Y8, Y5, Y6
+	VSUBPS      Y6, Y7, Y5
+	VSUBPS      Y5, Y4, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constantsAVX2<>+224(SB), Y3, Y4
+	VCMPPS      $0x11, constantsAVX2<>+864(SB), Y1, Y3
+	VBLENDVPS   Y3, Y4, Y1, Y3
+	VCMPPS      $0x00, constantsAVX2<>+896(SB), Y1, Y4
+	VMOVUPS     constantsAVX2<>+928(SB), Y5
+	VBLENDVPS   Y4, Y5, Y3, Y3
+	VCMPPS      $0x11, constantsAVX2<>+896(SB), Y1, Y4
+	VMOVUPS     constantsAVX2<>+960(SB), Y5
+	VBLENDVPS   Y4, Y5, Y3, Y3
+	VORPS       constantsAVX2<>+0(SB), Y2, Y4
+	VCMPPS      $0x11, constantsAVX2<>+896(SB), Y4, Y4
+	VDIVPS      Y1, Y2, Y1
+	VADDPS      Y1, Y3, Y1
+	VBLENDVPS   Y4, Y1, Y3, Y1
+	VANDPS      constantsAVX2<>+32(SB), Y1, Y1
+	VANDPS      constantsAVX2<>+0(SB), Y0, Y0
+	VORPS       Y0, Y1, Y0
+	VMOVUPS     Y0, (AX)(BX*4)
+	ADDQ        $+8, BX
+	SUBQ        $+8, DX
+	JMP         loop1
+
+done1:
+	TESTQ       DX, DX
+	JEQ         end
+	LEAQ        tails<>+32(SB), SI
+	SHLQ        $0x02, DX
+	SUBQ        DX, SI
+	VMOVDQU     (SI), Y0
+	VMASKMOVPS  (CX)(BX*4), Y0, Y1
+	VADDPS      constantsAVX2<>+64(SB), Y1, Y2
+	VSUBPS      constantsAVX2<>+64(SB), Y2, Y3
+	VSUBPS      Y3, Y1, Y3
+	VCMPPS      $0x11, constantsAVX2<>+448(SB), Y2, Y4
+	VMULPS      constantsAVX2<>+480(SB), Y2, Y5
+	VBLENDVPS   Y4, Y5, Y2, Y5
+	VPADDD      constantsAVX2<>+512(SB), Y5, Y5
+	VPSRLD      $0x17, Y5, Y6
+	VORPS       constantsAVX2<>+544(SB), Y6, Y6
+	VSUBPS      constantsAVX2<>+544(SB), Y6, Y6
+	VMOVUPS     constantsAVX2<>+576(SB), Y7
+	VMOVUPS     constantsAVX2<>+608(SB), Y8
+	VBLENDVPS   Y4, Y7, Y8, Y4
+	VSUBPS      Y4, Y6, Y4
+	VANDPS      constantsAVX2<>+640(SB), Y5, Y5
+	VPADDD      constantsAVX2<>+672(SB), Y5, Y5
+	VSUBPS      constantsAVX2<>+64(SB), Y5, Y5
+	VADDPS      constantsAVX2<>+704(SB), Y5, Y6
+	VDIVPS      Y6, Y5, Y6
+	VMULPS      Y6, Y6, Y7
+	VMULPS      constantsAVX2<>+288(SB), Y5, Y8
+	VMULPS      Y5, Y8, Y8
+	VMULPS      Y7, Y7, Y9
+	VMOVUPS     constantsAVX2<>+736(SB), Y10
+	VFMADD231PS constantsAVX2<>+768(SB), Y7, Y10
+	VMOVUPS     constantsAVX2<>+800(SB), Y11
+	VFMADD231PS constantsAVX2<>+832(SB), Y7, Y11
+	VMOVAPS     Y10, Y10
+	VFMADD231PS Y9, Y11, Y10
+	VMOVAPS     Y8, Y9
+	VFMADD231PS Y10, Y7, Y9
+	VMULPS      constantsAVX2<>+256(SB), Y4, Y7
+	VMOVAPS     Y7, Y7
+	VFMADD231PS Y9, Y6, Y7
+	VSUBPS      Y7, Y8, Y6
+	VSUBPS      Y6, Y5, Y5
+	VMOVAPS     Y5, Y5
+	VFMADD231PS constantsAVX2<>+224(SB), Y4, Y5
+	VCMPPS      $0x11, constantsAVX2<>+864(SB), Y2, Y4
+	VBLENDVPS   Y4, Y5, Y2, Y4
+	VCMPPS      $0x00, constantsAVX2<>+896(SB), Y2, Y5
+	VMOVUPS     constantsAVX2<>+928(SB), Y6
+	VBLENDVPS   Y5, Y6, Y4, Y4
+	VCMPPS      $0x11, constantsAVX2<>+896(SB), Y2, Y5
+	VMOVUPS     constantsAVX2<>+960(SB), Y6
+	VBLENDVPS   Y5, Y6, Y4, Y4
+	VORPS       constantsAVX2<>+0(SB), Y3, Y5
+	VCMPPS      $0x11, constantsAVX2<>+896(SB), Y5, Y5
+	VDIVPS      Y2, Y3, Y2
+	VADDPS      Y2, Y4, Y2
+	VBLENDVPS   Y5, Y2, Y4, Y2
+	VANDPS      constantsAVX2<>+32(SB), Y2, Y2
+	VANDPS      constantsAVX2<>+0(SB), Y1, Y1
+	VORPS       Y1, Y2, Y1
+	VMASKMOVPS  Y1, Y0, (AX)(BX*4)
+
+end:
+	VZEROUPPER
+	RET
+
 // func tanh32AVX2(z []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·tanh32AVX2(SB), NOSPLIT, $0-48
@@ -10072,6 +10211,159 @@ done1:
 	VANDPD       constantsAVX2<>+2400(SB), Y1, Y1
 	VORPD        Y1, Y2, Y1
 	VMASKMOVPD   Y1, Y0, (AX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+// func log1p64AVX2(z []float64, x []float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·log1p64AVX2(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	CMPQ        DX, $+4
+	JLT         done1
+	VMOVUPD     (CX)(BX*8), Y0
+	VADDPD      constantsAVX2<>+2464(SB), Y0, Y1
+	VSUBPD      constantsAVX2<>+2464(SB), Y1, Y2
+	VSUBPD      Y2, Y0, Y2
+	VCMPPD      $0x11, constantsAVX2<>+3040(SB), Y1, Y3
+	VMULPD      constantsAVX2<>+3072(SB), Y1, Y4
+	VBLENDVPD   Y3, Y4, Y1, Y4
+	VPADDQ      constantsAVX2<>+3104(SB), Y4, Y4
+	VPSRLQ      $0x34, Y4, Y5
+	VORPD       constantsAVX2<>+3136(SB), Y5, Y5
+	VSUBPD      constantsAVX2<>+3136(SB), Y5, Y5
+	VMOVUPS     constantsAVX2<>+3168(SB), Y6
+	VMOVUPS     constantsAVX2<>+3200(SB), Y7
+	VBLENDVPD   Y3, Y6, Y7, Y3
+	VSUBPD      Y3, Y5, Y3
+	VANDPD      constantsAVX2<>+3232(SB), Y4, Y4
+	VPADDQ      constantsAVX2<>+3264(SB), Y4, Y4
+	VSUBPD      constantsAVX2<>+2464(SB), Y4, Y4
+	VADDPD      constantsAVX2<>+3296(SB), Y4, Y5
+	VDIVPD      Y5, Y4, Y5
+	VMULPD      Y5, Y5, Y6
+	VMULPD      constantsAVX2<>+2688(SB), Y4, Y7
+	VMULPD      Y4, Y7, Y7
+	VMULPD      Y6, Y6, Y8
+	VMULPD      Y8, Y8, Y9
+	VMOVUPS     constantsAVX2<>+3328(SB), Y10
+	VFMADD231PD constantsAVX2<>+3360(SB), Y6, Y10
+	VMOVUPS     constantsAVX2<>+3392(SB), Y11
+	VFMADD231PD constantsAVX2<>+3424(SB), Y6, Y11
+	VMOVAPD     Y10, Y10
+	VFMADD231PD Y8, Y11, Y10
+	VMOVUPS     constantsAVX2<>+3456(SB), Y11
+	VFMADD231PD constantsAVX2<>+3488(SB), Y6, Y11
+	VMOVAPD     Y11, Y11
+	VFMADD231PD constantsAVX2<>+3520(SB), Y8, Y11
+	VMOVAPD     Y10, Y8
+	VFMADD231PD Y9, Y11, Y8
+	VMOVAPD     Y7, Y9
+	VFMADD231PD Y8, Y6, Y9
+	VMULPD      constantsAVX2<>+2656(SB), Y3, Y6
+	VMOVAPD     Y6, Y6
+	VFMADD231PD Y9, Y5, Y6
+	VSUBPD      Y6, Y7, Y5
+	VSUBPD      Y5, Y4, Y4
+	VMOVAPD     Y4, Y4
+	VFMADD231PD constantsAVX2<>+2624(SB), Y3, Y4
+	VCMPPD      $0x11, constantsAVX2<>+3552(SB), Y1, Y3
+	VBLENDVPD   Y3, Y4, Y1, Y3
+	VCMPPD      $0x00, constantsAVX2<>+3584(SB), Y1, Y4
+	VMOVUPS     constantsAVX2<>+3616(SB), Y5
+	VBLENDVPD   Y4, Y5, Y3, Y3
+	VCMPPD      $0x11, constantsAVX2<>+3584(SB), Y1, Y4
+	VMOVUPS     constantsAVX2<>+3648(SB), Y5
+	VBLENDVPD   Y4, Y5, Y3, Y3
+	VORPD       constantsAVX2<>+2400(SB), Y2, Y4
+	VCMPPD      $0x11, constantsAVX2<>+3584(SB), Y4, Y4
+	VDIVPD      Y1, Y2, Y1
+	VADDPD      Y1, Y3, Y1
+	VBLENDVPD   Y4, Y1, Y3, Y1
+	VANDPD      constantsAVX2<>+2432(SB), Y1, Y1
+	VANDPD      constantsAVX2<>+2400(SB), Y0, Y0
+	VORPD       Y0, Y1, Y0
+	VMOVUPD     Y0, (AX)(BX*8)
+	ADDQ        $+4, BX
+	SUBQ        $+4, DX
+	JMP         loop1
+
+done1:
+	TESTQ       DX, DX
+	JEQ         end
+	LEAQ        tails<>+32(SB), SI
+	SHLQ        $0x03, DX
+	SUBQ        DX, SI
+	VMOVDQU     (SI), Y0
+	VMASKMOVPD  (CX)(BX*8), Y0, Y1
+	VADDPD      constantsAVX2<>+2464(SB), Y1, Y2
+	VSUBPD      constantsAVX2<>+2464(SB), Y2, Y3
+	VSUBPD      Y3, Y1, Y3
+	VCMPPD      $0x11, constantsAVX2<>+3040(SB), Y2, Y4
+	VMULPD      constantsAVX2<>+3072(SB), Y2, Y5
+	VBLENDVPD   Y4, Y5, Y2, Y5
+	VPADDQ      constantsAVX2<>+3104(SB), Y5, Y5
+	VPSRLQ      $0x34, Y5, Y6
+	VORPD       constantsAVX2<>+3136(SB), Y6, Y6
+	VSUBPD      constantsAVX2<>+3136(SB), Y6, Y6
+	VMOVUPS     constantsAVX2<>+3168(SB), Y7
+	VMOVUPS     constantsAVX2<>+3200(SB), Y8
+	VBLENDVPD   Y4, Y7, Y8, Y4
+	VSUBPD      Y4, Y6, Y4
+	VANDPD      constantsAVX2<>+3232(SB), Y5, Y5
+	VPADDQ      constantsAVX2<>+3264(SB), Y5, Y5
+	VSUBPD      constantsAVX2<>+2464(SB), Y5, Y5
+	VADDPD      constantsAVX2<>+3296(SB), Y5, Y6
+	VDIVPD      Y6, Y5, Y6
+	VMULPD      Y6, Y6, Y7
+	VMULPD      constantsAVX2<>+2688(SB), Y5, Y8
+	VMULPD      Y5, Y8, Y8
+	VMULPD      Y7, Y7, Y9
+	VMULPD      Y9, Y9, Y10
+	VMOVUPS     constantsAVX2<>+3328(SB), Y11
+	VFMADD231PD constantsAVX2<>+3360(SB), Y7, Y11
+	VMOVUPS     constantsAVX2<>+3392(SB), Y12
+	VFMADD231PD constantsAVX2<>+3424(SB), Y7, Y12
+	VMOVAPD     Y11, Y11
+	VFMADD231PD Y9, Y12, Y11
+	VMOVUPS     constantsAVX2<>+3456(SB), Y12
+	VFMADD231PD constantsAVX2<>+3488(SB), Y7, Y12
+	VMOVAPD     Y12, Y12
+	VFMADD231PD constantsAVX2<>+3520(SB), Y9, Y12
+	VMOVAPD     Y11, Y9
+	VFMADD231PD Y10, Y12, Y9
+	VMOVAPD     Y8, Y10
+	VFMADD231PD Y9, Y7, Y10
+	VMULPD      constantsAVX2<>+2656(SB), Y4, Y7
+	VMOVAPD     Y7, Y7
+	VFMADD231PD Y10, Y6, Y7
+	VSUBPD      Y7, Y8, Y6
+	VSUBPD      Y6, Y5, Y5
+	VMOVAPD     Y5, Y5
+	VFMADD231PD constantsAVX2<>+2624(SB), Y4, Y5
+	VCMPPD      $0x11, constantsAVX2<>+3552(SB), Y2, Y4
+	VBLENDVPD   Y4, Y5, Y2, Y4
+	VCMPPD      $0x00, constantsAVX2<>+3584(SB), Y2, Y5
+	VMOVUPS     constantsAVX2<>+3616(SB), Y6
+	VBLENDVPD   Y5, Y6, Y4, Y4
+	VCMPPD      $0x11, constantsAVX2<>+3584(SB), Y2, Y5
+	VMOVUPS     constantsAVX2<>+3648(SB), Y6
+	VBLENDVPD   Y5, Y6, Y4, Y4
+	VORPD       constantsAVX2<>+2400(SB), Y3, Y5
+	VCMPPD      $0x11, constantsAVX2<>+3584(SB), Y5, Y5
+	VDIVPD      Y2, Y3, Y2
+	VADDPD      Y2, Y4, Y2
+	VBLENDVPD   Y5, Y2, Y4, Y2
+	VANDPD      constantsAVX2<>+2432(SB), Y2, Y2
+	VANDPD      constantsAVX2<>+2400(SB), Y1, Y1
+	VORPD       Y1, Y2, Y1
+	VMASKMOVPD  Y1, Y0, (AX)(BX*8)
 
 end:
 	VZEROUPPER

@@ -49,6 +49,11 @@ func log32AVX512(z []float32, x []float32)
 //go:noescape
 func expm132AVX512(z []float32, x []float32)
 
+// log1p32AVX512 computes Log1p.
+//
+//go:noescape
+func log1p32AVX512(z []float32, x []float32)
+
 // tanh32AVX512 computes Tanh.
 //
 //go:noescape
@@ -578,6 +583,11 @@ func log64AVX512(z []float64, x []float64)
 //
 //go:noescape
 func expm164AVX512(z []float64, x []float64)
+
+// log1p64AVX512 computes Log1p.
+//
+//go:noescape
+func log1p64AVX512(z []float64, x []float64)
 
 // tanh64AVX512 computes Tanh.
 //
@@ -1116,6 +1126,7 @@ func table32AVX512() *table[float32] {
 	t.unary[Exp] = checkedUnary(exp32AVX512)
 	t.unary[Log] = checkedUnary(log32AVX512)
 	t.unary[Expm1] = checkedUnary(expm132AVX512)
+	t.unary[Log1p] = checkedUnary(log1p32AVX512)
 	t.unary[Tanh] = checkedUnary(tanh32AVX512)
 	t.unary[Sigmoid] = checkedUnary(sigmoid32AVX512)
 	t.unary[Density] = checkedUnary(density32AVX512)
@@ -1222,6 +1233,7 @@ func table64AVX512() *table[float64] {
 	t.unary[Exp] = checkedUnary(exp64AVX512)
 	t.unary[Log] = checkedUnary(log64AVX512)
 	t.unary[Expm1] = checkedUnary(expm164AVX512)
+	t.unary[Log1p] = checkedUnary(log1p64AVX512)
 	t.unary[Tanh] = checkedUnary(tanh64AVX512)
 	t.unary[Sigmoid] = checkedUnary(sigmoid64AVX512)
 	t.unary[Density] = checkedUnary(density64AVX512)

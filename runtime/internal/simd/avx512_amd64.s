@@ -960,6 +960,260 @@ end:
 	VZEROUPPER
 	RET
 
+// func log1p32AVX512(z []float32, x []float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·log1p32AVX512(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	XORQ BX, BX
+
+loop2:
+	CMPQ             DX, $+32
+	JLT              done2
+	VMOVUPS          (CX)(BX*4), Z0
+	VMOVUPS          64(CX)(BX*4), Z1
+	VADDPS.BCST      constantsAVX512<>+16(SB), Z0, Z2
+	VADDPS.BCST      constantsAVX512<>+16(SB), Z1, Z3
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z2, Z4
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z3, Z5
+	VSUBPS           Z4, Z0, Z4
+	VSUBPS           Z5, Z1, Z5
+	VCMPPS.BCST      $0x11, constantsAVX512<>+112(SB), Z2, K1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+112(SB), Z3, K2
+	VMULPS.BCST      constantsAVX512<>+120(SB), Z2, Z6
+	VMULPS.BCST      constantsAVX512<>+120(SB), Z3, Z7
+	VBLENDMPS        Z6, Z2, K1, Z6
+	VBLENDMPS        Z7, Z3, K2, Z7
+	VPADDD.BCST      constantsAVX512<>+128(SB), Z6, Z6
+	VPADDD.BCST      constantsAVX512<>+128(SB), Z7, Z7
+	VPSRLD           $0x17, Z6, Z8
+	VPSRLD           $0x17, Z7, Z9
+	VORPS.BCST       constantsAVX512<>+136(SB), Z8, Z8
+	VORPS.BCST       constantsAVX512<>+136(SB), Z9, Z9
+	VSUBPS.BCST      constantsAVX512<>+136(SB), Z8, Z8
+	VSUBPS.BCST      constantsAVX512<>+136(SB), Z9, Z9
+	VBROADCASTSS     constantsAVX512<>+144(SB), Z10
+	VBROADCASTSS     constantsAVX512<>+152(SB), Z11
+	VBLENDMPS        Z10, Z11, K1, Z12
+	VBLENDMPS        Z10, Z11, K2, Z10
+	VSUBPS           Z12, Z8, Z8
+	VSUBPS           Z10, Z9, Z9
+	VANDPS.BCST      constantsAVX512<>+160(SB), Z6, Z6
+	VANDPS.BCST      constantsAVX512<>+160(SB), Z7, Z7
+	VPADDD.BCST      constantsAVX512<>+168(SB), Z6, Z6
+	VPADDD.BCST      constantsAVX512<>+168(SB), Z7, Z7
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z6, Z6
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z7, Z7
+	VADDPS.BCST      constantsAVX512<>+176(SB), Z6, Z10
+	VADDPS.BCST      constantsAVX512<>+176(SB), Z7, Z11
+	VDIVPS           Z10, Z6, Z10
+	VDIVPS           Z11, Z7, Z11
+	VMULPS           Z10, Z10, Z12
+	VMULPS           Z11, Z11, Z13
+	VMULPS.BCST      constantsAVX512<>+72(SB), Z6, Z14
+	VMULPS.BCST      constantsAVX512<>+72(SB), Z7, Z15
+	VMULPS           Z6, Z14, Z14
+	VMULPS           Z7, Z15, Z15
+	VMULPS           Z12, Z12, Z16
+	VMULPS           Z13, Z13, Z17
+	VBROADCASTSS     constantsAVX512<>+184(SB), Z18
+	VFMADD231PS.BCST constantsAVX512<>+192(SB), Z12, Z18
+	VBROADCASTSS     constantsAVX512<>+184(SB), Z19
+	VFMADD231PS.BCST constantsAVX512<>+192(SB), Z13, Z19
+	VBROADCASTSS     constantsAVX512<>+200(SB), Z20
+	VFMADD231PS.BCST constantsAVX512<>+208(SB), Z12, Z20
+	VBROADCASTSS     constantsAVX512<>+200(SB), Z21
+	VFMADD231PS.BCST constantsAVX512<>+208(SB), Z13, Z21
+	VMOVAPS          Z18, Z18
+	VFMADD231PS      Z16, Z20, Z18
+	VMOVAPS          Z19, Z16
+	VFMADD231PS      Z17, Z21, Z16
+	VMOVAPS          Z14, Z17
+	VFMADD231PS      Z18, Z12, Z17
+	VMOVAPS          Z15, Z12
+	VFMADD231PS      Z16, Z13, Z12
+	VMULPS.BCST      constantsAVX512<>+64(SB), Z8, Z13
+	VMULPS.BCST      constantsAVX512<>+64(SB), Z9, Z16
+	VMOVAPS          Z13, Z13
+	VFMADD231PS      Z17, Z10, Z13
+	VMOVAPS          Z16, Z10
+	VFMADD231PS      Z12, Z11, Z10
+	VSUBPS           Z13, Z14, Z11
+	VSUBPS           Z10, Z15, Z10
+	VSUBPS           Z11, Z6, Z6
+	VSUBPS           Z10, Z7, Z7
+	VMOVAPS          Z6, Z6
+	VFMADD231PS.BCST constantsAVX512<>+56(SB), Z8, Z6
+	VMOVAPS          Z7, Z7
+	VFMADD231PS.BCST constantsAVX512<>+56(SB), Z9, Z7
+	VCMPPS.BCST      $0x11, constantsAVX512<>+216(SB), Z2, K1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+216(SB), Z3, K2
+	VBLENDMPS        Z6, Z2, K1, Z6
+	VBLENDMPS        Z7, Z3, K2, Z7
+	VCMPPS.BCST      $0x00, constantsAVX512<>+224(SB), Z2, K1
+	VCMPPS.BCST      $0x00, constantsAVX512<>+224(SB), Z3, K2
+	VBROADCASTSS     constantsAVX512<>+232(SB), Z8
+	VBLENDMPS        Z8, Z6, K1, Z6
+	VBLENDMPS        Z8, Z7, K2, Z7
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z2, K1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z3, K2
+	VBROADCASTSS     constantsAVX512<>+240(SB), Z8
+	VBLENDMPS        Z8, Z6, K1, Z6
+	VBLENDMPS        Z8, Z7, K2, Z7
+	VORPS.BCST       constantsAVX512<>+0(SB), Z4, Z8
+	VORPS.BCST       constantsAVX512<>+0(SB), Z5, Z9
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z8, K1
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z9, K2
+	VDIVPS           Z2, Z4, Z2
+	VDIVPS           Z3, Z5, Z3
+	VADDPS           Z2, Z6, Z2
+	VADDPS           Z3, Z7, Z3
+	VBLENDMPS        Z2, Z6, K1, Z2
+	VBLENDMPS        Z3, Z7, K2, Z3
+	VANDPS.BCST      constantsAVX512<>+8(SB), Z2, Z2
+	VANDPS.BCST      constantsAVX512<>+8(SB), Z3, Z3
+	VANDPS.BCST      constantsAVX512<>+0(SB), Z0, Z0
+	VANDPS.BCST      constantsAVX512<>+0(SB), Z1, Z1
+	VORPS            Z0, Z2, Z0
+	VORPS            Z1, Z3, Z1
+	VMOVUPS          Z0, (AX)(BX*4)
+	VMOVUPS          Z1, 64(AX)(BX*4)
+	ADDQ             $+32, BX
+	SUBQ             $+32, DX
+	JMP              loop2
+
+done2:
+loop1:
+	CMPQ             DX, $+16
+	JLT              done1
+	VMOVUPS          (CX)(BX*4), Z0
+	VADDPS.BCST      constantsAVX512<>+16(SB), Z0, Z1
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z1, Z2
+	VSUBPS           Z2, Z0, Z2
+	VCMPPS.BCST      $0x11, constantsAVX512<>+112(SB), Z1, K1
+	VMULPS.BCST      constantsAVX512<>+120(SB), Z1, Z3
+	VBLENDMPS        Z3, Z1, K1, Z3
+	VPADDD.BCST      constantsAVX512<>+128(SB), Z3, Z3
+	VPSRLD           $0x17, Z3, Z4
+	VORPS.BCST       constantsAVX512<>+136(SB), Z4, Z4
+	VSUBPS.BCST      constantsAVX512<>+136(SB), Z4, Z4
+	VBROADCASTSS     constantsAVX512<>+144(SB), Z5
+	VBROADCASTSS     constantsAVX512<>+152(SB), Z6
+	VBLENDMPS        Z5, Z6, K1, Z5
+	VSUBPS           Z5, Z4, Z4
+	VANDPS.BCST      constantsAVX512<>+160(SB), Z3, Z3
+	VPADDD.BCST      constantsAVX512<>+168(SB), Z3, Z3
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z3, Z3
+	VADDPS.BCST      constantsAVX512<>+176(SB), Z3, Z5
+	VDIVPS           Z5, Z3, Z5
+	VMULPS           Z5, Z5, Z6
+	VMULPS.BCST      constantsAVX512<>+72(SB), Z3, Z7
+	VMULPS           Z3, Z7, Z7
+	VMULPS           Z6, Z6, Z8
+	VBROADCASTSS     constantsAVX512<>+184(SB), Z9
+	VFMADD231PS.BCST constantsAVX512<>+192(SB), Z6, Z9
+	VBROADCASTSS     constantsAVX512<>+200(SB), Z10
+	VFMADD231PS.BCST constantsAVX512<>+208(SB), Z6, Z10
+	VMOVAPS          Z9, Z9
+	VFMADD231PS      Z8, Z10, Z9
+	VMOVAPS          Z7, Z8
+	VFMADD231PS      Z9, Z6, Z8
+	VMULPS.BCST      constantsAVX512<>+64(SB), Z4, Z6
+	VMOVAPS          Z6, Z6
+	VFMADD231PS      Z8, Z5, Z6
+	VSUBPS           Z6, Z7, Z5
+	VSUBPS           Z5, Z3, Z3
+	VMOVAPS          Z3, Z3
+	VFMADD231PS.BCST constantsAVX512<>+56(SB), Z4, Z3
+	VCMPPS.BCST      $0x11, constantsAVX512<>+216(SB), Z1, K1
+	VBLENDMPS        Z3, Z1, K1, Z3
+	VCMPPS.BCST      $0x00, constantsAVX512<>+224(SB), Z1, K1
+	VBROADCASTSS     constantsAVX512<>+232(SB), Z4
+	VBLENDMPS        Z4, Z3, K1, Z3
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z1, K1
+	VBROADCASTSS     constantsAVX512<>+240(SB), Z4
+	VBLENDMPS        Z4, Z3, K1, Z3
+	VORPS.BCST       constantsAVX512<>+0(SB), Z2, Z4
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z4, K1
+	VDIVPS           Z1, Z2, Z1
+	VADDPS           Z1, Z3, Z1
+	VBLENDMPS        Z1, Z3, K1, Z1
+	VANDPS.BCST      constantsAVX512<>+8(SB), Z1, Z1
+	VANDPS.BCST      constantsAVX512<>+0(SB), Z0, Z0
+	VORPS            Z0, Z1, Z0
+	VMOVUPS          Z0, (AX)(BX*4)
+	ADDQ             $+16, BX
+	SUBQ             $+16, DX
+	JMP              loop1
+
+done1:
+	TESTQ            DX, DX
+	JEQ              end
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVW            SI, K1
+	VMOVUPS.Z        (CX)(BX*4), K1, Z0
+	VADDPS.BCST      constantsAVX512<>+16(SB), Z0, Z1
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z1, Z2
+	VSUBPS           Z2, Z0, Z2
+	VCMPPS.BCST      $0x11, constantsAVX512<>+112(SB), Z1, K2
+	VMULPS.BCST      constantsAVX512<>+120(SB), Z1, Z3
+	VBLENDMPS        Z3, Z1, K2, Z3
+	VPADDD.BCST      constantsAVX512<>+128(SB), Z3, Z3
+	VPSRLD           $0x17, Z3, Z4
+	VORPS.BCST       constantsAVX512<>+136(SB), Z4, Z4
+	VSUBPS.BCST      constantsAVX512<>+136(SB), Z4, Z4
+	VBROADCASTSS     constantsAVX512<>+144(SB), Z5
+	VBROADCASTSS     constantsAVX512<>+152(SB), Z6
+	VBLENDMPS        Z5, Z6, K2, Z5
+	VSUBPS           Z5, Z4, Z4
+	VANDPS.BCST      constantsAVX512<>+160(SB), Z3, Z3
+	VPADDD.BCST      constantsAVX512<>+168(SB), Z3, Z3
+	VSUBPS.BCST      constantsAVX512<>+16(SB), Z3, Z3
+	VADDPS.BCST      constantsAVX512<>+176(SB), Z3, Z5
+	VDIVPS           Z5, Z3, Z5
+	VMULPS           Z5, Z5, Z6
+	VMULPS.BCST      constantsAVX512<>+72(SB), Z3, Z7
+	VMULPS           Z3, Z7, Z7
+	VMULPS           Z6, Z6, Z8
+	VBROADCASTSS     constantsAVX512<>+184(SB), Z9
+	VFMADD231PS.BCST constantsAVX512<>+192(SB), Z6, Z9
+	VBROADCASTSS     constantsAVX512<>+200(SB), Z10
+	VFMADD231PS.BCST constantsAVX512<>+208(SB), Z6, Z10
+	VMOVAPS          Z9, Z9
+	VFMADD231PS      Z8, Z10, Z9
+	VMOVAPS          Z7, Z8
+	VFMADD231PS      Z9, Z6, Z8
+	VMULPS.BCST      constantsAVX512<>+64(SB), Z4, Z6
+	VMOVAPS          Z6, Z6
+	VFMADD231PS      Z8, Z5, Z6
+	VSUBPS           Z6, Z7, Z5
+	VSUBPS           Z5, Z3, Z3
+	VMOVAPS          Z3, Z3
+	VFMADD231PS.BCST constantsAVX512<>+56(SB), Z4, Z3
+	VCMPPS.BCST      $0x11, constantsAVX512<>+216(SB), Z1, K2
+	VBLENDMPS        Z3, Z1, K2, Z3
+	VCMPPS.BCST      $0x00, constantsAVX512<>+224(SB), Z1, K2
+	VBROADCASTSS     constantsAVX512<>+232(SB), Z4
+	VBLENDMPS        Z4, Z3, K2, Z3
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z1, K2
+	VBROADCASTSS     constantsAVX512<>+240(SB), Z4
+	VBLENDMPS        Z4, Z3, K2, Z3
+	VORPS.BCST       constantsAVX512<>+0(SB), Z2, Z4
+	VCMPPS.BCST      $0x11, constantsAVX512<>+224(SB), Z4, K2
+	VDIVPS           Z1, Z2, Z1
+	VADDPS           Z1, Z3, Z1
+	VBLENDMPS        Z1, Z3, K2, Z1
+	VANDPS.BCST      constantsAVX512<>+8(SB), Z1, Z1
+	VANDPS.BCST      constantsAVX512<>+0(SB), Z0, Z0
+	VORPS            Z0, Z1, Z0
+	VMOVUPS          Z0, K1, (AX)(BX*4)
+
+end:
+	VZEROUPPER
+	RET
+
 // func tanh32AVX512(z []float32, x []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·tanh32AVX512(SB), NOSPLIT, $0-48
@@ -10794,6 +11048,158 @@ done1:
 	VANDPD.BCST       constantsAVX512<>+584(SB), Z0, Z0
 	VORPD             Z0, Z1, Z0
 	VMOVUPD           Z0, K1, (AX)(BX*8)
+
+end:
+	VZEROUPPER
+	RET
+
+// func log1p64AVX512(z []float64, x []float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·log1p64AVX512(SB), NOSPLIT, $0-48
+	MOVQ z_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ z_len+8(FP), DX
+	XORQ BX, BX
+
+loop1:
+	CMPQ             DX, $+8
+	JLT              done1
+	VMOVUPD          (CX)(BX*8), Z0
+	VADDPD.BCST      constantsAVX512<>+600(SB), Z0, Z1
+	VSUBPD.BCST      constantsAVX512<>+600(SB), Z1, Z2
+	VSUBPD           Z2, Z0, Z2
+	VCMPPD.BCST      $0x11, constantsAVX512<>+744(SB), Z1, K1
+	VMULPD.BCST      constantsAVX512<>+752(SB), Z1, Z3
+	VBLENDMPD        Z3, Z1, K1, Z3
+	VPADDQ.BCST      constantsAVX512<>+760(SB), Z3, Z3
+	VPSRLQ           $0x34, Z3, Z4
+	VORPD.BCST       constantsAVX512<>+768(SB), Z4, Z4
+	VSUBPD.BCST      constantsAVX512<>+768(SB), Z4, Z4
+	VBROADCASTSD     constantsAVX512<>+776(SB), Z5
+	VBROADCASTSD     constantsAVX512<>+784(SB), Z6
+	VBLENDMPD        Z5, Z6, K1, Z5
+	VSUBPD           Z5, Z4, Z4
+	VANDPD.BCST      constantsAVX512<>+792(SB), Z3, Z3
+	VPADDQ.BCST      constantsAVX512<>+800(SB), Z3, Z3
+	VSUBPD.BCST      constantsAVX512<>+600(SB), Z3, Z3
+	VADDPD.BCST      constantsAVX512<>+808(SB), Z3, Z5
+	VDIVPD           Z5, Z3, Z5
+	VMULPD           Z5, Z5, Z6
+	VMULPD.BCST      constantsAVX512<>+656(SB), Z3, Z7
+	VMULPD           Z3, Z7, Z7
+	VMULPD           Z6, Z6, Z8
+	VMULPD           Z8, Z8, Z9
+	VBROADCASTSD     constantsAVX512<>+816(SB), Z10
+	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z6, Z10
+	VBROADCASTSD     constantsAVX512<>+832(SB), Z11
+	VFMADD231PD.BCST constantsAVX512<>+840(SB), Z6, Z11
+	VMOVAPD          Z10, Z10
+	VFMADD231PD      Z8, Z11, Z10
+	VBROADCASTSD     constantsAVX512<>+848(SB), Z11
+	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z6, Z11
+	VMOVAPD          Z11, Z11
+	VFMADD231PD.BCST constantsAVX512<>+864(SB), Z8, Z11
+	VMOVAPD          Z10, Z8
+	VFMADD231PD      Z9, Z11, Z8
+	VMOVAPD          Z7, Z9
+	VFMADD231PD      Z8, Z6, Z9
+	VMULPD.BCST      constantsAVX512<>+648(SB), Z4, Z6
+	VMOVAPD          Z6, Z6
+	VFMADD231PD      Z9, Z5, Z6
+	VSUBPD           Z6, Z7, Z5
+	VSUBPD           Z5, Z3, Z3
+	VMOVAPD          Z3, Z3
+	VFMADD231PD.BCST constantsAVX512<>+640(SB), Z4, Z3
+	VCMPPD.BCST      $0x11, constantsAVX512<>+872(SB), Z1, K1
+	VBLENDMPD        Z3, Z1, K1, Z3
+	VCMPPD.BCST      $0x00, constantsAVX512<>+880(SB), Z1, K1
+	VBROADCASTSD     constantsAVX512<>+888(SB), Z4
+	VBLENDMPD        Z4, Z3, K1, Z3
+	VCMPPD.BCST      $0x11, constantsAVX512<>+880(SB), Z1, K1
+	VBROADCASTSD     constantsAVX512<>+896(SB), Z4
+	VBLENDMPD        Z4, Z3, K1, Z3
+	VORPD.BCST       constantsAVX512<>+584(SB), Z2, Z4
+	VCMPPD.BCST      $0x11, constantsAVX512<>+880(SB), Z4, K1
+	VDIVPD           Z1, Z2, Z1
+	VADDPD           Z1, Z3, Z1
+	VBLENDMPD        Z1, Z3, K1, Z1
+	VANDPD.BCST      constantsAVX512<>+592(SB), Z1, Z1
+	VANDPD.BCST      constantsAVX512<>+584(SB), Z0, Z0
+	VORPD            Z0, Z1, Z0
+	VMOVUPD          Z0, (AX)(BX*8)
+	ADDQ             $+8, BX
+	SUBQ             $+8, DX
+	JMP              loop1
+
+done1:
+	TESTQ            DX, DX
+	JEQ              end
+	MOVQ             $-1, SI
+	BZHIQ            DX, SI, SI
+	KMOVW            SI, K1
+	VMOVUPD.Z        (CX)(BX*8), K1, Z0
+	VADDPD.BCST      constantsAVX512<>+600(SB), Z0, Z1
+	VSUBPD.BCST      constantsAVX512<>+600(SB), Z1, Z2
+	VSUBPD           Z2, Z0, Z2
+	VCMPPD.BCST      $0x11, constantsAVX512<>+744(SB), Z1, K2
+	VMULPD.BCST      constantsAVX512<>+752(SB), Z1, Z3
+	VBLENDMPD        Z3, Z1, K2, Z3
+	VPADDQ.BCST      constantsAVX512<>+760(SB), Z3, Z3
+	VPSRLQ           $0x34, Z3, Z4
+	VORPD.BCST       constantsAVX512<>+768(SB), Z4, Z4
+	VSUBPD.BCST      constantsAVX512<>+768(SB), Z4, Z4
+	VBROADCASTSD     constantsAVX512<>+776(SB), Z5
+	VBROADCASTSD     constantsAVX512<>+784(SB), Z6
+	VBLENDMPD        Z5, Z6, K2, Z5
+	VSUBPD           Z5, Z4, Z4
+	VANDPD.BCST      constantsAVX512<>+792(SB), Z3, Z3
+	VPADDQ.BCST      constantsAVX512<>+800(SB), Z3, Z3
+	VSUBPD.BCST      constantsAVX512<>+600(SB), Z3, Z3
+	VADDPD.BCST      constantsAVX512<>+808(SB), Z3, Z5
+	VDIVPD           Z5, Z3, Z5
+	VMULPD           Z5, Z5, Z6
+	VMULPD.BCST      constantsAVX512<>+656(SB), Z3, Z7
+	VMULPD           Z3, Z7, Z7
+	VMULPD           Z6, Z6, Z8
+	VMULPD           Z8, Z8, Z9
+	VBROADCASTSD     constantsAVX512<>+816(SB), Z10
+	VFMADD231PD.BCST constantsAVX512<>+824(SB), Z6, Z10
+	VBROADCASTSD     constantsAVX512<>+832(SB), Z11
+	VFMADD231PD.BCST constantsAVX512<>+840(SB), Z6, Z11
+	VMOVAPD          Z10, Z10
+	VFMADD231PD      Z8, Z11, Z10
+	VBROADCASTSD     constantsAVX512<>+848(SB), Z11
+	VFMADD231PD.BCST constantsAVX512<>+856(SB), Z6, Z11
+	VMOVAPD          Z11, Z11
+	VFMADD231PD.BCST constantsAVX512<>+864(SB), Z8, Z11
+	VMOVAPD          Z10, Z8
+	VFMADD231PD      Z9, Z11, Z8
+	VMOVAPD          Z7, Z9
+	VFMADD231PD      Z8, Z6, Z9
+	VMULPD.BCST      constantsAVX512<>+648(SB), Z4, Z6
+	VMOVAPD          Z6, Z6
+	VFMADD231PD      Z9, Z5, Z6
+	VSUBPD           Z6, Z7, Z5
+	VSUBPD           Z5, Z3, Z3
+	VMOVAPD          Z3, Z3
+	VFMADD231PD.BCST constantsAVX512<>+640(SB), Z4, Z3
+	VCMPPD.BCST      $0x11, constantsAVX512<>+872(SB), Z1, K2
+	VBLENDMPD        Z3, Z1, K2, Z3
+	VCMPPD.BCST      $0x00, constantsAVX512<>+880(SB), Z1, K2
+	VBROADCASTSD     constantsAVX512<>+888(SB), Z4
+	VBLENDMPD        Z4, Z3, K2, Z3
+	VCMPPD.BCST      $0x11, constantsAVX512<>+880(SB), Z1, K2
+	VBROADCASTSD     constantsAVX512<>+896(SB), Z4
+	VBLENDMPD        Z4, Z3, K2, Z3
+	VORPD.BCST       constantsAVX512<>+584(SB), Z2, Z4
+	VCMPPD.BCST      $0x11, constantsAVX512<>+880(SB), Z4, K2
+	VDIVPD           Z1, Z2, Z1
+	VADDPD           Z1, Z3, Z1
+	VBLENDMPD        Z1, Z3, K2, Z1
+	VANDPD.BCST      constantsAVX512<>+592(SB), Z1, Z1
+	VANDPD.BCST      constantsAVX512<>+584(SB), Z0, Z0
+	VORPD            Z0, Z1, Z0
+	VMOVUPD          Z0, K1, (AX)(BX*8)
 
 end:
 	VZEROUPPER

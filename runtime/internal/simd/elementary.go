@@ -115,6 +115,16 @@ func (c *elementary[T]) expm1(x T) T {
 	return c.withSign(2*fma(e, half, half-0.5), x)
 }
 
+func (c *elementary[T]) log1p(x T) T {
+	u := x + 1
+	lost := x - (u - 1)
+	y := c.log(u)
+	if lost < 0 || lost > 0 { // not the difference of infinities
+		y += lost / u
+	}
+	return c.withSign(y, x)
+}
+
 func (c *elementary[T]) tanh(x T) T {
 	y := abs(x)
 	if y > T(c.TanhHigh) {

@@ -80,6 +80,7 @@ func unaryFunctions[T Float]() [unaries]func(T) T {
 		Exp:     e.exp,
 		Log:     e.log,
 		Expm1:   e.expm1,
+		Log1p:   e.log1p,
 		Sin:     e.sin,
 		Cos:     e.cos,
 		Tanh:    e.tanh,

@@ -33,7 +33,7 @@ type call[T Float] struct {
 }
 
 var unaryNames = [unaries]string{
-	"Neg", "Abs", "Square", "Sqrt", "Rsqrt", "Recip", "Exp", "Log", "Expm1", "Sin", "Cos", "Tanh", "Sigmoid",
+	"Neg", "Abs", "Square", "Sqrt", "Rsqrt", "Recip", "Exp", "Log", "Expm1", "Log1p", "Sin", "Cos", "Tanh", "Sigmoid",
 	"Phi", "Density", "Floor", "Ceil", "Round", "Sign", "IsNaN", "Not",
 }
 

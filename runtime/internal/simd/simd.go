@@ -34,6 +34,7 @@ const (
 	Exp                  // e^x, within 1.1 ulp
 	Log                  // the natural logarithm of x, within 0.84 ulp
 	Expm1                // e^x - 1, within 1.7 ulp
+	Log1p                // the natural logarithm of 1 + x, within 1.5 ulp
 	Sin                  // the sine of x, within 1.8 ulp, for all x
 	Cos                  // the cosine of x, within 1.8 ulp, for all x
 	Tanh                 // the hyperbolic tangent of x, within 2 ulp

@@ -84,6 +84,7 @@ func TestUnarySpecialValues(t *testing.T) {
 		{Neg, 0, zero}, {Abs, zero, 0}, {Abs, -inf, inf}, {Square, -3, 9}, {Sqrt, 9, 3}, {Sqrt, -1, nan}, {Rsqrt, 4, 0.5},
 		{Recip, zero, -inf}, {Exp, 0, 1}, {Exp, -inf, 0}, {Exp, inf, inf}, {Exp, nan, nan}, {Exp, 1e6, inf}, {Exp, -1e6, 0},
 		{Log, 0, -inf}, {Log, zero, -inf}, {Log, -1, nan}, {Log, 1, 0}, {Log, inf, inf}, {Log, nan, nan},
+		{Log1p, zero, zero}, {Log1p, -zero, -zero}, {Log1p, -1, -inf}, {Log1p, -2, nan}, {Log1p, inf, inf}, {Log1p, -inf, nan}, {Log1p, nan, nan},
 		{Expm1, zero, zero}, {Expm1, -inf, -1}, {Expm1, inf, inf}, {Expm1, nan, nan}, {Expm1, 1e6, inf}, {Expm1, -1e6, -1},
 		{Sin, zero, zero}, {Sin, inf, nan}, {Sin, nan, nan}, {Cos, 0, 1}, {Cos, -inf, nan},
 		{Tanh, zero, zero}, {Tanh, inf, 1}, {Tanh, -inf, -1}, {Tanh, nan, nan}, {Tanh, -1e6, -1},

@@ -24,6 +24,7 @@ var accuracy = []struct {
 	{"exp", Exp, math.Exp, 1.1, 2, 700},
 	{"log", Log, math.Log, 0.84, 2, 1e300},
 	{"expm1", Expm1, math.Expm1, 1.7, 3, 700},
+	{"log1p", Log1p, math.Log1p, 1.5, 2, 1e300},
 	{"sin", Sin, math.Sin, 1.8, 2, 1e7},
 	{"cos", Cos, math.Cos, 1.8, 2, 1e7},
 	{"tanh", Tanh, math.Tanh, 2, 4, 20},

@@ -61,6 +61,7 @@ func (m *machine) unaries() {
 	m.unary("Exp", m.heavy(), of(f.Exp))
 	m.unary("Log", max(1, m.heavy()/2), of(f.Log))
 	m.unary("Expm1", m.heavy(), of(f.Expm1))
+	m.unary("Log1p", max(1, m.heavy()/2), of(f.Log1p))
 	m.unary("Tanh", m.heavy(), of(f.Tanh))
 	m.unary("Sigmoid", m.heavy(), of(f.Sigmoid))
 	m.unary("Density", m.heavy(), of(f.Density))

@@ -295,6 +295,16 @@ func (m *Functions[V, M]) Log(x V) V {
 	return m.Choose(m.Compare(x, Less, m.Number(0)), m.Load(m.Number(math.NaN())), y)
 }
 
+// Log1p returns the logarithm of 1 + x. What is lost where the sum is rounded, divided by the sum, is added to the logarithm of the rounded sum.
+func (m *Functions[V, M]) Log1p(x V) V {
+	u := m.Add(x, m.Number(1))
+	lost := m.Sub(x, m.Sub(u, m.Number(1)))
+	y := m.Log(u)
+	some := m.Compare(m.Or(lost, m.sign()), Less, m.Number(0)) // neither 0 nor a NaN, which is the difference of infinities
+	y = m.Choose(some, m.Add(y, m.Div(lost, u)), y)
+	return m.withSign(y, x)
+}
+
 // split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and 2.
 func (m *Functions[V, M]) split(x V) (exponent, f V) {
 	small := m.Compare(x, Less, m.Number(m.Constants.MinNormal))
