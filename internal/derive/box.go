@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"math"
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
@@ -173,7 +174,7 @@ func (b *boxes) chosen(x *term.Term) bool {
 
 // hull returns the range of an index that depends on others, of which some have values. ok is false if there are too many.
 func hull(x *term.Term, values map[*term.Variable]*term.Term) (lo, hi int, ok bool) {
-	lo, hi, left := 1<<62, -1<<62, most
+	lo, hi, left := math.MaxInt/2, math.MinInt/2, most
 	var try func(x *term.Term) bool
 	try = func(x *term.Term) bool {
 		if left--; left < 0 {

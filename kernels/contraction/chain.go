@@ -43,8 +43,8 @@ func NewChain(terms string, shapes [][]int) (*Chain, error) {
 	return c, c.link(terms)
 }
 
-// mostElements is how many elements a tensor has at most. No memory holds more.
-const mostElements = 1 << 46
+// mostElements is how many elements a tensor has at most. No memory holds more, of elements of eight bytes. Two such numbers have a sum.
+const mostElements = min(1<<46, math.MaxInt/8)
 
 // link finds the labels of results, and where they lie.
 func (c *Chain) link(terms string) error {

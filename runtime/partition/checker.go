@@ -113,19 +113,21 @@ func (l *Launch) key() (key []int, ok bool) {
 		if !s.plain() {
 			return nil, false
 		}
-		key = append(key, s.form())
+		element, dims := s.form()
+		key = append(key, element, dims)
 		key = append(key, s.Shape...)
 	}
 	return key, true
 }
 
-// form packs the element type and the number of extents of a store.
-func (s *Store) form() int {
-	n := s.Element.Bytes<<32 | s.Element.Points<<24 | s.Element.Rects<<16 | s.Rank<<9 | len(s.Shape)<<1
+// form packs the element type of a store, and the number of its extents, into integers of 32 bits.
+func (s *Store) form() (element, dims int) {
+	element = s.Element.Bytes<<16 | s.Element.Points<<8 | s.Element.Rects
+	dims = s.Rank<<9 | len(s.Shape)<<1
 	if s.Unbound {
-		n |= 1
+		dims |= 1
 	}
-	return n
+	return element, dims
 }
 
 // matches reports whether a launch has the key of an entry. It allocates nothing.
@@ -136,15 +138,11 @@ func (l *Launch) matches(e *entry) bool {
 	key := e.key[e.pattern:]
 	for _, s := range l.distinct {
 		n := len(s.Shape)
-		if n >= len(key) || key[0] != s.form() || !s.plain() {
+		element, dims := s.form()
+		if n+2 > len(key) || key[0] != element || key[1] != dims || !s.plain() || !slices.Equal(s.Shape, key[2:n+2]) {
 			return false
 		}
-		for d, extent := range s.Shape {
-			if key[d+1] != extent {
-				return false
-			}
-		}
-		key = key[n+1:]
+		key = key[n+2:]
 	}
 	return len(key) == 0
 }

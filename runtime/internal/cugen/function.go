@@ -2,6 +2,7 @@ package cugen
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -247,7 +248,7 @@ func (f *function) finish() {
 func (f *function) indices(vars []*term.Variable, from string) {
 	n := box(vars)
 	typ := "long long"
-	if n < 1<<31 {
+	if n <= math.MaxInt32 {
 		typ = "int"
 	}
 	rest := from
@@ -428,8 +429,8 @@ func (f *function) loop(v *term.Variable) {
 	name := f.unique(v.Name)
 	f.names[v] = name
 	typ := "long long"
-	if _, most, known := loops.Bounds(v.Hi); known && most < 1<<31 {
-		if least, _, known := loops.Bounds(v.Lo); known && least > -1<<31 {
+	if _, most, known := loops.Bounds(v.Hi); known && most <= math.MaxInt32 {
+		if least, _, known := loops.Bounds(v.Lo); known && least > math.MinInt32 {
 			typ = "int"
 		}
 	}

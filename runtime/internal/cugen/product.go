@@ -1,6 +1,7 @@
 package cugen
 
 import (
+	"math"
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
@@ -47,7 +48,7 @@ func factorsOf(n *loops.Nest) *factors {
 			p.batch = append(p.batch, v)
 		}
 	}
-	if box(p.rows) < 8 || box(p.cols) < 8 || box(r.Vars) < 8 || box(p.rows) > tileRows*65535 || box(r.Vars) >= 1<<31 || box(p.cols) >= 1<<31 {
+	if box(p.rows) < 8 || box(p.cols) < 8 || box(r.Vars) < 8 || box(p.rows) > tileRows*65535 || box(r.Vars) > math.MaxInt32 || box(p.cols) > math.MaxInt32 {
 		return nil
 	}
 	return p
@@ -140,7 +141,7 @@ func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term
 	m.Type = f.tensors[r.Tensor].Type
 	m.Arg = slices.IndexFunc(f.params, func(p param) bool { return p.tensor == r.Tensor })
 	beside := m.Right == 1 && m.Down >= box(right) || m.Down == 1 && m.Right >= box(down)
-	return linear && known == [3]bool{true, true, true} && m.Arg >= 0 && m.Next >= 0 && beside && max(m.Down, m.Right) < 1<<31
+	return linear && known == [3]bool{true, true, true} && m.Arg >= 0 && m.Next >= 0 && beside && max(m.Down, m.Right) <= math.MaxInt32
 }
 
 // strideOf returns by how many elements the place of an element moves with indices that are taken as one. It is false if it moves otherwise.

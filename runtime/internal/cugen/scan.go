@@ -31,7 +31,7 @@ func (f *function) scan(n *loops.Nest) bool {
 	}
 	others := slices.Concat(n.Vars[:at], n.Vars[at+1:])
 	rows, size := box(others), most-least+1
-	if rows > 1<<40/size {
+	if int64(rows) > 1<<40/int64(size) {
 		return false
 	}
 	f.barriers = true

@@ -196,7 +196,7 @@ func (f *function) converted(n *term.Term) string {
 // narrow reports whether an integer and all parts of it fit 32 bits.
 func narrow(n *term.Term) bool {
 	lo, hi, known := loops.Bounds(n)
-	if !known || lo < -1<<31 || hi >= 1<<31 || n.Op == term.Reduce || n.Op == term.Element || n.Op == term.Step {
+	if !known || lo < math.MinInt32 || hi > math.MaxInt32 || n.Op == term.Reduce || n.Op == term.Element || n.Op == term.Step {
 		return false
 	}
 	for _, a := range n.Args {
@@ -246,7 +246,7 @@ func (f *function) integer(n *term.Term) string {
 // whole returns an integer.
 func whole(v int) string {
 	switch {
-	case v == math.MinInt64:
+	case int64(v) == math.MinInt64:
 		return "(-9223372036854775807ll - 1)"
 	case v < 0:
 		return "(" + strconv.Itoa(v) + suffix(v) + ")"
@@ -255,7 +255,7 @@ func whole(v int) string {
 }
 
 func suffix(v int) string {
-	if v >= -1<<31 && v < 1<<31 {
+	if v >= math.MinInt32 && v <= math.MaxInt32 {
 		return ""
 	}
 	return "ll"
@@ -432,7 +432,7 @@ func (f *function) place(r *term.Read) (at, inside string) {
 		switch {
 		case i == 0:
 			at = x
-		case total < 1<<31:
+		case total <= math.MaxInt32:
 			at = fmt.Sprintf("(%s * %d + %s)", at, e, x)
 		default:
 			at = fmt.Sprintf("((long long)%s * %d + %s)", at, e, x)

@@ -2,6 +2,7 @@ package cugen
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
@@ -127,7 +128,7 @@ func (w *wide) groups(vars []*term.Variable) []*term.Variable {
 // grouped writes statements for a group of neighboring elements, whose indices have been written.
 func (f *function) grouped(w *wide, statements []*loops.Nested) {
 	typ := "int"
-	if loops.Extent(w.last) >= 1<<31 {
+	if loops.Extent(w.last) > math.MaxInt32 {
 		typ = "long long"
 	}
 	w.first = f.name(typ, "begin", fmt.Sprintf("%s * %d", f.names[w.group], w.lanes))

@@ -25,7 +25,7 @@ func First[K Key](to []int64, keys []K, descending bool) {
 	if descending {
 		flip = math.MaxUint64
 	}
-	if narrow[K]() && len(keys) <= math.MaxUint32 { // the number of a key follows it in one word
+	if narrow[K]() && uint64(len(keys)) <= math.MaxUint32 { // the number of a key follows it in one word
 		if len(to) <= few && len(to) < len(keys) {
 			b.words = fewest(b.words[:0], keys, len(to), descending, flip)
 		} else {
