@@ -86,14 +86,16 @@ func backward[T any](z, x []T) {
 func reverse[T Float](z, x []T) { reverseOf(z, x) }
 
 func reverseOf[T any](z, x []T) {
-	for i := range z {
-		z[i] = x[len(x)-1-i]
+	x = x[:len(z)]
+	for i, v := range x {
+		z[len(z)-1-i] = v
 	}
 }
 
 func twice[T Float](z, x []T) {
 	for i, v := range x {
-		z[2*i], z[2*i+1] = v, v
+		to := (*[2]T)(z[2*i:])
+		to[0], to[1] = v, v
 	}
 }
 
@@ -104,11 +106,9 @@ func addSeconds[T Float](z, x []T) {
 }
 
 func truths[T Float](z []T, x []bool) {
+	z = z[:len(x)]
 	for i, v := range x {
-		z[i] = 0
-		if v {
-			z[i] = 1
-		}
+		z[i] = truth[T](v)
 	}
 }
 

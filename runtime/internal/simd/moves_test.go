@@ -113,14 +113,14 @@ func TestBelow(t *testing.T) {
 
 func belows[U int32 | int64](t *testing.T, name string, most U) {
 	for n := range 71 {
-		for _, bound := range []int{1, 7, 1 << 20, 1<<31 - 1, 1 << 40, 1<<63 - 1} {
+		for _, bound := range []int{1, 7, 1 << 20, math.MaxInt32, min(1<<40, math.MaxInt), math.MaxInt} {
 			for at := range n + 1 {
-				for _, odd := range []U{0, U(min(bound, int(most)) - 1), U(min(bound, int(most))), -1, most, -most - 1} {
+				for _, odd := range []U{0, min(U(bound), most) - 1, min(U(bound), most), -1, most, -most - 1} {
 					x := make([]U, n)
 					if at < n {
 						x[at] = odd
 					}
-					want := at == n || odd >= 0 && int(odd) < bound
+					want := at == n || odd >= 0 && int64(odd) < int64(bound)
 					if got := Below(x, bound); got != want {
 						t.Fatalf("%s: %d elements, %d at %d, bound %d: got %v", name, n, odd, at, bound, got)
 					}

@@ -19,22 +19,22 @@ func portable[T Float]() *table[T] {
 	t.minRows = func(z, x []T, n, apart int) { foldRows(z, x, n, apart, T(math.Inf(1)), t.minInto, t.minLanes) }
 	switch t := any(t).(type) {
 	case *table[float32]:
-		t.tiles, t.side = portableTiles(addRow32), 8
+		t.tiles, t.side = tiles32(), 8
 	case *table[float64]:
-		t.tiles, t.side = portableTiles(addRow64), 4
+		t.tiles, t.side = tiles64(), 4
 	}
-	for f, g := range unaryFunctions[T]() {
-		t.unary[f] = func(z, x []T) {
-			check(len(z), len(x), len(x), len(x))
+	for f, g := range elementaryFunctions[T]() {
+		t.unary[f] = checkedUnary(func(z, x []T) {
 			for i, v := range x {
 				z[i] = g(v)
 			}
-		}
+		})
 	}
-	for f, g := range binaryFunctions[T]() {
-		t.setBinary(Binary(f), g)
+	t.setBinary(Pow, powOf[T]())
+	t.setStrips()
+	if t, ok := any(t).(*table[float32]); ok {
+		setElementary32(t)
 	}
-	t.setArithmetic()
 	return t
 }
 
@@ -60,23 +60,10 @@ func (t *table[T]) setBinary(f Binary, g func(x, y T) T) {
 	}
 }
 
-func truth[T Float](v bool) T {
-	if v {
-		return 1
-	}
-	return 0
-}
-
-func unaryFunctions[T Float]() [unaries]func(T) T {
+// elementaryFunctions are the functions of one element that take more than an operation or two.
+func elementaryFunctions[T Float]() map[Unary]func(T) T {
 	e := elementaryOf[T]()
-	real := func(f func(float64) float64) func(T) T { return func(x T) T { return T(f(float64(x))) } }
-	return [unaries]func(T) T{
-		Neg:     func(x T) T { return -x },
-		Abs:     real(math.Abs),
-		Square:  func(x T) T { return x * x },
-		Sqrt:    root[T],
-		Rsqrt:   func(x T) T { return 1 / root(x) },
-		Recip:   func(x T) T { return 1 / x },
+	return map[Unary]func(T) T{
 		Exp:     e.exp,
 		Log:     e.log,
 		Expm1:   e.expm1,
@@ -87,32 +74,8 @@ func unaryFunctions[T Float]() [unaries]func(T) T {
 		Sigmoid: e.sigmoid,
 		Phi:     e.phi,
 		Density: e.density,
-		Floor:   real(math.Floor),
-		Ceil:    real(math.Ceil),
-		Round:   real(math.RoundToEven),
-		Sign:    func(x T) T { return truth[T](x > 0) - truth[T](x < 0) },
-		IsNaN:   func(x T) T { return truth[T](x != x) },
-		Not:     func(x T) T { return truth[T](x == 0) },
 	}
 }
 
 // root returns the square root, rounded once: of a float32, the root in float64 rounds to the same.
 func root[T Float](x T) T { return T(math.Sqrt(float64(x))) }
-
-func binaryFunctions[T Float]() [binaries]func(x, y T) T {
-	return [binaries]func(x, y T) T{
-		Add:     func(x, y T) T { return x + y },
-		Sub:     func(x, y T) T { return x - y },
-		Mul:     func(x, y T) T { return x * y },
-		Div:     func(x, y T) T { return x / y },
-		Max:     func(x, y T) T { return max(x, y) },
-		Min:     func(x, y T) T { return min(x, y) },
-		Pow:     powOf[T](),
-		Less:    func(x, y T) T { return truth[T](x < y) },
-		AtMost:  func(x, y T) T { return truth[T](x <= y) },
-		Equal:   func(x, y T) T { return truth[T](x == y) },
-		Unequal: func(x, y T) T { return truth[T](x != y) },
-		And:     func(x, y T) T { return truth[T](x != 0 && y != 0) },
-		Or:      func(x, y T) T { return truth[T](x != 0 || y != 0) },
-	}
-}

@@ -106,7 +106,7 @@ func TestLongPow(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	var x, y []float64
 	for range 20000 {
-		base := []float64{math.Exp(200 * r.NormFloat64()), 1 + 1e-9*r.NormFloat64(), math.Exp(r.NormFloat64()), 5e-324 * float64(1+r.IntN(1<<40))}[r.IntN(4)]
+		base := []float64{math.Exp(200 * r.NormFloat64()), 1 + 1e-9*r.NormFloat64(), math.Exp(r.NormFloat64()), 5e-324 * float64(1+r.Int64N(1<<40))}[r.IntN(4)]
 		base = min(max(base, 5e-324), math.MaxFloat64)
 		to := []float64{-745.2, -744, -708.4, 709.78, 0, 1e6}[r.IntN(6)] + r.NormFloat64() // the logarithm of the power
 		x, y = append(x, base), append(y, min(max(to/math.Log(base), -math.MaxFloat64), math.MaxFloat64))

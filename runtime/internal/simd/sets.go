@@ -12,7 +12,9 @@ type set struct {
 
 // sets are the sets of instructions of this architecture, the fastest last.
 var sets = append([]set{{"go", true, func() {
-	use(portable[float32](), portable[float64](), conversionTable{widen, narrow, rests, draw, units, normals, func([]byte) {}, nil, func() {}, below[int32], below[int64]})
+	t, wide := portable[float32](), portable[float64]()
+	t.pack, wide.pack = packRows[float32], packRows[float64]
+	use(t, wide, conversionTable{widen, narrow, rests, draw, units, normals, func([]byte) {}, nil, func() {}, below[int32], below[int64]})
 }, 0}}, ofProcessor()...)
 
 // variable is the environment variable that names the set of instructions to use: go, avx2 or avx512. A value that

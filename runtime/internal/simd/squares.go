@@ -13,18 +13,18 @@ func (s Squares) check(n, of int) {
 	}
 }
 
-// rest calls f with the numbers of squares that functions of a table leave out, and those of the first elements of their upper and lower rows.
-func (s Squares) rest(step int, f func(i, upper, lower int)) {
-	done := 0
+// whole returns how many squares of a row functions of a table compute. They leave out those at the end that are no multiple of a number, or all if it is 0.
+func (s Squares) whole(step int) int {
 	if step > 0 {
-		done = s.Cols - s.Cols%step
+		return s.Cols - s.Cols%step
 	}
-	for r := range s.Rows {
-		for c := done; c < s.Cols; c++ {
-			upper := 2*r*s.Width + 2*c
-			f(r*s.Cols+c, upper, upper+s.Width)
-		}
-	}
+	return 0
+}
+
+// rowOfSquares returns the upper and the lower elements of a row of squares, and what belongs to these squares in a list that has an element for each square.
+func rowOfSquares[T Float](s Squares, r int, x, z []T) (upper, lower, of []T) {
+	at := 2 * r * s.Width
+	return x[at : at+2*s.Cols], x[at+s.Width : at+s.Width+2*s.Cols], z[r*s.Cols : (r+1)*s.Cols]
 }
 
 // MaxSquares sets z, which has an element for each square of x, to the greatest elements of squares, or to a NaN where one is.
@@ -35,7 +35,13 @@ func (t *table[T]) allMaxSquares(z, x []T, s Squares) {
 	if t.squares > 0 {
 		t.maxSquares(x, z, s.Width, s.Cols, s.Rows)
 	}
-	s.rest(t.squares, func(i, a, b int) { z[i] = max(max(x[a], x[b]), max(x[a+1], x[b+1])) })
+	for r := range s.Rows {
+		upper, lower, to := rowOfSquares(s, r, x, z)
+		for c := s.whole(t.squares); c < len(to); c++ {
+			p, q := (*[2]T)(upper[2*c:]), (*[2]T)(lower[2*c:])
+			to[c] = max(max(p[0], q[0]), max(p[1], q[1]))
+		}
+	}
 }
 
 // MeanSquares sets z, which has an element for each square of x, to the means of squares. Elements are added in their order, in float64.
@@ -46,13 +52,13 @@ func (t *table[T]) allMeanSquares(z, x []T, s Squares) {
 	if t.squares > 0 {
 		t.meanSquares(x, z, s.Width, s.Cols, s.Rows)
 	}
-	s.rest(t.squares, func(i, a, b int) {
-		sum := 0.0
-		for _, v := range [4]T{x[a], x[a+1], x[b], x[b+1]} {
-			sum += float64(v)
+	for r := range s.Rows {
+		upper, lower, to := rowOfSquares(s, r, x, z)
+		for c := s.whole(t.squares); c < len(to); c++ {
+			p, q := (*[2]T)(upper[2*c:]), (*[2]T)(lower[2*c:])
+			to[c] = T((float64(p[0]) + float64(p[1]) + float64(q[0]) + float64(q[1])) * 0.25)
 		}
-		z[i] = T(sum * 0.25)
-	})
+	}
 }
 
 // MaxSquaresGrad adds g, which has an element for each square, to x where an element of the square is the greatest one: the first of equal ones, or the first
@@ -65,16 +71,40 @@ func (t *table[T]) allMaxSquaresGrad(x, of, g []T, s Squares) {
 	if t.squares > 0 {
 		t.maxSquaresGrad(x, of, g, s.Width, s.Cols, s.Rows)
 	}
-	s.rest(t.squares, func(i, a, b int) {
-		at := [4]int{a, a + 1, b, b + 1}
-		top, left := max(of[a], of[a+1], of[b], of[b+1]), g[i]
-		for k, j := range at {
-			if v := of[j]; v == top || v != v || k == 3 {
-				x[j] += left
-				left = 0
-			} else {
-				x[j] += 0
-			}
+	for r := range s.Rows {
+		upper, lower, grad := rowOfSquares(s, r, of, g)
+		first, second, _ := rowOfSquares(s, r, x, g)
+		for c := s.whole(t.squares); c < len(grad); c++ {
+			p, q := (*[2]T)(upper[2*c:]), (*[2]T)(lower[2*c:])
+			var to [4]T
+			to[firstGreatest(p[0], p[1], q[0], q[1])&3] = grad[c]
+			u, v := (*[2]T)(first[2*c:]), (*[2]T)(second[2*c:])
+			u[0], u[1] = u[0]+to[0], u[1]+to[1]
+			v[0], v[1] = v[0]+to[2], v[1]+to[3]
 		}
-	})
+	}
+}
+
+// firstGreatest returns the number of the first one that is the greatest, or of the first NaN. It does not jump: which one it is often is random.
+func firstGreatest[T Float](a, b, c, d T) int {
+	top, at := max(a, b, c, d), 3
+	if c == top {
+		at = 2
+	}
+	if c != c {
+		at = 2
+	}
+	if b == top {
+		at = 1
+	}
+	if b != b {
+		at = 1
+	}
+	if a == top {
+		at = 0
+	}
+	if a != a {
+		at = 0
+	}
+	return at
 }

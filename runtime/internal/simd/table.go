@@ -27,7 +27,7 @@ type table[T Float] struct {
 	// transpose transposes n blocks of as many rows and columns as side says; it is nil in Go.
 	transpose func(z []T, zld int, x []T, xld, n int)
 	side      int
-	// pack copies n blocks of 6 rows and as many columns as side says, column by column. It is nil where tiles read rows where they lie.
+	// pack copies n blocks of a tile's rows and as many columns as side says, column by column. It is nil where tiles read rows where they lie.
 	pack func(z, x []T, row, n int)
 	// slivers copy n rows into count lists of as many elements as the larger tiles have columns, or rows. They are nil where Go does it.
 	slivers struct {

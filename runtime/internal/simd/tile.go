@@ -2,9 +2,7 @@ package simd
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"unsafe"
 )
 
 // tile is a function that computes as many rows and columns of a product of matrices.
@@ -37,7 +35,8 @@ func TileKind(rows [3]int, left int) int {
 }
 
 // Packs reports whether tiles of more rows take less time with rows that Pack copied. It holds for AVX2: most processors that have no other
-// instructions keep 32 KiB near, in which rows of x often take the places of each other and of y.
+// instructions keep 32 KiB near, in which rows of x often take the places of each other and of y. It holds for Go, where Column copies columns of y once for
+// several tiles.
 func Packs[T Float]() bool { return functions[T]().pack != nil }
 
 // Pack copies a tile's rows and k columns of x side by side: with as many rows as the first list of TileSizes says, it sets z[l*rows+i] to
@@ -78,7 +77,11 @@ func Slivers[T Float](z []T, each int, x []T, next, count, n int) {
 	default:
 		for l := range n {
 			for s := range count {
-				copy(z[(s*n+l)*each:(s*n+l+1)*each], x[l*next+s*each:])
+				to, from := z[(s*n+l)*each:(s*n+l+1)*each], x[l*next+s*each:]
+				for ; len(to) >= 4; to, from = to[4:], from[4:] {
+					*(*[4]T)(to) = *(*[4]T)(from)
+				}
+				copy(to, from)
 			}
 		}
 	}
@@ -188,95 +191,28 @@ func Transpose[T Float](z []T, zld int, x []T, xld, rows, cols int) {
 	transposePart(z, zld, x, xld, rows, whole, cols)
 }
 
-// transposePart transposes the columns from lo on.
+// transposePart transposes the columns from lo on, in blocks of rows that write lines of the cache as a whole.
 func transposePart[T Float](z []T, zld int, x []T, xld, rows, lo, cols int) {
-	for i := range rows {
+	const block = 8
+	i := 0
+	for ; i+block <= rows; i += block {
+		at := lo*zld + i
+		a, b := x[i*xld:][:cols], x[(i+1)*xld:][:cols]
+		c, d := x[(i+2)*xld:][:cols], x[(i+3)*xld:][:cols]
+		e, f := x[(i+4)*xld:][:cols], x[(i+5)*xld:][:cols]
+		g, h := x[(i+6)*xld:][:cols], x[(i+7)*xld:][:cols]
+		for j := lo; j < cols; j++ {
+			to := (*[block]T)(z[at:])
+			to[0], to[1], to[2], to[3] = a[j], b[j], c[j], d[j]
+			to[4], to[5], to[6], to[7] = e[j], f[j], g[j], h[j]
+			at += zld
+		}
+	}
+	for ; i < rows; i++ {
 		at := lo*zld + i
 		for _, v := range x[i*xld+lo : i*xld+cols] {
 			z[at] = v
 			at += zld
 		}
 	}
-}
-
-// portableTiles returns the tiles in Go.
-func portableTiles[T Float](addRow func(sums []T, a T, b []T)) (t [3][2]tile[T]) {
-	for i, rows := range []int{4, 1, 1} {
-		for j, cols := range []int{8, 4} {
-			// The rows of y are those that a function gives.
-			compute := func(z []T, ld int, x []T, row, col, k int, more bool, y func(l int) []T) {
-				for p := range rows {
-					var sums [8]T
-					for l := range k {
-						addRow(sums[:cols], x[p*row+l*col], y(l))
-					}
-					for q, v := range sums[:cols] {
-						if more {
-							v += z[p*ld+q]
-						}
-						z[p*ld+q] = v
-					}
-				}
-			}
-			t[i][j] = tile[T]{rows: rows, cols: cols, compute: func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
-				compute(z, ld, x, row, col, k, more, func(l int) []T { return y[l*next : l*next+cols] })
-			}, rowsAt: func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool) {
-				places := unsafe.Slice(at, k)
-				compute(z, ld, x, row, col, k, more, func(l int) []T { return y[places[l] : places[l]+cols] })
-			}}
-		}
-	}
-	return t
-}
-
-func addRow64(sums []float64, a float64, b []float64) {
-	for q, v := range b {
-		sums[q] = math.FMA(a, v, sums[q])
-	}
-}
-
-func addRow32(sums []float32, a float32, b []float32) {
-	for q, v := range b {
-		sums[q] = fma32(a, v, sums[q])
-	}
-}
-
-// fma returns x*y + z, rounded once.
-func fma[T Float](x, y, z T) T {
-	if unsafe.Sizeof(x) == 8 {
-		return T(fma64(float64(x), float64(y), float64(z)))
-	}
-	return T(fma32(float32(x), float32(y), float32(z)))
-}
-
-// fma64 returns x*y + z, rounded once.
-func fma64(x, y, z float64) float64 { return math.FMA(x, y, z) }
-
-// fma32 returns x*y + z, rounded once. The product is exact in float64, and rounding the sum twice differs from rounding it once only if the
-// first rounding gives a number half-way between two neighbors.
-func fma32(x, y, z float32) float32 {
-	s := float64(x)*float64(y) + float64(z)
-	const rest, half = 1<<29 - 1, 1 << 28 // of the bits that float32 does not have
-	const least = (1023 - 126) << 52      // from here on, numbers of float32 have all bits
-	if b := math.Float64bits(s); b&rest != half && b&(1<<63-1) >= least {
-		return float32(s)
-	}
-	return slowFMA32(x, y, z)
-}
-
-// slowFMA32 returns x*y + z, rounded once. It rounds the sum to the neighbor whose last bit is set unless the sum is exact, so that rounding
-// again gives what rounding once does, as S. Boldo and G. Melquiond show in Emulation of FMA and correctly rounded sums, 2008.
-func slowFMA32(x, y, z float32) float32 {
-	p, w := float64(x)*float64(y), float64(z)
-	s := p + w
-	part := s - p
-	rest := (p - (s - part)) + (w - part)
-	if bits := math.Float64bits(s); rest != 0 && bits&1 == 0 && !math.IsInf(s, 0) && !math.IsNaN(s) {
-		if (rest > 0) == (s > 0) {
-			s = math.Float64frombits(bits + 1)
-		} else {
-			s = math.Float64frombits(bits - 1)
-		}
-	}
-	return float32(s)
 }

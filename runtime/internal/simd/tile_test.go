@@ -47,6 +47,50 @@ func TestFMA32(t *testing.T) {
 	}
 }
 
+// TestFMA64 compares sums of products in float64 with those of exact arithmetic, as TestFMA32 does.
+func TestFMA64(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	check := func(x, y, z float64) {
+		t.Helper()
+		exact := new(big.Float).SetPrec(4000).Mul(big.NewFloat(x), big.NewFloat(y))
+		exact.Add(exact, big.NewFloat(z))
+		want, _ := exact.Float64()
+		if got := sumFMA64(x, y, z); got != want {
+			t.Fatalf("%g * %g + %g: want %g, got %g", x, y, z, want, got)
+		}
+	}
+	// Numbers of few bits make sums that are half-way between two numbers, or exact.
+	draw := func() float64 {
+		v := r.Float64() - 0.5
+		if keep := r.IntN(3); keep > 0 {
+			v = math.Float64frombits(math.Float64bits(v) &^ (1<<(52/keep) - 1))
+		}
+		return math.Ldexp(v, r.IntN(120)-60)
+	}
+	for range 100_000 {
+		x, y := draw(), draw()
+		check(x, y, draw())
+		check(x, y, math.Ldexp(x*y, r.IntN(140)-70))
+		check(x, y, -x*y)
+		check(x, y, math.Ldexp(1, r.IntN(300)-150))
+	}
+	odd := 1 + math.Ldexp(1, -52)
+	for i := range 60 {
+		little := math.Ldexp(1, -60-i)
+		for _, sign := range []float64{1, -1} {
+			check(math.Ldexp(1, -53), odd, sign*odd)
+			check(little, sign*little, math.Ldexp(1, 53)+2)
+			check(sign*odd, math.Ldexp(odd, -53), 1)
+		}
+	}
+	inf := math.Inf(1)
+	for _, v := range [][3]float64{{inf, 1, 2}, {math.MaxFloat64, 2, 0}, {inf, 1, -inf}, {inf, 0, 1}, {0, 0, 0}, {-1, 0, 0}, {0x1p-1000, 0x1p-80, 0x1p-1074}, {nan, 1, 1}} {
+		if got, want := sumFMA64(v[0], v[1], v[2]), math.FMA(v[0], v[1], v[2]); !same(got, want) {
+			t.Errorf("%g * %g + %g: want %g, got %g", v[0], v[1], v[2], want, got)
+		}
+	}
+}
+
 var nan = math.NaN()
 
 // TestTiles compares the tiles of all sets, with all ways in which operands may lie, with sums that are rounded once for each product.
@@ -63,6 +107,73 @@ func TestTiles(t *testing.T) {
 			tiles(t, math.FMA)
 		})
 	})
+}
+
+// TestMicroTiles compares micro tiles with sums of products that are rounded once: of numbers whose sums are often half-way between two numbers, and of
+// numbers whose products are below the least normal number.
+func TestMicroTiles(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 18))
+	few := func() float64 { return float64(r.IntN(15) - 7) }
+	kinds := []func() float64{
+		few,
+		func() float64 { return math.Ldexp(few(), r.IntN(40)-20) },
+		func() float64 { return float64(float32(r.NormFloat64())) },
+		func() float64 { return float64(float32(math.Ldexp(r.NormFloat64(), -r.IntN(100)))) },
+	}
+	for k := 1; k < 80; k++ {
+		for kind := range len(kinds) + 1 {
+			x, y := make([]float64, 8*k), make([]float64, 8*k)
+			for i := range x {
+				draw := kinds[kind%len(kinds)]
+				x[i], y[i] = draw(), draw()
+			}
+			if kind == len(kinds) { // sums around one, or below the least normal number, and products just above or below half of their last place
+				below := r.IntN(2) * 130
+				places := 23 - below/130*4
+				for l := range k {
+					a := math.Ldexp(float64(r.IntN(400)-200), -23)
+					for i := range 8 {
+						x[l*8+i], y[l*8+i] = math.Ldexp(1+a, -below/2), math.Ldexp(1-a, -below/2-1-places)
+						if l == 0 {
+							x[i], y[i] = math.Ldexp(1, -below/2), math.Ldexp(1+math.Ldexp(float64(r.IntN(100)), -places), -below/2)
+						}
+					}
+				}
+			}
+			microTiles(t, "float64", tiles64(), math.FMA, x, y, k)
+			microTiles(t, "float32", tiles32(), slow32, narrowed(x), narrowed(y), k)
+			microTiles(t, "sums of float64", portableTiles[float64](called(sumFMA64), called(sumFMA64)), math.FMA, x, y, k)
+			microTiles(t, "two roundings", portableTiles[float32](twice32, called(rounded32)), slow32, narrowed(x), narrowed(y), k)
+		}
+	}
+}
+
+// slow32 rounds once by exact arithmetic.
+func slow32(x, y, z float32) float32 { return slowFMA32(x, y, z) }
+
+func narrowed(x []float64) []float32 {
+	z := make([]float32, len(x))
+	narrow(z, x)
+	return z
+}
+
+func microTiles[T Float](t *testing.T, name string, tiles [3][2]tile[T], fma func(x, y, z T) T, x, y []T, k int) {
+	t.Helper()
+	for _, sizes := range tiles {
+		for _, s := range sizes {
+			z := make([]T, s.rows*s.cols)
+			s.compute(z, s.cols, x, 1, 8, y, 8, k, false)
+			for i, got := range z {
+				var want T
+				for l := range k {
+					want = fma(x[l*8+i/s.cols], y[l*8+i%s.cols], want)
+				}
+				if !same(got, want) {
+					t.Fatalf("%s: %d x %d, %d products, element %d: want %g, got %g", name, s.rows, s.cols, k, i, want, got)
+				}
+			}
+		}
+	}
 }
 
 func tiles[T Float](t *testing.T, fma func(x, y, z T) T) {

@@ -39,7 +39,7 @@ func TestUpToDate(t *testing.T) {
 }
 
 // TestNothingFused looks for fused multiply-adds in what the compiler makes of the portable functions, on
-// architectures where it fuses a product with a sum unless a conversion keeps it from that. In tile.go, they are meant, or change nothing.
+// architectures where it fuses a product with a sum unless a conversion keeps it from that. In fma.go and tile_go.go, they are meant, or change nothing.
 func TestNothingFused(t *testing.T) {
 	fused := regexp.MustCompile(`\sV?FN?M(ADD|SUB)\w*\s`)
 	product := regexp.MustCompile(`\s(FMUL[SD]|MULS[SD])\s`)
@@ -55,8 +55,48 @@ func TestNothingFused(t *testing.T) {
 			t.Errorf("%s: want at least 100 products in the code, got %d: the test does not see it", setting, n)
 		}
 		for line := range strings.Lines(string(out)) {
-			if fused.MatchString(line) && !strings.Contains(line, "tile.go:") {
+			if fused.MatchString(line) && !strings.Contains(line, "/fma.go:") && !strings.Contains(line, "/tile_go.go:") {
 				t.Errorf("%s: %s", setting, line)
+			}
+		}
+	}
+}
+
+// TestFused looks at what the compiler makes of the micro tiles on all architectures of which the constant fuses says that it makes one instruction of a product
+// and a sum: for each of the eight, there is one, and no sum or product without the other.
+func TestFused(t *testing.T) {
+	text := regexp.MustCompile(`^\S*/simd\.plain(Two|One)\[go\.shape\.float(32|64)\].* STEXT`)
+	other := regexp.MustCompile(`^\S* STEXT`)
+	instruction := regexp.MustCompile(`/tile_go\.go:\d+\)\s+(\S+)`)
+	fused := regexp.MustCompile(`^(V?FMADD\w*|FMADD[SDF]?)$`)
+	alone := regexp.MustCompile(`^(V?(ADD|MUL)S[SD]|FADD[SD]?|FMULS?D?|(ADD|MUL)[FD])$`)
+	for _, setting := range []string{"GOARCH=arm64", "GOARCH=loong64", "GOARCH=ppc64", "GOARCH=ppc64le", "GOARCH=riscv64", "GOARCH=s390x", "GOAMD64=v3"} {
+		cmd := exec.Command("go", "build", "-gcflags=-S", ".")
+		cmd.Dir = ".."
+		cmd.Env = append(os.Environ(), setting)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", setting, err, out)
+		}
+		counts, in := map[string]int{}, ""
+		for line := range strings.Lines(string(out)) {
+			if m := text.FindStringSubmatch(line); m != nil {
+				in = m[1] + m[2]
+			} else if other.MatchString(line) {
+				in = ""
+			}
+			m := instruction.FindStringSubmatch(line)
+			switch {
+			case in == "" || m == nil:
+			case fused.MatchString(m[1]):
+				counts[in]++
+			case alone.MatchString(m[1]):
+				t.Errorf("%s: %s: %s", setting, in, line)
+			}
+		}
+		for _, f := range []string{"Two32", "One32", "Two64", "One64"} {
+			if counts[f] != 8 {
+				t.Errorf("%s: plain%s: want 8 sums of products, got %d", setting, f, counts[f])
 			}
 		}
 	}
