@@ -23,7 +23,19 @@ func sameElement(a, b *term.Read) bool {
 	if b.Which != nil || len(a.Idx) == len(b.Idx) && identicalAll(a.Idx, b.Idx) && sameAll(a.Ext, b.Ext) {
 		return b.Which == nil
 	}
-	return term.SameInteger(number(a), number(b))
+	return term.SameInteger(lone(number(a)), lone(number(b)))
+}
+
+// lone returns an integer in which indices of one value in this use are that value.
+func lone(n *term.Term) *term.Term {
+	if n.Op == term.Index {
+		if lo, known := n.Var.Lo.Known(); known {
+			if hi, known := n.Var.Hi.Known(); known && hi == lo+1 {
+				return term.Number(lo)
+			}
+		}
+	}
+	return n.Map(lone)
 }
 
 func identicalAll(x, y []*term.Term) bool {

@@ -227,7 +227,9 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 		}
 	} else if part >= 0 && x.Op == term.Reduce {
 		r := *x.Reduction
-		r.Part = part
+		if r.Part = part; r.Number != nil {
+			r.Number = r.Vars[part].Term()
+		}
 		x = &term.Term{Op: term.Reduce, Kind: term.Integer, Reduction: &r}
 	}
 	if id < 0 {

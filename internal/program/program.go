@@ -253,6 +253,11 @@ func (b *builder) dimsOf(s *Slot, n int) ([]*term.Term, error) {
 // Add adds a tensor that is not of a slot.
 func (p *Program) Add(l *Local) int {
 	l.Slot = -1
+	for i, n := range l.Shape {
+		if extent, known := n.Known(); known && extent < 0 { // that of a range that ends before it begins
+			l.Shape[i] = term.Number(0)
+		}
+	}
 	p.Tensors = append(p.Tensors, l)
 	return len(p.Tensors) - 1
 }

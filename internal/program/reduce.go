@@ -13,6 +13,7 @@ import (
 func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	inner := sc.inner()
 	r := &term.Reduction{Kind: n.Kind, Part: -1}
+	number := term.Number(0)
 	for _, binder := range n.Binders {
 		vars, err := b.binder(binder, inner)
 		if err != nil {
@@ -24,6 +25,8 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 			}
 			inner.bound = append(inner.bound, v)
 			r.Vars = append(r.Vars, v)
+			lo, size := b.dimensionOf(v)
+			number = term.Sum(term.Arithmetic(term.Multiply, number, size), term.Difference(v.Term(), lo))
 		}
 	}
 	var err error
@@ -75,11 +78,24 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 		}
 		return r.Body, nil
 	}
+	if argument := strings.HasPrefix(n.Kind, "arg") && !expr.IsOrder(n.Kind); argument && len(r.Vars) == 1 {
+		r.Number = r.Vars[0].Term()
+	} else if argument {
+		r.Number = number
+	}
 	out := &term.Term{Op: term.Reduce, Kind: k, Reduction: r}
 	if n.Kind == "logsumexp" {
 		return relative(out), nil
 	}
 	return out, nil
+}
+
+// dimensionOf returns where the dimension of an index begins, and how many values it has: those of its range, for an index that is no dimension's.
+func (b *builder) dimensionOf(v *term.Variable) (lo, size *term.Term) {
+	if n := b.env.values[b.env.dims[strings.TrimRight(v.Name, "'")]].node; n != nil {
+		return term.Number(0), n
+	}
+	return v.Lo, term.Difference(v.Hi, v.Lo)
 }
 
 // binder returns the variables that a reduction goes over.
@@ -233,7 +249,7 @@ func renamed(n *term.Term, to map[*term.Variable]*term.Variable) *term.Term {
 			inner[v] = w
 			r.Vars = append(r.Vars, w)
 		}
-		r.Guard, r.Body, r.At = renamed(r.Guard, inner), renamed(r.Body, inner), nil
+		r.Guard, r.Body, r.Number, r.At = renamed(r.Guard, inner), renamed(r.Body, inner), renamed(r.Number, inner), nil
 		for _, i := range n.Reduction.At {
 			r.At = append(r.At, renamed(i, to))
 		}

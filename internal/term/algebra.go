@@ -222,6 +222,9 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 		if r.Body != nil {
 			r.Body = f(r.Body).Substitute(fresh)
 		}
+		if r.Number != nil {
+			r.Number = f(r.Number).Substitute(fresh)
+		}
 		r.At = nil
 		for _, i := range n.Reduction.At {
 			r.At = append(r.At, f(i))
@@ -269,7 +272,7 @@ func (n *Term) substituteInside(values map[*Variable]*Term) *Term {
 			inner[v] = w.Term()
 		}
 	}
-	r.Guard, r.Body, r.At = r.Guard.Substitute(inner), r.Body.Substitute(inner), nil
+	r.Guard, r.Body, r.Number, r.At = r.Guard.Substitute(inner), r.Body.Substitute(inner), r.Number.Substitute(inner), nil
 	for _, i := range n.Reduction.At {
 		r.At = append(r.At, i.Substitute(values))
 	}

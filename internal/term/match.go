@@ -92,7 +92,7 @@ func (m *Match) sameReduction(x, y *Reduction) bool {
 		}
 		m.Values[v] = &Term{Op: Index, Kind: Integer, Var: w}
 	}
-	return m.Same(x.Guard, y.Guard) && m.Same(x.Body, y.Body)
+	return m.Same(x.Guard, y.Guard) && m.Same(x.Body, y.Body) && m.Same(x.Number, y.Number)
 }
 
 // Identical reports whether two values are the same.

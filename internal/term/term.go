@@ -93,6 +93,8 @@ type Reduction struct {
 	Guard *Term // nil if all indices count
 	Body  *Term // nil for count
 	Part  int   // which index argmax or argsort gives; all, by number, if it is negative
+	// Number is what argmax and argmin give where the present indices are those of the extreme; nil for others.
+	Number *Term
 	// At is the place in an order that argsort looks up, or the index whose place rank gives. Descending says that the
 	// greatest element comes first. At of a logsumexp is the maximum of Body, which the result leaves out: it is the
 	// logarithm of the sum of exp(Body - At), and 0 where the maximum is not finite.
@@ -414,6 +416,7 @@ func (n *Term) WalkInto(visit func(*Term) bool) {
 		}
 		r.Guard.WalkInto(visit)
 		r.Body.WalkInto(visit)
+		r.Number.WalkInto(visit)
 		for _, i := range r.At {
 			i.WalkInto(visit)
 		}

@@ -202,6 +202,16 @@ func (c *call) bindAs(mode tensor.Mode, p pair) ([]op.Body, error) {
 	return c.Variant.Bind(as.Accessor(func(r engine.Region) []byte { return r.Memory.(*cell).copy }))
 }
 
+// whole reports whether a body of a step computes all of it in the first range, which is then the only one, and to which all elements belong.
+func (c *call) whole(step int) bool {
+	for _, bodies := range append([][]op.Body{c.stored, c.added}, c.shared...) {
+		if bodies != nil && op.IsWhole(bodies[step]) {
+			return true
+		}
+	}
+	return false
+}
+
 // begin prepares the call for a run of the plan.
 func (c *call) begin() {
 	c.left.now = c.left.all

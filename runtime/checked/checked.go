@@ -230,7 +230,15 @@ func (p *program) check(ctx context.Context, number uint64, t *plan.Task, s *ste
 	if err := c.load(p.backend); err != nil {
 		return err
 	}
-	t = divided(t)
+	if t = divided(t); c.whole(s.number) {
+		d := *t
+		d.Grain, d.Inner = t.Over, nil
+		for _, n := range t.Inner {
+			n.Grain = n.Over
+			d.Inner = append(d.Inner, n)
+		}
+		t = &d
+	}
 	j := &judge{call: c, step: s.number, tile: t.Tile, grid: t.Grid(), ranges: rangesOf(t)}
 	for k, r := range j.ranges {
 		if ctx.Err() != nil {

@@ -76,13 +76,16 @@ func (j *judge) gradients() error {
 }
 
 // basis returns what gradients hold before they are added to: the values that the range puts, and 1 where it puts none
-// or 0, so that twice the value cannot be mistaken.
+// or 0, so that twice the value cannot be mistaken. Where twice the value is too great for the type, it is half of the value, with the
+// other sign.
 func (j *judge) basis(x *cell) []uint64 {
 	b := make([]uint64, x.n)
 	for i := range b {
 		b[i] = load(j.first[x], x.size, i)
 		if v := x.number(b[i]); !j.mine[x][i] || v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 			b[i] = x.bits(1)
+		} else if math.IsInf(x.number(x.bits(2*v)), 0) {
+			b[i] = x.bits(-v / 2)
 		}
 	}
 	return b
@@ -180,7 +183,7 @@ func (j *judge) inPlace() {
 func (j *judge) inside() {
 	j.alter(j.outside(j.inner), j.r, nil)
 	c := j.call
-	if !c.Signature.Steps[j.step].Elementwise || j.r.Hi-j.r.Lo < 2 {
+	if !c.Signature.Steps[j.step].Elementwise || c.whole(j.step) || j.r.Hi-j.r.Lo < 2 {
 		return
 	}
 	middle := (j.r.Lo + j.r.Hi) / 2

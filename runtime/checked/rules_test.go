@@ -54,9 +54,17 @@ type body func(ctx *op.Ctx, m *memory, r op.Range) error
 type bound struct {
 	body
 	*memory
+	whole bool // whether the first range computes all
 }
 
-func (b *bound) Run(ctx *op.Ctx, r op.Range) error { return b.body(ctx, b.memory, r) }
+func (b *bound) Run(ctx *op.Ctx, r op.Range) error {
+	if b.whole && r.Lo > 0 {
+		return nil
+	}
+	return b.body(ctx, b.memory, r)
+}
+
+func (b *bound) Whole() bool { return b.whole }
 
 // right does what the spec says.
 func right(_ *op.Ctx, m *memory, r op.Range) error {
@@ -97,6 +105,7 @@ type wrong struct {
 	forward, backward body // nil: a right one
 	second            body // a second step of forward, unless nil
 	elementwise       bool
+	whole             bool // forward computes all in its first range
 	inPlace           bool
 	scatter           bool
 	reduces           bool // y is folded into
@@ -154,8 +163,8 @@ func (w *wrong) operator() *graph.Operator {
 	}})
 }
 
-// bind returns the function that binds the bodies of a task.
-func bind(bodies ...body) func(*task.Accessor) ([]op.Body, error) {
+// bind returns the function that binds the bodies of a task. whole says that each computes all of its step in the first range.
+func bind(whole bool, bodies ...body) func(*task.Accessor) ([]op.Body, error) {
 	return func(a *task.Accessor) ([]op.Body, error) {
 		var out []op.Body
 		for i, b := range bodies {
@@ -174,7 +183,7 @@ func bind(bodies ...body) func(*task.Accessor) ([]op.Body, error) {
 			if bs := a.Memory(slotIndex, false); len(bs) == 1 {
 				m.index = slice[int32](bs[0].Bytes)
 			}
-			out = append(out, &bound{b, m})
+			out = append(out, &bound{b, m, whole})
 		}
 		return out, nil
 	}
@@ -196,7 +205,7 @@ func (w *wrong) run(t *testing.T) error {
 		bodies = append(bodies, w.second)
 	}
 	var r task.Registry
-	for i, f := range []func(*task.Accessor) ([]op.Body, error){bind(bodies...), bind(backward)} {
+	for i, f := range []func(*task.Accessor) ([]op.Body, error){bind(w.whole, bodies...), bind(false, backward)} {
 		sig := o.Signatures[i]
 		if err := r.RegisterTask(sig.ID, sig.Name(), sig, task.Variant{Target: op.CPU, Kernel: f, Bind: f}); err != nil {
 			t.Fatal(err)
@@ -233,6 +242,23 @@ var calls int
 var table = []wrong{
 	{name: "right"},
 	{name: "right element by element", elementwise: true, inPlace: true},
+	{name: "right at once, as a step that is declared elementwise", elementwise: true, whole: true, forward: func(_ *op.Ctx, m *memory, _ op.Range) error {
+		for i := range m.y {
+			m.y[extent-1-i] = m.x[extent-1-i] + 1
+		}
+		return nil
+	}},
+	{name: "an element that is not written at once", rule: checked.Written, elementwise: true, whole: true, forward: func(_ *op.Ctx, m *memory, _ op.Range) error {
+		return right(nil, m, op.Range{Lo: 0, Hi: extent - 1})
+	}, want: "task forward, range [0, 4), slot y, index [3]: want an element that a range writes, got none that does"},
+	{name: "right with gradients of which twice the value is too great", backward: each(func(m *memory, i int) error { m.put(i, m.dy[i]*4e37); return nil })},
+	{name: "a great gradient that is put twice", rule: checked.Put, backward: each(func(m *memory, i int) error {
+		m.put(i, m.dy[i]*4e37)
+		m.put(i, m.dy[i]*4e37)
+		return nil
+	}), want: "task backward, range [0, 2), slot grad.x, index [0]: want one value put, got 1.9999999360571385e+38 twice"},
+	{name: "a great gradient that is stored in every mode", rule: checked.Put, backward: each(func(m *memory, i int) error { m.dx[i] = m.dy[i] * 4e37; return nil }),
+		want: "task backward, range [0, 2), slot grad.x, index [0]: want one value put, got 1.9999999360571385e+38 if it is stored, and 2.9999999040857077e+38 if it is added"},
 	{name: "right with scratch memory", forward: func(ctx *op.Ctx, m *memory, r op.Range) error {
 		for i := r.Lo; i < r.Hi; i++ {
 			m.own[ctx.Worker][i] = m.x[i]

@@ -2,6 +2,7 @@ package formula_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -16,8 +17,15 @@ import (
 // forEachUse calls f with a use of every operator of the catalogue for each of its examples, in f64.
 func forEachUse(t *testing.T, f func(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution)) {
 	t.Helper()
+	forEachChanged(t, func(_ string, examples []task.Example) []task.Example { return examples }, f)
+}
+
+// forEachChanged does so for what change makes of the examples of an operator, as far as the operator can be applied to that.
+func forEachChanged(t *testing.T, change func(operator string, examples []task.Example) []task.Example,
+	f func(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution)) {
+	t.Helper()
 	for _, o := range catalogue.Operators() {
-		for i, ex := range o.Examples {
+		for i, ex := range change(o.Name, o.Examples) {
 			attrs, err := o.DecodeAttrs([]byte(ex.Attrs))
 			if err != nil {
 				t.Fatal(err)
@@ -57,7 +65,7 @@ func forEachUse(t *testing.T, f func(t *testing.T, o *task.Operator, u *program.
 			given.Pass(passed)
 			r, err := task.Resolve(&o.Operator, attrs, given)
 			if err != nil {
-				continue // an attribute asks for another type
+				continue // an attribute asks for another type, or a condition fails
 			}
 			if len(o.Formula) == 0 {
 				continue
@@ -75,6 +83,57 @@ func forEachUse(t *testing.T, f func(t *testing.T, o *task.Operator, u *program.
 // TestDerivedGradients compares derived gradients with those of the interpreter, at all examples of the catalogue.
 func TestDerivedGradients(t *testing.T) {
 	forEachUse(t, formula.CompareGradients)
+}
+
+// TestPartsOfCatalogue runs the loops of the catalogue's formulas in parts, at all examples and at others in which some extents are 1 and others
+// are greater.
+func TestPartsOfCatalogue(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 11))
+	groups, apart := 0, 0
+	forEachChanged(t, func(operator string, examples []task.Example) []task.Example {
+		out := slices.Clone(examples)
+		for range 2 {
+			for _, x := range examples {
+				more := map[int]int{} // for each extent another one
+				for n := range 9 {
+					if more[n] = n; rng.IntN(3) == 0 {
+						more[n] = n + rng.IntN(4)
+					}
+				}
+				y := task.Example{Attrs: x.Attrs, Counts: x.Counts, Args: x.Args, Shapes: map[string][]int{}}
+				for name, dims := range x.Shapes {
+					y.Shapes[name] = slices.Clone(dims)
+					for d, n := range dims {
+						if m, ok := more[n]; ok {
+							y.Shapes[name][d] = m
+						}
+						if rng.IntN(4) == 0 {
+							y.Shapes[name][d] = 1
+						}
+					}
+				}
+				out = append(out, y)
+			}
+		}
+		return out
+	}, func(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution) {
+		p, err := program.Build(u)
+		if err != nil {
+			return // the formula reads elements that these extents do not have
+		}
+		g, a := formula.CompareParts(t, p, dtype.F64, func(tensor int) int {
+			if l := p.Tensors; tensor < len(l) && l[tensor].Slot >= 0 {
+				if below, ok := r.Below(l[tensor].Slot); ok {
+					return below
+				}
+			}
+			return 2
+		}, rng)
+		groups, apart = groups+g, apart+a
+	})
+	if groups < 8000 || apart < 4000 {
+		t.Errorf("want more groups, and more that go element by element, got %d and %d", groups, apart)
+	}
 }
 
 // TestReach compares what elements of results are computed from with what changes them, at all examples of the catalogue.

@@ -8,3 +8,6 @@ var CompareGradients = compareGradients
 
 // CompareReach is compareReach, for tests of the catalogue, too.
 var CompareReach = compareReach
+
+// CompareParts is compareParts, for tests of the catalogue, too.
+var CompareParts = compareParts

@@ -302,7 +302,7 @@ func (l *layout) bodies(code loops.Code) []op.Body {
 	for i, from := range starts[:len(starts)-1] {
 		grid, to := l.accessor.Resolved.Work(l.task, steps[i]), starts[i+1]
 		out[steps[i]] = &loopBody{run: run, operator: l.kernel.signature.Operator.FullName(), from: from, to: to, total: grid.Over,
-			boxes: grid.Rank() > 1}
+			boxes: grid.Rank() > 1, apart: l.kernel.signature.Steps[steps[i]].Elementwise && !(code.ByElement(from) && code.Total(from) == grid.Over)}
 		if i == 0 {
 			b := out[steps[i]].(*loopBody)
 			b.indices = l.indices()
@@ -448,6 +448,7 @@ type loopBody struct {
 	from, to int       // the groups
 	total    int       // of how many indices the first dimension of the step consists
 	boxes    bool      // whether the step has more dimensions
+	apart    bool      // whether the step is declared elementwise, and a part of its group touches other elements, too
 	indices  []indices // that the step tests
 }
 
@@ -479,8 +480,9 @@ func first(r op.Range) bool {
 	return true
 }
 
-// Whole reports whether the first range does all: there are several groups, or ranges are boxes, which groups are not divided into.
-func (b *loopBody) Whole() bool { return b.boxes || b.to > b.from+1 }
+// Whole reports whether the first range does all: there are several groups, or ranges are boxes, which groups are not divided into, or
+// ranges are those of a step that goes element by element, as its group does not.
+func (b *loopBody) Whole() bool { return b.boxes || b.apart || b.to > b.from+1 }
 
 // Phases returns the number of groups.
 func (b *loopBody) Phases() int { return b.to - b.from }

@@ -116,12 +116,7 @@ func (c *code) argument(r *term.Reduction, each func(*frame, func(*frame))) func
 }
 
 func extremeOf[V int | float64](c *code, r *term.Reduction, each func(*frame, func(*frame)), x func(*frame) V) func(*frame) int {
-	slots := make([]int, len(r.Vars))
-	lo, hi := make([]func(*frame) int, len(r.Vars)), make([]func(*frame) int, len(r.Vars))
-	for i, v := range r.Vars {
-		slots[i], lo[i], hi[i] = c.slots[v], c.integer(v.Lo), c.integer(v.Hi)
-	}
-	part, least := r.Part, r.Kind == "argmin"
+	number, least := c.integer(r.Number), r.Kind == "argmin"
 	return func(f *frame) int {
 		var best V
 		found, at := false, 0
@@ -131,14 +126,7 @@ func extremeOf[V int | float64](c *code, r *term.Reduction, each func(*frame, fu
 			if found && (best != best || !nan && !beyond) {
 				return
 			}
-			best, found, at = v, true, 0
-			if part >= 0 {
-				at = f.vars[slots[part]]
-				return
-			}
-			for i, s := range slots {
-				at = at*(hi[i](f)-lo[i](f)) + f.vars[s]
-			}
+			best, found, at = v, true, number(f)
 		})
 		return at
 	}

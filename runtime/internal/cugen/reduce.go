@@ -168,6 +168,9 @@ func logarithm(top, sum string) string {
 
 // number of the present indices of a reduction, in the order of its loops.
 func (f *function) numbered(r *term.Reduction) string {
+	if r.Number != nil {
+		return f.integer(r.Number)
+	}
 	if r.Part >= 0 {
 		return f.integer(r.Vars[r.Part].Term())
 	}

@@ -91,5 +91,6 @@ func parts(n *term.Term, visit func(form)) {
 		}
 		forms(r.Guard, visit)
 		forms(r.Body, visit)
+		forms(r.Number, visit)
 	}
 }

@@ -46,6 +46,7 @@ func (b *bundle) forms(visit func(form)) {
 	for _, r := range b.folds {
 		forms(r.Guard, visit)
 		forms(r.Body, visit)
+		forms(r.Number, visit)
 		for _, x := range r.At {
 			forms(x, visit)
 		}
@@ -90,7 +91,7 @@ func (b *bundle) joinVars(d int) {
 	}
 	for i, r := range b.folds {
 		q := *r
-		q.Guard, q.Body, q.At = flattened(r.Guard).Substitute(to), flattened(r.Body).Substitute(to), nil
+		q.Guard, q.Body, q.Number, q.At = flattened(r.Guard).Substitute(to), flattened(r.Body).Substitute(to), flattened(r.Number).Substitute(to), nil
 		for _, x := range r.At {
 			q.At = append(q.At, flattened(x).Substitute(to))
 		}

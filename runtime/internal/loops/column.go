@@ -39,7 +39,7 @@ type columnPass[T simd.Float] struct {
 	first T
 	sums  bool // whether sums of some terms are added in float64
 	wide  int  // in which strip of float64
-	// search says that the pass looks for extremes, whose indices are in the strip of float64: -1 before there is one.
+	// search says that the pass looks for extremes, whose indices are in the strip of float64: NaN before there is one.
 	search bool
 	// direct says where the rows of a tensor are whose elements a pass only adds; nil if it adds other values.
 	direct *directRows[T]
@@ -304,7 +304,7 @@ func (k *unitCompiler[T]) argumentColumns(r *term.Reduction, v *term.Variable, w
 			if mask >= 0 && s.regs[mask][i] == 0 {
 				continue
 			}
-			if y *= sign; index[i] < 0 || y > best[i] || y != y && best[i] == best[i] {
+			if y *= sign; index[i] != index[i] || y > best[i] || y != y && best[i] == best[i] {
 				best[i], index[i] = y, float64(number+i*step)
 			}
 		}
@@ -464,7 +464,7 @@ func (p *columnPass[T]) begin(s *state[T], n int) {
 	}
 	if p.search {
 		for i := range n {
-			s.wide[p.wide][i] = -1
+			s.wide[p.wide][i] = math.NaN()
 		}
 	}
 }
@@ -501,8 +501,10 @@ func (p *columnPass[T]) result(s *state[T], n, count int) []float64 {
 		return x
 	}
 	if p.search {
-		for i := range x {
-			x[i] = max(x[i], 0)
+		for i, v := range x {
+			if v != v {
+				x[i] = 0
+			}
 		}
 		return x
 	}

@@ -49,13 +49,13 @@ func (z *vectorizer[T]) rest(n *term.Term) (operand[T], bool) {
 	}
 	r, at := z.register(false), z.c.value(a.offset)
 	z.emit(r, func(s *state[T], n int) {
-		out, x := any(&s.regs[r]).(*[]float32), s.mem[t].f64[at(s):]
+		out, x, first := any(&s.regs[r]).(*[]float32), s.mem[t].f64, at(s)
 		if step == 1 {
-			simd.Rests((*out)[:n], x[:n])
+			simd.Rests((*out)[:n], x[first:first+n])
 			return
 		}
-		for i := range n {
-			(*out)[i] = float32(lowOf(x[i*step], float32(x[i*step])))
+		for i := range n { // the step may be negative
+			(*out)[i] = float32(lowOf(x[first+i*step], float32(x[first+i*step])))
 		}
 	})
 	z.known[key] = operand[T]{reg: r}

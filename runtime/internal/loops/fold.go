@@ -14,27 +14,22 @@ func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	if !folded[r.Kind] || len(r.Vars) == 0 {
 		return k.plain(first)
 	}
-	if argument(r) {
-		k.number = k.numberOf(r)
-	}
 	if q := windowed(r); q != r {
-		if k.number != nil && r.Part >= 0 {
-			k.number = q.Vars[r.Part].Term()
-			if lo, size, _ := window(r.Vars[r.Part]); size > 0 {
-				k.number = term.Sum(lo, k.number)
-			}
-		} else if k.number != nil {
-			return k.plain(first)
-		}
 		r = q
 		k.bundle.folds[0] = q
 	}
+	k.number = r.Number
 	if r.Guard != nil && (r.Kind == "mean" || r.Kind == "variance") {
 		return k.plain(first)
 	}
-	if v := k.foldVariable(k.bundle, k.free()); v == nil {
-		return k.rows(r.Vars[len(r.Vars)-1])
-	} else if !reaches(r, v) {
+	v := k.foldVariable(k.bundle, k.free())
+	switch {
+	case v == nil:
+		v = r.Vars[len(r.Vars)-1]
+		if k.number == nil || !linear(k.number).hidden(v) {
+			return k.rows(v)
+		}
+	case !reaches(r, v) && (k.number == nil || !linear(k.number).hidden(v)):
 		return k.columns(v)
 	}
 	return k.plain(first)
@@ -60,14 +55,6 @@ var folded = map[string]bool{"sum": true, "mean": true, "prod": true, "max": tru
 
 // argument reports whether a reduction gives an index.
 func argument(r *term.Reduction) bool { return r.Kind == "argmax" || r.Kind == "argmin" }
-
-// numberOf returns what a reduction gives for an index that it goes over.
-func (c *compiler[T]) numberOf(r *term.Reduction) *term.Term {
-	if r.Part >= 0 {
-		return r.Vars[r.Part].Term()
-	}
-	return c.numbered(r)
-}
 
 // foldVariable returns the index of the results that the strips of a reduction go over: the last one that its range does
 // not depend on, or nil if strips go over the last of the reduced indices. Elements are then read side by side. What it

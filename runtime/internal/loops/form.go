@@ -1,10 +1,10 @@
 package loops
 
 import (
+	"math"
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
-	"github.com/opgen/opgen/runtime/shape"
 )
 
 // form is an integer as a linear form: a number, multiples of variables, and multiples of values of other kinds, such as
@@ -108,69 +108,6 @@ func (f form) same(g form) bool { return f.plus(g, -1).isZero() }
 
 func (f form) isZero() bool { return f.constant() && f.base == 0 }
 
-// interval holds the least and the greatest value of an integer.
-type interval struct {
-	lo, hi int
-	known  bool
-}
-
-// bounds returns the interval of a form.
-func (f form) bounds() interval {
-	out := interval{f.base, f.base, true}
-	for _, m := range f.vars {
-		out = out.plus(rangeOf(m.of).times(m.factor))
-	}
-	for _, p := range f.rest {
-		out = out.plus(boundsOf(p.of).times(p.factor))
-	}
-	return out
-}
-
-func (i interval) plus(j interval) interval {
-	return interval{i.lo + j.lo, i.hi + j.hi, i.known && j.known}
-}
-
-func (i interval) times(k int) interval {
-	if k < 0 {
-		return interval{i.hi * k, i.lo * k, i.known}
-	}
-	return interval{i.lo * k, i.hi * k, i.known}
-}
-
-// rangeOf returns the values that a variable may take.
-func rangeOf(v *term.Variable) interval {
-	lo, hi := linear(v.Lo).bounds(), linear(v.Hi).bounds()
-	return interval{lo.lo, hi.hi - 1, lo.known && hi.known && hi.hi > lo.lo}
-}
-
-// boundsOf returns the interval of an integer that is not linear.
-func boundsOf(n *term.Term) interval {
-	switch {
-	case n.Op == term.Choose:
-		x, y := linear(n.Args[1]).bounds(), linear(n.Args[2]).bounds()
-		return interval{min(x.lo, y.lo), max(x.hi, y.hi), x.known && y.known}
-	case n.Op == term.Apply && (n.Func.Name == "min" || n.Func.Name == "max"):
-		x, y := linear(n.Args[0]).bounds(), linear(n.Args[1]).bounds()
-		if n.Func.Name == "min" {
-			return interval{min(x.lo, y.lo), min(x.hi, y.hi), x.known && y.known}
-		}
-		return interval{max(x.lo, y.lo), max(x.hi, y.hi), x.known && y.known}
-	case n.Op == term.Quotient || n.Op == term.Modulo:
-		d, ok := n.Args[1].Known()
-		x := linear(n.Args[0]).bounds()
-		switch {
-		case !ok || d <= 0:
-			return interval{}
-		case n.Op == term.Quotient:
-			return interval{shape.FloorDiv(x.lo, d), shape.FloorDiv(x.hi, d), x.known}
-		case x.known && x.lo >= 0 && x.hi < d:
-			return x
-		}
-		return interval{0, d - 1, true} // of any number
-	}
-	return interval{}
-}
-
 // settled returns a value in which comparisons that hold, or fail, for all values of the indices are known, and so are extremes of integers.
 func settled(n *term.Term) *term.Term {
 	if n == nil {
@@ -182,6 +119,15 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	m := n.Map(settled)
+	if m.Op == term.Reduce && m.Reduction.Guard != nil {
+		if holds, known := m.Reduction.Guard.Truth(); known && !holds && !m.Reduction.IsOrder() {
+			return nothing(m)
+		} else if known {
+			r := *m.Reduction
+			r.Guard = nil
+			return &term.Term{Op: term.Reduce, Kind: m.Kind, Reduction: &r}
+		}
+	}
 	if m.Op == term.Truncate {
 		d, known := m.Args[1].Known()
 		if b := linear(m.Args[0]).bounds(); known && d > 0 && b.known && b.lo >= 0 { // it is rounded down, too
@@ -198,6 +144,22 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	return m
+}
+
+// nothing returns what a reduction gives of nothing.
+func nothing(n *term.Term) *term.Term {
+	switch kind := n.Reduction.Kind; {
+	case n.Kind == term.Boolean:
+		return term.Condition(kind == "all")
+	case n.Kind == term.Integer:
+		return term.Number(integerIdentities[kind])
+	case kind == "mean" || kind == "variance":
+		return term.RealNumber(math.NaN())
+	case n.Reduction.Relative():
+		return term.RealNumber(0)
+	default:
+		return term.RealNumber(identities[kind])
+	}
 }
 
 // compared tells whether a comparison of integers holds, if that follows from the ranges of the indices.

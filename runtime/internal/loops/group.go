@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // bundle is statements with the same loops.
@@ -175,7 +176,7 @@ func ownDimensions(v, w []*term.Variable, x, y *access) bool {
 // saves a way to memory.
 func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 	for d := min(g.depth, c.depth(s)); d > 0; d-- {
-		if !c.matches(g, s, d) || !c.profits(g, s, d) {
+		if !c.matches(g, s, d) || !c.profits(g, s, d) || c.splits(g, s, d) {
 			continue
 		}
 		if c.options.Steps > 1 && !c.tensors[s.target].Local && c.gives(g) {
@@ -196,6 +197,17 @@ func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 		return true
 	}
 	return false
+}
+
+// splits reports whether a statement and a group must not share d indices, since one of them would no longer go element by element, as a step of the
+// task is meant to. With one step, all groups are of this step.
+func (c *compiler[T]) splits(g *bundleGroup, s *statement, d int) bool {
+	if !c.options.ByElement || c.options.Steps == 1 {
+		return false
+	}
+	own := &bundle{vars: s.vars, statements: []*statement{s}}
+	alone := &bundleGroup{[]*bundle{own}, c.depth(s)}
+	return (c.byElement(g) || c.byElement(alone)) && !c.byElement(&bundleGroup{append(slices.Clone(g.bundles), own), d})
 }
 
 // gives reports whether a group gives a tensor that is not local.
@@ -426,9 +438,38 @@ func (c *compiler[T]) strips(s *statement) bool {
 		return false
 	}
 	if r := s.reduction(); r != nil {
-		return s.value.Kind != term.Integer || r.Kind == "count" || argument(r) && r.Body.Kind == term.Real || c.tensors[s.target].Type.IsFloat()
+		return s.value.Kind != term.Integer || r.Kind == "count" || argument(r) && r.Body.Kind == term.Real ||
+			c.tensors[s.target].Type.IsFloat() && c.exact(r)
 	}
 	return s.value.Kind != term.Integer || c.tensors[s.target].Type.IsFloat() || c.moves(s)
+}
+
+// exact reports whether a reduction of integers has the same value as one of real numbers of the type in which the loops compute: sums and products of
+// integers wrap around, and the extremes of no integers are no infinities.
+func (c *compiler[T]) exact(r *term.Reduction) bool {
+	if r.Kind != "sum" {
+		return (r.Kind == "max" || r.Kind == "min") && !mayBeEmpty(r)
+	}
+	most := interval{-exact32, exact32, true}
+	if c.own == dtype.F64 {
+		most = interval{-exact64, exact64, true}
+	}
+	all := linear(r.Body).bounds()
+	for _, v := range r.Vars {
+		var of ranges
+		i := of.variable(v)
+		all = interval{min(all.lo, 0), max(all.hi, 0), all.known && i.known}.times(max(i.hi-i.lo+1, 0))
+	}
+	return all.known && all.lo >= most.lo && all.hi <= most.hi
+}
+
+// mayBeEmpty reports whether a reduction may go over nothing.
+func mayBeEmpty(r *term.Reduction) bool {
+	return r.Guard != nil || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+		lo, known := v.Lo.Known()
+		hi, both := v.Hi.Known()
+		return !known || !both || hi <= lo
+	})
 }
 
 // moves reports whether a statement only copies elements of a tensor of the same type.

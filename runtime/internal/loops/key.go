@@ -51,6 +51,7 @@ func (c *compiler[T]) name(b *strings.Builder, n *term.Term) {
 		}
 		c.name(b, n.Reduction.Guard)
 		c.name(b, n.Reduction.Body)
+		c.name(b, n.Reduction.Number)
 		b.WriteString(")")
 		return
 	}

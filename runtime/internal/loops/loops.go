@@ -35,6 +35,9 @@ type Code interface {
 	Work(group int) int
 	// Total returns over how many values the outermost loops of a group go.
 	Total(group int) int
+	// ByElement reports whether a part of a group touches only the elements of its values, of every tensor that has as many elements as the
+	// outermost loops have values, and only reads others. Parts may then run between parts of other code that does the same.
+	ByElement(group int) bool
 	// Bind returns the code with memory: the elements of the tensors that are not local, little endian, by tensor.
 	Bind(memory [][]byte) Runner
 }
@@ -56,7 +59,8 @@ type Options struct {
 	// Steps is how many steps the task has: with several, tensors that are not local are given by groups of their own, unless they are sums that
 	// are computed at once, or there would be more groups than steps. 0 stands for any number of steps.
 	Steps int
-	// ByElement says that the outermost loops go over all elements of the results, so products of matrices are not used.
+	// ByElement says that a step is meant to touch the elements of its indices only, so products of matrices are not used, and with several steps no
+	// group that does so becomes a part of one that does not.
 	ByElement bool
 	// Ordered says that the outermost loops go over the indices of the results in their order, since others rely on what a part of them uses.
 	Ordered bool
@@ -68,6 +72,9 @@ type Options struct {
 func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	for _, s := range statements {
 		if err := supported(s); err != nil {
+			return nil, err
+		}
+		if err := scoped(p, s.Target, s.Left, s.Vars, s.Value, s.Guard); err != nil {
 			return nil, err
 		}
 	}
@@ -293,6 +300,8 @@ func (c *code[T]) Groups() int { return len(c.groups) }
 func (c *code[T]) Work(group int) int { return c.groups[group].work }
 
 func (c *code[T]) Total(group int) int { return c.groups[group].total }
+
+func (c *code[T]) ByElement(group int) bool { return c.groups[group].byElement }
 
 func (c *code[T]) Bind(memory [][]byte) Runner {
 	r := &runner[T]{code: c, mem: make([]block[T], len(c.tensors)), number: runners.Add(1)}

@@ -264,7 +264,7 @@ func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int)
 			r.fail(s) // with a message about this row
 		}
 		n := min(row-first, hi-lo)
-		if i := last - 1; i >= 0 && r.fail != nil && u.other == nil && s.vars[dims[i].place]+1 < dims[i].extent { // memory is asked for the next row
+		if i := last - 1; i >= 0 && r.fail != nil && u.other == nil && dims[last].from == 1 && s.vars[dims[i].place]+1 < dims[i].extent { // memory is asked for the next row
 			if k := r.get(&s.mem[r.tensor], w+strides[i]); uint(k) < uint(r.extent) {
 				simd.Fetch(s.mem[u.source].same[f+dims[i].from+k*r.step:][:row])
 			}

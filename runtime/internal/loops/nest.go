@@ -33,6 +33,11 @@ func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 	c := &compiler[float32]{p: p, own: typeOf(p, tensors), places: map[*term.Variable]int{}}
 	z := newNormalizer(p, tensors, c.own)
 	z.whole = true
+	for _, s := range statements {
+		if err := scoped(p, s.Target, s.Left, s.Vars, s.Value, s.Guard); err != nil {
+			return nil, nil, c.own, err
+		}
+	}
 	if err := z.normalize(statements); err != nil {
 		return nil, nil, c.own, err
 	}

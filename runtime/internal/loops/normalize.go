@@ -82,6 +82,11 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 	if !z.whole {
 		z.cut()
 	}
+	for _, s := range z.out {
+		if err := scoped(z.p, s.target, s.left, s.vars, s.value, s.guard); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -278,7 +283,7 @@ func (z *normalizer) shifted(s *statement) (vars []*term.Variable, left *term.Re
 		case hi == lo+1:
 			to[v] = term.Number(lo)
 		case lo != 0:
-			w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(hi - lo)}
+			w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(max(hi-lo, 0))}
 			to[v] = term.Sum(w.Term(), term.Number(lo))
 			vars = append(vars, w)
 		default:
@@ -315,8 +320,8 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 		case known && both && hi == lo+1:
 			to[v] = term.Number(lo)
 			continue
-		case known && both && lo != 0:
-			w.Lo, w.Hi = term.Number(0), term.Number(hi-lo)
+		case known && both && (lo != 0 || hi < 0): // a range that ends before it begins has no values, rather than a negative number of them
+			w.Lo, w.Hi = term.Number(0), term.Number(max(hi-lo, 0))
 			to[v] = term.Sum(w.Term(), term.Number(lo))
 		default:
 			to[v] = w.Term()

@@ -149,7 +149,7 @@ var integerFolds = map[string]struct {
 // argument returns code for argmax and argmin: the index of the first extreme, or its number among several indices. NaN
 // is more extreme than all numbers.
 func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) func(*state[T]) int {
-	at := c.value(linear(c.numberOf(r)))
+	at := c.value(linear(r.Number))
 	if r.Body.Kind == term.Integer {
 		return c.wholeArgument(r, each, at)
 	}
@@ -198,15 +198,6 @@ func (c *compiler[T]) wholeArgument(r *term.Reduction, each func(*state[T], func
 		})
 		return out
 	}
-}
-
-// numbered returns the number of an index of a reduction in the order of its loops.
-func (c *compiler[T]) numbered(r *term.Reduction) *term.Term {
-	n := term.Number(0)
-	for _, v := range r.Vars {
-		n = term.Sum(term.Arithmetic(term.Multiply, n, term.Difference(v.Hi, v.Lo)), v.Term())
-	}
-	return n
 }
 
 // quantified returns code for the conditions any and all.

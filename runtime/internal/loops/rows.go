@@ -211,6 +211,7 @@ func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin
 func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*state[T], []T), op *operation[T], first T, last func(*simd.Lanes[T]) T,
 	both func(a, b float64) float64, unit float64) *rowPass[T] {
 	z := newVectorizer(k.compiler, v)
+	always := r.Guard == nil // so all elements count, and the tensor's own may be folded where they are
 	r, begin, end := z.around(r)
 	begin()
 	x := z.vector(z.real(body(r)))
@@ -224,7 +225,7 @@ func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*s
 	p := &rowPass[T]{code: z.strip, last: last, both: both, unit: unit}
 	p.first.Fill(first)
 	p.own = z.strip.sums() > 0
-	if b := body(r); !p.own && b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
+	if b := body(r); always && !p.own && b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
 		if a := accessOf(b.Read); len(a.open) == 0 && len(a.offset.rest) == 0 {
 			if p.at, p.tensor, p.step = k.value(a.offset), b.Read.Tensor, a.offset.factor(v); p.step == 1 {
 				p.into = into

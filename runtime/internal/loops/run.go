@@ -13,14 +13,16 @@ const stripLength = 1024
 
 // loopGroup is units whose loops share the values of some indices.
 type loopGroup[T simd.Float] struct {
-	shared  []shared // the outermost first
-	total   int      // how many values they have
-	block   int      // how many values of the last one units take at a time
-	units   []unit[T]
-	work    int
-	written int  // how many bytes of elements the units give
-	used    int  // and how many they use, these included
-	past    bool // whether large parts write results past the caches
+	shared []shared // the outermost first
+	total  int      // how many values they have
+	// byElement says that a part touches the elements of its values only.
+	byElement bool
+	block     int // how many values of the last one units take at a time
+	units     []unit[T]
+	work      int
+	written   int  // how many bytes of elements the units give
+	used      int  // and how many they use, these included
+	past      bool // whether large parts write results past the caches
 
 	transients []*transient // tensors of which parts keep blocks
 	room       int          // the bytes of these blocks

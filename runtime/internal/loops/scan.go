@@ -13,7 +13,7 @@ func (s *statement) scan() *term.Scan {
 	if r == nil || s.add || s.guard != nil {
 		return nil
 	}
-	if t := r.Scan(); t != nil && slices.Contains(s.vars, t.Present) {
+	if t := r.Scan(); t != nil && slices.Contains(s.vars, t.Present) && scannable(t, r.Kind) {
 		return t
 	}
 	return nil

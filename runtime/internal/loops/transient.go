@@ -159,7 +159,7 @@ func (b *bundle) relative(t int, begin *term.Variable) {
 	}
 	for i, r := range b.folds {
 		q := *r
-		q.Guard, q.Body, q.At = replace(r.Guard), replace(r.Body), nil
+		q.Guard, q.Body, q.Number, q.At = replace(r.Guard), replace(r.Body), replace(r.Number), nil
 		for _, x := range r.At {
 			q.At = append(q.At, replace(x))
 		}

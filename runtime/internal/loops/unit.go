@@ -11,11 +11,12 @@ import (
 
 // group compiles bundles that share indices.
 func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
+	byElement := c.byElement(g)
 	factors := collapse(g)
 	if len(g.bundles) == 1 { // parts may cut what was joined
 		factors[0] = 1
 	}
-	out := &loopGroup[T]{total: 1, block: math.MaxInt32}
+	out := &loopGroup[T]{total: 1, block: math.MaxInt32, byElement: byElement}
 	for d := range g.depth {
 		s := shared{extent: extent(g.bundles[0].vars[d])}
 		if d == g.depth-1 {

@@ -1,6 +1,8 @@
 package loops
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/shape"
 )
@@ -31,22 +33,28 @@ var guarded = map[string]bool{"sum": true, "prod": true, "max": true, "min": tru
 func windowed(r *term.Reduction) *term.Reduction {
 	out := *r
 	out.Vars = nil
-	to := map[*term.Variable]*term.Term{}
+	to, found := map[*term.Variable]*term.Term{}, false
 	var conditions []*term.Term
-	for _, v := range r.Vars {
-		first, size, rest := window(v)
-		if size == 0 {
-			out.Vars = append(out.Vars, v)
+	for i, v := range r.Vars {
+		w := v
+		if v.Lo.UsesAny(r.Vars) || v.Hi.UsesAny(r.Vars) { // of those before, which may count the elements of their windows now
+			w = &term.Variable{Name: v.Name, Lo: v.Lo.Substitute(to), Hi: v.Hi.Substitute(to)}
+			to[v] = w.Term()
+		}
+		first, size, rest := window(w)
+		if size == 0 || looksUp(r.Vars[i+1:], v) { // a later range is asked for beyond the borders, too
+			out.Vars = append(out.Vars, w)
 			continue
 		}
-		w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(size)}
-		to[v] = term.Sum(first, w.Term())
+		found = true
+		element := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(size)}
+		to[v] = term.Sum(first, element.Term())
 		for _, c := range rest {
-			conditions = append(conditions, c.Substitute(map[*term.Variable]*term.Term{v: to[v]}))
+			conditions = append(conditions, c.Substitute(map[*term.Variable]*term.Term{w: to[v]}))
 		}
-		out.Vars = append(out.Vars, w)
+		out.Vars = append(out.Vars, element)
 	}
-	if len(to) == 0 {
+	if !found {
 		return r
 	}
 	conditions = append(conditions, r.Guard) // last, since it may read elements that are beyond the borders
@@ -60,8 +68,15 @@ func windowed(r *term.Reduction) *term.Reduction {
 		}
 	}
 	out.Guard = term.All(conditions...)
-	out.Body = r.Body.Substitute(to)
+	out.Body, out.Number = r.Body.Substitute(to), r.Number.Substitute(to)
 	return &out
+}
+
+// looksUp reports whether the range of an index depends on elements of tensors at places that another index decides.
+func looksUp(vars []*term.Variable, by *term.Variable) bool {
+	return slices.ContainsFunc(vars, func(v *term.Variable) bool {
+		return v.Lo.Reads() && v.Lo.Uses(by) || v.Hi.Reads() && v.Hi.Uses(by)
+	})
 }
 
 // mostInWindow is how many values an index has at most so that it counts all of them where its range is a part.
