@@ -95,10 +95,13 @@ func (c *code) buckets(s *program.Statement) func(*frame) {
 	}
 	first := newAccumulator(kind)
 	if c.p.Tensors[id].Kind == term.Real {
-		x := c.real(countOr(r))
+		x, of := c.real(countOr(r)), first.v
+		if s.Value.Kind == term.Integer {
+			of = float64(first.w) // the extremes of no integers are no infinities
+		}
 		return func(f *frame) {
 			to := f.m.tensors[id].real
-			all(f, func(f *frame) { to[at(f)] = first.v })
+			all(f, func(f *frame) { to[at(f)] = of })
 			b.run(f, func(f *frame) {
 				a := accumulator{kind: kind, v: to[at(f)]}
 				a.add(counted{x: x(f)})

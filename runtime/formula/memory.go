@@ -3,6 +3,7 @@ package formula
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/opgen/opgen/internal/program"
@@ -109,8 +110,58 @@ func (m *memory) get(slot, number int, typ dtype.Type, data []byte) error {
 	if err != nil {
 		return err
 	}
+	if e := m.tensors[id]; typ.IsInteger() && m.program.extreme(id) {
+		m.tensors[id] = elements{integer: bounded(e.integer, typ)}
+		defer func() { m.tensors[id] = e }()
+	}
 	m.tensors[id].store(typ, data)
 	return nil
+}
+
+// extreme reports whether a tensor of integers holds extremes, which may be those of nothing.
+func (p *compiled) extreme(tensor int) bool {
+	held := map[int]bool{}
+	var holds func(n *term.Term) bool
+	holds = func(n *term.Term) bool {
+		switch {
+		case n.Kind != term.Integer:
+			return false
+		case n.Op == term.Reduce:
+			return n.Reduction.Kind == "max" || n.Reduction.Kind == "min"
+		case n.Op == term.Element:
+			return n.Read.Count == 1 && held[n.Read.Tensor]
+		case n.Op == term.Choose:
+			return holds(n.Args[1]) || holds(n.Args[2])
+		}
+		return false
+	}
+	for _, s := range p.Statements {
+		held[s.Target] = held[s.Target] || holds(s.Value)
+	}
+	return held[tensor]
+}
+
+// bounded returns integers in which the extremes of nothing, which are the bounds of 64 bits, are those of a type.
+func bounded(x []int64, typ dtype.Type) []int64 {
+	bits, least, most := 8*typ.Size(), int64(math.MinInt64), int64(math.MaxInt64)
+	switch signed := typ == dtype.I8 || typ == dtype.I16 || typ == dtype.I32 || typ == dtype.I64; {
+	case signed:
+		least, most = least>>(64-bits), most>>(64-bits)
+	case bits < 64:
+		least, most = 0, 1<<bits-1
+	default:
+		least, most = 0, -1 // the greatest one without sign
+	}
+	out := slices.Clone(x)
+	for i, v := range out {
+		switch v {
+		case math.MinInt64:
+			out[i] = least
+		case math.MaxInt64:
+			out[i] = most
+		}
+	}
+	return out
 }
 
 // setGrad gives the gradient of the tensor of a slot.
@@ -260,24 +311,10 @@ func integersAs[T dtype.Integer]() integers {
 		},
 		func(data []byte, from []int64) {
 			for i, out := 0, as[T](data); i < len(out); i++ {
-				out[i] = narrow[T](from[i])
+				out[i] = T(from[i])
 			}
 		},
 	}
-}
-
-// narrow returns a whole number of type T. The bounds of 64 bits, which are the extremes of nothing, become those of a smaller type.
-func narrow[T dtype.Integer](v int64) T {
-	size, signed := 8*unsafe.Sizeof(T(0)), ^T(0) < 0
-	switch {
-	case size == 64 || v != math.MinInt64 && v != math.MaxInt64:
-		return T(v)
-	case signed:
-		return T(v >> (64 - size)) // keeps the sign: the bound of the smaller type
-	case v < 0:
-		return 0
-	}
-	return ^T(0)
 }
 
 // storeGrad puts a gradient into the memory of a task, which accumulates or not.

@@ -2,8 +2,10 @@ package formula
 
 import (
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -35,19 +37,34 @@ func TestElements(t *testing.T) {
 	}
 }
 
-// TestNarrow checks that the extremes of nothing are those of the type, and that other numbers keep their low bits.
-func TestNarrow(t *testing.T) {
-	const least, most = math.MinInt64, math.MaxInt64
-	if a, b, c := narrow[int8](least), narrow[int8](most), narrow[int8](-3); a != -128 || b != 127 || c != -3 {
-		t.Errorf("int8: got %d, %d, %d", a, b, c)
+// TestBoundsOfExtremes checks that the extremes of nothing are the bounds of a type.
+func TestBoundsOfExtremes(t *testing.T) {
+	for typ, want := range map[dtype.Type][2]int64{dtype.I8: {-128, 127}, dtype.I32: {math.MinInt32, math.MaxInt32}, dtype.U16: {0, math.MaxUint16},
+		dtype.I64: {math.MinInt64, math.MaxInt64}, dtype.U64: {0, -1}} {
+		if got := bounded([]int64{math.MinInt64, math.MaxInt64, -3, 1<<40 + 5}, typ); !slices.Equal(got, []int64{want[0], want[1], -3, 1<<40 + 5}) {
+			t.Errorf("%v: got %v, want %v", typ, got, want)
+		}
 	}
-	if a, b := narrow[int32](least), narrow[int32](most); a != math.MinInt32 || b != math.MaxInt32 {
-		t.Errorf("int32: got %d, %d", a, b)
+}
+
+// TestNarrowIntegers compares loops with the interpreter, and both with what integers of 8 bits are: extremes of nothing are the bounds of the type, and all other
+// integers wrap around, also those that are the bounds of 64 bits.
+func TestNarrowIntegers(t *testing.T) {
+	const text = "tiny[n, k] = max(k' in k .. 2: j[n])\nbytes[n, k] = min(k' in k .. 2: j[n])\ntinys[n, k] = (j[n] + 1) * 4611686018427387904 * 2 - k\n" +
+		"byte[n] = prod(k: 0 * j[n] + 256)\ny[n, k] = tiny[n, k] + 1000 * bytes[n, k]\ns[n] = tinys[n, 0] + 1000 * tinys[n, 1] + byte[n]"
+	for _, size := range [][2]int{{3, 8}, {2, 1100}} {
+		p, err := program.Build(useOfTest(t, text, dtype.F64, size[0], size[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := compareProgram(t, p, dtype.F64, size[1], false, roundingOfSums); err != nil {
+			t.Error(err)
+		}
 	}
-	if a, b, c := narrow[uint16](least), narrow[uint16](most), narrow[uint16](1<<16+5); a != 0 || b != math.MaxUint16 || c != 5 {
-		t.Errorf("uint16: got %d, %d, %d", a, b, c)
-	}
-	if a, b := narrow[int64](least), narrow[uint64](most); a != least || b != most {
-		t.Errorf("64 bits: got %d, %d", a, b)
+	tensor := &compiled{Program: &program.Program{Tensors: []*program.Local{{Kind: term.Integer}}, Statements: []*program.Statement{{Value: term.Number(math.MinInt)}}}}
+	m := &memory{program: tensor, tensors: []elements{{integer: []int64{math.MinInt64, math.MaxInt64}}}}
+	data := make([]byte, 8)
+	if err := m.get(0, 0, dtype.I32, data); err != nil || !slices.Equal(as[int32](data), []int32{0, -1}) {
+		t.Errorf("got %v, %v, want 0 and -1", as[int32](data), err)
 	}
 }

@@ -150,8 +150,9 @@ type compiler[T simd.Float] struct {
 	lenient bool                   // whether elements outside tensors are 0
 	options Options
 
-	users map[int]map[*bundle]bool // the bundles that use a tensor
-	given map[int]bool             // the tensors whose memory statements write
+	users    map[int]map[*bundle]bool // the bundles that use a tensor
+	extremes map[int]bool             // the tensors of integers that hold extremes
+	given    map[int]bool             // the tensors whose memory statements write
 
 	touched map[*statement][]touch // the uses of memory by statements, while groups are made; nil otherwise
 
@@ -195,7 +196,7 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 		c.tensors[s.target].Type = c.own
 	}
 	c.complete(z.out)
-	c.given = map[int]bool{}
+	c.given, c.extremes = map[int]bool{}, extremes(z.out)
 	for _, s := range z.out {
 		c.given[c.tensors[s.target].Memory] = true
 	}

@@ -1,7 +1,6 @@
 package loops
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -147,21 +146,21 @@ func putReal[T simd.Float](t dtype.Type, add bool) func(*block[T], int, float64)
 	return func(b *block[T], i int, v float64) { put(b, i, int(v)) }
 }
 
-// putInteger returns code that writes an element, or adds to it.
+// putInteger returns code that writes an element, or adds to it. Integers wrap around.
 func putInteger[T simd.Float](t dtype.Type, add bool) func(*block[T], int, int) {
 	switch {
 	case t == dtype.I8 && add:
 		return func(b *block[T], i int, v int) { b.i8[i] += int8(v) }
 	case t == dtype.I8:
-		return func(b *block[T], i int, v int) { b.i8[i] = bounded(v, int8(math.MinInt8), math.MaxInt8) }
+		return func(b *block[T], i int, v int) { b.i8[i] = int8(v) }
 	case t == dtype.U8 && add:
 		return func(b *block[T], i int, v int) { b.u8[i] += uint8(v) }
 	case t == dtype.U8:
-		return func(b *block[T], i int, v int) { b.u8[i] = bounded(v, 0, uint8(math.MaxUint8)) }
+		return func(b *block[T], i int, v int) { b.u8[i] = uint8(v) }
 	case t == dtype.I32 && add:
 		return func(b *block[T], i int, v int) { b.i32[i] += int32(v) }
 	case t == dtype.I32:
-		return func(b *block[T], i int, v int) { b.i32[i] = narrow(v) }
+		return func(b *block[T], i int, v int) { b.i32[i] = int32(v) }
 	case t == dtype.I64 && add:
 		return func(b *block[T], i int, v int) { b.i64[i] += int64(v) }
 	case t == dtype.I64:
@@ -174,18 +173,4 @@ func putInteger[T simd.Float](t dtype.Type, add bool) func(*block[T], int, int) 
 // integer is a type of integers that memory holds.
 type integer interface {
 	int8 | uint8 | int32 | int64
-}
-
-// narrow returns a whole number in 32 bits.
-func narrow(v int) int32 { return bounded(v, int32(math.MinInt32), math.MaxInt32) }
-
-// bounded returns a whole number in a type of integers from least to most. The bounds of 64 bits, which are the extremes of nothing, become those of the type.
-func bounded[U integer](v int, least, most U) U {
-	switch v {
-	case math.MinInt:
-		return least
-	case math.MaxInt:
-		return most
-	}
-	return U(v)
 }

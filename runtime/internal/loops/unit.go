@@ -336,7 +336,7 @@ func (c *compiler[T]) giver(st *statement) func(*state[T]) {
 	}
 	find, t := c.target(st), c.tensors[st.target]
 	if st.value.Kind == term.Integer && !t.Type.IsFloat() {
-		x, put := c.integer(st.value), putWhole[T](st, t)
+		x, put := c.integer(st.value), c.bounding(st, putWhole[T](st, t))
 		return func(s *state[T]) {
 			if holds(s) {
 				v := x(s)

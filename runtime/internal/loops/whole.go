@@ -56,6 +56,8 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 		join = integerJoins["sum"]
 	}
 	strip := f.strip(0)
+	least, most, narrow := boundsOfType(typ)
+	narrow = narrow && join == nil && extreme(st.value, z.c.extremes)
 	f.finish()
 	z.emit(-1, func(s *state[T], n int) {
 		if !holds(s) {
@@ -67,34 +69,37 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 		}
 		x, to := strip(s)[:n], &s.mem[id]
 		fill(s, x) // the code may read what is written next
+		if narrow {
+			boundAll(x, least, most)
+		}
 		switch typ {
 		case dtype.I8:
-			putWholes(to.i8, at, k, x, join, math.MinInt8, math.MaxInt8)
+			putWholes(to.i8, at, k, x, join)
 		case dtype.U8:
-			putWholes(to.u8, at, k, x, join, 0, math.MaxUint8)
+			putWholes(to.u8, at, k, x, join)
 		case dtype.I32:
-			putWholes(to.i32, at, k, x, join, math.MinInt32, math.MaxInt32)
+			putWholes(to.i32, at, k, x, join)
 		default:
-			putWholes(to.i64, at, k, x, join, math.MinInt64, math.MaxInt64)
+			putWholes(to.i64, at, k, x, join)
 		}
 	}, f.uses...)
 }
 
-// putWholes writes integers to elements at equal distances, joined with what they are unless join is nil. Those of their type are from least to most.
-func putWholes[U integer](to []U, at, step int, x []int, join func(x, y int) int, least, most U) {
+// putWholes writes integers to elements at equal distances, joined with what they are unless join is nil. Integers wrap around.
+func putWholes[U integer](to []U, at, step int, x []int, join func(x, y int) int) {
 	switch {
 	case join != nil:
 		for _, v := range x {
-			to[at] = bounded(join(int(to[at]), v), least, most)
+			to[at] = U(join(int(to[at]), v))
 			at += step
 		}
 	case step == 1:
 		for i, v := range x {
-			to[at : at+len(x)][i] = bounded(v, least, most)
+			to[at : at+len(x)][i] = U(v)
 		}
 	default:
 		for _, v := range x {
-			to[at] = bounded(v, least, most)
+			to[at] = U(v)
 			at += step
 		}
 	}
