@@ -211,7 +211,7 @@ forward = { per = "block" }
 		{"spec", good, `"reduce(sum)"`, `"reduce"`, ""}, // opgen check knows more
 		{"spec", good, `"once"`, `"ones"`, "/tasks/backward/grads/input"},
 		{"spec", good, `per = "block"`, `per = "grid"`, "/kernels/cuda/forward/per"},
-		{"spec", good, `name = "x"`, "name = \"x\"\nkind = \"optimiser\"", "/kind"},
+		{"spec", good, `name = "x"`, "name = \"x\"\nkind = \"optimzer\"", "/kind"},
 		{"spec", good, `name = "x"`, "name = \"x\"\nkind = \"optimizer\"", ""},
 		{"spec", good, `formula =`, `formulae =`, "/"},
 		{"spec", enum, "", "", ""},

@@ -221,8 +221,8 @@ func TestF4Forged(t *testing.T) {
 			p := build(t, f.of, opts...)
 			f.forge(p)
 			remade := workers == 1 && slices.Contains([]string{"no dependencies", "stray entry of a queue"}, f.name)
-			if err := loadTwo(t, reg, p); err == nil && !remade { // the engine has made the queues for its workers
-				t.Errorf("%s, %d workers: accepted", f.name, workers)
+			if err := loadTwo(t, reg, p); (err == nil) != remade { // the engine makes queues for its workers, and verifies these
+				t.Errorf("%s, %d workers: got the error %v, want one unless the engine makes the queues", f.name, workers, err)
 			} else if err != nil && strings.Contains(err.Error(), "panic") {
 				t.Errorf("%s: %v", f.name, err)
 			}
