@@ -15,7 +15,7 @@ type Polynomial[T dtype.Float] struct{}
 // Forward computes elements of output.
 func (Polynomial[T]) Forward(_ *op.Ctx, a *polynomial.Forward[T], r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
-		a.Output.Set(i, T(horner(a.Coefficient, float64(a.Input.At(i)))))
+		a.Output.Set(i, T(horner(a.Coefficient, float64(a.Input.At(i))-a.Center)))
 	}
 	return nil
 }
@@ -27,7 +27,7 @@ func (Polynomial[T]) Backward(_ *op.Ctx, a *polynomial.Backward[T], r op.Range) 
 		slope[k] = float64(k+1) * a.Coefficient[k+1]
 	}
 	for i := r.Lo; i < r.Hi; i++ {
-		a.GradInput.Put(i, T(horner(slope, float64(a.Input.At(i)))*float64(a.GradOutput.At(i))))
+		a.GradInput.Put(i, T(horner(slope, float64(a.Input.At(i))-a.Center)*float64(a.GradOutput.At(i))))
 	}
 	return nil
 }

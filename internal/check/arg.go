@@ -7,6 +7,7 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/rules"
+	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -25,6 +26,9 @@ func (o *operator) arg(a *spec.Arg) {
 	from, slot := rules.SourceOf(a)
 	if a.Variadic != nil {
 		o.argArity(a, from)
+	}
+	if a.Default != nil {
+		o.argDefault(a, from)
 	}
 	fixed := rules.SourceType(o.s, a)
 	switch from {
@@ -54,6 +58,21 @@ func (o *operator) arg(a *spec.Arg) {
 		return
 	}
 	o.plain(a, from)
+}
+
+// argDefault checks the value of an argument of which the caller passes none.
+func (o *operator) argDefault(a *spec.Arg, from task.Source) {
+	at := source.SpanOf(a.Default)
+	switch {
+	case from != task.FromCall:
+		o.list.Add(diag.BadArg, at, "%s is from %s, so the caller passes none, and it has no default", a.Name, a.From.V)
+	case a.Variadic != nil:
+		o.list.Add(diag.BadArg, at, "%s is variadic, so the caller may pass no values, and it has no default", a.Name)
+	case a.Type.Set() && !plainType.MatchString(a.Type.V):
+		o.list.Add(diag.BadArg, at, "%s is of type %s, and only numbers, strings, truth values and lists of them have a default", a.Name, a.Type.V)
+	default:
+		o.goValue(diag.BadDefault, a, a.Type.V, a.Default)
+	}
 }
 
 // goType reports text that is not a Go type.

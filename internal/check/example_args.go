@@ -44,7 +44,7 @@ func (o *operator) exampleArgs(x *spec.Example) {
 		}
 	}
 	for _, a := range o.s.Args {
-		if !slices.Contains(passed, a.Name) || have[a.Name] || a.Bad {
+		if !slices.Contains(passed, a.Name) || have[a.Name] || a.Bad || a.Default != nil {
 			continue
 		}
 		if least, _ := limitsOf(o.s, a); least > 0 {
@@ -66,7 +66,7 @@ func limitsOf(s *spec.Spec, a *spec.Arg) (least, most int) {
 // exampleValues checks the value of an argument, or the list of values of a variadic one.
 func (o *operator) exampleValues(a *spec.Arg, e *source.Entry) {
 	if a.Variadic == nil {
-		o.exampleValue(a, a.Type.V, e.Value)
+		o.goValue(diag.BadExample, a, a.Type.V, e.Value)
 		return
 	}
 	list, ok := e.Value.(*source.Array)
@@ -82,16 +82,16 @@ func (o *operator) exampleValues(a *spec.Arg, e *source.Entry) {
 		o.list.Add(diag.BadExample, list.Span, "%s: want %s, got %d", a.Name, want, len(list.Elems))
 	}
 	for _, n := range list.Elems {
-		if !o.exampleValue(a, a.Type.V, n) {
+		if !o.goValue(diag.BadExample, a, a.Type.V, n) {
 			return
 		}
 	}
 }
 
-// exampleValue checks a value of a Go type. Tests find out whether one fits a type of a package.
-func (o *operator) exampleValue(a *spec.Arg, goType string, n source.Node) bool {
+// goValue checks a value of a Go type. Tests find out whether one fits a type of a package.
+func (o *operator) goValue(code diag.Code, a *spec.Arg, goType string, n source.Node) bool {
 	bad := func(want string) bool {
-		o.list.Add(diag.BadExample, source.SpanOf(n), "%s: want %s, got %s", a.Name, want, english.Article(source.Kind(n)))
+		o.list.Add(code, source.SpanOf(n), "%s: want %s, got %s", a.Name, want, english.Article(source.Kind(n)))
 		return false
 	}
 	if elem, ok := strings.CutPrefix(goType, "[]"); ok {
@@ -100,7 +100,7 @@ func (o *operator) exampleValue(a *spec.Arg, goType string, n source.Node) bool 
 			return bad("a list of type " + goType)
 		}
 		for _, x := range list.Elems {
-			if !o.exampleValue(a, elem, x) {
+			if !o.goValue(code, a, elem, x) {
 				return false
 			}
 		}
@@ -117,7 +117,7 @@ func (o *operator) exampleValue(a *spec.Arg, goType string, n source.Node) bool 
 			return bad("an integer")
 		}
 		if limits := rules.Integers[goType]; i < limits[0] || i > limits[1] {
-			o.list.Add(diag.BadExample, source.SpanOf(n), "%s: want an integer of type %s, from %d to %d, got %d", a.Name, goType, limits[0], limits[1], i)
+			o.list.Add(code, source.SpanOf(n), "%s: want an integer of type %s, from %d to %d, got %d", a.Name, goType, limits[0], limits[1], i)
 			return false
 		}
 	case rules.RealValue:

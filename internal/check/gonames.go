@@ -150,7 +150,10 @@ func (o *operator) slotNames(pkg *goScope) {
 			args.claim(g, "argument "+a.Name, a.Key)
 		}
 		pkg.claim("Slot"+g, "argument "+a.Name, a.Key)
-		if a.From.V == "call" {
+		switch {
+		case a.From.V == "call" && a.Default != nil:
+			pkg.claim("With"+g, "argument "+a.Name, a.Key)
+		case a.From.V == "call":
 			pkg.claim(g, "argument "+a.Name, a.Key)
 		}
 	}

@@ -50,6 +50,9 @@ func argDoc(a *model.Arg) string {
 		doc += " = " + a.From
 	case task.FromCall:
 		doc += ", which the caller passes"
+		if a.Default != "" {
+			doc += fmt.Sprintf(", %s by default", a.DefaultText())
+		}
 	case task.FromInit:
 		doc += ", which init makes"
 	default:

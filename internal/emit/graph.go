@@ -30,6 +30,7 @@ func (e *emitter) graph() {
 	case "optimizer":
 		e.optimizer()
 	}
+	e.passing()
 	for _, t := range e.op.Tasks {
 		if t.Invoked() {
 			e.invocation(t)
@@ -157,6 +158,9 @@ func (e *emitter) applied() []applied {
 		}
 	}
 	for _, a := range e.op.Passed() {
+		if a.Default != "" { // an option passes it
+			continue
+		}
 		name := param(a.Name)
 		v := e.argType(a) + "(" + name + ")"
 		if a.Variadic {
@@ -231,11 +235,30 @@ func param(slot string) string {
 	return local(slot, "g", "n", "attrs", "opts", "int", "graph", "opimpl", "task")
 }
 
+// passing emits, for each argument with a default, the function that returns the option which passes another value.
+func (e *emitter) passing() {
+	for _, a := range e.op.Passed() {
+		if a.Default == "" {
+			continue
+		}
+		doc := fmt.Sprintf("With%s returns the option that passes %s, which is %s by default", a.GoName, a.Name, a.DefaultText())
+		if a.Doc != "" {
+			doc += ": " + lowerFirst(line(a.Doc))
+		}
+		e.p("")
+		e.comment("%s", sentence(doc))
+		e.p("func With%s(value %s) graph.Option { return graph.Pass(Slot%[1]s, value) }", a.GoName, e.argType(a))
+	}
+}
+
 // optimizer emits the function that makes a graph.Optimizer.
 func (e *emitter) optimizer() {
 	params, passed := "", ""
 	var types []string
 	for _, a := range e.op.Passed() {
+		if a.Default != "" {
+			continue
+		}
 		name := param(a.Name)
 		v := e.argType(a) + "(" + name + ")"
 		if a.Variadic {
@@ -269,7 +292,7 @@ func (e *emitter) invocation(t *model.Task) {
 		}
 	}
 	for _, a := range t.Args {
-		if a.Source == task.FromCall {
+		if a.Source == task.FromCall && a.Default == "" {
 			names, types = append(names, a.GoName), append(types, e.argType(a))
 		}
 	}

@@ -30,7 +30,10 @@ func (u *use) setPassed(x *task.Example) {
 		}
 		p := program.Passed{Name: a.Name, Slot: a.Number, Type: goTypes[a.Type], Variadic: a.Variadic}
 		data, ok := given[a.Name]
-		if !ok {
+		switch {
+		case !ok && a.Default != "":
+			data = json.RawMessage(a.Default)
+		case !ok:
 			data = []byte("[]")
 		}
 		var err error

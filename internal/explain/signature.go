@@ -36,6 +36,9 @@ func argNotes(a *model.Arg) string {
 	default:
 		note += "; plain data"
 	}
+	if a.Default != "" {
+		note += "; by default " + a.DefaultText()
+	}
 	return note
 }
 

@@ -103,7 +103,7 @@ func describeTask(o *task.Operator, s *spec.Spec, t *spec.Task) *task.Signature 
 	}
 	for _, a := range rules.TaskArgs(s, t) {
 		from, of := rules.SourceOf(a)
-		d.Args = append(d.Args, task.Arg{Slot: o.SlotNamed(a.Name), From: from, Of: max(o.SlotNamed(of), 0), Unchecked: a.Unchecked.V})
+		d.Args = append(d.Args, task.Arg{Slot: o.SlotNamed(a.Name), From: from, Of: max(o.SlotNamed(of), 0), Default: defaultArg(a), Unchecked: a.Unchecked.V})
 	}
 	d.Constraints.Declared = t.Declared
 	for _, c := range t.Constraints {
@@ -230,6 +230,14 @@ func exampleArgs(o *task.Operator, args []*source.Entry) string {
 		t.Entries = append(t.Entries, &source.Entry{Key: e.Key, Value: v})
 	}
 	return source.JSON(t)
+}
+
+// defaultArg returns, as JSON, a list of the value that an argument has by default; "" if it has none.
+func defaultArg(a *spec.Arg) string {
+	if a.Default == nil {
+		return ""
+	}
+	return source.JSON(&source.Array{Elems: []source.Node{a.Default}})
 }
 
 // extents returns the extents of a shape.

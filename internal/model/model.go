@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/scope"
@@ -250,8 +251,14 @@ type Arg struct {
 	Of        *Slot       `json:"-"`                   // of a shape
 	Expr      expr.Node   `json:"-"`                   // of an expression
 	Unchecked bool        `json:"unchecked,omitempty"` // need not be plain data
+	Default   string      `json:"default,omitempty"`   // what it is if the caller passes nothing: a list in JSON
 	Doc       string      `json:"doc,omitempty"`
 	Pos       source.Pos  `json:"pos"`
+}
+
+// DefaultText returns the value that the argument has by default, as JSON.
+func (a *Arg) DefaultText() string {
+	return strings.TrimSuffix(strings.TrimPrefix(a.Default, "["), "]")
 }
 
 // State reports whether the argument is per-device state.

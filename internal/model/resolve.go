@@ -331,6 +331,7 @@ func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Tas
 func (o *Operator) arg(sc *scope.Scope, number int, a *spec.Arg) *Arg {
 	m := &Arg{Slot: &o.Operator.Slots[number], Number: number, GoName: goname.Exported(a.Name), From: a.From.V,
 		Unchecked: a.Unchecked.V, Doc: a.Doc.V, Expr: sc.Typed(a.From), Pos: a.Key.Pos()}
+	m.Default = defaultArg(a)
 	var of string
 	if m.Source, of = rules.SourceOf(a); m.Source == task.FromShape {
 		m.Of = o.Slots[o.SlotNamed(of)]

@@ -121,6 +121,7 @@ var (
 		{Name: "type", Value: text, Doc: "the type in Go; it may be left out where from determines it"},
 		{Name: "from", Value: expression, Required: true, Doc: "where its value comes from"},
 		{Name: "variadic", Value: table(argVariadicKeys), Doc: "how many values it has, if it may have several"},
+		{Name: "default", Value: anything, Doc: "the value that it has if the caller passes none"},
 		{Name: "unchecked", Value: boolean, Doc: "whether the type is taken as it is, without a check"},
 		{Name: "doc", Value: text, Doc: "what the value means"},
 	}}

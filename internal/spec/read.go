@@ -296,6 +296,9 @@ func (r *reader) arg(e *source.Entry) *Arg {
 	if f := t.need("from"); f != nil {
 		a.From = r.expression(f)
 	}
+	if d := t.take("default"); d != nil {
+		a.Default = d.Value
+	}
 	if e := t.take("variadic"); e != nil {
 		if sub := r.sub(e, argVariadicKeys); sub != nil {
 			a.Variadic = &Variadic{Span: sub.t.Span, Min: sub.integer("min"), Max: sub.integer("max")}

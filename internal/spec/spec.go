@@ -248,6 +248,7 @@ type Arg struct {
 	Doc       Str
 	Unchecked Bool
 	Variadic  *Variadic
+	Default   source.Node // nil if the caller must pass a value
 }
 
 // Require is a condition with a message.

@@ -156,7 +156,14 @@ func (b *binder) resolve(attrs task.Attrs) (*task.Resolution, error) {
 		a := &b.sig.Args[i]
 		switch a.From {
 		case task.FromCall:
-			if err := a.Check(b.sig, b.passed[a.Slot]); err != nil {
+			values, err := a.Complete(b.sig, b.passed[a.Slot])
+			if err != nil {
+				return nil, err
+			}
+			if values != nil {
+				b.passed[a.Slot] = values
+			}
+			if err := a.Check(b.sig, values); err != nil {
 				return nil, err
 			}
 		case task.FromInit:

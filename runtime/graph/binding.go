@@ -199,6 +199,14 @@ func (b *Binding[S]) Invocation() (*Invocation, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
+	for i := range b.inv.Signature.Args {
+		if a := &b.inv.Signature.Args[i]; a.From == task.FromCall && a.Default != "" && b.inv.Passed[a.Slot] == nil {
+			b.BindArg(S(a.Slot), b.inv.Node.passed[a.Slot]...)
+		}
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
 	if b.err = b.inv.check(); b.err == nil {
 		_, b.err = b.inv.Limits()
 	}

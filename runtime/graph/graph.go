@@ -325,6 +325,7 @@ type options struct {
 	constraints map[task.Kind][]partition.Constraint
 	weights     map[int]Tensor
 	inits       map[int]initializer
+	passed      map[int][]any
 	chosen      []choice
 }
 
@@ -363,6 +364,18 @@ func With[S ~int](slot S, t Tensor) Option {
 			o.optional = map[int][]Tensor{}
 		}
 		o.optional[int(slot)] = []Tensor{t}
+	}
+}
+
+// Pass gives an argument that the caller passes, and that has a default, another value. Packages of operators have typed functions
+// for it.
+func Pass[S ~int](slot S, value any) Option {
+	return func(o *options) {
+		choose(o, "Pass", slot)
+		if o.passed == nil {
+			o.passed = map[int][]any{}
+		}
+		o.passed[int(slot)] = []any{value}
 	}
 }
 
@@ -496,8 +509,30 @@ func (in *insertion) bindArg(slot int, values []any) {
 	in.args[slot] = append(in.args[slot], values...)
 }
 
-// checkArgs checks the values that the caller passes to the operator's tasks.
+// checkArgs completes the values that the caller passes to the operator's tasks, and checks them.
 func (in *insertion) checkArgs() error {
+	for _, slot := range sorted(in.opts.passed) {
+		in.bindArg(slot, in.opts.passed[slot])
+	}
+	if len(in.errs) > 0 {
+		return in.errs[0]
+	}
+	for _, sig := range in.op.Signatures {
+		for i := range sig.Args {
+			a := &sig.Args[i]
+			if a.From != task.FromCall || a.Default == "" {
+				continue
+			}
+			values, err := a.Complete(sig, in.args[a.Slot])
+			if err != nil {
+				return err
+			}
+			if in.args == nil {
+				in.args = map[int][]any{}
+			}
+			in.args[a.Slot] = values
+		}
+	}
 	for _, sig := range in.op.Signatures {
 		for i := range sig.Args {
 			if a := &sig.Args[i]; a.From == task.FromCall {

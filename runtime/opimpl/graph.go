@@ -61,7 +61,7 @@ func optimizer(o *graph.Operator, attrs task.Attrs, weight, grad int, opts []gra
 }
 
 // Invoke binds a task of node n to tensors, a struct with a field for each of the task's parameters but scratch memory,
-// and behind them for each argument that the caller passes. The task declares its constraints.
+// and behind them for each argument that the caller must pass. The task declares its constraints.
 func Invoke(n *graph.Node, kind task.Kind, tensors any) (*graph.Invocation, error) {
 	return bind(n, kind, tensors).Invocation()
 }
@@ -103,7 +103,7 @@ func bind(n *graph.Node, kind task.Kind, tensors any) *graph.Binding[int] {
 		}
 	}
 	for _, a := range sig.Args {
-		if a.From != task.FromCall {
+		if a.From != task.FromCall || a.Default != "" { // what the node has
 			continue
 		}
 		v := field()

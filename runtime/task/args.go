@@ -47,6 +47,8 @@ type Arg struct {
 	Type reflect.Type `json:"-"`              // of one value
 	From Source       `json:"from"`
 	Of   int          `json:"of,omitempty" go:"slot,omitzero"` // the slot whose partition FromShape is
+	// Default holds the value that an argument from the caller has if the caller passes none: a list in JSON, as plans hold values.
+	Default string `json:"default,omitempty"`
 	// Unchecked arguments may hold pointers; others are plain data, which plans can carry.
 	Unchecked bool `json:"unchecked,omitempty"`
 }
@@ -181,6 +183,14 @@ func (a *Arg) Check(s *Signature, values []any) error {
 		}
 	}
 	return nil
+}
+
+// Complete returns the values that the caller passes or, if it passes none, the default.
+func (a *Arg) Complete(s *Signature, values []any) ([]any, error) {
+	if values != nil || a.Default == "" {
+		return values, nil
+	}
+	return a.Decode(s, json.RawMessage(a.Default))
 }
 
 // Encode returns values of the argument as JSON, as plans hold them.
