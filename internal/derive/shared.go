@@ -9,12 +9,13 @@ import (
 
 // Shared returns the extents of the dimensions that the left sides of all statements share, in the order of the first left
 // side: a task may run over them, since no statement reads what another index of them gives. Statements without indices and
-// without reductions are left out, since each index can compute them for itself.
-func Shared(statements []*program.Statement) []*term.Term {
+// without reductions are left out, since each index can compute them for itself, unless they give a result: that is to be
+// computed also where there is no index.
+func Shared(statements []*program.Statement, result func(tensor int) bool) []*term.Term {
 	var loops []*program.Statement
 	givenBy := map[int]bool{}
 	for _, s := range statements {
-		if len(s.Vars) > 0 || s.Value.Reduces() {
+		if len(s.Vars) > 0 || s.Value.Reduces() || result(s.Target) {
 			loops = append(loops, s)
 			givenBy[s.Target] = true
 		}

@@ -89,7 +89,7 @@ func (f *follower) over(m *model.Task) (text string, size func(*view) int) {
 			continue
 		}
 		s := shared{view: v}
-		factors := derive.Shared(statements)
+		factors := derive.Shared(statements, v.results(m.Kind))
 		s.number, _ = term.Total(factors).Known()
 		if x, ok := v.rankFree(factors); ok && x != "1" { // runs without dimensions leave no symbols
 			s.parts = strings.Split(x, " * ")
