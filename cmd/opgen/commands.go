@@ -183,7 +183,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return trouble
 	}
 	hint := ""
-	if n := nearest.Name(name, names); n != "" {
+	if n := nearest.Begun(name, names); n != "" {
 		hint = fmt.Sprintf("; did you mean %s?", n)
 	}
 	fmt.Fprintf(stderr, "opgen: unknown command %q%s\n", name, hint)
@@ -214,6 +214,15 @@ func (v *verb) invoke(c *command, args []string) int {
 		return clean
 	}
 	if err != nil {
+		if _, name, ok := strings.Cut(err.Error(), "not defined: -"); ok {
+			var names []string
+			for _, o := range v.allOptions() {
+				names = append(names, o.name)
+			}
+			if n := nearest.Begun(strings.TrimLeft(name, "-"), names); n != "" {
+				fmt.Fprintf(c.stderr, "did you mean -%s?\n", n)
+			}
+		}
 		return trouble
 	}
 	c.args = rest

@@ -53,6 +53,7 @@ func checkAll(specs []*spec.Spec, others *Names, formulas bool, list *diag.List)
 			c.specs[name] = s
 		}
 	}
+	bad := failed(specs, list)
 	others.fill(c.specs)
 	for _, s := range specs {
 		c.link(s)
@@ -88,10 +89,10 @@ func checkAll(specs []*spec.Spec, others *Names, formulas bool, list *diag.List)
 		operators = append(operators, s)
 	}
 	r.Scopes = make([]*scope.Scope, len(operators))
-	lists := make([]diag.List, len(operators))
+	lists, follow := make([]diag.List, len(operators)), make([][]following, len(operators))
 	parallel.Do(len(operators), func(i int) {
 		own := *c // for findings and formulas of its own; specs are only read
-		own.list, own.formulas = &lists[i], nil
+		own.list, own.formulas, own.following = &lists[i], nil, nil
 		o := &operator{checker: &own, s: operators[i], sc: scope.New(operators[i], &lists[i])}
 		o.check()
 		if formulas {
@@ -99,13 +100,44 @@ func checkAll(specs []*spec.Spec, others *Names, formulas bool, list *diag.List)
 		}
 		o.goNames()
 		r.Scopes[i] = o.sc
+		follow[i] = own.following
 	})
+	for i, s := range operators {
+		bad[s] = bad[s] || !lists[i].Empty()
+	}
 	for i := range lists {
 		list.Merge(&lists[i])
+		for _, x := range follow[i] {
+			if !slices.ContainsFunc(x.operators, func(name string) bool { return bad[c.specs[name]] }) {
+				list.Merge(x.list)
+			}
+		}
 	}
 	c.taskIDs(specs, task.IDOf)
 	r.Named = c.specs
 	return r
+}
+
+// following holds findings that may follow from others, in the specs of the operators that a formula applies. If there are some, they
+// say what is wrong.
+type following struct {
+	list      *diag.List
+	operators []string
+}
+
+// failed returns the specs of which a part could not be read.
+func failed(specs []*spec.Spec, list *diag.List) map[*spec.Spec]bool {
+	files := map[*source.File]bool{}
+	for _, d := range list.Sorted() {
+		files[d.Span.File] = true
+	}
+	out := map[*spec.Spec]bool{}
+	for _, s := range specs {
+		if s.File == nil || files[s.File] {
+			out[s] = true
+		}
+	}
+	return out
 }
 
 // link looks up the specs that a spec names.
@@ -162,9 +194,10 @@ func (c *checker) taskIDs(specs []*spec.Spec, idOf func(operator, task string) t
 }
 
 type checker struct {
-	list   *diag.List
-	others *Names
-	specs  map[string]*spec.Spec // by name
+	list      *diag.List
+	others    *Names
+	specs     map[string]*spec.Spec // by name
+	following []following           // findings about operators that formulas apply
 	// formulas holds the formulas of enums that operators apply.
 	formulas map[*spec.Spec]*formula
 }

@@ -47,7 +47,8 @@ type formula struct {
 	unreadable bool            // the text has errors
 	steps      int             // how many expressions may be evaluated, and how many steps proofs may take
 	proofs     int
-	calls      int // of functions, so far
+	calls      int      // of functions, so far
+	giving     []string // what the statement gives that is checked
 }
 
 func (c *checker) newFormula(s *spec.Spec, sc *scope.Scope) *formula {
@@ -70,7 +71,12 @@ func (f *formula) report(err *expr.Error) *diag.Diagnostic {
 		from = len(strings.TrimRight(f.text.V[:from], " \t\r\n"))
 		to = from
 	}
-	d := f.c.list.Add(code, f.text.Node.Within(from, to), "%s", message)
+	list := f.c.list
+	if len(err.Operators) > 0 {
+		list = &diag.List{}
+		f.c.following = append(f.c.following, following{list, err.Operators})
+	}
+	d := list.Add(code, f.text.Node.Within(from, to), "%s", message)
 	switch {
 	case err.Hint != "":
 		d.Hinted("%s", err.Hint)

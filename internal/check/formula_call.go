@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -48,7 +49,11 @@ func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error)
 		}
 	}
 	if len(n.Args) != len(b.args) {
-		return value{}, failf(n, expr.BadType, "want %s, got %s", b.usage, english.Count(len(n.Args), "argument"))
+		e := failf(n, expr.BadType, "want %s, got %s", b.usage, english.Count(len(n.Args), "argument"))
+		if id, ok := first(n.Args).(*expr.Ident); ok && len(n.Args) > 1 && slices.Contains(expr.Reductions, n.Func) {
+			e.Hint = fmt.Sprintf("a %s over an index has a colon: %s(%s: ...)", n.Func, n.Func, id.Name)
+		}
+		return value{}, e
 	}
 	args, err := f.evalAll(n.Args, fr, index)
 	if err != nil {
@@ -66,6 +71,13 @@ func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error)
 		return value{kinds: kFloat}, nil
 	}
 	return b.eval(f, n, args), nil
+}
+
+func first(nodes []expr.Node) expr.Node {
+	if len(nodes) == 0 {
+		return nil
+	}
+	return nodes[0]
 }
 
 // isOperator reports whether a name is that of an operator, and of no function here.
@@ -103,6 +115,14 @@ func (f *formula) noFunction(n *expr.Call) *expr.Error {
 	if q := f.c.otherNames(n.Func); len(q) > 1 {
 		return f.ambiguous(n)
 	}
+	if way := otherwise[n.Func]; way != "" {
+		e.Hint = "write " + way
+		return e
+	}
+	if _, method, ok := cutLast(n.Func); ok && (slices.Contains(expr.Reductions, method) || builtins[method].usage != "") {
+		e.Hint = "functions stand before what they apply to: " + method + "(...)"
+		return e
+	}
 	names := append(slices.Sorted(maps.Keys(builtins)), forms...)
 	names = append(names, slices.Sorted(maps.Keys(f.functions))...)
 	names = append(names, expr.Reductions...)
@@ -116,6 +136,37 @@ func (f *formula) noFunction(n *expr.Call) *expr.Error {
 	}
 	suggest(e, n.Func, names)
 	return e
+}
+
+// otherwise says how formulas write functions that other languages have.
+var otherwise = map[string]string{
+	"relu": "max(x, 0)", "where": "c ? x : y", "select": "c ? x : y", "ifelse": "c ? x : y", "softplus": "max(x, 0) + log(1 + exp(-abs(x)))",
+	"logsigmoid": "min(x, 0) - log(1 + exp(-abs(x)))", "erf": "2 * Phi(x * sqrt(2)) - 1", "erfc": "2 * Phi(-x * sqrt(2))", "gelu": "x * Phi(x)",
+	"silu": "x * sigmoid(x)", "swish": "x * sigmoid(x)", "clip": "min(max(x, low), high)", "clamp": "min(max(x, low), high)",
+	"log2": "log(x) / log(2)", "log10": "log(x) / log(10)", "exp2": "2 ^ x", "log1p": "log(1 + x)", "square": "x ^ 2", "cube": "x ^ 3",
+	"reciprocal": "1 / x", "power": "x ^ y", "tan": "sin(x) / cos(x)", "sinh": "(exp(x) - exp(-x)) / 2", "cosh": "(exp(x) + exp(-x)) / 2",
+	"sign": "x > 0 ? 1 : x < 0 ? -1 : 0", "mod": "a % b", "fmod": "a % b", "div": "quotient(a, b)", "floordiv": "quotient(a, b), or / in an index",
+	"trunc": "x < 0 ? ceil(x) : floor(x)", "int": "floor(x)", "float": "convert(x, T)", "cast": "convert(x, T)", "isinf": "abs(x) == 1 / 0",
+	"avg": "mean(k: ...)", "average": "mean(k: ...)", "var": "variance(k: ...)", "std": "sqrt(variance(k: ...))", "norm": "sqrt(sum(k: x[k]^2))",
+	"dot": "sum(k: a[k] * b[k])", "matmul": "sum(k: a[i, k] * b[k, j])", "product": "prod(k: ...)", "amax": "max(k: ...)", "amin": "min(k: ...)",
+	"maximum": "max(x, y)", "minimum": "min(x, y)", "fmax": "max(x, y)", "fmin": "min(x, y)", "fabs": "abs(x)", "cumsum": "sum(k' in 0 .. k + 1: x[k'])",
+	"cumprod": "prod(k' in 0 .. k + 1: x[k'])", "size": "the dimension, such as K", "shape": "the dimension, such as K", "range": "k in a .. b",
+	"sort": "x[argsort(k: x[k])[i]]", "rand": "uniform(seed, stream, number)", "random": "uniform(seed, stream, number)", "randn": "normal(seed, stream, number)",
+}
+
+// otherFunctions reports the other functions of a statement that are not there, after the first error was reported.
+func (f *formula) otherFunctions(x expr.Node, first *expr.Error) {
+	if first.Code != expr.UnknownName {
+		return
+	}
+	expr.Walk(x, func(n expr.Node) {
+		c, ok := n.(*expr.Call)
+		if !ok || c.Pos() == first.Pos || f.functions[c.Func] != nil || builtins[c.Func].usage != "" || slices.Contains(forms, c.Func) ||
+			f.isOperator(c.Func) || f.enumAttr(c.Func) != nil || slices.Contains(expr.Reductions, c.Func) {
+			return
+		}
+		f.report(f.noFunction(c))
+	})
 }
 
 // apply evaluates the body of a function. owner has the function.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -68,7 +69,12 @@ func (f *formula) outside(n expr.Node, t *tensor, it item, e elem, fr *frame) *e
 	if it.index && it.int.single() != "" {
 		for _, b := range fr.indices(text) {
 			if len(b.his) == 1 && b.his[0] != nil && !f.same(b.his[0], e.n) {
-				return failf(it.node, expr.BadFormula, "%s ranges over %s, but this dimension of %s is %s", text, plainName(b.his[0].String()), t.name, plainName(e.n.String()))
+				err := failf(it.node, expr.BadFormula, "%s ranges over %s, but this dimension of %s is %s", text, plainName(b.his[0].String()), t.name, plainName(e.n.String()))
+				err.Hint = f.elseHint(n, t)
+				if own := f.indexOver(e.n); own != "" && own != strings.TrimRight(text, "'") {
+					err.Hint = fmt.Sprintf("an index over %s has its name, such as %s; as %s' in ..., it stays within that dimension", plainName(e.n.String()), own, own)
+				}
+				return err
 			}
 		}
 	}
@@ -80,10 +86,53 @@ func (f *formula) outside(n expr.Node, t *tensor, it item, e elem, fr *frame) *e
 		}
 	}
 	err := failf(it.node, expr.BadFormula, "nothing says that %s %s, so this may be outside of %s", text, why, t.name)
-	if r, ok := n.(*expr.Read); ok && r.Else == nil {
-		err.Hint = "write what counts there: " + t.name + "[...] else 0"
+	err.Hint = f.elseHint(n, t)
+	if at, ok := it.int.number(); ok && at < 0 && e.n.single() != "" {
+		err.Hint = fmt.Sprintf("places count from the front: the last is %s - 1", plainName(e.n.String()))
+	}
+	if hint := f.lookUpHint(it.node, e); hint != "" {
+		err.Hint = hint + ", or " + err.Hint
+		if err.Hint == hint+", or " {
+			err.Hint = hint
+		}
 	}
 	return err
+}
+
+// elseHint says how a read says what counts outside of its tensor.
+func (f *formula) elseHint(n expr.Node, t *tensor) string {
+	if r, ok := n.(*expr.Read); ok && r.Else == nil {
+		return "write what counts there: " + t.name + "[...] else 0"
+	}
+	return ""
+}
+
+// indexOver returns the name of the index over a dimension, or "".
+func (f *formula) indexOver(n poly) string {
+	own := strings.ToLower(n.single())
+	if d, _ := f.dimOf(own); d == "" || d != n.single() {
+		return ""
+	}
+	return own
+}
+
+// lookUpHint says how an index that is looked up in a tensor is known to lie inside of a dimension; "" for another index.
+func (f *formula) lookUpHint(n expr.Node, e elem) string {
+	r, ok := n.(*expr.Read)
+	if !ok || f.tensors[r.Name] == nil {
+		return ""
+	}
+	slot := f.tensors[r.Name].slot
+	switch {
+	case slot == nil:
+		return ""
+	case slot.Role.V == "input" || slot.Role.V == "weight":
+		if slot.Below.Set() {
+			return fmt.Sprintf("the slot %s says below = %q", r.Name, slot.Below.V)
+		}
+		return fmt.Sprintf("say in the slot %s: below = %q", r.Name, plainName(e.n.String()))
+	}
+	return fmt.Sprintf("give the index to a value of the formula first, and %s from that: what argmax gives to a value is known to lie inside", r.Name)
 }
 
 // covers checks that a left side gives each element of a slot once, or that of a state not twice.
@@ -163,6 +212,11 @@ func (f *formula) coversOne(t *tensor, it item, e elem, fr *frame) *expr.Error {
 	if len(vars) == 0 {
 		if n, ok := e.n.number(); ok && n == 1 && it.index {
 			return nil
+		}
+		if id, ok := it.node.(*expr.Ident); ok && f.indexOver(atom(id.Name)) != "" {
+			e := failf(it.node, expr.BadFormula, "%s is a dimension, and no index", id.Name)
+			e.Hint = "the index over " + id.Name + " is " + strings.ToLower(id.Name)
+			return e
 		}
 		if !f.states[t.name] {
 			return failf(it.node, expr.BadFormula, "only %s of the %s elements along this dimension of %s is given", f.source(it.node), plainName(e.n.String()), t.name)

@@ -28,7 +28,7 @@ func (f *formula) items(nodes []expr.Node, fr *frame) ([]item, *expr.Error) {
 	for _, n := range nodes {
 		if s, ok := n.(*expr.Slice); ok {
 			e := failf(s, expr.BadFormula, "want an index, got a range")
-			e.Hint = "ranges cut runs of dimensions and of indices, such as x[1:]"
+			e.Hint = "name an index for each dimension, such as n; ranges cut runs of dimensions and of indices, such as x[1:]"
 			return nil, e
 		}
 		v, err := f.eval(n, fr, true)

@@ -23,6 +23,18 @@ type application struct {
 
 // inline evaluates an element of what another operator computes.
 func (f *formula) inline(n *expr.Inline, fr *frame) (value, *expr.Error) {
+	v, err := f.inlined(n, fr)
+	if err != nil {
+		expr.Walk(n.Call, func(x expr.Node) {
+			if c, ok := x.(*expr.Call); ok {
+				err.Operators = append(err.Operators, c.Func)
+			}
+		})
+	}
+	return v, err
+}
+
+func (f *formula) inlined(n *expr.Inline, fr *frame) (value, *expr.Error) {
 	t, err := f.applied(n.Call, n.Output, fr)
 	if err != nil {
 		return value{}, err

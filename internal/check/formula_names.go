@@ -60,7 +60,13 @@ func (f *formula) later(n expr.Node, name string) (value, *expr.Error) {
 	if f.defining {
 		return value{kinds: kAny}, nil
 	}
-	return value{}, failf(n, expr.BadFormula, "%s is used before it is given", name)
+	e := failf(n, expr.BadFormula, "%s is used before it is given", name)
+	e.Hint = "put the line that gives " + name + " above this one"
+	if slices.Contains(f.giving, name) {
+		e.Message = name + " is used by the line that gives it: formulas have no recurrences"
+		e.Hint = "write what it is as a reduction, such as a sum, or give the values names of their own"
+	}
+	return value{}, e
 }
 
 // names lists what names of a formula may refer to.
@@ -254,7 +260,7 @@ func (f *formula) scalar(n *expr.Ident, t *tensor) (value, *expr.Error) {
 	case !t.scalar:
 		return value{}, failf(n, expr.BadFormula, "%s is a tensor: write its index in brackets", t.name)
 	case !t.given():
-		return value{}, failf(n, expr.BadFormula, "%s is used before it is given", t.name)
+		return f.later(n, t.name)
 	}
 	return value{kinds: t.kinds, int: t.int}, nil
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
@@ -152,7 +153,13 @@ func (f *formula) readable(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	case t.slot != nil && (t.slot.Role.V == "input" || t.slot.Role.V == "weight"):
 		return f.mayBeAbsent(n, t, fr)
 	case !t.given():
-		return failf(n, expr.BadFormula, "%s is read before it is given", t.name)
+		e := failf(n, expr.BadFormula, "%s is read before it is given", t.name)
+		e.Hint = "put the line that gives " + t.name + " above this one"
+		if slices.Contains(f.giving, t.name) {
+			e.Message = fmt.Sprintf("%s is read by the line that gives it: formulas have no recurrences", t.name)
+			e.Hint = "sums, products, maxima and the like over the indices up to this one are reductions, such as sum(n' in 0 .. n + 1: ...); others need a kernel by hand"
+		}
+		return e
 	}
 	return nil
 }

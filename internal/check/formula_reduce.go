@@ -206,16 +206,25 @@ func (f *formula) rangeBinder(b *expr.Binder, id *expr.Ident, fr *frame) *expr.E
 // explicit evaluates a range.
 func (f *formula) explicit(b *expr.Binder, base string, fr *frame) (*extent, *expr.Error) {
 	d, dim := f.dimOf(base)
-	if d != "" && (b.Lo == nil || dim.kinds == kRun) {
+	taken := func() *expr.Error {
 		e := failf(b, expr.BadFormula, "%s ranges over %s already", base, d)
-		e.Hint = "write " + base + " in ... for a part of it, or name the index otherwise"
-		return nil, e
+		e.Hint = "leave the range out, write " + base + " in ... for a part of it, or name the index otherwise"
+		return e
+	}
+	if d != "" && dim.kinds == kRun {
+		return nil, taken()
 	}
 	hi, err := f.integer(b.Hi, fr)
 	if err != nil {
 		return nil, err
 	}
 	x := below(hi.int)
+	if d != "" && b.Lo == nil {
+		if hi.int == nil || dim.int == nil || !f.same(hi.int, dim.int) {
+			return nil, taken()
+		}
+		return x, nil // the range that it has
+	}
 	if b.Lo != nil {
 		lo, err := f.integer(b.Lo, fr)
 		if err != nil {

@@ -9,9 +9,15 @@ import (
 
 // statement checks a statement and reports its first error. What it gives counts as given all the same.
 func (f *formula) statement(s *expr.Statement) {
+	f.giving = nil
+	for _, n := range s.Targets {
+		name, _ := targetName(n)
+		f.giving = append(f.giving, name)
+	}
 	err := f.checkStatement(s)
 	if err != nil {
 		f.report(err)
+		f.otherFunctions(s.X, err)
 	}
 	for _, n := range s.Targets {
 		name, scalar := targetName(n)

@@ -153,7 +153,12 @@ func (t *tensor) takes(n expr.Node, v value) *expr.Error {
 	}
 	e := failf(n, expr.BadType, "%s holds %s, got %s", t.name, plural(t.elements()), v.describe())
 	if t.kinds == kInt && v.kinds == kFloat {
-		e.Hint = "/ is division of real numbers here; quotient(a, b) divides integers, and ceil and floor make integers of numbers"
+		e.Hint = "ceil, floor and round make integers of numbers; or " + t.name + " takes a floating-point type"
+		expr.Walk(n, func(n expr.Node) {
+			if b, ok := n.(*expr.Binary); ok && b.Op == "/" {
+				e.Hint = "/ is division of real numbers here; quotient(a, b) divides integers, and ceil and floor make integers of numbers"
+			}
+		})
 	}
 	return e
 }

@@ -67,6 +67,9 @@ func (c *catalogue) check(s *spec.Spec, text string) []*diag.Diagnostic {
 	} else {
 		(&operator{checker: k, s: &in, sc: c.scopes[s]}).formula()
 	}
+	for _, x := range k.following {
+		list.Merge(x.list)
+	}
 	return list.Sorted()
 }
 

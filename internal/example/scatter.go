@@ -44,11 +44,17 @@ func (t *trial) checkScatter() {
 		}
 		switch {
 		case p.Scatter && n.scattered == nil:
-			t.report(t.gradKey(p.Name), "backward of %s adds to the gradient of %s according to the spec, but gives each element once according to the formula, at all examples",
+			r := t.report(t.gradKey(p.Name), "backward of %s adds to the gradient of %s according to the spec, but gives each element once according to the formula, at all examples",
 				t.op.Name, p.Name)
+			if r != nil {
+				r.Hinted("leave %s out of grads", p.Name)
+			}
 		case !p.Scatter && n.scattered != nil && t.op.Derived:
-			t.contradict(t.gradKey(p.Name), "backward of %s gives each element of the gradient of %s once according to the spec, but adds to some according to the formula",
+			r := t.contradict(t.gradKey(p.Name), "backward of %s gives each element of the gradient of %s once according to the spec, but adds to some according to the formula",
 				n.scattered, t.op.Name, p.Name)
+			if r != nil {
+				r.Hinted("write in [tasks.backward]: grads = { %s = \"scatter\" }", p.Name)
+			}
 		}
 	}
 }

@@ -259,6 +259,8 @@ type Error struct {
 	Hint     string
 	Name     string // of UnknownName: the name of an attribute, a dimension or the like
 	Old, New string // the text at the position, and the one that was probably meant instead; both may be ""
+	// Operators names the operators that a formula applies there. The error may follow from one in the spec of an operator.
+	Operators []string
 }
 
 // Code is a kind of error.

@@ -70,7 +70,11 @@ func (p *parser) unexpected(want string) *Error {
 	case tokInt, tokFloat, tokString, tokName:
 		got = p.tok.text
 	}
-	return &Error{Pos: p.tok.pos, End: max(p.tok.end, p.tok.pos), Code: BadSyntax, Message: fmt.Sprintf("want %s, got %s", want, got)}
+	err := &Error{Pos: p.tok.pos, End: max(p.tok.end, p.tok.pos), Code: BadSyntax, Message: fmt.Sprintf("want %s, got %s", want, got)}
+	if p.tok.kind != tokEOF {
+		err.Hint = habit(p.text, p.tok.pos)
+	}
+	return err
 }
 
 func (p *parser) expect(op string) *Error {
@@ -272,11 +276,7 @@ func (p *parser) primary() (Node, *Error) {
 		case t.text == "true" || t.text == "false":
 			return &Lit{b, t.text == "true"}, nil
 		case t.text == "in" || t.text == "not" || p.formula && slices.Contains(formulaWords, t.text):
-			err := &Error{Pos: t.pos, End: t.end, Code: BadSyntax, Message: "want a value, got " + t.text}
-			if t.text == "not" {
-				err.Hint = "write ! for not"
-			}
-			return nil, err
+			return nil, &Error{Pos: t.pos, End: t.end, Code: BadSyntax, Message: "want a value, got " + t.text, Hint: habit(p.text, t.pos)}
 		}
 		if p.formula {
 			return p.named(t)

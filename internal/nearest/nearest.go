@@ -33,6 +33,24 @@ func Name(name string, candidates []string) string {
 	return best
 }
 
+// Begun returns the only candidate that begins with name, which may be an abbreviation, or else what Name returns.
+func Begun(name string, candidates []string) string {
+	begun := ""
+	for _, c := range candidates {
+		switch {
+		case name == "" || !strings.HasPrefix(c, name):
+		case begun != "":
+			return Name(name, candidates)
+		default:
+			begun = c
+		}
+	}
+	if begun == "" {
+		return Name(name, candidates)
+	}
+	return begun
+}
+
 // distance returns the optimal-string-alignment distance of a and b (insert, delete, substitute,
 // swap of neighbors), or limit if it is not below limit.
 func distance(a, b string, limit int) int {

@@ -383,6 +383,9 @@ func extreme(f *Function, x, y *Term) *Term {
 	if known && both {
 		return Number(int(f.Real(float64(a), float64(b))))
 	}
+	if x == y || Identical(x, y) {
+		return x
+	}
 	return &Term{Op: Apply, Kind: Integer, Func: f, Args: []*Term{x, y}}
 }
 
