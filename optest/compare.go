@@ -79,12 +79,15 @@ func difference(got, want []float64, rel, abs float64) string {
 	}
 	tol := 0.0
 	for _, w := range want {
-		if !math.IsInf(w, 0) { // an extreme of nothing
+		if !math.IsInf(w, 0) && !math.IsNaN(w) { // an extreme, or a mean, of nothing
 			tol = max(tol, rel*math.Abs(w))
 		}
 	}
 	tol += abs
 	for i := range want {
+		if math.IsNaN(got[i]) && math.IsNaN(want[i]) {
+			continue
+		}
 		if got[i] != want[i] && !(math.Abs(got[i]-want[i]) <= tol) { // true for NaN too
 			return fmt.Sprintf(", element %d: got %.12g, want %.12g within %.3g", i, got[i], want[i], tol)
 		}

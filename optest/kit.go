@@ -202,6 +202,7 @@ func All(t *testing.T, register func(*task.Registry) error, operators []*graph.O
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkFresh(t)
 	for _, c := range Checks() {
 		t.Run(c.Name, func(t *testing.T) { c.run(k, t) })
 	}

@@ -52,6 +52,9 @@ func checkWritten(t *testing.T, f *fixture) values {
 			f.errorf(t, "%v has %d elements, want %d", x, got, want)
 		}
 		for i, v := range clean[x.Name()] {
+			if math.IsNaN(v) && f.empty() {
+				continue // a mean of nothing; checkFormula says whether it is what the formula gives
+			}
 			if math.IsNaN(v) || math.IsInf(v, 0) && !folded(x) {
 				f.errorf(t, "%v, element %d: got %v, want a finite value", x, i, v)
 				break
@@ -136,6 +139,16 @@ func (k *Kit) checkExtents(t *testing.T, check string, n int) map[string]int {
 func (s sample) with(shapes map[string][]int) sample {
 	s.shapes, s.resized = shapes, true
 	return s
+}
+
+// empty reports whether an input has no elements.
+func (f *fixture) empty() bool {
+	for _, x := range f.inputs {
+		if shape.Prod(x.Shape()) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // impossible reports whether an input has elements, but no valid value for them. Its upper bound is then 0.
