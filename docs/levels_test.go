@@ -58,7 +58,8 @@ var reaches = map[string][]string{
 	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive", "internal/pages", "internal/regular"}, // names of attributes; formulas; memory; files
 	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                                                          // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},
-	"optest":    {"runtime", "internal/oracle"}, // what formulas mean
+	// What formulas mean, and say; and where specs lie, and which code was generated from them.
+	"optest":    {"runtime", "internal/oracle", "internal/expr", "internal/config", "internal/diag", "internal/sourcemap"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
 	"test":      {"opgen", "generated", "kernels", "runtime", "generate", "internal", "test/outside", "test/networks"}, // what judges specs, and measures programs
 	"templates": nil,
