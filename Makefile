@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom
+.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -124,6 +124,19 @@ conform:
 	$(GO) run ./cmd/opconform -kernels formula -dtype float64 $(CASES)
 	$(GO) run ./cmd/opconform -kernels reference -dtype float64 $(CASES)
 	$(GO) test ./runtime/formula -count 1 -run '^TestRandomLoops$$' -random-formulas 2500 -random-seed 2
+
+# bench-portable measures kernels, strips and products in portable code, products beside three loops in Go. Without OPGEN_SIMD and OPGEN_JIT, the same benchmarks
+# measure what the processor has.
+bench-portable:
+	OPGEN_SIMD=go OPGEN_JIT=off $(GO) test -run '^$$' -bench 'BenchmarkMultiply|BenchmarkStrips/go' -cpu 1 ./runtime/blas ./runtime/internal/simd
+	OPGEN_SIMD=go OPGEN_JIT=off $(GO) test -run '^$$' -bench 'BenchmarkKernels/.*/.*/catalogue' -benchtime 3x -cpu 1 ./kernels
+
+# platforms builds the tool, the runtime and the kernels for all systems and processors of docs/platforms.md, and runs the tests of the core on 386.
+platforms:
+	@for p in $$(sed -n 's/^| `\([a-z0-9]*\/[a-z0-9]*\)` .*/\1/p' docs/platforms.md); do \
+		echo "building for $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null . ./cmd/opgen ./runtime/... ./kernels/... || exit 1; done
+	GOARCH=386 $(GO) test -vet=off -short ./runtime/internal/simd ./runtime/internal/sorting ./runtime/internal/memplan ./runtime/blas ./runtime/box ./runtime/op ./runtime/opimpl \
+		./runtime/partition ./runtime/shape ./runtime/task ./kernels/contraction
 
 # simd checks that the assembly of package simd is what its generator makes, and that compilers fuse no operations of the
 # portable functions. The generator is a module of its own, and needs the module avo.

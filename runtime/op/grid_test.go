@@ -53,6 +53,9 @@ func TestTiles(t *testing.T) {
 	}
 }
 
+// beyond32 has more than 31 bits where integers do, and is negative elsewhere.
+const beyond32 = (math.MaxInt32+1)*(math.MaxInt>>62) - (1 - math.MaxInt>>62)
+
 // TestGridCheck lists grids that are refused.
 func TestGridCheck(t *testing.T) {
 	for _, g := range []Grid{
@@ -62,7 +65,7 @@ func TestGridCheck(t *testing.T) {
 		{Axis: Axis{1, 1}, Inner: []Axis{{1, -1}}},
 		{Axis: Axis{1, 1}, Inner: []Axis{{-1, 1}}},
 		{Axis: Axis{math.MaxInt, 1}, Inner: []Axis{{2, 1}}},
-		{Axis: Axis{1, 1}, Inner: []Axis{{math.MaxInt32 + 1, 1}}},
+		{Axis: Axis{1, 1}, Inner: []Axis{{beyond32, 1}}},
 	} {
 		if g.Check() == nil {
 			t.Errorf("%v is accepted", &g)

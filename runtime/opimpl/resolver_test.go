@@ -239,7 +239,7 @@ func TestResolveErrors(t *testing.T) {
 		{"fixed type", nil, func(r *Resolver[int]) { r.FixedType(slotX, dtype.I32) }, "operator op, slot x: want element type i32, got f32"},
 		{"condition", nil, func(r *Resolver[int]) { r.Require(false, "%d is not %d", 1, 2) }, "operator op: 1 is not 2"},
 		{"negative extent", nil, func(r *Resolver[int]) { r.Set(slotOut, dtype.F32, 2, -1) }, "operator op, slot out: want extents of 0 or more, got [2, -1]"},
-		{"huge", nil, func(r *Resolver[int]) { r.Set(slotOut, dtype.F32, 1<<32, 1<<32) }, "operator op, slot out: want a size that can be addressed, got f32[4294967296, 4294967296]"},
+		{"huge", nil, func(r *Resolver[int]) { r.Set(slotOut, dtype.F32, 1<<30, 1<<30) }, "operator op, slot out: want a size that can be addressed, got f32[1073741824, 1073741824]"},
 		{"only the first", nil, func(r *Resolver[int]) {
 			r.Require(false, "first")
 			r.Require(false, "second")

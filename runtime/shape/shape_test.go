@@ -2,6 +2,7 @@ package shape
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 	"testing"
 )
@@ -141,6 +142,7 @@ func each(s []int, f func([]int)) {
 }
 
 func TestFits(t *testing.T) {
+	const half = 1 << (bits.UintSize / 2)
 	tests := []struct {
 		s    []int
 		size int
@@ -152,8 +154,8 @@ func TestFits(t *testing.T) {
 		{[]int{int(MaxBytes/8) + 1}, 8, false},
 		{[]int{math.MaxInt}, 1, false},
 		{[]int{math.MaxInt, math.MaxInt}, 4, false},
-		{[]int{1 << 32, 1 << 32}, 1, false}, // the product is 0 modulo 2^64
-		{[]int{1<<32 + 1, 1 << 32}, 1, false},
+		{[]int{half, half}, 1, false}, // the product is 0 modulo 2^64, or 2^32 where integers have as many bits
+		{[]int{half + 1, half}, 1, false},
 		{[]int{math.MaxInt, 0, math.MaxInt}, 8, true},
 		{[]int{math.MaxInt}, 0, false}, // types of less than a byte, or of no fixed size
 	}

@@ -2,6 +2,7 @@ package loops
 
 import (
 	"bytes"
+	"math"
 	"testing"
 
 	"github.com/opgen/opgen/internal/program"
@@ -40,7 +41,7 @@ func TestTransients(t *testing.T) {
 	}{{[4]int{5, 40, 90, 7}, 1}, {[4]int{3, 300, 33, 5}, 1}, {[4]int{300, 9, 12, 3}, 1}, {[4]int{2, 2, 130, 2}, 0}, {[4]int{4, 1, 1, 1}, 0}} {
 		dims := tt.dims
 		var want [][]byte
-		for _, least := range []int{1 << 40, 0} {
+		for _, least := range []int{math.MaxInt, 0} {
 			blocks.least = least
 			for _, parts := range []int{1, 2, 3, 11} {
 				p, statements := heads(dims[0], dims[1], dims[2], dims[3])

@@ -173,13 +173,16 @@ func TestSmall(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	good := memplan.Buffer{Bytes: 1, First: 1, Last: 1}
-	for want, bad := range map[string]memplan.Buffer{
-		"offsets: buffer 1: want a size of at least 0, got -1 bytes":                               {Bytes: -1},
-		"offsets: buffer 1: want steps from 0 to 2147483647, got -1 to 2":                          {First: -1, Last: 2},
-		"offsets: buffer 1: want steps from 0 to 2147483647, got 2 to -1":                          {First: 2, Last: -1},
-		fmt.Sprintf("offsets: buffer 1: want steps from 0 to 2147483647, got 2 to %d", 1<<40):      {First: 2, Last: 1 << 40},
-		fmt.Sprintf("offsets: buffer 1: all sizes together are more than %d bytes", math.MaxInt64): {Bytes: math.MaxInt64},
-	} {
+	errors := map[string]memplan.Buffer{
+		"offsets: buffer 1: want a size of at least 0, got -1 bytes":                                      {Bytes: -1},
+		"offsets: buffer 1: want steps from 0 to 2147483647, got -1 to 2":                                 {First: -1, Last: 2},
+		"offsets: buffer 1: want steps from 0 to 2147483647, got 2 to -1":                                 {First: 2, Last: -1},
+		fmt.Sprintf("offsets: buffer 1: all sizes together are more than %d bytes", int64(math.MaxInt64)): {Bytes: math.MaxInt64},
+	}
+	if last := math.MaxInt; last > math.MaxInt32 {
+		errors[fmt.Sprintf("offsets: buffer 1: want steps from 0 to 2147483647, got 2 to %d", last)] = memplan.Buffer{First: 2, Last: last}
+	}
+	for want, bad := range errors {
 		l, err := memplan.Plan([]memplan.Buffer{good, bad}, memplan.DefaultEffort)
 		if err == nil || err.Error() != want || l != nil {
 			t.Errorf("got %v, want %s", err, want)
