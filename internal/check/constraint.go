@@ -107,6 +107,10 @@ func (o *operator) constraintError(code diag.Code, c *spec.Constraint, err error
 // terms checks that each term of a constraint names a tensor or a group of the task.
 func (o *operator) terms(t *spec.Task, c *spec.Constraint, d *partition.Declaration, of map[string]*spec.Slot) bool {
 	ok := true
+	if c.Kind == partition.Bloat && len(c.Terms) == 2 && partition.ParseTerm(c.Terms[0].V).Name == partition.ParseTerm(c.Terms[1].V).Name {
+		o.list.Add(diag.BadConstraint, c.Terms[1].Span(), "want a bloat from one tensor to another, got %s twice: no launch gives a tensor other partitions than its own", c.Terms[1].V)
+		return false
+	}
 	for _, term := range c.Terms {
 		name := partition.ParseTerm(term.V).Name
 		g, group := partition.ParseGroup(name)
