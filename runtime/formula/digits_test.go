@@ -439,3 +439,50 @@ func TestLog1p(t *testing.T) {
 		}
 	}
 }
+
+// TestEqualRows normalizes rows of equal numbers, which give exactly 0, and computes variances of numbers whose mean is great.
+func TestEqualRows(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(13, 14))
+	for _, length := range digitsExtents() {
+		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+			const several = 3
+			for _, columns := range []bool{false, true} {
+				rows, cols := several, length
+				text := "m[n] = mean(k: x[n, k])\nr[n] = rsqrt(variance(k: x[n, k]) + 0.000001)\ny[n, k] = (x[n, k] - m[n]) * r[n]"
+				if columns {
+					rows, cols = cols, rows
+					text = "m[k] = mean(n: x[n, k])\nr[k] = rsqrt(variance(n: x[n, k]) + 0.000001)\ny[n, k] = (x[n, k] - m[k]) * r[k]"
+				}
+				x, line := make([]float64, rows*cols), []float64{3.7, -123456.789, float64(float32(random.Float64()))}
+				for i := range x {
+					x[i] = rounded(line[i/cols%several], typ)
+					if columns {
+						x[i] = rounded(line[i%cols], typ)
+					}
+				}
+				got := computed(t, text, typ, rows, cols, map[string][]float64{"x": x})
+				for i, v := range got["y"] {
+					if math.Abs(v) > 0 && typ == dtype.F32 || math.Abs(v) > 1e-5 {
+						t.Fatalf("%v, %d rows of %d: element %d, of elements of %v, got %v, want 0", typ, rows, cols, i, x[i], v)
+					}
+				}
+			}
+			if length < 2 {
+				continue
+			}
+			x, mean, want := make([]float64, length), 0.0, 0.0
+			for i := range x {
+				x[i] = rounded(1e4+float64(random.IntN(1000))/1000, typ)
+				mean += x[i] / float64(length)
+			}
+			for _, v := range x {
+				want += (v - mean) * (v - mean) / float64(length)
+			}
+			got := computed(t, "s[n] = variance(k: x[n, k])", typ, 1, length, map[string][]float64{"x": x})["s"][0]
+			if math.Abs(got-want) > 2e-6*want {
+				t.Fatalf("%v, variance of %d elements: got %v, want %v", typ, length, got, want)
+			}
+		}
+	}
+}

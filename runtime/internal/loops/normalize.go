@@ -254,7 +254,7 @@ func (z *normalizer) finish(n *statement) {
 		}
 	}
 	if n.value.Op == term.Reduce && !n.add {
-		n.value = z.withMean(z.inside(n.value, n.vars, false))
+		n.value = z.withMean(z.varied(z.inside(n.value, n.vars, false), n.vars))
 		if x := z.wholeProduct(n.value, n.vars, n.guard != nil || n.lenient); x != nil {
 			n.value = x
 		} else if x := z.known(n.value, false); x != nil {
@@ -354,6 +354,11 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 		if len(inner.Free()) != len(vars) { // an index of a reduction around this one, of a range that is not known
 			return n
 		}
+		if !lenient {
+			if x := z.varied(inner, vars); x != inner {
+				return x
+			}
+		}
 		inner = z.withMean(inner)
 		if x := z.wholeProduct(inner, vars, lenient); x != nil {
 			return x
@@ -399,7 +404,7 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 
 // withMean returns a variance that knows the mean, if a statement gives it: as what stands behind the reduction.
 func (z *normalizer) withMean(n *term.Term) *term.Term {
-	if n.Reduction.Kind != "variance" {
+	if n.Op != term.Reduce || n.Reduction.Kind != "variance" {
 		return n
 	}
 	mean := *n.Reduction
