@@ -245,12 +245,28 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 		return value{node: term.RealPower(x.node, y.node)}, nil
 	}
 	if d, known := y.node.Known(); known && d == 0 && (op == term.Quotient || op == term.Modulo) {
+		if b.idle(sc) {
+			return value{node: term.Number(0)}, nil // opgen check has seen that the divisor is positive where it is computed
+		}
 		return value{}, fmt.Errorf("the divisor is 0")
 	}
 	if op == term.Add || op == term.Subtract {
 		return value{node: b.add(op, x.node, y.node)}, nil
 	}
 	return value{node: term.Arithmetic(op, x.node, y.node)}, nil
+}
+
+// idle reports whether one of the indices that loops go over has no value, so that nothing is computed.
+func (b *builder) idle(sc *scope) bool {
+	return slices.ContainsFunc(sc.bound, func(v *term.Variable) bool {
+		if n := b.env.values[b.env.dims[strings.TrimRight(v.Name, "'")]].node; n != nil {
+			if extent, known := n.Known(); known && extent == 0 {
+				return true
+			}
+		}
+		lo, hi, err := bounds(v)
+		return err == nil && lo == hi
+	})
 }
 
 func (v value) truth() (holds, known bool) {

@@ -118,11 +118,14 @@ func (w *writer) leaf(index string) string {
 	if len(w.rows) > 0 && w.IntN(4) == 0 {
 		return w.pick(w.rows...) + "[n]"
 	}
-	at := index
-	if w.IntN(4) == 0 {
-		at = w.pick("0", "K - 1", "K - 1 - "+index, "("+index+" + 1) % K", "quotient("+index+", 2)", "("+index+" + 1) / 2", index+" + 1 - 2 * ("+index+" % 2) else rate", "j[n]", w.place(index))
+	name := w.pick(w.matrices...)
+	switch w.IntN(30) {
+	case 0:
+		return fmt.Sprintf("(%s[n, %s + 1 - 2 * (%s %% 2)] else rate)", name, index, index)
+	case 1, 2, 3, 4, 5, 6, 7:
+		return fmt.Sprintf("%s[n, %s]", name, w.pick("0", "K - 1", "K - 1 - "+index, "("+index+" + 1) % K", "quotient("+index+", 2)", "("+index+" + 1) / 2", "j[n]", w.place(index)))
 	}
-	return fmt.Sprintf("%s[n, %s]", w.pick(w.matrices...), at)
+	return fmt.Sprintf("%s[n, %s]", name, index)
 }
 
 // place writes an index that depends on values.
