@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -179,6 +180,12 @@ func Parse(root, name, text string, list *diag.List) (*Config, error) {
 			d.See(spans[b], "%s", b)
 		}
 	}
+	for _, key := range []string{"output", "kernels"} {
+		if at := otherModule(root, *fields[key]); good && at != "" {
+			list.Add(diag.BadConfig, cmp.Or(spans[key], source.Span{File: table.File}), "%s: the file %s makes packages there another module", key, at).
+				Hinted("remove the file, or give opgen.toml a place beside it")
+		}
+	}
 	for _, p := range c.Plugins {
 		if other := c.OutOfPlace(p.Out); good && other != "" {
 			list.Add(diag.BadConfig, p.Span, "plug-in %s: the folders %s and %s must be different, neither within the other", p.Name, p.Out, other)
@@ -201,6 +208,18 @@ func Parse(root, name, text string, list *diag.List) (*Config, error) {
 		c.Module.noRuntime(c.Runtime, s, list)
 	}
 	return c, nil
+}
+
+// otherModule returns the path of a go.mod in a folder below the module's root, or in one between them; "" if there is none.
+func otherModule(root, dir string) string {
+	parts := strings.Split(dir, "/")
+	for i := range parts {
+		at := strings.Join(parts[:i+1], "/") + "/go.mod"
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(at))); err == nil {
+			return at
+		}
+	}
+	return ""
 }
 
 // isImportPath reports whether Go can import packages of a folder of the module, on all systems.
