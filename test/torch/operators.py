@@ -64,7 +64,7 @@ def element_unary(c):
     if kind == "ELU":
         attrs["alpha"] = c.pick("alpha", [0.01, 0.2, 1.0])
     return Case("element_unary", attrs, {"input": x}, lambda t: {"output": UNARY[kind](t["input"], attrs.get("scalar"), attrs.get("alpha"))},
-                exact=kind in ("IDENTITY", "CEIL", "ROUND", "RELU"), local=not kind.startswith("GELU") and kind != "SILU")
+                exact=kind in ("IDENTITY", "CEIL", "ROUND", "RELU"), local=not kind.startswith("GELU") and kind not in ("SILU", "TANH", "SIGMOID"))
 
 
 @operator
