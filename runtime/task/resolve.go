@@ -12,8 +12,14 @@ type Operand struct {
 	Shape []int
 }
 
-// Bytes returns the size of the tensor.
-func (o Operand) Bytes() int64 { return int64(shape.Prod(o.Shape)) * int64(o.Type.Size()) }
+// Bytes returns the size of the tensor. It counts in 64 bits, since a tensor that is refused for its size may have more elements than int holds.
+func (o Operand) Bytes() int64 {
+	n := int64(o.Type.Size())
+	for _, extent := range o.Shape {
+		n *= int64(extent)
+	}
+	return n
+}
 
 // String formats the operand as f32[2, 3].
 func (o Operand) String() string { return o.Type.String() + shape.Format(o.Shape) }
