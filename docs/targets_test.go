@@ -22,6 +22,7 @@ var longTargets = map[string]string{
 	"bench":          "measures for most of an hour",
 	"peers":          "measures beside other systems",
 	"bench-peers":    "measures beside other systems",
+	"bench-portable": "measures for some minutes",
 	"bench-size":     "takes half an hour and 8 GiB",
 	"coverage-table": "make test fails if the table is not up to date",
 	"gpu-check":      "takes a quarter of an hour; make cuda makes the archive in a short form",

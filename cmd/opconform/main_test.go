@@ -53,7 +53,7 @@ func TestPass(t *testing.T) {
 		{"--engine", "cpu", cases, "-op", "flat,softmax", "--dtype", "float64", "-workers", "2"},
 	} {
 		status, out, errs := opconform(t, args...)
-		if status != 0 || last(out) != "19 passed, 0 failed, 0 skipped" || errs != "" {
+		if status != 0 || last(out) != "24 passed, 0 failed, 0 skipped" || errs != "" {
 			t.Errorf("%v: status %d, %q, %s", args, status, out, errs)
 		}
 	}
@@ -77,7 +77,7 @@ func firstCase(t *testing.T, folder string) string {
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	status, out, errs := opconform(t, cases)
-	want := []string{"core: 336 passed, 0 failed, 0 skipped", "ext: 23 passed, 0 failed, 0 skipped", "edge: 28 passed, 0 failed, 0 skipped", "signature: 137 passed, 0 failed, 0 skipped", "524 passed, 0 failed, 0 skipped"}
+	want := []string{"core: 366 passed, 0 failed, 0 skipped", "ext: 23 passed, 0 failed, 0 skipped", "edge: 28 passed, 0 failed, 0 skipped", "signature: 137 passed, 0 failed, 0 skipped", "554 passed, 0 failed, 0 skipped"}
 	if status != 0 || !slices.Equal(out, want) || errs != "" {
 		t.Errorf("status %d, %q, %s; want %q", status, out, errs, want)
 	}
