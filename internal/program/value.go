@@ -442,13 +442,17 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 	if err := b.indexOf(r, items, sc); err != nil {
 		return value{}, err
 	}
+	kind := b.program.Tensors[r.Tensor].Kind
 	if n.Else != nil {
 		var err error
 		if r.Else, err = b.eval(n.Else, sc, false); err != nil {
 			return value{}, err
 		}
+		if r.Else.Kind != kind { // as one of two values is
+			kind = term.Real
+		}
 	}
-	return value{node: b.paired(&term.Term{Op: term.Element, Kind: b.program.Tensors[r.Tensor].Kind, Read: r})}, nil
+	return value{node: b.paired(&term.Term{Op: term.Element, Kind: kind, Read: r})}, nil
 }
 
 // indexOf works out the index of an element, which is one for each dimension or a row-major number.

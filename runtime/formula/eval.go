@@ -274,7 +274,7 @@ func (c *code) real(n *term.Term) func(*frame) float64 {
 		v := n.Float
 		return func(*frame) float64 { return v }
 	case term.Element:
-		return element(c, n.Read, c.real, func(e elements, i int) float64 { return e.real[i] })
+		return element(c, n.Read, c.real, elements.at)
 	case term.Choose:
 		return choice(c, n, c.real)
 	case term.Reduce:
