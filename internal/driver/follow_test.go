@@ -162,3 +162,27 @@ slots    = { x = { role = "input", type = "f32", shape = ["B", "K"], trainable =
 		})
 	}
 }
+
+// TestSavedAtLargerExtents resolves operators whose gradients read something at larger extents than those of the example only.
+func TestSavedAtLargerExtents(t *testing.T) {
+	for name, c := range map[string]struct{ formula, saved string }{
+		"range that ends before it begins": {"output[n, k] = prod(m in 1 .. n - 2: (x[m, k] else 0))", "true"},
+		"condition":                        {"output[n, k] = n > 3 ? x[n, k]^3 : 1", "true"},
+		"nothing":                          {"output[n, k] = n > 3 ? x[n, k] : 1", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := operatorOf(t, fmt.Sprintf(`edition = 1
+name     = "op"
+doc      = "An operator."
+formula  = "%s"
+tasks    = { forward = {}, backward = {} }
+examples = [{ x = [3, 4] }]
+dtypes   = { T = ["f32", "f64"] }
+slots    = { x = { role = "input", type = "T", shape = ["N", "K"] }, output = { role = "output", type = "T", shape = ["N", "K"] } }
+`, c.formula))
+			if got := o.Slots[0].Saved; got != c.saved {
+				t.Errorf("x is saved: got %q, want %q", got, c.saved)
+			}
+		})
+	}
+}

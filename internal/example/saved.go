@@ -7,6 +7,7 @@ import (
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -68,12 +69,16 @@ func (f *follower) saved() {
 		return
 	}
 	takes := map[int]bool{}
-	for _, v := range f.views {
+	views := f.views
+	if f.undecided() {
+		views = slices.Concat(views, f.grown())
+	}
+	for _, v := range views {
 		for slot := range v.gradient.Reads() {
 			takes[slot] = takes[slot] || f.mayBeSaved(slot)
 		}
 	}
-	for _, v := range f.views {
+	for _, v := range views {
 		for _, t := range v.gradient.Missing(func(slot int) bool { return f.given(v, slot, takes) }) {
 			if slot := v.program.Tensors[t].Slot; f.mayBeSaved(slot) {
 				takes[slot] = true
@@ -86,6 +91,29 @@ func (f *follower) saved() {
 			f.added = true
 		}
 	}
+}
+
+// undecided reports whether the gradient reads no element, at all examples, of a tensor that may be saved and of which the formula reads some.
+func (f *follower) undecided() bool {
+	read, taken := map[int]bool{}, map[int]bool{}
+	for _, v := range f.views {
+		for slot := range v.gradient.Reads() {
+			taken[slot] = true
+		}
+		for _, s := range v.program.Statements {
+			s.Value.Walk(func(n *term.Term) {
+				if n.Op == term.Element {
+					read[max(v.program.Tensors[n.Read.Tensor].Slot, 0)] = true
+				}
+			})
+		}
+	}
+	for slot := range read {
+		if !taken[slot] && f.mayBeSaved(slot) {
+			return true
+		}
+	}
+	return false
 }
 
 // mayBeSaved reports whether it follows from the gradient if a slot is saved. An output that may be absent is computed again

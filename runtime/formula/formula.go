@@ -31,6 +31,11 @@ func mistake(operator, message string) error {
 	return &op.Error{Operator: operator, Message: "formula: " + message}
 }
 
+// notGiven returns the error of a gradient that reads a tensor of which backward is not given the elements.
+func notGiven(operator, tensor string) error {
+	return mistake(operator, "gradients need "+tensor+", which is not there: no example of the spec shows that they read it, so add one, or state saved = true")
+}
+
 // newProgram returns the program of an operator with a formula for attributes, what they resolve to, the seed of random
 // numbers, and what the caller passes. The error is an *op.Error.
 func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*compiled, error) {

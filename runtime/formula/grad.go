@@ -1,7 +1,6 @@
 package formula
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -21,6 +20,7 @@ type gradientCode struct {
 	hand            []func(*frame) // the statements that give gradients by hand
 	adjoints        []func(*frame) // by statement
 	depth           int
+	derived         *derivedCode // what is used instead, if reverse mode needs a value that is not there; nil otherwise
 }
 
 // backward computes the gradients of trainable tensors from those of outputs that were set with setGrad. What it needs
@@ -37,6 +37,9 @@ func (m *memory) backward() error {
 		}
 	}
 	g := m.gradient
+	if g.derived != nil {
+		return g.derived.run(m)
+	}
 	for i, t := range m.program.Tensors {
 		if g.flows[i] && m.grads[i] == nil {
 			m.grads[i] = make([]float64, count(t))
@@ -90,7 +93,9 @@ func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 	}
 	for t, l := range p.Tensors {
 		if need[t] && !computed[t] && !l.Given && l.Old < 0 {
-			return nil, mistake(p.Operator, fmt.Sprintf("gradients need %s, which is not there", l.Name))
+			var err error
+			g.derived, err = p.derived(given, computed)
+			return g, err
 		}
 	}
 	g.depth = c.depth

@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -135,6 +136,9 @@ func (l *layout) use() (*use, error) {
 	statements, gradients, err := l.statements()
 	out := &use{program: l.program, gradients: gradients, between: l.between}
 	if err != nil {
+		if _, mistaken := errors.AsType[*op.Error](err); mistaken {
+			return nil, err
+		}
 		return out, nil
 	}
 	steps := l.kernel.signature.Steps
@@ -187,11 +191,14 @@ func (l *layout) statements() (statements []*program.Statement, gradients map[in
 		all = g.Program.Statements
 	}
 	l.place(of)
-	return l.needed(all), of, nil
+	statements, err = l.needed(all)
+	return statements, of, err
 }
 
-// needed returns the statements on which wanted tensors depend. Those that give what the task gets are left out.
-func (l *layout) needed(all []*program.Statement) []*program.Statement {
+// needed returns the statements on which wanted tensors depend. Those that give what the task gets are left out. It is an error if
+// the statements read a tensor of a slot that the task does not get: what is saved follows from the examples, and none of them may
+// show that a gradient reads the tensor.
+func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) {
 	need := slices.Clone(l.wanted)
 	var kept []*program.Statement
 	for _, s := range slices.Backward(all) {
@@ -212,8 +219,13 @@ func (l *layout) needed(all []*program.Statement) []*program.Statement {
 			i.Walk(mark)
 		}
 	}
+	for t, x := range l.program.Tensors {
+		if need[t] && x.Slot >= 0 && !x.Given && x.Old < 0 && !l.given[t] && !l.wanted[t] && count(x) > 0 {
+			return nil, notGiven(l.program.Operator, x.Name)
+		}
+	}
 	slices.Reverse(kept)
-	return l.complete(kept)
+	return l.complete(kept), nil
 }
 
 // complete adds what statements take for granted: elements that are 0 before something is added to them, or that no
