@@ -30,7 +30,7 @@ type Nested struct {
 // that it adds to the program are local. own is the type of real numbers. If the range of an index depends on others, the statement must be
 // one that adds to elements.
 func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor) (nests []*Nest, all []Tensor, own dtype.Type, err error) {
-	c := &compiler[float32]{p: p, own: typeOf(p, tensors), places: map[*term.Variable]int{}}
+	c := &compiler[float32]{p: p, own: typeOf(p, tensors), places: map[*term.Variable]int{}, narrow: map[int]bool{}}
 	z := newNormalizer(p, tensors, c.own)
 	z.whole = true
 	for _, s := range statements {
