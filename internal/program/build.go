@@ -233,7 +233,7 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 		x = &term.Term{Op: term.Reduce, Kind: term.Integer, Reduction: &r}
 	}
 	if id < 0 {
-		l := &Local{Name: name, Kind: x.Kind, Old: -1}
+		l := &Local{Name: name, Kind: x.Kind, Unsigned: b.program.Unsigned(x), Old: -1}
 		if b.prefix != "" {
 			l.Name = b.fresh(b.prefix + name)
 		}

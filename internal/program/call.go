@@ -301,6 +301,10 @@ func converted(x *term.Term, t dtype.Type) *term.Term {
 // whole returns the integer of a type that is next to a number without its fraction, and 0 for NaN.
 func whole(v float64, t dtype.Type) int {
 	switch {
+	case t == dtype.U64 && v >= 1<<64:
+		return -1 // the bits of the greatest one
+	case t == dtype.U64 && v >= 1<<63:
+		return int(uint64(v))
 	case t != dtype.I64 || v != v:
 		return int(rounded(v, t))
 	case v >= 1<<63:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // Program is a formula for one use of its operator.
@@ -25,12 +26,14 @@ type Program struct {
 
 // Local is a tensor of a program: that of a slot, one that a statement gives, or what a slot held before.
 type Local struct {
-	Name   string
-	Shape  []*term.Term
-	Kind   term.Kind
-	Slot   int // or -1
-	Number int // among the tensors of a slot
-	Old    int // the tensor of which this one holds the value before; or -1
+	Name  string
+	Shape []*term.Term
+	Kind  term.Kind
+	// Unsigned says that the elements are integers of 64 bits without sign.
+	Unsigned bool
+	Slot     int // or -1
+	Number   int // among the tensors of a slot
+	Old      int // the tensor of which this one holds the value before; or -1
 	// varies says that the tensor's elements have gradients: it is a trainable tensor of real numbers, or one that
 	// statements give.
 	Varies bool
@@ -220,7 +223,7 @@ func (b *builder) addSlots(slots []*Slot) error {
 				return err
 			}
 			k := kindOf(o.Type)
-			p.Tensors = append(p.Tensors, &Local{Name: name, Shape: dims, Kind: k, Slot: o.Slot, Number: n, Old: -1,
+			p.Tensors = append(p.Tensors, &Local{Name: name, Shape: dims, Kind: k, Slot: o.Slot, Number: n, Old: -1, Unsigned: o.Type == dtype.U64,
 				Varies: k == term.Real && s.Trainable})
 		}
 	}

@@ -182,7 +182,7 @@ func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
 	} else if r != nil && r.Relative() {
 		name = "rest"
 	}
-	l := &Local{Name: b.fresh(name), Kind: n.Kind, Old: -1, Shape: []*term.Term{}}
+	l := &Local{Name: b.fresh(name), Kind: n.Kind, Unsigned: b.program.Unsigned(n), Old: -1, Shape: []*term.Term{}}
 	there, here := &term.Read{Tensor: id, Count: 1, Text: l.Name}, &term.Read{Tensor: id, Count: 1, Text: l.Name}
 	fresh := map[*term.Variable]*term.Variable{}
 	var left []*term.Variable

@@ -84,7 +84,7 @@ func (b *bucket) run(f *frame, visit func(*frame)) {
 // buckets returns code for a statement that folds what conditions assign; nil if it is another statement.
 func (c *code) buckets(s *program.Statement) func(*frame) {
 	b := c.bucketOf(s)
-	if b == nil {
+	if b == nil || c.p.Unsigned(s.Value.Reduction.Body) {
 		return nil
 	}
 	place, id, all, r := c.place(s.Left), s.Target, c.loop(s.Vars, nil), s.Value.Reduction

@@ -264,6 +264,9 @@ func (c *code) real(n *term.Term) func(*frame) float64 {
 	switch n.Kind {
 	case term.Integer:
 		x := c.integer(n)
+		if c.p.Unsigned(n) {
+			return func(f *frame) float64 { return float64(uint64(x(f))) }
+		}
 		return func(f *frame) float64 { return float64(x(f)) }
 	case term.Boolean:
 		x := c.boolean(n)
@@ -274,6 +277,9 @@ func (c *code) real(n *term.Term) func(*frame) float64 {
 		v := n.Float
 		return func(*frame) float64 { return v }
 	case term.Element:
+		if c.p.Tensors[n.Read.Tensor].Unsigned {
+			return element(c, n.Read, c.real, func(e elements, i int) float64 { return float64(uint64(e.integer[i])) })
+		}
 		return element(c, n.Read, c.real, elements.at)
 	case term.Choose:
 		return choice(c, n, c.real)
@@ -357,6 +363,9 @@ func (c *code) integer(n *term.Term) func(*frame) int {
 	case term.Apply:
 		return c.applyInteger(n)
 	}
+	if run := c.unsigned(n); run != nil {
+		return run
+	}
 	x, y, op := c.integer(n.Args[0]), c.integer(n.Args[1]), n.Op
 	if term.Divides(op) {
 		return func(f *frame) int {
@@ -383,8 +392,14 @@ func (c *code) applyInteger(n *term.Term) func(*frame) int {
 		x, whole := c.real(n.Args[0]), n.Func.Whole
 		return func(f *frame) int { return whole(x(f)) }
 	}
+	if run := c.unsigned(n); run != nil {
+		return run
+	}
 	x := c.integer(n.Args[0])
 	if n.Func.Name == "abs" {
+		if c.p.Unsigned(n.Args[0]) {
+			return x
+		}
 		return func(f *frame) int { return max(x(f), -x(f)) }
 	}
 	y := c.integer(n.Args[1])
@@ -427,16 +442,7 @@ func (c *code) boolean(n *term.Term) func(*frame) bool {
 		return c.logic(n)
 	}
 	if n.Args[0].Kind == term.Integer && n.Args[1].Kind == term.Integer {
-		x, y := c.integer(n.Args[0]), c.integer(n.Args[1])
-		switch n.Op {
-		case term.Equal:
-			return func(f *frame) bool { return x(f) == y(f) }
-		case term.Unequal:
-			return func(f *frame) bool { return x(f) != y(f) }
-		case term.Less:
-			return func(f *frame) bool { return x(f) < y(f) }
-		}
-		return func(f *frame) bool { return x(f) <= y(f) }
+		return c.compared(n)
 	}
 	x, y := c.real(n.Args[0]), c.real(n.Args[1])
 	switch n.Op {

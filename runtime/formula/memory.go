@@ -127,7 +127,7 @@ func (p *compiled) extreme(tensor int) bool {
 		case n.Kind != term.Integer:
 			return false
 		case n.Op == term.Reduce:
-			return n.Reduction.Kind == "max" || n.Reduction.Kind == "min"
+			return (n.Reduction.Kind == "max" || n.Reduction.Kind == "min") && !p.Unsigned(n.Reduction.Body)
 		case n.Op == term.Element:
 			return n.Read.Count == 1 && held[n.Read.Tensor]
 		case n.Op == term.Choose:

@@ -97,7 +97,7 @@ type keys struct {
 // keysOf returns a function for new keys of an order. Those of whole numbers are exact.
 func (c *code) keysOf(r *term.Reduction) func() keys {
 	if r.Body.Kind == term.Integer {
-		x := c.integer(r.Body)
+		x := c.ordered(r.Body)
 		return func() keys {
 			var k []int
 			return keys{func(f *frame) { k = append(k, x(f)) }, func(i, j int) int { return cmp.Compare(k[i], k[j]) }}

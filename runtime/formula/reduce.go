@@ -88,7 +88,10 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 	}
 	x := c.integer(r.Body)
 	var fold func(a, b int) int
-	first := 0
+	first, flip := 0, 0
+	if c.p.Unsigned(r.Body) && (r.Kind == "max" || r.Kind == "min") {
+		flip = math.MinInt // integers without sign have the order of those with one whose first bit is the other
+	}
 	switch r.Kind {
 	case "sum":
 		fold = func(a, b int) int { return a + b }
@@ -101,8 +104,8 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 	}
 	return func(f *frame) int {
 		v := first
-		each(f, func(f *frame) { v = fold(v, x(f)) })
-		return v
+		each(f, func(f *frame) { v = fold(v, x(f)^flip) })
+		return v ^ flip
 	}
 }
 
@@ -110,7 +113,7 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 // is more extreme than all numbers.
 func (c *code) argument(r *term.Reduction, each func(*frame, func(*frame))) func(*frame) int {
 	if r.Body.Kind == term.Integer {
-		return extremeOf(c, r, each, c.integer(r.Body)) // real numbers do not hold all integers
+		return extremeOf(c, r, each, c.ordered(r.Body)) // real numbers do not hold all integers
 	}
 	return extremeOf(c, r, each, c.real(r.Body))
 }

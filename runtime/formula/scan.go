@@ -36,7 +36,7 @@ func (c *code) scanOf(s *program.Statement, values bool) *scan {
 		return nil
 	}
 	t := n.Reduction.Scan()
-	if t == nil {
+	if t == nil || c.p.Unsigned(n.Reduction.Body) {
 		return nil
 	}
 	i := slices.Index(s.Vars, t.Present)

@@ -101,12 +101,15 @@ func supported(s *program.Statement) error {
 	return unordered(s, s.Value)
 }
 
-// unordered returns an error if a part of a statement has an order or a scan.
+// unordered returns an error if a part of a statement has an order or a scan, or an integer of 64 bits without sign.
 func unordered(s *program.Statement, part *term.Term) error {
 	var err error
 	part.Walk(func(n *term.Term) {
 		if n.Op == term.Reduce && (n.Reduction.IsOrder() || n.Reduction.Scan() != nil) {
 			err = fmt.Errorf("%s: there are no loops for %s", s, n.Reduction.Kind)
+		}
+		if n.Op == term.Apply && n.Func.Name == "convert" && n.Func.To == dtype.U64 {
+			err = fmt.Errorf("%s: there are no loops for integers of type %v", s, n.Func.To)
 		}
 	})
 	return err
