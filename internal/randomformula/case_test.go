@@ -49,3 +49,15 @@ func TestSameSeed(t *testing.T) {
 		}
 	}
 }
+
+// TestBoundsOfIntegers checks that a use has no element of an integer below 0, since no integer is right there.
+func TestBoundsOfIntegers(t *testing.T) {
+	for i := range uint64(1000) {
+		c := randomformula.New(43, i)
+		for _, s := range c.Inputs {
+			if s.Below != "" && c.Dims[s.Below] == 0 && !slices.Contains(c.Extents(s.Shape), 0) {
+				t.Errorf("formula %d: %s has elements %v below %s, which is 0", i, s.Name, s.Shape, s.Below)
+			}
+		}
+	}
+}

@@ -82,6 +82,11 @@ func New(seed, number uint64) *Case {
 	}
 	w.operator()
 	w.run()
+	for _, s := range w.c.Inputs {
+		if s.Below != "" && w.c.Dims[s.Below] == 0 && !slices.Contains(w.c.Extents(s.Shape), 0) {
+			w.c.Dims[s.Below] = 1 // no integer from 0 on lies below 0
+		}
+	}
 	return w.c
 }
 
