@@ -32,12 +32,12 @@ var faults = []fault{
 	{"a range that shrinks is taken for one that grows", "internal/term/scan.go", "return known && k > 0", "return known"},
 	// Gradients.
 	{"the branch that a condition excludes has a gradient", "internal/derive/walk.go", "term.All(guard, term.Negated(x)))", "guard)"},
-	{"each of several equal extremes has all of the gradient", "internal/derive/walk.go", "return d.walk(body, term.Ratio(g, ties), inner,", "return d.walk(body, g, inner,"},
+	{"each of several equal extremes has all of the gradient", "internal/derive/extreme.go", "return d.walk(r.Body, term.Ratio(g, ties), inner,", "return d.walk(r.Body, g, inner,"},
 	{"a bound of an index is widened", "internal/derive/simplify.go", "w.Hi = term.Least(v.Hi, hi)", "w.Hi = hi"},
 	{"a variance has half of its gradient", "internal/derive/walk.go", "term.Product(term.Product(term.Number(2), g), term.Difference(body, mean))", "term.Product(g, term.Difference(body, mean))"},
 	{"a quotient's gradient has the wrong sign", "internal/derive/walk.go", "return each(x, g, y, term.Opposite(g))", "return each(x, g, y, g)"},
 	// Loops.
-	{"values of an index are thought to end before the last one", "runtime/internal/loops/form.go", "return interval{lo.lo, hi.hi - 1,", "return interval{lo.lo, hi.hi - 2,"},
+	{"values of an index are thought to end before the last one", "runtime/internal/loops/interval.go", "i := interval{lo.lo, hi.hi - 1,", "i := interval{lo.lo, hi.hi - 2,"},
 	{"a histogram's condition has the index of another element", "runtime/internal/loops/bucket.go", "out.guard = term.All(rest...).Substitute(to)", "out.guard = nil"},
 	{"the extreme of nothing is 0 in histograms", "runtime/internal/loops/bucket.go", `"max": {math.Inf(-1), math.MinInt}`, `"max": {0, 0}`},
 	{"products of histograms begin at 0", "runtime/internal/loops/bucket.go", `"prod": {1, 1}`, `"prod": {0, 0}`},

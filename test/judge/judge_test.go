@@ -161,7 +161,7 @@ func TestWithin(t *testing.T) {
 func TestShorter(t *testing.T) {
 	line := "y[n] = (x[n] > 0 ? sum(k if k < 2: x[n] * (w[n, k - 1] else 0)) : max(1, -x[n]))"
 	lines := shorter(line)
-	for _, want := range []string{"y[n] = (1)", "y[n] = (x[n] > 0 ? sum(k: x[n] * (w[n, k - 1] else 0)) : max(1, -x[n]))", "y[n] = (max(1, -x[n]))"} {
+	for _, want := range []string{"y[n] = 1", "y[n] = (x[n] > 0 ? sum(k: x[n] * (w[n, k - 1] else 0)) : max(1, -x[n]))", "y[n] = max(1, -x[n])"} {
 		if !slices.Contains(lines, want) {
 			t.Errorf("want %q among the shorter lines, got %q", want, lines)
 		}
