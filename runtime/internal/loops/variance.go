@@ -32,6 +32,10 @@ func (z *normalizer) varied(n *term.Term, vars []*term.Variable) *term.Term {
 	if slices.ContainsFunc(z.out[at+1:], func(o *statement) bool { return z.tensors[o.target].Memory == z.tensors[s.target].Memory }) {
 		return n
 	}
+	place := givenBy(s, mean)
+	if place == nil { // its indices are not all told by the mean, so that what gives it cannot be recognized
+		return n
+	}
 	own := func(name string, typed bool) *term.Read {
 		left := *s.left
 		l := &program.Local{Name: name, Kind: term.Real, Shape: z.p.Tensors[s.target].Shape, Slot: -1, Old: -1}
@@ -58,7 +62,7 @@ func (z *normalizer) varied(n *term.Term, vars []*term.Variable) *term.Term {
 		average(squares, func(d *term.Term) *term.Term { return term.Arithmetic(term.Multiply, d, d) }),
 		{target: s.target, left: s.left, vars: s.vars, value: term.Arithmetic(term.Add, element(rough), element(off))},
 	}, z.out[at+1:])
-	here := givenBy(&statement{target: s.target, left: s.left, vars: s.vars, value: s.value}, mean).Read
+	here := place.Read
 	given := func(left *term.Read) *term.Term {
 		read := *here
 		read.Tensor, read.Text = left.Tensor, left.Text
