@@ -1,6 +1,7 @@
 package oracle_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -193,6 +194,9 @@ func elements(t *testing.T, x safetensors.Tensor) ([]float64, []int64) {
 		data := x.Data[i*x.Type.Size():]
 		real[i] = x.Type.Float64(data)
 		whole[i] = int64(real[i])
+		if x.Type == dtype.I64 { // which float64 cannot hold
+			whole[i] = int64(binary.LittleEndian.Uint64(data))
+		}
 	}
 	return real, whole
 }

@@ -85,6 +85,9 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	}
 	out := &term.Term{Op: term.Reduce, Kind: k, Reduction: r}
 	if n.Kind == "logsumexp" {
+		if out.Larger(maxTerms) { // the parts of a pair both hold the value, so each level of nesting doubles it
+			return nil, errTooLarge
+		}
 		return relative(out), nil
 	}
 	return out, nil

@@ -15,6 +15,10 @@ const (
 	maxTerms = 1 << 10
 )
 
+// errTooLarge says that a value cannot be taken apart.
+var errTooLarge = fmt.Errorf("the value consists of more than %d parts once functions are applied, within a reduction or a condition: "+
+	"give parts of it names, by statements of their own", maxTerms)
+
 // splitter takes a value apart. Its tables are by term, so the same part is computed once.
 type splitter struct {
 	*builder
@@ -31,8 +35,7 @@ func (b *builder) split(n *term.Term, vars []*term.Variable) (*term.Term, error)
 	s := &splitter{b, vars, map[*term.Term]*term.Term{}, map[*term.Term]*term.Term{}}
 	n = s.always(n, true)
 	if n.Larger(maxTerms) {
-		return nil, fmt.Errorf("the value consists of more than %d parts once functions are applied, within a reduction or a condition: "+
-			"give parts of it names, by statements of their own", maxTerms)
+		return nil, errTooLarge
 	}
 	return n, nil
 }
