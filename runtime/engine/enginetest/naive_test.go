@@ -207,6 +207,9 @@ func (b *builtin) Run(_ *op.Ctx, r op.Range) error {
 		}
 		if b.Op == "add" {
 			v += to.Float64(stored)
+			if to != dtype.F64 { // sums of 16 bits are rounded twice
+				v = float64(float32(v))
+			}
 		}
 		for k := range b.Tensors {
 			if typ, element := at(k, i); b.Op == "all_reduce" {
