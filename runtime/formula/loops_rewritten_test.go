@@ -44,7 +44,7 @@ func TestLoopsOfFewerIndices(t *testing.T) {
 		"y[n, k] = exp(w[0, k]) * x[n, k] + sin(w[0, k] + k)",
 		"y[n, k] = x[n, k] * (k < 2 ? log(w[0, k] + 1) : tanh(k / 7))",
 		"y[n, k] = sum(i < 2: x[n, k] * exp(-k / 9)) + exp(-k / 9)",
-		"turned(r, m, p) = x[m, 2 * p + r] * cos(m * 7 ^ (-p)) + (2 * r - 1) * x[m, 2 * p + 1 - r] * sin(m * 7 ^ (-p))\ny[n, k] = k < K - K % 2 ? turned(k % 2, n, k / 2) : 0",
+		"turned(r, m, p) = x[m, 2 * p + r] * cos(m * 7 ^ (-p)) + (2 * r - 1) * x[m, 2 * p + 1 - r] * sin(m * 7 ^ (-p))\ny[n, k] = k < K - K % 2 ? turned(k % 2, n, quotient(k, 2)) : 0",
 		"t[b, n, k] = x[n, k] * sigmoid(w[n, k] * k) * (b + 1) for b < 3\ny[n, k] = t[0, n, k] + t[2, n, k]",
 		"y[n, k] = x[n, k] * convert(exp(k / 300), f32) + uniform(3, 1, k)",
 	}

@@ -225,8 +225,10 @@ func within(got float64, want oracle.Element, typ string) bool {
 	switch {
 	case math.IsNaN(want.Bound) || math.IsInf(want.Bound, 0), math.IsNaN(got) && math.IsNaN(w), got == w:
 		return true
+	case math.IsInf(w, 0):
+		return false
 	case math.Abs(w)+want.Bound > most/4 && !math.IsNaN(w):
-		return !math.IsNaN(got) || !math.IsInf(w, 0) // rounding may overflow
+		return true // rounding may overflow
 	}
 	return math.Abs(got-w) <= want.Bound+least
 }
