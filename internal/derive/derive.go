@@ -69,7 +69,7 @@ func Gradients(p *program.Program, given []int) (*Gradient, error) {
 			d.final(t)
 		}
 	}
-	if err := Verify(d.out.Statements); err != nil {
+	if err := verify(d.out.Statements); err != nil {
 		return nil, fmt.Errorf("the gradient that was derived is wrong: %w", err)
 	}
 	d.byHand()

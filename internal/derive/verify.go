@@ -8,9 +8,9 @@ import (
 	"github.com/opgen/opgen/internal/term"
 )
 
-// Verify returns an error if an index in statements has no range where it is used: each is one of the left side, or of a reduction around
+// verify returns an error if an index in statements has no range where it is used: each is one of the left side, or of a reduction around
 // it, and a range depends on indices that come before its own only.
-func Verify(statements []*program.Statement) error {
+func verify(statements []*program.Statement) error {
 	for _, s := range statements {
 		bound, err := ranges(s.Vars, nil)
 		for _, n := range append([]*term.Term{s.Guard, s.Value}, s.Left.Idx...) {

@@ -21,20 +21,20 @@ func Cached(m module.Version) (dir string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	dir = filepath.Join(Setting("GOMODCACHE"), filepath.FromSlash(path)+"@"+version)
+	dir = filepath.Join(setting("GOMODCACHE"), filepath.FromSlash(path)+"@"+version)
 	info, err := os.Stat(dir)
 	return dir, err == nil && info.IsDir()
 }
 
-// Setting returns a setting of the go command: an environment variable, or what go env -w has written. GOMODCACHE has a default.
-func Setting(name string) string {
+// setting returns a setting of the go command: an environment variable, or what go env -w has written. GOMODCACHE has a default.
+func setting(name string) string {
 	if v := os.Getenv(name); v != "" {
 		return v
 	}
 	if v := written(name); v != "" || name != "GOMODCACHE" {
 		return v
 	}
-	gopath := Setting("GOPATH")
+	gopath := setting("GOPATH")
 	if gopath == "" {
 		gopath = build.Default.GOPATH
 	}
@@ -70,7 +70,7 @@ func Vendored(root, version string) bool {
 	if _, err := os.Stat(filepath.Join(root, "vendor", "modules.txt")); err != nil {
 		return false
 	}
-	for _, flag := range strings.Fields(Setting("GOFLAGS")) {
+	for _, flag := range strings.Fields(setting("GOFLAGS")) {
 		if name, mode, _ := strings.Cut(strings.TrimLeft(flag, "-"), "="); name == "mod" {
 			return mode == "vendor"
 		}

@@ -25,13 +25,13 @@ func TestSetting(t *testing.T) {
 		for _, name := range []string{"GOMODCACHE", "GOENV", "GOPATH", "GOFLAGS"} {
 			t.Setenv(name, env[name])
 		}
-		for _, setting := range []string{"GOMODCACHE", "GOFLAGS"} {
-			out, err := exec.Command("go", "env", setting).Output()
+		for _, key := range []string{"GOMODCACHE", "GOFLAGS"} {
+			out, err := exec.Command("go", "env", key).Output()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := Setting(setting), strings.TrimSpace(string(out)); got != want {
-				t.Errorf("%s: %s is %q, want %q", name, setting, got, want)
+			if got, want := setting(key), strings.TrimSpace(string(out)); got != want {
+				t.Errorf("%s: %s is %q, want %q", name, key, got, want)
 			}
 		}
 	}

@@ -29,11 +29,11 @@ type Answer struct {
 	Steps     int
 }
 
-// Answer computes what the formula gives, and the gradients that q asks for. The error is an *Error, ErrAmbiguous or ErrTooLong.
+// Answer computes what the formula gives, and the gradients that q asks for. The error is an *formulaError, ErrAmbiguous or ErrTooLong.
 func (u *Use) Answer(q Question) (*Answer, error) {
 	out := &Answer{}
-	for first := 0; first == 0 || first < len(q.Places); first += Lanes {
-		lanes := q.Places[min(first, len(q.Places)):min(first+Lanes, len(q.Places))]
+	for first := 0; first == 0 || first < len(q.Places); first += passLanes {
+		lanes := q.Places[min(first, len(q.Places)):min(first+passLanes, len(q.Places))]
 		if err := u.pass(q, lanes, first == 0, out); err != nil {
 			return nil, err
 		}
@@ -50,9 +50,9 @@ func (u *Use) pass(q Question, lanes []Place, first bool, out *Answer) (err erro
 			return
 		}
 		if f, ok := r.(failure); ok {
-			err = &Error{Message: f.message}
+			err = &formulaError{Message: f.message}
 			if e != nil {
-				err = &Error{Line: e.line, Message: f.message}
+				err = &formulaError{Line: e.line, Message: f.message}
 			}
 			return
 		}
@@ -65,7 +65,7 @@ func (u *Use) pass(q Question, lanes []Place, first bool, out *Answer) (err erro
 	source := strings.Join(u.Formula, "\n")
 	f, errs := expr.ParseFormula(source)
 	if len(errs) > 0 {
-		return &Error{Message: errs[0].Message}
+		return &formulaError{Message: errs[0].Message}
 	}
 	use := *u
 	if use.MaxSteps == 0 {

@@ -33,7 +33,7 @@ func power(x, y number) number {
 		return out
 	}
 	out.varies = true
-	for i := range Lanes {
+	for i := range passLanes {
 		a, b := product(x.d[i], slope), product(y.d[i], log)
 		out.d[i] = a + b
 		out.de[i] = scaled(slope, x.de[i]) + scaled(product(x.d[i], curved), x.err) + scaled(over(a, y.v), y.err) + scaled(product(a, math.Log(math.Abs(x.v))), y.err) +

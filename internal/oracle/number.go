@@ -2,16 +2,16 @@ package oracle
 
 import "math"
 
-// Lanes is how many derivatives a pass computes beside each number.
-const Lanes = 4
+// passLanes is how many derivatives a pass computes beside each number.
+const passLanes = 4
 
 // number is a real number with a bound of its error and with derivatives: a dual number. Bounds are in units of the rounding error of the
 // type in which formulas compute; they grow as rounding errors do, to first order. A number without an error is exact, and so are all
 // ways to compute it.
 type number struct {
 	v, err float64
-	varies bool           // whether it has derivatives that may differ from 0
-	d, de  [Lanes]float64 // derivatives, and bounds of their errors
+	varies bool               // whether it has derivatives that may differ from 0
+	d, de  [passLanes]float64 // derivatives, and bounds of their errors
 }
 
 // exactly returns a number that the types of elements represent.
@@ -37,7 +37,7 @@ func add(x, y number, by float64) number {
 	}
 	if x.varies || y.varies {
 		out.varies = true
-		for i := range Lanes {
+		for i := range passLanes {
 			d := x.d[i] + by*y.d[i]
 			out.d[i], out.de[i] = d, x.de[i]+y.de[i]
 			if !exactSum(x.d[i], by*y.d[i], d) {
@@ -69,7 +69,7 @@ func mul(x, y number) number {
 	}
 	if x.varies || y.varies {
 		out.varies = true
-		for i := range Lanes {
+		for i := range passLanes {
 			a, b := product(x.d[i], y.v), product(y.d[i], x.v)
 			out.d[i] = a + b
 			out.de[i] = scaled(y.v, x.de[i]) + scaled(x.d[i], y.err) + scaled(x.v, y.de[i]) + scaled(y.d[i], x.err)
@@ -114,7 +114,7 @@ func div(x, y number) number {
 	}
 	if x.varies || y.varies {
 		out.varies = true
-		for i := range Lanes {
+		for i := range passLanes {
 			a, b := over(x.d[i], y.v), product(over(y.d[i], y.v), v)
 			out.d[i] = a - b
 			out.de[i] = over(x.de[i], ay) + over(scaled(a, y.err), ay) + over(scaled(v, y.de[i]), ay) + scaled(over(y.d[i], y.v), out.err) +
@@ -152,7 +152,7 @@ func apply(x number, c curve) number {
 		return out
 	}
 	out.varies = true
-	for i := range Lanes {
+	for i := range passLanes {
 		d := product(x.d[i], c.first)
 		out.d[i] = d
 		out.de[i] = scaled(c.first, x.de[i]) + scaled(product(x.d[i], c.second), x.err) + 2*math.Abs(d) + 2*math.Abs(product(x.d[i], c.amplitude))
@@ -200,7 +200,7 @@ type sum struct {
 	n     int
 	exact bool
 	size  float64
-	sized [Lanes]float64
+	sized [passLanes]float64
 }
 
 func newSum() *sum { return &sum{exact: true} }
@@ -216,7 +216,7 @@ func (s *sum) add(x number) {
 		return
 	}
 	s.total.varies = true
-	for i := range Lanes {
+	for i := range passLanes {
 		s.total.d[i] += x.d[i]
 		s.total.de[i] += x.de[i]
 		s.sized[i] += math.Abs(x.d[i])

@@ -276,7 +276,7 @@ func (e *evaluation) logSumExp(terms []term) number {
 		out.err += 2*math.Abs(out.v) + 1
 	}
 	varies := false
-	var d, de, size [Lanes]float64
+	var d, de, size [passLanes]float64
 	for _, t := range terms {
 		x := t.number()
 		if !x.varies {
@@ -284,14 +284,14 @@ func (e *evaluation) logSumExp(terms []term) number {
 		}
 		varies = true
 		w := math.Exp(x.v-top) / s
-		for i := range Lanes {
+		for i := range passLanes {
 			g := product(x.d[i], w)
 			d[i] += g
 			de[i] += scaled(w, x.de[i]) + scaled(g, x.err) + scaled(g, out.err) + scaled(g, 3+math.Abs(x.v))
 			size[i] += math.Abs(g)
 		}
 	}
-	for i := range Lanes {
+	for i := range passLanes {
 		de[i] += size[i] * math.Sqrt(float64(len(terms)))
 	}
 	out.d, out.de, out.varies = d, de, varies

@@ -55,13 +55,13 @@ var ErrAmbiguous = errors.New("rounding decides which element is meant")
 // ErrTooLong says that the evaluation would take too many operations.
 var ErrTooLong = errors.New("the formula takes more operations than the evaluation may")
 
-// Error is a mistake in a formula, or in what it is applied to.
-type Error struct {
+// formulaError is a mistake in a formula, or in what it is applied to.
+type formulaError struct {
 	Line    string
 	Message string
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Line, e.Message) }
+func (e *formulaError) Error() string { return fmt.Sprintf("%s: %s", e.Line, e.Message) }
 
 // Element is an element of a result.
 type Element struct {
