@@ -3,6 +3,7 @@ package check
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
@@ -231,24 +232,42 @@ func (o *operator) stateTask(t *spec.Task) {
 	isState := func(name string) bool {
 		return slices.ContainsFunc(o.s.Args, func(a *spec.Arg) bool { return a.Name == name && a.From.V == "init" })
 	}
-	switch {
-	case !t.Returns.Set() && !t.Bad:
+	if t.Returns == nil && !t.Bad {
 		o.list.Add(diag.BadTask, t.Key, "init returns nothing").Hinted("name the argument that it makes: returns = \"state\"")
-	case t.Returns.Set() && !isState(t.Returns.V) && !o.s.Unread["args"]:
-		d := o.list.Add(diag.Undefined, t.Returns.Span(), "there is no per-device state %s", t.Returns.V)
-		d.Hinted("declare it: [args.%s] with from = \"init\", its type and unchecked = true", t.Returns.V)
+	}
+	known := t.Returns != nil // whether init makes something, and all of it is declared
+	var made, quoted []string
+	for _, n := range t.Returns {
+		switch {
+		case slices.Contains(made, n.V):
+			o.list.Add(diag.BadTask, n.Span(), "init makes %s twice", n.V)
+			continue
+		case !isState(n.V):
+			known = false
+			if !o.s.Unread["args"] {
+				o.list.Add(diag.Undefined, n.Span(), "there is no per-device state %s", n.V).
+					Hinted("declare it: [args.%s] with from = \"init\", its type and unchecked = true", n.V)
+			}
+		}
+		made, quoted = append(made, n.V), append(quoted, strconv.Quote(n.V))
 	}
 	for _, a := range o.s.Args {
-		if a.From.V == "init" && t.Returns.Set() && a.Name != t.Returns.V && isState(t.Returns.V) {
-			o.list.Add(diag.BadArg, a.Key, "init makes one state, %s, so nothing makes %s", t.Returns.V, a.Name)
+		if a.From.V == "init" && known && !slices.Contains(made, a.Name) {
+			o.list.Add(diag.BadArg, a.Key, "init makes %s, so nothing makes %s", strings.Join(made, ", "), a.Name).
+				Hinted("returns = [%s, %q]", strings.Join(quoted, ", "), a.Name)
 		}
 	}
 	c := o.taskNamed("cleanup")
 	switch {
 	case o.s.Unread["tasks"]:
 	case c == nil:
-		o.list.Add(diag.BadTask, t.Key, "nothing frees the per-device state that init makes").Hinted("add [tasks.cleanup] with args = [%q]", t.Returns.V)
-	case t.Returns.Set() && isState(t.Returns.V) && !slices.ContainsFunc(c.Args, func(n spec.Str) bool { return n.V == t.Returns.V }):
-		o.list.Add(diag.BadTask, c.Key, "cleanup does not get the state that it frees").Hinted("args = [%q]", t.Returns.V)
+		o.list.Add(diag.BadTask, t.Key, "nothing frees the per-device state that init makes").Hinted("add [tasks.cleanup] with args = [%s]", strings.Join(quoted, ", "))
+	case known:
+		for _, name := range made {
+			if !slices.ContainsFunc(c.Args, func(a spec.Str) bool { return a.V == name }) {
+				o.list.Add(diag.BadTask, c.Key, "cleanup does not get the state %s, which it frees", name).Hinted("args = [%s]", strings.Join(quoted, ", "))
+				break
+			}
+		}
 	}
 }

@@ -74,7 +74,7 @@ func (o *operator) unused() {
 	}
 	for _, a := range o.s.Args {
 		if !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool {
-			return t.Returns.V == a.Name || slices.Contains(rules.TaskArgs(o.s, t), a)
+			return slices.ContainsFunc(t.Returns, func(n spec.Str) bool { return n.V == a.Name }) || slices.Contains(rules.TaskArgs(o.s, t), a)
 		}) {
 			o.list.Add(diag.Unused, a.Key, "no task takes the argument %s", a.Name).Hinted("list it in a task: args = [%q]", a.Name)
 		}
@@ -124,8 +124,8 @@ func (o *operator) initializerSlots() {
 
 func (o *operator) task(t *spec.Task) {
 	o.taskArgs(t)
-	if t.Returns.Set() && t.Name != "init" {
-		o.list.Add(diag.BadTask, t.Returns.Span(), "only init returns something: per-device state")
+	if len(t.Returns) > 0 && t.Name != "init" {
+		o.list.Add(diag.BadTask, t.Returns[0].Span(), "only init returns something: per-device state")
 	}
 	if t.Name == "init" || t.Name == "cleanup" {
 		o.stateTask(t)

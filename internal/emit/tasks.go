@@ -182,8 +182,16 @@ func (e *emitter) kernel(name string, tasks []*model.Task) {
 	for _, t := range tasks {
 		switch {
 		case t.Returns != nil:
-			e.comment("%s makes the per-device state %s. It runs when a plan is loaded.", t.GoName, t.Returns.Name)
-			e.p("%s(ctx *op.Ctx, a *%s%s) (%s, error)", t.GoName, t.GoName, args, e.goTypeName(t.Returns.Type))
+			var names, types []string
+			for _, s := range t.Returns {
+				names, types = append(names, s.Name), append(types, e.goTypeName(s.Type))
+			}
+			what := "state "
+			if len(names) > 1 {
+				what = "states "
+			}
+			e.comment("%s makes the per-device %s. It runs when a plan is loaded.", t.GoName, what+strings.Join(names, " and "))
+			e.p("%s(ctx *op.Ctx, a *%s%s) (%s, error)", t.GoName, t.GoName, args, strings.Join(types, ", "))
 			continue
 		case !t.Invoked():
 			e.comment("%s frees what Init made. It runs when the plan is closed.", t.GoName)
@@ -235,11 +243,14 @@ func (e *emitter) bind(t *model.Task) {
 		}
 	}
 	if !t.Invoked() {
-		call := fmt.Sprintf("func(ctx *op.Ctx) error { return k.%s(ctx, a) }", t.GoName)
-		body := "opimpl.Cleanup(" + call + ")"
+		body := fmt.Sprintf("opimpl.Cleanup(func(ctx *op.Ctx) error { return k.%s(ctx, a) })", t.GoName)
 		if t.Returns != nil {
-			typ := e.goTypeName(t.Returns.Type)
-			body = fmt.Sprintf("opimpl.Init(b, Slot%s, %s)", t.Returns.GoName, strings.Replace(call, "error {", "("+typ+", error) {", 1))
+			var slots, values []string
+			for i, s := range t.Returns {
+				slots, values = append(slots, "Slot"+s.GoName), append(values, fmt.Sprint("state", i))
+			}
+			list := strings.Join(values, ", ")
+			body = fmt.Sprintf("opimpl.Init(b, func(ctx *op.Ctx) ([]any, error) {\n%s, err := k.%s(ctx, a)\nreturn []any{%s}, err\n}, %s)", list, t.GoName, list, strings.Join(slots, ", "))
 		}
 		e.p("return []op.Body{%s}\n}", body)
 		return

@@ -117,8 +117,8 @@ func Operator(w io.Writer, o *model.Operator) error {
 			fmt.Fprintf(tw, "  %s\targument\t%v\t%v\t%s\n", a.Name, partition.Scalars, a.Holds(false), argNotes(a))
 		}
 		tw.Flush()
-		if t.Returns != nil {
-			fmt.Fprintf(&b, "  makes the per-device state %s\n", t.Returns.Name)
+		for _, s := range t.Returns {
+			fmt.Fprintf(&b, "  makes the per-device state %s\n", s.Name)
 		}
 		constraints(&b, t)
 		for _, v := range t.Floating {

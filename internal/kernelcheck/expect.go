@@ -70,8 +70,12 @@ func (w *want) signature(m wantMethod) string {
 	rest := ", r op.Range) error"
 	switch {
 	case m.task.Returns != nil:
-		_, name, _ := cutLast(m.task.Returns.Type, "/")
-		rest = fmt.Sprintf(") (%s, error)", name)
+		rest = ") ("
+		for _, s := range m.task.Returns {
+			_, name, _ := cutLast(s.Type, "/")
+			rest += name + ", "
+		}
+		rest += "error)"
 	case !m.task.Invoked():
 		rest = ") error"
 	}

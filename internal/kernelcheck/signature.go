@@ -35,12 +35,9 @@ func (c *checker) method(w *want, m wantMethod, have *method) {
 	}
 	args := flat(fn.Type.Params)
 	results := flat(fn.Type.Results)
-	number, returned := 3, 1
+	number, returned := 3, 1+len(m.task.Returns)
 	if !m.task.Invoked() {
 		number = 2
-	}
-	if m.task.Returns != nil {
-		returned = 2
 	}
 	switch {
 	case len(args) != number:

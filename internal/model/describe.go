@@ -109,8 +109,8 @@ func describeTask(o *task.Operator, s *spec.Spec, t *spec.Task) *task.Signature 
 	for _, c := range t.Constraints {
 		d.Constraints.List = append(d.Constraints.List, c.Value())
 	}
-	if t.Returns.Set() {
-		d.Returns = []int{o.SlotNamed(t.Returns.V)}
+	for _, n := range t.Returns {
+		d.Returns = append(d.Returns, o.SlotNamed(n.V))
 	}
 	for _, st := range t.Steps {
 		d.Steps = append(d.Steps, task.Step{Name: st.Name, Elementwise: st.Elementwise.V})

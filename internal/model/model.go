@@ -286,7 +286,7 @@ type Task struct {
 	Types   []TypeVar  `json:"-"`
 	Params  []*Param   `json:"params"` // the slots that the task gets
 	Args    []*Arg     `json:"-"`
-	Returns *Arg       `json:"-"`     // the per-device state that init makes
+	Returns []*Arg     `json:"-"`     // the per-device states that init makes
 	Steps   []*Step    `json:"steps"` // what runs, one after the other
 	Numbers []Numbers  `json:"-"`
 	Flops   string     `json:"flops,omitempty"` // an expression: floating-point operations

@@ -292,7 +292,9 @@ func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Tas
 	for _, a := range rules.TaskArgs(sc.Spec, t) {
 		m.Args = append(m.Args, o.argNamed(a.Name))
 	}
-	m.Returns = o.argNamed(t.Returns.V)
+	for _, n := range t.Returns {
+		m.Returns = append(m.Returns, o.argNamed(n.V))
+	}
 	for i, c := range t.Constraints {
 		for _, f := range c.Kind.Form().Fields {
 			if l := c.Lists[f.Name]; l != nil && l.Exprs != nil {

@@ -142,7 +142,7 @@ var (
 		{Name: "grain", Value: expression, Doc: "indices of a range"},
 		{Name: "elementwise", Value: boolean, Doc: "whether index i touches element i only"},
 		{Name: "args", Value: texts, Doc: "the arguments that the task gets"},
-		{Name: "returns", Value: text, Doc: "of init: the argument that it makes"},
+		{Name: "returns", Value: or(texts, keys.String), Doc: "of init: the argument that it makes, or several"},
 		{Name: "access", Value: named(known(`^reduce\(.+\)$`, perm.Names()...)), Doc: "permissions of slots"},
 		{Name: "grads", Value: named(known("", GradModes...)), Doc: "how gradients of slots are given"},
 		{Name: "steps", Value: named(table(stepKeys)), Doc: "the steps of the task, in order"},

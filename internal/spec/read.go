@@ -155,14 +155,7 @@ func (r *reader) typeVar(e *source.Entry) *TypeVar {
 			v.Types, v.TypesSpan = r.strings(in), source.SpanOf(in.Value)
 		}
 		if from := t.take("from"); from != nil {
-			if many, ok := from.Value.(*source.Array); ok {
-				v.From = r.strings(from)
-				if len(many.Elems) == 0 {
-					r.list.Add(diag.BadValue, many.Span, "from: want at least one attribute, dtype variable or element type")
-				}
-			} else if one := r.str(from); one.Set() {
-				v.From = []Str{one}
-			}
+			v.From = r.oneOrMore(from, "attribute, dtype variable or element type")
 		}
 		v.Bad = t.done()
 		return v
@@ -351,7 +344,9 @@ func (r *reader) task(e *source.Entry) *Task {
 	if e := t.take("constraints"); e != nil {
 		k.Constraints, k.Declared = r.constraints(e), true
 	}
-	k.Returns = t.str("returns")
+	if e := t.take("returns"); e != nil {
+		k.Returns = r.oneOrMore(e, "argument")
+	}
 	k.Bad = t.done()
 	return k
 }

@@ -280,7 +280,7 @@ type Task struct {
 	// may add some.
 	Constraints []*Constraint
 	Declared    bool
-	Returns     Str // of init: the argument that it makes
+	Returns     []Str // of init: the arguments that it makes
 }
 
 // Access gives a slot a permission, or a gradient its mode.

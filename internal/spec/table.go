@@ -241,6 +241,20 @@ func (r *reader) strings(e *source.Entry) []Str {
 	return out
 }
 
+// oneOrMore reads a string, or an array of strings that is not empty. what is the name of one of them in a finding.
+func (r *reader) oneOrMore(e *source.Entry, what string) []Str {
+	if many, ok := e.Value.(*source.Array); ok {
+		if len(many.Elems) == 0 {
+			r.list.Add(diag.BadValue, many.Span, "%s: want at least one %s", e.Key, what)
+		}
+		return r.strings(e)
+	}
+	if one := r.str(e); one.Set() {
+		return []Str{one}
+	}
+	return nil
+}
+
 func (r *reader) tables(e *source.Entry, k *keys.Table, f func(*tableReader)) {
 	a, ok := e.Value.(*source.Array)
 	if !ok {

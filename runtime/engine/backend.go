@@ -88,8 +88,8 @@ type Call struct {
 	Handle    task.Handle
 	// Wholes lists, by slot, the partitions of the tensors of which those of the call are parts; nil if they are whole.
 	Wholes [][]partition.Partition
-	// State is the per-device state of the call's node, nil if it has none.
-	State  *task.State
+	// States holds the per-device state of the call's node, by slot; nil if it has none.
+	States []task.State
 	memory *stateMemory      // of the node's state, for init and cleanup tasks; nil for others
 	limits *partition.Limits // what constraints demand from tiles; nil if there are none
 	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each
@@ -118,7 +118,7 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 	a := &task.Accessor{
 		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Seed: c.Seed, Passed: c.Passed, Memory: buffers,
 		Workers:   func(slot int) []task.Buffer { return buffers(slot, false) },
-		State:     func(int) *task.State { return c.State },
+		State:     c.state,
 		Profiling: c.Profiling, Handle: c.Handle,
 	}
 	if c.memory != nil {
@@ -128,6 +128,14 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		a.Partitions = func(slot int) []partition.Partition { return c.Wholes[slot] }
 	}
 	return a
+}
+
+// state returns the per-device state of a slot, nil if the node has none.
+func (c *Call) state(slot int) *task.State {
+	if slot < 0 || slot >= len(c.States) {
+		return nil
+	}
+	return &c.States[slot]
 }
 
 // Builtin is a built-in operation over [0, Over). The engine checks that the operation accesses whole

@@ -388,7 +388,7 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 		call.Handle.Library = l.Library(c.Device)
 	}
 	if s := in.states[c.Node]; s != nil {
-		call.State = &s.State
+		call.States = s.values
 	}
 	return call, nil
 }

@@ -17,7 +17,8 @@ import (
 
 // state is the per-device state of a node. Loaded plans that have the node share it.
 type state struct {
-	task.State
+	values []task.State // by slot, of which those of role state are used
+	made   bool         // whether init has put all of them
 	plan   *plan.State
 	key    string
 	number int // in the order in which states are made
@@ -68,12 +69,15 @@ func (in *Instance) makeStates() error {
 		if s == nil {
 			in.engine.made++
 			s = &state{plan: p, key: key, number: in.engine.made, memory: in.engine.newStateMemory(&p.Init)}
+			if reg := in.engine.registry.Task(p.Init.ID); reg != nil { // resolving reports a task that is not registered
+				s.values = make([]task.State, len(reg.Signature.Operator.Slots))
+			}
 			in.engine.states[key] = s
 		}
 		s.users++
 		in.states[p.Node] = s
 		in.order = append(in.order, s)
-		if s.Set() {
+		if s.made {
 			continue
 		}
 		begin := time.Now()
@@ -81,9 +85,12 @@ func (in *Instance) makeStates() error {
 			return err
 		}
 		s.took = time.Since(begin)
-		if !s.Set() {
-			return in.stateError(&p.Init, &op.Error{Operator: p.Init.Operator, Task: p.Init.Task, Want: "an init task that puts a state", Got: "none"})
+		for i, slot := range in.engine.registry.Task(p.Init.ID).Signature.Operator.Slots {
+			if slot.Role == task.RoleState && !s.values[i].Set() {
+				return in.stateError(&p.Init, &op.Error{Operator: p.Init.Operator, Task: p.Init.Task, Slot: slot.Name, Want: "an init task that puts a state", Got: "none"})
+			}
 		}
+		s.made = true
 	}
 	return nil
 }
@@ -97,7 +104,7 @@ func (in *Instance) dropStates() error {
 		if s.users--; s.users > 0 {
 			continue
 		}
-		if s.Set() && s.plan.Cleanup != nil {
+		if s.made && s.plan.Cleanup != nil {
 			errs = append(errs, in.runOnce(s.plan.Cleanup))
 		}
 		for _, r := range s.memory.blocks {

@@ -123,13 +123,18 @@ type once func(ctx *op.Ctx) error
 
 func (f once) Run(ctx *op.Ctx, _ op.Range) error { return f(ctx) }
 
-// Init returns the body of a task that makes the state of a slot.
-func Init[T any, S ~int](a *Binder[S], slot S, make func(*op.Ctx) (T, error)) op.Body {
-	place := a.state(slot)
+// Init returns the body of a task that makes the states of slots. make returns a value for each slot, in their order.
+func Init[S ~int](a *Binder[S], make func(*op.Ctx) ([]any, error), slots ...S) op.Body {
+	var places []*task.State
+	for _, slot := range slots {
+		places = append(places, a.state(slot))
+	}
 	return once(func(ctx *op.Ctx) error {
-		v, err := make(ctx)
+		values, err := make(ctx)
 		if err == nil {
-			place.Put(v)
+			for i, place := range places {
+				place.Put(values[i])
+			}
 		}
 		return err
 	})

@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
@@ -122,8 +123,10 @@ func (s *Signature) Validate() error {
 			return err
 		}
 	}
-	if slot, ok := s.stateSlot(); ok && (s.Kind != KindInit || slot >= n || s.Operator.Slots[slot].Role != RoleState) {
-		return fail("", "an init task to return a slot of role state", fmt.Sprintf("slot %d of a %v task", slot, s.Kind))
+	for i, slot := range s.Returns {
+		if s.Kind != KindInit || slot < 0 || slot >= n || s.Operator.Slots[slot].Role != RoleState || slices.Contains(s.Returns[:i], slot) {
+			return fail("", "an init task to return slots of role state, each once", fmt.Sprintf("slot %d of a %v task", slot, s.Kind))
+		}
 	}
 	return s.Declaration().Validate()
 }

@@ -150,7 +150,7 @@ type Signature struct {
 	Args     []Arg     `json:"args,omitempty"`
 	// Constraints say how launches partition the task's tensors.
 	Constraints Constraints `json:"constraints,omitzero"`
-	// Returns holds the slot of the per-device state that an init task makes; nothing if the task makes none.
+	// Returns lists the slots of the per-device states that an init task makes; nothing if the task makes none.
 	Returns []int  `json:"returns,omitempty" go:"slot"`
 	Steps   []Step `json:"steps"`
 	// InPlace lists the tensors that may lie where others lay.
@@ -167,15 +167,6 @@ func (s *Signature) Supports(types []dtype.Type) bool {
 
 // Name returns "operator.task".
 func (s *Signature) Name() string { return s.Operator.FullName() + "." + s.Task }
-
-// stateSlot returns the number of the slot of the per-device state that an init task makes; ok is false if
-// the task makes none.
-func (s *Signature) stateSlot() (slot int, ok bool) {
-	if len(s.Returns) == 0 {
-		return 0, false
-	}
-	return s.Returns[0], true
-}
 
 // Attrs are the attributes of an operator: a comparable struct of plain values. A struct that cannot have all
 // values of its type has a method Validate, which reports the first attribute that is missing or outside its

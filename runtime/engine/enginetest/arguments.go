@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -28,6 +29,7 @@ const (
 	listenMemory
 	listenFactor
 	listenTerms
+	listenTried
 )
 
 // factor is a caller's value with parts.
@@ -36,7 +38,7 @@ type factor struct {
 	Terms []float32
 }
 
-// listener computes input * factor.By + the sum of terms, with a table of its init.
+// listener computes input * factor.By + the sum of terms, with two states of its init: a table, and how many elements that tried.
 var listener = opimpl.New(graph.Operator{
 	Operator: task.Operator{
 		Name: "listener",
@@ -49,23 +51,24 @@ var listener = opimpl.New(graph.Operator{
 			{Name: "memory", Role: task.RoleArgument},
 			{Name: "factor", Role: task.RoleArgument},
 			{Name: "terms", Role: task.RoleArgument, Variadic: true, Max: task.Unbounded},
+			{Name: "tried", Role: task.RoleState},
 		},
 		Signatures: []*task.Signature{
 			{Task: "forward", ID: task.IDOf("listener", "forward"), Kind: task.KindForward,
-				Params: []task.Param{{Slot: listenInput, Perm: perm.Read}, {Slot: listenOutput, Perm: perm.Write}, {Slot: listenState, Perm: perm.Read}},
+				Params: []task.Param{{Slot: listenInput, Perm: perm.Read}, {Slot: listenOutput, Perm: perm.Write}, {Slot: listenState, Perm: perm.Read}, {Slot: listenTried, Perm: perm.Read}},
 				Args: []task.Arg{
 					{Slot: listenProfiling, Type: reflect.TypeFor[task.Profiling](), From: task.FromProfiling},
 					{Slot: listenFactor, Type: reflect.TypeFor[factor](), From: task.FromCall},
 					{Slot: listenTerms, Type: reflect.TypeFor[float64](), From: task.FromCall},
 				}},
 			{Task: "init", ID: task.IDOf("listener", "init"), Kind: task.KindInit,
-				Params: []task.Param{{Slot: listenInput, Perm: perm.Scratch}, {Slot: listenState, Perm: perm.Write}},
+				Params: []task.Param{{Slot: listenInput, Perm: perm.Scratch}, {Slot: listenState, Perm: perm.Write}, {Slot: listenTried, Perm: perm.Write}}, Returns: []int{listenState, listenTried},
 				Args: []task.Arg{
 					{Slot: listenHandle, Type: reflect.TypeFor[task.Handle](), From: task.FromHandle, Unchecked: true},
 					{Slot: listenMemory, Type: reflect.TypeFor[*task.Memory](), From: task.FromMemory, Unchecked: true},
 				}},
 			{Task: "cleanup", ID: task.IDOf("listener", "cleanup"), Kind: task.KindCleanup,
-				Params: []task.Param{{Slot: listenState, Perm: perm.Read}},
+				Params: []task.Param{{Slot: listenState, Perm: perm.Read}, {Slot: listenTried, Perm: perm.Read}},
 				Args:   []task.Arg{{Slot: listenMemory, Type: reflect.TypeFor[*task.Memory](), From: task.FromMemory, Unchecked: true}}},
 		},
 		DecodeAttrs: func([]byte) (task.Attrs, error) { return probeAttrs{}, nil },
@@ -95,7 +98,10 @@ func (h *heard) bind(a *task.Accessor) ([]op.Body, error) {
 		m, x := opimpl.Argument[*task.Memory](b, listenMemory), opimpl.ReadWrite[float32](b, listenInput)
 		h.devices = append(h.devices, opimpl.Argument[task.Handle](b, listenHandle).Device)
 		h.memory = m
-		return []op.Body{opimpl.Init(b, listenState, func(*op.Ctx) ([]float64, error) { return h.init(m, x.Len()) })}, b.Err()
+		return []op.Body{opimpl.Init(b, func(*op.Ctx) ([]any, error) {
+			table, err := h.init(m, x.Len())
+			return []any{table, x.Len()}, err
+		}, listenState, listenTried)}, b.Err()
 	case task.KindCleanup:
 		m, table := opimpl.Argument[*task.Memory](b, listenMemory), opimpl.StateOf[[]float64](b, listenState)
 		return []op.Body{opimpl.Cleanup(func(*op.Ctx) error {
@@ -104,6 +110,9 @@ func (h *heard) bind(a *task.Accessor) ([]op.Body, error) {
 			}
 			return errors.Join(task.Free(m, table), task.Free(m, table))
 		})}, b.Err()
+	}
+	if got := opimpl.StateOf[int](b, listenTried); got != h.tried && b.Err() == nil {
+		return nil, fmt.Errorf("forward has the state %d, init made %d", got, h.tried)
 	}
 	h.profiling = opimpl.Argument[task.Profiling](b, listenProfiling)
 	args := &struct {

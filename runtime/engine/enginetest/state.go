@@ -209,7 +209,7 @@ func (s *suite) testStateErrors(t *testing.T) {
 	}{
 		"error":    {tables{failInit: 3}, errInit, "plan inference, counter_2: counter.init, range [0, 1): init failed", "init 1 init 2 cleanup 2 cleanup 1"},
 		"panic":    {tables{failInit: -3}, nil, "plan inference, counter_2: counter.init, range [0, 1): the kernel panicked: init panicked", "init 1 init 2 cleanup 2 cleanup 1"},
-		"none put": {tables{noInit: 2}, nil, "plan inference, counter_1: counter.init, range [0, 1): operator counter, task init: want an init task that puts a state, got none", "init 1 cleanup 1"},
+		"none put": {tables{noInit: 2}, nil, "plan inference, counter_1: counter.init, range [0, 1): operator counter, task init, slot table: want an init task that puts a state, got none", "init 1 cleanup 1"},
 		"both":     {tables{failInit: 3, failCleanup: 2}, errCleanup, "plan inference, counter_2: counter.init, range [0, 1): init failed\nplan inference, counter_1: counter.cleanup, range [0, 1): cleanup failed", "init 1 init 2 cleanup 2 cleanup 1"},
 	} {
 		log := &tt.s

@@ -1,9 +1,11 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 
 	"example.com/plain/generated/any"
+	"example.com/plain/generated/look"
 	"example.com/plain/generated/momentum"
 	"example.com/plain/generated/ramp"
 	"example.com/plain/generated/shape"
@@ -47,6 +49,34 @@ type Ramp struct{}
 func (Ramp) Forward(_ *op.Ctx, a *ramp.Forward, r op.Range) error {
 	for i := r.Lo; i < r.Hi; i++ {
 		a.Output.Set(i, float64(i))
+	}
+	return nil
+}
+
+// Look is the kernel of look.
+type Look struct{}
+
+// Init makes a table of roots.
+func (Look) Init(*op.Ctx, *look.Init) ([]float64, int, error) {
+	table := make([]float64, 5)
+	for i := range table {
+		table[i] = math.Sqrt(float64(i))
+	}
+	return table, len(table), nil
+}
+
+// Forward looks up.
+func (Look) Forward(_ *op.Ctx, a *look.Forward, r op.Range) error {
+	for i := r.Lo; i < r.Hi; i++ {
+		a.Output.Set(i, a.Table[int(a.Index.At(i))%a.Entries])
+	}
+	return nil
+}
+
+// Cleanup notices a state that is another's.
+func (Look) Cleanup(_ *op.Ctx, a *look.Cleanup) error {
+	if len(a.Table) != a.Entries {
+		return fmt.Errorf("want a table of %d entries, got %d", a.Entries, len(a.Table))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"example.com/plain/generated/any"
 	"example.com/plain/generated/catalogue"
+	"example.com/plain/generated/look"
 	"example.com/plain/generated/momentum"
 	"example.com/plain/generated/ramp"
 	"example.com/plain/generated/shape"
@@ -49,7 +50,9 @@ func TestRun(t *testing.T) {
 	counted := ramp.Apply(g, ramp.Defaults(attr.ListOf(2, 2), dtype.F32))
 	any1 := any.Apply(g, any.Defaults(), any.Type(flag), any.Func(flags))
 	any2 := any.Apply(g, any.Defaults(), any.Type(byte1), any.Func(bytes))
-	p, err := graph.Inference(g, extents.Extents, extents.Empty, counted, any1, any2)
+	index := g.Input("index", dtype.I32, 3)
+	found := look.Apply(g, look.Defaults(), index)
+	p, err := graph.Inference(g, extents.Extents, extents.Empty, counted, any1, any2, found)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,14 +75,19 @@ func TestRun(t *testing.T) {
 	feed(t, in, flags, false, true, false)
 	feed[uint8](t, in, byte1, 0)
 	feed[uint8](t, in, bytes, 0, 0)
+	feed[int32](t, in, index, 4, 1, 5)
 	if err := in.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	expect[float64](t, in, found, 2, 1, 0)
 	expect[int64](t, in, extents.Extents, 2, 0, 3)
 	expect(t, in, extents.Empty, true)
 	expect[float64](t, in, counted, 0, 1, 2, 3)
 	expect(t, in, any1, true)
 	expect[uint8](t, in, any2, 0)
+	if err := in.Close(); err != nil { // cleanup looks at both states
+		t.Error(err)
+	}
 }
 
 func TestRefuses(t *testing.T) {
