@@ -35,7 +35,7 @@ type Gradient struct {
 func Gradients(p *program.Program, given []int) (*Gradient, error) {
 	q := *p
 	q.Tensors, q.Statements = slices.Clone(p.Tensors), slices.Clone(p.Statements)
-	d := &deriver{p: &q, forward: p.Statements, uncounted: p.Uncounted(), found: map[int][]*contribution{}, adjoints: map[int]*adjoint{},
+	d := &deriver{p: &q, forward: p.Statements, slopes: p.Slopes(), found: map[int][]*contribution{}, adjoints: map[int]*adjoint{},
 		out: &Gradient{Program: &q, Of: map[int]int{}, Between: map[int]int{}, Scatter: map[int]bool{}}, names: map[string]int{}}
 	for _, t := range given {
 		if id, ok := p.Grads[t]; ok { // lines that give gradients by hand read it
@@ -78,15 +78,15 @@ func Gradients(p *program.Program, given []int) (*Gradient, error) {
 }
 
 type deriver struct {
-	p         *program.Program
-	forward   []*program.Statement
-	uncounted []bool                  // by tensor, whether some elements may not count
-	counts    *term.Term              // the condition that the element which the present statement gives counts, if slopes may be infinite
-	found     map[int][]*contribution // by tensor
-	adjoints  map[int]*adjoint        // by tensor that statements give
-	names     map[string]int
-	size      int // how many terms were derived
-	out       *Gradient
+	p        *program.Program
+	forward  []*program.Statement
+	slopes   *program.Slopes
+	counts   *term.Term              // the condition that the element which the present statement gives counts, if slopes may be infinite
+	found    map[int][]*contribution // by tensor
+	adjoints map[int]*adjoint        // by tensor that statements give
+	names    map[string]int
+	size     int // how many terms were derived
+	out      *Gradient
 }
 
 // contribution adds value to the gradient of the element that read names, for all values of vars for which guard holds.
@@ -197,7 +197,7 @@ func (d *deriver) adjoint(t int) error {
 
 // masked reports whether a gradient of 0 of what a statement gives is to stay 0, since the slope of the value may be infinite.
 func (d *deriver) masked(s *program.Statement) bool {
-	return d.uncounted[s.Target] && s.Value.Singular()
+	return d.slopes.Masks(s)
 }
 
 func (d *deriver) anyMasked(t int) bool {

@@ -179,11 +179,23 @@ func tidySum(n *term.Term) *term.Term {
 	return x
 }
 
-// tame reports whether a value can stand where nothing asks for it: it reads no tensor, and is finite where the numbers that it is made of
-// are.
+// tame reports whether a value can stand where nothing asks for it: it reads no tensor, and is finite.
 func tame(n *term.Term) bool {
-	ok := !n.Reads() && !n.Singular()
-	n.Walk(func(m *term.Term) { ok = ok && !isApplied(m, "exp") && !isApplied(m, "expm1") })
+	ok := true
+	n.Walk(func(m *term.Term) {
+		switch m.Op {
+		case term.Element:
+			ok = false
+		case term.Divide:
+			ok = ok && m.Args[1].Op == term.Constant && !m.Args[1].IsZero()
+		case term.Power:
+			ok = ok && (m.Kind != term.Real || m.Args[1].Op == term.Constant && m.Args[1].Value() >= 1)
+		case term.Apply:
+			ok = ok && !slices.Contains([]string{"exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "pow", "erfinv"}, m.Func.Name)
+		case term.Reduce:
+			ok = ok && (m.Kind != term.Real || m.Reduction.Kind == "sum" || m.Reduction.Kind == "prod")
+		}
+	})
 	return ok
 }
 

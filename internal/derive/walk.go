@@ -180,7 +180,7 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 	if n.Reduction.Detached {
 		return nil
 	}
-	if rest, found := withoutCondition(guard, d.counts); found && !n.Reduction.Body.Singular() {
+	if rest, found := withoutCondition(guard, d.counts); found && !d.slopes.Steep(n.Reduction.Body) {
 		// The condition is part of the gradient of the reduction, which is worked out once for all its elements.
 		g, guard = d.aside("slope", vars, term.Chosen(d.counts, g, term.Number(0))), rest
 	}

@@ -89,7 +89,7 @@ func (f *follower) over(m *model.Task) (text string, size func(*view) int) {
 			continue
 		}
 		s := shared{view: v}
-		factors := derive.Shared(statements, v.results(m.Kind))
+		factors := v.ofZeros(m.Kind, derive.Shared(statements, v.results(m.Kind)))
 		s.number, _ = term.Total(factors).Known()
 		if x, ok := v.rankFree(factors); ok && x != "1" { // runs without dimensions leave no symbols
 			s.parts = strings.Split(x, " * ")
@@ -108,6 +108,21 @@ func (f *follower) over(m *model.Task) (text string, size func(*view) int) {
 		}
 	}
 	return "1", func(*view) int { return 1 }
+}
+
+// ofZeros returns those of some extents that all gradients have to which nothing adds: they are to be set to 0 also where another extent is 0.
+func (v *view) ofZeros(k task.Kind, extents []*term.Term) []*term.Term {
+	if k != task.KindBackward || v.gradient == nil {
+		return extents
+	}
+	for t, l := range v.program.Tensors {
+		if _, found := v.gradient.Of[t]; !found && l.Varies && !l.Given && l.Slot >= 0 && l.Old < 0 {
+			extents = slices.DeleteFunc(extents, func(x *term.Term) bool {
+				return !slices.ContainsFunc(l.Shape, func(y *term.Term) bool { return term.SameInteger(x, y) })
+			})
+		}
+	}
+	return extents
 }
 
 // outputs returns the products of the dimensions of outputs, such as one whose dimensions are those of two inputs that are broadcast.

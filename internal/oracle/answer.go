@@ -78,7 +78,8 @@ func (u *Use) pass(q Question, lanes []Place, first bool, out *Answer) (err erro
 		if a.kind != real || !a.varies {
 			continue
 		}
-		a.reals[p.Number].d[i], a.reals[p.Number].varies = 1, true
+		x := &a.reals[p.Number]
+		x.d[i], x.varies, x.lanes = 1, true, x.lanes|1<<i
 	}
 	e.run(f, source)
 	out.Steps += e.steps

@@ -168,18 +168,18 @@ func (e *evaluation) binary(n *expr.Binary, s *scope, index bool) value {
 	a, b := x.number(), y.number()
 	switch n.Op {
 	case "+":
-		return realValue(add(a, b, 1))
+		return e.rounded(add(a, b, 1))
 	case "-":
-		return realValue(add(a, b, -1))
+		return e.rounded(add(a, b, -1))
 	case "*":
-		return realValue(mul(a, b))
+		return e.rounded(mul(a, b))
 	case "/":
 		if index {
 			fail("want integers around / in an index")
 		}
-		return realValue(div(a, b))
+		return e.rounded(div(a, b))
 	case "^":
-		return realValue(power(a, b))
+		return e.rounded(power(a, b))
 	}
 	fail("want integers around %s", n.Op)
 	return value{}

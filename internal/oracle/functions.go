@@ -29,15 +29,16 @@ func power(x, y number) number {
 	if exactPower(x, y, v) {
 		out.err = 0
 	}
-	if !x.varies && !y.varies {
-		return out
-	}
-	out.varies = true
+	out.varies, out.lanes = x.varies || y.varies, x.lanes|y.lanes
 	for i := range passLanes {
-		a, b := product(x.d[i], slope), product(y.d[i], log)
+		if !out.on(i) {
+			continue
+		}
+		a, b := x.by(i, slope), y.by(i, log)
+		ln := math.Log(math.Abs(x.v))
 		out.d[i] = a + b
-		out.de[i] = scaled(slope, x.de[i]) + scaled(product(x.d[i], curved), x.err) + scaled(over(a, y.v), y.err) + scaled(product(a, math.Log(math.Abs(x.v))), y.err) +
-			scaled(log, y.de[i]) + scaled(product(y.d[i], slope*math.Log(math.Abs(x.v))), x.err) + scaled(over(product(y.d[i], v), x.v), x.err) + 6*(math.Abs(a)+math.Abs(b))
+		out.de[i] = scaled(slope, x.de[i]) + scaled(x.by(i, curved), x.err) + scaled(over(a, y.v), y.err) + scaled(a*ln, y.err) +
+			scaled(log, y.de[i]) + scaled(y.by(i, slope*ln), x.err) + scaled(over(y.by(i, v), x.v), x.err) + 6*(math.Abs(a)+math.Abs(b))
 		if exactPower(x, y, v) && short(out.d[i]) && x.de[i] == 0 && y.d[i] == 0 && short(slope) {
 			out.de[i] = 0
 		}
@@ -143,7 +144,7 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 	if f, ok := curves[n.Func]; ok {
 		want(1)
 		x := args[0].number()
-		return realValue(apply(x, f(x.v)))
+		return e.rounded(apply(x, f(x.v)))
 	}
 	if f, ok := steps[n.Func]; ok {
 		want(1)
@@ -183,7 +184,7 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 		if args[0].kind == integer && args[1].kind == integer {
 			return wholes("^", args[0], args[1])
 		}
-		return realValue(power(args[0].number(), args[1].number()))
+		return e.rounded(power(args[0].number(), args[1].number()))
 	case "max", "min":
 		out := args[0]
 		for i, y := range args[1:] {
@@ -266,9 +267,11 @@ func (e *evaluation) extreme(name string, x, y value, xDiffers, yDiffers differi
 	}
 	a, b := x.number(), y.number()
 	if a.v != a.v || b.v != b.v {
-		out := number{v: math.NaN(), varies: a.varies || b.varies}
+		out := number{v: math.NaN(), varies: a.varies || b.varies, lanes: a.lanes | b.lanes}
 		for i := range out.d {
-			out.d[i] = math.NaN()
+			if out.on(i) {
+				out.d[i] = math.NaN()
+			}
 		}
 		return realValue(out)
 	}
@@ -292,7 +295,7 @@ func (e *evaluation) extreme(name string, x, y value, xDiffers, yDiffers differi
 			out.de[i] += (math.Abs(a.d[i]) + math.Abs(b.d[i])) / e.unit
 		}
 	case a.v == b.v && xDiffers == surely && yDiffers == surely:
-		out.varies = a.varies || b.varies
+		out.varies, out.lanes = a.varies || b.varies, a.lanes|b.lanes
 		for i := range out.d {
 			out.d[i] = (a.d[i] + b.d[i]) / 2
 			out.de[i] = (a.de[i] + b.de[i]) / 2

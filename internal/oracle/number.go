@@ -7,11 +7,37 @@ const passLanes = 4
 
 // number is a real number with a bound of its error and with derivatives: a dual number. Bounds are in units of the rounding error of the
 // type in which formulas compute; they grow as rounding errors do, to first order. A number without an error is exact, and so are all
-// ways to compute it.
+// ways to compute it. One whose error is infinite is not known, nor is what is made of it.
 type number struct {
 	v, err float64
-	varies bool               // whether it has derivatives that may differ from 0
-	d, de  [passLanes]float64 // derivatives, and bounds of their errors
+	varies bool               // whether it has a gradient
+	lanes  uint8              // by bit, on which of the elements it depends that are derived by
+	d, de  [passLanes]float64 // derivatives, and bounds of their errors: 0 where it does not depend on the element
+}
+
+// on reports whether a number depends on the element of a lane.
+func (x *number) on(lane int) bool { return x.lanes>>lane&1 != 0 }
+
+// by returns a derivative times a slope. Where nothing depends on an element, the derivative is 0 whatever the slope is; else 0 times an
+// infinite slope is NaN, as in a gradient.
+func (x *number) by(lane int, slope float64) float64 {
+	if !x.on(lane) {
+		return 0
+	}
+	return x.d[lane] * slope
+}
+
+// within returns a number as a type with a greatest number holds it: what is so large that rounding may overflow is not known.
+func (x number) within(most float64) number {
+	if math.Abs(x.v) > most/4 && !math.IsInf(x.v, 0) {
+		x.err = math.Inf(1)
+	}
+	for i := range x.d {
+		if x.on(i) && (math.IsInf(x.err, 1) || math.Abs(x.d[i]) > most/4) {
+			x.de[i] = math.Inf(1)
+		}
+	}
+	return x
 }
 
 // exactly returns a number that the types of elements represent.
@@ -35,9 +61,9 @@ func add(x, y number, by float64) number {
 	if !exactSum(x.v, by*y.v, out.v) {
 		out.err += math.Abs(out.v)
 	}
-	if x.varies || y.varies {
-		out.varies = true
-		for i := range passLanes {
+	out.varies, out.lanes = x.varies || y.varies, x.lanes|y.lanes
+	for i := range passLanes {
+		if out.on(i) {
 			d := x.d[i] + by*y.d[i]
 			out.d[i], out.de[i] = d, x.de[i]+y.de[i]
 			if !exactSum(x.d[i], by*y.d[i], d) {
@@ -63,42 +89,29 @@ func exactProduct(x, y, product float64) bool {
 }
 
 func mul(x, y number) number {
-	out := number{v: x.v * y.v, err: scaled(x.v, y.err) + scaled(y.v, x.err)}
+	out := number{v: x.v * y.v, err: scaled(x.v, y.err) + scaled(y.v, x.err), varies: x.varies || y.varies, lanes: x.lanes | y.lanes}
 	if !exactProduct(x.v, y.v, out.v) {
 		out.err += math.Abs(out.v)
 	}
-	if x.varies || y.varies {
-		out.varies = true
-		for i := range passLanes {
-			a, b := product(x.d[i], y.v), product(y.d[i], x.v)
-			out.d[i] = a + b
-			out.de[i] = scaled(y.v, x.de[i]) + scaled(x.d[i], y.err) + scaled(x.v, y.de[i]) + scaled(y.d[i], x.err)
-			if x.varies && unknown(x.d[i], y.v) || y.varies && unknown(y.d[i], x.v) {
-				out.de[i] = math.Inf(1)
-			}
-			if !exactProduct(x.d[i], y.v, a) || !exactProduct(y.d[i], x.v, b) || !exactSum(a, b, out.d[i]) {
-				out.de[i] += math.Abs(a) + math.Abs(b)
-			}
+	for i := range passLanes {
+		if !out.on(i) {
+			continue
+		}
+		a, b := x.by(i, y.v), y.by(i, x.v)
+		out.d[i] = a + b
+		out.de[i] = scaled(y.v, x.de[i]) + scaled(x.d[i], y.err) + scaled(x.v, y.de[i]) + scaled(y.d[i], x.err)
+		if !exactProduct(x.d[i], y.v, a) || !exactProduct(y.d[i], x.v, b) || !exactSum(a, b, out.d[i]) {
+			out.de[i] += math.Abs(a) + math.Abs(b)
 		}
 	}
 	return out
 }
 
-// unknown reports whether a derivative of 0 meets a factor that is not finite: it may be that of what does not differ, or of what is even.
-func unknown(d, factor float64) bool {
-	return d == 0 && (math.IsNaN(factor) || math.IsInf(factor, 0))
-}
-
-// product returns x * y, where a derivative x of 0 gives 0: nothing depends on y then.
-func product(x, y float64) float64 {
-	if x == 0 {
-		return 0
-	}
-	return x * y
-}
-
-// scaled returns |x| * err, and 0 if either is 0.
+// scaled returns |x| * err, and 0 if either is 0. What is made of a number that is not known is not known either.
 func scaled(x, err float64) float64 {
+	if math.IsInf(err, 1) {
+		return err
+	}
 	if err == 0 || x == 0 {
 		return 0
 	}
@@ -108,26 +121,33 @@ func scaled(x, err float64) float64 {
 func div(x, y number) number {
 	v := x.v / y.v
 	ay := math.Abs(y.v)
-	out := number{v: v, err: over(x.err, ay) + over(scaled(v, y.err), ay)}
+	out := number{v: v, err: over(x.err, ay) + over(scaled(v, y.err), ay), varies: x.varies || y.varies, lanes: x.lanes | y.lanes}
 	if !exactProduct(v, y.v, x.v) || !short(v) {
 		out.err += 2 * math.Abs(v)
 	}
-	if x.varies || y.varies {
-		out.varies = true
-		for i := range passLanes {
-			a, b := over(x.d[i], y.v), product(over(y.d[i], y.v), v)
-			out.d[i] = a - b
-			out.de[i] = over(x.de[i], ay) + over(scaled(a, y.err), ay) + over(scaled(v, y.de[i]), ay) + scaled(over(y.d[i], y.v), out.err) +
-				over(scaled(b, y.err), ay) + 3*(math.Abs(a)+math.Abs(b))
+	for i := range passLanes {
+		if !out.on(i) {
+			continue
 		}
+		var a, share float64
+		if x.on(i) {
+			a = x.d[i] / y.v
+		}
+		if y.on(i) {
+			share = y.d[i] / y.v
+		}
+		b := y.by(i, v/y.v)
+		out.d[i] = a - b
+		out.de[i] = over(x.de[i], ay) + over(scaled(a, y.err), ay) + over(scaled(v, y.de[i]), ay) + scaled(share, out.err) +
+			over(scaled(b, y.err), ay) + 3*(math.Abs(a)+math.Abs(b))
 	}
 	return out
 }
 
-// over returns x / y, and 0 where x is 0.
+// over returns an error x by y, and 0 where there is none.
 func over(x, y float64) float64 {
-	if x == 0 {
-		return 0
+	if x == 0 || math.IsInf(x, 1) {
+		return x
 	}
 	return x / y
 }
@@ -147,15 +167,14 @@ type curve struct{ v, first, second, amplitude float64 }
 
 // apply returns a function of a number.
 func apply(x number, c curve) number {
-	out := number{v: c.v, err: scaled(c.first, x.err) + 2*math.Abs(c.v)}
-	if !x.varies {
-		return out
-	}
-	out.varies = true
+	out := number{v: c.v, err: scaled(c.first, x.err) + 2*math.Abs(c.v), varies: x.varies, lanes: x.lanes}
 	for i := range passLanes {
-		d := product(x.d[i], c.first)
+		if !out.on(i) {
+			continue
+		}
+		d := x.by(i, c.first)
 		out.d[i] = d
-		out.de[i] = scaled(c.first, x.de[i]) + scaled(product(x.d[i], c.second), x.err) + 2*math.Abs(d) + 2*math.Abs(product(x.d[i], c.amplitude))
+		out.de[i] = scaled(c.first, x.de[i]) + scaled(x.by(i, c.second), x.err) + 2*math.Abs(d) + 2*math.Abs(x.by(i, c.amplitude))
 	}
 	return out
 }
@@ -167,7 +186,7 @@ func still(x number) number { return number{v: x.v, err: x.err} }
 func hull(x, y number, unit float64) number {
 	out := x
 	out.err = max(x.err, y.err) + apart(x.v, y.v)/unit
-	out.varies = x.varies || y.varies
+	out.varies, out.lanes = x.varies || y.varies, x.lanes|y.lanes
 	for i := range out.d {
 		out.de[i] = max(x.de[i], y.de[i]) + apart(x.d[i], y.d[i])/unit
 	}
@@ -215,7 +234,7 @@ func (s *sum) add(x number) {
 	if !x.varies {
 		return
 	}
-	s.total.varies = true
+	s.total.varies, s.total.lanes = true, s.total.lanes|x.lanes
 	for i := range passLanes {
 		s.total.d[i] += x.d[i]
 		s.total.de[i] += x.de[i]

@@ -179,17 +179,17 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 			return out
 		}
 		if n.Kind == "sum" {
-			return realValue(total(terms))
+			return e.rounded(total(terms))
 		}
 		out := exactly(1)
 		for _, t := range terms {
-			out = mul(out, t.number())
+			out = e.rounded(mul(out, t.number())).r
 		}
 		return realValue(out)
 	case "mean":
-		return realValue(mean(terms))
+		return e.rounded(mean(terms))
 	case "variance":
-		return realValue(variance(terms))
+		return e.rounded(variance(terms))
 	case "logsumexp":
 		return pair(e.logSumExp(terms), terms)
 	}
@@ -232,35 +232,33 @@ func variance(terms []term) number {
 		return exactly(math.NaN())
 	}
 	m := mean(terms)
-	out := make([]term, len(terms))
+	squares := make([]term, len(terms))
+	var errs [passLanes]float64 // of the sum of derivatives times differences, from which that of the mean may be left out, as it gives 0
 	for i, t := range terms {
-		d := add(t.number(), m, -1)
-		out[i].value = realValue(mul(d, d))
+		x := t.number()
+		d := add(x, m, -1)
+		squares[i].value = realValue(mul(d, d))
+		for k := range errs {
+			errs[k] += 2 * scaled(x.d[k], d.err)
+		}
 	}
-	return mean(out)
+	out := mean(squares)
+	for k := range errs {
+		out.de[k] += errs[k] / float64(len(terms))
+	}
+	return out
 }
 
 // logSumExp returns the logarithm of the sum of exponentials.
 func (e *evaluation) logSumExp(terms []term) number {
 	top := math.Inf(-1)
 	for _, t := range terms {
-		v := t.number().v
-		if v != v {
-			return exactly(math.NaN())
+		if v := t.number().v; v > top || v != v {
+			top = v
 		}
-		top = max(top, v)
 	}
-	if math.IsInf(top, 0) {
-		out := number{v: top}
-		for _, t := range terms { // one infinite term is the sum; its derivatives are not finite ones
-			if x := t.number(); x.varies && top > 0 {
-				out.varies = true
-				for i := range out.d {
-					out.d[i] += product(x.d[i], math.NaN())
-				}
-			}
-		}
-		return out
+	if math.IsInf(top, 0) || top != top {
+		return steep(top, terms) // the slope is that of infinity - infinity
 	}
 	s, errs := 0.0, 0.0
 	for _, t := range terms {
@@ -275,17 +273,17 @@ func (e *evaluation) logSumExp(terms []term) number {
 		out = terms[0].number()
 		out.err += 2*math.Abs(out.v) + 1
 	}
-	varies := false
+	varies, lanes := false, uint8(0)
 	var d, de, size [passLanes]float64
 	for _, t := range terms {
 		x := t.number()
-		if !x.varies {
-			continue
-		}
-		varies = true
+		varies, lanes = varies || x.varies, lanes|x.lanes
 		w := math.Exp(x.v-top) / s
 		for i := range passLanes {
-			g := product(x.d[i], w)
+			if !x.on(i) {
+				continue
+			}
+			g := x.by(i, w)
 			d[i] += g
 			de[i] += scaled(w, x.de[i]) + scaled(g, x.err) + scaled(g, out.err) + scaled(g, 3+math.Abs(x.v))
 			size[i] += math.Abs(g)
@@ -294,7 +292,22 @@ func (e *evaluation) logSumExp(terms []term) number {
 	for i := range passLanes {
 		de[i] += size[i] * math.Sqrt(float64(len(terms)))
 	}
-	out.d, out.de, out.varies = d, de, varies
+	out.d, out.de, out.varies, out.lanes = d, de, varies, lanes
+	return out
+}
+
+// steep returns a number that is made of terms, and whose derivatives are NaN where it depends on an element.
+func steep(v float64, terms []term) number {
+	out := number{v: v}
+	for _, t := range terms {
+		x := t.number()
+		out.varies, out.lanes = out.varies || x.varies, out.lanes|x.lanes
+	}
+	for i := range out.d {
+		if out.on(i) {
+			out.d[i] = math.NaN()
+		}
+	}
 	return out
 }
 
@@ -329,16 +342,7 @@ func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
 	for i, t := range terms {
 		x := t.number()
 		if x.v != x.v {
-			out := number{v: math.NaN()}
-			for _, t := range terms {
-				if y := t.number(); y.varies {
-					out.varies = true
-					for i := range out.d {
-						out.d[i] += product(y.d[i], math.NaN())
-					}
-				}
-			}
-			return realValue(out)
+			return realValue(steep(x.v, terms))
 		}
 		if i == 0 || float64(side)*x.v > float64(side)*top.v {
 			top = x
@@ -362,7 +366,7 @@ func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
 	out := number{v: top.v}
 	for _, x := range all {
 		out.err = max(out.err, x.err)
-		out.varies = out.varies || x.varies
+		out.varies, out.lanes = out.varies || x.varies, out.lanes|x.lanes
 	}
 	if !out.varies {
 		return realValue(out)

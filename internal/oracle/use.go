@@ -11,6 +11,7 @@ package oracle
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/task"
@@ -90,4 +91,13 @@ func (u *Use) unit() float64 {
 		return 0x1p-24
 	}
 	return 0x1p-53
+}
+
+// rounded returns a real number as the type holds it in which kernels compute.
+func (e *evaluation) rounded(n number) value {
+	most := math.MaxFloat64
+	if e.use.Single {
+		most = math.MaxFloat32
+	}
+	return realValue(n.within(most))
 }

@@ -6,15 +6,95 @@ import (
 	"github.com/opgen/opgen/internal/term"
 )
 
-// Uncounted reports for each tensor whether some of its elements may not count: a statement reads elements where a condition holds, beside a
-// value outside, at some indices, or chooses among them. The gradient of an element that does not count is 0, and stays 0 through what
-// gives the element, also where a slope there is infinite.
-func (p *Program) Uncounted() []bool {
-	out := make([]bool, len(p.Tensors))
+// Slopes tells of which elements a gradient of 0 is to stay 0. An element may not count: a statement reads elements where a condition holds,
+// beside a value outside, at some indices, or chooses among them. The gradient of an element that does not count is 0, and stays 0 through
+// what gives the element, also where a slope there is infinite or NaN.
+type Slopes struct {
+	uncounted []bool // by tensor, whether some elements may not count
+	wild      []bool // by tensor, whether elements may be infinite or NaN where inputs are not
+}
+
+// Slopes returns what is known about slopes in the program.
+func (p *Program) Slopes() *Slopes {
+	out := &Slopes{make([]bool, len(p.Tensors)), make([]bool, len(p.Tensors))}
 	for _, s := range slices.Backward(p.Statements) {
-		p.uncounted(s.Value, out[s.Target], out)
+		p.uncounted(s.Value, out.uncounted[s.Target], out.uncounted)
+	}
+	for _, s := range p.Statements {
+		out.wild[s.Target] = out.wild[s.Target] || out.isWild(s.Value)
 	}
 	return out
+}
+
+// Masks reports whether a gradient of 0 of what a statement gives is to be kept from the slopes of its value.
+func (l *Slopes) Masks(s *Statement) bool { return l.uncounted[s.Target] && l.Steep(s.Value) }
+
+// Steep reports whether the slope of a value may be infinite or NaN where the inputs are not.
+func (l *Slopes) Steep(n *term.Term) bool {
+	found := false
+	n.Walk(func(m *term.Term) {
+		if found || m.Kind != term.Real {
+			return
+		}
+		switch m.Op {
+		case term.Multiply, term.Divide:
+			x, y := m.Args[0], m.Args[1]
+			found = singular(m) || x.Reads() && l.isWild(y) || y.Reads() && l.isWild(x)
+		case term.Power, term.Apply:
+			found = singular(m) || !linear(m) && m.Reads() && slices.ContainsFunc(m.Args, l.isWild)
+		case term.Reduce:
+			kind := m.Reduction.Kind
+			found = (kind == "prod" || kind == "variance" || kind == "logsumexp") && m.Reduction.Body.Reads() && l.isWild(m.Reduction.Body)
+		}
+	})
+	return found
+}
+
+// isWild reports whether a value may be infinite or NaN where the inputs are not. Products and exponentials
+// of elements are taken to fit their type.
+func (l *Slopes) isWild(n *term.Term) bool {
+	found := false
+	n.Walk(func(m *term.Term) {
+		if found || m.Kind != term.Real {
+			return
+		}
+		switch m.Op {
+		case term.Element:
+			for k := range m.Read.Count {
+				found = found || l.wild[m.Read.Tensor+k]
+			}
+		case term.Reduce:
+			r := m.Reduction
+			found = r.Kind == "prod" || r.Kind != "sum" && (r.Guard != nil || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+				lo, known := v.Lo.Known()
+				hi, both := v.Hi.Known()
+				return !known || !both || hi <= lo
+			}))
+		case term.Power:
+			found = m.Reads()
+		default:
+			found = singular(m)
+		}
+	})
+	return found
+}
+
+// linear reports whether a function has a slope that is not infinite, whatever its operands are.
+func linear(n *term.Term) bool {
+	return n.Op == term.Apply && slices.Contains([]string{"max", "min", "abs", "sign", "floor", "ceil", "round", "convert"}, n.Func.Name)
+}
+
+// singular reports whether an operation may give an infinite number, or NaN, for numbers, or have such a slope.
+func singular(n *term.Term) bool {
+	switch n.Op {
+	case term.Divide:
+		return n.Args[1].Reads()
+	case term.Power:
+		return n.Kind == term.Real && n.Reads() && !(n.Args[1].Op == term.Constant && n.Args[1].Value() >= 1)
+	case term.Apply:
+		return slices.Contains([]string{"log", "log1p", "sqrt", "rsqrt", "pow", "erfinv"}, n.Func.Name) && n.Reads()
+	}
+	return false
 }
 
 // uncounted notes the tensors of whose elements a value reads some; partly says that the value itself does not always count.

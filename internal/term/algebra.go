@@ -309,23 +309,3 @@ func (n *Term) Reads() bool {
 	n.Walk(func(m *Term) { found = found || m.Op == Element })
 	return found
 }
-
-// Singular reports whether the slope of a value may be infinite where the elements that it reads are not: it divides by some, or has a root,
-// a logarithm or a power of them.
-func (n *Term) Singular() bool {
-	found := false
-	n.Walk(func(m *Term) {
-		switch m.Op {
-		case Divide:
-			found = found || m.Args[1].Reads()
-		case Power:
-			found = found || m.Kind == Real && m.Reads() && !(m.Args[1].Op == Constant && m.Args[1].Value() >= 1)
-		case Apply:
-			switch m.Func.Name {
-			case "log", "log1p", "sqrt", "rsqrt", "pow", "erfinv":
-				found = found || m.Reads()
-			}
-		}
-	})
-	return found
-}

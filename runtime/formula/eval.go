@@ -19,15 +19,15 @@ type failure struct{ err error }
 
 // code is a program as closures. It says which tensors a part of it reads.
 type code struct {
-	p         *program.Program
-	reads     map[int]bool
-	slots     map[*term.Variable]int // where a frame keeps the variables of the statement that is compiled
-	depth     int                    // how many variables a frame holds
-	of        *program.Statement     // whose gradient is compiled
-	hands     map[int]bool           // of gradients: the tensors to which a part of it hands them
-	uncounted []bool                 // of gradients, by tensor: whether elements may not count
-	runs      []func(*frame)         // by statement
-	needs     []map[int]bool         // by statement: the tensors that it reads
+	p      *program.Program
+	reads  map[int]bool
+	slots  map[*term.Variable]int // where a frame keeps the variables of the statement that is compiled
+	depth  int                    // how many variables a frame holds
+	of     *program.Statement     // whose gradient is compiled
+	hands  map[int]bool           // of gradients: the tensors to which a part of it hands them
+	slopes *program.Slopes        // of gradients
+	runs   []func(*frame)         // by statement
+	needs  []map[int]bool         // by statement: the tensors that it reads
 }
 
 // compile returns the code of a program.

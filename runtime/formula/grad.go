@@ -56,7 +56,7 @@ func (m *memory) backward() error {
 
 // gradient returns the code for the gradients that follow from those of the given tensors.
 func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
-	c := &code{p: p.Program, uncounted: p.Uncounted()}
+	c := &code{p: p.Program, slopes: p.Slopes()}
 	g := &gradientCode{given: given, computed: computed, flows: slices.Clone(given),
 		marked: make([]bool, len(p.Statements)), adjoints: make([]func(*frame), len(p.Statements))}
 	need := map[int]bool{}
@@ -146,7 +146,7 @@ func (c *code) adjoint(s *program.Statement) func(*frame) {
 		return nil
 	}
 	each := c.loop(s.Vars, nil)
-	masked := c.uncounted[id] && s.Value.Singular()
+	masked := c.slopes.Masks(s)
 	return func(f *frame) {
 		each(f, func(f *frame) {
 			_, at, _ := place(f)

@@ -1,0 +1,63 @@
+package oracle
+
+import (
+	"math"
+	"testing"
+)
+
+// depending returns a number that is the element of a lane.
+func depending(lane int, v float64) number {
+	x := number{v: v, varies: true, lanes: 1 << lane}
+	x.d[lane] = 1
+	return x
+}
+
+// TestInfiniteSlopes checks that an infinite slope hands on nothing to what a number does not depend on, and NaN to what it depends on with a
+// slope of 0.
+func TestInfiniteSlopes(t *testing.T) {
+	zero, nothing := depending(0, 0), number{v: math.Inf(-1)}
+	flat := mul(zero, exactly(0)) // depends on lane 0 with a derivative of 0
+	for name, x := range map[string]number{
+		"a product":      mul(flat, nothing),
+		"a quotient":     div(exactly(1), flat),
+		"a root":         apply(flat, curves["sqrt"](0)),
+		"a power":        power(flat, exactly(0.5)),
+		"a logsumexp":    new(evaluation).logSumExp([]term{{value: realValue(zero)}, {value: realValue(number{v: math.NaN()})}}),
+		"an exponential": apply(mul(zero, nothing), curves["exp"](math.NaN())),
+	} {
+		if !math.IsNaN(x.d[0]) || x.d[1] != 0 || x.de[1] != 0 {
+			t.Errorf("%s: want derivatives NaN and 0, got %v with errors %v", name, x.d, x.de)
+		}
+	}
+}
+
+// TestOverflow checks that what a type may not hold is not known, nor what is made of it.
+func TestOverflow(t *testing.T) {
+	large := mul(depending(0, 1e30), exactly(1e20)).within(math.MaxFloat32)
+	for name, x := range map[string]number{
+		"itself":     large,
+		"a function": apply(large, curves["tanh"](large.v)),
+		"a quotient": div(exactly(1), large),
+		"a product":  mul(large, exactly(0)),
+		"a sum":      total([]term{{value: realValue(large)}, {value: realValue(neg(large))}}),
+	} {
+		if !math.IsInf(x.err, 1) || !math.IsInf(x.within(math.MaxFloat32).de[0], 1) || x.de[1] != 0 {
+			t.Errorf("%s: want bounds that are infinite, and 0 of another element, got %v and %v", name, x.err, x.de)
+		}
+	}
+	if x := mul(exactly(1e30), exactly(1e20)).within(math.MaxFloat64); math.IsInf(x.err, 1) {
+		t.Errorf("float64 holds 1e50: got the bound %v", x.err)
+	}
+}
+
+// TestVarianceOfEqual checks that the bound of the gradient of a variance covers the rounding of the mean, from which equal terms differ by it.
+func TestVarianceOfEqual(t *testing.T) {
+	var terms []term
+	for range 17 {
+		terms = append(terms, term{value: realValue(number{v: 0.1, err: 0.1, varies: true, lanes: 1, d: [passLanes]float64{1}})})
+	}
+	got := variance(terms)
+	if got.d[0] != 0 || got.de[0] < 0.2 {
+		t.Errorf("want the derivative 0 with a bound of 2 * 0.1 at least, got %v with %v", got.d[0], got.de[0])
+	}
+}
