@@ -101,11 +101,15 @@ type partsOf struct {
 func (c *partsOf) draw(bounds func(int) int) {
 	for i, l := range c.program.Tensors[:len(c.tensors)] {
 		e := newElements(l.Kind, count(l))
+		given, added := false, false // a gradient of a result is given by none
+		for _, s := range c.program.Statements {
+			given, added = given || s.Target == i, added || s.Target == i && s.Add
+		}
 		for k := range e.real {
 			switch e.real[k] = 0.1 + c.rng.Float64(); {
-			case l.Given && slices.ContainsFunc(c.program.Statements, func(s *program.Statement) bool { return s.Target == i && s.Add }):
+			case added:
 				e.real[k] = 0
-			case l.Given:
+			case given:
 				e.real[k] = math.NaN()
 			}
 		}

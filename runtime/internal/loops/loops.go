@@ -115,12 +115,13 @@ func unordered(s *program.Statement, part *term.Term) error {
 	return err
 }
 
-// typeOf returns the type in which loops compute: float64 if most tensors of real numbers that are not local have it.
+// typeOf returns the type in which loops compute: float64 if most tensors of real numbers that are not local have it. Tensors that
+// share memory count each, so that the type, and with it the bits of results, does not depend on which of them do.
 func typeOf(p *program.Program, tensors []Tensor) dtype.Type {
 	narrow, wide := 0, 0
 	for i, t := range tensors {
-		if !t.Local && t.Memory == i && p.Tensors[i].Kind == term.Real && p.Tensors[i].Passed == nil {
-			switch n := elements(p.Tensors[i]); t.Type {
+		if l := p.Tensors[i]; !t.Local && l.Old < 0 && l.Kind == term.Real && l.Passed == nil {
+			switch n := elements(l); t.Type {
 			case dtype.F32:
 				narrow += n
 			case dtype.F64:
