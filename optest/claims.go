@@ -22,17 +22,17 @@ import (
 // memory holds the tensors of one task. Buffers are by parameter.
 type memory struct {
 	sample
-	sig   *task.Signature
-	res   *task.Resolution
-	state *task.State // nil if the operator keeps none
+	sig    *task.Signature
+	res    *task.Resolution
+	states task.States // nil if the operator keeps none
 	// profiling is the argument from "profiling".
 	profiling task.Profiling
 	buffers   [][]task.Buffer
 }
 
 // newMemory returns memory in which every parameter of a task has tensors with random values.
-func newMemory(f *fixture, sig *task.Signature, state *task.State, seed uint64) *memory {
-	m := &memory{sample: f.sample, sig: sig, res: f.node.Resolved, state: state, buffers: make([][]task.Buffer, len(sig.Params))}
+func newMemory(f *fixture, sig *task.Signature, states task.States, seed uint64) *memory {
+	m := &memory{sample: f.sample, sig: sig, res: f.node.Resolved, states: states, buffers: make([][]task.Buffer, len(sig.Params))}
 	r := rand.New(rand.NewPCG(seed, 5))
 	for i, p := range sig.Params {
 		for _, o := range m.res.Operands(p.Slot) {
@@ -114,7 +114,7 @@ func (m *memory) bodies(t *testing.T, tasks *task.Registry) []op.Body {
 		}
 		return nil
 	}
-	acc := &task.Accessor{Signature: m.sig, Attrs: m.attrs, Resolved: m.res, Passed: task.NewPassed(m.passed), Memory: at, State: func(int) *task.State { return m.state }, Profiling: m.profiling,
+	acc := &task.Accessor{Signature: m.sig, Attrs: m.attrs, Resolved: m.res, Passed: task.NewPassed(m.passed), Memory: at, State: m.states.Slot, Profiling: m.profiling,
 		Workers: func(slot int) []task.Buffer { return at(slot, false) }}
 	bodies, err := v.Bind(acc)
 	if err != nil {
@@ -167,7 +167,7 @@ func (m *memory) errorf(t *testing.T, format string, args ...any) {
 func (k *Kit) forEachTask(t *testing.T, check string, f func(t *testing.T, number int, m *memory)) {
 	k.forEachSample(t, check, func(t *testing.T, s sample) {
 		fix := s.fixture(t)
-		state := newState(t, s, fix.node.Resolved)
+		states := newState(t, s, fix.node.Resolved)
 		var forward *memory
 		for number, sig := range s.op.Signatures {
 			if sig.Kind == task.KindBackward && !fix.differentiable() {
@@ -176,7 +176,7 @@ func (k *Kit) forEachTask(t *testing.T, check string, f func(t *testing.T, numbe
 			if sig.Kind == task.KindInit || sig.Kind == task.KindCleanup {
 				continue // they get no tensors
 			}
-			m := newMemory(fix, sig, state, uint64(number))
+			m := newMemory(fix, sig, states, uint64(number))
 			if sig.Kind == task.KindBackward {
 				m.after(forward)
 			}

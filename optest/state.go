@@ -12,13 +12,13 @@ func stateful(o *task.Operator) bool { return o.Signature(task.KindInit) != nil 
 
 // newState runs the init task of an operator in use. At the end of the test it runs cleanup, which must free all that init
 // allocated.
-func newState(t *testing.T, s sample, res *task.Resolution) *task.State {
+func newState(t *testing.T, s sample, res *task.Resolution) task.States {
 	t.Helper()
 	o := &s.op.Operator
 	if !stateful(o) {
 		return nil
 	}
-	state, blocks := &task.State{}, map[*byte]bool{}
+	states, blocks := task.NewStates(o), map[*byte]bool{}
 	heap := task.NewMemory(func(bytes int64) ([]byte, error) {
 		b := make([]byte, bytes)
 		blocks[&b[0]] = true
@@ -33,7 +33,7 @@ func newState(t *testing.T, s sample, res *task.Resolution) *task.State {
 		if err != nil {
 			s.fatalf(t, "%v", err)
 		}
-		bodies, err := v.Bind(&task.Accessor{Signature: sig, Attrs: s.attrs, Resolved: res, State: func(int) *task.State { return state }, Heap: heap,
+		bodies, err := v.Bind(&task.Accessor{Signature: sig, Attrs: s.attrs, Resolved: res, State: states.Slot, Heap: heap,
 			Memory: func(slot int, _ bool) []task.Buffer { return scratchOf(sig, res, slot) }})
 		if err != nil {
 			s.fatalf(t, "%v", err)
@@ -51,7 +51,7 @@ func newState(t *testing.T, s sample, res *task.Resolution) *task.State {
 			s.errorf(t, "cleanup left %d blocks of memory that init allocated", len(blocks))
 		}
 	})
-	return state
+	return states
 }
 
 // scratchOf returns the tensors of a slot on which an init task tries algorithms: none if the task does not ask for them.

@@ -53,7 +53,12 @@ func (o *operator) cudaTask(x *spec.CUDATask) {
 		}
 	}
 	for _, a := range rules.TaskArgs(o.s, t) {
-		if a.From.V != "attrs" {
+		switch {
+		case a.From.V == "attrs" || rules.Block(a):
+		case a.From.V == "init":
+			o.list.Add(diag.NotYet, x.Key, "device code by hand does not get %s, which is state in memory of Go", a.Name).
+				Hinted("make it of type \"*github.com/opgen/opgen/runtime/task.Block\": init allocates such memory of the device by task.AllocBlock")
+		default:
 			o.list.Add(diag.NotYet, x.Key, "device code by hand does not get arguments yet, such as %s", a.Name)
 		}
 	}

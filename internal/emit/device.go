@@ -148,6 +148,9 @@ func (d *deviceEmitter) source() string {
 		for _, x := range t.Params {
 			p("\t%s %s; // %s", d.deviceView(x), deviceParam(x), tensorsOf(x.Slot))
 		}
+		for _, a := range t.Blocks() {
+			p("\topgen_block %s; // %s", cname.Of(a.Name), argDoc(a))
+		}
 		p("};\n")
 	}
 	p("} // namespace %s\n", cname.Of(o.Operator.Name))
@@ -240,6 +243,11 @@ func (d *deviceEmitter) entry(p func(string, ...any), t model.CUDATask, s *model
 			continue
 		}
 		sets = append(sets, fmt.Sprintf("opgen_args.%s = {%s};", deviceParam(x), deviceParam(x)))
+	}
+	for _, a := range t.Blocks() {
+		name := cname.Of(a.Name)
+		params = append(params, "void *"+name, "long long bytes_"+name)
+		sets = append(sets, fmt.Sprintf("opgen_args.%s = {%s, bytes_%s};", name, name, name))
 	}
 	params = append(params, "const "+space+"::numbers *opgen_numbers")
 	p("extern \"C\" __global__ void __launch_bounds__(%d) %s_%s(%s) {", t.Block, name, hashMark, strings.Join(params, ", "))

@@ -85,3 +85,14 @@ func (o *Operator) CUDAArguments(t CUDATask) string {
 	}
 	return text
 }
+
+// Blocks lists the arguments of the task that are state in memory of the device, in the order of the signature.
+func (t *CUDATask) Blocks() []*Arg {
+	var out []*Arg
+	for _, a := range t.Args {
+		if a.Block {
+			out = append(out, a)
+		}
+	}
+	return out
+}

@@ -251,6 +251,7 @@ type Arg struct {
 	Of        *Slot       `json:"-"`                   // of a shape
 	Expr      expr.Node   `json:"-"`                   // of an expression
 	Unchecked bool        `json:"unchecked,omitempty"` // need not be plain data
+	Block     bool        `json:"block,omitempty"`     // is state in memory of the device, which device code by hand gets
 	Default   string      `json:"default,omitempty"`   // what it is if the caller passes nothing: a list in JSON
 	Doc       string      `json:"doc,omitempty"`
 	Pos       source.Pos  `json:"pos"`

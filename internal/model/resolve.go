@@ -332,7 +332,7 @@ func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Tas
 // arg resolves an argument. number is the position of its slot.
 func (o *Operator) arg(sc *scope.Scope, number int, a *spec.Arg) *Arg {
 	m := &Arg{Slot: &o.Operator.Slots[number], Number: number, GoName: goname.Exported(a.Name), From: a.From.V,
-		Unchecked: a.Unchecked.V, Doc: a.Doc.V, Expr: sc.Typed(a.From), Pos: a.Key.Pos()}
+		Unchecked: a.Unchecked.V, Block: rules.Block(a), Doc: a.Doc.V, Expr: sc.Typed(a.From), Pos: a.Key.Pos()}
 	m.Default = defaultArg(a)
 	var of string
 	if m.Source, of = rules.SourceOf(a); m.Source == task.FromShape {

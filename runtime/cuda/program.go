@@ -16,6 +16,7 @@ import (
 	"github.com/opgen/opgen/runtime/internal/cudadriver"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // program is a plan that is ready to run: its device code is loaded, and what it needs besides the plan's tensors is allocated.
@@ -415,6 +416,8 @@ func (p *program) argument(b *binding, a *gpu.Arg) (cu.DevicePtr, error) {
 		return p.constant(b.device, a.Bytes)
 	case gpu.Fault:
 		return p.record(b)
+	case gpu.State:
+		return stateAddress(b.call, a.Index)
 	}
 	return 0, fmt.Errorf("unknown kind of argument %d", a.Kind)
 }
@@ -528,4 +531,14 @@ func (p *program) launch(s *unitStep) error {
 		_, err := p.fault()
 		return err
 	})
+}
+
+// stateAddress returns the address of the block that is the state of a slot.
+func stateAddress(c *engine.Call, slot int) (cu.DevicePtr, error) {
+	if s := c.States.Slot(slot); s != nil {
+		if b, ok := s.Value().(*task.Block); ok && b != nil {
+			return address(b.Region().(engine.Region)), nil
+		}
+	}
+	return 0, fmt.Errorf("want a block that init allocated as the state of slot %d, got none", slot)
 }

@@ -89,7 +89,7 @@ type Call struct {
 	// Wholes lists, by slot, the partitions of the tensors of which those of the call are parts; nil if they are whole.
 	Wholes [][]partition.Partition
 	// States holds the per-device state of the call's node, by slot; nil if it has none.
-	States []task.State
+	States task.States
 	memory *stateMemory      // of the node's state, for init and cleanup tasks; nil for others
 	limits *partition.Limits // what constraints demand from tiles; nil if there are none
 	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each
@@ -118,7 +118,7 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 	a := &task.Accessor{
 		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Seed: c.Seed, Passed: c.Passed, Memory: buffers,
 		Workers:   func(slot int) []task.Buffer { return buffers(slot, false) },
-		State:     c.state,
+		State:     c.States.Slot,
 		Profiling: c.Profiling, Handle: c.Handle,
 	}
 	if c.memory != nil {
@@ -128,14 +128,6 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		a.Partitions = func(slot int) []partition.Partition { return c.Wholes[slot] }
 	}
 	return a
-}
-
-// state returns the per-device state of a slot, nil if the node has none.
-func (c *Call) state(slot int) *task.State {
-	if slot < 0 || slot >= len(c.States) {
-		return nil
-	}
-	return &c.States[slot]
 }
 
 // Builtin is a built-in operation over [0, Over). The engine checks that the operation accesses whole

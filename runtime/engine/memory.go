@@ -64,7 +64,17 @@ func (m *stateMemory) onHost(bytes func(Region) []byte) *task.Memory {
 		}
 		delete(m.host, unsafe.SliceData(b))
 		return m.free(r)
-	})
+	}).WithBlocks(m.block)
+}
+
+// block allocates memory that tasks know as that of the device.
+func (m *stateMemory) block(bytes int64) (*task.Block, error) {
+	r, err := m.alloc(bytes)
+	if err != nil {
+		return nil, err
+	}
+	b := m.from.backend
+	return task.NewBlock(bytes, r, func(p []byte) error { return b.Write(r, p) }, func(p []byte) error { return b.Read(p, r) }), nil
 }
 
 // bytes returns how many bytes the state holds.

@@ -17,8 +17,8 @@ import (
 
 // state is the per-device state of a node. Loaded plans that have the node share it.
 type state struct {
-	values []task.State // by slot, of which those of role state are used
-	made   bool         // whether init has put all of them
+	values task.States
+	made   bool // whether init has put all of them
 	plan   *plan.State
 	key    string
 	number int // in the order in which states are made
@@ -70,7 +70,7 @@ func (in *Instance) makeStates() error {
 			in.engine.made++
 			s = &state{plan: p, key: key, number: in.engine.made, memory: in.engine.newStateMemory(&p.Init)}
 			if reg := in.engine.registry.Task(p.Init.ID); reg != nil { // resolving reports a task that is not registered
-				s.values = make([]task.State, len(reg.Signature.Operator.Slots))
+				s.values = task.NewStates(reg.Signature.Operator)
 			}
 			in.engine.states[key] = s
 		}

@@ -92,6 +92,7 @@ const (
 	Step                   // the number of the training step, an unsigned integer
 	Value                  // Value itself
 	Fault                  // the address of a Record, or of memory that holds one: see Record
+	State                  // the address of the memory of a *task.Block, which is the state of slot Index
 )
 
 // Arg is an argument of a launch.
@@ -159,9 +160,10 @@ func (u *Unit) Check(s *task.Signature, limits Limits) error {
 				return fail(err.Error())
 			}
 			if slices.ContainsFunc(l.Args, func(a Arg) bool {
-				return a.Kind == Tensor && (a.Index < 0 || a.Index >= len(s.Params)) || a.Kind == Scratch && (a.Index < 0 || a.Index >= len(u.Scratch))
+				return a.Kind == Tensor && (a.Index < 0 || a.Index >= len(s.Params)) || a.Kind == Scratch && (a.Index < 0 || a.Index >= len(u.Scratch)) ||
+					a.Kind == State && (a.Index < 0 || a.Index >= len(s.Operator.Slots) || s.Operator.Slots[a.Index].Role != task.RoleState)
 			}) {
-				return fail(l.Entry + ": an argument refers to a tensor or a buffer that is not there")
+				return fail(l.Entry + ": an argument refers to a tensor, a buffer or a state that is not there")
 			}
 		}
 	}

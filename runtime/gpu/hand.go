@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
@@ -181,7 +182,8 @@ func (h *hand) entry(step string) string {
 	return name + "_" + h.code.Hash
 }
 
-// args returns the tensors of the task, in the order of its signature. Those that are absent have no address.
+// args returns the tensors of the task, in the order of its signature, and blocks of the state with their sizes. Tensors that are
+// absent have no address.
 func (h *hand) args(a *task.Accessor, number int) ([]Arg, error) {
 	var args []Arg
 	for i, p := range h.signature.Params {
@@ -200,5 +202,34 @@ func (h *hand) args(a *task.Accessor, number int) ([]Arg, error) {
 			args = append(args, Arg{Kind: Value, Value: uint64(mode)})
 		}
 	}
+	for _, x := range h.signature.Args {
+		if x.From != task.FromInit || x.Type != reflect.TypeFor[*task.Block]() {
+			continue
+		}
+		b, err := blockOf(a, x.Slot)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, Arg{Kind: State, Index: x.Slot}, Arg{Kind: Value, Value: uint64(b.Bytes())})
+	}
 	return args, nil
+}
+
+// blockOf returns the block that is the state of a slot.
+func blockOf(a *task.Accessor, slot int) (*task.Block, error) {
+	var state *task.State
+	if a.State != nil {
+		state = a.State(slot)
+	}
+	if state != nil {
+		if b, ok := state.Value().(*task.Block); ok && b != nil {
+			return b, nil
+		}
+	}
+	got := "none"
+	if state != nil {
+		got = fmt.Sprintf("%T", state.Value())
+	}
+	s := a.Signature
+	return nil, &op.Error{Operator: s.Operator.Name, Task: s.Task, Slot: s.Operator.Slots[slot].Name, Want: "a block that init allocated", Got: got}
 }

@@ -131,3 +131,11 @@ template <class T> OPGEN_DEVICE T opgen_sum(T x, T *shared) {
 template <class T> OPGEN_DEVICE T opgen_most(T x, T *shared) {
 	return opgen_fold(x, shared, [](T a, T b) -> T { return opgen_max(a, b); });
 }
+
+// opgen_block is state in memory of the device, which init allocated. All tasks of a node share it.
+struct opgen_block {
+	void *memory;
+	i64 bytes;
+	template <class T> OPGEN_METHOD T *as() const { return (T *)memory; }
+	template <class T> OPGEN_METHOD i64 count() const { return bytes / (i64)sizeof(T); }
+};

@@ -12,12 +12,19 @@ import (
 type Memory struct {
 	alloc func(bytes int64) ([]byte, error)
 	free  func([]byte) error
+	block func(bytes int64) (*Block, error) // nil if the engine has none
 }
 
 // NewMemory returns a memory for an engine. alloc returns zeroed memory that is aligned for every element type, and free
 // frees what alloc returned.
 func NewMemory(alloc func(bytes int64) ([]byte, error), free func([]byte) error) *Memory {
-	return &Memory{alloc, free}
+	return &Memory{alloc: alloc, free: free}
+}
+
+// WithBlocks lets tasks allocate blocks, with a function that returns one of so many bytes, which are 0. It returns m.
+func (m *Memory) WithBlocks(alloc func(bytes int64) (*Block, error)) *Memory {
+	m.block = alloc
+	return m
 }
 
 // Alloc returns n zeros. The error says that they exceed the engine's limit, or that the task may not allocate.

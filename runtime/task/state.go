@@ -25,3 +25,18 @@ func (s *State) Value() any { return s.value }
 
 // Set reports whether a value was put.
 func (s *State) Set() bool { return s.value != nil }
+
+// States is the per-device state of a node, by slot. Only those of slots of role RoleState are used. Nil is that of a node that
+// has none.
+type States []State
+
+// NewStates returns the states of a node of an operator, of which none has been put.
+func NewStates(o *Operator) States { return make(States, len(o.Slots)) }
+
+// Slot returns the state of a slot, nil if the node has none.
+func (s States) Slot(slot int) *State {
+	if slot < 0 || slot >= len(s) {
+		return nil
+	}
+	return &s[slot]
+}

@@ -11,7 +11,9 @@ import (
 	"example.com/plain/generated/shape"
 	"example.com/plain/generated/zeroes"
 
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // Any is the kernel of any.
@@ -57,26 +59,34 @@ func (Ramp) Forward(_ *op.Ctx, a *ramp.Forward, r op.Range) error {
 type Look struct{}
 
 // Init makes a table of roots.
-func (Look) Init(*op.Ctx, *look.Init) ([]float64, int, error) {
-	table := make([]float64, 5)
-	for i := range table {
-		table[i] = math.Sqrt(float64(i))
+func (Look) Init(_ *op.Ctx, a *look.Init) (*task.Block, int, error) {
+	roots := make([]float64, 5)
+	for i := range roots {
+		roots[i] = math.Sqrt(float64(i))
 	}
-	return table, len(table), nil
+	table, err := task.AllocBlock(a.Memory, dtype.F64, len(roots))
+	if err != nil {
+		return nil, 0, err
+	}
+	return table, len(roots), task.WriteBlock(table, roots)
 }
 
 // Forward looks up.
 func (Look) Forward(_ *op.Ctx, a *look.Forward, r op.Range) error {
+	roots := make([]float64, a.Table.Bytes()/8)
+	if err := task.ReadBlock(roots, a.Table); err != nil {
+		return err
+	}
 	for i := r.Lo; i < r.Hi; i++ {
-		a.Output.Set(i, a.Table[int(a.Index.At(i))%a.Entries])
+		a.Output.Set(i, roots[int(a.Index.At(i))%len(roots)])
 	}
 	return nil
 }
 
 // Cleanup notices a state that is another's.
 func (Look) Cleanup(_ *op.Ctx, a *look.Cleanup) error {
-	if len(a.Table) != a.Entries {
-		return fmt.Errorf("want a table of %d entries, got %d", a.Entries, len(a.Table))
+	if a.Table.Bytes() != int64(8*a.Entries) {
+		return fmt.Errorf("want a table of %d entries, got %d bytes", a.Entries, a.Table.Bytes())
 	}
 	return nil
 }
