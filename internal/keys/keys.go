@@ -13,6 +13,8 @@ type Table struct {
 	Others *Value
 	// OneOf lists keys of which the table has one.
 	OneOf []string
+	// Instead says what to write instead of keys that people expect and that there are not.
+	Instead map[string]string
 }
 
 // Key is a key of a table.

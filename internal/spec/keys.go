@@ -102,7 +102,9 @@ var (
 	initKeys = &keys.Table{What: "init", Others: &anything, Keys: []keys.Key{
 		{Name: "use", Value: text, Required: true, Doc: "the name of the initializer"},
 	}}
-	slotKeys = &keys.Table{What: "a slot", Keys: []keys.Key{
+	slotKeys = &keys.Table{What: "a slot", Instead: map[string]string{
+		"optional": "present = \"use_bias\" is the condition on attributes under which it is there, and present = \"caller\" leaves that to the caller",
+	}, Keys: []keys.Key{
 		{Name: "role", Value: words(Roles...), Required: true, Doc: "input, weight, output, saved or scratch"},
 		{Name: "type", Value: known("^[A-Z][A-Za-z0-9_]*$", dtype.Names()...), Required: true, Doc: "an element type or a dtype variable"},
 		{Name: "shape", Value: keys.Value{Type: keys.Array, Elem: &keys.Value{Type: keys.String | keys.Integer}}, Required: true, Doc: "the dimensions, slowest first; [] for a scalar"},
@@ -117,7 +119,9 @@ var (
 		{Name: "saved", Value: keys.Value{Type: keys.String | keys.Boolean}, Doc: "whether backward is given the value: true, false or a condition"},
 		{Name: "doc", Value: text, Doc: "what the tensor holds"},
 	}}
-	argKeys = &keys.Table{What: "an argument", Keys: []keys.Key{
+	argKeys = &keys.Table{What: "an argument", Instead: map[string]string{
+		"optional": "default = 0.5 is what it is if the caller passes nothing, and variadic = { max = 1 } lets it have no value",
+	}, Keys: []keys.Key{
 		{Name: "type", Value: text, Doc: "the type in Go; it may be left out where from determines it"},
 		{Name: "from", Value: expression, Required: true, Doc: "where its value comes from"},
 		{Name: "variadic", Value: table(argVariadicKeys), Doc: "how many values it has, if it may have several"},

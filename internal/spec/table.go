@@ -165,7 +165,9 @@ func (t *tableReader) done() (bad bool) {
 			continue
 		}
 		d := t.r.list.Add(diag.UnknownKey, e.KeySpan, "%s has no key %s", what, e.Key)
-		if n := d.Nearest(e.Key, free); n != "" {
+		if hint := t.keys.Instead[e.Key]; hint != "" {
+			d.Hinted("%s", hint)
+		} else if n := d.Nearest(e.Key, free); n != "" {
 			t.absent = slices.DeleteFunc(t.absent, func(a [2]string) bool { return a[0] == n })
 			t.unread[n] = true
 		} else if len(known) <= 12 {
