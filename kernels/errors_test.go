@@ -109,6 +109,15 @@ func TestRefusals(t *testing.T) {
 		{"topk", `{"k": 4}`, [][]int{{2, 3}}, "want k up to 3, the extent of the dimension, got 4"},
 		{"adaptive_pool_2d", `{"output_h": 2, "output_w": 2}`, [][]int{{1, 1, 0, 2}}, "want images of at least 1 x 1, got 0 x 2"},
 		{"input", `{"tensor_shape": [2]}`, [][]int{{3}}, "want a tensor of shape [2], as tensor_shape says, got [3]"},
+		{"conv_2d", `{"out_channels": 1, "kernel_h": 3, "kernel_w": 3, "dilation_h": 4611686018427387904}`, [][]int{{1, 1, 3, 3}},
+			"want integers that 64 bits hold, got 2 * 4611686018427387904"},
+		{"conv_2d", `{"out_channels": 1, "kernel_h": 3, "kernel_w": 3, "padding_w": 4611686018427387904}`, [][]int{{1, 1, 3, 3}},
+			"want integers that 64 bits hold, got 2 * 4611686018427387904"},
+		{"conv_transpose_2d", `{"out_channels": 1, "kernel_h": 3, "kernel_w": 3, "stride_h": 9223372036854775807}`, [][]int{{1, 1, 3, 3}},
+			"want integers that 64 bits hold, got 2 * 9223372036854775807"},
+		{"repeat", `{"repeats": 4611686018427387904}`, [][]int{{2, 3}}, "want integers that 64 bits hold, got 4611686018427387904 * 3"},
+		{"pad", `{"before": 9223372036854775807}`, [][]int{{2}}, "want integers that 64 bits hold, got 9223372036854775807 + 2 + 0"},
+		{"group_by", `{"n": 1, "alpha": 1e300}`, [][]int{{2, 3}, {2, 1}}, "want integers that 64 bits hold, got 2e+300"},
 		{"element_unary_logical", `{"scalar": 2}`, [][]int{{3}}, "want scalar to be absent, as LOGICAL_NOT has no second operand"},
 	}
 	ops := catalogue.Operators()
@@ -122,8 +131,11 @@ func TestRefusals(t *testing.T) {
 		in := graph.Insert[int](g, 0, op, at)
 		for i, dims := range tt.inputs {
 			typ := dtype.F32
-			if op.Slots[i].Type == "bool" {
+			switch op.Slots[i].Type {
+			case "bool":
 				typ = dtype.Bool
+			case "L":
+				typ = dtype.I64
 			}
 			in.Bind(i, g.Input(fmt.Sprint("input ", i), typ, dims...))
 		}

@@ -65,6 +65,13 @@ func TestValues(t *testing.T) {
 		{"adaptive_pool_2d", `{"output_h": 1, "output_w": 2, "pool_type": "AVG"}`, in(d(1, 1, 1, 3), 1, 2, 4), []float64{1.5, 3}, []float64{0.5, 1, 0.5}},
 		{"adaptive_pool_2d", `{"output_h": 3, "output_w": 1}`, in(d(1, 1, 2, 2), 1, 7, 9, 9), []float64{7, 9, 9}, []float64{0, 1, 2, 0}},
 		{"batch_matmul", `{}`, append(in(d(1, 2), 1, 2), in(d(2, 2), 3, 4, 5, 6)...), []float64{13, 16}, []float64{7, 11}},
+		// A row that is ignored does not count, and the mean over no rows is 0. A class that is excluded costs nothing unless smoothing asks for it.
+		{"cross_entropy", `{}`, append(in(d(2, 2), 0, 0, 5, 9), whole(0, -100)), []float64{math.Ln2}, []float64{-0.5, 0.5, 0, 0}},
+		{"cross_entropy", `{"ignore": 1}`, append(in(d(2, 2), 5, 9, 0, 0), whole(1, 1)), []float64{0}, []float64{0, 0, 0, 0}},
+		{"cross_entropy", `{}`, append(in(d(2, 2), 0, 0, 0, 0), whole(0, 1), input{dims: []int{2}, data: []float64{1, 3}}), []float64{math.Ln2}, []float64{-0.125, 0.125, 0.375, -0.375}},
+		{"cross_entropy", `{"reduction": "sum", "smoothing": 0.5}`, append(in(d(1, 2), 0, 0), whole(0)), []float64{math.Ln2}, []float64{-0.25, 0.25}},
+		{"cross_entropy", `{}`, append(in(d(1, 2), 0, -inf), whole(0)), []float64{0}, []float64{0, 0}},
+		{"cross_entropy", `{"smoothing": 0.5}`, append(in(d(1, 2), 0, -inf), whole(0)), []float64{inf}, nil},
 		{"layer_norm", `{"axes": [0], "eps": 0}`, append(in(d(2), 1, 3), weight("gamma", 2, 5), weight("beta", 1, 7)), []float64{-1, 12}, nil},
 		{"layer_norm", `{"axes": [1, 0], "eps": 0}`, append(in(d(2, 2), 1, 1, 3, 3), weight("gamma", 1, 2, 3, 4)), []float64{-1, -2, 3, 4}, nil},
 		{"layer_norm", `{"axes": [0], "eps": 0.25, "elementwise_affine": false}`, in(d(1), 1e6), []float64{0}, []float64{0}},

@@ -46,9 +46,9 @@ func newMemory(f *fixture, sig *task.Signature, states task.States, seed uint64)
 
 // fillAtRandom draws the elements of a tensor: the option Values gives them, or they lie from 0.1 to 0.9.
 func (m *memory) fillAtRandom(r *rand.Rand, p task.Param, b task.Buffer) {
-	below, bounded := m.res.Below(p.Slot)
+	bound, bounded := m.res.Bound(p.Slot)
 	if !p.Grad {
-		if v, ok := m.given(r, p.Slot, b.Type, b.Shape, below); ok && len(v) == shape.Prod(b.Shape) {
+		if v, ok := m.given(r, p.Slot, b.Type, b.Shape, bound); ok && len(v) == shape.Prod(b.Shape) {
 			for k, x := range v {
 				b.Type.PutFloat64(b.Bytes[k*b.Type.Size():], x)
 			}
@@ -56,11 +56,15 @@ func (m *memory) fillAtRandom(r *rand.Rand, p task.Param, b task.Buffer) {
 		}
 	}
 	lo := 0.1
-	if !bounded && b.Type.IsInteger() {
+	if b.Type.IsInteger() {
 		lo = 1 // valid as a divisor and as an exponent
 	}
 	for k := range shape.Prod(b.Shape) {
-		put(b, k, lo+0.8*r.Float64())
+		if bounded && !p.Grad && b.Type.IsInteger() {
+			b.Type.PutFloat64(b.Bytes[k*b.Type.Size():], float64(bound.Draw(r.IntN)))
+		} else {
+			put(b, k, lo+0.8*r.Float64())
+		}
 	}
 }
 

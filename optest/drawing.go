@@ -40,19 +40,18 @@ type drawing struct {
 
 // tensor draws the values of a tensor of integers or booleans, and notes a floating-point tensor for method
 // values. Integers lie from 1 to 4. If res is not nil, the tensor is bound to a slot of it, and its integers
-// lie from 0 up to the bound that res gives. A slot below 0 stands for none, as t is a gradient.
+// lie within the bound that res gives. A slot below 0 stands for none, as t is a gradient.
 func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 	if _, ok := d.drawn[t.Name()]; ok {
 		return // the tensor is bound to several slots
 	}
-	lo, below := 1, 5 // valid as divisors and as exponents
+	var bound task.Bound
+	bounded := false
 	if res != nil {
-		if b, ok := res.Below(slot); ok {
-			lo, below = 0, b
-		}
+		bound, bounded = res.Bound(slot)
 	}
-	if slot >= 0 && below > 0 { // no integer is below 0
-		if v, ok := d.given(d.rng, slot, t.Type(), t.Shape(), below*(1-lo)); ok {
+	if slot >= 0 && (!bounded || bound.Possible()) {
+		if v, ok := d.given(d.rng, slot, t.Type(), t.Shape(), bound); ok {
 			if want := shape.Prod(t.Shape()); len(v) != want && d.err == nil {
 				d.err = valuesError(fmt.Sprintf("Values(%s, %s): want %d elements for the shape %v, got %d", d.title(), d.op.Slots[slot].Name, want, t.Shape(), len(v)))
 			}
@@ -72,10 +71,14 @@ func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 		for i := range v {
 			v[i] = float64(d.rng.IntN(2))
 		}
-	case below > lo:
+	case bounded:
 		for i := range v {
-			v[i] = float64(lo + d.rng.IntN(below-lo))
-			if d.ties && lo == 1 && d.rng.IntN(2) == 0 {
+			v[i] = float64(bound.Draw(d.rng.IntN))
+		}
+	default:
+		for i := range v {
+			v[i] = float64(1 + d.rng.IntN(4)) // valid as divisors and as exponents
+			if d.ties && d.rng.IntN(2) == 0 {
 				v[i] = -v[i]
 			}
 		}
@@ -106,12 +109,16 @@ func (d *drawing) values() values {
 }
 
 // given returns the elements that the option Values gives a tensor of a slot.
-func (s sample) given(rng *rand.Rand, slot int, typ dtype.Type, dims []int, below int) ([]float64, bool) {
+func (s sample) given(rng *rand.Rand, slot int, typ dtype.Type, dims []int, bound task.Bound) ([]float64, bool) {
 	draw := s.kit.config.values[slotName{s.title(), s.op.Slots[slot].Name}]
 	if draw == nil {
 		return nil, false
 	}
-	v := draw(rng, Input{Type: typ, Shape: dims, Below: below, Shapes: s.shapes})
+	in := Input{Type: typ, Shape: dims, Below: bound.Below, Shapes: s.shapes}
+	if bound.HasExcept {
+		in.Except = &bound.Except
+	}
+	v := draw(rng, in)
 	if typ.IsFloat() {
 		for i, x := range v {
 			v[i] = float64(float32(x)) // equal in f32 and f64

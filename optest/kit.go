@@ -58,6 +58,8 @@ type Input struct {
 	Shape []int
 	// Below is the bound that the spec gives for integers, or 0 without one.
 	Below int
+	// Except is the value outside of the bound that the spec allows; nil if there is none.
+	Except *int
 	// Shapes holds the shapes of all inputs by slot. Several tensors of a slot have the names x.0, x.1 and so on.
 	Shapes map[string][]int
 }

@@ -151,10 +151,10 @@ func (f *fixture) empty() bool {
 	return false
 }
 
-// impossible reports whether an input has elements, but no valid value for them. Its upper bound is then 0.
+// impossible reports whether an input has elements, but no valid value for them.
 func (f *fixture) impossible() bool {
 	for i := range f.op.Slots {
-		if below, ok := f.node.Resolved.Below(i); ok && below <= 0 && shape.Prod(f.node.Tensor(i).Shape()) > 0 {
+		if bound, ok := f.node.Resolved.Bound(i); ok && !bound.Possible() && shape.Prod(f.node.Tensor(i).Shape()) > 0 {
 			return true
 		}
 	}

@@ -67,7 +67,7 @@ func (p *pair) slotText(o *model.Operator, s *model.Slot) string {
 		{s.Variadic, ", variadic"}, {s.Provided, ", of a shape that the caller gives"}, {s.PerWorker, ", for each worker"},
 		{s.AuxLoss, ", an auxiliary loss"}, {s.Trainable, ", trainable"}, {s.CountedBy != "", ", counted by " + s.CountedBy},
 		{s.Present != "" && s.Present != "caller", ", if " + canonical(o, s.Present)}, {s.Saved != "", ", saved if " + canonical(o, s.Saved)},
-		{s.Below != "", ", below " + canonical(o, s.Below)}, {s.Count != "", ", " + canonical(o, s.Count) + " tensors"},
+		{s.Below != "", ", below " + canonical(o, s.Below)}, {s.Except != "", " except " + canonical(o, s.Except)}, {s.Count != "", ", " + canonical(o, s.Count) + " tensors"},
 	} {
 		if f.is {
 			text += f.text

@@ -127,6 +127,9 @@ func (f *formula) lookUpHint(n expr.Node, e elem) string {
 	case slot == nil:
 		return ""
 	case slot.Role.V == "input" || slot.Role.V == "weight":
+		if slot.Except.Set() {
+			return fmt.Sprintf("%s may be %s, too: test it, %s != %[2]s ? ... : ...", r.Name, slot.Except.V, show(r))
+		}
 		if slot.Below.Set() {
 			return fmt.Sprintf("the slot %s says below = %q", r.Name, slot.Below.V)
 		}

@@ -55,6 +55,8 @@ type frame struct {
 	// facts holds conditions that were tested, as text, and tests the comparisons among them.
 	facts []string
 	tests []test
+	// unequal holds integers that were tested not to be equal.
+	unequal [][2]poly
 }
 
 // test is a comparison that holds: X < Y, or X <= Y if equal is set.
@@ -139,6 +141,20 @@ func (fr *frame) knows(fact string) bool {
 	return false
 }
 
+// apart reports whether a test says that an atom is not equal to an integer.
+func (fr *frame) apart(name string, p poly) bool {
+	for ; fr != nil; fr = fr.outer {
+		for _, t := range fr.unequal {
+			for i, x := range t {
+				if n, ok := t[1-i].sub(p).number(); ok && n == 0 && x.single() == name {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // assuming returns a frame in which a condition has the given value.
 func (f *formula) assuming(cond expr.Node, holds bool, fr *frame, index bool) *frame {
 	in := &frame{outer: fr}
@@ -183,6 +199,7 @@ func (f *formula) compare(n *expr.Binary, holds bool, fr *frame, index bool) {
 		fr.tests = append(fr.tests, test{x.int, y.int, true}, test{y.int, x.int, true})
 		return
 	case strings.Contains("== !=", n.Op): // what is at least y, and not y, is above y
+		fr.unequal = append(fr.unequal, [2]poly{x.int, y.int})
 		if f.nonnegative(x.int.sub(y.int), fr) {
 			fr.tests = append(fr.tests, test{x: y.int, y: x.int})
 		}

@@ -21,7 +21,7 @@ func (f *formula) gradients() {
 			continue
 		}
 		sl := *t.slot
-		sl.Name, sl.Role.V, sl.Below = "grad."+sl.Name, role, spec.Str{}
+		sl.Name, sl.Role.V, sl.Below, sl.Except = "grad."+sl.Name, role, spec.Str{}, spec.Str{}
 		f.tensors[sl.Name] = &tensor{name: sl.Name, slot: &sl, elems: t.elems, known: t.known, kinds: kFloat}
 	}
 }

@@ -48,6 +48,18 @@ role  = "input"
 type  = "i64"
 shape = ["A"]
 below = "B"
+[slots.marked]
+role   = "input"
+type   = "i64"
+shape  = ["A"]
+below  = "B"
+except = "free"
+[slots.masked]
+role   = "input"
+type   = "i64"
+shape  = ["A"]
+below  = "B"
+except = "-1"
 [slots.pieces]
 role  = "input"
 type  = "T"
@@ -91,6 +103,26 @@ func TestProofs(t *testing.T) {
 		{"input[a, places[a]]", true},
 		{"input[places[a], b]", false},
 		{"input[a, places[a] + 1]", false},
+		{"input[a, marked[a]]", false},
+		{"(marked[a] != free ? input[a, marked[a]] : 0)", true},
+		{"(free != marked[a] && flag ? input[a, marked[a]] : 0)", true},
+		{"(marked[a] == free || flag ? 0 : input[a, marked[a]])", true},
+		{"(!(marked[a] == free) ? input[a, marked[a]] : 0)", true},
+		{"(marked[a] == free ? input[a, marked[a]] : 0)", false},
+		{"(marked[a] != free || flag ? input[a, marked[a]] : 0)", false},
+		{"(marked[a] != free + 1 ? input[a, marked[a]] : 0)", false},
+		{"(marked[a] != pad ? input[a, marked[a]] : 0)", false},
+		{"(places[a] != free ? input[a, marked[a]] : 0)", false},
+		{"(marked[a] != free ? input[a, marked[a]] : input[a, marked[a]])", false},
+		{"(marked[a] >= 0 ? input[a, marked[a]] : 0)", false}, // free may be above B
+		{"(marked[a] != free ? input[a, marked[a]] : 0) + input[a, marked[a]]", false},
+		{"sum(j < A if marked[j] != free: input[a, marked[j]])", true},
+		{"sum(j < A if marked[a] != free: input[a, marked[j]])", false},
+		{"input[a, masked[a]]", false},
+		{"(masked[a] >= 0 ? input[a, masked[a]] : 0)", true},
+		{"(masked[a] > -2 ? input[a, masked[a]] : 0)", false},
+		{"(masked[a] != -1 ? input[a, masked[a]] : 0)", true},
+		{"input[a, masked[a] + 1]", false},
 		{"input[a, b / n]", true},
 		{"input[a, b / 2 * 2]", false}, // a product of a quotient is not a multiple by itself
 		{"input[a, b % B]", true},

@@ -111,8 +111,17 @@ func (f *formula) readTensor(n *expr.Read, t *tensor, fr *frame) (value, *expr.E
 // lookup returns the integer that an element is.
 func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
 	name := f.scoped(show(n), fr)
-	if t.within != nil {
+	switch {
+	case t.within == nil:
+	case t.except == nil:
 		f.atomInfo(name).extent = t.within
+	case fr.apart(name, t.except):
+		name += " within the bound" // elsewhere it may be the exception
+		f.atomInfo(name).extent = t.within
+	default:
+		if n, ok := t.except.number(); ok && n < 0 { // the bound above holds for the exception, too
+			f.atomInfo(name).extent = &extent{his: t.within.his}
+		}
 	}
 	return atom(name)
 }

@@ -22,6 +22,7 @@ type tensor struct {
 	kinds  kinds      // of its elements
 	int    poly       // of a scalar integer
 	within *extent    // of an integer: what bounds its value
+	except poly       // of an integer: the one value outside of within that is allowed; nil if there is none
 	scalar bool       // without an index, and no slot
 	bad    bool       // a statement that gives it has an error
 	by     []*expr.Statement
@@ -55,6 +56,14 @@ func (f *formula) slots() {
 			if n, err := expr.Parse(t.slot.Below.V); err == nil {
 				if v, err := f.eval(n, &frame{closed: true, spec: true}, true); err == nil && v.int != nil {
 					t.within = below(v.int)
+				}
+			}
+			if t.slot.Except.Set() {
+				t.except = atom("the exception of " + t.name) // unless it is known better
+				if n, err := expr.Parse(t.slot.Except.V); err == nil {
+					if v, err := f.eval(n, &frame{closed: true, spec: true}, true); err == nil && v.int != nil {
+						t.except = v.int
+					}
 				}
 			}
 		}

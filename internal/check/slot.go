@@ -52,6 +52,13 @@ func (o *operator) slot(s *spec.Slot) {
 	if s.Below.Set() {
 		o.sc.GivenExpr(s.Below, expr.Int)
 	}
+	if s.Except.Set() {
+		o.sc.GivenExpr(s.Except, expr.Int)
+		if !s.Below.Set() && s.Role.V == "input" {
+			o.list.Add(diag.BadRole, s.Except.Span(), "except allows a value outside of the bound that below gives, and %s has none", s.Name).
+				Hinted("give the slot below = ..., or leave except out: without a bound all values are allowed")
+		}
+	}
 	o.counted(s)
 	if s.Variadic != nil {
 		o.variadic(s)
@@ -101,6 +108,7 @@ func (o *operator) slotKeys(s *spec.Slot) {
 	}
 	only(s.Per.Set(), s.Per.Span(), "per", "scratch")
 	only(s.Below.Set(), s.Below.Span(), "below", "input")
+	only(s.Except.Set(), s.Except.Span(), "except", "input")
 	if s.Below.Set() && s.Role.V == "input" && o.certain(s) && o.floatType(s.Type) {
 		o.list.Add(diag.BadRole, s.Below.Span(), "below bounds integers, %s holds %s", s.Name, s.Type.V)
 	}

@@ -317,7 +317,7 @@ func (d *deviceEmitter) code() {
 		}
 	}
 	d.p("\n}")
-	x := &exprs{d.emitter}
+	x := &exprs{e: d.emitter, plain: true}
 	for _, t := range o.CUDA.Tasks {
 		if t.SharedX == nil {
 			continue

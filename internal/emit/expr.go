@@ -16,17 +16,49 @@ import (
 // exprs prints expressions as Go. In the code around them, a holds the attributes, d the dimensions and r the
 // resolver. An axis attribute that an expression uses has a local variable, which holds the checked axis,
 // counted from the front.
-type exprs struct{ e *emitter }
+type exprs struct {
+	e     *emitter
+	spans map[string]span // of dimensions that expressions define, by their names
+	plain bool            // there is no resolver, to which code could report that a number does not fit an int
+}
 
 // precedence gives the precedence of Go's binary operators.
 var precedence = map[string]int{"||": 1, "&&": 2, "==": 3, "!=": 3, "<": 3, "<=": 3, ">": 3, ">=": 3, "+": 4, "-": 4, "*": 5}
 
 // as returns an expression as Go of the given kind.
 func (x *exprs) as(n expr.Node, want expr.Kind) string {
-	if _, literal := n.(*expr.Lit); want == expr.Float && n.Type().Kind == expr.Int && !literal {
-		return "float64(" + x.code(n, 0) + ")"
+	if want != expr.Float || n.Type().Kind != expr.Int {
+		return x.code(n, 0)
 	}
-	return x.code(n, 0)
+	return x.float(n, 0)
+}
+
+// float returns an integer as a float in Go. Sums, differences and products are those of floats, which have no greatest number
+// that is near.
+func (x *exprs) float(n expr.Node, outer int) string {
+	switch n := n.(type) {
+	case *expr.Lit:
+		return x.code(n, 0)
+	case *expr.Binary:
+		switch p := precedence[n.Op]; n.Op {
+		case "+", "-":
+			return enclose(x.float(n.X, p)+" "+n.Op+" "+x.float(n.Y, p+1), n.Op, outer)
+		case "*":
+			var small, large []string
+			for _, f := range factors(n) {
+				if b, ok := f.(*expr.Binary); ok && (b.Op == "+" || b.Op == "-") {
+					large = append(large, x.float(f, p+1))
+				} else {
+					small = append(small, x.code(f, 0))
+				}
+			}
+			if len(small) > 0 {
+				large = append(large, "shape.Times("+strings.Join(small, ", ")+")")
+			}
+			return enclose(strings.Join(large, " * "), n.Op, outer)
+		}
+	}
+	return "float64(" + x.code(n, 0) + ")"
 }
 
 // enclose puts an operation in parentheses if its operator has a lower precedence than outer.
@@ -47,6 +79,9 @@ func (x *exprs) code(n expr.Node, outer int) string {
 	case *expr.Unary:
 		if c, ok := n.X.(*expr.Call); ok && n.Op == "!" && c.Func == "has" && zeroIsAbsent(c.Args[0]) {
 			return enclose(x.code(c.Args[0], 0)+" == 0", "==", outer)
+		}
+		if n.Type().Kind == expr.Int && x.checked(n) {
+			return "r.Sub(0, " + x.code(n.X, 0) + ")"
 		}
 		return n.Op + x.code(n.X, 6)
 	case *expr.Binary:
@@ -169,7 +204,7 @@ func (x *exprs) later(n expr.Node, kind expr.Kind) string {
 
 func (x *exprs) cond(n *expr.Cond) string {
 	kind := n.Type().Kind
-	if fallible(n.Then) || fallible(n.Else) {
+	if x.fallible(n.Then) || x.fallible(n.Else) {
 		return fmt.Sprintf("shape.Choose(%s, %s, %s)", x.code(n.If, 0), x.later(n.Then, kind), x.later(n.Else, kind))
 	}
 	return fmt.Sprintf("shape.If(%s, %s, %s)", x.code(n.If, 0), x.as(n.Then, kind), x.as(n.Else, kind))
@@ -281,6 +316,9 @@ func (x *exprs) binary(n *expr.Binary, outer int) string {
 		case "%":
 			return fmt.Sprintf("shape.Mod(%s, %s)", x.code(n.X, 0), x.code(n.Y, 0))
 		}
+		if x.checked(n) {
+			return x.arithmetic(n)
+		}
 	}
 	p := precedence[n.Op]
 	if n.Op == "/" {
@@ -289,7 +327,7 @@ func (x *exprs) binary(n *expr.Binary, outer int) string {
 	float := n.X.Type().Kind == expr.Float || n.Y.Type().Kind == expr.Float
 	operand := func(m expr.Node, outer int) string {
 		if float && m.Type().Kind == expr.Int {
-			return x.as(m, expr.Float)
+			return x.float(m, outer)
 		}
 		return x.code(m, outer)
 	}
@@ -307,9 +345,9 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 	arg := func(i int) string { return x.code(n.Args[i], 0) } // each is printed once, so that time is linear
 	switch n.Func {
 	case "prod":
-		return "shape.Prod(" + arg(0) + ")"
+		return x.resolver("Prod") + "(" + arg(0) + ")"
 	case "sum":
-		return "shape.Sum(" + arg(0) + ")"
+		return x.resolver("Sum") + "(" + arg(0) + ")"
 	case "len":
 		if n.Args[0].Type().Kind == expr.OtherList {
 			return arg(0) + ".Len()"
@@ -329,7 +367,10 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 	case "broadcast", "keep", "drop", "ones", "insert", "permute":
 		return fmt.Sprintf("r.%s(%s, %s)", goname.Exported(n.Func), arg(0), arg(1))
 	case "ceil":
-		return "int(math.Ceil(" + x.as(n.Args[0], expr.Float) + "))"
+		if x.plain {
+			return "int(math.Ceil(" + x.as(n.Args[0], expr.Float) + "))"
+		}
+		return "r.Ceil(" + x.as(n.Args[0], expr.Float) + ")"
 	case "sqrt":
 		return "math.Sqrt(" + x.as(n.Args[0], expr.Float) + ")"
 	case "log2":
@@ -341,7 +382,7 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 		return arg(0) + ".Has()"
 	case "or":
 		v := arg(0) + ".Or"
-		if fallible(n.Args[1]) {
+		if x.fallible(n.Args[1]) {
 			v += "Else(" + x.later(n.Args[1], n.Type().Kind) + ")"
 		} else {
 			v += "(" + x.as(n.Args[1], n.Type().Kind) + ")"

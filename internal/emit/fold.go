@@ -19,7 +19,7 @@ func (x *exprs) fold(n *expr.Reduce) string {
 	case "min", "max":
 		return "r." + goname.Exported(n.Kind) + "(shape.Each(" + of + "))"
 	}
-	return "shape." + goname.Exported(n.Kind) + "(shape.Each(" + of + "))"
+	return x.resolver(goname.Exported(n.Kind)) + "(shape.Each(" + of + "))"
 }
 
 // extent returns how many values the index of a fold has, as Go.

@@ -62,7 +62,7 @@ func nodes(o *model.Operator) []expr.Node {
 		add(d.Node)
 	}
 	for _, s := range o.Slots {
-		add(s.PresentIf, s.BelowX)
+		add(s.PresentIf, s.BelowX, s.ExceptX)
 		if s.Variadic {
 			add(s.CountX)
 		}
@@ -127,7 +127,7 @@ func (e *emitter) readsType(name string) bool {
 
 func (e *emitter) resolve() {
 	o := e.op
-	x := &exprs{e}
+	x := &exprs{e: e}
 	all := nodes(o)
 	done := map[*model.Attr]bool{}
 	for _, s := range o.Slots {
@@ -161,7 +161,10 @@ func (e *emitter) resolve() {
 		e.p("r.Require(%s)", strings.Join(args, ", "))
 	}
 	for _, s := range o.Slots {
-		if s.BelowX != nil {
+		switch {
+		case s.ExceptX != nil:
+			e.p("r.BelowOr(Slot%s, %s, %s)", s.GoName, x.code(s.BelowX, 0), x.code(s.ExceptX, 0))
+		case s.BelowX != nil:
 			e.p("r.Below(Slot%s, %s)", s.GoName, x.code(s.BelowX, 0))
 		}
 	}

@@ -28,19 +28,21 @@ func ofAttr(name string) func(expr.Node) bool {
 
 // fallible reports whether an expression may have no value, such as an index beyond the end of a shape. Then the
 // resolution fails.
-func fallible(n expr.Node) bool {
+func (x *exprs) fallible(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(m expr.Node) {
 		switch m := m.(type) {
 		case *expr.Index, *expr.Slice, *expr.GoCall:
 			found = true
+		case *expr.Unary, *expr.Binary:
+			found = found || m.Type().Kind == expr.Int && x.checked(m)
 		case *expr.Reduce:
-			found = found || m.Kind == "min" || m.Kind == "max" || len(m.Over) > 1
+			found = found || m.Kind != "all" && m.Kind != "any" || len(m.Over) > 1
 		case *expr.Call:
 			switch m.Func {
 			case "min", "max":
 				found = found || len(m.Args) == 1
-			case "broadcast", "keep", "drop", "ones", "insert", "permute":
+			case "sum", "prod", "ceil", "broadcast", "keep", "drop", "ones", "insert", "permute":
 				found = true
 			case "or":
 				found = found || isAxis(m.Args[0])

@@ -11,7 +11,7 @@ import (
 
 // work emits the extents of steps and the costs of tasks. A subexpression of several of them is computed once.
 func (e *emitter) work() {
-	x := &exprs{e}
+	x := &exprs{e: e}
 	var steps, costs, extents []string
 	for _, t := range e.op.Tasks {
 		if !t.Invoked() {
@@ -57,7 +57,7 @@ func (e *emitter) work() {
 		if len(e.op.Slots) > 0 && e.op.Slots[0].Lane != "" && !strings.Contains(over, "d.") {
 			name = "lanes" // the product of all dimensions but that of the axis
 		}
-		if strings.Contains(over, " ") && !strings.Contains(over, "r.") {
+		if strings.Contains(over, " ") && !strings.Contains(checkedCall.ReplaceAllString(over, ""), "r.") {
 			code = e.once(code, over, name, nil)
 		}
 	}
@@ -65,7 +65,10 @@ func (e *emitter) work() {
 }
 
 // product matches the size of a run of dimensions.
-var product = regexp.MustCompile(`shape\.Prod\(d\.(\w+)\)`)
+var product = regexp.MustCompile(`r\.Prod\(d\.(\w+)\)`)
+
+// checkedCall matches a function of the resolver that fails only if an int does not hold a number.
+var checkedCall = regexp.MustCompile(`\br\.(Add|Sub|Mul|Sum|Prod)\(`)
 
 // once emits a variable for an expression that code computes several times, and returns the code with the
 // variable. It also puts the variable into the other expressions. It does nothing if code already uses the

@@ -2,6 +2,7 @@ package example
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/opgen/opgen/internal/expr"
@@ -12,9 +13,9 @@ import (
 func (e *evaluator) call(n *expr.Call) any {
 	switch n.Func {
 	case "prod":
-		return shape.Prod(e.list(n.Args[0]))
+		return e.fit(shape.Mul(e.list(n.Args[0])...))
 	case "sum":
-		return shape.Sum(e.list(n.Args[0]))
+		return e.sum(e.list(n.Args[0]))
 	case "len":
 		switch v := e.eval(n.Args[0]).(type) {
 		case [][]int:
@@ -38,7 +39,8 @@ func (e *evaluator) call(n *expr.Call) any {
 	case "keep", "drop", "ones", "insert", "permute":
 		return e.choose(n.Func, e.list(n.Args[0]), e.list(n.Args[1]))
 	case "ceil":
-		return int(math.Ceil(e.float(n.Args[0])))
+		f := math.Ceil(e.float(n.Args[0]))
+		return e.fit(int(f), math.Abs(f) < 1<<(bits.UintSize-1))
 	case "sqrt":
 		return math.Sqrt(e.float(n.Args[0]))
 	case "log2":
@@ -59,6 +61,15 @@ func (e *evaluator) call(n *expr.Call) any {
 	}
 	e.fail("unknown function %s", n.Func)
 	return nil
+}
+
+// sum returns the sum of a list.
+func (e *evaluator) sum(list []int) int {
+	sum := 0
+	for _, n := range list {
+		sum = e.fit(shape.Add(sum, n))
+	}
+	return sum
 }
 
 // or returns the value of an optional attribute, or another if it is absent. That of an axis attribute must be an axis.

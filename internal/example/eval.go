@@ -2,7 +2,9 @@ package example
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -67,8 +69,13 @@ func as[T any](e *evaluator, n expr.Node, want string) T {
 	return x
 }
 
-// float returns the value of an expression of numbers.
+// float returns the value of an expression of numbers. Sums, differences and products of integers are those of floats, as in
+// generated code.
 func (e *evaluator) float(n expr.Node) float64 {
+	if b, ok := n.(*expr.Binary); ok && b.Type().Kind == expr.Int && strings.Contains("+-*", b.Op) {
+		f, _ := number(e.floats(b.Op, e.float(b.X), e.float(b.Y)))
+		return f
+	}
 	v := e.eval(n)
 	f, ok := number(v)
 	if !ok {
@@ -141,7 +148,7 @@ func (e *evaluator) unary(n *expr.Unary) any {
 	}
 	switch x := e.eval(n.X).(type) {
 	case int:
-		return -x
+		return e.fit(shape.Sub(0, x))
 	case float64:
 		return -x
 	}
@@ -206,11 +213,11 @@ func equal(x, y any) bool {
 func (e *evaluator) integers(op string, a, b int) any {
 	switch op {
 	case "+":
-		return a + b
+		return e.fit(shape.Add(a, b))
 	case "-":
-		return a - b
+		return e.fit(shape.Sub(a, b))
 	case "*":
-		return a * b
+		return e.fit(shape.Mul(a, b))
 	case "/", "%":
 		return e.divide(op, a, b)
 	case "<":
@@ -224,6 +231,14 @@ func (e *evaluator) integers(op string, a, b int) any {
 	}
 	e.fail("unknown operator %s", op)
 	return nil
+}
+
+// fit returns a result of integers. ok is false if an int does not hold it.
+func (e *evaluator) fit(n int, ok bool) int {
+	if !ok {
+		e.fail("want integers that %d bits hold, got more", bits.UintSize)
+	}
+	return n
 }
 
 // divide returns a quotient or a remainder, or the quotient rounded up if op is ceildiv. The divisor must be positive.

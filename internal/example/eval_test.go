@@ -3,6 +3,7 @@ package example
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -25,6 +26,8 @@ func optional(k expr.Kind) expr.Symbol { return expr.Symbol{Type: expr.Type{Kind
 var names = map[string]named{
 	"N":    {4, symbol(expr.Dim, expr.Int)},
 	"X":    {[]int{2, 3, 5}, symbol(expr.Dim, expr.Dims)},
+	"huge": {math.MaxInt/2 + 1, symbol(expr.Attr, expr.Int)},
+	"far":  {[]int{math.MaxInt / 2, math.MaxInt / 2, 2}, symbol(expr.Dim, expr.Dims)},
 	"E":    {[]int{}, symbol(expr.Dim, expr.Dims)},
 	"R":    {[][]int{{2}, {3, 4}}, symbol(expr.Dim, expr.Shapes)},
 	"T":    {"f32", symbol(expr.TypeVar, expr.DType)},
@@ -105,7 +108,7 @@ func TestEval(t *testing.T) {
 		{"flag == true", true}, {"T == 'f32'", true}, {"T in ['f64', 'f32']", true}, {"mode == 'B'", true}, {"mode in ['A']", false},
 		{"N in [3, 4]", true}, {"kind == 'f32'", false}, {"kind == T", false}, {"N not in [3]", true}, {"flag ? 1 : 2.5", 1.0},
 		{"flag ? X : E", []int{2, 3, 5}}, {"!flag ? 1 : 2", 2}, {"flag || N / zero == 1", true}, {"!flag && N / zero == 1", false},
-		{"prod(X)", 30}, {"prod(E)", 1}, {"sum(X)", 10}, {"len(X)", 3}, {"len(R)", 2}, {"ceildiv(7, 2)", 4}, {"ceildiv(-7, 2)", -3},
+		{"prod(X)", 30}, {"prod(E)", 1}, {"huge * 2.0", 1 << (bits.UintSize - 1) * 1.0}, {"huge * 0 * huge", 0}, {"prod([N, huge, 0])", 0}, {"sqrt(huge * 4)", 2 * math.Sqrt(math.MaxInt/2+1)}, {"sum(X)", 10}, {"len(X)", 3}, {"len(R)", 2}, {"ceildiv(7, 2)", 4}, {"ceildiv(-7, 2)", -3},
 		{"min(N, 3, 5)", 3}, {"max(N, 5)", 5}, {"min(N, 0.5)", 0.5}, {"max(1, rate)", 1.0}, {"broadcast(X, [3, 1])", []int{2, 3, 5}},
 		{"keep(X, axes)", []int{2, 5}}, {"drop(X, axes)", []int{3}}, {"ones(X, axes)", []int{1, 3, 1}}, {"insert(X, axes)", []int{1, 2, 1, 3, 5}},
 		{"permute(X, [2, 0, 1])", []int{5, 2, 3}}, {"ceil(rate)", 1}, {"ceil(N)", 4}, {"sqrt(N)", 2.0}, {"sqrt(0.25)", 0.5},
@@ -122,6 +125,9 @@ func TestEval(t *testing.T) {
 	}
 }
 
+// tooLarge is the error of an integer that an int does not hold.
+var tooLarge = fmt.Sprintf("want integers that %d bits hold, got more", bits.UintSize)
+
 // TestEvalErrors checks expressions without a value.
 func TestEvalErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
@@ -130,6 +136,16 @@ func TestEvalErrors(t *testing.T) {
 		{"ceildiv(N, zero)", "want a divisor above 0, got 0"},
 		{"X[3]", "want a dimension of [2, 3, 5], got 3"},
 		{"E[-1]", "want a dimension of [], got -1"},
+		{"huge * 2", tooLarge},
+		{"huge * huge", tooLarge},
+		{"huge + huge + huge", tooLarge},
+		{"-huge - huge - huge", tooLarge},
+		{"prod(far)", tooLarge},
+		{"sum(far)", tooLarge},
+		{"sum(j < 3: huge)", tooLarge},
+		{"prod(j < 2: huge)", tooLarge},
+		{"ceil(huge * 4.0)", tooLarge},
+		{"max(huge * 4, 1)", tooLarge},
 		{"R[2]", "want a tensor's number below 2, got 2"},
 		{"X[2:1]", "want a slice of [2, 3, 5], got [2:1]"},
 		{"X[:4]", "want a slice of [2, 3, 5], got [0:4]"},

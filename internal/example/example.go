@@ -232,6 +232,7 @@ func (u *use) require() {
 	}
 	for _, s := range u.op.Slots {
 		u.eval(s.BelowX)
+		u.eval(s.ExceptX)
 	}
 }
 

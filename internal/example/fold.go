@@ -67,9 +67,9 @@ func (e *evaluator) extent(n *expr.Reduce) int {
 func (e *evaluator) combine(kind string, list []int) any {
 	switch {
 	case kind == "sum":
-		return shape.Sum(list)
+		return e.sum(list)
 	case kind == "prod":
-		return shape.Prod(list)
+		return e.fit(shape.Mul(list...))
 	case len(list) == 0:
 		e.fail("want a list with an element, whose %s is asked for, got an empty one", kind)
 		return 0

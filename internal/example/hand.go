@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -25,7 +26,7 @@ func (t *trial) checkGradients(u *use, i int) {
 		return
 	}
 	differences, err := formula.Differences(u.result(), formula.Draw{
-		Below:    u.below,
+		Bound:    func(slot int) task.Bound { return u.bound(t.op.Slots[slot]) },
 		IsOutput: func(slot int) bool { return t.op.Slots[slot].Role == task.RoleOutput },
 	})
 	if err != nil {
@@ -43,12 +44,14 @@ func (t *trial) checkGradients(u *use, i int) {
 	}
 }
 
-// below returns a bound of the integers in a slot.
-func (u *use) below(slot int) int {
-	s := u.op.Slots[slot]
-	if s.BelowX == nil {
-		return 2
+// bound returns the bound of the integers in a slot, which lie below 2 where the spec gives none.
+func (u *use) bound(s *model.Slot) task.Bound {
+	b := task.Bound{Below: 2}
+	if s.BelowX != nil {
+		b.Below = u.integer(s.BelowX)
 	}
-	n, _ := u.eval(s.BelowX).(int)
-	return n
+	if s.ExceptX != nil {
+		b.Except, b.HasExcept = u.integer(s.ExceptX), true
+	}
+	return b
 }

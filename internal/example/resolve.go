@@ -32,9 +32,9 @@ func Resolve(o *model.Operator, attrs []byte, given task.Given) (*task.Resolutio
 			continue
 		}
 		if r.Bounds == nil {
-			r.Bounds = map[int]int{}
+			r.Bounds = map[int]task.Bound{}
 		}
-		r.Bounds[s.Number] = u.integer(s.BelowX)
+		r.Bounds[s.Number] = u.bound(s)
 	}
 	for _, a := range o.Args {
 		if a.Source != task.FromExpression {

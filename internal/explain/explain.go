@@ -241,7 +241,8 @@ func SlotNotes(s *model.Slot) string {
 	add(s.Saved == "" && (s.Role == task.RoleInput || s.Role == task.RoleWeight), "not needed by backward")
 	add(s.PerWorker, "one for each worker")
 	add(s.AuxLoss, "added to the loss")
-	add(s.Below != "", "values below %s", s.Below)
+	add(s.Below != "" && s.Except == "", "values below %s", s.Below)
+	add(s.Except != "", "values below %s, or %s", s.Below, s.Except)
 	add(s.Init.Operator != "", "initialized by %s", strings.TrimSpace(s.Init.Operator+" "+s.Init.Attrs))
 	return strings.Join(notes, "; ")
 }

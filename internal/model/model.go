@@ -184,6 +184,7 @@ type Slot struct {
 	Saved   string     `json:"saved,omitempty"`   // "true", or the condition
 	Count   string     `json:"count,omitempty"`   // how many tensors a variadic output has
 	Below   string     `json:"below,omitempty"`   // the upper bound of its integers
+	Except  string     `json:"except,omitempty"`  // the one that may lie outside of the bound
 	// Lane is the run of dimensions in front of the one along which lanes run, "" if lanes
 	// run along the last dimension.
 	Lane string     `json:"lanes_after,omitempty"`
@@ -198,6 +199,7 @@ type Slot struct {
 	SavedIf   expr.Node         `json:"-"`
 	CountX    expr.Node         `json:"-"`
 	BelowX    expr.Node         `json:"-"`
+	ExceptX   expr.Node         `json:"-"`
 	// DimNames holds the names of the shape's dimensions and runs, "" where one is an expression.
 	DimNames []string `json:"-"`
 }

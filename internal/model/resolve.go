@@ -199,7 +199,7 @@ func (o *Operator) slot(sc *scope.Scope, number int, sl *spec.Slot) *Slot {
 		Var:    slices.IndexFunc(o.Types, func(v TypeVar) bool { return v.Name == sl.Type.V }),
 		Saved:  rules.Saved(sl),
 		Below:  sl.Below.V,
-		BelowX: sc.Typed(sl.Below),
+		BelowX: sc.Typed(sl.Below), Except: sl.Except.V, ExceptX: sc.Typed(sl.Except),
 	}
 	if sl.Init != nil {
 		m.InitImport = sl.Init.Of.Import()

@@ -114,6 +114,7 @@ var (
 		{Name: "present", Value: expression, Doc: "the condition under which the slot exists, or caller"},
 		{Name: "trainable", Value: boolean, Doc: "whether an input or a weight gets a gradient"},
 		{Name: "below", Value: expression, Doc: "of an input of integers: the bound of the values, which lie in [0, below)"},
+		{Name: "except", Value: expression, Doc: "of an input with below: the one value outside of [0, below) that is allowed"},
 		{Name: "aux_loss", Value: boolean, Doc: "of an output: whether training adds the scalar to the loss"},
 		{Name: "init", Value: or(table(initKeys), keys.String), Doc: "of a weight: the initializer"},
 		{Name: "saved", Value: keys.Value{Type: keys.String | keys.Boolean}, Doc: "whether backward is given the value: true, false or a condition"},

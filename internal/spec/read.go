@@ -225,6 +225,9 @@ func (r *reader) slot(e *source.Entry) *Slot {
 	if b := t.take("below"); b != nil {
 		s.Below = r.expression(b)
 	}
+	if x := t.take("except"); x != nil {
+		s.Except = r.expression(x)
+	}
 	if e := t.need("shape"); e != nil {
 		if a, ok := e.Value.(*source.Array); ok {
 			s.Shape, s.HasShape, s.ShapeSpan = a.Elems, true, a.Span

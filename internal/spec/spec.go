@@ -203,6 +203,7 @@ type Slot struct {
 	Per       Str
 	AuxLoss   Bool
 	Below     Str
+	Except    Str
 	Count     Str // of an output: the output that holds how many of its rows count
 }
 

@@ -87,9 +87,12 @@ func New(o *task.Operator, attrs string, shapes map[string][]int, least float64,
 func (u *Use) Memory(slot int, grad bool) []task.Buffer {
 	k := key{slot, grad}
 	if _, ok := u.memory[k]; !ok {
-		bound, bounded := u.resolved.Below(slot)
+		bound, bounded := u.resolved.Bound(slot)
+		if !bounded {
+			bound.Below = 2
+		}
 		for _, o := range u.resolved.Operands(slot) {
-			u.memory[k] = append(u.memory[k], task.Buffer{Operand: o, Bytes: u.drawn(o, bound, bounded, u.scale(slot, o)), Mode: tensor.Store})
+			u.memory[k] = append(u.memory[k], task.Buffer{Operand: o, Bytes: u.drawn(o, bound, u.scale(slot, o)), Mode: tensor.Store})
 		}
 	}
 	return u.memory[k]
@@ -108,11 +111,8 @@ func (u *Use) scale(slot int, o task.Operand) float64 {
 	return 1 / math.Sqrt(float64(max(inputs, 1)))
 }
 
-// drawn returns the memory of a tensor with random numbers, which are multiplied by scale, or integers below a bound.
-func (u *Use) drawn(o task.Operand, bound int, bounded bool, scale float64) []byte {
-	if !bounded {
-		bound = 2
-	}
+// drawn returns the memory of a tensor with random numbers, which are multiplied by scale, or integers within a bound.
+func (u *Use) drawn(o task.Operand, bound task.Bound, scale float64) []byte {
 	data := pages.Bytes(o.Bytes(), plan.Align)
 	for i := 0; i < len(data); i += o.Type.Size() {
 		switch o.Type {
@@ -121,9 +121,9 @@ func (u *Use) drawn(o task.Operand, bound int, bounded bool, scale float64) []by
 		case dtype.F64:
 			binary.LittleEndian.PutUint64(data[i:], math.Float64bits(scale*(u.least+(1-u.least)*u.random.Float64())))
 		case dtype.I32:
-			binary.LittleEndian.PutUint32(data[i:], uint32(u.random.IntN(bound)))
+			binary.LittleEndian.PutUint32(data[i:], uint32(bound.Draw(u.random.IntN)))
 		case dtype.I64:
-			binary.LittleEndian.PutUint64(data[i:], uint64(u.random.IntN(bound)))
+			binary.LittleEndian.PutUint64(data[i:], uint64(bound.Draw(u.random.IntN)))
 		case dtype.Bool:
 			data[i] = byte(u.random.IntN(2))
 		}

@@ -32,5 +32,5 @@ func Example() {
 	}
 	// Output:
 	// below table input [2]
-	// want a value in [0, 5), got 5
+	// want an index from 0 to 4, got 5
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // load returns the bits of element i.
@@ -55,7 +56,7 @@ func poison(t dtype.Type, kind int) uint64 {
 	return [2]uint64{0x5a5a5a5a5a5a5a5a, 0xa5a5a5a5a5a5a5a5}[kind]
 }
 
-// another returns a value other than v for an element that a range must not read. An index stays below its bound.
+// another returns a value other than v for an element that a range must not read. An index stays within its bound.
 func (c *call) another(x *cell, i int) uint64 {
 	v, t := x.held(i), x.tensor.Type
 	switch {
@@ -65,8 +66,12 @@ func (c *call) another(x *cell, i int) uint64 {
 		return poison(t, i%2)
 	}
 	if bound, ok := c.bound(x); ok {
-		if n := int64(t.Float64(x.now[i*x.size:])) + 1; n < int64(bound) {
-			return uint64(n)
+		n := int(t.Float64(x.now[i*x.size:]))
+		if bound.Holds(n + 1) {
+			return uint64(n + 1)
+		}
+		if n == 0 && bound.HasExcept {
+			return uint64(bound.Except)
 		}
 		return 0
 	}
@@ -74,12 +79,12 @@ func (c *call) another(x *cell, i int) uint64 {
 }
 
 // bound returns the bound of the values of a tensor.
-func (c *call) bound(x *cell) (int, bool) {
+func (c *call) bound(x *cell) (task.Bound, bool) {
 	p := c.Signature.Params[x.param]
 	if p.Grad || !x.tensor.Type.IsInteger() {
-		return 0, false
+		return task.Bound{}, false
 	}
-	return c.Resolved.Below(p.Slot)
+	return c.Resolved.Bound(p.Slot)
 }
 
 // text formats an element.

@@ -181,8 +181,8 @@ func (j *judge) below() bool {
 			if in := j.inner[x]; j.tile > 0 && in != nil && !in[i] {
 				continue
 			}
-			if v := x.tensor.Type.Float64(x.now[i*x.size:]); v < 0 || v >= float64(bound) {
-				j.report(Below, x, i, fmt.Sprintf("a value in [0, %d)", bound), fmt.Sprint(v))
+			if v := int(x.tensor.Type.Float64(x.now[i*x.size:])); !bound.Holds(v) {
+				j.report(Below, x, i, bound.String(), fmt.Sprint(v))
 			}
 		}
 	}

@@ -270,7 +270,7 @@ var table = []wrong{
 	{name: "right in two steps", forward: each(func(m *memory, i int) error { m.common[i] = m.x[i]; return nil }),
 		second: each(func(m *memory, i int) error { m.y[i] = m.common[extent-1-i] + 1; return nil })},
 	{name: "an index out of bounds", rule: checked.Below, index: 3,
-		want: "task forward, range [0, 2), slot index, index [3]: want a value in [0, 3), got 3"},
+		want: "task forward, range [0, 2), slot index, index [3]: want an index from 0 to 2, got 3"},
 	{name: "a write behind the tensor", rule: checked.Guard, forward: func(ctx *op.Ctx, m *memory, r op.Range) error {
 		*(*float32)(unsafe.Add(unsafe.Pointer(&m.y[0]), 4*extent)) = 1
 		return right(ctx, m, r)

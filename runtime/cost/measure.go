@@ -116,8 +116,8 @@ func alone(n *graph.Node) (*single, error) {
 				name = fmt.Sprintf("%s.%d", name, k)
 			}
 			t := g.Input(name, o.Type, o.Shape...)
-			if bound, ok := n.Resolved.Below(i); ok {
-				x.below[t.Name()] = bound
+			if bound, ok := n.Resolved.Bound(i); ok {
+				x.below[t.Name()] = bound.Below
 			}
 			if n.Op.Slots[i].Trainable && o.Type.IsFloat() {
 				wrt = append(wrt, t)

@@ -7,14 +7,15 @@ import (
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
 )
 
-// indices is a tensor that the caller feeds, and whose elements a task takes as indices from 0 to bound-1.
+// indices is a tensor that the caller feeds, and whose elements a task takes as indices within a bound.
 type indices struct {
 	root  region.Root
 	call  int
 	slot  string
-	bound int
+	bound task.Bound
 }
 
 // noteIndices notes the fed tensors that a call takes as indices, if the engine is to test them.
@@ -24,7 +25,7 @@ func (in *Instance) noteIndices(number int, c *Call) {
 	}
 	call := &in.plan.Calls[number]
 	for i, p := range c.Signature.Params {
-		bound, ok := c.Resolved.Below(p.Slot)
+		bound, ok := c.Resolved.Bound(p.Slot)
 		if !ok || p.Grad {
 			continue
 		}
@@ -46,14 +47,14 @@ func (in *Instance) checkIndices() error {
 		}
 		size := root.Type.Size()
 		for i := range shape.Prod(root.Shape) {
-			v := root.Type.Float64(data[i*size:])
-			if v >= 0 && v < float64(x.bound) {
+			v := int(root.Type.Float64(data[i*size:]))
+			if x.bound.Holds(v) {
 				continue
 			}
 			call := &in.plan.Calls[x.call]
 			return fmt.Errorf("plan %s, %s: %w", in.plan.Name, call.Node, &op.Error{Operator: call.Operator, Task: call.Task,
 				Slot: fmt.Sprintf("%s, element %s", x.slot, shape.Format(shape.Index(i, root.Shape))),
-				Want: fmt.Sprintf("an index from 0 to %d", x.bound-1), Got: fmt.Sprint(int64(v))})
+				Want: x.bound.String(), Got: fmt.Sprint(v)})
 		}
 	}
 	return nil

@@ -123,8 +123,8 @@ func TestPartsOfCatalogue(t *testing.T) {
 		}
 		g, a := formula.CompareParts(t, p, dtype.F64, func(tensor int) int {
 			if l := p.Tensors; tensor < len(l) && l[tensor].Slot >= 0 {
-				if below, ok := r.Below(l[tensor].Slot); ok {
-					return below
+				if b, ok := r.Bound(l[tensor].Slot); ok {
+					return b.Below
 				}
 			}
 			return 2

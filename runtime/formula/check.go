@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // Difference is where a gradient that a formula gives by hand differs most from the derived one.
@@ -27,8 +28,8 @@ const tolerance = 1e-9
 
 // Draw says how the values of slots are drawn.
 type Draw struct {
-	Below    func(slot int) int  // a bound of integers, from 0
-	IsOutput func(slot int) bool // whether backward may be given the gradient of the slot
+	Bound    func(slot int) task.Bound // of integers
+	IsOutput func(slot int) bool       // whether backward may be given the gradient of the slot
 }
 
 // Differences compares the gradients that a formula gives by hand with the derived ones, in a use of the operator. It draws
@@ -89,8 +90,9 @@ func (d Draw) gradients(p *program.Program) ([][]float64, error) {
 				m.tensors[i].real[k] *= -1
 			}
 		}
+		bound := d.Bound(l.Slot)
 		for k := range m.tensors[i].integer {
-			m.tensors[i].integer[k] = random.Int64N(int64(max(d.Below(l.Slot), 1)))
+			m.tensors[i].integer[k] = int64(bound.Draw(random.IntN))
 		}
 		for k := range m.tensors[i].boolean {
 			m.tensors[i].boolean[k] = random.IntN(2) == 0

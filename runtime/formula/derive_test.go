@@ -71,8 +71,8 @@ func compareGradientsOf(t *testing.T, o *task.Operator, u *program.Use, r *task.
 		}
 		for k := range m.tensors[i].integer {
 			bound := 2
-			if below, ok := r.Below(l.Slot); ok {
-				bound = below
+			if b, ok := r.Bound(l.Slot); ok {
+				bound = b.Below
 			}
 			m.tensors[i].integer[k] = int64(random.IntN(bound))
 		}

@@ -82,7 +82,7 @@ var notWord = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 func (l *layout) bounded() []cugen.Bounded {
 	var out []cugen.Bounded
 	for _, p := range l.kernel.signature.Params {
-		bound, bounded := l.accessor.Resolved.Below(p.Slot)
+		bound, bounded := l.accessor.Resolved.Bound(p.Slot)
 		if p.Grad || !p.Perm.Reads() || !bounded || !l.accessor.Resolved.Takes(l.task, p.Slot) {
 			continue
 		}

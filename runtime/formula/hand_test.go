@@ -65,7 +65,7 @@ func TestDifferences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ds, err := Differences(u, Draw{func(int) int { return cols }, func(slot int) bool { return o.Slots[slot].Role == task.RoleOutput }})
+		ds, err := Differences(u, Draw{func(int) task.Bound { return task.Bound{Below: cols} }, func(slot int) bool { return o.Slots[slot].Role == task.RoleOutput }})
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", text, err)

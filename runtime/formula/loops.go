@@ -360,7 +360,7 @@ func (l *layout) matched(code loops.Code, steps []int) []int {
 func (l *layout) indices() []indices {
 	var out []indices
 	for _, p := range l.kernel.signature.Params {
-		bound, bounded := l.accessor.Resolved.Below(p.Slot)
+		bound, bounded := l.accessor.Resolved.Bound(p.Slot)
 		if p.Grad || !p.Perm.Reads() || !bounded || !l.accessor.Resolved.Takes(l.task, p.Slot) {
 			continue
 		}
@@ -378,11 +378,11 @@ func (l *layout) indices() []indices {
 	return out
 }
 
-// indices are the elements of a tensor of integers, which are 0 or more and below a bound.
+// indices are the elements of a tensor of integers, which lie within a bound.
 type indices struct {
 	slot   string
 	shape  []int
-	bound  int
+	bound  task.Bound
 	narrow []int32 // the elements, or
 	wide   []int64 // these
 }
@@ -399,17 +399,20 @@ func (x *indices) check(lo, hi, total int) error {
 		i, v = beyond(x.wide[lo:hi], x.bound)
 	}
 	if i >= 0 {
-		return fmt.Errorf("slot %s, element %s: want an index from 0 to %d, got %d", x.slot, shape.Format(shape.Index(lo+i, x.shape)), x.bound-1, v)
+		return fmt.Errorf("slot %s, element %s: want %v, got %d", x.slot, shape.Format(shape.Index(lo+i, x.shape)), x.bound, v)
 	}
 	return nil
 }
 
-// beyond returns the first of integers that is not below a bound, and its place, which is -1 if there is none.
-func beyond[U int32 | int64](x []U, bound int) (at, v int) {
-	if simd.Below(x, bound) {
+// beyond returns the first of integers that is not within a bound, and its place, which is -1 if there is none.
+func beyond[U int32 | int64](x []U, bound task.Bound) (at, v int) {
+	if simd.Below(x, bound.Below) {
 		return -1, 0
 	}
-	i := slices.IndexFunc(x, func(v U) bool { return uint64(v) >= uint64(bound) })
+	i := slices.IndexFunc(x, func(v U) bool { return !bound.Holds(int(v)) })
+	if i < 0 {
+		return -1, 0
+	}
 	return i, int(x[i])
 }
 

@@ -72,8 +72,8 @@ func (l *layout) place(gradients map[int]int) {
 				t = g
 			}
 			l.tensors[t] = loops.Tensor{Type: b.Type, Memory: t, Add: p.Grad && p.Perm.Writes() && b.Mode == tensor.Accumulate}
-			if bound, bounded := l.accessor.Resolved.Below(p.Slot); bounded && !p.Grad && !p.Perm.Writes() {
-				l.tensors[t].Below = bound
+			if bound, bounded := l.accessor.Resolved.Bound(p.Slot); bounded && !bound.HasExcept && !p.Grad && !p.Perm.Writes() {
+				l.tensors[t].Below = bound.Below
 			}
 			l.memory[t], l.places[t] = b.Bytes, bufferPlace{param, number}
 			l.given[t], l.wanted[t] = p.Perm.Reads() && !(p.Grad && p.Perm.Writes()), p.Perm.Writes()

@@ -28,8 +28,8 @@ func compareReach(t *testing.T, u *program.Use, r *task.Resolution) (results, ch
 		}
 		for k := range inputs.tensors[i].integer {
 			bound := 2
-			if below, ok := r.Below(max(l.Slot, 0)); ok {
-				bound = below
+			if b, ok := r.Bound(max(l.Slot, 0)); ok {
+				bound = b.Below
 			}
 			inputs.tensors[i].integer[k] = int64(random.IntN(max(bound, 1)))
 		}

@@ -2,7 +2,11 @@ package opimpl
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/opgen/opgen/runtime/shape"
 )
@@ -131,6 +135,71 @@ func (r *resolver) Max(list []int) int {
 		return 0
 	}
 	return slices.Max(list)
+}
+
+// The methods below compute with integers that an int may not hold, which is an error of the resolution. They return 1 then, by which
+// expressions that follow may divide.
+
+// Add returns the sum of integers, or an error.
+func (r *resolver) Add(terms ...int) int {
+	sum := terms[0]
+	for _, n := range terms[1:] {
+		var ok bool
+		if sum, ok = shape.Add(sum, n); !ok {
+			return r.overflow(terms, " + ")
+		}
+	}
+	return sum
+}
+
+// Sub returns a - b, or an error.
+func (r *resolver) Sub(a, b int) int {
+	n, ok := shape.Sub(a, b)
+	if !ok {
+		return r.overflow([]int{a, b}, " - ")
+	}
+	return n
+}
+
+// Mul returns the product of integers, or an error.
+func (r *resolver) Mul(factors ...int) int {
+	n, ok := shape.Mul(factors...)
+	if !ok {
+		return r.overflow(factors, " * ")
+	}
+	return n
+}
+
+// Sum returns the sum of a list, 0 of none, or an error.
+func (r *resolver) Sum(list []int) int {
+	if len(list) == 0 {
+		return 0
+	}
+	return r.Add(list...)
+}
+
+// Prod returns the product of a list, 1 of none, or an error.
+func (r *resolver) Prod(list []int) int { return r.Mul(list...) }
+
+// Ceil returns the least integer that is not below x, or an error.
+func (r *resolver) Ceil(x float64) int {
+	if n := math.Ceil(x); math.Abs(n) < 1<<(bits.UintSize-1) {
+		return int(n)
+	}
+	r.fail(none, 0, tooLarge, fmt.Sprint(x))
+	return 1
+}
+
+// tooLarge says which integers resolutions compute with.
+var tooLarge = fmt.Sprintf("integers that %d bits hold", bits.UintSize)
+
+func (r *resolver) overflow(operands []int, op string) int {
+	text := make([]string, len(operands))
+	for i, n := range operands {
+		text[i] = strconv.Itoa(n)
+	}
+	r.fail(none, 0, tooLarge, strings.Join(text, op))
+	return 1
 }
 
 // Common returns the length that lists have in common, over which one index goes, or an error.

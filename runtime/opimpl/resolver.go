@@ -154,9 +154,9 @@ func (r *resolver) task(id task.ID) int {
 	panic(fmt.Sprintf("opimpl: operator %s has no task %v", r.op.FullName(), id)) // which a registry has checked
 }
 
-func (r *resolver) below(slot, bound int) {
+func (r *resolver) below(slot int, bound task.Bound) {
 	if r.res.Bounds == nil {
-		r.res.Bounds = map[int]int{}
+		r.res.Bounds = map[int]task.Bound{}
 	}
 	r.res.Bounds[slot] = bound
 }

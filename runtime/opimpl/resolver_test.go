@@ -120,10 +120,10 @@ func TestResolve(t *testing.T) {
 	if r.Types[0] != dtype.F32 || len(r.Given().Operands) != numSlots {
 		t.Errorf("types %v", r.Types)
 	}
-	if below, ok := r.Below(slotExtra); below != 7 || !ok {
-		t.Errorf("Below = %d, %v", below, ok)
+	if b, ok := r.Bound(slotExtra); b != (task.Bound{Below: 7}) || !ok {
+		t.Errorf("Bound = %v, %v", b, ok)
 	}
-	if _, ok := r.Below(slotX); ok {
+	if _, ok := r.Bound(slotX); ok {
 		t.Error("x has a bound")
 	}
 	if got := r.Work(0, 0); !got.Equal(op.Line(100, 7)) {

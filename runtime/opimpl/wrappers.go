@@ -8,7 +8,12 @@ import (
 )
 
 // Below bounds the values of an integer input, which lie in [0, bound).
-func (r *Resolver[S]) Below(slot S, bound int) { r.below(int(slot), bound) }
+func (r *Resolver[S]) Below(slot S, bound int) { r.below(int(slot), task.Bound{Below: bound}) }
+
+// BelowOr bounds the values of an integer input, which lie in [0, bound) or are the exception.
+func (r *Resolver[S]) BelowOr(slot S, bound, exception int) {
+	r.below(int(slot), task.Bound{Below: bound, Except: exception, HasExcept: true})
+}
 
 // Has reports whether a slot has a tensor, or an argument a value.
 func (r *Resolver[S]) Has(slot S) bool { return r.has(int(slot)) }

@@ -43,7 +43,13 @@ func FloorDiv(a, b int) int {
 func Mod(a, b int) int { return a - b*FloorDiv(a, b) }
 
 // CeilDiv returns a/b rounded towards plus infinity. b must be above 0.
-func CeilDiv(a, b int) int { return -FloorDiv(-a, b) }
+func CeilDiv(a, b int) int {
+	q := a / b
+	if a%b > 0 {
+		q++
+	}
+	return q
+}
 
 // If returns a if cond holds, otherwise b.
 func If[T any](cond bool, a, b T) T {

@@ -51,8 +51,8 @@ type Resolution struct {
 	Grids [][]op.Grid
 	Cuts  map[[2]int]*Tiles
 	Costs []Cost
-	// Bounds holds the bounds of integer inputs by slot: their values lie in [0, bound).
-	Bounds map[int]int
+	// Bounds holds the bounds of integer inputs by slot.
+	Bounds map[int]Bound
 	// Shards holds, for each of the operator's shards, the slots whose tensors have its dimension, and where; none where the
 	// operator, with these attributes and shapes, may not be divided so. Of inputs and weights without the dimension, every
 	// device needs all.
@@ -114,9 +114,8 @@ func (r *Resolution) Work(t, step int) op.Grid { return r.Grids[t][step] }
 // Cost returns what the operator's task number t takes.
 func (r *Resolution) Cost(t int) Cost { return r.Costs[t] }
 
-// Below returns the bound of an integer input, whose values lie in [0, bound); ok is false if the spec gives
-// none.
-func (r *Resolution) Below(slot int) (bound int, ok bool) {
+// Bound returns the bound of an integer input; ok is false if the spec gives none.
+func (r *Resolution) Bound(slot int) (bound Bound, ok bool) {
 	bound, ok = r.Bounds[slot]
 	return bound, ok
 }

@@ -122,18 +122,17 @@ func newSample(name string, o *graph.Operator, example *task.Example, types []dt
 // draw draws values for a tensor of a slot. Floating-point numbers lie between 0.1 and 0.9.
 func (x *sample) draw(y graph.Tensor, slot int) {
 	v := make([]float64, shape.Prod(y.Shape()))
-	lo, below := 1, 5 // of integers: a divisor, or an exponent
-	if b, ok := x.node.Resolved.Below(slot); ok {
-		lo, below = 0, b
-	}
+	bound, bounded := x.node.Resolved.Bound(slot)
 	for i := range v {
 		switch {
 		case y.Type().IsFloat():
 			v[i] = 0.1 + 0.8*x.rng.Float64()
 		case y.Type() == dtype.Bool:
 			v[i] = float64(x.rng.IntN(2))
+		case bounded:
+			v[i] = float64(bound.Draw(x.rng.IntN))
 		default:
-			v[i] = float64(lo + x.rng.IntN(max(below-lo, 1)))
+			v[i] = float64(1 + x.rng.IntN(4)) // a divisor, or an exponent
 		}
 	}
 	x.values[y] = v

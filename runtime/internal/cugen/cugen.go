@@ -18,6 +18,7 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/internal/loops"
 	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // Code is compiled statements. Arguments of kind Tensor are the tensors of the program, by their numbers.
@@ -34,8 +35,8 @@ type Fault struct {
 	Name    string // otherwise: an element of this tensor
 	Extents []int  // of this shape
 	Rank    int    // lies outside; so many values of the record are its index
-	Below   bool   // otherwise: the element of this number is not below the bound
-	Bound   int
+	Below   bool   // otherwise: the element of this number is not within the bound
+	Bound   task.Bound
 }
 
 // Error describes a fault with the values of its record.
@@ -45,7 +46,7 @@ func (f *Fault) Error(values [3]int64) error {
 		return fmt.Errorf("an integer is divided by %d", values[0])
 	case f.Below:
 		at := shape.Format(shape.Index(int(values[0]), f.Extents))
-		return fmt.Errorf("slot %s, element %s: want an index from 0 to %d, got %d", f.Name, at, f.Bound-1, values[1])
+		return fmt.Errorf("slot %s, element %s: want %v, got %d", f.Name, at, f.Bound, values[1])
 	}
 	index := make([]int, min(f.Rank, len(values)))
 	for i := range index {
@@ -54,10 +55,10 @@ func (f *Fault) Error(values [3]int64) error {
 	return fmt.Errorf("%s%s lies outside %s%s", f.Name, shape.Format(index), f.Name, shape.Format(f.Extents))
 }
 
-// Bounded is a tensor of integers that must be 0 or more and below a bound. They are tested before anything is computed.
+// Bounded is a tensor of integers that must lie within a bound. They are tested before anything is computed.
 type Bounded struct {
 	Tensor int
-	Bound  int
+	Bound  task.Bound
 }
 
 // Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept, and aligned which of those that
@@ -282,7 +283,11 @@ func (g *generator) below(b Bounded) {
 	f.faulty = true
 	f.open("for (long long i = opgen_thread(); i < %d; i += opgen_threads()) {", n)
 	f.line("const long long x = opgen_load(%s, i);", f.memory(b.Tensor, false))
-	f.line("if (x < 0 || x >= %d) opgen_fault(fault, %d, i, x, 0);", b.Bound, code)
+	outside := fmt.Sprintf("x < 0 || x >= %d", b.Bound.Below)
+	if b.Bound.HasExcept {
+		outside = fmt.Sprintf("(%s) && x != %dLL", outside, b.Bound.Except)
+	}
+	f.line("if (%s) opgen_fault(fault, %d, i, x, 0);", outside, code)
 	f.close()
 	f.grid = [3]int{blocksFor(n, threads), 1, 1}
 	f.checks = true
