@@ -28,12 +28,12 @@ func (d *deriver) recognize(n *term.Term) *term.Term {
 			return x
 		}
 	}
-	return n.Map(d.recognize)
+	return n.Derived(d.recognize)
 }
 
 // tidy simplifies sums, from the inside outwards.
 func tidy(n *term.Term) *term.Term {
-	n = n.Map(tidy)
+	n = n.Derived(tidy)
 	switch {
 	case n.Op == term.Reduce && n.Reduction.Kind == "sum":
 		return tidySum(n)
@@ -502,7 +502,7 @@ func constant(v float64) *term.Term {
 
 // trim leaves out conditions that follow from the ranges of indices.
 func trim(n *term.Term) *term.Term {
-	n = n.Map(trim)
+	n = n.Derived(trim)
 	switch {
 	case n.Op == term.Reduce && n.Reduction.Guard != nil:
 		r := *n.Reduction

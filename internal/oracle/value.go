@@ -80,10 +80,7 @@ func (v value) number() number {
 		if v.unsure {
 			panic(ErrAmbiguous)
 		}
-		switch {
-		case v.edge != 0:
-			return exactly(math.Inf(int(v.edge)))
-		case v.unsigned:
+		if v = v.settled(); v.unsigned {
 			return constant(float64(uint64(v.i)))
 		}
 		return constant(float64(v.i))

@@ -1,6 +1,9 @@
 package term
 
-import "maps"
+import (
+	"maps"
+	"math"
+)
 
 // The functions below build numbers as derivations do: they fold zeros and ones, and move signs outwards. The results
 // are equal in exact arithmetic.
@@ -157,8 +160,8 @@ next:
 	return out
 }
 
-// Map returns n with its parts replaced by what f gives for them, built anew with the folding of this package. A real product or ratio in which a
-// part of n is 0 keeps it: there a formula says so itself, and 0 times a NaN is a NaN.
+// Map returns n with its parts replaced by what f gives for them, built anew with the folding of this package. The value stays what it is: a
+// real product or ratio keeps a factor that is 0, or is 0 where a condition fails, unless the other one is finite. Infinity times 0 is NaN.
 func (n *Term) Map(f func(*Term) *Term) *Term {
 	if n == nil {
 		return nil
@@ -173,12 +176,12 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 	case Subtract:
 		return Difference(args[0], args[1])
 	case Multiply:
-		if n.Kind == Real && (guarded(n.Args[0]) || guarded(n.Args[1]) || n.Args[0].IsZero() || n.Args[1].IsZero()) {
+		if n.Kind == Real && (vanishes(args[0]) && !args[1].finite() || vanishes(args[1]) && !args[0].finite()) {
 			return Arithmetic(Multiply, args[0], args[1])
 		}
 		return Product(args[0], args[1])
 	case Divide:
-		if guarded(n.Args[0]) || n.Args[0].IsZero() {
+		if vanishes(args[0]) && (args[1].IsZero() || !args[1].finite()) {
 			return Arithmetic(Divide, args[0], args[1])
 		}
 		return Ratio(args[0], args[1])
@@ -237,6 +240,26 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 	out := *n
 	out.Args = args
 	return &out
+}
+
+// Derived is Map for parts of a derivative. What is 0 there stays 0, whatever it is multiplied by: nothing depends on it.
+func (n *Term) Derived(f func(*Term) *Term) *Term {
+	if n != nil && n.Kind == Real && (n.Op == Multiply || n.Op == Divide) && !vanishes(n.Args[0]) && !vanishes(n.Args[1]) {
+		if x, y := f(n.Args[0]), f(n.Args[1]); n.Op == Multiply {
+			return Product(x, y)
+		} else {
+			return Ratio(x, y)
+		}
+	}
+	return n.Map(f)
+}
+
+// vanishes reports whether a number is 0, or a choice between a value and 0.
+func vanishes(n *Term) bool { return n.IsZero() || guarded(n) }
+
+// finite reports whether a number is known to be finite: an integer or a constant.
+func (n *Term) finite() bool {
+	return n.Kind != Real || n.Op == Constant && !math.IsInf(n.Value(), 0) && !math.IsNaN(n.Value())
 }
 
 // Term returns the value of the variable.

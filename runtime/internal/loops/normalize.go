@@ -92,7 +92,12 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 
 // read returns a statement of a program.
 func (z *normalizer) read(s *program.Statement) *statement {
-	return &statement{target: s.Target, left: s.Left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
+	left := *s.Left
+	left.Which, left.Idx = z.inlined(s.Left.Which), nil
+	for _, x := range s.Left.Idx {
+		left.Idx = append(left.Idx, z.inlined(x))
+	}
+	return &statement{target: s.Target, left: &left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
 }
 
 // fromZero makes the indices of a statement begin at 0.
