@@ -45,10 +45,10 @@ func (d derivative[T]) times(i int, g T) T {
 	y := out.At(i)
 	switch d.f {
 	case activation.Relu:
-		if y > 0 {
-			return g
+		if y <= 0 {
+			return 0
 		}
-		return 0
+		return g // a result that is NaN hands its gradient on
 	case activation.Sigmoid:
 		return g * y * (1 - y)
 	}
@@ -66,9 +66,6 @@ func gelu[T dtype.Float](x T) T {
 
 func geluDerivative[T dtype.Float](x T) T {
 	v := float64(x)
-	if math.IsInf(v, 0) {
-		return T(rng.NormalCDF(v)) // the density term is 0, though Inf * 0 is not
-	}
 	return T(rng.NormalCDF(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
 }
 

@@ -109,7 +109,6 @@ OPGEN_FUNCTION(round, rintf(x), rint(x))
 OPGEN_FUNCTION(sign, (float)((x > 0) - (x < 0)), (double)((x > 0) - (x < 0)))
 OPGEN_FUNCTION(Phi, erfcf(x * -0.70710678118654752f) / 2, erfc(x * -0.70710678118654752) / 2)
 OPGEN_FUNCTION(density, expf(-x * x / 2) * 0.3989422804014327f, exp(-x * x / 2) * 0.3989422804014327)
-OPGEN_FUNCTION(moment, x - x != 0 && x == x ? 0 : x * opgen_density(x), x - x != 0 && x == x ? 0 : x * opgen_density(x))
 OPGEN_DEVICE bool opgen_isnan(double x) { return x != x; }
 OPGEN_DEVICE bool opgen_finite(double x) { return x - x == 0; }
 OPGEN_DEVICE float opgen_pow(float x, float y) { return powf(x, y); }

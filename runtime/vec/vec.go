@@ -108,7 +108,7 @@ func apply[T dtype.Float](dst tensor.RWLane[T], op simd.Binary, x T) {
 	}
 }
 
-// Gate writes the elements of src to dst where those of open are above 0, and else 0: the gradient before max(x, 0), whose result is open. All have
+// Gate writes the elements of src to dst where those of open are above 0 or NaN, and else 0: the gradient before max(x, 0), whose result is open. All have
 // the same length. dst overlaps with none of the others.
 func Gate[T dtype.Float](dst tensor.WOLane[T], src, open tensor.ROLane[T]) {
 	d, n, u := unlock.Lane(dst.Sealed())
@@ -116,8 +116,8 @@ func Gate[T dtype.Float](dst tensor.WOLane[T], src, open tensor.ROLane[T]) {
 	y, _, v := unlock.Lane(open.Sealed())
 	if u != 1 || s != 1 || v != 1 {
 		for i := range n {
-			if d[i*u] = 0; y[i*v] > 0 {
-				d[i*u] = x[i*s]
+			if d[i*u] = x[i*s]; y[i*v] <= 0 {
+				d[i*u] = 0
 			}
 		}
 		return
@@ -125,8 +125,8 @@ func Gate[T dtype.Float](dst tensor.WOLane[T], src, open tensor.ROLane[T]) {
 	none := zeros[T]()
 	for lo := 0; lo < n; lo += len(none) {
 		hi := min(lo+len(none), n)
-		simd.ScalarBinaryOf[T](simd.Less)(d[lo:hi], 0, y[lo:hi])
-		simd.Select(d[lo:hi], d[lo:hi], x[lo:hi], none[:hi-lo])
+		simd.BinaryScalarOf[T](simd.AtMost)(d[lo:hi], y[lo:hi], 0)
+		simd.Select(d[lo:hi], d[lo:hi], none[:hi-lo], x[lo:hi])
 	}
 }
 

@@ -224,16 +224,16 @@ func TestGate(t *testing.T) {
 	values, open := make([]float64, 601), make([]float64, 601)
 	for i := range values {
 		values[i] = []float64{1, nan, -inf, 4, 5}[i%5] + float64(i)
-		open[i] = []float64{0.5, 0, -1, nan, inf, math.Copysign(0, -1), 1e-300}[i%7]
+		open[i] = []float64{0.5, 0, -1, nan, inf, -inf, math.Copysign(0, -1), 1e-300}[i%8]
 	}
 	for kind, l := range both[float64](values) {
 		for gate, y := range both[float64](open) {
 			for to, d := range both[float64](open) {
 				Gate(d.WO(), l.RO(), y.RO())
 				for i, v := range values {
-					want := 0.0
-					if open[i] > 0 {
-						want = v
+					want := v
+					if open[i] <= 0 {
+						want = 0
 					}
 					if !same(d.At(i), want) {
 						t.Fatalf("%s by %s to %s: element %d: want %v, got %v", kind, gate, to, i, want, d.At(i))

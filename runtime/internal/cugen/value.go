@@ -151,7 +151,7 @@ func (f *function) rounded(expr string) string {
 // functions that Prelude has for real numbers.
 var functions = map[string]bool{"exp": true, "log": true, "sqrt": true, "rsqrt": true, "sin": true, "cos": true, "tanh": true, "sigmoid": true, "Phi": true,
 	"erfinv": true, "expm1": true, "log1p": true, "abs": true, "ceil": true, "floor": true, "round": true, "sign": true, "isnan": true, "pow": true, "max": true, "min": true,
-	"density": true, "moment": true}
+	"density": true}
 
 // apply writes a function of real numbers.
 func (f *function) apply(n *term.Term) string {

@@ -305,8 +305,10 @@ func (z *vectorizer[T]) power(n *term.Term) int {
 	switch {
 	case known && v == 2:
 		return z.unary(simd.Square, n.Args[0])
-	case known && v == 0.5:
-		return z.unary(simd.Sqrt, n.Args[0])
+	case known && v == 0.5: // the root but for -0, whose power is 0, and -Inf, whose power is infinite
+		root := term.Applied("abs", term.Applied("sqrt", n.Args[0]))
+		least := term.Compare(term.Equal, n.Args[0], term.RealNumber(math.Inf(-1)))
+		return z.vector(z.real(term.Chosen(least, term.RealNumber(math.Inf(1)), root)))
 	case known && v == -1:
 		return z.unary(simd.Recip, n.Args[0])
 	case known && (v == 3 || v == 4):
@@ -337,9 +339,6 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 	}
 	if op, ok := binaries[n.Func.Name]; ok {
 		return z.binary(op, z.real(n.Args[0]), z.real(n.Args[1]))
-	}
-	if n.Func == moment {
-		return z.moment(n)
 	}
 	if n.Func.Name == "uniform" || n.Func.Name == "normal" {
 		return z.drawn(n)
