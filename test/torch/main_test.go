@@ -36,11 +36,15 @@ func TestMinimal(t *testing.T) {
 	}
 }
 
-// TestNoPython runs without a Python that has PyTorch: one that is asked for must have it.
+// TestNoPython runs without a Python that has PyTorch: one that is asked for must have it, or one that is looked for.
 func TestNoPython(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	err := run(t.Context(), &bytes.Buffer{}, options{cases: 1, python: "/nonexistent/python"})
 	if err == nil || !strings.Contains(err.Error(), "want a Python with PyTorch, got /nonexistent/python") {
+		t.Errorf("got %v", err)
+	}
+	_, _, err = find(t.Context(), "", "python3", "/nonexistent/python")
+	if err == nil || !strings.Contains(err.Error(), "python3-torch") {
 		t.Errorf("got %v", err)
 	}
 }

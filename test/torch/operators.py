@@ -1,8 +1,32 @@
 """The operators of the catalogue that PyTorch has, too: for each, a function that makes a random case of it from choices."""
+import math
+
 import torch
 import torch.nn.functional as F
 
-ACTIVATIONS = {None: lambda x: x, "RELU": torch.relu, "SIGMOID": torch.sigmoid, "TANH": torch.tanh, "GELU": F.gelu}
+
+def gelu(x):
+    """F.gelu loses the digits of its tail."""
+    return x * (0.5 * torch.erfc(-x * 0.5 ** 0.5))
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1 + torch.tanh((2 / math.pi) ** 0.5 * (x + 0.044715 * x * x * x)))
+
+
+def elu(x, alpha):
+    """F.elu loses digits near 0. The branch that is not taken has no gradient, so that it may not be infinite."""
+    return torch.where(x > 0, x, alpha * torch.expm1(torch.where(x > 0, torch.zeros_like(x), x)))
+
+
+def logs_of_shares(x, d):
+    """By its formula, x - logsumexp(x): of a row with an infinite element, what is finite has the logarithm -inf, where PyTorch has NaN."""
+    m = x.detach().amax(d, keepdim=True) if x.shape[d] else 0
+    m = torch.where(m.isinf(), torch.zeros_like(m), m) if x.shape[d] else 0
+    return (x - m) - (x - m).exp().sum(d, keepdim=True).log()
+
+
+ACTIVATIONS = {None: lambda x: x, "RELU": torch.relu, "SIGMOID": torch.sigmoid, "TANH": torch.tanh, "GELU": gelu}
 ALL = ("f16", "bf16", "f32", "f64", "i32", "i64", "bool")
 NUMBERS = ("f16", "bf16", "f32", "f64", "i32", "i64")
 FLOATS = ("f16", "bf16", "f32", "f64")
@@ -12,10 +36,9 @@ class Case:
     """A use of an operator, and a function from its tensors, by slot, to its outputs. ins and weights hold tensors by slot, and lists of
     them for variadic slots; slots in fixed have no gradient. exact says that results are not rounded."""
 
-    def __init__(self, op, attrs, ins, fn, weights=None, fixed=(), exact=False, args=None, grads=True, tags=(), selects=None, local=True):
+    def __init__(self, op, attrs, ins, fn, weights=None, fixed=(), exact=False, args=None, grads=True, tags=(), selects=None):
         self.op, self.attrs, self.ins, self.fn, self.weights = op, {k: v for k, v in attrs.items() if v is not None}, ins, fn, weights or {}
         self.fixed, self.exact, self.args, self.grads, self.tags = fixed, exact, args, grads, tags
-        self.local = local  # False where an element is the small difference of large numbers
         self.selects = exact if selects is None else selects  # whether a result is one of several numbers: no rule says what a gradient is at NaN
 
 
@@ -44,8 +67,9 @@ UNARY = {
     "IDENTITY": lambda x, s, a: x * 1, "EXP": lambda x, s, a: x.exp(), "LOG": lambda x, s, a: x.log(), "SQRT": lambda x, s, a: x.sqrt(),
     "RSQRT": lambda x, s, a: x.rsqrt(), "SIN": lambda x, s, a: x.sin(), "COS": lambda x, s, a: x.cos(), "CEIL": lambda x, s, a: x.ceil(),
     "ROUND": lambda x, s, a: x.round(), "RELU": lambda x, s, a: x.relu(), "LEAKYRELU": lambda x, s, a: F.leaky_relu(x, s),
-    "ELU": lambda x, s, a: F.elu(x, a), "SIGMOID": lambda x, s, a: x.sigmoid(), "TANH": lambda x, s, a: x.tanh(), "GELU": lambda x, s, a: F.gelu(x),
-    "GELU_TANH": lambda x, s, a: F.gelu(x, approximate="tanh"), "SILU": lambda x, s, a: F.silu(x), "POW": lambda x, s, a: x.pow(s),
+    "ELU": lambda x, s, a: elu(x, a), "SIGMOID": lambda x, s, a: x.sigmoid(), "TANH": lambda x, s, a: x.tanh(), "GELU": lambda x, s, a: gelu(x),
+    "GELU_TANH": lambda x, s, a: gelu_tanh(x), "SILU": lambda x, s, a: F.silu(x),
+    "POW": lambda x, s, a: x.pow(torch.full_like(x, s)),  # with a number, it takes roots, which differ at -0 and -inf
     "SCALAR_ADD": lambda x, s, a: x + s, "SCALAR_SUB": lambda x, s, a: x - s, "SCALAR_MULTIPLY": lambda x, s, a: x * s,
     "SCALAR_TRUE_DIV": lambda x, s, a: x / s,
 }
@@ -64,7 +88,7 @@ def element_unary(c):
     if kind == "ELU":
         attrs["alpha"] = c.pick("alpha", [0.01, 0.2, 1.0])
     return Case("element_unary", attrs, {"input": x}, lambda t: {"output": UNARY[kind](t["input"], attrs.get("scalar"), attrs.get("alpha"))},
-                exact=kind in ("IDENTITY", "CEIL", "ROUND", "RELU"), local=not kind.startswith("GELU") and kind not in ("SILU", "TANH", "SIGMOID"))
+                exact=kind in ("IDENTITY", "CEIL", "ROUND", "RELU"))
 
 
 @operator
@@ -85,7 +109,21 @@ def pair(c, t, kinds=None, second=None):
     return c.tensor("lhs", shapes[0], t, kinds), c.tensor("rhs", shapes[1], t, second or kinds)
 
 
-BINARY = {"EW_ADD": torch.add, "EW_SUB": torch.sub, "EW_MUL": torch.mul, "EW_DIV": torch.div, "EW_MAX": torch.maximum, "EW_MIN": torch.minimum, "EW_POW": torch.pow}
+class Quotient(torch.autograd.Function):
+    """x / y. Where y repeats, its gradient is a sum that is divided, and no sum of quotients, which are infinite with both signs if y is 0."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x / y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return (g / y).sum_to_size(x.shape), -(g * (x / y) / y if y.shape == g.shape else (g * x).sum_to_size(y.shape) / y / y)
+
+
+BINARY = {"EW_ADD": torch.add, "EW_SUB": torch.sub, "EW_MUL": torch.mul, "EW_DIV": Quotient.apply, "EW_MAX": torch.maximum, "EW_MIN": torch.minimum, "EW_POW": torch.pow}
 
 
 @operator
@@ -297,14 +335,14 @@ def batch_norm(c):
 def softmax(c):
     x = c.tensor("input", c.shape("shape", 1, 4), c.dtype())
     d = axis(c, x.dim(), "dim")
-    return Case("softmax", dict(dim=d), {"input": x}, lambda t: {"output": t["input"].softmax(d)})
+    return Case("softmax", dict(dim=d), {"input": x}, lambda t: {"output": logs_of_shares(t["input"], d).exp()})
 
 
 @operator
 def log_softmax(c):
     x = c.tensor("input", c.shape("shape", 1, 4), c.dtype())
     d = axis(c, x.dim(), "dim")
-    return Case("log_softmax", dict(dim=d), {"input": x}, lambda t: {"output": t["input"].log_softmax(d)})
+    return Case("log_softmax", dict(dim=d), {"input": x}, lambda t: {"output": logs_of_shares(t["input"], d)})
 
 
 @operator
