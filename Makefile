@@ -219,7 +219,7 @@ cuda:
 
 # torch compares the catalogue with PyTorch: N random cases of single operators, forward and gradients, and GRAPHS_BESIDE_TORCH random
 # graphs. It takes a Python with PyTorch 1.13 or newer, PYTHON or the first of python3 and Debian's, and installs Debian's python3-torch if
-# there is none and it may. Cases that differ are made smaller and saved in bin/torch. OF names the operators, separated by commas.
+# there is none and it may, which takes about a minute and a half; without one it fails. Cases that differ are made smaller and saved in bin/torch. OF names the operators, separated by commas.
 N ?= 1000
 GRAPHS_BESIDE_TORCH ?= $(shell expr $(N) / 4)
 PYTHON ?=
