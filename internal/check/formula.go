@@ -39,13 +39,14 @@ type formula struct {
 	required  []expr.Node       // the conditions of [require]
 	root      *frame            // in which they hold
 
-	broken     map[string]bool // functions with an error
-	active     []string        // functions that are being applied
-	defining   bool            // a function is checked by itself
-	future     map[string]bool // what statements give
-	wanted     map[string]bool // slots that a misspelled name means
-	unreadable bool            // the text has errors
-	steps      int             // how many expressions may be evaluated, and how many steps proofs may take
+	divided    map[*expr.Binary]bool // quotients of integers in functions: whether they are part of an index
+	broken     map[string]bool       // functions with an error
+	active     []string              // functions that are being applied
+	defining   bool                  // a function is checked by itself
+	future     map[string]bool       // what statements give
+	wanted     map[string]bool       // slots that a misspelled name means
+	unreadable bool                  // the text has errors
+	steps      int                   // how many expressions may be evaluated, and how many steps proofs may take
 	proofs     int
 	calls      int      // of functions, so far
 	giving     []string // what the statement gives that is checked
@@ -54,7 +55,7 @@ type formula struct {
 func (c *checker) newFormula(s *spec.Spec, sc *scope.Scope) *formula {
 	return &formula{c: c, s: s, sc: sc, text: s.Formula, root: &frame{}, functions: map[string]*expr.Function{}, tensors: map[string]*tensor{},
 		states: map[string]bool{}, ranges: map[string]*extent{}, lets: map[string]value{}, cuts: map[part][2]*poly{}, info: map[string]*info{},
-		equals: map[string]poly{}, quotients: map[string]bool{}, sizes: map[string]*run{}, joined: map[string][]elem{}, broken: map[string]bool{},
+		equals: map[string]poly{}, quotients: map[string]bool{}, sizes: map[string]*run{}, joined: map[string][]elem{}, broken: map[string]bool{}, divided: map[*expr.Binary]bool{},
 		future: map[string]bool{}, wanted: map[string]bool{}, steps: maxSteps, proofs: maxProofs}
 }
 

@@ -129,16 +129,21 @@ func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
 // scoped returns a text by which what it says can be told from what the same text says elsewhere: parameters of functions
 // differ between calls.
 func (f *formula) scoped(text string, fr *frame) string {
-	inFunction := false
-	fr.visible(func(fr *frame) bool {
-		inFunction = inFunction || len(fr.params) > 0 && !fr.spec
-		return true
-	})
-	if !inFunction {
+	if !fr.inFunction() {
 		return text
 	}
 	f.calls++
 	return fmt.Sprintf("%s in call %d", text, f.calls)
+}
+
+// inFunction reports whether a frame is that of the body of a function.
+func (fr *frame) inFunction() bool {
+	in := false
+	fr.visible(func(fr *frame) bool {
+		in = in || fr.params != nil && !fr.spec
+		return true
+	})
+	return in
 }
 
 // readable checks that a tensor has values where it is read.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/opgen/opgen/internal/english"
@@ -247,6 +248,9 @@ func (f *formula) arithmetic(n *expr.Binary, x, y value, fr *frame, index bool) 
 			}
 			return v, want(n.Y, y, kInt)
 		}
+		if err := f.oneMeaning(n, x, y, fr, index); err != nil {
+			return v, err
+		}
 		if !index {
 			return value{kinds: kFloat}, nil
 		}
@@ -268,6 +272,22 @@ func (f *formula) divisor(n *expr.Binary, y value, fr *frame, index bool) *expr.
 	}
 	e := failf(n.Y, expr.ZeroDivisor, "this divisor may be zero or negative")
 	e.Hint = "give the attribute min = 1, or divide by max(..., 1)"
+	return e
+}
+
+// oneMeaning checks that a quotient of integers in a function is always part of an index, where it is rounded down, or never is: the
+// function would have two values for the same arguments.
+func (f *formula) oneMeaning(n *expr.Binary, x, y value, fr *frame, index bool) *expr.Error {
+	if f.defining || x.kinds&y.kinds&kInt == 0 || !fr.inFunction() {
+		return nil
+	}
+	before, again := f.divided[n]
+	f.divided[n] = index
+	if !again || before == index {
+		return nil
+	}
+	e := failf(n, expr.BadFormula, "/ has two meanings: the quotient is rounded down where an index stands, and a real number elsewhere")
+	e.Hint = fmt.Sprintf("quotient(%s, %s) is rounded down everywhere; or write a function for each", show(n.X), show(n.Y))
 	return e
 }
 
