@@ -1,6 +1,8 @@
 package opgen_test
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -50,5 +52,20 @@ func TestSetUpdates(t *testing.T) {
 	}
 	if changed[3] == changed[2] || changed[4] != changed[3] {
 		t.Errorf("losses %v do not end with one that stays", changed)
+	}
+}
+
+// TestWrongRate checks that a mistake in the attributes of an optimizer is one error, at the line that makes the optimizer.
+func TestWrongRate(t *testing.T) {
+	g := graph.New(1)
+	x, y := g.Input("x", dtype.F32, 4, 3), g.Input("y", dtype.F32, 4, 2)
+	hidden := linear.Apply(g, linear.Defaults(5), x)
+	loss := mse.Apply(g, mse.Defaults(), mse.Logit(linear.Apply(g, linear.Defaults(2), hidden)), mse.Label(y))
+	_, _, line, _ := runtime.Caller(0)
+	optimizer := sgd.Optimizer(sgd.Defaults(-0.2))
+	_, err := graph.Training(g, loss, optimizer)
+	want := fmt.Sprintf("updates_test.go:%d: node linear.weight.sgd: operator sgd: attribute lr: want at least 0, got -0.2", line+1)
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
 	}
 }

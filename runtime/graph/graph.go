@@ -271,8 +271,11 @@ func (g *Graph) claim(name string) error {
 }
 
 // fail keeps err with the source position skip frames above the caller of fail's caller.
-func (g *Graph) fail(skip int, err error) {
-	if at := place(caller(skip + 2)); at != "" {
+func (g *Graph) fail(skip int, err error) { g.failAt(caller(skip+2), err) }
+
+// failAt keeps an error of a call.
+func (g *Graph) failAt(by uintptr, err error) {
+	if at := place(by); at != "" {
 		err = fmt.Errorf("%s: %w", at, err)
 	}
 	g.errs = append(g.errs, err)
@@ -327,7 +330,12 @@ type options struct {
 	inits       map[int]initializer
 	passed      map[int][]any
 	chosen      []choice
+	by          uintptr
 }
+
+// InsertedBy names a call, a program counter of runtime.Callers, as the one that inserts the node: errors have its source line. For
+// generated code, which inserts nodes that the caller asked for before.
+func InsertedBy(call uintptr) Option { return func(o *options) { o.by = call } }
 
 // choice is a slot that an option names: its number, and its name where it is the constant of an operator's package.
 type choice struct {
@@ -571,49 +579,53 @@ func (in *insertion) passes() task.Given {
 }
 
 func (in *insertion) node() *Node {
+	by := in.opts.by
+	if by == 0 {
+		by = caller(in.skip + 1)
+	}
 	g, op := in.g, in.op
 	name := in.opts.name
 	if name == "" {
 		name = op.Name
 	}
 	for _, err := range in.errs {
-		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+		g.failAt(by, fmt.Errorf("node %s: %w", name, err))
 	}
 	if len(in.errs) > 0 {
 		return nil
 	}
 	if in.bad {
 		if len(g.errs) == 0 {
-			g.fail(in.skip, fmt.Errorf("node %s: operator %s: want a tensor, got none", name, op.FullName()))
+			g.failAt(by, fmt.Errorf("node %s: operator %s: want a tensor, got none", name, op.FullName()))
 		}
 		return nil
 	}
 	given := in.passes()
 	err := in.checkArgs()
 	if err != nil {
-		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+		g.failAt(by, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
 	given.Pass(in.args)
 	res, err := g.resolutions.Resolve(&op.Operator, in.attrs, given)
 	if err != nil {
-		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+		g.failAt(by, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
 	if err := errors.Join(in.checkConstraints(), in.checkWeights(res), in.checkInits()); err != nil {
-		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+		g.failAt(by, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
 	if in.opts.name != "" {
 		if err := g.claim(g.marked(name)); err != nil {
-			g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+			g.failAt(by, fmt.Errorf("node %s: %w", name, err))
 			return nil
 		}
 	}
 	n := &Node{Op: op, Name: g.unique(g.marked(name)), Attrs: res.Attrs, Resolved: res, Device: g.device, graph: g, slots: make([][]Tensor, len(op.Slots)), passed: in.args,
 		constraints: in.opts.constraints}
 	n.Seed = g.seedOf(n.Name)
-	g.names.put(n.Name, caller(in.skip+1))
+	g.names.put(n.Name, by)
 	for i := range op.Slots {
 		s := &op.Slots[i]
 		switch s.Role {
@@ -633,7 +645,7 @@ func (in *insertion) node() *Node {
 				if s.Role == task.RoleWeight {
 					t.kind, t.train = variable, s.Trainable && o.Type.IsFloat()
 					if t.init, err = in.initializer(i, o, t.name); err != nil {
-						g.fail(in.skip, fmt.Errorf("node %s, slot %s: %w", name, s.Name, err))
+						g.failAt(by, fmt.Errorf("node %s, slot %s: %w", name, s.Name, err))
 						return nil
 					}
 				}
@@ -642,7 +654,7 @@ func (in *insertion) node() *Node {
 		}
 	}
 	if err := n.divide(); err != nil {
-		g.fail(in.skip, fmt.Errorf("node %s: %w", name, err))
+		g.failAt(by, fmt.Errorf("node %s: %w", name, err))
 		return nil
 	}
 	g.nodes = append(g.nodes, n)

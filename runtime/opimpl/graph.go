@@ -2,6 +2,7 @@ package opimpl
 
 import (
 	"reflect"
+	"runtime"
 
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/perm"
@@ -38,13 +39,16 @@ type Passed[S ~int] struct {
 func Pass[S ~int](slot S, values ...any) Passed[S] { return Passed[S]{slot, values} }
 
 // Optimizer returns the optimizer that inserts an operator for every weight, with what the caller passes. The node takes its
-// name from the weight and from the operator.
+// name from the weight and from the operator. Errors have the source line of the call of the generated function that calls
+// this one. Attributes that are wrong are one error, not one for each weight.
 func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S, opts []graph.Option, passed ...Passed[S]) graph.Optimizer {
 	all := make([]Passed[int], len(passed))
 	for i, p := range passed {
 		all[i] = Passed[int]{int(p.slot), p.values}
 	}
-	return optimizer(o, attrs, int(weight), int(grad), opts, all)
+	var call [1]uintptr
+	runtime.Callers(3, call[:]) // this function and the generated one come before
+	return optimizer(o, attrs, int(weight), int(grad), append([]graph.Option{graph.InsertedBy(call[0])}, opts...), all)
 }
 
 func optimizer(o *graph.Operator, attrs task.Attrs, weight, grad int, opts []graph.Option, passed []Passed[int]) graph.Optimizer {
@@ -55,7 +59,9 @@ func optimizer(o *graph.Operator, attrs task.Attrs, weight, grad int, opts []gra
 			for _, p := range passed {
 				in.BindArg(p.slot, p.values...)
 			}
-			in.Node()
+			if in.Node() == nil && task.Validate(attrs) != nil {
+				return // other weights fail alike
+			}
 		}
 	}
 }
