@@ -134,13 +134,19 @@ func New(register func(*task.Registry) error, operators []*graph.Operator, opts 
 	return k, nil
 }
 
-// misfits lists the operators without kernels, and the options that do not fit the operators.
+// misfits lists the operators without kernels, initializers that nothing registers, and the options that do not fit the operators.
 func (k *Kit) misfits() []error {
 	var out []error
 	for _, o := range k.operators {
 		for _, sig := range o.Signatures {
 			if k.tasks.Task(sig.ID) == nil {
 				out = append(out, fmt.Errorf("operator %s, task %s: want a task that Register registers, got none", k.title(&o.Operator), sig.Task))
+			}
+		}
+		for slot, by := range o.Initializers {
+			if !slices.ContainsFunc(by.Signatures, func(s *task.Signature) bool { return k.tasks.Task(s.ID) != nil }) {
+				out = append(out, fmt.Errorf("operator %s, slot %s: want the initializer %s, got no kernels of it; the option optest.Register takes the "+
+					"function Register of the catalogue that opgen generates with %s", k.title(&o.Operator), o.Slots[slot].Name, by.FullName(), by.FullName()))
 			}
 		}
 	}

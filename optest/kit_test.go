@@ -1,13 +1,17 @@
 package optest
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/softmax"
+	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -43,6 +47,20 @@ func TestMissingKernels(t *testing.T) {
 	_, err := New(func(*task.Registry) error { return nil }, []*graph.Operator{softmax.Operator})
 	want := "operator softmax, task forward: want a task that Register registers, got none"
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+// TestMissingInitializer gives an operator whose weight is filled by an initializer that is not registered.
+func TestMissingInitializer(t *testing.T) {
+	_, err := New(func(r *task.Registry) error { return formula.Register(r, op.CPU, &linear.Operator.Operator) }, []*graph.Operator{linear.Operator})
+	var lines []string
+	for _, x := range [][2]string{{"bias", "zero"}, {"weight", "kaiming_uniform"}} {
+		lines = append(lines, fmt.Sprintf("operator linear, slot %s: want the initializer %s, got no kernels of it; the option optest.Register takes the "+
+			"function Register of the catalogue that opgen generates with %[2]s", x[0], x[1]))
+	}
+	want := "optest: " + strings.Join(lines, "\n")
+	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
