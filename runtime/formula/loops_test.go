@@ -11,7 +11,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/opgen/opgen/internal/derive"
 	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -410,28 +409,6 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	compareWithin(t, text, typ, rows, cols, roundingOfSums)
 }
 
-// compareWithin is compareLoops with a tolerance for f64.
-func compareWithin(t *testing.T, text string, typ dtype.Type, rows, cols int, tolerance float64) {
-	t.Helper()
-	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
-	if err != nil {
-		t.Error(err)
-		return
-	}
-	var outputs []int
-	for i, l := range p.Tensors {
-		if l.Given && l.Slot >= 0 && l.Varies && l.Kind == term.Real {
-			outputs = append(outputs, i)
-		}
-	}
-	if g, err := derive.Gradients(p, outputs); err == nil && !(rows*cols > 1000 && scans(p)) { // the interpreter takes a minute for them
-		p = g.Program
-	}
-	if err := compareProgram(t, p, typ, cols, false, tolerance); err != nil {
-		t.Log(err) // there are no loops for it, and the interpreter runs it
-	}
-}
-
 // TestNothingIsDivided builds formulas with a divisor that is 0 where nothing is computed.
 func TestNothingIsDivided(t *testing.T) {
 	for _, c := range []struct {
@@ -473,8 +450,10 @@ var narrowTensors = map[string]dtype.Type{"tiny": dtype.I8, "tinys": dtype.I8, "
 
 // compareProgram compares loops with the interpreter for a program. It returns an error if there are no loops for it.
 //
-// With special values, many real numbers are equal, and some are NaN or infinite.
-func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, special bool, tolerance float64) error {
+// With special values, many real numbers are equal, and some are NaN or infinite. Where both differ, means says what is wrong with what loops
+// give, if it is there; nothing, if rounding decides.
+func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, special bool, tolerance float64,
+	means ...func(given, memory [][]byte) string) error {
 	t.Helper()
 	if len(p.Statements) == 0 {
 		t.Fatal("the formula gives nothing that a slot needs")
@@ -542,8 +521,18 @@ func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, 
 				}
 			}
 		}
-		if compareTensors(t, p, tensors, memory, ref, typ, tolerance); t.Failed() {
-			t.Logf("in %d parts", parts)
+		differences := compareTensors(p, tensors, memory, ref, typ, tolerance)
+		for _, m := range means {
+			if len(differences) > 0 {
+				if d := m(first, memory); d == "" {
+					differences = nil
+				} else {
+					differences = append(differences, d)
+				}
+			}
+		}
+		if len(differences) > 0 {
+			t.Errorf("in %d parts: %s", parts, strings.Join(differences, "; "))
 			break
 		}
 	}
@@ -557,28 +546,6 @@ func cloned(memory [][]byte) [][]byte {
 		out[i] = slices.Clone(m)
 	}
 	return out
-}
-
-// compareTensors compares tensors in memory that a program gives with those of the interpreter.
-func compareTensors(t *testing.T, p *program.Program, tensors []loops.Tensor, memory [][]byte, ref *memory, typ dtype.Type, tolerance float64) {
-	t.Helper()
-	for i, l := range p.Tensors[:len(tensors)] {
-		if !l.Given || tensors[i].Local {
-			continue
-		}
-		got := newElements(l.Kind, count(l))
-		got.load(tensors[i].Type, memory[i])
-		for k := range count(l) {
-			d := apart(got.at(k), ref.tensors[i].at(k), typ, tolerance)
-			if l.Kind == term.Integer && got.integer[k] != ref.tensors[i].integer[k] {
-				d = fmt.Sprintf("got %d, want %d", got.integer[k], ref.tensors[i].integer[k])
-			}
-			if d != "" {
-				t.Errorf("%s, element %d: %s", l.Name, k, d)
-				break
-			}
-		}
-	}
 }
 
 // misfit matches the errors of formulas that read elements which some extents of these tests do not have. Opgen check refuses such formulas.
