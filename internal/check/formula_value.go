@@ -287,7 +287,7 @@ func (f *formula) oneMeaning(n *expr.Binary, x, y value, fr *frame, index bool) 
 		return nil
 	}
 	e := failf(n, expr.BadFormula, "/ has two meanings: the quotient is rounded down where an index stands, and a real number elsewhere")
-	e.Hint = fmt.Sprintf("quotient(%s, %s) is rounded down everywhere; or write a function for each", show(n.X), show(n.Y))
+	e.Hint = fmt.Sprintf("quotient(%s, %s) is rounded towards 0 everywhere, which is down for integers from 0 on; or write a function for each", show(n.X), show(n.Y))
 	return e
 }
 

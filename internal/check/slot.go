@@ -34,6 +34,8 @@ func (o *operator) slot(s *spec.Slot) {
 	o.slotKeys(s)
 	if !scope.Provided(o.s, s) {
 		o.derived(s)
+	} else if s.Present.Set() || s.MaybeEmpty() {
+		o.maybeUntyped(s)
 	}
 	if s.Present.Set() {
 		if s.Present.V == "caller" {
@@ -89,6 +91,24 @@ func (o *operator) derived(s *spec.Slot) {
 			o.list.Add(diag.BadType, s.Type.Span(), "no input that is always present has the element type %s, so nothing determines it", v).
 				Hinted("say what determines it, such as an attribute: %s = { in = [...], from = \"...\" }", v)
 		}
+	}
+}
+
+// maybeUntyped checks that the element type of a slot that may be absent is known without it: kernels are chosen by all types.
+func (o *operator) maybeUntyped(s *spec.Slot) {
+	for _, v := range typeNames(s.Type.V) {
+		if o.sc.What(v) != "dtype variable" || o.unbound[v] || s.Mixed() || o.typeBound(v) {
+			continue
+		}
+		o.unbound[v] = true
+		d := o.list.Add(diag.BadType, s.Type.Span(), "nothing determines the element type %s where %s is absent", v, s.Name)
+		for _, w := range o.s.Types {
+			if w.Name != v && o.typeBound(w.Name) {
+				d.Hinted("say what does: %s = { in = [...], from = \"%s\" }", v, w.Name)
+				return
+			}
+		}
+		d.Hinted("say what does, such as an attribute: %s = { in = [...], from = \"...\" }", v)
 	}
 }
 

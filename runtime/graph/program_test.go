@@ -316,3 +316,36 @@ func TestNoInitializer(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
+
+// TestAuxiliaryLossAlone trains a graph with an operator that is applied for its auxiliary loss. Training adds the loss and updates the
+// operator's weight, unless something else reads another output of the operator, or fetches it.
+func TestAuxiliaryLossAlone(t *testing.T) {
+	const penalized = "gate.regularization with 1"
+	for name, want := range map[string]bool{"alone": true, "read": false, "fetched": false, "none": false} {
+		g := graph.New(1)
+		x, label := g.Input("x", dtype.F32, 2, 3), g.Input("label", dtype.I32, 2, 1)
+		at := dense(3)
+		if name != "none" {
+			at.Regularizer = attr.Some(linear.NewRegularizer(penalty.L2, 0.1))
+		}
+		gate := linear.Apply(g, at, x, graph.Named("gate"))
+		l := loss(g, linear.Apply(g, dense(3), x, graph.Named("fc")), label)
+		var fetch []graph.Tensor
+		switch name {
+		case "read":
+			loss(g, gate, label) // another loss of the graph, which this training leaves out
+		case "fetched":
+			fetch = append(fetch, gate)
+		}
+		p, err := graph.Training(g, l, sgd.Optimizer(sgd.Defaults(0.1)), fetch...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(listing(p)+names(p.Variables), penalized); got != want {
+			t.Errorf("%s: the loss counts: %v, want %v\n%s", name, got, want, listing(p))
+		}
+		if got := strings.Contains(listing(p), "update: sgd_1") || strings.Contains(names(p.Variables), "gate.weight"); got != (want || name == "fetched") {
+			t.Errorf("%s: %s\n%s", name, listing(p), names(p.Variables))
+		}
+	}
+}

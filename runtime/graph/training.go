@@ -13,8 +13,8 @@ import (
 type Optimizer func(g *Graph, weights, grads []Tensor)
 
 // Training returns the program of one training step: forward, backward from the scalar loss (and
-// from every auxiliary loss, such as a regularizer's, of the nodes that the loss depends on), and the
-// update of every trainable weight that the loss depends on. The given tensors can be read after a
+// from every auxiliary loss, such as a regularizer's, of the nodes that the loss depends on, or that
+// are in the graph for an auxiliary loss alone), and the update of every trainable weight that the loss depends on. The given tensors can be read after a
 // step.
 func Training(g *Graph, loss Tensor, optimizer Optimizer, fetch ...Tensor) (*Program, error) {
 	p := &Program{Name: "training"}
@@ -130,7 +130,8 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 		return nil, nil, fmt.Errorf("graph: want a floating-point scalar as loss, got %v", loss)
 	}
 	p.Fetched = append([]Tensor{loss}, fetch...)
-	nodes, err := g.needed(p.Fetched)
+	alone := g.auxiliary(p.Fetched)
+	nodes, err := g.needed(slices.Concat(p.Fetched, alone))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +139,7 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 		return nil, nil, err
 	}
 	seeds := map[Tensor]Tensor{loss: g.constant("grad of "+loss.name, loss.operand, share.Loss)}
-	below, err := g.needed([]Tensor{loss}) // without what only the fetched tensors depend on
+	below, err := g.needed(append(alone, loss)) // without what only the fetched tensors depend on
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,6 +163,33 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 	}
 	grads, err := p.backward(g, nodes, seeds, weights)
 	return weights, grads, err
+}
+
+// auxiliary returns the auxiliary losses of nodes that are in the graph for these alone: no other node reads an output of theirs, and none
+// is fetched. What other nodes read counts where the loss depends on it, since a graph may have several losses.
+func (g *Graph) auxiliary(fetched []Tensor) []Tensor {
+	read := map[*Node]bool{}
+	for _, t := range fetched {
+		read[t.node] = true
+	}
+	for _, n := range g.nodes {
+		for _, tensors := range n.slots {
+			for _, t := range tensors {
+				if t.node != n {
+					read[t.node] = true
+				}
+			}
+		}
+	}
+	var out []Tensor
+	for _, n := range g.nodes {
+		for slot := range n.Op.Slots {
+			if s := &n.Op.Slots[slot]; s.AuxLoss && s.Role == task.RoleOutput && !read[n] {
+				out = append(out, n.slots[slot]...)
+			}
+		}
+	}
+	return out
 }
 
 // update appends the updates of weights that have gradients.
