@@ -66,6 +66,7 @@ var benchmarks = []struct {
 	{"einsum", `{"equation": "bhwc->bchw"}`, map[string][]int{"input.0": {8, 32, 32, 64}}},
 	{"einsum", `{"equation": "ij->j"}`, map[string][]int{"input.0": {4096, 1024}}},
 	{"einsum", `{"equation": "ij->i"}`, map[string][]int{"input.0": {4096, 1024}}},
+	{"rope", `{}`, map[string][]int{"input": {8, 512, 64}}},
 	{"topk", `{"k": 8}`, map[string][]int{"input": {1024, 256}}},
 	{"group_by", `{"n": 8, "alpha": 1.5}`, map[string][]int{"input": {1024, 256}, "assign": {1024, 2}}},
 	{"uniform", `{"seed": 1}`, map[string][]int{"tensor": {1 << 20}}},

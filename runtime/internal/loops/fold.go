@@ -56,17 +56,15 @@ var folded = map[string]bool{"sum": true, "mean": true, "prod": true, "max": tru
 // argument reports whether a reduction gives an index.
 func argument(r *term.Reduction) bool { return r.Kind == "argmax" || r.Kind == "argmin" }
 
-// foldVariable returns the index of the results that the strips of a reduction go over: the last one that its range does
-// not depend on, or nil if strips go over the last of the reduced indices. Elements are then read side by side. What it
-// returns follows from the reduction alone.
+// foldVariable returns the index of the results that the strips of a reduction go over: the last one, or nil if strips go over the last of the reduced
+// indices, or if a range depends on the last one. Elements are then read side by side. What it returns follows from the reduction alone: groups share
+// some of the first indices, depending on what else they compute, and so on the plan of memory.
 func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Variable {
 	r := b.folds[0]
 	own := r.Vars[len(r.Vars)-1]
 	var result *term.Variable
-	for _, v := range vars {
-		if !reaches(r, v) {
-			result = v
-		}
+	if n := len(vars); n > 0 && !reaches(r, vars[n-1]) {
+		result = vars[n-1]
 	}
 	_, known := own.Hi.Known()
 	rows := known && own.Lo.Is(0)

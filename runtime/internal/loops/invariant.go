@@ -3,7 +3,10 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
 // takesLong reports whether a value is a function that takes a series of operations.
@@ -65,6 +68,7 @@ type hoister struct {
 	*normalizer
 	s     *statement
 	free  bool             // whether its indices may be in another order
+	exact bool             // whether functions are parts of a value of integers, which keeps the digits of float64
 	first []*term.Variable // the indices that must come first, in this order, if functions were found; nil if the order stays
 }
 
@@ -79,6 +83,15 @@ func (h *hoister) value(n *term.Term, lenient bool) *term.Term {
 		if constant || h.worth(vars) {
 			return h.before(n, vars, lenient, constant)
 		}
+	}
+	return h.parts(n, lenient)
+}
+
+// parts returns a value with elements in place of functions that are parts of it.
+func (h *hoister) parts(n *term.Term, lenient bool) *term.Term {
+	if was := h.exact; n.Kind == term.Real && ofIntegers(n, h.exacts) {
+		h.exact = true
+		defer func() { h.exact = was }()
 	}
 	if n.Op == term.Choose {
 		return term.Chosen(h.value(n.Args[0], lenient), h.value(n.Args[1], true), h.value(n.Args[2], true))
@@ -121,17 +134,26 @@ func fixed(n *term.Term) bool {
 func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant bool) *term.Term {
 	z := h.normalizer
 	if !constant { // those of its own, which cannot change the order of its indices, are constants
-		n = (&hoister{normalizer: z, s: &statement{vars: vars}}).value(n, lenient)
+		n = (&hoister{normalizer: z, s: &statement{vars: vars}, exact: h.exact}).value(n, lenient)
+	}
+	typ := z.own
+	if h.exact {
+		typ = dtype.F64
 	}
 	for _, s := range slices.Concat(z.constants, z.early) {
-		if x := elementBy(s, n); x != nil && (lenient || !s.lenient) {
+		if x := elementBy(s, n); x != nil && (lenient || !s.lenient) && z.tensors[s.target].Type == typ {
 			return x
 		}
 	}
 	x := z.temporary(n, vars, lenient)
 	last := len(z.out) - 1
+	target := z.out[last].target
+	z.tensors[target].Type = typ
+	if h.exact {
+		z.exacts[target] = true
+	}
 	if constant {
-		z.tensors[z.out[last].target].Planned = true // it has memory of its own
+		z.tensors[target].Planned = true // it has memory of its own
 		z.constants = append(z.constants, z.out[last])
 		z.out = z.out[:last]
 	} else {
@@ -142,12 +164,12 @@ func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant 
 
 // constant computes the elements of a tensor of constants. Strips compute them, as they would where the value stands, so that both have the same bits: a gradient may compare
 // them.
-func (c *compiler[T]) constant(s *statement) []T {
-	own := &compiler[T]{p: c.p, options: c.options, own: c.own, tensors: c.tensors, places: map[*term.Variable]int{}, kept: map[int]bool{}}
+func constant[T simd.Float](p *program.Program, tensors []Tensor, o Options, s *statement) block[T] {
+	own := &compiler[T]{p: p, options: o, own: dtype.Of[T](), tensors: tensors, places: map[*term.Variable]int{}, kept: map[int]bool{}}
 	u := (&unitCompiler[T]{compiler: own, bundle: newBundle(s), factor: 1}).compile()
-	r := &runner[T]{code: &code[T]{compiler: own}, mem: make([]block[T], len(c.tensors))}
+	r := &runner[T]{code: &code[T]{compiler: own}, mem: make([]block[T], len(tensors))}
 	out := make([]T, box(s.vars))
 	r.mem[s.target] = sameBlock(out)
 	u.run(r.newState(), 0, 1)
-	return out
+	return r.mem[s.target]
 }

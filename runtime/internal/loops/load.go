@@ -279,6 +279,11 @@ func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 	case tensor.Type == dtype.Bool && st.value.Kind == term.Boolean && x.scalar == nil:
 		z.storeConditions(t, a, x.reg)
 		z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Boolean, Read: st.left})] = x
+	case z.c.exacts[t] && z.c.own != dtype.F64 && !add:
+		if x.scalar == nil {
+			z.strip.replaced[x.reg] = true
+		}
+		z.storeExact(t, a, st.value)
 	default:
 		z.storeOther(t, a, x, add)
 	}

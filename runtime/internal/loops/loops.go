@@ -160,7 +160,8 @@ type compiler[T simd.Float] struct {
 
 	touched map[*statement][]touch // the uses of memory by statements, while groups are made; nil otherwise
 
-	constants map[int][]T // the elements of tensors of constants
+	constants map[int]block[T] // the elements of tensors of constants
+	exacts    map[int]bool     // the tensors of float64 that keep all digits of values of integers
 
 	narrow map[int]bool // the tensors of float64 that have few digits beyond those of strips
 
@@ -181,6 +182,8 @@ type compiler[T simd.Float] struct {
 	accumulators []int       // registers that have a strip of their own
 	compiled     []*strip[T] // all code of strips
 	loops        []*jit.Code // loops of them that are compiled to machine code
+
+	double *compiler[float64] // of the strips of float64 beside; nil if there are none
 }
 
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
@@ -191,14 +194,15 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 		return nil, err
 	}
 	c.tensors = z.tensors
-	c.constants = map[int][]T{}
+	c.constants, c.exacts = map[int]block[T]{}, z.exacts
 	for _, s := range z.constants {
-		c.tensors[s.target].Type = c.own
-		c.constants[s.target] = c.constant(s)
+		if c.tensors[s.target].Type == c.own {
+			c.constants[s.target] = constant[T](p, c.tensors, o, s)
+		} else {
+			c.constants[s.target] = block[T]{f64: constant[float64](p, c.tensors, o, s).f64}
+		}
 	}
-	for _, s := range z.early {
-		c.tensors[s.target].Type = c.own
-	}
+	c.noteExact(z.out)
 	c.complete(z.out)
 	c.given, c.extremes = map[int]bool{}, extremes(z.out)
 	for _, s := range z.out {
@@ -312,10 +316,11 @@ func (c *code[T]) Bind(memory [][]byte) Runner {
 	r := &runner[T]{code: c, mem: make([]block[T], len(c.tensors)), number: runners.Add(1)}
 	c.findLocals(&r.locals, memory)
 	for i, t := range c.tensors {
+		constant, ok := c.constants[i]
 		switch {
 		case t.Memory != i:
-		case c.constants[i] != nil:
-			r.mem[i] = sameBlock(c.constants[i])
+		case ok:
+			r.mem[i] = constant
 		case t.Local && !t.Planned && (r.locals.bytes > 0 || !c.stored[i]): // it has memory while the task runs, or none
 		case t.Local && !t.Planned:
 			r.mem[i] = allocated[T](t.Type, elements(c.p.Tensors[i]))

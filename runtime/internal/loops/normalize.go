@@ -48,12 +48,13 @@ type normalizer struct {
 
 	ordered   bool         // whether the order of indices must stay
 	used      map[int]bool // the tensors that statements read
+	exacts    map[int]bool // the tensors of float64 that keep all digits of values of integers
 	constants []*statement // what gives tensors of constants
 	early     []*statement // what gives tensors that stand for functions of other statements
 }
 
 func newNormalizer(p *program.Program, tensors []Tensor, own dtype.Type) *normalizer {
-	return &normalizer{p: p, own: own, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, written: map[int]bool{}, used: map[int]bool{},
+	return &normalizer{p: p, own: own, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, exacts: map[int]bool{}, written: map[int]bool{}, used: map[int]bool{},
 		joined: map[*program.Statement]*program.Statement{}}
 }
 

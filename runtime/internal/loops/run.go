@@ -134,6 +134,7 @@ func (r *runner[T]) newState() *state[T] {
 	if c.words {
 		s.drawing = newDrawing()
 	}
+	s.double = stateInDouble(c.compiler, s.vars)
 	if c.wide > 0 {
 		s.wide = make([][]float64, c.wide)
 		for i := range s.wide {

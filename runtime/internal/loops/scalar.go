@@ -18,7 +18,9 @@ type state[T simd.Float] struct {
 	mem  []block[T] // by tensor
 	regs [][]T      // strips, by register
 	step uint64     // the number of the training step
-	key  blas.Key   // of the copies of factors that parts of this run share
+	// double is the state of strips of float64 beside, or nil.
+	double *state[float64]
+	key    blas.Key // of the copies of factors that parts of this run share
 
 	arguments []jit.Arguments // of compiled loops
 	pointed   uint64          // the groups whose flat loop has pointers to its memory, by number

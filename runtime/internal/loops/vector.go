@@ -68,7 +68,12 @@ func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	if x, ok := z.known[key]; ok {
 		return x
 	}
-	x := operand[T]{reg: z.compute(n)}
+	x := operand[T]{}
+	if z.wider(n) {
+		x.reg = z.inDouble(n)
+	} else {
+		x.reg = z.compute(n)
+	}
 	z.known[key] = x
 	return x
 }
@@ -261,7 +266,7 @@ func invertible[T simd.Float](v float64) bool {
 
 // sum compiles x + y where x is a product of which no value is needed elsewhere.
 func (z *vectorizer[T]) sum(x, y *term.Term) (int, bool) {
-	if x.Op != term.Multiply || x.Kind != term.Real || !x.Uses(z.v) || !y.Uses(z.v) || term.Identical(x.Args[0], x.Args[1]) {
+	if x.Op != term.Multiply || x.Kind != term.Real || !x.Uses(z.v) || !y.Uses(z.v) || term.Identical(x.Args[0], x.Args[1]) || z.wider(x) {
 		return 0, false
 	}
 	if _, done := z.known[z.c.key(x)]; done {
@@ -290,7 +295,7 @@ func (z *vectorizer[T]) sum(x, y *term.Term) (int, bool) {
 
 // factors returns the registers of the factors of a product of which no value is needed elsewhere.
 func (z *vectorizer[T]) factors(n *term.Term) (w, q int, ok bool) {
-	if n.Op != term.Multiply || n.Kind != term.Real || !n.Args[0].Uses(z.v) || !n.Args[1].Uses(z.v) || term.Identical(n.Args[0], n.Args[1]) {
+	if n.Op != term.Multiply || n.Kind != term.Real || !n.Args[0].Uses(z.v) || !n.Args[1].Uses(z.v) || term.Identical(n.Args[0], n.Args[1]) || z.wider(n) {
 		return 0, 0, false
 	}
 	if _, done := z.known[z.c.key(n)]; done {
