@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/generated/layernorm"
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/rmsprop"
 	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -67,5 +70,52 @@ func TestWrongRate(t *testing.T) {
 	want := fmt.Sprintf("updates_test.go:%d: node linear.weight.sgd: operator sgd: attribute lr: want at least 0, got -0.2", line+1)
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
+// TestTrainWithoutSamples trains with a batch of no samples: the gradients of weights are zeros, so the model stays.
+func TestTrainWithoutSamples(t *testing.T) {
+	t.Parallel()
+	model := func(rows int) (g *graph.Graph, x, out graph.Tensor) {
+		g = graph.New(1)
+		x = g.Input("x", dtype.F32, rows, 3)
+		h := linear.Apply(g, linear.Defaults(4).WithActivation(activation.Relu), x, graph.Named("hidden"))
+		h = layernorm.Apply(g, layernorm.Defaults(attr.ListOf(1)), h, graph.Named("norm"))
+		return g, x, linear.Apply(g, linear.Defaults(2), h, graph.Named("top"))
+	}
+	g, x, out := model(0)
+	y := g.Input("y", dtype.F32, 0, 2)
+	loss := mse.Apply(g, mse.Defaults(), mse.Logit(out), mse.Label(y))
+	s := open(t)
+	step, err := s.Training(t.Context(), g, loss, sgd.Optimizer(sgd.Defaults(0.5)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, row, result := model(1)
+	test, err := s.Inference(t.Context(), one, result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := func() []float32 {
+		if err := test.Run(t.Context(), opgen.With(row, []float32{1, -2, 3})); err != nil {
+			t.Fatal(err)
+		}
+		v, err := opgen.Fetch[float32](test, result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	before := results()
+	for range 2 {
+		if err := step.Run(t.Context(), opgen.With(x, []float32{}), opgen.With(y, []float32{})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := results(); !slices.Equal(after, before) || before[0] == 0 {
+		t.Errorf("the model gave %v, and gives %v", before, after)
+	}
+	if l, err := opgen.Fetch[float32](step, loss); err != nil || !slices.Equal(l, []float32{0}) {
+		t.Errorf("the loss is %v, %v", l, err)
 	}
 }

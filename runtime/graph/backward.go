@@ -92,6 +92,7 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 	}
 	own := map[int][]Tensor{}  // the gradients that the task reads and computes, by slot
 	here := map[*info]Tensor{} // gradients that this node contributes to
+	nothing := n.runsOverNothing(sig)
 	fill := func(t Tensor) { p.Steps = append(p.Steps, Step{Phase: Backward, Fill: &Fill{Tensor: t}}) }
 	var after []Step
 	for _, par := range sig.Params {
@@ -113,7 +114,7 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 				// within one task. The second goes to memory of its own and is added afterwards.
 				grad = g.gradient(t, n.Name+"."+n.Op.Slots[par.Slot].Name)
 				after = append(after, Step{Phase: Backward, Add: &Add{To: here[t.info], From: grad}})
-				if par.Scatter {
+				if par.Scatter || nothing {
 					fill(grad)
 					grad.add = true
 				}
@@ -122,7 +123,7 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 				switch {
 				case !have:
 					grad = g.gradient(t, "")
-					if par.Scatter {
+					if par.Scatter || nothing {
 						fill(grad)
 						grad.add = true
 					}
@@ -145,6 +146,18 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 	p.Steps = append(p.Steps, Step{Phase: Backward, Invocation: inv})
 	p.Steps = append(p.Steps, after...)
 	return nil
+}
+
+// runsOverNothing reports whether no step of a task runs over anything, as with a batch without elements. Plans leave such a task out, so
+// gradients with elements, such as that of a weight, are the zeros to which it would add.
+func (n *Node) runsOverNothing(sig *task.Signature) bool {
+	t := slices.Index(n.Op.Signatures, sig)
+	for step := range sig.Steps {
+		if g := n.Resolved.Work(t, step); g.Tiles() > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (g *Graph) gradient(of Tensor, suffix string) Tensor {

@@ -14,8 +14,8 @@ type Optimizer func(g *Graph, weights, grads []Tensor)
 
 // Training returns the program of one training step: forward, backward from the scalar loss (and
 // from every auxiliary loss, such as a regularizer's, of the nodes that the loss depends on, or that
-// are in the graph for an auxiliary loss alone), and the update of every trainable weight that the loss depends on. The given tensors can be read after a
-// step.
+// are in the graph for an auxiliary loss alone), and the update of every trainable weight that the
+// loss depends on. The given tensors can be read after a step.
 func Training(g *Graph, loss Tensor, optimizer Optimizer, fetch ...Tensor) (*Program, error) {
 	p := &Program{Name: "training"}
 	weights, grads, err := p.differentiate(g, loss, Share{1, 1}, fetch, nil)
