@@ -58,6 +58,7 @@ func TestConventions(t *testing.T) {
 		{"t[n, k] = log(x[n, k])\ns[n] = sum(k: w[n, k] == 0 ? 0 : w[n, k] * t[n, k])", 1, 3, []float64{0.5, 0.25, 0}, []float64{1, 1, 0}, []float64{2, 4, 0}, []float64{math.Log(0.5), math.Log(0.25), 0}},
 		{"t[n, k] = x[n, k] / w[n, k]\ny[n, k] = w[n, k] == 0 ? 1 : t[n, k] * 2", 1, 2, []float64{1, 1}, []float64{0, 1}, []float64{0, 2}, []float64{0, -2}},
 		{"t[n, k] = sqrt(x[n, k])\nu[n, k] = t[n, k] * 2\ny[n, k] = u[n, k + 1] else 0", 1, 2, []float64{0, 1}, []float64{0, 0}, []float64{0, 1}, []float64{0, 0}},
+		{"y[n, k] = pow(x[0, k], w[n, k])", 2, 1, []float64{0, 5}, []float64{0, 0.5}, []float64{inf, 0}, []float64{0, 0}}, // nor has a power of 0
 		// An integer, or else a real number, is real.
 		{"t[n] = 1\ny[n, k] = (t[n + k] else x[n, k]) * 2", 1, 3, []float64{0.5, 1.5, -0.5}, zeros, []float64{0, 2, 2}, zeros},
 		{"t[n] = argmax(k: w[n, k])\ny[n, k] = (t[k - 1] else x[n, k]) * w[n, k]", 2, 3, []float64{0.5, 1, 1, -0.5, 1, 1}, []float64{1, 2, 3, 6, 5, 4}, []float64{1, 0, 0, 6, 0, 0}, []float64{0.5, 2, 0, -0.5, 2, 0}},

@@ -2,10 +2,10 @@
 import torch
 import torch.nn.functional as F
 
-from operators import gelu, logs_of_shares
+from operators import gelu, logs_of_shares, norm
 from values import EXTENTS
 
-SMOOTH = {"TANH": torch.tanh, "SIGMOID": torch.sigmoid, "GELU": gelu, "SILU": F.silu, "SIN": torch.sin, "RELU": torch.relu, "COS": torch.cos}
+SMOOTH = {"TANH": torch.tanh, "SIGMOID": torch.sigmoid, "GELU": gelu, "SILU": lambda x: x * x.sigmoid(), "SIN": torch.sin, "RELU": torch.relu, "COS": torch.cos}
 BINARY = {"EW_ADD": torch.add, "EW_SUB": torch.sub, "EW_MUL": torch.mul, "EW_DIV": lambda x, y: x / y, "EW_MAX": torch.maximum, "EW_MIN": torch.minimum}
 
 
@@ -111,7 +111,7 @@ def node(c, g, name, at):
     elif kind in ("layer_norm", "rms_norm") and dims:
         first = c.count(at + "first", 0, len(dims) - 1)
         over = list(range(first, len(dims)))
-        op = (lambda v: F.layer_norm(v, dims[first:], eps=0.1)) if kind == "layer_norm" else (lambda v: v * (v.pow(2).mean(over, keepdim=True) + 0.1).rsqrt())
+        op = (lambda v: norm(v, over, 0.1)) if kind == "layer_norm" else (lambda v: v * (v.pow(2).mean(over, keepdim=True) + 0.1).rsqrt())
         g.add(name, kind, {"axes": over, "elementwise_affine": False, "eps": 0.1}, {"input": [x]}, op)
     elif kind == "matmul" and len(dims) >= 2:
         fits = [n for n in names if len(g.shapes[n]) >= 2 and g.shapes[n][-2] == dims[-1] and broadcasts(g.shapes[n][:-2], dims[:-2])]

@@ -26,6 +26,18 @@ def logs_of_shares(x, d):
     return (x - m) - (x - m).exp().sum(d, keepdim=True).log()
 
 
+def norm(x, over, eps, gamma=None, beta=None):
+    """What is left of x without its mean, divided by its deviation. Operations of PyTorch that do it round within, where Rounded does not see it."""
+    rest = x - x.mean(over, keepdim=True)
+    y = rest * (rest.square().mean(over, keepdim=True) + eps).rsqrt()
+    return y if gamma is None else y * gamma if beta is None else y * gamma + beta
+
+
+def along(w, dim, axis=1):
+    """A tensor with one dimension as one of some dimensions, which varies along an axis."""
+    return w if w is None else w.reshape([-1 if i == axis else 1 for i in range(dim)])
+
+
 ACTIVATIONS = {None: lambda x: x, "RELU": torch.relu, "SIGMOID": torch.sigmoid, "TANH": torch.tanh, "GELU": gelu}
 ALL = ("f16", "bf16", "f32", "f64", "i32", "i64", "bool")
 NUMBERS = ("f16", "bf16", "f32", "f64", "i32", "i64")
@@ -68,7 +80,7 @@ UNARY = {
     "RSQRT": lambda x, s, a: x.rsqrt(), "SIN": lambda x, s, a: x.sin(), "COS": lambda x, s, a: x.cos(), "CEIL": lambda x, s, a: x.ceil(),
     "ROUND": lambda x, s, a: x.round(), "RELU": lambda x, s, a: x.relu(), "LEAKYRELU": lambda x, s, a: F.leaky_relu(x, s),
     "ELU": lambda x, s, a: elu(x, a), "SIGMOID": lambda x, s, a: x.sigmoid(), "TANH": lambda x, s, a: x.tanh(), "GELU": lambda x, s, a: gelu(x),
-    "GELU_TANH": lambda x, s, a: gelu_tanh(x), "SILU": lambda x, s, a: F.silu(x),
+    "GELU_TANH": lambda x, s, a: gelu_tanh(x), "SILU": lambda x, s, a: x * x.sigmoid(),
     "POW": lambda x, s, a: x.pow(torch.full_like(x, s)),  # with a number, it takes roots, which differ at -0 and -inf
     "SCALAR_ADD": lambda x, s, a: x + s, "SCALAR_SUB": lambda x, s, a: x - s, "SCALAR_MULTIPLY": lambda x, s, a: x * s,
     "SCALAR_TRUE_DIV": lambda x, s, a: x / s,
@@ -106,6 +118,7 @@ def pair(c, t, kinds=None, second=None):
             if c.flag(f"{side} repeats {i}", 0.2):
                 dims[i] = 1
         shapes.append(dims[c.count(f"{side} lacks", 0, len(dims)) if c.flag(f"{side} is short", 0.25) else 0:])
+    c.edges = c.edges and shapes[0] == shapes[1]  # in sums, the order of factors decides near the ends of the range
     return c.tensor("lhs", shapes[0], t, kinds), c.tensor("rhs", shapes[1], t, second or kinds)
 
 
@@ -286,7 +299,7 @@ def layer_norm(c):
     w = affine(c, shape[first:], t)
     eps = c.pick("eps", [1e-5, 1e-3])
     return Case("layer_norm", dict(axes=list(range(first, len(shape))), elementwise_affine=bool(w), eps=eps), {"input": x},
-                lambda t: {"output": F.layer_norm(t["input"], shape[first:], t.get("gamma"), t.get("beta"), eps)}, w)
+                lambda t: {"output": norm(t["input"], list(range(first, len(shape))), eps, t.get("gamma"), t.get("beta"))}, w)
 
 
 @operator
@@ -307,7 +320,12 @@ def group_norm(c):
     x, shape = normalized(c, t)
     g = c.pick("groups", [n for n in range(1, shape[1] + 1) if shape[1] % n == 0])
     w, eps = affine(c, [shape[1]], t), c.pick("eps", [1e-5, 1e-3])
-    return Case("group_norm", dict(groups=g, affine=bool(w), eps=eps), {"input": x}, lambda t: {"output": F.group_norm(t["input"], g, t.get("gamma"), t.get("beta"), eps)}, w)
+
+    def f(t):
+        y = norm(t["input"].reshape(shape[0], g, -1), [2], eps).reshape(shape)
+        return y * along(t["gamma"], len(shape)) + along(t["beta"], len(shape)) if w else y
+
+    return Case("group_norm", dict(groups=g, affine=bool(w), eps=eps), {"input": x}, lambda t: {"output": f(t)}, w)
 
 
 @operator
@@ -316,7 +334,7 @@ def instance_norm(c):
     x, shape = normalized(c, t, 3)
     w, eps = affine(c, [shape[1]], t), c.pick("eps", [1e-5, 1e-3])
     return Case("instance_norm", dict(affine=bool(w), eps=eps), {"input": x},
-                lambda t: {"output": F.instance_norm(t["input"], weight=t.get("gamma"), bias=t.get("beta"), eps=eps)}, w)
+                lambda t: {"output": norm(t["input"], list(range(2, len(shape))), eps, along(t.get("gamma"), len(shape)), along(t.get("beta"), len(shape)))}, w)
 
 
 @operator
@@ -328,7 +346,7 @@ def batch_norm(c):
         raise ValueError("one value for each channel")
     f = lambda x: F.relu(x) if relu else x
     return Case("batch_norm", dict(affine=bool(w), eps=eps, relu=relu), {"input": x},
-                lambda t: {"output": f(F.batch_norm(t["input"], None, None, t.get("gamma"), t.get("beta"), True, 0.1, eps))}, w)
+                lambda t: {"output": f(norm(t["input"], [i for i in range(len(shape)) if i != 1], eps, along(t.get("gamma"), len(shape)), along(t.get("beta"), len(shape))))}, w)
 
 
 @operator

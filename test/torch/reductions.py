@@ -2,7 +2,7 @@
 import torch
 import torch.nn.functional as F
 
-from operators import ALL, FLOATS, NUMBERS, Case, axes, axis, operator
+from operators import ALL, FLOATS, NUMBERS, Case, axes, axis, logs_of_shares, operator
 
 
 def product(x, over, keep):
@@ -262,11 +262,17 @@ def kl_div(c):
                 lambda t: {"loss": F.kl_div(t["logit"], t["label"], reduction="batchmean" if how == "batch" else how, log_target=log)}, fixed=("label",))
 
 
+def cross_entropy(logit, shares, how):
+    """Of rows, by its formula: F.cross_entropy rounds within, where Rounded does not see it."""
+    y = -(logs_of_shares(logit, 1) * shares)
+    return y.sum() if how == "sum" else y.sum() / len(logit)
+
+
 @operator
 def categorical_crossentropy(c):
     t, shape, how = c.dtype(("f32", "f64")), c.shape("shape", 2, 2, least=1), c.pick("reduction", ["mean over batch", "sum"])
     return Case("categorical_crossentropy", dict(reduction=how), {"logit": c.tensor("logit", shape, t), "label": c.tensor("label", shape, t, ["unit"])},
-                lambda t: {"loss": F.cross_entropy(t["logit"], t["label"], reduction="mean" if how != "sum" else how)}, fixed=("label",))
+                lambda t: {"loss": cross_entropy(t["logit"], t["label"], how)}, fixed=("label",))
 
 
 @operator
@@ -274,7 +280,7 @@ def sparse_categorical_crossentropy(c):
     t, shape, how = c.dtype(), c.shape("shape", 2, 2, least=1), c.pick("reduction", ["mean over batch", "sum"])
     label = c.below("label", [shape[0], 1], shape[1], c.pick("index type", ["i32", "i64"]))
     return Case("sparse_categorical_crossentropy", dict(reduction=how), {"logit": c.tensor("logit", shape, t), "label": label},
-                lambda t: {"loss": F.cross_entropy(t["logit"], t["label"].reshape(-1).long(), reduction="mean" if how != "sum" else how)})
+                lambda t: {"loss": cross_entropy(t["logit"], F.one_hot(t["label"].reshape(-1).long(), shape[1]).to(t["logit"].dtype), how)})
 
 
 @operator
@@ -305,12 +311,13 @@ def multihead_attention(c):
         w.update(in_proj_bias=c.tensor("in_proj_bias", [3 * e], t, ["normal"]), out_proj_bias=c.tensor("out_proj_bias", [e], t, ["normal"]))
 
     def f(t):
-        mask = torch.triu(torch.full((q, s), float("-inf"), dtype=t["query"].dtype), 1) if causal else None
-        y, _ = F.multi_head_attention_forward(
-            t["query"].transpose(0, 1), t["key"].transpose(0, 1), t["value"].transpose(0, 1), e, heads, None, t.get("in_proj_bias"), None, None, False, 0.0,
-            t["out_proj"], t.get("out_proj_bias"), need_weights=False, attn_mask=mask, use_separate_proj_weight=True, q_proj_weight=t["q_proj"], k_proj_weight=t["k_proj"],
-            v_proj_weight=t["v_proj"])
-        return {"output": y.transpose(0, 1)}
+        parts = t["in_proj_bias"].chunk(3) if bias else [None] * 3
+        split = lambda x, w, b: F.linear(x, t[w], b).reshape(x.shape[0], x.shape[1], heads, -1).transpose(1, 2)
+        x, y, z = split(t["query"], "q_proj", parts[0]), split(t["key"], "k_proj", parts[1]), split(t["value"], "v_proj", parts[2])
+        scores = x @ y.transpose(2, 3) / (e // heads) ** 0.5
+        if causal:
+            scores = scores.masked_fill(torch.ones(q, s, dtype=torch.bool).triu(1), float("-inf"))
+        return {"output": F.linear((logs_of_shares(scores, 3).exp() @ z).transpose(1, 2).reshape(x.shape[0], q, e), t["out_proj"], t.get("out_proj_bias"))}
 
     return Case("multihead_attention", dict(embed_dim=e, num_heads=heads, bias=bias, causal=causal),
                 {"query": c.tensor("query", [b, q, e], t, ["normal"]), "key": c.tensor("key", [b, s, e], t, ["normal"]), "value": c.tensor("value", [b, s, e], t)}, f, w)
