@@ -2,6 +2,7 @@ package loops
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/opgen/opgen/internal/term"
@@ -450,9 +451,9 @@ func (c *compiler[T]) exact(r *term.Reduction) bool {
 	if r.Kind != "sum" {
 		return (r.Kind == "max" || r.Kind == "min") && !mayBeEmpty(r)
 	}
-	most := interval{-exact32, exact32, true}
+	most := exact32
 	if c.own == dtype.F64 {
-		most = interval{-exact64, exact64, true}
+		most = int(min(int64(exact64), math.MaxInt)) // which may have 32 bits
 	}
 	all := linear(r.Body).bounds()
 	for _, v := range r.Vars {
@@ -460,7 +461,7 @@ func (c *compiler[T]) exact(r *term.Reduction) bool {
 		i := of.variable(v)
 		all = interval{min(all.lo, 0), max(all.hi, 0), all.known && i.known}.times(max(i.hi-i.lo+1, 0))
 	}
-	return all.known && all.lo >= most.lo && all.hi <= most.hi
+	return all.known && all.lo >= -most && all.hi <= most
 }
 
 // mayBeEmpty reports whether a reduction may go over nothing.
