@@ -30,7 +30,6 @@ var longTargets = map[string]string{
 	"mutate-code":    "takes an hour",
 	"mutate-judge":   "builds the judge for each of its faults, which takes half an hour",
 	"plan-mutants":   "takes some minutes; make property breaks plans",
-	"platforms":      "builds everything for each system, which takes a quarter of an hour",
 	"tiles":          "takes a processor of its own; TestF6Size of test/size measures less",
 	"ulp":            "takes some minutes; make test compares fewer numbers",
 }
