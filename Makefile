@@ -224,7 +224,7 @@ N ?= 1000
 GRAPHS_BESIDE_TORCH ?= $(shell expr $(N) / 4)
 PYTHON ?=
 torch:
-	GO=$(GO) .ci/torch -cases $(N) -graphs $(GRAPHS_BESIDE_TORCH) -seed $(SEED) -of "$(OF)" -python "$(PYTHON)"
+	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/torch -cases $(N) -graphs $(GRAPHS_BESIDE_TORCH) -seed $(SEED) -of "$(OF)" -python "$(PYTHON)"
 
 # gpu-check makes bin/opgen-gpu-check.sh, an archive that unpacks itself and checks the CUDA backend on a machine with a GPU: it needs neither
 # Go nor a network nor the CUDA toolkit there, and takes at most 8 minutes. Making it takes what make cuda takes, some minutes on the emulator
