@@ -73,9 +73,9 @@ func writeFile(path string, f *safetensors.File) error {
 	return replace(path, data)
 }
 
-// replace writes a file under another name, and renames it when it is whole.
+// replace writes a file under another name, which ends with .tmp, and renames it when it is whole.
 func replace(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}

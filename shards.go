@@ -38,9 +38,9 @@ func (i *shardIndex) text() map[string]string {
 }
 
 // writeShards writes tensors to several files of at most limit bytes, then their index, and then removes the files of the index that was
-// there. The names of the files hold a checksum of what is in all of them and of the limit, which divides them. So the files of an earlier
-// index stay until the new index is there, and no file takes the place of another one with other tensors. After an error, the earlier index
-// has its files, and there are no others.
+// there and those of writes that were interrupted. The names of the files hold a checksum of what is in all of them and of the limit, which
+// divides them. So the files of an earlier index stay until the new index is there, and no file takes the place of another one with other
+// tensors. After an error, the earlier index has its files, and there are none of the new one.
 func writeShards(path string, f *safetensors.File, limit int64) (err error) {
 	base, ok := strings.CutSuffix(path, indexSuffix)
 	if !ok {
@@ -73,7 +73,7 @@ func writeShards(path string, f *safetensors.File, limit int64) (err error) {
 	if err != nil {
 		return errors.Join(err, removeShards(path, index, before))
 	}
-	return removeShards(path, before, index)
+	return removeOrphans(path)
 }
 
 // shards divides the tensors of a file in order of their names.
@@ -91,8 +91,7 @@ func shards(f *safetensors.File, limit int64) []*safetensors.File {
 	return out
 }
 
-// removeShards removes the files of an index that another one does not name, if they are shards that writeShards wrote for it. An index
-// may come from another program, and name any file.
+// removeShards removes the files of an index that another one does not name, if they are shards that writeShards wrote for it.
 func removeShards(path string, of, but shardIndex) error {
 	stay := slices.Collect(maps.Values(but.Files))
 	var errs []error
@@ -106,14 +105,58 @@ func removeShards(path string, of, but shardIndex) error {
 	return errors.Join(errs...)
 }
 
+// removeOrphans removes the shards of an index that no index in its folder names, and files that would have become such shards or the index:
+// those of the index that was there, and what a process that is killed while it writes leaves.
+func removeOrphans(path string) error {
+	dir, base := filepath.Split(path)
+	files, err := os.ReadDir(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	named := map[string]bool{}
+	for _, file := range files {
+		if name := file.Name(); strings.HasSuffix(name, indexSuffix) {
+			index, err := readIndex(filepath.Join(dir, name)) // a copy of an index that was there may name its files
+			if err != nil {
+				continue // it names none
+			}
+			for _, of := range index.Files {
+				named[of] = true
+			}
+		}
+	}
+	var errs []error
+	for _, file := range files {
+		name := file.Name()
+		whole, begun := begunName(name)
+		if begun && file.Type().IsRegular() && (whole == base || shardOf(path, whole) != "") || !begun && !named[name] && isShard(path, name) {
+			errs = append(errs, os.Remove(filepath.Join(dir, name)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// begunName returns the name that replace gives a file when it is whole, if a name is one that it has before.
+func begunName(name string) (whole string, ok bool) {
+	rest, ok := strings.CutSuffix(name, ".tmp")
+	whole, number, dot := cutLast(rest, ".")
+	return whole, ok && dot && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
 // shardName matches what follows the name of the index in that of a shard.
 var shardName = regexp.MustCompile(`^-([0-9a-f]{8})-[0-9]{5,}-of-[0-9]{5,}\.safetensors$`)
 
 // isShard reports whether a name is one that writeShards gives the files of an index, and the file a shard of the set in its name.
 func isShard(index, name string) bool {
-	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(filepath.Base(index), indexSuffix))
-	set := shardName.FindStringSubmatch(rest)
-	if !ok || set == nil {
+	set := shardOf(index, name)
+	if set == "" {
 		return false
 	}
 	path := filepath.Join(filepath.Dir(index), name)
@@ -125,7 +168,16 @@ func isShard(index, name string) bool {
 		return false
 	}
 	defer r.Close()
-	return r.Metadata[setOf] == set[1]
+	return r.Metadata[setOf] == set
+}
+
+// shardOf returns the set in a name that writeShards gives a file of an index, or nothing.
+func shardOf(index, name string) (set string) {
+	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(filepath.Base(index), indexSuffix))
+	if m := shardName.FindStringSubmatch(rest); ok && m != nil {
+		return m[1]
+	}
+	return ""
 }
 
 // readIndex reads an index. Its files lie in its folder.
