@@ -8,6 +8,9 @@ import (
 )
 
 // TestBits compares all functions in Go with the bits that they gave when the test was written, on amd64: they are the same on all processors. All NaN count as one.
+//
+// A function that is added changes both numbers. All others keep their bits if the numbers from before come out as long as calls leaves the new one out: without log1p they
+// are 0xacc79851aa17d079 and 0x26cb25e9db239bc0, as they were before there was log1p.
 func TestBits(t *testing.T) {
 	defer chosen.use()
 	sets[0].use()
