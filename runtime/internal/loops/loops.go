@@ -270,8 +270,11 @@ func (c *compiler[T]) complete(statements []*statement) {
 			multiplied[x.Tensor], multiplied[y.Tensor] = true, true
 		}
 	}
+	typed := map[int]bool{} // the local tensors whose types are given
 	for i := range c.tensors {
-		if t := &c.tensors[i]; t.Local && t.Type == dtype.Invalid {
+		t := &c.tensors[i]
+		typed[i] = t.Type != dtype.Invalid
+		if t.Local && !typed[i] {
 			switch l := c.p.Tensors[i]; {
 			case l.Kind == term.Integer:
 				t.Type = dtype.I64
@@ -287,7 +290,7 @@ func (c *compiler[T]) complete(statements []*statement) {
 		}
 	}
 	for _, s := range statements {
-		if t := &c.tensors[s.target]; t.Local && !t.Planned && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
+		if t := &c.tensors[s.target]; t.Local && !t.Planned && !typed[s.target] && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
 			elements(c.p.Tensors[s.target])*4 <= max(most, 1024) { // few
 			t.Type = dtype.F64
 			c.narrow[s.target] = fewDigits[s.reduction().Kind]

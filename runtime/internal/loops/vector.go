@@ -62,7 +62,7 @@ func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	if !n.Uses(z.v) {
 		z.fromMemory(n)
 		_, exact := n.Settled()
-		return operand[T]{scalar: z.c.real(n), split: !exact, settled: exact, term: n}
+		return operand[T]{scalar: z.c.real(n), split: !exact && !z.c.sameType(n), settled: exact, term: n}
 	}
 	key := z.c.key(n)
 	if x, ok := z.known[key]; ok {
@@ -76,6 +76,11 @@ func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	}
 	z.known[key] = x
 	return x
+}
+
+// sameType reports whether a number is an element of the strips' type, which has no digits beyond theirs.
+func (c *compiler[T]) sameType(n *term.Term) bool {
+	return n.Op == term.Element && n.Kind == term.Real && n.Read.Count == 1 && n.Read.Else == nil && c.tensors[n.Read.Tensor].Type == c.own
 }
 
 // compute compiles a value that is not the same in all of a strip, and returns its register.
