@@ -184,7 +184,6 @@ func (b *Builder) StoreKind(pointer int, v Value, k Kind) {
 	b.mixed = true
 	switch k {
 	case Conditions:
-		const unequal = 4 // or not comparable
 		v = Value(b.add(node{op: opTruth, a: int32(b.Compare(v, unequal, b.Number(0))), b: int32(b.Word(1)), c: none}))
 	case Single:
 		v = Value(b.add(node{op: opNarrow, a: int32(v), b: none, c: none}))
@@ -302,8 +301,15 @@ func (b *Builder) Scale(x, n Value) (Value, bool) {
 	return b.operation(opScale, x, n), true
 }
 
-// Compare tells where x stands in a relation to y. Predicates are those that instructions number.
+// unequal is the predicate of numbers that differ or cannot be compared.
+const unequal = 4
+
+// Compare tells where x stands in a relation to y. Predicates are those that instructions number. Where 1 and 0, which stand for a mask, differ from 0 is where the
+// mask is set.
 func (b *Builder) Compare(x Value, predicate uint8, y Value) Mask {
+	if n, zero := b.nodes[x], b.nodes[y]; predicate == unequal && n.op == opTruth && b.nodes[n.b].bits != 0 && zero.op == opConstant && zero.bits == 0 {
+		return Mask(n.a)
+	}
 	return Mask(b.add(node{op: opCompare, a: int32(x), b: int32(y), c: none, imm: predicate}))
 }
 

@@ -378,6 +378,7 @@ func program(r *rand.Rand, b *Builder, length int) (inputs, outputs int) {
 				n := len(masks)
 				masks = append(masks[:n-1], b.Either(masks[n-1], masks[n-2]))
 				values = append(values, b.Truth(b.Both(masks[len(masks)-1], masks[0])))
+				masks = append(masks, b.Compare(values[len(values)-1], elementary.Unequal, b.Number(0)))
 			}
 		case 14:
 			// What is a number stays one: bits are moved of what is rounded to a small integer.
@@ -504,4 +505,21 @@ func BenchmarkCall(b *testing.B) {
 			}
 		})
 	})
+}
+
+// TestMaskOfTruth makes a mask of the 1 and 0 that stand for one, as a choice by a condition does. No operation is needed for it.
+func TestMaskOfTruth(t *testing.T) {
+	b := NewBuilder(false, true)
+	x := b.Input(b.Pointer())
+	m := b.Compare(x, elementary.Less, b.Number(3))
+	v := b.Truth(m)
+	if got := b.Compare(v, elementary.Unequal, b.Number(0)); got != m {
+		t.Errorf("want mask %d, got %d", m, got)
+	}
+	for _, c := range []Mask{b.Compare(v, elementary.Equal, b.Number(0)), b.Compare(v, elementary.Unequal, b.Number(1)), b.Compare(x, elementary.Unequal, b.Number(0)),
+		b.Compare(v, elementary.Unequal, b.Number(math.Copysign(0, -1)))} {
+		if c == m {
+			t.Errorf("another comparison gives mask %d", m)
+		}
+	}
 }
