@@ -56,16 +56,26 @@ func TestByHand(t *testing.T) {
 // TestDifferences checks that a gradient which is not the derivative is told, and where.
 func TestDifferences(t *testing.T) {
 	for text, want := range map[string]string{
-		"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = grad.y[n, k] * w[n, k]":                              "",
-		"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = grad.y[n, k] * w[n, k] + (n == 1 && k == 2 ? 1 : 0)": "at [1, 2], where",
-		"y[n, k] = w[n, k]\ngrad.x[n, k] = grad.y[n, k]":                                                  "where 0 is derived",
+		"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = grad.y[n, k] * w[n, k]":                                                   "",
+		"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = grad.y[n, k] * w[n, k] + (n == 1 && k == 2 ? 1 : 0)":                      "at [1, 2], where",
+		"y[n, k] = max(x[n, k], 0)\ngrad.x[n, k] = x[n, k] > 0.001 ? grad.y[n, k] : 0":                                         "where",
+		"y[n, k] = max(x[n, k], 0)\ngrad.x[n, k] = x[n, k] > -0.001 ? grad.y[n, k] : 0":                                        "where 0 is derived",
+		"y[n, k] = max(x[n, k], 0)\ngrad.x[n, k] = x[n, k] > 0 ? grad.y[n, k] : 0":                                             "",
+		"y[n, k] = abs(x[n, k])\ngrad.x[n, k] = x[n, k] > 0.01 ? grad.y[n, k] : -grad.y[n, k]":                                 "where",
+		"y[n, k] = abs(x[n, k] - 5)\ngrad.x[n, k] = x[n, k] > 5 ? grad.y[n, k] : -grad.y[n, k]":                                "",
+		"y[n, k] = min(max(x[n, k], 7), 8)\ngrad.x[n, k] = x[n, k] > 7 && x[n, k] < 8.25 ? grad.y[n, k] : 0":                   "where 0 is derived",
+		"y[n, k] = min(max(x[n, k], 7), 8)\ngrad.x[n, k] = x[n, k] > 7 && x[n, k] < 8 ? grad.y[n, k] : 0":                      "",
+		"y[n, k] = x[n, k] > 3 ? x[n, k]^2 : 6 * x[n, k] - 9\ngrad.x[n, k] = grad.y[n, k] * (x[n, k] > 3.5 ? 2 * x[n, k] : 6)": "where",
+		"y[n, k] = x[n, k] > 3 ? log(x[n, k]) : 0\ngrad.x[n, k] = x[n, k] > 3 ? grad.y[n, k] / x[n, k] : 0":                    "",
+		"y[n, k] = x[n, k] < 0 ? 0 : sqrt(x[n, k])\ngrad.x[n, k] = x[n, k] < 0 ? 0 : grad.y[n, k] / (2 * sqrt(x[n, k]))":       "",
+		"y[n, k] = w[n, k]\ngrad.x[n, k] = grad.y[n, k]":                                                                       "where 0 is derived",
 	} {
 		o, at, r := operatorWith(t, text)
 		u, err := useOf(o, at, r, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ds, err := Differences(u, Draw{func(int) task.Bound { return task.Bound{Below: cols} }, func(slot int) bool { return o.Slots[slot].Role == task.RoleOutput }})
+		ds, err := Differences(u, Draw{Bound: func(int) task.Bound { return task.Bound{Below: cols} }, IsOutput: func(slot int) bool { return o.Slots[slot].Role == task.RoleOutput }})
 		switch {
 		case err != nil:
 			t.Errorf("%s: %v", text, err)
