@@ -146,7 +146,11 @@ func (l *layout) use() (*use, error) {
 	for i := range steps {
 		options.Ordered = options.Ordered || l.accessor.Resolved.Cuts[[2]int{l.task, i}] != nil
 	}
-	if code, err := loops.Compile(l.program, statements, l.tensors, options); err == nil {
+	code, err := loops.Compile(l.program, l.withOthers(gradients, statements), l.tensors, options)
+	if err != nil { // perhaps there are loops for what is wanted alone
+		code, err = loops.Compile(l.program, statements, l.tensors, options)
+	}
+	if err == nil {
 		out.code = code
 	}
 	return out, nil
@@ -193,6 +197,31 @@ func (l *layout) statements() (statements []*program.Statement, gradients map[in
 	l.place(of)
 	statements, err = l.needed(all)
 	return statements, of, err
+}
+
+// withOthers returns the statements that give all gradients that the task could give with the tensors that it gets, wanted or not. Loops
+// are made of what all of them share, so that a gradient has the same bits whether or not others are asked for.
+func (l *layout) withOthers(gradients map[int]int, statements []*program.Statement) []*program.Statement {
+	if l.kernel.signature.Kind != task.KindBackward {
+		return statements
+	}
+	wanted := l.wanted
+	defer func() { l.wanted = wanted }()
+	l.wanted = slices.Clone(wanted)
+	more := false
+	for t, g := range gradients {
+		if x := l.program.Tensors[t]; x.Slot >= 0 && !x.Given && !l.given[g] && !l.wanted[g] {
+			l.wanted[g], more = true, true
+		}
+	}
+	if !more {
+		return statements
+	}
+	all, err := l.needed(l.program.Statements)
+	if err != nil {
+		return statements
+	}
+	return all
 }
 
 // needed returns the statements on which wanted tensors depend. Those that give what the task gets are left out. It is an error if

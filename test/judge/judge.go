@@ -233,6 +233,16 @@ func within(got float64, want oracle.Element, typ string) bool {
 	return math.Abs(got-w) <= want.Bound+least
 }
 
+// otherBits compares the bits of a gradient that is computed alone with those of the gradient among others.
+func otherBits(name string, alone, among map[string]elements) string {
+	for i, x := range alone[name].real {
+		if y := among[name].real; i < len(y) && math.Float64bits(x) != math.Float64bits(y[i]) && (x == x || y[i] == y[i]) {
+			return fmt.Sprintf("%s[%d]: got %v alone, and %v among other gradients", name, i, x, y[i])
+		}
+	}
+	return ""
+}
+
 // variants lists how each formula runs beside its plain run, in turn.
 func variants(c *randomformula.Case) []variant {
 	out := []variant{{name: "plain", workers: 1}}
@@ -275,6 +285,7 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 	if j.answer == nil {
 		v.Status = "unjudged"
 	}
+	var first map[string]elements
 	for i, x := range variants(c) {
 		if i > 0 && plain {
 			break
@@ -285,9 +296,12 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 			return v
 		}
 		if i == 0 {
-			v.Bits = bits(got)
+			v.Bits, first = bits(got), got
 		}
 		d, n := j.differences(got, x)
+		if d == "" && x.alone != "" {
+			d = otherBits("grad."+x.alone, got, first)
+		}
 		v.Compared += n
 		if d != "" {
 			v.Status, v.Variant, v.Message = "wrong", x.name, d

@@ -193,6 +193,7 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 	if err := z.normalize(statements); err != nil {
 		return nil, err
 	}
+	z.prune()
 	c.tensors = z.tensors
 	c.constants, c.exacts = map[int]block[T]{}, z.exacts
 	for _, s := range z.constants {

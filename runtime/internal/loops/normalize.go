@@ -91,6 +91,25 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 	return nil
 }
 
+// prune leaves out the statements on which no tensor depends that is not local.
+func (z *normalizer) prune() {
+	need := map[int]bool{} // memory
+	var kept []*statement
+	for _, s := range slices.Backward(z.out) {
+		if t := z.tensors[s.target]; t.Local && !need[t.Memory] {
+			continue
+		}
+		kept = append(kept, s)
+		s.walk(func(n *term.Term) {
+			for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
+				need[z.tensors[n.Read.Tensor+i].Memory] = true
+			}
+		})
+	}
+	slices.Reverse(kept)
+	z.out = kept
+}
+
 // read returns a statement of a program.
 func (z *normalizer) read(s *program.Statement) *statement {
 	left := *s.Left
