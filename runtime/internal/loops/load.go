@@ -174,6 +174,7 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 
 // within returns for which of n elements first, first+factor, ... lies in 0 to ext-1.
 func within(first, factor, ext, n int) (lo, hi int) {
+	first = max(-farthest, min(first, farthest))
 	if factor == 0 {
 		if first >= 0 && first < ext {
 			return 0, n

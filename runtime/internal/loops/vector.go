@@ -464,7 +464,7 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	if f.hidden(z.v) {
 		return z.compareEach(n)
 	}
-	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)
+	x, k, r := z.c.difference(n), f.factor(z.v), z.register(false)
 	op := n.Op
 	z.emit(r, func(s *state[T], n int) {
 		out := s.regs[r][:n]
@@ -476,6 +476,25 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 		fillStretch(out, lo, hi, inside, outside)
 	})
 	return r
+}
+
+// farthest bounds differences, and indices whose places are found: what lies beyond is as far from all extents as the bound.
+const farthest = 1 << 62
+
+// difference returns code for how far the integers of a comparison are apart. Integers of tensors may be so far apart that the difference would wrap around.
+func (c *compiler[T]) difference(n *term.Term) func(*state[T]) int {
+	x, y := c.value(linear(n.Args[0])), c.value(linear(n.Args[1]))
+	return func(s *state[T]) int {
+		a, b := x(s), y(s)
+		switch d := a - b; {
+		case a >= b && (d < 0 || d > farthest):
+			return farthest
+		case a < b && (d >= 0 || d < -farthest):
+			return -farthest
+		default:
+			return d
+		}
+	}
 }
 
 // fillStretch sets the elements from lo to hi-1 to inside, and the others to outside.
@@ -504,7 +523,7 @@ func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	z.c.lenient = true
 	x, y := z.real(n.Args[1]), z.real(n.Args[2])
 	z.c.lenient = was
-	at, k, r, op := z.c.value(f), f.factor(z.v), z.register(false), c.Op
+	at, k, r, op := z.c.difference(c), f.factor(z.v), z.register(false), c.Op
 	z.emit(r, func(s *state[T], n int) {
 		lo, hi := stretch(op, at(s), k, n)
 		fillStretch(s.regs[r][:n], lo, hi, T(x.scalar(s)), T(y.scalar(s)))
