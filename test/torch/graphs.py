@@ -2,10 +2,10 @@
 import torch
 import torch.nn.functional as F
 
-from operators import gelu, logs_of_shares, norm
+from operators import gelu, logs_of_shares, norm, silu
 from values import EXTENTS
 
-SMOOTH = {"TANH": torch.tanh, "SIGMOID": torch.sigmoid, "GELU": gelu, "SILU": lambda x: x * x.sigmoid(), "SIN": torch.sin, "RELU": torch.relu, "COS": torch.cos}
+SMOOTH = {"TANH": torch.tanh, "SIGMOID": torch.sigmoid, "GELU": gelu, "SILU": silu, "SIN": torch.sin, "RELU": torch.relu, "COS": torch.cos}
 BINARY = {"EW_ADD": torch.add, "EW_SUB": torch.sub, "EW_MUL": torch.mul, "EW_DIV": lambda x, y: x / y, "EW_MAX": torch.maximum, "EW_MIN": torch.minimum}
 
 

@@ -14,6 +14,24 @@ def gelu_tanh(x):
     return 0.5 * x * (1 + torch.tanh((2 / math.pi) ** 0.5 * (x + 0.044715 * x * x * x)))
 
 
+class Silu(torch.autograd.Function):
+    """x * sigmoid(x). x is a factor of what is small where x is large."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x.sigmoid()
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        s = x.sigmoid()
+        return g * (s * (1 + x * (1 - s)))
+
+
+silu = Silu.apply
+
+
 def elu(x, alpha):
     """F.elu loses digits near 0. The branch that is not taken has no gradient, so that it may not be infinite."""
     return torch.where(x > 0, x, alpha * torch.expm1(torch.where(x > 0, torch.zeros_like(x), x)))
@@ -21,15 +39,30 @@ def elu(x, alpha):
 
 def logs_of_shares(x, d):
     """By its formula, x - logsumexp(x): of a row with an infinite element, what is finite has the logarithm -inf, where PyTorch has NaN."""
-    m = x.detach().amax(d, keepdim=True) if x.shape[d] else 0
-    m = torch.where(m.isinf(), torch.zeros_like(m), m) if x.shape[d] else 0
+    if not x.shape[d]:
+        return x
+    m = torch.where(x.isinf(), torch.full_like(x, -torch.finfo(x.dtype).max), x).detach().amax(d, keepdim=True)  # of the finite elements
     return (x - m) - (x - m).exp().sum(d, keepdim=True).log()
 
 
-def norm(x, over, eps, gamma=None, beta=None):
+class Standard(torch.autograd.Function):
     """What is left of x without its mean, divided by its deviation. Operations of PyTorch that do it round within, where Rounded does not see it."""
-    rest = x - x.mean(over, keepdim=True)
-    y = rest * (rest.square().mean(over, keepdim=True) + eps).rsqrt()
+
+    @staticmethod
+    def forward(ctx, x, over, eps):
+        rest = x - x.mean(over, keepdim=True)
+        ctx.over, scale = over, (rest.square().mean(over, keepdim=True) + eps).rsqrt()
+        ctx.save_for_backward(rest * scale, scale)
+        return rest * scale
+
+    @staticmethod
+    def backward(ctx, g):
+        y, scale = ctx.saved_tensors
+        return scale * (g - g.mean(ctx.over, keepdim=True) - y * (g * y).mean(ctx.over, keepdim=True)), None, None
+
+
+def norm(x, over, eps, gamma=None, beta=None):
+    y = Standard.apply(x, over, eps)
     return y if gamma is None else y * gamma if beta is None else y * gamma + beta
 
 
@@ -80,7 +113,7 @@ UNARY = {
     "RSQRT": lambda x, s, a: x.rsqrt(), "SIN": lambda x, s, a: x.sin(), "COS": lambda x, s, a: x.cos(), "CEIL": lambda x, s, a: x.ceil(),
     "ROUND": lambda x, s, a: x.round(), "RELU": lambda x, s, a: x.relu(), "LEAKYRELU": lambda x, s, a: F.leaky_relu(x, s),
     "ELU": lambda x, s, a: elu(x, a), "SIGMOID": lambda x, s, a: x.sigmoid(), "TANH": lambda x, s, a: x.tanh(), "GELU": lambda x, s, a: gelu(x),
-    "GELU_TANH": lambda x, s, a: gelu_tanh(x), "SILU": lambda x, s, a: x * x.sigmoid(),
+    "GELU_TANH": lambda x, s, a: gelu_tanh(x), "SILU": lambda x, s, a: silu(x),
     "POW": lambda x, s, a: x.pow(torch.full_like(x, s)),  # with a number, it takes roots, which differ at -0 and -inf
     "SCALAR_ADD": lambda x, s, a: x + s, "SCALAR_SUB": lambda x, s, a: x - s, "SCALAR_MULTIPLY": lambda x, s, a: x * s,
     "SCALAR_TRUE_DIV": lambda x, s, a: x / s,
