@@ -139,10 +139,11 @@ platforms:
 	GOARCH=386 $(GO) test -vet=off -short ./runtime/internal/simd ./runtime/internal/sorting ./runtime/internal/memplan ./runtime/blas ./runtime/box ./runtime/op ./runtime/opimpl \
 		./runtime/partition ./runtime/shape ./runtime/task ./kernels/contraction
 
-# simd checks that the assembly of package simd is what its generator makes, and that compilers fuse no operations of the
-# portable functions. The generator is a module of its own, and needs the module avo.
+# simd checks that the assembly of package simd is what its generator makes, that compilers fuse no operations of the
+# portable functions, and that products are right with each set of instructions. The generator is a module of its own, and needs the module avo.
 simd:
 	cd runtime/internal/simd/asm && $(GO) vet . && $(GO) test -count 1 .
+	for v in go avx2 avx512; do OPGEN_SIMD=$$v $(GO) test -vet=off -count 1 ./runtime/blas || exit 1; done
 
 # ulp compares elementary functions of package simd with those of package math for all float32 numbers. It takes some
 # minutes.

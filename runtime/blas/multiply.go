@@ -32,6 +32,9 @@ const line = 64
 // few is up to how many rows of a are multiplied without a copy of b.
 const few = 24
 
+// fewest is up to how many rows of a are multiplied by rows of b one by one, where that takes less time than tiles.
+const fewest = 3
+
 // flipped is from which k on, for each row of a, the transpose of a product takes less time than a copy of b. It stores the elements of the
 // product one by one.
 const flipped = 8
@@ -57,6 +60,9 @@ func MultiplyShared[T dtype.Float](key Key, c []T, ldc int, a []T, lda int, ta b
 		}
 		return
 	}
+	if tb && !ta && m <= fewest && rowByRow(c, ldc, a, lda, b, ldb, m, n, k, add) {
+		return
+	}
 	w := workspaces[T]().Get().(*workspace[T])
 	defer workspaces[T]().Put(w)
 	w.rows, w.cols = simd.TileSizes[T]()
@@ -73,6 +79,18 @@ func MultiplyShared[T dtype.Float](key Key, c []T, ldc int, a []T, lda int, ta b
 	w.row, w.col = steps(lda, ta)
 	w.multiply(m, n, k)
 	w.a, w.b, w.c = nil, nil, nil
+}
+
+// rowByRow computes a product of rows of a and rows of b, if it takes less time than tiles.
+func rowByRow[T dtype.Float](c []T, ldc int, a []T, lda int, b []T, ldb, m, n, k int, add bool) bool {
+	for i := range m {
+		for l := 0; l < k; l += blockDepth {
+			if !simd.Dots(c[i*ldc:i*ldc+n], a[i*lda+l:i*lda+min(l+blockDepth, k)], b[l:], ldb, add || l > 0) {
+				return false // as the first one does
+			}
+		}
+	}
+	return true
 }
 
 // most is of how many bytes at most a factor is copied as a whole for other products.
@@ -301,7 +319,9 @@ func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way
 			x, row, col := a[p*row:], row, col
 			switch {
 			case packed:
-				x, row, col = w.block[p*depth:], 1, w.rows[kind]
+				if x, row, col = w.block[p*depth:], 1, w.rows[0]; p >= whole {
+					col = w.rows[1] // as pack copies all that are left
+				}
 			case rows < w.rows[kind]:
 				w.edge = room(w.edge, w.rows[kind]*depth)
 				w.packRows(w.edge, x, row, col, rows, w.rows[kind])

@@ -29,6 +29,8 @@ type table[T Float] struct {
 	side      int
 	// pack copies n blocks of a tile's rows and as many columns as side says, column by column. It is nil where tiles read rows where they lie.
 	pack func(z, x []T, row, n int)
+	// dots is Dots. It is nil where tiles take less time.
+	dots func(z, x, y []T, ld int, more bool)
 	// slivers copy n rows into count lists of as many elements as the larger tiles have columns, or rows. They are nil where Go does it.
 	slivers struct {
 		cols, rows func(z, x []T, next, count, n int)

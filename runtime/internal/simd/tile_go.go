@@ -8,17 +8,21 @@ import (
 )
 
 // micro computes the sums of a small tile. Elements of x that belong to product l lie together, dx elements behind those of product l-1, and those of y
-// dy elements. B is the type in which factors and sums are held; sums are always numbers of the element type.
-type micro[B Float] struct {
+// dy elements. B is the type in which factors and sums are held; sums are always numbers of the element type. Elements of y have the type Y, and become
+// numbers of B each time.
+type micro[Y, B Float] struct {
 	// two adds products of two elements of x and four of y each: sum 4*p+q has x[l*dx+p] * y[l*dy+q].
-	two func(sums *[8]B, x []B, dx int, y []B, dy, k int)
+	two func(sums *[8]B, x []B, dx int, y []Y, dy, k int)
 	// one adds products of one element of x and eight of y.
-	one func(sums *[8]B, x []B, dx int, y []B, dy, k int)
+	one func(sums *[8]B, x []B, dx int, y []Y, dy, k int)
+	// dots adds products of one row of x and eight of y, which lie dy elements apart: sum q has x[l] * y[q*dy+l].
+	dots func(sums *[8]B, x []B, y []Y, dy, k int)
 }
 
 // factors is memory for copies of the factors of a tile.
 type factors[T, B Float] struct {
-	fast, careful *micro[B]
+	fast, careful *micro[B, B]
+	near          *micro[T, B] // takes y as it is
 	x, y          []B
 	width         int // elements of x for each product
 	small         [2]bool
@@ -39,21 +43,25 @@ func packRows[T Float](z, x []T, row, n int) {
 	}
 }
 
-// portableTiles returns the tiles in Go. They copy the factors, so that micro tiles find them side by side and in the type in which they compute.
-// Micro tiles keep sums in registers.
-func portableTiles[T, B Float](fast, careful micro[B]) (t [3][2]tile[T]) {
-	pool := &sync.Pool{New: func() any { return &factors[T, B]{fast: &fast, careful: &careful} }}
+// portableTiles returns the tiles in Go. They copy the factors, so that micro tiles find them side by side and in the type in which they compute. Tiles of
+// one or two rows read each element of y once, and copy x alone. Micro tiles keep sums in registers.
+func portableTiles[T, B Float](fast, careful micro[B, B], near micro[T, B]) (t [3][2]tile[T]) {
+	pool := &sync.Pool{New: func() any { return &factors[T, B]{fast: &fast, careful: &careful, near: &near} }}
 	for i, rows := range []int{goRows, 2, 1} {
 		for j, cols := range []int{8, 4} {
 			t[i][j] = tile[T]{rows: rows, cols: cols, compute: func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
 				f := pool.Get().(*factors[T, B])
-				f.takeRows(x, rows, row, col, k)
-				f.takeCols(y, cols, next, k)
-				f.multiply(z, ld, rows, cols, k, more)
+				f.takeRows(x, rows, cols, row, col, k)
+				if rows <= 2 && !f.small[0] && !smallRows[T, B](y, cols, next, k) {
+					product(f.near, z, ld, rows, cols, f.x, f.width, y, next, k, more)
+				} else {
+					f.takeCols(y, cols, next, k)
+					f.multiply(z, ld, rows, cols, k, more)
+				}
 				pool.Put(f)
 			}, rowsAt: func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool) {
 				f := pool.Get().(*factors[T, B])
-				f.takeRows(x, rows, row, col, k)
+				f.takeRows(x, rows, cols, row, col, k)
 				f.takeColsAt(y, cols, unsafe.Slice(at, k))
 				f.multiply(z, ld, rows, cols, k, more)
 				pool.Put(f)
@@ -81,22 +89,28 @@ func portableTiles[T, B Float](fast, careful micro[B]) (t [3][2]tile[T]) {
 // column computes n tiles, one below the other, of elements of x that lie side by side.
 func (f *factors[T, B]) column(z []T, ld int, x []T, apart, rows, cols, k, n int, more bool) {
 	for p := range n {
-		f.takeRows(x[p*apart:], rows, 1, rows, k)
+		f.takeRows(x[p*apart:], rows, cols, 1, rows, k)
 		f.multiply(z[p*rows*ld:], ld, rows, cols, k, more)
 	}
 }
 
-// takeRows copies rows of x. One row has a second one of zeros.
-func (f *factors[T, B]) takeRows(x []T, rows, row, col, k int) {
-	f.width = max(rows, 2)
+// takeRows copies rows of x. One row has a second one of zeros, if it is multiplied by four columns.
+func (f *factors[T, B]) takeRows(x []T, rows, cols, row, col, k int) {
+	if f.width = max(rows, 2); rows == 1 && cols == 8 {
+		f.width = 1
+	}
 	f.x = sized(f.x, f.width*k)
 	switch {
 	case row == 1 && col == rows && rows > 1:
-		for to, from := f.x, x; len(to) >= 4; to, from = to[4:], from[4:] {
+		to, from := f.x, x
+		for ; len(to) >= 4; to, from = to[4:], from[4:] {
 			copyFour((*[4]B)(to), (*[4]T)(from))
 		}
+		for i := range to {
+			to[i] = B(from[i])
+		}
 	default:
-		if rows == 1 {
+		if rows < f.width {
 			clear(f.x)
 		}
 		for p := range rows {
@@ -146,9 +160,14 @@ func (f *factors[T, B]) multiply(z []T, ld, rows, cols, k int, more bool) {
 	if (f.small[0] || f.small[1]) && least(f.x)*least(f.y) < 0x1p-126 {
 		m = f.careful
 	}
+	product(m, z, ld, rows, cols, f.x, f.width, f.y, cols, k, more)
+}
+
+// product stores the products of rows of x and columns of y in z, or adds them.
+func product[T, Y, B Float](m *micro[Y, B], z []T, ld, rows, cols int, x []B, width int, y []Y, next, k int, more bool) {
 	if rows == 1 && cols == 8 {
 		var sums [8]B
-		m.one(&sums, f.x, f.width, f.y, cols, k)
+		m.one(&sums, x, width, y, next, k)
 		put((*[4]T)(z), sums[:4], more)
 		put((*[4]T)(z[4:]), sums[4:], more)
 		return
@@ -156,7 +175,7 @@ func (f *factors[T, B]) multiply(z []T, ld, rows, cols, k int, more bool) {
 	for p := 0; p < rows; p += 2 {
 		for q := 0; q < cols; q += 4 {
 			var sums [8]B
-			m.two(&sums, f.x[p:], f.width, f.y[q:], cols, k)
+			m.two(&sums, x[p:], width, y[q:], next, k)
 			put((*[4]T)(z[p*ld+q:]), sums[:4], more)
 			if rows > 1 {
 				put((*[4]T)(z[(p+1)*ld+q:]), sums[4:], more)
@@ -188,6 +207,34 @@ func (f *factors[T, B]) anySmall(x []B) bool {
 	return slices.ContainsFunc(x, isSmall)
 }
 
+// smallRows is anySmall for rows of y that lie next elements apart. It looks at two elements at a time: those whose exponents are as small have no carry.
+func smallRows[T, B Float](y []T, cols, next, k int) bool {
+	if unsafe.Sizeof(T(0)) == unsafe.Sizeof(B(0)) {
+		return false
+	}
+	const (
+		exponents = 0x7f8000007f800000
+		top       = 0x8000000080000000
+		carry     = top - 64<<23 - 64<<55 // 64 is the exponent of 2^-63
+	)
+	p, all := begin(y, (k-1)*next+cols), uint64(top)
+	for l := range k {
+		for q := 0; q < cols; q += 4 {
+			all &= *(*uint64)(unsafe.Add(p, 4*(l*next+q)))&exponents + carry
+			all &= *(*uint64)(unsafe.Add(p, 4*(l*next+q)+8))&exponents + carry
+		}
+	}
+	if all == top {
+		return false
+	}
+	for l := range k { // zeros are not small
+		if slices.ContainsFunc(y[l*next:l*next+cols], isSmall) {
+			return true
+		}
+	}
+	return false
+}
+
 // isSmall reports whether v is neither 0 nor at least 2^-63 either way.
 func isSmall[B Float](v B) bool {
 	const small = (1023 - 63) << 53
@@ -196,19 +243,19 @@ func isSmall[B Float](v B) bool {
 
 func tiles32() [3][2]tile[float32] {
 	if fuses {
-		return portableTiles[float32](plain[float32](), plain[float32]())
+		return portableTiles(plain[float32](), plain[float32](), plain[float32]())
 	}
-	return portableTiles[float32](twice32, called(rounded32))
+	return portableTiles(twice32[float64](), called(rounded32), twice32[float32]())
 }
 
 func tiles64() [3][2]tile[float64] {
 	if fuses {
-		return portableTiles[float64](plain[float64](), plain[float64]())
+		return portableTiles(plain[float64](), plain[float64](), plain[float64]())
 	}
 	if hasFMA {
-		return portableTiles[float64](inline64, inline64)
+		return portableTiles(inline64, inline64, inline64)
 	}
-	return portableTiles[float64](called(sumFMA64), called(sumFMA64))
+	return portableTiles(called(sumFMA64), called(sumFMA64), called(sumFMA64))
 }
 
 func sized[B Float](x []B, n int) []B {
@@ -231,10 +278,11 @@ func least[B Float](x []B) float64 {
 }
 
 // plain are micro tiles whose sums of products the compiler makes instructions that round once.
-func plain[B Float]() micro[B] {
-	return micro[B]{
-		two: func(sums *[8]B, x []B, dx int, y []B, dy, k int) { plainTwo(sums, x, dx, y, dy, k) },
-		one: func(sums *[8]B, x []B, dx int, y []B, dy, k int) { plainOne(sums, x, dx, y, dy, k) },
+func plain[B Float]() micro[B, B] {
+	return micro[B, B]{
+		two:  func(sums *[8]B, x []B, dx int, y []B, dy, k int) { plainTwo(sums, x, dx, y, dy, k) },
+		one:  func(sums *[8]B, x []B, dx int, y []B, dy, k int) { plainOne(sums, x, dx, y, dy, k) },
+		dots: func(sums *[8]B, x, y []B, dy, k int) { plainDots(sums, x, y, dy, k) },
 	}
 }
 
@@ -261,6 +309,17 @@ func plainOne[B Float](sums *[8]B, x []B, dx int, y []B, dy, k int) {
 	*sums = [8]B{a0, a1, a2, a3, b0, b1, b2, b3}
 }
 
+func plainDots[B Float](sums *[8]B, x, y []B, dy, k int) {
+	p, q := begin(x, k), begin(y, 7*dy+k)
+	a0, a1, a2, a3, b0, b1, b2, b3 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
+	for l := range k {
+		f := at[B](p, l)
+		a0, a1, a2, a3 = f*at[B](q, l)+a0, f*at[B](q, l+dy)+a1, f*at[B](q, l+2*dy)+a2, f*at[B](q, l+3*dy)+a3
+		b0, b1, b2, b3 = f*at[B](q, l+4*dy)+b0, f*at[B](q, l+5*dy)+b1, f*at[B](q, l+6*dy)+b2, f*at[B](q, l+7*dy)+b3
+	}
+	*sums = [8]B{a0, a1, a2, a3, b0, b1, b2, b3}
+}
+
 // begin returns where x begins, which has at least n elements. Loops of micro tiles compare no index with a length: it takes as long as their sums.
 func begin[B Float](x []B, n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x[:n])) }
 
@@ -270,7 +329,7 @@ func at[B Float](p unsafe.Pointer, i int) B {
 }
 
 // inline64 are micro tiles for processors with an instruction for math.FMA.
-var inline64 = micro[float64]{
+var inline64 = micro[float64, float64]{
 	two: func(sums *[8]float64, x []float64, dx int, y []float64, dy, k int) {
 		p, q := begin(x, (k-1)*dx+2), begin(y, (k-1)*dy+4)
 		a0, a1, a2, a3, b0, b1, b2, b3 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
@@ -282,12 +341,35 @@ var inline64 = micro[float64]{
 		}
 		*sums = [8]float64{a0, a1, a2, a3, b0, b1, b2, b3}
 	},
-	one: called(math.FMA).one,
+	one: func(sums *[8]float64, x []float64, dx int, y []float64, dy, k int) {
+		p, q := begin(x, (k-1)*dx+1), begin(y, (k-1)*dy+8)
+		a0, a1, a2, a3, b0, b1, b2, b3 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
+		for i, j := 0, 0; k > 0; i, j, k = i+dx, j+dy, k-1 {
+			a := at[float64](p, i)
+			y0, y1, y2, y3 := at[float64](q, j), at[float64](q, j+1), at[float64](q, j+2), at[float64](q, j+3)
+			a0, a1, a2, a3 = math.FMA(a, y0, a0), math.FMA(a, y1, a1), math.FMA(a, y2, a2), math.FMA(a, y3, a3)
+			y0, y1, y2, y3 = at[float64](q, j+4), at[float64](q, j+5), at[float64](q, j+6), at[float64](q, j+7)
+			b0, b1, b2, b3 = math.FMA(a, y0, b0), math.FMA(a, y1, b1), math.FMA(a, y2, b2), math.FMA(a, y3, b3)
+		}
+		*sums = [8]float64{a0, a1, a2, a3, b0, b1, b2, b3}
+	},
+	dots: func(sums *[8]float64, x, y []float64, dy, k int) {
+		p, q := begin(x, k), begin(y, 7*dy+k)
+		a0, a1, a2, a3, b0, b1, b2, b3 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
+		for l := range k {
+			f := at[float64](p, l)
+			y0, y1, y2, y3 := at[float64](q, l), at[float64](q, l+dy), at[float64](q, l+2*dy), at[float64](q, l+3*dy)
+			a0, a1, a2, a3 = math.FMA(f, y0, a0), math.FMA(f, y1, a1), math.FMA(f, y2, a2), math.FMA(f, y3, a3)
+			y0, y1, y2, y3 = at[float64](q, l+4*dy), at[float64](q, l+5*dy), at[float64](q, l+6*dy), at[float64](q, l+7*dy)
+			b0, b1, b2, b3 = math.FMA(f, y0, b0), math.FMA(f, y1, b1), math.FMA(f, y2, b2), math.FMA(f, y3, b3)
+		}
+		*sums = [8]float64{a0, a1, a2, a3, b0, b1, b2, b3}
+	},
 }
 
 // called are micro tiles that call a function for each product.
-func called[B Float](fma func(x, y, z B) B) micro[B] {
-	return micro[B]{
+func called[B Float](fma func(x, y, z B) B) micro[B, B] {
+	return micro[B, B]{
 		two: func(sums *[8]B, x []B, dx int, y []B, dy, k int) {
 			for l := range k {
 				for n, s := range sums {
@@ -302,6 +384,13 @@ func called[B Float](fma func(x, y, z B) B) micro[B] {
 				}
 			}
 		},
+		dots: func(sums *[8]B, x, y []B, dy, k int) {
+			for l := range k {
+				for n, s := range sums {
+					sums[n] = fma(x[l], y[n*dy+l], s)
+				}
+			}
+		},
 	}
 }
 
@@ -312,57 +401,93 @@ func rounded32(x, y, z float64) float64 { return float64(fma32(float32(x), float
 // float32. That is as good as once, unless the first rounding gives a number half-way between two neighbors, or the sum is below the least normal float32
 // and inexact, which takes a product below 2^-130. They do the step in which a sum is half-way by itself: it leaves the loop, so that the loop calls nothing
 // and keeps sums in registers.
-var twice32 = micro[float64]{
-	two: func(sums *[8]float64, x []float64, dx int, y []float64, dy, k int) {
-		p, q := begin(x, (k-1)*dx+2), begin(y, (k-1)*dy+4)
-		for l := 0; l < k; l++ {
-			a0, a1, a2, a3, b0, b1, b2, b3 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
-			done := 0 // how many sums of step l are in sums when the loop is left
-			for i, j := l*dx, l*dy; l < k; i, j, l = i+dx, j+dy, l+1 {
-				f, v0, v1, v2, v3 := at[float64](p, i), at[float64](q, j), at[float64](q, j+1), at[float64](q, j+2), at[float64](q, j+3)
-				s0, s1, s2, s3 := float64(f*v0)+a0, float64(f*v1)+a1, float64(f*v2)+a2, float64(f*v3)+a3
-				if low(s0) == tie || low(s1) == tie || low(s2) == tie || low(s3) == tie {
-					break
-				}
-				a0, a1, a2, a3 = float64(float32(s0)), float64(float32(s1)), float64(float32(s2)), float64(float32(s3))
-				f = at[float64](p, i+1)
-				s0, s1, s2, s3 = float64(f*v0)+b0, float64(f*v1)+b1, float64(f*v2)+b2, float64(f*v3)+b3
-				if low(s0) == tie || low(s1) == tie || low(s2) == tie || low(s3) == tie {
-					done = 4
-					break
-				}
-				b0, b1, b2, b3 = float64(float32(s0)), float64(float32(s1)), float64(float32(s2)), float64(float32(s3))
+func twice32[Y Float]() micro[Y, float64] {
+	return micro[Y, float64]{
+		two:  func(sums *[8]float64, x []float64, dx int, y []Y, dy, k int) { twiceTwo(sums, x, dx, y, dy, k) },
+		one:  func(sums *[8]float64, x []float64, dx int, y []Y, dy, k int) { twiceOne(sums, x, dx, y, dy, k) },
+		dots: func(sums *[8]float64, x []float64, y []Y, dy, k int) { twiceDots(sums, x, y, dy, k) },
+	}
+}
+
+func twiceTwo[Y Float](sums *[8]float64, x []float64, dx int, y []Y, dy, k int) {
+	p, q := begin(x, (k-1)*dx+2), begin(y, (k-1)*dy+4)
+	for l := 0; l < k; l++ {
+		a0, a1, a2, a3, b0, b1, b2, b3 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
+		done := 0 // how many sums of step l are in sums when the loop is left
+		for i, j := l*dx, l*dy; l < k; i, j, l = i+dx, j+dy, l+1 {
+			f, v0, v1, v2, v3 := at[float64](p, i), float64(at[Y](q, j)), float64(at[Y](q, j+1)), float64(at[Y](q, j+2)), float64(at[Y](q, j+3))
+			s0, s1, s2, s3 := float64(f*v0)+a0, float64(f*v1)+a1, float64(f*v2)+a2, float64(f*v3)+a3
+			if low(s0) == tie || low(s1) == tie || low(s2) == tie || low(s3) == tie {
+				break
 			}
-			*sums = [8]float64{a0, a1, a2, a3, b0, b1, b2, b3}
-			for n := done; n < 8 && l < k; n++ {
-				sums[n] = rounded32(x[l*dx+n/4], y[l*dy+n%4], sums[n])
+			a0, a1, a2, a3 = float64(float32(s0)), float64(float32(s1)), float64(float32(s2)), float64(float32(s3))
+			f = at[float64](p, i+1)
+			s0, s1, s2, s3 = float64(f*v0)+b0, float64(f*v1)+b1, float64(f*v2)+b2, float64(f*v3)+b3
+			if low(s0) == tie || low(s1) == tie || low(s2) == tie || low(s3) == tie {
+				done = 4
+				break
 			}
+			b0, b1, b2, b3 = float64(float32(s0)), float64(float32(s1)), float64(float32(s2)), float64(float32(s3))
 		}
-	},
-	one: func(sums *[8]float64, x []float64, dx int, y []float64, dy, k int) {
-		p, q := begin(x, (k-1)*dx+1), begin(y, (k-1)*dy+8)
-		for l := 0; l < k; l++ {
-			a0, a1, a2, a3, b0, b1, b2, b3 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
-			done := 0
-			for i, j := l*dx, l*dy; l < k; i, j, l = i+dx, j+dy, l+1 {
-				f, v0, v1, v2, v3 := at[float64](p, i), at[float64](q, j), at[float64](q, j+1), at[float64](q, j+2), at[float64](q, j+3)
-				s0, s1, s2, s3 := float64(f*v0)+a0, float64(f*v1)+a1, float64(f*v2)+a2, float64(f*v3)+a3
-				if low(s0) == tie || low(s1) == tie || low(s2) == tie || low(s3) == tie {
-					break
-				}
-				a0, a1, a2, a3 = float64(float32(s0)), float64(float32(s1)), float64(float32(s2)), float64(float32(s3))
-				v0, v1, v2, v3 = at[float64](q, j+4), at[float64](q, j+5), at[float64](q, j+6), at[float64](q, j+7)
-				s0, s1, s2, s3 = float64(f*v0)+b0, float64(f*v1)+b1, float64(f*v2)+b2, float64(f*v3)+b3
-				if low(s0) == tie || low(s1) == tie || low(s2) == tie || low(s3) == tie {
-					done = 4
-					break
-				}
-				b0, b1, b2, b3 = float64(float32(s0)), float64(float32(s1)), float64(float32(s2)), float64(float32(s3))
-			}
-			*sums = [8]float64{a0, a1, a2, a3, b0, b1, b2, b3}
-			for n := done; n < 8 && l < k; n++ {
-				sums[n] = rounded32(x[l*dx], y[l*dy+n], sums[n])
-			}
+		*sums = [8]float64{a0, a1, a2, a3, b0, b1, b2, b3}
+		for n := done; n < 8 && l < k; n++ {
+			sums[n] = rounded32(x[l*dx+n/4], float64(y[l*dy+n%4]), sums[n])
 		}
-	},
+	}
+}
+
+func twiceOne[Y Float](sums *[8]float64, x []float64, dx int, y []Y, dy, k int) {
+	p, q := begin(x, (k-1)*dx+1), begin(y, (k-1)*dy+8)
+	for l := 0; l < k; l++ {
+		a0, a1, a2, a3, b0, b1, b2, b3 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
+		done := 0
+		for i, j := l*dx, l*dy; l < k; i, j, l = i+dx, j+dy, l+1 {
+			f, v0, v1, v2, v3 := at[float64](p, i), float64(at[Y](q, j)), float64(at[Y](q, j+1)), float64(at[Y](q, j+2)), float64(at[Y](q, j+3))
+			s0, s1, s2, s3 := float64(f*v0)+a0, float64(f*v1)+a1, float64(f*v2)+a2, float64(f*v3)+a3
+			if low(s0) == tie || low(s1) == tie || low(s2) == tie || low(s3) == tie {
+				break
+			}
+			a0, a1, a2, a3 = float64(float32(s0)), float64(float32(s1)), float64(float32(s2)), float64(float32(s3))
+			v0, v1, v2, v3 = float64(at[Y](q, j+4)), float64(at[Y](q, j+5)), float64(at[Y](q, j+6)), float64(at[Y](q, j+7))
+			s0, s1, s2, s3 = float64(f*v0)+b0, float64(f*v1)+b1, float64(f*v2)+b2, float64(f*v3)+b3
+			if low(s0) == tie || low(s1) == tie || low(s2) == tie || low(s3) == tie {
+				done = 4
+				break
+			}
+			b0, b1, b2, b3 = float64(float32(s0)), float64(float32(s1)), float64(float32(s2)), float64(float32(s3))
+		}
+		*sums = [8]float64{a0, a1, a2, a3, b0, b1, b2, b3}
+		for n := done; n < 8 && l < k; n++ {
+			sums[n] = rounded32(x[l*dx], float64(y[l*dy+n]), sums[n])
+		}
+	}
+}
+
+func twiceDots[Y Float](sums *[8]float64, x []float64, y []Y, dy, k int) {
+	p, q := begin(x, k), begin(y, 7*dy+k)
+	for l := 0; l < k; l++ {
+		a0, a1, a2, a3, b0, b1, b2, b3 := sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6], sums[7]
+		done := 0
+		for ; l < k; l++ {
+			f, j := at[float64](p, l), l
+			v0, v1, v2, v3 := float64(at[Y](q, j)), float64(at[Y](q, j+dy)), float64(at[Y](q, j+2*dy)), float64(at[Y](q, j+3*dy))
+			s0, s1, s2, s3 := float64(f*v0)+a0, float64(f*v1)+a1, float64(f*v2)+a2, float64(f*v3)+a3
+			if low(s0) == tie || low(s1) == tie || low(s2) == tie || low(s3) == tie {
+				break
+			}
+			a0, a1, a2, a3 = float64(float32(s0)), float64(float32(s1)), float64(float32(s2)), float64(float32(s3))
+			j += 4 * dy
+			v0, v1, v2, v3 = float64(at[Y](q, j)), float64(at[Y](q, j+dy)), float64(at[Y](q, j+2*dy)), float64(at[Y](q, j+3*dy))
+			s0, s1, s2, s3 = float64(f*v0)+b0, float64(f*v1)+b1, float64(f*v2)+b2, float64(f*v3)+b3
+			if low(s0) == tie || low(s1) == tie || low(s2) == tie || low(s3) == tie {
+				done = 4
+				break
+			}
+			b0, b1, b2, b3 = float64(float32(s0)), float64(float32(s1)), float64(float32(s2)), float64(float32(s3))
+		}
+		*sums = [8]float64{a0, a1, a2, a3, b0, b1, b2, b3}
+		for n := done; n < 8 && l < k; n++ {
+			sums[n] = rounded32(x[l], float64(y[n*dy+l]), sums[n])
+		}
+	}
 }

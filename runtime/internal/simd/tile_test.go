@@ -140,10 +140,14 @@ func TestMicroTiles(t *testing.T) {
 					}
 				}
 			}
+			microDots(t, "float64", dots64(), math.FMA, x, y, k)
+			microDots(t, "float32", dots32(), slow32, narrowed(x), narrowed(y), k)
+			microDots(t, "sums of float64", portableDots(called(sumFMA64), called(sumFMA64)), math.FMA, x, y, k)
+			microDots(t, "two roundings", portableDots(called(rounded32), twice32[float32]()), slow32, narrowed(x), narrowed(y), k)
 			microTiles(t, "float64", tiles64(), math.FMA, x, y, k)
 			microTiles(t, "float32", tiles32(), slow32, narrowed(x), narrowed(y), k)
-			microTiles(t, "sums of float64", portableTiles[float64](called(sumFMA64), called(sumFMA64)), math.FMA, x, y, k)
-			microTiles(t, "two roundings", portableTiles[float32](twice32, called(rounded32)), slow32, narrowed(x), narrowed(y), k)
+			microTiles(t, "sums of float64", portableTiles(called(sumFMA64), called(sumFMA64), called(sumFMA64)), math.FMA, x, y, k)
+			microTiles(t, "two roundings", portableTiles(twice32[float64](), called(rounded32), twice32[float32]()), slow32, narrowed(x), narrowed(y), k)
 		}
 	}
 }
@@ -171,6 +175,35 @@ func microTiles[T Float](t *testing.T, name string, tiles [3][2]tile[T], fma fun
 				if !same(got, want) {
 					t.Fatalf("%s: %d x %d, %d products, element %d: want %g, got %g", name, s.rows, s.cols, k, i, want, got)
 				}
+			}
+		}
+	}
+}
+
+func microDots[T Float](t *testing.T, name string, dots func(z, x, y []T, ld int, more bool), fma func(x, y, z T) T, x, y []T, k int) {
+	t.Helper()
+	rows := 8 + k%6
+	ld := k + k%3
+	apart := make([]T, rows*ld)
+	for i := range apart {
+		apart[i] = y[i%len(y)]
+	}
+	for _, more := range []bool{false, true} {
+		z := make([]T, rows)
+		for i := range z {
+			z[i] = T(i)
+		}
+		dots(z, x[:k], apart, ld, more)
+		for i, got := range z {
+			var want T
+			for l := range k {
+				want = fma(x[l], apart[i*ld+l], want)
+			}
+			if more {
+				want += T(i)
+			}
+			if !same(got, want) {
+				t.Fatalf("%s: %d rows, %d products, element %d: want %g, got %g", name, rows, k, i, want, got)
 			}
 		}
 	}
