@@ -61,3 +61,19 @@ func TestVarianceOfEqual(t *testing.T) {
 		t.Errorf("want the derivative 0 with a bound of 2 * 0.1 at least, got %v with %v", got.d[0], got.de[0])
 	}
 }
+
+// TestAllows compares numbers with bounds.
+func TestAllows(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, x := range []struct {
+		got, want, bound float64
+		ok               bool
+	}{
+		{1, 1, 0, true}, {1, 1.1, 0.2, true}, {1, 1.1, 0.05, false}, {nan, nan, 0, true}, {nan, 1, 0.1, false}, {1, nan, 0, false}, {inf, inf, 0, true},
+		{inf, 1, 1, false}, {1, inf, 0, false}, {-inf, inf, 0, false}, {3, 1, inf, true}, {0, 1e-301, 0, true},
+	} {
+		if ok := (Element{Real: x.want, Bound: x.bound}).Allows(x.got, false); ok != x.ok {
+			t.Errorf("%v, want %v within %v: got %v, want %v", x.got, x.want, x.bound, ok, x.ok)
+		}
+	}
+}

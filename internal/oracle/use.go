@@ -93,6 +93,24 @@ func (u *Use) unit() float64 {
 	return 0x1p-53
 }
 
+// Allows reports whether a result is the element, within its bound. single says that kernels compute in f32. What may overflow may be anything.
+func (x Element) Allows(got float64, single bool) bool {
+	least, most := 1e-300, math.MaxFloat64
+	if single {
+		least, most = 1e-35, math.MaxFloat32
+	}
+	w := x.Real
+	switch {
+	case math.IsNaN(x.Bound) || math.IsInf(x.Bound, 0), math.IsNaN(got) && math.IsNaN(w), got == w:
+		return true
+	case math.IsInf(w, 0):
+		return false
+	case math.Abs(w)+x.Bound > most/4 && !math.IsNaN(w):
+		return true
+	}
+	return math.Abs(got-w) <= x.Bound+least
+}
+
 // rounded returns a real number as the type holds it in which kernels compute.
 func (e *evaluation) rounded(n number) value {
 	most := math.MaxFloat64

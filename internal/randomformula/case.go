@@ -8,6 +8,7 @@
 package randomformula
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,6 +42,7 @@ type Case struct {
 	Features        map[string]bool
 	Text            string // the spec, if it is a given one
 	Variable        string // its dtype variable, which Type is
+	Shown           bool   // whether the spec has an example with the attributes of the use
 }
 
 // Spec returns the operator's spec.
@@ -84,6 +86,9 @@ func (c *Case) Spec() string {
 	ways := []string{""}
 	if strings.Contains(c.Declared, "flag") {
 		ways = []string{"attrs = { flag = true }\n", "attrs = { flag = false }\n"}
+	}
+	if c.Shown {
+		ways = append(ways, "attrs = "+c.tomlAttrs()+"\n")
 	}
 	for _, way := range ways {
 		b.WriteString("\n[[examples]]\n" + way)
@@ -145,6 +150,19 @@ func (c *Case) Clone() *Case {
 	out.Run = slices.Clone(c.Run)
 	out.Require, out.Scatter = slices.Clone(c.Require), slices.Clone(c.Scatter)
 	return &out
+}
+
+// tomlAttrs returns the attributes of the use as TOML.
+func (c *Case) tomlAttrs() string {
+	values := map[string]any{}
+	if err := json.Unmarshal([]byte(c.Attrs), &values); err != nil {
+		panic(err) // the writer writes it
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		out = append(out, fmt.Sprintf("%s = %v", name, values[name]))
+	}
+	return "{ " + strings.Join(out, ", ") + " }"
 }
 
 func (c *Case) tomlShape(shape []string) string {

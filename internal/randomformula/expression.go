@@ -2,6 +2,7 @@ package randomformula
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -25,7 +26,48 @@ func (w *writer) top() string {
 			return s
 		}
 	}
+	if w.one(12) {
+		if s := w.again(); s != "" {
+			return s
+		}
+	}
 	return w.real(3)
+}
+
+// again writes what an earlier statement gives, at other indices: those of this statement, constants and extents, at which the earlier one may give
+// nothing.
+func (w *writer) again() string {
+	if len(w.given) == 0 {
+		return ""
+	}
+	s := w.given[w.IntN(len(w.given))]
+	to := map[string]string{}
+	for _, v := range s.vars {
+		places := []string{"0", "1", "2", v.dim, v.dim + " - 1"}
+		for _, own := range w.inside {
+			places = append(places, own.name, own.name, own.name+" + 1")
+		}
+		to[v.name] = w.pick(places...)
+	}
+	w.note("value of an earlier statement")
+	return rename(s.text, to) + w.pick("", " * "+w.leaf())
+}
+
+// name matches a name, with its primes.
+var name = regexp.MustCompile(`[a-zA-Z_][a-zA-Z_0-9]*'*`)
+
+// rename puts places for indices.
+func rename(text string, places map[string]string) string {
+	return name.ReplaceAllStringFunc(text, func(word string) string {
+		switch place, ok := places[word]; {
+		case !ok:
+			return word
+		case strings.Contains(place, " "):
+			return "(" + place + ")"
+		default:
+			return place
+		}
+	})
 }
 
 // real writes a real number.

@@ -28,7 +28,17 @@ type writer struct {
 	entered int      // where the indices of the innermost reduction begin
 	within  bool     // in a branch, a condition or a reduction, where no order or scan stands
 	calls   []function
+	given   []statement // of the values of the formula's own
 }
+
+// statement is what a statement gives, and its indices.
+type statement struct {
+	text string
+	vars []index
+}
+
+// longest is how long the text of a statement is that is written again.
+const longest = 80
 
 // tensor is what expressions may read.
 type tensor struct {
@@ -259,7 +269,11 @@ func (w *writer) statement(name string, dims []string) (lines []string, kind, be
 		w.note("truth value")
 		return []string{name + at + " = " + w.condition(2)}, "truth", ""
 	}
-	return []string{name + at + " = " + w.top()}, "real", ""
+	x := w.top()
+	if len(x) <= longest {
+		w.given = append(w.given, statement{x, slices.Clone(w.inside)})
+	}
+	return []string{name + at + " = " + x}, "real", ""
 }
 
 // output writes the statements of an output.

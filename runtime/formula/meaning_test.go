@@ -122,7 +122,7 @@ func meaning(t *testing.T, text string, typ dtype.Type, rows, cols int, p *progr
 	for name, list := range answer.Results {
 		got := read(memory, tensors[name])
 		for k, x := range list[0].Elements {
-			if d := farther(got.at(k), x); d != "" {
+			if d := farther(got.at(k), x, typ); d != "" {
 				return fmt.Sprintf("%s, element %d: %s", name, k, d)
 			}
 		}
@@ -135,7 +135,7 @@ func meaning(t *testing.T, text string, typ dtype.Type, rows, cols int, p *progr
 			want.Real += read(given, g).at(place.Number)
 			want.Bound += roundingOfSums
 		}
-		if d := farther(read(memory, g).at(place.Number), want); d != "" {
+		if d := farther(read(memory, g).at(place.Number), want, typ); d != "" {
 			return fmt.Sprintf("gradient of %s, element %d: %s", place.Slot, place.Number, d)
 		}
 	}
@@ -143,8 +143,8 @@ func meaning(t *testing.T, text string, typ dtype.Type, rows, cols int, p *progr
 }
 
 // farther returns how a number differs from another one by more than its bound.
-func farther(got float64, want oracle.Element) string {
-	if math.IsNaN(want.Real) || got == want.Real || !(math.Abs(got-want.Real) > want.Bound+1e-300) && !math.IsNaN(got) {
+func farther(got float64, want oracle.Element, typ dtype.Type) string {
+	if math.IsNaN(want.Real) || want.Allows(got, typ == dtype.F32) {
 		return ""
 	}
 	return fmt.Sprintf("got %v, want %v within %v", got, want.Real, want.Bound)

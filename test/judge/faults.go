@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -46,9 +49,9 @@ var faults = []fault{
 }
 
 // shareOfCI is how many formulas continuous integration judges.
-const shareOfCI = 10000
+const shareOfCI = 600
 
-// findFaults builds a judge with each fault, and reports which of them it finds within CI's share of formulas.
+// findFaults builds a judge with each fault, and reports which of them it finds within CI's share of formulas. Each processor builds and searches.
 func findFaults(seed uint64, w io.Writer) error {
 	dir, err := os.MkdirTemp("", "judge")
 	if err != nil {
@@ -59,29 +62,53 @@ func findFaults(seed uint64, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	missed := 0
-	for _, f := range faults {
-		began := time.Now()
-		program := filepath.Join(dir, "judge")
-		if err := f.build(dir, program); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
-		number, v, err := f.find(seed, program, exe)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", f.name, err)
-		case v == nil:
-			missed++
-			fmt.Fprintf(w, "MISSED  %s (%s)\n", f.name, f.file)
-		default:
-			fmt.Fprintf(w, "found   %s: formula %d, %s: %s (%.0f s)\n", f.name, number, v.Status, v.Message, time.Since(began).Seconds())
-		}
+	next := make(chan int)
+	var mu sync.Mutex
+	var errs []error
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := range next {
+				text, err := faults[i].look(seed, filepath.Join(dir, fmt.Sprint(i)), exe)
+				mu.Lock()
+				fmt.Fprintln(w, text)
+				if err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", faults[i].name, err))
+				}
+				mu.Unlock()
+			}
+		})
 	}
-	fmt.Fprintf(w, "%d of %d faults were found\n", len(faults)-missed, len(faults))
-	if missed > 0 {
-		return fmt.Errorf("%d faults were not found", missed)
+	for i := range faults {
+		next <- i
 	}
-	return nil
+	close(next)
+	group.Wait()
+	fmt.Fprintf(w, "%d of %d faults were found\n", len(faults)-len(errs), len(faults))
+	return errors.Join(errs...)
+}
+
+// look builds a judge with the fault in a folder, and looks for a formula that it finds wrong. It is an error if there is none.
+func (f fault) look(seed uint64, dir, exe string) (text string, err error) {
+	began := time.Now()
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "judge")
+	if err := f.build(dir, program); err != nil {
+		return "", err
+	}
+	built := time.Since(began)
+	number, v, err := f.find(seed, program, exe)
+	if err == nil && v == nil {
+		err = fmt.Errorf("none of %d formulas is wrong", shareOfCI)
+	}
+	if err != nil {
+		return "MISSED  " + f.name, err
+	}
+	return fmt.Sprintf("found   %s: formula %d, %s: %s (%.0f s, of which %.0f s to build)", f.name, number, v.Status, v.Message, time.Since(began).Seconds(),
+		built.Seconds()), nil
 }
 
 // changed returns the text of a file with the fault.
@@ -117,7 +144,7 @@ func (f fault) build(dir, program string) error {
 	if err := os.WriteFile(overlay, data, 0o666); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(context.Background(), "go", "build", "-overlay", overlay, "-o", program, "./test/judge")
+	cmd := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-overlay", overlay, "-o", program, "./test/judge")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}

@@ -2,20 +2,14 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/generated/catalogue"
-	"github.com/opgen/opgen/internal/oracle"
 	"github.com/opgen/opgen/internal/randomformula"
-	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/graph"
 )
 
 // TestMain lets the program of the tests be the children that judge formulas.
@@ -141,22 +135,6 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestWithin compares numbers with bounds.
-func TestWithin(t *testing.T) {
-	inf, nan := math.Inf(1), math.NaN()
-	for _, x := range []struct {
-		got, want, bound float64
-		ok               bool
-	}{
-		{1, 1, 0, true}, {1, 1.1, 0.2, true}, {1, 1.1, 0.05, false}, {nan, nan, 0, true}, {nan, 1, 0.1, false}, {1, nan, 0, false}, {inf, inf, 0, true},
-		{inf, 1, 1, false}, {1, inf, 0, false}, {-inf, inf, 0, false}, {3, 1, inf, true}, {0, 1e-301, 0, true},
-	} {
-		if ok := within(x.got, oracle.Element{Real: x.want, Bound: x.bound}, "f64"); ok != x.ok {
-			t.Errorf("%v, want %v within %v: got %v, want %v", x.got, x.want, x.bound, ok, x.ok)
-		}
-	}
-}
-
 // TestShorter checks that shorter lines are formulas, and shorter.
 func TestShorter(t *testing.T) {
 	line := "y[n] = (x[n] > 0 ? sum(k if k < 2: x[n] * (w[n, k - 1] else 0)) : max(1, -x[n]))"
@@ -178,42 +156,6 @@ func TestCrash(t *testing.T) {
 	got := crash("panic: boom\n\ngoroutine 1 [running]:\ngithub.com/opgen/opgen/internal/term.f(0x1, 0x2)\n\t/x.go:1\n")
 	if want := "panic: boom; internal/term.f"; got != want {
 		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-// TestGraphs judges some random graphs.
-func TestGraphs(t *testing.T) {
-	compared := 0
-	for i := range uint64(6) {
-		text, k, err := judgeNetwork(1, i)
-		if err != nil {
-			t.Errorf("graph %d: %v\n%s", i, err, text)
-		}
-		compared += k
-	}
-	if compared < 1000 {
-		t.Errorf("want 1000 elements to be compared, got %d", compared)
-	}
-}
-
-// TestDifferencesBetweenRows judges a difference of rows beside elementwise operators: groups of tasks run it range by range, and its ranges end
-// within rows.
-func TestDifferencesBetweenRows(t *testing.T) {
-	for _, f := range []string{"EW_SUB", "EW_DIV"} {
-		n := &network{Rand: rand.New(rand.NewPCG(1, 2)), g: graph.New(1), typ: dtype.F32}
-		x, b := n.input([]int{200, 30}), n.input([]int{200, 1})
-		for _, err := range []error{
-			n.apply("element_unary", `{"op_type": "TANH"}`, x),
-			n.apply("element_binary", fmt.Sprintf(`{"type": %q}`, f), n.tensors[2], b),
-			n.apply("element_unary", `{"op_type": "SIGMOID"}`, n.tensors[3]),
-		} {
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := n.judge(catalogue.Register, 1); err != nil {
-			t.Errorf("%s: %v", f, err)
-		}
 	}
 }
 

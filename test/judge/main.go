@@ -27,7 +27,6 @@ func main() {
 	show := flag.Bool("show", false, "print the spec of formula number -from, and judge it")
 	corpus := flag.String("corpus", "", "judge the examples of the specs in this folder, rather than random formulas")
 	seeded := flag.Bool("faults", false, "build the judge with each of some faults in the compiler, and fail if it does not find one within CI's share")
-	graphs := flag.Int("graphs", 0, "judge as many random graphs of the catalogue, rather than random formulas")
 	flag.Parse()
 	switch {
 	case *child:
@@ -39,11 +38,6 @@ func main() {
 		}
 	case *seeded:
 		if err := findFaults(*seed, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "judge:", err)
-			os.Exit(1)
-		}
-	case *graphs > 0:
-		if err := ofGraphs(*graphs, *seed, *from); err != nil {
 			fmt.Fprintln(os.Stderr, "judge:", err)
 			os.Exit(1)
 		}
