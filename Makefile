@@ -271,8 +271,8 @@ judge:
 	bin/judge -formulas $(FORMULAS) -seed $(SEED)
 	$(GO) run ./test/judge/graphs -graphs $(NETWORKS) -seed $(SEED)
 
-# mutate-judge builds the judge with each of some 20 faults in the compiler of formulas, one at a time, and fails if it does not find one within
-# the share of formulas that continuous integration judges. It takes some minutes.
+# mutate-judge builds the judge with each of some 20 faults in the compiler of formulas, and fails if it does not find one within the share of
+# formulas that continuous integration judges. A fault takes some seconds.
 mutate-judge:
 	@mkdir -p bin
 	$(GO) build -o bin/judge ./test/judge

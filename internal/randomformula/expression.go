@@ -53,6 +53,35 @@ func (w *writer) again() string {
 	return rename(s.text, to) + w.pick("", " * "+w.leaf())
 }
 
+// seam writes a value of elements along a dimension, and an output that has the same value at a place behind the last one.
+func (w *writer) seam() []string {
+	var fit []Slot
+	for _, s := range w.c.Inputs {
+		if s.Type == "T" && !s.Fixed && len(s.Shape) > 0 {
+			fit = append(fit, s)
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	w.note("value behind the last one")
+	s := fit[w.IntN(len(fit))]
+	at := make([]string, len(s.Shape))
+	for i := range at {
+		at[i] = "0"
+	}
+	at[w.IntN(len(at))] = "@"
+	text := strings.ReplaceAll(w.pick("tanh($)", "exp(sin($))", "sqrt(2 + tanh($))", "logsumexp(c < 2: $ * (1 + c))"), "$",
+		fmt.Sprintf("(%s[%s] else 0.5)", s.Name, strings.Join(at, ", ")))
+	of := []string{w.pick("N", "K", "M")}
+	lines := []string{"seam" + w.left(of) + " = " + strings.ReplaceAll(text, "@", w.inside[0].name)}
+	dims := w.dims()
+	left := w.left(dims)
+	value := strings.ReplaceAll(text, "@", w.pick(of[0], of[0], of[0]+" - 1", "1")) + " * " + w.leaf()
+	w.c.Outputs = append(w.c.Outputs, Slot{Name: "y8", Type: "T", Shape: dims})
+	return append(lines, fmt.Sprintf("y8%s = %s + (seam[%s] else 0.5)", left, value, w.pick("0", "1")))
+}
+
 // name matches a name, with its primes.
 var name = regexp.MustCompile(`[a-zA-Z_][a-zA-Z_0-9]*'*`)
 

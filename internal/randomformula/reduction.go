@@ -199,7 +199,7 @@ func (w *writer) scan() string {
 	for slices.ContainsFunc(w.inside, func(i index) bool { return i.name == own }) {
 		own += "'"
 	}
-	over := strings.NewReplacer("#", own, "@", i.name, "$", i.dim).Replace(w.pick("# in 0 .. @ + 1", "# in 0 .. @", "# in @ .. $", "# in @ + 1 .. $", "# if # != @", "# if # <= @", "# in 1 .. @ - 2", "# in max(@ - 3, 1) .. $", "# in 0 .. 2 * @"))
+	over := strings.NewReplacer("#", own, "@", i.name, "$", i.dim).Replace(w.pick("# in 0 .. @ + 1", "# in 0 .. @", "# in @ .. $", "# in @ + 1 .. $", "# if # != @", "# if # <= @", "# if # > @", "# if # < @", "# if @ - 1 <= #", "# in 1 .. @ - 2", "# in max(@ - 3, 1) .. $", "# in 0 .. 2 * @"))
 	kind := w.pick("sum", "max", "min", "prod", "mean", "logsumexp", "max")
 	around := w.inside
 	w.inside = nil

@@ -168,6 +168,9 @@ func (w *writer) operator() {
 		lines = append(lines, line...)
 		w.tensors = append(w.tensors, tensor{name, kind, dims, below})
 	}
+	if w.one(10) {
+		lines = append(lines, w.seam()...)
+	}
 	if len(lines) > 0 && strings.HasPrefix(lines[0], "trow") {
 		w.c.Outputs = append(w.c.Outputs, Slot{Name: "y9", Type: "T", Shape: []string{"N", "K"}})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -163,6 +164,10 @@ func TestCrash(t *testing.T) {
 func TestFaults(t *testing.T) {
 	if len(faults) < 20 {
 		t.Errorf("want 20 faults at least, got %d", len(faults))
+	}
+	ci, err := os.ReadFile("../../.ci/run")
+	if want := fmt.Sprintf("make judge FORMULAS=%d ", shareOfCI); err != nil || !strings.Contains(string(ci), want) {
+		t.Errorf("want %q in .ci/run: %v", want, err)
 	}
 	for _, f := range faults {
 		if _, err := f.changed("../.."); err != nil || f.old == f.new {

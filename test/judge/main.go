@@ -20,7 +20,7 @@ func main() {
 	formulas := flag.Int("formulas", 1000, "how many random formulas are judged")
 	seed := flag.Uint64("seed", 1, "the seed of the formulas")
 	from := flag.Uint64("from", 0, "the number of the first formula")
-	only := flag.String("only", "", "only findings that begin with this are listed, such as wrong")
+	only := flag.String("only", "", "only findings that begin with this are listed, such as wrong, or only such faults are built")
 	child := flag.Bool("child", false, "run formulas whose cases come on standard input, for the process that started this one")
 	plain := flag.Bool("plain", false, "of a child: run each formula once")
 	shrink := flag.Bool("shrink", true, "look for a smaller formula of each kind of finding")
@@ -37,7 +37,7 @@ func main() {
 			os.Exit(1)
 		}
 	case *seeded:
-		if err := findFaults(*seed, os.Stdout); err != nil {
+		if err := findFaults(*seed, *only, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "judge:", err)
 			os.Exit(1)
 		}
