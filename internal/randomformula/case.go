@@ -42,7 +42,7 @@ type Case struct {
 	Features        map[string]bool
 	Text            string // the spec, if it is a given one
 	Variable        string // its dtype variable, which Type is
-	Shown           bool   // whether the spec has an example with the attributes of the use
+	Shown           bool   // whether the use is an example of the spec
 }
 
 // Spec returns the operator's spec.
@@ -87,14 +87,11 @@ func (c *Case) Spec() string {
 	if strings.Contains(c.Declared, "flag") {
 		ways = []string{"attrs = { flag = true }\n", "attrs = { flag = false }\n"}
 	}
-	if c.Shown {
-		ways = append(ways, "attrs = "+c.tomlAttrs()+"\n")
-	}
 	for _, way := range ways {
-		b.WriteString("\n[[examples]]\n" + way)
-		for _, s := range c.Inputs {
-			fmt.Fprintf(&b, "%s = %s\n", s.Name, strings.ReplaceAll(fmt.Sprint(c.example(s.Shape)), " ", ", "))
-		}
+		c.writeExample(&b, way, c.example)
+	}
+	if c.Shown {
+		c.writeExample(&b, "attrs = "+c.tomlAttrs()+"\n", c.Extents)
 	}
 	return b.String()
 }
@@ -150,6 +147,13 @@ func (c *Case) Clone() *Case {
 	out.Run = slices.Clone(c.Run)
 	out.Require, out.Scatter = slices.Clone(c.Require), slices.Clone(c.Scatter)
 	return &out
+}
+
+func (c *Case) writeExample(b *strings.Builder, attrs string, extents func(shape []string) []int) {
+	b.WriteString("\n[[examples]]\n" + attrs)
+	for _, s := range c.Inputs {
+		fmt.Fprintf(b, "%s = %s\n", s.Name, strings.ReplaceAll(fmt.Sprint(extents(s.Shape)), " ", ", "))
+	}
 }
 
 // tomlAttrs returns the attributes of the use as TOML.

@@ -13,7 +13,7 @@ func (w *writer) top() string {
 		if s := w.scan(); s != "" {
 			return s
 		}
-	case 1:
+	case 1, 4:
 		if s := w.histogram(); s != "" {
 			return s
 		}
@@ -26,12 +26,30 @@ func (w *writer) top() string {
 			return s
 		}
 	}
+	if w.c.Dims["K"] > 1000 && !w.one(3) {
+		if s := w.column(); s != "" {
+			return s
+		}
+	}
 	if w.one(12) {
 		if s := w.again(); s != "" {
 			return s
 		}
 	}
 	return w.real(3)
+}
+
+// column writes a reduction over rows, for each of many columns.
+func (w *writer) column() string {
+	for _, i := range w.inside {
+		if i.dim != "K" {
+			continue
+		}
+		w.note("reduction of long columns")
+		text := w.pick("sum(#: x[#, @])", "sum(#: x[#, @] * (1 + #))", "max(#: x[#, @])", "mean(#: tanh(x[#, @]))", "logsumexp(#: x[#, @])", "prod(#: x[#, @])")
+		return strings.NewReplacer("#", w.fresh("n"), "@", i.name).Replace(text)
+	}
+	return ""
 }
 
 // again writes what an earlier statement gives, at other indices: those of this statement, constants and extents, at which the earlier one may give

@@ -23,6 +23,9 @@ func (w *writer) reduction(depth int) string {
 	if w.one(4) {
 		w.note("condition of a reduction")
 		over += " if " + w.condition(w.IntN(2))
+	} else if w.one(20) {
+		w.note("condition of attributes alone")
+		over += " if " + w.pick("rate < 0.37", "size > 2", "2 < 1", "flag", "!flag")
 	}
 	if w.one(8) && len(w.tensors) > 0 {
 		w.note("summand without its index")
@@ -199,7 +202,7 @@ func (w *writer) scan() string {
 	for slices.ContainsFunc(w.inside, func(i index) bool { return i.name == own }) {
 		own += "'"
 	}
-	over := strings.NewReplacer("#", own, "@", i.name, "$", i.dim).Replace(w.pick("# in 0 .. @ + 1", "# in 0 .. @", "# in @ .. $", "# in @ + 1 .. $", "# if # != @", "# if # <= @", "# if # > @", "# if # < @", "# if @ - 1 <= #", "# in 1 .. @ - 2", "# in max(@ - 3, 1) .. $", "# in 0 .. 2 * @"))
+	over := strings.NewReplacer("#", own, "@", i.name, "$", i.dim).Replace(w.pick("# in 0 .. @ + 1", "# in 0 .. @", "# in @ .. $", "# in @ + 1 .. $", "# if # != @", "# if # <= @", "# if # > @", "# if # < @", "# if @ - 1 <= #", "# in 0 .. $ - @", "# in $ - 1 - @ .. $", "# in 1 .. @ - 2", "# in max(@ - 3, 1) .. $", "# in 0 .. 2 * @"))
 	kind := w.pick("sum", "max", "min", "prod", "mean", "logsumexp", "max")
 	around := w.inside
 	w.inside = nil
@@ -249,11 +252,17 @@ func (w *writer) histogram() string {
 		around := w.inside
 		w.inside = append(slices.Clone(around), index{name: own, dim: t.dims[0]})
 		x := w.real(1)
+		also := ""
+		if w.one(3) {
+			w.note("histogram with a condition")
+			w.inside = []index{{name: own, dim: t.dims[0]}}
+			also = " && (" + w.condition(1) + ")"
+		}
 		w.inside = around
 		if w.one(4) {
-			return fmt.Sprintf("count(%s if %s[%s] == %s)", own, t.name, own, i.name)
+			return fmt.Sprintf("count(%s if %s[%s] == %s%s)", own, t.name, own, i.name, also)
 		}
-		return fmt.Sprintf("%s(%s if %s[%s] == %s: %s)", w.pick("sum", "max", "prod", "min"), own, t.name, own, i.name, x)
+		return fmt.Sprintf("%s(%s if %s[%s] == %s%s: %s)", w.pick("sum", "max", "prod", "min"), own, t.name, own, i.name, also, x)
 	}
 	return ""
 }

@@ -138,6 +138,11 @@ func (w *writer) extents() {
 	case 2:
 		w.c.Dims = map[string]int{"N": around(64), "K": around(64), "M": 1 + w.IntN(2)}
 		w.deepest = w.IntN(2)
+	case 3:
+		if w.one(4) { // more than a strip
+			w.c.Dims = map[string]int{"N": 1 + w.IntN(3), "K": 1022 + w.IntN(5), "M": 1}
+			w.deepest = w.IntN(2)
+		}
 	}
 }
 

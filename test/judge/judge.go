@@ -279,7 +279,7 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 		}
 		got, err := r.run(o, c, j.d, x)
 		if err != nil && strings.Contains(err.Error(), "no example of the spec shows") && !c.Shown {
-			c.Shown = true // what gradients read depends on attributes, which examples are to show
+			c.Shown = true // what gradients read depends on attributes and extents, which examples are to show
 			return r.judge(c, plain)
 		}
 		if err != nil {
