@@ -330,7 +330,7 @@ func (w *writer) position() string {
 		x += " * " + own
 	}
 	for _, i := range around {
-		if i.dim == "K" && w.one(2) {
+		if i.dim == "K" && !w.one(4) {
 			w.note("order")
 			down := w.pick("", " descending")
 			if w.one(3) {

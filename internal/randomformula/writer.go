@@ -268,7 +268,7 @@ func (w *writer) statement(name string, dims []string) (lines []string, kind, be
 	}
 	w.budget = 3
 	switch w.IntN(12) {
-	case 0:
+	case 0, 3:
 		return []string{name + at + " = " + w.position()}, "whole", "K"
 	case 1:
 		w.note("whole value")
