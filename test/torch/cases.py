@@ -91,6 +91,8 @@ def judged(fn, given, trainable, seeds, dtype, exact):
     for i in range(0 if exact else SAMPLES):
         with Rounded(step, i) as r:
             others.append(compute(fn, given, trainable, seeds, torch.float64, r.moved))
+        if dtype == "f16" and r.largest > LARGEST[dtype]:
+            raise ValueError("numbers that leave the range on the way")
     try:
         single = compute(fn, given, trainable, seeds, torch.float32) if dtype != "f64" else None
     except RuntimeError:

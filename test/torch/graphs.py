@@ -152,8 +152,8 @@ def node(c, g, name, at):
     n = 1
     for d in g.shapes[name]:
         n *= d
-    if n > 200000:
-        raise ValueError("too large")
+    if not 0 < n <= 200000:
+        raise ValueError("too large, or empty")
 
 
 def broadcasts(a, b):
