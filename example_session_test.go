@@ -106,7 +106,7 @@ func ExampleChecked() {
 	if err != nil {
 		fmt.Println(err)
 	}
-	// Output: true embedding forward input [1] a value in [0, 5) 5
+	// Output: true embedding forward input [1] an index from 0 to 4 5
 }
 
 // A session may have operators of several catalogues. Each has a function that registers its operators; here, each is made of
