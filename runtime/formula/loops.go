@@ -146,8 +146,11 @@ func (l *layout) use() (*use, error) {
 	for i := range steps {
 		options.Ordered = options.Ordered || l.accessor.Resolved.Cuts[[2]int{l.task, i}] != nil
 	}
-	code, err := loops.Compile(l.program, l.withOthers(gradients, statements), l.tensors, options)
-	if err != nil { // perhaps there are loops for what is wanted alone
+	tensors := slices.Clone(l.program.Tensors)
+	all := l.withOthers(gradients, statements)
+	code, err := loops.Compile(l.program, all, l.tensors, options)
+	if err != nil && len(all) > len(statements) { // perhaps there are loops for what is wanted alone
+		l.program.Tensors = tensors // without those of the compiler
 		code, err = loops.Compile(l.program, statements, l.tensors, options)
 	}
 	if err == nil {
