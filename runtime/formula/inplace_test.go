@@ -21,7 +21,7 @@ import (
 // the inputs, as what norms save.
 func TestInPlaceBits(t *testing.T) {
 	compared := 0
-	for i := range *randomFormulas {
+	for i := range formulas() {
 		rng := rand.New(rand.NewPCG(*randomSeed, uint64(i)))
 		w := &writer{Rand: rng, nested: 1}
 		sizes := [][2]int{{4, 1}, {1, 4}, {1, 1}, {3, 4}, {7, 5}, {40, 30}, {4100, 1}}
@@ -51,7 +51,7 @@ func TestInPlaceBits(t *testing.T) {
 			}
 		})
 	}
-	if compared < *randomFormulas {
+	if compared < formulas() {
 		t.Errorf("want more results in the memory of inputs, got %d", compared)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // TestParts runs the groups of loops of random formulas, gradients included, in parts.
 func TestParts(t *testing.T) {
 	groups, apart := 0, 0
-	for i := range *randomFormulas / 2 {
+	for i := range formulas() / 2 {
 		rng := rand.New(rand.NewPCG(*randomSeed, uint64(i)))
 		w := &writer{Rand: rng, nested: 1}
 		text, size := w.formula(), [][2]int{{3, 4}, {4, 3}, {7, 5}, {1, 9}, {40, 30}}[i%5]
@@ -40,7 +40,7 @@ func TestParts(t *testing.T) {
 			}
 		})
 	}
-	if groups < *randomFormulas || apart < *randomFormulas/8 {
+	if groups < formulas() || apart < formulas()/8 {
 		t.Errorf("want more groups, and more that go element by element, got %d and %d", groups, apart)
 	}
 }

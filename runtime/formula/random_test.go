@@ -15,9 +15,17 @@ var (
 	randomSeed     = flag.Uint64("random-seed", 1, "which random formulas they are")
 )
 
+// formulas returns how many random formulas a test makes. With -short, it is one in ten: these tests compute with one goroutine.
+func formulas() int {
+	if testing.Short() {
+		return *randomFormulas / 10
+	}
+	return *randomFormulas
+}
+
 // TestRandomLoops compares loops with the interpreter for random formulas of several lines, gradients included.
 func TestRandomLoops(t *testing.T) {
-	for i := range *randomFormulas {
+	for i := range formulas() {
 		tolerance := 10 * roundingOfSums // gradients subtract numbers of about the same size
 		size, nested := [][2]int{{3, 4}, {4, 3}, {1, 1}, {2, 3}}[i%4], 2
 		switch i % 16 {

@@ -14,7 +14,7 @@ import (
 // reduction: shifted ones, empty ones, ones that end before they begin or lie outside of tensors, beside values and conditions that do not depend on all indices.
 func TestRandomRanges(t *testing.T) {
 	refused := 0
-	for i := range *randomFormulas {
+	for i := range formulas() {
 		w := &ranger{Rand: rand.New(rand.NewPCG(*randomSeed+77, uint64(i)))}
 		size := [][2]int{{3, 5}, {2, 6}, {1, 1}, {4, 3}, {1, 17}, {9, 2}, {2, 8}}[i%7]
 		text, typ := w.formula(), []dtype.Type{dtype.F64, dtype.F32}[i/7%2]
@@ -36,7 +36,7 @@ func TestRandomRanges(t *testing.T) {
 			}
 		})
 	}
-	if refused > *randomFormulas/10 {
+	if refused > formulas()/10 {
 		t.Errorf("there are no loops for %d formulas", refused)
 	}
 }
