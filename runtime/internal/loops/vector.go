@@ -479,7 +479,7 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 }
 
 // farthest bounds differences, and indices whose places are found: what lies beyond is as far from all extents as the bound.
-const farthest = 1 << 62
+const farthest = math.MaxInt/2 + 1
 
 // difference returns code for how far the integers of a comparison are apart. Integers of tensors may be so far apart that the difference would wrap around.
 func (c *compiler[T]) difference(n *term.Term) func(*state[T]) int {
