@@ -15,7 +15,7 @@ import (
 // oracleSteps bounds how many operations the oracle may take for a sample, and fewPlaces of how many elements of a tensor it gives the
 // gradient, about.
 const (
-	oracleSteps = 1 << 17
+	oracleSteps = 1 << 16
 	fewPlaces   = 8
 )
 
