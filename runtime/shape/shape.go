@@ -21,15 +21,6 @@ func Prod(s []int) int {
 	return p
 }
 
-// Sum returns the sum of the extents.
-func Sum(s []int) int {
-	t := 0
-	for _, n := range s {
-		t += n
-	}
-	return t
-}
-
 // FloorDiv returns a/b rounded towards minus infinity. b must be above 0.
 func FloorDiv(a, b int) int {
 	q := a / b
