@@ -70,7 +70,7 @@ func Compile(name string, p *program.Program, statements []*program.Statement, t
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{name: name, p: p, tensors: all, own: own, scratch: map[int]int{}, code: &Code{}}
+	g := &generator{name: name, p: p, tensors: all, own: own, exacts: map[int]bool{}, scratch: map[int]int{}, code: &Code{}}
 	g.aligned = func(t int) bool { return all[t].Local || aligned(t) }
 	for i, t := range all {
 		if t.Type != dtype.Invalid && ctypes[t.Type] == "" && (!t.Local || t.Memory != i) {
@@ -110,7 +110,7 @@ var ctypes = map[dtype.Type]string{dtype.Bool: "opgen_bool", dtype.I8: "signed c
 	dtype.F16: "opgen_f16", dtype.BF16: "opgen_bf16", dtype.F32: "float", dtype.F64: "double"}
 
 // widen gives local tensors of few elements that are computed of numbers of type double that type, so that terms which cancel each
-// other have the same digits.
+// other have the same digits. Local tensors of values of integers get it, too.
 func (g *generator) widen(nests []*loops.Nest) {
 	most := 1024
 	for i, t := range g.p.Tensors {
@@ -121,6 +121,9 @@ func (g *generator) widen(nests []*loops.Nest) {
 	for _, n := range nests {
 		for _, s := range n.Statements {
 			t := &g.tensors[s.Target]
+			if t.Local && t.Memory == s.Target && t.Type == g.own && !s.Add && !s.Value.Reduces() && loops.OfIntegers(s.Value, g.exacts) {
+				t.Type, g.exacts[s.Target] = dtype.F64, true
+			}
 			if t.Local && t.Memory == s.Target && t.Type == g.own && s.Value.Kind == term.Real && 4*g.elements(s.Target) <= most && g.typeOf(s.Value) == ctypes[dtype.F64] {
 				t.Type = dtype.F64
 			}
@@ -133,8 +136,9 @@ type generator struct {
 	name    string
 	p       *program.Program
 	tensors []loops.Tensor
-	own     dtype.Type  // of real numbers
-	scratch map[int]int // the buffers of local tensors
+	own     dtype.Type   // of real numbers
+	exacts  map[int]bool // local tensors of float64 that hold values of integers
+	scratch map[int]int  // the buffers of local tensors
 	aligned func(tensor int) bool
 	code    *Code
 	text    strings.Builder

@@ -29,6 +29,7 @@ type function struct {
 	faulty   bool                  // whether it may leave a fault
 	checks   bool                  // whether it is to test values, whatever others found
 	doubles  map[string]bool       // names of values of type double
+	exact    bool                  // whether real numbers are written as those of type double: see exactly
 	steps    bool                  // whether it uses the number of the training step
 	lenient  bool                  // whether elements outside of tensors are 0
 	barriers bool                  // whether all threads of a block must reach its lines
@@ -168,7 +169,9 @@ func (f *function) name(typ, hint, value string) string {
 }
 
 // typed notes the type of a value.
-func (f *function) typed(name, typ string) { f.doubles[name] = typ == "double" && f.real() != typ }
+func (f *function) typed(name, typ string) {
+	f.doubles[name] = typ == "double" && f.generator.real() != typ
+}
 
 // forget forgets the values of elements, since memory was written.
 func (f *function) forget() {

@@ -23,7 +23,7 @@ func (f *function) literal(v float64) string {
 		return "(" + f.real() + ")-OPGEN_INF"
 	}
 	bits := 64
-	if f.own == dtype.F32 {
+	if f.real() == ctypes[dtype.F32] {
 		bits = 32
 		if w := float32(v); math.IsInf(float64(w), 0) {
 			return f.literal(float64(w))
@@ -52,6 +52,9 @@ func (f *function) number(n *term.Term) string {
 		return fmt.Sprintf("(%s)%s", f.real(), f.integer(n))
 	case term.Boolean:
 		return fmt.Sprintf("(%s)(%s)", f.real(), f.condition(n))
+	}
+	if f.real() != ctypes[dtype.F64] && n.Op != term.Element && !n.Reduces() && loops.OfIntegers(n, f.exacts) {
+		return f.exactly(n)
 	}
 	switch n.Op {
 	case term.Element:
@@ -86,6 +89,30 @@ func (f *function) number(n *term.Term) string {
 	}
 	f.fail("a real number", n)
 	return "0"
+}
+
+// exactly writes a value of integers in double, and rounds it once: the digits of an angle that is far from 0 would be lost otherwise.
+func (f *function) exactly(n *term.Term) string {
+	f.exact = true
+	x := f.number(n)
+	f.exact = false
+	return f.name(f.real(), "exact", "("+f.real()+")"+x)
+}
+
+// real is the C type of the real numbers that are written.
+func (f *function) real() string {
+	if f.exact {
+		return ctypes[dtype.F64]
+	}
+	return f.generator.real()
+}
+
+// typeOf returns the type of a real number, as that of the generator does.
+func (f *function) typeOf(n *term.Term) string {
+	if f.exact {
+		return ctypes[dtype.F64]
+	}
+	return f.generator.typeOf(n)
 }
 
 // fail notes that there is no code for a value.

@@ -12,7 +12,13 @@ import (
 
 // wider reports whether a value has no real number of a tensor, and takes more than one rounding in strips of float32.
 func (z *vectorizer[T]) wider(n *term.Term) bool {
-	return z.c.own == dtype.F32 && n.Kind == term.Real && n.Op != term.Constant && n.Op != term.Element && n.Uses(z.v) && !roundsOnce(n) && ofIntegers(n, z.c.exacts)
+	return z.c.own == dtype.F32 && n.Op != term.Element && n.Uses(z.v) && OfIntegers(n, z.c.exacts)
+}
+
+// OfIntegers reports whether a real number depends on indices, integers, attributes and constants only, and takes more than one rounding in float32. It may have
+// elements of the tensors in exacts, which are local tensors of float64 that hold such values.
+func OfIntegers(n *term.Term, exacts map[int]bool) bool {
+	return n.Kind == term.Real && n.Op != term.Constant && !roundsOnce(n) && ofIntegers(n, exacts)
 }
 
 // ofIntegers reports whether a value depends on no random number, and on no real number of a tensor but those that keep all digits of such values.
@@ -135,8 +141,8 @@ func (c *compiler[T]) noteExact(statements []*statement) {
 	}
 	for _, s := range statements {
 		t := &c.tensors[s.target]
-		if t.Local && !t.Planned && t.Type == dtype.Invalid && t.Memory == s.target && given[s.target] == 1 && !s.add && s.value.Kind == term.Real &&
-			s.value.Op != term.Constant && s.reduction() == nil && !roundsOnce(s.value) && ofIntegers(s.value, c.exacts) {
+		if t.Local && !t.Planned && t.Type == dtype.Invalid && t.Memory == s.target && given[s.target] == 1 && !s.add &&
+			s.reduction() == nil && OfIntegers(s.value, c.exacts) {
 			t.Type, c.exacts[s.target] = dtype.F64, true
 		}
 	}
