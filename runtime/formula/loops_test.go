@@ -1,12 +1,14 @@
 package formula
 
 import (
+	_ "embed"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
@@ -403,10 +405,20 @@ func compareAll(t *testing.T, formulas []string, extents [][2]int, special bool)
 	}
 }
 
+// withoutLoops lists formulas for which there are no loops, gradients included, so that the interpreter computes them: an order or a scan is
+// part of a value. The list may only become shorter.
+//
+//go:embed testdata/withoutloops.txt
+var withoutLoops string
+
 // compareLoops compares loops with the interpreter for a formula, gradients included.
 func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	t.Helper()
-	compareWithin(t, text, typ, rows, cols, roundingOfSums)
+	if err := compareWithin(t, text, typ, rows, cols, roundingOfSums); err != nil {
+		if quoted := strconv.Quote(text); !slices.Contains(strings.Split(withoutLoops, "\n"), quoted) {
+			t.Errorf("want loops for %s, or the formula in testdata/withoutloops.txt: %v", quoted, err)
+		}
+	}
 }
 
 // TestNothingIsDivided builds formulas with a divisor that is 0 where nothing is computed.
