@@ -128,27 +128,16 @@ func removeOrphans(path string) error {
 	var errs []error
 	for _, file := range files {
 		name := file.Name()
-		whole, begun := begunName(name)
-		if begun && file.Type().IsRegular() && (whole == base || shardOf(path, whole) != "") || !begun && !named[name] && isShard(path, name) {
+		begun := begunFile.FindStringSubmatch(name)
+		if begun != nil && file.Type().IsRegular() && (begun[1] == base || shardOf(path, begun[1]) != "") || begun == nil && !named[name] && isShard(path, name) {
 			errs = append(errs, os.Remove(filepath.Join(dir, name)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// begunName returns the name that replace gives a file when it is whole, if a name is one that it has before.
-func begunName(name string) (whole string, ok bool) {
-	rest, ok := strings.CutSuffix(name, ".tmp")
-	whole, number, dot := cutLast(rest, ".")
-	return whole, ok && dot && number != "" && strings.Trim(number, "0123456789") == ""
-}
-
-func cutLast(s, sep string) (before, after string, ok bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
+// begunFile matches the name that replace gives a file before it is whole, and in it the name that the file has then.
+var begunFile = regexp.MustCompile(`^(.*)\.[0-9]+\.tmp$`)
 
 // shardName matches what follows the name of the index in that of a shard.
 var shardName = regexp.MustCompile(`^-([0-9a-f]{8})-[0-9]{5,}-of-[0-9]{5,}\.safetensors$`)
