@@ -444,8 +444,12 @@ func (c *code) boolean(n *term.Term) func(*frame) bool {
 	if n.Args[0].Kind == term.Integer && n.Args[1].Kind == term.Integer {
 		return c.compared(n)
 	}
-	x, y := c.real(n.Args[0]), c.real(n.Args[1])
-	switch n.Op {
+	return comparison(n.Op, c.real(n.Args[0]), c.real(n.Args[1]))
+}
+
+// comparison returns code for a comparison of two numbers.
+func comparison[N int | float64](op term.Op, x, y func(*frame) N) func(*frame) bool {
+	switch op {
 	case term.Equal:
 		return func(f *frame) bool { return x(f) == y(f) }
 	case term.Unequal:

@@ -106,13 +106,5 @@ func (c *code) compared(n *term.Term) func(*frame) bool {
 		x = func(f *frame) int { return whole{left(f), a}.compare(whole{right(f), b}) }
 		y = func(*frame) int { return 0 }
 	}
-	switch n.Op {
-	case term.Equal:
-		return func(f *frame) bool { return x(f) == y(f) }
-	case term.Unequal:
-		return func(f *frame) bool { return x(f) != y(f) }
-	case term.Less:
-		return func(f *frame) bool { return x(f) < y(f) }
-	}
-	return func(f *frame) bool { return x(f) <= y(f) }
+	return comparison(n.Op, x, y)
 }
