@@ -29,7 +29,8 @@ type Answer struct {
 	Steps     int
 }
 
-// Answer computes what the formula gives, and the gradients that q asks for. The error is an *formulaError, ErrAmbiguous or ErrTooLong.
+// Answer computes what the formula gives, and the gradients that q asks for. The error has the line of the formula that
+// fails, or is ErrAmbiguous or ErrTooLong.
 func (u *Use) Answer(q Question) (*Answer, error) {
 	out := &Answer{}
 	for first := 0; first == 0 || first < len(q.Places); first += passLanes {
