@@ -25,8 +25,8 @@ type options struct {
 	by          uintptr
 }
 
-// InsertedBy names a call, a program counter of runtime.Callers, as the one that inserts the node: errors have its source line. For
-// generated code, which inserts nodes that the caller asked for before.
+// InsertedBy attributes the node to a call, given as a program counter of runtime.Callers. Errors then have the source line of that call. It
+// is for generated code, which inserts nodes after the call that asks for them.
 func InsertedBy(call uintptr) Option { return func(o *options) { o.by = call } }
 
 // choice is a slot that an option names: its number, and its name where it is the constant of an operator's package.

@@ -7,8 +7,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Block is memory of a device, which a task of KindInit allocated for the state of its node. An argument of type *Block that
-// comes from init is the memory of the block in device code by hand. Go kernels copy: on a GPU, they run on the host.
+// Block is memory of a device, which a task of KindInit allocated for the state of its node. Device code by hand gets the address of the
+// memory where a task takes the state as an argument of type *Block. Go kernels, which run on the host, copy elements by ReadBlock and
+// WriteBlock.
 type Block struct {
 	bytes  int64
 	region any
@@ -28,8 +29,8 @@ func (b *Block) Region() any { return b.region }
 // Bytes returns the size of the block.
 func (b *Block) Bytes() int64 { return b.bytes }
 
-// AllocBlock allocates a block of n elements of a type. It holds zeros. The error says that it exceeds the engine's limit, or
-// that the task may not allocate.
+// AllocBlock allocates a block of n elements of type t, which are 0. It returns an error if the block exceeds the engine's limit, or if
+// the task may not allocate.
 func AllocBlock(m *Memory, t dtype.Type, n int) (*Block, error) {
 	if m.block == nil {
 		return nil, fmt.Errorf("want an engine that allocates memory of devices, got none")
