@@ -143,6 +143,7 @@ func each(s []int, f func([]int)) {
 
 func TestFits(t *testing.T) {
 	const half = 1 << (bits.UintSize / 2)
+	const addressed = MaxBytes == math.MaxInt // where integers have 32 bits, memory of as many bytes as they count
 	tests := []struct {
 		s    []int
 		size int
@@ -152,12 +153,12 @@ func TestFits(t *testing.T) {
 		{[]int{3, 4}, 8, true},
 		{[]int{int(MaxBytes / 8)}, 8, true},
 		{[]int{int(MaxBytes/8) + 1}, 8, false},
-		{[]int{math.MaxInt}, 1, false},
+		{[]int{math.MaxInt}, 1, addressed},
 		{[]int{math.MaxInt, math.MaxInt}, 4, false},
 		{[]int{half, half}, 1, false}, // the product is 0 modulo 2^64, or 2^32 where integers have as many bits
 		{[]int{half + 1, half}, 1, false},
 		{[]int{math.MaxInt, 0, math.MaxInt}, 8, true},
-		{[]int{math.MaxInt}, 0, false}, // types of less than a byte, or of no fixed size
+		{[]int{math.MaxInt}, 0, addressed}, // types of less than a byte, or of no fixed size
 	}
 	for _, tt := range tests {
 		if got := Fits(tt.s, tt.size); got != tt.want {
