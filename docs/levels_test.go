@@ -59,7 +59,7 @@ var reaches = map[string][]string{
 	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                                                          // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},
 	// What formulas mean, and say; and where specs lie, and which code was generated from them.
-	"optest":    {"runtime", "internal/oracle", "internal/expr", "internal/config", "internal/diag", "internal/sourcemap"},
+	"optest":    {"runtime", "internal/oracle", "internal/expr", "internal/config", "internal/diag", "internal/artifact"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
 	"test":      {"opgen", "generated", "kernels", "runtime", "generate", "internal", "test/outside", "test/networks"}, // what judges specs, and measures programs
 	"templates": nil,

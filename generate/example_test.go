@@ -74,10 +74,9 @@ func Example() {
 	// generated/catalogue/catalogue.go missing
 	// generated/scale/attrs.go missing
 	// generated/scale/graph.go missing
-	// generated/scale/map.toml missing
 	// generated/scale/shapes.go missing
 	// generated/scale/tasks.go missing
-	// 1 operator: 6 files created
+	// 1 operator: 5 files created
 }
 
 // A finding is a value with a position, a code, and the edits that correct it.

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/opgen/opgen/internal/artifact"
 	toml "github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/sourcemap"
 )
 
 // checkFresh reports specs of the module under test that changed since their code was generated: what other checks say holds for that code.
@@ -20,8 +20,8 @@ func checkFresh(t *testing.T) {
 	}
 }
 
-// staleSpecs lists the specs that changed since code was generated from them, in the module to which a folder belongs. Generated packages hold
-// the checksum of their spec.
+// staleSpecs lists the specs that changed since code was generated from them, in the module to which a folder belongs. A generated package holds
+// the checksum of its spec.
 func staleSpecs(dir string) []string {
 	root, err := toml.Find(dir)
 	if err != nil {
@@ -35,20 +35,20 @@ func staleSpecs(dir string) []string {
 	var out []string
 	output := filepath.Join(root, filepath.FromSlash(c.Output))
 	_ = filepath.WalkDir(output, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != sourcemap.Name {
+		if err != nil || filepath.Ext(path) != ".go" {
 			return nil // what cannot be read is not compared
 		}
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return nil
 		}
-		m, err := sourcemap.Parse(data)
-		if err != nil {
+		from, sum, ok := artifact.Spec(data)
+		if !ok {
 			return nil
 		}
-		spec, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.Spec)))
-		if err == nil && sourcemap.Sum(spec) != m.Sum {
-			out = append(out, m.Spec)
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(from)))
+		if err == nil && artifact.Sum(text) != sum {
+			out = append(out, from)
 		}
 		return nil
 	})

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opgen/opgen/internal/sourcemap"
+	"github.com/opgen/opgen/internal/artifact"
 )
 
 // TestStaleSpecs checks that a spec which changed since code was generated from it is found, from a folder within the module, and that a
@@ -28,8 +28,8 @@ func TestStaleSpecs(t *testing.T) {
 	for _, name := range []string{"fresh", "changed", "gone"} {
 		text := "name = \"" + name + "\"\n"
 		write("specs/"+name+".toml", text)
-		m := sourcemap.Map{Spec: "specs/" + name + ".toml", Sum: sourcemap.Sum([]byte(text))}
-		write("generated/"+name+"/map.toml", string(m.Format()))
+		a := artifact.Artifact{Path: name + "/attrs.go", Source: "specs/" + name + ".toml", Data: []byte("\npackage " + name + "\n")}
+		write("generated/"+a.Path, string(a.Of(text).Sign().Data))
 	}
 	write("specs/changed.toml", "name = \"other\"\n")
 	if err := os.Remove(filepath.Join(root, "specs", "gone.toml")); err != nil {

@@ -77,13 +77,17 @@ func place(s string) (file string, line int, ok bool) {
 // explainLine prints the declarations that come from a line of a spec, or the line of the spec that a line of
 // generated code comes from. The file is relative to the folder to work in.
 func (c *command) explainLine(root, file string, line int) int {
-	var list diag.List
-	conf, err := config.Load(root, &list)
+	p, err := driver.Load(root)
 	if err != nil {
 		return c.fail(err)
 	}
-	if conf == nil {
+	m := p.Module()
+	if m == nil {
 		return c.check() // which reports what is wrong
+	}
+	files, err := p.Files()
+	if err != nil {
+		return c.fail(err)
 	}
 	full, err := filepath.Abs(filepath.Join(c.dir, file))
 	if err != nil {
@@ -93,7 +97,8 @@ func (c *command) explainLine(root, file string, line int) int {
 	if err != nil {
 		return c.fail(err)
 	}
-	found, err := explain.Line(root, conf.Output, filepath.ToSlash(rel), line)
+	code := explain.Generated{Root: root, Output: p.Config.Output, Module: m, Files: files}
+	found, err := code.Line(filepath.ToSlash(rel), line)
 	if err != nil {
 		return c.fail(err)
 	}

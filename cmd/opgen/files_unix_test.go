@@ -90,7 +90,7 @@ func TestModeStays(t *testing.T) {
 	}
 	before := s.files()["generated/scale/attrs.go"]
 	s.write("specs/scale.toml", strings.Replace(s.files()["specs/scale.toml"], "default = 2.0", "default = 3.0", 1))
-	s.want(0, "files updated", "generate")
+	s.want(0, "1 file updated", "generate")
 	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)

@@ -61,7 +61,7 @@ func TestProgress(t *testing.T) {
 	if !strings.Contains(seen, "making files of out, ") || !strings.HasSuffix(seen, "\r\x1b[K") {
 		t.Errorf("the terminal got %q, want a line that is removed at the end", seen)
 	}
-	if want := "opgen: 1 operator: 6 files created\n"; printed.String() != want {
+	if want := "opgen: 1 operator: 5 files created\n"; printed.String() != want {
 		t.Errorf("printed %q, want %q", printed.String(), want)
 	}
 }

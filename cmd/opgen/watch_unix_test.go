@@ -82,7 +82,7 @@ func TestWatch(t *testing.T) {
 	s := newSandbox(t, "specs/scale.toml")
 	spec := s.files()["specs/scale.toml"]
 	w := s.watch(t)
-	w.want("opgen: 1 operator: 6 files created")
+	w.want("opgen: 1 operator: 5 files created")
 
 	// Findings appear, stay without being printed again, and disappear. Generated code is as it was until all are gone.
 	s.put("specs/scale.toml", strings.Replace(spec, `"prod(N)"`, `"prod(M)"`, 1))
@@ -98,14 +98,14 @@ func TestWatch(t *testing.T) {
 	w.want("gone: specs/scale.toml:4:1: OP101: a spec has no key dco")
 	w.want("gone: specs/scale.toml:15:14: OP403: ")
 	w.want("opgen: no findings, 2 gone")
-	w.want("files updated")
+	w.want("1 file updated")
 	if text := s.files()["generated/scale/attrs.go"]; !strings.Contains(text, "Factor: 3,") {
 		t.Errorf("the default is not 3:\n%s", text)
 	}
 
 	// Files appear and disappear: specs, kernels, opgen.toml with another folder.
 	s.put("specs/deep/negate.toml", strings.Replace(spec, `"scale"`, `"negate"`, 1))
-	w.want("opgen: 2 operators: 5 files created, 1 file updated")
+	w.want("opgen: 2 operators: 4 files created, 1 file updated")
 	s.put("kernels/negate.go", "package kernels\n\ntype Negate struct{}\n")
 	w.want("kernels/negate.go:3:6: OP7")
 	if err := os.Remove(s.path("kernels/negate.go")); err != nil {
@@ -115,7 +115,7 @@ func TestWatch(t *testing.T) {
 	s.put("opgen.toml", "edition = 1\n")
 	w.want("opgen.toml:1:1: OP102: runtime is missing")
 	s.put("opgen.toml", "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\nspecs = \"specs/deep\"\n")
-	w.want("opgen: 1 operator: 1 file updated, 5 files removed")
+	w.want("opgen: 1 operator: 1 file updated, 4 files removed")
 
 	// The folder of specs is away for a while.
 	if err := os.Rename(s.path("specs"), s.path("away")); err != nil {

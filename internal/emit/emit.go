@@ -17,7 +17,6 @@ import (
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/source"
 )
 
 // Paths are the import paths that generated code uses.
@@ -44,22 +43,20 @@ func Operator(p Paths, o *model.Operator) ([]artifact.Artifact, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := trace(o.Package, o.Source, o.Text, o.Pos, places(o), files)
-	return append(files, m), err
+	files[0] = files[0].Of(o.Text)
+	return files, nil
 }
 
 // Enum returns the files of a shared enum's package.
 func Enum(p Paths, en *model.Enum) ([]artifact.Artifact, error) {
 	e := newEmitter(p, nil)
 	doc := fmt.Sprintf("Package %s is the enum %s, which attributes of several operators share.", en.Package, en.Name)
-	at := map[string]source.Pos{}
-	placesOfEnum(at, en)
 	files, err := e.files(en.Package, en.Source, []part{{"enum.go", doc, func() { e.enum(en) }}})
 	if err != nil {
 		return nil, err
 	}
-	m, err := trace(en.Package, en.Source, en.Text, en.Pos, at, files)
-	return append(files, m), err
+	files[0] = files[0].Of(en.Text)
+	return files, nil
 }
 
 // Catalogue returns the package that registers all operators with their kernels.
