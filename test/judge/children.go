@@ -3,16 +3,19 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/opgen/opgen/internal/randomformula"
@@ -179,9 +182,14 @@ type options struct {
 // block is how many formulas a process judges before another one goes on.
 const block = 100
 
+// progress is after how many formulas a line says how far the judge is.
+const progress = 1000
+
 // all judges formulas in all configurations, and lists what it finds.
 func all(o options) error {
 	began := time.Now()
+	stop, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
 	type job struct{ from, to uint64 }
 	jobs := make(chan job)
 	var mu sync.Mutex
@@ -202,12 +210,16 @@ func all(o options) error {
 						failure = err
 					}
 					s.note(v, o.only)
+					if s.judged()%progress == 0 {
+						fmt.Fprintf(os.Stderr, "judge: %d of %d formulas after %.0f s, %d wrong\n", s.judged(), o.formulas,
+							time.Since(began).Seconds(), s.wrong())
+					}
 					mu.Unlock()
 				}
 			}
 		}()
 	}
-	for n := 0; n < o.formulas; n += block {
+	for n := 0; n < o.formulas && stop.Err() == nil; n += block { // after an interrupt, what was judged is printed
 		jobs <- job{o.from + uint64(n), o.from + uint64(min(n+block, o.formulas))}
 	}
 	close(jobs)

@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
 )
@@ -57,6 +58,7 @@ const maxStack = 64 << 20
 // serve judges the cases whose numbers, or whose texts, come on standard input, and writes a verdict for each.
 func serve(seed uint64, plain bool) {
 	debug.SetMaxStack(maxStack)
+	signal.Ignore(os.Interrupt) // of the terminal, which stops the process that started this one
 	r := newRunner()
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
