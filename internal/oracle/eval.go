@@ -246,7 +246,11 @@ func (e *evaluation) cond(n *expr.Cond, s *scope, index bool) value {
 		there, other = other, there
 	}
 	if !c.unsure {
-		return e.value(there, s, index)
+		v := e.value(there, s, index)
+		if v.kind == integer && e.kindOf(other, s, index) == integer {
+			v = v.as(e.signsOf(n, s))
+		}
+		return v
 	}
 	x, y := e.value(there, s, index), e.value(other, s, index)
 	if x.kind == real || y.kind == real {
@@ -386,14 +390,21 @@ func (e *evaluation) at(a *array, name string, nodes []expr.Node, otherwise expr
 		at = a.place(idx)
 	}
 	if at >= 0 {
-		return e.element(a, at, name)
+		v := e.element(a, at, name)
+		if v.kind == integer && v.unsigned && otherwise != nil && e.kindOf(otherwise, s, false) == integer {
+			v = v.as(joined(a.signs(), e.signsOf(otherwise, s)))
+		}
+		return v
 	}
 	if otherwise == nil {
 		fail("%s is read outside of its shape %v", name, a.shape)
 	}
 	v := e.value(otherwise, s, false)
-	if a.kind == real && v.kind == integer {
+	switch {
+	case a.kind == real && v.kind == integer:
 		v = realValue(v.number())
+	case a.kind == integer && v.kind == integer:
+		v = v.as(joined(a.signs(), e.signsOf(otherwise, s)))
 	}
 	return v
 }

@@ -326,7 +326,7 @@ func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
 		if len(terms) > 0 {
 			out = terms[0].value
 		} else {
-			out.unsigned = e.unsigned(n.X)
+			out.unsigned = e.signsOf(n.X, s) == without
 		}
 		for _, t := range terms[min(1, len(terms)):] {
 			if t.unsure {

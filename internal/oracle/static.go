@@ -171,12 +171,6 @@ func (e *evaluation) settledCondition(n expr.Node, s *scope) (holds, known bool)
 	return c.i != 0, true
 }
 
-// unsigned reports whether an expression is an element of type u64.
-func (e *evaluation) unsigned(n expr.Node) bool {
-	r, ok := n.(*expr.Read)
-	return ok && len(e.arrays[r.Name]) > 0 && e.arrays[r.Name][0].typ == dtype.U64
-}
-
 // constants are the functions that are constant between their jumps, or give no number.
 var constants = []string{"ceil", "floor", "round", "sign", "isnan", "quotient", "ceildiv", "uniform", "normal", "len", "has", "present"}
 
