@@ -187,9 +187,9 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 		}
 		return realValue(out)
 	case "mean":
-		return e.rounded(mean(terms))
+		return e.averaged(mean(terms), len(terms))
 	case "variance":
-		return e.rounded(variance(terms))
+		return e.averaged(variance(terms), len(terms))
 	case "logsumexp":
 		return pair(e.logSumExp(terms), terms)
 	}
@@ -225,6 +225,11 @@ func mean(terms []term) number {
 		return exactly(math.NaN())
 	}
 	return div(total(terms), exactly(float64(len(terms))))
+}
+
+// averaged returns a mean of terms as the type with which formulas compute holds it. It is not known where their sum may overflow.
+func (e *evaluation) averaged(n number, terms int) value {
+	return realValue(n.within(e.greatest() / float64(max(terms, 1))))
 }
 
 func variance(terms []term) number {

@@ -113,9 +113,13 @@ func (x Element) Allows(got float64, single bool) bool {
 
 // rounded returns a real number as the type holds it in which kernels compute.
 func (e *evaluation) rounded(n number) value {
-	most := math.MaxFloat64
+	return realValue(n.within(e.greatest()))
+}
+
+// greatest returns the greatest number of the type with which formulas compute.
+func (e *evaluation) greatest() float64 {
 	if e.use.Single {
-		most = math.MaxFloat32
+		return math.MaxFloat32
 	}
-	return realValue(n.within(most))
+	return math.MaxFloat64
 }

@@ -53,10 +53,10 @@ func histogram(s *statement) *statement {
 	out := &statement{target: s.target, left: &left, value: &term.Term{Op: term.Constant, Kind: s.value.Kind, Int: 1, Float: 1},
 		add: true, fold: r.Kind, skip: true}
 	if r.Body != nil {
-		out.value = r.Body.Substitute(to)
+		out.value = assign(r.Body, to)
 	}
 	if len(rest) > 0 {
-		out.guard = term.All(rest...).Substitute(to)
+		out.guard = assign(term.All(rest...), to)
 	}
 	var last []*term.Variable // an index of consecutive elements, of which strips are made
 	for _, v := range s.vars {
@@ -70,6 +70,25 @@ func histogram(s *statement) *statement {
 	}
 	out.vars = slices.Concat(out.vars, r.Vars, last)
 	return out
+}
+
+// assign puts looked-up integers in the place of indices. Elements for which one lies outside of its dimension are skipped, but
+// reductions get tensors of their own, which are computed for all: there the nearest index stands for such an integer.
+func assign(n *term.Term, to map[*term.Variable]*term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	if n.Op == term.Index && to[n.Var] != nil {
+		return to[n.Var]
+	}
+	if n.Op != term.Reduce {
+		return n.Map(func(x *term.Term) *term.Term { return assign(x, to) })
+	}
+	near := map[*term.Variable]*term.Term{}
+	for v, x := range to {
+		near[v] = term.Greatest(term.Number(0), term.Least(x, term.Number(max(extent(v)-1, 0))))
+	}
+	return n.Substitute(near)
 }
 
 // assigned returns the index to which a condition v == x assigns elements, the value, and where the index stands on the left side. The
