@@ -17,11 +17,12 @@ import (
 
 // Slot is an input or an output of a random operator.
 type Slot struct {
-	Name  string
-	Type  string   // an element type, or T
-	Shape []string // of dimensions and numbers
-	Below string   // the bound of integers, or ""
-	Fixed bool     // an input of real numbers without a gradient
+	Name   string
+	Type   string   // an element type, or T
+	Shape  []string // of dimensions and numbers
+	Below  string   // the bound of integers, or ""
+	Except string   // the integer that may lie outside of the bound, or ""
+	Fixed  bool     // an input of real numbers without a gradient
 }
 
 // Case is a random operator with extents and the way in which its inputs are drawn.
@@ -60,6 +61,9 @@ func (c *Case) Spec() string {
 		fmt.Fprintf(&b, "%s = { role = \"input\", type = %q, shape = %s", s.Name, s.Type, c.tomlShape(s.Shape))
 		if s.Below != "" {
 			fmt.Fprintf(&b, ", below = %q", s.Below)
+		}
+		if s.Except != "" {
+			fmt.Fprintf(&b, ", except = %q", s.Except)
 		}
 		if s.Fixed {
 			b.WriteString(", trainable = false")

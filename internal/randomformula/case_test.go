@@ -61,3 +61,22 @@ func TestBoundsOfIntegers(t *testing.T) {
 		}
 	}
 }
+
+// TestExceptions checks that formulas look up by integers that may lie outside of their bound, and that opgen check accepts most of them.
+func TestExceptions(t *testing.T) {
+	drawn, accepted := 0, 0
+	for i := range uint64(1500) {
+		c := randomformula.New(47, i)
+		if !c.Features["look-up with an exception"] {
+			continue
+		}
+		var list diag.List
+		driver.Resolve([]driver.Input{{Path: "specs/op.toml", Text: c.Spec()}}, &list)
+		if drawn++; list.Empty() {
+			accepted++
+		}
+	}
+	if drawn < 15 || accepted < drawn/3 {
+		t.Errorf("want 15 formulas at least, of which a third is accepted, got %d, of which %d are accepted", drawn, accepted)
+	}
+}

@@ -3,6 +3,7 @@ package randomformula
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -186,6 +187,9 @@ func (w *writer) leaf() string {
 	if w.one(6) {
 		return w.pick("0.5", "2", "rate", "0.3", "1", "-1")
 	}
+	if s := w.guarded(); s != "" && w.one(3) {
+		return s
+	}
 	if s := w.element("real"); s != "" {
 		return s
 	}
@@ -306,7 +310,7 @@ func (w *writer) place(dim string) (text string, inside bool) {
 func (w *writer) lookup(dim string) string {
 	var fit []tensor
 	for _, t := range w.tensors {
-		if t.below == dim {
+		if t.below == dim && t.except == "" {
 			fit = append(fit, t)
 		}
 	}
@@ -318,6 +322,11 @@ func (w *writer) lookup(dim string) string {
 	if strings.HasPrefix(t.name, "t") {
 		w.note("look-up at an extreme")
 	}
+	return w.here(t)
+}
+
+// here writes the element of a tensor at indices that are bound, or nothing if a dimension has none.
+func (w *writer) here(t tensor) string {
 	var at []string
 	for _, d := range t.dims {
 		found := ""
@@ -335,6 +344,44 @@ func (w *writer) lookup(dim string) string {
 		return t.name
 	}
 	return fmt.Sprintf("%s[%s]", t.name, strings.Join(at, ", "))
+}
+
+// guarded writes a look-up by an integer that may lie outside of its bound, where it does not; nothing if there is none.
+func (w *writer) guarded() string {
+	for _, by := range w.tensors {
+		if by.except == "" {
+			continue
+		}
+		place := w.here(by)
+		if place == "" {
+			continue
+		}
+		for _, t := range w.tensors {
+			k := slices.Index(t.dims, by.below)
+			if t.kind != "real" || k < 0 || w.one(3) {
+				continue
+			}
+			var at []string
+			safe := true
+			for i, d := range t.dims {
+				text, inside := place, true
+				if i != k {
+					text, inside = w.place(d)
+				}
+				at, safe = append(at, text), safe && inside
+			}
+			if !safe {
+				continue
+			}
+			w.note("look-up with an exception")
+			read := fmt.Sprintf("%s[%s]", t.name, strings.Join(at, ", "))
+			if w.one(2) {
+				return fmt.Sprintf("(%s == %s ? %s : %s)", place, by.except, w.pick("0", "0.5", "2"), read)
+			}
+			return fmt.Sprintf("(%s != %s ? %s : %s)", place, by.except, read, w.pick("0", "0.5", "2"))
+		}
+	}
+	return ""
 }
 
 // affine writes a sum of indices.

@@ -350,7 +350,7 @@ func (w *writer) position() string {
 func (w *writer) corner() []string {
 	if w.one(2) {
 		w.note("row divided by its norm")
-		w.tensors = append(w.tensors, tensor{"tunit", "real", []string{"N", "K"}, ""})
+		w.tensors = append(w.tensors, tensor{"tunit", "real", []string{"N", "K"}, "", ""})
 		return []string{"tnorm[n] = sqrt(sum(k: x[n, k]^2))", w.pick("tunit[n, k] = x[n, k] / max(tnorm[n], 0.25)", "tunit[n, k] = tnorm[n] > 0 ? x[n, k] / tnorm[n] : 0")}
 	}
 	w.note("row and column of an extreme")
@@ -359,7 +359,7 @@ func (w *writer) corner() []string {
 		return strings.NewReplacer("@", i, "$", dim).Replace(w.pick("@ .. @ + 2", "@ - 1 .. @ + 2", "0 .. @ + 1", "@ .. $", "@ / 2 .. @ / 2 + 2"))
 	}
 	x := w.pick("x[n', k']", "x[n', k'] * (1 + k')", "abs(x[n', k'])", "x[n', k'] - 0.25 * n'")
-	w.tensors = append(w.tensors, tensor{"trow", "whole", []string{"N", "K"}, "N"}, tensor{"tcolumn", "whole", []string{"N", "K"}, "K"})
+	w.tensors = append(w.tensors, tensor{"trow", "whole", []string{"N", "K"}, "N", ""}, tensor{"tcolumn", "whole", []string{"N", "K"}, "K", ""})
 	return []string{fmt.Sprintf("trow%s, tcolumn%s = %s(n' in %s, k' in %s: %s)", at, at, w.pick("argmax", "argmin"), window("n", "N"), window("k", "K"), x),
 		fmt.Sprintf("y9%s = x[trow%s, tcolumn%s]", at, at, at)}
 }

@@ -46,6 +46,8 @@ type tensor struct {
 	kind  string   // real, whole or truth
 	dims  []string // of each axis: a dimension, or a number
 	below string   // of integers: the dimension whose indices they are, or ""
+	// except is the integer that an element may be instead, or "".
+	except string
 }
 
 // function is a function of the formula.
@@ -70,6 +72,8 @@ var inputs = []struct {
 	{Slot{Name: "still", Type: "T", Shape: []string{"N", "K"}, Fixed: true}, "real"},
 	{Slot{Name: "j", Type: "i64", Shape: []string{"N"}, Below: "K"}, "whole"},
 	{Slot{Name: "jk", Type: "i32", Shape: []string{"K"}, Below: "K"}, "whole"},
+	{Slot{Name: "label", Type: "i64", Shape: []string{"N"}, Below: "K", Except: "-1"}, "whole"},
+	{Slot{Name: "mark", Type: "i32", Shape: []string{"K"}, Below: "N", Except: "-100"}, "whole"},
 	{Slot{Name: "free", Type: "i64", Shape: []string{"N", "K"}}, "whole"},
 	{Slot{Name: "short", Type: "i32", Shape: []string{"N", "K"}}, "whole"},
 	{Slot{Name: "tiny", Type: "i8", Shape: []string{"K"}}, "whole"},
@@ -154,7 +158,7 @@ func (w *writer) operator() {
 	}
 	for _, in := range inputs {
 		if chosen[in.slot.Name] {
-			w.tensors = append(w.tensors, tensor{in.slot.Name, in.kind, in.slot.Shape, in.slot.Below})
+			w.tensors = append(w.tensors, tensor{in.slot.Name, in.kind, in.slot.Shape, in.slot.Below, in.slot.Except})
 			w.c.Inputs = append(w.c.Inputs, in.slot)
 		}
 	}
@@ -171,7 +175,7 @@ func (w *writer) operator() {
 		dims := w.dims()
 		line, kind, below := w.statement(name, dims)
 		lines = append(lines, line...)
-		w.tensors = append(w.tensors, tensor{name, kind, dims, below})
+		w.tensors = append(w.tensors, tensor{name, kind, dims, below, ""})
 	}
 	if w.one(10) {
 		lines = append(lines, w.seam()...)
@@ -345,7 +349,7 @@ func (w *writer) byHand() []string {
 		return nil // the gradient adds up all elements for each
 	}
 	w.note("by hand")
-	w.tensors = append(w.tensors, tensor{"grad." + out.Name, "real", out.Shape, ""})
+	w.tensors = append(w.tensors, tensor{"grad." + out.Name, "real", out.Shape, "", ""})
 	at := w.left(in.Shape)
 	if in.Shape == nil || len(in.Shape) == 0 || in.Name == "e" {
 		return nil

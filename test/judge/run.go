@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/internal/randomformula"
@@ -56,6 +57,8 @@ func draw(c *randomformula.Case, values uint64) drawn {
 				e.real = append(e.real, float64(float32(v)))
 			case t == dtype.Bool:
 				e.whole = append(e.whole, int64(r.IntN(2)))
+			case s.Except != "" && r.IntN(3) == 0:
+				e.whole = append(e.whole, exceptionOf(s))
 			case s.Below != "":
 				e.whole = append(e.whole, int64(r.IntN(max(c.Extents([]string{s.Below})[0], 1))))
 			case c.Text != "" && unsigned(t):
@@ -80,6 +83,15 @@ func draw(c *randomformula.Case, values uint64) drawn {
 		}
 	}
 	return d
+}
+
+// exceptionOf returns the integer that may lie outside of the bound of a slot.
+func exceptionOf(s randomformula.Slot) int64 {
+	v, err := strconv.ParseInt(s.Except, 10, 64)
+	if err != nil {
+		panic(err) // the writer writes a number
+	}
+	return v
 }
 
 // edge returns an integer at one of the bounds of its type.

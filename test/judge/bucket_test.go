@@ -1,0 +1,46 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/internal/randomformula"
+)
+
+// TestHistogramsOfReductions judges histograms of reductions that use the index to which elements belong, where some elements belong to none.
+func TestHistogramsOfReductions(t *testing.T) {
+	children := newChildren(1)
+	defer stopAll(children)
+	for i, lines := range [][]string{
+		{"t0[n, k] = max(n' if label[n'] == k: min(n'': x[n'', k]))", "y0[n] = label[n] != -1 ? t0[n, label[n]] : 0.5"},
+		{"y0[k] = sum(n if label[n] == k: x[n, 0] * sum(n': x[n', k]))"},
+		{"y0[k] = sum(n if label[n] == k && max(n': x[n', k]) > 0.2: x[n, k])"},
+		{"t0[k, n] = argsort(k': x[n, k'] descending)[k]",
+			"y0[k] = min(n if label[n] == k: max(n': x[n', t0[k, n']]))"},
+	} {
+		shape := []string{"K"}
+		if i == 0 {
+			shape = []string{"N"}
+		}
+		c := &randomformula.Case{
+			Name: "op", Lines: lines, Attrs: `{}`, Type: "f64", Features: map[string]bool{},
+			Dims: map[string]int{"N": 3, "K": 2}, Example: map[string]int{"N": 3, "K": 2},
+			Inputs: []randomformula.Slot{
+				{Name: "x", Type: "T", Shape: []string{"N", "K"}},
+				{Name: "label", Type: "i64", Shape: []string{"N"}, Below: "K", Except: "-1"},
+			},
+			Outputs: []randomformula.Slot{{Name: "y0", Type: "T", Shape: shape}},
+		}
+		for values := range uint64(6) {
+			d := c.Clone()
+			d.Values = values
+			v, err := judgeAll(children, request{Number: uint64(i), Case: d})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains(bad, v.Status) || v.Compared == 0 {
+				t.Errorf("%d, values %d, %s: %s, %d compared: %s\n%s", i, values, v.Variant, v.Status, v.Compared, v.Message, lines)
+			}
+		}
+	}
+}
