@@ -54,12 +54,12 @@ var reaches = map[string][]string{
 	"opgen":     {"runtime", "internal/version", "internal/nearest", "internal/regular"},
 	"examples":  {"opgen", "generated", "runtime", "generate", "examples"},
 	"kernels":   {"kernels", "generated", "runtime"},
-	"generated": {"runtime", "kernels/contraction", "kernels/equation", "kernels/fourier"},                                                                                        // what specs name
-	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive", "internal/pages", "internal/regular"}, // names of attributes; formulas; memory; files
-	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                                                          // the protocol of plug-ins
+	"generated": {"runtime", "kernels/contraction", "kernels/equation", "kernels/fourier"},                                                                                                              // what specs name
+	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive", "internal/reduction", "internal/pages", "internal/regular"}, // names of attributes; formulas; memory; files
+	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                                                                                // the protocol of plug-ins
 	"generate":  {"generate", "internal", "runtime"},
 	// What formulas mean, and say; and where specs lie, and which code was generated from them.
-	"optest":    {"runtime", "internal/oracle", "internal/expr", "internal/config", "internal/diag", "internal/artifact"},
+	"optest":    {"runtime", "internal/oracle", "internal/expr", "internal/reduction", "internal/config", "internal/diag", "internal/artifact"},
 	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
 	"test":      {"opgen", "generated", "kernels", "runtime", "generate", "internal", "test/outside", "test/networks"}, // what judges specs, and measures programs
 	"templates": nil,

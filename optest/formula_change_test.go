@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // change is a small change of one line of a formula.
@@ -373,15 +374,16 @@ func (c *changer) list(items []expr.Node) {
 }
 
 func (c *changer) reduce(n *expr.Reduce) {
-	at := n.Pos() + strings.Index(c.of(n), n.Kind)
+	kind := n.Kind.String()
+	at := n.Pos() + strings.Index(c.of(n), kind)
 	for _, group := range reductions {
-		for _, k := range others(group, n.Kind) {
-			c.replace("reduction", at, at+len(n.Kind), k)
+		for _, k := range others(group, kind) {
+			c.replace("reduction", at, at+len(kind), k)
 		}
 	}
 	for i := 1; i < len(n.Binders); i++ {
 		x, y := n.Binders[i-1], n.Binders[i]
-		if strings.HasPrefix(n.Kind, "arg") { // for other kinds the order matters for rounding only
+		if n.Kind.Is(reduction.Argument | reduction.Order) { // for other kinds the order matters for rounding only
 			c.swap("transpose", x, y)
 		}
 		c.replace("range", x.Pos(), y.Pos(), "")
@@ -394,7 +396,7 @@ func (c *changer) reduce(n *expr.Reduce) {
 	if n.X != nil {
 		c.replace("reduction", n.Pos(), n.End(), "("+c.of(n.X)+")")
 	}
-	if expr.IsOrder(n.Kind) {
+	if n.Kind.Is(reduction.Order) {
 		end := n.X.End() + strings.Index(c.text[n.X.End():], ")")
 		word := " descending"
 		if n.Descending {

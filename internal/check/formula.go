@@ -7,6 +7,7 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/spec"
 )
@@ -182,7 +183,7 @@ func (f *formula) functionName(fn *expr.Function) *expr.Error {
 		switch {
 		case f.s == nil:
 			return nil
-		case builtins[fn.Name].usage != "" || slices.Contains(forms, fn.Name) || slices.Contains(expr.Reductions, fn.Name):
+		case builtins[fn.Name].usage != "" || slices.Contains(forms, fn.Name) || reduction.Of(fn.Name) != 0:
 			return failf(nameNode(fn), expr.BadFormula, "every formula has a function %s, so this one needs another name", fn.Name)
 		case f.sc.What(fn.Name) == "attribute":
 			return failf(nameNode(fn), expr.BadFormula, "%s is the name of an attribute, so no function can have it", fn.Name)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/spec"
 )
 
@@ -50,7 +51,7 @@ func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error)
 	}
 	if len(n.Args) != len(b.args) {
 		e := failf(n, expr.BadType, "want %s, got %s", b.usage, english.Count(len(n.Args), "argument"))
-		if id, ok := first(n.Args).(*expr.Ident); ok && len(n.Args) > 1 && slices.Contains(expr.Reductions, n.Func) {
+		if id, ok := first(n.Args).(*expr.Ident); ok && len(n.Args) > 1 && reduction.Of(n.Func) != 0 {
 			e.Hint = fmt.Sprintf("a %s over an index has a colon: %s(%s: ...)", n.Func, n.Func, id.Name)
 		}
 		return value{}, e
@@ -107,7 +108,7 @@ func (f *formula) ambiguous(n *expr.Call) *expr.Error {
 // noFunction reports a call of what is no function.
 func (f *formula) noFunction(n *expr.Call) *expr.Error {
 	e := &expr.Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: expr.UnknownName, Message: "there is no function " + n.Func}
-	if slices.Contains(expr.Reductions, n.Func) {
+	if reduction.Of(n.Func) != 0 {
 		e.Message = n.Func + " goes over an index"
 		e.Hint = "write " + n.Func + "(k: ...)"
 		return e
@@ -119,13 +120,13 @@ func (f *formula) noFunction(n *expr.Call) *expr.Error {
 		e.Hint = "write " + way
 		return e
 	}
-	if _, method, ok := cutLast(n.Func); ok && (slices.Contains(expr.Reductions, method) || builtins[method].usage != "") {
+	if _, method, ok := cutLast(n.Func); ok && (reduction.Of(method) != 0 || builtins[method].usage != "") {
 		e.Hint = "functions stand before what they apply to: " + method + "(...)"
 		return e
 	}
 	names := append(slices.Sorted(maps.Keys(builtins)), forms...)
 	names = append(names, slices.Sorted(maps.Keys(f.functions))...)
-	names = append(names, expr.Reductions...)
+	names = append(names, reduction.Names...)
 	if f.s != nil {
 		names = append(names, f.c.names(spec.Operator)...)
 		for _, a := range f.s.Attrs {
@@ -162,7 +163,7 @@ func (f *formula) otherFunctions(x expr.Node, first *expr.Error) {
 	expr.Walk(x, func(n expr.Node) {
 		c, ok := n.(*expr.Call)
 		if !ok || c.Pos() == first.Pos || f.functions[c.Func] != nil || builtins[c.Func].usage != "" || slices.Contains(forms, c.Func) ||
-			f.isOperator(c.Func) || f.enumAttr(c.Func) != nil || slices.Contains(expr.Reductions, c.Func) {
+			f.isOperator(c.Func) || f.enumAttr(c.Func) != nil || reduction.Of(c.Func) != 0 {
 			return
 		}
 		f.report(f.noFunction(c))

@@ -3,12 +3,16 @@ package check
 import (
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/runtime/perm"
 )
 
 // foldedBy gives the kinds of reductions in formulas whose results an operator joins: the sum of two sums is a sum.
-var foldedBy = map[string]perm.Redop{"sum": perm.Sum, "count": perm.Sum, "prod": perm.Prod, "min": perm.Min, "max": perm.Max, "any": perm.Or, "all": perm.And}
+var foldedBy = map[reduction.Kind]perm.Redop{
+	reduction.Sum: perm.Sum, reduction.Count: perm.Sum, reduction.Prod: perm.Prod, reduction.Min: perm.Min, reduction.Max: perm.Max,
+	reduction.Any: perm.Or, reduction.All: perm.And,
+}
 
 // folds reports a slot into which values are folded with another operator than that of the reduction that gives it: the
 // results of two tasks would not be joined to the result of both.

@@ -1,6 +1,9 @@
 package check
 
-import "github.com/opgen/opgen/internal/expr"
+import (
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
+)
 
 // ordered checks an order, such as argsort, and the place behind it. The indices of in are those that it goes over.
 func (f *formula) ordered(n *expr.Reduce, in, fr *frame) (value, *expr.Error) {
@@ -13,7 +16,7 @@ func (f *formula) ordered(n *expr.Reduce, in, fr *frame) (value, *expr.Error) {
 	}
 	elems := orderShape(in)
 	t := &tensor{name: "the order", elems: elems, known: true}
-	if n.Kind == "argsort" {
+	if n.Kind == reduction.ArgSort {
 		t.elems = []elem{{n: sizeOf(elems)}}
 	}
 	items, err := f.items(n.At, fr)

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // reduce evaluates a reduction.
 func (f *formula) reduce(n *expr.Reduce, fr *frame) (value, *expr.Error) {
 	if fr.ofSpec() { // a fold, which is checked where expressions are
-		if n.Kind == "all" || n.Kind == "any" {
+		if n.Kind == reduction.All || n.Kind == reduction.Any {
 			return value{kinds: kBool}, nil
 		}
 		return f.opaque(show(n)), nil
@@ -41,18 +42,18 @@ func (f *formula) reduce(n *expr.Reduce, fr *frame) (value, *expr.Error) {
 	if err != nil {
 		return value{}, err
 	}
-	if expr.IsOrder(n.Kind) {
+	if n.Kind.Is(reduction.Order) {
 		if err := want(n.X, x, kNumber); err != nil {
 			return value{}, err
 		}
 		return f.ordered(n, in, fr)
 	}
 	switch n.Kind {
-	case "any", "all":
+	case reduction.Any, reduction.All:
 		return value{kinds: kBool}, want(n.X, x, kBool)
-	case "argmax", "argmin":
+	case reduction.ArgMax, reduction.ArgMin:
 		return value{kinds: kInt}, want(n.X, x, kNumber)
-	case "mean", "variance", "logsumexp":
+	case reduction.Mean, reduction.Variance, reduction.LogSumExp:
 		return value{kinds: kFloat}, want(n.X, x, kNumber)
 	}
 	return value{kinds: x.kinds & kNumber}, want(n.X, x, kNumber)

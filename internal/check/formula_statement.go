@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // statement checks a statement and reports its first error. What it gives counts as given all the same.
@@ -142,9 +143,9 @@ func (f *formula) rightSide(s *expr.Statement, targets []*tensor, fr *frame) *ex
 		r, ok := s.X.(*expr.Reduce)
 		switch {
 		case !ok:
-		case expr.IsOrder(r.Kind) && len(targets) == 1:
+		case r.Kind.Is(reduction.Order) && len(targets) == 1:
 			t.within = f.placeIn(r, fr)
-		case strings.HasPrefix(r.Kind, "arg") && len(r.Binders) == len(targets):
+		case r.Kind.Is(reduction.Argument) && len(r.Binders) == len(targets):
 			t.within = f.placeOf(r, i, fr)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // failf returns an error at a node.
@@ -92,7 +93,7 @@ func show(n expr.Node) string {
 		for _, b := range n.Binders {
 			binders = append(binders, show(b))
 		}
-		s := n.Kind + "(" + strings.Join(binders, ", ")
+		s := n.Kind.String() + "(" + strings.Join(binders, ", ")
 		if n.If != nil {
 			s += " if " + show(n.If)
 		}
@@ -102,7 +103,7 @@ func show(n expr.Node) string {
 		if n.Descending {
 			s += " descending"
 		}
-		if expr.IsOrder(n.Kind) {
+		if n.Kind.Is(reduction.Order) {
 			return s + ")[" + showAll(n.At) + "]"
 		}
 		return s + ")"

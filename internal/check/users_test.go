@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/partition"
@@ -39,7 +39,7 @@ func TestWordsHaveUsers(t *testing.T) {
 	delete(used, "access reduce") // without an operation
 	used.add(prefixed("constraint ", partition.Kinds())...)
 	used.add(prefixed("hint ", partition.Hints())...)
-	used.add(prefixed("formula ", expr.Reductions)...)
+	used.add(prefixed("formula ", reduction.Names)...)
 	used.add(prefixed("formula ", slices.Collect(maps.Keys(builtins)))...)
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -101,10 +101,6 @@ func limits(n *term.Term, name string) []*term.Term {
 	return []*term.Term{n}
 }
 
-// weights says how many operations a reduction takes for each index, besides its body.
-var weights = map[string]int{"sum": 1, "prod": 1, "max": 1, "min": 1, "mean": 1, "variance": 3, "logsumexp": 2, "argmax": 1, "argmin": 1,
-	"count": 1, "any": 1, "all": 1, "argsort": 1, "rank": 1}
-
 // operations returns how many operations a value takes for all values of the indices.
 func (l *loops) operations(n *term.Term) *term.Term {
 	switch n.Op {
@@ -151,7 +147,7 @@ func (l *loops) reduction(n *term.Term) *term.Term {
 		return l.order(r)
 	}
 	if s := r.Scan(); s != nil { // one operation for each present index, and the expression once
-		out := term.Product(term.Number(weights[r.Kind]), l.repeats(n.Free()))
+		out := term.Product(term.Number(r.Kind.Operations()), l.repeats(n.Free()))
 		if r.Body == nil {
 			return out
 		}
@@ -166,7 +162,7 @@ func (l *loops) reduction(n *term.Term) *term.Term {
 		inner = l.within(r.Vars, r.Guard)
 		vars = append(vars, r.Vars...)
 	}
-	out := term.Product(term.Number(weights[r.Kind]), inner.repeats(vars))
+	out := term.Product(term.Number(r.Kind.Operations()), inner.repeats(vars))
 	if r.Body != nil {
 		out = term.Sum(out, inner.operations(r.Body))
 	}

@@ -2,6 +2,7 @@ package derive
 
 import (
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -231,9 +232,9 @@ func (d *divider) reduction(r *term.Reduction) state {
 	switch {
 	case body == wrong:
 		return wrong
-	case over && (r.Kind == "sum" || r.Kind == "count") && body != part:
+	case over && (r.Kind == reduction.Sum || r.Kind == reduction.Count) && body != part:
 		return part
-	case over || body == part && r.Kind != "sum":
+	case over || body == part && r.Kind != reduction.Sum:
 		return wrong
 	}
 	return body

@@ -3,6 +3,7 @@ package derive
 import (
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -141,7 +142,7 @@ func (d *deriver) extremes(n, fresh, g *term.Term, vars []*term.Variable, guard 
 	inner := append(slices.Clone(vars), r.Vars...)
 	within := term.All(guard, r.Guard)
 	value := d.comparable(r.Body, inner, within)
-	again := func(kind string, guard, body *term.Term) *term.Term {
+	again := func(kind reduction.Kind, guard, body *term.Term) *term.Term {
 		x := &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &term.Reduction{Kind: kind, Vars: r.Vars, Guard: term.All(r.Guard, guard),
 			Body: body, Part: -1}}
 		return x.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
@@ -154,7 +155,7 @@ func (d *deriver) extremes(n, fresh, g *term.Term, vars []*term.Variable, guard 
 		result, _ = d.keep("extreme", vars, guard, again(r.Kind, nil, value), false)
 	}
 	is := term.Either(term.Compare(term.Equal, value, result), term.Applied("isnan", value))
-	ties, _ := d.keep("ties", vars, guard, again("sum", is, term.Number(1)), false)
+	ties, _ := d.keep("ties", vars, guard, again(reduction.Sum, is, term.Number(1)), false)
 	return d.walk(r.Body, term.Ratio(g, ties), inner, term.All(within, is))
 }
 

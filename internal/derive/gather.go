@@ -3,6 +3,7 @@ package derive
 import (
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -85,7 +86,7 @@ func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term
 		}
 		return term.Chosen(guard, value, term.Number(0))
 	}
-	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: "sum", Vars: vars, Guard: guard, Body: value, Part: -1}}
+	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: vars, Guard: guard, Body: value, Part: -1}}
 }
 
 // equations say which element a contribution is to.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -35,7 +36,7 @@ func (d *deriver) recognize(n *term.Term) *term.Term {
 func tidy(n *term.Term) *term.Term {
 	n = n.Derived(tidy)
 	switch {
-	case n.Op == term.Reduce && n.Reduction.Kind == "sum":
+	case n.Op == term.Reduce && n.Reduction.Kind == reduction.Sum:
 		return tidySum(n)
 	case n.Op == term.Add && complements(n.Args[0], n.Args[1]):
 		return term.Chosen(n.Args[0].Args[0], n.Args[0].Args[1], n.Args[1].Args[1])
@@ -161,7 +162,7 @@ func tidySum(n *term.Term) *term.Term {
 	}
 	switch {
 	case len(vars) > 0:
-		x = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &term.Reduction{Kind: "sum", Vars: vars, Guard: guard, Body: x, Part: -1}}
+		x = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: vars, Guard: guard, Body: x, Part: -1}}
 	case guard != nil:
 		x = term.Chosen(guard, x, term.Number(0))
 	}
@@ -193,7 +194,7 @@ func tame(n *term.Term) bool {
 		case term.Apply:
 			ok = ok && !slices.Contains([]string{"exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "pow", "erfinv"}, m.Func.Name)
 		case term.Reduce:
-			ok = ok && (m.Kind != term.Real || m.Reduction.Kind == "sum" || m.Reduction.Kind == "prod")
+			ok = ok && (m.Kind != term.Real || m.Reduction.Kind == reduction.Sum || m.Reduction.Kind == reduction.Prod)
 		}
 	})
 	return ok

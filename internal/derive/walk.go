@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -191,19 +192,19 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 	result := d.known(n)
 	body := r.Body
 	switch r.Kind {
-	case "sum":
-	case "mean":
+	case reduction.Sum:
+	case reduction.Mean:
 		g = term.Ratio(g, d.count(n, vars))
-	case "logsumexp":
+	case reduction.LogSumExp:
 		g = term.Product(g, term.Applied("exp", term.Difference(term.Difference(body, d.known(r.At[0])), result)))
-	case "max", "min":
+	case reduction.Max, reduction.Min:
 		return d.extremes(n, fresh, g, vars, guard)
-	case "prod":
+	case reduction.Prod:
 		for _, x := range d.others(fresh, vars) {
 			g = term.Product(g, d.aside("others", inner, x))
 		}
-	case "variance":
-		mean := d.aside("mean", vars, &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: "mean", Vars: n.Reduction.Vars,
+	case reduction.Variance:
+		mean := d.aside("mean", vars, &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Mean, Vars: n.Reduction.Vars,
 			Guard: n.Reduction.Guard, Body: n.Reduction.Body, Part: -1}})
 		g = term.Ratio(term.Product(term.Product(term.Number(2), g), term.Difference(body, mean)), d.count(n, vars))
 	default:
@@ -226,7 +227,7 @@ func withoutCondition(guard, part *term.Term) (rest *term.Term, found bool) {
 }
 
 // over returns a reduction over the indices of another, of what f makes of its body.
-func (d *deriver) over(n *term.Term, kind string, f func(body *term.Term) (guard, x *term.Term)) *term.Term {
+func (d *deriver) over(n *term.Term, kind reduction.Kind, f func(body *term.Term) (guard, x *term.Term)) *term.Term {
 	fresh := n.Map(func(x *term.Term) *term.Term { return x })
 	r := fresh.Reduction
 	guard, x := f(r.Body)
@@ -249,7 +250,7 @@ func (d *deriver) count(n *term.Term, vars []*term.Variable) *term.Term {
 			return out
 		}
 	}
-	return d.aside("count", vars, d.over(n, "sum", func(*term.Term) (*term.Term, *term.Term) { return nil, term.Number(1) }))
+	return d.aside("count", vars, d.over(n, reduction.Sum, func(*term.Term) (*term.Term, *term.Term) { return nil, term.Number(1) }))
 }
 
 // others returns factors of the product of the values of a reduction at all other indices than that of n. For several indices there is a

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // fold returns a fold, such as sum(i: prod(X[i])), as Go: a function of the index, called for all of its values.
@@ -14,12 +15,12 @@ func (x *exprs) fold(n *expr.Reduce) string {
 	f := fmt.Sprintf("func(%s int) %s { return %s }", x.e.indexVar(id.Name), goTypes[n.Type().Kind], x.as(n.X, n.Type().Kind))
 	of := x.extent(n) + ", " + f
 	switch n.Kind {
-	case "all", "any":
-		return "shape." + goname.Exported(n.Kind) + "(" + of + ")"
-	case "min", "max":
-		return "r." + goname.Exported(n.Kind) + "(shape.Each(" + of + "))"
+	case reduction.All, reduction.Any:
+		return "shape." + goname.Exported(n.Kind.String()) + "(" + of + ")"
+	case reduction.Min, reduction.Max:
+		return "r." + goname.Exported(n.Kind.String()) + "(shape.Each(" + of + "))"
 	}
-	return x.resolver(goname.Exported(n.Kind)) + "(shape.Each(" + of + "))"
+	return x.resolver(goname.Exported(n.Kind.String())) + "(shape.Each(" + of + "))"
 }
 
 // extent returns how many values the index of a fold has, as Go.

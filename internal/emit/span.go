@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // span is an interval in which an integer lies. Code computes with the operators of Go where intervals show that an int holds the
@@ -60,9 +61,9 @@ func (x *exprs) span(n expr.Node) span {
 	case *expr.Call:
 		return x.called(n)
 	case *expr.Reduce:
-		if f := x.span(n.X); f.lo >= 0 && n.Kind != "min" && n.Kind != "max" {
+		if f := x.span(n.X); f.lo >= 0 && n.Kind != reduction.Min && n.Kind != reduction.Max {
 			return extent
-		} else if n.Kind == "min" || n.Kind == "max" {
+		} else if n.Kind == reduction.Min || n.Kind == reduction.Max {
 			return f
 		}
 	}

@@ -1,6 +1,9 @@
 package emit
 
-import "github.com/opgen/opgen/internal/expr"
+import (
+	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
+)
 
 // uses reports whether f is true for a part of one of the expressions, which may be nil.
 func uses(f func(expr.Node) bool, nodes ...expr.Node) bool {
@@ -37,7 +40,7 @@ func (x *exprs) fallible(n expr.Node) bool {
 		case *expr.Unary, *expr.Binary:
 			found = found || m.Type().Kind == expr.Int && x.checked(m)
 		case *expr.Reduce:
-			found = found || m.Kind != "all" && m.Kind != "any" || len(m.Over) > 1
+			found = found || m.Kind != reduction.All && m.Kind != reduction.Any || len(m.Over) > 1
 		case *expr.Call:
 			switch m.Func {
 			case "min", "max":

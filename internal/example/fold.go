@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
@@ -19,10 +20,10 @@ func (e *evaluator) fold(n *expr.Reduce) any {
 		e.indices = map[string]int{}
 	}
 	defer delete(e.indices, name)
-	if n.Kind == "all" || n.Kind == "any" {
+	if n.Kind == reduction.All || n.Kind == reduction.Any {
 		return e.holds(n, name, extent)
 	}
-	return e.combine(n.Kind, shape.Each(extent, func(i int) int {
+	return e.combine(n.Kind.String(), shape.Each(extent, func(i int) int {
 		e.indices[name] = i
 		return e.integer(n.X)
 	}))
@@ -34,7 +35,7 @@ func (e *evaluator) holds(n *expr.Reduce, name string, extent int) bool {
 		e.indices[name] = i
 		return e.truth(n.X)
 	}
-	if n.Kind == "all" {
+	if n.Kind == reduction.All {
 		return shape.All(extent, truth)
 	}
 	return shape.Any(extent, truth)

@@ -5,6 +5,8 @@ package expr
 import (
 	"fmt"
 	"go/constant"
+
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // Kind is the kind of a type.
@@ -212,7 +214,7 @@ type Number struct {
 // such as argsort, is Kind(Binders...: X descending)[At...].
 type Reduce struct {
 	base
-	Kind       string
+	Kind       reduction.Kind
 	Binders    []*Binder
 	If, X      Node
 	Descending bool

@@ -3,17 +3,20 @@ package expr
 import (
 	"slices"
 	"strings"
+
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // folds lists the functions that also take an index and what they go over: sum(i: prod(X[i])). The value says whether
 // that is a condition.
-var folds = map[string]bool{"sum": false, "prod": false, "min": false, "max": false, "all": true, "any": true}
+var folds = map[reduction.Kind]bool{reduction.Sum: false, reduction.Prod: false, reduction.Min: false, reduction.Max: false,
+	reduction.All: true, reduction.Any: true}
 
 // foldNames lists the names of folds, sorted.
 func foldNames() []string {
 	var names []string
 	for n := range folds {
-		names = append(names, n)
+		names = append(names, n.String())
 	}
 	slices.Sort(names)
 	return names
@@ -24,8 +27,8 @@ func foldNames() []string {
 func (c *checker) fold(n *Reduce) (Type, *Error) {
 	condition, ok := folds[n.Kind]
 	if !ok {
-		return Type{}, &Error{Pos: n.Pos(), End: n.Pos() + len(n.Kind), Code: UnknownName,
-			Message: "no function " + n.Kind + " goes over an index", Hint: "such functions are " + strings.Join(foldNames(), ", ")}
+		return Type{}, &Error{Pos: n.Pos(), End: n.Pos() + len(n.Kind.String()), Code: UnknownName,
+			Message: "no function " + n.Kind.String() + " goes over an index", Hint: "such functions are " + strings.Join(foldNames(), ", ")}
 	}
 	b := n.Binders[0]
 	id, ok := b.X.(*Ident)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // Formula is what an operator computes, or what the values of an enum mean: functions, and statements in order.
@@ -42,13 +44,6 @@ func (s *Statement) Gradient() string {
 	}
 	return ""
 }
-
-// Reductions are the kinds of reductions.
-var Reductions = []string{"sum", "prod", "max", "min", "mean", "variance", "logsumexp", "count", "any", "all", "argmax", "argmin",
-	"argsort", "rank"}
-
-// IsOrder reports whether a kind of reduction orders elements, so that a place in the order stands behind it.
-func IsOrder(kind string) bool { return kind == "argsort" || kind == "rank" }
 
 // formulaWords have a meaning of their own in formulas, besides those that all expressions know.
 var formulaWords = []string{"if", "else", "for", "when"}
@@ -213,7 +208,7 @@ func (p *parser) line(f *Formula) *Error {
 	if p.tok.kind != tokEOF {
 		return p.unexpected("the end of the line")
 	}
-	if r, ok := s.X.(*Reduce); len(targets) > 1 && s.Pair() == nil && (!ok || !strings.HasPrefix(r.Kind, "arg") || len(r.Binders) != len(targets)) {
+	if r, ok := s.X.(*Reduce); len(targets) > 1 && s.Pair() == nil && (!ok || !r.Kind.Is(reduction.Argument) || len(r.Binders) != len(targets)) {
 		return errorf(s.X, BadSyntax, "want argmax or argmin over %d indices, one for each target", len(targets))
 	}
 	f.Statements = append(f.Statements, s)
@@ -223,7 +218,7 @@ func (p *parser) line(f *Formula) *Error {
 // Pair returns the logsumexp of which two targets take the parts: the maximum, and the logarithm of the sum of the exponentials
 // of what elements have beyond it. It is nil if the statement is another one.
 func (s *Statement) Pair() *Reduce {
-	if r, ok := s.X.(*Reduce); ok && r.Kind == "logsumexp" && len(s.Targets) == 2 {
+	if r, ok := s.X.(*Reduce); ok && r.Kind == reduction.LogSumExp && len(s.Targets) == 2 {
 		return r
 	}
 	return nil
@@ -300,8 +295,8 @@ func (p *parser) named(t token) (Node, *Error) {
 	}
 	switch {
 	case p.is("("):
-		if slices.Contains(Reductions, name) && p.isReduction() {
-			return p.reduction(t.pos, name)
+		if reduction.Of(name) != 0 && p.isReduction() {
+			return p.reduction(t.pos, reduction.Of(name))
 		}
 		return p.inline(t.pos, name)
 	case !p.is("["):

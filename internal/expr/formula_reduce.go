@@ -1,5 +1,7 @@
 package expr
 
+import "github.com/opgen/opgen/internal/reduction"
+
 // isReduction reports whether what stands in the parentheses that come next belongs to a reduction rather than to a
 // function of the same name: it has a colon that is not that of a condition, an if, or a range.
 func (p *parser) isReduction() bool {
@@ -28,7 +30,7 @@ func (p *parser) isReduction() bool {
 	return false
 }
 
-func (p *parser) reduction(pos int, kind string) (Node, *Error) {
+func (p *parser) reduction(pos int, kind reduction.Kind) (Node, *Error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, &Error{Pos: p.tok.pos, End: p.tok.end, Code: BadSyntax, Message: "the expression is nested too deeply"}
 	}
@@ -56,17 +58,17 @@ func (p *parser) reduction(pos int, kind string) (Node, *Error) {
 			return nil, err
 		}
 	}
-	r.Descending = IsOrder(kind) && p.acceptWord("descending")
+	r.Descending = kind.Is(reduction.Order) && p.acceptWord("descending")
 	r.base = base{pos: pos, end: p.tok.end}
 	if err := p.expect(")"); err != nil {
 		return nil, err
 	}
 	switch {
-	case kind == "count" && r.X != nil:
+	case kind == reduction.Count && r.X != nil:
 		return nil, errorf(r.X, BadSyntax, "count has no value: write the condition behind if")
-	case kind != "count" && r.X == nil:
+	case kind != reduction.Count && r.X == nil:
 		return nil, errorf(r, BadSyntax, "want a colon and what %s goes over", kind)
-	case IsOrder(kind):
+	case kind.Is(reduction.Order):
 		return r, p.place(r)
 	}
 	return r, nil
@@ -79,7 +81,7 @@ func (p *parser) place(r *Reduce) *Error {
 	}
 	if !p.is("[") {
 		want := "the place in the order, such as [i]"
-		if r.Kind == "rank" {
+		if r.Kind == reduction.Rank {
 			want = "the index whose place in the order is meant, such as [k]"
 		}
 		return p.unexpected(want)

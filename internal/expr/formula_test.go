@@ -192,7 +192,7 @@ func printNode(n Node) string {
 		}
 		return s
 	case *Reduce:
-		s := n.Kind + "(" + printBinders(n.Binders)
+		s := n.Kind.String() + "(" + printBinders(n.Binders)
 		if n.If != nil {
 			s += " if " + printNode(n.If)
 		}

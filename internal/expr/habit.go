@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // habits say how this language writes what other languages, and mathematics, write otherwise: by what the text goes on with where
@@ -104,7 +106,7 @@ func habit(text string, at int) string {
 func openReduction(text string) bool {
 	text = strings.TrimRight(text, " \t")
 	text = strings.TrimRightFunc(text, func(r rune) bool { return r == '_' || r == '\'' || unicode.IsLetter(r) || unicode.IsDigit(r) })
-	return slices.ContainsFunc(Reductions, func(kind string) bool { return strings.HasSuffix(text, kind+"(") })
+	return slices.ContainsFunc(reduction.Names, func(kind string) bool { return strings.HasSuffix(text, kind+"(") })
 }
 
 // number returns the number with which a text begins, from its point on.

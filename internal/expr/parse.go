@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // maxDepth bounds nesting, and maxLength chains of operators, so that no input exhausts the stack.
@@ -284,8 +286,8 @@ func (p *parser) primary() (Node, *Error) {
 		switch {
 		case !p.is("("):
 			return &Ident{base: b, Name: t.text}, nil
-		case slices.Contains(Reductions, t.text) && p.isReduction():
-			return p.reduction(t.pos, t.text)
+		case reduction.Of(t.text) != 0 && p.isReduction():
+			return p.reduction(t.pos, reduction.Of(t.text))
 		}
 		return p.call(t.pos, t.text)
 	case tokOp:

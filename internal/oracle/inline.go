@@ -158,7 +158,7 @@ func (e *evaluation) runInlined(f *expr.Formula, source string) {
 // kindName returns the kind of a reduction, or nothing.
 func kindName(n expr.Node) string {
 	if r, ok := n.(*expr.Reduce); ok {
-		return r.Kind
+		return r.Kind.String()
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // over calls visit with a scope for each value of the indices of binders, the last index fastest. idx holds the values of the indices.
@@ -124,7 +125,7 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 	e.over(n.Binders, s, nil, func(s *scope, idx []item) {
 		if n.If != nil {
 			c := e.value(n.If, s, false)
-			if c.unsure && n.Kind == "count" {
+			if c.unsure && n.Kind == reduction.Count {
 				panic(ErrAmbiguous)
 			}
 			if unsure = unsure || c.unsure; c.unsure {
@@ -141,25 +142,25 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 		terms = append(terms, t)
 	})
 	switch n.Kind {
-	case "count":
+	case reduction.Count:
 		return whole(int64(len(terms)))
-	case "any", "all":
-		out := condition(n.Kind == "all")
+	case reduction.Any, reduction.All:
+		out := condition(n.Kind == reduction.All)
 		for _, t := range terms {
 			switch {
 			case t.unsure:
 				unsure = true
-			case (t.i != 0) == (n.Kind == "any"):
-				return condition(n.Kind == "any")
+			case (t.i != 0) == (n.Kind == reduction.Any):
+				return condition(n.Kind == reduction.Any)
 			}
 		}
 		out.unsure = unsure
 		return out
-	case "argmax", "argmin":
+	case reduction.ArgMax, reduction.ArgMin:
 		return e.position(n, terms)
-	case "argsort", "rank":
+	case reduction.ArgSort, reduction.Rank:
 		return e.order(n, terms, s)
-	case "max", "min":
+	case reduction.Max, reduction.Min:
 		return e.most(n, terms, s)
 	}
 	wholeTerms := true
@@ -167,10 +168,10 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 		wholeTerms = wholeTerms && t.kind != real
 	}
 	switch n.Kind {
-	case "sum", "prod":
+	case reduction.Sum, reduction.Prod:
 		if wholeTerms && (len(terms) > 0 || e.kindOf(n.X, s, false) != real) {
 			op, out := "+", whole(0)
-			if n.Kind == "prod" {
+			if n.Kind == reduction.Prod {
 				op, out = "*", whole(1)
 			}
 			for _, t := range terms {
@@ -178,7 +179,7 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 			}
 			return out
 		}
-		if n.Kind == "sum" {
+		if n.Kind == reduction.Sum {
 			return e.rounded(total(terms))
 		}
 		out := exactly(1)
@@ -186,11 +187,11 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 			out = e.rounded(mul(out, t.number())).r
 		}
 		return realValue(out)
-	case "mean":
+	case reduction.Mean:
 		return e.averaged(mean(terms), len(terms))
-	case "variance":
+	case reduction.Variance:
 		return e.averaged(variance(terms), len(terms))
-	case "logsumexp":
+	case reduction.LogSumExp:
 		return pair(e.logSumExp(terms), terms)
 	}
 	fail("unknown reduction %s", n.Kind)
@@ -323,7 +324,7 @@ func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
 		isReal = isReal || t.kind == real
 	}
 	side := 1
-	if n.Kind == "min" {
+	if n.Kind == reduction.Min {
 		side = -1
 	}
 	if !isReal {
@@ -401,7 +402,7 @@ func (e *evaluation) position(n *expr.Reduce, terms []term) value {
 	}
 	best := 0
 	for i := range terms {
-		if i > 0 && e.before(terms[i].value, terms[best].value, n.Kind == "argmax") {
+		if i > 0 && e.before(terms[i].value, terms[best].value, n.Kind == reduction.ArgMax) {
 			best = i
 		}
 	}
@@ -482,7 +483,7 @@ func (e *evaluation) order(n *expr.Reduce, terms []term, s *scope) value {
 		}
 	}
 	at := e.indexItems(n.At, s)
-	if n.Kind == "argsort" {
+	if n.Kind == reduction.ArgSort {
 		i := at[0].integer()
 		if i < 0 || i >= int64(len(places)) {
 			fail("argsort: want a place in an order of %d, got %d", len(places), i)

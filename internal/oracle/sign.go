@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
@@ -64,9 +65,9 @@ func (e *evaluation) signsOf(n expr.Node, s *scope) signs {
 		return joined(e.signsOf(n.Then, s), e.signsOf(n.Else, s))
 	case *expr.Reduce:
 		switch {
-		case n.Kind == "count":
+		case n.Kind == reduction.Count:
 			return natural
-		case slices.Contains([]string{"sum", "prod", "max", "min"}, n.Kind) && e.signsOf(n.X, s) == without:
+		case slices.Contains([]reduction.Kind{reduction.Sum, reduction.Prod, reduction.Max, reduction.Min}, n.Kind) && e.signsOf(n.X, s) == without:
 			return without
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
@@ -73,11 +74,11 @@ func (e *evaluation) kindOf(n expr.Node, s *scope, index bool) kind {
 		return integer
 	case *expr.Reduce:
 		switch n.Kind {
-		case "count", "argmax", "argmin", "argsort", "rank":
+		case reduction.Count, reduction.ArgMax, reduction.ArgMin, reduction.ArgSort, reduction.Rank:
 			return integer
-		case "any", "all":
+		case reduction.Any, reduction.All:
 			return boolean
-		case "mean", "variance", "logsumexp":
+		case reduction.Mean, reduction.Variance, reduction.LogSumExp:
 			return real
 		}
 		return e.kindOf(n.X, s, false)
@@ -211,7 +212,7 @@ func (e *evaluation) differs(nodes []expr.Node, s *scope) differing {
 			visit(n.Then, as, depth)
 			visit(n.Else, as, depth)
 		case *expr.Reduce:
-			if !slices.Contains([]string{"sum", "prod", "max", "min", "mean", "variance", "logsumexp"}, n.Kind) {
+			if !slices.Contains([]reduction.Kind{reduction.Sum, reduction.Prod, reduction.Max, reduction.Min, reduction.Mean, reduction.Variance, reduction.LogSumExp}, n.Kind) {
 				as = maybe
 			}
 			visit(n.If, maybe, depth)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -15,7 +16,7 @@ import (
 func relative(n *term.Term) *term.Term {
 	same := func(x *term.Term) *term.Term { return x }
 	top := n.Map(same) // with variables of its own
-	top.Reduction.Kind, top.Reduction.Detached = "max", true
+	top.Reduction.Kind, top.Reduction.Detached = reduction.Max, true
 	if b := top.Reduction.Body; b.Kind == term.Integer { // the maximum of no integers is not infinite
 		top.Reduction.Body = term.Arithmetic(term.Multiply, term.RealNumber(1), b)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -43,13 +44,13 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 			return nil, err
 		}
 	}
-	if expr.IsOrder(n.Kind) {
+	if n.Kind.Is(reduction.Order) {
 		r.Descending = n.Descending
 		if r.At, err = b.items(n.At, sc); err != nil {
 			return nil, err
 		}
 		want := 1
-		if n.Kind == "rank" {
+		if n.Kind == reduction.Rank {
 			want = len(r.Vars)
 		}
 		if len(r.At) != want {
@@ -58,33 +59,31 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	}
 	k := term.Real
 	switch {
-	case n.Kind == "rank":
+	case n.Kind.Is(reduction.Argument|reduction.Order) || n.Kind == reduction.Count:
 		k = term.Integer
-	case strings.HasPrefix(n.Kind, "arg") || n.Kind == "count":
-		k = term.Integer
-	case n.Kind == "any" || n.Kind == "all":
+	case n.Kind.Is(reduction.Truth):
 		k = term.Boolean
-	case slices.Contains([]string{"sum", "prod", "max", "min"}, n.Kind):
+	case slices.Contains([]reduction.Kind{reduction.Sum, reduction.Prod, reduction.Max, reduction.Min}, n.Kind):
 		k = r.Body.Kind
 	}
 	if len(r.Vars) == 0 && r.Guard == nil {
 		switch n.Kind {
-		case "count":
+		case reduction.Count:
 			return term.Number(1), nil
-		case "argmax", "argmin", "argsort", "rank":
+		case reduction.ArgMax, reduction.ArgMin, reduction.ArgSort, reduction.Rank:
 			return term.Number(0), nil
-		case "variance":
+		case reduction.Variance:
 			return term.RealNumber(0), nil
 		}
 		return r.Body, nil
 	}
-	if argument := strings.HasPrefix(n.Kind, "arg") && !expr.IsOrder(n.Kind); argument && len(r.Vars) == 1 {
+	if argument := n.Kind.Is(reduction.Argument); argument && len(r.Vars) == 1 {
 		r.Number = r.Vars[0].Term()
 	} else if argument {
 		r.Number = number
 	}
 	out := &term.Term{Op: term.Reduce, Kind: k, Reduction: r}
-	if n.Kind == "logsumexp" {
+	if n.Kind == reduction.LogSumExp {
 		if out.Larger(maxTerms) { // the parts of a pair both hold the value, so each level of nesting doubles it
 			return nil, errTooLarge
 		}

@@ -3,6 +3,7 @@ package program
 import (
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -44,7 +45,7 @@ func (l *Slopes) Steep(n *term.Term) bool {
 			found = singular(m) || !linear(m) && m.Reads() && slices.ContainsFunc(m.Args, l.isWild)
 		case term.Reduce:
 			kind := m.Reduction.Kind
-			found = (kind == "prod" || kind == "variance" || kind == "logsumexp") && m.Reduction.Body.Reads() && l.isWild(m.Reduction.Body)
+			found = (kind == reduction.Prod || kind == reduction.Variance || kind == reduction.LogSumExp) && m.Reduction.Body.Reads() && l.isWild(m.Reduction.Body)
 		}
 	})
 	return found
@@ -65,7 +66,7 @@ func (l *Slopes) isWild(n *term.Term) bool {
 			}
 		case term.Reduce:
 			r := m.Reduction
-			found = r.Kind == "prod" || r.Kind != "sum" && (r.Guard != nil || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+			found = r.Kind == reduction.Prod || r.Kind != reduction.Sum && (r.Guard != nil || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
 				lo, known := v.Lo.Known()
 				hi, both := v.Hi.Known()
 				return !known || !both || hi <= lo
@@ -117,7 +118,7 @@ func (p *Program) uncounted(n *term.Term, partly bool, out []bool) {
 		partly = partly || n.Func.Name == "max" || n.Func.Name == "min"
 	case term.Reduce:
 		r := n.Reduction
-		p.uncounted(r.Body, partly || r.Guard != nil || r.Kind == "max" || r.Kind == "min" || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+		p.uncounted(r.Body, partly || r.Guard != nil || r.Kind == reduction.Max || r.Kind == reduction.Min || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
 			_, known := v.Hi.Known()
 			return !known || !v.Lo.Is(0)
 		}), out)

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -23,7 +24,7 @@ func (p *Program) Unsigned(n *term.Term) bool {
 		return p.either(n.Args[1], n.Args[2])
 	case term.Reduce:
 		switch n.Reduction.Kind {
-		case "sum", "prod", "max", "min":
+		case reduction.Sum, reduction.Prod, reduction.Max, reduction.Min:
 			return p.Unsigned(n.Reduction.Body)
 		}
 	case term.Apply:
@@ -61,5 +62,5 @@ func (p *Program) natural(n *term.Term) bool {
 		lo, known := n.Var.Lo.Known()
 		return known && lo >= 0
 	}
-	return n.Op == term.Reduce && n.Reduction.Kind == "count" || p.Unsigned(n)
+	return n.Op == term.Reduce && n.Reduction.Kind == reduction.Count || p.Unsigned(n)
 }

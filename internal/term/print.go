@@ -155,7 +155,7 @@ func (r *Reduction) String() string {
 }
 
 func (p *printer) reduction(r *Reduction) {
-	p.WriteString(r.Kind + "(")
+	p.WriteString(r.Kind.String() + "(")
 	for i, v := range r.Vars {
 		if i > 0 {
 			p.WriteString(", ")

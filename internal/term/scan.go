@@ -1,5 +1,7 @@
 package term
 
+import "github.com/opgen/opgen/internal/reduction"
+
 // Beside says where the indices of a scan lie in relation to the present one.
 type Beside uint8
 
@@ -20,12 +22,9 @@ type Scan struct {
 	Guard   *Term // what else must hold; nil if nothing
 }
 
-// scanned are the kinds of reductions whose value follows from that of fewer elements.
-var scanned = map[string]bool{"sum": true, "prod": true, "max": true, "min": true, "mean": true, "logsumexp": true, "count": true, "any": true, "all": true}
-
 // Scan returns the reduction as a scan; nil if it is none.
 func (r *Reduction) Scan() *Scan {
-	if len(r.Vars) != 1 || !scanned[r.Kind] {
+	if len(r.Vars) != 1 || !r.Kind.Is(reduction.Running) {
 		return nil
 	}
 	v := r.Vars[0]

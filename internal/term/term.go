@@ -5,6 +5,8 @@ package term
 import (
 	"math"
 
+	"github.com/opgen/opgen/internal/reduction"
+
 	"github.com/opgen/opgen/runtime/shape"
 )
 
@@ -88,7 +90,7 @@ type Read struct {
 
 // Reduction folds Body over all values of Vars for which Guard holds.
 type Reduction struct {
-	Kind  string
+	Kind  reduction.Kind
 	Vars  []*Variable
 	Guard *Term // nil if all indices count
 	Body  *Term // nil for count
@@ -106,10 +108,10 @@ type Reduction struct {
 }
 
 // Relative reports whether the reduction is a logsumexp that leaves its maximum out.
-func (r *Reduction) Relative() bool { return r.Kind == "logsumexp" && len(r.At) > 0 }
+func (r *Reduction) Relative() bool { return r.Kind == reduction.LogSumExp && len(r.At) > 0 }
 
 // IsOrder reports whether the reduction orders elements.
-func (r *Reduction) IsOrder() bool { return r.Kind == "argsort" || r.Kind == "rank" }
+func (r *Reduction) IsOrder() bool { return r.Kind.Is(reduction.Order) }
 
 // Number returns a whole number.
 func Number(v int) *Term {

@@ -1,6 +1,10 @@
 package term
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/opgen/opgen/internal/reduction"
+)
 
 func sym(name string, value int) *Term {
 	return &Term{Op: Symbol, Kind: Integer, Name: name, Int: value}
@@ -85,7 +89,7 @@ func TestString(t *testing.T) {
 		{Opposite(Product(x, x)), "-(x[k] * x[k])"},
 		{Ratio(x, Product(x, x)), "x[k] / (x[k] * x[k])"},
 		{Product(Chosen(guarded, x, Number(0)), x), "k < N ? x[k] * x[k] : 0"},
-		{&Term{Op: Reduce, Kind: Real, Reduction: &Reduction{Kind: "sum", Vars: []*Variable{k}, Guard: guarded, Body: x}}, "sum(k if k < N: x[k])"},
+		{&Term{Op: Reduce, Kind: Real, Reduction: &Reduction{Kind: reduction.Sum, Vars: []*Variable{k}, Guard: guarded, Body: x}}, "sum(k if k < N: x[k])"},
 		{Negated(Both(guarded, Condition(true))), "!(k < N)"},
 		{Applied("max", x, Number(0)), "max(x[k], 0)"},
 	} {
@@ -103,7 +107,7 @@ func TestMatch(t *testing.T) {
 	}
 	total := func(name string) *Term {
 		v := &Variable{Name: name, Lo: Number(0), Hi: n}
-		return &Term{Op: Reduce, Kind: Real, Reduction: &Reduction{Kind: "sum", Vars: []*Variable{v}, Body: element(v)}}
+		return &Term{Op: Reduce, Kind: Real, Reduction: &Reduction{Kind: reduction.Sum, Vars: []*Variable{v}, Body: element(v)}}
 	}
 	if !Identical(total("a"), total("b")) {
 		t.Error("two sums over an index of another name are told apart")
@@ -123,7 +127,7 @@ func TestMatchSettled(t *testing.T) {
 		return &Term{Op: Element, Kind: Real, Read: &Read{Count: 1, Idx: []*Term{v.Term()}, Ext: []*Term{n}}}
 	}
 	sum := func(v *Variable, body *Term) *Term {
-		return &Term{Op: Reduce, Kind: Real, Reduction: &Reduction{Kind: "sum", Vars: []*Variable{v}, Body: body, Part: -1}}
+		return &Term{Op: Reduce, Kind: Real, Reduction: &Reduction{Kind: reduction.Sum, Vars: []*Variable{v}, Body: body, Part: -1}}
 	}
 	i, j, k, l := variable("i"), variable("j"), variable("k"), variable("l")
 	for _, c := range []struct {

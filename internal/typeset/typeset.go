@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/reduction"
 )
 
 // Lines returns the lines of a formula, functions first, in an environment that aligns their equations. The statements of
@@ -87,7 +88,7 @@ const (
 	and
 	comparison
 	sum
-	reduction
+	largeOperator
 	product
 	sign
 	power
@@ -123,7 +124,7 @@ func plain(n expr.Node) (text string, level int) {
 		if n.Op == "!" {
 			return `\lnot ` + node(n.X, sign), sign
 		}
-		return "-" + node(n.X, reduction), sum
+		return "-" + node(n.X, largeOperator), sum
 	case *expr.Binary:
 		return binary(n)
 	case *expr.Cond:
@@ -238,13 +239,14 @@ func read(n *expr.Read) (text string, level int) {
 	return below(text, index), closed
 }
 
-// reductions that have a sign of their own.
-var reductions = map[string]string{"sum": `\sum`, "prod": `\prod`, "max": `\max`, "min": `\min`, "any": `\bigvee`, "all": `\bigwedge`}
+// signs of reductions that have a sign of their own.
+var signs = map[reduction.Kind]string{reduction.Sum: `\sum`, reduction.Prod: `\prod`, reduction.Max: `\max`, reduction.Min: `\min`, reduction.Any: `\bigvee`,
+	reduction.All: `\bigwedge`}
 
 func reduce(n *expr.Reduce) (text string, level int) {
-	head, ok := reductions[n.Kind]
+	head, ok := signs[n.Kind]
 	if !ok {
-		head = `\mathop{` + name(n.Kind) + `}`
+		head = `\mathop{` + name(n.Kind.String()) + `}`
 	}
 	over := binders(n.Binders)
 	if n.If != nil {
@@ -252,7 +254,7 @@ func reduce(n *expr.Reduce) (text string, level int) {
 	}
 	text = below(head, over)
 	if n.X != nil {
-		text += `\, ` + node(n.X, reduction)
+		text += `\, ` + node(n.X, largeOperator)
 	}
 	if n.Descending {
 		text += ` \text{ descending}`
@@ -260,7 +262,7 @@ func reduce(n *expr.Reduce) (text string, level int) {
 	if len(n.At) > 0 {
 		return below(`\left(`+text+`\right)`, list(n.At)), closed
 	}
-	return text, reduction
+	return text, largeOperator
 }
 
 func binders(all []*expr.Binder) string {

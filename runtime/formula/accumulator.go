@@ -1,27 +1,22 @@
 package formula
 
-import "math"
+import (
+	"math"
+
+	"github.com/opgen/opgen/internal/reduction"
+)
 
 // accumulator folds values one after the other: real numbers in v, whole numbers in w.
 type accumulator struct {
-	kind string
+	kind reduction.Kind
 	v    float64 // the sum, the product, the extreme
 	w    int     // the same of whole numbers
 	sum  float64 // of exponentials relative to v, for logsumexp
 	n    int
 }
 
-func newAccumulator(kind string) accumulator {
-	a := accumulator{kind: kind}
-	switch kind {
-	case "prod", "all":
-		a.v, a.w = 1, 1
-	case "max", "logsumexp":
-		a.v, a.w = negativeInfinity, math.MinInt
-	case "min":
-		a.v, a.w = math.Inf(1), math.MaxInt
-	}
-	return a
+func newAccumulator(kind reduction.Kind) accumulator {
+	return accumulator{kind: kind, v: kind.Identity(), w: kind.IntegerIdentity()}
 }
 
 // add adds a value that stands for one element.
@@ -33,15 +28,15 @@ func (a *accumulator) add(e counted) {
 func (a *accumulator) join(b accumulator) {
 	a.n += b.n
 	switch a.kind {
-	case "sum", "mean":
+	case reduction.Sum, reduction.Mean:
 		a.v, a.w = a.v+b.v, a.w+b.w
-	case "prod":
+	case reduction.Prod:
 		a.v, a.w = a.v*b.v, a.w*b.w
-	case "max", "any":
+	case reduction.Max, reduction.Any:
 		a.v, a.w = max(a.v, b.v), max(a.w, b.w)
-	case "min", "all":
+	case reduction.Min, reduction.All:
 		a.v, a.w = min(a.v, b.v), min(a.w, b.w)
-	case "logsumexp":
+	case reduction.LogSumExp:
 		a.exponentials(b)
 	}
 }
@@ -61,11 +56,11 @@ func (a *accumulator) exponentials(b accumulator) {
 // value returns the result as a real number.
 func (a *accumulator) value() float64 {
 	switch a.kind {
-	case "mean":
+	case reduction.Mean:
 		return a.v / float64(a.n)
-	case "count":
+	case reduction.Count:
 		return float64(a.n)
-	case "logsumexp":
+	case reduction.LogSumExp:
 		if math.IsInf(a.v, 0) || math.IsNaN(a.v) {
 			return 0
 		}
@@ -76,7 +71,7 @@ func (a *accumulator) value() float64 {
 
 // integer returns the result as a whole number.
 func (a *accumulator) integer() int {
-	if a.kind == "count" {
+	if a.kind == reduction.Count {
 		return a.n
 	}
 	return a.w

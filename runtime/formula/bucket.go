@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -17,13 +18,10 @@ type bucket struct {
 	guard  func(*frame) bool                  // nil if nothing else must hold
 }
 
-// bucketKinds are the kinds of reductions that buckets fold.
-var bucketKinds = []string{"sum", "count", "prod", "max", "min"}
-
 // bucketOf returns the code of such a statement; nil if it is another one.
 func (c *code) bucketOf(s *program.Statement) *bucket {
 	n := s.Value
-	if n.Op != term.Reduce || !plainLoops(s) || !slices.Contains(bucketKinds, n.Reduction.Kind) {
+	if n.Op != term.Reduce || !plainLoops(s) || !n.Reduction.Kind.Is(reduction.Fold) {
 		return nil
 	}
 	r := n.Reduction
@@ -90,8 +88,8 @@ func (c *code) buckets(s *program.Statement) func(*frame) {
 	place, id, all, r := c.place(s.Left), s.Target, c.loop(s.Vars, nil), s.Value.Reduction
 	at := func(f *frame) int { _, i, _ := place(f); return i }
 	kind := r.Kind
-	if kind == "count" {
-		kind = "sum" // of ones
+	if kind == reduction.Count {
+		kind = reduction.Sum // of ones
 	}
 	first := newAccumulator(kind)
 	if c.p.Tensors[id].Kind == term.Real {
@@ -132,7 +130,7 @@ func countOr(r *term.Reduction) *term.Term {
 // backBuckets returns code that hands the gradients of such sums on; nil if the statement is another one.
 func (c *code) backBuckets(s *program.Statement) func(*frame) {
 	b := c.bucketOf(s)
-	if b == nil || s.Value.Kind != term.Real || s.Value.Reduction.Kind != "sum" {
+	if b == nil || s.Value.Kind != term.Real || s.Value.Reduction.Kind != reduction.Sum {
 		return nil
 	}
 	place, id, body := c.place(s.Left), s.Target, c.back(s.Value.Reduction.Body, nil)

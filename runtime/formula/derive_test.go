@@ -8,6 +8,7 @@ import (
 
 	"github.com/opgen/opgen/internal/derive"
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -147,7 +148,7 @@ func TestGradientsOfProductsTakeLinearTime(t *testing.T) {
 			for _, s := range g.Statements {
 				s.Value.Walk(func(n *term.Term) {
 					switch {
-					case n.Op != term.Reduce || n.Reduction.Kind != "prod":
+					case n.Op != term.Reduce || n.Reduction.Kind != reduction.Prod:
 					case n.Reduction.Scan() != nil:
 						scans++
 					case len(n.Reduction.Vars) > 1 && len(s.Vars) > 1:

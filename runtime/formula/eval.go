@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -427,7 +428,7 @@ func (c *code) boolean(n *term.Term) func(*frame) bool {
 		x := c.apply(n)
 		return func(f *frame) bool { return x(f) != 0 }
 	case term.Reduce:
-		all := n.Reduction.Kind == "all"
+		all := n.Reduction.Kind == reduction.All
 		each, x := c.loop(n.Reduction.Vars, n.Reduction.Guard), c.boolean(n.Reduction.Body)
 		return func(f *frame) bool {
 			out := all

@@ -3,6 +3,7 @@ package formula
 import (
 	"math"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -17,23 +18,23 @@ func (c *code) backReduce(n *term.Term) back {
 		return nil
 	}
 	switch r.Kind {
-	case "sum":
+	case reduction.Sum:
 		return func(f *frame, g float64) { each(f, func(f *frame) { body(f, g) }) }
-	case "mean":
+	case reduction.Mean:
 		return func(f *frame, g float64) {
 			n := 0
 			each(f, func(*frame) { n++ })
 			each(f, func(f *frame) { body(f, g/float64(n)) })
 		}
-	case "prod":
+	case reduction.Prod:
 		return c.backProduct(r, each, body)
-	case "variance":
+	case reduction.Variance:
 		x := c.real(r.Body)
 		return func(f *frame, g float64) {
 			mean, n := moments(f, each, x)
 			each(f, func(f *frame) { body(f, 2*g*(x(f)-mean)/n) })
 		}
-	case "logsumexp":
+	case reduction.LogSumExp:
 		return c.backShare(n, each, body)
 	}
 	// Elements that are the extreme share its gradient.

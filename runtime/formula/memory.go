@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
@@ -127,7 +128,7 @@ func (p *compiled) extreme(tensor int) bool {
 		case n.Kind != term.Integer:
 			return false
 		case n.Op == term.Reduce:
-			return (n.Reduction.Kind == "max" || n.Reduction.Kind == "min") && !p.Unsigned(n.Reduction.Body)
+			return (n.Reduction.Kind == reduction.Max || n.Reduction.Kind == reduction.Min) && !p.Unsigned(n.Reduction.Body)
 		case n.Op == term.Element:
 			return n.Read.Count == 1 && held[n.Read.Tensor]
 		case n.Op == term.Choose:

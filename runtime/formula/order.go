@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -51,7 +52,7 @@ func (c *code) orderOf(r *term.Reduction) order {
 	for i, n := range r.At {
 		at[i] = c.integer(n)
 	}
-	if r.Kind == "argsort" {
+	if r.Kind == reduction.ArgSort {
 		return order{
 			func(f *frame) []int {
 				names, table := sorted(f)

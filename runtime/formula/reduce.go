@@ -2,8 +2,8 @@ package formula
 
 import (
 	"math"
-	"strings"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -11,32 +11,32 @@ import (
 func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
 	each, x := c.loop(r.Vars, r.Guard), c.real(r.Body)
 	switch r.Kind {
-	case "sum":
+	case reduction.Sum:
 		return func(f *frame) float64 {
 			s := 0.0
 			each(f, func(f *frame) { s += x(f) })
 			return s
 		}
-	case "mean":
+	case reduction.Mean:
 		return func(f *frame) float64 {
 			s, n := 0.0, 0
 			each(f, func(f *frame) { s += x(f); n++ })
 			return s / float64(n)
 		}
-	case "prod":
+	case reduction.Prod:
 		return func(f *frame) float64 {
 			s := 1.0
 			each(f, func(f *frame) { s *= x(f) })
 			return s
 		}
-	case "variance":
+	case reduction.Variance:
 		return func(f *frame) float64 {
 			mean, n := moments(f, each, x)
 			s := 0.0
 			each(f, func(f *frame) { d := x(f) - mean; s += d * d })
 			return s / n
 		}
-	case "logsumexp":
+	case reduction.LogSumExp:
 		most := c.real(r.At[0])
 		return func(f *frame) float64 {
 			top := most(f)
@@ -48,7 +48,7 @@ func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
 			return math.Log(s)
 		}
 	}
-	if r.Kind == "min" {
+	if r.Kind == reduction.Min {
 		return func(f *frame) float64 {
 			v := math.Inf(1)
 			each(f, func(f *frame) { v = min(v, x(f)) })
@@ -72,7 +72,7 @@ func moments(f *frame, each func(*frame, func(*frame)), x func(*frame) float64) 
 // reduceInteger returns code for a reduction that gives an integer.
 func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 	each := c.loop(r.Vars, r.Guard)
-	if r.Kind == "count" {
+	if r.Kind == reduction.Count {
 		return func(f *frame) int {
 			n := 0
 			each(f, func(*frame) { n++ })
@@ -83,21 +83,21 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 		o := c.orderOf(r)
 		return func(f *frame) int { return o.find(f, o.sort(f)) }
 	}
-	if strings.HasPrefix(r.Kind, "arg") {
+	if r.Kind.Is(reduction.Argument | reduction.Order) {
 		return c.argument(r, each)
 	}
 	x := c.integer(r.Body)
 	var fold func(a, b int) int
 	first, flip := 0, 0
-	if c.p.Unsigned(r.Body) && (r.Kind == "max" || r.Kind == "min") {
+	if c.p.Unsigned(r.Body) && (r.Kind == reduction.Max || r.Kind == reduction.Min) {
 		flip = math.MinInt // integers without sign have the order of those with one whose first bit is the other
 	}
 	switch r.Kind {
-	case "sum":
+	case reduction.Sum:
 		fold = func(a, b int) int { return a + b }
-	case "prod":
+	case reduction.Prod:
 		fold, first = func(a, b int) int { return a * b }, 1
-	case "max":
+	case reduction.Max:
 		fold, first = func(a, b int) int { return max(a, b) }, math.MinInt
 	default:
 		fold, first = func(a, b int) int { return min(a, b) }, math.MaxInt
@@ -119,7 +119,7 @@ func (c *code) argument(r *term.Reduction, each func(*frame, func(*frame))) func
 }
 
 func extremeOf[V int | float64](c *code, r *term.Reduction, each func(*frame, func(*frame)), x func(*frame) V) func(*frame) int {
-	number, least := c.integer(r.Number), r.Kind == "argmin"
+	number, least := c.integer(r.Number), r.Kind == reduction.ArgMin
 	return func(f *frame) int {
 		var best V
 		found, at := false, 0

@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
 // scan is code for a statement that gives a scan: it goes over the elements once for all present indices.
 type scan struct {
 	*term.Scan
-	kind        string
+	kind        reduction.Kind
 	around      func(f *frame, visit func(*frame)) // loops over the other indices of the statement
 	present     int                                // where a frame keeps the present index
 	over        int                                // and that of the reduction

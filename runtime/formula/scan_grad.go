@@ -4,33 +4,34 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
 // backScan returns code that hands the gradients of a scan on, in one pass; nil if the statement is another one.
 func (c *code) backScan(s *program.Statement) func(*frame) {
-	kind := ""
+	kind := reduction.Kind(0)
 	if s.Value.Op == term.Reduce {
 		kind = s.Value.Reduction.Kind
 	}
-	one := c.scanOf(s, kind != "sum" && kind != "mean") // gradients of sums do not depend on what is added
+	one := c.scanOf(s, kind != reduction.Sum && kind != reduction.Mean) // gradients of sums do not depend on what is added
 	if one == nil || one.real == nil || s.Value.Kind != term.Real {
 		return nil
 	}
 	var gradients func(elements []counted, at [][]float64) []float64
 	switch one.kind {
-	case "sum", "mean":
+	case reduction.Sum, reduction.Mean:
 		gradients = backSums
-	case "prod":
+	case reduction.Prod:
 		gradients = backProducts
-	case "max", "min":
+	case reduction.Max, reduction.Min:
 		gradients = backExtremes(one.kind)
-	case "logsumexp":
+	case reduction.LogSumExp:
 		gradients = backExponentials
 	default:
 		return nil
 	}
-	if one.Where == term.Others && one.kind != "prod" {
+	if one.Where == term.Others && one.kind != reduction.Prod {
 		return nil
 	}
 	place, id, body := c.place(s.Left), s.Target, c.back(s.Value.Reduction.Body, nil)
@@ -47,7 +48,7 @@ func (c *code) backScan(s *program.Statement) func(*frame) {
 			} else {
 				at := make([][]float64, len(elements)+1) // the gradients of results, by how many elements count
 				one.each(f, elements, func(f *frame, n int) {
-					if g := grad(f); g != 0 && one.kind == "mean" {
+					if g := grad(f); g != 0 && one.kind == reduction.Mean {
 						at[n] = append(at[n], g/float64(n))
 					} else if g != 0 {
 						at[n] = append(at[n], g)
@@ -108,7 +109,7 @@ func backExponentials(elements []counted, at [][]float64) []float64 {
 	out := make([]float64, len(elements))
 	type pair struct{ top, log float64 } // the maximum, and the logarithm of the sum of what elements have beyond it
 	results := make([]pair, len(elements))
-	a := newAccumulator("logsumexp")
+	a := newAccumulator(reduction.LogSumExp)
 	for i, e := range elements {
 		a.add(e)
 		results[i] = pair{a.v, a.value()}
@@ -131,7 +132,7 @@ func backExponentials(elements []counted, at [][]float64) []float64 {
 }
 
 // backExtremes returns a function that lets equal extremes share the gradients of the results that they are.
-func backExtremes(kind string) func([]counted, [][]float64) []float64 {
+func backExtremes(kind reduction.Kind) func([]counted, [][]float64) []float64 {
 	return func(elements []counted, at [][]float64) []float64 {
 		out := make([]float64, len(elements))
 		results, ties := make([]float64, len(elements)), make([]int, len(elements))

@@ -42,8 +42,8 @@ var faults = []fault{
 	// Loops.
 	{"values of an index are thought to end before the last one", "runtime/internal/loops/interval.go", "i := interval{lo.lo, hi.hi - 1,", "i := interval{lo.lo, hi.hi - 2,"},
 	{"a histogram's condition has the index of another element", "runtime/internal/loops/bucket.go", "out.guard = term.All(rest...).Substitute(to)", "out.guard = nil"},
-	{"the extreme of nothing is 0 in histograms", "runtime/internal/loops/bucket.go", `"max": {math.Inf(-1), math.MinInt}`, `"max": {0, 0}`},
-	{"products of histograms begin at 0", "runtime/internal/loops/bucket.go", `"prod": {1, 1}`, `"prod": {0, 0}`},
+	{"the extreme of nothing is 0 in histograms", "runtime/internal/loops/bucket.go", "return term.RealNumber(kind.Identity())", "return term.RealNumber(max(kind.Identity(), 0))"},
+	{"products begin at 0", "internal/reduction/reduction.go", `{"prod", Fold | Running, 1, 1, 1}`, `{"prod", Fold | Running, 0, 0, 1}`},
 	{"an order gives too few places", "runtime/internal/loops/order.go", "u.first = b.hi + 1", "u.first = b.hi"},
 	{"long strips lose their last element", "runtime/internal/loops/column.go", "u.column(s, min(stripLength, b-i))", "u.column(s, min(stripLength-1, b-i))"},
 }

@@ -3,6 +3,7 @@ package cugen
 import (
 	"fmt"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/loops"
 )
@@ -31,7 +32,7 @@ func (f *function) fold(n *loops.Nest) {
 	r := n.Statements[0].Value.Reduction
 	total, elements := box(n.Vars), box(r.Vars)
 	t := team{1, false}
-	if r.Kind != "count" || r.Guard != nil {
+	if r.Kind != reduction.Count || r.Guard != nil {
 		t = teamFor(total, elements, contiguousOf(r, n.Vars))
 	}
 	if t.members == 1 {
@@ -139,35 +140,35 @@ func (c *crew) reduction(n *term.Term) string {
 		if r.Guard == nil {
 			return fmt.Sprint(c.elements)
 		}
-		how, _ := c.foldOf("count", term.Integer)
+		how, _ := c.foldOf(reduction.Count, term.Integer)
 		return c.sum(r, "count", how, func() string { return "1" })
 	}
-	plus, _ := c.foldOf("sum", term.Real)
+	plus, _ := c.foldOf(reduction.Sum, term.Real)
 	switch r.Kind {
-	case "mean":
+	case reduction.Mean:
 		sum := c.sum(r, "sum", plus, func() string { return c.number(r.Body) })
 		return fmt.Sprintf("(%s / %s)", sum, count())
-	case "variance":
+	case reduction.Variance:
 		return c.variance(r, count, plus)
-	case "logsumexp":
+	case reduction.LogSumExp:
 		top := c.most(r)
 		sum := c.sum(r, "sum", plus, func() string { return fmt.Sprintf("opgen_exp(%s)", c.rounded("("+c.number(r.Body)+" - "+top+")")) })
 		return c.name("double", "logsumexp", logarithm(top, sum))
-	case "argmax", "argmin":
+	case reduction.ArgMax, reduction.ArgMin:
 		return c.extreme(r)
 	}
 	how, ok := c.foldOf(r.Kind, kindOf(r))
 	if !ok {
-		c.fail("the reduction "+r.Kind, n)
+		c.fail("the reduction "+r.Kind.String(), n)
 		return "0"
 	}
-	return c.sum(r, r.Kind, how, func() string { return c.folded(r) })
+	return c.sum(r, r.Kind.String(), how, func() string { return c.folded(r) })
 }
 
 // most writes the maximum that a logsumexp leaves out: the element that holds it, or a fold of the team.
 func (c *crew) most(r *term.Reduction) string {
 	if r.At[0].Op != term.Element {
-		max, _ := c.foldOf("max", term.Real)
+		max, _ := c.foldOf(reduction.Max, term.Real)
 		return c.sum(r, "top", max, func() string { return c.rounded(c.number(r.Body)) })
 	}
 	top := c.unique("top")
@@ -203,7 +204,7 @@ func (c *crew) variance(r *term.Reduction, count func() string, plus fold) strin
 
 func (c *crew) extreme(r *term.Reduction) string {
 	best, sign := c.unique("best"), ""
-	if r.Kind == "argmin" {
+	if r.Kind == reduction.ArgMin {
 		sign = "-"
 	}
 	typ := "opgen_extreme<" + c.real() + ">"

@@ -3,6 +3,7 @@ package cugen
 import (
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/loops"
 )
@@ -18,7 +19,7 @@ const (
 // order writes a statement whose value is an order.
 func (f *function) order(n *loops.Nest) {
 	s, r := n.Statements[0], n.Statements[0].Value.Reduction
-	if r.Kind != "argsort" || len(n.Statements) > 1 || s.Guard != nil || !foldable(r) {
+	if r.Kind != reduction.ArgSort || len(n.Statements) > 1 || s.Guard != nil || !foldable(r) {
 		f.each(n.Vars, n.Statements)
 		return
 	}
@@ -150,7 +151,7 @@ func (f *function) rank(r *term.Reduction) string {
 // sorted writes an order that is part of a value.
 func (f *function) sorted(n *term.Term) string {
 	r := n.Reduction
-	if r.Kind == "rank" {
+	if r.Kind == reduction.Rank {
 		for i, v := range r.Vars {
 			at := f.name("long long", v.Name, f.integer(r.At[i]))
 			lo, hi := f.integer(v.Lo), f.integer(v.Hi)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/gpu"
@@ -30,7 +31,7 @@ type factors struct {
 func factorsOf(n *loops.Nest) *factors {
 	s := n.Statements[0]
 	r := s.Value.Reduction
-	if len(n.Statements) > 1 || r.Kind != "sum" || r.Guard != nil || s.Guard != nil || r.Body.Op != term.Multiply || r.Body.Kind != term.Real || !foldable(r) {
+	if len(n.Statements) > 1 || r.Kind != reduction.Sum || r.Guard != nil || s.Guard != nil || r.Body.Op != term.Multiply || r.Body.Kind != term.Real || !foldable(r) {
 		return nil
 	}
 	p := &factors{x: r.Body.Args[0], y: r.Body.Args[1]}

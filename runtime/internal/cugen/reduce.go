@@ -3,6 +3,7 @@ package cugen
 import (
 	"fmt"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/loops"
 )
@@ -15,33 +16,33 @@ type fold struct {
 }
 
 // foldOf returns how a reduction folds its values, which are of a kind.
-func (g *generator) foldOf(kind string, of term.Kind) (fold, bool) {
+func (g *generator) foldOf(kind reduction.Kind, of term.Kind) (fold, bool) {
 	if of == term.Integer {
 		switch kind {
-		case "sum", "count":
+		case reduction.Sum, reduction.Count:
 			return fold{"long long", "0", "%s + %s"}, true
-		case "prod":
+		case reduction.Prod:
 			return fold{"long long", "1", "%s * %s"}, true
-		case "max":
+		case reduction.Max:
 			return fold{"long long", "OPGEN_LEAST", "opgen_greater(%s, %s)"}, true
-		case "min":
+		case reduction.Min:
 			return fold{"long long", "OPGEN_GREATEST", "opgen_smaller(%s, %s)"}, true
 		}
 	}
 	switch kind {
-	case "sum", "mean":
+	case reduction.Sum, reduction.Mean:
 		return fold{"double", "0", "%s + %s"}, true
-	case "count":
+	case reduction.Count:
 		return fold{"long long", "0", "%s + %s"}, true
-	case "prod":
+	case reduction.Prod:
 		return fold{"double", "1", "%s * %s"}, true
-	case "max":
+	case reduction.Max:
 		return fold{g.real(), "-OPGEN_INF", "opgen_max(%s, %s)"}, true
-	case "min":
+	case reduction.Min:
 		return fold{g.real(), "OPGEN_INF", "opgen_min(%s, %s)"}, true
-	case "any":
+	case reduction.Any:
 		return fold{"bool", "false", "%s || %s"}, true
-	case "all":
+	case reduction.All:
 		return fold{"bool", "true", "%s && %s"}, true
 	}
 	return fold{}, false
@@ -60,12 +61,12 @@ func (f *function) folded(r *term.Reduction) string {
 	switch {
 	case r.Body == nil:
 		return "1"
-	case r.Kind == "any" || r.Kind == "all":
+	case r.Kind == reduction.Any || r.Kind == reduction.All:
 		return f.condition(r.Body)
-	case r.Body.Kind == term.Integer && r.Kind != "mean" && r.Kind != "variance" && r.Kind != "logsumexp":
+	case r.Body.Kind == term.Integer && r.Kind != reduction.Mean && r.Kind != reduction.Variance && r.Kind != reduction.LogSumExp:
 		return f.integer(r.Body)
 	}
-	if r.Kind == "max" || r.Kind == "min" {
+	if r.Kind == reduction.Max || r.Kind == reduction.Min {
 		return f.rounded(f.number(r.Body))
 	}
 	return f.number(r.Body)
@@ -93,23 +94,23 @@ func (f *function) reduce(n *term.Term) string {
 		}
 	}
 	switch r.Kind {
-	case "variance":
+	case reduction.Variance:
 		return f.variance(r, around)
-	case "logsumexp":
+	case reduction.LogSumExp:
 		return f.logsumexp(r, around)
-	case "argmax", "argmin":
+	case reduction.ArgMax, reduction.ArgMin:
 		return f.argument(r, around)
 	}
 	how, ok := f.foldOf(r.Kind, kindOf(r))
 	if !ok {
-		f.fail("the reduction "+r.Kind, n)
+		f.fail("the reduction "+r.Kind.String(), n)
 		return "0"
 	}
-	acc := f.unique(r.Kind)
+	acc := f.unique(r.Kind.String())
 	f.typed(acc, how.typ)
 	f.line("%s %s = %s;", how.typ, acc, how.first)
 	count := ""
-	if r.Kind == "mean" {
+	if r.Kind == reduction.Mean {
 		count = f.unique("count")
 		f.line("long long %s = 0;", count)
 	}
@@ -187,7 +188,7 @@ func (f *function) argument(r *term.Reduction, around func(func())) string {
 	f.line("long long %s = 0;", at)
 	f.line("bool %s = false;", found)
 	sign := ""
-	if r.Kind == "argmin" {
+	if r.Kind == reduction.ArgMin {
 		sign = "-"
 	}
 	around(func() {

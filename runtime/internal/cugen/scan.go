@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/internal/loops"
@@ -26,7 +27,7 @@ func (f *function) scan(n *loops.Nest) bool {
 	least, _, known := loops.Bounds(t.Lo)
 	_, most, ends := loops.Bounds(t.Hi)
 	at := slices.Index(n.Vars, t.Present)
-	if !ok || !known || !ends || at < 0 || r.Kind == "mean" || min(most-least, loops.Extent(t.Present)) < leastScan {
+	if !ok || !known || !ends || at < 0 || r.Kind == reduction.Mean || min(most-least, loops.Extent(t.Present)) < leastScan {
 		return false
 	}
 	others := slices.Concat(n.Vars[:at], n.Vars[at+1:])

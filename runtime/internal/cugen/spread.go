@@ -3,6 +3,7 @@ package cugen
 import (
 	"fmt"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/internal/loops"
@@ -52,7 +53,7 @@ func (f *function) spread(n *loops.Nest) bool {
 	for i, x := range n.Statements {
 		r := x.Value.Reduction
 		var ok bool
-		if how[i], ok = f.foldOf(r.Kind, kindOf(r)); !ok || r.Kind == "mean" && r.Guard != nil || x.Value.Op != term.Reduce {
+		if how[i], ok = f.foldOf(r.Kind, kindOf(r)); !ok || r.Kind == reduction.Mean && r.Guard != nil || x.Value.Op != term.Reduce {
 			return false
 		}
 	}
@@ -102,7 +103,7 @@ func (f *function) foldRest(n *loops.Nest, how []fold, s *spreading, spaces []gp
 		name := f.unique("space")
 		f.rooms = append(f.rooms, room{how[i].typ + " *" + name, spaces[i]})
 		values[i] = f.folds(how[i], s, "0", fmt.Sprint(s.parts), func(e string) string { return fmt.Sprintf("%s[%s * %d + result]", name, e, s.results) }, false)
-		if x.Value.Reduction.Kind == "mean" {
+		if x.Value.Reduction.Kind == reduction.Mean {
 			values[i] = fmt.Sprintf("(%s / %d)", values[i], s.elements)
 		}
 	}

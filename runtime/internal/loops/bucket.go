@@ -1,22 +1,16 @@
 package loops
 
 import (
-	"math"
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // A histogram is a statement that folds, for each index, what a condition assigns to it: total[e] = sum(b if expert[b] == e: x[b]).
 // It becomes two: one that gives the result of nothing, and one that goes over the elements once and folds each into its place.
-
-// foldedInto are the kinds of reductions of histograms, with what they are of nothing.
-var foldedInto = map[string]struct {
-	real  float64
-	whole int
-}{"sum": {0, 0}, "count": {0, 0}, "prod": {1, 1}, "max": {math.Inf(-1), math.MinInt}, "min": {math.Inf(1), math.MaxInt}}
 
 // crowded is how many elements may belong to an index on average, if sums of float32 are not carried in float64.
 const crowded = 4
@@ -27,7 +21,7 @@ func histogram(s *statement) *statement {
 	if r == nil || s.add || s.guard != nil || s.left.Which != nil {
 		return nil
 	}
-	if _, ok := foldedInto[r.Kind]; !ok {
+	if !r.Kind.Is(reduction.Fold) {
 		return nil
 	}
 	left, to := *s.left, map[*term.Variable]*term.Term{}
@@ -119,8 +113,7 @@ func scattered(s *statement) bool {
 	if r == nil || s.add || s.guard != nil {
 		return false
 	}
-	_, folds := foldedInto[r.Kind]
-	return folds && slices.ContainsFunc(term.Conjuncts(r.Guard), func(g *term.Term) bool {
+	return r.Kind.Is(reduction.Fold) && slices.ContainsFunc(term.Conjuncts(r.Guard), func(g *term.Term) bool {
 		for i := range g.Args {
 			a, x := g.Args[i], g.Args[len(g.Args)-1-i]
 			if g.Op == term.Equal && a.Op == term.Index && slices.Contains(s.vars, a.Var) && x.Kind == term.Integer && x.Reads() && !x.Uses(a.Var) {
@@ -139,11 +132,11 @@ func (z *normalizer) histogram(n *statement) bool {
 	}
 	t := &z.tensors[n.target]
 	full := box(into.vars) > crowded*max(elements(z.p.Tensors[n.target]), 1)
-	wide := full && n.value.Kind == term.Real && t.Type != dtype.F64 && (into.fold == "sum" || into.fold == "prod")
+	wide := full && n.value.Kind == term.Real && t.Type != dtype.F64 && (into.fold == reduction.Sum || into.fold == reduction.Prod)
 	if wide && t.Local && t.Type == dtype.Invalid {
 		t.Type, wide = dtype.F64, false
 	}
-	if adds := into.fold == "sum" || into.fold == "count"; wide || t.Add && !adds || z.readsTarget(into) {
+	if adds := into.fold == reduction.Sum || into.fold == reduction.Count; wide || t.Add && !adds || z.readsTarget(into) {
 		z.aside(n, into)
 		return true
 	}
@@ -168,11 +161,11 @@ func (z *normalizer) readsTarget(s *statement) bool {
 }
 
 // foldedOf returns what is folded of nothing.
-func foldedOf(kind string, of term.Kind) *term.Term {
+func foldedOf(kind reduction.Kind, of term.Kind) *term.Term {
 	if of == term.Integer {
-		return term.Number(foldedInto[kind].whole)
+		return term.Number(kind.IntegerIdentity())
 	}
-	return term.RealNumber(foldedInto[kind].real)
+	return term.RealNumber(kind.Identity())
 }
 
 // aside folds into a tensor of its own and then gives its elements.
@@ -252,10 +245,10 @@ func uses(s *program.Statement, t int) int {
 }
 
 // joinedWith returns what is joined with an element of a tensor, if a value is both joined in the way of a kind of reductions.
-func joinedWith(n *term.Term, tensor int, kind string) (other *term.Term, read *term.Read, ok bool) {
+func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term, read *term.Read, ok bool) {
 	switch {
-	case kind == "sum" && n.Op == term.Add, kind == "prod" && n.Op == term.Multiply:
-	case (kind == "max" || kind == "min") && n.Op == term.Apply && n.Func.Name == kind:
+	case kind == reduction.Sum && n.Op == term.Add, kind == reduction.Prod && n.Op == term.Multiply:
+	case (kind == reduction.Max || kind == reduction.Min) && n.Op == term.Apply && n.Func.Name == kind.String():
 	default:
 		return nil, nil, false
 	}
@@ -270,7 +263,7 @@ func joinedWith(n *term.Term, tensor int, kind string) (other *term.Term, read *
 // folded adds the statements of a value and a histogram that are joined. It returns false if the places of both are not the same.
 func (z *normalizer) folded(n, h *statement) bool {
 	into := histogram(h)
-	if into == nil || z.tensors[n.target].Add && into.fold != "sum" {
+	if into == nil || z.tensors[n.target].Add && into.fold != reduction.Sum {
 		return false
 	}
 	if t := z.tensors[n.target].Type; t != dtype.F64 && box(into.vars) > crowded*elements(z.p.Tensors[h.target]) {

@@ -2,6 +2,7 @@ package loops
 
 import (
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -35,6 +36,6 @@ func timesOf(x, y *term.Term) *term.Term {
 }
 
 // reduction returns a reduction over indices.
-func reduction(kind string, body *term.Term, vars ...*term.Variable) *term.Term {
+func reduce(kind reduction.Kind, body *term.Term, vars ...*term.Variable) *term.Term {
 	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: kind, Vars: vars, Part: -1, Body: body}}
 }

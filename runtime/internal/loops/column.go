@@ -3,6 +3,7 @@ package loops
 import (
 	"math"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/simd"
@@ -77,7 +78,7 @@ func (k *unitCompiler[T]) jointColumns(sums []*columnSum[T], folds []*term.Reduc
 	}
 	z := newVectorizer(k.compiler, v)
 	for i, r := range folds {
-		if r.Kind != "sum" && r.Kind != "mean" || r.Guard != nil || !r.Body.Uses(v) {
+		if r.Kind != reduction.Sum && r.Kind != reduction.Mean || r.Guard != nil || !r.Body.Uses(v) {
 			return nil
 		}
 		acc := sums[i].passes[0].acc
@@ -102,38 +103,38 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 		return p
 	}
 	same := func(_ *vectorizer[T], x operand[T], _ int) operand[T] { return x }
-	if kind := r.Kind; kind == "sum" || kind == "count" || kind == "prod" || kind == "max" || kind == "min" {
+	if kind := r.Kind; kind == reduction.Sum || kind == reduction.Count || kind == reduction.Prod || kind == reduction.Max || kind == reduction.Min {
 		out.put = k.columnSetter(st, v)
 	}
 	w := 2 * number
 	switch r.Kind {
-	case "sum", "mean", "count":
+	case reduction.Sum, reduction.Mean, reduction.Count:
 		pass(simd.Add, w, same)
-	case "argmax", "argmin":
+	case reduction.ArgMax, reduction.ArgMin:
 		k.wide = max(k.wide, w+1)
 		p := k.argumentColumns(r, v, w)
 		out.passes = append(out.passes, p)
-	case "prod":
+	case reduction.Prod:
 		pass(simd.Mul, w, same)
-	case "max", "any":
+	case reduction.Max, reduction.Any:
 		pass(simd.Max, w, same)
-	case "min", "all":
+	case reduction.Min, reduction.All:
 		pass(simd.Min, w, same)
-	case "variance":
+	case reduction.Variance:
 		pass(simd.Add, w, same)
 		pass(simd.Add, w+1, func(z *vectorizer[T], x operand[T], mean int) operand[T] {
 			return operand[T]{reg: z.unaryOf(simd.Square, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: mean})})}
 		})
-	case "logsumexp":
+	case reduction.LogSumExp:
 		out.before, first = k.held(r.At[0], v)
 		pass(simd.Add, w, func(z *vectorizer[T], x operand[T], top int) operand[T] {
 			return operand[T]{reg: z.unaryOf(simd.Exp, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: top})})}
 		})
 	}
-	if r.Kind == "any" {
+	if r.Kind == reduction.Any {
 		out.passes[0].first = 0
 	}
-	if r.Kind == "all" {
+	if r.Kind == reduction.All {
 		out.passes[0].first = 1
 	}
 	for _, p := range out.passes {
@@ -145,11 +146,11 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 	kind := r.Kind
 	out.finish = func(s *state[T], x []float64, n int) {
 		switch kind {
-		case "mean", "variance":
+		case reduction.Mean, reduction.Variance:
 			for i := range x {
 				x[i] /= float64(n)
 			}
-		case "logsumexp":
+		case reduction.LogSumExp:
 			for i := range x {
 				x[i] = logarithm(x[i])
 			}
@@ -189,7 +190,7 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 	end()
 	p.code = z.strip
 	p.block = k.columnBlock(whole, v, op, of, first, p.acc)
-	if op == simd.Add && r.Kind != "variance" && r.Kind != "logsumexp" {
+	if op == simd.Add && r.Kind != reduction.Variance && r.Kind != reduction.LogSumExp {
 		p.direct = k.directRows(whole, body(r), v)
 	}
 	return p
@@ -198,7 +199,7 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 // accumulate emits code that folds a value into an accumulator.
 func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v *term.Variable, of folding[T], first int) {
 	b := body(r)
-	if op == simd.Add && r.Guard == nil && r.Kind != "variance" && r.Kind != "logsumexp" && b.Op == term.Multiply && b.Args[0].Uses(v) {
+	if op == simd.Add && r.Guard == nil && r.Kind != reduction.Variance && r.Kind != reduction.LogSumExp && b.Op == term.Multiply && b.Args[0].Uses(v) {
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
 		z.addProduct(acc, x, y)
 	} else {
@@ -288,7 +289,7 @@ func (k *unitCompiler[T]) argumentColumns(r *term.Reduction, v *term.Variable, w
 		defer func() { k.lenient = was }()
 	}
 	f, sign := linear(k.number), T(1)
-	if r.Kind == "argmin" {
+	if r.Kind == reduction.ArgMin {
 		sign = -1
 	}
 	x := z.vector(z.real(r.Body))

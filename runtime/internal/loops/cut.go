@@ -2,6 +2,7 @@ package loops
 
 import (
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -15,7 +16,7 @@ func (z *normalizer) cut() {
 	var out []*statement
 	for _, s := range z.out {
 		r := s.reduction()
-		if len(s.vars) > 0 || s.add || s.guard != nil || r == nil || r.Kind != "sum" || s.value.Kind != term.Real || r.Scan() != nil || r.IsOrder() {
+		if len(s.vars) > 0 || s.add || s.guard != nil || r == nil || r.Kind != reduction.Sum || s.value.Kind != term.Real || r.Scan() != nil || r.IsOrder() {
 			out = append(out, s)
 			continue
 		}
@@ -70,7 +71,7 @@ func (z *normalizer) partial(s *statement, r *term.Reduction, d, parts int) *sta
 	out := &statement{target: id, left: element(part), vars: []*term.Variable{part}, lenient: s.lenient,
 		value: &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &of}}
 	all := &term.Variable{Name: "i", Lo: term.Number(0), Hi: term.Number(parts)}
-	s.value = &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: "sum", Vars: []*term.Variable{all}, Part: -1,
+	s.value = &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: []*term.Variable{all}, Part: -1,
 		Body: &term.Term{Op: term.Element, Kind: term.Real, Read: element(all)}}}
 	s.parts = true
 	return out

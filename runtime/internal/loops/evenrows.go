@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
@@ -27,13 +28,13 @@ type evenRows[T simd.Float] struct {
 const linesTogether = 16 << 10
 
 // rowFolds are the kinds of reductions for which rows are folded in one call.
-func rowFolds[T simd.Float](kind string) func(z, x []T, n, apart int) {
+func rowFolds[T simd.Float](kind reduction.Kind) func(z, x []T, n, apart int) {
 	switch kind {
-	case "sum", "mean":
+	case reduction.Sum, reduction.Mean:
 		return simd.SumRows[T]
-	case "max":
+	case reduction.Max:
 		return simd.MaxRows[T]
-	case "min":
+	case reduction.Min:
 		return simd.MinRows[T]
 	}
 	return nil
@@ -70,7 +71,7 @@ func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) 
 	}
 	st := k.bundle.statements[0]
 	a, t := accessOf(st.left), k.tensors[st.target]
-	if len(a.open) == 0 && !a.offset.hidden(w) && st.left.Which == nil && t.Type == k.own && !t.Add && !st.add && r.Kind != "mean" {
+	if len(a.open) == 0 && !a.offset.hidden(w) && st.left.Which == nil && t.Type == k.own && !t.Add && !st.add && r.Kind != reduction.Mean {
 		out.to, out.target, out.toApart = k.value(a.offset), st.target, a.offset.factor(w)
 	}
 	out.wide = k.rowResults(st, r, w)

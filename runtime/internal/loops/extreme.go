@@ -3,6 +3,7 @@ package loops
 import (
 	"math"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -24,7 +25,7 @@ func extreme(n *term.Term, tensors map[int]bool) bool {
 	case n.Kind != term.Integer:
 		return false
 	case n.Op == term.Reduce:
-		return n.Reduction.Kind == "max" || n.Reduction.Kind == "min"
+		return n.Reduction.Kind == reduction.Max || n.Reduction.Kind == reduction.Min
 	case n.Op == term.Constant:
 		return n.Int == math.MinInt || n.Int == math.MaxInt
 	case n.Op == term.Element:

@@ -1,9 +1,9 @@
 package loops
 
 import (
-	"math"
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -19,7 +19,7 @@ func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 		k.bundle.folds[0] = q
 	}
 	k.number = r.Number
-	if r.Guard != nil && (r.Kind == "mean" || r.Kind == "variance") {
+	if r.Guard != nil && (r.Kind == reduction.Mean || r.Kind == reduction.Variance) {
 		return k.plain(first)
 	}
 	v := k.foldVariable(k.bundle, k.free())
@@ -50,11 +50,13 @@ func reaches(r *term.Reduction, v *term.Variable) bool {
 }
 
 // folded are the kinds of reductions that strips compute.
-var folded = map[string]bool{"sum": true, "mean": true, "prod": true, "max": true, "min": true, "variance": true, "logsumexp": true,
-	"any": true, "all": true, "count": true, "argmax": true, "argmin": true}
+var folded = map[reduction.Kind]bool{reduction.Sum: true, reduction.Mean: true, reduction.Prod: true, reduction.Max: true, reduction.Min: true, reduction.Variance: true, reduction.LogSumExp: true,
+	reduction.Any: true, reduction.All: true, reduction.Count: true, reduction.ArgMax: true, reduction.ArgMin: true}
 
 // argument reports whether a reduction gives an index.
-func argument(r *term.Reduction) bool { return r.Kind == "argmax" || r.Kind == "argmin" }
+func argument(r *term.Reduction) bool {
+	return r.Kind == reduction.ArgMax || r.Kind == reduction.ArgMin
+}
 
 // foldVariable returns the index of the results that the strips of a reduction go over: the last one, or nil if strips go over the last of the reduced
 // indices, or if a range depends on the last one. Elements are then read side by side. What it returns follows from the reduction alone: groups share
@@ -110,20 +112,16 @@ func foldScore(r *term.Reduction, v *term.Variable) float64 {
 	return score * float64(min(extent(v), 64))
 }
 
-// identities are the results of reductions over nothing.
-var identities = map[string]float64{"sum": 0, "mean": 0, "variance": 0, "prod": 1, "max": math.Inf(-1), "min": math.Inf(1), "any": 0,
-	"all": 1, "logsumexp": math.Inf(-1), "count": 0}
-
 // body returns the value that a reduction folds: its identity where the guard fails.
 func body(r *term.Reduction) *term.Term {
 	x := r.Body
-	if r.Kind == "count" {
+	if r.Kind == reduction.Count {
 		x = term.RealNumber(1)
 	}
 	if r.Guard == nil || argument(r) {
 		return x
 	}
-	return term.Conditional(r.Guard, x, term.RealNumber(identities[r.Kind]))
+	return term.Conditional(r.Guard, x, term.RealNumber(r.Kind.Identity()))
 }
 
 // sameIndices returns reduction i of the bundle over the indices of the first one.

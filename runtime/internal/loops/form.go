@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -150,15 +151,15 @@ func settled(n *term.Term) *term.Term {
 func nothing(n *term.Term) *term.Term {
 	switch kind := n.Reduction.Kind; {
 	case n.Kind == term.Boolean:
-		return term.Condition(kind == "all")
+		return term.Condition(kind == reduction.All)
 	case n.Kind == term.Integer:
-		return term.Number(integerIdentities[kind])
-	case kind == "mean" || kind == "variance":
+		return term.Number(kind.IntegerIdentity())
+	case kind == reduction.Mean || kind == reduction.Variance:
 		return term.RealNumber(math.NaN())
 	case n.Reduction.Relative():
 		return term.RealNumber(0)
 	default:
-		return term.RealNumber(identities[kind])
+		return term.RealNumber(kind.Identity())
 	}
 }
 

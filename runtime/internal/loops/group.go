@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -416,7 +417,9 @@ func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y form) bool {
 }
 
 // summed reports whether several reductions of a kind may be computed at once.
-func summed(r *term.Reduction) bool { return (r.Kind == "sum" || r.Kind == "mean") && r.Guard == nil }
+func summed(r *term.Reduction) bool {
+	return (r.Kind == reduction.Sum || r.Kind == reduction.Mean) && r.Guard == nil
+}
 
 // sameLoops reports whether two reductions go over as many values of as many indices.
 func sameLoops(r, q *term.Reduction) bool {
@@ -439,7 +442,7 @@ func (c *compiler[T]) strips(s *statement) bool {
 		return false
 	}
 	if r := s.reduction(); r != nil {
-		return s.value.Kind != term.Integer || r.Kind == "count" || argument(r) && r.Body.Kind == term.Real ||
+		return s.value.Kind != term.Integer || r.Kind == reduction.Count || argument(r) && r.Body.Kind == term.Real ||
 			c.tensors[s.target].Type.IsFloat() && c.exact(r)
 	}
 	return s.value.Kind != term.Integer || c.tensors[s.target].Type.IsFloat() || c.moves(s)
@@ -448,8 +451,8 @@ func (c *compiler[T]) strips(s *statement) bool {
 // exact reports whether a reduction of integers has the same value as one of real numbers of the type in which the loops compute: sums and products of
 // integers wrap around, and the extremes of no integers are no infinities.
 func (c *compiler[T]) exact(r *term.Reduction) bool {
-	if r.Kind != "sum" {
-		return (r.Kind == "max" || r.Kind == "min") && !mayBeEmpty(r)
+	if r.Kind != reduction.Sum {
+		return (r.Kind == reduction.Max || r.Kind == reduction.Min) && !mayBeEmpty(r)
 	}
 	most := exact32
 	if c.own == dtype.F64 {

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/simd"
@@ -379,7 +380,7 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 		mask = z.vector(z.real(st.guard))
 		uses = append(uses, mask)
 	}
-	join, wide := joins["sum"], t.Type != z.c.own
+	join, wide := joins[reduction.Sum], t.Type != z.c.own
 	if st.joined() {
 		join = joins[st.fold]
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -20,7 +21,7 @@ func TestCopies(t *testing.T) {
 		p := &program.Program{Tensors: []*program.Local{reals("x", 4), reals("sums", 4), reals("y", 4), reals("z", 4)}}
 		of := func(tensor int, v *term.Variable) *term.Read { return readOf(p, tensor, v.Term()) }
 		n, m := index("n", 4), index("m", 4)
-		sum := reduction("sum", timesOf(elementOf(of(0, n)), elementOf(of(0, m))), m)
+		sum := reduce(reduction.Sum, timesOf(elementOf(of(0, n)), elementOf(of(0, m))), m)
 		statements := []*program.Statement{{Target: 1, Left: of(1, n), Vars: []*term.Variable{n}, Value: sum}}
 		for i := range c.users {
 			k := index("k", 4)

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/jit"
@@ -255,7 +256,7 @@ func (c *compiler[T]) noteUsers(groups []*bundleGroup) {
 
 // fewDigits are the kinds of reductions whose results strips hold as well as float64 does: extremes are elements of strips, and
 // the logarithm that logsumexp gives is smaller than the digits of its exponentials.
-var fewDigits = map[string]bool{"max": true, "min": true, "logsumexp": true}
+var fewDigits = map[reduction.Kind]bool{reduction.Max: true, reduction.Min: true, reduction.LogSumExp: true}
 
 // complete chooses the types of local tensors. Results of reductions, which are few, are kept in float64.
 func (c *compiler[T]) complete(statements []*statement) {

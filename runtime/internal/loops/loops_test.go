@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
@@ -138,7 +139,7 @@ func TestGroups(t *testing.T) {
 	p := &program.Program{Tensors: []*program.Local{reals("x", rows, cols), reals("m", rows), reals("y", rows, cols), reals("z", rows, cols)}}
 	read := func(tensor int, idx ...*term.Term) *term.Read { return readOf(p, tensor, idx...) }
 	n, k, j := index("n", rows), index("k", cols), index("j", cols)
-	mean := reduction("mean", elementOf(read(0, n.Term(), j.Term())), j)
+	mean := reduce(reduction.Mean, elementOf(read(0, n.Term(), j.Term())), j)
 	n2, k2 := index("n", rows), index("k", cols)
 	statements := []*program.Statement{
 		{Target: 1, Left: read(1, n.Term()), Vars: []*term.Variable{n}, Value: mean},
@@ -168,7 +169,7 @@ func TestSerialGroups(t *testing.T) {
 	s, a := elementOf(readOf(p, 2)), elementOf(readOf(p, 3))
 	statements := []*program.Statement{
 		{Target: 1, Left: readOf(p, 1, i.Term()), Vars: []*term.Variable{i}, Value: timesOf(elementOf(readOf(p, 0, i.Term())), term.RealNumber(2))},
-		{Target: 2, Left: readOf(p, 2), Value: reduction("sum", elementOf(readOf(p, 1, k.Term())), k)},
+		{Target: 2, Left: readOf(p, 2), Value: reduce(reduction.Sum, elementOf(readOf(p, 1, k.Term())), k)},
 		{Target: 3, Left: readOf(p, 3), Value: timesOf(s, s)},
 		{Target: 4, Left: readOf(p, 4), Value: term.Difference(a, s)},
 	}

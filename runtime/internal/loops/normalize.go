@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -16,8 +17,8 @@ type statement struct {
 	vars   []*term.Variable
 	value  *term.Term
 	add    bool // the value is added to the element, of which there may be several for an index
-	// fold says in which other way the value is joined with the element: prod, max or min. With skip, elements outside are left out.
-	fold  string
+	// fold says in which other way the value is joined with the element, such as Prod; 0 if in none. With skip, elements outside are left out.
+	fold  reduction.Kind
 	skip  bool
 	guard *term.Term
 	// lenient says that the value is computed where it is not needed, since a condition around it was left out. Elements
@@ -331,7 +332,7 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
 	}
-	if n.Op != term.Reduce || n.Reduction.Kind == "argmax" || n.Reduction.Kind == "argmin" || n.Reduction.IsOrder() {
+	if n.Op != term.Reduce || n.Reduction.Kind == reduction.ArgMax || n.Reduction.Kind == reduction.ArgMin || n.Reduction.IsOrder() {
 		return n.Map(z.single)
 	}
 	to := map[*term.Variable]*term.Term{}
@@ -360,11 +361,11 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 			return term.RealNumber(0)
 		}
 	}
-	if len(r.Vars) == 0 && r.Guard == nil && slices.Contains([]string{"sum", "mean", "prod", "max", "min", "any", "all"}, r.Kind) {
+	if len(r.Vars) == 0 && r.Guard == nil && slices.Contains([]reduction.Kind{reduction.Sum, reduction.Mean, reduction.Prod, reduction.Max, reduction.Min, reduction.Any, reduction.All}, r.Kind) {
 		return r.Body
 	}
-	if len(r.Vars) == 0 && n.Kind == term.Real && (r.Kind == "sum" || r.Kind == "prod" || r.Kind == "max" || r.Kind == "min") {
-		return term.Chosen(r.Guard, r.Body, term.RealNumber(identities[r.Kind]))
+	if len(r.Vars) == 0 && n.Kind == term.Real && (r.Kind == reduction.Sum || r.Kind == reduction.Prod || r.Kind == reduction.Max || r.Kind == reduction.Min) {
+		return term.Chosen(r.Guard, r.Body, term.RealNumber(r.Kind.Identity()))
 	}
 	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 }
@@ -429,11 +430,11 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 
 // withMean returns a variance that knows the mean, if a statement gives it: as what stands behind the reduction.
 func (z *normalizer) withMean(n *term.Term) *term.Term {
-	if n.Op != term.Reduce || n.Reduction.Kind != "variance" {
+	if n.Op != term.Reduce || n.Reduction.Kind != reduction.Variance {
 		return n
 	}
 	mean := *n.Reduction
-	mean.Kind = "mean"
+	mean.Kind = reduction.Mean
 	for _, s := range z.out {
 		if s.lenient {
 			continue

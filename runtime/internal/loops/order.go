@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/internal/sorting"
@@ -57,7 +58,7 @@ func (k *unitCompiler[T]) orderUnit(st *statement, r *term.Reduction) unit[T] {
 	own := max(shared-max(k.depth-1, 0), 0)
 	v := r.Vars[len(r.Vars)-1]
 	u := &order[T]{outer: k.loops(vars[:own], nil), inner: k.loops(vars[own:], nil), vars: k.loops(r.Vars, v), last: k.loop(v), first: -1,
-		rank: r.Kind == "rank", part: r.Part, descending: r.Descending, name: r.Kind, give: k.integerWriter(st)}
+		rank: r.Kind == reduction.Rank, part: r.Part, descending: r.Descending, name: r.Kind.String(), give: k.integerWriter(st)}
 	for _, x := range r.At {
 		u.at = append(u.at, k.integer(x))
 	}

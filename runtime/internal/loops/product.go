@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/internal/simd"
@@ -17,7 +18,7 @@ type product struct {
 // factors returns the elements of which a statement sums the products, if it gives a vector or a matrix of such sums.
 func factors(s *statement) (x, y *term.Read) {
 	r := s.reduction()
-	if r == nil || r.Kind != "sum" || r.Guard != nil || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
+	if r == nil || r.Kind != reduction.Sum || r.Guard != nil || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
 		return nil, nil
 	}
 	a, b := r.Body.Args[0], r.Body.Args[1]

@@ -2,8 +2,8 @@ package loops
 
 import (
 	"math"
-	"strings"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -42,13 +42,13 @@ func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 		}
 	}
 	switch r.Kind {
-	case "sum":
+	case reduction.Sum:
 		return fold(0, func(a, b float64) float64 { return a + b })
-	case "prod":
+	case reduction.Prod:
 		return fold(1, func(a, b float64) float64 { return a * b })
-	case "max":
+	case reduction.Max:
 		return fold(math.Inf(-1), func(a, b float64) float64 { return max(a, b) })
-	case "min":
+	case reduction.Min:
 		return fold(math.Inf(1), func(a, b float64) float64 { return min(a, b) })
 	}
 	mean := func(s *state[T]) (float64, float64) {
@@ -57,9 +57,9 @@ func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 		return sum / n, n
 	}
 	switch r.Kind {
-	case "mean":
+	case reduction.Mean:
 		return func(s *state[T]) float64 { m, _ := mean(s); return m }
-	case "variance":
+	case reduction.Variance:
 		return func(s *state[T]) float64 {
 			m, n := mean(s)
 			sum := 0.0
@@ -86,64 +86,61 @@ func logarithm(sum float64) float64 {
 
 // reduceInteger returns code for a reduction that gives an integer.
 func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
-	if r.Kind == "count" {
+	if r.Kind == reduction.Count {
 		return c.counted(r.Vars, r.Guard, func(*state[T]) bool { return true })
 	}
 	each := c.each(r.Vars, r.Guard)
-	if strings.HasPrefix(r.Kind, "arg") {
+	if r.Kind.Is(reduction.Argument | reduction.Order) {
 		return c.argument(r, each)
 	}
-	k := integerFolds[r.Kind]
+	fold, first := integerFolds[r.Kind], r.Kind.IntegerIdentity()
 	if values := c.folded(r); values != nil {
 		outer := c.each(r.Vars[:len(r.Vars)-1], nil)
 		return func(s *state[T]) int {
-			v := k.first
-			fold := func(_ int, x []int) { v = k.all(v, x) } // made once: each one made is allocated
-			outer(s, func() { values(s, fold) })
+			v := first
+			all := func(_ int, x []int) { v = fold(v, x) } // made once: each one made is allocated
+			outer(s, func() { values(s, all) })
 			return v
 		}
 	}
 	x := c.integer(r.Body)
 	return func(s *state[T]) int {
-		v := k.first
+		v := first
 		var one [1]int
 		each(s, func() {
 			one[0] = x(s)
-			v = k.all(v, one[:])
+			v = fold(v, one[:])
 		})
 		return v
 	}
 }
 
-// integerFolds are the reductions of integers: what they give for no values, and code that folds values.
-var integerFolds = map[string]struct {
-	first int
-	all   func(v int, x []int) int
-}{
-	"sum": {0, func(v int, x []int) int {
+// integerFolds are the functions that fold integers into one.
+var integerFolds = map[reduction.Kind]func(v int, x []int) int{
+	reduction.Sum: func(v int, x []int) int {
 		for _, y := range x {
 			v += y
 		}
 		return v
-	}},
-	"prod": {1, func(v int, x []int) int {
+	},
+	reduction.Prod: func(v int, x []int) int {
 		for _, y := range x {
 			v *= y
 		}
 		return v
-	}},
-	"max": {math.MinInt, func(v int, x []int) int {
+	},
+	reduction.Max: func(v int, x []int) int {
 		for _, y := range x {
 			v = max(v, y)
 		}
 		return v
-	}},
-	"min": {math.MaxInt, func(v int, x []int) int {
+	},
+	reduction.Min: func(v int, x []int) int {
 		for _, y := range x {
 			v = min(v, y)
 		}
 		return v
-	}},
+	},
 }
 
 // argument returns code for argmax and argmin: the index of the first extreme, or its number among several indices. NaN
@@ -154,7 +151,7 @@ func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) 
 		return c.wholeArgument(r, each, at)
 	}
 	x, sign := c.real(r.Body), 1.0
-	if r.Kind == "argmin" {
+	if r.Kind == reduction.ArgMin {
 		sign = -1
 	}
 	return func(s *state[T]) int {
@@ -171,7 +168,7 @@ func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) 
 
 // wholeArgument is argument for integers: real numbers do not hold all of them.
 func (c *compiler[T]) wholeArgument(r *term.Reduction, each func(*state[T], func()), at func(*state[T]) int) func(*state[T]) int {
-	least := r.Kind == "argmin"
+	least := r.Kind == reduction.ArgMin
 	if values := c.folded(r); values != nil {
 		outer, place := c.each(r.Vars[:len(r.Vars)-1], nil), c.place(r.Vars[len(r.Vars)-1])
 		return func(s *state[T]) int {
@@ -203,7 +200,7 @@ func (c *compiler[T]) wholeArgument(r *term.Reduction, each func(*state[T], func
 // quantified returns code for the conditions any and all.
 func (c *compiler[T]) quantified(r *term.Reduction) func(*state[T]) bool {
 	x := c.condition(r.Body)
-	if r.Kind == "all" {
+	if r.Kind == reduction.All {
 		fail := c.counted(r.Vars, r.Guard, func(s *state[T]) bool { return !x(s) })
 		return func(s *state[T]) bool { return fail(s) == 0 }
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -23,7 +24,7 @@ func productOfProduct(t *testing.T, n int) Code {
 			row, col = col, row
 		}
 		return &program.Statement{Target: to, Left: readOf(p, to, r.Term(), c.Term()), Vars: []*term.Variable{r, c},
-			Value: reduction("sum", timesOf(elementOf(readOf(p, a, row, col)), elementOf(readOf(p, 1, s.Term(), c.Term()))), s)}
+			Value: reduce(reduction.Sum, timesOf(elementOf(readOf(p, a, row, col)), elementOf(readOf(p, 1, s.Term(), c.Term()))), s)}
 	}
 	code, err := Compile(p, []*program.Statement{product(2, 0, false), product(3, 2, true)},
 		[]Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Local: true, Memory: 2}, {Type: dtype.F32, Memory: 3}}, Options{})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/jit"
@@ -62,8 +63,8 @@ func TestRowLoop(t *testing.T) {
 	const tensorX, tensorMean, tensorScale, tensorWeight, tensorY = 0, 1, 2, 3, 4
 	for _, c := range []struct {
 		name    string
-		results string // the indices of the results
-		kind    string // the reduction over the other indices, or ""
+		results string         // the indices of the results
+		kind    reduction.Kind // the reduction over the other indices, or 0
 		body    func(x, mean, scale, weight *term.Term) *term.Term
 		inPlace bool
 		wide    bool // whether results are float64
@@ -87,24 +88,24 @@ func TestRowLoop(t *testing.T) {
 		{name: "powers", results: "ark", body: func(x, mean, scale, _ *term.Term) *term.Term { // a row at a time
 			return timesOf(x, &term.Term{Op: term.Power, Kind: term.Real, Args: []*term.Term{term.Sum(timesOf(mean, mean), timesOf(scale, scale)), term.RealNumber(1.5)}})
 		}},
-		{name: "means of rows", results: "ar", kind: "mean", wide: true, body: func(x, _, _, _ *term.Term) *term.Term { return x }},
-		{name: "greatest elements of rows", results: "ar", kind: "max", wide: true, body: func(x, _, _, _ *term.Term) *term.Term { return x }},
-		{name: "means with weights", results: "ar", kind: "mean", wide: true, body: func(x, _, _, weight *term.Term) *term.Term {
+		{name: "means of rows", results: "ar", kind: reduction.Mean, wide: true, body: func(x, _, _, _ *term.Term) *term.Term { return x }},
+		{name: "greatest elements of rows", results: "ar", kind: reduction.Max, wide: true, body: func(x, _, _, _ *term.Term) *term.Term { return x }},
+		{name: "means with weights", results: "ar", kind: reduction.Mean, wide: true, body: func(x, _, _, weight *term.Term) *term.Term {
 			return timesOf(x, weight)
 		}},
-		{name: "sums of rows", results: "ar", kind: "sum", body: func(x, _, _, weight *term.Term) *term.Term {
+		{name: "sums of rows", results: "ar", kind: reduction.Sum, body: func(x, _, _, weight *term.Term) *term.Term {
 			return timesOf(x, weight)
 		}},
-		{name: "sums of rows with numbers", results: "ar", kind: "sum", body: func(x, mean, scale, _ *term.Term) *term.Term {
+		{name: "sums of rows with numbers", results: "ar", kind: reduction.Sum, body: func(x, mean, scale, _ *term.Term) *term.Term {
 			return timesOf(term.Difference(x, mean), timesOf(x, scale))
 		}},
-		{name: "sums of matrices", results: "a", kind: "sum", body: func(x, mean, _, weight *term.Term) *term.Term {
+		{name: "sums of matrices", results: "a", kind: reduction.Sum, body: func(x, mean, _, weight *term.Term) *term.Term {
 			return timesOf(term.Difference(x, mean), weight)
 		}},
-		{name: "sums of columns", results: "k", kind: "sum", body: func(x, mean, scale, _ *term.Term) *term.Term {
+		{name: "sums of columns", results: "k", kind: reduction.Sum, body: func(x, mean, scale, _ *term.Term) *term.Term {
 			return timesOf(term.Difference(x, mean), scale)
 		}},
-		{name: "columns of each matrix", results: "ak", kind: "sum", body: func(x, mean, scale, weight *term.Term) *term.Term {
+		{name: "columns of each matrix", results: "ak", kind: reduction.Sum, body: func(x, mean, scale, weight *term.Term) *term.Term {
 			return timesOf(term.Difference(x, mean), timesOf(weight, scale))
 		}},
 	} {
@@ -136,8 +137,8 @@ func TestRowLoop(t *testing.T) {
 					over = append(over, of[i])
 				}
 			}
-			if c.kind != "" {
-				s.Value = reduction(c.kind, value, over...)
+			if c.kind != 0 {
+				s.Value = reduce(c.kind, value, over...)
 			}
 			to := 4
 			if c.inPlace {

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/simd"
@@ -21,9 +22,9 @@ func (c *compiler[T]) rowResults(st *statement, r *term.Reduction, w *term.Varia
 		return nil
 	}
 	switch r.Kind {
-	case "sum", "max", "min":
-	case "mean", "variance":
-		if r.Kind == "variance" && len(r.At) == 0 { // it takes two ways through the elements
+	case reduction.Sum, reduction.Max, reduction.Min:
+	case reduction.Mean, reduction.Variance:
+		if r.Kind == reduction.Variance && len(r.At) == 0 { // it takes two ways through the elements
 			return nil
 		}
 		return &rowResults[T]{st.target, c.value(a.offset), a.offset.factor(w), true}

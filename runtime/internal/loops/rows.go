@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
@@ -107,7 +108,7 @@ func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accum
 	z := newVectorizer(k.compiler, v)
 	z.strip.accumulate = accumulate
 	for i, r := range folds {
-		if r.Kind != "sum" && r.Kind != "mean" || r.Guard != nil || !r.Body.Uses(v) {
+		if r.Kind != reduction.Sum && r.Kind != reduction.Mean || r.Guard != nil || !r.Body.Uses(v) {
 			return nil
 		}
 		if b := r.Body; b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
@@ -130,15 +131,15 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	one := func(s *state[T], of []float64, n int) float64 { return of[0] }
 	out.finish = one
 	switch r.Kind {
-	case "sum", "count":
+	case reduction.Sum, reduction.Count:
 		out.passes = []*rowPass[T]{k.sumPass(r, v)}
-	case "argmax", "argmin":
+	case reduction.ArgMax, reduction.ArgMin:
 		out.passes = []*rowPass[T]{k.argumentPass(r, v)}
 		out.finish = func(s *state[T], _ []float64, _ int) float64 { return float64(s.index) }
-	case "mean":
+	case reduction.Mean:
 		out.passes = []*rowPass[T]{k.sumPass(r, v)}
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
-	case "variance":
+	case reduction.Variance:
 		if len(r.At) > 0 {
 			mean := k.real(r.At[0])
 			out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
@@ -152,20 +153,20 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 			simd.SquaresInto(&s.lanes[0], x, T(s.folded[0]/float64(s.count)))
 		}, squares(numberOf(func(s *state[T]) float64 { return s.folded[0] / float64(s.count) })), 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[1] / float64(n) }
-	case "logsumexp":
+	case reduction.LogSumExp:
 		top := k.real(r.At[0])
 		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
 			simd.ExpInto(&s.lanes[0], x, T(top(s)))
 		}, adding(0, func(m *vectors, x, k []value) value { return m.Exp(m.Sub(x[0], k[0])) }, number[T]{get: top, term: r.At[0]}),
 			0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(_ *state[T], of []float64, _ int) float64 { return logarithm(of[0]) }
-	case "prod":
+	case reduction.Prod:
 		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes[0], x) }, foldInto[T](simd.Mul), 1, (*simd.Lanes[T]).Prod, times, 1)}
-	case "any":
-		out.passes = []*rowPass[T]{k.extremePass(r, v, "max")}
+	case reduction.Any:
+		out.passes = []*rowPass[T]{k.extremePass(r, v, reduction.Max)}
 		out.passes[0].unit = 0
-	case "all":
-		out.passes = []*rowPass[T]{k.extremePass(r, v, "min")}
+	case reduction.All:
+		out.passes = []*rowPass[T]{k.extremePass(r, v, reduction.Min)}
 		out.passes[0].unit = 1
 	default:
 		out.passes = []*rowPass[T]{k.extremePass(r, v, r.Kind)}
@@ -249,9 +250,9 @@ func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[
 }
 
 // extremePass compiles a maximum or a minimum.
-func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind string) *rowPass[T] {
+func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind reduction.Kind) *rowPass[T] {
 	p := k.lanesPass(r, v, kind)
-	if p.extreme = mostOf[T]; kind == "min" {
+	if p.extreme = mostOf[T]; kind == reduction.Min {
 		p.extreme = leastOf[T]
 	}
 	return p
@@ -275,8 +276,8 @@ func leastOf[T simd.Float](x []T, first, n, step int) T {
 }
 
 // lanesPass compiles a maximum or a minimum of lanes.
-func (k *unitCompiler[T]) lanesPass(r *term.Reduction, v *term.Variable, kind string) *rowPass[T] {
-	if kind == "min" {
+func (k *unitCompiler[T]) lanesPass(r *term.Reduction, v *term.Variable, kind reduction.Kind) *rowPass[T] {
+	if kind == reduction.Min {
 		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes[0], x) }, foldInto[T](simd.Min), T(math.Inf(1)), (*simd.Lanes[T]).Min,
 			func(a, b float64) float64 { return min(a, b) }, math.Inf(1))
 	}
@@ -289,7 +290,7 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 	z := newVectorizer(k.compiler, v)
 	f := linear(k.number)
 	sign := 1.0
-	if r.Kind == "argmin" {
+	if r.Kind == reduction.ArgMin {
 		sign = -1
 	}
 	if r.Guard != nil {

@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
@@ -27,11 +28,11 @@ func presentLast(s *statement, t *term.Scan) *statement {
 }
 
 // scannable reports whether one pass gives a scan: whether what was folded of some elements is all that is needed of them.
-func scannable(t *term.Scan, kind string) bool {
+func scannable(t *term.Scan, kind reduction.Kind) bool {
 	switch kind {
-	case "mean":
+	case reduction.Mean:
 		return t.Where != term.Others && t.Guard == nil
-	case "logsumexp":
+	case reduction.LogSumExp:
 		return t.Where != term.Others
 	}
 	return true
@@ -40,7 +41,7 @@ func scannable(t *term.Scan, kind string) bool {
 // scan is a statement that gives a scan, in one pass over the elements. Values are folded in float64, one after the other; sums in fours.
 type scan[T simd.Float] struct {
 	*term.Scan
-	kind    string
+	kind    reduction.Kind
 	unit    float64 // what no elements give
 	outer   nest[T]
 	present int // where a state keeps the present index
@@ -62,7 +63,7 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	if st.value.Kind == term.Integer {
 		return k.integerScanUnit(st, t)
 	}
-	u := scan[T]{Scan: t, kind: r.Kind, unit: identities[r.Kind], present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over),
+	u := scan[T]{Scan: t, kind: r.Kind, unit: r.Kind.Identity(), present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over),
 		lo: k.integer(t.Lo), hi: k.integer(t.Hi)}
 	plain := *r
 	plain.Guard = t.Guard
@@ -87,21 +88,21 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 		return &scanColumns[T]{u, k.loop(v), simd.BinaryOf[float64](scanFold[r.Kind])}
 	}
 	u.outer = k.loops(k.free(), t.Present)
-	if t.Where != term.Others && r.Kind != "mean" && r.Kind != "logsumexp" {
+	if t.Where != term.Others && r.Kind != reduction.Mean && r.Kind != reduction.LogSumExp {
 		u.shift = k.shiftOf(t)
 	}
 	return &scanRows[T]{u}
 }
 
 // scanFold are the functions that fold values.
-var scanFold = map[string]simd.Binary{"sum": simd.Add, "count": simd.Add, "mean": simd.Add, "prod": simd.Mul, "max": simd.Max, "any": simd.Max,
-	"min": simd.Min, "all": simd.Min}
+var scanFold = map[reduction.Kind]simd.Binary{reduction.Sum: simd.Add, reduction.Count: simd.Add, reduction.Mean: simd.Add, reduction.Prod: simd.Mul, reduction.Max: simd.Max, reduction.Any: simd.Max,
+	reduction.Min: simd.Min, reduction.All: simd.Min}
 
 // scanColumn returns the index of the results that strips go over: one of consecutive elements. It is nil if strips go over the elements
 // of a scan.
 func (k *unitCompiler[T]) scanColumn(st *statement, t *term.Scan) *term.Variable {
 	to := accessOf(st.left).offset
-	if to.factor(t.Present) == 1 || k.bundle.folds[0].Kind == "logsumexp" {
+	if to.factor(t.Present) == 1 || k.bundle.folds[0].Kind == reduction.LogSumExp {
 		return nil
 	}
 	for _, v := range k.free() {
@@ -380,7 +381,7 @@ func (u *scanColumns[T]) column(s *state[T], y []T, lo, hi int) {
 			u.join(acc, acc, u.element(s, at, n))
 		}
 		narrowed(y, acc)
-		if u.kind == "mean" {
+		if u.kind == reduction.Mean {
 			for j, v := range acc {
 				y[j] = T(v / float64(done))
 			}

@@ -3,26 +3,27 @@ package loops
 import (
 	"math"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
 // joins are the functions that fold two values.
-var joins = map[string]func(a, b float64) float64{"sum": plus, "count": plus, "mean": plus, "prod": times,
-	"max": func(a, b float64) float64 { return max(a, b) }, "any": func(a, b float64) float64 { return max(a, b) },
-	"min": func(a, b float64) float64 { return min(a, b) }, "all": func(a, b float64) float64 { return min(a, b) }}
+var joins = map[reduction.Kind]func(a, b float64) float64{reduction.Sum: plus, reduction.Count: plus, reduction.Mean: plus, reduction.Prod: times,
+	reduction.Max: func(a, b float64) float64 { return max(a, b) }, reduction.Any: func(a, b float64) float64 { return max(a, b) },
+	reduction.Min: func(a, b float64) float64 { return min(a, b) }, reduction.All: func(a, b float64) float64 { return min(a, b) }}
 
 // foldOn folds elements one after the other, and sets each of z to what is folded up to there. It returns the last.
-func foldOn[T simd.Float](kind string, acc float64, x, z []T) float64 {
+func foldOn[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
 	switch kind {
-	case "sum", "count":
+	case reduction.Sum, reduction.Count:
 		return simd.RunningSums(z[:len(x)], x, acc)
-	case "prod":
+	case reduction.Prod:
 		for i, v := range x {
 			acc *= float64(v)
 			z[i] = T(acc)
 		}
-	case "max", "any":
+	case reduction.Max, reduction.Any:
 		for i, v := range x {
 			acc = max(acc, float64(v))
 			z[i] = T(acc)
@@ -37,11 +38,11 @@ func foldOn[T simd.Float](kind string, acc float64, x, z []T) float64 {
 }
 
 // foldBack is like foldOn from the last element to the first.
-func foldBack[T simd.Float](kind string, acc float64, x, z []T) float64 {
+func foldBack[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
 	n := len(x)
 	z = z[:n]
 	switch kind {
-	case "sum", "count":
+	case reduction.Sum, reduction.Count:
 		for ; n >= 4; n -= 4 {
 			p, q := x[n-4:n:n], z[n-4:n:n]
 			a := float64(p[3])
@@ -56,12 +57,12 @@ func foldBack[T simd.Float](kind string, acc float64, x, z []T) float64 {
 			acc += float64(x[i])
 			z[i] = T(acc)
 		}
-	case "prod":
+	case reduction.Prod:
 		for i := n - 1; i >= 0; i-- {
 			acc *= float64(x[i])
 			z[i] = T(acc)
 		}
-	case "max", "any":
+	case reduction.Max, reduction.Any:
 		for i := n - 1; i >= 0; i-- {
 			acc = max(acc, float64(x[i]))
 			z[i] = T(acc)
@@ -76,11 +77,11 @@ func foldBack[T simd.Float](kind string, acc float64, x, z []T) float64 {
 }
 
 // foldBehind sets each of behind to what is folded of the elements from there on. The last is what is folded of none.
-func foldBehind(kind string, unit float64, x, behind []float64) {
+func foldBehind(kind reduction.Kind, unit float64, x, behind []float64) {
 	behind = behind[:len(x)+1]
 	acc := unit
 	behind[len(x)] = acc
-	if kind == "prod" {
+	if kind == reduction.Prod {
 		for i := len(x) - 1; i >= 0; i-- {
 			acc *= x[i]
 			behind[i] = acc
@@ -96,9 +97,9 @@ func foldBehind(kind string, unit float64, x, behind []float64) {
 
 // foldBeside sets each of z to what is folded of the elements before it, of which acc are those before the first one, and of those behind it. It
 // returns what is folded of all elements of x and those before.
-func foldBeside[T simd.Float](kind string, acc float64, x, behind []float64, z []T) float64 {
+func foldBeside[T simd.Float](kind reduction.Kind, acc float64, x, behind []float64, z []T) float64 {
 	behind, z = behind[:len(x)], z[:len(x)]
-	if kind == "prod" {
+	if kind == reduction.Prod {
 		for i, v := range x {
 			z[i] = T(acc * behind[i])
 			acc *= v
@@ -115,14 +116,16 @@ func foldBeside[T simd.Float](kind string, acc float64, x, behind []float64, z [
 
 // folder folds numbers one after the other.
 type folder struct {
-	kind string
+	kind reduction.Kind
 	join func(a, b float64) float64 // nil for logsumexp
 	v    float64
 	sum  float64 // of exponentials relative to v, for logsumexp
 	n    int
 }
 
-func newFolder(kind string) folder { return folder{kind: kind, join: joins[kind], v: identities[kind]} }
+func newFolder(kind reduction.Kind) folder {
+	return folder{kind: kind, join: joins[kind], v: kind.Identity()}
+}
 
 func (f *folder) add(x float64) {
 	f.n++
@@ -142,11 +145,11 @@ func (f *folder) add(x float64) {
 // value returns what was folded.
 func (f *folder) value() float64 {
 	switch {
-	case f.kind == "mean":
+	case f.kind == reduction.Mean:
 		return f.v / float64(f.n)
-	case f.kind == "logsumexp" && (math.IsInf(f.v, 0) || math.IsNaN(f.v)):
+	case f.kind == reduction.LogSumExp && (math.IsInf(f.v, 0) || math.IsNaN(f.v)):
 		return 0
-	case f.kind == "logsumexp":
+	case f.kind == reduction.LogSumExp:
 		return math.Log(f.sum)
 	}
 	return f.v
@@ -162,18 +165,20 @@ type integerScan[T simd.Float] struct {
 	first int
 }
 
-// integerJoins are the functions that fold two whole numbers, and integerIdentities what is folded of none.
-var (
-	integerJoins = map[string]func(a, b int) int{"sum": func(a, b int) int { return a + b }, "count": func(a, b int) int { return a + b },
-		"prod": func(a, b int) int { return a * b }, "max": func(a, b int) int { return max(a, b) }, "min": func(a, b int) int { return min(a, b) }}
-	integerIdentities = map[string]int{"prod": 1, "max": math.MinInt, "min": math.MaxInt}
-)
+// integerJoins are the functions that fold two integers.
+var integerJoins = map[reduction.Kind]func(a, b int) int{
+	reduction.Sum:   func(a, b int) int { return a + b },
+	reduction.Count: func(a, b int) int { return a + b },
+	reduction.Prod:  func(a, b int) int { return a * b },
+	reduction.Max:   func(a, b int) int { return max(a, b) },
+	reduction.Min:   func(a, b int) int { return min(a, b) },
+}
 
 // integerScanUnit compiles a scan of whole numbers.
 func (k *unitCompiler[T]) integerScanUnit(st *statement, t *term.Scan) unit[T] {
 	r := k.bundle.folds[0]
 	u := &integerScan[T]{scan: scan[T]{Scan: t, kind: r.Kind, present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over), lo: k.integer(t.Lo),
-		hi: k.integer(t.Hi), outer: k.loops(k.free(), t.Present)}, join: integerJoins[r.Kind], first: integerIdentities[r.Kind], give: k.integerWriter(st)}
+		hi: k.integer(t.Hi), outer: k.loops(k.free(), t.Present)}, join: integerJoins[r.Kind], first: r.Kind.IntegerIdentity(), give: k.integerWriter(st)}
 	u.value = func(*state[T]) int { return 1 }
 	if r.Body != nil {
 		u.value = k.integer(r.Body)

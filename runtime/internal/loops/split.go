@@ -261,7 +261,7 @@ func (z *normalizer) unrolled(s *statement) []*statement {
 
 // givesOnce reports whether a statement gives each of its elements once.
 func givesOnce(s *statement) bool {
-	return !s.add && !s.parts && s.fold == "" && s.left.Which == nil
+	return !s.add && !s.parts && s.fold == 0 && s.left.Which == nil
 }
 
 // pointwiseValue reports whether a statement gives each of its elements a real number once, without a reduction.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -44,7 +45,7 @@ func TestSteps(t *testing.T) {
 		p := &program.Program{Tensors: []*program.Local{reals("x", n, k), reals("w", o, k), reals("g", n, o), reals("dx", n, k), reals("dw", o, k), reals("db", o)}}
 		product := func(target int, row, col, sum *term.Variable, a, b *term.Read) *program.Statement {
 			return &program.Statement{Target: target, Left: readOf(p, target, row.Term(), col.Term()), Vars: []*term.Variable{row, col},
-				Value: reduction("sum", timesOf(elementOf(a), elementOf(b)), sum)}
+				Value: reduce(reduction.Sum, timesOf(elementOf(a), elementOf(b)), sum)}
 		}
 		r, c, s := index("n", n), index("k", k), index("o", o)
 		input := product(3, r, c, s, readOf(p, 2, r.Term(), s.Term()), readOf(p, 1, s.Term(), c.Term()))
@@ -52,7 +53,7 @@ func TestSteps(t *testing.T) {
 		weight := product(4, r, c, s, readOf(p, 2, s.Term(), r.Term()), readOf(p, 0, s.Term(), c.Term()))
 		r, s = index("o", o), index("n", n)
 		bias := &program.Statement{Target: 5, Left: readOf(p, 5, r.Term()), Vars: []*term.Variable{r},
-			Value: reduction("sum", elementOf(readOf(p, 2, s.Term(), r.Term())), s)}
+			Value: reduce(reduction.Sum, elementOf(readOf(p, 2, s.Term(), r.Term())), s)}
 		return p, []*program.Statement{input, weight, bias}
 	}
 	var want []byte
@@ -90,7 +91,7 @@ func TestSharedIndex(t *testing.T) {
 	code, err := Compile(p, []*program.Statement{
 		{Target: 4, Left: readOf(p, 4, c.Term()), Vars: []*term.Variable{c}, Value: timesOf(elementOf(readOf(p, 3, c.Term())), elementOf(readOf(p, 3, c.Term())))},
 		{Target: 2, Left: readOf(p, 2, r.Term(), c.Term()), Vars: []*term.Variable{r, c},
-			Value: reduction("sum", timesOf(elementOf(readOf(p, 0, r.Term(), s.Term())), elementOf(readOf(p, 1, c.Term(), s.Term()))), s)},
+			Value: reduce(reduction.Sum, timesOf(elementOf(readOf(p, 0, r.Term(), s.Term())), elementOf(readOf(p, 1, c.Term(), s.Term()))), s)},
 	}, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F32, Memory: 2}, {Type: dtype.F32, Memory: 3}, {Type: dtype.F32, Memory: 4}}, Options{Steps: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +121,7 @@ func TestDisjoint(t *testing.T) {
 	half := func(offset int) *program.Statement {
 		i, j := index("i", n), index("j", 3)
 		return &program.Statement{Target: 1, Left: readOf(p, 1, term.Sum(i.Term(), term.Number(offset))), Vars: []*term.Variable{i},
-			Value: reduction("sum", elementOf(readOf(p, 0, i.Term(), j.Term())), j)}
+			Value: reduce(reduction.Sum, elementOf(readOf(p, 0, i.Term(), j.Term())), j)}
 	}
 	for _, c := range []struct{ second, groups int }{{n, 1}, {n / 2, 2}} {
 		tensors, _ := filled(p)

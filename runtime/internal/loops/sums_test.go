@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // sumCase is a reduction of a tensor of float32.
 type sumCase struct {
-	kind    string
+	kind    reduction.Kind
 	shape   []int // of the tensor
 	results []int // the extents of the results
 	reduced []int // the extents of the indices that are reduced
@@ -38,7 +39,7 @@ func (c *sumCase) compile(t *testing.T) (out *code[float32], memory [][]byte, n 
 	if c.square {
 		body = timesOf(body, body)
 	}
-	made, err := Compile(p, []*program.Statement{{Target: 1, Left: readOf(p, 1, ofTerms...), Vars: of, Value: reduction(c.kind, body, over...)}},
+	made, err := Compile(p, []*program.Statement{{Target: 1, Left: readOf(p, 1, ofTerms...), Vars: of, Value: reduce(c.kind, body, over...)}},
 		[]Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func check(t *testing.T, c Code, memory [][]byte, want []float32) {
 // TestRows reduces rows of even and of other lengths, which lie next to one another or apart, in either direction.
 func TestRows(t *testing.T) {
 	const rows = 37
-	for _, kind := range []string{"sum", "mean", "max", "min"} {
+	for _, kind := range []reduction.Kind{reduction.Sum, reduction.Mean, reduction.Max, reduction.Min} {
 		for _, n := range []int{1, 63, 64, 65, 128, 192, 1024, 1025, 1088, 2048, 2112} {
 			for _, name := range []string{"forward", "backward", "part"} {
 				c := sumCase{kind: kind, shape: []int{rows, n}, results: []int{rows}, reduced: []int{n}, at: func(of, over []*term.Term) []*term.Term {
@@ -131,13 +132,13 @@ func TestRows(t *testing.T) {
 					for i := range want {
 						part := x[row(i):][:n]
 						switch kind {
-						case "sum":
+						case reduction.Sum:
 							want[i] = float32(stripsSum(part))
-						case "mean":
+						case reduction.Mean:
 							want[i] = float32(stripsSum(part) / float64(n))
-						case "max":
+						case reduction.Max:
 							want[i] = slices.Max(part)
-						case "min":
+						case reduction.Min:
 							want[i] = slices.Min(part)
 						}
 					}
@@ -152,7 +153,7 @@ func TestRows(t *testing.T) {
 func TestWindows(t *testing.T) {
 	for _, c := range []struct{ rows, cols, high, wide int }{{3, 70, 2, 2}, {5, 64, 3, 3}, {2, 1100, 1, 2}, {4, 66, 5, 1}, {2, 70, 9, 8}, {1, 65, 16, 16}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			s := sumCase{kind: "sum", shape: []int{c.rows * c.high, c.cols * c.wide}, results: []int{c.rows, c.cols}, reduced: []int{c.high, c.wide},
+			s := sumCase{kind: reduction.Sum, shape: []int{c.rows * c.high, c.cols * c.wide}, results: []int{c.rows, c.cols}, reduced: []int{c.high, c.wide},
 				at: func(of, over []*term.Term) []*term.Term {
 					return []*term.Term{term.Sum(term.Product(of[0], term.Number(c.high)), over[0]), term.Sum(term.Product(of[1], term.Number(c.wide)), over[1])}
 				}}
@@ -179,7 +180,7 @@ func TestWindows(t *testing.T) {
 func TestColumns(t *testing.T) {
 	for _, rows := range []int{1, 3, 15, 16, 17, 63, 64, 65, 200} {
 		for _, cols := range []int{64, 100, 512, 513} {
-			c := sumCase{kind: "sum", shape: []int{rows, cols}, results: []int{cols}, reduced: []int{rows}, square: true,
+			c := sumCase{kind: reduction.Sum, shape: []int{rows, cols}, results: []int{cols}, reduced: []int{rows}, square: true,
 				at: func(of, over []*term.Term) []*term.Term { return []*term.Term{over[0], of[0]} }}
 			t.Run(fmt.Sprint(rows, cols), func(t *testing.T) {
 				out, memory, n := c.compile(t)
@@ -223,7 +224,7 @@ func TestShortRows(t *testing.T) {
 			value := term.Sum(timesOf(readX(a, r, k), read(2, a.Term(), k.Term())), read(3, k.Term()))
 			s := &program.Statement{Target: 1, Left: read(1, a.Term(), r.Term(), k.Term()).Read, Vars: []*term.Variable{a, r, k}, Value: value}
 			a, r, k = index("a", outer), index("r", rows), index("k", cols)
-			most := &program.Statement{Target: 2, Left: read(2, a.Term(), k.Term()).Read, Vars: []*term.Variable{a, k}, Value: reduction("max", readX(a, r, k), r)}
+			most := &program.Statement{Target: 2, Left: read(2, a.Term(), k.Term()).Read, Vars: []*term.Variable{a, k}, Value: reduce(reduction.Max, readX(a, r, k), r)}
 			out, err := Compile(p, []*program.Statement{most, s}, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F64, Memory: 2},
 				{Type: dtype.F32, Memory: 3}}, Options{})
 			if err != nil {
@@ -264,7 +265,7 @@ func TestCut(t *testing.T) {
 		shape []int
 		parts int // 0 if the sum is not cut
 	}{{[]int{1 << 16}, 64}, {[]int{3 << 16}, 64}, {[]int{100, 1000}, 50}, {[]int{3, 1 << 16}, 64}, {[]int{1<<16 - 64}, 0}, {[]int{65537}, 0}} {
-		s := sumCase{kind: "sum", shape: c.shape, reduced: c.shape, at: func(_, over []*term.Term) []*term.Term { return over }}
+		s := sumCase{kind: reduction.Sum, shape: c.shape, reduced: c.shape, at: func(_, over []*term.Term) []*term.Term { return over }}
 		out, memory, _ := s.compile(t)
 		x, all := as[float32](memory[0]), len(as[float32](memory[0]))
 		want := stripsSum(x)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -16,7 +17,7 @@ func heads(b, n, m, k int) (*program.Program, []*program.Statement) {
 	p := &program.Program{Tensors: []*program.Local{reals("x", b, n, k), reals("w", b, k, m), reals("t", b, n, m), reals("y", b, n, m), reals("z", b, m, n), reals("s", b, n)}}
 	h, r, c, s := index("h", b), index("r", n), index("c", m), index("s", k)
 	product := &program.Statement{Target: 2, Left: readOf(p, 2, h.Term(), r.Term(), c.Term()), Vars: []*term.Variable{h, r, c},
-		Value: reduction("sum", timesOf(elementOf(readOf(p, 0, h.Term(), r.Term(), s.Term())), elementOf(readOf(p, 1, h.Term(), s.Term(), c.Term()))), s)}
+		Value: reduce(reduction.Sum, timesOf(elementOf(readOf(p, 0, h.Term(), r.Term(), s.Term())), elementOf(readOf(p, 1, h.Term(), s.Term(), c.Term()))), s)}
 	h, r, c = index("h", b), index("r", n), index("c", m)
 	t := elementOf(readOf(p, 2, h.Term(), r.Term(), c.Term()))
 	square := &program.Statement{Target: 3, Left: readOf(p, 3, h.Term(), r.Term(), c.Term()), Vars: []*term.Variable{h, r, c}, Value: term.Sum(t, timesOf(t, t))}
@@ -25,7 +26,7 @@ func heads(b, n, m, k int) (*program.Program, []*program.Statement) {
 		Value: elementOf(readOf(p, 2, h.Term(), r.Term(), c.Term()))}
 	h, r, c = index("h", b), index("r", n), index("c", m)
 	sums := &program.Statement{Target: 5, Left: readOf(p, 5, h.Term(), r.Term()), Vars: []*term.Variable{h, r},
-		Value: reduction("sum", elementOf(readOf(p, 2, h.Term(), r.Term(), c.Term())), c)}
+		Value: reduce(reduction.Sum, elementOf(readOf(p, 2, h.Term(), r.Term(), c.Term())), c)}
 	return p, []*program.Statement{product, square, moved, sums}
 }
 
@@ -89,7 +90,7 @@ func TestSharedRooms(t *testing.T) {
 		tensors = append(tensors, Tensor{Type: dtype.F32, Memory: i + 1, Local: i < products-1})
 		r, c, s := index("r", n), index("c", n), index("s", n)
 		statements = append(statements, &program.Statement{Target: i + 1, Left: readOf(p, i+1, r.Term(), c.Term()), Vars: []*term.Variable{r, c},
-			Value: reduction("sum", timesOf(elementOf(readOf(p, i, s.Term(), r.Term())), elementOf(readOf(p, 0, s.Term(), c.Term()))), s)})
+			Value: reduce(reduction.Sum, timesOf(elementOf(readOf(p, i, s.Term(), r.Term())), elementOf(readOf(p, 0, s.Term(), c.Term()))), s)})
 	}
 	c, err := Compile(p, statements, tensors, Options{})
 	if err != nil {

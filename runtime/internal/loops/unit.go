@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/internal/simd"
 )
@@ -187,7 +188,7 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	if u := k.movement(first); u != nil {
 		return u
 	}
-	if k.bundle.folds != nil && len(k.bundle.statements) == 1 && k.elements() <= fewTested && slices.Contains([]string{"all", "any", "count"}, k.bundle.folds[0].Kind) {
+	if k.bundle.folds != nil && len(k.bundle.statements) == 1 && k.elements() <= fewTested && slices.Contains([]reduction.Kind{reduction.All, reduction.Any, reduction.Count}, k.bundle.folds[0].Kind) {
 		return k.plain(first)
 	}
 	k.lenient = first.lenient || first.guard != nil || first.skip
@@ -365,7 +366,9 @@ func (c *compiler[T]) giver(st *statement) func(*state[T]) {
 }
 
 // joined reports whether a statement folds values into elements in another way than by adding.
-func (s *statement) joined() bool { return s.fold != "" && s.fold != "sum" && s.fold != "count" }
+func (s *statement) joined() bool {
+	return s.fold != 0 && s.fold != reduction.Sum && s.fold != reduction.Count
+}
 
 // putNumber returns code that gives a number to an element, or folds it into it.
 func putNumber[T simd.Float](st *statement, t Tensor) func(*block[T], int, float64) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 )
 
@@ -14,14 +15,14 @@ import (
 // so.
 func (z *normalizer) varied(n *term.Term, vars []*term.Variable) *term.Term {
 	r := n.Reduction
-	if z.whole || r.Kind != "variance" || r.Guard != nil || len(r.At) > 0 || len(r.Vars) == 0 || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+	if z.whole || r.Kind != reduction.Variance || r.Guard != nil || len(r.At) > 0 || len(r.Vars) == 0 || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
 		hi, known := v.Hi.Known()
 		return !known || hi < 1 || !v.Lo.Is(0)
 	}) {
 		return n
 	}
 	copied := *r
-	copied.Kind = "mean"
+	copied.Kind = reduction.Mean
 	mean := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &copied}
 	at := slices.IndexFunc(z.out, func(s *statement) bool { return !s.lenient && givenBy(s, mean) != nil })
 	if at < 0 {

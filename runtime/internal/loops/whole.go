@@ -3,6 +3,7 @@ package loops
 import (
 	"math"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/internal/simd"
@@ -53,7 +54,7 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	case st.joined():
 		join = integerJoins[st.fold]
 	case z.c.tensors[st.target].Add || st.add:
-		join = integerJoins["sum"]
+		join = integerJoins[reduction.Sum]
 	}
 	strip := f.strip(0)
 	least, most, narrow := boundsOfType(typ)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -24,7 +25,7 @@ func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x,
 		return nil, nil, 0
 	}
 	r := value.Reduction
-	if r.Kind != "sum" || r.Guard != nil || r.Body.Op != term.Multiply || len(r.Vars) == 0 {
+	if r.Kind != reduction.Sum || r.Guard != nil || r.Body.Op != term.Multiply || len(r.Vars) == 0 {
 		return nil, nil, 0
 	}
 	count := 1

@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/shape"
 )
@@ -26,7 +27,7 @@ func windows(n *term.Term) (out *term.Term, found bool) {
 }
 
 // guarded are the kinds of reductions that may leave out elements by a condition.
-var guarded = map[string]bool{"sum": true, "prod": true, "max": true, "min": true, "logsumexp": true, "any": true, "all": true, "count": true}
+var guarded = map[reduction.Kind]bool{reduction.Sum: true, reduction.Prod: true, reduction.Max: true, reduction.Min: true, reduction.LogSumExp: true, reduction.Any: true, reduction.All: true, reduction.Count: true}
 
 // windowed returns a reduction in which an index whose range is a window of constant size, cut at the borders, counts the
 // elements of the window. Conditions leave out what lies beyond the borders.
