@@ -383,7 +383,7 @@ func (c *changer) reduce(n *expr.Reduce) {
 	}
 	for i := 1; i < len(n.Binders); i++ {
 		x, y := n.Binders[i-1], n.Binders[i]
-		if n.Kind.Is(reduction.Argument | reduction.Order) { // for other kinds the order matters for rounding only
+		if n.Kind.Is(reduction.Argument) { // for other kinds the order matters for rounding only
 			c.swap("transpose", x, y)
 		}
 		c.replace("range", x.Pos(), y.Pos(), "")

@@ -209,8 +209,18 @@ func (e *evaluation) differs(nodes []expr.Node, s *scope) differing {
 			}
 		case *expr.Cond:
 			visit(n.If, maybe, depth)
-			visit(n.Then, as, depth)
-			visit(n.Else, as, depth)
+			then, other := as, as
+			if holds, known := e.settledCondition(n.If, s); known && depth == 0 {
+				// The value is that of one branch, for all indices. Whether the other one counts is not said.
+				then, other = min(as, maybe), min(as, maybe)
+				if holds {
+					then = as
+				} else {
+					other = as
+				}
+			}
+			visit(n.Then, then, depth)
+			visit(n.Else, other, depth)
 		case *expr.Reduce:
 			if !slices.Contains([]reduction.Kind{reduction.Sum, reduction.Prod, reduction.Max, reduction.Min, reduction.Mean, reduction.Variance, reduction.LogSumExp}, n.Kind) {
 				as = maybe

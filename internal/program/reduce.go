@@ -77,7 +77,7 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 		}
 		return r.Body, nil
 	}
-	if argument := n.Kind.Is(reduction.Argument); argument && len(r.Vars) == 1 {
+	if argument := n.Kind.Is(reduction.Argument) && !n.Kind.Is(reduction.Order); argument && len(r.Vars) == 1 {
 		r.Number = r.Vars[0].Term()
 	} else if argument {
 		r.Number = number

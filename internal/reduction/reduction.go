@@ -42,7 +42,7 @@ type Class uint8
 const (
 	// Extreme says that the result is one of the elements: the greatest or the least one.
 	Extreme Class = 1 << iota
-	// Argument says that the result is the place of an extreme, an integer.
+	// Argument says that the result is the index of an element, an integer.
 	Argument
 	// Order says that the result is a place in the order of the elements, an integer. An order keeps the place that is
 	// asked for in term.Reduction.At.
@@ -71,7 +71,7 @@ var table = [...]entry{
 	All:       {"all", Truth | Running, 1, 1, 1},
 	ArgMax:    {"argmax", Argument, 0, 0, 1},
 	ArgMin:    {"argmin", Argument, 0, 0, 1},
-	ArgSort:   {"argsort", Order, 0, 0, 1},
+	ArgSort:   {"argsort", Argument | Order, 0, 0, 1},
 	Rank:      {"rank", Order, 0, 0, 1},
 }
 

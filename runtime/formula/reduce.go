@@ -83,7 +83,7 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 		o := c.orderOf(r)
 		return func(f *frame) int { return o.find(f, o.sort(f)) }
 	}
-	if r.Kind.Is(reduction.Argument | reduction.Order) {
+	if r.Kind.Is(reduction.Argument) {
 		return c.argument(r, each)
 	}
 	x := c.integer(r.Body)

@@ -90,7 +90,7 @@ func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
 		return c.counted(r.Vars, r.Guard, func(*state[T]) bool { return true })
 	}
 	each := c.each(r.Vars, r.Guard)
-	if r.Kind.Is(reduction.Argument | reduction.Order) {
+	if r.Kind.Is(reduction.Argument) {
 		return c.argument(r, each)
 	}
 	fold, first := integerFolds[r.Kind], r.Kind.IntegerIdentity()
