@@ -146,14 +146,7 @@ func (l *layout) use() (*use, error) {
 	for i := range steps {
 		options.Ordered = options.Ordered || l.accessor.Resolved.Cuts[[2]int{l.task, i}] != nil
 	}
-	tensors := slices.Clone(l.program.Tensors)
-	all := l.withOthers(gradients, statements)
-	code, err := loops.Compile(l.program, all, l.tensors, options)
-	if err != nil && len(all) > len(statements) { // perhaps there are loops for what is wanted alone
-		l.program.Tensors = tensors // without those of the compiler
-		code, err = loops.Compile(l.program, statements, l.tensors, options)
-	}
-	if err == nil {
+	if code, err := loops.Compile(l.program, l.withOthers(gradients, statements), l.tensors, options); err == nil {
 		out.code = code
 	}
 	return out, nil
