@@ -41,7 +41,7 @@ var faults = []fault{
 	{"a quotient's gradient has the wrong sign", "internal/derive/walk.go", "return each(x, g, y, term.Opposite(g))", "return each(x, g, y, g)"},
 	// Loops.
 	{"values of an index are thought to end before the last one", "runtime/internal/loops/interval.go", "i := interval{lo.lo, hi.hi - 1,", "i := interval{lo.lo, hi.hi - 2,"},
-	{"a histogram's condition has the index of another element", "runtime/internal/loops/bucket.go", "out.guard = term.All(rest...).Substitute(to)", "out.guard = nil"},
+	{"a histogram's condition has the index of another element", "runtime/internal/loops/bucket.go", "out.guard = assign(term.All(rest...), to)", "out.guard = nil"},
 	{"the extreme of nothing is 0 in histograms", "runtime/internal/loops/bucket.go", "return term.RealNumber(kind.Identity())", "return term.RealNumber(max(kind.Identity(), 0))"},
 	{"products begin at 0", "internal/reduction/reduction.go", `{"prod", Fold | Running, 1, 1, 1}`, `{"prod", Fold | Running, 0, 0, 1}`},
 	{"an order gives too few places", "runtime/internal/loops/order.go", "u.first = b.hi + 1", "u.first = b.hi"},
