@@ -60,7 +60,7 @@ func MultiplyShared[T dtype.Float](key Key, c []T, ldc int, a []T, lda int, ta b
 		}
 		return
 	}
-	if tb && !ta && m <= fewest && rowByRow(c, ldc, a, lda, b, ldb, m, n, k, add) {
+	if tb && !ta && m <= fewest && rowByRow(c, ldc, a, lda, b, ldb, m, n, k, add) || fewRows(c, ldc, a, lda, ta, b, ldb, tb, m, n, k, add) {
 		return
 	}
 	w := workspaces[T]().Get().(*workspace[T])
@@ -86,6 +86,20 @@ func rowByRow[T dtype.Float](c []T, ldc int, a []T, lda int, b []T, ldb, m, n, k
 	for i := range m {
 		for l := 0; l < k; l += blockDepth {
 			if !simd.Dots(c[i*ldc:i*ldc+n], a[i*lda+l:i*lda+min(l+blockDepth, k)], b[l:], ldb, add || l > 0) {
+				return false // as the first one does
+			}
+		}
+	}
+	return true
+}
+
+// fewRows computes a product of few rows of a, if it takes less time than tiles.
+func fewRows[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb int, tb bool, m, n, k int, add bool) bool {
+	row, col := steps(lda, ta)
+	next, across := steps(ldb, tb)
+	for l := 0; l < k; l += blockDepth {
+		for i := 0; i < m; i += blockRows {
+			if !simd.Few(c[i*ldc:], ldc, a[i*row+l*col:], row, col, b[l*next:], next, across, min(blockRows, m-i), n, min(blockDepth, k-l), add || l > 0) {
 				return false // as the first one does
 			}
 		}

@@ -2,7 +2,6 @@ package simd
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 )
 
@@ -34,7 +33,7 @@ func portableDots[T, B Float](careful micro[B, B], near micro[T, B]) func(z, x, 
 			first := min(q, len(z)-8)
 			rows := y[first*ld:]
 			var sums [8]B
-			if small || f.smallIn(rows, ld, k) {
+			if small || smallIn[T, B](rows, k, ld, 8) {
 				f.y = sized(f.y, 8*k)
 				for i := range 8 {
 					for l, v := range rows[i*ld : i*ld+k] {
@@ -55,20 +54,6 @@ func portableDots[T, B Float](careful micro[B, B], near micro[T, B]) func(z, x, 
 		}
 		pool.Put(f)
 	}
-}
-
-// smallIn is anySmall for eight rows of y.
-func (f *factors[T, B]) smallIn(y []T, ld, k int) bool {
-	whole := k &^ 3
-	if whole > 0 && smallRows[T, B](y, whole, ld, 8) {
-		return true
-	}
-	for i := range 8 {
-		if rest := y[i*ld+whole : i*ld+k]; slices.ContainsFunc(rest, isSmall) {
-			return true
-		}
-	}
-	return false
 }
 
 func dots32() func(z, x, y []float32, ld int, more bool) {

@@ -15,6 +15,7 @@ var sets = append([]set{{"go", true, func() {
 	t, wide := portable[float32](), portable[float64]()
 	t.pack, wide.pack = packRows[float32], packRows[float64]
 	t.dots, wide.dots = dots32(), dots64()
+	t.few, wide.few = few32(), few64()
 	use(t, wide, conversionTable{widen, narrow, rests, draw, units, normals, func([]byte) {}, nil, func() {}, below[int32], below[int64]})
 }, 0}}, ofProcessor()...)
 

@@ -31,6 +31,8 @@ type table[T Float] struct {
 	pack func(z, x []T, row, n int)
 	// dots is Dots. It is nil where tiles take less time.
 	dots func(z, x, y []T, ld int, more bool)
+	// few is Few. It is for no rows where tiles take less time.
+	few few[T]
 	// slivers copy n rows into count lists of as many elements as the larger tiles have columns, or rows. They are nil where Go does it.
 	slivers struct {
 		cols, rows func(z, x []T, next, count, n int)

@@ -17,6 +17,8 @@ type micro[Y, B Float] struct {
 	one func(sums *[8]B, x []B, dx int, y []Y, dy, k int)
 	// dots adds products of one row of x and eight of y, which lie dy elements apart: sum q has x[l] * y[q*dy+l].
 	dots func(sums *[8]B, x []B, y []Y, dy, k int)
+	// four adds products of four elements of x and four rows of y, which are as long as sums: sum q has x[0] * y0[q], then x[1] * y1[q], and so on.
+	four func(sums []B, x *[4]B, y0, y1, y2, y3 []Y)
 }
 
 // factors is memory for copies of the factors of a tile.
@@ -209,7 +211,7 @@ func (f *factors[T, B]) anySmall(x []B) bool {
 
 // smallRows is anySmall for rows of y that lie next elements apart. It looks at two elements at a time: those whose exponents are as small have no carry.
 func smallRows[T, B Float](y []T, cols, next, k int) bool {
-	if unsafe.Sizeof(T(0)) == unsafe.Sizeof(B(0)) {
+	if cols == 0 || unsafe.Sizeof(T(0)) == unsafe.Sizeof(B(0)) {
 		return false
 	}
 	const (
@@ -219,9 +221,16 @@ func smallRows[T, B Float](y []T, cols, next, k int) bool {
 	)
 	p, all := begin(y, (k-1)*next+cols), uint64(top)
 	for l := range k {
-		for q := 0; q < cols; q += 4 {
-			all &= *(*uint64)(unsafe.Add(p, 4*(l*next+q)))&exponents + carry
-			all &= *(*uint64)(unsafe.Add(p, 4*(l*next+q)+8))&exponents + carry
+		from := unsafe.Add(p, 4*l*next)
+		left := cols
+		for ; left >= 8; left -= 8 {
+			v := (*[4]uint64)(from)
+			all &= (v[0]&exponents + carry) & (v[1]&exponents + carry) & (v[2]&exponents + carry) & (v[3]&exponents + carry)
+			from = unsafe.Add(from, 32)
+		}
+		if left > 0 {
+			v := (*[2]uint64)(from)
+			all &= (v[0]&exponents + carry) & (v[1]&exponents + carry)
 		}
 	}
 	if all == top {
@@ -283,6 +292,7 @@ func plain[B Float]() micro[B, B] {
 		two:  func(sums *[8]B, x []B, dx int, y []B, dy, k int) { plainTwo(sums, x, dx, y, dy, k) },
 		one:  func(sums *[8]B, x []B, dx int, y []B, dy, k int) { plainOne(sums, x, dx, y, dy, k) },
 		dots: func(sums *[8]B, x, y []B, dy, k int) { plainDots(sums, x, y, dy, k) },
+		four: func(sums []B, x *[4]B, y0, y1, y2, y3 []B) { plainFour(sums, x, y0, y1, y2, y3) },
 	}
 }
 
@@ -318,6 +328,23 @@ func plainDots[B Float](sums *[8]B, x, y []B, dy, k int) {
 		b0, b1, b2, b3 = f*at[B](q, l+4*dy)+b0, f*at[B](q, l+5*dy)+b1, f*at[B](q, l+6*dy)+b2, f*at[B](q, l+7*dy)+b3
 	}
 	*sums = [8]B{a0, a1, a2, a3, b0, b1, b2, b3}
+}
+
+// plainFour loads a sum in the step before: the compiler for amd64 adds one from memory without an instruction that fuses.
+func plainFour[B Float](sums []B, x *[4]B, y0, y1, y2, y3 []B) {
+	y0, y1, y2, y3 = y0[:len(sums)], y1[:len(sums)], y2[:len(sums)], y3[:len(sums)]
+	a, b, c, d := x[0], x[1], x[2], x[3]
+	q, s := 0, sums[0]
+	for {
+		s = a*y0[q] + s
+		s = b*y1[q] + s
+		s = c*y2[q] + s
+		sums[q] = d*y3[q] + s
+		if q++; q >= len(sums) {
+			return
+		}
+		s = sums[q]
+	}
 }
 
 // begin returns where x begins, which has at least n elements. Loops of micro tiles compare no index with a length: it takes as long as their sums.
@@ -365,6 +392,13 @@ var inline64 = micro[float64, float64]{
 		}
 		*sums = [8]float64{a0, a1, a2, a3, b0, b1, b2, b3}
 	},
+	four: func(sums []float64, x *[4]float64, y0, y1, y2, y3 []float64) {
+		y0, y1, y2, y3 = y0[:len(sums)], y1[:len(sums)], y2[:len(sums)], y3[:len(sums)]
+		a, b, c, d := x[0], x[1], x[2], x[3]
+		for q, s := range sums {
+			sums[q] = math.FMA(d, y3[q], math.FMA(c, y2[q], math.FMA(b, y1[q], math.FMA(a, y0[q], s))))
+		}
+	},
 }
 
 // called are micro tiles that call a function for each product.
@@ -391,6 +425,11 @@ func called[B Float](fma func(x, y, z B) B) micro[B, B] {
 				}
 			}
 		},
+		four: func(sums []B, x *[4]B, y0, y1, y2, y3 []B) {
+			for q, s := range sums {
+				sums[q] = fma(x[3], y3[q], fma(x[2], y2[q], fma(x[1], y1[q], fma(x[0], y0[q], s))))
+			}
+		},
 	}
 }
 
@@ -406,6 +445,7 @@ func twice32[Y Float]() micro[Y, float64] {
 		two:  func(sums *[8]float64, x []float64, dx int, y []Y, dy, k int) { twiceTwo(sums, x, dx, y, dy, k) },
 		one:  func(sums *[8]float64, x []float64, dx int, y []Y, dy, k int) { twiceOne(sums, x, dx, y, dy, k) },
 		dots: func(sums *[8]float64, x []float64, y []Y, dy, k int) { twiceDots(sums, x, y, dy, k) },
+		four: func(sums []float64, x *[4]float64, y0, y1, y2, y3 []Y) { twiceFour(sums, x, y0, y1, y2, y3) },
 	}
 }
 
@@ -488,6 +528,37 @@ func twiceDots[Y Float](sums *[8]float64, x []float64, y []Y, dy, k int) {
 		*sums = [8]float64{a0, a1, a2, a3, b0, b1, b2, b3}
 		for n := done; n < 8 && l < k; n++ {
 			sums[n] = rounded32(x[l], float64(y[n*dy+l]), sums[n])
+		}
+	}
+}
+
+// twiceFour rounds a sum where it is: an instruction that converts waits for what its result replaces.
+func twiceFour[Y Float](sums []float64, x *[4]float64, y0, y1, y2, y3 []Y) {
+	y0, y1, y2, y3 = y0[:len(sums)], y1[:len(sums)], y2[:len(sums)], y3[:len(sums)]
+	a, b, c, d := x[0], x[1], x[2], x[3]
+	for q := 0; q < len(sums); q++ {
+		for ; q < len(sums); q++ {
+			s := float64(a*float64(y0[q])) + sums[q]
+			if low(s) == tie {
+				break
+			}
+			s = float64(b*float64(y1[q])) + float64(float32(s))
+			if low(s) == tie {
+				break
+			}
+			s = float64(c*float64(y2[q])) + float64(float32(s))
+			if low(s) == tie {
+				break
+			}
+			s = float64(d*float64(y3[q])) + float64(float32(s))
+			if low(s) == tie {
+				break
+			}
+			sums[q] = float64(float32(s))
+		}
+		if q < len(sums) {
+			s := rounded32(b, float64(y1[q]), rounded32(a, float64(y0[q]), sums[q]))
+			sums[q] = rounded32(d, float64(y3[q]), rounded32(c, float64(y2[q]), s))
 		}
 	}
 }

@@ -136,6 +136,8 @@ func TestMicroTiles(t *testing.T) {
 						x[l*8+i], y[l*8+i] = math.Ldexp(1+a, -below/2), math.Ldexp(1-a, -below/2-1-places)
 						if l == 0 {
 							x[i], y[i] = math.Ldexp(1, -below/2), math.Ldexp(1+math.Ldexp(float64(r.IntN(100)), -places), -below/2)
+						} else if r.IntN(3) == 0 {
+							x[l*8+i] = 0 // so that the next sum may be the first one half-way
 						}
 					}
 				}
@@ -144,6 +146,10 @@ func TestMicroTiles(t *testing.T) {
 			microDots(t, "float32", dots32(), slow32, narrowed(x), narrowed(y), k)
 			microDots(t, "sums of float64", portableDots(called(sumFMA64), called(sumFMA64)), math.FMA, x, y, k)
 			microDots(t, "two roundings", portableDots(called(rounded32), twice32[float32]()), slow32, narrowed(x), narrowed(y), k)
+			microFew(t, "float64", few64(), math.FMA, x, y, k)
+			microFew(t, "float32", few32(), slow32, narrowed(x), narrowed(y), k)
+			microFew(t, "sums of float64", portableFew(8, called(sumFMA64), called(sumFMA64), called(sumFMA64)), math.FMA, x, y, k)
+			microFew(t, "two roundings", portableFew(8, twice32[float64](), called(rounded32), twice32[float32]()), slow32, narrowed(x), narrowed(y), k)
 			microTiles(t, "float64", tiles64(), math.FMA, x, y, k)
 			microTiles(t, "float32", tiles32(), slow32, narrowed(x), narrowed(y), k)
 			microTiles(t, "sums of float64", portableTiles(called(sumFMA64), called(sumFMA64), called(sumFMA64)), math.FMA, x, y, k)

@@ -63,9 +63,9 @@ func TestNothingFused(t *testing.T) {
 }
 
 // TestFused looks at what the compiler makes of the micro tiles on all architectures of which the constant fuses says that it makes one instruction of a product
-// and a sum: for each of the eight, there is one, and no sum or product without the other.
+// and a sum: for each of the eight, or four, there is one, and no sum or product without the other.
 func TestFused(t *testing.T) {
-	text := regexp.MustCompile(`^\S*/simd\.plain(Two|One|Dots)\[go\.shape\.float(32|64)\].* STEXT`)
+	text := regexp.MustCompile(`^\S*/simd\.plain(Two|One|Dots|Four)\[go\.shape\.float(32|64)\].* STEXT`)
 	other := regexp.MustCompile(`^\S* STEXT`)
 	instruction := regexp.MustCompile(`/tile_go\.go:\d+\)\s+(\S+)`)
 	fused := regexp.MustCompile(`^(V?FMADD\w*|FMADD[SDF]?)$`)
@@ -94,9 +94,11 @@ func TestFused(t *testing.T) {
 				t.Errorf("%s: %s: %s", setting, in, line)
 			}
 		}
-		for _, f := range []string{"Two32", "One32", "Dots32", "Two64", "One64", "Dots64"} {
-			if counts[f] != 8 {
-				t.Errorf("%s: plain%s: want 8 sums of products, got %d", setting, f, counts[f])
+		for f, want := range map[string]int{"Two": 8, "One": 8, "Dots": 8, "Four": 4} {
+			for _, bits := range []string{"32", "64"} {
+				if got := counts[f+bits]; got != want {
+					t.Errorf("%s: plain%s%s: want %d sums of products, got %d", setting, f, bits, want, got)
+				}
 			}
 		}
 	}
