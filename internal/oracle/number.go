@@ -216,6 +216,7 @@ func near(x, y number, unit float64) bool {
 // errors have random signs keeps it to the root of their number.
 type sum struct {
 	total number
+	lost  float64 // what rounding took from the total, by Neumaier's algorithm: equal terms are rounded alike, so such errors add up
 	n     int
 	exact bool
 	size  float64
@@ -228,6 +229,9 @@ func (s *sum) add(x number) {
 	s.n++
 	v := s.total.v + x.v
 	size := s.size + math.Abs(x.v)
+	if part := v - s.total.v; !math.IsInf(v, 0) {
+		s.lost += s.total.v - (v - part) + (x.v - part)
+	}
 	s.exact = s.exact && exactSum(s.total.v, x.v, v) && exactSum(s.size, math.Abs(x.v), size)
 	s.total.v, s.size = v, size
 	s.total.err += x.err
@@ -245,15 +249,19 @@ func (s *sum) add(x number) {
 // result returns the sum.
 func (s *sum) result() number {
 	out := s.total
+	if !math.IsInf(out.v, 0) {
+		out.v += s.lost
+	}
 	growth := 1 + math.Sqrt(float64(s.n))/2
 	if s.n < 2 {
 		growth = 0
 	}
 	if !s.exact {
-		out.err += scaled(s.size, growth)
+		out.err += scaled(s.size, growth) + math.Abs(s.lost)*0x1p53 // what adding one after the other loses is no fault
 	}
 	for i := range out.de {
-		if !short(s.sized[i]) || !short(out.d[i]) || out.de[i] > 0 {
+		cancels := out.d[i] == 0 && s.sized[i] > 0 // and need not in another order, once a factor is not short
+		if !short(s.sized[i]) || !short(out.d[i]) || out.de[i] > 0 || cancels {
 			out.de[i] += scaled(s.sized[i], growth)
 		}
 	}

@@ -2,13 +2,15 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/internal/randomformula"
 )
 
-// TestHistogramsOfReductions judges histograms of reductions that use the index to which elements belong, where some elements belong to none.
-func TestHistogramsOfReductions(t *testing.T) {
+// TestHistograms judges histograms of reductions that use the index to which elements belong, where some elements belong to none, and
+// histograms of which other statements read single elements.
+func TestHistograms(t *testing.T) {
 	children := newChildren(1)
 	defer stopAll(children)
 	for i, lines := range [][]string{
@@ -17,10 +19,16 @@ func TestHistogramsOfReductions(t *testing.T) {
 		{"y0[k] = sum(n if label[n] == k && max(n': x[n', k]) > 0.2: x[n, k])"},
 		{"t0[k, n] = argsort(k': x[n, k'] descending)[k]",
 			"y0[k] = min(n if label[n] == k: max(n': x[n', t0[k, n']]))"},
+		{"t1[n, k] = sum(n' if label[n'] == k: 0.5)", "y0[k] = (x[0, 0] else 0) + (t1[1, k] else 0)"},
+		{"t1[n, k] = sum(n' if label[n'] == k: 0.5)", "y0[] = 0.3 + (t1[0, 1] else 0)"},
+		{"t1[k] = sum(n if label[n] == k: x[n, k])", "y0[] = (t1[0] else 0) * 2 + (x[0, 0] else 0)"},
 	} {
 		shape := []string{"K"}
-		if i == 0 {
+		switch y0 := lines[len(lines)-1]; {
+		case strings.HasPrefix(y0, "y0[n]"):
 			shape = []string{"N"}
+		case strings.HasPrefix(y0, "y0[]"):
+			shape = []string{}
 		}
 		c := &randomformula.Case{
 			Name: "op", Lines: lines, Attrs: `{}`, Type: "f64", Features: map[string]bool{},

@@ -209,8 +209,8 @@ func all(o options) error {
 					if err != nil && failure == nil {
 						failure = err
 					}
-					s.note(v, o.only)
-					if s.judged()%progress == 0 {
+					before := s.judged() / progress
+					if s.note(v, o.only); s.judged()/progress > before {
 						fmt.Fprintf(os.Stderr, "judge: %d of %d formulas after %.0f s, %d wrong\n", s.judged(), o.formulas,
 							time.Since(began).Seconds(), s.wrong())
 					}

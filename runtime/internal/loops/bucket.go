@@ -273,11 +273,14 @@ func (z *normalizer) folded(n, h *statement) bool {
 	if !ok {
 		return false
 	}
+	if len(n.left.Idx) != len(read.Idx) {
+		return false
+	}
 	left := *n.left
 	left.Idx = nil
 	for d, x := range n.left.Idx {
 		p := slices.IndexFunc(read.Idx, func(y *term.Term) bool { return term.Identical(x, y) })
-		if p < 0 || x.Op != term.Index || len(n.left.Idx) != len(read.Idx) || !term.SameInteger(n.left.Ext[d], read.Ext[p]) ||
+		if p < 0 || x.Op != term.Index || !term.SameInteger(n.left.Ext[d], read.Ext[p]) ||
 			h.left.Idx[p].Op != term.Index || extent(h.left.Idx[p].Var) != extent(x.Var) {
 			return false
 		}
