@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
@@ -54,6 +55,10 @@ func casesOf(path string) ([]*randomformula.Case, error) {
 					}
 					if s.Below != "" {
 						slot.Below = "1" // 0 always lies below the bound
+						slot.Except = s.Except
+					}
+					if _, err := strconv.Atoi(s.Except); s.Except != "" && err != nil {
+						return nil, fmt.Errorf("%s: want a number as except of %s, got %s", path, s.Name, s.Except)
 					}
 					c.Inputs = append(c.Inputs, slot)
 				case task.RoleOutput:
