@@ -138,6 +138,7 @@ func (b *builder) binder(n *expr.Binder, sc *scope) ([]*term.Variable, error) {
 // hoist gives reductions that do not depend on all indices around them tensors of their own, so that they are computed
 // once for those on which they do; and orders and scans that are part of an expression, so that one pass gives them for all
 // indices, and the parts of logsumexp, which gradients use again. Reductions under a condition stay, since the condition may keep their reads inside.
+// Tensors within an empty range have no elements, too, since what is not computed may read elements that are not there.
 func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.Term {
 	switch n.Op {
 	case term.Constant, term.Index, term.Step, term.Choose:
@@ -160,6 +161,11 @@ func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.
 		}
 		out := &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 		vars := out.Free()
+		for _, v := range around {
+			if empty(v) && !slices.Contains(vars, v) {
+				vars = append(vars, v)
+			}
+		}
 		onePass := r.IsOrder() || r.Scan() != nil
 		if !(part && (onePass || r.Detached || r.Relative())) && (len(vars) == len(around) || len(vars) == 0 && len(around) == 0) {
 			return out
@@ -172,6 +178,12 @@ func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.
 		out.Args = append(out.Args, b.hoist(a, around, true))
 	}
 	return &out
+}
+
+// empty reports whether an index is known to have no values.
+func empty(v *term.Variable) bool {
+	lo, hi, err := bounds(v)
+	return err == nil && hi == lo
 }
 
 // temporary adds a statement that gives a tensor over variables, and returns its element. It returns n itself if

@@ -68,7 +68,7 @@ func (s *splitter) always(n *term.Term, whole bool) *term.Term {
 	if !whole && x.Kind == term.Real && x.Larger(maxPart) && !x.Larger(maxTerms) {
 		var own []*term.Variable
 		for _, v := range s.vars {
-			if x.Uses(v) {
+			if x.Uses(v) || empty(v) { // within an empty range, nothing is computed
 				own = append(own, v)
 			}
 		}
