@@ -221,15 +221,13 @@ func smallRows[T, B Float](y []T, cols, next, k int) bool {
 	)
 	p, all := begin(y, (k-1)*next+cols), uint64(top)
 	for l := range k {
-		from := unsafe.Add(p, 4*l*next)
-		left := cols
-		for ; left >= 8; left -= 8 {
-			v := (*[4]uint64)(from)
+		at, end := 4*l*next, 4*(l*next+cols) // offsets, since no pointer may lie behind the last element
+		for ; end-at >= 32; at += 32 {
+			v := (*[4]uint64)(unsafe.Add(p, at))
 			all &= (v[0]&exponents + carry) & (v[1]&exponents + carry) & (v[2]&exponents + carry) & (v[3]&exponents + carry)
-			from = unsafe.Add(from, 32)
 		}
-		if left > 0 {
-			v := (*[2]uint64)(from)
+		if at < end {
+			v := (*[2]uint64)(unsafe.Add(p, at))
 			all &= (v[0]&exponents + carry) & (v[1]&exponents + carry)
 		}
 	}
