@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math"
+	"math/big"
 	"testing"
 )
 
@@ -75,5 +76,33 @@ func TestAllows(t *testing.T) {
 		if ok := (Element{Real: x.want, Bound: x.bound}).Allows(x.got, false); ok != x.ok {
 			t.Errorf("%v, want %v within %v: got %v, want %v", x.got, x.want, x.bound, ok, x.ok)
 		}
+	}
+}
+
+// TestTotals compares sums of many equal terms, which naive addition rounds the same way each time, with exact sums.
+func TestTotals(t *testing.T) {
+	for _, x := range []float64{0.1, 0.6, 1e-3, 1 / 3.0} {
+		s, exact := newSum(), new(big.Float).SetPrec(200)
+		naive := 0.0
+		for range 1000 {
+			s.add(exactly(x))
+			exact.Add(exact, big.NewFloat(x))
+			naive += x
+		}
+		want, _ := exact.Float64()
+		got := s.result()
+		if got.v != want {
+			t.Errorf("1000 times %v is %v, want %v", x, got.v, want)
+		}
+		if lost := math.Abs(naive - want); got.err*0x1p-53 < lost {
+			t.Errorf("1000 times %v: naive addition loses %v, more than the bound %v", x, lost, got.err*0x1p-53)
+		}
+	}
+	s := newSum()
+	for _, x := range []float64{1, math.Inf(1), 1} {
+		s.add(exactly(x))
+	}
+	if got := s.result().v; !math.IsInf(got, 1) {
+		t.Errorf("a sum with an infinite term is %v", got)
 	}
 }
