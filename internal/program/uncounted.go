@@ -118,7 +118,7 @@ func (p *Program) uncounted(n *term.Term, partly bool, out []bool) {
 		partly = partly || n.Func.Name == "max" || n.Func.Name == "min"
 	case term.Reduce:
 		r := n.Reduction
-		p.uncounted(r.Body, partly || r.Guard != nil || r.Kind == reduction.Max || r.Kind == reduction.Min || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+		p.uncounted(r.Body, partly || r.Guard != nil || r.Kind.Is(reduction.Extreme) || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
 			_, known := v.Hi.Known()
 			return !known || !v.Lo.Is(0)
 		}), out)

@@ -128,7 +128,7 @@ func (p *compiled) extreme(tensor int) bool {
 		case n.Kind != term.Integer:
 			return false
 		case n.Op == term.Reduce:
-			return (n.Reduction.Kind == reduction.Max || n.Reduction.Kind == reduction.Min) && !p.Unsigned(n.Reduction.Body)
+			return n.Reduction.Kind.Is(reduction.Extreme) && !p.Unsigned(n.Reduction.Body)
 		case n.Op == term.Element:
 			return n.Read.Count == 1 && held[n.Read.Tensor]
 		case n.Op == term.Choose:

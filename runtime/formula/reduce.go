@@ -89,7 +89,7 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 	x := c.integer(r.Body)
 	var fold func(a, b int) int
 	first, flip := 0, 0
-	if c.p.Unsigned(r.Body) && (r.Kind == reduction.Max || r.Kind == reduction.Min) {
+	if c.p.Unsigned(r.Body) && r.Kind.Is(reduction.Extreme) {
 		flip = math.MinInt // integers without sign have the order of those with one whose first bit is the other
 	}
 	switch r.Kind {

@@ -61,12 +61,12 @@ func (f *function) folded(r *term.Reduction) string {
 	switch {
 	case r.Body == nil:
 		return "1"
-	case r.Kind == reduction.Any || r.Kind == reduction.All:
+	case r.Kind.Is(reduction.Truth):
 		return f.condition(r.Body)
-	case r.Body.Kind == term.Integer && r.Kind != reduction.Mean && r.Kind != reduction.Variance && r.Kind != reduction.LogSumExp:
+	case r.Body.Kind == term.Integer && !r.Kind.Is(reduction.Real):
 		return f.integer(r.Body)
 	}
-	if r.Kind == reduction.Max || r.Kind == reduction.Min {
+	if r.Kind.Is(reduction.Extreme) {
 		return f.rounded(f.number(r.Body))
 	}
 	return f.number(r.Body)

@@ -25,7 +25,7 @@ func extreme(n *term.Term, tensors map[int]bool) bool {
 	case n.Kind != term.Integer:
 		return false
 	case n.Op == term.Reduce:
-		return n.Reduction.Kind == reduction.Max || n.Reduction.Kind == reduction.Min
+		return n.Reduction.Kind.Is(reduction.Extreme)
 	case n.Op == term.Constant:
 		return n.Int == math.MinInt || n.Int == math.MaxInt
 	case n.Op == term.Element:

@@ -452,7 +452,7 @@ func (c *compiler[T]) strips(s *statement) bool {
 // integers wrap around, and the extremes of no integers are no infinities.
 func (c *compiler[T]) exact(r *term.Reduction) bool {
 	if r.Kind != reduction.Sum {
-		return (r.Kind == reduction.Max || r.Kind == reduction.Min) && !mayBeEmpty(r)
+		return r.Kind.Is(reduction.Extreme) && !mayBeEmpty(r)
 	}
 	most := exact32
 	if c.own == dtype.F64 {
