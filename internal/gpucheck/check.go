@@ -223,7 +223,7 @@ func (c *check) steps() []step {
 		step{name: "launches without graphs", program: "gpubench", args: append(slices.Clip(measure), "-groups", "launch", "-suffix", ", without graphs"), env: []string{"OPGEN_CUDA_GRAPHS=none"},
 			limit: time.Minute, judge: c.measured(&c.figures)},
 		step{name: "PyTorch", program: python(), args: []string{filepath.Join(c.dir, "peers", "peers.py")}, limit: time.Minute, judge: c.measured(&c.torch), absent: c.absent(python(), "python3")})
-	list = append(list, c.tools()...)
+	list = append(append(list, c.tools()...), c.formulas())
 	return append(list, step{name: "tests of engines", program: "cuda.test", args: []string{"-test.run", tests}, env: twice, limit: 4 * time.Minute}) // the longest
 }
 
@@ -238,6 +238,31 @@ func (c *check) tools() []step {
 	return append(list, step{name: "code of the run-time compiler", program: "opconform", limit: time.Minute,
 		args: []string{"-engine", "cuda", "-op", "softmax,linear,layer_norm", filepath.Join(c.dir, "cases")}, env: []string{"OPGEN_CUDA_AHEAD="},
 		absent: c.absent(c.nvrtc(), "NVRTC")})
+}
+
+// formulas is the step that judges random formulas. The run-time compiler makes their device code, since carrying it would take more than all else.
+func (c *check) formulas() step {
+	s := step{name: "random formulas", program: "judge", limit: 2 * time.Minute, judge: judged, env: []string{"OPGEN_CUDA_AHEAD=", "OPGEN_CUDA_SOURCES="},
+		args: []string{"-device", "-shrink=false", "-seed", "1", "-formulas"}}
+	switch {
+	case c.quick:
+		s.args = append(s.args, "40")
+	case c.emulator != "":
+		s.absent = "no code of theirs is carried"
+	default:
+		s.args, s.absent = append(s.args, "400"), c.absent(c.nvrtc(), "NVRTC")
+	}
+	return s
+}
+
+// judged returns the line with counts of what the judge printed.
+func judged(printed []byte) (string, error) {
+	for _, line := range strings.Split(string(printed), "\n") {
+		if strings.HasPrefix(line, "seed ") {
+			return line, nil
+		}
+	}
+	return "", errors.New("the judge printed no counts")
 }
 
 // absent says why a step is left out that needs a program of the machine and a GPU; "" if it is not.

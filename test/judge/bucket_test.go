@@ -11,7 +11,7 @@ import (
 // TestHistograms judges histograms of reductions that use the index to which elements belong, where some elements belong to none, and
 // histograms of which other statements read single elements.
 func TestHistograms(t *testing.T) {
-	children := newChildren(1)
+	children := newChildren(configurations, 1)
 	defer stopAll(children)
 	for i, lines := range [][]string{
 		{"t0[n, k] = max(n' if label[n'] == k: min(n'': x[n'', k]))", "y0[n] = label[n] != -1 ? t0[n, label[n]] : 0.5"},

@@ -106,7 +106,7 @@ func ofCorpus(dir string) error {
 	if err != nil {
 		return err
 	}
-	children := newChildren(1)
+	children := newChildren(configurations, 1)
 	defer stopAll(children)
 	wrong := 0
 	for _, path := range paths {

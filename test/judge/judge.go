@@ -25,6 +25,8 @@ type verdict struct {
 	Bits     string   `json:"bits,omitempty"`
 	Features []string `json:"features,omitempty"`
 	Compared int      `json:"compared,omitempty"` // elements
+	// Case is the case as the oracle settled it: the extents that it manages, and inputs whose rounding decides about no integer.
+	Case *randomformula.Case `json:"case,omitempty"`
 }
 
 // mostSteps bounds the operations of the oracle for one formula.
@@ -146,8 +148,8 @@ type judged struct {
 // extents smaller. An error is one of the formula.
 func ask(o *liveOperator, c *randomformula.Case) (*judged, error) {
 	j := &judged{c: c}
-	for try := range 6 {
-		j.d = draw(c, c.Values+uint64(try))
+	for range 6 {
+		j.d = draw(c)
 		j.q = question(c, j.d)
 		u, err := use(o, c, j.d)
 		if err != nil {
@@ -165,10 +167,13 @@ func ask(o *liveOperator, c *randomformula.Case) (*judged, error) {
 					c.Dims[name] = min(n, 5)
 				}
 			}
-		case !errors.Is(err, oracle.ErrAmbiguous):
+		case errors.Is(err, oracle.ErrAmbiguous):
+			c.Values++
+		default:
 			return j, err
 		}
 	}
+	j.d = draw(c)
 	return j, nil
 }
 
@@ -231,8 +236,11 @@ func otherBits(name string, alone, among map[string]elements) string {
 }
 
 // variants lists how each formula runs beside its plain run, in turn.
-func variants(c *randomformula.Case) []variant {
+func (r *runner) variants(c *randomformula.Case) []variant {
 	out := []variant{{name: "plain", workers: 1}}
+	if r.device && (c.Values%4 == 0 || c.Values%4 == 3) {
+		return append(out, variant{name: "forward alone", workers: 2, forward: true})
+	}
 	switch c.Values % 4 {
 	case 0:
 		out = append(out, variant{name: "three workers, small ranges", workers: 3, grain: 1 + int(c.Values/4%5)})
@@ -250,8 +258,8 @@ func variants(c *randomformula.Case) []variant {
 	return out
 }
 
-// judge runs a formula in its variants and compares the results with the oracle. Where plain is set, it runs the formula once, to compare
-// bits with other sets of instructions.
+// judge runs a formula in its variants and compares the results with the oracle. Where plain is set, the case is settled, and judge runs it once
+// without the oracle, to compare bits with other sets of instructions.
 func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 	v := &verdict{Status: "refused"}
 	for f := range c.Features {
@@ -263,17 +271,23 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 		v.Message = why
 		return v
 	}
-	j, err := ask(o, c)
-	if err != nil {
-		v.Status, v.Message = "oracle", err.Error()
-		return v
+	j := &judged{c: c}
+	if plain {
+		j.d = draw(c)
+	} else {
+		var err error
+		if j, err = ask(o, c); err != nil {
+			v.Status, v.Message = "oracle", err.Error()
+			return v
+		}
+		v.Case = c
 	}
 	v.Status = "right"
 	if j.answer == nil {
 		v.Status = "unjudged"
 	}
 	var first map[string]elements
-	for i, x := range variants(c) {
+	for i, x := range r.variants(c) {
 		if i > 0 && plain {
 			break
 		}

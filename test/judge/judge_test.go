@@ -29,7 +29,7 @@ func TestFormulas(t *testing.T) {
 	if testing.Short() {
 		formulas = 20
 	}
-	children := newChildren(1)
+	children := newChildren(configurations, 1)
 	defer stopAll(children)
 	judged := 0
 	for i := range uint64(formulas) {
@@ -55,7 +55,7 @@ func TestCorpus(t *testing.T) {
 	if err != nil || len(paths) == 0 {
 		t.Fatal(err, len(paths))
 	}
-	children := newChildren(1)
+	children := newChildren(configurations, 1)
 	defer stopAll(children)
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".toml"), func(t *testing.T) {
@@ -96,7 +96,7 @@ func right(t *testing.T) (*judged, map[string]elements) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRunner()
+	r := newRunner(false)
 	defer r.close()
 	got, err := r.run(o, c, j.d, variant{workers: 1})
 	if err != nil {

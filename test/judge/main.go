@@ -23,15 +23,20 @@ func main() {
 	from := flag.Uint64("from", 0, "the number of the first formula")
 	only := flag.String("only", "", "only findings that begin with this are listed, such as wrong, or only such faults are built")
 	child := flag.Bool("child", false, "run formulas whose cases come on standard input, for the process that started this one")
+	device := flag.Bool("device", false, "run formulas on a GPU: the program must be built with the tag cuda")
 	plain := flag.Bool("plain", false, "of a child: run each formula once")
 	shrink := flag.Bool("shrink", true, "look for a smaller formula of each kind of finding")
 	show := flag.Bool("show", false, "print the spec of formula number -from, and judge it")
 	corpus := flag.String("corpus", "", "judge the examples of the specs in this folder, rather than random formulas")
 	seeded := flag.Bool("faults", false, "build the judge with each of some faults in the compiler, and fail if it does not find one within CI's share")
 	flag.Parse()
+	where := configurations
+	if *device {
+		where = onDevice
+	}
 	switch {
 	case *child:
-		serve(*seed, *plain)
+		serve(*seed, *plain, *device)
 	case *corpus != "":
 		if err := ofCorpus(*corpus); err != nil {
 			fmt.Fprintln(os.Stderr, "judge:", err)
@@ -43,9 +48,9 @@ func main() {
 			os.Exit(1)
 		}
 	case *show:
-		os.Exit(showOne(*seed, *from))
+		os.Exit(showOne(*seed, *from, *device))
 	default:
-		if err := all(options{*formulas, *seed, *from, *only, *shrink}); err != nil {
+		if err := all(options{*formulas, *seed, *from, *only, *shrink, where}); err != nil {
 			fmt.Fprintln(os.Stderr, "judge:", err)
 			os.Exit(1)
 		}
@@ -56,10 +61,10 @@ func main() {
 const maxStack = 64 << 20
 
 // serve judges the cases whose numbers, or whose texts, come on standard input, and writes a verdict for each.
-func serve(seed uint64, plain bool) {
+func serve(seed uint64, plain, device bool) {
 	debug.SetMaxStack(maxStack)
 	signal.Ignore(os.Interrupt) // of the terminal, which stops the process that started this one
-	r := newRunner()
+	r := newRunner(device)
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
 		var q request
@@ -79,9 +84,9 @@ func serve(seed uint64, plain bool) {
 }
 
 // showOne prints a formula and its verdict.
-func showOne(seed, number uint64) int {
+func showOne(seed, number uint64, device bool) int {
 	c := caseOf(seed, number)
-	v := newRunner().judge(c, false)
+	v := newRunner(device).judge(c, false)
 	fmt.Printf("%s\nextents %v, type %s, attributes %s\n%s %s: %s\n", strings.TrimSpace(c.Spec()), c.Dims, c.Type, c.Attrs, v.Status, v.Variant, v.Message)
 	if v.Status == "right" || v.Status == "refused" {
 		return 0

@@ -13,6 +13,7 @@ import (
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/internal/randomformula"
 	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/runtime/cuda"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/formula"
@@ -36,8 +37,8 @@ type drawn struct {
 }
 
 // draw draws the elements of all inputs, and the gradients of outputs.
-func draw(c *randomformula.Case, values uint64) drawn {
-	r := rand.New(rand.NewPCG(values, 1))
+func draw(c *randomformula.Case) drawn {
+	r := rand.New(rand.NewPCG(c.Values, 1))
 	d := drawn{map[string]elements{}, map[string][]float64{}}
 	for _, s := range c.Inputs {
 		dims := c.Extents(s.Shape)
@@ -130,9 +131,12 @@ type variant struct {
 }
 
 // runner runs uses. It keeps a backend for each number of workers.
-type runner struct{ backends map[int]*cpu.Backend }
+type runner struct {
+	device   bool // on a GPU
+	backends map[int]engine.Backend
+}
 
-func newRunner() *runner { return &runner{map[int]*cpu.Backend{}} }
+func newRunner(device bool) *runner { return &runner{device, map[int]engine.Backend{}} }
 
 // run runs a use. It returns the elements of the outputs, and of the gradients as grad.NAME; of none, if nothing depends on the input.
 func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant) (out map[string]elements, err error) {
@@ -269,32 +273,53 @@ func scaled(e elements, by float64) elements {
 func (r *runner) load(o *liveOperator, p *graph.Program, v variant) (*engine.Instance, func() error, error) {
 	var tasks task.Registry
 	register := formula.Register
-	if v.reference {
+	switch {
+	case r.device:
+		register = func(tasks *task.Registry, _ op.Target, operators ...*task.Operator) error {
+			return formula.RegisterCUDA(tasks, operators...)
+		}
+	case v.reference:
 		register = formula.RegisterReference
 	}
 	if err := register(&tasks, op.CPU, &o.Operator.Operator, &elementunary.Operator.Operator); err != nil {
 		return nil, nil, err
 	}
-	pl, err := planner.Build(p)
+	b, err := r.backend(v.workers)
 	if err != nil {
 		return nil, nil, err
+	}
+	e := engine.New(&tasks, b, engine.Config{KeepBackend: true})
+	pl, err := planner.Build(p, e.Options()...)
+	if err != nil {
+		return nil, nil, errors.Join(err, e.Close())
 	}
 	if v.grain > 0 {
 		for i := range pl.Tasks {
 			pl.Tasks[i].Grain = v.grain
 		}
 	}
-	b := r.backends[v.workers]
-	if b == nil {
-		b = cpu.New(cpu.Config{Workers: v.workers})
-		r.backends[v.workers] = b
-	}
-	e := engine.New(&tasks, b, engine.Config{KeepBackend: true})
 	in, err := e.Load(pl)
 	if err != nil {
 		return nil, nil, errors.Join(err, e.Close())
 	}
 	return in, e.Close, nil
+}
+
+// backend returns the backend that runs plans with a number of workers.
+func (r *runner) backend(workers int) (engine.Backend, error) {
+	b := r.backends[workers]
+	if b != nil {
+		return b, nil
+	}
+	b = cpu.New(cpu.Config{Workers: workers})
+	if r.device {
+		var err error
+		if b, err = cuda.New(cuda.Config{Queues: workers}); err != nil {
+			return nil, err
+		}
+	}
+	r.backends[workers] = b
+	return b, nil
 }
 
 // encode returns elements as tensors hold them.

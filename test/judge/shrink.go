@@ -23,9 +23,9 @@ type shrinker struct {
 }
 
 // smaller returns a smaller case with a finding of the same kind, and the finding.
-func smaller(seed uint64, c *randomformula.Case, v *verdict) (*randomformula.Case, string) {
+func smaller(where []configuration, seed uint64, c *randomformula.Case, v *verdict) (*randomformula.Case, string) {
 	s := &shrinker{want: v, best: c, message: v.Message, end: time.Now().Add(shrinking), tried: map[string]bool{}}
-	for i, x := range configurations {
+	for i, x := range where {
 		if i == 0 || strings.HasPrefix(v.Variant, x.name) {
 			s.processes = append(s.processes, &process{configuration: x, seed: seed, plain: i > 0})
 		}

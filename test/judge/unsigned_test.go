@@ -14,7 +14,7 @@ var choices = flag.Int("choices", 1000, "how many formulas with choices between 
 // TestChoicesBetweenSigns judges choices between elements without sign, some from 2^63 on, and integers that may have one.
 func TestChoicesBetweenSigns(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 64))
-	run := newRunner()
+	run := newRunner(false)
 	defer run.close()
 	judged, refused := 0, 0
 	for i := range *choices {
