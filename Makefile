@@ -45,7 +45,7 @@ GRAPHS ?= 10000
 MUTANTS ?= 2000
 property:
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants' ./runtime/planner -graphs $(GRAPHS) -mutants $(MUTANTS)
-	$(GO) test -run '^TestLoops' ./runtime/formula -all-loops
+	$(GO) test -run '^TestLoops' ./formula -all-loops
 	$(GO) test -run '^TestLargeExtents' ./kernels -largest 4000
 
 # plan-mutants changes plans in JSON in PLANS places, one at a time: a number, a string, an element or a list. It fails if a
@@ -85,10 +85,10 @@ FUZZ ?= 3
 # anew each time it is reached.
 #
 # The longest come first. A target is written as TARGET,FOLDER,EXECUTIONS of a round.
-fuzzing = FuzzLoop,runtime/internal/jit,10000 FuzzLoad,runtime/cpu,40000 FuzzNested,internal/driver,300 FuzzSpecSet,internal/driver,6000 FuzzSpec,internal/driver,6000 \
-	FuzzExamples,internal/driver,6000 FuzzSetsAgree,runtime/internal/simd,6000 FuzzVerify,runtime/plan/verify,120000 FuzzParse,internal/source,250000 \
-	FuzzFile,internal/format,200000 FuzzEval,internal/example,40000 FuzzParseFormula,internal/expr,250000 FuzzFormula,internal/check,60000 \
-	FuzzProgram,runtime/formula,20000 FuzzDecode,runtime/attr,300000 FuzzDecode,runtime/safetensors,300000 FuzzDecode,runtime/plan,200000
+fuzzing = FuzzLoop,formula/internal/jit,10000 FuzzLoad,runtime/cpu,40000 FuzzNested,internal/driver,300 FuzzSpecSet,internal/driver,6000 FuzzSpec,internal/driver,6000 \
+	FuzzExamples,internal/driver,6000 FuzzSetsAgree,internal/base/simd,6000 FuzzVerify,runtime/plan/verify,120000 FuzzParse,internal/source,250000 \
+	FuzzFile,internal/format,200000 FuzzEval,internal/example,40000 FuzzParseFormula,formula/expr,250000 FuzzFormula,internal/check,60000 \
+	FuzzProgram,formula,20000 FuzzDecode,runtime/attr,300000 FuzzDecode,runtime/safetensors,300000 FuzzDecode,runtime/plan,200000
 comma := ,
 part = $(word $(1),$(subst $(comma), ,$(2)))
 fuzzers = $(patsubst %,bin/fuzz/%.test,$(sort $(foreach f,$(fuzzing),$(call part,2,$(f)))))
@@ -124,31 +124,31 @@ conform:
 	for v in OPGEN_SIMD=avx512 OPGEN_SIMD=avx2 OPGEN_SIMD=go OPGEN_JIT=off OPGEN_BLOCKS=small; do env $$v $(GO) run ./cmd/opconform -kernels formula $(CASES) || exit 1; done
 	$(GO) run ./cmd/opconform -kernels formula -dtype float64 $(CASES)
 	$(GO) run ./cmd/opconform -kernels reference -dtype float64 $(CASES)
-	$(GO) test ./runtime/formula -count 1 -run '^TestRandomLoops$$' -random-formulas 2500 -random-seed 2
+	$(GO) test ./formula -count 1 -run '^TestRandomLoops$$' -random-formulas 2500 -random-seed 2
 
 # bench-portable measures kernels, strips and products in portable code, products beside three loops in Go. Without OPGEN_SIMD and OPGEN_JIT, the same benchmarks
 # measure what the processor has.
 bench-portable:
-	OPGEN_SIMD=go OPGEN_JIT=off $(GO) test -run '^$$' -bench 'BenchmarkMultiply|BenchmarkStrips/go' -cpu 1 ./runtime/blas ./runtime/internal/simd
+	OPGEN_SIMD=go OPGEN_JIT=off $(GO) test -run '^$$' -bench 'BenchmarkMultiply|BenchmarkStrips/go' -cpu 1 ./runtime/blas ./internal/base/simd
 	OPGEN_SIMD=go OPGEN_JIT=off $(GO) test -run '^$$' -bench 'BenchmarkKernels/.*/.*/catalogue' -benchtime 3x -cpu 1 ./kernels
 
 # platforms checks the types of all packages for all systems and processors of docs/platforms.md, which finds what does not compile there in some seconds for
 # each, and runs the tests of the core on 386.
 platforms:
 	$(GO) run ./test/platforms $$(sed -n 's/^| `\([a-z0-9]*\/[a-z0-9]*\)` .*/\1/p' docs/platforms.md)
-	GOARCH=386 $(GO) test -vet=off -short ./runtime/internal/simd ./runtime/internal/sorting ./runtime/internal/memplan ./runtime/blas ./runtime/box ./runtime/op ./runtime/opimpl \
-		./runtime/partition ./runtime/shape ./runtime/task ./kernels/contraction
+	GOARCH=386 $(GO) test -vet=off -short ./internal/base/simd ./internal/base/sorting ./internal/base/memplan ./runtime/blas ./runtime/box ./runtime/op ./runtime/opimpl \
+		./runtime/partition ./runtime/shape ./runtime/task ./runtime/contraction
 
 # simd checks that the assembly of package simd is what its generator makes, that compilers fuse no operations of the
 # portable functions, and that products are right with each set of instructions. The generator is a module of its own, and needs the module avo.
 simd:
-	cd runtime/internal/simd/asm && $(GO) vet . && $(GO) test -count 1 .
+	cd internal/base/simd/asm && $(GO) vet . && $(GO) test -count 1 .
 	for v in go avx2 avx512; do OPGEN_SIMD=$$v $(GO) test -vet=off -count 1 ./runtime/blas || exit 1; done
 
 # ulp compares elementary functions of package simd with those of package math for all float32 numbers. It takes some
 # minutes.
 ulp:
-	$(GO) test ./runtime/internal/simd -count 1 -v -timeout 3h -run '^TestAccuracy32$$' -all
+	$(GO) test ./internal/base/simd -count 1 -v -timeout 3h -run '^TestAccuracy32$$' -all
 
 # lint checks the format of hand-written and generated code, and of specs.
 lint:

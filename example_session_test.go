@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/cumsum"
@@ -18,7 +19,6 @@ import (
 	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"

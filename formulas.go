@@ -3,7 +3,7 @@ package opgen
 import (
 	"errors"
 
-	"github.com/opgen/opgen/runtime/formula"
+	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/task"
 )

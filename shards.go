@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/regular"
+	"github.com/opgen/opgen/internal/base/regular"
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/opgen/opgen/internal/nearest"
-	"github.com/opgen/opgen/internal/version"
+	"github.com/opgen/opgen/internal/base/nearest"
+	"github.com/opgen/opgen/internal/base/version"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/safetensors"
 )

@@ -17,9 +17,9 @@ import (
 	"github.com/BurntSushi/toml"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/spec"
 )
 
@@ -47,6 +47,7 @@ var elsewhere = []struct {
 	{"diagnostics.md", "", false, "internal/driver TestDiagnosticsPage"},
 	{"plugins.md", "", false, "docs TestProtocol"},
 	{"architecture.md", "Import levels", true, "docs TestLevels"},
+	{"architecture.md", "Folders", true, "docs TestLevels"},
 	{"mutants.md", "Mutants of formulas", false, "optest TestFormulaMutants"},
 	{"mutants.md", "Mutants of facts", false, "test/facts TestChanges"},
 }

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/opgen/opgen/internal/version"
+	"github.com/opgen/opgen/internal/base/version"
 )
 
 // TestChangelog checks that the first release in CHANGELOG.md is the version, and that its link is.

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/spec"
 )
 

@@ -22,52 +22,62 @@ var audiences = []string{"programs", "tools", "engines", "generated code", "kern
 // mayImport says for whom a package of runtime/ may be, by the part of the repository that imports it. Within
 // runtime/ only the levels count, but what is made for generated code and for tools is out of bounds there, too.
 var mayImport = map[string][]string{
-	"opgen":     {"programs", "engines", "everyone"},
-	"examples":  {"programs", "everyone"},
-	"kernels":   {"kernels", "everyone"},
-	"generated": {"generated code", "programs", "kernels", "everyone"},
-	"optest":    {"programs", "engines", "kernels", "everyone"},
-	"runtime":   {"programs", "engines", "kernels", "everyone"},
-	"internal":  {"tools", "engines", "kernels", "everyone"},
-	"generate":  {"tools", "engines", "kernels", "everyone"},
-	"cmd":       {"tools", "programs", "engines", "kernels", "everyone"},
-	"test":      {"tools", "programs", "engines", "generated code", "kernels", "everyone"},
-	"templates": nil,
+	"opgen":               {"programs", "engines", "everyone"},
+	"examples":            {"programs", "everyone"},
+	"kernels":             {"kernels", "everyone"},
+	"generated":           {"generated code", "programs", "kernels", "everyone"},
+	"generated/catalogue": {"generated code", "programs", "kernels", "everyone"},
+	"formula":             {"engines", "kernels", "everyone"},
+	"optest":              {"programs", "engines", "kernels", "everyone"},
+	"runtime":             {"programs", "engines", "kernels", "everyone"},
+	"internal":            {"tools", "engines", "kernels", "everyone"},
+	"generate":            {"tools", "engines", "kernels", "everyone"},
+	"cmd":                 {"tools", "programs", "engines", "kernels", "everyone"},
+	"test":                {"tools", "programs", "engines", "generated code", "kernels", "everyone"},
+	"templates":           nil,
 }
 
-// audienceOf is the audience of the packages of a part of the repository other than runtime/.
+// audienceOf is the audience of the packages of a folder. The packages of runtime/ and of formula/ have their own.
 var audienceOf = map[string]string{
-	"opgen":     "programs",
-	"examples":  "programs",
-	"kernels":   "kernels",
-	"optest":    "tools",
-	"generated": "generated code",
-	"internal":  "tools",
-	"generate":  "tools",
-	"cmd":       "tools",
-	"test":      "tools",
-	"templates": "tools",
+	"opgen":               "programs",
+	"examples":            "programs",
+	"kernels":             "kernels",
+	"optest":              "tools",
+	"generated":           "generated code",
+	"generated/catalogue": "generated code",
+	"internal":            "tools",
+	"internal/base":       "engines",
+	"generate":            "tools",
+	"generate/plugin":     "tools",
+	"cmd":                 "tools",
+	"test":                "tools",
+	"templates":           "tools",
 }
 
-// reaches says which parts of the repository a part may import.
+// reaches says which folders the packages of a folder may import.
 var reaches = map[string][]string{
-	"opgen":     {"runtime", "internal/version", "internal/nearest", "internal/regular"},
-	"examples":  {"opgen", "generated", "runtime", "generate", "examples"},
-	"kernels":   {"kernels", "generated", "runtime"},
-	"generated": {"runtime", "kernels/contraction", "kernels/equation", "kernels/fourier"},                                                                                                              // what specs name
-	"runtime":   {"runtime", "internal/nearest", "internal/cname", "internal/expr", "internal/term", "internal/program", "internal/derive", "internal/reduction", "internal/pages", "internal/regular"}, // names of attributes; formulas; memory; files
-	"internal":  {"internal", "templates", "runtime", "generate/plugin"},                                                                                                                                // the protocol of plug-ins
-	"generate":  {"generate", "internal", "runtime"},
+	"opgen":               {"runtime", "formula", "internal/base"},
+	"examples":            {"opgen", "generated", "generated/catalogue", "runtime", "examples"},
+	"kernels":             {"kernels", "generated", "runtime"},
+	"generated":           {"runtime"},
+	"generated/catalogue": {"generated", "kernels", "formula", "runtime"},
+	"runtime":             {"runtime", "internal/base"},
+	"formula":             {"formula", "runtime", "internal/base"},
+	"internal/base":       {"internal/base"},
+	"internal":            {"internal", "internal/base", "templates", "formula", "runtime", "generate/plugin"}, // the protocol of plug-ins
+	"generate":            {"internal", "internal/base", "generate/plugin", "formula", "runtime"},
+	"generate/plugin":     nil,
 	// What formulas mean, and say; and where specs lie, and which code was generated from them.
-	"optest":    {"runtime", "internal/oracle", "internal/expr", "internal/reduction", "internal/config", "internal/diag", "internal/artifact"},
-	"cmd":       {"generate", "internal", "generated/catalogue", "runtime"},
-	"test":      {"opgen", "generated", "kernels", "runtime", "generate", "internal", "test/outside", "test/networks"}, // what judges specs, and measures programs
+	"optest":    {"runtime", "formula", "internal/oracle", "internal/config", "internal/diag", "internal/artifact"},
+	"cmd":       {"generate", "generate/plugin", "internal", "internal/base", "generated/catalogue", "formula", "runtime"},
+	"test":      {"opgen", "generated", "generated/catalogue", "runtime", "formula", "generate", "internal", "internal/base", "test"}, // what judges specs, and measures programs
 	"templates": nil,
 }
 
 var (
-	levelDrawing = regexp.MustCompile("(?s)## Import levels\n.*?\n```text\n(.*?)```")
-	packageTable = regexp.MustCompile(`(?s)## Packages\n.*?\n\|---\|---\|---\|\n(.*?)\n\n`)
+	levelDrawing  = regexp.MustCompile("(?s)## Import levels\n.*?\n```text\n(.*?)```")
+	folderDrawing = regexp.MustCompile("(?s)\n### Folders\n.*?\n```text\n(.*?)```")
+	packageTable  = regexp.MustCompile(`(?s)## Packages\n.*?\n\|---\|---\|---\|\n(.*?)\n\n`)
 )
 
 // TestLevels keeps the drawing of levels and the table of packages in architecture.md up to date, and checks who imports
@@ -93,7 +103,7 @@ func TestLevels(t *testing.T) {
 			continue
 		}
 		drawn[p] = audienceOf[part(p)]
-		if strings.HasPrefix(p, "runtime/internal/") {
+		if strings.HasPrefix(p, "runtime/internal/") || strings.HasPrefix(p, "formula/internal/") {
 			drawn[p] = "engines"
 		}
 		if drawn[p] == "" {
@@ -115,10 +125,19 @@ func TestLevels(t *testing.T) {
 	for _, v := range violations(imports, drawn) {
 		t.Error(v)
 	}
+	within := folders(imports)
+	if c := cycle(within); c != nil {
+		t.Errorf("folders import each other: %s", strings.Join(c, " -> "))
+	}
 	if t.Failed() {
 		return
 	}
 	want := slices.Concat(text[:drawing[2]], []byte(draw(levels, drawn)), text[drawing[3]:])
+	drawing = folderDrawing.FindSubmatchIndex(want)
+	if drawing == nil {
+		t.Fatal("architecture.md: found no drawing under Folders")
+	}
+	want = slices.Concat(want[:drawing[2]], []byte(drawFolders(within)), want[drawing[3]:])
 	table := packageTable.FindSubmatchIndex(want)
 	if table == nil {
 		t.Fatal("architecture.md: found no table under Packages")
@@ -137,7 +156,7 @@ func violations(imports map[string][]string, drawn map[string]string) []string {
 		}
 		for _, q := range imports[p] {
 			at := slices.IndexFunc(reaches[from], func(to string) bool { return q == to || part(q) == to })
-			if at < 0 && !(p == "generated/catalogue" && (part(q) == "kernels" || part(q) == "generated")) {
+			if at < 0 {
 				out = append(out, fmt.Sprintf("%s imports %s: want only imports of %q", p, q, reaches[from]))
 			}
 			if part(q) == "runtime" && !slices.Contains(mayImport[from], drawn[q]) {
@@ -203,14 +222,82 @@ func short(importPath string) string {
 	return name
 }
 
-// part returns the part of the repository in which a package is: its first folder. The tests of backends, which run
-// operators, are a part of the tests.
+// apart lists the folders that count apart from the folder around them: the libraries that all folders share, the protocol between
+// opgen and plug-ins, and what joins operators with kernels.
+var apart = []string{"internal/base", "generate/plugin", "generated/catalogue"}
+
+// part returns the folder to which a package belongs: its first one, or one of those that count apart. The tests of backends, which run
+// operators, belong to the tests.
 func part(name string) string {
 	if name == "runtime/engine/enginetest" {
 		return "test"
 	}
+	for _, folder := range apart {
+		if name == folder || strings.HasPrefix(name, folder+"/") {
+			return folder
+		}
+	}
 	first, _, _ := strings.Cut(name, "/")
 	return first
+}
+
+// folders returns which folders the packages of each folder import.
+func folders(imports map[string][]string) map[string][]string {
+	out := map[string][]string{}
+	for p, list := range imports {
+		from := part(p)
+		out[from] = append(out[from], from)
+		for _, q := range list {
+			out[from] = append(out[from], part(q))
+		}
+	}
+	for from, list := range out {
+		slices.Sort(list)
+		out[from] = slices.DeleteFunc(slices.Compact(list), func(to string) bool { return to == from })
+	}
+	return out
+}
+
+// cycle returns a cycle of imports: each element imports the next one, and the last one is the first one. It is nil if there is none.
+func cycle(imports map[string][]string) []string {
+	done := map[string]bool{}
+	var visit func(path []string) []string
+	visit = func(path []string) []string {
+		last := path[len(path)-1]
+		if at := slices.Index(path, last); at < len(path)-1 {
+			return path[at:]
+		}
+		if done[last] {
+			return nil
+		}
+		for _, q := range imports[last] {
+			if c := visit(append(slices.Clip(path), q)); c != nil {
+				return c
+			}
+		}
+		done[last] = true
+		return nil
+	}
+	for _, p := range slices.Sorted(maps.Keys(imports)) {
+		if c := visit([]string{p}); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// drawFolders returns the levels of folders, the highest first.
+func drawFolders(imports map[string][]string) string {
+	levels, at := map[string]int{}, map[int][]string{}
+	for p := range imports {
+		n := level(p, imports, levels)
+		at[n] = append(at[n], p)
+	}
+	var b strings.Builder
+	for _, n := range slices.Backward(slices.Sorted(maps.Keys(at))) {
+		fmt.Fprintf(&b, "%2d  %s\n", n, strings.Join(slices.Sorted(slices.Values(at[n])), " "))
+	}
+	return b.String()
 }
 
 // level returns the length of the longest chain of imports below a package.
@@ -304,6 +391,23 @@ func wrap(words []string, width int) []string {
 		}
 	}
 	return lines
+}
+
+// TestCycle finds cycles of folders, where packages of them have none.
+func TestCycle(t *testing.T) {
+	t.Parallel()
+	imports := map[string][]string{"a/x": {"b/x"}, "b/y": {"a/y"}, "a/y": {"c"}, "b/x": nil, "c": nil}
+	if c := cycle(imports); c != nil {
+		t.Errorf("packages: got %v, want none", c)
+	}
+	within := folders(imports)
+	if c := cycle(within); !slices.Equal(c, []string{"a", "b", "a"}) {
+		t.Errorf("folders: got %v, want a -> b -> a", c)
+	}
+	delete(imports, "b/y")
+	if got, want := drawFolders(folders(imports)), " 1  a\n 0  b c\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // TestDrawing draws levels and reads them back.

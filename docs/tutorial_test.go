@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/internal/base/version"
 	"github.com/opgen/opgen/internal/modproxy"
-	"github.com/opgen/opgen/internal/version"
 )
 
 var proxy = flag.Bool("proxy", false, "do the tutorial with a release that a folder serves as a module proxy, and measure it")

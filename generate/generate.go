@@ -14,10 +14,10 @@ import (
 	"path"
 
 	"github.com/opgen/opgen/generate/plugin"
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/output"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/taskbench"
-	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"

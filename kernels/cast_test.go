@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/generated/cast"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"

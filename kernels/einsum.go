@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/generated/einsum"
-	"github.com/opgen/opgen/kernels/contraction"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/box"
+	"github.com/opgen/opgen/runtime/contraction"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"

@@ -11,9 +11,9 @@ import (
 
 	"github.com/opgen/opgen/generated/einsum"
 	"github.com/opgen/opgen/kernels"
-	"github.com/opgen/opgen/kernels/contraction"
-	"github.com/opgen/opgen/kernels/equation"
+	"github.com/opgen/opgen/runtime/contraction"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/equation"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/tensor"
 	"github.com/opgen/opgen/runtime/tensor/tensortest"

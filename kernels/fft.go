@@ -6,8 +6,8 @@ import (
 	"runtime/trace"
 
 	"github.com/opgen/opgen/generated/fft"
-	"github.com/opgen/opgen/kernels/fourier"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/fourier"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/raw"
 	"github.com/opgen/opgen/runtime/task"

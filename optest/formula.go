@@ -3,7 +3,7 @@ package optest
 import (
 	"testing"
 
-	"github.com/opgen/opgen/runtime/formula"
+	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/reduction"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 )
 
 // change is a small change of one line of a formula.

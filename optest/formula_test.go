@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"
-	"github.com/opgen/opgen/runtime/formula"
 )
 
 // newKit returns a kit that tests the catalogue.

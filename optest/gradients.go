@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/softmax"
-	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/runtime/attr"
-	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/task"
 )

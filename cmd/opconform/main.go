@@ -34,6 +34,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/printer"
@@ -42,7 +43,6 @@ import (
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/cuda"
 	"github.com/opgen/opgen/runtime/engine"
-	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/safetensors"

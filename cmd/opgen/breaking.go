@@ -10,10 +10,10 @@ import (
 	"path"
 	"slices"
 
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/breaking"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/driver"
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/exportdata"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/revision"

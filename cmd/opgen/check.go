@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/opgen/opgen/generate"
-	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/base/english"
 )
 
 // report prints findings and returns the exit status.

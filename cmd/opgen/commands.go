@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/base/nearest"
 )
 
 // command is the state of one invocation.

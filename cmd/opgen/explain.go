@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opgen/opgen/internal/base/nearest"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
 	"github.com/opgen/opgen/internal/explain"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/nearest"
 )
 
 func (c *command) explain() int {

@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/internal/artifact"
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/format"
 	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/lock"

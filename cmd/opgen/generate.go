@@ -7,8 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/opgen/opgen/generate"
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/config"
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/output"
 )
 

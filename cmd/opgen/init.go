@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/opgen/opgen/internal/base/version"
 	"github.com/opgen/opgen/internal/gomod"
 	"github.com/opgen/opgen/internal/scaffold"
-	"github.com/opgen/opgen/internal/version"
 )
 
 // tool is the import path of this program.

@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/opgen/opgen/internal/base/version"
 	"github.com/opgen/opgen/internal/spec"
-	"github.com/opgen/opgen/internal/version"
 )
 
 func (c *command) version() int {

@@ -4,7 +4,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/opgen/opgen/internal/version"
+	"github.com/opgen/opgen/internal/base/version"
 )
 
 func TestReleased(t *testing.T) {

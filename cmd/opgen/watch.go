@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/generate"
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/driver"
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/watch"
 )
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"

@@ -1,7 +1,7 @@
 package check
 
 import (
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // builtin is a function that every formula has.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/internal/base/nearest"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 

@@ -3,8 +3,8 @@ package check
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/expr"
 )
 
 // complete checks that statements give all that they have to, and that what they give is used.

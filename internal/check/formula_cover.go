@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // aligned calls f for each index with the element of the shape of t that it stands for, up to where parts of runs stand for

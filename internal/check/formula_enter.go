@@ -3,7 +3,7 @@ package check
 import (
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // enter binds the indices of an item on the left side. An index by itself that has no range takes that of the element

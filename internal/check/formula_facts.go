@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // requirements notes what the conditions of [require] say: equalities, and what divides what; and

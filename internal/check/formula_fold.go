@@ -1,9 +1,9 @@
 package check
 
 import (
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/runtime/perm"
 )

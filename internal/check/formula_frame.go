@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // extent is what an index ranges over: a run of dimensions, or the integers from the greatest of los to the least of his,

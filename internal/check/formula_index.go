@@ -3,7 +3,7 @@ package check
 import (
 	"fmt"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // item is what stands in brackets, at one place: an index, or a run of them.

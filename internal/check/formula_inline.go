@@ -3,8 +3,8 @@ package check
 import (
 	"slices"
 
-	"github.com/opgen/opgen/internal/english"
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"

@@ -3,7 +3,7 @@ package check
 import (
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // target checks a left side. It binds the indices that stand there in fr.

@@ -1,8 +1,8 @@
 package check
 
 import (
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/reduction"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 )
 
 // ordered checks an order, such as argsort, and the place behind it. The indices of in are those that it goes over.

@@ -1,7 +1,7 @@
 package check
 
 import (
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // pairs checks how the parts of a logsumexp are used that two targets take. The gradient flows through the second part alone,

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // read evaluates an element of a tensor, or part of a run.

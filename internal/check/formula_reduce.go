@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/reduction"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 )
 
 // reduce evaluates a reduction.

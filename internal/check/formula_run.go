@@ -3,7 +3,7 @@ package check
 import (
 	"fmt"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // run is a list of integers: extents of dimensions, or one index for each of them.

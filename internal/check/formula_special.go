@@ -1,8 +1,8 @@
 package check
 
 import (
-	"github.com/opgen/opgen/internal/english"
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/internal/base/english"
 )
 
 // special evaluates a function whose arguments are no values of their own.

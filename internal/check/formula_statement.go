@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/reduction"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 )
 
 // statement checks a statement and reports its first error. What it gives counts as given all the same.

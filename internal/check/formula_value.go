@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/opgen/opgen/internal/english"
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/internal/base/english"
 )
 
 // kinds is a set of kinds of values. Elements of a tensor whose type is a dtype variable may be of several.

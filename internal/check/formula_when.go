@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // cases goes through all values of the attributes that conditions of statements depend on.

@@ -3,8 +3,8 @@ package check
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/spec"
 )

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/reduction"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/partition"

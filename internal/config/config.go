@@ -13,8 +13,8 @@ import (
 
 	gomodule "golang.org/x/mod/module"
 
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/source"
 )

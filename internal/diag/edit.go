@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/base/nearest"
 	"github.com/opgen/opgen/internal/source"
 )
 

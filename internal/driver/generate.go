@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen/internal/artifact"
-	"github.com/opgen/opgen/internal/english"
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/lock"
 	"github.com/opgen/opgen/internal/output"
 )

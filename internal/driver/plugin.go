@@ -15,12 +15,12 @@ import (
 
 	"github.com/opgen/opgen/generate/plugin"
 	"github.com/opgen/opgen/internal/artifact"
+	"github.com/opgen/opgen/internal/base/version"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/plug"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/staging"
-	"github.com/opgen/opgen/internal/version"
 )
 
 // Plugin is a plug-in with its configuration, which opgen.toml or the calling program gives.

@@ -50,7 +50,7 @@ func TestCheckedIn(t *testing.T) {
 func TestAnotherPlace(t *testing.T) {
 	ownCache(t)
 	root := t.TempDir()
-	writeFiles(t, root, readFiles(t, repository, "specs", "kernels", "opgen.toml", "go.mod"))
+	writeFiles(t, root, readFiles(t, repository, "specs", "kernels", "runtime/contraction", "runtime/equation", "runtime/fourier", "opgen.toml", "go.mod"))
 	withoutPlugins(t, root)
 	if err := os.MkdirAll(filepath.Join(root, "runtime", "task"), 0o777); err != nil {
 		t.Fatal(err)

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/check"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/gomod"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/spec"

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/artifact"
-	"github.com/opgen/opgen/internal/cname"
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/internal/base/cname"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/perm"

@@ -13,8 +13,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/artifact"
-	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
 )
@@ -62,7 +62,7 @@ func Enum(p Paths, en *model.Enum) ([]artifact.Artifact, error) {
 // Catalogue returns the package that registers all operators with their kernels.
 func Catalogue(p Paths, m *model.Module, folder string) ([]artifact.Artifact, error) {
 	e := newEmitter(p, nil)
-	e.packages["formula"], e.packages["gpu"] = e.rt("formula"), e.rt("gpu")
+	e.packages["formula"], e.packages["gpu"] = path.Join(path.Dir(p.Runtime), "formula"), e.rt("gpu") // formula lies beside the runtime
 	doc := "Package catalogue lists the operators of the module and registers them with their kernels. It does not compile if a kernel is missing or has the wrong type."
 	if slices.ContainsFunc(m.Operators, func(o *model.Operator) bool { return o.Derived }) {
 		doc = "Package catalogue lists the operators of the module and registers them with their kernels. The kernel of an operator is its formula if the module has no other."

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/internal/goname"
-	"github.com/opgen/opgen/internal/reduction"
 )
 
 // fold returns a fold, such as sum(i: prod(X[i])), as Go: a function of the index, called for all of its values.

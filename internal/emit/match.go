@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/scope"
 )

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/reduction"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 )
 
 // span is an interval in which an integer lies. Code computes with the operators of Go where intervals show that an int holds the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/model"
 )
 

@@ -1,8 +1,8 @@
 package emit
 
 import (
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/reduction"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 )
 
 // uses reports whether f is true for a part of one of the expressions, which may be nil.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/parallel"
-	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"

@@ -3,12 +3,12 @@ package example
 import (
 	"slices"
 
-	"github.com/opgen/opgen/internal/derive"
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/spec"
-	"github.com/opgen/opgen/internal/term"
 )
 
 // checkShards compares what a spec states about dividing dimensions among devices with what the formula gives.

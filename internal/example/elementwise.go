@@ -3,9 +3,9 @@ package example
 import (
 	"slices"
 
-	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/runtime/shape"
 )
 

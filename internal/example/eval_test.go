@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // named is a name of the expressions in these tests.

@@ -6,9 +6,9 @@ package example
 import (
 	"fmt"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"

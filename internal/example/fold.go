@@ -3,8 +3,8 @@ package example
 import (
 	"slices"
 
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/reduction"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/runtime/shape"
 )
 

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/parallel"
-	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
-	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/task"
 )
 

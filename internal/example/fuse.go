@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/runtime/task"
 )

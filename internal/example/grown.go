@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/runtime/task"
 )

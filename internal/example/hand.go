@@ -3,9 +3,9 @@ package example
 import (
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula"
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/runtime/formula"
 	"github.com/opgen/opgen/runtime/task"
 )
 

@@ -3,7 +3,7 @@ package example
 import (
 	"slices"
 
-	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"

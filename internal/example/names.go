@@ -3,7 +3,7 @@ package example
 import (
 	"slices"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/model"
 )
 

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 
-	"github.com/opgen/opgen/internal/program"
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/task"
 )

@@ -3,11 +3,11 @@ package example
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
-	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/task"
 )
 

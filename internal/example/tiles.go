@@ -1,8 +1,8 @@
 package example
 
 import (
-	"github.com/opgen/opgen/internal/derive"
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/runtime/task"

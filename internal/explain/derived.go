@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/derive"
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/example"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/program"
-	"github.com/opgen/opgen/internal/term"
 	"github.com/opgen/opgen/runtime/task"
 )
 

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/opgen/opgen/internal/regular"
+	"github.com/opgen/opgen/internal/base/regular"
 )
 
 // maxText is how many bytes a spec, opgen.toml or go.mod may have.

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/base/english"
+	"github.com/opgen/opgen/internal/base/nearest"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/kernelfile"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/source"
 )
 

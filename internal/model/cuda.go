@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/opgen/opgen/internal/cname"
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/internal/base/cname"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 )

@@ -3,7 +3,7 @@ package model
 import (
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 )
 
 // formulaLines returns the lines of a formula, and behind them the functions of the shared enums that it applies. The

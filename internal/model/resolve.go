@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/check"
-	"github.com/opgen/opgen/internal/expr"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/rules"

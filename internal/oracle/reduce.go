@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/reduction"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 )
 
 // over calls visit with a scope for each value of the indices of binders, the last index fastest. idx holds the values of the indices.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/internal/example"
 	"github.com/opgen/opgen/internal/model"
-	"github.com/opgen/opgen/internal/program"
 	"github.com/opgen/opgen/internal/reach"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/opgen/opgen/internal/program"
-	"github.com/opgen/opgen/internal/term"
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/shape"
 )
 

@@ -15,9 +15,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/opgen/opgen/internal/base/version"
 	"github.com/opgen/opgen/internal/modproxy"
 	"github.com/opgen/opgen/internal/printer"
-	"github.com/opgen/opgen/internal/version"
 )
 
 func main() {

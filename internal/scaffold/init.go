@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/opgen/opgen/internal/base/version"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/version"
 )
 
 // Module writes opgen.toml at the root of the module with the given path, a file of Go in the folder of specs that has the line for

@@ -16,7 +16,7 @@ import (
 	"slices"
 	"text/template"
 
-	"github.com/opgen/opgen/internal/cname"
+	"github.com/opgen/opgen/internal/base/cname"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/format"
 	"github.com/opgen/opgen/internal/goname"

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/internal/base/english"
+	"github.com/opgen/opgen/internal/base/nearest"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/english"
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 )

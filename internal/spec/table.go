@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/base/english"
+	"github.com/opgen/opgen/internal/base/nearest"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/english"
 	"github.com/opgen/opgen/internal/keys"
-	"github.com/opgen/opgen/internal/nearest"
 	"github.com/opgen/opgen/internal/source"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/opgen/opgen/internal/expr"
-	"github.com/opgen/opgen/internal/reduction"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 )
 
 // Lines returns the lines of a formula, functions first, in an environment that aligns their equations. The statements of

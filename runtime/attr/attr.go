@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/nearest"
+	"github.com/opgen/opgen/internal/base/nearest"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 

@@ -3,8 +3,8 @@ package blas
 import (
 	"sync"
 
+	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
 // Products are computed by blocks, as K. Goto and R. van de Geijn describe in Anatomy of high-performance matrix multiplication, 2008. A

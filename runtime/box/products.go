@@ -4,8 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/internal/simd"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 

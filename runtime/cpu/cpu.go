@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/opgen/opgen/internal/pages"
+	"github.com/opgen/opgen/internal/base/pages"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/internal/exec"
 	"github.com/opgen/opgen/runtime/internal/goroutine"

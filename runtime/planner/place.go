@@ -3,7 +3,7 @@ package planner
 import (
 	"fmt"
 
-	"github.com/opgen/opgen/runtime/internal/memplan"
+	"github.com/opgen/opgen/internal/base/memplan"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 )

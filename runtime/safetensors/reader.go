@@ -11,7 +11,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/opgen/opgen/internal/regular"
+	"github.com/opgen/opgen/internal/base/regular"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
 )

@@ -3,7 +3,7 @@ package tensor
 import (
 	"testing"
 
-	"github.com/opgen/opgen/runtime/internal/unlock"
+	"github.com/opgen/opgen/internal/base/unlock"
 )
 
 func TestOptAlong(t *testing.T) {

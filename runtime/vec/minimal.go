@@ -3,8 +3,8 @@ package vec
 import (
 	"unsafe"
 
+	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/internal/simd"
 )
 
 // Correlation with filters of three by three elements can compute tiles of two by two results with 16 products instead of 36, by S. Winograd's minimal filtering:

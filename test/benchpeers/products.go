@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/opgen/opgen/internal/pages"
+	"github.com/opgen/opgen/internal/base/pages"
 	"github.com/opgen/opgen/internal/taskbench"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/plan"

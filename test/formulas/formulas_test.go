@@ -15,8 +15,8 @@ import (
 
 	// The other module uses these. The imports make go test run the test again if they change.
 	_ "github.com/opgen/opgen"
+	_ "github.com/opgen/opgen/formula"
 	_ "github.com/opgen/opgen/generated/catalogue"
-	_ "github.com/opgen/opgen/runtime/formula"
 )
 
 const (

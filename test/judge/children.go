@@ -73,8 +73,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// limit is how long a formula may take.
-const limit = 60 * time.Second
+// limit is how long a formula may take: some seconds, and much more where other processes keep the processors busy.
+const limit = 5 * time.Minute
 
 // start starts the process, unless it runs.
 func (p *process) start() error {
@@ -219,7 +219,10 @@ func all(o options) error {
 						failure = err
 					}
 					before := s.judged() / progress
-					if s.note(v, o.only); s.judged()/progress > before {
+					if s.note(v, o.only) {
+						fmt.Fprintf(os.Stderr, "judge: -seed %d -from %d (%s): %s: %s\n", o.seed, v.Number, v.Variant, v.Status, v.Message)
+					}
+					if s.judged()/progress > before {
 						fmt.Fprintf(os.Stderr, "judge: %d of %d formulas after %.0f s, %d wrong\n", s.judged(), o.formulas,
 							time.Since(began).Seconds(), s.wrong())
 					}
@@ -303,10 +306,10 @@ func newSummary() *summary {
 // bad lists the findings among the statuses.
 var bad = []string{"wrong", "failed", "crashed", "hung", "oracle"}
 
-// note counts a verdict.
-func (s *summary) note(v *verdict, only string) {
+// note counts a verdict, and reports whether it is a finding.
+func (s *summary) note(v *verdict, only string) bool {
 	if v == nil {
-		return
+		return false
 	}
 	s.status[v.Status]++
 	s.compared += v.Compared
@@ -321,7 +324,9 @@ func (s *summary) note(v *verdict, only string) {
 	}
 	if slices.Contains(bad, v.Status) && strings.HasPrefix(v.Status, only) {
 		s.findings = append(s.findings, v)
+		return true
 	}
+	return false
 }
 
 func (s *summary) wrong() int { return len(s.findings) }

@@ -22,30 +22,30 @@ type fault struct{ name, file, old, new string }
 // faults lists mistakes, each of which the judge must find.
 var faults = []fault{
 	// Programs.
-	{"the end of a range is not cut to the dimension", "internal/program/value.go", "term.Greatest(lo, term.Number(0)), term.Least(hi, v.node)", "term.Greatest(lo, term.Number(0)), hi"},
-	{"the begin of a range is not cut to the dimension", "internal/program/value.go", "term.Greatest(lo, term.Number(0)), term.Least(hi, v.node)", "lo, term.Least(hi, v.node)"},
-	{"greater is taken for greater or equal", "internal/program/value.go", "term.Compare(term.Less, y.node, x.node)}", "term.Compare(term.AtMost, y.node, x.node)}"},
-	{"a quotient is rounded up to too much", "internal/program/call.go", "term.Arithmetic(term.Add, x[0], x[1]), term.Number(1))", "term.Arithmetic(term.Add, x[0], x[1]), term.Number(0))"},
-	{"a value is taken for another one beyond its range", "internal/program/recognize.go", "return 0 <= at && at < hi", "return 0 <= at && at <= hi"},
-	{"the condition of a reduction that never holds is dropped", "internal/program/reduce.go", "if holds, known := r.Guard.Truth(); known && holds {", "if _, known := r.Guard.Truth(); known {"},
+	{"the end of a range is not cut to the dimension", "formula/program/value.go", "term.Greatest(lo, term.Number(0)), term.Least(hi, v.node)", "term.Greatest(lo, term.Number(0)), hi"},
+	{"the begin of a range is not cut to the dimension", "formula/program/value.go", "term.Greatest(lo, term.Number(0)), term.Least(hi, v.node)", "lo, term.Least(hi, v.node)"},
+	{"greater is taken for greater or equal", "formula/program/value.go", "term.Compare(term.Less, y.node, x.node)}", "term.Compare(term.AtMost, y.node, x.node)}"},
+	{"a quotient is rounded up to too much", "formula/program/call.go", "term.Arithmetic(term.Add, x[0], x[1]), term.Number(1))", "term.Arithmetic(term.Add, x[0], x[1]), term.Number(0))"},
+	{"a value is taken for another one beyond its range", "formula/program/recognize.go", "return 0 <= at && at < hi", "return 0 <= at && at <= hi"},
+	{"the condition of a reduction that never holds is dropped", "formula/program/reduce.go", "if holds, known := r.Guard.Truth(); known && holds {", "if _, known := r.Guard.Truth(); known {"},
 	// Terms.
-	{"the second of two conditions is dropped", "internal/term/algebra.go", "return append(Conjuncts(c.Args[0]), Conjuncts(c.Args[1])...)", "return Conjuncts(c.Args[0])"},
-	{"a scan leaves out the present index", "internal/term/scan.go", "return nil, next(y), nil", "return nil, y, nil"},
-	{"a scan takes the present index too much", "internal/term/scan.go", "return next(x), nil, nil", "return x, nil, nil"},
-	{"a range that shrinks is taken for one that grows", "internal/term/scan.go", "return known && k > 0", "return known && k != 0"},
+	{"the second of two conditions is dropped", "formula/term/algebra.go", "return append(Conjuncts(c.Args[0]), Conjuncts(c.Args[1])...)", "return Conjuncts(c.Args[0])"},
+	{"a scan leaves out the present index", "formula/term/scan.go", "return nil, next(y), nil", "return nil, y, nil"},
+	{"a scan takes the present index too much", "formula/term/scan.go", "return next(x), nil, nil", "return x, nil, nil"},
+	{"a range that shrinks is taken for one that grows", "formula/term/scan.go", "return known && k > 0", "return known && k != 0"},
 	// Gradients.
-	{"the branch that a condition excludes has a gradient", "internal/derive/walk.go", "term.All(guard, term.Negated(x)))", "guard)"},
-	{"each of several equal extremes has all of the gradient", "internal/derive/extreme.go", "return d.walk(r.Body, term.Ratio(g, ties), inner,", "_ = ties\n\treturn d.walk(r.Body, g, inner,"},
-	{"a bound of an index is widened", "internal/derive/simplify.go", "w.Hi = term.Least(v.Hi, hi)", "w.Hi = hi"},
-	{"a variance has half of its gradient", "internal/derive/walk.go", "term.Product(term.Product(term.Number(2), g), term.Difference(body, mean))", "term.Product(g, term.Difference(body, mean))"},
-	{"a quotient's gradient has the wrong sign", "internal/derive/walk.go", "return each(x, g, y, term.Opposite(g))", "return each(x, g, y, g)"},
+	{"the branch that a condition excludes has a gradient", "formula/derive/walk.go", "term.All(guard, term.Negated(x)))", "guard)"},
+	{"each of several equal extremes has all of the gradient", "formula/derive/extreme.go", "return d.walk(r.Body, term.Ratio(g, ties), inner,", "_ = ties\n\treturn d.walk(r.Body, g, inner,"},
+	{"a bound of an index is widened", "formula/derive/simplify.go", "w.Hi = term.Least(v.Hi, hi)", "w.Hi = hi"},
+	{"a variance has half of its gradient", "formula/derive/walk.go", "term.Product(term.Product(term.Number(2), g), term.Difference(body, mean))", "term.Product(g, term.Difference(body, mean))"},
+	{"a quotient's gradient has the wrong sign", "formula/derive/walk.go", "return each(x, g, y, term.Opposite(g))", "return each(x, g, y, g)"},
 	// Loops.
-	{"values of an index are thought to end before the last one", "runtime/internal/loops/interval.go", "i := interval{lo.lo, hi.hi - 1,", "i := interval{lo.lo, hi.hi - 2,"},
-	{"a histogram's condition has the index of another element", "runtime/internal/loops/bucket.go", "out.guard = assign(term.All(rest...), to)", "out.guard = nil"},
-	{"the extreme of nothing is 0 in histograms", "runtime/internal/loops/bucket.go", "return term.RealNumber(kind.Identity())", "return term.RealNumber(max(kind.Identity(), 0))"},
-	{"products begin at 0", "internal/reduction/reduction.go", `{"prod", Fold | Running, 1, 1, 1}`, `{"prod", Fold | Running, 0, 0, 1}`},
-	{"an order gives too few places", "runtime/internal/loops/order.go", "u.first = b.hi + 1", "u.first = b.hi"},
-	{"long strips lose their last element", "runtime/internal/loops/column.go", "u.column(s, min(stripLength, b-i))", "u.column(s, min(stripLength-1, b-i))"},
+	{"values of an index are thought to end before the last one", "formula/internal/loops/interval.go", "i := interval{lo.lo, hi.hi - 1,", "i := interval{lo.lo, hi.hi - 2,"},
+	{"a histogram's condition has the index of another element", "formula/internal/loops/bucket.go", "out.guard = assign(term.All(rest...), to)", "out.guard = nil"},
+	{"the extreme of nothing is 0 in histograms", "formula/internal/loops/bucket.go", "return term.RealNumber(kind.Identity())", "return term.RealNumber(max(kind.Identity(), 0))"},
+	{"products begin at 0", "formula/reduction/reduction.go", `{"prod", Fold | Running, 1, 1, 1}`, `{"prod", Fold | Running, 0, 0, 1}`},
+	{"an order gives too few places", "formula/internal/loops/order.go", "u.first = b.hi + 1", "u.first = b.hi"},
+	{"long strips lose their last element", "formula/internal/loops/column.go", "u.column(s, min(stripLength, b-i))", "u.column(s, min(stripLength-1, b-i))"},
 }
 
 // shareOfCI is how many formulas continuous integration judges.

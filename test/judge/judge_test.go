@@ -154,8 +154,8 @@ func TestShorter(t *testing.T) {
 
 // TestCrash reads the message of a process that ended.
 func TestCrash(t *testing.T) {
-	got := crash("panic: boom\n\ngoroutine 1 [running]:\ngithub.com/opgen/opgen/internal/term.f(0x1, 0x2)\n\t/x.go:1\n")
-	if want := "panic: boom; internal/term.f"; got != want {
+	got := crash("panic: boom\n\ngoroutine 1 [running]:\ngithub.com/opgen/opgen/formula/term.f(0x1, 0x2)\n\t/x.go:1\n")
+	if want := "panic: boom; formula/term.f"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/opgen/opgen/internal/expr"
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/randomformula"
 )
 

@@ -22,7 +22,7 @@ import (
 var codePackages = []string{"./cmd/opgen", "./internal/...", "./runtime/..."}
 
 // helpers lists packages among them that only tests and measurements use.
-var helpers = []string{"/internal/english", "/internal/exportdata", "/enginetest", "/internal/peers", "/internal/schedbench"}
+var helpers = []string{"/internal/base/english", "/internal/exportdata", "/enginetest", "/internal/peers", "/internal/schedbench"}
 
 // variableReached names the environment variable with the file to which test programs write the numbers of the mutants whose
 // functions run. The number of the first mutant of a function stands for all of the function.

@@ -18,7 +18,7 @@ import (
 )
 
 // maker lists the packages that make plans.
-var maker = []string{"./runtime/planner", "./runtime/internal/deps", "./runtime/internal/sched", "./runtime/internal/memplan"}
+var maker = []string{"./runtime/planner", "./runtime/internal/deps", "./runtime/internal/sched", "./internal/base/memplan"}
 
 // named is a mutant that is written by hand: in a file, the text new replaces the text old.
 type named struct{ name, file, old, new string }

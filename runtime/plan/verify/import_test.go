@@ -32,7 +32,7 @@ func TestImports(t *testing.T) {
 	verifier, maker := map[string]bool{}, map[string]bool{}
 	imports(t, root, "runtime/plan/verify", verifier)
 	imports(t, root, "runtime/planner", maker)
-	for _, path := range []string{"runtime/graph", "runtime/target", "runtime/internal/deps", "runtime/internal/memplan", "runtime/internal/sched", "runtime/plan/verify"} {
+	for _, path := range []string{"runtime/graph", "runtime/target", "runtime/internal/deps", "internal/base/memplan", "runtime/internal/sched", "runtime/plan/verify"} {
 		if !maker[path] {
 			t.Errorf("the planner does not import %s", path)
 		}
@@ -41,7 +41,7 @@ func TestImports(t *testing.T) {
 		}
 	}
 	// Of what the planner imports, the verifier shares only types and what these need, a set of numbers and a numbering of keys.
-	shared := []string{"runtime/attr", "runtime/dtype", "runtime/op", "runtime/partition", "runtime/perm", "runtime/plan", "runtime/region", "runtime/schedule", "runtime/shape", "runtime/task", "runtime/tensor", "runtime/internal/unlock", "runtime/internal/intset", "runtime/internal/numbering", "internal/nearest"}
+	shared := []string{"runtime/attr", "runtime/dtype", "runtime/op", "runtime/partition", "runtime/perm", "runtime/plan", "runtime/region", "runtime/schedule", "runtime/shape", "runtime/task", "runtime/tensor", "internal/base/unlock", "runtime/internal/intset", "runtime/internal/numbering", "internal/base/nearest"}
 	for path := range verifier {
 		if !slices.Contains(shared, path) {
 			t.Errorf("the verifier imports %s", path)

@@ -1,0 +1,145 @@
+package formula
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// bucket is code for a statement that folds, for each index, what a condition assigns to it, such as a histogram:
+// total[e] = sum(b if expert[b] == e: x[b]). It goes over the elements once, and finds the index of each.
+type bucket struct {
+	target []int              // where a frame keeps the indices that conditions give
+	value  []func(*frame) int // what they are
+	lo, hi []func(*frame) int
+	each   func(f *frame, visit func(*frame)) // loops over all else
+	guard  func(*frame) bool                  // nil if nothing else must hold
+}
+
+// bucketOf returns the code of such a statement; nil if it is another one.
+func (c *code) bucketOf(s *program.Statement) *bucket {
+	n := s.Value
+	if n.Op != term.Reduce || !plainLoops(s) || !n.Reduction.Kind.Is(reduction.Fold) {
+		return nil
+	}
+	r := n.Reduction
+	out := &bucket{}
+	var given []*term.Variable
+	var values, rest []*term.Term
+	for _, g := range term.Conjuncts(r.Guard) {
+		v, x := assigned(g, s.Vars)
+		if v == nil || slices.Contains(given, v) || x.UsesAny(given) || slices.ContainsFunc(values, func(x *term.Term) bool { return x.Uses(v) }) {
+			rest = append(rest, g)
+			continue
+		}
+		given, values = append(given, v), append(values, x)
+		out.target, out.value = append(out.target, c.slots[v]), append(out.value, c.integer(x))
+		out.lo, out.hi = append(out.lo, c.integer(v.Lo)), append(out.hi, c.integer(v.Hi))
+	}
+	if len(given) == 0 || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool { return v.Lo.UsesAny(given) || v.Hi.UsesAny(given) }) {
+		return nil
+	}
+	others := slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return slices.Contains(given, v) })
+	out.each = c.loop(append(others, r.Vars...), nil)
+	if g := term.All(rest...); g != nil {
+		out.guard = c.boolean(g)
+	}
+	return out
+}
+
+// assigned returns the index that a condition v == x gives a value; nil if it gives none.
+func assigned(g *term.Term, vars []*term.Variable) (*term.Variable, *term.Term) {
+	if g.Op != term.Equal {
+		return nil, nil
+	}
+	for i, a := range g.Args {
+		x := g.Args[1-i]
+		if a.Op == term.Index && slices.Contains(vars, a.Var) && x.Kind == term.Integer && !x.Uses(a.Var) {
+			return a.Var, x
+		}
+	}
+	return nil, nil
+}
+
+// run visits the elements that count, with the indices to which they belong.
+func (b *bucket) run(f *frame, visit func(*frame)) {
+	b.each(f, func(f *frame) {
+		for i, value := range b.value {
+			v := value(f)
+			if v < b.lo[i](f) || v >= b.hi[i](f) {
+				return
+			}
+			f.vars[b.target[i]] = v
+		}
+		if b.guard == nil || b.guard(f) {
+			visit(f)
+		}
+	})
+}
+
+// buckets returns code for a statement that folds what conditions assign; nil if it is another statement.
+func (c *code) buckets(s *program.Statement) func(*frame) {
+	b := c.bucketOf(s)
+	if b == nil || c.p.Unsigned(s.Value.Reduction.Body) {
+		return nil
+	}
+	place, id, all, r := c.place(s.Left), s.Target, c.loop(s.Vars, nil), s.Value.Reduction
+	at := func(f *frame) int { _, i, _ := place(f); return i }
+	kind := r.Kind
+	if kind == reduction.Count {
+		kind = reduction.Sum // of ones
+	}
+	first := newAccumulator(kind)
+	if c.p.Tensors[id].Kind == term.Real {
+		x, of := c.real(countOr(r)), first.v
+		if s.Value.Kind == term.Integer {
+			of = float64(first.w) // the extremes of no integers are no infinities
+		}
+		return func(f *frame) {
+			to := f.m.tensors[id].real
+			all(f, func(f *frame) { to[at(f)] = of })
+			b.run(f, func(f *frame) {
+				a := accumulator{kind: kind, v: to[at(f)]}
+				a.add(counted{x: x(f)})
+				to[at(f)] = a.v
+			})
+		}
+	}
+	x := c.integer(countOr(r))
+	return func(f *frame) {
+		to := f.m.tensors[id].integer
+		all(f, func(f *frame) { to[at(f)] = int64(first.w) })
+		b.run(f, func(f *frame) {
+			a := accumulator{kind: kind, w: int(to[at(f)])}
+			a.add(counted{i: x(f)})
+			to[at(f)] = int64(a.w)
+		})
+	}
+}
+
+// countOr returns what a sum adds up, which is 1 for a count.
+func countOr(r *term.Reduction) *term.Term {
+	if r.Body == nil {
+		return term.Number(1)
+	}
+	return r.Body
+}
+
+// backBuckets returns code that hands the gradients of such sums on; nil if the statement is another one.
+func (c *code) backBuckets(s *program.Statement) func(*frame) {
+	b := c.bucketOf(s)
+	if b == nil || s.Value.Kind != term.Real || s.Value.Reduction.Kind != reduction.Sum {
+		return nil
+	}
+	place, id, body := c.place(s.Left), s.Target, c.back(s.Value.Reduction.Body, nil)
+	return func(f *frame) {
+		b.run(f, func(f *frame) {
+			_, at, _ := place(f)
+			if g := f.m.grads[id][at]; g != 0 {
+				body.add(f, g)
+			}
+		})
+	}
+}

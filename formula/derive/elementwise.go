@@ -1,0 +1,38 @@
+package derive
+
+import (
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// Elementwise reports whether statements that give elements one index at a time touch, of tensors of as many elements as
+// there are indices, those of the index only. results says which tensors these statements give, and others which are given by
+// other steps. It also returns false if no statement gives a result.
+func Elementwise(p *program.Program, statements []*program.Statement, indices int, results, others func(tensor int) bool) bool {
+	given := false
+	for _, s := range statements {
+		target := p.Tensors[s.Target]
+		switch {
+		case results(s.Target):
+			given = true
+		case others(s.Target):
+			continue
+		}
+		counted := Size(target) == indices
+		if results(s.Target) && !counted {
+			return false
+		}
+		own := !s.Add
+		reads(s, func(r *term.Read) {
+			for k := range r.Count {
+				if Size(p.Tensors[r.Tensor+k]) == indices {
+					own = own && counted && r.Count == 1 && sameElement(s.Left, r)
+				}
+			}
+		})
+		if !own {
+			return false
+		}
+	}
+	return given
+}

@@ -1,0 +1,327 @@
+package derive
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// equation says that two integers are equal: one of the index at which a gradient is wanted, and one of the variables of a
+// contribution.
+type equation struct{ x, e *term.Term }
+
+// solution is what an equation says about the variables of a contribution.
+type solution struct {
+	values     map[*term.Variable]*term.Term   // of variables
+	ranges     map[*term.Variable][]*term.Term // the conditions under which these values are in the ranges of the variables
+	conditions []*term.Term                    // others, under which there is a solution
+	equations  []equation                      // in its place
+	vars       []*term.Variable                // that are free
+	left       []*term.Variable                // the variables that remain, each behind those on which its range depends
+}
+
+// gather returns a contribution to the gradient of a tensor as an expression of an index; nil if there is none.
+func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term {
+	if c.read.Which != nil && c.read.Which.Reads() {
+		return nil
+	}
+	// The variables of the contribution become those of the sum.
+	values := map[*term.Variable]*term.Term{}
+	var vars []*term.Variable
+	for _, v := range c.vars {
+		w := &term.Variable{Name: v.Name, Lo: v.Lo.Substitute(values), Hi: v.Hi.Substitute(values)}
+		values[v] = w.Term()
+		vars = append(vars, w)
+	}
+	guard, value := c.guard.Substitute(values), c.value.Substitute(values)
+	order := slices.Clone(vars)
+	ranges := map[*term.Variable][]*term.Term{} // the conditions under which a value of a variable is in its range
+	var first []*term.Term                      // other conditions of solutions, which read no tensor
+	equations := d.equations(t, c.read, values, at)
+	s := &solver{shape: d.p.Tensors[t].Shape, at: at}
+	for len(equations) > 0 {
+		i, found := s.step(equations, vars)
+		if found == nil {
+			break
+		}
+		rest := append(slices.Clone(equations[:i]), equations[i+1:]...)
+		equations = nil
+		for _, q := range rest {
+			equations = append(equations, equation{q.x, term.Norm(q.e.Substitute(found.values))})
+		}
+		for _, q := range found.equations {
+			equations = append(equations, equation{q.x, term.Norm(q.e)})
+		}
+		vars = found.left
+		for v, own := range ranges {
+			ranges[v] = substituted(own, found.values)
+		}
+		for v, own := range found.ranges {
+			ranges[v] = own
+		}
+		first = append(first, found.conditions...)
+		value, guard = value.Substitute(found.values), guard.Substitute(found.values)
+	}
+	// A condition on a variable may read a tensor where those on the variables around it hold.
+	conditions := first
+	for _, v := range order {
+		conditions = append(conditions, ranges[v]...)
+	}
+	guard = term.All(append(conditions, guard)...)
+	if len(equations) > 0 && len(vars) > 0 {
+		return nil
+	}
+	for _, q := range equations {
+		guard = term.All(guard, term.Compare(term.Equal, q.x, q.e))
+	}
+	for _, g := range term.Conjuncts(guard) {
+		if holds, known := g.Truth(); known && !holds {
+			return term.Number(0)
+		}
+	}
+	if len(vars) == 0 {
+		if guard == nil {
+			return value
+		}
+		return term.Chosen(guard, value, term.Number(0))
+	}
+	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: vars, Guard: guard, Body: value, Part: -1}}
+}
+
+// equations say which element a contribution is to.
+func (d *deriver) equations(t int, r *term.Read, values map[*term.Variable]*term.Term, at []*term.Variable) []equation {
+	shape := d.p.Tensors[t].Shape
+	var idx []*term.Term
+	for _, i := range r.Idx {
+		idx = append(idx, i.Substitute(values))
+	}
+	if !r.ByNumber || sameShape(r.Ext, shape) {
+		var out []equation
+		for i, x := range idx {
+			out = append(out, equation{at[i].Term(), term.Norm(x)})
+		}
+		return out
+	}
+	return []equation{{numberOf(terms(at), shape), term.Norm(numberOf(idx, r.Ext))}}
+}
+
+func sameShape(a, b []*term.Term) bool { return slices.EqualFunc(a, b, term.SameInteger) }
+
+func terms(vars []*term.Variable) []*term.Term {
+	out := make([]*term.Term, len(vars))
+	for i, v := range vars {
+		out[i] = v.Term()
+	}
+	return out
+}
+
+// numberOf returns the row-major number of an index.
+func numberOf(idx, ext []*term.Term) *term.Term {
+	out := term.Number(0)
+	for i, x := range idx {
+		out = term.Sum(term.Product(out, ext[i]), x)
+	}
+	return out
+}
+
+// solver solves equations for the variables of a contribution.
+type solver struct {
+	shape []*term.Term
+	at    []*term.Variable
+}
+
+// step returns the solution of an equation and its place. It tries rules in order, each with all equations. A solution in which the
+// range of a variable depends on the variable itself is none.
+func (s *solver) step(equations []equation, vars []*term.Variable) (int, *solution) {
+	for _, rule := range []func(equation, []*term.Variable) []*solution{s.constant, s.exact, s.radix, s.unit, s.strided, s.floor} {
+		for i, q := range equations {
+			for _, found := range rule(q, vars) {
+				if found.fits(vars) {
+					return i, found
+				}
+			}
+		}
+	}
+	return 0, nil
+}
+
+// fits works out which variables remain once others have values, with their ranges. It reports whether their ranges can be worked out
+// one after the other.
+func (s *solution) fits(vars []*term.Variable) bool {
+	var open []*term.Variable
+	next := map[*term.Variable]*term.Variable{} // a solution that does not fit must not change the ranges
+	values := map[*term.Variable]*term.Term{}
+	for v, x := range s.values {
+		values[v] = x
+	}
+	for _, v := range slices.Concat(vars, s.vars) {
+		if s.values[v] == nil {
+			open = append(open, v)
+			next[v] = &term.Variable{Name: v.Name, Lo: v.Lo.Substitute(values), Hi: v.Hi.Substitute(values)}
+		}
+	}
+	for len(open) > 0 {
+		i := slices.IndexFunc(open, func(v *term.Variable) bool { return !next[v].Lo.UsesAny(open) && !next[v].Hi.UsesAny(open) })
+		if i < 0 {
+			return false
+		}
+		s.left, open = append(s.left, open[i]), slices.Delete(open, i, i+1)
+	}
+	for _, v := range s.left {
+		v.Lo, v.Hi = next[v].Lo, next[v].Hi
+	}
+	return true
+}
+
+// substituted returns terms with variables replaced by values.
+func substituted(terms []*term.Term, values map[*term.Variable]*term.Term) []*term.Term {
+	out := make([]*term.Term, len(terms))
+	for i, x := range terms {
+		out[i] = x.Substitute(values)
+	}
+	return out
+}
+
+// constant is for an equation without variables, which is a condition.
+func (s *solver) constant(q equation, vars []*term.Variable) []*solution {
+	if q.e.UsesAny(vars) || q.e.Reads() {
+		return nil
+	}
+	if q.x.Op == term.Index && q.e.Is(0) && q.x.Var.Hi.Is(1) {
+		return []*solution{{}}
+	}
+	return []*solution{{conditions: []*term.Term{term.Compare(term.Equal, q.x, q.e)}}}
+}
+
+// exact is for x == v.
+func (s *solver) exact(q equation, vars []*term.Variable) []*solution {
+	if q.e.Op != term.Index || !slices.Contains(vars, q.e.Var) {
+		return nil
+	}
+	return []*solution{s.solved(q.e.Var, q.x, nil)}
+}
+
+func (s *solver) solved(v *term.Variable, x *term.Term, conditions []*term.Term) *solution {
+	return &solution{values: map[*term.Variable]*term.Term{v: x}, conditions: conditions,
+		ranges: map[*term.Variable][]*term.Term{v: s.inRange(v, x)}}
+}
+
+// inRange returns the conditions under which a variable may have a value: none if they follow from ranges.
+func (s *solver) inRange(v *term.Variable, x *term.Term) []*term.Term {
+	var out []*term.Term
+	if !v.Lo.Is(0) || !term.NonNegative(x) {
+		out = append(out, bounds(term.AtMost, v.Lo, x)...)
+	}
+	switch {
+	case x.Op == term.Index && term.SameInteger(x.Var.Hi, v.Hi):
+	case x.Op == term.Quotient && x.Args[0].Op == term.Index && term.SameInteger(term.Product(x.Args[1], v.Hi), x.Args[0].Var.Hi):
+	case x.Op == term.Modulo && term.SameInteger(x.Args[1], v.Hi):
+	case term.SameInteger(x, numberOf(terms(s.at), s.shape)) && term.SameInteger(v.Hi, term.Total(s.shape)):
+	default:
+		out = append(out, bounds(term.Less, x, v.Hi)...)
+	}
+	return out
+}
+
+// bounds returns the condition x op y, taken apart where a side is a maximum or a minimum.
+func bounds(op term.Op, x, y *term.Term) []*term.Term {
+	if x.Op == term.Apply && x.Func.Name == "max" {
+		return append(bounds(op, x.Args[0], y), bounds(op, x.Args[1], y)...)
+	}
+	if y.Op == term.Apply && y.Func.Name == "min" {
+		return append(bounds(op, x, y.Args[0]), bounds(op, x, y.Args[1])...)
+	}
+	return []*term.Term{term.Compare(op, x, y)}
+}
+
+// radix is for x == m*u + v where v ranges over m: v is x % m, and u is x / m. A digit that counts down, as in x == m*u + (m - 1 - v), is one, too.
+func (s *solver) radix(q equation, vars []*term.Variable) []*solution {
+	for _, v := range vars {
+		if !v.Lo.Is(0) || !q.e.Uses(v) || v.Hi.UsesAny(vars) {
+			continue
+		}
+		c, rest, ok := term.Linear(q.e, v)
+		if !ok || !c.Is(1) && !c.Is(-1) {
+			continue
+		}
+		digit := term.Arithmetic(term.Modulo, q.x, v.Hi)
+		if c.Is(-1) {
+			last := term.Difference(v.Hi, term.Number(1))
+			rest, digit = term.Norm(term.Difference(rest, last)), term.Difference(last, digit)
+		}
+		if !rest.UsesAny(vars) {
+			continue
+		}
+		u := term.Norm(term.Arithmetic(term.Quotient, rest, v.Hi))
+		if u.Op == term.Quotient || containsQuotient(u) || u.Reads() || !term.SameInteger(term.Product(u, v.Hi), rest) {
+			continue // m does not divide the rest
+		}
+		return []*solution{{
+			values:    map[*term.Variable]*term.Term{v: digit},
+			equations: []equation{{term.Arithmetic(term.Quotient, q.x, v.Hi), u}},
+		}}
+	}
+	return nil
+}
+
+func containsQuotient(n *term.Term) bool {
+	found := false
+	n.Walk(func(m *term.Term) { found = found || m.Op == term.Quotient })
+	return found
+}
+
+// unit is for x == v + rest and x == rest - v.
+func (s *solver) unit(q equation, vars []*term.Variable) []*solution {
+	return s.linear(q, vars, func(c *term.Term) bool { return c.Is(1) || c.Is(-1) })
+}
+
+// strided is for x == c*v + rest, which has a solution where c divides x - rest.
+func (s *solver) strided(q equation, vars []*term.Variable) []*solution {
+	return s.linear(q, vars, func(c *term.Term) bool { return !c.Reads() && len(c.Free()) == 0 && !c.IsZero() && positive(c) })
+}
+
+// positive reports whether an integer without variables is greater than 0 in this use.
+func positive(c *term.Term) bool {
+	v, known := c.Known()
+	return known && v > 0
+}
+
+func (s *solver) linear(q equation, vars []*term.Variable, fits func(c *term.Term) bool) []*solution {
+	var out []*solution
+	for _, v := range vars {
+		if !q.e.Uses(v) {
+			continue
+		}
+		c, rest, ok := term.Linear(q.e, v)
+		if !ok || !fits(c) || rest.Reads() {
+			continue
+		}
+		switch {
+		case c.Is(1):
+			out = append(out, s.solved(v, term.Norm(term.Difference(q.x, rest)), nil))
+		case c.Is(-1):
+			out = append(out, s.solved(v, term.Norm(term.Difference(rest, q.x)), nil))
+		default:
+			difference := term.Norm(term.Difference(q.x, rest))
+			divides := term.Compare(term.Equal, term.Arithmetic(term.Modulo, difference, c), term.Number(0))
+			out = append(out, s.solved(v, term.Arithmetic(term.Quotient, difference, c), []*term.Term{divides}))
+		}
+	}
+	return out
+}
+
+// floor is for x == v / m: v is m*x + w for all w below m.
+func (s *solver) floor(q equation, vars []*term.Variable) []*solution {
+	if q.e.Op != term.Quotient || q.e.Args[0].Op != term.Index || !slices.Contains(vars, q.e.Args[0].Var) || len(q.e.Args[1].Free()) > 0 {
+		return nil
+	}
+	v, m := q.e.Args[0].Var, q.e.Args[1]
+	if !positive(m) {
+		return nil
+	}
+	w := &term.Variable{Name: v.Name + "'", Lo: term.Number(0), Hi: m}
+	out := s.solved(v, term.Norm(term.Sum(term.Product(m, q.x), w.Term())), nil)
+	out.vars = []*term.Variable{w}
+	return []*solution{out}
+}

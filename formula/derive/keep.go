@@ -1,0 +1,149 @@
+package derive
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// axisOf is an axis of a tensor that keeps values: for an index of them, counted from a first one.
+type axisOf struct {
+	of     *term.Variable
+	first  *term.Term // of other indices; 0 where the index is counted as it is
+	extent *term.Term
+}
+
+// keep gives a value a tensor of its own, over those of vars that it depends on, and returns its element; ok is false, and the value is
+// as it was, if indices have no bounds. The value is needed where a condition holds. Elsewhere the tensor holds 0, or any number if the value
+// does not depend on all that the condition does; it reads nothing outside of tensors. A value that is new is none that the
+// program gives.
+func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term, fresh bool) (kept *term.Term, ok bool) {
+	if x = trim(tidy(x)); !fresh {
+		x = d.neat(x)
+	}
+	if x.Op == term.Constant || x.Op == term.Element && !fresh {
+		return x, true
+	}
+	var own []*term.Variable // that the value depends on
+	for _, v := range vars {
+		if x.Uses(v) {
+			own = append(own, v)
+		}
+	}
+	left, here := &term.Read{Count: 1, Idx: []*term.Term{}}, &term.Read{Count: 1, Idx: []*term.Term{}}
+	values := map[*term.Variable]*term.Term{}
+	var within []*term.Term // conditions under which indices are in their ranges
+	var loops []*term.Variable
+	for i, v := range own {
+		a := axisFor(v, own[:i], x)
+		if a == nil {
+			return x, false
+		}
+		w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: a.extent}
+		loops = append(loops, w)
+		left.Idx, left.Ext = append(left.Idx, w.Term()), append(left.Ext, a.extent)
+		here.Idx = append(here.Idx, term.Norm(term.Difference(v.Term(), a.first)))
+		values[v] = term.Norm(term.Sum(w.Term(), a.first.Substitute(values)))
+		if !v.Lo.Is(0) || !term.SameInteger(v.Hi, a.extent) {
+			within = append(append(within, bounds(term.AtMost, v.Lo, v.Term())...), bounds(term.Less, v.Term(), v.Hi)...)
+		}
+	}
+	var conditions []*term.Term
+	partly := false // whether conditions are left out
+	for _, c := range append(within, term.Conjuncts(needed)...) {
+		if slices.ContainsFunc(c.Free(), func(v *term.Variable) bool { return !slices.Contains(own, v) }) {
+			partly = true
+		} else {
+			conditions = append(conditions, c)
+		}
+	}
+	value := x.Substitute(values)
+	guard := implied(term.All(conditions...).Substitute(values))
+	if partly {
+		value, guard = total(value), total(guard)
+	}
+	if guard != nil {
+		value = term.Chosen(guard, value, nothing(x.Kind))
+	}
+	left.Tensor = d.tensor(name, left.Ext)
+	d.p.Tensors[left.Tensor].Stored = true
+	left.Text = d.p.Tensors[left.Tensor].Name
+	here.Tensor, here.Ext, here.Text = left.Tensor, left.Ext, left.Text
+	d.emit(&program.Statement{Target: left.Tensor, Left: left, Vars: loops, Value: value})
+	return &term.Term{Op: term.Element, Kind: term.Real, Read: here}, true
+}
+
+// axisFor returns the axis for an index. Where its range begins at what others say, and those have axes, it is counted from there if the axis
+// is shorter for it. It is nil if the index has no bounds.
+func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
+	if _, known := v.Hi.Known(); known && v.Lo.Is(0) {
+		return &axisOf{v, term.Number(0), v.Hi}
+	}
+	var best *axisOf
+	size := 0
+	if lo, hi, ok := spanOf(v.Term()); ok {
+		best, size = &axisOf{v, term.Number(lo), largest(v.Hi, hi+1, lo)}, hi+1-lo
+	}
+	for _, lo := range limits(v.Lo, "max") {
+		for _, hi := range limits(v.Hi, "min") {
+			n := term.Norm(term.Difference(hi, lo))
+			_, most, ok := spanOf(n)
+			if ok && (best == nil || most < size) && !slices.ContainsFunc(lo.Free(), func(w *term.Variable) bool { return !slices.Contains(others, w) }) {
+				best, size = &axisOf{v, lo, largest(n, most, 0)}, most
+			}
+		}
+	}
+	if best != nil {
+		return best
+	}
+	x.Walk(func(m *term.Term) { // an element that the value reads in any case tells the bounds
+		for i := 0; m.Op == term.Element && m.Read.Else == nil && !m.Read.ByNumber && best == nil && i < len(m.Read.Idx); i++ {
+			if m.Read.Idx[i].Op == term.Index && m.Read.Idx[i].Var == v {
+				best = &axisOf{v, term.Number(0), m.Read.Ext[i]}
+			}
+		}
+	})
+	return best
+}
+
+// largest returns the extent n - lo, in which hi is the greatest value of n: with symbols if it is hi for the last values of all indices.
+func largest(n *term.Term, hi, lo int) *term.Term {
+	for range deepest {
+		free := n.Free()
+		if len(free) == 0 {
+			break
+		}
+		v := free[0]
+		n = term.Norm(n.Substitute(map[*term.Variable]*term.Term{v: term.Difference(v.Hi, term.Number(1))}))
+	}
+	if got, known := n.Known(); known && got == hi && hi > lo {
+		return term.Norm(term.Difference(n, term.Number(lo)))
+	}
+	return term.Number(max(hi-lo, 0))
+}
+
+// total returns a value that reads nothing outside of tensors: an element that may lie there is 0.
+func total(n *term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	out := n.Map(total)
+	if out.Op == term.Element && out.Read.Else == nil && !inside(out.Read) {
+		r := *out.Read
+		r.Else = nothing(out.Kind)
+		return &term.Term{Op: term.Element, Kind: out.Kind, Read: &r}
+	}
+	return out
+}
+
+// nothing returns the value of a kind that stands where there is none.
+func nothing(k term.Kind) *term.Term {
+	switch k {
+	case term.Boolean:
+		return term.Condition(false)
+	case term.Real:
+		return term.RealNumber(0)
+	}
+	return term.Number(0)
+}

@@ -1,0 +1,42 @@
+package derive
+
+import (
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// Ranges lists how many indices a task that computes statements may run over in this use: products of extents of the
+// indices on a left side, and 1.
+func Ranges(statements []*program.Statement) map[int]bool {
+	out := map[int]bool{1: true}
+	for _, s := range statements {
+		var extents []int
+		for _, v := range s.Vars {
+			if n, known := term.Difference(v.Hi, v.Lo).Known(); known {
+				extents = append(extents, n)
+			}
+		}
+		for _, n := range Products(extents) {
+			out[n] = true
+		}
+	}
+	return out
+}
+
+// Products lists the products of some of several extents, each once, and 1 for none of them. There are few, since the extents of many
+// indices are mostly alike.
+func Products(extents []int) []int {
+	out, seen := []int{1}, map[int]bool{1: true}
+	for _, n := range extents {
+		for _, x := range out[:len(out):len(out)] {
+			if len(out) < maxProducts && !seen[x*n] {
+				seen[x*n] = true
+				out = append(out, x*n)
+			}
+		}
+	}
+	return out
+}
+
+// maxProducts bounds how many products are listed. The extents of a tensor of 16 dimensions have fewer.
+const maxProducts = 1 << 16

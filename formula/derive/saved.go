@@ -1,0 +1,91 @@
+package derive
+
+import "github.com/opgen/opgen/formula/term"
+
+// Missing lists the tensors of slots that the gradient reads and that are neither given nor follow from what is given.
+func (g *Gradient) Missing(given func(slot int) bool) []int {
+	own := g.own()
+	pending, missing := g.direct(), []int(nil)
+	seen := map[int]bool{}
+	for _, t := range pending {
+		seen[t] = true
+	}
+	for len(pending) > 0 {
+		t := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		l := g.Program.Tensors[t]
+		switch {
+		case l.Slot >= 0 && given(l.Slot):
+		case l.Given:
+			for _, s := range g.Program.Statements {
+				if s.Target != t {
+					continue
+				}
+				s.Value.Walk(func(n *term.Term) {
+					for _, t := range tensorsOf(n) {
+						if !seen[t] && !own[t] {
+							seen[t] = true
+							pending = append(pending, t)
+						}
+					}
+				})
+			}
+		case l.Slot >= 0:
+			missing = append(missing, t)
+		}
+	}
+	return missing
+}
+
+// Reads lists the slots of which the gradient reads elements.
+func (g *Gradient) Reads() map[int]bool {
+	out := map[int]bool{}
+	for _, t := range g.direct() {
+		if l := g.Program.Tensors[t]; l.Slot >= 0 {
+			out[l.Slot] = true
+		}
+	}
+	return out
+}
+
+// own holds the tensors of gradients, and those that the gradient's statements give.
+func (g *Gradient) own() map[int]bool {
+	own := map[int]bool{}
+	for _, t := range g.Of {
+		own[t] = true
+	}
+	for _, s := range g.Statements {
+		own[s.Target] = true
+	}
+	return own
+}
+
+// direct lists the tensors that the gradient's statements read and do not give, in order of appearance.
+func (g *Gradient) direct() []int {
+	own := g.own()
+	seen := map[int]bool{}
+	var out []int
+	for _, s := range g.Statements {
+		reads(s, func(r *term.Read) {
+			for k := range r.Count {
+				if t := r.Tensor + k; !seen[t] && !own[t] {
+					seen[t] = true
+					out = append(out, t)
+				}
+			}
+		})
+	}
+	return out
+}
+
+// tensorsOf lists the tensors of which n is an element.
+func tensorsOf(n *term.Term) []int {
+	if n.Op != term.Element {
+		return nil
+	}
+	var out []int
+	for k := range n.Read.Count {
+		out = append(out, n.Read.Tensor+k)
+	}
+	return out
+}

@@ -1,0 +1,548 @@
+package derive
+
+import (
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// neat returns a value in a simpler form: sums over fewer indices, without conditions that ranges imply, and with what the
+// program has computed in its place.
+func (d *deriver) neat(n *term.Term) *term.Term {
+	for range 3 {
+		next := trim(tidy(d.recognize(n)))
+		if term.Identical(next, n) {
+			return next
+		}
+		n = next
+	}
+	return n
+}
+
+// recognize replaces parts of a value that statements of the program give. A quotient is computed again rather than read from a
+// slot: it takes few operations, and a gradient that needs it reads the operands anyway.
+func (d *deriver) recognize(n *term.Term) *term.Term {
+	if n.Op == term.Apply || n.Op == term.Reduce || n.Op == term.Divide || n.Op == term.Multiply {
+		if x := d.known(n); x != n && !(n.Op == term.Divide && d.p.Tensors[x.Read.Tensor].Slot >= 0) {
+			return x
+		}
+	}
+	return n.Derived(d.recognize)
+}
+
+// tidy simplifies sums, from the inside outwards.
+func tidy(n *term.Term) *term.Term {
+	n = n.Derived(tidy)
+	switch {
+	case n.Op == term.Reduce && n.Reduction.Kind == reduction.Sum:
+		return tidySum(n)
+	case n.Op == term.Add && complements(n.Args[0], n.Args[1]):
+		return term.Chosen(n.Args[0].Args[0], n.Args[0].Args[1], n.Args[1].Args[1])
+	case (n.Op == term.Add || n.Op == term.Subtract) && n.Kind == term.Real:
+		return common(n)
+	}
+	return n
+}
+
+// complements reports whether x counts where a condition holds, and y where it does not.
+func complements(x, y *term.Term) bool {
+	return x.Op == term.Choose && y.Op == term.Choose && x.Args[2].IsZero() && y.Args[2].IsZero() &&
+		y.Args[0].Op == term.Not && term.Identical(x.Args[0], y.Args[0].Args[0])
+}
+
+// common takes elements that all terms of a sum have as factors out of it: a*y + b*y is (a + b)*y.
+func common(n *term.Term) *term.Term {
+	var products []*factors
+	addends(n, false, &products)
+	first := products[0]
+	out := &factors{}
+	for _, x := range slices.Clone(first.numerators) {
+		if x.Reads() && !slices.ContainsFunc(products, func(f *factors) bool { return f.place(x) < 0 }) {
+			for _, f := range products {
+				i := f.place(x)
+				f.numerators = slices.Delete(f.numerators, i, i+1)
+			}
+			out.numerators = append(out.numerators, x)
+		}
+	}
+	if len(out.numerators) == 0 {
+		return n
+	}
+	total := term.Number(0)
+	for _, f := range products {
+		total = term.Sum(total, f.term())
+	}
+	out.numerators = append(out.numerators, total)
+	return out.term()
+}
+
+// addends lists the terms of a sum as products.
+func addends(n *term.Term, negative bool, out *[]*factors) {
+	switch {
+	case n.Op == term.Negate:
+		addends(n.Args[0], !negative, out)
+	case n.Kind == term.Real && (n.Op == term.Add || n.Op == term.Subtract):
+		addends(n.Args[0], negative, out)
+		addends(n.Args[1], negative != (n.Op == term.Subtract), out)
+	default:
+		f := factorsOf(n)
+		f.negative = f.negative != negative
+		*out = append(*out, f)
+	}
+}
+
+// place returns where a factor stands among the numerators, or -1.
+func (f *factors) place(x *term.Term) int {
+	return slices.IndexFunc(f.numerators, func(y *term.Term) bool { return term.Identical(x, y) })
+}
+
+// tidySum simplifies a sum. Conditions v == x replace indices, inequalities become ranges, factors and conditions that do not
+// vary move out, and an index that does not occur becomes a factor. What moves out of a sum that may have no terms must not fail
+// there, nor turn its 0 into a NaN: it gets the condition that there are terms, or stays inside.
+func tidySum(n *term.Term) *term.Term {
+	r := *n.Reduction
+	s := &sum{vars: slices.Clone(r.Vars), guards: term.Conjuncts(r.Guard), body: r.Body}
+	s.narrow()
+	for s.body.Op == term.Choose && (s.body.Args[1].IsZero() || s.body.Args[2].IsZero()) {
+		c, x := s.body.Args[0], s.body.Args[1]
+		if x.IsZero() {
+			c, x = term.Negated(c), s.body.Args[2]
+		}
+		s.guards, s.body = append(s.guards, term.Conjuncts(c)...), x
+		s.narrow()
+	}
+	if s.body.IsZero() || slices.ContainsFunc(s.vars, func(v *term.Variable) bool { return exceeds(v.Lo, v.Hi, 0) }) {
+		return term.Number(0)
+	}
+	terms, told := s.terms()
+	var inside, outside []*term.Term
+	for _, g := range s.guards {
+		if holds, known := g.Truth(); known {
+			if !holds {
+				return term.Number(0)
+			}
+			continue
+		}
+		if g.UsesAny(s.vars) || !told && !certain(g) {
+			inside = append(inside, g)
+		} else {
+			outside = append(outside, g)
+		}
+	}
+	f := factorsOf(s.body)
+	plain := true // whether what moves out can stand where there are no terms
+	in, out := f.split(func(x *term.Term, below bool) bool {
+		if x.UsesAny(s.vars) {
+			return true
+		}
+		fine := tame(x) && (!below || x.Op == term.Constant && !x.IsZero())
+		if !fine && !told {
+			return true
+		}
+		plain = plain && fine
+		return false
+	})
+	guard := term.All(inside...)
+	x := in.term()
+	var vars []*term.Variable
+	scale := term.Number(1)
+	for i, v := range s.vars {
+		used := x.Uses(v) || guard != nil && guard.Uses(v)
+		for _, w := range s.vars[i+1:] {
+			used = used || w.Lo.Uses(v) || w.Hi.Uses(v)
+		}
+		if used || v.Lo.UsesAny(s.vars) || v.Hi.UsesAny(s.vars) || !v.Lo.Is(0) {
+			vars = append(vars, v)
+		} else {
+			scale = term.Product(scale, extentOf(v))
+			plain = plain && (occupied(v) || tame(x) && len(in.denominators) == 0)
+		}
+	}
+	switch {
+	case len(vars) > 0:
+		x = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: vars, Guard: guard, Body: x, Part: -1}}
+	case guard != nil:
+		x = term.Chosen(guard, x, term.Number(0))
+	}
+	out.numerators = append(out.numerators, scale, x)
+	x = out.term()
+	for _, g := range outside {
+		plain = plain && certain(g)
+	}
+	if !plain {
+		outside = append(terms, outside...)
+	}
+	if all := term.All(outside...); all != nil {
+		x = term.Chosen(all, x, term.Number(0))
+	}
+	return x
+}
+
+// tame reports whether a value can stand where nothing asks for it: it reads no tensor, and is finite.
+func tame(n *term.Term) bool {
+	ok := true
+	n.Walk(func(m *term.Term) {
+		switch m.Op {
+		case term.Element:
+			ok = false
+		case term.Divide:
+			ok = ok && m.Args[1].Op == term.Constant && !m.Args[1].IsZero()
+		case term.Power:
+			ok = ok && (m.Kind != term.Real || m.Args[1].Op == term.Constant && m.Args[1].Value() >= 1)
+		case term.Apply:
+			ok = ok && !slices.Contains([]string{"exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "pow", "erfinv"}, m.Func.Name)
+		case term.Reduce:
+			ok = ok && (m.Kind != term.Real || m.Reduction.Kind == reduction.Sum || m.Reduction.Kind == reduction.Prod)
+		}
+	})
+	return ok
+}
+
+// terms returns the conditions, outside of a sum, without which it has no terms: that ranges have values. told is false if further
+// conditions decide it.
+func (s *sum) terms() (conditions []*term.Term, told bool) {
+	told = true
+	for _, v := range s.vars {
+		switch {
+		case occupied(v):
+		case v.Lo.UsesAny(s.vars) || v.Hi.UsesAny(s.vars):
+			told = false
+		default:
+			conditions = append(conditions, bounds(term.Less, v.Lo, v.Hi)...)
+		}
+	}
+	for _, g := range s.guards {
+		if holds, known := g.Truth(); !(known && holds) && g.UsesAny(s.vars) && !s.leaves(g) {
+			told = false
+		}
+	}
+	return conditions, told
+}
+
+// leaves reports whether a condition leaves values of an index: one that it has another value than something else does if it has two.
+func (s *sum) leaves(g *term.Term) bool {
+	if g.Op == term.Not && g.Args[0].Op == term.Equal {
+		g = &term.Term{Op: term.Unequal, Kind: term.Boolean, Args: g.Args[0].Args}
+	}
+	if g.Op != term.Unequal {
+		return false
+	}
+	others := 0
+	for _, h := range s.guards {
+		if h.UsesAny(s.vars) {
+			others++
+		}
+	}
+	return others == 1 && slices.ContainsFunc(s.vars, func(v *term.Variable) bool {
+		return (g.Args[0].Op == term.Index && g.Args[0].Var == v && !g.Args[1].UsesAny(s.vars) ||
+			g.Args[1].Op == term.Index && g.Args[1].Var == v && !g.Args[0].UsesAny(s.vars)) && exceeds(v.Hi, v.Lo, 2)
+	})
+}
+
+// sum is a sum of body over vars where all guards hold.
+type sum struct {
+	vars   []*term.Variable
+	guards []*term.Term
+	body   *term.Term
+}
+
+// narrow uses conditions on indices, until there are none left to use.
+func (s *sum) narrow() {
+	for range 50 { // as a bound against forms that lead back to themselves
+		if !s.replace() && !s.cut() {
+			return
+		}
+	}
+}
+
+// replace uses a condition v == x in place of v.
+func (s *sum) replace() bool {
+	for i, v := range s.vars {
+		if slices.ContainsFunc(s.vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) }) {
+			continue
+		}
+		for j, g := range s.guards {
+			x := equals(g, v)
+			if x == nil {
+				continue
+			}
+			// The conditions on x come before those that have x in place of v, and behind those that x itself needs.
+			uses := func(g *term.Term) bool { return g.Uses(v) }
+			before := j
+			if i := slices.IndexFunc(s.guards[:j], uses); i >= 0 {
+				if !certain(x) {
+					continue
+				}
+				before = i
+			}
+			m := map[*term.Variable]*term.Term{v: x}
+			guards := slices.Clone(s.guards[:before])
+			if !v.Lo.Is(0) || !term.NonNegative(x) {
+				guards = append(guards, bounds(term.AtMost, v.Lo, x)...)
+			}
+			if !(x.Op == term.Index && x.Var.Lo.Is(0) && term.SameInteger(x.Var.Hi, v.Hi)) {
+				guards = append(guards, bounds(term.Less, x, v.Hi)...)
+			}
+			for k, g := range s.guards[before:] {
+				if before+k != j {
+					guards = append(guards, g.Substitute(m))
+				}
+			}
+			s.guards, s.body = guards, s.body.Substitute(m)
+			s.vars = slices.Delete(slices.Clone(s.vars), i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// equals returns x if g is v == x, or else nil.
+func equals(g *term.Term, v *term.Variable) *term.Term {
+	if g.Op != term.Equal || g.Args[0].Kind != term.Integer || g.Args[1].Kind != term.Integer {
+		return nil
+	}
+	for i, a := range g.Args {
+		if other := g.Args[1-i]; a.Op == term.Index && a.Var == v && !other.Uses(v) {
+			return other
+		}
+	}
+	return nil
+}
+
+// cut uses an inequality as a bound of an index.
+func (s *sum) cut() bool {
+	for i, v := range s.vars {
+		for j, g := range s.guards {
+			lo, hi := bound(g, v)
+			if lo == nil && hi == nil || lo.UsesAny(s.vars[i:]) || hi.UsesAny(s.vars[i:]) {
+				continue
+			}
+			w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
+			if lo != nil {
+				if v.Lo.Is(0) && term.NonNegative(lo) {
+					w.Lo = lo
+				} else {
+					w.Lo = term.Greatest(v.Lo, lo)
+				}
+			}
+			if hi != nil {
+				w.Hi = term.Least(v.Hi, hi)
+			}
+			m, replaced := map[*term.Variable]*term.Term{v: w.Term()}, []*term.Variable{v}
+			vars, guards := slices.Clone(s.vars), slices.Delete(slices.Clone(s.guards), j, j+1)
+			vars[i] = w
+			for k := i + 1; k < len(vars); k++ {
+				if u := vars[k]; u.Lo.UsesAny(replaced) || u.Hi.UsesAny(replaced) {
+					x := &term.Variable{Name: u.Name, Lo: u.Lo.Substitute(m), Hi: u.Hi.Substitute(m)}
+					vars[k], m[u], replaced = x, x.Term(), append(replaced, u)
+				}
+			}
+			for k := range guards {
+				guards[k] = guards[k].Substitute(m)
+			}
+			s.vars, s.guards, s.body = vars, guards, s.body.Substitute(m)
+			return true
+		}
+	}
+	return false
+}
+
+// bound returns the bounds that an inequality sets to an index: lo <= v and v < hi. Either may be nil.
+func bound(g *term.Term, v *term.Variable) (lo, hi *term.Term) {
+	if g.Op != term.Less && g.Op != term.AtMost || g.Args[0].Kind != term.Integer || g.Args[1].Kind != term.Integer || g.Reads() {
+		return nil, nil
+	}
+	a, b := g.Args[0], g.Args[1]
+	if a.Uses(v) == b.Uses(v) {
+		return nil, nil
+	}
+	one := term.Number(1)
+	// n is x / q on one side; y is the other side.
+	if x := sideOf(a, b, v); x.Op == term.Quotient {
+		q := x.Args[1]
+		c, rest, ok := term.Linear(x.Args[0], v)
+		if q.Uses(v) || !ok || !positive(q) || !positive(c) {
+			return nil, nil
+		}
+		if a.Uses(v) { // x / q <= top: x <= q*top + q - 1
+			top := b
+			if g.Op == term.Less {
+				top = term.Difference(b, one)
+			}
+			most := term.Difference(term.Difference(term.Sum(term.Product(q, top), q), one), rest)
+			return nil, term.Norm(term.Sum(term.Arithmetic(term.Quotient, term.Norm(most), c), one))
+		}
+		low := a
+		if g.Op == term.Less {
+			low = term.Sum(a, one)
+		}
+		least := term.Difference(term.Difference(term.Product(q, low), rest), one)
+		return term.Norm(term.Sum(term.Arithmetic(term.Quotient, term.Norm(least), c), one)), nil
+	}
+	difference := term.Difference(b, a) // at least 0
+	if g.Op == term.Less {
+		difference = term.Difference(difference, one)
+	}
+	c, rest, ok := term.Linear(difference, v)
+	switch {
+	case !ok:
+		return nil, nil
+	case positive(c):
+		return term.Norm(term.Sum(term.Arithmetic(term.Quotient, term.Norm(term.Difference(term.Opposite(rest), one)), c), one)), nil
+	case positive(term.Opposite(c)):
+		return nil, term.Norm(term.Sum(term.Arithmetic(term.Quotient, rest, term.Norm(term.Opposite(c))), one))
+	}
+	return nil, nil
+}
+
+func sideOf(a, b *term.Term, v *term.Variable) *term.Term {
+	if a.Uses(v) {
+		return a
+	}
+	return b
+}
+
+// factors is a product of numerators, divided by denominators.
+type factors struct {
+	negative                 bool
+	numerators, denominators []*term.Term
+}
+
+func factorsOf(n *term.Term) *factors {
+	f := &factors{}
+	f.add(n, false)
+	return f
+}
+
+func (f *factors) add(n *term.Term, below bool) {
+	switch {
+	case n.Op == term.Negate:
+		f.negative = !f.negative
+		f.add(n.Args[0], below)
+	case n.Op == term.Multiply && n.Kind == term.Real:
+		f.add(n.Args[0], below)
+		f.add(n.Args[1], below)
+	case n.Op == term.Divide:
+		f.add(n.Args[0], below)
+		f.add(n.Args[1], !below)
+	case below:
+		f.denominators = append(f.denominators, n)
+	default:
+		f.numerators = append(f.numerators, n)
+	}
+}
+
+// split returns the factors for which in holds, and the others, which have the sign. below says that it is a denominator.
+func (f *factors) split(in func(x *term.Term, below bool) bool) (inside, outside *factors) {
+	inside, outside = &factors{}, &factors{negative: f.negative}
+	for _, x := range f.numerators {
+		if in(x, false) {
+			inside.numerators = append(inside.numerators, x)
+		} else {
+			outside.numerators = append(outside.numerators, x)
+		}
+	}
+	for _, x := range f.denominators {
+		if in(x, true) {
+			inside.denominators = append(inside.denominators, x)
+		} else {
+			outside.denominators = append(outside.denominators, x)
+		}
+	}
+	return inside, outside
+}
+
+// term returns the product, with its constants as one factor. Divisors are not multiplied, since their product may overflow:
+// g*x/(y*y) is g*(x/y)/y.
+func (f *factors) term() *term.Term {
+	scale, out := 1.0, term.Number(1)
+	var above, below []*term.Term
+	for _, x := range f.numerators {
+		if x.Op == term.Constant {
+			scale *= x.Value()
+		} else {
+			above = append(above, x)
+		}
+	}
+	for _, x := range f.denominators {
+		if x.Op == term.Constant && x.Value() == 2 { // exact, as other divisors may not be
+			scale /= 2
+		} else if !x.IsOne() {
+			below = append(below, x)
+		}
+	}
+	if f.negative {
+		scale = -scale
+	}
+	if last := len(above) - 1; last >= 0 && len(below) > 1 {
+		above[last] = term.Ratio(above[last], below[0])
+		below = below[1:]
+	}
+	for _, x := range above {
+		out = term.Product(out, x)
+	}
+	out = term.Product(constant(math.Abs(scale)), out)
+	for _, x := range below {
+		out = term.Ratio(out, x)
+	}
+	if scale < 0 {
+		out = term.Opposite(out)
+	}
+	return out
+}
+
+// constant returns a number, whole if it is.
+func constant(v float64) *term.Term {
+	if v == math.Trunc(v) && v < 1<<31 {
+		return term.Number(int(v))
+	}
+	return term.RealNumber(v)
+}
+
+// trim leaves out conditions that follow from the ranges of indices.
+func trim(n *term.Term) *term.Term {
+	n = n.Derived(trim)
+	switch {
+	case n.Op == term.Reduce && n.Reduction.Guard != nil:
+		r := *n.Reduction
+		r.Guard = implied(r.Guard)
+		return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+	case n.Op == term.Choose:
+		if g := implied(n.Args[0]); g == nil {
+			return n.Args[1]
+		} else if n.Args[2].IsZero() {
+			return term.Chosen(g, n.Args[1], n.Args[2])
+		}
+	case n.Op == term.Quotient && withinOne(n):
+		return term.Number(0)
+	case n.Op == term.Modulo && withinOne(n):
+		return n.Args[0]
+	}
+	return n
+}
+
+// withinOne reports whether n divides an index by its extent.
+func withinOne(n *term.Term) bool {
+	v := n.Args[0]
+	return v.Op == term.Index && v.Var.Lo.Is(0) && term.SameInteger(v.Var.Hi, n.Args[1])
+}
+
+// implied returns a condition without the parts that always hold; nil if nothing is left.
+func implied(g *term.Term) *term.Term {
+	var out []*term.Term
+	for _, c := range term.Conjuncts(g) {
+		if holds, known := c.Truth(); known && holds {
+			continue
+		}
+		if c.Op == term.AtMost && c.Args[0].Is(0) && term.NonNegative(c.Args[1]) && c.Args[1].Kind == term.Integer {
+			continue
+		}
+		if c.Op == term.Less && c.Args[0].Op == term.Index && c.Args[1].Kind == term.Integer && term.SameInteger(c.Args[0].Var.Hi, c.Args[1]) {
+			continue
+		}
+		out = append(out, c)
+	}
+	return term.All(out...)
+}

@@ -1,0 +1,74 @@
+package derive
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// verify returns an error if an index in statements has no range where it is used: each is one of the left side, or of a reduction around
+// it, and a range depends on indices that come before its own only.
+func verify(statements []*program.Statement) error {
+	for _, s := range statements {
+		bound, err := ranges(s.Vars, nil)
+		for _, n := range append([]*term.Term{s.Guard, s.Value}, s.Left.Idx...) {
+			if err == nil {
+				err = settled(n, bound)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
+}
+
+// ranges returns indices behind those around them, or an error for a range that depends on others.
+func ranges(vars, around []*term.Variable) ([]*term.Variable, error) {
+	bound := slices.Clip(around)
+	for _, v := range vars {
+		for _, n := range []*term.Term{v.Lo, v.Hi} {
+			if err := settled(n, bound); err != nil {
+				return nil, fmt.Errorf("the range of %s: %w", v.Name, err)
+			}
+		}
+		bound = append(bound, v)
+	}
+	return bound, nil
+}
+
+// settled returns an error for an index in a value that is none of those around it.
+func settled(n *term.Term, bound []*term.Variable) error {
+	if n == nil {
+		return nil
+	}
+	parts := n.Args
+	switch n.Op {
+	case term.Index:
+		if !slices.Contains(bound, n.Var) {
+			return fmt.Errorf("nothing goes over %s", n.Var.Name)
+		}
+	case term.Element:
+		parts = append([]*term.Term{n.Read.Which, n.Read.Else}, n.Read.Idx...)
+	case term.Reduce:
+		r := n.Reduction
+		for _, i := range r.At {
+			if err := settled(i, bound); err != nil {
+				return err
+			}
+		}
+		var err error
+		if bound, err = ranges(r.Vars, bound); err != nil {
+			return err
+		}
+		parts = []*term.Term{r.Guard, r.Body}
+	}
+	for _, x := range parts {
+		if err := settled(x, bound); err != nil {
+			return err
+		}
+	}
+	return nil
+}

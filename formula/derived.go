@@ -1,0 +1,71 @@
+package formula
+
+import (
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// derivedCode computes gradients by the statements that package derive writes. What a task is given follows from these statements, which
+// are simplified: reverse mode may read values that do not count in them, such as the condition between two equal values.
+type derivedCode struct {
+	of      *derive.Gradient
+	program *compiled
+	marked  []bool // the statements on which gradients depend
+}
+
+// derived returns the statements of the gradients that follow from those of the given tensors. It is an error if the statements, too, read
+// a value that is not there.
+func (p *compiled) derived(given, computed []bool) (*derivedCode, error) {
+	var from []int
+	for t, is := range given {
+		if is && p.HasGradient(t) && p.Tensors[t].Kind == term.Real {
+			from = append(from, t)
+		}
+	}
+	g, err := derive.Gradients(p.Program, from)
+	if err != nil {
+		return nil, mistake(p.Operator, err.Error())
+	}
+	d := &derivedCode{of: g, program: &compiled{g.Program, compile(g.Program)}, marked: make([]bool, len(g.Program.Statements))}
+	there := make([]bool, len(g.Program.Tensors))
+	copy(there, computed)
+	need := make([]bool, len(there))
+	for t, id := range g.Of {
+		there[id], need[id] = given[t], !given[t]
+	}
+	statements := g.Program.Statements
+	for i := len(statements) - 1; i >= 0; i-- {
+		if t := statements[i].Target; need[t] && !there[t] {
+			d.marked[i] = true
+			for r := range d.program.code.needs[i] {
+				need[r] = true
+			}
+		}
+	}
+	for t, l := range g.Program.Tensors {
+		if need[t] && !there[t] && !l.Given && l.Old < 0 && count(l) > 0 {
+			return nil, notGiven(p.Operator, l.Name)
+		}
+	}
+	return d, nil
+}
+
+// run computes the gradients of what a run of the formula has.
+func (d *derivedCode) run(m *memory) error {
+	n := d.program.newMemory()
+	n.step = m.step
+	copy(n.tensors, m.tensors)
+	copy(n.computed, m.computed)
+	for t, id := range d.of.Of {
+		if g := m.grads[t]; g != nil {
+			n.tensors[id].real, n.computed[id] = g, true
+		}
+	}
+	if err := n.run(d.marked); err != nil {
+		return err
+	}
+	for t, id := range d.of.Of {
+		m.grads[t] = n.tensors[id].real
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package formula
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"unsafe"
+
+	"github.com/opgen/opgen/formula/internal/cugen"
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/gpu"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// RegisterCUDA registers the tasks of operators with device code that is made of their formulas, for all element types that
+// specs name. An operator without a formula is an error. What device code does not cover, backends run on the host.
+func RegisterCUDA(r *task.Registry, operators ...*task.Operator) error {
+	return registerFor(r, gpu.CUDA, operators, stored, func(s *task.Signature) binder {
+		k := loopKernel{s, &uses{}}
+		return deviceKernel{k, folded(s, k)}
+	})
+}
+
+// RegisterAll registers the tasks of operators for CPUs, as Register does, and for NVIDIA GPUs, as RegisterCUDA does.
+func RegisterAll(r *task.Registry, operators ...*task.Operator) error {
+	return errors.Join(Register(r, op.CPU, operators...), RegisterCUDA(r, operators...))
+}
+
+// stored lists element types as they are.
+func stored(types []dtype.Type) []dtype.Type { return types }
+
+// deviceKernel computes a task by device code that is made of the operator's formula, or on the host.
+type deviceKernel struct {
+	loopKernel
+	host binder
+}
+
+var _ gpu.Kernel = deviceKernel{}
+
+func (k deviceKernel) bind(a *task.Accessor) ([]op.Body, error) { return k.host.bind(a) }
+
+// Lower returns the device code of the task for a use.
+func (k deviceKernel) Lower(a *task.Accessor) (*gpu.Unit, error) {
+	s := k.signature
+	if err := complete(s, a); err != nil {
+		return nil, err
+	}
+	l := &layout{kernel: k.loopKernel, accessor: a, task: slices.Index(s.Operator.Signatures, s)}
+	u, err := useOf(s.Operator, a.Attrs, a.Resolved, a.Seed, a.Passed)
+	if err != nil {
+		return nil, mistake(s.Operator.Name, err.Error())
+	}
+	if l.program, err = program.Build(u); err != nil {
+		return nil, mistake(s.Operator.Name, err.Error())
+	}
+	statements, _, err := l.statements()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)
+	}
+	for i, t := range l.tensors {
+		l.tensors[i].Local = t.Local && !t.Planned
+	}
+	code, err := cugen.Compile(entryName(s), l.program, statements, l.tensors, l.aligned, l.bounded(), l.folds())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)
+	}
+	return l.unit(code)
+}
+
+// entryName begins the names of a task's functions.
+func entryName(s *task.Signature) string {
+	return notWord.ReplaceAllString("opgen_"+s.Operator.Name+"_"+s.Task, "_")
+}
+
+var notWord = regexp.MustCompile(`[^a-zA-Z0-9_]`)
+
+// bounded lists the integers that the task reads and that specs say are below a bound.
+func (l *layout) bounded() []cugen.Bounded {
+	var out []cugen.Bounded
+	for _, p := range l.kernel.signature.Params {
+		bound, bounded := l.accessor.Resolved.Bound(p.Slot)
+		if p.Grad || !p.Perm.Reads() || !bounded || !l.accessor.Resolved.Takes(l.task, p.Slot) {
+			continue
+		}
+		for i, t := range l.program.Tensors {
+			if t.Slot == p.Slot && !l.tensors[i].Local {
+				out = append(out, cugen.Bounded{Tensor: i, Bound: bound})
+			}
+		}
+	}
+	return out
+}
+
+// aligned reports whether the memory of a tensor begins at a multiple of 16 bytes. Addresses that kernels get when they are lowered are as those on the device
+// in that.
+func (l *layout) aligned(t int) bool {
+	return l.program.Tensors[t].Passed != nil || uintptr(unsafe.Pointer(unsafe.SliceData(l.memory[t])))%16 == 0
+}
+
+// folds lists the tensors into which the task folds values.
+func (l *layout) folds() []cugen.Into {
+	var out []cugen.Into
+	for i, t := range l.program.Tensors {
+		at, ok := l.places[i]
+		if !ok || t.Old >= 0 {
+			continue
+		}
+		if p := l.kernel.signature.Params[at.param]; p.Perm == perm.Reduce {
+			out = append(out, cugen.Into{Tensor: i, Redop: p.Redop})
+		}
+	}
+	return out
+}
+
+// unit returns device code with arguments that are parameters of the task.
+func (l *layout) unit(code *cugen.Code) (*gpu.Unit, error) {
+	s := l.kernel.signature
+	u := &gpu.Unit{Source: code.Source, Scratch: code.Scratch, Steps: make([][]gpu.Launch, len(s.Steps))}
+	for i := range code.Launches {
+		args := code.Launches[i].Args
+		for j, a := range args {
+			if a.Kind != gpu.Tensor {
+				continue
+			}
+			arg, ok := l.argument(a.Index)
+			if !ok {
+				return nil, fmt.Errorf("%w: %s has no memory", gpu.ErrHost, l.program.Tensors[a.Index].Name)
+			}
+			args[j] = arg
+		}
+	}
+	for i := range u.Steps { // what a step does, no step after it may need to do first
+		if grid := l.accessor.Resolved.Work(l.task, i); grid.Tiles() > 0 {
+			u.Steps[i] = code.Launches
+			break
+		}
+	}
+	if len(code.Faults) > 0 {
+		u.Fault = func(r gpu.Record) error {
+			if r.Code < 1 || int(r.Code) > len(code.Faults) {
+				return mistake(s.Operator.Name, fmt.Sprintf("device code left the fault %d", r.Code))
+			}
+			f := &code.Faults[r.Code-1]
+			if f.Below {
+				return &op.Error{Operator: s.Operator.Name, Task: s.Task, Message: f.Error(r.Values).Error()}
+			}
+			return mistake(s.Operator.Name, f.Error(r.Values).Error())
+		}
+	}
+	l.follow()
+	return u, nil
+}
+
+// argument returns a tensor of the program as an argument of device code.
+func (l *layout) argument(t int) (gpu.Arg, bool) {
+	if l.program.Tensors[t].Passed != nil {
+		return gpu.Arg{Kind: gpu.Host, Bytes: l.memory[t]}, true
+	}
+	if old := l.program.Tensors[t].Old; old >= 0 {
+		t = old
+	}
+	if at, ok := l.places[t]; ok {
+		return gpu.Arg{Kind: gpu.Tensor, Index: at.param, Number: at.number}, true
+	}
+	return gpu.Arg{}, false
+}
+
+// bufferPlace is a tensor of a task: a parameter of its signature and a number.
+type bufferPlace struct{ param, number int }

@@ -1,0 +1,488 @@
+package formula
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
+)
+
+// digitsExtents are lengths of rows on both sides of those at which loops change: of short rows, strips, lanes and blocks.
+func digitsExtents() (out []int) {
+	for n := 1; n <= 70; n++ {
+		out = append(out, n)
+	}
+	out = append(out, 127, 128, 129, 1000, 4095, 4096, 4097)
+	if testing.Short() {
+		return []int{1, 3, 16, 17, 64, 129, 1000}
+	}
+	return out
+}
+
+// computed computes a formula and the gradients of x and w with loops, from elements of tensors by name: those of x, w, j and
+// the gradients of y and s.
+func computed(t *testing.T, text string, typ dtype.Type, rows, cols int, given map[string][]float64) map[string][]float64 {
+	t.Helper()
+	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outputs []int
+	for i, l := range p.Tensors {
+		if l.Given && l.Slot >= 0 && l.Varies && l.Kind == term.Real {
+			outputs = append(outputs, i)
+		}
+	}
+	of := map[int]int{}
+	if len(outputs) > 0 {
+		g, err := derive.Gradients(p, outputs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, of = g.Program, g.Of
+	}
+	gradients := map[int]bool{}
+	for _, g := range of {
+		gradients[g] = true
+	}
+	tensors := make([]loops.Tensor, len(p.Tensors))
+	for i, l := range p.Tensors {
+		tensors[i] = loops.Tensor{Type: typ, Memory: i}
+		switch {
+		case l.Given && l.Slot < 0 && !gradients[i]:
+			tensors[i] = loops.Tensor{Memory: i, Local: true}
+		case l.Kind == term.Integer:
+			tensors[i].Type = dtype.I64
+		case l.Kind == term.Boolean:
+			tensors[i].Type = dtype.Bool
+		}
+	}
+	code, err := loops.Compile(p, p.Statements, slices.Clone(tensors), loops.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory := make([][]byte, len(tensors))
+	for i, l := range p.Tensors[:len(tensors)] { // loops add others
+		e := newElements(l.Kind, count(l))
+		for k, v := range given[l.Name] {
+			if l.Kind == term.Integer {
+				e.integer[k] = int64(v)
+			} else {
+				e.real[k] = v
+			}
+		}
+		if tensors[i].Local {
+			continue
+		}
+		data := make([]uint64, count(l)+1)
+		memory[i] = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), count(l)*tensors[i].Type.Size())
+		e.store(tensors[i].Type, memory[i])
+	}
+	run := code.Bind(memory)
+	at := loops.Time{Run: op.NextRun()}
+	for g := range code.Groups() {
+		if err := run.Run(g, g+1, at, 0, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := map[string][]float64{}
+	for i, l := range p.Tensors[:len(tensors)] {
+		if tensors[i].Local || l.Kind != term.Real {
+			continue
+		}
+		e := newElements(l.Kind, count(l))
+		e.load(tensors[i].Type, memory[i])
+		out[l.Name] = e.real
+	}
+	return out
+}
+
+// interpreted is computed with the interpreter.
+func interpreted(t *testing.T, text string, typ dtype.Type, rows, cols int, given map[string][]float64) map[string][]float64 {
+	t.Helper()
+	o, attrs, r := operatorOf(t, text, typ, rows, cols)
+	p, err := newProgram(o, attrs, r, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := p.newMemory()
+	for i, l := range p.Tensors {
+		if l.Given {
+			continue
+		}
+		m.computed[i] = true
+		for k, v := range given[l.Name] {
+			if l.Kind == term.Integer {
+				m.tensors[i].integer[k] = int64(v)
+			} else {
+				m.tensors[i].real[k] = v
+			}
+		}
+	}
+	if err := m.forward(); err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range p.Tensors {
+		if g := given["grad."+l.Name]; g != nil && l.Given {
+			m.grads[i] = slices.Clone(g)
+		}
+	}
+	if err := m.backward(); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]float64{}
+	for i, l := range p.Tensors {
+		if l.Kind == term.Real {
+			out[l.Name] = m.tensors[i].real
+			out["grad."+l.Name] = m.grads[i]
+		}
+	}
+	return out
+}
+
+// softened is what a test knows of a row of numbers: its maximum, the logarithm of the sum of what is beyond it, and the
+// shares of its elements.
+type softened struct {
+	top, log float64
+	share    []float64
+}
+
+func soften(x []float64) softened {
+	s := softened{top: slices.Max(x), share: make([]float64, len(x))}
+	sum := 0.0
+	for _, v := range x {
+		sum += math.Exp(v - s.top)
+	}
+	s.log = math.Log(sum)
+	for i, v := range x {
+		s.share[i] = math.Exp(v-s.top) / sum
+	}
+	return s
+}
+
+// TestLogsumexpOfGreatNumbers computes what formulas make of differences from a logsumexp, with gradients, for rows of numbers
+// of any size, of which some are equal and some differ by a few units in the last place.
+func TestLogsumexpOfGreatNumbers(t *testing.T) {
+	t.Parallel()
+	soft := func(s softened, x, g []float64) (y, gx []float64) {
+		all := 0.0
+		for k := range x {
+			all += g[k] * s.share[k]
+		}
+		for k := range x {
+			y, gx = append(y, s.share[k]), append(gx, s.share[k]*(g[k]-all))
+		}
+		return y, gx
+	}
+	logarithm := func(s softened, x, g []float64) (y, gx []float64) {
+		all := 0.0
+		for k := range x {
+			all += g[k]
+		}
+		for k := range x {
+			y, gx = append(y, x[k]-s.top-s.log), append(gx, g[k]-all*s.share[k])
+		}
+		return y, gx
+	}
+	loss := func(s softened, x, g []float64) (y, gx []float64) { // what is beyond the last element, less than 1 times it
+		last := len(x) - 1
+		for k := range x {
+			y, gx = append(y, 2*(s.top-x[last]+s.log)), append(gx, 2*g[0]*s.share[k])
+		}
+		gx[last] -= 2 * g[0]
+		return y, gx
+	}
+	formulas := []struct {
+		text string
+		of   func(s softened, x, g []float64) (y, gx []float64)
+		cols bool // whether rows of the judge are columns of the formula
+		sum  bool // whether there is one result for a row
+	}{
+		{"y[n, k] = exp(x[n, k] - logsumexp(k': x[n, k']))", soft, false, false},
+		{"y[n, k] = x[n, k] - logsumexp(k': x[n, k'])", logarithm, false, false},
+		{"y[n, k] = exp(x[n, k] - logsumexp(n': x[n', k]))", soft, true, false},
+		{"y[n, k] = -(logsumexp(n': x[n', k]) - x[n, k])", logarithm, true, false},
+		{"t[n] = logsumexp(k: x[n, k])\ny[n, k] = exp(x[n, k] - t[n])", soft, false, false},
+		{"t[k] = logsumexp(n: x[n, k])\ny[n, k] = x[n, k] - t[k]", logarithm, true, false},
+		{"t[n], u[n] = logsumexp(k: x[n, k])\ny[n, k] = x[n, k] - t[n] - u[n]", logarithm, false, false},
+		{"t[n], u[n] = logsumexp(k: x[n, k])\nv[n, k] = x[n, k] - (t[n] + u[n])\ny[n, k] = exp(v[n, k])", soft, false, false},
+		{"d(a, b) = a - b\ny[n, k] = exp(d(x[n, k], logsumexp(k' if w[n, k'] > 0: x[n, k'])))", soft, false, false},
+		{"y[n, k] = j[n] >= 0 ? exp(x[n, k] - logsumexp(k': x[n, k'])) : 3", soft, false, false},
+		{"y[n, k] = (x[n, k] + 0 * k) + -logsumexp(k' < K: x[n, k'])", logarithm, false, false},
+		{"s[n] = 2 * (logsumexp(k: x[n, k]) - x[n, K - 1])", loss, false, true},
+		{"t[n] = logsumexp(k: x[n, k])\ns[n] = t[n] - x[n, K - 1] + (t[n] - x[n, K - 1])", loss, false, true},
+	}
+	random := rand.New(rand.NewPCG(5, 6))
+	scales := []float64{1, 100, 1e8, 1e13, 1e16, 1e30, math.MaxFloat32}
+	for _, length := range digitsExtents() {
+		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+			for i, f := range formulas {
+				if length > 70 && (i+length)%3 > 0 {
+					continue
+				}
+				const several = 3
+				rows, cols := several, length
+				if f.cols {
+					rows, cols = cols, rows
+				}
+				at := func(row, k int) int {
+					if f.cols {
+						return k*cols + row
+					}
+					return row*cols + k
+				}
+				size := rows * cols
+				x, w, g := make([]float64, size), make([]float64, size), make([]float64, size)
+				sums := make([]float64, rows)
+				for row := range several {
+					scale := scales[random.IntN(len(scales))] * []float64{1, -1}[random.IntN(2)]
+					for k := range length {
+						v := float32(scale)
+						switch random.IntN(3) {
+						case 0:
+							v = math.Nextafter32(v, 0)
+						case 1:
+							v -= min(float32(random.Float64()), math.MaxFloat32)
+						}
+						x[at(row, k)], w[at(row, k)] = float64(v), 1
+						g[at(row, k)] = float64(float32(random.Float64()*2 - 1))
+					}
+				}
+				for n := range sums {
+					sums[n] = 1 + float64(n)/4
+				}
+				given := map[string][]float64{"x": x, "w": w, "j": make([]float64, rows), "grad.y": g, "grad.s": sums}
+				for _, way := range []struct {
+					name    string
+					compute func(*testing.T, string, dtype.Type, int, int, map[string][]float64) map[string][]float64
+				}{{"loops", computed}, {"interpreter", interpreted}} {
+					if way.name == "interpreter" && (typ == dtype.F32 || length > 33) {
+						continue
+					}
+					got := way.compute(t, f.text, typ, rows, cols, given)
+					for row := range several {
+						line, seed := make([]float64, length), make([]float64, length)
+						for k := range line {
+							line[k], seed[k] = x[at(row, k)], g[at(row, k)]
+							if f.sum {
+								seed[k] = sums[row]
+							}
+						}
+						y, gx := f.of(soften(line), line, seed)
+						for k := range line {
+							value, gradient := 0.0, got["grad.x"][at(row, k)]
+							if f.sum {
+								value = got["s"][row]
+							} else {
+								value = got["y"][at(row, k)]
+							}
+							if !near(value, y[k], typ, 1) || !near(gradient, gx[k], typ, 4) {
+								t.Fatalf("%s, %s, %v, %d of %d in row %v..: got %v and the gradient %v, want %v and %v",
+									way.name, f.text, typ, k, length, line[:min(4, length)], value, gradient, y[k], gx[k])
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// near reports whether a result is right to some units in the last place of its type, relative to 1 where it is less.
+func near(got, want float64, typ dtype.Type, least float64) bool {
+	unit := 0x1p-52
+	if typ == dtype.F32 {
+		unit, want = 0x1p-23, float64(float32(want))
+	}
+	return got == want || math.Abs(got-want) <= 24*unit*max(math.Abs(want), least)
+}
+
+// TestQuotientGradients computes the gradients of quotients whose divisors have squares that overflow or are 0.
+func TestQuotientGradients(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(7, 8))
+	formulas := []struct {
+		text string
+		row  bool // whether the divisor is that of the row
+	}{
+		{"y[n, k] = x[n, k] / w[n, k]", false},
+		{"y[n, k] = 3 * (x[n, k] / w[n, k])", false},
+		{"y[n, k] = x[n, k] / w[n, 0]", true},
+		{"t[n] = w[n, 0] * 1\ny[n, k] = x[n, k] / t[n]", true},
+	}
+	for _, length := range []int{1, 3, 16, 17, 64, 70, 129, 1000, 4097} {
+		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+			for i, f := range formulas {
+				const rows = 3
+				x, w, g := make([]float64, rows*length), make([]float64, rows*length), make([]float64, rows*length)
+				for n := range rows {
+					exponent := []int{-25, 25, 18, -20, 0}[random.IntN(5)]
+					if typ == dtype.F64 {
+						exponent *= 8
+					}
+					for k := range length {
+						at := n*length + k
+						x[at] = float64(float32(0.5+random.Float64())) * math.Ldexp(1, int(float64(exponent)*math.Log2(10)))
+						w[at] = float64(float32(0.5+random.Float64())) * math.Ldexp(1, int(float64(exponent)*math.Log2(10)))
+						g[at] = float64(float32(random.Float64() - 0.5))
+					}
+				}
+				given := map[string][]float64{"x": x, "w": w, "grad.y": g}
+				for _, got := range []map[string][]float64{computed(t, f.text, typ, rows, length, given), interpreted(t, f.text, dtype.F64, rows, length, given)} {
+					for n := range rows {
+						want, size := make([]float64, length), make([]float64, length)
+						for k := range length {
+							at, to := n*length+k, k
+							if f.row {
+								to = 0
+							}
+							factor := 1.0
+							if i == 1 {
+								factor = 3
+							}
+							term := -factor * g[at] * (x[at] / w[n*length+to]) / w[n*length+to]
+							want[to] += term
+							size[to] += math.Abs(term)
+						}
+						for k, v := range want {
+							unit := 0x1p-20
+							if typ == dtype.F64 {
+								unit = 0x1p-45
+							}
+							if got := got["grad.w"][n*length+k]; !(math.Abs(got-v) <= unit*size[k]) {
+								t.Fatalf("%s, %v, row %d, element %d of %d: got %v, want %v", f.text, typ, n, k, length, got, v)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// rounded returns a number as elements of a type hold it.
+func rounded(v float64, typ dtype.Type) float64 {
+	if typ == dtype.F32 {
+		return float64(float32(v))
+	}
+	return v
+}
+
+// TestQuotientsByAnyDivisor divides by numbers of a row and by constants whose inverse is infinite or denormal, and by their equals.
+func TestQuotientsByAnyDivisor(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(9, 10))
+	for _, length := range digitsExtents() {
+		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+			exponents := []int{-149, -140, -127, -126, -100, 0, 100, 126, 127}
+			if typ == dtype.F64 {
+				exponents = []int{-1074, -1060, -1023, -1022, -900, 0, 900, 1022, 1023}
+			}
+			const rows = 3
+			x, w := make([]float64, rows*length), make([]float64, rows*length)
+			for n := range rows {
+				scale := exponents[random.IntN(len(exponents))]
+				for k := range length {
+					x[n*length+k] = rounded(math.Ldexp(1+random.Float64(), scale), typ)
+					w[n*length+k] = x[n*length+k]
+				}
+			}
+			least := rounded(math.Ldexp(1.5, exponents[1]), typ)
+			given := map[string][]float64{"x": x, "w": w}
+			byRow := computed(t, "y[n, k] = x[n, k] / w[n, 0]", typ, rows, length, given)["y"]
+			byOne := computed(t, fmt.Sprintf("y[n, k] = x[n, k] / %v", least), typ, rows, length, given)["y"]
+			for i := range x {
+				if want := rounded(x[i]/w[i/length*length], typ); byRow[i] != want {
+					t.Fatalf("%v, element %d of rows of %d: got %v / %v = %v, want %v", typ, i, length, x[i], w[i/length*length], byRow[i], want)
+				}
+				if want := rounded(x[i]/least, typ); byOne[i] != want {
+					t.Fatalf("%v, element %d of rows of %d: got %v / %v = %v, want %v", typ, i, length, x[i], least, byOne[i], want)
+				}
+			}
+		}
+	}
+}
+
+// TestLog1p computes log1p near 0, where log(1 + x) has few digits.
+func TestLog1p(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(11, 12))
+	for _, length := range digitsExtents() {
+		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+			x := make([]float64, length)
+			for k := range x {
+				x[k] = rounded(math.Ldexp(random.Float64()*2-1, -random.IntN(100)), typ)
+			}
+			seeds := slices.Repeat([]float64{1}, length)
+			got := computed(t, "y[n, k] = log1p(x[n, k])", typ, 1, length, map[string][]float64{"x": x, "grad.y": seeds})
+			for k, v := range x {
+				unit := 0x1p-52
+				if typ == dtype.F32 {
+					unit = 0x1p-23
+				}
+				if want := math.Log1p(v); math.Abs(got["y"][k]-want) > 2*unit*math.Abs(want) {
+					t.Fatalf("%v: log1p(%v): got %v, want %v", typ, v, got["y"][k], want)
+				}
+				if want := 1 / (1 + v); math.Abs(got["grad.x"][k]-want) > 2*unit*math.Abs(want) {
+					t.Fatalf("%v: the derivative of log1p at %v: got %v, want %v", typ, v, got["grad.x"][k], want)
+				}
+			}
+		}
+	}
+}
+
+// TestEqualRows normalizes rows of equal numbers, which give exactly 0, and computes variances of numbers whose mean is great.
+func TestEqualRows(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(13, 14))
+	for _, length := range digitsExtents() {
+		for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+			const several = 3
+			for _, columns := range []bool{false, true} {
+				rows, cols := several, length
+				text := "m[n] = mean(k: x[n, k])\nr[n] = rsqrt(variance(k: x[n, k]) + 0.000001)\ny[n, k] = (x[n, k] - m[n]) * r[n]"
+				if columns {
+					rows, cols = cols, rows
+					text = "m[k] = mean(n: x[n, k])\nr[k] = rsqrt(variance(n: x[n, k]) + 0.000001)\ny[n, k] = (x[n, k] - m[k]) * r[k]"
+				}
+				x, line := make([]float64, rows*cols), []float64{3.7, -123456.789, float64(float32(random.Float64()))}
+				for i := range x {
+					x[i] = rounded(line[i/cols%several], typ)
+					if columns {
+						x[i] = rounded(line[i%cols], typ)
+					}
+				}
+				got := computed(t, text, typ, rows, cols, map[string][]float64{"x": x})
+				for i, v := range got["y"] {
+					if math.Abs(v) > 0 && typ == dtype.F32 || math.Abs(v) > 1e-5 {
+						t.Fatalf("%v, %d rows of %d: element %d, of elements of %v, got %v, want 0", typ, rows, cols, i, x[i], v)
+					}
+				}
+			}
+			if length < 2 {
+				continue
+			}
+			x, mean, want := make([]float64, length), 0.0, 0.0
+			for i := range x {
+				x[i] = rounded(1e4+float64(random.IntN(1000))/1000, typ)
+				mean += x[i] / float64(length)
+			}
+			for _, v := range x {
+				want += (v - mean) * (v - mean) / float64(length)
+			}
+			got := computed(t, "s[n] = variance(k: x[n, k])", typ, 1, length, map[string][]float64{"x": x})["s"][0]
+			if math.Abs(got-want) > 2e-6*want {
+				t.Fatalf("%v, variance of %d elements: got %v, want %v", typ, length, got, want)
+			}
+		}
+	}
+}

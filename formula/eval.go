@@ -1,0 +1,476 @@
+package formula
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// frame is what the code of a statement works on.
+type frame struct {
+	vars []int
+	m    *memory
+}
+
+// failure is what code panics with; run returns its error.
+type failure struct{ err error }
+
+// code is a program as closures. It says which tensors a part of it reads.
+type code struct {
+	p      *program.Program
+	reads  map[int]bool
+	slots  map[*term.Variable]int // where a frame keeps the variables of the statement that is compiled
+	depth  int                    // how many variables a frame holds
+	of     *program.Statement     // whose gradient is compiled
+	hands  map[int]bool           // of gradients: the tensors to which a part of it hands them
+	slopes *program.Slopes        // of gradients
+	runs   []func(*frame)         // by statement
+	needs  []map[int]bool         // by statement: the tensors that it reads
+}
+
+// compile returns the code of a program.
+func compile(p *program.Program) *code {
+	c := &code{p: p}
+	for _, s := range p.Statements {
+		c.reads = map[int]bool{}
+		c.runs = append(c.runs, c.statement(s))
+		c.needs = append(c.needs, c.reads)
+	}
+	return c
+}
+
+// forward computes everything that the formula gives from the slots that were set.
+func (m *memory) forward() error {
+	all := make([]bool, len(m.program.Statements))
+	for i := range all {
+		all[i] = true
+	}
+	return m.run(all)
+}
+
+// run runs the statements that are marked.
+func (m *memory) run(marked []bool) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case failure:
+			err = v.err
+		default:
+			panic(v)
+		}
+	}()
+	for i, t := range m.program.Tensors {
+		if t.Old >= 0 {
+			m.tensors[i] = m.tensors[t.Old].clone()
+			m.computed[i] = m.computed[t.Old]
+		}
+	}
+	f := &frame{make([]int, m.program.code.depth), m}
+	for i, s := range m.program.Statements {
+		if marked[i] {
+			m.program.code.runs[i](f)
+			m.computed[s.Target] = true
+		}
+	}
+	return nil
+}
+
+func (e elements) clone() elements {
+	return elements{append([]float64(nil), e.real...), append([]int64(nil), e.integer...), append([]bool(nil), e.boolean...)}
+}
+
+// number gives the variables of a statement their places in a frame.
+func (c *code) number(s *program.Statement) {
+	c.slots = map[*term.Variable]int{}
+	place := func(v *term.Variable) {
+		if _, ok := c.slots[v]; !ok {
+			c.slots[v] = len(c.slots)
+		}
+	}
+	for _, v := range s.Vars {
+		place(v)
+	}
+	inside := func(n *term.Term) {
+		if n.Op == term.Reduce {
+			for _, v := range n.Reduction.Vars {
+				place(v)
+			}
+		}
+	}
+	s.Value.Walk(inside)
+	s.Guard.Walk(inside)
+	c.depth = max(c.depth, len(c.slots))
+}
+
+// statement returns code that gives all elements of a statement.
+func (c *code) statement(s *program.Statement) func(*frame) {
+	c.number(s)
+	if run := c.inOnePass(s); run != nil {
+		return run
+	}
+	place := c.place(s.Left)
+	id := s.Target
+	var set func(*frame)
+	switch c.p.Tensors[id].Kind {
+	case term.Real:
+		x := c.real(s.Value)
+		set = func(f *frame) {
+			v := x(f)
+			_, at, _ := place(f)
+			f.m.tensors[id].real[at] = v
+		}
+		if s.Add {
+			set = func(f *frame) {
+				v := x(f)
+				_, at, _ := place(f)
+				f.m.tensors[id].real[at] += v
+			}
+		}
+	case term.Integer:
+		x := c.integer(s.Value)
+		set = func(f *frame) {
+			v := x(f)
+			_, at, _ := place(f)
+			f.m.tensors[id].integer[at] = int64(v)
+		}
+	default:
+		x := c.boolean(s.Value)
+		set = func(f *frame) {
+			v := x(f)
+			_, at, _ := place(f)
+			f.m.tensors[id].boolean[at] = v
+		}
+	}
+	each := c.loop(s.Vars, s.Guard)
+	return func(f *frame) { each(f, set) }
+}
+
+// inOnePass returns code for a statement that need not be computed element by element; nil if it must.
+func (c *code) inOnePass(s *program.Statement) func(*frame) {
+	for _, way := range []func(*program.Statement) func(*frame){c.orders, c.scans, c.buckets} {
+		if run := way(s); run != nil {
+			return run
+		}
+	}
+	return nil
+}
+
+// loop returns code that sets variables to all their values, the last the fastest, and visits those that the guard
+// lets through.
+func (c *code) loop(vars []*term.Variable, guard *term.Term) func(f *frame, visit func(*frame)) {
+	if len(vars) == 0 {
+		if guard == nil {
+			return func(f *frame, visit func(*frame)) { visit(f) }
+		}
+		holds := c.boolean(guard)
+		return func(f *frame, visit func(*frame)) {
+			if holds(f) {
+				visit(f)
+			}
+		}
+	}
+	lo, hi, at := c.integer(vars[0].Lo), c.integer(vars[0].Hi), c.slots[vars[0]]
+	if len(vars) == 1 && guard == nil {
+		return func(f *frame, visit func(*frame)) {
+			for i, end := lo(f), hi(f); i < end; i++ {
+				f.vars[at] = i
+				visit(f)
+			}
+		}
+	}
+	inner := c.loop(vars[1:], guard)
+	return func(f *frame, visit func(*frame)) {
+		for i, end := lo(f), hi(f); i < end; i++ {
+			f.vars[at] = i
+			inner(f, visit)
+		}
+	}
+}
+
+// place returns code that finds an element: its tensor and its number. It returns false where it lies outside and the
+// formula says what then.
+func (c *code) place(r *term.Read) func(*frame) (tensor, at int, ok bool) {
+	idx := make([]func(*frame) int, len(r.Idx))
+	for i, x := range r.Idx {
+		idx[i] = c.integer(x)
+	}
+	ext, first, count := extents(r.Ext), r.Tensor, r.Count
+	which := func(*frame) int { return 0 }
+	if r.Which != nil {
+		which = c.integer(r.Which)
+	}
+	l := c.p.Tensors[r.Tensor]
+	strict := r.Else == nil
+	return func(f *frame) (int, int, bool) {
+		w, at := which(f), 0
+		ok := w >= 0 && w < count
+		for i, x := range idx {
+			v := x(f)
+			if v < 0 || v >= ext[i] {
+				ok = false
+			}
+			at = at*ext[i] + v
+		}
+		if !ok && strict {
+			values := make([]int, len(idx))
+			for i, x := range idx {
+				values[i] = x(f)
+			}
+			panic(failure{mistake(c.p.Operator, outside(r, l, values).Error())})
+		}
+		return first + w, at, ok
+	}
+}
+
+// saw notes that the code reads the values of an element's tensors.
+func (c *code) saw(r *term.Read) {
+	for i := range r.Count {
+		c.reads[r.Tensor+i] = true
+	}
+}
+
+// element returns code for an element: get returns one of a tensor, and code that of the value outside.
+func element[T any](c *code, r *term.Read, code func(*term.Term) func(*frame) T, get func(elements, int) T) func(*frame) T {
+	c.saw(r)
+	place := c.place(r)
+	var other func(*frame) T
+	if r.Else != nil {
+		other = code(r.Else)
+	}
+	return func(f *frame) T {
+		t, at, ok := place(f)
+		if !ok {
+			return other(f)
+		}
+		return get(f.m.tensors[t], at)
+	}
+}
+
+// choice returns code for one of two values.
+func choice[T any](c *code, n *term.Term, code func(*term.Term) func(*frame) T) func(*frame) T {
+	holds, x, y := c.boolean(n.Args[0]), code(n.Args[1]), code(n.Args[2])
+	return func(f *frame) T {
+		if holds(f) {
+			return x(f)
+		}
+		return y(f)
+	}
+}
+
+// real returns code for a number or a condition as a real number.
+func (c *code) real(n *term.Term) func(*frame) float64 {
+	switch n.Kind {
+	case term.Integer:
+		x := c.integer(n)
+		if c.p.Unsigned(n) {
+			return func(f *frame) float64 { return float64(uint64(x(f))) }
+		}
+		return func(f *frame) float64 { return float64(x(f)) }
+	case term.Boolean:
+		x := c.boolean(n)
+		return func(f *frame) float64 { return term.Truth(x(f)) }
+	}
+	switch n.Op {
+	case term.Constant:
+		v := n.Float
+		return func(*frame) float64 { return v }
+	case term.Element:
+		if c.p.Tensors[n.Read.Tensor].Unsigned {
+			return element(c, n.Read, c.real, func(e elements, i int) float64 { return float64(uint64(e.integer[i])) })
+		}
+		return element(c, n.Read, c.real, elements.at)
+	case term.Choose:
+		return choice(c, n, c.real)
+	case term.Reduce:
+		return c.reduceReal(n.Reduction)
+	case term.Negate:
+		x := c.real(n.Args[0])
+		return func(f *frame) float64 { return -x(f) }
+	case term.Apply:
+		return c.apply(n)
+	}
+	x, y := c.real(n.Args[0]), c.real(n.Args[1])
+	switch n.Op {
+	case term.Add:
+		return func(f *frame) float64 { return x(f) + y(f) }
+	case term.Subtract:
+		return func(f *frame) float64 { return x(f) - y(f) }
+	case term.Multiply:
+		return func(f *frame) float64 { return x(f) * y(f) }
+	case term.Divide:
+		return func(f *frame) float64 { return x(f) / y(f) }
+	}
+	if n.Args[1].Op == term.Constant && n.Args[1].Value() == 2 {
+		return func(f *frame) float64 { v := x(f); return v * v }
+	}
+	return func(f *frame) float64 { return math.Pow(x(f), y(f)) }
+}
+
+// apply returns code for a function of real numbers.
+func (c *code) apply(n *term.Term) func(*frame) float64 {
+	f, args := n.Func.Real, c.reals(n.Args)
+	switch len(args) {
+	case 1:
+		x := args[0]
+		return func(fr *frame) float64 { return f(x(fr)) }
+	case 2:
+		x, y := args[0], args[1]
+		return func(fr *frame) float64 { return f(x(fr), y(fr)) }
+	}
+	return func(fr *frame) float64 {
+		v := make([]float64, len(args))
+		for i, x := range args {
+			v[i] = x(fr)
+		}
+		return f(v...)
+	}
+}
+
+func (c *code) reals(nodes []*term.Term) []func(*frame) float64 {
+	out := make([]func(*frame) float64, len(nodes))
+	for i, n := range nodes {
+		out[i] = c.real(n)
+	}
+	return out
+}
+
+// integer returns code for an integer.
+func (c *code) integer(n *term.Term) func(*frame) int {
+	if n.Kind != term.Integer {
+		x := c.real(n)
+		return func(f *frame) int { return int(x(f)) }
+	}
+	switch n.Op {
+	case term.Constant, term.Symbol:
+		v := n.Int
+		return func(*frame) int { return v }
+	case term.Index:
+		slot := c.slots[n.Var]
+		return func(f *frame) int { return f.vars[slot] }
+	case term.Step:
+		return func(f *frame) int { return int(f.m.step) }
+	case term.Element:
+		return element(c, n.Read, c.integer, func(e elements, i int) int { return int(e.integer[i]) })
+	case term.Choose:
+		return choice(c, n, c.integer)
+	case term.Reduce:
+		return c.reduceInteger(n.Reduction)
+	case term.Negate:
+		x := c.integer(n.Args[0])
+		return func(f *frame) int { return -x(f) }
+	case term.Apply:
+		return c.applyInteger(n)
+	}
+	if run := c.unsigned(n); run != nil {
+		return run
+	}
+	x, y, op := c.integer(n.Args[0]), c.integer(n.Args[1]), n.Op
+	if term.Divides(op) {
+		return func(f *frame) int {
+			d := y(f)
+			if !term.Divisor(op, d) {
+				panic(failure{mistake(c.p.Operator, fmt.Sprintf("an integer is divided by %d", d))})
+			}
+			return term.IntegerOf(op, x(f), d)
+		}
+	}
+	switch op {
+	case term.Add:
+		return func(f *frame) int { return x(f) + y(f) }
+	case term.Subtract:
+		return func(f *frame) int { return x(f) - y(f) }
+	case term.Power:
+		return func(f *frame) int { return term.IntegerPower(x(f), y(f)) }
+	}
+	return func(f *frame) int { return x(f) * y(f) }
+}
+
+func (c *code) applyInteger(n *term.Term) func(*frame) int {
+	if n.Func.Name == "convert" { // of a real number or a condition
+		x, whole := c.real(n.Args[0]), n.Func.Whole
+		return func(f *frame) int { return whole(x(f)) }
+	}
+	if run := c.unsigned(n); run != nil {
+		return run
+	}
+	x := c.integer(n.Args[0])
+	if n.Func.Name == "abs" {
+		if c.p.Unsigned(n.Args[0]) {
+			return x
+		}
+		return func(f *frame) int { return max(x(f), -x(f)) }
+	}
+	y := c.integer(n.Args[1])
+	if n.Func.Name == "min" {
+		return func(f *frame) int { return min(x(f), y(f)) }
+	}
+	return func(f *frame) int { return max(x(f), y(f)) }
+}
+
+// boolean returns code for a condition.
+func (c *code) boolean(n *term.Term) func(*frame) bool {
+	if n.Kind != term.Boolean {
+		x := c.real(n)
+		return func(f *frame) bool { return x(f) != 0 }
+	}
+	switch n.Op {
+	case term.Constant:
+		v := n.Int != 0
+		return func(*frame) bool { return v }
+	case term.Element:
+		return element(c, n.Read, c.boolean, func(e elements, i int) bool { return e.boolean[i] })
+	case term.Choose:
+		return choice(c, n, c.boolean)
+	case term.Apply: // isnan, convert
+		x := c.apply(n)
+		return func(f *frame) bool { return x(f) != 0 }
+	case term.Reduce:
+		all := n.Reduction.Kind == reduction.All
+		each, x := c.loop(n.Reduction.Vars, n.Reduction.Guard), c.boolean(n.Reduction.Body)
+		return func(f *frame) bool {
+			out := all
+			each(f, func(f *frame) { out = out && x(f) || !all && (out || x(f)) })
+			return out
+		}
+	case term.Not:
+		x := c.boolean(n.Args[0])
+		return func(f *frame) bool { return !x(f) }
+	}
+	if n.Op == term.And || n.Op == term.Or || n.Args[0].Kind == term.Boolean && n.Args[1].Kind == term.Boolean {
+		return c.logic(n)
+	}
+	if n.Args[0].Kind == term.Integer && n.Args[1].Kind == term.Integer {
+		return c.compared(n)
+	}
+	return comparison(n.Op, c.real(n.Args[0]), c.real(n.Args[1]))
+}
+
+// comparison returns code for a comparison of two numbers.
+func comparison[N int | float64](op term.Op, x, y func(*frame) N) func(*frame) bool {
+	switch op {
+	case term.Equal:
+		return func(f *frame) bool { return x(f) == y(f) }
+	case term.Unequal:
+		return func(f *frame) bool { return x(f) != y(f) }
+	case term.Less:
+		return func(f *frame) bool { return x(f) < y(f) }
+	}
+	return func(f *frame) bool { return x(f) <= y(f) }
+}
+
+// logic returns code for a condition made of conditions.
+func (c *code) logic(n *term.Term) func(*frame) bool {
+	x, y := c.boolean(n.Args[0]), c.boolean(n.Args[1])
+	switch n.Op {
+	case term.And:
+		return func(f *frame) bool { return x(f) && y(f) }
+	case term.Or:
+		return func(f *frame) bool { return x(f) || y(f) }
+	case term.Equal:
+		return func(f *frame) bool { return x(f) == y(f) }
+	}
+	return func(f *frame) bool { return x(f) != y(f) }
+}

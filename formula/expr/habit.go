@@ -1,0 +1,119 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/opgen/opgen/formula/reduction"
+)
+
+// habits say how this language writes what other languages, and mathematics, write otherwise: by what the text goes on with where
+// something else was expected. The longest come first.
+var habits = []struct{ text, hint string }{
+	{"**", "a power is written x ^ y"},
+	{":=", "a statement gives its value by ="},
+	{"+=", "each element is given once: write the whole sum on the right"},
+	{"-=", "each element is given once: write the whole difference on the right"},
+	{"*=", "each element is given once: write the whole product on the right"},
+	{"/=", "each element is given once: write the whole quotient on the right; != compares"},
+	{"===", "== compares"},
+	{"=", "== compares"},
+	{"<>", "!= compares"},
+	{"&", "write && for and"},
+	{"|", "write || for or; abs(x) is an absolute value"},
+	{"~", "write ! for not"},
+	{";", "each statement is a line of its own"},
+	{"{", "expressions are grouped by parentheses"},
+	{"\"", "texts are in single quotes"},
+	{"\\", "a line that begins with a space continues the one before"},
+	{"@", "a product of matrices is sum(k: a[i, k] * b[k, j])"},
+	{"−", "write the minus sign of the keyboard: -"},
+	{"–", "write the minus sign of the keyboard: -"},
+	{"—", "write the minus sign of the keyboard: -"},
+	{"×", "write * for a product"},
+	{"·", "write * for a product"},
+	{"⋅", "write * for a product"},
+	{"∗", "write * for a product"},
+	{"÷", "write / for a quotient"},
+	{"≤", "write <="},
+	{"≥", "write >="},
+	{"≠", "write !="},
+	{"²", "write ^ 2"},
+	{"³", "write ^ 3"},
+	{"√", "write sqrt(x)"},
+	{"∑", "write sum(k: ...)"},
+	{"Σ", "write sum(k: ...)"},
+	{"∏", "write prod(k: ...)"},
+	{"π", "write pi"},
+	{"∞", "write 1 / 0 for infinity"},
+	{"’", "write the quote of the keyboard: '"},
+	{"‘", "write the quote of the keyboard: '"},
+	{"′", "write the quote of the keyboard: '"},
+}
+
+// habitWords are habits that are words.
+var habitWords = map[string]string{
+	"and": "write && for and", "or": "write || for or", "not": "write ! for not",
+	"if": "a condition is written c ? x : y", "then": "a condition is written c ? x : y", "else": "else stands behind an element that may lie outside: x[i] else 0",
+	"elif": "a condition is written c ? x : y", "lambda": "a function is a line of its own: f(x) = ...", "return": "a statement is written output[i] = ...",
+	"let": "a statement is written output[i] = ...", "var": "a statement is written output[i] = ...", "def": "a function is a line of its own: f(x) = ...",
+	"mod": "a remainder is written a % b", "div": "integers are divided by quotient(a, b)",
+}
+
+// habit returns a hint for what a text goes on with at a place where the parser wants something else; "" if there is none.
+func habit(text string, at int) string {
+	rest := text[at:]
+	if strings.HasPrefix(rest, "=") && openReduction(text[:at]) {
+		return "a range is written k in 0 .. K, or k < K"
+	}
+	for _, h := range habits {
+		// An operator of two characters may have been read half.
+		if strings.HasPrefix(rest, h.text) || at > 0 && len(h.text) > 1 && h.text[0] < utf8.RuneSelf && strings.HasPrefix(text[at-1:], h.text) {
+			return h.hint
+		}
+	}
+	word := rest
+	if i := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' }); i >= 0 {
+		word = rest[:i]
+	}
+	if h := habitWords[word]; h != "" {
+		return h
+	}
+	r, _ := utf8.DecodeRuneInString(rest)
+	before := strings.TrimRight(text[:at], " \t")
+	last := byte(0)
+	if before != "" {
+		last = before[len(before)-1]
+	}
+	switch {
+	case r >= utf8.RuneSelf && unicode.IsLetter(r):
+		return "names consist of the letters a to z, digits and _, such as beta"
+	case r == '.' && len(rest) > 1 && isDigit(rest[1]):
+		return "numbers begin with a digit: 0" + number(rest)
+	case r == '.' && isDigit(last):
+		return "digits follow the point: " + string(last) + ".0"
+	case word != "" && (isDigit(last) || last == ')' || last == ']'):
+		return "write * between the factors of a product"
+	case r == '(' && (isDigit(last) || last == ')' || last == ']'):
+		return "write * between the factors of a product"
+	}
+	return ""
+}
+
+// openReduction reports whether a text ends with a reduction and the name of its first index.
+func openReduction(text string) bool {
+	text = strings.TrimRight(text, " \t")
+	text = strings.TrimRightFunc(text, func(r rune) bool { return r == '_' || r == '\'' || unicode.IsLetter(r) || unicode.IsDigit(r) })
+	return slices.ContainsFunc(reduction.Names, func(kind string) bool { return strings.HasSuffix(text, kind+"(") })
+}
+
+// number returns the number with which a text begins, from its point on.
+func number(text string) string {
+	n := 1
+	for n < len(text) && isDigit(text[n]) {
+		n++
+	}
+	return text[:n]
+}

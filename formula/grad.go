@@ -1,0 +1,405 @@
+package formula
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// back adds the gradient of a value, times g, to those of the tensors that it reads.
+type back func(f *frame, g float64)
+
+// gradientCode computes gradients for given gradients of outputs and given values.
+type gradientCode struct {
+	given, computed []bool         // by tensor, as they were when the code was made
+	flows           []bool         // by tensor, whether it has a gradient
+	marked          []bool         // the statements whose values are missing
+	hand            []func(*frame) // the statements that give gradients by hand
+	adjoints        []func(*frame) // by statement
+	depth           int
+	derived         *derivedCode // what is used instead, if reverse mode needs a value that is not there; nil otherwise
+}
+
+// backward computes the gradients of trainable tensors from those of outputs that were set with setGrad. What it needs
+// and was not set or computed, it computes. A gradient that was not set is 0.
+func (m *memory) backward() error {
+	given := make([]bool, len(m.grads))
+	for i := range given {
+		given[i] = m.grads[i] != nil
+	}
+	if g := m.gradient; g == nil || !slices.Equal(g.given, given) || !slices.Equal(g.computed, m.computed) {
+		var err error
+		if m.gradient, err = m.program.gradient(given, slices.Clone(m.computed)); err != nil {
+			return err
+		}
+	}
+	g := m.gradient
+	if g.derived != nil {
+		return g.derived.run(m)
+	}
+	for i, t := range m.program.Tensors {
+		if g.flows[i] && m.grads[i] == nil {
+			m.grads[i] = make([]float64, count(t))
+		}
+	}
+	if err := m.run(g.marked); err != nil {
+		return err
+	}
+	if err := m.byHand(g); err != nil {
+		return err
+	}
+	return m.adjoints(g)
+}
+
+// gradient returns the code for the gradients that follow from those of the given tensors.
+func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
+	c := &code{p: p.Program, slopes: p.Slopes()}
+	g := &gradientCode{given: given, computed: computed, flows: slices.Clone(given),
+		marked: make([]bool, len(p.Statements)), adjoints: make([]func(*frame), len(p.Statements))}
+	need := map[int]bool{}
+	for _, s := range p.Backward {
+		c.reads = map[int]bool{}
+		g.hand = append(g.hand, c.statement(s))
+		for t := range c.reads {
+			need[t] = true
+		}
+	}
+	for i := len(p.Statements) - 1; i >= 0; i-- {
+		s := p.Statements[i]
+		if p.Tensors[s.Target].Kind != term.Real || !g.flows[s.Target] || !p.Depends(s.Value) {
+			continue
+		}
+		c.reads, c.hands = map[int]bool{}, map[int]bool{}
+		if g.adjoints[i] = c.adjoint(s); g.adjoints[i] == nil {
+			continue
+		}
+		for t := range c.reads {
+			need[t] = true
+		}
+		for t := range c.hands {
+			g.flows[t] = true
+		}
+	}
+	for i := len(p.Statements) - 1; i >= 0; i-- {
+		if t := p.Statements[i].Target; need[t] && !computed[t] {
+			g.marked[i] = true
+			for r := range p.code.needs[i] {
+				need[r] = true
+			}
+		}
+	}
+	for t, l := range p.Tensors {
+		if need[t] && !computed[t] && !l.Given && l.Old < 0 {
+			var err error
+			g.derived, err = p.derived(given, computed)
+			return g, err
+		}
+	}
+	g.depth = c.depth
+	return g, nil
+}
+
+// adjoints hands gradients on, from the last statement to the first.
+func (m *memory) adjoints(g *gradientCode) error {
+	back := slices.DeleteFunc(slices.Clone(g.adjoints), func(f func(*frame)) bool { return f == nil })
+	slices.Reverse(back)
+	return m.each(g.depth, back)
+}
+
+// each runs code. An error is that of the first part that fails.
+func (m *memory) each(depth int, code []func(*frame)) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case failure:
+			err = v.err
+		default:
+			panic(v)
+		}
+	}()
+	f := &frame{make([]int, depth), m}
+	for _, run := range code {
+		run(f)
+	}
+	return nil
+}
+
+// adjoint returns code that hands the gradient of what a statement gives on to what it reads.
+func (c *code) adjoint(s *program.Statement) func(*frame) {
+	c.number(s)
+	for _, way := range []func(*program.Statement) func(*frame){c.backScan, c.backBuckets} {
+		if run := way(s); run != nil {
+			return run
+		}
+	}
+	place, id := c.place(s.Left), s.Target
+	result := func(f *frame) float64 {
+		_, at, _ := place(f)
+		return f.m.tensors[id].real[at]
+	}
+	c.of = s
+	x := c.back(s.Value, func() func(*frame) float64 { c.reads[id] = true; return result })
+	if x == nil {
+		return nil
+	}
+	each := c.loop(s.Vars, nil)
+	masked := c.slopes.Masks(s)
+	return func(f *frame) {
+		each(f, func(f *frame) {
+			_, at, _ := place(f)
+			if g := f.m.grads[id][at]; g != 0 || !masked { // what does not count has no gradient, also where a slope is infinite
+				x.add(f, g)
+			}
+		})
+	}
+}
+
+// back returns code for the gradient of n; nil if nothing flows, for which nothing is read. result, unless it is nil, returns code that
+// reads the value of n where it was stored.
+func (c *code) back(n *term.Term, result func() func(*frame) float64) back {
+	if n.Kind != term.Real || !c.p.Depends(n) {
+		return nil
+	}
+	reads, hands := maps.Clone(c.reads), maps.Clone(c.hands)
+	out := c.backOf(n, result)
+	if out == nil {
+		c.reads, c.hands = reads, hands
+	}
+	return out
+}
+
+func (c *code) backOf(n *term.Term, result func() func(*frame) float64) back {
+	switch n.Op {
+	case term.Element:
+		return c.backElement(n.Read)
+	case term.Reduce:
+		return c.backReduce(n)
+	case term.Apply:
+		return c.backApply(n, result)
+	case term.Choose:
+		holds, x, y := c.boolean(n.Args[0]), c.back(n.Args[1], result), c.back(n.Args[2], result)
+		if x == nil && y == nil {
+			return nil
+		}
+		return func(f *frame, g float64) {
+			if holds(f) {
+				x.add(f, g)
+			} else {
+				y.add(f, g)
+			}
+		}
+	}
+	args := make([]back, len(n.Args))
+	flows := false
+	for i, a := range n.Args {
+		if n.Op == term.Multiply && n.Args[1-i].IsZero() || n.Op == term.Divide && i == 1 && n.Args[0].IsZero() {
+			continue // the formula says that the factor does not count
+		}
+		args[i] = c.back(a, nil)
+		flows = flows || args[i] != nil
+	}
+	if !flows {
+		return nil
+	}
+	x := args[0]
+	switch n.Op {
+	case term.Negate:
+		return func(f *frame, g float64) { x(f, -g) }
+	case term.Add, term.Subtract:
+		y, sign := args[1], 1.0
+		if n.Op == term.Subtract {
+			sign = -1
+		}
+		return func(f *frame, g float64) {
+			x.add(f, g)
+			y.add(f, sign*g)
+		}
+	case term.Multiply:
+		y := args[1]
+		a, b := c.factor(n.Args[1], x), c.factor(n.Args[0], y)
+		return func(f *frame, g float64) {
+			if x != nil {
+				x(f, g*a(f))
+			}
+			if y != nil {
+				y(f, g*b(f))
+			}
+		}
+	case term.Divide:
+		y, d := args[1], c.real(n.Args[1])
+		v := c.factor(n.Args[0], y)
+		return func(f *frame, g float64) {
+			q := d(f)
+			x.add(f, g/q)
+			if y != nil {
+				y(f, -g*(v(f)/q)/q) // q*q may overflow
+			}
+		}
+	}
+	power := &term.Function{Name: "pow", Args: 2, Slope: term.PowerSlope, Real: term.Functions["pow"].Real}
+	return c.backApply(&term.Term{Op: term.Apply, Kind: term.Real, Func: power, Args: n.Args}, nil)
+}
+
+func (b back) add(f *frame, g float64) {
+	if b != nil {
+		b(f, g)
+	}
+}
+
+// factor returns code for a number if something is to be multiplied by it.
+func (c *code) factor(n *term.Term, of back) func(*frame) float64 {
+	if of == nil {
+		return nil
+	}
+	return c.real(n)
+}
+
+// backElement returns code that adds to the gradient of an element, or hands on to the value in its place.
+func (c *code) backElement(r *term.Read) back {
+	place := c.place(r)
+	var other back
+	if r.Else != nil {
+		other = c.back(r.Else, nil)
+	}
+	varies := false
+	for k := range r.Count {
+		varies = varies || c.p.Tensors[r.Tensor+k].Varies
+	}
+	if !varies {
+		if other == nil {
+			return nil
+		}
+		return func(f *frame, g float64) {
+			if _, _, ok := place(f); !ok {
+				other.add(f, g)
+			}
+		}
+	}
+	for k := range r.Count {
+		if c.p.Tensors[r.Tensor+k].Varies {
+			c.hands[r.Tensor+k] = true
+		}
+	}
+	return func(f *frame, g float64) {
+		t, at, ok := place(f)
+		if !ok {
+			other.add(f, g)
+		} else if f.m.grads[t] != nil {
+			f.m.grads[t][at] += g
+		}
+	}
+}
+
+// backApply returns code for the gradient of a function's arguments.
+func (c *code) backApply(n *term.Term, result func() func(*frame) float64) back {
+	if n.Func.Name == "max" || n.Func.Name == "min" {
+		return c.backExtreme(n, result)
+	}
+	args := make([]back, len(n.Args))
+	flows := false
+	for i, a := range n.Args {
+		args[i] = c.back(a, nil)
+		flows = flows || args[i] != nil
+	}
+	if !flows || n.Func.Slope == nil && n.Func.Name != "convert" {
+		return nil
+	}
+	slope := n.Func.Slope
+	if n.Func.Name == "convert" {
+		return args[0]
+	}
+	if n.Func.OfResult {
+		y := c.resultOf(n, result)
+		return func(f *frame, g float64) { args[0](f, g*slope(0, nil, y(f))) }
+	}
+	values, apply := c.reals(n.Args), n.Func.Real
+	return func(f *frame, g float64) {
+		x := make([]float64, len(values))
+		for i, v := range values {
+			x[i] = v(f)
+		}
+		y := apply(x...)
+		for i, a := range args {
+			if a != nil {
+				a(f, g*slope(i, x, y))
+			}
+		}
+	}
+}
+
+// resultOf returns code for a value: where it was stored, if that is known.
+func (c *code) resultOf(n *term.Term, result func() func(*frame) float64) func(*frame) float64 {
+	if result != nil {
+		return result()
+	}
+	return c.real(n)
+}
+
+// operands lists the numbers of which a function gives the largest or the smallest, however it is nested.
+func operands(n *term.Term, name string) []*term.Term {
+	if n.Op != term.Apply || n.Func.Name != name || n.Kind != term.Real {
+		return []*term.Term{n}
+	}
+	return slices.Concat(operands(n.Args[0], name), operands(n.Args[1], name))
+}
+
+// backExtreme returns code for the gradient of the largest or smallest of numbers: those that are equal to it share it, and so do those that are NaN
+// if it is. If one of them does not vary, the others get nothing: max(x, 0) has the slope 0 at 0.
+func (c *code) backExtreme(n *term.Term, result func() func(*frame) float64) back {
+	var varying []back
+	var values, fixed []func(*frame) float64
+	var own []*term.Term
+	for _, x := range operands(n, n.Func.Name) {
+		if b := c.back(x, nil); b != nil {
+			varying, own = append(varying, b), append(own, x)
+		} else {
+			fixed = append(fixed, c.real(x))
+		}
+	}
+	switch {
+	case len(varying) == 0:
+		return nil
+	case len(varying) == 1 && result != nil: // it is the result unless another one is
+		values = append(values, result())
+	default:
+		values = c.reals(own)
+	}
+	least := n.Func.Name == "min"
+	top := func(f *frame) float64 {
+		extreme := math.Inf(-1)
+		for _, x := range slices.Concat(values, fixed) {
+			if v := x(f); least {
+				extreme = max(extreme, -v)
+			} else {
+				extreme = max(extreme, v)
+			}
+		}
+		if least {
+			return -extreme
+		}
+		return extreme
+	}
+	return func(f *frame, g float64) {
+		extreme := top(f)
+		for _, x := range fixed {
+			if isExtreme(x(f), extreme) {
+				return
+			}
+		}
+		n := 0.0
+		for _, x := range values {
+			n += term.Truth(isExtreme(x(f), extreme))
+		}
+		for i, x := range values {
+			if isExtreme(x(f), extreme) {
+				varying[i](f, g/n)
+			}
+		}
+	}
+}
+
+// isExtreme reports whether a number of which others are the extreme is it: NaN is, if there is one.
+func isExtreme(x, extreme float64) bool { return x == extreme || math.IsNaN(x) }

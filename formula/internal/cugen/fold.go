@@ -1,0 +1,219 @@
+package cugen
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// team says how threads share a reduction: so many fold the elements of a result in turn, and then what they have, in pairs.
+type team struct {
+	members int  // a power of 2
+	rows    bool // whether neighboring threads are members of a team; otherwise they fold for neighboring results
+}
+
+// teamFor returns the team for reductions of so many elements, of which there are so many. It depends on extents only.
+func teamFor(results, elements int, rows bool) team {
+	t := team{1, rows}
+	most := 32
+	if rows && (elements >= 1024 || results < 1024) {
+		most = threads
+	}
+	for t.members < most && elements >= 16*t.members && (rows || results*t.members < 1<<16) {
+		t.members *= 2
+	}
+	return t
+}
+
+// fold writes reductions over the same indices.
+func (f *function) fold(n *loops.Nest) {
+	r := n.Statements[0].Value.Reduction
+	total, elements := box(n.Vars), box(r.Vars)
+	t := team{1, false}
+	if r.Kind != reduction.Count || r.Guard != nil {
+		t = teamFor(total, elements, contiguousOf(r, n.Vars))
+	}
+	if t.members == 1 {
+		f.each(n.Vars, n.Statements)
+		return
+	}
+	f.teams(t, total)
+	f.foldTeam(n, t)
+	f.close()
+}
+
+// teams begins a function in which teams take one result after the other, up to the line that begins the loop.
+func (f *function) teams(t team, results int) {
+	f.barriers = true
+	per := threads / t.members
+	f.line("// %d threads share each reduction.", t.members)
+	if t.rows {
+		f.line("const int member = threadIdx.x %% %d, team = threadIdx.x / %d;", t.members, t.members)
+	} else {
+		f.line("const int team = threadIdx.x %% %d, member = threadIdx.x / %d;", per, per)
+	}
+	for _, name := range []string{"member", "team", "space", "active", "first", "result"} {
+		f.taken[name] = true
+	}
+	f.line("__shared__ opgen_space<%s> space[%d];", f.real(), threads)
+	f.grid = [3]int{blocksFor(results, per), 1, 1}
+	f.open("for (long long first = (long long)blockIdx.x * %d; first < %d; first += (long long)gridDim.x * %d) {", per, results, per)
+	f.line("const long long result = first + team;")
+	f.line("const bool active = result < %d;", results)
+}
+
+// foldTeam writes the reductions of a team.
+func (f *function) foldTeam(n *loops.Nest, t team) {
+	stride := 1
+	if !t.rows {
+		stride = threads / t.members
+	}
+	c := &crew{f, n, t, stride, box(n.Statements[0].Value.Reduction.Vars)}
+	values := make([]string, len(n.Statements))
+	for i, s := range n.Statements {
+		values[i] = c.reduction(s.Value)
+	}
+	f.open("if (active && member == 0) {")
+	f.indices(n.Vars, "result")
+	for i, s := range n.Statements {
+		f.give(s, values[i])
+	}
+	f.close()
+}
+
+func contiguousOf(r *term.Reduction, vars []*term.Variable) bool {
+	if r.Body == nil {
+		return true
+	}
+	return contiguous(r, vars)
+}
+
+// crew writes reductions that teams share.
+type crew struct {
+	*function
+	nest     *loops.Nest
+	team     team
+	stride   int // from a member of a team to the next, in threads
+	elements int
+}
+
+// pass writes a way through the elements of a reduction. into writes what becomes of an element.
+func (c *crew) pass(r *term.Reduction, into func()) {
+	c.open("if (active) {")
+	c.indices(c.nest.Vars, "result")
+	e := c.unique("element")
+	c.open("for (long long %s = member; %s < %d; %s += %d) {", e, e, c.elements, e, c.team.members)
+	c.indices(r.Vars, e)
+	if r.Guard != nil {
+		c.open("if (%s) {", c.condition(r.Guard))
+	}
+	into()
+	if r.Guard != nil {
+		c.close()
+	}
+	c.close()
+	c.close()
+}
+
+// together writes the fold of what the members of a team have, which all of them get. The members are stride threads from each other.
+func (f *function) together(acc string, how fold, members, stride int) {
+	f.line("%s = opgen_together<%d, %d>(space, %s, member, [](%s a, %s b) -> %s { return %s; });", acc, members, stride, acc,
+		how.typ, how.typ, how.typ, fmt.Sprintf(how.into, "a", "b"))
+}
+
+// sum writes a fold of values, and returns its name.
+func (c *crew) sum(r *term.Reduction, name string, how fold, x func() string) string {
+	acc := c.unique(name)
+	c.typed(acc, how.typ)
+	c.line("%s %s = %s;", how.typ, acc, how.first)
+	c.pass(r, func() { c.line("%s = %s;", acc, fmt.Sprintf(how.into, acc, x())) })
+	c.together(acc, how, c.team.members, c.stride)
+	return acc
+}
+
+// reduction writes a reduction, and returns its value.
+func (c *crew) reduction(n *term.Term) string {
+	r := n.Reduction
+	count := func() string {
+		if r.Guard == nil {
+			return fmt.Sprint(c.elements)
+		}
+		how, _ := c.foldOf(reduction.Count, term.Integer)
+		return c.sum(r, "count", how, func() string { return "1" })
+	}
+	plus, _ := c.foldOf(reduction.Sum, term.Real)
+	switch r.Kind {
+	case reduction.Mean:
+		sum := c.sum(r, "sum", plus, func() string { return c.number(r.Body) })
+		return fmt.Sprintf("(%s / %s)", sum, count())
+	case reduction.Variance:
+		return c.variance(r, count, plus)
+	case reduction.LogSumExp:
+		top := c.most(r)
+		sum := c.sum(r, "sum", plus, func() string { return fmt.Sprintf("opgen_exp(%s)", c.rounded("("+c.number(r.Body)+" - "+top+")")) })
+		return c.name("double", "logsumexp", logarithm(top, sum))
+	case reduction.ArgMax, reduction.ArgMin:
+		return c.extreme(r)
+	}
+	how, ok := c.foldOf(r.Kind, kindOf(r))
+	if !ok {
+		c.fail("the reduction "+r.Kind.String(), n)
+		return "0"
+	}
+	return c.sum(r, r.Kind.String(), how, func() string { return c.folded(r) })
+}
+
+// most writes the maximum that a logsumexp leaves out: the element that holds it, or a fold of the team.
+func (c *crew) most(r *term.Reduction) string {
+	if r.At[0].Op != term.Element {
+		max, _ := c.foldOf(reduction.Max, term.Real)
+		return c.sum(r, "top", max, func() string { return c.rounded(c.number(r.Body)) })
+	}
+	top := c.unique("top")
+	c.typed(top, c.real())
+	c.line("%s %s = 0;", c.real(), top)
+	c.open("if (active) {")
+	c.indices(c.nest.Vars, "result")
+	c.line("%s = %s;", top, c.rounded(c.number(r.At[0])))
+	c.close()
+	return top
+}
+
+func (c *crew) variance(r *term.Reduction, count func() string, plus fold) string {
+	number := count()
+	mean := ""
+	if len(r.At) > 0 {
+		mean = c.unique("mean")
+		c.line("double %s = 0;", mean)
+		c.open("if (active) {")
+		c.indices(c.nest.Vars, "result")
+		c.line("%s = %s;", mean, c.number(r.At[0]))
+		c.close()
+	} else {
+		sum := c.sum(r, "sum", plus, func() string { return c.number(r.Body) })
+		mean = c.name("double", "mean", sum+" / "+number)
+	}
+	squares := c.sum(r, "squares", plus, func() string {
+		d := c.name("double", "d", c.number(r.Body)+" - "+mean)
+		return d + " * " + d
+	})
+	return fmt.Sprintf("(%s / %s)", squares, number)
+}
+
+func (c *crew) extreme(r *term.Reduction) string {
+	best, sign := c.unique("best"), ""
+	if r.Kind == reduction.ArgMin {
+		sign = "-"
+	}
+	typ := "opgen_extreme<" + c.real() + ">"
+	c.line("%s %s = {0, -1, 0};", typ, best)
+	place := *r
+	place.Part = -1
+	c.pass(r, func() {
+		c.line("%s = opgen_more(%s, %s{%s%s, (long long)%s, (long long)%s});", best, best, typ, sign, c.rounded(c.number(r.Body)), c.numbered(&place), c.numbered(r))
+	})
+	c.together(best, fold{typ: typ, into: "opgen_more(%s, %s)"}, c.team.members, c.stride)
+	return best + ".at"
+}

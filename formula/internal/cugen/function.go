@@ -1,0 +1,441 @@
+package cugen
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/cname"
+	"github.com/opgen/opgen/runtime/gpu"
+)
+
+// function is a function of device code that is being written.
+type function struct {
+	*generator
+	entry    string
+	comment  string
+	params   []param
+	body     []string // lines
+	depth    int
+	names    map[*term.Variable]string
+	taken    map[string]bool
+	known    []map[string]string // the names of values, by what they are, in the blocks around
+	grid     [3]int
+	block    [3]int
+	faulty   bool                  // whether it may leave a fault
+	checks   bool                  // whether it is to test values, whatever others found
+	doubles  map[string]bool       // names of values of type double
+	exact    bool                  // whether real numbers are written as those of type double: see exactly
+	steps    bool                  // whether it uses the number of the training step
+	lenient  bool                  // whether elements outside of tensors are 0
+	barriers bool                  // whether all threads of a block must reach its lines
+	rooms    []room                // buffers besides local tensors
+	wide     *wide                 // how neighboring elements are computed; nil where a thread computes one
+	turned   map[*term.Read]string // the elements that are in shared memory
+	library  *gpu.Product          // what the function computes, if a library can do so; nil otherwise
+	err      error
+}
+
+// param is a parameter: the address of a tensor.
+type param struct {
+	tensor int
+	name   string
+	writes bool
+}
+
+// function begins a function.
+func (g *generator) function(n *loops.Nest) *function {
+	f := &function{generator: g, names: map[*term.Variable]string{}, doubles: map[string]bool{}, taken: map[string]bool{"fault": true, "step": true},
+		known: []map[string]string{{}}, block: [3]int{threads, 1, 1}, grid: [3]int{1, 1, 1}, depth: 1}
+	f.entry = fmt.Sprintf("%s_%d_%s", g.name, len(g.code.Launches), placeholder)
+	if n != nil {
+		var of []string
+		for _, s := range n.Statements {
+			left := &term.Term{Op: term.Element, Kind: s.Value.Kind, Read: s.Left}
+			sign := " = "
+			if s.Add || g.tensors[s.Target].Add {
+				sign = " += "
+			}
+			of = append(of, "// "+oneLine(left.String()+sign+s.Value.String()))
+			f.lenient = f.lenient || s.Lenient
+		}
+		f.comment = strings.Join(of, "\n") + "\n"
+	}
+	return f
+}
+
+// oneLine returns a text that is safe behind //.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '\\' {
+			return ' '
+		}
+		return r
+	}, s)
+	if len(s) > 200 {
+		s = s[:200] + " ..."
+	}
+	return s
+}
+
+// line writes a line.
+func (f *function) line(format string, args ...any) {
+	f.body = append(f.body, strings.Repeat("\t", f.depth)+fmt.Sprintf(format, args...))
+}
+
+// open writes a line that begins a block, and close one that ends it. Values that are named in the block have no names behind it.
+func (f *function) open(format string, args ...any) {
+	f.line(format, args...)
+	f.depth++
+	f.known = append(f.known, map[string]string{})
+}
+
+func (f *function) close() {
+	f.depth--
+	f.known = f.known[:len(f.known)-1]
+	f.line("}")
+}
+
+// otherwise ends a block and begins another.
+func (f *function) otherwise() {
+	f.depth--
+	f.known[len(f.known)-1] = map[string]string{}
+	f.line("} else {")
+	f.depth++
+}
+
+// apart returns the lines that a function writes as a block of their own, and its value.
+func (f *function) apart(write func() string) (lines []string, value string) {
+	was := f.body
+	f.body = nil
+	f.depth++
+	f.known = append(f.known, map[string]string{})
+	value = write()
+	f.known = f.known[:len(f.known)-1]
+	f.depth--
+	lines, f.body = f.body, was
+	return lines, value
+}
+
+// unique returns a name that is not taken.
+func (f *function) unique(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r >= '0' && r <= '9' && b.Len() > 0 {
+			b.WriteRune(r)
+		} else if b.Len() > 0 {
+			b.WriteByte('_')
+		}
+	}
+	base := strings.Trim(b.String(), "_")
+	if base == "" || reserved[base] || cname.Word(base) || strings.HasPrefix(base, "opgen") {
+		base = "x_" + base
+	}
+	out := base
+	for n := 2; f.taken[out]; n++ {
+		out = base + strconv.Itoa(n)
+	}
+	f.taken[out] = true
+	return out
+}
+
+// reserved are names of functions and variables that CUDA C++ gives a meaning.
+var reserved = map[string]bool{}
+
+func init() {
+	for _, w := range strings.Fields(`half min max abs exp log sqrt sin cos tanh pow floor ceil round isnan threadIdx blockIdx blockDim gridDim warpSize
+		linux unix main`) {
+		reserved[w] = true
+	}
+}
+
+// name gives a value a name, once for each block that it is computed in.
+func (f *function) name(typ, hint, value string) string {
+	key := typ + " " + value
+	for _, m := range slices.Backward(f.known) {
+		if n := m[key]; n != "" {
+			return n
+		}
+	}
+	n := f.unique(hint)
+	f.typed(n, typ)
+	f.line("const %s %s = %s;", typ, n, value)
+	f.known[len(f.known)-1][key] = n
+	return n
+}
+
+// typed notes the type of a value.
+func (f *function) typed(name, typ string) {
+	f.doubles[name] = typ == "double" && f.generator.real() != typ
+}
+
+// forget forgets the values of elements, since memory was written.
+func (f *function) forget() {
+	for i := range f.known {
+		f.known[i] = map[string]string{}
+	}
+}
+
+// memory returns the name of the address of a tensor.
+func (f *function) memory(t int, writes bool) string {
+	for i := range f.params {
+		if f.params[i].tensor == t {
+			f.params[i].writes = f.params[i].writes || writes
+			return f.params[i].name
+		}
+	}
+	f.params = append(f.params, param{t, f.unique(f.p.Tensors[t].Name), writes})
+	return f.params[len(f.params)-1].name
+}
+
+// shared reports whether another parameter has the same memory.
+func (f *function) shared(p param) bool {
+	return slices.ContainsFunc(f.params, func(q param) bool {
+		return q.tensor != p.tensor && f.tensors[q.tensor].Memory == f.tensors[p.tensor].Memory
+	})
+}
+
+// finish adds the function to the source, and its launch.
+func (f *function) finish() {
+	var list []string
+	var args []gpu.Arg
+	for _, p := range f.params {
+		typ := ctypes[f.tensors[p.tensor].Type]
+		if !p.writes {
+			typ = "const " + typ
+		}
+		if f.shared(p) {
+			list = append(list, typ+" *"+p.name)
+		} else {
+			list = append(list, typ+" *__restrict__ "+p.name)
+		}
+		a := gpu.Arg{Kind: gpu.Tensor, Index: p.tensor}
+		if f.tensors[p.tensor].Local {
+			a = gpu.Arg{Kind: gpu.Scratch, Index: f.buffer(p.tensor)}
+		}
+		args = append(args, a)
+	}
+	for _, r := range f.rooms {
+		list, args = append(list, r.param), append(args, r.arg)
+	}
+	if f.steps {
+		list, args = append(list, "unsigned long long step"), append(args, gpu.Arg{Kind: gpu.Step})
+	}
+	guarded := len(f.code.Faults) > 0 // this function or one before may find a fault
+	if guarded {
+		list, args = append(list, "opgen_record *fault"), append(args, gpu.Arg{Kind: gpu.Fault})
+	}
+	f.text.WriteString(f.comment)
+	fmt.Fprintf(&f.text, "extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {\n", f.block[0]*f.block[1]*f.block[2], f.entry, strings.Join(list, ", "))
+	switch {
+	case guarded && f.barriers: // another block may leave a fault meanwhile, and the threads of this one must agree
+		f.text.WriteString("\tif (__syncthreads_or(opgen_faulted(fault))) return;\n")
+	case guarded && !f.checks:
+		f.text.WriteString("\tif (opgen_faulted(fault)) return;\n")
+	}
+	for _, l := range f.body {
+		f.text.WriteString(l + "\n")
+	}
+	f.text.WriteString("}\n\n")
+	if guarded {
+		f.library = nil // which does not look for faults
+	}
+	f.code.Launches = append(f.code.Launches, gpu.Launch{Entry: f.entry, Grid: f.grid, Block: f.block, Args: args, Product: f.library})
+}
+
+// indices writes declarations of indices, of which the number that is in a variable is the place in their box.
+func (f *function) indices(vars []*term.Variable, from string) {
+	n := box(vars)
+	typ := "long long"
+	if n <= math.MaxInt32 {
+		typ = "int"
+	}
+	rest := from
+	for i := len(vars) - 1; i >= 0; i-- {
+		v := vars[i]
+		name := f.unique(v.Name)
+		f.names[v] = name
+		switch {
+		case i == 0 && len(vars) == 1:
+			f.line("const %s %s = (%s)%s;", typ, name, typ, rest)
+		case i == 0:
+			f.line("const %s %s = %s;", typ, name, rest)
+		default:
+			if rest == from {
+				rest = f.unique("rest")
+				f.line("%s %s = (%s)%s;", typ, rest, typ, from)
+			}
+			f.line("const %s %s = %s %% %d;", typ, name, rest, max(loops.Extent(v), 1))
+			f.line("%s /= %d;", rest, max(loops.Extent(v), 1))
+		}
+	}
+}
+
+// each writes statements whose elements threads compute one by one.
+func (f *function) each(vars []*term.Variable, statements []*loops.Nested) {
+	if t := turned(vars, statements); t != nil {
+		f.byTiles(vars, statements[0], t)
+		return
+	}
+	n, w := box(vars), f.wideOf(vars, statements)
+	if w != nil {
+		n, vars = n/w.lanes, w.groups(vars)
+	}
+	f.grid = [3]int{blocksFor(n, threads), 1, 1}
+	i := f.unique("thread")
+	f.open("for (long long %s = opgen_thread(); %s < %d; %s += opgen_threads()) {", i, i, n, i)
+	f.indices(vars, i)
+	f.statements(w, statements)
+	f.close()
+}
+
+// statements writes statements for indices that have been written.
+func (f *function) statements(w *wide, statements []*loops.Nested) {
+	if w != nil {
+		f.grouped(w, statements)
+		return
+	}
+	for _, s := range statements {
+		f.statement(s)
+	}
+}
+
+// statement writes what gives an element.
+func (f *function) statement(s *loops.Nested) {
+	if s.Guard != nil {
+		f.open("if (%s) {", f.condition(s.Guard))
+		defer f.close()
+	}
+	switch f.p.Tensors[s.Target].Kind {
+	case term.Integer:
+		f.give(s, f.integer(s.Value))
+	case term.Boolean:
+		f.give(s, f.condition(s.Value))
+	default:
+		if s.Value.Op == term.Reduce && s.Value.Kind == term.Real {
+			f.give(s, f.reduce(s.Value)) // with all digits
+			return
+		}
+		f.give(s, f.number(s.Value))
+	}
+}
+
+// give writes an element. The value is a number or a condition as those of the tensor are.
+func (f *function) give(s *loops.Nested, v string) {
+	if s.Left.Which != nil {
+		f.fail("one of several tensors that is given", s.Value)
+	}
+	put, adds := "opgen_store", s.Add || f.tensors[s.Target].Add
+	if adds {
+		put = "opgen_add"
+	}
+	left := *s.Left
+	left.Tensor = s.Target
+	array, at, held := f.held(&left, true, adds)
+	if !held {
+		var inside string
+		if at, inside = f.place(s.Left); inside != "" {
+			f.open("if (%s) {", inside)
+			defer f.close()
+		}
+		array = f.memory(s.Target, true)
+	}
+	f.line("%s(%s, %s, %s);", put, array, at, v)
+	f.forget()
+}
+
+// scatter writes a statement that adds to elements which other values of indices may share. Threads share the indices
+// that keep elements apart. The others are loops, so that what is added to an element has one order. Where this gives few threads,
+// more of them go through the loops, and each adds to the elements of its own.
+func (f *function) scatter(n *loops.Nest) {
+	s := n.Statements[0]
+	var own, inner []*term.Variable
+	for _, v := range n.Vars {
+		if !loops.IsOpen(v) && slices.ContainsFunc(s.Left.Idx, func(x *term.Term) bool { return x.Op == term.Index && x.Var == v }) {
+			own = append(own, v)
+		} else {
+			inner = append(inner, v)
+		}
+	}
+	if len(inner) == 0 {
+		f.each(n.Vars, n.Statements)
+		return
+	}
+	parts := min(f.elements(s.Target), fewThreads/max(box(own), 1), turns(inner)/threads)
+	total := box(own) * max(parts, 1)
+	f.grid = [3]int{blocksFor(total, threads), 1, 1}
+	i := f.unique("thread")
+	f.open("for (long long %s = opgen_thread(); %s < %d; %s += opgen_threads()) {", i, i, total, i)
+	from, part := i, ""
+	if parts > 1 { // neighboring threads read the same
+		part = f.name("int", "part", fmt.Sprintf("(int)(%s %% %d)", i, parts))
+		from = f.name("long long", "rest", fmt.Sprintf("%s / %d", i, parts))
+	}
+	f.indices(own, from)
+	for _, v := range inner {
+		f.loop(v)
+	}
+	for _, s := range n.Statements {
+		if parts > 1 {
+			f.owned(s, part, parts)
+		} else {
+			f.statement(s)
+		}
+	}
+	for range inner {
+		f.close()
+	}
+	f.close()
+}
+
+// fewThreads is how many threads a statement should have at least that adds to elements.
+const fewThreads = 1 << 12
+
+// turns returns how many turns loops have at most; it takes a range for long whose end is not known.
+func turns(vars []*term.Variable) int {
+	n := 1
+	for _, v := range vars {
+		_, most, known := loops.Bounds(v.Hi)
+		if !known {
+			most = fewThreads
+		}
+		n = min(n*max(min(most, fewThreads), 0), fewThreads*threads)
+	}
+	return n
+}
+
+// owned writes what adds to an element, if it is of the thread's part of all elements.
+func (f *function) owned(s *loops.Nested, part string, parts int) {
+	rest := *s
+	if rest.Guard != nil {
+		f.open("if (%s) {", f.condition(rest.Guard))
+		defer f.close()
+		rest.Guard = nil
+	}
+	at, inside := f.place(s.Left)
+	own := fmt.Sprintf("(%s) %% %d == %s", at, parts, part)
+	if inside != "" {
+		own = inside + " && " + own
+	}
+	f.open("if (%s) {", own)
+	f.statement(&rest)
+	f.close()
+}
+
+// loop begins a loop over an index.
+func (f *function) loop(v *term.Variable) {
+	lo, hi := f.integer(v.Lo), f.integer(v.Hi)
+	name := f.unique(v.Name)
+	f.names[v] = name
+	typ := "long long"
+	if _, most, known := loops.Bounds(v.Hi); known && most <= math.MaxInt32 {
+		if least, _, known := loops.Bounds(v.Lo); known && least > math.MinInt32 {
+			typ = "int"
+		}
+	}
+	f.open("for (%s %s = %s, %s_end = %s; %s < %s_end; %s++) {", typ, name, lo, name, hi, name, name, name)
+}

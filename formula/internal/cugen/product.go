@@ -1,0 +1,214 @@
+package cugen
+
+import (
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/gpu"
+)
+
+// Products of matrices are computed by tiles, whose factors lie in shared memory. The factors may be any values, so this
+// covers convolutions, too: their windows are never copied to memory.
+const (
+	tileRows = 64 // of the result, and as many columns
+	tileSum  = 16 // products that are added at a time
+	patch    = 4  // rows and columns that a thread computes
+
+	tilePitch = tileRows + 4 // from a row of a tile to the next, so that a thread reads its part of one by one access
+)
+
+// factors are the indices of a sum of products.
+type factors struct {
+	x, y              *term.Term
+	batch, rows, cols []*term.Variable // of both factors or none, of x alone, of y alone
+}
+
+// factorsOf returns the factors of a statement that is a product of large matrices; nil if it is none.
+func factorsOf(n *loops.Nest) *factors {
+	s := n.Statements[0]
+	r := s.Value.Reduction
+	if len(n.Statements) > 1 || r.Kind != reduction.Sum || r.Guard != nil || s.Guard != nil || r.Body.Op != term.Multiply || r.Body.Kind != term.Real || !foldable(r) {
+		return nil
+	}
+	p := &factors{x: r.Body.Args[0], y: r.Body.Args[1]}
+	last := func(list []*term.Variable) *term.Variable { return list[len(list)-1] }
+	if len(n.Vars) > 0 && p.x.Uses(last(n.Vars)) && !p.y.Uses(last(n.Vars)) {
+		p.x, p.y = p.y, p.x
+	}
+	for _, v := range n.Vars {
+		switch x, y := p.x.Uses(v), p.y.Uses(v); {
+		case x && !y:
+			p.rows = append(p.rows, v)
+		case y && !x:
+			p.cols = append(p.cols, v)
+		default:
+			p.batch = append(p.batch, v)
+		}
+	}
+	if box(p.rows) < 8 || box(p.cols) < 8 || box(r.Vars) < 8 || box(p.rows) > tileRows*65535 || box(r.Vars) > math.MaxInt32 || box(p.cols) > math.MaxInt32 {
+		return nil
+	}
+	return p
+}
+
+// product writes a product of matrices. It returns false if the nest is none.
+func (f *function) product(n *loops.Nest) bool {
+	p := factorsOf(n)
+	if p == nil {
+		return false
+	}
+	f.barriers = true
+	s, r := n.Statements[0], n.Statements[0].Value.Reduction
+	rows, cols, batch, sum := box(p.rows), box(p.cols), box(p.batch), box(r.Vars)
+	for _, name := range []string{"tile_x", "tile_y", "next_x", "next_y", "sums", "x", "y", "matrix", "row", "col", "begin", "i", "j", "k", "e", "top", "left", "down", "right"} {
+		f.taken[name] = true
+	}
+	side := tileRows / patch
+	f.block = [3]int{side * side, 1, 1}
+	f.grid = [3]int{(cols + tileRows - 1) / tileRows, (rows + tileRows - 1) / tileRows, min(batch, 65535)}
+	f.line("alignas(32) __shared__ %s tile_x[%d][%d], tile_y[%d][%d];", f.real(), tileSum, tilePitch, tileSum, tilePitch)
+	f.line("const int top = blockIdx.y * %d, left = blockIdx.x * %d;", tileRows, tileRows)
+	f.line("const int down = threadIdx.x / %d * %d, right = threadIdx.x %% %d * %d;", side, patch, side, patch)
+	f.open("for (int matrix = blockIdx.z; matrix < %d; matrix += gridDim.z) {", batch)
+	f.line("%s sums[%d][%d] = {};", f.real(), patch, patch)
+	f.line("// Elements of the next tiles are on their way from memory while products of the present ones are added.")
+	f.open("for (int begin = 0; begin < %d; begin += %d) {", (sum+tileSum-1)/tileSum*tileSum+tileSum, tileSum)
+	f.fetch("next_x", p.x, p.batch, p.rows, r.Vars, "top", rows, sum)
+	f.fetch("next_y", p.y, p.batch, p.cols, r.Vars, "left", cols, sum)
+	f.open("if (begin > 0) {")
+	f.line("#pragma unroll")
+	f.open("for (int k = 0; k < %d; k++) {", tileSum)
+	f.line("const opgen_wide<%s, %d> x = opgen_wide_load<%d>(tile_x[k], down), y = opgen_wide_load<%d>(tile_y[k], right);", f.real(), patch, patch, patch)
+	f.line("for (int i = 0; i < %d; i++)", patch)
+	f.line("\tfor (int j = 0; j < %d; j++) sums[i][j] += x.v[i] * y.v[j];", patch)
+	f.close()
+	f.close()
+	f.line("__syncthreads();")
+	f.put("tile_x", "next_x", p.x, r.Vars)
+	f.put("tile_y", "next_y", p.y, r.Vars)
+	f.line("__syncthreads();")
+	f.close()
+	f.open("for (int i = 0; i < %d; i++) {", patch)
+	f.open("for (int j = 0; j < %d; j++) {", patch)
+	f.line("const int row = top + down + i, col = left + right + j;")
+	f.open("if (row < %d && col < %d) {", rows, cols)
+	f.indices(p.batch, "matrix")
+	f.indices(p.rows, "row")
+	f.indices(p.cols, "col")
+	f.give(s, "sums[i][j]")
+	f.close()
+	f.close()
+	f.close()
+	f.close()
+	f.library = f.matrices(s, p, r.Vars)
+	return true
+}
+
+// matrices returns a product that a library can compute as well; nil if it cannot. The factors are elements of tensors, and the numbers of
+// rows, columns and so on are those of single indices, or of several that go through memory as one does.
+func (f *function) matrices(s *loops.Nested, p *factors, sum []*term.Variable) *gpu.Product {
+	if s.Add || s.Left.Which != nil || p.x.Op != term.Element || p.y.Op != term.Element {
+		return nil
+	}
+	out := &gpu.Product{Rows: box(p.rows), Cols: box(p.cols), Sum: box(sum), Batch: box(p.batch), Add: f.tensors[s.Target].Add}
+	left := *s.Left
+	left.Tensor = s.Target
+	ok := f.matrix(&out.A, p.x.Read, p.rows, sum, p.batch) && f.matrix(&out.B, p.y.Read, sum, p.cols, p.batch) && f.matrix(&out.C, &left, p.rows, p.cols, p.batch)
+	pair := [2]dtype.Type{out.A.Type, out.C.Type}
+	if !ok || out.C.Right != 1 || out.A.Type != out.B.Type || !libraryTypes[pair] || f.shared(f.params[out.C.Arg]) {
+		return nil
+	}
+	return out
+}
+
+// libraryTypes are the types of factors and results that libraries multiply, with sums in the greater of both and in f32 at least.
+var libraryTypes = map[[2]dtype.Type]bool{
+	{dtype.F32, dtype.F32}: true, {dtype.F64, dtype.F64}: true,
+	{dtype.F16, dtype.F16}: true, {dtype.F16, dtype.F32}: true,
+	{dtype.BF16, dtype.BF16}: true, {dtype.BF16, dtype.F32}: true,
+}
+
+// matrix says where the elements of a tensor lie as matrices. It is false if they are none, or if rows and columns both have gaps.
+func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term.Variable) bool {
+	linear, known := true, [3]bool{}
+	m.Offset, linear = loops.Offset(r)
+	m.Down, known[0] = strideOf(r, down)
+	m.Right, known[1] = strideOf(r, right)
+	m.Next, known[2] = strideOf(r, next)
+	m.Type = f.tensors[r.Tensor].Type
+	m.Arg = slices.IndexFunc(f.params, func(p param) bool { return p.tensor == r.Tensor })
+	beside := m.Right == 1 && m.Down >= box(right) || m.Down == 1 && m.Right >= box(down)
+	return linear && known == [3]bool{true, true, true} && m.Arg >= 0 && m.Next >= 0 && beside && max(m.Down, m.Right) <= math.MaxInt32
+}
+
+// strideOf returns by how many elements the place of an element moves with indices that are taken as one. It is false if it moves otherwise.
+func strideOf(r *term.Read, vars []*term.Variable) (elements int, known bool) {
+	after := 1 // the extent of the indices behind
+	for i := len(vars) - 1; i >= 0; i-- {
+		s, known := loops.Stride(r, vars[i])
+		switch {
+		case !known:
+			return 0, false
+		case i == len(vars)-1:
+			elements = s
+		case s != elements*after && loops.Extent(vars[i]) > 1:
+			return 0, false
+		}
+		after *= loops.Extent(vars[i])
+	}
+	return elements, true
+}
+
+// fetch writes the reading of a thread's share of a part of a factor.
+func (f *function) fetch(to string, x *term.Term, batch, side, sum []*term.Variable, begin string, rows, products int) {
+	f.line("%s %s[%d];", f.real(), to, tileRows*tileSum/threads)
+	f.line("#pragma unroll")
+	f.open("for (int e = 0; e < %d; e++) {", tileRows*tileSum/threads)
+	f.spot(x, sum)
+	f.line("%s[e] = 0;", to)
+	f.open("if (%s + i < %d && begin + k < %d) {", begin, rows, products)
+	f.indices(batch, "matrix")
+	f.line("const int row = %s + i, product = begin + k;", begin)
+	f.taken["product"] = true
+	f.indices(side, "row")
+	f.indices(sum, "product")
+	f.line("%s[e] = %s;", to, f.number(x))
+	f.close()
+	f.close()
+}
+
+// put writes the copy of what fetch read to shared memory.
+func (f *function) put(to, from string, x *term.Term, sum []*term.Variable) {
+	f.line("#pragma unroll")
+	f.open("for (int e = 0; e < %d; e++) {", tileRows*tileSum/threads)
+	f.spot(x, sum)
+	f.line("%s[k][i] = %s[e];", to, from)
+	f.close()
+}
+
+// spot writes which row or column i, and which product k, an element of a thread's share belongs to. Neighboring threads read neighboring elements.
+func (f *function) spot(x *term.Term, sum []*term.Variable) {
+	if alongSum(x, sum) {
+		f.line("const int i = (threadIdx.x + e * %d) / %d, k = threadIdx.x %% %d;", threads, tileSum, tileSum)
+	} else {
+		f.line("const int i = threadIdx.x %% %d, k = (threadIdx.x + e * %d) / %d;", tileRows, threads, tileRows)
+	}
+}
+
+// alongSum reports whether the elements of a factor lie side by side along the index of the sum.
+func alongSum(x *term.Term, sum []*term.Variable) bool {
+	own := false
+	x.Walk(func(n *term.Term) {
+		if n.Op != term.Element {
+			return
+		}
+		if s, known := loops.Stride(n.Read, sum[len(sum)-1]); known && s == 1 {
+			own = true
+		}
+	})
+	return own
+}

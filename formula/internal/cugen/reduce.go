@@ -1,0 +1,236 @@
+package cugen
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// fold says how values are folded.
+type fold struct {
+	typ   string // of what is folded
+	first string // of nothing
+	into  string // how x is folded into acc, as a format of both
+}
+
+// foldOf returns how a reduction folds its values, which are of a kind.
+func (g *generator) foldOf(kind reduction.Kind, of term.Kind) (fold, bool) {
+	if of == term.Integer {
+		switch kind {
+		case reduction.Sum, reduction.Count:
+			return fold{"long long", "0", "%s + %s"}, true
+		case reduction.Prod:
+			return fold{"long long", "1", "%s * %s"}, true
+		case reduction.Max:
+			return fold{"long long", "OPGEN_LEAST", "opgen_greater(%s, %s)"}, true
+		case reduction.Min:
+			return fold{"long long", "OPGEN_GREATEST", "opgen_smaller(%s, %s)"}, true
+		}
+	}
+	switch kind {
+	case reduction.Sum, reduction.Mean:
+		return fold{"double", "0", "%s + %s"}, true
+	case reduction.Count:
+		return fold{"long long", "0", "%s + %s"}, true
+	case reduction.Prod:
+		return fold{"double", "1", "%s * %s"}, true
+	case reduction.Max:
+		return fold{g.real(), "-OPGEN_INF", "opgen_max(%s, %s)"}, true
+	case reduction.Min:
+		return fold{g.real(), "OPGEN_INF", "opgen_min(%s, %s)"}, true
+	case reduction.Any:
+		return fold{"bool", "false", "%s || %s"}, true
+	case reduction.All:
+		return fold{"bool", "true", "%s && %s"}, true
+	}
+	return fold{}, false
+}
+
+// kindOf returns the kind of the values that a reduction folds.
+func kindOf(r *term.Reduction) term.Kind {
+	if r.Body == nil {
+		return term.Integer
+	}
+	return r.Body.Kind
+}
+
+// folded writes the value that a reduction folds.
+func (f *function) folded(r *term.Reduction) string {
+	switch {
+	case r.Body == nil:
+		return "1"
+	case r.Kind.Is(reduction.Truth):
+		return f.condition(r.Body)
+	case r.Body.Kind == term.Integer && !r.Kind.Is(reduction.Real):
+		return f.integer(r.Body)
+	}
+	if r.Kind.Is(reduction.Extreme) {
+		return f.rounded(f.number(r.Body))
+	}
+	return f.number(r.Body)
+}
+
+// reduce writes a reduction that the thread computes alone. Sums have the type double.
+func (f *function) reduce(n *term.Term) string {
+	r := n.Reduction
+	if r.IsOrder() {
+		return f.sorted(n)
+	}
+	around := func(visit func()) {
+		for _, v := range r.Vars {
+			f.loop(v)
+		}
+		if r.Guard != nil {
+			f.open("if (%s) {", f.condition(r.Guard))
+		}
+		visit()
+		if r.Guard != nil {
+			f.close()
+		}
+		for range r.Vars {
+			f.close()
+		}
+	}
+	switch r.Kind {
+	case reduction.Variance:
+		return f.variance(r, around)
+	case reduction.LogSumExp:
+		return f.logsumexp(r, around)
+	case reduction.ArgMax, reduction.ArgMin:
+		return f.argument(r, around)
+	}
+	how, ok := f.foldOf(r.Kind, kindOf(r))
+	if !ok {
+		f.fail("the reduction "+r.Kind.String(), n)
+		return "0"
+	}
+	acc := f.unique(r.Kind.String())
+	f.typed(acc, how.typ)
+	f.line("%s %s = %s;", how.typ, acc, how.first)
+	count := ""
+	if r.Kind == reduction.Mean {
+		count = f.unique("count")
+		f.line("long long %s = 0;", count)
+	}
+	around(func() {
+		x := f.folded(r)
+		f.line("%s = %s;", acc, fmt.Sprintf(how.into, acc, x))
+		if count != "" {
+			f.line("%s++;", count)
+		}
+	})
+	if count != "" {
+		return fmt.Sprintf("(%s / %s)", acc, count)
+	}
+	return acc
+}
+
+func (f *function) variance(r *term.Reduction, around func(func())) string {
+	mean, count := f.unique("mean"), f.unique("count")
+	f.typed(mean, "double")
+	f.line("long long %s = 0;", count)
+	if len(r.At) > 0 { // the mean is known
+		f.line("const double %s = %s;", mean, f.number(r.At[0]))
+	} else {
+		f.line("double %s = 0;", mean)
+		around(func() {
+			f.line("%s += %s;", mean, f.number(r.Body))
+			f.line("%s++;", count)
+		})
+		f.line("%s /= %s;", mean, count)
+		f.line("%s = 0;", count)
+	}
+	sum := f.unique("sum")
+	f.typed(sum, "double")
+	f.line("double %s = 0;", sum)
+	around(func() {
+		d := f.name("double", "d", f.number(r.Body)+" - "+mean)
+		f.line("%s += %s * %s;", sum, d, d)
+		f.line("%s++;", count)
+	})
+	return fmt.Sprintf("(%s / %s)", sum, count)
+}
+
+func (f *function) logsumexp(r *term.Reduction, around func(func())) string {
+	top, sum := f.name(f.real(), "top", f.rounded(f.number(r.At[0]))), f.unique("sum")
+	f.line("double %s = 0;", sum)
+	f.open("if (opgen_finite(%s)) {", top)
+	around(func() { f.line("%s += opgen_exp(%s);", sum, f.rounded("("+f.number(r.Body)+" - "+top+")")) })
+	f.close()
+	return f.name("double", "logsumexp", logarithm(top, sum))
+}
+
+// logarithm returns code for that of a sum of exponentials relative to a maximum: 0 where the maximum is not finite.
+func logarithm(top, sum string) string {
+	return fmt.Sprintf("opgen_finite(%s) ? opgen_log(%s) : 0", top, sum)
+}
+
+// number of the present indices of a reduction, in the order of its loops.
+func (f *function) numbered(r *term.Reduction) string {
+	if r.Number != nil {
+		return f.integer(r.Number)
+	}
+	if r.Part >= 0 {
+		return f.integer(r.Vars[r.Part].Term())
+	}
+	n := term.Number(0)
+	for _, v := range r.Vars {
+		n = term.Sum(term.Arithmetic(term.Multiply, n, term.Difference(v.Hi, v.Lo)), v.Term())
+	}
+	return f.integer(n)
+}
+
+func (f *function) argument(r *term.Reduction, around func(func())) string {
+	best, at, found := f.unique("best"), f.unique("index"), f.unique("found")
+	f.line("%s %s = 0;", f.real(), best)
+	f.line("long long %s = 0;", at)
+	f.line("bool %s = false;", found)
+	sign := ""
+	if r.Kind == reduction.ArgMin {
+		sign = "-"
+	}
+	around(func() {
+		x := f.name(f.real(), "x", sign+f.rounded(f.number(r.Body)))
+		f.open("if (!%s || opgen_better(%s, %s)) {", found, x, best)
+		f.line("%s = %s;", best, x)
+		f.line("%s = %s;", at, f.numbered(r))
+		f.line("%s = true;", found)
+		f.close()
+	})
+	return at
+}
+
+// foldable reports whether threads may share a reduction: its indices have known extents.
+func foldable(r *term.Reduction) bool {
+	for _, v := range r.Vars {
+		if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) {
+			return false
+		}
+	}
+	return len(r.Vars) > 0
+}
+
+// contiguous reports whether the elements that a reduction reads lie side by side along its last index, rather than along an index
+// of the result.
+func contiguous(r *term.Reduction, vars []*term.Variable) bool {
+	own, result := 0, 0
+	visit := func(n *term.Term) {
+		if n.Op != term.Element {
+			return
+		}
+		if s, known := loops.Stride(n.Read, r.Vars[len(r.Vars)-1]); known && s == 1 {
+			own++
+		}
+		if len(vars) == 0 {
+			return
+		}
+		if s, known := loops.Stride(n.Read, vars[len(vars)-1]); known && s == 1 {
+			result++
+		}
+	}
+	r.Body.Walk(visit)
+	r.Guard.Walk(visit)
+	return own >= result
+}

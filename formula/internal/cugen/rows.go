@@ -1,0 +1,195 @@
+package cugen
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// Nests that go over the same rows, such as the mean of a row, its variance and what is computed with both, become one function. A team of threads
+// computes a row, which lies in the cache after it was read once.
+const leastRows = spreadUntil / 4 // up to which blocks share a row
+
+// rowNest is a nest whose first indices number rows.
+type rowNest struct {
+	*loops.Nest
+	outer int // how many indices number rows
+}
+
+// inner is how many elements the nest goes over in a row.
+func (n *rowNest) inner() int {
+	if r := n.Statements[0].Value.Reduction; n.folds() {
+		return box(r.Vars)
+	}
+	return box(n.Vars[n.outer:])
+}
+
+// folds reports whether the nest folds the elements of a row.
+func (n *rowNest) folds() bool { return n.Statements[0].Value.Op == term.Reduce }
+
+// rowsOf returns the first nests that can be one function; nil if there are less than two.
+func (g *generator) rowsOf(nests []*loops.Nest) []*rowNest {
+	first := nests[0]
+	rows := box(first.Vars)
+	if rows <= leastRows || first.Statements[0].Value.Op != term.Reduce || slices.ContainsFunc(first.Vars, loops.IsOpen) {
+		return nil
+	}
+	var group []*rowNest
+	for _, n := range nests {
+		x := g.rowNest(n, rows)
+		if x == nil || !g.rowByRow(append(slices.Clip(group), x)) {
+			break
+		}
+		group = append(group, x)
+	}
+	if len(group) < 2 {
+		return nil
+	}
+	// Few teams take longer for long rows than all threads of a device.
+	if t, most := teamOfRows(group); rows*t.members < fewRowThreads && most > longOfTeam*t.members {
+		return nil
+	}
+	return group
+}
+
+// fewRowThreads is how many threads are few for rows with more than longOfTeam elements for each thread of a team.
+const (
+	fewRowThreads = 1 << 16
+	longOfTeam    = 16
+)
+
+// teamOfRows returns the team of threads that computes a row, and over how many elements of it nests go at most.
+func teamOfRows(nests []*rowNest) (t team, most int) {
+	for _, n := range nests {
+		most = max(most, n.inner())
+	}
+	t = team{32, true}
+	for t.members < threads && most >= 8*t.members {
+		t.members *= 2
+	}
+	return t, most
+}
+
+// rowNest returns a nest as one of so many rows; nil if it is none.
+func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
+	if slices.ContainsFunc(n.Vars, loops.IsOpen) {
+		return nil
+	}
+	outer, have := 0, 1
+	for outer < len(n.Vars) && have < rows {
+		have *= loops.Extent(n.Vars[outer])
+		outer++
+	}
+	if have != rows {
+		return nil
+	}
+	x, folded := &rowNest{n, outer}, n.Statements[0].Value.Reduction
+	for _, s := range n.Statements {
+		if s.Guard != nil || s.Add || s.Left.Which != nil || len(loops.Open(s.Left)) > 0 {
+			return nil
+		}
+		r := s.Value.Reduction
+		switch whole := s.Value.Op == term.Reduce; {
+		case whole && (r.IsOrder() || !foldable(r) || outer != len(n.Vars) || !contiguousOf(r, n.Vars) || r.Scan() != nil || box(r.Vars) < 32 || folded == nil || box(r.Vars) != box(folded.Vars)):
+			return nil
+		case !whole && (s.Value.Reduces() || x.folds()):
+			return nil
+		}
+	}
+	if x.folds() && factorsOf(n) != nil {
+		return nil
+	}
+	return x
+}
+
+// rowByRow reports whether each row of nests needs nothing of other rows that one of the nests gives.
+func (g *generator) rowByRow(nests []*rowNest) bool {
+	written := map[int]bool{}
+	for _, n := range nests {
+		for _, s := range n.Statements {
+			written[g.tensors[s.Target].Memory] = true
+		}
+	}
+	strides := map[int]int{}
+	ok := true
+	for _, n := range nests {
+		visit := func(r *term.Read, t int) {
+			memory := g.tensors[t].Memory
+			if !written[memory] {
+				return
+			}
+			stride, first, last, known := loops.Row(r, n.Vars[:n.outer])
+			if have, ok := strides[memory]; ok && have != stride {
+				known = false
+			}
+			strides[memory] = stride
+			ok = ok && known && first >= 0 && last < stride
+		}
+		for _, s := range n.Statements {
+			visit(s.Left, s.Target)
+			s.Value.Walk(func(x *term.Term) {
+				if x.Op == term.Element {
+					for i := range max(x.Read.Count, 1) {
+						visit(x.Read, x.Read.Tensor+i)
+					}
+				}
+			})
+		}
+	}
+	return ok
+}
+
+// rows writes nests as one function.
+func (g *generator) rows(nests []*rowNest) error {
+	all := &loops.Nest{}
+	for _, n := range nests {
+		all.Statements = append(all.Statements, n.Statements...)
+	}
+	f := g.function(all)
+	t, _ := teamOfRows(nests)
+	f.teams(t, box(nests[0].Vars))
+	for i, n := range nests {
+		if i > 0 {
+			f.line("__syncthreads(); // for what this team has written")
+		}
+		if n.folds() {
+			f.foldTeam(n.Nest, t)
+			continue
+		}
+		f.eachOfRow(n, t)
+	}
+	f.close()
+	if f.err != nil {
+		return f.err
+	}
+	f.finish()
+	return nil
+}
+
+// eachOfRow writes statements whose elements the threads of a team compute for a row.
+func (f *function) eachOfRow(n *rowNest, t team) {
+	outer, inner := n.Vars[:n.outer], n.Vars[n.outer:]
+	if len(inner) == 0 {
+		f.open("if (active && member == 0) {")
+		f.indices(outer, "result")
+		for _, s := range n.Statements {
+			f.statement(s)
+		}
+		f.close()
+		return
+	}
+	f.open("if (active) {")
+	f.indices(outer, "result")
+	elements := box(inner)
+	w := f.wideOf(n.Vars, n.Statements)
+	if w != nil {
+		elements, inner = elements/w.lanes, w.groups(inner)
+	}
+	e := f.unique("element")
+	f.open("for (int %s = member; %s < %d; %s += %d) {", e, e, elements, e, t.members)
+	f.indices(inner, e)
+	f.statements(w, n.Statements)
+	f.close()
+	f.close()
+}

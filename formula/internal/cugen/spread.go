@@ -1,0 +1,168 @@
+package cugen
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/gpu"
+)
+
+// Reductions of many elements to few results, and those of columns, are spread over blocks: each folds a part of the elements of a result, and a second
+// function folds the parts. The parts follow from extents only, so sums have one order.
+const (
+	leastPart   = 4096 // elements of a part
+	spreadUntil = 512  // blocks
+
+	// Where the elements of neighboring results lie side by side, as those of columns do, a block folds those of as many results as a warp has threads, so
+	// that neighboring threads read neighboring elements.
+	sideBySide  = 32
+	leastColumn = 128  // elements of a part
+	columnUntil = 1024 // blocks
+)
+
+// spreading says how blocks share reductions.
+type spreading struct {
+	results, elements int // how many results there are, and elements of each
+	parts             int // into how many the elements are divided
+	side              int // the results of a block
+}
+
+// spreadingOf returns how blocks share the reductions of a nest.
+func spreadingOf(n *loops.Nest) spreading {
+	r := n.Statements[0].Value.Reduction
+	s := spreading{box(n.Vars), box(r.Vars), 1, 1}
+	switch {
+	case s.results >= sideBySide && r.Body != nil && !contiguous(r, n.Vars):
+		s.side = sideBySide
+		s.parts = min(s.elements/leastColumn, columnUntil/s.groups())
+	case s.results > 0 && s.results <= spreadUntil/4:
+		s.parts = min(s.elements/leastPart, spreadUntil/s.results)
+	}
+	return s
+}
+
+// groups is how many groups of results there are that a block folds.
+func (s *spreading) groups() int { return (s.results + s.side - 1) / s.side }
+
+// spread writes reductions over the same indices as two functions. It returns false if blocks do not share them.
+func (f *function) spread(n *loops.Nest) bool {
+	s := spreadingOf(n)
+	how := make([]fold, len(n.Statements))
+	for i, x := range n.Statements {
+		r := x.Value.Reduction
+		var ok bool
+		if how[i], ok = f.foldOf(r.Kind, kindOf(r)); !ok || r.Kind == reduction.Mean && r.Guard != nil || x.Value.Op != term.Reduce {
+			return false
+		}
+	}
+	if s.parts < 2 {
+		return false
+	}
+	spaces := f.foldParts(n, how, &s)
+	f.finish()
+	*f = *f.generator.function(n) // which has the same buffers
+	f.foldRest(n, how, &s, spaces)
+	return true
+}
+
+// foldParts writes the function that folds parts, and returns the buffers of statements.
+func (f *function) foldParts(n *loops.Nest, how []fold, s *spreading) (spaces []gpu.Arg) {
+	f.share(s, s.parts)
+	each := (s.elements + s.parts - 1) / s.parts
+	f.line("const long long part = blockIdx.x %% %d, from = part * %d;", s.parts, each)
+	f.line("const long long to = opgen_smaller(from + %d, %d);", each, s.elements)
+	if s.side == 1 {
+		f.indices(n.Vars, "result")
+	}
+	for i, x := range n.Statements {
+		r := x.Value.Reduction
+		acc := f.folds(how[i], s, "from", "to", func(e string) string {
+			if s.side > 1 {
+				f.indices(n.Vars, "result")
+			}
+			f.indices(r.Vars, e)
+			if r.Guard != nil {
+				f.open("if (%s) {", f.condition(r.Guard))
+			}
+			return f.folded(r)
+		}, r.Guard != nil)
+		name := f.room(how[i].typ, int64(s.results)*int64(s.parts)*8)
+		spaces = append(spaces, f.rooms[len(f.rooms)-1].arg)
+		f.line("if (%s) %s[part * %d + result] = %s;", s.first(), name, s.results, acc)
+	}
+	return spaces
+}
+
+// foldRest writes the function that folds what parts gave.
+func (f *function) foldRest(n *loops.Nest, how []fold, s *spreading, spaces []gpu.Arg) {
+	f.share(s, 1)
+	values := make([]string, len(n.Statements))
+	for i, x := range n.Statements {
+		name := f.unique("space")
+		f.rooms = append(f.rooms, room{how[i].typ + " *" + name, spaces[i]})
+		values[i] = f.folds(how[i], s, "0", fmt.Sprint(s.parts), func(e string) string { return fmt.Sprintf("%s[%s * %d + result]", name, e, s.results) }, false)
+		if x.Value.Reduction.Kind == reduction.Mean {
+			values[i] = fmt.Sprintf("(%s / %d)", values[i], s.elements)
+		}
+	}
+	f.open("if (%s) {", s.first())
+	f.indices(n.Vars, "result")
+	for i, x := range n.Statements {
+		f.give(x, values[i])
+	}
+	f.close()
+}
+
+// first is the condition that a thread is the first one of those that share a result.
+func (s *spreading) first() string {
+	if s.side == 1 {
+		return "member == 0"
+	}
+	return "active && member == 0"
+}
+
+// share begins a function in which so many blocks share each result.
+func (f *function) share(s *spreading, blocks int) {
+	f.barriers = true
+	f.grid = [3]int{s.groups() * blocks, 1, 1}
+	for _, name := range []string{"space", "result", "part", "from", "to", "member", "team", "active"} {
+		f.taken[name] = true
+	}
+	if blocks > 1 {
+		f.line("// %d blocks share %d results.", blocks, s.side)
+	}
+	f.line("__shared__ opgen_space<%s> space[%d];", f.real(), threads)
+	if s.side == 1 {
+		f.line("const int member = threadIdx.x;")
+		f.line("const long long result = blockIdx.x / %d;", blocks)
+		return
+	}
+	f.line("const int team = threadIdx.x %% %d, member = threadIdx.x / %d;", s.side, s.side)
+	f.line("const long long result = (long long)(blockIdx.x / %d) * %d + team;", blocks, s.side)
+	f.line("const bool active = result < %d;", s.results)
+}
+
+// folds writes the fold of elements of numbers in a range, which all threads that share the result get. guarded says that element opens a block.
+func (f *function) folds(how fold, s *spreading, from, to string, element func(e string) string, guarded bool) string {
+	acc, e := f.unique("fold"), f.unique("element")
+	members := threads / s.side
+	f.typed(acc, how.typ)
+	f.line("%s %s = %s;", how.typ, acc, how.first)
+	if s.side > 1 {
+		f.open("if (active) {")
+	}
+	f.open("for (long long %s = %s + member; %s < %s; %s += %d) {", e, from, e, to, e, members)
+	x := element(e)
+	f.line("%s = %s;", acc, fmt.Sprintf(how.into, acc, x))
+	if guarded {
+		f.close()
+	}
+	f.close()
+	if s.side > 1 {
+		f.close()
+	}
+	f.together(acc, how, members, s.side)
+	return acc
+}

@@ -1,0 +1,191 @@
+package cugen
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// A thread computes several neighboring elements where it can read and write them by one access each: an access of 16 bytes takes as long as one of 4,
+// and a device has only so many accesses under way.
+const (
+	accessBytes = 16
+	leastWide   = 1 << 18 // elements, below which more threads are better
+)
+
+// wide says how a function computes neighboring elements.
+type wide struct {
+	lanes int
+	last  *term.Variable // along which they are neighbors
+	group *term.Variable // which numbers the groups of so many
+	vars  []*term.Variable
+	first string // the name of the first one's index
+	lane  string // the name of the number of the one that is computed
+	list  []*access
+}
+
+// access is an access to neighboring elements, which a local array holds meanwhile.
+type access struct {
+	name, at       string
+	tensor, memory int
+	loads, stores  bool
+}
+
+// wideOf returns how each thread computes neighboring elements; nil if that is no use.
+func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wide {
+	if len(vars) == 0 || box(vars) < leastWide || slices.ContainsFunc(vars, loops.IsOpen) {
+		return nil
+	}
+	w := &wide{last: vars[len(vars)-1], vars: vars}
+	size := 1
+	var reads, writes []*term.Read
+	for _, s := range statements {
+		if s.Guard != nil || s.Left.Which != nil {
+			return nil
+		}
+		left := *s.Left
+		left.Tensor = s.Target
+		writes = append(writes, &left)
+		few := true
+		s.Value.Walk(func(n *term.Term) {
+			few = few && n.Op != term.Reduce
+			if n.Op == term.Element {
+				reads = append(reads, n.Read)
+			}
+		})
+		if !few {
+			return nil
+		}
+	}
+	for _, r := range slices.Concat(writes, reads) {
+		if s, known := loops.Stride(r, w.last); known && s == 0 && !slices.Contains(writes, r) {
+			continue
+		}
+		size = max(size, f.tensors[r.Tensor].Type.Size())
+	}
+	w.lanes = accessBytes / size
+	if w.lanes < 2 || loops.Extent(w.last)%w.lanes != 0 {
+		return nil
+	}
+	for _, r := range writes {
+		if !f.neighbors(w, r) || !f.sameElsewhere(w, r, slices.Concat(writes, reads)) {
+			return nil
+		}
+	}
+	for _, r := range reads {
+		if s, known := loops.Stride(r, w.last); (!known || s != 0 || r.Which != nil) && !f.neighbors(w, r) {
+			return nil
+		}
+	}
+	w.group = &term.Variable{Name: "group", Lo: term.Number(0), Hi: term.Number(loops.Extent(w.last) / w.lanes)}
+	return w
+}
+
+// neighbors reports whether elements with neighboring values of the last index lie side by side, from a multiple of the bytes of an access on.
+func (f *function) neighbors(w *wide, r *term.Read) bool {
+	base, linear := loops.Offset(r)
+	if !linear || base%w.lanes != 0 || !f.aligned(r.Tensor) {
+		return false
+	}
+	for _, v := range w.vars {
+		s, known := loops.Stride(r, v)
+		if v == w.last && s != 1 || v != w.last && s%w.lanes != 0 || !known {
+			return false
+		}
+	}
+	return true
+}
+
+// sameElsewhere reports whether all accesses to the memory of what is written are to the element that is written.
+func (f *function) sameElsewhere(w *wide, written *term.Read, all []*term.Read) bool {
+	for _, r := range all {
+		if f.tensors[r.Tensor].Memory != f.tensors[written.Tensor].Memory {
+			continue
+		}
+		a, known := loops.Offset(written)
+		b, linear := loops.Offset(r)
+		same := known && linear && a == b && f.tensors[r.Tensor].Type == f.tensors[written.Tensor].Type
+		for _, v := range w.vars {
+			a, known := loops.Stride(written, v)
+			b, linear := loops.Stride(r, v)
+			same = same && known && linear && a == b
+		}
+		if !same {
+			return false
+		}
+	}
+	return true
+}
+
+// groups returns indices of which the last one numbers groups of elements.
+func (w *wide) groups(vars []*term.Variable) []*term.Variable {
+	return append(slices.Clone(vars[:len(vars)-1]), w.group)
+}
+
+// grouped writes statements for a group of neighboring elements, whose indices have been written.
+func (f *function) grouped(w *wide, statements []*loops.Nested) {
+	typ := "int"
+	if loops.Extent(w.last) > math.MaxInt32 {
+		typ = "long long"
+	}
+	w.first = f.name(typ, "begin", fmt.Sprintf("%s * %d", f.names[w.group], w.lanes))
+	w.lane = f.unique("lane")
+	f.wide = w
+	lines, _ := f.apart(func() string {
+		f.line("#pragma unroll")
+		f.open("for (int %s = 0; %s < %d; %s++) {", w.lane, w.lane, w.lanes, w.lane)
+		f.names[w.last] = f.name(typ, w.last.Name, w.first+" + "+w.lane)
+		for _, s := range statements {
+			f.statement(s)
+		}
+		f.close()
+		return ""
+	})
+	f.wide = nil
+	for _, x := range w.list {
+		kind := fmt.Sprintf("opgen_wide<%s, %d> %s", ctypes[f.tensors[x.tensor].Type], w.lanes, x.name)
+		switch {
+		case x.loads && x.stores:
+			f.line("%s = opgen_wide_load<%d>(%s, %s);", kind, w.lanes, f.memory(x.tensor, false), x.at)
+		case x.loads:
+			f.line("const %s = opgen_wide_load<%d>(%s, %s);", kind, w.lanes, f.memory(x.tensor, false), x.at)
+		default:
+			f.line("%s;", kind)
+		}
+	}
+	for _, l := range lines { // which apart has written for a block
+		f.body = append(f.body, l[1:])
+	}
+	for _, x := range w.list {
+		if x.stores {
+			f.line("opgen_wide_store(%s, %s, %s);", f.memory(x.tensor, true), x.at, x.name)
+		}
+	}
+	f.forget()
+}
+
+// held returns the array that holds an element, and its place there, if the function computes several elements and this is one of them.
+func (f *function) held(r *term.Read, writes, adds bool) (array, at string, ok bool) {
+	w := f.wide
+	if w == nil || r.Which != nil || !f.neighbors(w, r) {
+		return "", "", false
+	}
+	name := f.names[w.last]
+	f.names[w.last] = w.first
+	place, _ := f.place(r)
+	f.names[w.last] = name
+	memory := f.tensors[r.Tensor].Memory
+	i := slices.IndexFunc(w.list, func(x *access) bool { return x.memory == memory && x.at == place })
+	if i < 0 {
+		i = len(w.list)
+		w.list = append(w.list, &access{name: f.unique(f.p.Tensors[r.Tensor].Name + "_group"), at: place, tensor: r.Tensor, memory: memory, loads: !writes || adds})
+		f.memory(r.Tensor, writes)
+	}
+	if x := w.list[i]; writes {
+		x.stores, x.tensor = true, r.Tensor
+	}
+	return w.list[i].name + ".v", w.lane, true
+}

@@ -1,0 +1,96 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/term"
+)
+
+// access says how an element is found: its place in memory as a linear form.
+type access struct {
+	offset form
+	idx    []form
+	ext    []int
+	open   []int // the dimensions in which the element may lie outside
+}
+
+// accessOf returns how the elements of a read are found.
+func accessOf(r *term.Read) *access {
+	a := &access{ext: make([]int, len(r.Ext))}
+	for i, n := range r.Ext {
+		a.ext[i], _ = n.Known()
+	}
+	stride := 1
+	for i := len(r.Idx) - 1; i >= 0; i-- {
+		f := linear(r.Idx[i])
+		a.idx = append(a.idx, f)
+		a.offset = a.offset.plus(f, stride)
+		stride *= a.ext[i]
+	}
+	slices.Reverse(a.idx)
+	for i, f := range a.idx {
+		if b := f.bounds(); !b.known || b.lo < 0 || b.hi >= a.ext[i] {
+			a.open = append(a.open, i)
+		}
+	}
+	return a
+}
+
+// reads calls visit for the elements that a value reads.
+func reads(n *term.Term, visit func(*term.Read)) {
+	n.Walk(func(m *term.Term) {
+		if m.Op == term.Element {
+			visit(m.Read)
+		}
+	})
+}
+
+// forms calls visit for every linear form in a value: offsets of elements, and integers that are used as numbers.
+func forms(n *term.Term, visit func(form)) {
+	if n == nil {
+		return
+	}
+	if n.Kind == term.Integer {
+		f := linear(n)
+		if len(f.vars) > 0 {
+			visit(f)
+		}
+		for _, p := range f.rest {
+			parts(p.of, visit)
+		}
+		return
+	}
+	parts(n, visit)
+}
+
+// parts calls visit for the linear forms in the operands of a value.
+func parts(n *term.Term, visit func(form)) {
+	for _, a := range n.Args {
+		forms(a, visit)
+	}
+	if r := n.Read; r != nil {
+		a := accessOf(r)
+		visit(a.offset)
+		if len(a.open) > 0 { // bounds are tested by dimension
+			for _, f := range a.idx {
+				visit(f)
+			}
+		}
+		for _, f := range append([]form{a.offset}, a.idx...) {
+			for _, p := range f.rest {
+				parts(p.of, visit)
+			}
+		}
+		forms(r.Which, visit)
+		forms(r.Else, visit)
+	}
+	if r := n.Reduction; r != nil {
+		for _, v := range r.Vars {
+			forms(v.Lo, visit)
+			forms(v.Hi, visit)
+		}
+		forms(r.Guard, visit)
+		forms(r.Body, visit)
+		forms(r.Number, visit)
+	}
+}

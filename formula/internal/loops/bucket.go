@@ -1,0 +1,295 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// A histogram is a statement that folds, for each index, what a condition assigns to it: total[e] = sum(b if expert[b] == e: x[b]).
+// It becomes two: one that gives the result of nothing, and one that goes over the elements once and folds each into its place.
+
+// crowded is how many elements may belong to an index on average, if sums of float32 are not carried in float64.
+const crowded = 4
+
+// histogram returns the statement that folds elements of a histogram into their places; nil if a statement is none.
+func histogram(s *statement) *statement {
+	r := s.reduction()
+	if r == nil || s.add || s.guard != nil || s.left.Which != nil {
+		return nil
+	}
+	if !r.Kind.Is(reduction.Fold) {
+		return nil
+	}
+	left, to := *s.left, map[*term.Variable]*term.Term{}
+	left.Idx = slices.Clone(s.left.Idx)
+	var given []*term.Variable
+	var values, rest []*term.Term
+	for _, g := range term.Conjuncts(r.Guard) {
+		v, x, d := assigned(g, s)
+		if v == nil || to[v] != nil || x.UsesAny(given) || slices.ContainsFunc(values, func(x *term.Term) bool { return x.Uses(v) }) {
+			rest = append(rest, g)
+			continue
+		}
+		given, values, to[v], left.Idx[d] = append(given, v), append(values, x), x, x
+	}
+	if len(given) == 0 {
+		return nil
+	}
+	for _, v := range r.Vars {
+		if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) {
+			return nil
+		}
+	}
+	out := &statement{target: s.target, left: &left, value: &term.Term{Op: term.Constant, Kind: s.value.Kind, Int: 1, Float: 1},
+		add: true, fold: r.Kind, skip: true}
+	if r.Body != nil {
+		out.value = assign(r.Body, to)
+	}
+	if len(rest) > 0 {
+		out.guard = assign(term.All(rest...), to)
+	}
+	var last []*term.Variable // an index of consecutive elements, of which strips are made
+	for _, v := range s.vars {
+		switch {
+		case slices.Contains(given, v):
+		case accessOf(s.left).offset.factor(v) == 1:
+			last = append(last, v)
+		default:
+			out.vars = append(out.vars, v)
+		}
+	}
+	out.vars = slices.Concat(out.vars, r.Vars, last)
+	return out
+}
+
+// assign puts looked-up integers in the place of indices. Elements for which one lies outside of its dimension are skipped, but
+// reductions get tensors of their own, which are computed for all: there the nearest index stands for such an integer.
+func assign(n *term.Term, to map[*term.Variable]*term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	if n.Op == term.Index && to[n.Var] != nil {
+		return to[n.Var]
+	}
+	if n.Op != term.Reduce {
+		return n.Map(func(x *term.Term) *term.Term { return assign(x, to) })
+	}
+	near := map[*term.Variable]*term.Term{}
+	for v, x := range to {
+		near[v] = term.Greatest(term.Number(0), term.Least(x, term.Number(max(extent(v)-1, 0))))
+	}
+	return n.Substitute(near)
+}
+
+// assigned returns the index to which a condition v == x assigns elements, the value, and where the index stands on the left side. The
+// value is looked up.
+func assigned(g *term.Term, s *statement) (v *term.Variable, x *term.Term, dim int) {
+	if g.Op != term.Equal {
+		return nil, nil, 0
+	}
+	for i, a := range g.Args {
+		x := g.Args[1-i]
+		if a.Op != term.Index || !slices.Contains(s.vars, a.Var) || x.Kind != term.Integer || x.Uses(a.Var) || !x.Reads() {
+			continue
+		}
+		dim := slices.IndexFunc(s.left.Idx, func(n *term.Term) bool { return n.Op == term.Index && n.Var == a.Var })
+		if dim < 0 || slices.ContainsFunc(s.left.Idx[dim+1:], func(n *term.Term) bool { return n.Uses(a.Var) }) {
+			continue
+		}
+		if n, known := s.left.Ext[dim].Known(); known && n == extent(a.Var) {
+			return a.Var, x, dim
+		}
+	}
+	return nil, nil, 0
+}
+
+// scattered reports whether a statement folds what a condition assigns to an index, in a way for which there are no loops.
+func scattered(s *statement) bool {
+	r := s.reduction()
+	if r == nil || s.add || s.guard != nil {
+		return false
+	}
+	return r.Kind.Is(reduction.Fold) && slices.ContainsFunc(term.Conjuncts(r.Guard), func(g *term.Term) bool {
+		for i := range g.Args {
+			a, x := g.Args[i], g.Args[len(g.Args)-1-i]
+			if g.Op == term.Equal && a.Op == term.Index && slices.Contains(s.vars, a.Var) && x.Kind == term.Integer && x.Reads() && !x.Uses(a.Var) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// histogram adds the statements of a histogram. It returns false if the statement is none.
+func (z *normalizer) histogram(n *statement) bool {
+	into := histogram(n)
+	if into == nil {
+		return false
+	}
+	t := &z.tensors[n.target]
+	full := box(into.vars) > crowded*max(elements(z.p.Tensors[n.target]), 1)
+	wide := full && n.value.Kind == term.Real && t.Type != dtype.F64 && (into.fold == reduction.Sum || into.fold == reduction.Prod)
+	if wide && t.Local && t.Type == dtype.Invalid {
+		t.Type, wide = dtype.F64, false
+	}
+	if adds := into.fold == reduction.Sum || into.fold == reduction.Count; wide || t.Add && !adds || z.readsTarget(into) {
+		z.aside(n, into)
+		return true
+	}
+	if !t.Add {
+		first := *n
+		first.value = foldedOf(into.fold, n.value.Kind)
+		z.finish(&first)
+	}
+	z.finish(into)
+	return true
+}
+
+// readsTarget reports whether what a statement folds is in the memory into which it folds.
+func (z *normalizer) readsTarget(s *statement) bool {
+	found := false
+	s.walk(func(n *term.Term) {
+		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
+			found = found || z.tensors[n.Read.Tensor+i].Memory == z.tensors[s.target].Memory
+		}
+	})
+	return found
+}
+
+// foldedOf returns what is folded of nothing.
+func foldedOf(kind reduction.Kind, of term.Kind) *term.Term {
+	if of == term.Integer {
+		return term.Number(kind.IntegerIdentity())
+	}
+	return term.RealNumber(kind.Identity())
+}
+
+// aside folds into a tensor of its own and then gives its elements.
+func (z *normalizer) aside(n, into *statement) {
+	l := &program.Local{Name: "t", Kind: n.value.Kind, Slot: -1, Old: -1}
+	read := &term.Read{Count: 1, Text: "t"}
+	left := *read
+	for _, v := range n.vars {
+		l.Shape = append(l.Shape, v.Hi)
+		read.Idx = append(read.Idx, v.Term())
+		at := v.Term()
+		for d, x := range n.left.Idx { // what takes the place of the index
+			if x.Op == term.Index && x.Var == v {
+				at = into.left.Idx[d]
+			}
+		}
+		left.Idx = append(left.Idx, at)
+	}
+	id := z.p.Add(l)
+	read.Tensor, read.Ext, left.Tensor, left.Ext = id, l.Shape, id, l.Shape
+	t := Tensor{Local: true, Memory: id}
+	if n.value.Kind == term.Real {
+		t.Type = dtype.F64
+	}
+	z.tensors = append(z.tensors, t)
+	z.finish(&statement{target: id, left: read, vars: n.vars, value: foldedOf(into.fold, n.value.Kind)})
+	aside := *into
+	aside.target, aside.left = id, &left
+	z.finish(&aside)
+	given := *n
+	given.value = &term.Term{Op: term.Element, Kind: n.value.Kind, Read: read}
+	z.finish(&given)
+}
+
+// join notes that the histogram of statement i is joined with another value, as in y[n] = x[n] + total[n], and needs no tensor of its own:
+// its elements are folded into what the other statement gives of x. It returns false if it is not.
+func (z *normalizer) join(statements []*program.Statement, i int) bool {
+	s := statements[i]
+	t := z.tensors[s.Target]
+	if !t.Local || t.Memory != s.Target || s.Add || s.Guard != nil || s.Value.Op != term.Reduce || s.Value.Kind != term.Real {
+		return false
+	}
+	reader := slices.IndexFunc(statements, func(o *program.Statement) bool { return uses(o, s.Target) > 0 })
+	n := 0
+	for _, o := range z.p.Statements { // all that there are, so that the values do not depend on which ones a task needs
+		n += uses(o, s.Target)
+	}
+	if n != 1 || reader < i || statements[reader].Add || statements[reader].Guard != nil || z.joined[statements[reader]] != nil {
+		return false // the value is joined with another one already
+	}
+	early := false // whether what is folded is written between the two
+	s.Value.Walk(func(m *term.Term) {
+		for k := 0; m.Op == term.Element && k < m.Read.Count; k++ {
+			for _, o := range statements[i : reader+1] {
+				early = early || z.tensors[o.Target].Memory == z.tensors[m.Read.Tensor+k].Memory
+			}
+		}
+	})
+	if _, _, ok := joinedWith(statements[reader].Value, s.Target, s.Value.Reduction.Kind); early || !ok {
+		return false
+	}
+	z.joined[statements[reader]] = s
+	return true
+}
+
+// uses returns at how many places a statement reads a tensor.
+func uses(s *program.Statement, t int) int {
+	count := 0
+	for _, n := range append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...) {
+		n.Walk(func(m *term.Term) {
+			if m.Op == term.Element && m.Read.Tensor <= t && t < m.Read.Tensor+m.Read.Count {
+				count++
+			}
+		})
+	}
+	return count
+}
+
+// joinedWith returns what is joined with an element of a tensor, if a value is both joined in the way of a kind of reductions.
+func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term, read *term.Read, ok bool) {
+	switch {
+	case kind == reduction.Sum && n.Op == term.Add, kind == reduction.Prod && n.Op == term.Multiply:
+	case (kind == reduction.Max || kind == reduction.Min) && n.Op == term.Apply && n.Func.Name == kind.String():
+	default:
+		return nil, nil, false
+	}
+	for i, x := range n.Args {
+		if x.Op == term.Element && x.Read.Tensor == tensor && x.Read.Count == 1 && x.Read.Else == nil && n.Args[1-i].Kind == term.Real {
+			return n.Args[1-i], x.Read, true
+		}
+	}
+	return nil, nil, false
+}
+
+// folded adds the statements of a value and a histogram that are joined. It returns false if the places of both are not the same.
+func (z *normalizer) folded(n, h *statement) bool {
+	into := histogram(h)
+	if into == nil || z.tensors[n.target].Add && into.fold != reduction.Sum {
+		return false
+	}
+	if t := z.tensors[n.target].Type; t != dtype.F64 && box(into.vars) > crowded*elements(z.p.Tensors[h.target]) {
+		return false
+	}
+	other, read, ok := joinedWith(n.value, h.target, into.fold)
+	if !ok {
+		return false
+	}
+	if len(n.left.Idx) != len(read.Idx) {
+		return false
+	}
+	left := *n.left
+	left.Idx = nil
+	for d, x := range n.left.Idx {
+		p := slices.IndexFunc(read.Idx, func(y *term.Term) bool { return term.Identical(x, y) })
+		if p < 0 || x.Op != term.Index || !term.SameInteger(n.left.Ext[d], read.Ext[p]) ||
+			h.left.Idx[p].Op != term.Index || extent(h.left.Idx[p].Var) != extent(x.Var) {
+			return false
+		}
+		left.Idx = append(left.Idx, into.left.Idx[p])
+	}
+	into.target, into.left = n.target, &left
+	first := *n
+	first.value = other
+	z.finish(&first)
+	z.finish(into)
+	return true
+}

@@ -1,0 +1,199 @@
+package loops
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// condition compiles a condition as 1 or 0.
+func (z *vectorizer[T]) condition(n *term.Term) int {
+	switch n.Op {
+	case term.Element:
+		return z.load(n)
+	case term.Choose:
+		return z.choose(n)
+	case term.Not:
+		return z.unary(simd.Not, n.Args[0])
+	case term.And, term.Or:
+		op := map[term.Op]simd.Binary{term.And: simd.And, term.Or: simd.Or}[n.Op]
+		x, was := z.real(n.Args[0]), z.c.lenient
+		z.c.lenient = true // the second condition counts only where the first one does not decide
+		y := z.real(n.Args[1])
+		z.c.lenient = was
+		return z.binary(op, x, y)
+	case term.Apply:
+		switch x := n.Args[0]; {
+		case n.Func.Name == "isnan":
+			return z.unary(simd.IsNaN, x)
+		case n.Func.Name == "convert" && x.Kind == term.Integer:
+			return z.compareIntegers(&term.Term{Op: term.Unequal, Kind: term.Boolean, Args: []*term.Term{x, term.Number(0)}})
+		case n.Func.Name == "convert":
+			return z.binary(simd.Unequal, z.real(x), z.real(term.RealNumber(0)))
+		}
+		return z.lanes(n)
+	case term.Equal, term.Unequal, term.Less, term.AtMost:
+		if n.Args[0].Kind == term.Integer && n.Args[1].Kind == term.Integer {
+			return z.compareIntegers(n)
+		}
+		op := map[term.Op]simd.Binary{term.Equal: simd.Equal, term.Unequal: simd.Unequal, term.Less: simd.Less, term.AtMost: simd.AtMost}[n.Op]
+		return z.binary(op, z.real(n.Args[0]), z.real(n.Args[1]))
+	}
+	return z.lanes(n)
+}
+
+// compareIntegers compiles a comparison of integers. They need not be exact as numbers of T.
+func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
+	f := linear(n.Args[0]).plus(linear(n.Args[1]), -1)
+	if f.hidden(z.v) {
+		return z.compareEach(n)
+	}
+	x, k, r := z.c.difference(n), f.factor(z.v), z.register(false)
+	op := n.Op
+	z.emit(r, func(s *state[T], n int) {
+		out := s.regs[r][:n]
+		lo, hi := stretch(op, x(s), k, n)
+		inside, outside := T(1), T(0)
+		if op == term.Unequal {
+			inside, outside = 0, 1
+		}
+		fillStretch(out, lo, hi, inside, outside)
+	})
+	return r
+}
+
+// farthest bounds differences, and indices whose places are found: what lies beyond is as far from all extents as the bound.
+const farthest = math.MaxInt/2 + 1
+
+// difference returns code for how far the integers of a comparison are apart. Integers of tensors may be so far apart that the difference would wrap around.
+func (c *compiler[T]) difference(n *term.Term) func(*state[T]) int {
+	x, y := c.value(linear(n.Args[0])), c.value(linear(n.Args[1]))
+	return func(s *state[T]) int {
+		a, b := x(s), y(s)
+		switch d := a - b; {
+		case a >= b && (d < 0 || d > farthest):
+			return farthest
+		case a < b && (d >= 0 || d < -farthest):
+			return -farthest
+		default:
+			return d
+		}
+	}
+}
+
+// fillStretch sets the elements from lo to hi-1 to inside, and the others to outside.
+func fillStretch[T simd.Float](z []T, lo, hi int, inside, outside T) {
+	fill(z[:lo], outside)
+	fill(z[lo:hi], inside)
+	fill(z[hi:], outside)
+}
+
+// chooseStretch compiles a choice between two numbers by a comparison of integers that are linear in the variable: false if it is another one.
+func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
+	c := n.Args[0]
+	if n.Args[1].Uses(z.v) || n.Args[2].Uses(z.v) || len(c.Args) != 2 || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
+		return 0, false
+	}
+	switch c.Op {
+	case term.Equal, term.Less, term.AtMost:
+	default:
+		return 0, false
+	}
+	f := linear(c.Args[0]).plus(linear(c.Args[1]), -1)
+	if f.hidden(z.v) {
+		return 0, false
+	}
+	was := z.c.lenient
+	z.c.lenient = true
+	x, y := z.real(n.Args[1]), z.real(n.Args[2])
+	z.c.lenient = was
+	at, k, r, op := z.c.difference(c), f.factor(z.v), z.register(false), c.Op
+	z.emit(r, func(s *state[T], n int) {
+		lo, hi := stretch(op, at(s), k, n)
+		fillStretch(s.regs[r][:n], lo, hi, T(x.scalar(s)), T(y.scalar(s)))
+	})
+	return r, true
+}
+
+// stretch returns for which of n integers first, first+step, ... a comparison with 0 holds; those for which Unequal fails.
+func stretch(op term.Op, first, step, n int) (lo, hi int) {
+	if op == term.Less {
+		first++ // so that it must be at most 0
+	}
+	if op == term.Equal || op == term.Unequal {
+		if lo, hi = within(first, step, 1, n); lo > hi {
+			return 0, 0
+		}
+		return lo, hi
+	}
+	switch {
+	case step == 0 && first <= 0:
+		return 0, n
+	case step == 0:
+		return 0, 0
+	case step > 0:
+		return 0, min(n, max(0, shape.FloorDiv(-first, step)+1))
+	}
+	return min(n, max(0, -shape.FloorDiv(-first, -step))), n
+}
+
+// choose compiles a choice. Where the condition is the same in all of a strip, only one value is computed.
+func (z *vectorizer[T]) choose(n *term.Term) int {
+	if !n.Args[0].Uses(z.v) {
+		return z.branch(n)
+	}
+	if r, ok := z.chooseStretch(n); ok {
+		return r
+	}
+	test, positive := positiveOf(n.Args[0])
+	w := z.real(test)
+	was := z.c.lenient
+	z.c.lenient = true
+	x, y := z.real(n.Args[1]), z.real(n.Args[2])
+	z.c.lenient = was
+	a, b, r := z.vector(x), z.vector(y), z.register(false)
+	z.emit(r, func(s *state[T], n int) {
+		if positive {
+			simd.SelectPositive(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
+			return
+		}
+		simd.Select(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
+	}, w.reg, a, b)
+	z.does(operationOf[T](func(m *vectors, x, _ []value) value {
+		if positive {
+			return m.SelectPositive(x[0], x[1], x[2])
+		}
+		return m.Select(x[0], x[1], x[2])
+	}))
+	return r
+}
+
+// positiveOf returns the number of which a condition says that it is above 0, and true; for other conditions itself, and false.
+func positiveOf(n *term.Term) (*term.Term, bool) {
+	if n.Op == term.Less && n.Args[1].Kind == term.Real {
+		if v, known := n.Args[0].Settled(); known && v == 0 {
+			return n.Args[1], true
+		}
+	}
+	return n, false
+}
+
+// branch compiles a choice between strips.
+func (z *vectorizer[T]) branch(n *term.Term) int {
+	holds, r := z.c.condition(n.Args[0]), z.register(false)
+	fails := func(s *state[T]) bool { return !holds(s) }
+	for i, when := range []func(*state[T]) bool{holds, fails} {
+		start := len(z.strip.code)
+		z.strip.code = append(z.strip.code, instruction[T]{when: when, def: -1})
+		outside := z.known
+		z.known = cloned(outside) // what one branch computes is not there in the other
+		x := z.vector(z.real(n.Args[1+i]))
+		z.known = outside
+		z.emit(r, func(s *state[T], n int) { copy(s.regs[r][:n], s.regs[x][:n]) }, x)
+		z.does(operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] }))
+		z.strip.code[start].skip = len(z.strip.code) - start - 1
+	}
+	return r
+}

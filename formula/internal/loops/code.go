@@ -1,0 +1,167 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+)
+
+// instruction is a step of the code of a strip. Its registers are numbers of strips that a state holds.
+type instruction[T simd.Float] struct {
+	run   func(s *state[T], n int) // on strips of n elements
+	uses  []int
+	def   int   // the register that it sets, or -1
+	defs  []int // the registers that a compiled loop sets
+	holds []int // registers that keep buffers of their own while the code runs several times
+	// op says what the instruction computes, if a compiled loop may compute it; otherwise it is nil. An instruction with a part only sets its
+	// register to a part of memory.
+	op   *operation[T]
+	loop *fusedLoop[T] // the compiled loop that the instruction is, or nil
+	sums int           // how many sums it gives, without accumulators of the state
+	part *part
+	// when and skip make a branch: where the condition fails, the next instructions are left out.
+	when func(*state[T]) bool
+	skip int
+	// keeps says that the instruction only copies a strip of a tensor before its memory is written. It is dropped if nothing
+	// reads the register after that.
+	keeps bool
+}
+
+// strip is code for a strip of elements.
+type strip[T simd.Float] struct {
+	over  *term.Variable // the index that goes over the elements
+	code  []instruction[T]
+	views map[int]bool // registers that are parts of tensors' memory
+	// ahead asks for memory of strips of n elements whose places depend on values of tensors, so that a processor cannot know them before.
+	ahead   []func(s *state[T], n int)
+	lasting []int         // registers that keep their values while the code runs several times
+	buffer  map[int]int   // the buffer of each other register
+	parts   map[int]*part // which memory views are parts of
+	// replaced are registers whose operations other instructions compute, too.
+	replaced map[int]bool
+	// numbers are the memories of which code for single elements reads numbers.
+	numbers map[int]bool
+	// accumulate says that all folds take accumulators of the state.
+	accumulate bool
+	// length is how many elements the code takes at most.
+	length int
+}
+
+// sums returns how many sums the code gives without accumulators of the state.
+func (p *strip[T]) sums() int {
+	n := 0
+	for _, in := range p.code {
+		n += in.sums
+	}
+	return n
+}
+
+// loopLength is how many elements code takes that keeps all values in registers.
+const loopLength = 16 * stripLength
+
+// limit sets the length of the code. Values in buffers, and instructions that use those of a state, take a strip.
+func (p *strip[T]) limit() {
+	p.length = loopLength
+	for _, in := range p.code {
+		if len(p.buffer) > 0 || in.when == nil && in.part == nil && in.loop == nil {
+			p.length = stripLength
+		}
+	}
+}
+
+// only returns the compiled loop of which the code consists, beside strips that are parts of memory at linear places; nil if there is other code.
+func (p *strip[T]) only() *fusedLoop[T] {
+	var l *fusedLoop[T]
+	for i := range p.code {
+		switch in := &p.code[i]; {
+		case in.part != nil && in.part.fixed && in.when == nil:
+		case in.loop != nil && l == nil:
+			l = in.loop
+		default:
+			return nil
+		}
+	}
+	return l
+}
+
+// exec runs the code on n elements from where the variables of a state stand.
+func (p *strip[T]) exec(s *state[T], n int) {
+	for i := 0; i < len(p.code); i++ {
+		in := &p.code[i]
+		if in.when != nil {
+			if !in.when(s) {
+				i += in.skip
+			}
+			continue
+		}
+		in.run(s, n)
+	}
+}
+
+// writer returns the number of the instruction that writes the memory of which instruction i keeps a copy.
+func (p *strip[T]) writer(i int) int {
+	for i < len(p.code) && p.code[i].keeps {
+		i++
+	}
+	return i
+}
+
+// last returns the number of the last instruction that uses a register.
+func (p *strip[T]) last() map[int]int {
+	last := map[int]int{}
+	for i, in := range p.code {
+		for _, r := range in.uses {
+			last[r] = i
+		}
+	}
+	return last
+}
+
+// dropKept leaves out copies of memory that nothing reads after it was written.
+func (p *strip[T]) dropKept() {
+	last := p.last()
+	p.remove(func(i int) bool { return p.code[i].keeps && last[p.code[i].uses[0]] <= p.writer(i) })
+}
+
+// assign gives registers buffers: one buffer serves registers that are not needed at the same time. It returns how many buffers there are.
+func (p *strip[T]) assign() int {
+	last := p.last()
+	p.buffer = map[int]int{}
+	var free []int
+	count := 0
+	take := func(r int) {
+		if _, taken := p.buffer[r]; taken || p.views[r] {
+			return
+		}
+		if len(free) == 0 {
+			free = append(free, count)
+			count++
+		}
+		p.buffer[r] = free[len(free)-1]
+		free = free[:len(free)-1]
+	}
+	lasting := slices.Clone(p.lasting)
+	for _, in := range p.code {
+		lasting = append(lasting, in.holds...)
+	}
+	for _, r := range lasting {
+		take(r)
+		last[r] = len(p.code)
+	}
+	for i, in := range p.code {
+		if in.def >= 0 {
+			take(in.def)
+		}
+		for _, r := range in.defs {
+			take(r)
+		}
+		for _, r := range in.uses {
+			if b, taken := p.buffer[r]; taken && last[r] == i {
+				free = append(free, b)
+				last[r] = -1 // a register that is used twice is given back once
+			}
+		}
+	}
+	return count
+}

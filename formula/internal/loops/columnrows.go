@@ -1,0 +1,190 @@
+package loops
+
+import (
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// directRows are rows of a tensor. They are added without running the code of a strip for each of them.
+type directRows[T simd.Float] struct {
+	tensor int
+	at     func(*state[T]) int // where the first row begins, or row 0 of those that are looked up
+	apart  int                 // how far rows lie apart
+	number *lookedUp[T]        // how their numbers are looked up; nil if rows follow one another
+	// begins says where rows over several indices begin, from the first one on; nil if they go over one index.
+	begins []int
+	step   int // how far neighbors lie apart in rows over several indices
+}
+
+// mostBegins is of how many rows over several indices it is noted at most where they begin.
+const mostBegins = 256
+
+// lookedUp is numbers of rows, which a tensor holds.
+type lookedUp[T simd.Float] struct {
+	tensor int
+	wide   bool // whether they have 64 bits
+	first  func(*state[T]) int
+	apart  int
+	rows   int  // how many rows there are
+	some   bool // whether a number stands for no row, and which
+	none   int
+}
+
+// directRows returns where the rows are that a reduction over one index adds, if they are parts of a tensor.
+func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Variable) *directRows[T] {
+	if b.Op != term.Element || b.Read.Which != nil || k.tensors[b.Read.Tensor].Type != k.own {
+		return nil
+	}
+	a, w := accessOf(b.Read), r.Vars[0]
+	if len(r.Vars) > 1 {
+		return k.windowRows(r, b, a, v)
+	}
+	if len(a.offset.rest) > 0 {
+		return k.lookedUp(r, b, a, v)
+	}
+	if r.Guard != nil {
+		return nil
+	}
+	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.open) > 0 || a.offset.factor(v) != 1 {
+		return nil
+	}
+	apart := a.offset.factor(w)
+	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(a.offset.plus(form{vars: []multiple{{w, 1}}}, -apart)), apart: apart}
+}
+
+// windowRows returns where the rows are that a reduction over several indices adds, such as those of a window, if there are few.
+func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
+	step := a.offset.factor(v)
+	if r.Guard != nil || len(a.open) > 0 || len(a.offset.rest) > 0 || b.Read.Else != nil || step < 1 || a.offset.hidden(v) {
+		return nil
+	}
+	first, begins := a.offset, []int{0}
+	for _, w := range r.Vars {
+		n, known := w.Hi.Known()
+		if !known || !w.Lo.Is(0) || n < 1 || n*len(begins) > mostBegins || a.offset.hidden(w) {
+			return nil
+		}
+		apart := a.offset.factor(w)
+		first = first.plus(form{vars: []multiple{{w, 1}}}, -apart)
+		var next []int
+		for _, from := range begins {
+			for i := range n {
+				next = append(next, from+i*apart)
+			}
+		}
+		begins = next
+	}
+	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(first), begins: begins, step: step}
+}
+
+// lookedUp returns where the rows are that a reduction over one index adds, if a tensor holds their numbers; otherwise nil.
+func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
+	w, p := r.Vars[0], a.offset.rest[0]
+	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.offset.rest) > 1 || len(a.open) != 1 || a.offset.factor(v) != 1 || a.offset.factor(w) != 0 ||
+		p.of.Op != term.Element || p.of.Uses(v) || p.of.Read.Which != nil || b.Read.Else != nil || !a.idx[a.open[0]].same(form{rest: []addend{{p.of, 1}}}) {
+		return nil
+	}
+	at, typ := accessOf(p.of.Read), k.tensors[p.of.Read.Tensor].Type
+	if len(at.open) > 0 || len(at.offset.rest) > 0 || typ != dtype.I32 && typ != dtype.I64 {
+		return nil
+	}
+	n := &lookedUp[T]{tensor: p.of.Read.Tensor, wide: typ == dtype.I64, apart: at.offset.factor(w), rows: a.ext[a.open[0]]}
+	n.first = k.value(at.offset.plus(form{vars: []multiple{{w, 1}}}, -n.apart))
+	if g := r.Guard; g != nil {
+		if g.Op != term.Unequal || !term.Identical(g.Args[0], p.of) {
+			return nil
+		}
+		var known bool
+		if n.none, known = g.Args[1].Known(); !known {
+			return nil
+		}
+		n.some = true
+	}
+	same := form{base: a.offset.base, vars: a.offset.vars}
+	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(same), apart: p.factor, number: n}
+}
+
+// addRows adds the first n elements of rows that are parts of a tensor. It returns false if there is no row with a number that is looked up.
+func (p *columnPass[T]) addRows(s *state[T], n, rows int) bool {
+	if l := p.direct.number; l != nil {
+		if l.wide {
+			return addLookedUp(p, s, n, rows, s.mem[l.tensor].i64[l.first(s):])
+		}
+		return addLookedUp(p, s, n, rows, s.mem[l.tensor].i32[l.first(s):])
+	}
+	d := p.direct
+	acc, x, at, add := s.regs[p.acc][:n], s.mem[d.tensor].same, d.at(s), simd.BinaryOf[T](simd.Add)
+	for first := 0; first < rows; first += flushed {
+		m := min(flushed, rows-first)
+		switch {
+		case d.step > 1:
+			for i := range m {
+				addApart(acc, x[at+d.begins[first+i]:], d.step)
+			}
+		case d.begins == nil && d.apart == n: // one after the other, as the processor foresees
+			for i := range m {
+				add(acc, acc, x[at+(first+i)*n:][:n])
+			}
+		default:
+			places := s.places[:m+simd.Ahead]
+			for i := range places {
+				if r := min(first+i, rows-1); d.begins == nil {
+					places[i] = at + r*d.apart
+				} else {
+					places[i] = at + d.begins[r]
+				}
+			}
+			simd.SumAt(acc, x, places, m)
+		}
+		if m == flushed {
+			p.flush(s, n, first+m)
+		}
+	}
+	return true
+}
+
+// addApart adds elements of x, which lie apart, to those of z.
+func addApart[T simd.Float](z, x []T, apart int) {
+	x = x[:(len(z)-1)*apart+1]
+	if apart == 2 {
+		simd.AddSeconds(z, x)
+		return
+	}
+	at := 0
+	for i := range z {
+		z[i] += x[at]
+		at += apart
+	}
+}
+
+// addLookedUp adds the first n elements of rows whose numbers are given. Memory of rows is asked for ahead: of the next results, too.
+func addLookedUp[T simd.Float, U int32 | int64](p *columnPass[T], s *state[T], n, rows int, numbers []U) bool {
+	l, from := p.direct.number, p.direct.at(s)
+	acc, x := s.regs[p.acc][:n], s.mem[p.direct.tensor].same
+	for first := 0; first < rows; first += flushed {
+		end := min(first+flushed, rows)
+		places, m := s.places[:0], 0 // m of them are added
+		for i := first; i < end+simd.Ahead && i*l.apart < len(numbers); i++ {
+			k := int(numbers[i*l.apart])
+			switch {
+			case l.some && k == l.none:
+			case uint(k) < uint(l.rows):
+				places = append(places, from+k*p.direct.apart)
+			case i < end:
+				return false
+			}
+			if i < end {
+				m = len(places)
+			}
+		}
+		for len(places) < m+simd.Ahead {
+			places = append(places, from)
+		}
+		simd.SumAt(acc, x, places, m)
+		if end == first+flushed {
+			p.flush(s, n, end)
+		}
+	}
+	return true
+}

@@ -1,0 +1,78 @@
+package loops
+
+import (
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// A sum of at least leastCut elements that gives one element is cut into sums of up to mostSums equal parts, which run side by side if the task
+// has a step for them.
+const leastCut, mostSums = 1 << 16, 64
+
+// cut replaces statements that sum very many elements to one: they sum parts, and then these in float64. Into which parts follows from
+// extents alone, so every number of workers gives the same bits.
+func (z *normalizer) cut() {
+	var out []*statement
+	for _, s := range z.out {
+		r := s.reduction()
+		if len(s.vars) > 0 || s.add || s.guard != nil || r == nil || r.Kind != reduction.Sum || s.value.Kind != term.Real || r.Scan() != nil || r.IsOrder() {
+			out = append(out, s)
+			continue
+		}
+		if d, parts := cutAt(r); parts > 1 {
+			out = append(out, z.partial(s, r, d, parts))
+		}
+		out = append(out, s)
+	}
+	z.out = out
+}
+
+// cutAt returns which index of a reduction is cut, and into how many parts: 0 if it is to stay whole.
+func cutAt(r *term.Reduction) (d, parts int) {
+	all := 1
+	for _, v := range r.Vars {
+		n, known := v.Hi.Known()
+		if !known || !v.Lo.Is(0) {
+			return 0, 0
+		}
+		all *= n
+	}
+	if all < leastCut {
+		return 0, 0
+	}
+	for d, v := range r.Vars {
+		for n := min(mostSums, extent(v)); n >= 4; n-- {
+			if extent(v)%n == 0 {
+				return d, n
+			}
+		}
+	}
+	return 0, 0
+}
+
+// partial returns a statement that sums parts of what s sums, and makes s sum their results.
+func (z *normalizer) partial(s *statement, r *term.Reduction, d, parts int) *statement {
+	v := r.Vars[d]
+	n := term.Number(extent(v) / parts)
+	l := &program.Local{Name: "t", Kind: term.Real, Slot: -1, Old: -1, Shape: []*term.Term{term.Number(parts)}}
+	id := z.p.Add(l)
+	z.tensors = append(z.tensors, Tensor{Local: true, Memory: id})
+	element := func(i *term.Variable) *term.Read {
+		return &term.Read{Tensor: id, Count: 1, Text: "t", Idx: []*term.Term{i.Term()}, Ext: l.Shape}
+	}
+	part := &term.Variable{Name: "i", Lo: term.Number(0), Hi: term.Number(parts)}
+	within := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: n}
+	to := map[*term.Variable]*term.Term{v: term.Sum(term.Product(part.Term(), n), within.Term())}
+	of := *r
+	of.Vars = append([]*term.Variable{}, r.Vars...)
+	of.Vars[d] = within
+	of.Body, of.Guard = r.Body.Substitute(to), r.Guard.Substitute(to)
+	out := &statement{target: id, left: element(part), vars: []*term.Variable{part}, lenient: s.lenient,
+		value: &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &of}}
+	all := &term.Variable{Name: "i", Lo: term.Number(0), Hi: term.Number(parts)}
+	s.value = &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: []*term.Variable{all}, Part: -1,
+		Body: &term.Term{Op: term.Element, Kind: term.Real, Read: element(all)}}}
+	s.parts = true
+	return out
+}

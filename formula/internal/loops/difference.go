@@ -1,0 +1,66 @@
+package loops
+
+import (
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// difference compiles x - y. A number that is computed in float64, such as a mean, is subtracted in two parts, so that
+// little is lost where it is much larger than the difference.
+func (z *vectorizer[T]) difference(x, y *term.Term) int {
+	if w, q, ok := z.factors(y); ok && x.Uses(z.v) {
+		a, r := z.real(x).reg, z.register(false)
+		z.emit(r, func(s *state[T], n int) {
+			simd.MulSubFrom(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[a][:n])
+		}, w, q, a)
+		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(x[2], m.Mul(x[0], x[1])) }))
+		return r
+	}
+	if w, q, ok := z.factors(x); ok && y.Uses(z.v) {
+		b, r := z.real(y).reg, z.register(false)
+		z.emit(r, func(s *state[T], n int) {
+			simd.MulSub(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[b][:n])
+		}, w, q, b)
+		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(m.Mul(x[0], x[1]), x[2]) }))
+		return r
+	}
+	d := z.binary(simd.Sub, z.real(x), z.real(y))
+	if rest, ok := z.rest(y); ok {
+		return z.binary(simd.Sub, operand[T]{reg: d}, rest)
+	}
+	return d
+}
+
+// rest returns what elements of float64 have beyond the numbers of a strip of float32, if a value is such an element. A difference loses as many digits
+// as the number that is subtracted is greater, such as a mean.
+func (z *vectorizer[T]) rest(n *term.Term) (operand[T], bool) {
+	if n.Op != term.Element || n.Kind != term.Real || z.c.own != dtype.F32 || n.Read.Which != nil || z.c.tensors[n.Read.Tensor].Type != dtype.F64 || z.c.narrow[n.Read.Tensor] {
+		return operand[T]{}, false
+	}
+	a, t := accessOf(n.Read), n.Read.Tensor
+	step := a.offset.factor(z.v)
+	if len(a.open) > 0 || a.offset.hidden(z.v) || step == 0 {
+		return operand[T]{}, false
+	}
+	key := z.c.restKey(n)
+	if x, ok := z.known[key]; ok {
+		return x, true
+	}
+	r, at := z.register(false), z.c.value(a.offset)
+	z.emit(r, func(s *state[T], n int) {
+		out, x, first := any(&s.regs[r]).(*[]float32), s.mem[t].f64, at(s)
+		if step == 1 {
+			simd.Rests((*out)[:n], x[first:first+n])
+			return
+		}
+		for i := range n { // the step may be negative
+			(*out)[i] = float32(lowOf(x[first+i*step], float32(x[first+i*step])))
+		}
+	})
+	z.known[key] = operand[T]{reg: r}
+	return z.known[key], true
+}
+
+// restKey names what an element of float64 has beyond a number of a strip.
+func (c *compiler[T]) restKey(n *term.Term) string { return "rest of " + c.key(n) }

@@ -1,0 +1,136 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// fold compiles reductions. Strips go over the last index that is reduced, or over an index of the result, so that
+// elements are read where they lie side by side.
+func (k *unitCompiler[T]) fold(first *statement) unit[T] {
+	r := k.bundle.folds[0]
+	if !folded[r.Kind] || len(r.Vars) == 0 {
+		return k.plain(first)
+	}
+	if q := windowed(r); q != r {
+		r = q
+		k.bundle.folds[0] = q
+	}
+	k.number = r.Number
+	if r.Guard != nil && (r.Kind == reduction.Mean || r.Kind == reduction.Variance) {
+		return k.plain(first)
+	}
+	v := k.foldVariable(k.bundle, k.free())
+	switch {
+	case v == nil:
+		v = r.Vars[len(r.Vars)-1]
+		if k.number == nil || !linear(k.number).hidden(v) {
+			return k.rows(v)
+		}
+	case !reaches(r, v) && (k.number == nil || !linear(k.number).hidden(v)):
+		return k.columns(v)
+	}
+	return k.plain(first)
+}
+
+// foldOver says over which index the strips of a reduction go.
+type foldOver int
+
+const (
+	undecided   foldOver = iota
+	overReduced          // the last one of those that are reduced
+	overResults          // one of the results
+)
+
+// reaches reports whether the range of a reduction depends on an index.
+func reaches(r *term.Reduction, v *term.Variable) bool {
+	return slices.ContainsFunc(r.Vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) })
+}
+
+// folded are the kinds of reductions that strips compute.
+var folded = map[reduction.Kind]bool{reduction.Sum: true, reduction.Mean: true, reduction.Prod: true, reduction.Max: true, reduction.Min: true, reduction.Variance: true, reduction.LogSumExp: true,
+	reduction.Any: true, reduction.All: true, reduction.Count: true, reduction.ArgMax: true, reduction.ArgMin: true}
+
+// argument reports whether a reduction gives an index.
+func argument(r *term.Reduction) bool {
+	return r.Kind == reduction.ArgMax || r.Kind == reduction.ArgMin
+}
+
+// foldVariable returns the index of the results that the strips of a reduction go over: the last one, or nil if strips go over the last of the reduced
+// indices, or if a range depends on the last one. Elements are then read side by side. What it returns follows from the reduction alone: groups share
+// some of the first indices, depending on what else they compute, and so on the plan of memory.
+func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Variable {
+	r := b.folds[0]
+	own := r.Vars[len(r.Vars)-1]
+	var result *term.Variable
+	if n := len(vars); n > 0 && !reaches(r, vars[n-1]) {
+		result = vars[n-1]
+	}
+	_, known := own.Hi.Known()
+	rows := known && own.Lo.Is(0)
+	better := rows && result != nil && foldScore(r, own) > foldScore(r, result)
+	if b.over != undecided {
+		better = b.over == overReduced
+	}
+	if result == nil || better {
+		if !rows && len(vars) > 0 {
+			return vars[len(vars)-1]
+		}
+		return nil
+	}
+	return result
+}
+
+// foldScore is greater for an index of consecutive elements.
+func foldScore(r *term.Reduction, v *term.Variable) float64 {
+	score := 10.0
+	visit := func(e *term.Read) {
+		switch f := accessOf(e).offset; {
+		case f.hidden(v):
+			score -= 3
+		case f.factor(v) == 1:
+			score++
+		case f.factor(v) != 0:
+			score--
+		}
+	}
+	reads(r.Body, visit)
+	reads(r.Guard, visit)
+	for _, part := range []*term.Term{r.Body, r.Guard} {
+		part.Walk(func(n *term.Term) { // one that is compared with an integer of each element is converted element by element
+			if (n.Op == term.Equal || n.Op == term.Unequal) && n.Args[0].Kind == term.Integer && n.Reads() {
+				reads(n, func(e *term.Read) {
+					if accessOf(e).offset.factor(v) != 0 {
+						score -= 2
+					}
+				})
+			}
+		})
+	}
+	return score * float64(min(extent(v), 64))
+}
+
+// body returns the value that a reduction folds: its identity where the guard fails.
+func body(r *term.Reduction) *term.Term {
+	x := r.Body
+	if r.Kind == reduction.Count {
+		x = term.RealNumber(1)
+	}
+	if r.Guard == nil || argument(r) {
+		return x
+	}
+	return term.Conditional(r.Guard, x, term.RealNumber(r.Kind.Identity()))
+}
+
+// sameIndices returns reduction i of the bundle over the indices of the first one.
+func (k *unitCompiler[T]) sameIndices(i int) *term.Reduction {
+	out := *k.bundle.folds[i]
+	to := map[*term.Variable]*term.Term{}
+	for j, v := range out.Vars {
+		to[v] = k.bundle.folds[0].Vars[j].Term()
+	}
+	out.Body, out.Guard = out.Body.Substitute(to), out.Guard.Substitute(to)
+	return &out
+}

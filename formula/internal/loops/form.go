@@ -1,0 +1,184 @@
+package loops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// form is an integer as a linear form: a number, multiples of variables, and multiples of values of other kinds, such as
+// quotients and elements of tensors.
+type form struct {
+	base int
+	vars []multiple
+	rest []addend
+}
+
+type multiple struct {
+	of     *term.Variable
+	factor int
+}
+
+type addend struct {
+	of     *term.Term
+	factor int
+}
+
+// linear returns an integer as a linear form.
+func linear(n *term.Term) form {
+	if v, ok := n.Known(); ok {
+		return form{base: v}
+	}
+	switch n.Op {
+	case term.Index:
+		return form{vars: []multiple{{n.Var, 1}}}
+	case term.Add:
+		return linear(n.Args[0]).plus(linear(n.Args[1]), 1)
+	case term.Subtract:
+		return linear(n.Args[0]).plus(linear(n.Args[1]), -1)
+	case term.Negate:
+		return form{}.plus(linear(n.Args[0]), -1)
+	case term.Multiply:
+		x, y := linear(n.Args[0]), linear(n.Args[1])
+		if y.constant() {
+			return form{}.plus(x, y.base)
+		}
+		if x.constant() {
+			return form{}.plus(y, x.base)
+		}
+	}
+	return form{rest: []addend{{n, 1}}}
+}
+
+// constant reports whether the form is a number.
+func (f form) constant() bool { return len(f.vars) == 0 && len(f.rest) == 0 }
+
+// plus returns f + factor*g.
+func (f form) plus(g form, factor int) form {
+	if factor == 0 {
+		return f
+	}
+	out := form{base: f.base + factor*g.base, vars: slices.Clone(f.vars), rest: slices.Clone(f.rest)}
+	for _, m := range g.vars {
+		i := slices.IndexFunc(out.vars, func(o multiple) bool { return o.of == m.of })
+		if i < 0 {
+			out.vars = append(out.vars, multiple{m.of, factor * m.factor})
+			continue
+		}
+		if out.vars[i].factor += factor * m.factor; out.vars[i].factor == 0 {
+			out.vars = slices.Delete(out.vars, i, i+1)
+		}
+	}
+	for _, p := range g.rest {
+		i := slices.IndexFunc(out.rest, func(o addend) bool { return term.Identical(o.of, p.of) })
+		if i < 0 {
+			out.rest = append(out.rest, addend{p.of, factor * p.factor})
+			continue
+		}
+		if out.rest[i].factor += factor * p.factor; out.rest[i].factor == 0 {
+			out.rest = slices.Delete(out.rest, i, i+1)
+		}
+	}
+	return out
+}
+
+// without returns the form without the multiple of a variable.
+func (f form) without(v *term.Variable) form {
+	return f.plus(form{vars: []multiple{{v, 1}}}, -f.factor(v))
+}
+
+// factor returns the multiple of a variable.
+func (f form) factor(v *term.Variable) int {
+	for _, m := range f.vars {
+		if m.of == v {
+			return m.factor
+		}
+	}
+	return 0
+}
+
+// hidden reports whether a variable occurs in the values that are not linear.
+func (f form) hidden(v *term.Variable) bool {
+	return slices.ContainsFunc(f.rest, func(p addend) bool { return p.of.Uses(v) })
+}
+
+// same reports whether two forms have the same value.
+func (f form) same(g form) bool { return f.plus(g, -1).isZero() }
+
+func (f form) isZero() bool { return f.constant() && f.base == 0 }
+
+// settled returns a value in which comparisons that hold, or fail, for all values of the indices are known, and so are extremes of integers.
+func settled(n *term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	if n.Op == term.Less || n.Op == term.AtMost || n.Op == term.Equal || n.Op == term.Unequal {
+		if holds, known := compared(n); known {
+			return term.Condition(holds)
+		}
+	}
+	m := n.Map(settled)
+	if m.Op == term.Reduce && m.Reduction.Guard != nil {
+		if holds, known := m.Reduction.Guard.Truth(); known && !holds && !m.Reduction.IsOrder() {
+			return nothing(m)
+		} else if known {
+			r := *m.Reduction
+			r.Guard = nil
+			return &term.Term{Op: term.Reduce, Kind: m.Kind, Reduction: &r}
+		}
+	}
+	if m.Op == term.Truncate {
+		d, known := m.Args[1].Known()
+		if b := linear(m.Args[0]).bounds(); known && d > 0 && b.known && b.lo >= 0 { // it is rounded down, too
+			return term.Arithmetic(term.Quotient, m.Args[0], m.Args[1])
+		}
+	}
+	if m.Op == term.Apply && m.Kind == term.Integer && (m.Func.Name == "min" || m.Func.Name == "max") && m.Args[0].Kind == term.Integer && m.Args[1].Kind == term.Integer {
+		d := linear(m.Args[0]).plus(linear(m.Args[1]), -1).bounds()
+		switch {
+		case d.known && (d.hi <= 0 && m.Func.Name == "min" || d.lo >= 0 && m.Func.Name == "max"):
+			return m.Args[0]
+		case d.known && (d.lo >= 0 && m.Func.Name == "min" || d.hi <= 0 && m.Func.Name == "max"):
+			return m.Args[1]
+		}
+	}
+	return m
+}
+
+// nothing returns what a reduction gives of nothing.
+func nothing(n *term.Term) *term.Term {
+	switch kind := n.Reduction.Kind; {
+	case n.Kind == term.Boolean:
+		return term.Condition(kind == reduction.All)
+	case n.Kind == term.Integer:
+		return term.Number(kind.IntegerIdentity())
+	case kind == reduction.Mean || kind == reduction.Variance:
+		return term.RealNumber(math.NaN())
+	case n.Reduction.Relative():
+		return term.RealNumber(0)
+	default:
+		return term.RealNumber(kind.Identity())
+	}
+}
+
+// compared tells whether a comparison of integers holds, if that follows from the ranges of the indices.
+func compared(n *term.Term) (holds, known bool) {
+	if n.Args[0].Kind != term.Integer || n.Args[1].Kind != term.Integer {
+		return false, false
+	}
+	d := linear(n.Args[0]).plus(linear(n.Args[1]), -1).bounds()
+	if !d.known {
+		return false, false
+	}
+	switch n.Op {
+	case term.Less:
+		return d.hi < 0, d.hi < 0 || d.lo >= 0
+	case term.AtMost:
+		return d.hi <= 0, d.hi <= 0 || d.lo > 0
+	case term.Equal:
+		return d.lo == 0 && d.hi == 0, d.lo == 0 && d.hi == 0 || d.lo > 0 || d.hi < 0
+	}
+	return d.lo > 0 || d.hi < 0, d.lo == 0 && d.hi == 0 || d.lo > 0 || d.hi < 0
+}

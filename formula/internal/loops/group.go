@@ -1,0 +1,491 @@
+package loops
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// bundle is statements with the same loops.
+type bundle struct {
+	vars       []*term.Variable
+	statements []*statement
+	// folds are the reductions that give the statements' values, if they are reductions; they go over the same indices.
+	folds []*term.Reduction
+	// over says over which index the strips of reductions go if groups were joined: over what they went over before, so that sums keep their
+	// order.
+	over foldOver
+}
+
+// bundleGroup is bundles that share the values of their first indices.
+type bundleGroup struct {
+	bundles []*bundle
+	depth   int // how many indices are shared
+}
+
+// touch is a use of memory by a statement.
+type touch struct {
+	memory int
+	at     form
+	writes bool
+	simple bool // whether at is linear
+	vars   []*term.Variable
+	access *access
+}
+
+// touches lists the uses of memory by a statement. While groups are made, which compares each statement with others many times, it lists those of a
+// statement once.
+func (c *compiler[T]) touches(s *statement) []touch {
+	if out, ok := c.touched[s]; ok {
+		return out
+	}
+	var out []touch
+	add := func(r *term.Read, writes bool) {
+		a := accessOf(r)
+		for i := range r.Count {
+			out = append(out, touch{c.tensors[r.Tensor+i].Memory, a.offset, writes, len(a.offset.rest) == 0 && r.Which == nil, s.vars, a})
+		}
+	}
+	for _, n := range append([]*term.Term{s.value, s.guard, s.left.Which}, s.left.Idx...) {
+		if n != nil {
+			reads(n, func(r *term.Read) { add(r, false) })
+		}
+	}
+	left := *s.left
+	left.Tensor, left.Count = s.target, 1
+	add(&left, true)
+	if c.touched != nil {
+		c.touched[s] = out
+	}
+	return out
+}
+
+// grouped makes bundles of statements, and groups of bundles.
+func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
+	c.touched = map[*statement][]touch{}
+	defer func() { c.touched = nil }() // statements change later
+	var out []*bundleGroup
+	for _, s := range statements {
+		if n := len(out); n > 0 && c.join(out[n-1], s) {
+			continue
+		}
+		out = append(out, &bundleGroup{[]*bundle{newBundle(s)}, c.depth(s)})
+	}
+	for i := len(out) - 2; i >= 0; i-- {
+		if c.follow(out[i], out[i+1]) {
+			out = slices.Delete(out, i+1, i+2)
+		}
+	}
+	return serial(c.fit(out, c.options.Steps))
+}
+
+// serial joins groups that follow one another and share no index: none of them is divided into parts, and their units run in order.
+func serial(groups []*bundleGroup) []*bundleGroup {
+	out := groups[:0]
+	for _, g := range groups {
+		if n := len(out); n > 0 && g.depth == 0 && out[n-1].depth == 0 {
+			out[n-1].bundles = append(out[n-1].bundles, g.bundles...)
+			continue
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// follow adds a group to the one before, if all of its statements may run whenever the values of shared indices are done, and if that saves
+// a way to memory for one of them.
+func (c *compiler[T]) follow(g, next *bundleGroup) bool {
+	if c.options.Steps > 1 {
+		return false
+	}
+	for d := min(g.depth, next.depth); d > 0; d-- {
+		if c.goesWith(g, next, d) {
+			g.bundles, g.depth = append(g.bundles, next.bundles...), d
+			return true
+		}
+	}
+	return false
+}
+
+func newBundle(s *statement) *bundle {
+	b := &bundle{vars: s.vars, statements: []*statement{s}}
+	if r := s.reduction(); r != nil {
+		b.folds = []*term.Reduction{r}
+	}
+	return b
+}
+
+// depth returns how many of its indices a statement may share.
+func (c *compiler[T]) depth(s *statement) int {
+	switch {
+	case s.add:
+		return c.separate(s)
+	case c.copies(s): // also if it adds, so that a range gives the same elements
+		if row, col := crossed(s, s.vars); row != nil { // a tile goes over both
+			return 1 + min(slices.Index(s.vars, row), slices.Index(s.vars, col))
+		}
+	case s.scan() != nil:
+		return len(s.vars) - 1
+	case s.order() != nil:
+		_, outer := orderedFirst(s)
+		return outer
+	case s.reduction() != nil:
+		if p := c.product(s); p != nil {
+			return p.outer
+		}
+	}
+	return len(s.vars)
+}
+
+// separate returns how many leading indices keep the elements apart to which a statement adds.
+func (c *compiler[T]) separate(s *statement) int {
+	a := accessOf(s.left)
+	if s.left.Which != nil {
+		return 0
+	}
+	for d := len(s.vars); d > 0; d-- {
+		if len(a.offset.rest) == 0 && apart(s.vars[:d], s.vars[:d], a.offset, a.offset) || ownDimensions(s.vars[:d], s.vars[:d], a, a) {
+			return d
+		}
+	}
+	return 0
+}
+
+// ownDimensions reports whether each of the indices v, and the same of w, has a dimension of its own. Elements are then different ones
+// wherever the indices have different values.
+func ownDimensions(v, w []*term.Variable, x, y *access) bool {
+	for i := range v {
+		own := false
+		for d := range x.idx {
+			if d < len(y.idx) && len(x.idx) == len(y.idx) && slices.Equal(x.ext, y.ext) {
+				f := x.idx[d].factor(v[i])
+				rest := x.idx[d].without(v[i])
+				own = own || f != 0 && f == y.idx[d].factor(w[i]) && rest.constant() && rest.same(y.idx[d].without(w[i]))
+			}
+		}
+		if !own {
+			return false
+		}
+	}
+	return true
+}
+
+// join adds a statement to a group if the statement may run whenever the values of shared indices are done, and if that
+// saves a way to memory.
+func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
+	for d := min(g.depth, c.depth(s)); d > 0; d-- {
+		if !c.matches(g, s, d) || !c.profits(g, s, d) || c.splits(g, s, d) {
+			continue
+		}
+		if c.options.Steps > 1 && !c.tensors[s.target].Local && c.gives(g) {
+			last := g.bundles[len(g.bundles)-1]
+			return s.reduction() != nil && len(s.vars) == g.depth && c.merge(last, s)
+		}
+		g.depth = d
+		for i := len(g.bundles) - 1; i >= 0; i-- {
+			b := g.bundles[i]
+			if c.merge(b, s) {
+				return true
+			}
+			if c.conflicts(b, s) {
+				break
+			}
+		}
+		g.bundles = append(g.bundles, newBundle(s))
+		return true
+	}
+	return false
+}
+
+// splits reports whether a statement and a group must not share d indices, since one of them would no longer go element by element, as a step of the
+// task is meant to. With one step, all groups are of this step.
+func (c *compiler[T]) splits(g *bundleGroup, s *statement, d int) bool {
+	if !c.options.ByElement || c.options.Steps == 1 {
+		return false
+	}
+	own := &bundle{vars: s.vars, statements: []*statement{s}}
+	alone := &bundleGroup{[]*bundle{own}, c.depth(s)}
+	return (c.byElement(g) || c.byElement(alone)) && !c.byElement(&bundleGroup{append(slices.Clone(g.bundles), own), d})
+}
+
+// gives reports whether a group gives a tensor that is not local.
+func (c *compiler[T]) gives(g *bundleGroup) bool {
+	return slices.ContainsFunc(g.bundles, func(b *bundle) bool {
+		return slices.ContainsFunc(b.statements, func(s *statement) bool { return !c.tensors[s.target].Local })
+	})
+}
+
+// matches reports whether a statement may share d indices with a group.
+func (c *compiler[T]) matches(g *bundleGroup, s *statement, d int) bool {
+	mine := c.touches(s)
+	for _, b := range g.bundles {
+		for i := range d {
+			if extent(b.vars[i]) != extent(s.vars[i]) {
+				return false
+			}
+		}
+		for _, o := range b.statements {
+			for _, x := range c.touches(o) {
+				for _, y := range mine {
+					if x.memory == y.memory && (x.writes || y.writes) && !disjoint(x, y) &&
+						!(x.simple && y.simple && apart(b.vars[:d], s.vars[:d], x.at, y.at)) && !ownDimensions(b.vars[:d], s.vars[:d], x.access, y.access) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+// disjoint reports whether two uses of memory have no element in common, whatever values their indices have.
+func disjoint(x, y touch) bool {
+	if !x.simple || !y.simple {
+		return false
+	}
+	a, b := x.at.bounds(), y.at.bounds()
+	return a.known && b.known && (a.hi < b.lo || b.hi < a.lo)
+}
+
+// apart reports whether elements at x and y are different ones wherever the indices v and w have different values.
+func apart(v, w []*term.Variable, x, y form) bool {
+	type digit struct{ factor, extent int }
+	var digits []digit
+	for i := range v {
+		f := x.factor(v[i])
+		if f == 0 || f != y.factor(w[i]) {
+			return false
+		}
+		x, y = x.without(v[i]), y.without(w[i])
+		digits = append(digits, digit{max(f, -f), extent(v[i])})
+	}
+	a, b := x.bounds(), y.bounds()
+	if !a.known || !b.known {
+		return false
+	}
+	slices.SortFunc(digits, func(p, q digit) int { return p.factor - q.factor })
+	least := max(a.hi, b.hi) - min(a.lo, b.lo) + 1
+	for _, d := range digits {
+		if d.factor < least {
+			return false
+		}
+		least = d.factor * d.extent
+	}
+	return true
+}
+
+// profits reports whether a statement and a group use a tensor at places that the shared indices decide alike.
+func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
+	for _, y := range c.touches(s) {
+		for _, b := range g.bundles {
+			for _, o := range b.statements {
+				for _, x := range c.touches(o) {
+					if x.memory == y.memory && (x.simple && y.simple && alike(b.vars[:d], s.vars[:d], x.at, y.at) ||
+						ownDimensions(b.vars[:d], s.vars[:d], x.access, y.access)) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// never reports whether two places differ whatever values the indices v and w have: both are numbers with the same digits beside one that differs.
+func never(v, w []*term.Variable, x, y form) bool {
+	d := x.base - y.base
+	if d <= 0 {
+		return d < 0 && never(w, v, y, x)
+	}
+	digit := &term.Variable{Name: "which", Lo: term.Number(0), Hi: term.Number(2)} // 1 in x, 0 in y
+	with := func(f form) form {
+		f.vars, f.base = append(slices.Clone(f.vars), multiple{digit, d}), y.base
+		return f
+	}
+	return apart(append(slices.Clone(v), digit), append(slices.Clone(w), digit), with(x), with(y))
+}
+
+func alike(v, w []*term.Variable, x, y form) bool {
+	for i := range v {
+		if f := x.factor(v[i]); f == 0 || f != y.factor(w[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// conflicts reports whether a statement uses memory that a bundle writes, or writes what it reads.
+func (c *compiler[T]) conflicts(b *bundle, s *statement) bool {
+	mine := c.touches(s)
+	for _, o := range b.statements {
+		for _, x := range c.touches(o) {
+			for _, y := range mine {
+				if x.memory == y.memory && (x.writes || y.writes) && !disjoint(x, y) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// merge adds a statement to a bundle with the same loops, if elements that both use are used for the same values of the
+// indices. Sums over the same indices are merged if neither needs the other.
+func (c *compiler[T]) merge(b *bundle, s *statement) bool {
+	r := s.reduction()
+	if len(b.vars) != len(s.vars) || s.add || b.statements[0].add || (r != nil) != (b.folds != nil) || s.guard != nil || b.statements[0].guard != nil ||
+		s.lenient != b.statements[0].lenient || !c.strips(s) || !c.strips(b.statements[0]) {
+		return false
+	}
+	if r != nil && (c.product(s) != nil || c.product(b.statements[0]) != nil || !summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s) ||
+		c.order(s) != c.order(b.statements[0])) {
+		return false
+	}
+	to := map[*term.Variable]*term.Term{}
+	for i, v := range s.vars {
+		if extent(v) != extent(b.vars[i]) {
+			return false
+		}
+		to[v] = b.vars[i].Term()
+	}
+	mine := c.touches(s)
+	computed := !c.copies(s) && !c.copies(b.statements[0]) // copies of parts are faster apart
+	for _, o := range b.statements {
+		for _, x := range c.touches(o) {
+			for _, y := range mine {
+				if x.memory == y.memory && (x.writes || y.writes) && !(x.simple && y.simple && (c.sameElement(b.vars, s.vars, x.at, y.at) || computed && never(b.vars, s.vars, x.at, y.at))) {
+					return false
+				}
+			}
+		}
+	}
+	m := *s
+	m.vars = b.vars
+	left := *s.left
+	left.Idx = nil
+	for _, i := range s.left.Idx {
+		left.Idx = append(left.Idx, i.Substitute(to))
+	}
+	m.left, m.value = &left, s.value.Substitute(to)
+	b.statements = append(b.statements, &m)
+	if r != nil {
+		b.folds = append(b.folds, m.reduction())
+	}
+	return true
+}
+
+// order says in which order a sum is computed, so that it is the same alone and merged with others: over which index strips
+// go, and which indices can be joined. Those of the results count only if strips may go over them.
+func (c *compiler[T]) order(s *statement) string {
+	b := newBundle(s)
+	rows := c.foldVariable(b, b.vars) == nil
+	out := fmt.Sprint(rows)
+	for d := range len(b.vars) - 1 {
+		out += fmt.Sprint(" ", b.joinable(b.vars[d], b.vars[d+1]))
+	}
+	b.joinFolds()
+	if rows && c.foldVariable(b, b.vars) == nil {
+		for d := len(b.vars) - 2; d >= 0; d-- {
+			if b.joinable(b.vars[d], b.vars[d+1]) {
+				b.joinVars(d)
+			}
+		}
+		if c.foldVariable(b, b.vars) == nil {
+			out = "rows"
+		}
+	}
+	for _, v := range b.folds[0].Vars {
+		out += fmt.Sprint(" ", extent(v))
+	}
+	return out
+}
+
+// sameElement reports whether two places are the same for the same values of all indices, and differ for others.
+func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y form) bool {
+	for i := range v {
+		f := x.factor(v[i])
+		if f != y.factor(w[i]) {
+			return false
+		}
+		x, y = x.without(v[i]), y.without(w[i])
+	}
+	return x.same(y)
+}
+
+// summed reports whether several reductions of a kind may be computed at once.
+func summed(r *term.Reduction) bool {
+	return (r.Kind == reduction.Sum || r.Kind == reduction.Mean) && r.Guard == nil
+}
+
+// sameLoops reports whether two reductions go over as many values of as many indices.
+func sameLoops(r, q *term.Reduction) bool {
+	if len(r.Vars) != len(q.Vars) {
+		return false
+	}
+	for i := range r.Vars {
+		a, known := r.Vars[i].Hi.Known()
+		b, both := q.Vars[i].Hi.Known()
+		if !known || !both || a != b || !r.Vars[i].Lo.Is(0) || !q.Vars[i].Lo.Is(0) {
+			return false
+		}
+	}
+	return true
+}
+
+// strips reports whether a statement's value can be computed in strips: integers cannot, unless they are only moved.
+func (c *compiler[T]) strips(s *statement) bool {
+	if s.parts {
+		return false
+	}
+	if r := s.reduction(); r != nil {
+		return s.value.Kind != term.Integer || r.Kind == reduction.Count || argument(r) && r.Body.Kind == term.Real ||
+			c.tensors[s.target].Type.IsFloat() && c.exact(r)
+	}
+	return s.value.Kind != term.Integer || c.tensors[s.target].Type.IsFloat() || c.moves(s)
+}
+
+// exact reports whether a reduction of integers has the same value as one of real numbers of the type in which the loops compute: sums and products of
+// integers wrap around, and the extremes of no integers are no infinities.
+func (c *compiler[T]) exact(r *term.Reduction) bool {
+	if r.Kind != reduction.Sum {
+		return r.Kind.Is(reduction.Extreme) && !mayBeEmpty(r)
+	}
+	most := exact32
+	if c.own == dtype.F64 {
+		most = int(min(int64(exact64), math.MaxInt)) // which may have 32 bits
+	}
+	all := linear(r.Body).bounds()
+	for _, v := range r.Vars {
+		var of ranges
+		i := of.variable(v)
+		all = interval{min(all.lo, 0), max(all.hi, 0), all.known && i.known}.times(max(i.hi-i.lo+1, 0))
+	}
+	return all.known && all.lo >= -most && all.hi <= most
+}
+
+// mayBeEmpty reports whether a reduction may go over nothing.
+func mayBeEmpty(r *term.Reduction) bool {
+	return r.Guard != nil || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+		lo, known := v.Lo.Known()
+		hi, both := v.Hi.Known()
+		return !known || !both || hi <= lo
+	})
+}
+
+// moves reports whether a statement only copies elements of a tensor of the same type.
+func (c *compiler[T]) moves(s *statement) bool { return c.copies(s) && !c.tensors[s.target].Add }
+
+// copies reports whether a statement copies elements, or adds them to those of its tensor.
+func (c *compiler[T]) copies(s *statement) bool {
+	n := s.value
+	if n.Op != term.Element || n.Read.Which != nil || s.guard != nil || s.add || s.left.Which != nil ||
+		c.tensors[n.Read.Tensor].Type != c.tensors[s.target].Type {
+		return false
+	}
+	a, b := accessOf(n.Read), accessOf(s.left)
+	return len(a.open) == 0 && len(b.open) == 0 && len(a.offset.rest) == 0 && len(b.offset.rest) == 0
+}

@@ -1,0 +1,175 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// takesLong reports whether a value is a function that takes a series of operations.
+func takesLong(n *term.Term) bool {
+	switch {
+	case n.Kind != term.Real:
+		return false
+	case n.Op == term.Power:
+		_, known := n.Args[1].Settled()
+		return !known
+	case n.Op == term.Apply:
+		return heavy[unaries[n.Func.Name]] || n.Func.Name == "pow" || n.Func.Name == "erfinv"
+	}
+	return false
+}
+
+// mostFixed is how many elements a tensor of constants has at most.
+const mostFixed = 4096
+
+// leastHoisted is how many values fewer a function is computed for at least so that they are kept.
+const leastHoisted = 64
+
+// hoisted returns a statement that reads elements of tensors in place of functions which take a series of operations and depend on fewer indices than the
+// statement has: earlier statements give them. Those that depend on nothing but indices are constants.
+func (z *normalizer) hoisted(s *statement) *statement {
+	if !pointwiseValue(s) || len(s.vars) == 0 || box(s.vars) == 0 {
+		return s
+	}
+	h := &hoister{normalizer: z, s: s, free: z.final(s)}
+	value := h.value(s.value, s.guard != nil || s.lenient)
+	if value == s.value {
+		return s
+	}
+	out := *s
+	out.value = value
+	if h.first != nil {
+		last := len(s.vars) - 1
+		rest := slices.DeleteFunc(slices.Clone(s.vars[:last]), func(v *term.Variable) bool { return slices.Contains(h.first, v) })
+		slices.SortStableFunc(rest, func(v, w *term.Variable) int { return extent(v) - extent(w) }) // a loop goes over many rows in one call
+		out.vars = slices.Concat(h.first, rest, s.vars[last:])
+	}
+	return &out
+}
+
+// final reports whether nothing but the statement uses what it gives, and whether no statement gives what it reads. Its indices may then be in any order, unless
+// others rely on it.
+func (z *normalizer) final(s *statement) bool {
+	ok := !z.ordered && !z.tensors[s.target].Local && !z.used[s.target]
+	s.walk(func(n *term.Term) {
+		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
+			ok = ok && !z.written[z.tensors[n.Read.Tensor+i].Memory]
+		}
+	})
+	return ok
+}
+
+// hoister finds the functions of a statement that are computed before it.
+type hoister struct {
+	*normalizer
+	s     *statement
+	free  bool             // whether its indices may be in another order
+	exact bool             // whether functions are parts of a value of integers, which keeps the digits of float64
+	first []*term.Variable // the indices that must come first, in this order, if functions were found; nil if the order stays
+}
+
+// value returns a value with elements in place of functions.
+func (h *hoister) value(n *term.Term, lenient bool) *term.Term {
+	if !long(n) {
+		return n
+	}
+	vars := slices.DeleteFunc(slices.Clone(h.s.vars), func(v *term.Variable) bool { return !n.Uses(v) })
+	if n.Kind == term.Real && len(vars) > 0 && len(vars) == len(n.Free()) && !fails(n) {
+		constant := fixed(n) && box(vars) <= mostFixed
+		if constant || h.worth(vars) {
+			return h.before(n, vars, lenient, constant)
+		}
+	}
+	return h.parts(n, lenient)
+}
+
+// parts returns a value with elements in place of functions that are parts of it.
+func (h *hoister) parts(n *term.Term, lenient bool) *term.Term {
+	if was := h.exact; n.Kind == term.Real && ofIntegers(n, h.exacts) {
+		h.exact = true
+		defer func() { h.exact = was }()
+	}
+	if n.Op == term.Choose {
+		return term.Chosen(h.value(n.Args[0], lenient), h.value(n.Args[1], true), h.value(n.Args[2], true))
+	}
+	return n.Map(func(x *term.Term) *term.Term { return h.value(x, lenient) })
+}
+
+// worth reports whether functions of some indices are better computed before the statement. Strips go over the last index, so others cost little where it is long.
+// The other indices come first then, which the statements share, so that parts of them run side by side.
+func (h *hoister) worth(vars []*term.Variable) bool {
+	last := h.s.vars[len(h.s.vars)-1]
+	if !h.free || !slices.Contains(vars, last) || box(h.s.vars)-box(vars) < leastHoisted || len(vars) < 2 {
+		return false
+	}
+	first := vars[:len(vars)-1]
+	if h.first != nil && !slices.Equal(first, h.first) {
+		return false
+	}
+	h.first = first
+	return true
+}
+
+// long reports whether a function that takes a series of operations is a part of a value.
+func long(n *term.Term) bool {
+	found := false
+	n.Walk(func(m *term.Term) { found = found || takesLong(m) })
+	return found
+}
+
+// fixed reports whether a value depends on nothing but indices.
+func fixed(n *term.Term) bool {
+	ok := true
+	n.Walk(func(m *term.Term) {
+		ok = ok && m.Op != term.Element && m.Op != term.Step && m.Op != term.Reduce && (m.Func == nil || m.Func.Name != "uniform" && m.Func.Name != "normal")
+	})
+	return ok
+}
+
+// before returns the element of a tensor to which a value is given before the statement, or when code is made if the value is a constant.
+func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant bool) *term.Term {
+	z := h.normalizer
+	if !constant { // those of its own, which cannot change the order of its indices, are constants
+		n = (&hoister{normalizer: z, s: &statement{vars: vars}, exact: h.exact}).value(n, lenient)
+	}
+	typ := z.own
+	if h.exact {
+		typ = dtype.F64
+	}
+	for _, s := range slices.Concat(z.constants, z.early) {
+		if x := elementBy(s, n); x != nil && (lenient || !s.lenient) && z.tensors[s.target].Type == typ {
+			return x
+		}
+	}
+	x := z.temporary(n, vars, lenient)
+	last := len(z.out) - 1
+	target := z.out[last].target
+	z.tensors[target].Type = typ
+	if h.exact {
+		z.exacts[target] = true
+	}
+	if constant {
+		z.tensors[target].Planned = true // it has memory of its own
+		z.constants = append(z.constants, z.out[last])
+		z.out = z.out[:last]
+	} else {
+		z.early = append(z.early, z.out[last])
+	}
+	return x
+}
+
+// constant computes the elements of a tensor of constants. Strips compute them, as they would where the value stands, so that both have the same bits: a gradient may compare
+// them.
+func constant[T simd.Float](p *program.Program, tensors []Tensor, o Options, s *statement) block[T] {
+	own := &compiler[T]{p: p, options: o, own: dtype.Of[T](), tensors: tensors, places: map[*term.Variable]int{}, kept: map[int]bool{}}
+	u := (&unitCompiler[T]{compiler: own, bundle: newBundle(s), factor: 1}).compile()
+	r := &runner[T]{code: &code[T]{compiler: own}, mem: make([]block[T], len(tensors))}
+	out := make([]T, box(s.vars))
+	r.mem[s.target] = sameBlock(out)
+	u.run(r.newState(), 0, 1)
+	return r.mem[s.target]
+}

@@ -1,0 +1,317 @@
+package loops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// movement is a statement that only moves elements to rows of the result. Places of rows follow from one another, so a short row costs little
+// more than its elements.
+type movement[T simd.Float] struct {
+	dims         []stride // the outermost first; the last one goes over consecutive elements of the result
+	straight     bool     // whether consecutive elements stay consecutive
+	joined       []stride // the same, of which those that go on where others end are one
+	inner        []stride // those from the last shared index on, in the same way
+	lead         int      // the number of the last shared index, or -1
+	factor       int      // of its values, if other indices were joined to it
+	from, to     int      // the first places
+	begins       []stride // variables that say where blocks begin, in which the places lie
+	source, goal int
+	times        int // how often each element of the source is repeated along a row
+	// other copies elements of another type than that in which the loops compute; nil for that one.
+	other func(to *block[T], at, stride int, from *block[T], start, step, n int)
+	rows  *rowLookup[T] // where the rows of the source are looked up; nil if they are not
+}
+
+// rowLookup is an integer for each row of the result that says which row of the source it is.
+type rowLookup[T simd.Float] struct {
+	tensor, at int // that holds the integers, and the first place
+	strides    []int
+	get        func(*block[T], int) int
+	extent     int                                           // what the integers are below
+	step       int                                           // how far rows of the source lie apart
+	fail       func(*state[T]) (tensor, at int, inside bool) // nil if all integers are known to be below
+}
+
+// stride says how places move with an index, and by how many tensors the source does if it is one of several.
+type stride struct{ place, extent, from, to, source int }
+
+// mostStrides is how many indices such a statement has at most.
+const mostStrides = 8
+
+// movement compiles a statement that only moves elements; it returns nil for others.
+func (k *unitCompiler[T]) movement(s *statement) unit[T] {
+	n, vars := s.value, k.bundle.vars
+	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || len(vars) > mostStrides || n.Op != term.Element ||
+		s.left.Which != nil || s.guard != nil || s.add || k.tensors[s.target].Add ||
+		slices.ContainsFunc(vars, IsOpen) {
+		return nil
+	}
+	for i := range n.Read.Count {
+		if t := k.tensors[n.Read.Tensor+i]; t.Type != k.tensors[s.target].Type || t.Memory == k.tensors[s.target].Memory {
+			return nil
+		}
+	}
+	a, b, which := accessOf(n.Read), accessOf(s.left), form{}
+	row := vars[len(vars)-1]
+	if n.Read.Which != nil { // an index may say which tensor is the source, but not that of rows
+		which = linear(n.Read.Which)
+		if of := which.bounds(); !of.known || of.lo < 0 || of.hi >= n.Read.Count || len(which.rest) > 0 || which.factor(row) != 0 || len(a.offset.rest) > 0 {
+			return nil
+		}
+	}
+	rows := k.rowLookup(s, a, vars)
+	if len(a.open) > 0 && rows == nil || len(b.open) > 0 || len(b.offset.rest) > 0 || b.offset.factor(row) != 1 || len(a.offset.rest) > 1 {
+		return nil
+	}
+	u := &movement[T]{lead: k.depth - 1, factor: k.factor, from: a.offset.base, to: b.offset.base, source: n.Read.Tensor + which.base, goal: s.target, times: 1, rows: rows}
+	for _, v := range vars {
+		u.dims = append(u.dims, stride{k.place(v), extent(v), a.offset.factor(v), b.offset.factor(v), which.factor(v)})
+	}
+	for _, v := range others(vars, a.offset, b.offset) {
+		u.begins = append(u.begins, stride{place: k.place(v), from: a.offset.factor(v), to: b.offset.factor(v)})
+	}
+	if t := k.tensors[s.target].Type; t != k.own {
+		if len(a.offset.rest) > 0 && rows == nil {
+			return nil
+		}
+		u.other = mover[T](t)
+	}
+	if len(a.offset.rest) > 0 && rows == nil { // elements that are repeated
+		p := a.offset.rest[0]
+		d, known := 0, false
+		if p.of.Op == term.Quotient {
+			d, known = p.of.Args[1].Known()
+		}
+		if !known || d < 2 || p.of.Args[0].Op != term.Index || p.of.Args[0].Var != row || a.offset.factor(row) != 0 {
+			return nil
+		}
+		u.times, u.dims[len(vars)-1].from = d, p.factor
+	}
+	u.joined, u.inner = u.dims, u.dims[max(u.lead, 0):]
+	if u.times == 1 && rows == nil {
+		u.joined, u.inner = together(u.joined), together(u.inner)
+		u.straight = len(u.joined) == 1 && u.joined[0].from == 1 && u.joined[0].source == 0
+	}
+	return u
+}
+
+// others lists the variables of linear forms that are not among some.
+func others(vars []*term.Variable, of ...form) []*term.Variable {
+	var out []*term.Variable
+	for _, f := range of {
+		for _, m := range f.vars {
+			if !slices.Contains(vars, m.of) && !slices.Contains(out, m.of) {
+				out = append(out, m.of)
+			}
+		}
+	}
+	return out
+}
+
+// rowLookup returns how a statement looks up the rows that it moves; nil if it does not, or looks up more.
+func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variable) *rowLookup[T] {
+	if len(a.offset.rest) != 1 || s.lenient || s.skip || s.value.Read.Else != nil || len(a.open) > 1 {
+		return nil
+	}
+	p := a.offset.rest[0]
+	row := vars[len(vars)-1]
+	if p.of.Op != term.Element || p.of.Read.Which != nil || p.of.Uses(row) || k.tensors[p.of.Read.Tensor].Memory == k.tensors[s.target].Memory {
+		return nil
+	}
+	at, typ := accessOf(p.of.Read), k.tensors[p.of.Read.Tensor].Type
+	if len(at.open) > 0 || len(at.offset.rest) > 0 || len(others(vars, at.offset)) > 0 || typ != dtype.I32 && typ != dtype.I64 {
+		return nil
+	}
+	r := &rowLookup[T]{tensor: p.of.Read.Tensor, at: at.offset.base, get: integerAt[T](typ), extent: math.MaxInt, step: p.factor}
+	if len(a.open) == 1 {
+		d := a.open[0]
+		if !a.idx[d].same(form{rest: []addend{{p.of, 1}}}) {
+			return nil
+		}
+		r.extent, r.fail = a.ext[d], k.reached(s.value.Read)
+	}
+	for _, v := range vars {
+		r.strides = append(r.strides, at.offset.factor(v))
+	}
+	return r
+}
+
+// together returns indices in which one takes the place of two if the elements of a row go on in the next one.
+func together(dims []stride) []stride {
+	out := []stride{dims[len(dims)-1]}
+	for _, d := range slices.Backward(dims[:len(dims)-1]) {
+		if last := &out[len(out)-1]; d.from == last.extent*last.from && d.to == last.extent*last.to && d.source == 0 && last.source == 0 {
+			last.extent *= d.extent
+			continue
+		}
+		out = append(out, d)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func (u *movement[T]) run(s *state[T], lo, hi int) {
+	if u.lead < 0 {
+		u.elements(s, u.joined, u.source, u.from, u.to, 0, size(u.dims))
+		return
+	}
+	source, from, to := u.source, u.from, u.to
+	for _, d := range u.begins {
+		from += d.from * s.vars[d.place]
+		to += d.to * s.vars[d.place]
+	}
+	for _, d := range u.dims[:u.lead] {
+		source += d.source * s.vars[d.place]
+		from += d.from * s.vars[d.place]
+		to += d.to * s.vars[d.place]
+	}
+	each := u.factor * size(u.dims[u.lead+1:])
+	u.elements(s, u.inner, source, from, to, lo*each, hi*each)
+}
+
+// all moves elements for the values lo to hi-1 of the shared indices, taken as one number.
+func (u *movement[T]) all(s *state[T], lo, hi int) {
+	each := size(u.dims[u.lead+1:])
+	switch {
+	case u.straight && u.other != nil:
+		u.other(&s.mem[u.goal], u.to+lo*each, 1, &s.mem[u.source], u.from+lo*each, 1, (hi-lo)*each)
+		return
+	case u.straight && !s.past:
+		copy(s.mem[u.goal].same[u.to+lo*each:u.to+hi*each], s.mem[u.source].same[u.from+lo*each:])
+		return
+	}
+	u.elements(s, u.joined, u.source, u.from, u.to, lo*each, hi*each)
+}
+
+// size is how many elements indices number.
+func size(dims []stride) int {
+	n := 1
+	for _, d := range dims {
+		n *= d.extent
+	}
+	return n
+}
+
+// elements moves elements lo to hi-1 of those that some indices number.
+func (u *movement[T]) elements(s *state[T], dims []stride, source, from, to, lo, hi int) {
+	if lo >= hi {
+		return
+	}
+	if u.rows != nil {
+		u.lookedUp(s, dims, from, to, lo, hi)
+		return
+	}
+	last := len(dims) - 1
+	row := dims[last].extent
+	first, number := lo%row, lo/row
+	var at [mostStrides]int
+	for i := last - 1; i >= 0; i-- {
+		d := &dims[i]
+		at[i] = number % d.extent
+		number /= d.extent
+		source += at[i] * d.source
+		from += at[i] * d.from
+		to += at[i] * d.to
+	}
+	for left := hi - lo; left > 0; {
+		n := min(row-first, left)
+		u.row(s, source, from, to, first, n)
+		left -= n
+		first = 0
+		for i := last - 1; i >= 0; i-- {
+			d := &dims[i]
+			source += d.source
+			from += d.from
+			to += d.to
+			if at[i]++; at[i] < d.extent {
+				break
+			}
+			source -= d.extent * d.source
+			from -= d.extent * d.from
+			to -= d.extent * d.to
+			at[i] = 0
+		}
+	}
+}
+
+// lookedUp does the same where the rows of the source are looked up. dims are the last ones of all.
+func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int) {
+	r, skipped := u.rows, len(u.dims)-len(dims)
+	strides, which := r.strides[skipped:], r.at
+	for i, d := range u.dims[:skipped] {
+		which += r.strides[i] * s.vars[d.place]
+	}
+	last := len(dims) - 1
+	row := dims[last].extent
+	for lo < hi {
+		first, number, f, t, w := lo%row, lo/row, from, to, which
+		for i := last - 1; i >= 0; i-- {
+			d, at := &dims[i], number%dims[i].extent
+			number /= d.extent
+			s.vars[d.place] = at
+			f += at * d.from
+			t += at * d.to
+			w += at * strides[i]
+		}
+		k := r.get(&s.mem[r.tensor], w)
+		if r.fail != nil && uint(k) >= uint(r.extent) {
+			r.fail(s) // with a message about this row
+		}
+		n := min(row-first, hi-lo)
+		if i := last - 1; i >= 0 && r.fail != nil && u.other == nil && dims[last].from == 1 && s.vars[dims[i].place]+1 < dims[i].extent { // memory is asked for the next row
+			if k := r.get(&s.mem[r.tensor], w+strides[i]); uint(k) < uint(r.extent) {
+				simd.Fetch(s.mem[u.source].same[f+dims[i].from+k*r.step:][:row])
+			}
+		}
+		u.row(s, u.source, f+k*r.step, t, first, n)
+		lo += n
+	}
+}
+
+// row moves n elements of a row, from the one with a number on.
+func (u *movement[T]) row(s *state[T], source, from, to, first, n int) {
+	step := u.dims[len(u.dims)-1].from
+	if u.other != nil {
+		u.other(&s.mem[u.goal], to+first, 1, &s.mem[source], from+first*step, step, n)
+		return
+	}
+	out := s.mem[u.goal].same[to+first:][:n]
+	if step == 1 && u.times == 1 {
+		x := s.mem[source].same[from+first:][:n]
+		if s.past {
+			simd.Stream(out, x)
+		} else {
+			copy(out, x)
+		}
+		return
+	}
+	if !s.past {
+		u.strip(out, s.mem[source].same, from, first, step)
+		return
+	}
+	for ; len(out) > 0; out = out[min(stripLength, len(out)):] {
+		part := s.beside[:min(stripLength, len(out))]
+		u.strip(part, s.mem[source].same, from, first, step)
+		simd.Stream(out[:len(part)], part)
+		first += len(part)
+	}
+}
+
+// strip sets elements to those of a row of x, from the one with a number on.
+func (u *movement[T]) strip(out, x []T, from, first, step int) {
+	switch {
+	case u.times > 1:
+		q := shape.FloorDiv(first, u.times)
+		repeat(out, x, from+q*step, step, u.times, first-q*u.times)
+	case step == 0:
+		fill(out, x[from])
+	default:
+		simd.Gather(out, x, from+first*step, step)
+	}
+}

@@ -1,0 +1,528 @@
+package loops
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// statement is a statement of a program in which every reduction is all of its value.
+type statement struct {
+	target int
+	left   *term.Read
+	vars   []*term.Variable
+	value  *term.Term
+	add    bool // the value is added to the element, of which there may be several for an index
+	// fold says in which other way the value is joined with the element, such as Prod; 0 if in none. With skip, elements outside are left out.
+	fold  reduction.Kind
+	skip  bool
+	guard *term.Term
+	// lenient says that the value is computed where it is not needed, since a condition around it was left out. Elements
+	// outside tensors are then 0.
+	lenient bool
+	// parts says that the value is the sum of few sums, which are added in float64, one after the other.
+	parts bool
+}
+
+// reduction returns the reduction that gives the value; nil if there is none.
+func (s *statement) reduction() *term.Reduction {
+	if s.value.Op == term.Reduce {
+		return s.value.Reduction
+	}
+	return nil
+}
+
+// normalizer rewrites statements. Tensors that it adds hold the values of reductions.
+type normalizer struct {
+	p       *program.Program
+	own     dtype.Type // in which the loops compute
+	tensors []Tensor
+	out     []*statement
+	written map[int]bool                              // the memory that statements write
+	numbers map[int]*term.Term                        // the values of local tensors of one element that need no loop
+	joined  map[*program.Statement]*program.Statement // histograms that are folded into what other statements give, by these
+	whole   bool                                      // whether statements stay whole where conditions change
+
+	ordered   bool         // whether the order of indices must stay
+	used      map[int]bool // the tensors that statements read
+	exacts    map[int]bool // the tensors of float64 that keep all digits of values of integers
+	constants []*statement // what gives tensors of constants
+	early     []*statement // what gives tensors that stand for functions of other statements
+}
+
+func newNormalizer(p *program.Program, tensors []Tensor, own dtype.Type) *normalizer {
+	return &normalizer{p: p, own: own, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, exacts: map[int]bool{}, written: map[int]bool{}, used: map[int]bool{},
+		joined: map[*program.Statement]*program.Statement{}}
+}
+
+// normalize returns the statements of a program in the form from which loops are made.
+func (z *normalizer) normalize(statements []*program.Statement) error {
+	for _, s := range statements {
+		z.written[z.tensors[s.Target].Memory] = true
+		for _, n := range append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...) {
+			n.Walk(func(x *term.Term) {
+				for i := 0; x.Op == term.Element && i < x.Read.Count; i++ {
+					z.used[x.Read.Tensor+i] = true
+				}
+			})
+		}
+	}
+	if !z.whole {
+		statements = z.withoutCopies(z.withoutCheap(statements))
+	}
+	for i, s := range statements {
+		if z.whole || !z.join(statements, i) {
+			if err := z.statement(s); err != nil {
+				return err
+			}
+		}
+	}
+	if !z.whole {
+		z.cut()
+	}
+	for _, s := range z.out {
+		if err := scoped(z.p, s.target, s.left, s.vars, s.value, s.guard); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prune leaves out the statements on which no tensor depends that is not local.
+func (z *normalizer) prune() {
+	need := map[int]bool{} // memory
+	var kept []*statement
+	for _, s := range slices.Backward(z.out) {
+		if t := z.tensors[s.target]; t.Local && !need[t.Memory] {
+			continue
+		}
+		kept = append(kept, s)
+		s.walk(func(n *term.Term) {
+			for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
+				need[z.tensors[n.Read.Tensor+i].Memory] = true
+			}
+		})
+	}
+	slices.Reverse(kept)
+	z.out = kept
+}
+
+// read returns a statement of a program.
+func (z *normalizer) read(s *program.Statement) *statement {
+	left := *s.Left
+	left.Which, left.Idx = z.inlined(s.Left.Which), nil
+	for _, x := range s.Left.Idx {
+		left.Idx = append(left.Idx, z.inlined(x))
+	}
+	return &statement{target: s.Target, left: &left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
+}
+
+// fromZero makes the indices of a statement begin at 0.
+func (z *normalizer) fromZero(n *statement) (err error) {
+	if n.vars, n.left, n.value, n.guard, err = z.shifted(n); err == nil {
+		n.value, n.guard = densities(settled(z.held(n.value))), settled(z.held(n.guard))
+	}
+	return err
+}
+
+// held returns a value without the conditions that hold since integers of tensors are in their ranges.
+func (z *normalizer) held(n *term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	if n.Op == term.Less || n.Op == term.AtMost {
+		if holds, known := compared(z.ranged(n)); holds && known {
+			return term.Condition(true)
+		}
+	}
+	m := n.Map(z.held)
+	switch {
+	case m.Op == term.And:
+		return term.Both(m.Args[0], m.Args[1])
+	case m.Op == term.Choose:
+		return term.Chosen(m.Args[0], m.Args[1], m.Args[2])
+	}
+	return m
+}
+
+// ranged returns an integer in which elements of tensors whose ranges are known are indices with these ranges.
+func (z *normalizer) ranged(n *term.Term) *term.Term {
+	if n.Op == term.Element && n.Kind == term.Integer && n.Read.Count == 1 && n.Read.Which == nil && z.tensors[n.Read.Tensor].Below > 0 {
+		if n.Read.Else == nil || len(accessOf(n.Read).open) == 0 {
+			return (&term.Variable{Name: "i", Lo: term.Number(0), Hi: term.Number(z.tensors[n.Read.Tensor].Below)}).Term()
+		}
+	}
+	return n.Map(z.ranged)
+}
+
+// statement adds a statement of a program.
+func (z *normalizer) statement(s *program.Statement) error {
+	n := z.read(s)
+	if z.number(n) {
+		return nil
+	}
+	if err := z.fromZero(n); err != nil {
+		return err
+	}
+	if h := z.joined[s]; h != nil {
+		into := z.read(h)
+		if err := z.fromZero(into); err != nil {
+			return err
+		}
+		if z.folded(n, into) {
+			return nil
+		}
+		if !z.histogram(into) {
+			z.finish(into)
+		}
+	}
+	if z.whole {
+		z.finish(n)
+		return nil
+	}
+	if z.histogram(n) {
+		return nil
+	}
+	n.value = z.counted(n.value)
+	if scattered(n) {
+		return fmt.Errorf("%s: there are no loops for the places that it looks up", s)
+	}
+	if t := n.scan(); t != nil {
+		z.finish(presentLast(n, t))
+		return nil
+	}
+	if n.order() != nil {
+		n, _ = orderedFirst(n)
+		z.finish(n)
+		return nil
+	}
+	parts := []*statement{digits(n)}
+	if !z.ordered {
+		parts = residues(n)
+	}
+	for _, d := range parts {
+		d.value = z.counted(d.value)
+		for _, piece := range pieces(d) {
+			if piece.add {
+				piece = consecutiveLast(piece)
+			}
+			for _, p := range z.unrolled(piece) {
+				z.finish(z.hoisted(p))
+			}
+		}
+	}
+	return nil
+}
+
+// counted returns a value whose reductions count the elements of windows of constant size, without indices of one value.
+func (z *normalizer) counted(n *term.Term) *term.Term {
+	if w, found := windows(n); found {
+		return settled(z.single(w))
+	}
+	return n
+}
+
+// consecutiveLast returns a statement that adds to elements with the index of consecutive elements as the last one, if there is one. Each
+// element gets what is added in the same order.
+func consecutiveLast(s *statement) *statement {
+	f := accessOf(s.left).offset
+	i := slices.IndexFunc(s.vars, func(v *term.Variable) bool { return f.factor(v) == 1 && !f.hidden(v) && extent(v) >= shortest })
+	if i < 0 {
+		return s
+	}
+	out := *s
+	out.vars = append(slices.Delete(slices.Clone(s.vars), i, i+1), s.vars[i])
+	return &out
+}
+
+// number notes the value of a local tensor of one element, if it needs no loop. Such a value is computed wherever it is
+// used, so that it needs no step of its own.
+func (z *normalizer) number(s *statement) bool {
+	if !z.tensors[s.target].Local || len(s.left.Idx) > 0 || len(s.vars) > 0 || s.add || s.guard != nil {
+		return false
+	}
+	loops := false
+	s.value.Walk(func(n *term.Term) {
+		loops = loops || n.Op == term.Reduce || n.Op == term.Element && z.written[z.tensors[n.Read.Tensor].Memory]
+	})
+	if loops {
+		return false
+	}
+	z.numbers[s.target] = s.value
+	return true
+}
+
+// inlined returns a value with the numbers that were noted.
+func (z *normalizer) inlined(n *term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	if n.Op == term.Element {
+		if v := z.numbers[n.Read.Tensor]; v != nil {
+			return v
+		}
+	}
+	return n.Map(z.inlined)
+}
+
+// finish adds a statement whose reductions are statements of their own.
+func (z *normalizer) finish(n *statement) {
+	if n.guard != nil {
+		if holds, known := n.guard.Truth(); known {
+			if !holds {
+				return
+			}
+			n.guard = nil
+		}
+	}
+	if n.value.Op == term.Reduce && !n.add {
+		n.value = z.withMean(z.varied(z.inside(n.value, n.vars, false), n.vars))
+		if x := z.wholeProduct(n.value, n.vars, n.guard != nil || n.lenient); x != nil {
+			n.value = x
+		} else if x := z.known(n.value, false); x != nil {
+			n.value = x
+		}
+	} else {
+		n.value = z.extracted(n.value, n.vars, n.guard != nil)
+	}
+	z.out = append(z.out, n)
+}
+
+// shifted returns the parts of a statement in which indices start at 0 and those of one value are replaced by it.
+func (z *normalizer) shifted(s *statement) (vars []*term.Variable, left *term.Read, value, guard *term.Term, err error) {
+	to := map[*term.Variable]*term.Term{}
+	for _, v := range s.vars {
+		lo, known := v.Lo.Known()
+		hi, both := v.Hi.Known()
+		switch {
+		case !known || !both:
+			if !z.whole || !s.add {
+				return nil, nil, nil, nil, fmt.Errorf("the range of %s depends on other indices", v.Name)
+			}
+			w := &term.Variable{Name: v.Name, Lo: z.single(z.inlined(v.Lo).Substitute(to)), Hi: z.single(z.inlined(v.Hi).Substitute(to))}
+			to[v] = w.Term()
+			vars = append(vars, w)
+		case hi == lo+1:
+			to[v] = term.Number(lo)
+		case lo != 0:
+			w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(max(hi-lo, 0))}
+			to[v] = term.Sum(w.Term(), term.Number(lo))
+			vars = append(vars, w)
+		default:
+			vars = append(vars, v)
+		}
+	}
+	r := *s.left
+	r.Idx = nil
+	for _, x := range s.left.Idx {
+		r.Idx = append(r.Idx, x.Substitute(to))
+	}
+	if r.Which != nil {
+		r.Which = r.Which.Substitute(to)
+	}
+	return vars, &r, z.single(s.value.Substitute(to)), z.single(s.guard.Substitute(to)), nil
+}
+
+// single returns a value in which reductions go over no index of one value, and from 0 where the range is known.
+func (z *normalizer) single(n *term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	if n.Op != term.Reduce || n.Reduction.Kind == reduction.ArgMax || n.Reduction.Kind == reduction.ArgMin || n.Reduction.IsOrder() {
+		return n.Map(z.single)
+	}
+	to := map[*term.Variable]*term.Term{}
+	r := *n.Reduction
+	r.Vars = nil
+	for _, v := range n.Reduction.Vars {
+		w := &term.Variable{Name: v.Name, Lo: v.Lo.Substitute(to), Hi: v.Hi.Substitute(to)}
+		lo, known := w.Lo.Known()
+		hi, both := w.Hi.Known()
+		switch {
+		case known && both && hi == lo+1:
+			to[v] = term.Number(lo)
+			continue
+		case known && both && (lo != 0 || hi < 0): // a range that ends before it begins has no values, rather than a negative number of them
+			w.Lo, w.Hi = term.Number(0), term.Number(max(hi-lo, 0))
+			to[v] = term.Sum(w.Term(), term.Number(lo))
+		default:
+			to[v] = w.Term()
+		}
+		r.Vars = append(r.Vars, w)
+	}
+	r.Guard, r.Body = z.single(r.Guard.Substitute(to)), z.single(r.Body.Substitute(to))
+	if r.Relative() {
+		r.At = []*term.Term{z.single(r.At[0])}
+		if len(r.Vars) == 0 && r.Guard == nil {
+			return term.RealNumber(0)
+		}
+	}
+	if len(r.Vars) == 0 && r.Guard == nil && slices.Contains([]reduction.Kind{reduction.Sum, reduction.Mean, reduction.Prod, reduction.Max, reduction.Min, reduction.Any, reduction.All}, r.Kind) {
+		return r.Body
+	}
+	if len(r.Vars) == 0 && n.Kind == term.Real && (r.Kind == reduction.Sum || r.Kind == reduction.Prod || r.Kind == reduction.Max || r.Kind == reduction.Min) {
+		return term.Chosen(r.Guard, r.Body, term.RealNumber(r.Kind.Identity()))
+	}
+	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+}
+
+// extracted returns a value in which reductions are elements of tensors that statements of their own give. Under a
+// condition, and behind one that may decide alone, a reduction is computed where the condition fails, too.
+func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
+	switch n.Op {
+	case term.Reduce:
+		inner := z.inside(n, around, lenient)
+		vars := slices.DeleteFunc(slices.Clone(around), func(v *term.Variable) bool { return !inner.Uses(v) })
+		if len(inner.Free()) != len(vars) { // an index of a reduction around this one, of a range that is not known
+			return n
+		}
+		if !lenient {
+			if x := z.varied(inner, vars); x != inner {
+				return x
+			}
+		}
+		inner = z.withMean(inner)
+		if x := z.wholeProduct(inner, vars, lenient); x != nil {
+			return x
+		}
+		if x := z.known(inner, lenient); x != nil {
+			return x
+		}
+		return z.temporary(inner, vars, lenient)
+	case term.Choose:
+		return term.Chosen(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true), z.extracted(n.Args[2], around, true))
+	case term.And:
+		return term.Both(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true))
+	case term.Or:
+		return term.Either(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true))
+	}
+	return n.Map(func(x *term.Term) *term.Term { return z.extracted(x, around, lenient) })
+}
+
+// inside returns a reduction in whose body the reductions are extracted.
+func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
+	r := *n.Reduction
+	vars := slices.Clone(around)
+	for _, v := range r.Vars {
+		if lo, known := v.Lo.Known(); !known || lo != 0 {
+			return n
+		}
+		if _, known := v.Hi.Known(); !known {
+			return n
+		}
+		vars = append(vars, v)
+	}
+	if r.Body != nil {
+		r.Body = z.extracted(r.Body, vars, lenient || r.Guard != nil)
+	}
+	if r.Guard != nil {
+		r.Guard = z.extracted(r.Guard, vars, lenient)
+	}
+	if r.Relative() {
+		r.At = []*term.Term{z.extracted(r.At[0], around, lenient)}
+	}
+	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+}
+
+// withMean returns a variance that knows the mean, if a statement gives it: as what stands behind the reduction.
+func (z *normalizer) withMean(n *term.Term) *term.Term {
+	if n.Op != term.Reduce || n.Reduction.Kind != reduction.Variance {
+		return n
+	}
+	mean := *n.Reduction
+	mean.Kind = reduction.Mean
+	for _, s := range z.out {
+		if s.lenient {
+			continue
+		}
+		if x := givenBy(s, &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &mean}); x != nil {
+			r := *n.Reduction
+			r.At = []*term.Term{x}
+			return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+		}
+	}
+	return n
+}
+
+// givenBy returns the element of its tensor to which a statement gives a reduction; nil if it gives another value.
+func givenBy(s *statement, reduction *term.Term) *term.Term {
+	if s.add || s.guard != nil || s.reduction() == nil || s.left.Which != nil {
+		return nil
+	}
+	return elementBy(s, reduction)
+}
+
+// elementBy returns the element of its tensor to which a statement gives a value; nil if it gives another one.
+func elementBy(s *statement, value *term.Term) *term.Term {
+	m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
+	if !m.Same(s.value, value) || !m.Settled() {
+		return nil
+	}
+	for _, v := range s.vars { // it may give some elements of its tensor only
+		if x := m.Values[v]; x != nil {
+			if b := linear(x).bounds(); !b.known || b.lo < 0 || b.hi >= extent(v) {
+				return nil
+			}
+		}
+	}
+	read := *s.left
+	read.Tensor, read.Count, read.Idx = s.target, 1, nil
+	for _, x := range s.left.Idx {
+		read.Idx = append(read.Idx, x.Substitute(m.Values))
+	}
+	return &term.Term{Op: term.Element, Kind: value.Kind, Read: &read}
+}
+
+// known returns the element of a local tensor to which an earlier statement gives the same reduction, and which is still what the reduction would be; nil if there is
+// none. Such tensors keep all digits. A reduction that may read outside its tensors must not stand for one that fails there.
+func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
+	if n.Op != term.Reduce {
+		return nil
+	}
+	for i, s := range z.out {
+		if t := z.tensors[s.target]; !t.Local || t.Planned || t.Type != dtype.Invalid || t.Memory != s.target || s.lenient && !lenient {
+			continue
+		}
+		x := givenBy(s, n)
+		if x == nil {
+			continue
+		}
+		used := map[int]bool{s.target: true}
+		reads(s.value, func(r *term.Read) {
+			for k := range r.Count {
+				used[z.tensors[r.Tensor+k].Memory] = true
+			}
+		})
+		if !slices.ContainsFunc(z.out[i+1:], func(o *statement) bool { return used[z.tensors[o.target].Memory] }) {
+			return x
+		}
+	}
+	return nil
+}
+
+// temporary adds a statement that gives a tensor over variables, and returns its element.
+func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
+	t := Tensor{Local: true}
+	l := &program.Local{Name: "t", Kind: n.Kind, Slot: -1, Old: -1}
+	there, here := &term.Read{Count: 1, Text: "t"}, &term.Read{Count: 1, Text: "t"}
+	to := map[*term.Variable]*term.Term{}
+	var own []*term.Variable
+	for _, v := range vars {
+		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
+		to[v] = w.Term()
+		own = append(own, w)
+		l.Shape = append(l.Shape, term.Number(extent(v))) // the end of a range without values may be below 0
+		there.Idx, here.Idx = append(there.Idx, w.Term()), append(here.Idx, v.Term())
+	}
+	there.Ext, here.Ext = l.Shape, l.Shape
+	id := z.p.Add(l)
+	t.Memory = id
+	z.tensors = append(z.tensors, t)
+	there.Tensor, here.Tensor = id, id
+	z.out = append(z.out, &statement{target: id, left: there, vars: own, value: n.Substitute(to), lenient: lenient})
+	return &term.Term{Op: term.Element, Kind: n.Kind, Read: here}
+}

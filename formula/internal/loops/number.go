@@ -1,0 +1,50 @@
+package loops
+
+import (
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+)
+
+// number is a value that is the same in all of a strip.
+type number[T simd.Float] struct {
+	get func(*state[T]) float64
+	// low says that the number is what the one before it has beyond its greater part.
+	low     bool
+	settled bool // whether the number is always the same
+	// term is what get computes, or nil if it computes something else.
+	term *term.Term
+}
+
+// wideElement is an element of float64.
+type wideElement struct {
+	tensor int
+	offset form
+}
+
+// numberOf returns a number that code gives.
+func numberOf[T simd.Float](get func(*state[T]) float64) number[T] { return number[T]{get: get} }
+
+// number returns the number that an operand is.
+func (x operand[T]) number() number[T] {
+	return number[T]{get: x.scalar, settled: x.settled, term: x.term}
+}
+
+// set sets the arguments of a compiled loop to numbers.
+func set[T simd.Float](s *state[T], numbers []number[T], to []T) {
+	var v float64
+	for i := range numbers {
+		n := &numbers[i]
+		if !n.low {
+			v = n.get(s)
+		}
+		to[i] = n.of(v)
+	}
+}
+
+// of returns the argument for a value of the number.
+func (n *number[T]) of(v float64) T {
+	if n.low {
+		return lowOf(v, T(v))
+	}
+	return T(v)
+}

@@ -1,0 +1,180 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/internal/base/sorting"
+)
+
+// order returns the order that gives the value; nil if there is none.
+func (s *statement) order() *term.Reduction {
+	if r := s.reduction(); r != nil && r.IsOrder() && !s.add && s.guard == nil {
+		return r
+	}
+	return nil
+}
+
+// orderedFirst returns an order with the indices on which its elements depend as the first ones, and their number: one order is for
+// all values of the others.
+func orderedFirst(s *statement) (*statement, int) {
+	r, out := s.reduction(), *s
+	var outer, inner []*term.Variable
+	for _, v := range s.vars {
+		if r.Body.Uses(v) || reaches(r, v) {
+			outer = append(outer, v)
+		} else {
+			inner = append(inner, v)
+		}
+	}
+	out.vars = append(outer, inner...)
+	return &out, len(outer)
+}
+
+// order is a statement that gives an order, which it finds once for all places.
+type order[T simd.Float] struct {
+	outer, inner nest[T]
+	vars         nest[T] // the indices that are ordered, but the last
+	last         loop[T]
+	keys         strip[T]
+	x            int                   // the register of keys
+	whole        func(*state[T]) int   // the keys, if they are whole numbers
+	at           []func(*state[T]) int // which place is looked up, or which element's
+	first        int                   // how many places may be looked up; all if it is negative
+	rank         bool
+	part         int
+	descending   bool
+	name         string
+	give         func(*state[T], int)
+}
+
+// orderUnit compiles an order.
+func (k *unitCompiler[T]) orderUnit(st *statement, r *term.Reduction) unit[T] {
+	k.fails = true
+	_, shared := orderedFirst(st)
+	vars := k.free()
+	own := max(shared-max(k.depth-1, 0), 0)
+	v := r.Vars[len(r.Vars)-1]
+	u := &order[T]{outer: k.loops(vars[:own], nil), inner: k.loops(vars[own:], nil), vars: k.loops(r.Vars, v), last: k.loop(v), first: -1,
+		rank: r.Kind == reduction.Rank, part: r.Part, descending: r.Descending, name: r.Kind.String(), give: k.integerWriter(st)}
+	for _, x := range r.At {
+		u.at = append(u.at, k.integer(x))
+	}
+	if b := linear(r.At[0]).bounds(); !u.rank && b.known && b.lo >= 0 {
+		u.first = b.hi + 1
+	}
+	if r.Body.Kind == term.Integer {
+		u.whole = k.integer(r.Body)
+		return u
+	}
+	z := newVectorizer(k.compiler, v)
+	u.x = z.vector(z.real(r.Body))
+	k.finish(&z.strip)
+	u.keys = z.strip
+	return u
+}
+
+// orders is memory for orders.
+type orders[T simd.Float] struct {
+	keys  []T
+	whole []int
+	table []int64
+	ranks []int64
+}
+
+func (u *order[T]) run(s *state[T], lo, hi int) { u.outer.each(s, 0, lo, hi, u.row) }
+
+// row finds one order and looks its places up.
+func (u *order[T]) row(s *state[T]) {
+	o := &s.orders
+	o.keys, o.whole = o.keys[:0], o.whole[:0]
+	u.vars.each(s, 0, 0, 0, u.collect)
+	n := max(len(o.keys), len(o.whole))
+	first := n
+	if u.first >= 0 {
+		first = min(first, u.first)
+	}
+	o.table = slices.Grow(o.table[:0], n)[:first]
+	if u.whole != nil {
+		sorting.First(o.table, o.whole, u.descending)
+	} else {
+		sorting.First(o.table, o.keys, u.descending)
+	}
+	if u.rank {
+		o.ranks = slices.Grow(o.ranks[:0], n)[:n]
+		for i, k := range o.table {
+			o.ranks[k] = int64(i)
+		}
+	}
+	u.inner.each(s, 0, 0, 0, func(s *state[T]) {
+		if u.rank {
+			u.give(s, int(o.ranks[u.element(s)]))
+			return
+		}
+		i := u.at[0](s)
+		if i < 0 || i >= len(o.table) {
+			fail("%s has %d places, and got %d", u.name, n, i)
+		}
+		u.give(s, u.number(s, int(o.table[i])))
+	})
+}
+
+// collect appends the keys of a row of elements.
+func (u *order[T]) collect(s *state[T]) {
+	lo, hi := u.last.limits(s, 0, 0)
+	if u.whole != nil {
+		for i := lo; i < hi; i++ {
+			s.vars[u.last.place] = i
+			s.orders.whole = append(s.orders.whole, u.whole(s))
+		}
+		return
+	}
+	for i := lo; i < hi; i += stripLength {
+		s.vars[u.last.place] = i
+		n := min(stripLength, hi-i)
+		u.keys.exec(s, n)
+		s.orders.keys = append(s.orders.keys, s.regs[u.x][:n]...)
+	}
+}
+
+// dim returns the range of an index that is ordered.
+func (u *order[T]) dim(s *state[T], d int) (lo, n int) {
+	l := &u.last
+	if d < len(u.vars.loops) {
+		l = &u.vars.loops[d]
+	}
+	lo, hi := l.limits(s, 0, 0)
+	return lo, max(hi-lo, 0)
+}
+
+// element returns the number of the element whose place is looked up.
+func (u *order[T]) element(s *state[T]) int {
+	n := 0
+	for d, x := range u.at {
+		lo, size := u.dim(s, d)
+		i := x(s) - lo
+		if i < 0 || i >= size {
+			fail("%s has %d places, and got %d", u.name, size, i)
+		}
+		n = n*size + i
+	}
+	return n
+}
+
+// number returns what an order gives for an element: its number, or one of its indices.
+func (u *order[T]) number(s *state[T], n int) int {
+	whole := 0
+	scale := 1
+	for d := len(u.vars.loops); d >= 0; d-- {
+		lo, size := u.dim(s, d)
+		i := lo + n%size
+		if n /= size; d == u.part {
+			return i
+		}
+		whole += i * scale
+		scale *= size
+	}
+	return whole
+}

@@ -1,0 +1,126 @@
+package loops
+
+import (
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// placedRows is a statement that adds short rows to rows whose places depend on values of tensors, such as those of a table of which rows were
+// looked up. A strip goes over several rows, and the places of all of them are found at once.
+type placedRows[T simd.Float] struct {
+	outer    nest[T] // all indices but that of rows and that of elements
+	row      loop[T]
+	last     int // the variable of elements
+	n        int // how many elements a row has
+	together int // how many rows a strip has
+	code     strip[T]
+	x        int // the register of what is added
+	places   *finder[T]
+	single   func(s *state[T], row int) // fails if elements outside are an error; the index of rows stands at the first row of the strip
+	target   int
+	wide     bool // whether the target has float64 and the strips do not
+	fetched  bool // whether rows of the target are asked for ahead
+}
+
+// leastFetched is how many bytes a tensor has at least if memory of its rows is asked for ahead. A cache holds smaller ones.
+const leastFetched = 1 << 18
+
+// placedRows returns code for rows that are added at such places; nil if the statement is another one, if rows are long, or if what is added does
+// not follow one another.
+func (k *unitCompiler[T]) placedRows() unit[T] {
+	vars, s := k.bundle.vars, k.bundle.statements[0]
+	d, t := len(vars)-2, k.tensors[s.target]
+	if d < 0 || d < k.depth-1 || len(k.bundle.statements) > 1 || s.guard != nil || s.joined() || s.left.Which != nil || s.value.Kind != term.Real ||
+		!s.add && !t.Add || t.Type != k.own && !(t.Type == dtype.F64 && s.add) {
+		return nil
+	}
+	w, v := vars[d], vars[d+1]
+	n, a := extent(v), accessOf(s.left)
+	if n < 1 || n > longestShort || !a.offset.hidden(w) || a.offset.hidden(v) || a.offset.factor(v) != 1 {
+		return nil
+	}
+	for _, i := range a.open {
+		if a.idx[i].hidden(v) || a.idx[i].factor(v) != 0 {
+			return nil
+		}
+	}
+	follows := true
+	forms(s.value, func(f form) { follows = follows && f.factor(w) == n*f.factor(v) && !f.hidden(w) && !f.hidden(v) })
+	reads(s.value, func(r *term.Read) { // all of a strip is read before a row is written
+		for i := range r.Count {
+			follows = follows && k.tensors[r.Tensor+i].Memory != t.Memory
+		}
+	})
+	rows := newVectorizer(k.compiler, w)
+	places := rows.found(a)
+	if !follows || places == nil {
+		return nil
+	}
+	z, one := newVectorizer(k.compiler, v), k.target(s)
+	out := &placedRows[T]{last: k.place(v), n: n, together: stripLength / n, places: places, target: s.target, wide: t.Type != k.own,
+		fetched: elements(k.p.Tensors[s.target])*t.Type.Size() >= leastFetched}
+	if out.wide {
+		k.compiler.wide = max(k.compiler.wide, 1) // a strip of float64
+	}
+	out.single = func(s *state[T], row int) { rows.single(s, row, one) }
+	out.x = z.vector(z.real(s.value))
+	k.finish(&z.strip)
+	out.outer, out.row, out.code = k.loops(k.free()[:len(k.free())-2], nil), k.loop(w), z.strip
+	return out
+}
+
+func (u *placedRows[T]) run(s *state[T], lo, hi int) {
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		a, b := u.row.limits(s, lo, hi)
+		s.vars[u.last] = 0
+		for i := a; i < b; i += u.together {
+			s.vars[u.row.place] = i
+			u.strip(s, min(u.together, b-i))
+		}
+	})
+}
+
+// strip adds some rows, in their order.
+func (u *placedRows[T]) strip(s *state[T], rows int) {
+	u.code.exec(s, rows*u.n)
+	x := s.regs[u.x][:rows*u.n]
+	places, inside := u.places.places(s, rows)
+	if !inside {
+		for i, at := range places {
+			if at < 0 {
+				u.single(s, i)
+			}
+		}
+	}
+	if u.wide {
+		addRows(s.mem[u.target].f64, x, places, u.n, u.fetched, func(z []float64, x []T) {
+			simd.BinaryOf[float64](simd.Add)(z, z, widened(x, s.wider))
+		})
+		return
+	}
+	addRows(s.mem[u.target].same, x, places, u.n, u.fetched, func(z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) })
+}
+
+// fewAdded is how many elements rows have at most that a loop adds. A call of a primitive takes longer for them.
+const fewAdded = 12
+
+// addRows adds rows of n elements to parts of z, long ones by a function. A row whose place is negative is left out.
+func addRows[U, T simd.Float](z []U, x []T, places []int, n int, fetched bool, long func(z []U, x []T)) {
+	for i, at := range places {
+		if fetched && i+distance < len(places) && places[i+distance] >= 0 {
+			simd.Fetch(z[places[i+distance]:][:n])
+		}
+		if at < 0 {
+			continue
+		}
+		to, row := z[at:][:n], x[i*n:][:n]
+		if n > fewAdded {
+			long(to, row)
+			continue
+		}
+		for j, v := range row {
+			to[j] += U(v)
+		}
+	}
+}

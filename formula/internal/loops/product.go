@@ -1,0 +1,213 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/blas"
+)
+
+// product is a sum of products of elements of two tensors that is a product of matrices, or several of them.
+type product struct {
+	a, b  *term.Read
+	outer int // how many of the leading indices may be shared: those that are not the columns of the result
+}
+
+// factors returns the elements of which a statement sums the products, if it gives a vector or a matrix of such sums.
+func factors(s *statement) (x, y *term.Read) {
+	r := s.reduction()
+	if r == nil || r.Kind != reduction.Sum || r.Guard != nil || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
+		return nil, nil
+	}
+	a, b := r.Body.Args[0], r.Body.Args[1]
+	if a.Op != term.Element || b.Op != term.Element || a.Kind != term.Real || b.Kind != term.Real {
+		return nil, nil
+	}
+	return a.Read, b.Read
+}
+
+// product returns how a statement is a product of matrices; nil if it is none.
+func (c *compiler[T]) product(s *statement) *product {
+	r := s.reduction()
+	x, y := factors(s)
+	if c.options.ByElement || x == nil || c.tensors[x.Tensor].Type != c.own || c.tensors[y.Tensor].Type != c.own {
+		return nil
+	}
+	for _, v := range r.Vars {
+		if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) {
+			return nil
+		}
+	}
+	n := s.vars[len(s.vars)-1]
+	p := &product{a: x, b: y}
+	if accessOf(p.a).offset.factor(n) != 0 {
+		p.a, p.b = p.b, p.a
+	}
+	for _, e := range []*term.Read{p.a, p.b, s.left} {
+		a := accessOf(e)
+		if e.Which != nil || len(a.open) > 0 || len(a.offset.rest) > 0 {
+			return nil
+		}
+	}
+	a, b, left := accessOf(p.a).offset, accessOf(p.b).offset, accessOf(s.left).offset
+	k := r.Vars[len(r.Vars)-1]
+	if a.factor(n) != 0 || left.factor(n) != 1 || a.factor(k) == 0 || b.factor(k) == 0 || b.factor(n) == 0 {
+		return nil
+	}
+	if b.factor(n) != 1 && b.factor(k) != 1 {
+		return nil
+	}
+	if a.factor(k) != 1 && !slices.ContainsFunc(s.vars, func(v *term.Variable) bool { return a.factor(v) == 1 }) {
+		return nil
+	}
+	// A matrix and a vector are read once, so sums share rows with other statements instead.
+	rows := func(v *term.Variable) bool { return a.factor(v) != 0 && b.factor(v) == 0 && left.factor(v) != 0 }
+	if a.factor(k) == 1 && b.factor(k) == 1 && extent(k) >= longRow && !slices.ContainsFunc(s.vars, rows) {
+		return nil
+	}
+	p.outer = len(s.vars) - 1
+	for p.outer > 0 && a.factor(s.vars[p.outer-1]) == 0 { // more columns
+		p.outer--
+	}
+	return p
+}
+
+// leastShared is how many products of as many rows there are at least that share a copy of a factor. Each worker computes some of them, and a
+// product alone takes less time with copies of blocks, which stay in the second-level cache.
+const leastShared = 4
+
+// longRow is how many elements the rows of a matrix have at least that is multiplied by a vector row by row.
+const longRow = 64
+
+// matrices is a product of matrices for all values of outer indices.
+type matrices[T simd.Float] struct {
+	outer      nest[T] // the indices of neither rows, columns nor sums
+	sums       nest[T] // those of sums of products
+	rows       loop[T]
+	single     bool // whether there is one row
+	a, b, left func(*state[T]) int
+	tensors    [3]int
+	n, k       int
+	all        int // how many rows all parts have together if they have b in common, and 0 otherwise
+	lda, ldb   int
+	ldc        int
+	ta, tb     bool
+	give       func(*state[T], []T, int)
+	add        bool
+	buffer     bool // whether results are of another type, and go through a buffer
+}
+
+// productUnit compiles a product of matrices; it is a reduction like others where the rows of the result cannot be found.
+func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
+	r := k.bundle.folds[0]
+	vars, free := k.bundle.vars, k.free()
+	n, sum := vars[len(vars)-1], r.Vars[len(r.Vars)-1]
+	a, b, left := accessOf(p.a).offset, accessOf(p.b).offset, accessOf(st.left).offset
+	if n == k.lead() {
+		return k.fold(st)
+	}
+	// The blocks begin where these indices are 0. Other statements that have the same ones may have left other values.
+	first := func(f form) func(*state[T]) int { return k.value(f.without(n).without(sum)) }
+	u := &matrices[T]{n: extent(n), k: extent(sum), a: first(a), b: first(b), left: first(left),
+		tensors: [3]int{p.a.Tensor, p.b.Tensor, st.target}, add: k.tensors[st.target].Add}
+	var m *term.Variable
+	for _, v := range free {
+		if v != n && a.factor(v) != 0 && b.factor(v) == 0 && left.factor(v) != 0 && (m == nil || extent(v) >= extent(m)) &&
+			(a.factor(sum) == 1 || a.factor(v) == 1) {
+			m = v
+		}
+	}
+	u.single = m == nil
+	switch {
+	case m == nil && a.factor(sum) == 1:
+		u.lda = max(u.k, 1)
+	case m == nil:
+		return k.fold(st)
+	case a.factor(sum) == 1:
+		u.lda = a.factor(m)
+	default:
+		u.ta, u.lda = true, a.factor(sum)
+	}
+	if b.factor(n) == 1 {
+		u.ldb = b.factor(sum)
+	} else {
+		u.tb, u.ldb = true, b.factor(n)
+	}
+	u.ldc = u.n
+	if m != nil {
+		u.ldc = left.factor(m)
+		u.rows = k.loop(m)
+	}
+	u.buffer = k.tensors[st.target].Type != k.own
+	if u.lda < 0 || u.ldb < 0 || u.ldc < u.n && m != nil || !u.ta && u.lda < u.k || u.tb && u.ldb < u.k || !u.tb && u.ldb < u.n {
+		return k.fold(st)
+	}
+	put := putReal[T](k.tensors[st.target].Type, u.add)
+	u.give = func(s *state[T], x []T, at int) {
+		for i, v := range x {
+			put(&s.mem[st.target], at+i, float64(v))
+		}
+	}
+	outer := slices.DeleteFunc(slices.Clone(free), func(v *term.Variable) bool { return v == n || v == m })
+	u.outer = k.loops(outer, nil)
+	once := len(r.Vars) == 1 && !slices.ContainsFunc(outer, func(v *term.Variable) bool { return b.factor(v) != 0 })
+	if once && u.rows.lead && !k.given[k.tensors[p.b.Tensor].Memory] {
+		u.all = extent(m)
+	}
+	u.sums = k.loops(r.Vars, sum)
+	return u
+}
+
+func (u *matrices[T]) run(s *state[T], lo, hi int) {
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		m := 1
+		if !u.single {
+			a, b := u.rows.limits(s, lo, hi)
+			if m = b - a; m <= 0 {
+				return
+			}
+			s.vars[u.rows.place] = a
+		}
+		u.multiply(s, m)
+	})
+}
+
+// multiply computes one block of the result: a product of matrices, or a sum of them.
+func (u *matrices[T]) multiply(s *state[T], m int) {
+	if u.n == 0 {
+		return
+	}
+	c, ldc, add := s.mem[u.tensors[2]].same, u.ldc, u.add
+	at := u.left(s)
+	if u.buffer {
+		if cap(s.products) < m*u.n {
+			s.products = make([]T, m*u.n)
+		}
+		c, ldc, add = s.products[:m*u.n], u.n, false
+	} else {
+		c = c[at:]
+	}
+	done := false
+	u.sums.each(s, 0, 0, 0, func(s *state[T]) {
+		a, b := s.mem[u.tensors[0]].same[u.a(s):], s.mem[u.tensors[1]].same[u.b(s):]
+		key := blas.Key{}
+		if m*leastShared <= u.all {
+			key = s.key
+			key.Tensor, key.Offset = u.tensors[1], u.b(s)
+		}
+		blas.MultiplyShared(key, c, ldc, a, u.lda, u.ta, b, u.ldb, u.tb, m, u.n, u.k, add || done)
+		done = true
+	})
+	if !done && !add {
+		for i := range m {
+			clear(c[i*ldc : i*ldc+u.n])
+		}
+	}
+	if u.buffer {
+		for i := range m {
+			u.give(s, c[i*u.n:(i+1)*u.n], at+i*u.ldc)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package loops
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// each returns code that sets variables to all their values, the last the fastest, and visits those that the guard lets
+// through.
+func (c *compiler[T]) each(vars []*term.Variable, guard *term.Term) func(s *state[T], visit func()) {
+	if len(vars) == 0 {
+		if guard == nil {
+			return func(_ *state[T], visit func()) { visit() }
+		}
+		holds := c.condition(guard)
+		return func(s *state[T], visit func()) {
+			if holds(s) {
+				visit()
+			}
+		}
+	}
+	lo, hi, at := c.integer(vars[0].Lo), c.integer(vars[0].Hi), c.place(vars[0])
+	inner := c.each(vars[1:], guard)
+	return func(s *state[T], visit func()) {
+		for i, end := lo(s), hi(s); i < end; i++ {
+			s.vars[at] = i
+			inner(s, visit)
+		}
+	}
+}
+
+// reduceReal returns code for a reduction of real numbers, one element after the other.
+func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
+	each, x := c.each(r.Vars, r.Guard), c.real(r.Body)
+	fold := func(first float64, f func(a, b float64) float64) func(*state[T]) float64 {
+		return func(s *state[T]) float64 {
+			v := first
+			each(s, func() { v = f(v, x(s)) })
+			return v
+		}
+	}
+	switch r.Kind {
+	case reduction.Sum:
+		return fold(0, func(a, b float64) float64 { return a + b })
+	case reduction.Prod:
+		return fold(1, func(a, b float64) float64 { return a * b })
+	case reduction.Max:
+		return fold(math.Inf(-1), func(a, b float64) float64 { return max(a, b) })
+	case reduction.Min:
+		return fold(math.Inf(1), func(a, b float64) float64 { return min(a, b) })
+	}
+	mean := func(s *state[T]) (float64, float64) {
+		sum, n := 0.0, 0.0
+		each(s, func() { sum += x(s); n++ })
+		return sum / n, n
+	}
+	switch r.Kind {
+	case reduction.Mean:
+		return func(s *state[T]) float64 { m, _ := mean(s); return m }
+	case reduction.Variance:
+		return func(s *state[T]) float64 {
+			m, n := mean(s)
+			sum := 0.0
+			each(s, func() { d := x(s) - m; sum += d * d })
+			return sum / n
+		}
+	}
+	most := c.real(r.At[0])
+	return func(s *state[T]) float64 { // logsumexp
+		top, sum := most(s), 0.0
+		each(s, func() { sum += math.Exp(x(s) - top) })
+		return logarithm(sum)
+	}
+}
+
+// logarithm returns the logarithm of a sum of exponentials relative to their maximum: 0 where that is not finite, so that the
+// sum is none.
+func logarithm(sum float64) float64 {
+	if !(sum > 0) {
+		return 0
+	}
+	return math.Log(sum)
+}
+
+// reduceInteger returns code for a reduction that gives an integer.
+func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
+	if r.Kind == reduction.Count {
+		return c.counted(r.Vars, r.Guard, func(*state[T]) bool { return true })
+	}
+	each := c.each(r.Vars, r.Guard)
+	if r.Kind.Is(reduction.Argument) {
+		return c.argument(r, each)
+	}
+	fold, first := integerFolds[r.Kind], r.Kind.IntegerIdentity()
+	if values := c.folded(r); values != nil {
+		outer := c.each(r.Vars[:len(r.Vars)-1], nil)
+		return func(s *state[T]) int {
+			v := first
+			all := func(_ int, x []int) { v = fold(v, x) } // made once: each one made is allocated
+			outer(s, func() { values(s, all) })
+			return v
+		}
+	}
+	x := c.integer(r.Body)
+	return func(s *state[T]) int {
+		v := first
+		var one [1]int
+		each(s, func() {
+			one[0] = x(s)
+			v = fold(v, one[:])
+		})
+		return v
+	}
+}
+
+// integerFolds are the functions that fold integers into one.
+var integerFolds = map[reduction.Kind]func(v int, x []int) int{
+	reduction.Sum: func(v int, x []int) int {
+		for _, y := range x {
+			v += y
+		}
+		return v
+	},
+	reduction.Prod: func(v int, x []int) int {
+		for _, y := range x {
+			v *= y
+		}
+		return v
+	},
+	reduction.Max: func(v int, x []int) int {
+		for _, y := range x {
+			v = max(v, y)
+		}
+		return v
+	},
+	reduction.Min: func(v int, x []int) int {
+		for _, y := range x {
+			v = min(v, y)
+		}
+		return v
+	},
+}
+
+// argument returns code for argmax and argmin: the index of the first extreme, or its number among several indices. NaN
+// is more extreme than all numbers.
+func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) func(*state[T]) int {
+	at := c.value(linear(r.Number))
+	if r.Body.Kind == term.Integer {
+		return c.wholeArgument(r, each, at)
+	}
+	x, sign := c.real(r.Body), 1.0
+	if r.Kind == reduction.ArgMin {
+		sign = -1
+	}
+	return func(s *state[T]) int {
+		best, found, out := 0.0, false, 0
+		each(s, func() {
+			v := x(s) * sign
+			if !found || v > best || math.IsNaN(v) && !math.IsNaN(best) {
+				best, found, out = v, true, at(s)
+			}
+		})
+		return out
+	}
+}
+
+// wholeArgument is argument for integers: real numbers do not hold all of them.
+func (c *compiler[T]) wholeArgument(r *term.Reduction, each func(*state[T], func()), at func(*state[T]) int) func(*state[T]) int {
+	least := r.Kind == reduction.ArgMin
+	if values := c.folded(r); values != nil {
+		outer, place := c.each(r.Vars[:len(r.Vars)-1], nil), c.place(r.Vars[len(r.Vars)-1])
+		return func(s *state[T]) int {
+			best, found, out := 0, false, 0
+			search := func(first int, x []int) {
+				for i, v := range x {
+					if !found || v > best && !least || v < best && least {
+						s.vars[place] = first + i
+						best, found, out = v, true, at(s)
+					}
+				}
+			}
+			outer(s, func() { values(s, search) })
+			return out
+		}
+	}
+	x := c.integer(r.Body)
+	return func(s *state[T]) int {
+		best, found, out := 0, false, 0
+		each(s, func() {
+			if v := x(s); !found || v > best && !least || v < best && least {
+				best, found, out = v, true, at(s)
+			}
+		})
+		return out
+	}
+}
+
+// quantified returns code for the conditions any and all.
+func (c *compiler[T]) quantified(r *term.Reduction) func(*state[T]) bool {
+	x := c.condition(r.Body)
+	if r.Kind == reduction.All {
+		fail := c.counted(r.Vars, r.Guard, func(s *state[T]) bool { return !x(s) })
+		return func(s *state[T]) bool { return fail(s) == 0 }
+	}
+	hold := c.counted(r.Vars, r.Guard, x)
+	return func(s *state[T]) bool { return hold(s) > 0 }
+}
+
+// counted returns code that counts for how many values of variables a condition holds, of those that the guard lets through. It allocates nothing.
+func (c *compiler[T]) counted(vars []*term.Variable, guard *term.Term, holds func(*state[T]) bool) func(*state[T]) int {
+	if len(vars) == 0 {
+		through := func(*state[T]) bool { return true }
+		if guard != nil {
+			through = c.condition(guard)
+		}
+		return func(s *state[T]) int {
+			if through(s) && holds(s) {
+				return 1
+			}
+			return 0
+		}
+	}
+	lo, hi, at := c.integer(vars[0].Lo), c.integer(vars[0].Hi), c.place(vars[0])
+	inner := c.counted(vars[1:], guard, holds)
+	return func(s *state[T]) int {
+		n := 0
+		for i, end := lo(s), hi(s); i < end; i++ {
+			s.vars[at] = i
+			n += inner(s)
+		}
+		return n
+	}
+}

@@ -1,0 +1,209 @@
+package loops
+
+import (
+	"github.com/opgen/opgen/formula/internal/jit"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// rowNumber is a number of each row.
+type rowNumber[T simd.Float] struct {
+	number[T]
+	at     func(*state[T]) int // where the element of a row is, if the number is one of float64 at a linear place; otherwise nil
+	tensor int                 // of the element
+	apart  int                 // how far those of neighbors lie apart
+	// all computes the number for several rows at once; it is nil if that takes a row at a time. The numbers go to values, in a state.
+	all    rowTerm[T]
+	values int
+}
+
+// rowTerm computes a real number for several values of an index, from first on.
+type rowTerm[T simd.Float] func(s *state[T], first int, to []float64)
+
+// rowNumber returns how a number is computed for several values of an index.
+func (c *compiler[T]) rowNumber(n number[T], w *term.Variable) rowNumber[T] {
+	out := rowNumber[T]{number: n}
+	if n.settled || n.term == nil {
+		return out
+	}
+	if e := c.wideElement(n.term); e != nil {
+		out.at, out.tensor, out.apart = c.value(e.offset), e.tensor, e.offset.factor(w)
+	} else if out.all = c.rowTerm(n.term, w); out.all != nil {
+		out.values = c.rowValues()
+	}
+	return out
+}
+
+// rowValues returns where a state holds numbers of rows.
+func (c *compiler[T]) rowValues() int {
+	c.numbers += jit.MostRows
+	return c.numbers - jit.MostRows
+}
+
+// rowTerm returns code for several values of an index. It computes what compiler.real does. It returns nil for terms that take an element at a time.
+func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
+	if n.Kind != term.Real {
+		return nil
+	}
+	if !n.Uses(w) {
+		x := c.real(n)
+		return func(s *state[T], _ int, to []float64) {
+			v := x(s)
+			for i := range to {
+				to[i] = v
+			}
+		}
+	}
+	switch n.Op {
+	case term.Element:
+		return c.rowElements(n.Read, w)
+	case term.Negate:
+		return c.rowUnary(n.Args[0], w, func(x float64) float64 { return -x })
+	case term.Apply:
+		if len(n.Args) == 1 {
+			return c.rowApply(n, w)
+		}
+		return nil
+	case term.Power:
+		if v, ok := n.Args[1].Settled(); ok && v == 2 {
+			return c.rowUnary(n.Args[0], w, func(x float64) float64 { return x * x })
+		}
+		return nil
+	case term.Add, term.Subtract, term.Multiply, term.Divide:
+		return c.rowBinary(n, w)
+	}
+	return nil
+}
+
+// rowElements returns code for elements of a tensor, at places that are linear in the index.
+func (c *compiler[T]) rowElements(r *term.Read, w *term.Variable) rowTerm[T] {
+	a, t := accessOf(r), c.tensors[r.Tensor].Type
+	if len(a.open) > 0 || r.Which != nil || len(a.offset.rest) > 0 || t != dtype.F32 && t != dtype.F64 {
+		return nil
+	}
+	at, place, tensor, apart := c.value(a.offset), c.place(w), r.Tensor, a.offset.factor(w)
+	if t == dtype.F32 {
+		return func(s *state[T], first int, to []float64) {
+			s.vars[place] = first
+			from(to, s.mem[tensor].f32, at(s), apart)
+		}
+	}
+	return func(s *state[T], first int, to []float64) {
+		s.vars[place] = first
+		from(to, s.mem[tensor].f64, at(s), apart)
+	}
+}
+
+// from sets numbers to elements that lie apart.
+func from[T simd.Float](to []float64, memory []T, at, apart int) {
+	for i := range to {
+		to[i] = float64(memory[at])
+		at += apart
+	}
+}
+
+func (c *compiler[T]) rowUnary(n *term.Term, w *term.Variable, f func(float64) float64) rowTerm[T] {
+	x := c.rowTerm(n, w)
+	if x == nil {
+		return nil
+	}
+	return func(s *state[T], first int, to []float64) {
+		x(s, first, to)
+		for i, v := range to {
+			to[i] = f(v)
+		}
+	}
+}
+
+// rowApply returns code for a function. Its argument is in a state, since a list of arguments would be allocated for each call.
+func (c *compiler[T]) rowApply(n *term.Term, w *term.Variable) rowTerm[T] {
+	x := c.rowTerm(n.Args[0], w)
+	if x == nil {
+		return nil
+	}
+	f, at := n.Func.Real, c.numbers
+	c.numbers++
+	return func(s *state[T], first int, to []float64) {
+		x(s, first, to)
+		argument := s.numbers[at:][:1:1]
+		for i, v := range to {
+			argument[0] = v
+			to[i] = f(argument...)
+		}
+	}
+}
+
+func (c *compiler[T]) rowBinary(n *term.Term, w *term.Variable) rowTerm[T] {
+	x, y := c.rowTerm(n.Args[0], w), c.rowTerm(n.Args[1], w)
+	if x == nil || y == nil {
+		return nil
+	}
+	op, values := n.Op, c.rowValues()
+	return func(s *state[T], first int, to []float64) {
+		x(s, first, to)
+		with := s.numbers[values:][:len(to)]
+		y(s, first, with)
+		switch op {
+		case term.Add:
+			for i, v := range with {
+				to[i] += v
+			}
+		case term.Subtract:
+			for i, v := range with {
+				to[i] -= v
+			}
+		case term.Multiply:
+			for i, v := range with {
+				to[i] *= v
+			}
+		default:
+			for i, v := range with {
+				to[i] /= v
+			}
+		}
+	}
+}
+
+// set sets the arguments that the number has in some rows, from first on. Those of neighbors lie step arguments apart. The number was set for these rows
+// already if again is true, and what else it says of them is wanted.
+func (n *rowNumber[T]) set(s *state[T], place, first, rows int, again bool, to []T, step int) {
+	switch {
+	case n.settled:
+		v := n.of(n.get(s))
+		for row := range rows {
+			to[row*step] = v
+		}
+	case n.at != nil:
+		s.vars[place] = first
+		n.put(s.mem[n.tensor].f64, n.at(s), n.apart, rows, to, step)
+	case n.all != nil:
+		values := s.numbers[n.values:][:rows]
+		if !again {
+			n.all(s, first, values)
+		}
+		n.put(values, 0, 1, rows, to, step)
+	default:
+		for row := range rows {
+			s.vars[place] = first + row
+			to[row*step] = n.of(n.get(s))
+		}
+	}
+}
+
+// put sets the arguments of some rows to values that lie apart, from at on.
+func (n *rowNumber[T]) put(values []float64, at, apart, rows int, to []T, step int) {
+	k := 0
+	if n.low {
+		for range rows {
+			v := values[at]
+			to[k] = lowOf(v, T(v))
+			at, k = at+apart, k+step
+		}
+		return
+	}
+	for range rows {
+		to[k] = T(values[at])
+		at, k = at+apart, k+step
+	}
+}

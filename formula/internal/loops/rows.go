@@ -1,0 +1,530 @@
+package loops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+)
+
+// rows is reductions whose strips go over the last of the reduced indices.
+type rows[T simd.Float] struct {
+	outer nest[T] // the indices of the results
+	inner nest[T] // the reduced indices but the last
+	last  loop[T]
+	// varies says that the range of the last index depends on the other reduced ones.
+	varies bool
+	sums   []*rowSum[T]
+	// joint is code that computes all sums in one way through the elements, or nil.
+	joint *strip[T]
+	own   bool // whether the code gives sums and needs no lanes
+	// among is the joint code over the last of the other reduced indices, or else over the last index of the results; it may be nil.
+	among *rowLoop[T]
+}
+
+// rowSum is a reduction, or several sums that are computed at once.
+type rowSum[T simd.Float] struct {
+	passes []*rowPass[T]
+	give   func(*state[T], float64)
+	finish func(s *state[T], of []float64, n int) float64 // of what the passes give
+	to     *rowResults[T]                                 // where results of several rows go at once, or nil
+}
+
+// rowPass is one way through the elements: code that computes them, and how they are folded.
+type rowPass[T simd.Float] struct {
+	code  strip[T]
+	own   bool          // whether the code gives a sum and needs no lanes
+	among *rowLoop[T]   // the code over another index, as in rows
+	first simd.Lanes[T] // the lanes before anything is folded
+	// at says where the first element of a strip is, if the elements are those of a tensor, and step how far the next one is; else at is nil. If they lie side by
+	// side, into folds them into the lanes.
+	at           func(*state[T]) int
+	into         func(s *state[T], x []T)
+	tensor, step int
+	last         func(*simd.Lanes[T]) T
+	both         func(a, b float64) float64 // folds the results of strips
+	unit         float64
+	// extreme, unless it is nil, returns the extreme of few elements of a tensor, from the first one on, which are so far from one another. Lanes take longer for
+	// them.
+	extreme func(x []T, first, n, step int) T
+}
+
+func plus(a, b float64) float64 { return a + b }
+
+func times(a, b float64) float64 { return a * b }
+
+// rows compiles reductions with strips that go over the last reduced index.
+func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
+	u := &rows[T]{outer: k.loops(k.free(), nil)}
+	r := k.bundle.folds[0]
+	u.inner = k.loops(r.Vars, v)
+	u.last = k.loop(v)
+	u.varies = v.Lo.UsesAny(r.Vars) || v.Hi.UsesAny(r.Vars)
+	var folds []*term.Reduction
+	for i, st := range k.bundle.statements {
+		f := k.sameIndices(i)
+		u.sums = append(u.sums, k.rowSum(st, f, v))
+		folds = append(folds, f)
+	}
+	if u.joint = k.joint(folds, v, false); u.joint != nil {
+		n := u.joint.sums()
+		if u.own = n == len(folds); !u.own && n > 0 { // all of them or none
+			u.joint = k.joint(folds, v, true)
+		}
+	}
+	if e := k.even(u, r, v); e != nil {
+		return e
+	}
+	over := k.free()
+	if len(u.inner.loops) > 0 {
+		over = r.Vars
+	}
+	if u.joint != nil && u.own {
+		u.among = k.rowLoop(u.joint, over)
+	}
+	for _, f := range u.sums {
+		for _, p := range f.passes {
+			if p.own {
+				p.among = k.rowLoop(&p.code, over)
+			}
+		}
+	}
+	if len(u.inner.loops) == 0 && len(over) > 0 {
+		for i, f := range u.sums {
+			f.to = k.rowResults(k.bundle.statements[i], folds[i], over[len(over)-1])
+		}
+	}
+	return u
+}
+
+// joint returns code for several sums at once, whose values share what they read. It returns nil if others are among them.
+// accumulate says that they take accumulators of the state.
+func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accumulate bool) *strip[T] {
+	if len(folds) < 2 || len(folds) > mostFolds {
+		return nil
+	}
+	z := newVectorizer(k.compiler, v)
+	z.strip.accumulate = accumulate
+	for i, r := range folds {
+		if r.Kind != reduction.Sum && r.Kind != reduction.Mean || r.Guard != nil || !r.Body.Uses(v) {
+			return nil
+		}
+		if b := r.Body; b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
+			x, y := z.real(b.Args[0]), z.real(b.Args[1])
+			z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[i], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
+			z.does(adding[T](i, productOf))
+			continue
+		}
+		x := z.vector(z.real(r.Body))
+		z.emit(-1, func(s *state[T], n int) { simd.SumInto(&s.lanes[i], s.regs[x][:n]) }, x)
+		z.does(adding[T](i, firstOf))
+	}
+	k.finish(&z.strip)
+	return &z.strip
+}
+
+// rowSum compiles one reduction.
+func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Variable) *rowSum[T] {
+	out := &rowSum[T]{give: k.writer(&statement{target: st.target, left: st.left, add: st.add})}
+	one := func(s *state[T], of []float64, n int) float64 { return of[0] }
+	out.finish = one
+	switch r.Kind {
+	case reduction.Sum, reduction.Count:
+		out.passes = []*rowPass[T]{k.sumPass(r, v)}
+	case reduction.ArgMax, reduction.ArgMin:
+		out.passes = []*rowPass[T]{k.argumentPass(r, v)}
+		out.finish = func(s *state[T], _ []float64, _ int) float64 { return float64(s.index) }
+	case reduction.Mean:
+		out.passes = []*rowPass[T]{k.sumPass(r, v)}
+		out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
+	case reduction.Variance:
+		if len(r.At) > 0 {
+			mean := k.real(r.At[0])
+			out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
+				simd.SquaresInto(&s.lanes[0], x, T(mean(s)))
+			}, squares(number[T]{get: mean, term: r.At[0]}), 0, (*simd.Lanes[T]).Sum, plus, 0)}
+			out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
+			break
+		}
+		mean := k.sumPass(r, v)
+		out.passes = []*rowPass[T]{mean, k.pass(r, v, func(s *state[T], x []T) {
+			simd.SquaresInto(&s.lanes[0], x, T(s.folded[0]/float64(s.count)))
+		}, squares(numberOf(func(s *state[T]) float64 { return s.folded[0] / float64(s.count) })), 0, (*simd.Lanes[T]).Sum, plus, 0)}
+		out.finish = func(s *state[T], of []float64, n int) float64 { return of[1] / float64(n) }
+	case reduction.LogSumExp:
+		top := k.real(r.At[0])
+		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
+			simd.ExpInto(&s.lanes[0], x, T(top(s)))
+		}, adding(0, func(m *vectors, x, k []value) value { return m.Exp(m.Sub(x[0], k[0])) }, number[T]{get: top, term: r.At[0]}),
+			0, (*simd.Lanes[T]).Sum, plus, 0)}
+		out.finish = func(_ *state[T], of []float64, _ int) float64 { return logarithm(of[0]) }
+	case reduction.Prod:
+		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes[0], x) }, foldInto[T](simd.Mul), 1, (*simd.Lanes[T]).Prod, times, 1)}
+	case reduction.Any:
+		out.passes = []*rowPass[T]{k.extremePass(r, v, reduction.Max)}
+		out.passes[0].unit = 0
+	case reduction.All:
+		out.passes = []*rowPass[T]{k.extremePass(r, v, reduction.Min)}
+		out.passes[0].unit = 1
+	default:
+		out.passes = []*rowPass[T]{k.extremePass(r, v, r.Kind)}
+	}
+	return out
+}
+
+// foldInto returns the operation that folds elements into lanes.
+func foldInto[T simd.Float](op simd.Binary) *operation[T] {
+	return binaryOperation[T](op, operand[T]{}, operand[T]{})
+}
+
+// squares returns the operation that adds the squares of differences from a mean to lanes.
+func squares[T simd.Float](mean number[T]) *operation[T] {
+	return adding(0, func(m *vectors, x, k []value) value {
+		d := m.Sub(x[0], k[0])
+		return m.Mul(d, d)
+	}, mean)
+}
+
+func firstOf(_ *vectors, x, _ []value) value { return x[0] }
+
+func productOf(m *vectors, x, _ []value) value { return m.Mul(x[0], x[1]) }
+
+// around returns a reduction without a condition that is the same in all of a strip, and what leaves out the code that follows where the
+// condition fails.
+func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin func(), end func()) {
+	if r.Guard == nil || r.Guard.Uses(z.v) || argument(r) {
+		return r, func() {}, func() {}
+	}
+	out := *r
+	out.Guard = nil
+	holds, start := z.c.condition(r.Guard), 0
+	return &out, func() {
+			start = len(z.strip.code)
+			z.strip.code = append(z.strip.code, instruction[T]{when: holds, def: -1})
+		}, func() {
+			z.strip.code[start].skip = len(z.strip.code) - start - 1
+		}
+}
+
+// pass compiles a way through the elements.
+func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*state[T], []T), op *operation[T], first T, last func(*simd.Lanes[T]) T,
+	both func(a, b float64) float64, unit float64) *rowPass[T] {
+	z := newVectorizer(k.compiler, v)
+	always := r.Guard == nil // so all elements count, and the tensor's own may be folded where they are
+	r, begin, end := z.around(r)
+	begin()
+	x := z.vector(z.real(body(r)))
+	z.emit(-1, func(s *state[T], n int) { into(s, s.regs[x][:n]) }, x)
+	op.lanes = 0
+	if !evenly[T](r, v) || body(r).Op != term.Element {
+		z.does(op)
+	}
+	end()
+	k.finish(&z.strip)
+	p := &rowPass[T]{code: z.strip, last: last, both: both, unit: unit}
+	p.first.Fill(first)
+	p.own = z.strip.sums() > 0
+	if b := body(r); always && !p.own && b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
+		if a := accessOf(b.Read); len(a.open) == 0 && len(a.offset.rest) == 0 {
+			if p.at, p.tensor, p.step = k.value(a.offset), b.Read.Tensor, a.offset.factor(v); p.step == 1 {
+				p.into = into
+			}
+		}
+	}
+	return p
+}
+
+// sumPass compiles a sum; that of products needs no strip for them.
+func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[T] {
+	if b := r.Body; b != nil && r.Guard == nil && b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
+		z := newVectorizer(k.compiler, v)
+		x, y := z.real(b.Args[0]), z.real(b.Args[1])
+		z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[0], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
+		z.does(adding[T](0, productOf))
+		k.finish(&z.strip)
+		return &rowPass[T]{code: z.strip, own: z.strip.sums() > 0, last: (*simd.Lanes[T]).Sum, both: plus}
+	}
+	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes[0], x) }, adding[T](0, firstOf), 0, (*simd.Lanes[T]).Sum, plus, 0)
+}
+
+// extremePass compiles a maximum or a minimum.
+func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind reduction.Kind) *rowPass[T] {
+	p := k.lanesPass(r, v, kind)
+	if p.extreme = mostOf[T]; kind == reduction.Min {
+		p.extreme = leastOf[T]
+	}
+	return p
+}
+
+// mostOf and leastOf return the extremes of n elements, or a NaN if there is one.
+func mostOf[T simd.Float](x []T, first, n, step int) T {
+	y := x[first]
+	for i := 1; i < n; i++ {
+		y = max(y, x[first+i*step])
+	}
+	return y
+}
+
+func leastOf[T simd.Float](x []T, first, n, step int) T {
+	y := x[first]
+	for i := 1; i < n; i++ {
+		y = min(y, x[first+i*step])
+	}
+	return y
+}
+
+// lanesPass compiles a maximum or a minimum of lanes.
+func (k *unitCompiler[T]) lanesPass(r *term.Reduction, v *term.Variable, kind reduction.Kind) *rowPass[T] {
+	if kind == reduction.Min {
+		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes[0], x) }, foldInto[T](simd.Min), T(math.Inf(1)), (*simd.Lanes[T]).Min,
+			func(a, b float64) float64 { return min(a, b) }, math.Inf(1))
+	}
+	return k.pass(r, v, func(s *state[T], x []T) { simd.MaxInto(&s.lanes[0], x) }, foldInto[T](simd.Max), T(math.Inf(-1)), (*simd.Lanes[T]).Max,
+		func(a, b float64) float64 { return max(a, b) }, math.Inf(-1))
+}
+
+// argumentPass compiles the search for an extreme. NaN is more extreme than all numbers.
+func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *rowPass[T] {
+	z := newVectorizer(k.compiler, v)
+	f := linear(k.number)
+	sign := 1.0
+	if r.Kind == reduction.ArgMin {
+		sign = -1
+	}
+	if r.Guard != nil {
+		was := k.lenient
+		k.lenient = true
+		defer func() { k.lenient = was }()
+	}
+	x := z.vector(z.real(r.Body))
+	uses, mask := []int{x}, -1
+	if r.Guard != nil {
+		mask = z.vector(z.real(r.Guard))
+		uses = append(uses, mask)
+	}
+	at, step := k.value(f), f.factor(v)
+	if mask >= 0 {
+		z.emit(-1, func(s *state[T], n int) {
+			number := at(s)
+			for i, w := range s.regs[x][:n] {
+				if w := float64(w) * sign; s.regs[mask][i] != 0 && s.better(w) {
+					s.best, s.found, s.index = w, true, number+i*step
+				}
+			}
+		}, uses...)
+	} else {
+		into, last := simd.MaxInto[T], (*simd.Lanes[T]).Max
+		if sign < 0 {
+			into, last = simd.MinInto[T], (*simd.Lanes[T]).Min
+		}
+		z.emit(-1, func(s *state[T], n int) {
+			if n <= fewCompared {
+				number := at(s)
+				for i, w := range s.regs[x][:n] {
+					if w := float64(w) * sign; s.better(w) {
+						s.best, s.found, s.index = w, true, number+i*step
+					}
+				}
+				return
+			}
+			lanes := &s.lanes[0]
+			lanes.Fill(T(math.Inf(int(-sign))))
+			into(lanes, s.regs[x][:n])
+			extreme := last(lanes)
+			if w := float64(extreme) * sign; s.better(w) {
+				s.best, s.found, s.index = w, true, at(s)+firstOfLanes(lanes, s.regs[x][:n], extreme)*step
+			}
+		}, uses...)
+	}
+	k.finish(&z.strip)
+	return &rowPass[T]{code: z.strip, last: func(*simd.Lanes[T]) T { return 0 }, both: plus}
+}
+
+// fewCompared is how many elements are compared one by one at most. Lanes of extremes take longer for them.
+const fewCompared = 32
+
+// better reports whether a value is more extreme than the best one so far.
+func (s *state[T]) better(w float64) bool {
+	return !s.found || w > s.best || w != w && s.best == s.best
+}
+
+// firstOfLanes returns where the first element is that equals v, or that is a NaN if v is one. Each lane holds an extreme of its elements, and one
+// at least is v.
+func firstOfLanes[T simd.Float](lanes *simd.Lanes[T], x []T, v T) int {
+	same := func(w T) bool { return w == v || w != w && v != v }
+	first := len(x)
+	for lane, w := range lanes {
+		if !same(w) {
+			continue
+		}
+		for i := lane; i < first; i += len(lanes) {
+			if same(x[i]) {
+				first = i
+			}
+		}
+	}
+	return first
+}
+
+func (u *rows[T]) run(s *state[T], lo, hi int) {
+	if n, ok := u.short(s); ok && len(u.inner.loops) == 0 && len(u.outer.loops) > 0 && u.together() {
+		u.outer.stretches(s, 0, lo, hi, mostRows(n), func(s *state[T], first, rows int) { u.several(s, n, first, rows) })
+		return
+	}
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		if u.joint != nil {
+			u.sumAll(s)
+			return
+		}
+		for _, f := range u.sums {
+			u.sum(s, f)
+		}
+	})
+}
+
+// short returns the length of rows if each is one strip, at whose beginning the index then stands.
+func (u *rows[T]) short(s *state[T]) (n int, ok bool) {
+	lo, hi := u.last.limits(s, 0, 0)
+	s.vars[u.last.place] = lo
+	return hi - lo, lo < hi && hi-lo <= stripLength
+}
+
+// together reports whether all sums of several rows are computed at once.
+func (u *rows[T]) together() bool {
+	if u.joint != nil {
+		return u.among != nil
+	}
+	return !slices.ContainsFunc(u.sums, func(f *rowSum[T]) bool { return len(f.passes) > 1 || f.passes[0].among == nil })
+}
+
+// several computes all sums of several rows.
+func (u *rows[T]) several(s *state[T], n, first, rows int) {
+	give := func(f *rowSum[T], code *rowLoop[T], i int) {
+		if f.to != nil {
+			s.vars[code.place] = first
+			sums, step := code.sums(s, i)
+			f.to.put(s, sums, step, rows, n)
+			return
+		}
+		for row := range rows {
+			s.vars[code.place] = first + row
+			s.folded[0], s.count = code.sum(s, row, i), n
+			f.give(s, f.finish(s, s.folded[:], n))
+		}
+	}
+	if u.joint != nil {
+		u.among.run(s, n, first, rows)
+		for i, f := range u.sums {
+			give(f, u.among, slices.Index(u.among.loop.sums, i))
+		}
+		return
+	}
+	for _, f := range u.sums {
+		f.passes[0].among.run(s, n, first, rows)
+		give(f, f.passes[0].among, 0)
+	}
+}
+
+// sumAll computes all sums at once.
+func (u *rows[T]) sumAll(s *state[T]) {
+	var totals [mostFolds]float64
+	n := 0
+	lo, hi := u.last.limits(s, 0, 0)
+	row := func(s *state[T]) {
+		if u.varies {
+			lo, hi = u.last.limits(s, 0, 0)
+		}
+		for at := lo; at < hi; at += stripLength {
+			s.vars[u.last.place] = at
+			m := min(stripLength, hi-at)
+			n += m
+			if u.own {
+				u.joint.exec(s, m)
+				for i := range u.sums {
+					totals[i] += s.totals[i]
+				}
+				continue
+			}
+			for i := range u.sums {
+				s.lanes[i] = simd.Lanes[T]{}
+			}
+			u.joint.exec(s, m)
+			for i := range u.sums {
+				totals[i] += float64(s.lanes[i].Sum())
+			}
+		}
+	}
+	if m, ok := u.short(s); len(u.inner.loops) == 0 {
+		row(s)
+	} else if ok && u.among != nil {
+		u.inner.stretches(s, 0, 0, 0, mostRows(m), func(s *state[T], first, rows int) {
+			u.among.run(s, m, first, rows)
+			n += m * rows
+			for i, fold := range u.among.loop.sums {
+				for row := range rows {
+					totals[fold] += u.among.sum(s, row, i)
+				}
+			}
+		})
+	} else {
+		u.inner.each(s, 0, 0, 0, row)
+	}
+	for i, f := range u.sums {
+		s.folded[0], s.count = totals[i], n
+		f.give(s, f.finish(s, s.folded[:], n))
+	}
+}
+
+// sum computes one reduction.
+func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
+	s.found, s.index = false, 0
+	for i, p := range f.passes {
+		total, n := p.unit, 0
+		lo, hi := u.last.limits(s, 0, 0)
+		row := func(s *state[T]) {
+			if u.varies {
+				lo, hi = u.last.limits(s, 0, 0)
+			}
+			for at := lo; at < hi; at += stripLength {
+				s.vars[u.last.place] = at
+				m := min(stripLength, hi-at)
+				n += m
+				if p.own {
+					s.totals[0] = 0
+					p.code.exec(s, m)
+					total += s.totals[0]
+					continue
+				}
+				if p.extreme != nil && p.at != nil && m <= fewCompared {
+					total = p.both(total, float64(p.extreme(s.mem[p.tensor].same, p.at(s), m, p.step)))
+					continue
+				}
+				s.lanes[0] = p.first
+				if p.into != nil {
+					i := p.at(s)
+					p.into(s, s.mem[p.tensor].same[i:i+m])
+				} else {
+					p.code.exec(s, m)
+				}
+				total = p.both(total, float64(p.last(&s.lanes[0])))
+			}
+		}
+		if m, ok := u.short(s); len(u.inner.loops) == 0 {
+			row(s)
+		} else if ok && p.among != nil {
+			u.inner.stretches(s, 0, 0, 0, mostRows(m), func(s *state[T], first, rows int) {
+				p.among.run(s, m, first, rows)
+				n += m * rows
+				for row := range rows {
+					total += p.among.sum(s, row, 0)
+				}
+			})
+		} else {
+			u.inner.each(s, 0, 0, 0, row)
+		}
+		s.folded[i], s.count = total, n
+	}
+	f.give(s, f.finish(s, s.folded[:], s.count))
+}

@@ -1,0 +1,436 @@
+package loops
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/opgen/opgen/formula/internal/jit"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/blas"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// state is what loops work on: one goroutine's.
+type state[T simd.Float] struct {
+	vars []int      // the values of variables
+	mem  []block[T] // by tensor
+	regs [][]T      // strips, by register
+	step uint64     // the number of the training step
+	// double is the state of strips of float64 beside, or nil.
+	double *state[float64]
+	key    blas.Key // of the copies of factors that parts of this run share
+
+	arguments []jit.Arguments // of compiled loops
+	pointed   uint64          // the groups whose flat loop has pointers to its memory, by number
+
+	past   bool // whether results are written past the caches
+	beside []T  // a strip that is copied there next
+	tile   []T  // a tile of which rows are
+
+	lanes  [mostFolds]simd.Lanes[T] // of the reductions that are computed
+	totals [mostFolds]float64       // sums that compiled loops gave
+	folded [2]float64               // what its passes gave
+	count  int                      // of how many elements
+	found  bool                     // whether there is an extreme, of which best is the value and index the index
+	best   float64
+	index  int
+	wide   [][]float64               // sums of columns
+	wider  []float64                 // a strip of them
+	places [flushed + simd.Ahead]int // where rows begin that are added
+
+	integers [][]int // strips of integers, such as places of elements
+	apart    [][]int // those of which one code uses each
+	// numbers are arguments of functions of single numbers. Each function has places of its own.
+	numbers []float64
+
+	row   []float64 // what was folded of the elements of a scan
+	whole []int     // the same of whole numbers
+
+	orders orders[T]
+
+	drawing *drawing // if random numbers are drawn
+
+	products []T // the results of products of matrices that are stored in another type
+}
+
+// failure is what code panics with; Run returns its error.
+type failure struct{ err error }
+
+func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// place returns the number under which a state keeps a variable.
+func (c *compiler[T]) place(v *term.Variable) int {
+	i, ok := c.places[v]
+	if !ok {
+		i = len(c.places)
+		c.places[v] = i
+	}
+	return i
+}
+
+// value returns code for a linear form.
+func (c *compiler[T]) value(f form) func(*state[T]) int {
+	base := f.base
+	if f.constant() {
+		return func(*state[T]) int { return base }
+	}
+	if len(f.rest) == 0 && len(f.vars) == 1 {
+		i, k := c.place(f.vars[0].of), f.vars[0].factor
+		return func(s *state[T]) int { return base + k*s.vars[i] }
+	}
+	if len(f.rest) == 0 && len(f.vars) == 2 {
+		i, k := c.place(f.vars[0].of), f.vars[0].factor
+		j, l := c.place(f.vars[1].of), f.vars[1].factor
+		return func(s *state[T]) int { return base + k*s.vars[i] + l*s.vars[j] }
+	}
+	if len(f.rest) == 0 && len(f.vars) == 3 {
+		i, k := c.place(f.vars[0].of), f.vars[0].factor
+		j, l := c.place(f.vars[1].of), f.vars[1].factor
+		m, n := c.place(f.vars[2].of), f.vars[2].factor
+		return func(s *state[T]) int { return base + k*s.vars[i] + l*s.vars[j] + n*s.vars[m] }
+	}
+	if len(f.rest) == 1 && len(f.vars) == 0 {
+		k, x := f.rest[0].factor, c.operation(f.rest[0].of)
+		return func(s *state[T]) int { return base + k*x(s) }
+	}
+	if len(f.rest) == 1 && len(f.vars) == 1 {
+		i, k := c.place(f.vars[0].of), f.vars[0].factor
+		l, x := f.rest[0].factor, c.operation(f.rest[0].of)
+		return func(s *state[T]) int { return base + k*s.vars[i] + l*x(s) }
+	}
+	type part struct{ place, factor int }
+	var parts []part
+	for _, m := range f.vars {
+		parts = append(parts, part{c.place(m.of), m.factor})
+	}
+	rest := make([]func(*state[T]) int, len(f.rest))
+	factors := make([]int, len(f.rest))
+	for i, p := range f.rest {
+		rest[i], factors[i] = c.operation(p.of), p.factor
+	}
+	return func(s *state[T]) int {
+		n := base
+		for _, p := range parts {
+			n += p.factor * s.vars[p.place]
+		}
+		for i, x := range rest {
+			n += factors[i] * x(s)
+		}
+		return n
+	}
+}
+
+// integer returns code for an integer.
+func (c *compiler[T]) integer(n *term.Term) func(*state[T]) int {
+	if n.Kind != term.Integer {
+		x := c.real(n)
+		return func(s *state[T]) int { return int(x(s)) }
+	}
+	return c.value(linear(n))
+}
+
+// operation returns code for an integer that is not linear.
+func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
+	if n.Kind != term.Integer { // a condition, which counts as 1 or 0
+		x := c.real(n)
+		return func(s *state[T]) int { return int(x(s)) }
+	}
+	switch n.Op {
+	case term.Step:
+		return func(s *state[T]) int { return int(s.step) }
+	case term.Element:
+		get := integerAt[T](c.tensors[n.Read.Tensor].Type)
+		return element(c, n.Read, c.integer, get)
+	case term.Choose:
+		return choice(c, n, c.integer)
+	case term.Reduce:
+		return c.reduceInteger(n.Reduction)
+	case term.Apply:
+		return c.applyInteger(n)
+	}
+	if d := n.Args[1]; d.Op == term.Constant && d.Int > 0 && (n.Op == term.Modulo || n.Op == term.Quotient) {
+		return c.divided(n.Op, c.integer(n.Args[0]), d.Int)
+	}
+	x, y, op := c.integer(n.Args[0]), c.integer(n.Args[1]), n.Op
+	switch op {
+	case term.Multiply:
+		return func(s *state[T]) int { return x(s) * y(s) }
+	case term.Power:
+		return func(s *state[T]) int { return term.IntegerPower(x(s), y(s)) }
+	}
+	c.fails = true
+	return func(s *state[T]) int {
+		d := y(s)
+		if !term.Divisor(op, d) {
+			fail("an integer is divided by %d", d)
+		}
+		return term.IntegerOf(op, x(s), d)
+	}
+}
+
+// divided returns code for a division by a number above 0, which does not fail: a quotient that is rounded down, or its remainder.
+func (c *compiler[T]) divided(op term.Op, x func(*state[T]) int, d int) func(*state[T]) int {
+	if op == term.Quotient {
+		return func(s *state[T]) int { return shape.FloorDiv(x(s), d) }
+	}
+	return func(s *state[T]) int {
+		v := x(s) % d
+		if v < 0 {
+			v += d
+		}
+		return v
+	}
+}
+
+func (c *compiler[T]) applyInteger(n *term.Term) func(*state[T]) int {
+	if n.Func.Name == "convert" {
+		x, whole := c.real(n.Args[0]), n.Func.Whole
+		return func(s *state[T]) int { return whole(x(s)) }
+	}
+	if n.Args[0].Kind != term.Integer {
+		x := c.apply(n)
+		return func(s *state[T]) int { return int(x(s)) }
+	}
+	x := c.integer(n.Args[0])
+	if n.Func.Name == "abs" {
+		return func(s *state[T]) int { return max(x(s), -x(s)) }
+	}
+	y := c.integer(n.Args[1])
+	if n.Func.Name == "min" {
+		return func(s *state[T]) int { return min(x(s), y(s)) }
+	}
+	return func(s *state[T]) int { return max(x(s), y(s)) }
+}
+
+// reached returns code that finds an element: the tensor and the place in it. It returns false where it lies outside and
+// is looked up below a bound.
+func (c *compiler[T]) reached(r *term.Read) func(*state[T]) (tensor, at int, inside bool) {
+	a := accessOf(r)
+	at, first := c.value(a.offset), r.Tensor
+	which := func(*state[T]) int { return 0 }
+	if r.Which != nil {
+		which = c.integer(r.Which)
+	}
+	count, strict := r.Count, r.Else == nil && !c.lenient
+	idx := make([]func(*state[T]) int, len(a.idx))
+	for i, f := range a.idx {
+		idx[i] = c.value(f)
+	}
+	open, ext, name := a.open, a.ext, c.p.Tensors[r.Tensor].Name
+	if len(open) == 0 && r.Which == nil {
+		return func(s *state[T]) (int, int, bool) { return first, at(s), true }
+	}
+	c.fails = c.fails || strict
+	return func(s *state[T]) (int, int, bool) {
+		w := which(s)
+		inside := w >= 0 && w < count
+		for _, d := range open {
+			i := idx[d](s)
+			inside = inside && i >= 0 && i < ext[d]
+		}
+		if inside {
+			return first + w, at(s), true
+		}
+		if strict {
+			values := make([]int, len(idx))
+			for i, x := range idx {
+				values[i] = x(s)
+			}
+			fail("%s%s lies outside %s%s", name, shape.Format(values), name, shape.Format(ext))
+		}
+		return first, 0, false
+	}
+}
+
+// element returns code for an element of a tensor, or for the value outside it.
+func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.Term) func(*state[T]) V, get func(*block[T], int) V) func(*state[T]) V {
+	find := c.reached(r)
+	other := func(*state[T]) V { return *new(V) }
+	if r.Else != nil {
+		other = code(r.Else)
+	}
+	if a := accessOf(r); len(a.open) == 0 && r.Which == nil {
+		at, t := c.value(a.offset), r.Tensor
+		return func(s *state[T]) V { return get(&s.mem[t], at(s)) }
+	}
+	return func(s *state[T]) V {
+		t, at, inside := find(s)
+		if !inside {
+			return other(s)
+		}
+		return get(&s.mem[t], at)
+	}
+}
+
+// single returns code for the only element of a tensor of real numbers; nil for others.
+func (c *compiler[T]) single(r *term.Read) func(*state[T]) float64 {
+	if a := accessOf(r); len(a.open) > 0 || r.Which != nil || !a.offset.isZero() {
+		return nil
+	}
+	t := r.Tensor
+	switch c.tensors[t].Type {
+	case dtype.F32:
+		return func(s *state[T]) float64 { return float64(s.mem[t].f32[0]) }
+	case dtype.F64:
+		return func(s *state[T]) float64 { return s.mem[t].f64[0] }
+	}
+	return nil
+}
+
+// wideElement returns where an element of float64 lies whose place is linear in indices, such as a mean that a norm has for each row; otherwise nil.
+func (c *compiler[T]) wideElement(n *term.Term) *wideElement {
+	if n.Op != term.Element {
+		return nil
+	}
+	r := n.Read
+	if a := accessOf(r); len(a.open) == 0 && r.Which == nil && c.tensors[r.Tensor].Type == dtype.F64 && len(a.offset.rest) == 0 {
+		return &wideElement{r.Tensor, a.offset}
+	}
+	return nil
+}
+
+// choice returns code for one of two values.
+func choice[T simd.Float, V any](c *compiler[T], n *term.Term, code func(*term.Term) func(*state[T]) V) func(*state[T]) V {
+	holds := c.condition(n.Args[0])
+	x, y := code(n.Args[1]), code(n.Args[2])
+	return func(s *state[T]) V {
+		if holds(s) {
+			return x(s)
+		}
+		return y(s)
+	}
+}
+
+// real returns code for a number or a condition as a real number.
+func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
+	if v, ok := n.Settled(); ok && n.Kind != term.Boolean {
+		return func(*state[T]) float64 { return v }
+	}
+	switch n.Kind {
+	case term.Integer:
+		x := c.integer(n)
+		return func(s *state[T]) float64 { return float64(x(s)) }
+	case term.Boolean:
+		x := c.condition(n)
+		return func(s *state[T]) float64 { return term.Truth(x(s)) }
+	}
+	switch n.Op {
+	case term.Element:
+		if e := c.wideElement(n); e != nil && len(e.offset.vars) == 1 {
+			t, i, k, base := e.tensor, c.place(e.offset.vars[0].of), e.offset.vars[0].factor, e.offset.base
+			return func(s *state[T]) float64 { return s.mem[t].f64[base+k*s.vars[i]] }
+		}
+		if x := c.single(n.Read); x != nil {
+			return x
+		}
+		return element(c, n.Read, c.real, realAt[T](c.tensors[n.Read.Tensor].Type))
+	case term.Choose:
+		return choice(c, n, c.real)
+	case term.Reduce:
+		return c.reduceReal(n.Reduction)
+	case term.Negate:
+		x := c.real(n.Args[0])
+		return func(s *state[T]) float64 { return -x(s) }
+	case term.Apply:
+		return c.apply(n)
+	}
+	x, y := c.real(n.Args[0]), c.real(n.Args[1])
+	switch n.Op {
+	case term.Add:
+		return func(s *state[T]) float64 { return x(s) + y(s) }
+	case term.Subtract:
+		return func(s *state[T]) float64 { return x(s) - y(s) }
+	case term.Multiply:
+		return func(s *state[T]) float64 { return x(s) * y(s) }
+	case term.Divide:
+		return func(s *state[T]) float64 { return x(s) / y(s) }
+	}
+	if v, ok := n.Args[1].Settled(); ok && v == 2 {
+		return func(s *state[T]) float64 { v := x(s); return v * v }
+	}
+	return func(s *state[T]) float64 { return math.Pow(x(s), y(s)) }
+}
+
+// apply returns code for a function of real numbers.
+func (c *compiler[T]) apply(n *term.Term) func(*state[T]) float64 {
+	f := n.Func.Real
+	args := make([]func(*state[T]) float64, len(n.Args))
+	for i, a := range n.Args {
+		args[i] = c.real(a)
+	}
+	switch n.Func.Name {
+	case "max":
+		x, y := args[0], args[1]
+		return func(s *state[T]) float64 { return max(x(s), y(s)) }
+	case "min":
+		x, y := args[0], args[1]
+		return func(s *state[T]) float64 { return min(x(s), y(s)) }
+	}
+	first := c.numbers
+	c.numbers += len(args)
+	return func(s *state[T]) float64 {
+		v := s.numbers[first:][:len(args):len(args)]
+		for i, x := range args {
+			v[i] = x(s)
+		}
+		return f(v...)
+	}
+}
+
+// condition returns code for a condition.
+func (c *compiler[T]) condition(n *term.Term) func(*state[T]) bool {
+	if n.Kind != term.Boolean {
+		x := c.real(n)
+		return func(s *state[T]) bool { return x(s) != 0 }
+	}
+	switch n.Op {
+	case term.Constant:
+		v := n.Int != 0
+		return func(*state[T]) bool { return v }
+	case term.Element:
+		return element(c, n.Read, c.condition, func(b *block[T], i int) bool { return b.bits[i] })
+	case term.Choose:
+		return choice(c, n, c.condition)
+	case term.Apply: // isnan, convert
+		x := c.apply(n)
+		return func(s *state[T]) bool { return x(s) != 0 }
+	case term.Reduce:
+		return c.quantified(n.Reduction)
+	case term.Not:
+		x := c.condition(n.Args[0])
+		return func(s *state[T]) bool { return !x(s) }
+	case term.And:
+		x, y := c.condition(n.Args[0]), c.condition(n.Args[1])
+		return func(s *state[T]) bool { return x(s) && y(s) }
+	case term.Or:
+		x, y := c.condition(n.Args[0]), c.condition(n.Args[1])
+		return func(s *state[T]) bool { return x(s) || y(s) }
+	}
+	a, b := n.Args[0].Kind, n.Args[1].Kind
+	if a == term.Integer && b == term.Integer {
+		return ordered(n.Op, c.integer(n.Args[0]), c.integer(n.Args[1]))
+	}
+	return ordered(n.Op, c.rounded(n.Args[0]), c.rounded(n.Args[1]))
+}
+
+// rounded returns code for a real number as T. What was stored once is compared with what is computed anew, such as a
+// maximum with the elements.
+func (c *compiler[T]) rounded(n *term.Term) func(*state[T]) float64 {
+	x := c.real(n)
+	return func(s *state[T]) float64 { return float64(T(x(s))) }
+}
+
+// ordered returns code for a comparison.
+func ordered[T simd.Float, V int | float64](op term.Op, x, y func(*state[T]) V) func(*state[T]) bool {
+	switch op {
+	case term.Equal:
+		return func(s *state[T]) bool { return x(s) == y(s) }
+	case term.Unequal:
+		return func(s *state[T]) bool { return x(s) != y(s) }
+	case term.Less:
+		return func(s *state[T]) bool { return x(s) < y(s) }
+	}
+	return func(s *state[T]) bool { return x(s) <= y(s) }
+}

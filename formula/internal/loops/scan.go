@@ -1,0 +1,433 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+)
+
+// scan returns the scan that gives the value; nil if there is none.
+func (s *statement) scan() *term.Scan {
+	r := s.reduction()
+	if r == nil || s.add || s.guard != nil {
+		return nil
+	}
+	if t := r.Scan(); t != nil && slices.Contains(s.vars, t.Present) && scannable(t, r.Kind) {
+		return t
+	}
+	return nil
+}
+
+// presentLast returns a scan with its present index as the last one, so that the others can be shared.
+func presentLast(s *statement, t *term.Scan) *statement {
+	out := *s
+	out.vars = append(slices.DeleteFunc(slices.Clone(s.vars), func(v *term.Variable) bool { return v == t.Present }), t.Present)
+	return &out
+}
+
+// scannable reports whether one pass gives a scan: whether what was folded of some elements is all that is needed of them.
+func scannable(t *term.Scan, kind reduction.Kind) bool {
+	switch kind {
+	case reduction.Mean:
+		return t.Where != term.Others && t.Guard == nil
+	case reduction.LogSumExp:
+		return t.Where != term.Others
+	}
+	return true
+}
+
+// scan is a statement that gives a scan, in one pass over the elements. Values are folded in float64, one after the other; sums in fours.
+type scan[T simd.Float] struct {
+	*term.Scan
+	kind    reduction.Kind
+	unit    float64 // what no elements give
+	outer   nest[T]
+	present int // where a state keeps the present index
+	count   int // how many values it has
+	over    int // where a state keeps the index that is reduced
+	lo, hi  func(*state[T]) int
+	in      strip[T] // computes elements
+	x       int      // their register
+	out     strip[T] // stores results
+	y       int      // their register
+	// shift returns by how much the present index of a result is above that of the last element in it. It is nil if that is not
+	// the same for all.
+	shift func(*state[T]) int
+}
+
+// scanUnit compiles a scan. Strips go over an index of the results, or over the elements.
+func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
+	r := k.bundle.folds[0]
+	if st.value.Kind == term.Integer {
+		return k.integerScanUnit(st, t)
+	}
+	u := scan[T]{Scan: t, kind: r.Kind, unit: r.Kind.Identity(), present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over),
+		lo: k.integer(t.Lo), hi: k.integer(t.Hi)}
+	plain := *r
+	plain.Guard = t.Guard
+	v := k.scanColumn(st, t)
+	in, out := t.Over, t.Present
+	if v != nil {
+		in, out = v, v
+	}
+	z := newVectorizer(k.compiler, in)
+	u.x = z.vector(z.real(body(&plain)))
+	k.finish(&z.strip)
+	u.in = z.strip
+	w := newVectorizer(k.compiler, out)
+	u.y = w.register(true)
+	k.accumulators = append(k.accumulators, u.y)
+	w.store(st, operand[T]{reg: u.y})
+	k.finish(&w.strip)
+	u.out = w.strip
+	if v != nil {
+		k.wide = max(k.wide, 1)
+		u.outer = k.loops(slices.DeleteFunc(slices.Clone(k.free()), func(w *term.Variable) bool { return w == t.Present }), v)
+		return &scanColumns[T]{u, k.loop(v), simd.BinaryOf[float64](scanFold[r.Kind])}
+	}
+	u.outer = k.loops(k.free(), t.Present)
+	if t.Where != term.Others && r.Kind != reduction.Mean && r.Kind != reduction.LogSumExp {
+		u.shift = k.shiftOf(t)
+	}
+	return &scanRows[T]{u}
+}
+
+// scanFold are the functions that fold values.
+var scanFold = map[reduction.Kind]simd.Binary{reduction.Sum: simd.Add, reduction.Count: simd.Add, reduction.Mean: simd.Add, reduction.Prod: simd.Mul, reduction.Max: simd.Max, reduction.Any: simd.Max,
+	reduction.Min: simd.Min, reduction.All: simd.Min}
+
+// scanColumn returns the index of the results that strips go over: one of consecutive elements. It is nil if strips go over the elements
+// of a scan.
+func (k *unitCompiler[T]) scanColumn(st *statement, t *term.Scan) *term.Variable {
+	to := accessOf(st.left).offset
+	if to.factor(t.Present) == 1 || k.bundle.folds[0].Kind == reduction.LogSumExp {
+		return nil
+	}
+	for _, v := range k.free() {
+		if v != t.Present && to.factor(v) == 1 && extent(v) > 1 && !t.Lo.Uses(v) && !t.Hi.Uses(v) {
+			return v
+		}
+	}
+	return nil
+}
+
+// shiftOf returns by how much a present index is above that of the last element that counts for it, if only that bound depends on it.
+func (k *unitCompiler[T]) shiftOf(t *term.Scan) func(*state[T]) int {
+	bounds, more := operands(t.Hi, "min"), 1
+	if t.Where == term.After {
+		bounds, more = operands(t.Lo, "max"), 0
+	}
+	var shift func(*state[T]) int
+	for _, n := range bounds {
+		f := linear(n)
+		switch {
+		case f.hidden(t.Present) || shift != nil && f.factor(t.Present) != 0:
+			return nil
+		case f.factor(t.Present) == 1:
+			f = f.plus(form{vars: []multiple{{t.Present, 1}}}, -1)
+			shift = k.value(form{base: more}.plus(f, -1))
+		case f.factor(t.Present) != 0:
+			return nil
+		}
+	}
+	return shift
+}
+
+// bounds returns the range of all elements that count for a present index.
+func (u *scan[T]) bounds(s *state[T]) (lo, hi int) {
+	if u.count == 0 {
+		return 0, 0
+	}
+	s.vars[u.present] = 0
+	lo = u.lo(s)
+	s.vars[u.present] = u.count - 1
+	hi = u.hi(s)
+	return lo, max(lo, hi)
+}
+
+// elements computes n elements from one on.
+func (u *scan[T]) elements(s *state[T], at, n int) []T {
+	s.vars[u.over] = at
+	u.in.exec(s, n)
+	return s.regs[u.x][:n]
+}
+
+// give stores results of present indices from one on.
+func (u *scan[T]) give(s *state[T], at int, y []T) {
+	if len(y) == 0 {
+		return
+	}
+	s.vars[u.present] = at
+	s.regs[u.y] = y
+	u.out.exec(s, len(y))
+}
+
+// constant stores a result of the present indices from lo to hi-1.
+func (u *scan[T]) constant(s *state[T], lo, hi int, v float64, y []T) {
+	lo, hi = max(lo, 0), min(hi, u.count)
+	if lo >= hi {
+		return
+	}
+	y = y[:min(len(y), hi-lo)]
+	fill(y, T(v))
+	for ; lo < hi; lo += len(y) {
+		u.give(s, lo, y[:min(len(y), hi-lo)])
+	}
+}
+
+// scanRows is a scan whose strips go over its elements.
+type scanRows[T simd.Float] struct{ scan[T] }
+
+func (u *scanRows[T]) run(s *state[T], lo, hi int) {
+	y := s.regs[u.y]
+	defer func() { s.regs[u.y] = y }()
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		switch {
+		case u.Where == term.Others:
+			u.others(s, y)
+		case u.shift != nil:
+			u.shifted(s, y)
+		default:
+			u.counted(s, y)
+		}
+	})
+}
+
+// shifted computes a scan in which each present index has one element more than the last.
+func (u *scanRows[T]) shifted(s *state[T], y []T) {
+	lo, hi := u.bounds(s)
+	shift, acc := u.shift(s), u.unit
+	if u.Where == term.Before {
+		u.constant(s, 0, lo+shift, acc, y)
+	} else {
+		u.constant(s, hi+shift, u.count, acc, y)
+	}
+	for done := 0; done < hi-lo; done += stripLength {
+		n := min(stripLength, hi-lo-done)
+		at := lo + done
+		if u.Where == term.After {
+			at = hi - done - n
+		}
+		x := u.elements(s, at, n)
+		if u.Where == term.After {
+			acc = foldBack(u.kind, acc, x, y)
+		} else {
+			acc = foldOn(u.kind, acc, x, y)
+		}
+		from, to := max(0, -at-shift), min(n, u.count-at-shift)
+		if from < to {
+			u.give(s, at+shift+from, y[from:to])
+		}
+	}
+	if u.Where == term.Before {
+		u.constant(s, hi+shift, u.count, acc, y)
+	} else {
+		u.constant(s, 0, lo+shift, acc, y)
+	}
+}
+
+// counted computes a scan where the number of elements grows in another way.
+func (u *scanRows[T]) counted(s *state[T], y []T) {
+	lo, hi := u.bounds(s)
+	at := func(i int) int { // in the order in which elements are folded
+		if u.Where == term.After {
+			return hi - 1 - i
+		}
+		return lo + i
+	}
+	f := newFolder(u.kind)
+	results := append(s.row[:0], f.value())
+	for done := 0; done < hi-lo; done += stripLength {
+		n := min(stripLength, hi-lo-done)
+		x := u.elements(s, min(at(done), at(done+n-1)), n)
+		for i := range x {
+			if u.Where == term.After {
+				i = n - 1 - i
+			}
+			f.add(float64(x[i]))
+			results = append(results, f.value())
+		}
+	}
+	s.row = results
+	u.each(s, y, func(s *state[T]) float64 {
+		if u.Where == term.After {
+			return results[min(max(hi-u.lo(s), 0), hi-lo)]
+		}
+		return results[min(max(u.hi(s)-lo, 0), hi-lo)]
+	})
+}
+
+// each stores what value gives for each present index.
+func (u *scan[T]) each(s *state[T], y []T, value func(*state[T]) float64) {
+	for p := 0; p < u.count; p += stripLength {
+		n := min(stripLength, u.count-p)
+		for i := range y[:n] {
+			s.vars[u.present] = p + i
+			y[i] = T(value(s))
+		}
+		u.give(s, p, y[:n])
+	}
+}
+
+// others computes a scan of all elements but the present one: of what comes before it and what comes behind.
+func (u *scanRows[T]) others(s *state[T], y []T) {
+	lo, hi := u.bounds(s)
+	m := hi - lo
+	if cap(s.row) < 2*m+1 {
+		s.row = make([]float64, 2*m+1)
+	}
+	elements, behind := s.row[:m], s.row[m:2*m+1] // behind[i] is what the elements from i on give
+	for done := 0; done < m; done += stripLength {
+		x := u.elements(s, lo+done, min(stripLength, m-done))
+		widen(elements[done:done+len(x)], x)
+	}
+	foldBehind(u.kind, u.unit, elements, behind)
+	if lo > 0 || hi < u.count { // results in which all elements are
+		all := u.unit
+		for _, v := range elements {
+			all = joins[u.kind](all, v)
+		}
+		u.constant(s, 0, lo, all, y)
+		u.constant(s, hi, u.count, all, y)
+	}
+	before := u.unit
+	for done := 0; done < m; done += stripLength {
+		n := min(stripLength, m-done)
+		before = foldBeside(u.kind, before, elements[done:done+n], behind[done+1:], y)
+		from, to := max(0, -lo-done), min(n, u.count-lo-done)
+		if from < to {
+			u.give(s, lo+done+from, y[from:to])
+		}
+	}
+}
+
+// scanColumns is a scan whose strips go over an index of the results.
+type scanColumns[T simd.Float] struct {
+	scan[T]
+	strip loop[T]
+	join  func(z, x, y []float64)
+}
+
+// scanned is how many numbers the parts of a strip are kept of at most, for scans that leave one element out.
+const scanned = 1 << 17
+
+func (u *scanColumns[T]) run(s *state[T], lo, hi int) {
+	y := s.regs[u.y]
+	defer func() { s.regs[u.y] = y }()
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		first, end := u.strip.limits(s, lo, hi)
+		a, b := u.bounds(s)
+		length := stripLength
+		if u.Where == term.Others {
+			length = min(length, max(16, scanned/(b-a+1)))
+		}
+		for i := first; i < end; i += length {
+			s.vars[u.strip.place] = i
+			if n := min(length, end-i); u.Where == term.Others {
+				u.others(s, y[:n], a, b)
+			} else {
+				u.column(s, y[:n], a, b)
+			}
+		}
+	})
+}
+
+// element computes a strip of an element in float64.
+func (u *scanColumns[T]) element(s *state[T], at, n int) []float64 {
+	s.vars[u.over] = at
+	u.in.exec(s, n)
+	return widened(s.regs[u.x][:n], s.wider)
+}
+
+// widened returns numbers in float64. w is a buffer.
+func widened[T simd.Float](x []T, w []float64) []float64 {
+	switch x := any(x).(type) {
+	case []float32:
+		simd.Widen(w[:len(x)], x)
+	case []float64:
+		return x
+	}
+	return w[:len(x)]
+}
+
+// narrowed sets z to numbers in float64.
+func narrowed[T simd.Float](z []T, x []float64) {
+	switch z := any(z).(type) {
+	case []float32:
+		simd.Narrow(z, x)
+	case []float64:
+		copy(z, x)
+	}
+}
+
+// column computes the results of a strip.
+func (u *scanColumns[T]) column(s *state[T], y []T, lo, hi int) {
+	n, done := len(y), 0
+	acc := s.wide[0][:n]
+	fill(acc, u.unit)
+	for i := range u.count {
+		p := i
+		if u.Where == term.After {
+			p = u.count - 1 - i
+		}
+		s.vars[u.present] = p
+		for end := u.counts(s, lo, hi); done < end; done++ {
+			at := lo + done
+			if u.Where == term.After {
+				at = hi - 1 - done
+			}
+			u.join(acc, acc, u.element(s, at, n))
+		}
+		narrowed(y, acc)
+		if u.kind == reduction.Mean {
+			for j, v := range acc {
+				y[j] = T(v / float64(done))
+			}
+		}
+		s.vars[u.present], s.regs[u.y] = p, y
+		u.out.exec(s, n)
+	}
+}
+
+// counts returns how many elements count for the present index.
+func (u *scan[T]) counts(s *state[T], lo, hi int) int {
+	if u.Where == term.After {
+		return min(hi-u.lo(s), hi-lo)
+	}
+	return min(u.hi(s)-lo, hi-lo)
+}
+
+// others computes the results of a strip for scans of all elements but the present one.
+func (u *scanColumns[T]) others(s *state[T], y []T, lo, hi int) {
+	n, m := len(y), hi-lo
+	if cap(s.row) < (m+1)*n {
+		s.row = make([]float64, (m+1)*n)
+	}
+	behind := func(i int) []float64 { return s.row[i*n : (i+1)*n] }
+	fill(behind(m), u.unit)
+	for i := m - 1; i >= 0; i-- {
+		u.join(behind(i), u.element(s, lo+i, n), behind(i+1))
+	}
+	before := s.wide[0][:n]
+	fill(before, u.unit)
+	done := 0
+	for p := range u.count {
+		for ; done < min(p-lo, m); done++ {
+			u.join(before, before, u.element(s, lo+done, n))
+		}
+		w := s.wider[:n]
+		switch {
+		case p < lo:
+			copy(w, behind(0))
+		case p < hi:
+			u.join(w, before, behind(p-lo+1))
+		default:
+			copy(w, before)
+		}
+		narrowed(y, w)
+		s.vars[u.present], s.regs[u.y] = p, y
+		u.out.exec(s, n)
+	}
+}

@@ -1,0 +1,240 @@
+package loops
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+)
+
+// joins are the functions that fold two values.
+var joins = map[reduction.Kind]func(a, b float64) float64{reduction.Sum: plus, reduction.Count: plus, reduction.Mean: plus, reduction.Prod: times,
+	reduction.Max: func(a, b float64) float64 { return max(a, b) }, reduction.Any: func(a, b float64) float64 { return max(a, b) },
+	reduction.Min: func(a, b float64) float64 { return min(a, b) }, reduction.All: func(a, b float64) float64 { return min(a, b) }}
+
+// foldOn folds elements one after the other, and sets each of z to what is folded up to there. It returns the last.
+func foldOn[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
+	switch kind {
+	case reduction.Sum, reduction.Count:
+		return simd.RunningSums(z[:len(x)], x, acc)
+	case reduction.Prod:
+		for i, v := range x {
+			acc *= float64(v)
+			z[i] = T(acc)
+		}
+	case reduction.Max, reduction.Any:
+		for i, v := range x {
+			acc = max(acc, float64(v))
+			z[i] = T(acc)
+		}
+	default:
+		for i, v := range x {
+			acc = min(acc, float64(v))
+			z[i] = T(acc)
+		}
+	}
+	return acc
+}
+
+// foldBack is like foldOn from the last element to the first.
+func foldBack[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
+	n := len(x)
+	z = z[:n]
+	switch kind {
+	case reduction.Sum, reduction.Count:
+		for ; n >= 4; n -= 4 {
+			p, q := x[n-4:n:n], z[n-4:n:n]
+			a := float64(p[3])
+			b := a + float64(p[2])
+			c := b + float64(p[1])
+			d := b + (float64(p[1]) + float64(p[0]))
+			q[3], q[2], q[1] = T(acc+a), T(acc+b), T(acc+c)
+			acc += d
+			q[0] = T(acc)
+		}
+		for i := n - 1; i >= 0; i-- {
+			acc += float64(x[i])
+			z[i] = T(acc)
+		}
+	case reduction.Prod:
+		for i := n - 1; i >= 0; i-- {
+			acc *= float64(x[i])
+			z[i] = T(acc)
+		}
+	case reduction.Max, reduction.Any:
+		for i := n - 1; i >= 0; i-- {
+			acc = max(acc, float64(x[i]))
+			z[i] = T(acc)
+		}
+	default:
+		for i := n - 1; i >= 0; i-- {
+			acc = min(acc, float64(x[i]))
+			z[i] = T(acc)
+		}
+	}
+	return acc
+}
+
+// foldBehind sets each of behind to what is folded of the elements from there on. The last is what is folded of none.
+func foldBehind(kind reduction.Kind, unit float64, x, behind []float64) {
+	behind = behind[:len(x)+1]
+	acc := unit
+	behind[len(x)] = acc
+	if kind == reduction.Prod {
+		for i := len(x) - 1; i >= 0; i-- {
+			acc *= x[i]
+			behind[i] = acc
+		}
+		return
+	}
+	join := joins[kind]
+	for i := len(x) - 1; i >= 0; i-- {
+		acc = join(x[i], acc)
+		behind[i] = acc
+	}
+}
+
+// foldBeside sets each of z to what is folded of the elements before it, of which acc are those before the first one, and of those behind it. It
+// returns what is folded of all elements of x and those before.
+func foldBeside[T simd.Float](kind reduction.Kind, acc float64, x, behind []float64, z []T) float64 {
+	behind, z = behind[:len(x)], z[:len(x)]
+	if kind == reduction.Prod {
+		for i, v := range x {
+			z[i] = T(acc * behind[i])
+			acc *= v
+		}
+		return acc
+	}
+	join := joins[kind]
+	for i, v := range x {
+		z[i] = T(join(acc, behind[i]))
+		acc = join(acc, v)
+	}
+	return acc
+}
+
+// folder folds numbers one after the other.
+type folder struct {
+	kind reduction.Kind
+	join func(a, b float64) float64 // nil for logsumexp
+	v    float64
+	sum  float64 // of exponentials relative to v, for logsumexp
+	n    int
+}
+
+func newFolder(kind reduction.Kind) folder {
+	return folder{kind: kind, join: joins[kind], v: kind.Identity()}
+}
+
+func (f *folder) add(x float64) {
+	f.n++
+	switch {
+	case f.join != nil:
+		f.v = f.join(f.v, x)
+	case x <= f.v:
+		if !math.IsInf(f.v, 0) {
+			f.sum += math.Exp(x - f.v)
+		}
+	default:
+		f.sum = f.sum*math.Exp(f.v-x) + 1
+		f.v = max(f.v, x)
+	}
+}
+
+// value returns what was folded.
+func (f *folder) value() float64 {
+	switch {
+	case f.kind == reduction.Mean:
+		return f.v / float64(f.n)
+	case f.kind == reduction.LogSumExp && (math.IsInf(f.v, 0) || math.IsNaN(f.v)):
+		return 0
+	case f.kind == reduction.LogSumExp:
+		return math.Log(f.sum)
+	}
+	return f.v
+}
+
+// integerScan is a scan of whole numbers.
+type integerScan[T simd.Float] struct {
+	scan[T]
+	guard func(*state[T]) bool
+	value func(*state[T]) int
+	give  func(*state[T], int)
+	join  func(a, b int) int
+	first int
+}
+
+// integerJoins are the functions that fold two integers.
+var integerJoins = map[reduction.Kind]func(a, b int) int{
+	reduction.Sum:   func(a, b int) int { return a + b },
+	reduction.Count: func(a, b int) int { return a + b },
+	reduction.Prod:  func(a, b int) int { return a * b },
+	reduction.Max:   func(a, b int) int { return max(a, b) },
+	reduction.Min:   func(a, b int) int { return min(a, b) },
+}
+
+// integerScanUnit compiles a scan of whole numbers.
+func (k *unitCompiler[T]) integerScanUnit(st *statement, t *term.Scan) unit[T] {
+	r := k.bundle.folds[0]
+	u := &integerScan[T]{scan: scan[T]{Scan: t, kind: r.Kind, present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over), lo: k.integer(t.Lo),
+		hi: k.integer(t.Hi), outer: k.loops(k.free(), t.Present)}, join: integerJoins[r.Kind], first: r.Kind.IntegerIdentity(), give: k.integerWriter(st)}
+	u.value = func(*state[T]) int { return 1 }
+	if r.Body != nil {
+		u.value = k.integer(r.Body)
+	}
+	u.guard = func(*state[T]) bool { return true }
+	if t.Guard != nil {
+		u.guard = k.condition(t.Guard)
+	}
+	return u
+}
+
+// integerWriter returns code that writes a whole number to the element that a statement gives.
+func (c *compiler[T]) integerWriter(st *statement) func(*state[T], int) {
+	find, t := c.target(st), c.tensors[st.target]
+	put := c.bounding(st, putInteger[T](t.Type, t.Add))
+	return func(s *state[T], v int) {
+		if id, at, inside := find(s); inside {
+			put(&s.mem[id], at, v)
+		}
+	}
+}
+
+func (u *integerScan[T]) run(s *state[T], lo, hi int) {
+	u.outer.each(s, 0, lo, hi, u.row)
+}
+
+// row computes the results for all present indices.
+func (u *integerScan[T]) row(s *state[T]) {
+	lo, hi := u.bounds(s)
+	m := hi - lo
+	if cap(s.whole) < 2*m+2 {
+		s.whole = make([]int, 2*m+2)
+	}
+	before, behind := s.whole[:m+1], s.whole[m+1:2*m+2] // of as many elements, and from an element on
+	before[0], behind[m] = u.first, u.first
+	for i := range m {
+		v := u.first
+		if s.vars[u.over] = lo + i; u.guard(s) {
+			v = u.value(s)
+		}
+		before[i+1], behind[i] = u.join(before[i], v), v
+	}
+	for i := m - 1; i >= 0; i-- {
+		behind[i] = u.join(behind[i], behind[i+1])
+	}
+	for p := range u.count {
+		s.vars[u.present] = p
+		switch i := p - lo; {
+		case u.Where == term.Before:
+			u.give(s, before[min(max(u.hi(s)-lo, 0), m)])
+		case u.Where == term.After:
+			u.give(s, behind[min(max(u.lo(s)-lo, 0), m)])
+		case i < 0 || i >= m:
+			u.give(s, before[m])
+		default:
+			u.give(s, u.join(before[i], behind[i+1]))
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package loops
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/opgen/opgen/formula/term"
+)
+
+// transient is a local tensor that only one group uses, and whose elements are used for the values of the shared indices for which they are
+// given. A part has memory for the elements of one block at a time, which stay in a cache.
+type transient struct {
+	tensor  int
+	place   int   // of the variable that says where the elements of a block begin
+	strides []int // how many elements later they begin with the next value of a shared index, by index
+	first   int   // where the elements for the first values begin
+	span    int   // how many elements each value of the last shared index has, with those of others that lie between
+	at      int   // where they lie in a part's room
+	bytes   int
+}
+
+// transients makes the statements of a group find elements of transient tensors from where a block's begin. The indices of the bundles are joined
+// before, so the last shared index of bundle i goes over factors[i] values for each of its own.
+func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
+	if len(g.bundles) < 2 || g.depth == 0 {
+		return nil
+	}
+	var out []*transient
+	for t := range c.tensors {
+		if !c.tensors[t].Local || c.tensors[t].Planned || elements(c.p.Tensors[t])*c.tensors[t].Type.Size() < blocks.least || !c.onlyIn(g, t) {
+			continue
+		}
+		x := c.transient(g, factors, t)
+		if x == nil {
+			continue
+		}
+		begin := &term.Variable{Name: "begin", Lo: term.Number(0), Hi: term.Number(1)} // so places are in the bounds that they had
+		for _, b := range g.bundles {
+			b.relative(t, begin)
+		}
+		x.place = c.place(begin)
+		out = append(out, x)
+	}
+	return out
+}
+
+// onlyIn reports whether only a group uses the memory of a tensor, and no other tensor has it.
+func (c *compiler[T]) onlyIn(g *bundleGroup, t int) bool {
+	if len(c.users[t]) == 0 {
+		return false
+	}
+	for b := range c.users[t] {
+		if !slices.Contains(g.bundles, b) {
+			return false
+		}
+	}
+	for i, o := range c.tensors {
+		if (o.Memory == t) != (i == t) {
+			return false
+		}
+	}
+	return true
+}
+
+// transient returns how the blocks of a tensor follow one another; nil if the places of its elements do not say that.
+func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient {
+	x := &transient{tensor: t}
+	lo, hi := 0, -1
+	ok := true
+	visit := func(b *bundle, factor int, r *term.Read) {
+		a := accessOf(r)
+		rest := a.offset
+		var strides []int
+		for d, v := range b.vars[:g.depth] {
+			stride := rest.factor(v)
+			if d == g.depth-1 {
+				stride *= factor
+				if factor > 1 { // each value of the shared index is several of v
+					rest = rest.plus(form{vars: []multiple{{&term.Variable{Lo: term.Number(0), Hi: term.Number(factor)}, 1}}}, rest.factor(v))
+				}
+			}
+			strides = append(strides, stride)
+			rest = rest.without(v)
+		}
+		bounds := rest.bounds()
+		if r.Count != 1 || r.Which != nil || len(a.open) > 0 || len(rest.rest) > 0 || !bounds.known || slices.Min(strides) <= 0 ||
+			x.strides != nil && !slices.Equal(strides, x.strides) {
+			ok = false
+			return
+		}
+		if x.strides == nil {
+			x.strides, lo, hi = strides, bounds.lo, bounds.hi
+		}
+		lo, hi = min(lo, bounds.lo), max(hi, bounds.hi)
+	}
+	for i, b := range g.bundles {
+		for _, s := range b.statements {
+			ok = ok && s.scan() == nil && s.order() == nil
+		}
+		b.elements(t, func(r *term.Read) { visit(b, factors[i], r) })
+	}
+	if !ok || x.strides == nil {
+		return nil
+	}
+	each := x.strides[len(x.strides)-1] // code may take whole rows of which it uses a part
+	x.first = lo / each * each
+	x.span = hi/each*each + each - x.first
+	return x
+}
+
+// elements calls visit for the elements of a tensor that a bundle uses: those that it reads, and those that it gives.
+func (b *bundle) elements(t int, visit func(*term.Read)) {
+	for i, s := range b.statements {
+		all := *s
+		if b.folds != nil {
+			all.value = &term.Term{Op: term.Reduce, Kind: s.value.Kind, Reduction: b.folds[i]}
+		}
+		all.walk(func(n *term.Term) {
+			if n.Op == term.Element && n.Read.Tensor <= t && t < n.Read.Tensor+n.Read.Count {
+				visit(n.Read)
+			}
+		})
+		if s.target == t {
+			left := *s.left
+			left.Tensor, left.Count = t, 1
+			visit(&left)
+		}
+	}
+}
+
+// relative makes the statements of a bundle count the elements of a tensor from a variable on.
+func (b *bundle) relative(t int, begin *term.Variable) {
+	moved := func(r *term.Read) *term.Read {
+		q := *numbered(r)
+		q.Idx = slices.Clone(q.Idx)
+		last := len(q.Idx) - 1
+		q.Idx[last] = term.Arithmetic(term.Subtract, q.Idx[last], begin.Term())
+		return &q
+	}
+	var replace func(n *term.Term) *term.Term
+	replace = func(n *term.Term) *term.Term {
+		if n == nil {
+			return nil
+		}
+		m := n.Map(replace)
+		if m.Op == term.Element && m.Read.Tensor == t {
+			c := *m
+			c.Read = moved(m.Read)
+			return &c
+		}
+		return m
+	}
+	for i, s := range b.statements {
+		m := s.mapped(replace)
+		if s.target == t {
+			m.left = moved(m.left)
+		}
+		b.statements[i] = m
+	}
+	for i, r := range b.folds {
+		q := *r
+		q.Guard, q.Body, q.Number, q.At = replace(r.Guard), replace(r.Body), replace(r.Number), nil
+		for _, x := range r.At {
+			q.At = append(q.At, replace(x))
+		}
+		b.folds[i] = &q
+	}
+}
+
+// keep has parts keep blocks of those tensors of which a block has at most half of the elements. The others stay as they are, since all of their blocks
+// begin at 0.
+func (c *compiler[T]) keep(g *loopGroup[T], all []*transient) {
+	last := len(g.shared) - 1
+	for _, x := range all {
+		n := x.strides[last]*(min(g.block, g.shared[last].extent)-1) + x.span
+		if c.kept[x.tensor] || n*2 > elements(c.p.Tensors[x.tensor]) {
+			continue
+		}
+		x.at, x.bytes = g.room, n*c.tensors[x.tensor].Type.Size()
+		g.room += (x.bytes + roomAlign - 1) &^ (roomAlign - 1)
+		g.transients = append(g.transients, x)
+		c.kept[x.tensor] = true
+	}
+}
+
+// enter gives a part of a group memory for transient tensors. It returns the room in which they lie, which the part gives back.
+func (c *code[T]) enter(s *state[T], g *loopGroup[T]) room {
+	r := rooms.take((g.room + 7) / 8)
+	base := unsafe.Pointer(unsafe.SliceData(r))
+	for _, x := range g.transients {
+		s.mem[x.tensor] = blockOf[T](c.tensors[x.tensor].Type, unsafe.Slice((*byte)(unsafe.Add(base, x.at)), x.bytes))
+	}
+	return r
+}
+
+// begin says where the elements of transient tensors begin for a block: that of the values from first on of the last shared index. row is the number of
+// the values of the others.
+func (g *loopGroup[T]) begin(s *state[T], row, first int) {
+	for _, x := range g.transients {
+		last := len(g.shared) - 1
+		at := x.first + first*x.strides[last]
+		for i, r := last-1, row; i >= 0; i-- {
+			at += x.strides[i] * (r % g.shared[i].extent)
+			r /= g.shared[i].extent
+		}
+		s.vars[x.place] = at
+	}
+}

@@ -1,0 +1,124 @@
+package loops
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// transposed is a copy in which consecutive elements of the result lie apart in the source, and the other way round. It
+// goes by tiles: a tile is read by rows of the source, and written by rows of the result, so that every line of the cache
+// is used as a whole.
+type transposed[T simd.Float] struct {
+	outer        nest[T]
+	row, col     loop[T] // of indices that are consecutive in the source and in the result
+	from, to     func(*state[T]) int
+	rowTo        int // how far rows of the result lie apart
+	colFrom      int // and columns in the source
+	source, goal int
+	element      dtype.Type
+	copied       func(to *block[T], at, stride int, from *block[T], start, step, n int)
+	own          bool // whether the elements are of the type in which the loops compute
+}
+
+// tileSide is the number of rows and columns of a tile.
+const tileSide = 64
+
+// pastRows and pastCols are the numbers of rows and columns of a tile that is written past the caches: of several lines of the source and of the
+// result.
+const pastRows, pastCols = 128, 64
+
+// transposed compiles a statement that only moves elements, if consecutive ones lie apart; otherwise it returns nil.
+func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
+	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || !k.moves(s) {
+		return nil
+	}
+	from, to := accessOf(s.value.Read).offset, accessOf(s.left).offset
+	row, col := crossed(s, k.free())
+	if row == nil {
+		return nil
+	}
+	outer := slices.DeleteFunc(slices.Clone(k.free()), func(v *term.Variable) bool { return v == row || v == col })
+	return &transposed[T]{outer: k.loops(outer, nil), row: k.loop(row), col: k.loop(col), from: k.value(from), to: k.value(to),
+		rowTo: to.factor(row), colFrom: from.factor(col), source: s.value.Read.Tensor, goal: s.target, element: k.tensors[s.target].Type,
+		copied: mover[T](k.tensors[s.target].Type), own: k.tensors[s.target].Type == k.own}
+}
+
+// crossed returns the indices of elements that are consecutive in the source and in the result, if these are two of the given ones.
+func crossed(s *statement, vars []*term.Variable) (row, col *term.Variable) {
+	from, to := accessOf(s.value.Read).offset, accessOf(s.left).offset
+	for _, v := range vars {
+		if from.factor(v) == 1 && to.factor(v) != 1 {
+			row = v
+		}
+		if to.factor(v) == 1 && from.factor(v) != 1 {
+			col = v
+		}
+	}
+	if row == nil || col == nil || to.factor(row) <= 0 || from.factor(col) <= 0 {
+		return nil, nil
+	}
+	return row, col
+}
+
+func (u *transposed[T]) run(s *state[T], lo, hi int) {
+	if u.own && s.past {
+		if s.tile == nil {
+			s.tile = make([]T, pastRows*pastCols)
+		}
+		u.tiles(s, lo, hi, pastRows, pastCols, func(s *state[T], rows, cols int) {
+			simd.Transpose(s.tile, cols, s.mem[u.source].same[u.from(s):], u.colFrom, cols, rows)
+			to := u.to(s)
+			for k := range rows {
+				simd.Stream(s.mem[u.goal].same[to:to+cols], s.tile[k*cols:(k+1)*cols])
+				to += u.rowTo
+			}
+		})
+		return
+	}
+	if u.own {
+		u.tiles(s, lo, hi, tileSide, tileSide, func(s *state[T], rows, cols int) {
+			simd.Transpose(s.mem[u.goal].same[u.to(s):], u.rowTo, s.mem[u.source].same[u.from(s):], u.colFrom, cols, rows)
+		})
+		return
+	}
+	u.tiles(s, lo, hi, tileSide, tileSide, func(s *state[T], rows, cols int) {
+		goal, source, to, from := &s.mem[u.goal], &s.mem[u.source], u.to(s), u.from(s)
+		switch u.element {
+		case dtype.F32:
+			simd.Transpose(goal.f32[to:], u.rowTo, source.f32[from:], u.colFrom, cols, rows)
+		case dtype.F64:
+			simd.Transpose(goal.f64[to:], u.rowTo, source.f64[from:], u.colFrom, cols, rows)
+		case dtype.I32:
+			simd.Transpose(bitsOf[float32](goal.i32[to:]), u.rowTo, bitsOf[float32](source.i32[from:]), u.colFrom, cols, rows)
+		case dtype.I64:
+			simd.Transpose(bitsOf[float64](goal.i64[to:]), u.rowTo, bitsOf[float64](source.i64[from:]), u.colFrom, cols, rows)
+		default:
+			for k := range rows {
+				u.copied(goal, to+k*u.rowTo, 1, source, from+k, u.colFrom, cols)
+			}
+		}
+	})
+}
+
+// bitsOf returns integers as numbers of the same size, which are only moved.
+func bitsOf[U float32 | float64, I int32 | int64](x []I) []U {
+	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+// tiles calls visit for all tiles, with the numbers of their rows and columns. The indices stand at the first element of the tile.
+func (u *transposed[T]) tiles(s *state[T], lo, hi, height, width int, visit func(s *state[T], rows, cols int)) {
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
+		a, b := u.row.limits(s, lo, hi)
+		c, d := u.col.limits(s, lo, hi)
+		for i := a; i < b; i += height {
+			for j := c; j < d; j += width {
+				s.vars[u.row.place], s.vars[u.col.place] = i, j
+				visit(s, min(height, b-i), min(width, d-j))
+			}
+		}
+	})
+}

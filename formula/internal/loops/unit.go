@@ -1,0 +1,420 @@
+package loops
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+)
+
+// group compiles bundles that share indices.
+func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
+	byElement := c.byElement(g)
+	factors := collapse(g)
+	if len(g.bundles) == 1 { // parts may cut what was joined
+		factors[0] = 1
+	}
+	out := &loopGroup[T]{total: 1, block: math.MaxInt32, byElement: byElement}
+	for d := range g.depth {
+		s := shared{extent: extent(g.bundles[0].vars[d])}
+		if d == g.depth-1 {
+			s.extent /= max(factors[0], 1)
+		}
+		for _, b := range g.bundles {
+			if d < g.depth-1 {
+				s.places = append(s.places, c.place(b.vars[d]))
+			}
+		}
+		out.shared = append(out.shared, s)
+		out.total *= s.extent
+	}
+	own, rows := 1, 0
+	c.streams(g, out)
+	brief := c.transients(g, factors)
+	for i, b := range g.bundles {
+		k := &unitCompiler[T]{compiler: c, bundle: b, depth: g.depth, factor: factors[i]}
+		if c.ahead = nil; i > 0 && i == len(g.bundles)-1 && out.used >= leastUsed {
+			c.ahead = k.lead()
+		}
+		out.units = append(out.units, k.compile())
+		n := k.elements()
+		out.work += n * out.total
+		if p, product := out.units[i].(*matrices[T]); !product {
+			own = max(own, n)
+		} else if p.rows.lead {
+			rows = max(rows, (blocks.rows+p.rows.factor-1)/p.rows.factor)
+		}
+	}
+	if len(g.bundles) > 1 && g.depth > 0 {
+		out.block = max(1, blocks.elements/own, rows)
+		c.keep(out, brief)
+	}
+	out.noteUnit()
+	return out
+}
+
+// streams notes how many bytes a group gives and uses, and which tensors may be written past the caches: those that nothing
+// else of the task uses.
+func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
+	c.past = map[int]bool{}
+	read := map[int]int{} // bytes, by memory
+	for _, b := range g.bundles {
+		all := box(b.vars)
+		if b.folds != nil {
+			for _, v := range b.folds[0].Vars {
+				all *= max(extent(v), 1)
+			}
+		}
+		for _, s := range b.statements {
+			if t := c.tensors[s.target]; !t.Local && t.Type == c.own && !t.Add && !s.add {
+				c.past[s.target] = true
+				out.written += box(b.vars) * t.Type.Size()
+			}
+			for _, x := range c.touches(s) {
+				if t := c.tensors[x.memory]; !x.writes {
+					read[x.memory] = max(read[x.memory], min(elements(c.p.Tensors[x.memory]), all)*t.Type.Size())
+				}
+			}
+		}
+	}
+	out.used = out.written
+	for t, n := range read {
+		if !c.tensors[t].Local {
+			out.used += n
+		}
+	}
+	if out.past = out.written >= leastWritten && out.used >= leastUsed; !out.past {
+		clear(c.past)
+	}
+	for t := range c.past {
+		_, again := read[c.tensors[t].Memory]
+		for b := range c.users[t] {
+			again = again || !slices.Contains(g.bundles, b)
+		}
+		if again {
+			delete(c.past, t)
+		}
+	}
+}
+
+// unitCompiler compiles a bundle, of whose indices the first are shared.
+type unitCompiler[T simd.Float] struct {
+	*compiler[T]
+	bundle *bundle
+	depth  int
+	factor int        // of the last shared index, which others were joined to
+	number *term.Term // what a search for an extreme gives
+}
+
+// lead returns the last shared index; nil if there is none.
+func (k *unitCompiler[T]) lead() *term.Variable {
+	if k.depth == 0 {
+		return nil
+	}
+	return k.bundle.vars[k.depth-1]
+}
+
+// free lists the indices that the unit goes over: the last shared one and its own.
+func (k *unitCompiler[T]) free() []*term.Variable { return k.bundle.vars[max(k.depth-1, 0):] }
+
+// elements returns about how many elements are computed for a value of the last shared index.
+func (k *unitCompiler[T]) elements() int {
+	n := k.factor * box(k.bundle.vars[k.depth:])
+	if k.depth == 0 {
+		n = box(k.bundle.vars)
+	}
+	if r := k.bundle.folds; r != nil {
+		for _, v := range r[0].Vars {
+			if e, ok := v.Hi.Known(); ok {
+				n *= max(e, 1)
+			}
+		}
+	}
+	return max(n, 1)
+}
+
+// loop returns the loop of an index.
+func (k *unitCompiler[T]) loop(v *term.Variable) loop[T] {
+	if v == k.lead() {
+		return loop[T]{place: k.place(v), lead: true, factor: k.factor}
+	}
+	return loop[T]{place: k.place(v), lo: k.integer(v.Lo), hi: k.integer(v.Hi)}
+}
+
+// loops returns the loops of indices, without that of v.
+func (k *unitCompiler[T]) loops(vars []*term.Variable, v *term.Variable) nest[T] {
+	var out nest[T]
+	for _, w := range vars {
+		if w != v {
+			out.loops = append(out.loops, k.loop(w))
+		}
+	}
+	return out
+}
+
+// fewTested is of how many elements conditions are tested one by one. Strips of them take longer.
+const fewTested = 8
+
+func (k *unitCompiler[T]) compile() unit[T] {
+	first := k.bundle.statements[0]
+	if k.bundle.folds != nil {
+		s := *first
+		s.value = &term.Term{Op: term.Reduce, Kind: first.value.Kind, Reduction: k.bundle.folds[0]}
+		first = &s
+		if p := k.product(first); p != nil && len(k.bundle.statements) == 1 {
+			return k.productUnit(first, p)
+		}
+		if r := first.order(); r != nil {
+			return k.orderUnit(first, r)
+		}
+		if t := first.scan(); t != nil {
+			k.lenient = first.lenient
+			defer func() { k.lenient = false }()
+			return k.scanUnit(first, t)
+		}
+	}
+	if !k.strips(first) {
+		if u := k.wholes(first); u != nil {
+			return u
+		}
+		return k.plain(first)
+	}
+	if u := k.transposed(first); u != nil {
+		return u
+	}
+	if u := k.movement(first); u != nil {
+		return u
+	}
+	if k.bundle.folds != nil && len(k.bundle.statements) == 1 && k.elements() <= fewTested && slices.Contains([]reduction.Kind{reduction.All, reduction.Any, reduction.Count}, k.bundle.folds[0].Kind) {
+		return k.plain(first)
+	}
+	k.lenient = first.lenient || first.guard != nil || first.skip
+	defer func() { k.lenient = false }()
+	if k.bundle.folds != nil {
+		return k.fold(first)
+	}
+	if u := k.shortRows(); u != nil {
+		return u
+	}
+	if u := k.placedRows(); u != nil {
+		return u
+	}
+	if vars := k.bundle.vars; len(vars) > 0 {
+		return k.pointwise(vars[len(vars)-1])
+	}
+	return k.plain(first)
+}
+
+// pointwise is statements without reductions, in strips.
+type pointwise[T simd.Float] struct {
+	outer nest[T]
+	inner loop[T]
+	code  strip[T]
+	rows  *rowLoop[T] // over the last of the other indices, or nil
+}
+
+// pointwise compiles the statements with strips that go over v. Local tensors of which only these statements use elements
+// stay in strips.
+func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
+	kept := map[int]bool{}
+	for _, s := range k.bundle.statements {
+		t := k.tensors[s.target]
+		if t.Local && t.Type == k.own && t.Memory == s.target && len(k.bundle.statements) > 1 && k.private(s.target) {
+			kept[s.target] = true
+		}
+	}
+	z := k.pointwiseStrip(v, kept)
+	for t := range kept {
+		if z.loaded[t] {
+			z, kept = k.pointwiseStrip(v, nil), nil
+			break
+		}
+	}
+	maps.Copy(k.kept, kept)
+	k.finish(&z.strip)
+	u := &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip}
+	over := k.free()
+	if len(u.outer.loops) == 0 {
+		over = k.bundle.vars // the group goes over the others
+	}
+	u.rows = k.rowLoop(&u.code, over)
+	return u
+}
+
+// private reports whether only statements of the bundle use a tensor.
+func (k *unitCompiler[T]) private(t int) bool {
+	for b := range k.users[t] {
+		if b != k.bundle {
+			return false
+		}
+	}
+	return true
+}
+
+// pointwiseStrip compiles the statements without storing the tensors in kept.
+func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *vectorizer[T] {
+	z := newVectorizer(k.compiler, v)
+	for _, s := range k.bundle.statements {
+		switch {
+		case s.value.Kind != term.Real && k.moves(s):
+			z.move(s)
+		case kept[s.target]:
+			x := operand[T]{reg: z.vector(z.real(s.value))}
+			z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Real, Read: s.left})] = x
+		default:
+			z.store(s, z.real(s.value))
+		}
+	}
+	return z
+}
+
+// finish drops what nothing reads, compiles what it can to machine code, and gives the registers of a strip's code buffers.
+func (c *compiler[T]) finish(p *strip[T]) {
+	p.drop()
+	p.dropKept()
+	c.fuse(p)
+	c.buffers = max(c.buffers, p.assign())
+	p.limit()
+	c.compiled = append(c.compiled, p)
+}
+
+func (u *pointwise[T]) run(s *state[T], lo, hi int) {
+	if len(u.outer.loops) == 0 {
+		u.row(s, lo, hi)
+		return
+	}
+	if a, b := u.inner.limits(s, lo, hi); u.rows != nil && b-a <= u.code.length {
+		s.vars[u.inner.place] = a
+		u.outer.stretches(s, 0, lo, hi, mostRows(b-a), func(s *state[T], first, rows int) { u.rows.run(s, b-a, first, rows) })
+		return
+	}
+	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, lo, hi) })
+}
+
+// several runs rows of n elements, from the first on. loopGroup.together reports whether the unit can.
+func (u *pointwise[T]) several(s *state[T], n, first, rows int) {
+	s.vars[u.inner.place] = 0
+	for most := mostRows(n); rows > 0; rows -= most {
+		u.rows.run(s, n, first, min(rows, most))
+		first += most
+	}
+}
+
+// row runs the strips of one row.
+func (u *pointwise[T]) row(s *state[T], lo, hi int) {
+	a, b := u.inner.limits(s, lo, hi)
+	for i := a; i < b; i += u.code.length {
+		s.vars[u.inner.place] = i
+		n := min(u.code.length, b-i)
+		u.outer.ahead(s, &u.code, n, lo, hi)
+		u.code.exec(s, n)
+	}
+}
+
+// plain is a statement that is computed element by element.
+type plain[T simd.Float] struct {
+	loops nest[T]
+	give  func(*state[T])
+}
+
+func (k *unitCompiler[T]) plain(st *statement) unit[T] {
+	k.lenient = st.lenient || st.skip
+	defer func() { k.lenient = false }()
+	give := k.giver(st)
+	return &plain[T]{k.loops(k.free(), nil), give}
+}
+
+func (u *plain[T]) run(s *state[T], lo, hi int) { u.loops.each(s, 0, lo, hi, u.give) }
+
+// giver returns code that gives one element.
+func (c *compiler[T]) giver(st *statement) func(*state[T]) {
+	holds := func(*state[T]) bool { return true }
+	if st.guard != nil {
+		holds = c.condition(st.guard)
+	}
+	find, t := c.target(st), c.tensors[st.target]
+	if st.value.Kind == term.Integer && !t.Type.IsFloat() {
+		x, put := c.integer(st.value), c.bounding(st, putWhole[T](st, t))
+		return func(s *state[T]) {
+			if holds(s) {
+				v := x(s)
+				if id, at, inside := find(s); inside {
+					put(&s.mem[id], at, v)
+				}
+			}
+		}
+	}
+	x, put := c.real(st.value), putNumber[T](st, t)
+	if a := accessOf(st.left); st.guard == nil && len(a.open) == 0 && st.left.Which == nil {
+		at, id := c.value(a.offset), st.target
+		return func(s *state[T]) {
+			v := x(s)
+			put(&s.mem[id], at(s), v)
+		}
+	}
+	return func(s *state[T]) {
+		if holds(s) {
+			v := x(s)
+			if id, at, inside := find(s); inside {
+				put(&s.mem[id], at, v)
+			}
+		}
+	}
+}
+
+// joined reports whether a statement folds values into elements in another way than by adding.
+func (s *statement) joined() bool {
+	return s.fold != 0 && s.fold != reduction.Sum && s.fold != reduction.Count
+}
+
+// putNumber returns code that gives a number to an element, or folds it into it.
+func putNumber[T simd.Float](st *statement, t Tensor) func(*block[T], int, float64) {
+	if !st.joined() {
+		return putReal[T](t.Type, t.Add || st.add)
+	}
+	get, put, join := realAt[T](t.Type), putReal[T](t.Type, false), joins[st.fold]
+	return func(b *block[T], i int, v float64) { put(b, i, join(get(b, i), v)) }
+}
+
+// putWhole is putNumber for whole numbers.
+func putWhole[T simd.Float](st *statement, t Tensor) func(*block[T], int, int) {
+	if !st.joined() {
+		return putInteger[T](t.Type, t.Add || st.add)
+	}
+	get, put, join := integerAt[T](t.Type), putInteger[T](t.Type, false), integerJoins[st.fold]
+	return func(b *block[T], i int, v int) { put(b, i, join(get(b, i), v)) }
+}
+
+// target returns code that finds the element that a statement gives. It reports whether there is one.
+func (c *compiler[T]) target(st *statement) func(*state[T]) (tensor, at int, inside bool) {
+	left := *st.left
+	left.Tensor, left.Count, left.Else = st.target, max(left.Count, 1), nil
+	was := c.lenient
+	c.lenient = st.skip
+	defer func() { c.lenient = was }()
+	return c.reached(&left)
+}
+
+// writer returns code that writes a number to the element that a statement gives, if its guard holds.
+func (c *compiler[T]) writer(st *statement) func(*state[T], float64) {
+	find, put := c.target(st), putNumber[T](st, c.tensors[st.target])
+	if a := accessOf(st.left); st.guard == nil && len(a.open) == 0 && st.left.Which == nil {
+		at, t := c.value(a.offset), st.target
+		return func(s *state[T], v float64) { put(&s.mem[t], at(s), v) }
+	}
+	holds := func(*state[T]) bool { return true }
+	if st.guard != nil {
+		holds = c.condition(st.guard)
+	}
+	return func(s *state[T], v float64) {
+		if !holds(s) {
+			return
+		}
+		if id, at, inside := find(s); inside {
+			put(&s.mem[id], at, v)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// varied returns a variance as what the corrected two-pass algorithm of Chan, Golub and LeVeque gives. A mean is rounded, by the sum of
+// its elements and then to the type of strips. In a second way through the elements, both their squared differences from the rounded mean
+// and the differences themselves are added. The mean of the differences corrects both the mean and the variance: of equal elements, it is
+// exactly what the mean is off, since their differences are equal and have few digits. It returns n if the second way cannot be compiled
+// so.
+func (z *normalizer) varied(n *term.Term, vars []*term.Variable) *term.Term {
+	r := n.Reduction
+	if z.whole || r.Kind != reduction.Variance || r.Guard != nil || len(r.At) > 0 || len(r.Vars) == 0 || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+		hi, known := v.Hi.Known()
+		return !known || hi < 1 || !v.Lo.Is(0)
+	}) {
+		return n
+	}
+	copied := *r
+	copied.Kind = reduction.Mean
+	mean := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &copied}
+	at := slices.IndexFunc(z.out, func(s *statement) bool { return !s.lenient && givenBy(s, mean) != nil })
+	if at < 0 {
+		z.temporary(mean, vars, false)
+		at = len(z.out) - 1
+	}
+	s := z.out[at]
+	if slices.ContainsFunc(z.out[at+1:], func(o *statement) bool { return z.tensors[o.target].Memory == z.tensors[s.target].Memory }) {
+		return n
+	}
+	place := givenBy(s, mean)
+	if place == nil { // its indices are not all told by the mean, so that what gives it cannot be recognized
+		return n
+	}
+	own := func(name string, typed bool) *term.Read {
+		left := *s.left
+		l := &program.Local{Name: name, Kind: term.Real, Shape: z.p.Tensors[s.target].Shape, Slot: -1, Old: -1}
+		left.Tensor, left.Count, left.Text = z.p.Add(l), 1, name
+		t := Tensor{Local: true, Memory: left.Tensor}
+		if typed {
+			t.Type = z.own
+		}
+		z.tensors = append(z.tensors, t)
+		return &left
+	}
+	element := func(left *term.Read) *term.Term { return &term.Term{Op: term.Element, Kind: term.Real, Read: left} }
+	rough, off, squares := own("rough", true), own("off", false), own("squares", false)
+	average := func(left *term.Read, of func(difference *term.Term) *term.Term) *statement {
+		m := s.value.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
+		m.Reduction.Body = of(term.Arithmetic(term.Subtract, m.Reduction.Body, element(rough)))
+		return &statement{target: left.Tensor, left: left, vars: s.vars, value: m}
+	}
+	first := *s
+	first.target, first.left = rough.Tensor, rough
+	z.out = slices.Concat(z.out[:at:at], []*statement{
+		&first,
+		average(off, func(d *term.Term) *term.Term { return d }),
+		average(squares, func(d *term.Term) *term.Term { return term.Arithmetic(term.Multiply, d, d) }),
+		{target: s.target, left: s.left, vars: s.vars, value: term.Arithmetic(term.Add, element(rough), element(off))},
+	}, z.out[at+1:])
+	here := place.Read
+	given := func(left *term.Read) *term.Term {
+		read := *here
+		read.Tensor, read.Text = left.Tensor, left.Text
+		return element(&read)
+	}
+	correction := given(off)
+	difference := term.Arithmetic(term.Subtract, given(squares), term.Arithmetic(term.Multiply, correction, correction))
+	return term.Applied("max", difference, term.RealNumber(0))
+}

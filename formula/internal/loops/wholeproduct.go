@@ -1,0 +1,163 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// leastProducts is how many products of integers a sum of them has together at least so that it is computed as a product of matrices.
+const leastProducts = 4096
+
+// Numbers of these types hold all integers up to these bounds, so sums of them are exact.
+const (
+	exact32 = 1 << 24
+	exact64 = 1 << 53
+)
+
+// wholeFactors returns the factors of which a statement sums the products, if it gives a matrix of sums of products of integers which are exact as numbers of
+// float64. most is the greatest absolute value that a sum of them may have. x is nil for other statements.
+func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x, y *term.Term, most float64) {
+	if value.Op != term.Reduce || value.Kind != term.Integer {
+		return nil, nil, 0
+	}
+	r := value.Reduction
+	if r.Kind != reduction.Sum || r.Guard != nil || r.Body.Op != term.Multiply || len(r.Vars) == 0 {
+		return nil, nil, 0
+	}
+	count := 1
+	for _, v := range r.Vars {
+		n, known := v.Hi.Known()
+		if !known || !v.Lo.Is(0) {
+			return nil, nil, 0
+		}
+		count *= n
+	}
+	rows, known := knownBox(vars)
+	if !known || rows*count < leastProducts {
+		return nil, nil, 0
+	}
+	x, y = r.Body.Args[0], r.Body.Args[1]
+	alone := func(a, b *term.Term) bool { // whether an index of the result is one of a alone
+		return slices.ContainsFunc(vars, func(v *term.Variable) bool { return a.Uses(v) && !b.Uses(v) })
+	}
+	last := r.Vars[len(r.Vars)-1]
+	if x.Kind != term.Integer || y.Kind != term.Integer || !alone(x, y) || !alone(y, x) || !x.Uses(last) || !y.Uses(last) || x.Reduces() || y.Reduces() {
+		return nil, nil, 0
+	}
+	a, b := wholeRange(x, tensors), wholeRange(y, tensors)
+	if !a.known || !b.known {
+		return nil, nil, 0
+	}
+	if most = magnitude(a) * magnitude(b) * float64(count); most > exact64 {
+		return nil, nil, 0
+	}
+	return x, y, most
+}
+
+// magnitude is the greatest absolute value in an interval.
+func magnitude(x interval) float64 { return float64(max(-x.lo, x.hi, 1)) }
+
+// mostRange bounds the intervals of factors, so that no product of two of them overflows.
+const mostRange = 1 << 24
+
+// wholeRange returns between which bounds an integer lies whatever its tensors hold.
+func wholeRange(n *term.Term, tensors []Tensor) interval {
+	out := interval{}
+	switch n.Op {
+	case term.Constant, term.Symbol:
+		v, known := n.Known()
+		out = interval{v, v, known}
+	case term.Index:
+		hi, known := n.Var.Hi.Known()
+		out = interval{0, max(hi-1, 0), known && n.Var.Lo.Is(0)}
+	case term.Element:
+		out = elementRange(n, tensors)
+	case term.Negate:
+		x := wholeRange(n.Args[0], tensors)
+		out = interval{-x.hi, -x.lo, x.known}
+	case term.Add, term.Subtract, term.Multiply, term.Choose:
+		x, y := wholeRange(n.Args[len(n.Args)-2], tensors), wholeRange(n.Args[len(n.Args)-1], tensors)
+		out = interval{known: x.known && y.known}
+		switch n.Op {
+		case term.Add:
+			out.lo, out.hi = x.lo+y.lo, x.hi+y.hi
+		case term.Subtract:
+			out.lo, out.hi = x.lo-y.hi, x.hi-y.lo
+		case term.Multiply:
+			ends := []int{x.lo * y.lo, x.lo * y.hi, x.hi * y.lo, x.hi * y.hi}
+			out.lo, out.hi = slices.Min(ends), slices.Max(ends)
+		default:
+			out.lo, out.hi = min(x.lo, y.lo), max(x.hi, y.hi)
+		}
+	}
+	if out.lo < -mostRange || out.hi > mostRange {
+		return interval{}
+	}
+	return out
+}
+
+// elementRange returns between which bounds an element of a tensor of integers lies.
+func elementRange(n *term.Term, tensors []Tensor) interval {
+	t := tensors[n.Read.Tensor]
+	out := interval{known: n.Read.Count == 1}
+	switch {
+	case t.Type == dtype.I8:
+		out.lo, out.hi = -1<<7, 1<<7-1
+	case t.Type == dtype.U8:
+		out.lo, out.hi = 0, 1<<8-1
+	case t.Type == dtype.Bool:
+		out.lo, out.hi = 0, 1
+	default:
+		return interval{}
+	}
+	if n.Read.Else != nil {
+		other := wholeRange(n.Read.Else, tensors)
+		out = interval{min(out.lo, other.lo), max(out.hi, other.hi), out.known && other.known}
+	}
+	return out
+}
+
+// wholeProduct returns the integer that a product of matrices of real numbers gives in place of sums of products of integers, which are the same. The factors are
+// tensors that earlier statements give. It returns nil for other values.
+func (z *normalizer) wholeProduct(value *term.Term, vars []*term.Variable, lenient bool) *term.Term {
+	x, y, most := wholeFactors(vars, value, z.tensors)
+	if x == nil || z.own == dtype.F32 && most > exact32 {
+		return nil
+	}
+	r := *value.Reduction
+	all := slices.Concat(vars, r.Vars)
+	factor := func(n *term.Term) *term.Term {
+		return z.realTemporary(n, slices.DeleteFunc(slices.Clone(all), func(v *term.Variable) bool { return !n.Uses(v) }), lenient)
+	}
+	r.Body = &term.Term{Op: term.Multiply, Kind: term.Real, Args: []*term.Term{factor(x), factor(y)}}
+	sum := z.realTemporary(&term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &r}, vars, lenient)
+	whole := &term.Function{Name: "convert", Args: 1, Result: term.Integer, To: dtype.I64,
+		Real: func(x ...float64) float64 { return x[0] }, Whole: func(x float64) int { return int(x) }}
+	return &term.Term{Op: term.Apply, Kind: term.Integer, Func: whole, Args: []*term.Term{sum}}
+}
+
+// realTemporary adds a statement that gives a tensor of real numbers of the type in which the loops compute, and returns its element.
+func (z *normalizer) realTemporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
+	x := z.temporary(n, vars, lenient)
+	x.Kind = term.Real
+	z.p.Tensors[x.Read.Tensor].Kind = term.Real
+	z.tensors[x.Read.Tensor].Type = z.own
+	return x
+}
+
+// wideProducts reports whether statements sum products of integers that are exact as numbers of float64, and not of float32.
+func wideProducts(statements []*program.Statement, tensors []Tensor) bool {
+	found := false
+	for _, s := range statements {
+		s.Value.Walk(func(n *term.Term) {
+			vars := slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return !n.Uses(v) })
+			x, _, most := wholeFactors(vars, n, tensors)
+			found = found || x != nil && most > exact32
+		})
+	}
+	return found
+}

@@ -1,0 +1,181 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// windows returns a value whose reductions count the elements of their windows, if a condition may leave out some of what they reduce, and whether there are any.
+func windows(n *term.Term) (out *term.Term, found bool) {
+	if !n.Reduces() {
+		return n, false
+	}
+	if n.Op == term.Reduce && guarded[n.Reduction.Kind] {
+		r := windowed(n.Reduction)
+		found = r != n.Reduction
+		n = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: r}
+	}
+	out = n.Map(func(x *term.Term) *term.Term {
+		y, inside := windows(x)
+		found = found || inside
+		return y
+	})
+	return out, found
+}
+
+// guarded are the kinds of reductions that may leave out elements by a condition.
+var guarded = map[reduction.Kind]bool{reduction.Sum: true, reduction.Prod: true, reduction.Max: true, reduction.Min: true, reduction.LogSumExp: true, reduction.Any: true, reduction.All: true, reduction.Count: true}
+
+// windowed returns a reduction in which an index whose range is a window of constant size, cut at the borders, counts the
+// elements of the window. Conditions leave out what lies beyond the borders.
+func windowed(r *term.Reduction) *term.Reduction {
+	out := *r
+	out.Vars = nil
+	to, found := map[*term.Variable]*term.Term{}, false
+	var conditions []*term.Term
+	for i, v := range r.Vars {
+		w := v
+		if v.Lo.UsesAny(r.Vars) || v.Hi.UsesAny(r.Vars) { // of those before, which may count the elements of their windows now
+			w = &term.Variable{Name: v.Name, Lo: v.Lo.Substitute(to), Hi: v.Hi.Substitute(to)}
+			to[v] = w.Term()
+		}
+		first, size, rest := window(w)
+		if size == 0 || looksUp(r.Vars[i+1:], v) { // a later range is asked for beyond the borders, too
+			out.Vars = append(out.Vars, w)
+			continue
+		}
+		found = true
+		element := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(size)}
+		to[v] = term.Sum(first, element.Term())
+		for _, c := range rest {
+			conditions = append(conditions, c.Substitute(map[*term.Variable]*term.Term{w: to[v]}))
+		}
+		out.Vars = append(out.Vars, element)
+	}
+	if !found {
+		return r
+	}
+	conditions = append(conditions, r.Guard) // last, since it may read elements that are beyond the borders
+	for i, c := range conditions {
+		conditions[i] = settled(c.Substitute(to))
+		if conditions[i] == nil {
+			continue
+		}
+		if holds, known := conditions[i].Truth(); known && holds {
+			conditions[i] = nil
+		}
+	}
+	out.Guard = term.All(conditions...)
+	out.Body, out.Number = r.Body.Substitute(to), r.Number.Substitute(to)
+	return &out
+}
+
+// looksUp reports whether the range of an index depends on elements of tensors at places that another index decides.
+func looksUp(vars []*term.Variable, by *term.Variable) bool {
+	return slices.ContainsFunc(vars, func(v *term.Variable) bool {
+		return v.Lo.Reads() && v.Lo.Uses(by) || v.Hi.Reads() && v.Hi.Uses(by)
+	})
+}
+
+// mostInWindow is how many values an index has at most so that it counts all of them where its range is a part.
+const mostInWindow = 16
+
+// window returns where the range of an index begins, its constant size, and the conditions that its borders are: those of the smallest window that the range is a
+// part of. The size is 0 if the range is known, or if no size is constant.
+func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Term) {
+	if _, known := v.Lo.Known(); known {
+		if _, known := v.Hi.Known(); known {
+			return nil, 0, nil
+		}
+	}
+	lows, highs := operands(v.Lo, "max"), operands(v.Hi, "min")
+	at, end := -1, -1
+	for i, lo := range lows {
+		for j, hi := range highs {
+			d := steady(linear(hi)).plus(steady(linear(lo)), -1)
+			if !d.constant() || d.base <= 0 || size > 0 && d.base >= size {
+				continue
+			}
+			if linear(lo).constant() && (d.base > mostInWindow || v.Lo.Reads() || v.Hi.Reads()) { // the range may be a small part of all values
+				continue
+			}
+			at, end, first, size = i, j, lo, d.base
+		}
+	}
+	if size == 0 {
+		return nil, 0, nil
+	}
+	for i, x := range lows {
+		if i != at {
+			conditions = append(conditions, atMost(x, v.Term()))
+		}
+	}
+	for i, x := range highs {
+		if i != end {
+			conditions = append(conditions, below(v.Term(), x))
+		}
+	}
+	return first, size, conditions
+}
+
+// steady returns a linear form in which the constant part of what is divided is below the divisor, so that quotients which differ by a constant do so as forms.
+func steady(f form) form {
+	out := form{base: f.base, vars: f.vars}
+	for _, p := range f.rest {
+		d := 0
+		if p.of.Op == term.Quotient {
+			d, _ = p.of.Args[1].Known()
+		}
+		if d <= 0 {
+			out.rest = append(out.rest, p)
+			continue
+		}
+		x := linear(p.of.Args[0])
+		q := shape.FloorDiv(x.base, d)
+		out.base += p.factor * q
+		of := term.Arithmetic(term.Quotient, term.Norm(term.Difference(p.of.Args[0], term.Number(q*d))), p.of.Args[1])
+		out.rest = append(out.rest, addend{of, p.factor})
+	}
+	return out
+}
+
+// quotient returns x, d and c such that n is x / d + c, rounded down; d is 0 if n is another integer.
+func quotient(n *term.Term) (x *term.Term, d, c int) {
+	f := linear(n)
+	if len(f.vars) > 0 || len(f.rest) != 1 || f.rest[0].factor != 1 || f.rest[0].of.Op != term.Quotient {
+		return nil, 0, 0
+	}
+	of := f.rest[0].of
+	if d, known := of.Args[1].Known(); known && d > 0 {
+		return of.Args[0], d, f.base
+	}
+	return nil, 0, 0
+}
+
+// atMost returns the condition x <= y, and below x < y, without the quotient that one side may be: strips find where linear forms are equal.
+func atMost(x, y *term.Term) *term.Term {
+	if a, d, c := quotient(x); d > 0 { // a / d <= y - c
+		most := term.Sum(term.Product(term.Number(d), term.Difference(y, term.Number(c))), term.Number(d))
+		return term.Compare(term.Less, a, most)
+	}
+	return term.Compare(term.AtMost, x, y)
+}
+
+func below(x, y *term.Term) *term.Term {
+	if a, d, c := quotient(y); d > 0 { // x - c + 1 <= a / d
+		least := term.Product(term.Number(d), term.Sum(x, term.Number(1-c)))
+		return term.Compare(term.AtMost, least, a)
+	}
+	return term.Compare(term.Less, x, y)
+}
+
+// operands lists the integers of which n is the maximum or the minimum.
+func operands(n *term.Term, name string) []*term.Term {
+	if n.Op == term.Apply && n.Func.Name == name {
+		return append(operands(n.Args[0], name), operands(n.Args[1], name)...)
+	}
+	return []*term.Term{n}
+}

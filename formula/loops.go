@@ -1,0 +1,553 @@
+package formula
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// loopKernel computes a task by loops that are made of the operator's formula.
+type loopKernel struct {
+	signature *task.Signature
+	uses      *uses
+}
+
+// use is the code for a use of an operator, which is made once.
+type use struct {
+	program   *program.Program
+	gradients map[int]int // the tensors of gradients, by tensor
+	between   map[int]int // those of gradients of values that only the task uses
+	code      loops.Code  // nil if the reference computes what loops do not support, or not in one pass
+}
+
+// uses holds the code for uses of an operator's task.
+type uses struct {
+	mu   sync.Mutex
+	code map[string]*use
+}
+
+// mostUses is how many uses of a task are remembered at most.
+const mostUses = 1024
+
+func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
+	if err := complete(k.signature, a); err != nil {
+		return nil, err
+	}
+	key, err := k.key(a)
+	if err != nil {
+		return nil, mistake(k.signature.Operator.FullName(), err.Error())
+	}
+	l := &layout{kernel: k, accessor: a, task: slices.Index(k.signature.Operator.Signatures, k.signature)}
+	k.uses.mu.Lock()
+	u := k.uses.code[key]
+	k.uses.mu.Unlock()
+	if u == nil {
+		if u, err = l.use(); err != nil {
+			return nil, err
+		}
+		k.uses.put(key, u)
+	} else {
+		l.program, l.between = u.program, u.between
+		l.place(maps.Clone(u.gradients))
+	}
+	if u.code == nil {
+		return kernel{k.signature}.bind(a)
+	}
+	return l.bodies(u.code), nil
+}
+
+func (u *uses) put(key string, x *use) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.code == nil || len(u.code) >= mostUses {
+		u.code = map[string]*use{}
+	}
+	u.code[key] = x
+}
+
+// key names a use: attributes, the seed, types, shapes, how many values the caller passes, which tensors have memory, and
+// which share it.
+func (k loopKernel) key(a *task.Accessor) (string, error) {
+	attrs, err := attr.Marshal(a.Attrs)
+	if err != nil {
+		return "", err
+	}
+	b := attrs
+	number := func(n int) { b = append(strconv.AppendInt(b, int64(n), 10), ' ') }
+	number(a.Seed)
+	for i := range k.signature.Operator.Slots {
+		for _, o := range a.Resolved.Operands(i) {
+			b = append(b, o.Type.String()...)
+			for _, n := range o.Shape {
+				number(n)
+			}
+			b = append(b, ',')
+		}
+		b = append(b, ';')
+	}
+	for _, p := range k.signature.Args {
+		if p.From == task.FromCall {
+			number(len(a.Passed.Values(p.Slot)))
+		}
+	}
+	places := map[*byte]int{}
+	for _, p := range k.signature.Params {
+		for _, m := range a.Memory(p.Slot, p.Grad) {
+			at := unsafe.SliceData(m.Bytes)
+			if _, ok := places[at]; !ok {
+				places[at] = len(places)
+			}
+			number(places[at])
+			b = strconv.AppendBool(b, m.Bytes == nil)
+			number(int(m.Mode))
+			b = append(b, m.Type.String()...)
+			b = append(b, ',')
+		}
+		b = append(b, ';')
+	}
+	return string(b), nil
+}
+
+// use makes the code for a use of the operator.
+func (l *layout) use() (*use, error) {
+	o := l.kernel.signature.Operator
+	u, err := useOf(o, l.accessor.Attrs, l.accessor.Resolved, l.accessor.Seed, l.accessor.Passed)
+	if err != nil {
+		return nil, mistake(o.FullName(), err.Error())
+	}
+	if l.program, err = program.Build(u); err != nil {
+		return nil, mistake(o.FullName(), err.Error())
+	}
+	statements, gradients, err := l.statements()
+	out := &use{program: l.program, gradients: gradients, between: l.between}
+	if err != nil {
+		if _, mistaken := errors.AsType[*op.Error](err); mistaken {
+			return nil, err
+		}
+		return out, nil
+	}
+	steps := l.kernel.signature.Steps
+	options := loops.Options{Steps: len(l.steps()), ByElement: slices.ContainsFunc(steps, func(s task.Step) bool { return s.Elementwise })}
+	for i := range steps {
+		options.Ordered = options.Ordered || l.accessor.Resolved.Cuts[[2]int{l.task, i}] != nil
+	}
+	if code, err := loops.Compile(l.program, l.withOthers(gradients, statements), l.tensors, options); err == nil {
+		out.code = code
+	}
+	return out, nil
+}
+
+// complete returns an error if a tensor of the task has no memory.
+func complete(s *task.Signature, a *task.Accessor) error {
+	t := slices.Index(s.Operator.Signatures, s)
+	for _, p := range s.Params {
+		if p.Grad || !a.Resolved.Takes(t, p.Slot) {
+			continue
+		}
+		got := len(a.Memory(p.Slot, false))
+		if want := len(a.Resolved.Operands(p.Slot)); got < want {
+			number := "one tensor"
+			if want > 1 {
+				number = fmt.Sprintf("%d tensors", want)
+			}
+			return &op.Error{Operator: s.Operator.FullName(), Task: s.Task, Slot: s.Operator.Slots[p.Slot].Name, Message: fmt.Sprintf("want %s, got %d", number, got)}
+		}
+	}
+	return nil
+}
+
+// statements returns the statements that give what the task has to, and the tensors of gradients.
+func (l *layout) statements() (statements []*program.Statement, gradients map[int]int, err error) {
+	k := l.kernel.signature
+	all := l.program.Statements
+	of := map[int]int{} // gradients, by tensor
+	if k.Kind == task.KindBackward {
+		var outputs []int
+		for i, t := range l.program.Tensors {
+			if t.Slot >= 0 && t.Given && l.program.HasGradient(i) && t.Kind == term.Real && len(l.buffer(t.Slot, t.Number, true).Bytes) > 0 && l.gradientIn(t.Slot) {
+				outputs = append(outputs, i)
+			}
+		}
+		g, err := derive.Gradients(l.program, outputs)
+		if err != nil {
+			return nil, nil, err
+		}
+		l.program, of, l.between = g.Program, g.Of, g.Between
+		all = g.Program.Statements
+	}
+	l.place(of)
+	statements, err = l.needed(all)
+	return statements, of, err
+}
+
+// withOthers returns the statements that give all gradients that the task could give with the tensors that it gets, wanted or not. Loops
+// are made of what all of them share, so that a gradient has the same bits whether or not others are asked for.
+func (l *layout) withOthers(gradients map[int]int, statements []*program.Statement) []*program.Statement {
+	if l.kernel.signature.Kind != task.KindBackward {
+		return statements
+	}
+	wanted := l.wanted
+	defer func() { l.wanted = wanted }()
+	l.wanted = slices.Clone(wanted)
+	more := false
+	for t, g := range gradients {
+		if x := l.program.Tensors[t]; x.Slot >= 0 && !x.Given && !l.given[g] && !l.wanted[g] {
+			l.wanted[g], more = true, true
+		}
+	}
+	if !more {
+		return statements
+	}
+	all, err := l.needed(l.program.Statements)
+	if err != nil {
+		return statements
+	}
+	return all
+}
+
+// needed returns the statements on which wanted tensors depend. Those that give what the task gets are left out. It is an error if
+// the statements read a tensor of a slot that the task does not get: what is saved follows from the examples, and none of them may
+// show that a gradient reads the tensor.
+func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) {
+	need := slices.Clone(l.wanted)
+	var kept []*program.Statement
+	for _, s := range slices.Backward(all) {
+		if !need[s.Target] || l.given[s.Target] && !l.wanted[s.Target] {
+			continue
+		}
+		kept = append(kept, s)
+		mark := func(n *term.Term) {
+			if n.Op == term.Element {
+				for i := range n.Read.Count {
+					need[n.Read.Tensor+i] = true
+				}
+			}
+		}
+		s.Value.Walk(mark)
+		s.Guard.Walk(mark)
+		for _, i := range s.Left.Idx {
+			i.Walk(mark)
+		}
+	}
+	for t, x := range l.program.Tensors {
+		if need[t] && x.Slot >= 0 && !x.Given && x.Old < 0 && !l.given[t] && !l.wanted[t] && count(x) > 0 {
+			return nil, notGiven(l.program.Operator, x.Name)
+		}
+	}
+	slices.Reverse(kept)
+	return l.complete(kept), nil
+}
+
+// complete adds what statements take for granted: elements that are 0 before something is added to them, or that no
+// statement gives, and copies of what tensors held before.
+func (l *layout) complete(kept []*program.Statement) []*program.Statement {
+	var first []*program.Statement
+	begun := make([]bool, len(l.program.Tensors))
+	var out []*program.Statement
+	for _, s := range kept {
+		if s.Add && !begun[s.Target] && !l.tensors[s.Target].Add {
+			out = append(out, l.fill(s.Target))
+		}
+		begun[s.Target] = true
+		out = append(out, s)
+	}
+	for t, wanted := range l.wanted {
+		if wanted && !begun[t] && !l.given[t] && !l.tensors[t].Add {
+			first = append(first, l.fill(t))
+		}
+	}
+	for t, old := range l.program.Tensors {
+		if old.Old >= 0 && l.late(out, t, old.Old) {
+			l.tensors[t] = loops.Tensor{Memory: t, Local: true, Type: l.tensors[old.Old].Type}
+			s := l.fill(t)
+			s.Value = &term.Term{Op: term.Element, Kind: old.Kind, Read: &term.Read{Tensor: old.Old, Count: 1, Idx: s.Left.Idx, Ext: s.Left.Ext, Text: old.Name}}
+			first = append(first, s)
+		}
+	}
+	return append(first, out...)
+}
+
+// fill returns a statement that gives the number 0 to all elements of a tensor.
+func (l *layout) fill(t int) *program.Statement {
+	local := l.program.Tensors[t]
+	s := &program.Statement{Target: t, Left: &term.Read{Tensor: t, Count: 1, Ext: local.Shape, Text: local.Name}, Value: term.RealNumber(0)}
+	switch local.Kind {
+	case term.Integer:
+		s.Value = term.Number(0)
+	case term.Boolean:
+		s.Value = term.Condition(false)
+	}
+	for _, n := range local.Shape {
+		v := &term.Variable{Name: "i", Lo: term.Number(0), Hi: n}
+		s.Vars = append(s.Vars, v)
+		s.Left.Idx = append(s.Left.Idx, v.Term())
+	}
+	return s
+}
+
+// late reports whether what a tensor held before is read when elements of it may have been given already: behind the
+// statement that gives them, or at another place than the one that is given.
+func (l *layout) late(statements []*program.Statement, old, now int) bool {
+	given, late := false, false
+	for _, s := range statements {
+		s.Value.Walk(func(n *term.Term) {
+			if n.Op != term.Element || n.Read.Tensor != old {
+				return
+			}
+			late = late || given
+			if s.Target == now {
+				late = late || !slices.EqualFunc(n.Read.Idx, s.Left.Idx, term.Identical)
+			}
+		})
+		given = given || s.Target == now
+	}
+	return late
+}
+
+// bodies returns the bodies of the task's steps.
+func (l *layout) bodies(code loops.Code) []op.Body {
+	out := make([]op.Body, len(l.kernel.signature.Steps))
+	for i := range out {
+		out[i] = nothing{}
+	}
+	steps := l.steps()
+	work := make([]int, code.Groups())
+	for i := range work {
+		work[i] = code.Work(i)
+	}
+	l.follow()
+	run := code.Bind(l.memory)
+	starts := divided(work, len(steps))
+	if at := l.matched(code, steps); at != nil {
+		steps = at
+	}
+	for i, from := range starts[:len(starts)-1] {
+		grid, to := l.accessor.Resolved.Work(l.task, steps[i]), starts[i+1]
+		out[steps[i]] = &loopBody{run: run, operator: l.kernel.signature.Operator.FullName(), from: from, to: to, total: grid.Over,
+			boxes: grid.Rank() > 1, apart: l.kernel.signature.Steps[steps[i]].Elementwise && !(code.ByElement(from) && code.Total(from) == grid.Over)}
+		if i == 0 {
+			b := out[steps[i]].(*loopBody)
+			b.indices = l.indices()
+		}
+	}
+	return out
+}
+
+// steps lists the steps of the task that have something to go over.
+func (l *layout) steps() []int {
+	var out []int
+	for i := range l.kernel.signature.Steps {
+		if grid := l.accessor.Resolved.Work(l.task, i); grid.Tiles() > 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// matched returns the steps of groups of loops, if there are enough steps: each group gets one that goes over as many
+// values, or else the next. It returns nil if there are more groups than steps.
+func (l *layout) matched(code loops.Code, steps []int) []int {
+	groups := code.Groups()
+	if groups > len(steps) {
+		return nil
+	}
+	var out []int
+	next := 0
+	for g := range groups {
+		at := next
+		for i := next; i <= len(steps)-(groups-g); i++ {
+			if l.accessor.Resolved.Work(l.task, steps[i]).Over == code.Total(g) {
+				at = i
+				break
+			}
+		}
+		out, next = append(out, steps[at]), at+1
+	}
+	return out
+}
+
+// indices lists the integers that the task reads and that specs say are below a bound.
+func (l *layout) indices() []indices {
+	var out []indices
+	for _, p := range l.kernel.signature.Params {
+		bound, bounded := l.accessor.Resolved.Bound(p.Slot)
+		if p.Grad || !p.Perm.Reads() || !bounded || !l.accessor.Resolved.Takes(l.task, p.Slot) {
+			continue
+		}
+		for _, b := range l.accessor.Memory(p.Slot, false) {
+			x := indices{slot: l.kernel.signature.Operator.Slots[p.Slot].Name, shape: b.Shape, bound: bound}
+			switch b.Type {
+			case dtype.I32:
+				x.narrow = as[int32](b.Bytes)
+			case dtype.I64:
+				x.wide = as[int64](b.Bytes)
+			}
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// indices are the elements of a tensor of integers, which lie within a bound.
+type indices struct {
+	slot   string
+	shape  []int
+	bound  task.Bound
+	narrow []int32 // the elements, or
+	wide   []int64 // these
+}
+
+// check returns an error for the first element of a part of the tensor that is out of bounds: the share from lo to hi of
+// total parts.
+func (x *indices) check(lo, hi, total int) error {
+	n := len(x.narrow) + len(x.wide)
+	lo, hi = n*lo/total, n*hi/total
+	i, v := -1, 0
+	if x.narrow != nil {
+		i, v = beyond(x.narrow[lo:hi], x.bound)
+	} else if x.wide != nil {
+		i, v = beyond(x.wide[lo:hi], x.bound)
+	}
+	if i >= 0 {
+		return fmt.Errorf("slot %s, element %s: want %v, got %d", x.slot, shape.Format(shape.Index(lo+i, x.shape)), x.bound, v)
+	}
+	return nil
+}
+
+// beyond returns the first of integers that is not within a bound, and its place, which is -1 if there is none.
+func beyond[U int32 | int64](x []U, bound task.Bound) (at, v int) {
+	if simd.Below(x, bound.Below) {
+		return -1, 0
+	}
+	i := slices.IndexFunc(x, func(v U) bool { return !bound.Holds(int(v)) })
+	if i < 0 {
+		return -1, 0
+	}
+	return i, int(x[i])
+}
+
+// divided divides groups of loops among at most as many steps, in order: it returns the first group of each step, and the
+// number of groups. A step of one group runs in parts, and one of several as a whole, since each group needs all of the
+// ones before. So the groups with most work get steps of their own.
+func divided(work []int, steps int) []int {
+	n := len(work)
+	type best struct{ alone, from int } // the work that runs in parts, and where the last step begins
+	table := make([][]best, steps+1)    // by how many steps and groups are used
+	for s := range table {
+		table[s] = make([]best, n+1)
+		for g := 1; g <= n; g++ {
+			table[s][g] = best{alone: -1}
+			for from := 0; s > 0 && from < g; from++ {
+				v := table[s-1][from].alone
+				if v < 0 || s == 1 && from > 0 {
+					continue
+				}
+				if from == g-1 {
+					v += work[from]
+				}
+				if v > table[s][g].alone {
+					table[s][g] = best{v, from}
+				}
+			}
+		}
+	}
+	used := 0
+	for s := range table {
+		if table[s][n].alone > table[used][n].alone {
+			used = s
+		}
+	}
+	starts := []int{n}
+	for g := n; used > 0 && g > 0; used-- {
+		g = table[used][g].from
+		starts = append(starts, g)
+	}
+	slices.Reverse(starts)
+	return starts
+}
+
+// loopBody is a step of a task: groups of loops, of which each is a phase.
+type loopBody struct {
+	run      loops.Runner
+	operator string
+	from, to int       // the groups
+	total    int       // of how many indices the first dimension of the step consists
+	boxes    bool      // whether the step has more dimensions
+	apart    bool      // whether the step is declared elementwise, and a part of its group touches other elements, too
+	indices  []indices // that the step tests
+}
+
+var (
+	_ op.Phased    = (*loopBody)(nil)
+	_ op.Contained = (*loopBody)(nil)
+)
+
+// Contained reports true: loops call no functions of others.
+func (b *loopBody) Contained() bool { return true }
+
+func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
+	if !b.Whole() {
+		return b.runGroups(ctx, b.from, b.to, r.Lo, r.Hi, b.total)
+	}
+	if !first(r) {
+		return nil
+	}
+	return b.runGroups(ctx, b.from, b.to, 0, 1, 1)
+}
+
+// first reports whether a range holds the first index of all dimensions.
+func first(r op.Range) bool {
+	for d := range op.MaxRank {
+		if lo, _ := r.Dim(d); lo > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Whole reports whether the first range does all: there are several groups, or ranges are boxes, which groups are not divided into, or
+// ranges are those of a step that goes element by element, as its group does not.
+func (b *loopBody) Whole() bool { return b.boxes || b.apart || b.to > b.from+1 }
+
+// Phases returns the number of groups.
+func (b *loopBody) Phases() int { return b.to - b.from }
+
+// RunPhase runs a part of a group. Of boxes, those do the work that hold the first index of all dimensions but the first one.
+func (b *loopBody) RunPhase(ctx *op.Ctx, phase int, r op.Range) error {
+	if across := r; b.boxes {
+		if across.Lo = 0; !first(across) {
+			return nil
+		}
+	}
+	return b.runGroups(ctx, b.from+phase, b.from+phase+1, r.Lo, r.Hi, b.total)
+}
+
+// runGroups runs a part of the groups from start to end-1. The first one of the step tests the integers that the step takes.
+func (b *loopBody) runGroups(ctx *op.Ctx, start, end, lo, hi, total int) error {
+	if start == b.from {
+		for i := range b.indices {
+			if err := b.indices[i].check(lo, hi, total); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.run.Run(start, end, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, total); err != nil {
+		return mistake(b.operator, err.Error())
+	}
+	return nil
+}

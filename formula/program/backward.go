@@ -1,0 +1,152 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// gradients adds tensors for the gradients that a formula names, where the slots are there.
+func (b *builder) gradients(f *expr.Formula) {
+	f.Walk(func(n expr.Node) {
+		r, ok := n.(*expr.Read)
+		if !ok || b.slots[r.Name] != nil {
+			return
+		}
+		name, ok := strings.CutPrefix(r.Name, "grad.")
+		sl := b.slots[name]
+		if !ok || sl == nil || sl.Variadic {
+			return
+		}
+		b.slots[r.Name] = &Slot{Name: r.Name, Shape: sl.Shape, Tensors: sl.Tensors, elements: sl.elements}
+		of, there := b.byName[name]
+		if !there {
+			return
+		}
+		if b.program.Grads == nil {
+			b.program.Grads = map[int]int{}
+		}
+		id := b.program.Add(&Local{Name: r.Name, Shape: b.program.Tensors[of].Shape, Kind: term.Real, Old: -1, Given: true})
+		b.program.Grads[of], b.byName[r.Name] = id, id
+	})
+}
+
+// withoutGradients returns the statements that neither give a gradient nor depend on one.
+func withoutGradients(f *expr.Formula) []*expr.Statement {
+	var out []*expr.Statement
+	left := map[string]bool{} // values and functions that depend on gradients
+	depends := func(n expr.Node) bool {
+		found := false
+		expr.Walk(n, func(n expr.Node) {
+			switch n := n.(type) {
+			case *expr.Read:
+				found = found || strings.HasPrefix(n.Name, "grad.") || left[n.Name]
+			case *expr.Ident:
+				found = found || left[n.Name]
+			case *expr.Call:
+				found = found || left[n.Func]
+			}
+		})
+		return found
+	}
+	functions := func() {
+		for range f.Functions { // each may call the others
+			for _, fn := range f.Functions {
+				left[fn.Name] = left[fn.Name] || depends(fn.X)
+			}
+		}
+	}
+	functions()
+	for _, s := range f.Statements {
+		if s.Gradient() == "" && !depends(s.X) {
+			out = append(out, s)
+			continue
+		}
+		for _, t := range s.Targets {
+			left[nameOf(t)] = true
+		}
+		functions()
+	}
+	return out
+}
+
+// splitBackward moves the statements that depend on gradients out of those of forward. What gives a slot must not.
+func (b *builder) splitBackward() error {
+	p := b.program
+	if p.Grads == nil {
+		return nil
+	}
+	depends, given := map[int]bool{}, map[int]bool{}
+	for _, id := range p.Grads {
+		depends[id] = true
+	}
+	p.Backward = p.Statements
+	var forward []*Statement
+	for _, s := range p.Backward {
+		reads := false
+		s.Value.Walk(func(n *term.Term) { reads = reads || n.Op == term.Element && depends[n.Read.Tensor] })
+		switch {
+		case p.Tensors[s.Target].Slot >= 0 && reads:
+			return fmt.Errorf("%s depends on a gradient", p.Tensors[s.Target].Name)
+		case depends[s.Target]:
+			given[s.Target] = true
+		case !reads:
+			forward = append(forward, s)
+		}
+		depends[s.Target] = depends[s.Target] || reads
+	}
+	for of, id := range p.Grads {
+		if given[id] {
+			p.Tensors[of].Varies = false // nothing is derived for it
+		}
+	}
+	p.Statements = forward
+	return nil
+}
+
+// pruneBackward leaves what gradients need that are given by hand, besides the statements of forward.
+func (b *builder) pruneBackward() {
+	p := b.program
+	need := map[int]bool{}
+	for _, id := range p.Grads {
+		need[id] = true
+	}
+	var kept []*Statement
+	for _, s := range slices.Backward(p.Backward) {
+		if !need[s.Target] || slices.Contains(p.Statements, s) {
+			continue
+		}
+		kept = append(kept, s)
+		p.Tensors[s.Target].Given = true
+		s.Value.Walk(func(n *term.Term) {
+			if n.Op == term.Element {
+				for i := range n.Read.Count {
+					need[n.Read.Tensor+i] = true
+				}
+			}
+		})
+	}
+	slices.Reverse(kept)
+	p.Backward = kept
+}
+
+// HasGradient reports whether something depends on the gradient of a tensor: what is derived, or lines that give gradients.
+func (p *Program) HasGradient(t int) bool {
+	_, read := p.Grads[t]
+	return p.Tensors[t].Varies || read
+}
+
+// ByHand lists the tensors whose gradients the formula gives.
+func (p *Program) ByHand() []int {
+	var out []int
+	for of, id := range p.Grads {
+		if slices.ContainsFunc(p.Backward, func(s *Statement) bool { return s.Target == id }) {
+			out = append(out, of)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,520 @@
+package program
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// builder turns the statements of a formula into those of a program.
+type builder struct {
+	program   *Program
+	byName    map[string]int // the first tensor of a slot, a local or "old.name"
+	env       *environment
+	callees   map[string]*callee
+	inlined   map[string]int // tensors that inlined operators gave, by what was applied to what
+	prefix    string         // of the names of tensors; "" unless the formula is inlined
+	functions map[string]*expr.Function
+	slots     map[string]*Slot
+	counts    map[string]int    // how many values the caller passes for an argument
+	listed    []string          // dimensions of which each tensor of a variadic slot has its own
+	ranges    map[string]extent // of indices that are no dimension's, from where they first stand
+	perTensor map[string]bool   // those that range over a dimension of which each tensor has its own
+	pairs     map[int]pairOf    // tensors that hold sums of pairs, see relative
+	seconds   map[int]bool      // and those that hold the seconds of pairs
+	hoisted   [][2]*term.Term   // values of the statement with elements of tensors that hold them
+	depth     int               // of operators within operators
+	applied   []string          // the functions that are applied, each within the one before
+	size      int               // how many expressions were worked out
+	length    int               // and how many of them for the statement
+}
+
+// extent is the range of an index, or of those of a run.
+type extent struct {
+	lo, hi []*term.Term
+	run    bool
+}
+
+// scope is where names are looked up within a statement.
+type scope struct {
+	params map[string]value // of a function, and the number of a variadic slot's tensor
+	vars   map[string]*term.Variable
+	bound  []*term.Variable // what loops go over, the outermost first
+}
+
+// inner returns the scope of a reduction, whose indices are its own.
+func (s *scope) inner() *scope {
+	return &scope{params: s.params, vars: maps.Clone(s.vars), bound: slices.Clip(s.bound)}
+}
+
+func (s *scope) with(params map[string]value) *scope {
+	all := map[string]value{}
+	maps.Copy(all, s.params)
+	maps.Copy(all, params)
+	return &scope{params: all, vars: s.vars, bound: s.bound}
+}
+
+// statement adds a statement, for each tensor where it gives those of a variadic slot. Statements that follow tell
+// whether what it gives is needed, though its slot is absent.
+func (b *builder) statement(s *expr.Statement, following []*expr.Statement) error {
+	b.length = 0
+	if s.When != nil {
+		v, err := b.eval(s.When, &scope{vars: map[string]*term.Variable{}}, false)
+		if err != nil {
+			return err
+		}
+		holds, known := v.Truth()
+		if !known {
+			return fmt.Errorf("the condition behind when depends on values of tensors")
+		}
+		if !holds {
+			return nil
+		}
+	}
+	if !b.wanted(s, following) {
+		return nil
+	}
+	name, count := b.each(s)
+	if name == "" {
+		return b.targets(s, &scope{vars: map[string]*term.Variable{}})
+	}
+	for i := range count {
+		params := map[string]value{name: {node: term.Number(i)}}
+		if err := b.targets(s, &scope{params: params, vars: map[string]*term.Variable{}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted reports whether one of a statement's targets is there, or is used by a statement that follows.
+func (b *builder) wanted(s *expr.Statement, following []*expr.Statement) bool {
+	for _, t := range s.Targets {
+		name := nameOf(t)
+		sl := b.slots[name]
+		if sl == nil || len(sl.Tensors) > 0 {
+			return true
+		}
+		for _, f := range following {
+			used := false
+			expr.Walk(f.X, func(n expr.Node) {
+				switch n := n.(type) {
+				case *expr.Read:
+					used = used || n.Name == name
+				case *expr.Ident: // an argument of an operator
+					used = used || n.Name == name
+				}
+			})
+			if used {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func nameOf(target expr.Node) string {
+	if r, ok := target.(*expr.Read); ok {
+		return r.Name
+	}
+	return target.(*expr.Ident).Name
+}
+
+// each returns the name that stands for the number of a tensor, for which a statement is repeated, and how often: that
+// in the first index of a variadic target, or i beside tensors that have shapes of their own.
+func (b *builder) each(s *expr.Statement) (string, int) {
+	if r, ok := s.Targets[0].(*expr.Read); ok && b.slots[r.Name] != nil {
+		if name := tensorName(r); name != "" {
+			return name, len(b.slots[r.Name].Tensors)
+		}
+	}
+	count := -1
+	expr.Walk(s.X, func(n expr.Node) {
+		r, ok := n.(*expr.Read)
+		if ok && tensorName(r) == "i" && b.slots[r.Name] != nil && b.slots[r.Name].listed {
+			count = len(b.slots[r.Name].Tensors)
+		}
+	})
+	if count < 0 {
+		return "", 0
+	}
+	return "i", count
+}
+
+// tensorName returns the name that numbers the tensor of x[i; ...], or nothing where another expression numbers it, or the
+// read has one group of indices.
+func tensorName(r *expr.Read) string {
+	if len(r.Groups) != 2 || len(r.Groups[0]) == 0 {
+		return ""
+	}
+	id, ok := r.Groups[0][0].(*expr.Ident)
+	if !ok {
+		return ""
+	}
+	return id.Name
+}
+
+// targets adds a statement for each target; several share an argmax, of which each takes an index.
+func (b *builder) targets(s *expr.Statement, sc *scope) error {
+	for i, t := range s.Targets {
+		part := -1
+		if len(s.Targets) > 1 {
+			part = i
+		}
+		inner := &scope{params: sc.params, vars: map[string]*term.Variable{}}
+		if err := b.target(s, t, part, inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) error {
+	for _, f := range s.For {
+		lo, hi, err := b.rangeOf(f, sc)
+		if err != nil {
+			return err
+		}
+		b.ranges[nameOf(f.X)] = extent{[]*term.Term{lo}, []*term.Term{hi}, false}
+	}
+	name := nameOf(t)
+	id := -1
+	if i, ok := b.byName[name]; ok {
+		id = i
+	}
+	left := &term.Read{}
+	if r, ok := t.(*expr.Read); ok {
+		if sl := b.slots[name]; sl != nil && sl.Variadic {
+			if len(r.Groups) != 2 || len(r.Groups[0]) != 1 {
+				return fmt.Errorf("%s is a list of tensors: want the number of one in brackets before the index", name)
+			}
+			v, err := b.eval(r.Groups[0][0], sc, true)
+			if err != nil {
+				return err
+			}
+			n, known := v.Known()
+			if !known || n < 0 || n >= len(sl.Tensors) {
+				return fmt.Errorf("%s has no such tensor", name)
+			}
+			id += n
+		}
+		if err := b.left(r, id, left, sc); err != nil {
+			return err
+		}
+	}
+	vars := loops(left.Idx)
+	sc.bound = vars
+	x, err := b.eval(s.X, sc, false)
+	if err != nil {
+		return err
+	}
+	if x, err = b.split(x, vars); err != nil {
+		return err
+	}
+	x = b.unfolded(x)
+	for _, v := range x.Free() {
+		if !slices.Contains(vars, v) {
+			return fmt.Errorf("nothing goes over %s", v.Name)
+		}
+	}
+	if s.Pair() != nil {
+		if x, err = b.partOfPair(s, x, part, sc); err != nil {
+			return err
+		}
+	} else if part >= 0 && x.Op == term.Reduce {
+		r := *x.Reduction
+		if r.Part = part; r.Number != nil {
+			r.Number = r.Vars[part].Term()
+		}
+		x = &term.Term{Op: term.Reduce, Kind: term.Integer, Reduction: &r}
+	}
+	if id < 0 {
+		l := &Local{Name: name, Kind: x.Kind, Unsigned: b.program.Unsigned(x), Old: -1}
+		if b.prefix != "" {
+			l.Name = b.fresh(b.prefix + name)
+		}
+		if l.Shape, err = b.shapeOfLocal(name, left, sc); err != nil {
+			return err
+		}
+		id = b.program.Add(l)
+		b.byName[name] = id
+	}
+	left.Tensor, left.Count, left.Text = id, 1, b.nameOf(id, name)
+	if left.Ext == nil {
+		left.Ext = b.program.Tensors[id].Shape
+	}
+	if s.Pair() != nil && part == 1 && b.isLogarithm(x) {
+		b.seconds[id] = true
+	}
+	b.hoisted = nil
+	x = b.hoist(b.halve(id, left, vars, x), vars, false)
+	b.program.Statements = append(b.program.Statements, &Statement{Target: id, Left: left, Vars: vars, Value: x})
+	return nil
+}
+
+// shapeOfLocal returns the shape of a tensor that a statement gives first: that of the slot where a formula is inlined, and
+// else that of the left side.
+func (b *builder) shapeOfLocal(name string, left *term.Read, sc *scope) ([]*term.Term, error) {
+	dims := []*term.Term{}
+	sl := b.slots[name]
+	if sl == nil {
+		return append(dims, left.Ext...), nil
+	}
+	for _, e := range sl.elements {
+		x, err := b.shapeOf(e, sc)
+		if err != nil {
+			return nil, err
+		}
+		dims = append(dims, x...)
+	}
+	return dims, nil
+}
+
+// loops lists the variables of indices, in order of appearance.
+func loops(idx []*term.Term) []*term.Variable {
+	var vars []*term.Variable
+	for _, i := range idx {
+		for _, v := range i.Free() {
+			if !slices.Contains(vars, v) {
+				vars = append(vars, v)
+			}
+		}
+	}
+	return vars
+}
+
+// left works out the index of a target. Names that stand alone there and have no range take that of the slot's shape.
+func (b *builder) left(r *expr.Read, id int, left *term.Read, sc *scope) error {
+	items := r.Groups[len(r.Groups)-1]
+	sl := b.slots[r.Name]
+	var tensor *Local
+	if id >= 0 {
+		tensor = b.program.Tensors[id]
+	}
+	if len(items) == 1 {
+		if n, ok := items[0].(*expr.Number); ok {
+			return b.leftByNumber(n, tensor, sl, left, sc)
+		}
+	}
+	for j, it := range items {
+		name, ok := it.(*expr.Ident)
+		if !ok || sl == nil || b.hasRange(name.Name, sc) && !b.perTensor[name.Name] {
+			continue
+		}
+		if len(items) != len(sl.elements) {
+			return fmt.Errorf("what %s ranges over cannot be told: the index has not the form of the shape %s", name.Name, sl.Shape)
+		}
+		e, err := b.shapeOf(sl.elements[j], sc)
+		if err != nil {
+			return err
+		}
+		x := extent{run: sl.elements[j].run}
+		for _, n := range e {
+			x.lo, x.hi = append(x.lo, term.Number(0)), append(x.hi, n)
+		}
+		b.ranges[name.Name], b.perTensor[name.Name] = x, sl.listed
+	}
+	var idx []*term.Term
+	var plain []bool // whether an index is written as one, rather than worked out
+	for _, it := range items {
+		part, err := b.items([]expr.Node{it}, sc)
+		if err != nil {
+			return err
+		}
+		_, ok := it.(*expr.Ident)
+		for range part {
+			plain = append(plain, ok)
+		}
+		idx = append(idx, part...)
+	}
+	left.Idx = idx
+	var dims []*term.Term
+	if tensor != nil {
+		dims = tensor.Shape
+	} else if sl != nil {
+		for _, e := range sl.elements {
+			x, err := b.shapeOf(e, sc)
+			if err != nil {
+				return err
+			}
+			dims = append(dims, x...)
+		}
+	} else {
+		for _, i := range idx {
+			if i.Op != term.Index {
+				return fmt.Errorf("%s is no slot: want plain indices on the left", r.Name)
+			}
+			if _, _, err := bounds(i.Var); err != nil {
+				return err
+			}
+			dims = append(dims, i.Var.Hi)
+		}
+	}
+	if len(idx) != len(dims) {
+		return fmt.Errorf("%s has %d dimensions, and got %d indices", r.Name, len(dims), len(idx))
+	}
+	for d, i := range idx {
+		if i.Op != term.Index || !plain[d] {
+			continue
+		}
+		if _, n, err := bounds(i.Var); err != nil {
+			return err
+		} else if want, _ := dims[d].Known(); n != want {
+			return fmt.Errorf("%s ranges over %d, and dimension %d of %s has %d", i.Var.Name, n, d, r.Name, want)
+		}
+	}
+	left.Ext = dims
+	if left.Ext == nil {
+		left.Ext = []*term.Term{}
+	}
+	return nil
+}
+
+// leftByNumber works out the index of a target whose elements are given by their numbers.
+func (b *builder) leftByNumber(n *expr.Number, tensor *Local, sl *Slot, left *term.Read, sc *scope) error {
+	if id, ok := n.Items[0].(*expr.Ident); ok && len(n.Items) == 1 && !b.hasRange(id.Name, sc) {
+		if tensor == nil {
+			return fmt.Errorf("what %s ranges over cannot be told", id.Name)
+		}
+		b.ranges[id.Name] = extent{[]*term.Term{term.Number(0)}, []*term.Term{term.Total(tensor.Shape)}, false}
+	}
+	idx, err := b.items(n.Items, sc)
+	if err != nil {
+		return err
+	}
+	left.Idx, left.ByNumber = idx, true
+	if left.Ext, err = extentsOf(idx); err != nil {
+		return err
+	}
+	if tensor == nil {
+		return nil
+	}
+	want, _ := term.Total(tensor.Shape).Known()
+	if got, _ := term.Total(left.Ext).Known(); got != want {
+		return fmt.Errorf("%s has %d elements, and the left side %d", tensor.Name, want, got)
+	}
+	return nil
+}
+
+// extentsOf returns the extents in which indices count.
+func extentsOf(idx []*term.Term) ([]*term.Term, error) {
+	ext := []*term.Term{}
+	for _, i := range idx {
+		switch {
+		case i.Op == term.Index:
+			if _, _, err := bounds(i.Var); err != nil {
+				return nil, err
+			}
+			ext = append(ext, term.Arithmetic(term.Subtract, i.Var.Hi, i.Var.Lo))
+		case i.Is(0):
+			ext = append(ext, term.Number(1))
+		default:
+			return nil, fmt.Errorf("want plain indices behind #")
+		}
+	}
+	return ext, nil
+}
+
+// bounds returns the range of a variable, which must be known.
+func bounds(v *term.Variable) (lo, hi int, err error) {
+	lo, a := v.Lo.Known()
+	hi, c := v.Hi.Known()
+	if !a || !c {
+		return 0, 0, fmt.Errorf("the range of %s depends on others", v.Name)
+	}
+	return lo, max(hi, lo), nil
+}
+
+// shapeOf returns the extents that an element of a shape stands for.
+func (b *builder) shapeOf(e shapeElement, sc *scope) ([]*term.Term, error) {
+	if folds(e.x) { // the tensor tells the extent
+		return []*term.Term{term.Number(-1)}, nil
+	}
+	v, err := b.value(e.x, &scope{params: sc.params, vars: map[string]*term.Variable{}}, true)
+	if err != nil {
+		return nil, err
+	}
+	items := []*term.Term{v.node}
+	if v.run != nil {
+		items = v.run.items
+	}
+	for _, i := range items {
+		if i == nil {
+			return nil, fmt.Errorf("an extent is not known")
+		}
+		if _, ok := i.Known(); !ok {
+			return nil, fmt.Errorf("an extent is not known")
+		}
+	}
+	return items, nil
+}
+
+// hasRange reports whether a name is that of an index.
+func (b *builder) hasRange(name string, sc *scope) bool {
+	if _, ok := sc.params[name]; ok {
+		return true
+	}
+	base := strings.TrimRight(name, "'")
+	if _, ok := b.ranges[base]; ok {
+		return true
+	}
+	_, ok := b.env.dims[base]
+	return ok
+}
+
+// index returns the index, or the run of them, that a name stands for.
+func (b *builder) index(name string, sc *scope) (value, error) {
+	base := strings.TrimRight(name, "'")
+	x, ok := b.ranges[base]
+	if !ok {
+		dim := b.env.dims[base]
+		v := b.env.values[dim]
+		if slices.Contains(b.listed, dim) {
+			n, ok := sc.params["i"]
+			if !ok {
+				return value{}, fmt.Errorf("each tensor has a %s of its own: want i beside %s", dim, name)
+			}
+			i, _ := n.node.Known()
+			if l := b.env.lists[dim]; i < len(l) {
+				v = l[i]
+			} else if v.run != nil && i < len(v.run.items) {
+				v = value{node: v.run.items[i]}
+			}
+		}
+		switch {
+		case v.run != nil:
+			x.run = true
+			for _, n := range v.run.items {
+				x.lo, x.hi = append(x.lo, term.Number(0)), append(x.hi, n)
+			}
+		case v.node != nil:
+			x.lo, x.hi = []*term.Term{term.Number(0)}, []*term.Term{v.node}
+		}
+	}
+	if !x.run {
+		return value{node: variableOf(name, name, x.lo[0], x.hi[0], sc)}, nil
+	}
+	r := &run{indices: true}
+	for j := range x.lo {
+		own := name
+		if len(x.lo) > 1 {
+			own = fmt.Sprintf("%s%d%s", base, j, name[len(base):])
+		}
+		r.items = append(r.items, variableOf(fmt.Sprintf("%s.%d", name, j), own, x.lo[j], x.hi[j], sc))
+	}
+	return value{run: r}, nil
+}
+
+// variableOf returns the variable of a key, which a loop may go over already.
+func variableOf(key, name string, lo, hi *term.Term, sc *scope) *term.Term {
+	v := sc.vars[key]
+	if v == nil {
+		v = &term.Variable{Name: name, Lo: lo, Hi: hi}
+		sc.vars[key] = v
+	}
+	return &term.Term{Op: term.Index, Kind: term.Integer, Var: v}
+}

@@ -1,0 +1,329 @@
+package program
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// call returns what a function of the formula, an attribute's value or a built-in function gives.
+func (b *builder) call(n *expr.Call, sc *scope, isIndex bool) (value, error) {
+	switch n.Func {
+	case "has", "or":
+		v, err := b.value(n.Args[0], sc, isIndex)
+		if err != nil {
+			return value{}, err
+		}
+		if n.Func == "has" {
+			return value{node: term.Condition(!v.absent())}, nil
+		}
+		if !v.absent() {
+			return v, nil
+		}
+		return b.value(n.Args[1], sc, isIndex)
+	case "present", "count":
+		id, ok := n.Args[0].(*expr.Ident)
+		if ok {
+			if count, passed := b.counts[id.Name]; passed && n.Func == "present" {
+				return value{node: term.Condition(count > 0)}, nil
+			} else if passed {
+				return value{node: term.Number(count)}, nil
+			}
+		}
+		if !ok || b.slots[id.Name] == nil {
+			return value{}, fmt.Errorf("%s: want a slot", n.Func)
+		}
+		if n.Func == "present" {
+			return value{node: term.Condition(len(b.slots[id.Name].Tensors) > 0)}, nil
+		}
+		return value{node: term.Number(len(b.slots[id.Name].Tensors))}, nil
+	}
+	args := make([]value, len(n.Args))
+	for i, a := range n.Args {
+		v, err := b.value(a, sc, isIndex)
+		if err != nil {
+			return value{}, err
+		}
+		args[i] = v
+	}
+	if f, ok := b.functions[n.Func]; ok {
+		return b.apply(f, args, sc, isIndex)
+	}
+	if v, ok := b.attribute(n.Func); ok {
+		if v.absent() && len(args) == 1 {
+			return args[0], nil
+		}
+		f, ok := b.functions[n.Func+"."+v.text]
+		if !ok {
+			return value{}, fmt.Errorf("nothing says what %s %s means", n.Func, describe(v))
+		}
+		return b.apply(f, args, sc, isIndex)
+	}
+	return b.builtin(n.Func, args)
+}
+
+// attribute returns the value of an attribute, or of a field of one.
+func (b *builder) attribute(name string) (value, bool) {
+	first, rest, _ := strings.Cut(name, ".")
+	if !b.env.attrs[first] {
+		return value{}, false
+	}
+	v := b.env.values[first]
+	for rest != "" {
+		var field string
+		field, rest, _ = strings.Cut(rest, ".")
+		v = v.fields[field]
+	}
+	return v, true
+}
+
+func (b *builder) apply(f *expr.Function, args []value, sc *scope, isIndex bool) (value, error) {
+	if len(args) != len(f.Params) {
+		return value{}, fmt.Errorf("%s has %d parameters, and got %d arguments", f.Name, len(f.Params), len(args))
+	}
+	if len(b.applied) == maxDepth {
+		if slices.Contains(b.applied, f.Name) {
+			return value{}, fmt.Errorf("%s applies itself", f.Name)
+		}
+		return value{}, fmt.Errorf("%s: functions apply functions more than %d deep", f.Name, maxDepth)
+	}
+	b.applied = append(b.applied, f.Name)
+	defer func() { b.applied = b.applied[:len(b.applied)-1] }()
+	params := map[string]value{}
+	for i, p := range f.Params {
+		params[p.Name] = args[i]
+	}
+	return b.value(f.X, sc.with(params), isIndex)
+}
+
+// builtin applies a function of the language.
+func (b *builder) builtin(name string, args []value) (value, error) {
+	if v, ok, err := runFunction(name, args); ok || err != nil {
+		return v, err
+	}
+	if name == "convert" && len(args) == 2 && args[0].node != nil && args[1].known {
+		t, err := dtype.Parse(args[1].text)
+		if err != nil {
+			return value{}, err
+		}
+		return value{node: converted(args[0].node, t)}, nil
+	}
+	x := make([]*term.Term, len(args))
+	for i, a := range args {
+		if a.node == nil {
+			return value{}, fmt.Errorf("%s: want a number, got %s", name, describe(a))
+		}
+		x[i] = a.node
+	}
+	if name == "ceildiv" && len(x) == 2 {
+		return value{node: term.Arithmetic(term.Quotient, term.Arithmetic(term.Subtract, term.Arithmetic(term.Add, x[0], x[1]), term.Number(1)), x[1])}, nil
+	}
+	f, ok := term.Functions[name]
+	if ok && name == "quotient" && slices.ContainsFunc(x, func(n *term.Term) bool { return n.Kind != term.Integer }) {
+		return value{}, fmt.Errorf("quotient: want integers")
+	}
+	if !ok {
+		return value{}, fmt.Errorf("there is no function %s", name)
+	}
+	if f.Args == 2 && len(x) > 2 && (name == "max" || name == "min") {
+		for len(x) > 2 {
+			x = append([]*term.Term{applied(f, x[:2])}, x[2:]...)
+		}
+	}
+	if len(x) != f.Args {
+		return value{}, fmt.Errorf("%s has %d parameters, and got %d arguments", name, f.Args, len(x))
+	}
+	return value{node: applied(f, x)}, nil
+}
+
+// applied returns a function of numbers. Constants are folded.
+func applied(f *term.Function, x []*term.Term) *term.Term {
+	k := f.Result
+	ints := !slices.ContainsFunc(x, func(n *term.Term) bool { return n.Kind != term.Integer })
+	if ints && (f.Name == "max" || f.Name == "min" || f.Name == "abs") {
+		k = term.Integer
+	}
+	if ints && (f.Name == "quotient" || f.Name == "pow") {
+		return term.Arithmetic(map[string]term.Op{"quotient": term.Truncate, "pow": term.Power}[f.Name], x[0], x[1])
+	}
+	if !slices.ContainsFunc(x, func(n *term.Term) bool { return n.Op != term.Constant }) {
+		v := make([]float64, len(x))
+		for i, n := range x {
+			v[i] = n.Value()
+		}
+		y := f.Real(v...)
+		switch k {
+		case term.Integer:
+			return term.Number(int(y))
+		case term.Boolean:
+			return term.Condition(y != 0)
+		}
+		return term.RealNumber(y)
+	}
+	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: x}
+}
+
+// runFunction applies a function of runs. Indices along other dimensions than those of a run are 0.
+func runFunction(name string, args []value) (value, bool, error) {
+	fail := func(want string) (value, bool, error) { return value{}, true, fmt.Errorf("%s: want %s", name, want) }
+	switch name {
+	case "len", "prod", "sum":
+		if len(args) != 1 || args[0].run == nil {
+			return fail("a list")
+		}
+		items := args[0].run.items
+		if name == "len" {
+			return value{node: term.Number(len(items))}, true, nil
+		}
+		op, out := term.Add, term.Number(0)
+		if name == "prod" {
+			op, out = term.Multiply, term.Number(1)
+		}
+		for _, x := range items {
+			out = term.Arithmetic(op, out, x)
+		}
+		return value{node: out}, true, nil
+	case "min", "max":
+		if len(args) != 1 || args[0].run == nil {
+			return value{}, false, nil
+		}
+		return extremeOf(name, args[0].run.items)
+	case "keep", "drop", "ones", "insert", "permute", "fit", "broadcast":
+	default:
+		return value{}, false, nil
+	}
+	if len(args) != 2 || args[0].run == nil || args[1].run == nil {
+		return fail("two lists")
+	}
+	r, second := args[0].run, args[1].run.items
+	if name == "broadcast" {
+		return value{run: &run{items: broadcast(r.items, second)}}, true, nil
+	}
+	if name == "fit" {
+		if len(second) > len(r.items) {
+			return fail(fmt.Sprintf("at least %d indices", len(second)))
+		}
+		out := &run{indices: true}
+		for i, x := range r.items[len(r.items)-len(second):] {
+			if n, known := second[i].Known(); known && n == 1 {
+				x = term.Number(0)
+			}
+			out.items = append(out.items, x)
+		}
+		return value{run: out}, true, nil
+	}
+	axes := make([]int, len(second))
+	limit := len(r.items)
+	if name == "insert" {
+		limit += len(axes)
+	}
+	for i, x := range second {
+		a, known := x.Known()
+		if known && a < 0 {
+			a += limit
+		}
+		if !known || a < 0 || a >= limit {
+			return fail(fmt.Sprintf("axes below %d", limit))
+		}
+		axes[i] = a
+	}
+	unit := term.Number(1)
+	if r.indices {
+		unit = term.Number(0)
+	}
+	return value{run: &run{chosen(name, r.items, axes, unit), r.indices}}, true, nil
+}
+
+// broadcast returns the extents that two shapes have in common: where one has 1, or no dimension, that of the other.
+func broadcast(x, y []*term.Term) []*term.Term {
+	if len(x) < len(y) {
+		x, y = y, x
+	}
+	out := slices.Clone(x)
+	for i, n := range y {
+		at := len(x) - len(y) + i
+		if v, known := out[at].Known(); known && v == 1 {
+			out[at] = n
+		}
+	}
+	return out
+}
+
+// chosen returns the items of a run that a function of axes chooses, in its order.
+func chosen(name string, items []*term.Term, axes []int, unit *term.Term) []*term.Term {
+	out := []*term.Term{}
+	if name == "permute" {
+		for _, a := range axes {
+			out = append(out, items[a])
+		}
+		return out
+	}
+	n := len(items)
+	if name == "insert" {
+		n += len(axes)
+	}
+	next := 0
+	for i := range n {
+		in := slices.Contains(axes, i)
+		switch {
+		case name == "insert" && in:
+			out = append(out, unit)
+			continue
+		case name == "ones" && in:
+			out = append(out, unit)
+		case name == "keep" && !in, name == "drop" && in:
+		default:
+			out = append(out, items[next])
+		}
+		next++
+	}
+	return out
+}
+
+// converted returns a number as an element of a type.
+func converted(x *term.Term, t dtype.Type) *term.Term {
+	k := kindOf(t)
+	f := &term.Function{Name: "convert", Args: 1, Result: k, To: t, Real: func(v ...float64) float64 { return rounded(v[0], t) }}
+	if k == term.Integer {
+		f.Whole = func(v float64) int { return whole(v, t) }
+	}
+	if x.Kind == k && k != term.Real || x.Kind == term.Integer && k == term.Integer {
+		return x
+	}
+	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: []*term.Term{x}}
+}
+
+// whole returns the integer of a type that is next to a number without its fraction, and 0 for NaN.
+func whole(v float64, t dtype.Type) int {
+	switch {
+	case t == dtype.U64 && v >= 1<<64:
+		return -1 // the bits of the greatest one
+	case t == dtype.U64 && v >= 1<<63:
+		return int(uint64(v))
+	case t != dtype.I64 || v != v:
+		return int(rounded(v, t))
+	case v >= 1<<63:
+		return math.MaxInt
+	case v < -1<<63:
+		return math.MinInt
+	}
+	return int(v)
+}
+
+// rounded returns a number as an element of a type represents it.
+func rounded(v float64, t dtype.Type) float64 {
+	switch t {
+	case dtype.F32:
+		return float64(float32(v))
+	case dtype.F64:
+		return v
+	}
+	var b [8]byte
+	t.PutFloat64(b[:t.Size()], v)
+	return t.Float64(b[:t.Size()])
+}

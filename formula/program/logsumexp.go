@@ -1,0 +1,156 @@
+package program
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// A logsumexp is a pair: the maximum of the elements, and the logarithm of the sum of the exponentials of what they have
+// beyond it. Their sum is rounded to the digits of the maximum. So a number is added to the maximum first, and the logarithm
+// to that: x - logsumexp(..) is (x - maximum) - logarithm, which keeps its digits for elements of any size.
+
+// relative returns a logsumexp as the sum of its pair.
+func relative(n *term.Term) *term.Term {
+	same := func(x *term.Term) *term.Term { return x }
+	top := n.Map(same) // with variables of its own
+	top.Reduction.Kind, top.Reduction.Detached = reduction.Max, true
+	if b := top.Reduction.Body; b.Kind == term.Integer { // the maximum of no integers is not infinite
+		top.Reduction.Body = term.Arithmetic(term.Multiply, term.RealNumber(1), b)
+	}
+	rest := n.Map(same)
+	rest.Reduction.At = []*term.Term{top}
+	return term.Arithmetic(term.Add, top, rest)
+}
+
+// partOfPair returns what a target of a statement takes that gives both parts of a pair.
+func (b *builder) partOfPair(s *expr.Statement, x *term.Term, part int, sc *scope) (*term.Term, error) {
+	if x.Op != term.Add { // over no index: the element is its own maximum
+		if part == 0 {
+			return x, nil
+		}
+		return term.RealNumber(0), nil
+	}
+	if part == 0 {
+		return x.Args[0], nil
+	}
+	top, err := b.eval(s.Targets[0], sc, false)
+	if err != nil {
+		return nil, err
+	}
+	r := *x.Args[1].Reduction
+	r.At = []*term.Term{top}
+	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &r}, nil
+}
+
+// signed is a term of a sum.
+type signed struct {
+	of       *term.Term
+	negative bool
+}
+
+// logarithms returns a sum without the logarithms that are its last terms, and these.
+func (b *builder) logarithms(n *term.Term) (rest *term.Term, logs []signed) {
+	switch {
+	case n.Kind != term.Real:
+	case n.Op == term.Negate:
+		if rest, logs = b.logarithms(n.Args[0]); len(logs) > 0 {
+			for i := range logs {
+				logs[i].negative = !logs[i].negative
+			}
+			return term.Opposite(rest), logs
+		}
+	case (n.Op == term.Add || n.Op == term.Subtract) && b.isLogarithm(n.Args[1]):
+		rest, logs = b.logarithms(n.Args[0])
+		return rest, append(logs, signed{n.Args[1], n.Op == term.Subtract})
+	}
+	return n, nil
+}
+
+// isLogarithm reports whether a value is the second of a pair.
+func (b *builder) isLogarithm(n *term.Term) bool {
+	if n.Op == term.Reduce {
+		return n.Reduction.Relative()
+	}
+	return n.Op == term.Element && b.seconds[n.Read.Tensor]
+}
+
+// add returns x + y, or x - y, with logarithms as the last terms.
+func (b *builder) add(op term.Op, x, y *term.Term) *term.Term {
+	x, logs := b.logarithms(x)
+	y, more := b.logarithms(y)
+	for _, l := range more {
+		logs = append(logs, signed{l.of, l.negative != (op == term.Subtract)})
+	}
+	out := term.Arithmetic(op, x, y)
+	for _, l := range logs {
+		if l.negative {
+			out = term.Arithmetic(term.Subtract, out, l.of)
+		} else {
+			out = term.Arithmetic(term.Add, out, l.of)
+		}
+	}
+	return out
+}
+
+// halve gives the parts of a pair tensors of their own, and notes that what the statement gives is their sum. What reads it
+// reads the parts. The statement must give a whole tensor by plain indices.
+func (b *builder) halve(id int, left *term.Read, vars []*term.Variable, x *term.Term) *term.Term {
+	delete(b.pairs, id)
+	if x.Op != term.Add || x.Args[1].Op != term.Reduce || !x.Args[1].Reduction.Relative() || left.ByNumber || len(vars) != len(left.Idx) {
+		return x
+	}
+	top, rest := x.Args[0], x.Args[1]
+	for i, v := range vars {
+		if left.Idx[i].Op != term.Index || left.Idx[i].Var != v || !v.Lo.Is(0) || !term.Identical(v.Hi, left.Ext[i]) || !top.Uses(v) {
+			return x
+		}
+	}
+	if top.Op != term.Reduce || !top.Reduction.Detached {
+		return x
+	}
+	top = b.temporaryOnce(b.hoist(top, vars, false), vars)
+	r := *rest.Reduction
+	r.At = []*term.Term{top}
+	rest = b.temporaryOnce(b.hoist(&term.Term{Op: term.Reduce, Kind: rest.Kind, Reduction: &r}, vars, false), vars)
+	if top.Op != term.Element || rest.Op != term.Element {
+		return term.Arithmetic(term.Add, top, rest)
+	}
+	b.seconds[rest.Read.Tensor] = true
+	x = term.Arithmetic(term.Add, top, rest)
+	b.pairs[id] = pairOf{vars, x}
+	return x
+}
+
+// pairOf is the sum of a pair, for the indices of a tensor.
+type pairOf struct {
+	vars []*term.Variable
+	sum  *term.Term
+}
+
+// paired returns an element as the sum of its pair; the element itself if it is none.
+func (b *builder) paired(n *term.Term) *term.Term {
+	r := n.Read
+	p, ok := b.pairs[r.Tensor]
+	if !ok || r.Which != nil || r.ByNumber || r.Else != nil || len(r.Idx) != len(p.vars) {
+		return n
+	}
+	values := map[*term.Variable]*term.Term{}
+	for i, v := range p.vars {
+		values[v] = r.Idx[i]
+	}
+	return p.sum.Substitute(values)
+}
+
+// temporaryOnce is temporary, which gives one tensor to a value that occurs several times in a statement.
+func (b *builder) temporaryOnce(n *term.Term, vars []*term.Variable) *term.Term {
+	i := slices.IndexFunc(b.hoisted, func(h [2]*term.Term) bool { return term.Identical(h[0], n) })
+	if i >= 0 {
+		return b.hoisted[i][1]
+	}
+	x := b.temporary(n, vars)
+	b.hoisted = append(b.hoisted, [2]*term.Term{n, x})
+	return x
+}

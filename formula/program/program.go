@@ -1,0 +1,333 @@
+// Package program turns the formula of a spec into a program for one use of the operator: statements over indices, in
+// which names, ranks, attributes and absent tensors are settled.
+package program
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// Program is a formula for one use of its operator.
+type Program struct {
+	Operator   string
+	Tensors    []*Local
+	Statements []*Statement
+	// Grads holds the tensors of gradients, by tensor, where the formula gives gradients by hand: those of which it gives
+	// them, and those of which it reads them. Backward holds the statements that give them, and what these alone need.
+	Grads    map[int]int
+	Backward []*Statement
+}
+
+// Local is a tensor of a program: that of a slot, one that a statement gives, or what a slot held before.
+type Local struct {
+	Name  string
+	Shape []*term.Term
+	Kind  term.Kind
+	// Unsigned says that the elements are integers of 64 bits without sign.
+	Unsigned bool
+	Slot     int // or -1
+	Number   int // among the tensors of a slot
+	Old      int // the tensor of which this one holds the value before; or -1
+	// varies says that the tensor's elements have gradients: it is a trainable tensor of real numbers, or one that
+	// statements give.
+	Varies bool
+	Given  bool // whether a statement gives elements
+	// Stored says that elements are compared with others that come from them, as those of an extreme are: all that use an element
+	// use the number that is stored, not one that is worked out again and may be rounded in another way.
+	Stored bool
+	// Passed is the argument whose values the tensor holds, which the caller passes; nil if it is none.
+	Passed *Passed
+}
+
+// Statement gives elements of a tensor.
+type Statement struct {
+	Target int
+	Left   *term.Read // which element, with no value outside
+	Vars   []*term.Variable
+	Value  *term.Term
+	// Add says that X is added to the element, of which there may be several for an index; only where Guard holds, unless
+	// it is nil. Derived gradients have such statements.
+	Add   bool
+	Guard *term.Term
+}
+
+// Parsed is a formula that was read.
+type Parsed struct {
+	text    string
+	formula *expr.Formula
+}
+
+// Parse reads the lines of a formula, for several uses of its operator.
+func Parse(lines []string) (*Parsed, error) {
+	if len(lines) == 0 {
+		return nil, fmt.Errorf("want one, got none")
+	}
+	text := strings.Join(lines, "\n")
+	f, errs := expr.ParseFormula(text)
+	if len(errs) > 0 {
+		return nil, errs[0]
+	}
+	return &Parsed{text, f}, nil
+}
+
+// Build returns the program of a use.
+func Build(u *Use) (*Program, error) {
+	b, err := build(u)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.splitBackward(); err != nil {
+		return nil, err
+	}
+	b.prune()
+	return b.program, nil
+}
+
+// build returns the builder with all statements of a use, needed or not.
+// begin returns the beginning of a line, so that a message about it can be read.
+func begin(line string) string {
+	const most = 80
+	for i := range line {
+		if i > most {
+			return line[:i] + "..."
+		}
+	}
+	return line
+}
+
+func build(u *Use) (*builder, error) {
+	parsed := u.Parsed
+	if parsed == nil {
+		var err error
+		if parsed, err = Parse(u.Formula); err != nil {
+			return nil, err
+		}
+	}
+	text, f := parsed.text, parsed.formula
+	b := &builder{
+		program:   &Program{Operator: u.Operator},
+		byName:    map[string]int{},
+		env:       newEnvironment(u),
+		functions: map[string]*expr.Function{},
+		ranges:    map[string]extent{},
+		perTensor: map[string]bool{},
+		slots:     map[string]*Slot{},
+		counts:    map[string]int{},
+		pairs:     map[int]pairOf{},
+		seconds:   map[int]bool{},
+	}
+	for _, fn := range f.Functions {
+		b.functions[fn.Name] = fn
+	}
+	b.callees, b.inlined = calleesOf(u.Callees), map[string]int{}
+	if u.Open {
+		b.define(u.Definitions)
+	}
+	if err := b.addSlots(u.Slots); err != nil {
+		return nil, err
+	}
+	if err := b.addPassed(u.Passed); err != nil {
+		return nil, err
+	}
+	if !u.Derived {
+		b.gradients(f)
+	}
+	statements := f.Statements
+	if u.Derived {
+		statements = withoutGradients(f)
+	}
+	for i, s := range statements {
+		if err := b.statement(s, statements[i+1:]); err != nil {
+			line, _, _ := strings.Cut(text[s.Pos:], "\n")
+			return nil, fmt.Errorf("%s: %w", begin(line), err)
+		}
+	}
+	return b, nil
+}
+
+// define replaces the symbols of dimensions by what their expressions give: the same numbers, made of other symbols. So
+// extents that are the same are told to be.
+func (b *builder) define(definitions map[string]expr.Node) {
+	for _, name := range slices.Sorted(maps.Keys(definitions)) {
+		was := b.env.values[name]
+		v, err := b.value(definitions[name], &scope{vars: map[string]*term.Variable{}}, true)
+		if err != nil {
+			continue
+		}
+		x, y := itemsOf(was), itemsOf(v)
+		if len(x) == len(y) && !slices.ContainsFunc(y, divided) && slices.EqualFunc(x, y, sameValue) {
+			b.env.values[name] = v
+		}
+	}
+}
+
+// itemsOf returns the extents that a value holds.
+func itemsOf(v value) []*term.Term {
+	switch {
+	case v.run != nil:
+		return v.run.items
+	case v.node != nil:
+		return []*term.Term{v.node}
+	}
+	return nil
+}
+
+func sameValue(x, y *term.Term) bool {
+	a, aKnown := x.Known()
+	b, bKnown := y.Known()
+	return aKnown && bKnown && a == b
+}
+
+// divided reports whether a quotient, a minimum or a maximum occurs in a value.
+func divided(n *term.Term) bool {
+	found := false
+	n.Walk(func(m *term.Term) { found = found || term.Divides(m.Op) || m.Op == term.Apply || m.Op == term.Choose })
+	return found
+}
+
+// addSlots adds the tensors of the operator's slots.
+func (b *builder) addSlots(slots []*Slot) error {
+	p := b.program
+	for _, s := range slots {
+		var err error
+		if s.elements, err = elementsOf(s.Shape); err != nil {
+			return err
+		}
+		b.slots[s.Name] = s
+		for _, e := range s.elements {
+			if x, ok := e.x.(*expr.Index); ok {
+				if id, ok := x.X.(*expr.Ident); ok {
+					s.listed = true
+					b.listed = append(b.listed, id.Name)
+				}
+			}
+		}
+	}
+	for _, s := range slots {
+		for n, o := range s.Tensors {
+			if n == 0 {
+				b.byName[s.Name] = len(p.Tensors)
+			}
+			name := s.Name
+			if s.Variadic {
+				name = fmt.Sprintf("%s[%d]", s.Name, n)
+			}
+			dims, err := b.dimsOf(s, n)
+			if err != nil {
+				return err
+			}
+			k := kindOf(o.Type)
+			p.Tensors = append(p.Tensors, &Local{Name: name, Shape: dims, Kind: k, Slot: o.Slot, Number: n, Old: -1, Unsigned: o.Type == dtype.U64,
+				Varies: k == term.Real && s.Trainable})
+		}
+	}
+	return nil
+}
+
+// dimsOf returns the extents of tensor n of a slot: as the slot's shape says, or the numbers where that has another value.
+func (b *builder) dimsOf(s *Slot, n int) ([]*term.Term, error) {
+	sc := &scope{params: map[string]value{"i": {node: term.Number(n)}}, vars: map[string]*term.Variable{}}
+	dims := []*term.Term{}
+	for _, e := range s.elements {
+		x, err := b.shapeOf(e, sc)
+		if err != nil {
+			return nil, err
+		}
+		dims = append(dims, x...)
+	}
+	actual := s.Tensors[n].Shape
+	if len(dims) != len(actual) {
+		return nil, fmt.Errorf("%s has the shape %s, which gives %d dimensions, and got %d", s.Name, s.Shape, len(dims), len(actual))
+	}
+	for i, d := range dims {
+		if v, _ := d.Known(); v != actual[i] {
+			dims[i] = term.Number(actual[i])
+		}
+	}
+	return dims, nil
+}
+
+// Add adds a tensor that is not of a slot.
+func (p *Program) Add(l *Local) int {
+	l.Slot = -1
+	for i, n := range l.Shape {
+		if extent, known := n.Known(); known && extent < 0 { // that of a range that ends before it begins
+			l.Shape[i] = term.Number(0)
+		}
+	}
+	p.Tensors = append(p.Tensors, l)
+	return len(p.Tensors) - 1
+}
+
+// prune leaves out the statements that no slot needs.
+func (b *builder) prune() {
+	p := b.program
+	need := make([]bool, len(p.Tensors))
+	for i, t := range p.Tensors {
+		need[i] = t.Slot >= 0
+	}
+	var kept []*Statement
+	for _, s := range slices.Backward(p.Statements) {
+		if !need[s.Target] {
+			continue
+		}
+		kept = append(kept, s)
+		mark := func(n *term.Term) {
+			if n.Op == term.Element {
+				for i := range n.Read.Count {
+					need[n.Read.Tensor+i] = true
+				}
+			}
+		}
+		s.Value.Walk(mark)
+		for _, i := range s.Left.Idx {
+			i.Walk(mark)
+		}
+	}
+	slices.Reverse(kept)
+	p.Statements = kept
+	for _, s := range kept {
+		t := p.Tensors[s.Target]
+		t.Given = true
+		t.Varies = t.Varies || t.Kind == term.Real && b.program.Depends(s.Value)
+	}
+	b.pruneBackward()
+}
+
+// Depends reports whether a value depends on elements that have gradients.
+func (p *Program) Depends(n *term.Term) bool {
+	found := false
+	n.WalkInto(func(m *term.Term) bool {
+		if m.Op == term.Element && m.Kind == term.Real && p.Tensors[m.Read.Tensor].Varies {
+			found = true
+		}
+		return m.Op != term.Reduce || !m.Reduction.Detached
+	})
+	return found
+}
+
+// String returns the statement in the notation of formulas.
+func (s *Statement) String() string {
+	left := &term.Term{Op: term.Element, Kind: s.Value.Kind, Read: s.Left}
+	if !s.Add {
+		return left.String() + " = " + s.Value.String()
+	}
+	text := left.String() + " += " + s.Value.String()
+	for i, v := range s.Vars {
+		if i == 0 {
+			text += " for " + v.Range()
+		} else {
+			text += ", " + v.Range()
+		}
+	}
+	if s.Guard != nil {
+		text += " when " + s.Guard.String()
+	}
+	return text
+}

@@ -1,0 +1,85 @@
+package program
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/term"
+)
+
+// Recognized returns the element that holds a value, if a statement gives it, or else the value itself.
+func (p *Program) Recognized(n *term.Term) *term.Term {
+	for _, s := range p.Statements {
+		if s.Left.Which != nil || slices.ContainsFunc(s.Left.Idx, func(i *term.Term) bool { return i.Op != term.Index }) {
+			continue
+		}
+		m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.Vars}
+		if !m.Same(s.Value, n) || !m.Settled() || slices.ContainsFunc(s.Vars, func(v *term.Variable) bool { return !given(s.Value, v, m.Values[v]) }) {
+			continue
+		}
+		r := *s.Left
+		r.Idx = nil
+		for _, i := range s.Left.Idx {
+			r.Idx = append(r.Idx, m.Values[i.Var])
+		}
+		return &term.Term{Op: term.Element, Kind: n.Kind, Read: &r}
+	}
+	return n
+}
+
+// given reports whether a statement gives its value for a value of an index: whether that is in the range of the index. It is if the statement reads a tensor at places
+// that depend on the index, and no further value would read inside, since what is recognized reads the tensor there.
+func given(value *term.Term, v *term.Variable, x *term.Term) bool {
+	if x.Op == term.Index && x.Var.Lo.Is(0) && v.Lo.Is(0) && term.SameInteger(x.Var.Hi, v.Hi) {
+		return true
+	}
+	hi, known := v.Hi.Known()
+	if !known || !v.Lo.Is(0) {
+		return false
+	}
+	if at, known := x.Known(); known {
+		return 0 <= at && at < hi
+	}
+	last := map[*term.Variable]*term.Term{} // the last values of the indices of reductions
+	inside := false
+	surely(value, last, func(r *term.Read) {
+		if r.Which != nil || r.Else != nil || r.ByNumber {
+			return
+		}
+		for d, i := range r.Idx {
+			step, rest, linear := term.Linear(i, v)
+			if !linear || !term.NonNegative(rest) || slices.ContainsFunc(rest.Free(), func(w *term.Variable) bool { return last[w] == nil }) {
+				continue
+			}
+			by, known := step.Known()
+			most, ends := rest.Substitute(last).Known()
+			extent, sized := r.Ext[d].Known()
+			inside = inside || known && ends && sized && by > 0 && by*hi+most >= extent
+		}
+	})
+	return inside
+}
+
+// surely calls visit for the elements that a value reads whatever conditions hold, and notes the last values of the indices of reductions around them.
+func surely(n *term.Term, last map[*term.Variable]*term.Term, visit func(*term.Read)) {
+	args := n.Args
+	switch n.Op {
+	case term.Choose, term.And, term.Or:
+		args = args[:1]
+	case term.Element:
+		visit(n.Read)
+		args = n.Read.Idx
+	case term.Reduce:
+		for _, w := range n.Reduction.Vars {
+			if hi, known := w.Hi.Known(); !known || hi == 0 || !w.Lo.Is(0) {
+				return
+			}
+			last[w] = term.Difference(w.Hi, term.Number(1))
+		}
+		if n.Reduction.Guard == nil && n.Reduction.Body != nil {
+			surely(n.Reduction.Body, last, visit)
+		}
+	}
+	for _, a := range args {
+		surely(a, last, visit)
+	}
+}

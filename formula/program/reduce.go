@@ -1,0 +1,273 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// reduction returns a reduction. One over no index is its value itself.
+func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
+	inner := sc.inner()
+	r := &term.Reduction{Kind: n.Kind, Part: -1}
+	number := term.Number(0)
+	for _, binder := range n.Binders {
+		vars, err := b.binder(binder, inner)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range vars {
+			if slices.Contains(inner.bound, v) {
+				return nil, fmt.Errorf("%s is in use: write %s'", v.Name, v.Name)
+			}
+			inner.bound = append(inner.bound, v)
+			r.Vars = append(r.Vars, v)
+			lo, size := b.dimensionOf(v)
+			number = term.Sum(term.Arithmetic(term.Multiply, number, size), term.Difference(v.Term(), lo))
+		}
+	}
+	var err error
+	if n.If != nil {
+		if r.Guard, err = b.eval(n.If, inner, false); err != nil {
+			return nil, err
+		}
+		if holds, known := r.Guard.Truth(); known && holds {
+			r.Guard = nil
+		}
+	}
+	if n.X != nil {
+		if r.Body, err = b.eval(n.X, inner, false); err != nil {
+			return nil, err
+		}
+	}
+	if n.Kind.Is(reduction.Order) {
+		r.Descending = n.Descending
+		if r.At, err = b.items(n.At, sc); err != nil {
+			return nil, err
+		}
+		want := 1
+		if n.Kind == reduction.Rank {
+			want = len(r.Vars)
+		}
+		if len(r.At) != want {
+			return nil, fmt.Errorf("%s: want %d indices behind it, got %d", n.Kind, want, len(r.At))
+		}
+	}
+	k := term.Real
+	switch {
+	case n.Kind.Is(reduction.Argument|reduction.Order) || n.Kind == reduction.Count:
+		k = term.Integer
+	case n.Kind.Is(reduction.Truth):
+		k = term.Boolean
+	case slices.Contains([]reduction.Kind{reduction.Sum, reduction.Prod, reduction.Max, reduction.Min}, n.Kind):
+		k = r.Body.Kind
+	}
+	if len(r.Vars) == 0 && r.Guard == nil {
+		switch n.Kind {
+		case reduction.Count:
+			return term.Number(1), nil
+		case reduction.ArgMax, reduction.ArgMin, reduction.ArgSort, reduction.Rank:
+			return term.Number(0), nil
+		case reduction.Variance:
+			return term.RealNumber(0), nil
+		}
+		return r.Body, nil
+	}
+	if argument := n.Kind.Is(reduction.Argument) && !n.Kind.Is(reduction.Order); argument && len(r.Vars) == 1 {
+		r.Number = r.Vars[0].Term()
+	} else if argument {
+		r.Number = number
+	}
+	out := &term.Term{Op: term.Reduce, Kind: k, Reduction: r}
+	if n.Kind == reduction.LogSumExp {
+		if out.Larger(maxTerms) { // the parts of a pair both hold the value, so each level of nesting doubles it
+			return nil, errTooLarge
+		}
+		return relative(out), nil
+	}
+	return out, nil
+}
+
+// dimensionOf returns where the dimension of an index begins, and how many values it has: those of its range, for an index that is no dimension's.
+func (b *builder) dimensionOf(v *term.Variable) (lo, size *term.Term) {
+	if n := b.env.values[b.env.dims[strings.TrimRight(v.Name, "'")]].node; n != nil {
+		return term.Number(0), n
+	}
+	return v.Lo, term.Difference(v.Hi, v.Lo)
+}
+
+// binder returns the variables that a reduction goes over.
+func (b *builder) binder(n *expr.Binder, sc *scope) ([]*term.Variable, error) {
+	if n.Hi == nil {
+		items, err := b.items([]expr.Node{n.X}, sc)
+		if err != nil {
+			return nil, err
+		}
+		var vars []*term.Variable
+		for _, i := range items {
+			if i.Op != term.Index {
+				return nil, fmt.Errorf("a reduction goes over indices")
+			}
+			vars = append(vars, i.Var)
+		}
+		return vars, nil
+	}
+	name := nameOf(n.X)
+	lo, hi, err := b.rangeOf(n, sc)
+	if err != nil {
+		return nil, err
+	}
+	if v := sc.vars[name]; v != nil && slices.Contains(sc.bound, v) {
+		return nil, fmt.Errorf("%s is in use: write %s'", name, name)
+	}
+	base := strings.TrimRight(name, "'")
+	_, a := lo.Known()
+	_, c := hi.Known()
+	if _, known := b.ranges[base]; !known && b.env.dims[base] == "" && a && c {
+		b.ranges[base] = extent{[]*term.Term{lo}, []*term.Term{hi}, false} // for the rest of the formula
+	}
+	v := &term.Variable{Name: name, Lo: lo, Hi: hi}
+	sc.vars[name] = v
+	return []*term.Variable{v}, nil
+}
+
+// hoist gives reductions that do not depend on all indices around them tensors of their own, so that they are computed
+// once for those on which they do; and orders and scans that are part of an expression, so that one pass gives them for all
+// indices, and the parts of logsumexp, which gradients use again. Reductions under a condition stay, since the condition may keep their reads inside.
+// Tensors within an empty range have no elements, too, since what is not computed may read elements that are not there.
+func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.Term {
+	switch n.Op {
+	case term.Constant, term.Index, term.Step, term.Choose:
+		return n
+	case term.Element:
+		r := *n.Read
+		r.Idx = nil
+		for _, i := range n.Read.Idx {
+			r.Idx = append(r.Idx, b.hoist(i, around, true))
+		}
+		return &term.Term{Op: term.Element, Kind: n.Kind, Read: &r}
+	case term.Reduce:
+		r := *n.Reduction
+		inner := append(slices.Clip(around), r.Vars...)
+		if r.Body != nil && r.Guard == nil {
+			r.Body = b.hoist(r.Body, inner, true)
+		}
+		if r.Relative() {
+			r.At = []*term.Term{b.hoist(r.At[0], around, true)}
+		}
+		out := &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+		vars := out.Free()
+		for _, v := range around {
+			if empty(v) && !slices.Contains(vars, v) {
+				vars = append(vars, v)
+			}
+		}
+		onePass := r.IsOrder() || r.Scan() != nil
+		if !(part && (onePass || r.Detached || r.Relative())) && (len(vars) == len(around) || len(vars) == 0 && len(around) == 0) {
+			return out
+		}
+		return b.temporaryOnce(out, vars)
+	}
+	out := *n
+	out.Args = nil
+	for _, a := range n.Args {
+		out.Args = append(out.Args, b.hoist(a, around, true))
+	}
+	return &out
+}
+
+// empty reports whether an index is known to have no values.
+func empty(v *term.Variable) bool {
+	lo, hi, err := bounds(v)
+	return err == nil && hi == lo
+}
+
+// temporary adds a statement that gives a tensor over variables, and returns its element. It returns n itself if
+// their ranges depend on others.
+func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
+	id := len(b.program.Tensors)
+	name := "t"
+	if r := n.Reduction; r != nil && r.Detached {
+		name = "top"
+	} else if r != nil && r.Relative() {
+		name = "rest"
+	}
+	l := &Local{Name: b.fresh(name), Kind: n.Kind, Unsigned: b.program.Unsigned(n), Old: -1, Shape: []*term.Term{}}
+	there, here := &term.Read{Tensor: id, Count: 1, Text: l.Name}, &term.Read{Tensor: id, Count: 1, Text: l.Name}
+	fresh := map[*term.Variable]*term.Variable{}
+	var left []*term.Variable
+	for _, v := range vars {
+		lo, _, err := bounds(v)
+		if err != nil || lo != 0 {
+			return n
+		}
+		l.Shape = append(l.Shape, v.Hi)
+		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
+		fresh[v] = w
+		left = append(left, w)
+		there.Idx = append(there.Idx, &term.Term{Op: term.Index, Kind: term.Integer, Var: w})
+		here.Idx = append(here.Idx, &term.Term{Op: term.Index, Kind: term.Integer, Var: v})
+	}
+	there.Ext, here.Ext = l.Shape, l.Shape
+	b.program.Add(l)
+	b.program.Statements = append(b.program.Statements, &Statement{Target: id, Left: there, Vars: left, Value: renamed(n, fresh)})
+	return &term.Term{Op: term.Element, Kind: n.Kind, Read: here}
+}
+
+// fresh returns a name that no tensor has.
+func (b *builder) fresh(base string) string {
+	name := base
+	for i := 2; ; i++ {
+		_, taken := b.byName[name]
+		if !taken && b.slots[name] == nil && !slices.ContainsFunc(b.program.Tensors, func(l *Local) bool { return l.Name == name }) {
+			return name
+		}
+		name = fmt.Sprintf("%s%d", base, i)
+	}
+}
+
+// renamed returns n with other variables.
+func renamed(n *term.Term, to map[*term.Variable]*term.Variable) *term.Term {
+	if n == nil {
+		return nil
+	}
+	out := *n
+	if w := to[n.Var]; w != nil {
+		out.Var = w
+	}
+	out.Args = nil
+	for _, a := range n.Args {
+		out.Args = append(out.Args, renamed(a, to))
+	}
+	if n.Read != nil {
+		r := *n.Read
+		r.Which, r.Else, r.Idx = renamed(r.Which, to), renamed(r.Else, to), nil
+		for _, i := range n.Read.Idx {
+			r.Idx = append(r.Idx, renamed(i, to))
+		}
+		out.Read = &r
+	}
+	if n.Reduction != nil {
+		r := *n.Reduction
+		r.Vars = nil
+		inner := map[*term.Variable]*term.Variable{}
+		for v, w := range to {
+			inner[v] = w
+		}
+		for _, v := range n.Reduction.Vars {
+			w := &term.Variable{Name: v.Name, Lo: renamed(v.Lo, inner), Hi: renamed(v.Hi, inner)}
+			inner[v] = w
+			r.Vars = append(r.Vars, w)
+		}
+		r.Guard, r.Body, r.Number, r.At = renamed(r.Guard, inner), renamed(r.Body, inner), renamed(r.Number, inner), nil
+		for _, i := range n.Reduction.At {
+			r.At = append(r.At, renamed(i, to))
+		}
+		out.Reduction = &r
+	}
+	return &out
+}

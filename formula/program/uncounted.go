@@ -1,0 +1,147 @@
+package program
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// Slopes tells of which elements a gradient of 0 is to stay 0. An element may not count: a statement reads elements where a condition holds,
+// beside a value outside, at some indices, or chooses among them. The gradient of an element that does not count is 0, and stays 0 through
+// what gives the element, also where a slope there is infinite or NaN.
+type Slopes struct {
+	uncounted []bool // by tensor, whether some elements may not count
+	wild      []bool // by tensor, whether elements may be infinite or NaN where inputs are not
+}
+
+// Slopes returns what is known about slopes in the program.
+func (p *Program) Slopes() *Slopes {
+	out := &Slopes{make([]bool, len(p.Tensors)), make([]bool, len(p.Tensors))}
+	for _, s := range slices.Backward(p.Statements) {
+		p.uncounted(s.Value, out.uncounted[s.Target], out.uncounted)
+	}
+	for _, s := range p.Statements {
+		out.wild[s.Target] = out.wild[s.Target] || out.isWild(s.Value)
+	}
+	return out
+}
+
+// Masks reports whether a gradient of 0 of what a statement gives is to be kept from the slopes of its value.
+func (l *Slopes) Masks(s *Statement) bool { return l.uncounted[s.Target] && l.Steep(s.Value) }
+
+// Steep reports whether the slope of a value may be infinite or NaN where the inputs are not.
+func (l *Slopes) Steep(n *term.Term) bool {
+	found := false
+	n.Walk(func(m *term.Term) {
+		if found || m.Kind != term.Real {
+			return
+		}
+		switch m.Op {
+		case term.Multiply, term.Divide:
+			x, y := m.Args[0], m.Args[1]
+			found = singular(m) || x.Reads() && l.isWild(y) || y.Reads() && l.isWild(x)
+		case term.Power, term.Apply:
+			found = singular(m) || !linear(m) && m.Reads() && slices.ContainsFunc(m.Args, l.isWild)
+		case term.Reduce:
+			kind := m.Reduction.Kind
+			found = (kind == reduction.Prod || kind == reduction.Variance || kind == reduction.LogSumExp) && m.Reduction.Body.Reads() && l.isWild(m.Reduction.Body)
+		}
+	})
+	return found
+}
+
+// isWild reports whether a value may be infinite or NaN where the inputs are not. Products and exponentials
+// of elements are taken to fit their type.
+func (l *Slopes) isWild(n *term.Term) bool {
+	found := false
+	n.Walk(func(m *term.Term) {
+		if found || m.Kind != term.Real {
+			return
+		}
+		switch m.Op {
+		case term.Element:
+			for k := range m.Read.Count {
+				found = found || l.wild[m.Read.Tensor+k]
+			}
+		case term.Reduce:
+			r := m.Reduction
+			found = r.Kind == reduction.Prod || r.Kind != reduction.Sum && (r.Guard != nil || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+				lo, known := v.Lo.Known()
+				hi, both := v.Hi.Known()
+				return !known || !both || hi <= lo
+			}))
+		case term.Power:
+			found = m.Reads()
+		default:
+			found = singular(m)
+		}
+	})
+	return found
+}
+
+// linear reports whether a function has a slope that is not infinite, whatever its operands are.
+func linear(n *term.Term) bool {
+	return n.Op == term.Apply && slices.Contains([]string{"max", "min", "abs", "sign", "floor", "ceil", "round", "convert"}, n.Func.Name)
+}
+
+// singular reports whether an operation may give an infinite number, or NaN, for numbers, or have such a slope.
+func singular(n *term.Term) bool {
+	switch n.Op {
+	case term.Divide:
+		return n.Args[1].Reads()
+	case term.Power:
+		return n.Kind == term.Real && n.Reads() && !(n.Args[1].Op == term.Constant && n.Args[1].Value() >= 1)
+	case term.Apply:
+		return slices.Contains([]string{"log", "log1p", "sqrt", "rsqrt", "pow", "erfinv"}, n.Func.Name) && n.Reads()
+	}
+	return false
+}
+
+// uncounted notes the tensors of whose elements a value reads some; partly says that the value itself does not always count.
+func (p *Program) uncounted(n *term.Term, partly bool, out []bool) {
+	if n == nil || n.Kind != term.Real {
+		return
+	}
+	args := n.Args
+	switch n.Op {
+	case term.Element:
+		r := n.Read
+		p.uncounted(r.Else, true, out)
+		some := partly || r.Else != nil || r.Which != nil || !p.covers(r)
+		for k := range r.Count {
+			out[r.Tensor+k] = out[r.Tensor+k] || some
+		}
+	case term.Choose:
+		args, partly = n.Args[1:], true
+	case term.Apply:
+		partly = partly || n.Func.Name == "max" || n.Func.Name == "min"
+	case term.Reduce:
+		r := n.Reduction
+		p.uncounted(r.Body, partly || r.Guard != nil || r.Kind.Is(reduction.Extreme) || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+			_, known := v.Hi.Known()
+			return !known || !v.Lo.Is(0)
+		}), out)
+	}
+	for _, x := range args {
+		p.uncounted(x, partly, out)
+	}
+}
+
+// covers reports whether a read is of all elements of a tensor: each index is one of its own, over the extent.
+func (p *Program) covers(r *term.Read) bool {
+	if r.ByNumber {
+		own, known := term.Total(r.Ext).Known()
+		all, sized := term.Total(p.Tensors[r.Tensor].Shape).Known()
+		if !known || !sized || own != all {
+			return false
+		}
+	}
+	for i, x := range r.Idx {
+		if x.Op != term.Index || !x.Var.Lo.Is(0) || !term.SameInteger(x.Var.Hi, r.Ext[i]) ||
+			slices.ContainsFunc(r.Idx[:i], func(y *term.Term) bool { return term.Identical(x, y) }) {
+			return false
+		}
+	}
+	return true
+}

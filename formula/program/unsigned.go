@@ -1,0 +1,66 @@
+package program
+
+import (
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// Unsigned reports whether an integer is one of 64 bits without sign: an element of such a tensor, or what such integers and others that
+// are 0 or more give. A difference has a sign. An integer from 2^63 on has the bits of one below 0.
+func (p *Program) Unsigned(n *term.Term) bool {
+	if n == nil || n.Kind != term.Integer {
+		return false
+	}
+	switch n.Op {
+	case term.Element:
+		for i := range n.Read.Count {
+			if !p.Tensors[n.Read.Tensor+i].Unsigned {
+				return false
+			}
+		}
+		return n.Read.Else == nil || p.natural(n.Read.Else)
+	case term.Choose:
+		return p.either(n.Args[1], n.Args[2])
+	case term.Reduce:
+		switch n.Reduction.Kind {
+		case reduction.Sum, reduction.Prod, reduction.Max, reduction.Min:
+			return p.Unsigned(n.Reduction.Body)
+		}
+	case term.Apply:
+		switch n.Func.Name {
+		case "convert":
+			return n.Func.To == dtype.U64
+		case "abs":
+			return p.Unsigned(n.Args[0])
+		case "max":
+			return p.Unsigned(n.Args[0]) || p.Unsigned(n.Args[1])
+		case "min":
+			return p.either(n.Args[0], n.Args[1])
+		}
+	case term.Add, term.Multiply, term.Power, term.Quotient, term.Truncate, term.Modulo:
+		return p.either(n.Args[0], n.Args[1])
+	}
+	return false
+}
+
+// either reports whether one of two integers has no sign, and the other is 0 or more.
+func (p *Program) either(x, y *term.Term) bool {
+	a, b := p.Unsigned(x), p.Unsigned(y)
+	return a && b || a && p.natural(y) || b && p.natural(x)
+}
+
+// natural reports whether an integer is known to be 0 or more.
+func (p *Program) natural(n *term.Term) bool {
+	if n.Kind != term.Integer {
+		return false
+	}
+	if v, known := n.Known(); known {
+		return v >= 0
+	}
+	if n.Op == term.Index {
+		lo, known := n.Var.Lo.Known()
+		return known && lo >= 0
+	}
+	return n.Op == term.Reduce && n.Reduction.Kind == reduction.Count || p.Unsigned(n)
+}

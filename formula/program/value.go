@@ -1,0 +1,516 @@
+package program
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// maxDepth bounds functions that apply functions, so that one that applies itself is an error.
+const maxDepth = 50
+
+// maxSize bounds how many expressions of a formula are worked out, since functions that apply functions multiply them, and
+// maxStatement how many of one statement. The gradient of a product is larger than the product, and takes longer to simplify.
+const (
+	maxSize      = 1 << 16
+	maxStatement = 1 << 9
+)
+
+// eval returns what an expression computes, which must be a number or a condition. Where an index stands, / rounds down.
+func (b *builder) eval(n expr.Node, sc *scope, isIndex bool) (*term.Term, error) {
+	v, err := b.value(n, sc, isIndex)
+	if err != nil {
+		return nil, err
+	}
+	if v.node == nil {
+		return nil, fmt.Errorf("want a number or a condition, got %s", describe(v))
+	}
+	return v.node, nil
+}
+
+func describe(v value) string {
+	switch {
+	case v.node != nil:
+		return "a " + v.node.Kind.String()
+	case v.run != nil:
+		return "a list"
+	case v.fields != nil:
+		return "a record"
+	case v.known:
+		return "'" + v.text + "'"
+	}
+	return "nothing"
+}
+
+// value returns what an expression stands for.
+func (b *builder) value(n expr.Node, sc *scope, isIndex bool) (value, error) {
+	b.size++
+	b.length++
+	switch {
+	case b.length > maxStatement:
+		return value{}, fmt.Errorf("a statement has more than %d operations once functions are applied", maxStatement)
+	case b.size > maxSize:
+		return value{}, fmt.Errorf("the formula has more than %d operations once functions are applied", maxSize)
+	}
+	switch n := n.(type) {
+	case *expr.Lit:
+		switch v := n.Value.(type) {
+		case int64:
+			return value{node: term.Number(int(v))}, nil
+		case float64:
+			return value{node: term.RealNumber(v)}, nil
+		case bool:
+			return value{node: term.Condition(v)}, nil
+		}
+		return text(n.Value.(string)), nil
+	case *expr.Ident:
+		return b.name(n.Name, sc)
+	case *expr.Select:
+		x, err := b.value(n.X, sc, isIndex)
+		if err != nil {
+			return value{}, err
+		}
+		return x.fields[n.Field], nil
+	case *expr.Unary:
+		x, err := b.eval(n.X, sc, isIndex)
+		if err != nil {
+			return value{}, err
+		}
+		if n.Op == "!" {
+			return value{node: term.Negated(x)}, nil
+		}
+		if x.Op == term.Constant {
+			return value{node: term.Arithmetic(term.Multiply, term.Number(-1), x)}, nil
+		}
+		k := x.Kind
+		if k == term.Boolean { // a condition counts as 1 or 0
+			k = term.Integer
+		}
+		return value{node: &term.Term{Op: term.Negate, Kind: k, Args: []*term.Term{x}}}, nil
+	case *expr.Binary:
+		return b.binary(n, sc, isIndex)
+	case *expr.Cond:
+		return b.cond(n, sc, isIndex)
+	case *expr.In:
+		return b.in(n, sc, isIndex)
+	case *expr.List:
+		items, err := b.items(n.Elems, sc)
+		return value{run: &run{items: items}}, err
+	case *expr.Number:
+		x, err := b.number(n.Items, sc)
+		return value{node: x}, err
+	case *expr.Read:
+		return b.read(n, sc)
+	case *expr.Index: // in a shape
+		return b.part(n.X, []expr.Node{n.I}, sc)
+	case *expr.Slice:
+		return b.part(n.X, []expr.Node{n}, sc)
+	case *expr.Reduce:
+		x, err := b.reduction(n, sc)
+		return value{node: x}, err
+	case *expr.Call:
+		return b.call(n, sc, isIndex)
+	case *expr.Inline:
+		return b.inlineElement(n, sc)
+	}
+	return value{}, fmt.Errorf("unknown expression")
+}
+
+// name returns what a name stands for: a parameter, an attribute, an index, a dimension, or a tensor without dimensions.
+func (b *builder) name(name string, sc *scope) (value, error) {
+	if v, ok := sc.params[name]; ok {
+		return v, nil
+	}
+	if b.env.attrs[name] {
+		return b.env.values[name], nil
+	}
+	if id, ok := b.byName[name]; ok && b.slots[name] == nil {
+		return value{node: b.paired(b.elementOf(id, nil))}, nil
+	}
+	if b.hasRange(name, sc) {
+		return b.index(name, sc)
+	}
+	if v := sc.vars[name]; v != nil { // of a reduction whose range depends on other indices
+		return value{node: &term.Term{Op: term.Index, Kind: term.Integer, Var: v}}, nil
+	}
+	if v, ok := b.env.values[name]; ok {
+		return v, nil
+	}
+	if id, ok := b.byName[name]; ok {
+		if t := b.program.Tensors[id]; len(t.Shape) == 0 {
+			return value{node: b.paired(b.elementOf(id, nil))}, nil
+		}
+		return value{}, fmt.Errorf("want an index behind %s", name)
+	}
+	if t, err := dtype.Parse(name); err == nil {
+		return text(t.String()), nil
+	}
+	return value{}, fmt.Errorf("%s is not defined", name)
+}
+
+// elementOf returns the element of a tensor at an index.
+func (b *builder) elementOf(id int, idx []*term.Term) *term.Term {
+	t := b.program.Tensors[id]
+	return &term.Term{Op: term.Element, Kind: t.Kind, Read: &term.Read{Tensor: id, Count: 1, Idx: idx, Ext: t.Shape, Text: t.Name}}
+}
+
+// items returns the indices of a list, in which runs stand for all of theirs.
+func (b *builder) items(items []expr.Node, sc *scope) ([]*term.Term, error) {
+	var out []*term.Term
+	for _, it := range items {
+		v, err := b.value(it, sc, true)
+		switch {
+		case err != nil:
+			return nil, err
+		case v.run != nil:
+			out = append(out, v.run.items...)
+		case v.node != nil && v.node.Kind == term.Integer:
+			out = append(out, v.node)
+		default:
+			return nil, fmt.Errorf("want an index, got %s", describe(v))
+		}
+	}
+	return out, nil
+}
+
+// number returns the row-major number of an index.
+func (b *builder) number(items []expr.Node, sc *scope) (*term.Term, error) {
+	idx, err := b.items(items, sc)
+	if err != nil {
+		return nil, err
+	}
+	ext, err := extentsOf(idx)
+	if err != nil {
+		return nil, err
+	}
+	out := term.Number(0)
+	for i, x := range idx {
+		out = term.Arithmetic(term.Add, term.Arithmetic(term.Multiply, out, ext[i]), x)
+	}
+	return out, nil
+}
+
+// arithmetic and comparisons hold the operations of operators that have one, whatever they apply to.
+var (
+	arithmetic  = map[string]term.Op{"+": term.Add, "-": term.Subtract, "*": term.Multiply, "%": term.Modulo, "^": term.Power}
+	comparisons = map[string]term.Op{"==": term.Equal, "!=": term.Unequal, "<": term.Less, "<=": term.AtMost}
+)
+
+func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error) {
+	x, err := b.value(n.X, sc, isIndex)
+	if err != nil {
+		return value{}, err
+	}
+	if v, known := x.truth(); known && (n.Op == "&&" && !v || n.Op == "||" && v) {
+		return x, nil // the other side may ask for what is not there
+	}
+	y, err := b.value(n.Y, sc, isIndex)
+	if err != nil {
+		return value{}, err
+	}
+	if n.Op == "==" || n.Op == "!=" {
+		if x.node == nil || y.node == nil {
+			return value{node: term.Condition(same(x, y) == (n.Op == "=="))}, nil
+		}
+	}
+	if x.node == nil || y.node == nil {
+		return value{}, fmt.Errorf("want numbers or conditions around %s, got %s and %s", n.Op, describe(x), describe(y))
+	}
+	op, ok := arithmetic[n.Op]
+	switch {
+	case ok:
+	case n.Op == "&&":
+		return value{node: term.Both(x.node, y.node)}, nil
+	case n.Op == "||":
+		return value{node: term.Either(x.node, y.node)}, nil
+	case n.Op == "/" && isIndex:
+		op = term.Quotient
+	case n.Op == "/":
+		op = term.Divide
+	case n.Op == ">":
+		return value{node: term.Compare(term.Less, y.node, x.node)}, nil
+	case n.Op == ">=":
+		return value{node: term.Compare(term.AtMost, y.node, x.node)}, nil
+	default:
+		return value{node: term.Compare(comparisons[n.Op], x.node, y.node)}, nil
+	}
+	if x.node.Kind == term.Boolean || y.node.Kind == term.Boolean || (op == term.Quotient || op == term.Modulo) && (x.node.Kind == term.Real || y.node.Kind == term.Real) {
+		return value{}, fmt.Errorf("want numbers around %s, got a %v and a %v", n.Op, x.node.Kind, y.node.Kind)
+	}
+	if e, known := y.node.IsConst(); op == term.Power && x.node.Kind == term.Integer && y.node.Kind == term.Integer && !(known && e >= 0) {
+		return value{node: term.RealPower(x.node, y.node)}, nil
+	}
+	if d, known := y.node.Known(); known && d == 0 && (op == term.Quotient || op == term.Modulo) {
+		if b.idle(sc) {
+			return value{node: term.Number(0)}, nil // opgen check has seen that the divisor is positive where it is computed
+		}
+		return value{}, fmt.Errorf("the divisor is 0")
+	}
+	if op == term.Add || op == term.Subtract {
+		return value{node: b.add(op, x.node, y.node)}, nil
+	}
+	return value{node: term.Arithmetic(op, x.node, y.node)}, nil
+}
+
+// idle reports whether one of the indices that loops go over has no value, so that nothing is computed.
+func (b *builder) idle(sc *scope) bool {
+	return slices.ContainsFunc(sc.bound, func(v *term.Variable) bool {
+		if n := b.env.values[b.env.dims[strings.TrimRight(v.Name, "'")]].node; n != nil {
+			if extent, known := n.Known(); known && extent == 0 {
+				return true
+			}
+		}
+		lo, hi, err := bounds(v)
+		return err == nil && lo == hi
+	})
+}
+
+func (v value) truth() (holds, known bool) {
+	if v.node == nil {
+		return false, false
+	}
+	return v.node.Truth()
+}
+
+// same compares values of attributes.
+func same(x, y value) bool {
+	if x.run != nil && y.run != nil {
+		return slices.EqualFunc(x.run.items, y.run.items, func(a, b *term.Term) bool { x, a1 := a.Settled(); y, b1 := b.Settled(); return a1 && b1 && x == y })
+	}
+	return x.known && y.known && x.text == y.text
+}
+
+func (b *builder) cond(n *expr.Cond, sc *scope, isIndex bool) (value, error) {
+	c, err := b.eval(n.If, sc, isIndex)
+	if err != nil {
+		return value{}, err
+	}
+	if holds, known := c.Truth(); known {
+		if holds {
+			return b.value(n.Then, sc, isIndex)
+		}
+		return b.value(n.Else, sc, isIndex)
+	}
+	x, err := b.eval(n.Then, sc, isIndex)
+	if err != nil {
+		return value{}, err
+	}
+	y, err := b.eval(n.Else, sc, isIndex)
+	if err != nil {
+		return value{}, err
+	}
+	return value{node: term.Conditional(c, x, y)}, nil
+}
+
+func (b *builder) in(n *expr.In, sc *scope, isIndex bool) (value, error) {
+	x, err := b.value(n.X, sc, isIndex)
+	if err != nil {
+		return value{}, err
+	}
+	for _, e := range n.List {
+		y, err := b.value(e, sc, isIndex)
+		if err != nil {
+			return value{}, err
+		}
+		if x.node != nil && y.node != nil {
+			if holds, known := term.Compare(term.Equal, x.node, y.node).Truth(); known && holds {
+				return value{node: term.Condition(true)}, nil
+			}
+		} else if same(x, y) {
+			return value{node: term.Condition(true)}, nil
+		}
+	}
+	return value{node: term.Condition(false)}, nil
+}
+
+// part returns an item of a run, or a part of it.
+func (b *builder) part(of expr.Node, items []expr.Node, sc *scope) (value, error) {
+	v, err := b.value(of, sc, true)
+	if err != nil {
+		return value{}, err
+	}
+	return b.partOf(v, items, sc)
+}
+
+func (b *builder) partOf(v value, items []expr.Node, sc *scope) (value, error) {
+	if v.run == nil || len(items) != 1 {
+		return value{}, fmt.Errorf("want a list before the brackets, got %s", describe(v))
+	}
+	known := func(n expr.Node, otherwise int) (int, error) {
+		if n == nil {
+			return otherwise, nil
+		}
+		x, err := b.eval(n, sc, true)
+		if err != nil {
+			return 0, err
+		}
+		i, ok := x.Known()
+		if !ok || i < 0 || i > len(v.run.items) {
+			return 0, fmt.Errorf("want a place in a list of %d", len(v.run.items))
+		}
+		return i, nil
+	}
+	if s, ok := items[0].(*expr.Slice); ok {
+		lo, err := known(s.Lo, 0)
+		if err != nil {
+			return value{}, err
+		}
+		hi, err := known(s.Hi, len(v.run.items))
+		if err != nil {
+			return value{}, err
+		}
+		return value{run: &run{v.run.items[lo:max(lo, hi)], v.run.indices}}, nil
+	}
+	at, err := b.eval(items[0], sc, true)
+	if err != nil {
+		return value{}, err
+	}
+	if _, known := at.Known(); !known && !v.run.indices {
+		return value{node: chosenBy(at, v.run.items)}, nil
+	}
+	i, err := known(items[0], 0)
+	if err == nil && i == len(v.run.items) {
+		err = fmt.Errorf("want a place in a list of %d", len(v.run.items))
+	}
+	if err != nil {
+		return value{}, err
+	}
+	return value{node: v.run.items[i]}, nil
+}
+
+// chosenBy returns the item of a list at a place that depends on indices. The place lies in the list, so the last item needs no
+// test. An empty list has no place, so nothing computes the number that stands for its items.
+func chosenBy(at *term.Term, items []*term.Term) *term.Term {
+	if len(items) == 0 {
+		return term.Number(0)
+	}
+	out := items[len(items)-1]
+	for i := len(items) - 2; i >= 0; i-- {
+		out = term.Conditional(term.Compare(term.Equal, at, term.Number(i)), items[i], out)
+	}
+	return out
+}
+
+// read returns an element of a tensor, or a part of a run.
+func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
+	id, ok := b.byName[n.Name]
+	sl := b.slots[n.Name]
+	if !ok && sl == nil {
+		v, isField := b.attribute(n.Name)
+		if !isField {
+			var err error
+			if v, err = b.name(n.Name, sc); err != nil {
+				return value{}, err
+			}
+		}
+		return b.partOf(v, n.Groups[0], sc)
+	}
+	if !ok {
+		return value{}, fmt.Errorf("%s is read, and is not there", n.Name)
+	}
+	items := n.Groups[len(n.Groups)-1]
+	r := &term.Read{Tensor: id, Count: 1, Text: b.nameOf(id, n.Name)}
+	if sl != nil && sl.Variadic {
+		if len(n.Groups) != 2 || len(n.Groups[0]) != 1 {
+			return value{}, fmt.Errorf("%s is a list of tensors: want the number of one in brackets before the index", n.Name)
+		}
+		which, err := b.eval(n.Groups[0][0], sc, true)
+		if err != nil {
+			return value{}, err
+		}
+		if i, known := which.Known(); known {
+			if i < 0 || i >= len(sl.Tensors) {
+				return value{}, fmt.Errorf("%s has no tensor %d", n.Name, i)
+			}
+			r.Tensor += i
+		} else {
+			r.Which, r.Count = which, len(sl.Tensors)
+		}
+	} else if len(n.Groups) != 1 {
+		return value{}, fmt.Errorf("%s is one tensor: want one index", n.Name)
+	}
+	if n.Old {
+		if r.Count > 1 {
+			return value{}, fmt.Errorf("old.%s: want the number of a tensor, got one that depends on indices", n.Name)
+		}
+		r.Tensor = b.before(r.Tensor)
+	}
+	if err := b.indexOf(r, items, sc); err != nil {
+		return value{}, err
+	}
+	kind := b.program.Tensors[r.Tensor].Kind
+	if n.Else != nil {
+		var err error
+		if r.Else, err = b.eval(n.Else, sc, false); err != nil {
+			return value{}, err
+		}
+		if r.Else.Kind != kind { // as one of two values is
+			kind = term.Real
+		}
+	}
+	return value{node: b.paired(&term.Term{Op: term.Element, Kind: kind, Read: r})}, nil
+}
+
+// indexOf works out the index of an element, which is one for each dimension or a row-major number.
+func (b *builder) indexOf(r *term.Read, items []expr.Node, sc *scope) error {
+	t := b.program.Tensors[r.Tensor]
+	var err error
+	if num, ok := numberOf(items); ok {
+		r.ByNumber = true
+		if r.Idx, err = b.items(num.Items, sc); err == nil {
+			r.Ext, err = extentsOf(r.Idx)
+		}
+	} else {
+		r.Idx, err = b.items(items, sc)
+		r.Ext = t.Shape
+		if err == nil && len(r.Idx) != len(r.Ext) {
+			err = fmt.Errorf("%s has %d dimensions, and got %d indices", r.Text, len(r.Ext), len(r.Idx))
+		}
+	}
+	return err
+}
+
+func numberOf(items []expr.Node) (*expr.Number, bool) {
+	if len(items) != 1 {
+		return nil, false
+	}
+	n, ok := items[0].(*expr.Number)
+	return n, ok
+}
+
+// before returns the tensor that holds what another held before the task.
+func (b *builder) before(id int) int {
+	t := b.program.Tensors[id]
+	name := "old." + t.Name
+	if old, ok := b.byName[name]; ok {
+		return old
+	}
+	old := b.program.Add(&Local{Name: name, Shape: t.Shape, Kind: t.Kind, Unsigned: t.Unsigned, Old: id})
+	b.byName[name] = old
+	return old
+}
+
+// rangeOf returns the range of a binder. That of a dimension's index is cut to the dimension.
+func (b *builder) rangeOf(n *expr.Binder, sc *scope) (lo, hi *term.Term, err error) {
+	lo = term.Number(0)
+	if n.Lo != nil {
+		if lo, err = b.eval(n.Lo, sc, true); err != nil {
+			return nil, nil, err
+		}
+	}
+	if hi, err = b.eval(n.Hi, sc, true); err != nil {
+		return nil, nil, err
+	}
+	if lo.Kind != term.Integer || hi.Kind != term.Integer {
+		return nil, nil, fmt.Errorf("want integers as the ends of a range")
+	}
+	dim := b.env.dims[strings.TrimRight(nameOf(n.X), "'")]
+	if v := b.env.values[dim]; v.node != nil {
+		lo, hi = term.Greatest(lo, term.Number(0)), term.Least(hi, v.node)
+	}
+	return lo, hi, nil
+}

@@ -1,0 +1,136 @@
+package formula
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// reduceReal returns code for a reduction of real numbers. Sums go in the order of the indices.
+func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
+	each, x := c.loop(r.Vars, r.Guard), c.real(r.Body)
+	switch r.Kind {
+	case reduction.Sum:
+		return func(f *frame) float64 {
+			s := 0.0
+			each(f, func(f *frame) { s += x(f) })
+			return s
+		}
+	case reduction.Mean:
+		return func(f *frame) float64 {
+			s, n := 0.0, 0
+			each(f, func(f *frame) { s += x(f); n++ })
+			return s / float64(n)
+		}
+	case reduction.Prod:
+		return func(f *frame) float64 {
+			s := 1.0
+			each(f, func(f *frame) { s *= x(f) })
+			return s
+		}
+	case reduction.Variance:
+		return func(f *frame) float64 {
+			mean, n := moments(f, each, x)
+			s := 0.0
+			each(f, func(f *frame) { d := x(f) - mean; s += d * d })
+			return s / n
+		}
+	case reduction.LogSumExp:
+		most := c.real(r.At[0])
+		return func(f *frame) float64 {
+			top := most(f)
+			if math.IsInf(top, 0) || math.IsNaN(top) {
+				return 0
+			}
+			s := 0.0
+			each(f, func(f *frame) { s += math.Exp(x(f) - top) })
+			return math.Log(s)
+		}
+	}
+	if r.Kind == reduction.Min {
+		return func(f *frame) float64 {
+			v := math.Inf(1)
+			each(f, func(f *frame) { v = min(v, x(f)) })
+			return v
+		}
+	}
+	return func(f *frame) float64 {
+		v := negativeInfinity
+		each(f, func(f *frame) { v = max(v, x(f)) })
+		return v
+	}
+}
+
+// moments returns the mean of values and how many there are.
+func moments(f *frame, each func(*frame, func(*frame)), x func(*frame) float64) (mean, n float64) {
+	s := 0.0
+	each(f, func(f *frame) { s += x(f); n++ })
+	return s / n, n
+}
+
+// reduceInteger returns code for a reduction that gives an integer.
+func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
+	each := c.loop(r.Vars, r.Guard)
+	if r.Kind == reduction.Count {
+		return func(f *frame) int {
+			n := 0
+			each(f, func(*frame) { n++ })
+			return n
+		}
+	}
+	if r.IsOrder() {
+		o := c.orderOf(r)
+		return func(f *frame) int { return o.find(f, o.sort(f)) }
+	}
+	if r.Kind.Is(reduction.Argument) {
+		return c.argument(r, each)
+	}
+	x := c.integer(r.Body)
+	var fold func(a, b int) int
+	first, flip := 0, 0
+	if c.p.Unsigned(r.Body) && r.Kind.Is(reduction.Extreme) {
+		flip = math.MinInt // integers without sign have the order of those with one whose first bit is the other
+	}
+	switch r.Kind {
+	case reduction.Sum:
+		fold = func(a, b int) int { return a + b }
+	case reduction.Prod:
+		fold, first = func(a, b int) int { return a * b }, 1
+	case reduction.Max:
+		fold, first = func(a, b int) int { return max(a, b) }, math.MinInt
+	default:
+		fold, first = func(a, b int) int { return min(a, b) }, math.MaxInt
+	}
+	return func(f *frame) int {
+		v := first
+		each(f, func(f *frame) { v = fold(v, x(f)^flip) })
+		return v ^ flip
+	}
+}
+
+// argument returns code for argmax and argmin: the index of the first extreme, or its number among several indices. NaN
+// is more extreme than all numbers.
+func (c *code) argument(r *term.Reduction, each func(*frame, func(*frame))) func(*frame) int {
+	if r.Body.Kind == term.Integer {
+		return extremeOf(c, r, each, c.ordered(r.Body)) // real numbers do not hold all integers
+	}
+	return extremeOf(c, r, each, c.real(r.Body))
+}
+
+func extremeOf[V int | float64](c *code, r *term.Reduction, each func(*frame, func(*frame)), x func(*frame) V) func(*frame) int {
+	number, least := c.integer(r.Number), r.Kind == reduction.ArgMin
+	return func(f *frame) int {
+		var best V
+		found, at := false, 0
+		each(f, func(f *frame) {
+			v := x(f)
+			nan, beyond := v != v, v > best && !least || v < best && least
+			if found && (best != best || !nan && !beyond) {
+				return
+			}
+			best, found, at = v, true, number(f)
+		})
+		return at
+	}
+}
