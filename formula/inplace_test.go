@@ -31,6 +31,13 @@ func TestInPlaceBits(t *testing.T) {
 				w.pick("mean", "sum", "max", "variance", "logsumexp"), w.pick("", "^2", " * w[n, k]"), w.pick("x[n, k]", "(x[n, k] - s[n])", "tanh(x[n, k])"),
 				w.pick("*", "-", "+"), w.pick("", "* w[0, k]", "+ w[n, k] * 0.3"))
 		}
+		if i%8 == 1 { // of which some rows compute one value, and some another
+			value := func() string {
+				return w.pick("x[n, k] * n", "w[n, k] - x[n, k]", "tanh(x[n, k])", "n - k", "w[n, k]", "0.5")
+			}
+			text = fmt.Sprintf("y[n, k] = (n %s ? (n %% 2 == %s ? %s : %s) : %s) %s", w.pick("< 1", "== 2", "% 2 == 0"), w.pick("0", "1"), value(), value(),
+				value(), w.pick("", "/ 3", "* w[n, k]"))
+		}
 		p, err := program.Build(useOfTest(t, text, dtype.F32, size[0], size[1]))
 		if err != nil {
 			continue // the formula reads elements that these extents do not have

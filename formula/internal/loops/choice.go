@@ -187,10 +187,10 @@ func (z *vectorizer[T]) branch(n *term.Term) int {
 	for i, when := range []func(*state[T]) bool{holds, fails} {
 		start := len(z.strip.code)
 		z.strip.code = append(z.strip.code, instruction[T]{when: when, def: -1})
-		outside := z.known
+		outside, views := z.known, len(z.views)
 		z.known = cloned(outside) // what one branch computes is not there in the other
 		x := z.vector(z.real(n.Args[1+i]))
-		z.known = outside
+		z.known, z.views = outside, z.views[:views] // nor is it behind both
 		z.emit(r, func(s *state[T], n int) { copy(s.regs[r][:n], s.regs[x][:n]) }, x)
 		z.does(operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] }))
 		z.strip.code[start].skip = len(z.strip.code) - start - 1
