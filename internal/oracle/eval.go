@@ -166,23 +166,30 @@ func (e *evaluation) binary(n *expr.Binary, s *scope, index bool) value {
 		}
 	}
 	a, b := x.number(), y.number()
+	var out value
 	switch n.Op {
 	case "+":
-		return e.rounded(add(a, b, 1))
+		out = e.rounded(add(a, b, 1))
 	case "-":
-		return e.rounded(add(a, b, -1))
+		out = e.rounded(add(a, b, -1))
 	case "*":
-		return e.rounded(mul(a, b))
+		out = e.rounded(mul(a, b))
 	case "/":
 		if index {
 			fail("want integers around / in an index")
 		}
-		return e.rounded(div(a, b))
+		out = e.rounded(div(a, b))
 	case "^":
-		return e.rounded(power(a, b))
+		out = e.rounded(power(a, b))
+	default:
+		fail("want integers around %s", n.Op)
 	}
-	fail("want integers around %s", n.Op)
-	return value{}
+	for _, z := range []value{x, y} {
+		if z.kind == real && z.r.v == out.r.v { // as of x * 1, which may be simplified to x
+			out.share = z.open().share
+		}
+	}
+	return out
 }
 
 func numeric(v value) bool { return v.kind == integer || v.kind == real || v.kind == boolean }
@@ -249,6 +256,9 @@ func (e *evaluation) cond(n *expr.Cond, s *scope, index bool) value {
 		v := e.value(there, s, index)
 		if v.kind == integer && e.kindOf(other, s, index) == integer {
 			v = v.as(e.signsOf(n, s))
+		}
+		if _, known := e.settledCondition(n.If, s); !known {
+			v = v.open()
 		}
 		return v
 	}
@@ -399,7 +409,7 @@ func (e *evaluation) at(a *array, name string, nodes []expr.Node, otherwise expr
 	if otherwise == nil {
 		fail("%s is read outside of its shape %v", name, a.shape)
 	}
-	v := e.value(otherwise, s, false)
+	v := e.value(otherwise, s, false).open()
 	switch {
 	case a.kind == real && v.kind == integer:
 		v = realValue(v.number())

@@ -251,7 +251,8 @@ func (e *evaluation) magnitude(name string, v value) value {
 	return realValue(out)
 }
 
-// extreme returns the greater or the less of two numbers. Of equal ones that both have a gradient, each gets half.
+// extreme returns the greater or the less of two numbers. Equal ones share the gradient evenly: those of extremes of extremes, too. If one of them
+// has no gradient, none gets any.
 func (e *evaluation) extreme(name string, x, y value, xDiffers, yDiffers differing) value {
 	if x.kind == list || y.kind == list || !numeric(x) || !numeric(y) {
 		fail("%s: want numbers, got %v and %v", name, x.kind, y.kind)
@@ -275,38 +276,47 @@ func (e *evaluation) extreme(name string, x, y value, xDiffers, yDiffers differi
 		}
 		return realValue(out)
 	}
+	m, n := x.of(name, xDiffers), y.of(name, yDiffers)
 	if name == "min" {
 		a, b = neg(a), neg(b)
 	}
 	if a.v < b.v {
-		a, b, xDiffers, yDiffers = b, a, yDiffers, xDiffers
+		a, b, m, n = b, a, n, m
 	}
-	out := a
+	out, among := a, m
+	widen := func() {
+		for i := range out.de {
+			out.de[i] = max(out.de[i], b.de[i]) + (math.Abs(a.d[i])+math.Abs(b.d[i]))/e.unit
+		}
+	}
 	switch {
 	case near(a, b, e.unit):
 		out = hull(a, b, e.unit)
-		if xDiffers != yDiffers { // there the gradient may be that of neither
-			for i := range out.de {
-				out.de[i] += (math.Abs(a.d[i]) + math.Abs(b.d[i])) / e.unit
+		if !m.settled || !n.settled || (m.among == 0) != (n.among == 0) { // there the gradient may be that of neither
+			widen()
+		}
+		among.settled = false
+	case a.v == b.v && (!m.settled || !n.settled):
+		widen()
+		among.settled = false
+	case a.v == b.v && m.among > 0 && n.among > 0:
+		among.among = int8(min(int(m.among)+int(n.among), math.MaxInt8))
+		out.varies, out.lanes = a.varies || b.varies, a.lanes|b.lanes
+		v, w := float64(m.among), float64(n.among)
+		for i := range out.d {
+			out.d[i] = (v*a.d[i] + w*b.d[i]) / (v + w)
+			out.de[i] = (v*a.de[i] + w*b.de[i]) / (v + w)
+			if v+w > 2 { // it is rounded
+				out.de[i] += 2 * math.Abs(out.d[i])
 			}
 		}
-	case a.v == b.v && (xDiffers == maybe || yDiffers == maybe):
-		for i := range out.d {
-			out.de[i] += (math.Abs(a.d[i]) + math.Abs(b.d[i])) / e.unit
-		}
-	case a.v == b.v && xDiffers == surely && yDiffers == surely:
-		out.varies, out.lanes = a.varies || b.varies, a.lanes|b.lanes
-		for i := range out.d {
-			out.d[i] = (a.d[i] + b.d[i]) / 2
-			out.de[i] = (a.de[i] + b.de[i]) / 2
-		}
 	case a.v == b.v:
-		out = still(a)
+		out, among.among = still(a), 0
 	}
 	if name == "min" {
 		out = neg(out)
 	}
-	return realValue(out)
+	return value{kind: real, r: out, share: among}
 }
 
 // ofLists applies a function of lists. ok is false if the function is none.

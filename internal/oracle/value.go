@@ -32,9 +32,35 @@ type value struct {
 	unsigned bool // of an integer: that it is one of 64 bits without sign
 	edge     int8 // of an integer: that it is the least (-1) or the greatest (1) of whatever type it is stored in, as an extreme of nothing is
 	unsure   bool // of a condition: that rounding may turn it
+	share    share
 	i        int64
 	r        number
 	x        *extra
+}
+
+// share says between how many numbers a real number that is an extreme of some shares its gradient, if it is an extreme of further ones.
+type share struct {
+	most, least bool // whether it is a maximum or a minimum; of other values, neither
+	settled     bool // whether the number is known, also where the extreme is an operand of another one
+	among       int8 // how many; 0 if an equal one has no gradient, so that none gets any
+}
+
+// of returns what a value that is an operand of an extreme counts there.
+func (v value) of(name string, d differing) share {
+	if v.share.most && name == "max" || v.share.least && name == "min" {
+		return v.share
+	}
+	out := share{most: name == "max", least: name == "min", settled: d != maybe}
+	if d == surely {
+		out.among = 1
+	}
+	return out
+}
+
+// open returns a value of which it is not said whether it is an operand of an extreme as what it was made of is.
+func (v value) open() value {
+	v.share.settled = false
+	return v
 }
 
 // extra holds what few values have.
