@@ -486,3 +486,56 @@ func TestEqualRows(t *testing.T) {
 		}
 	}
 }
+
+// TestVarianceOfEqualNumbers computes variances of equal numbers, which are exactly 0, or NaN over nothing: of all that a row has, of a part that
+// depends on its place, where a condition holds, over several indices, and beside the mean.
+func TestVarianceOfEqualNumbers(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(15, 16))
+	extents := []int{1, 2, 3, 7, 17, 49, 64, 100, 129, 500, 1030}
+	if testing.Short() {
+		extents = []int{3, 17, 49, 129, 1000}
+	}
+	for _, text := range []string{
+		"s[n] = variance(k: x[n, k])",
+		"s[n] = variance(k: 0.3 * x[n, 0] + 0 * x[n, k])",
+		"s[n] = variance(k, a < 3: x[n, k] * 0.7)",
+		"s[n] = variance(a < 3, k if k != a: 0.3)",
+		"s[n] = variance(k if w[n, k] > 0.5: x[n, k] * 1.1)",
+		"s[n] = variance(k if k < j[n]: 0.3)",
+		"s[n] = variance(k in n .. K: x[n, k])",
+		"s[n] = variance(a in 0 .. n, k in a .. K: x[n, k] / 3)",
+		"y[n, k] = variance(i in k - 5 .. k + 6: (x[n, i] else x[n, 0]))",
+		"y[n, k] = variance(i in max(0, k - 3) .. min(K, k + 4): exp(0.1 * x[n, i]))",
+		"y[n, k] = variance(i in 0 .. k % 50 + 1: x[n, i])",
+		"s[n] = w[n, 0] > 0.5 ? variance(k: tanh(x[n, k])) : 0",
+		"s[n] = mean(k: x[n, k]) * 0 + variance(k: x[n, k])",
+		"s[n] = sum(a in n .. n + 2: variance(k: x[n, k] * (1 + a)))",
+		"y[n, k] = variance(n': x[n', k])",
+		"y[n, k] = variance(i in k .. k + 3, n': x[n', k] / 7)",
+	} {
+		for _, cols := range extents {
+			for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+				const rows = 3
+				x, w := make([]float64, rows*cols), make([]float64, rows*cols)
+				v := rounded((random.Float64()-0.5)*math.Ldexp(1, random.IntN(20)-10), typ)
+				for i := range x {
+					x[i], w[i] = v, rounded(random.Float64(), typ)
+				}
+				given := map[string][]float64{"x": x, "w": w, "j": {1, float64(cols), float64(cols / 2)}}
+				engines := map[string]map[string][]float64{"loops": computed(t, text, typ, rows, cols, given)}
+				if cols < 200 {
+					engines["the interpreter"] = interpreted(t, text, typ, rows, cols, given)
+				}
+				for name, got := range engines {
+					for i, s := range append(slices.Clone(got["s"]), got["y"]...) {
+						if s != 0 && !math.IsNaN(s) {
+							t.Errorf("%s, %s, %v, rows of %d times %v: variance %d is %v", text, name, typ, cols, v, i, s)
+							break
+						}
+					}
+				}
+			}
+		}
+	}
+}

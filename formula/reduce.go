@@ -62,11 +62,19 @@ func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
 	}
 }
 
-// moments returns the mean of values and how many there are.
+// moments returns the mean of values and how many there are. Their differences from the first one are added, so that the mean of
+// equal values is exactly what they are.
 func moments(f *frame, each func(*frame, func(*frame)), x func(*frame) float64) (mean, n float64) {
-	s := 0.0
-	each(f, func(f *frame) { s += x(f); n++ })
-	return s / n, n
+	s, first := 0.0, 0.0
+	each(f, func(f *frame) {
+		v := x(f)
+		if n == 0 {
+			first = v
+		}
+		s += v - first
+		n++
+	})
+	return first + s/n, n
 }
 
 // reduceInteger returns code for a reduction that gives an integer.

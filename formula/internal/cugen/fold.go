@@ -181,22 +181,27 @@ func (c *crew) most(r *term.Reduction) string {
 	return top
 }
 
+// variance writes a variance as a thread alone does. Some element stands for the first one: the greatest one if a condition may leave out
+// the first.
 func (c *crew) variance(r *term.Reduction, count func() string, plus fold) string {
-	number := count()
-	mean := ""
-	if len(r.At) > 0 {
-		mean = c.unique("mean")
-		c.line("double %s = 0;", mean)
+	number, first := count(), ""
+	if r.Guard == nil {
+		first = c.unique("first")
+		c.typed(first, "double")
+		c.line("double %s = 0;", first)
 		c.open("if (active) {")
 		c.indices(c.nest.Vars, "result")
-		c.line("%s = %s;", mean, c.number(r.At[0]))
+		c.indices(r.Vars, "0")
+		c.line("%s = %s;", first, c.number(r.Body))
 		c.close()
 	} else {
-		sum := c.sum(r, "sum", plus, func() string { return c.number(r.Body) })
-		mean = c.name("double", "mean", sum+" / "+number)
+		most := fold{"double", "-OPGEN_INF", "opgen_max(%s, %s)"}
+		first = c.sum(r, "first", most, func() string { return c.number(r.Body) })
 	}
+	sum := c.sum(r, "sum", plus, func() string { return fmt.Sprintf("__dsub_rn(%s, %s)", c.number(r.Body), first) })
+	mean := c.name("double", "mean", fmt.Sprintf("%s + %s / %s", first, sum, number))
 	squares := c.sum(r, "squares", plus, func() string {
-		d := c.name("double", "d", c.number(r.Body)+" - "+mean)
+		d := c.name("double", "d", fmt.Sprintf("__dsub_rn(%s, %s)", c.number(r.Body), mean))
 		return d + " * " + d
 	})
 	return fmt.Sprintf("(%s / %s)", squares, number)

@@ -127,30 +127,30 @@ func (f *function) reduce(n *term.Term) string {
 	return acc
 }
 
+// variance writes a variance. The differences from the first element are added: of equal ones, the mean is exactly what they are. A product
+// must not become one operation with the difference, which would be what the product lost.
 func (f *function) variance(r *term.Reduction, around func(func())) string {
-	mean, count := f.unique("mean"), f.unique("count")
-	f.typed(mean, "double")
-	f.line("long long %s = 0;", count)
-	if len(r.At) > 0 { // the mean is known
-		f.line("const double %s = %s;", mean, f.number(r.At[0]))
-	} else {
-		f.line("double %s = 0;", mean)
-		around(func() {
-			f.line("%s += %s;", mean, f.number(r.Body))
-			f.line("%s++;", count)
-		})
-		f.line("%s /= %s;", mean, count)
-		f.line("%s = 0;", count)
-	}
-	sum := f.unique("sum")
+	first, sum, count := f.unique("first"), f.unique("sum"), f.unique("count")
+	f.typed(first, "double")
 	f.typed(sum, "double")
-	f.line("double %s = 0;", sum)
+	f.line("double %s = 0, %s = 0;", first, sum)
+	f.line("long long %s = 0;", count)
 	around(func() {
-		d := f.name("double", "d", f.number(r.Body)+" - "+mean)
-		f.line("%s += %s * %s;", sum, d, d)
+		x := f.name("double", "x", f.number(r.Body))
+		f.open("if (%s == 0) {", count)
+		f.line("%s = %s;", first, x)
+		f.close()
+		f.line("%s += __dsub_rn(%s, %s);", sum, x, first)
 		f.line("%s++;", count)
 	})
-	return fmt.Sprintf("(%s / %s)", sum, count)
+	mean, squares := f.name("double", "mean", fmt.Sprintf("%s + %s / %s", first, sum, count)), f.unique("squares")
+	f.typed(squares, "double")
+	f.line("double %s = 0;", squares)
+	around(func() {
+		d := f.name("double", "d", fmt.Sprintf("__dsub_rn(%s, %s)", f.number(r.Body), mean))
+		f.line("%s += %s * %s;", squares, d, d)
+	})
+	return fmt.Sprintf("(%s / %s)", squares, count)
 }
 
 func (f *function) logsumexp(r *term.Reduction, around func(func())) string {

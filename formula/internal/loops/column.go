@@ -120,11 +120,6 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 		pass(simd.Max, w, same)
 	case reduction.Min, reduction.All:
 		pass(simd.Min, w, same)
-	case reduction.Variance:
-		pass(simd.Add, w, same)
-		pass(simd.Add, w+1, func(z *vectorizer[T], x operand[T], mean int) operand[T] {
-			return operand[T]{reg: z.unaryOf(simd.Square, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: mean})})}
-		})
 	case reduction.LogSumExp:
 		out.before, first = k.held(r.At[0], v)
 		pass(simd.Add, w, func(z *vectorizer[T], x operand[T], top int) operand[T] {
@@ -146,7 +141,7 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 	kind := r.Kind
 	out.finish = func(s *state[T], x []float64, n int) {
 		switch kind {
-		case reduction.Mean, reduction.Variance:
+		case reduction.Mean:
 			for i := range x {
 				x[i] /= float64(n)
 			}
@@ -190,7 +185,7 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 	end()
 	p.code = z.strip
 	p.block = k.columnBlock(whole, v, op, of, first, p.acc)
-	if op == simd.Add && r.Kind != reduction.Variance && r.Kind != reduction.LogSumExp {
+	if op == simd.Add && r.Kind != reduction.LogSumExp {
 		p.direct = k.directRows(whole, body(r), v)
 	}
 	return p
@@ -199,7 +194,7 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 // accumulate emits code that folds a value into an accumulator.
 func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v *term.Variable, of folding[T], first int) {
 	b := body(r)
-	if op == simd.Add && r.Guard == nil && r.Kind != reduction.Variance && r.Kind != reduction.LogSumExp && b.Op == term.Multiply && b.Args[0].Uses(v) {
+	if op == simd.Add && r.Guard == nil && r.Kind != reduction.LogSumExp && b.Op == term.Multiply && b.Args[0].Uses(v) {
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
 		z.addProduct(acc, x, y)
 	} else {

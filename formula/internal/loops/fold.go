@@ -19,7 +19,7 @@ func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 		k.bundle.folds[0] = q
 	}
 	k.number = r.Number
-	if r.Guard != nil && (r.Kind == reduction.Mean || r.Kind == reduction.Variance) {
+	if r.Guard != nil && r.Kind == reduction.Mean {
 		return k.plain(first)
 	}
 	v := k.foldVariable(k.bundle, k.free())
@@ -50,7 +50,7 @@ func reaches(r *term.Reduction, v *term.Variable) bool {
 }
 
 // folded are the kinds of reductions that strips compute.
-var folded = map[reduction.Kind]bool{reduction.Sum: true, reduction.Mean: true, reduction.Prod: true, reduction.Max: true, reduction.Min: true, reduction.Variance: true, reduction.LogSumExp: true,
+var folded = map[reduction.Kind]bool{reduction.Sum: true, reduction.Mean: true, reduction.Prod: true, reduction.Max: true, reduction.Min: true, reduction.LogSumExp: true,
 	reduction.Any: true, reduction.All: true, reduction.Count: true, reduction.ArgMax: true, reduction.ArgMin: true}
 
 // argument reports whether a reduction gives an index.

@@ -51,19 +51,27 @@ func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 	case reduction.Min:
 		return fold(math.Inf(1), func(a, b float64) float64 { return min(a, b) })
 	}
-	mean := func(s *state[T]) (float64, float64) {
-		sum, n := 0.0, 0.0
-		each(s, func() { sum += x(s); n++ })
-		return sum / n, n
-	}
 	switch r.Kind {
 	case reduction.Mean:
-		return func(s *state[T]) float64 { m, _ := mean(s); return m }
+		return func(s *state[T]) float64 {
+			sum, n := 0.0, 0.0
+			each(s, func() { sum += x(s); n++ })
+			return sum / n
+		}
 	case reduction.Variance:
 		return func(s *state[T]) float64 {
-			m, n := mean(s)
-			sum := 0.0
-			each(s, func() { d := x(s) - m; sum += d * d })
+			sum, n, first := 0.0, 0.0, 0.0 // the differences from the first element are added: of equal ones, the mean is exactly what they are
+			each(s, func() {
+				v := x(s)
+				if n == 0 {
+					first = v
+				}
+				sum += v - first
+				n++
+			})
+			mean := first + sum/n
+			sum = 0
+			each(s, func() { d := x(s) - mean; sum += d * d })
 			return sum / n
 		}
 	}

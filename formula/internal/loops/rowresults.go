@@ -23,10 +23,7 @@ func (c *compiler[T]) rowResults(st *statement, r *term.Reduction, w *term.Varia
 	}
 	switch r.Kind {
 	case reduction.Sum, reduction.Max, reduction.Min:
-	case reduction.Mean, reduction.Variance:
-		if r.Kind == reduction.Variance && len(r.At) == 0 { // it takes two ways through the elements
-			return nil
-		}
+	case reduction.Mean:
 		return &rowResults[T]{st.target, c.value(a.offset), a.offset.factor(w), true}
 	default:
 		return nil

@@ -139,20 +139,6 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	case reduction.Mean:
 		out.passes = []*rowPass[T]{k.sumPass(r, v)}
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
-	case reduction.Variance:
-		if len(r.At) > 0 {
-			mean := k.real(r.At[0])
-			out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
-				simd.SquaresInto(&s.lanes[0], x, T(mean(s)))
-			}, squares(number[T]{get: mean, term: r.At[0]}), 0, (*simd.Lanes[T]).Sum, plus, 0)}
-			out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
-			break
-		}
-		mean := k.sumPass(r, v)
-		out.passes = []*rowPass[T]{mean, k.pass(r, v, func(s *state[T], x []T) {
-			simd.SquaresInto(&s.lanes[0], x, T(s.folded[0]/float64(s.count)))
-		}, squares(numberOf(func(s *state[T]) float64 { return s.folded[0] / float64(s.count) })), 0, (*simd.Lanes[T]).Sum, plus, 0)}
-		out.finish = func(s *state[T], of []float64, n int) float64 { return of[1] / float64(n) }
 	case reduction.LogSumExp:
 		top := k.real(r.At[0])
 		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
@@ -177,14 +163,6 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 // foldInto returns the operation that folds elements into lanes.
 func foldInto[T simd.Float](op simd.Binary) *operation[T] {
 	return binaryOperation[T](op, operand[T]{}, operand[T]{})
-}
-
-// squares returns the operation that adds the squares of differences from a mean to lanes.
-func squares[T simd.Float](mean number[T]) *operation[T] {
-	return adding(0, func(m *vectors, x, k []value) value {
-		d := m.Sub(x[0], k[0])
-		return m.Mul(d, d)
-	}, mean)
 }
 
 func firstOf(_ *vectors, x, _ []value) value { return x[0] }

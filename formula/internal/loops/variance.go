@@ -11,22 +11,22 @@ import (
 // varied returns a variance as what the corrected two-pass algorithm of Chan, Golub and LeVeque gives. A mean is rounded, by the sum of
 // its elements and then to the type of strips. In a second way through the elements, both their squared differences from the rounded mean
 // and the differences themselves are added. The mean of the differences corrects both the mean and the variance: of equal elements, it is
-// exactly what the mean is off, since their differences are equal and have few digits. It returns n if the second way cannot be compiled
-// so.
-func (z *normalizer) varied(n *term.Term, vars []*term.Variable) *term.Term {
+// exactly what the mean is off, since their differences are equal and have few digits. It returns n if there is no place for the mean, or
+// if no strips fold the elements, since conditions leave out some or ranges depend on other indices: reduceReal then begins at the first one.
+func (z *normalizer) varied(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	r := n.Reduction
-	if z.whole || r.Kind != reduction.Variance || r.Guard != nil || len(r.At) > 0 || len(r.Vars) == 0 || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
-		hi, known := v.Hi.Known()
-		return !known || hi < 1 || !v.Lo.Is(0)
+	if z.whole || n.Op != term.Reduce || r.Kind != reduction.Variance || r.Guard != nil || len(r.Vars) == 0 || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
+		_, known := v.Hi.Known()
+		return !known || !v.Lo.Is(0)
 	}) {
 		return n
 	}
 	copied := *r
 	copied.Kind = reduction.Mean
 	mean := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &copied}
-	at := slices.IndexFunc(z.out, func(s *statement) bool { return !s.lenient && givenBy(s, mean) != nil })
+	at := slices.IndexFunc(z.out, func(s *statement) bool { return (lenient || !s.lenient) && givenBy(s, mean) != nil })
 	if at < 0 {
-		z.temporary(mean, vars, false)
+		z.temporary(mean, vars, lenient)
 		at = len(z.out) - 1
 	}
 	s := z.out[at]
@@ -53,7 +53,7 @@ func (z *normalizer) varied(n *term.Term, vars []*term.Variable) *term.Term {
 	average := func(left *term.Read, of func(difference *term.Term) *term.Term) *statement {
 		m := s.value.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
 		m.Reduction.Body = of(term.Arithmetic(term.Subtract, m.Reduction.Body, element(rough)))
-		return &statement{target: left.Tensor, left: left, vars: s.vars, value: m}
+		return &statement{target: left.Tensor, left: left, vars: s.vars, value: m, lenient: s.lenient}
 	}
 	first := *s
 	first.target, first.left = rough.Tensor, rough
@@ -61,7 +61,7 @@ func (z *normalizer) varied(n *term.Term, vars []*term.Variable) *term.Term {
 		&first,
 		average(off, func(d *term.Term) *term.Term { return d }),
 		average(squares, func(d *term.Term) *term.Term { return term.Arithmetic(term.Multiply, d, d) }),
-		{target: s.target, left: s.left, vars: s.vars, value: term.Arithmetic(term.Add, element(rough), element(off))},
+		{target: s.target, left: s.left, vars: s.vars, value: term.Arithmetic(term.Add, element(rough), element(off)), lenient: s.lenient},
 	}, z.out[at+1:])
 	here := place.Read
 	given := func(left *term.Read) *term.Term {
