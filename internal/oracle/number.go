@@ -1,6 +1,9 @@
 package oracle
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // passLanes is how many derivatives a pass computes beside each number.
 const passLanes = 4
@@ -212,57 +215,96 @@ func near(x, y number, unit float64) bool {
 	return x.err+y.err > 0 && !(math.Abs(x.v-y.v) > safety*unit*(x.err+y.err))
 }
 
-// sum collects the terms of a sum. In whatever order they are added, the error is at most that of adding them to the sum of their sizes; that
-// errors have random signs keeps it to the root of their number.
-type sum struct {
-	total number
-	lost  float64 // what rounding took from the total, by Neumaier's algorithm: equal terms are rounded alike, so such errors add up
-	n     int
-	exact bool
-	size  float64
-	sized [passLanes]float64
+// compensated is a sum beside what rounding took from it, by Neumaier's algorithm: equal terms are rounded alike, so such errors add up.
+type compensated struct{ v, lost float64 }
+
+func (s *compensated) add(x float64) {
+	v := s.v + x
+	if part := v - s.v; !math.IsInf(v, 0) {
+		s.lost += s.v - (v - part) + (x - part)
+	}
+	s.v = v
 }
 
-func newSum() *sum { return &sum{exact: true} }
+// sum returns the sum to its last digit.
+func (s compensated) sum() float64 {
+	if math.IsInf(s.v, 0) {
+		return s.v
+	}
+	return s.v + s.lost
+}
+
+// addends is numbers that are added in some order.
+type addends struct {
+	compensated
+	size, quantum float64 // the sum of their sizes, and a power of 2 of which all of them are multiples
+}
+
+func (s *addends) add(x float64) {
+	s.compensated.add(x)
+	if q := quantum(x); q > 0 {
+		s.size += math.Abs(x)
+		if s.quantum == 0 || q < s.quantum {
+			s.quantum = q
+		}
+	}
+}
+
+// exact reports whether their sum is not rounded in any order, also in f32: all sums of some of them are multiples of their quantum of at
+// most 24 digits.
+func (s *addends) exact() bool { return s.size <= s.quantum*0x1p24 }
+
+// quantum returns the greatest power of 2 of which a number is a multiple; 0 for 0 and for what is not finite.
+func quantum(x float64) float64 {
+	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+		return 0
+	}
+	fraction, exponent := math.Frexp(x)
+	return math.Ldexp(1, exponent-53+bits.TrailingZeros64(uint64(int64(fraction*0x1p53))))
+}
+
+// bound returns a bound of what adding n numbers in some order loses: it is at most that of adding them to the sum of their sizes. That
+// errors have random signs keeps it to the root of their number. What adding one after the other loses is no fault either.
+func (s *addends) bound(n int) float64 {
+	if n < 2 {
+		return 0
+	}
+	return scaled(s.size, 1+math.Sqrt(float64(n))/2) + math.Abs(s.lost)*0x1p53
+}
+
+// sum collects the terms of a sum.
+type sum struct {
+	total number // but for the numbers
+	n     int
+	v     addends
+	d     [passLanes]addends
+}
 
 func (s *sum) add(x number) {
 	s.n++
-	v := s.total.v + x.v
-	size := s.size + math.Abs(x.v)
-	if part := v - s.total.v; !math.IsInf(v, 0) {
-		s.lost += s.total.v - (v - part) + (x.v - part)
-	}
-	s.exact = s.exact && exactSum(s.total.v, x.v, v) && exactSum(s.size, math.Abs(x.v), size)
-	s.total.v, s.size = v, size
+	s.v.add(x.v)
 	s.total.err += x.err
 	if !x.varies {
 		return
 	}
 	s.total.varies, s.total.lanes = true, s.total.lanes|x.lanes
 	for i := range passLanes {
-		s.total.d[i] += x.d[i]
+		s.d[i].add(x.d[i])
 		s.total.de[i] += x.de[i]
-		s.sized[i] += math.Abs(x.d[i])
 	}
 }
 
 // result returns the sum.
 func (s *sum) result() number {
 	out := s.total
-	if !math.IsInf(out.v, 0) {
-		out.v += s.lost
-	}
-	growth := 1 + math.Sqrt(float64(s.n))/2
-	if s.n < 2 {
-		growth = 0
-	}
-	if !s.exact {
-		out.err += scaled(s.size, growth) + math.Abs(s.lost)*0x1p53 // what adding one after the other loses is no fault
+	out.v = s.v.sum()
+	if !s.v.exact() {
+		out.err += s.v.bound(s.n)
 	}
 	for i := range out.de {
-		cancels := out.d[i] == 0 && s.sized[i] > 0 // and need not in another order, once a factor is not short
-		if !short(s.sized[i]) || !short(out.d[i]) || out.de[i] > 0 || cancels {
-			out.de[i] += scaled(s.sized[i], growth)
+		out.d[i] = s.d[i].sum()
+		if !s.d[i].exact() || out.de[i] > 0 || out.d[i] == 0 { // one that cancels need not in another order, once a factor is not short
+			out.de[i] += s.d[i].bound(s.n)
 		}
 	}
 	return out

@@ -3,7 +3,11 @@ package oracle
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 )
 
 // depending returns a number that is the element of a lane.
@@ -82,7 +86,7 @@ func TestAllows(t *testing.T) {
 // TestTotals compares sums of many equal terms, which naive addition rounds the same way each time, with exact sums.
 func TestTotals(t *testing.T) {
 	for _, x := range []float64{0.1, 0.6, 1e-3, 1 / 3.0} {
-		s, exact := newSum(), new(big.Float).SetPrec(200)
+		s, exact := new(sum), new(big.Float).SetPrec(200)
 		naive := 0.0
 		for range 1000 {
 			s.add(exactly(x))
@@ -98,11 +102,63 @@ func TestTotals(t *testing.T) {
 			t.Errorf("1000 times %v: naive addition loses %v, more than the bound %v", x, lost, got.err*0x1p-53)
 		}
 	}
-	s := newSum()
+	s := new(sum)
 	for _, x := range []float64{1, math.Inf(1), 1} {
 		s.add(exactly(x))
 	}
 	if got := s.result().v; !math.IsInf(got, 1) {
 		t.Errorf("a sum with an infinite term is %v", got)
+	}
+}
+
+// TestSumsInAnyOrder adds the same numbers in float32 in all orders, and compares each with the bound of the oracle, which is 0 only where no
+// order rounds.
+func TestSumsInAnyOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	rounded, exact := 0, 0
+	for range 20000 {
+		terms := make([]float32, 3)
+		s := new(sum)
+		for i := range terms {
+			terms[i] = float32(math.Ldexp(float64(random.IntN(1<<24)), random.IntN(5)-24))
+			if i > 0 && random.IntN(3) == 0 {
+				terms[i] = terms[0]
+			}
+			s.add(depending(0, float64(terms[i])))
+		}
+		want := s.result()
+		if want.err == 0 {
+			exact++
+		}
+		for _, order := range [][3]int{{0, 1, 2}, {0, 2, 1}, {1, 2, 0}} {
+			got := float64(terms[order[0]] + terms[order[1]] + terms[order[2]])
+			if got != want.v {
+				rounded++
+			}
+			if bound := safety * want.err * 0x1p-24; math.Abs(got-want.v) > bound {
+				t.Fatalf("the sum of %v in the order %v is %v, want %v within %v", terms, order, got, want.v, bound)
+			}
+		}
+	}
+	if rounded < 1000 || exact < 1000 {
+		t.Errorf("want sums that are rounded and some that are not, got %d and %d", rounded, exact)
+	}
+}
+
+// TestEqualShares checks the gradient of an extreme of many equal terms, each of which has the same derivative: it is that derivative.
+func TestEqualShares(t *testing.T) {
+	for _, n := range []int{3, 256, 1025, 4097} {
+		for _, d := range []float64{0.5, -1.75, 0.1} {
+			terms := make([]term, n)
+			for i := range terms {
+				x := depending(0, 2)
+				x.d[0] = d
+				terms[i] = term{value: realValue(x)}
+			}
+			got := new(evaluation).most(&expr.Reduce{Kind: reduction.Max}, terms, nil).number()
+			if math.Abs(got.d[0]-d) > 2*0x1p-53*math.Abs(d) {
+				t.Errorf("%d equal shares of %v add up to %v", n, d, got.d[0])
+			}
+		}
 	}
 }

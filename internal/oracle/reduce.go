@@ -214,7 +214,7 @@ func pair(sum number, terms []term) value {
 }
 
 func total(terms []term) number {
-	s := newSum()
+	s := new(sum)
 	for _, t := range terms {
 		s.add(t.number())
 	}
@@ -266,13 +266,15 @@ func (e *evaluation) logSumExp(terms []term) number {
 	if math.IsInf(top, 0) || top != top {
 		return steep(top, terms) // the slope is that of infinity - infinity
 	}
-	s, errs := 0.0, 0.0
+	var weights compensated
+	errs := 0.0
 	for _, t := range terms {
 		x := t.number()
 		w := math.Exp(x.v - top)
-		s += w
+		weights.add(w)
 		errs += scaled(w, x.err)
 	}
+	s := weights.sum()
 	out := number{v: top + math.Log(s)}
 	out.err = errs/s + 2*math.Abs(out.v) + 2*math.Log2(float64(len(terms))+1)
 	if len(terms) == 1 {
@@ -280,7 +282,8 @@ func (e *evaluation) logSumExp(terms []term) number {
 		out.err += 2*math.Abs(out.v) + 1
 	}
 	varies, lanes := false, uint8(0)
-	var d, de, size [passLanes]float64
+	var parts [passLanes]addends
+	var de [passLanes]float64
 	for _, t := range terms {
 		x := t.number()
 		varies, lanes = varies || x.varies, lanes|x.lanes
@@ -290,15 +293,14 @@ func (e *evaluation) logSumExp(terms []term) number {
 				continue
 			}
 			g := x.by(i, w)
-			d[i] += g
+			parts[i].add(g)
 			de[i] += scaled(w, x.de[i]) + scaled(g, x.err) + scaled(g, out.err) + scaled(g, 3+math.Abs(x.v))
-			size[i] += math.Abs(g)
 		}
 	}
 	for i := range passLanes {
-		de[i] += size[i] * math.Sqrt(float64(len(terms)))
+		out.d[i], out.de[i] = parts[i].sum(), de[i]+parts[i].size*math.Sqrt(float64(len(terms)))
 	}
-	out.d, out.de, out.varies, out.lanes = d, de, varies, lanes
+	out.varies, out.lanes = varies, lanes
 	return out
 }
 
@@ -379,16 +381,21 @@ func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
 	}
 	for i := range out.d {
 		low, high := math.Inf(1), math.Inf(-1)
+		var shares addends
 		for _, x := range all {
-			out.d[i] += x.d[i] / float64(len(all))
+			shares.add(x.d[i] / float64(len(all)))
 			out.de[i] = max(out.de[i], x.de[i])
 			low, high = min(low, x.d[i]), max(high, x.d[i])
 		}
+		out.d[i] = shares.sum()
 		if len(others) > 0 && high > low {
 			out.de[i] += (high - low) / e.unit
 		}
 		if len(all) > 1 {
 			out.de[i] += math.Abs(out.d[i])
+		}
+		if !shares.exact() {
+			out.de[i] += shares.bound(len(all))
 		}
 	}
 	return realValue(out)
