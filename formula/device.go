@@ -57,10 +57,11 @@ func (k deviceKernel) Lower(a *task.Accessor) (*gpu.Unit, error) {
 	if l.program, err = program.Build(u); err != nil {
 		return nil, mistake(s.Operator.Name, err.Error())
 	}
-	statements, _, err := l.statements()
+	statements, gradients, err := l.statements()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)
 	}
+	statements = l.withOthers(gradients, statements)
 	for i, t := range l.tensors {
 		l.tensors[i].Local = t.Local && !t.Planned
 	}

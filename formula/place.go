@@ -66,7 +66,7 @@ func (l *layout) place(gradients map[int]int) {
 			if p.Grad {
 				g, ok := gradients[t]
 				if !ok {
-					g = l.add("grad."+l.program.Tensors[t].Name, l.program.Tensors[t].Shape)
+					g = l.add(&program.Local{Name: "grad." + l.program.Tensors[t].Name, Shape: l.program.Tensors[t].Shape, Kind: term.Real, Old: -1})
 					gradients[t] = g
 				}
 				t = g
@@ -140,10 +140,10 @@ func (l *layout) share() {
 	}
 }
 
-// add adds a tensor of real numbers to the program.
-func (l *layout) add(name string, shape []*term.Term) int {
+// add adds a tensor to the program.
+func (l *layout) add(t *program.Local) int {
 	l.tensors = append(l.tensors, loops.Tensor{})
 	l.memory = append(l.memory, nil)
 	l.given, l.wanted = append(l.given, false), append(l.wanted, false)
-	return l.program.Add(&program.Local{Name: name, Shape: shape, Kind: term.Real, Old: -1})
+	return l.program.Add(t)
 }

@@ -68,7 +68,7 @@ func (b *boxes) tensor(t int, axes []int) {
 			}
 			moving[i] = s.Left.Idx[a]
 		}
-		reads(s, func(r *term.Read) { b.read(r, moving) })
+		s.Reads(func(r *term.Read) { b.read(r, moving) })
 	}
 }
 
@@ -105,7 +105,7 @@ func (b *boxes) whole(t int, seen map[int]bool) bool {
 	for _, s := range b.statements {
 		found := false
 		if s.Target == t {
-			reads(s, func(r *term.Read) {
+			s.Reads(func(r *term.Read) {
 				found = found || takes(r, b.of) || !seen[r.Tensor] && b.whole(r.Tensor, seen)
 			})
 		}

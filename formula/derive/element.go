@@ -65,19 +65,5 @@ func Size(l *program.Local) int {
 	return n
 }
 
-// reads calls visit for every element that a statement reads.
-func reads(s *program.Statement, visit func(*term.Read)) {
-	each := func(n *term.Term) {
-		if n.Op == term.Element {
-			visit(n.Read)
-		}
-	}
-	s.Value.Walk(each)
-	s.Guard.Walk(each)
-	for _, i := range s.Left.Idx {
-		i.Walk(each)
-	}
-}
-
 // takes reports whether a read may be of an element of a tensor.
 func takes(r *term.Read, tensor int) bool { return r.Tensor <= tensor && tensor < r.Tensor+r.Count }

@@ -23,7 +23,7 @@ func Elementwise(p *program.Program, statements []*program.Statement, indices in
 			return false
 		}
 		own := !s.Add
-		reads(s, func(r *term.Read) {
+		s.Reads(func(r *term.Read) {
 			for k := range r.Count {
 				if Size(p.Tensors[r.Tensor+k]) == indices {
 					own = own && counted && r.Count == 1 && sameElement(s.Left, r)

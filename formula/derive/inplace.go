@@ -30,7 +30,7 @@ func InPlace(p *program.Program, statements []*program.Statement, out, in int) S
 	from := map[int]bool{}           // tensors of which each element depends on the one of in at its place
 	for _, s := range statements {
 		depends, taken, own, near := false, false, true, true
-		reads(s, func(r *term.Read) {
+		s.Reads(func(r *term.Read) {
 			for t := range later {
 				depends = depends || takes(r, t)
 			}

@@ -66,7 +66,7 @@ func (g *Gradient) direct() []int {
 	seen := map[int]bool{}
 	var out []int
 	for _, s := range g.Statements {
-		reads(s, func(r *term.Read) {
+		s.Reads(func(r *term.Read) {
 			for k := range r.Count {
 				if t := r.Tensor + k; !seen[t] && !own[t] {
 					seen[t] = true

@@ -45,7 +45,7 @@ func sharedBy(loops []*program.Statement, given map[int]bool, extent *term.Term)
 	for _, s := range loops {
 		own := s.Left.Idx[axis(s, extent)]
 		fine := !ordered(s.Value, own.Var)
-		reads(s, func(r *term.Read) {
+		s.Reads(func(r *term.Read) {
 			if !given[r.Tensor] {
 				return
 			}

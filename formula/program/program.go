@@ -76,6 +76,28 @@ func Parse(lines []string) (*Parsed, error) {
 	return &Parsed{text, f}, nil
 }
 
+// Moves reports whether each value of the formula is an element as it is, at indices without arithmetic and under no condition, so that
+// no attribute and no extent decides what a use computes with elements.
+func (p *Parsed) Moves() bool {
+	for _, s := range p.formula.Statements {
+		root, ok := s.X.(*expr.Read)
+		if !ok || s.When != nil {
+			return false
+		}
+		expr.Walk(root, func(n expr.Node) {
+			switch n.(type) {
+			case *expr.Ident, *expr.Slice, *expr.Number:
+			default:
+				ok = ok && n == expr.Node(root)
+			}
+		})
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // Build returns the program of a use.
 func Build(u *Use) (*Program, error) {
 	b, err := build(u)
@@ -310,6 +332,20 @@ func (p *Program) Depends(n *term.Term) bool {
 		return m.Op != term.Reduce || !m.Reduction.Detached
 	})
 	return found
+}
+
+// Reads calls visit for each element that the statement reads: for its value, its guard and the place of what it gives.
+func (s *Statement) Reads(visit func(*term.Read)) {
+	each := func(n *term.Term) {
+		if n.Op == term.Element {
+			visit(n.Read)
+		}
+	}
+	s.Value.Walk(each)
+	s.Guard.Walk(each)
+	for _, i := range s.Left.Idx {
+		i.Walk(each)
+	}
 }
 
 // String returns the statement in the notation of formulas.

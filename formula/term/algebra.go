@@ -265,6 +265,34 @@ func (n *Term) finite() bool {
 // Term returns the value of the variable.
 func (v *Variable) Term() *Term { return &Term{Op: Index, Kind: Integer, Var: v} }
 
+// Elsewhere returns n with elements of other tensors: those to which a function maps the tensors that n reads. Nothing else changes. Ranges of
+// indices read none of them.
+func (n *Term) Elsewhere(to func(tensor int) int) *Term {
+	if n == nil {
+		return nil
+	}
+	list := func(terms []*Term) []*Term {
+		out := make([]*Term, len(terms))
+		for i, x := range terms {
+			out[i] = x.Elsewhere(to)
+		}
+		return out
+	}
+	out := *n
+	out.Args = list(n.Args)
+	if n.Read != nil {
+		r := *n.Read
+		r.Tensor, r.Idx, r.Which, r.Else = to(r.Tensor), list(r.Idx), r.Which.Elsewhere(to), r.Else.Elsewhere(to)
+		out.Read = &r
+	}
+	if n.Reduction != nil {
+		r := *n.Reduction
+		r.Guard, r.Body, r.Number, r.At = r.Guard.Elsewhere(to), r.Body.Elsewhere(to), r.Number.Elsewhere(to), list(r.At)
+		out.Reduction = &r
+	}
+	return &out
+}
+
 // Substitute returns n with variables replaced by values.
 func (n *Term) Substitute(values map[*Variable]*Term) *Term {
 	if n == nil || len(values) == 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
@@ -143,7 +144,7 @@ func (f *follower) pairs(k task.Kind, result, of task.Role) (pairs []*spec.InPla
 			if best := f.shared(k, s.Number, x.Number); best >= derive.InOrder {
 				at := f.taskKey(m)
 				p := &spec.InPlace{Slot: s.Name, Key: at, Of: f.text(at, x.Name)}
-				if best == derive.SameElements {
+				if best == derive.SameElements && f.moves() {
 					p.View = spec.Bool{V: true, Span: at}
 				}
 				pairs = append(pairs, p)
@@ -153,6 +154,13 @@ func (f *follower) pairs(k task.Kind, result, of task.Role) (pairs []*spec.InPla
 		}
 	}
 	return pairs
+}
+
+// moves reports whether the formula moves elements as they are. Otherwise other attributes or extents than those of the examples may
+// give other elements than at the examples.
+func (f *follower) moves() bool {
+	p, err := program.Parse(f.op.Operator.Formula)
+	return err == nil && p.Moves()
 }
 
 // shared returns how a result may share memory at all examples.

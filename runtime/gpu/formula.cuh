@@ -78,6 +78,10 @@ OPGEN_DEVICE i64 opgen_floordiv(i64 x, i64 y) { return x / y - (x % y != 0 && (x
 OPGEN_DEVICE i64 opgen_mod(i64 x, i64 y) { return x - opgen_floordiv(x, y) * y; }
 OPGEN_DEVICE i64 opgen_greater(i64 x, i64 y) { return x > y ? x : y; }
 OPGEN_DEVICE i64 opgen_smaller(i64 x, i64 y) { return x < y ? x : y; }
+// opgen_bounded returns an integer. The extremes of no integers, which are the bounds of 64 bits, become those of another type.
+OPGEN_DEVICE i64 opgen_bounded(i64 x, i64 least, i64 greatest) {
+	return x == OPGEN_LEAST ? least : x == OPGEN_GREATEST ? greatest : x;
+}
 OPGEN_DEVICE i64 opgen_power(i64 x, i64 y) {
 	if (y < 0) {
 		if (x != 1 && x != -1) return 0;
@@ -113,6 +117,8 @@ OPGEN_DEVICE bool opgen_isnan(double x) { return x != x; }
 OPGEN_DEVICE bool opgen_finite(double x) { return x - x == 0; }
 OPGEN_DEVICE float opgen_pow(float x, float y) { return powf(x, y); }
 OPGEN_DEVICE double opgen_pow(double x, double y) { return pow(x, y); }
+// opgen_root is x^0.5: the root but for -0, whose power is 0, and the least number, whose power is infinite.
+template <class T> OPGEN_DEVICE T opgen_root(T x) { return x == (T)-OPGEN_INF ? (T)OPGEN_INF : opgen_abs(opgen_sqrt(x)); }
 template <class T> OPGEN_DEVICE T opgen_sigmoid(T x) {
 	const T e = opgen_exp(x < 0 ? x : -x);
 	return x < 0 ? e / (1 + e) : 1 / (1 + e);

@@ -101,12 +101,12 @@ func shapeOutputs(o *liveOperator, c *randomformula.Case) error {
 }
 
 // ofCorpus judges the examples of specs in a folder, in all configurations, and lists what is wrong.
-func ofCorpus(dir string) error {
+func ofCorpus(where []configuration, dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.toml"))
 	if err != nil {
 		return err
 	}
-	children := newChildren(configurations, 1)
+	children := newChildren(where, 1)
 	defer stopAll(children)
 	wrong := 0
 	for _, path := range paths {

@@ -38,7 +38,7 @@ func main() {
 	case *child:
 		serve(*seed, *plain, *device)
 	case *corpus != "":
-		if err := ofCorpus(*corpus); err != nil {
+		if err := ofCorpus(where, *corpus); err != nil {
 			fmt.Fprintln(os.Stderr, "judge:", err)
 			os.Exit(1)
 		}

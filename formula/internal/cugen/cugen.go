@@ -78,6 +78,9 @@ func Compile(name string, p *program.Program, statements []*program.Statement, t
 		}
 	}
 	g.widen(nests)
+	if err := g.extremes(nests); err != nil {
+		return nil, err
+	}
 	if err := g.apart(folds); err != nil {
 		return nil, err
 	}
@@ -109,6 +112,10 @@ var ctypes = map[dtype.Type]string{dtype.Bool: "opgen_bool", dtype.I8: "signed c
 	dtype.U8: "unsigned char", dtype.U16: "unsigned short", dtype.U32: "unsigned", dtype.U64: "unsigned long long",
 	dtype.F16: "opgen_f16", dtype.BF16: "opgen_bf16", dtype.F32: "float", dtype.F64: "double"}
 
+// boundsOf holds the least and the greatest integer of types of fewer than 64 bits.
+var boundsOf = map[dtype.Type]string{dtype.I8: "-128, 127", dtype.I16: "-32768, 32767", dtype.I32: "-2147483647 - 1, 2147483647",
+	dtype.U8: "0, 255", dtype.U16: "0, 65535", dtype.U32: "0, 4294967295ll"}
+
 // widen gives local tensors of few elements that are computed of numbers of type double that type, so that terms which cancel each
 // other have the same digits. Local tensors of values of integers get it, too.
 func (g *generator) widen(nests []*loops.Nest) {
@@ -131,6 +138,49 @@ func (g *generator) widen(nests []*loops.Nest) {
 	}
 }
 
+// extremes finds the tensors of integers that hold extremes. It refuses what is computed with integers of 64 bits without a sign: device code
+// computes with a sign.
+func (g *generator) extremes(nests []*loops.Nest) error {
+	g.extreme = map[int]bool{}
+	for _, n := range nests {
+		for _, s := range n.Statements {
+			if loops.Extreme(s.Value, g.extreme) {
+				g.extreme[s.Target] = true
+			}
+			left := &term.Term{Op: term.Element, Kind: g.p.Tensors[s.Target].Kind, Read: s.Left}
+			for _, part := range []*term.Term{s.Value, s.Guard, left} {
+				if err := g.signed(part); err != nil {
+					return err
+				}
+			}
+			if g.p.Tensors[s.Target].Kind != term.Integer && g.p.Unsigned(s.Value) {
+				return noUnsigned(s.Value)
+			}
+		}
+	}
+	return nil
+}
+
+// signed returns an error if an operation has an operand of 64 bits without a sign. A choice of them, as of elements of tensors, is none.
+func (g *generator) signed(n *term.Term) error {
+	var err error
+	n.Walk(func(n *term.Term) {
+		for i, x := range n.Args {
+			if (n.Op != term.Choose || i == 0) && g.p.Unsigned(x) {
+				err = noUnsigned(n)
+			}
+		}
+		if n.Op == term.Reduce && g.p.Unsigned(n.Reduction.Body) {
+			err = noUnsigned(n)
+		}
+	})
+	return err
+}
+
+func noUnsigned(n *term.Term) error {
+	return fmt.Errorf("there is no device code for integers of 64 bits without a sign: %s", oneLine(n.String()))
+}
+
 // generator compiles the statements of one program.
 type generator struct {
 	name    string
@@ -138,6 +188,7 @@ type generator struct {
 	tensors []loops.Tensor
 	own     dtype.Type   // of real numbers
 	exacts  map[int]bool // local tensors of float64 that hold values of integers
+	extreme map[int]bool // tensors of integers that hold extremes
 	scratch map[int]int  // the buffers of local tensors
 	aligned func(tensor int) bool
 	code    *Code

@@ -329,6 +329,9 @@ func (f *function) give(s *loops.Nested, v string) {
 	if s.Left.Which != nil {
 		f.fail("one of several tensors that is given", s.Value)
 	}
+	if bounds, ok := boundsOf[f.tensors[s.Target].Type]; ok && loops.Extreme(s.Value, f.extreme) {
+		v = fmt.Sprintf("opgen_bounded(%s, %s)", v, bounds)
+	}
 	put, adds := "opgen_store", s.Add || f.tensors[s.Target].Add
 	if adds {
 		put = "opgen_add"

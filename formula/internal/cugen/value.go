@@ -70,11 +70,7 @@ func (f *function) number(n *term.Term) string {
 	}
 	x := f.number(n.Args[0])
 	if n.Op == term.Power {
-		if v, ok := n.Args[1].Settled(); ok && v == 2 {
-			x = f.name(f.typeOf(n.Args[0]), "x", x)
-			return f.short("(" + x + " * " + x + ")")
-		}
-		return f.name(f.real(), "power", fmt.Sprintf("opgen_pow(%s, %s)", f.rounded(x), f.rounded(f.number(n.Args[1]))))
+		return f.power(n, x)
 	}
 	y := f.number(n.Args[1])
 	switch n.Op {
@@ -89,6 +85,37 @@ func (f *function) number(n *term.Term) string {
 	}
 	f.fail("a real number", n)
 	return "0"
+}
+
+// power writes a power of x. Powers that products, quotients and roots give are exact where these are: the function pow of a GPU is not.
+func (f *function) power(n *term.Term, x string) string {
+	v, settled := n.Args[1].Settled()
+	if !settled {
+		return f.name(f.real(), "power", fmt.Sprintf("opgen_pow(%s, %s)", f.rounded(x), f.rounded(f.number(n.Args[1]))))
+	}
+	square := func(x, hint string) (name, squared string) {
+		name = f.name(f.typeOf(n.Args[0]), hint, x)
+		return name, f.short("(" + name + " * " + name + ")")
+	}
+	switch v {
+	case 1:
+		return x
+	case 2:
+		_, squared := square(x, "x")
+		return squared
+	case 3:
+		base, squared := square(x, "x")
+		return f.short("(" + squared + " * " + base + ")")
+	case 4:
+		_, squared := square(x, "x")
+		_, squared = square(squared, "square")
+		return squared
+	case -1:
+		return f.name(f.typeOf(n.Args[0]), "inverse", f.literal(1)+" / "+x)
+	case 0.5:
+		return f.name(f.real(), "root", fmt.Sprintf("opgen_root(%s)", f.rounded(x)))
+	}
+	return f.name(f.real(), "power", fmt.Sprintf("opgen_pow(%s, %s)", f.rounded(x), f.literal(v)))
 }
 
 // exactly writes a value of integers in double, and rounds it once: the digits of an angle that is far from 0 would be lost otherwise.

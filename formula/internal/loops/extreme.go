@@ -19,6 +19,9 @@ func extremes(statements []*statement) map[int]bool {
 	return out
 }
 
+// Extreme reports whether an integer is an extreme, which may be that of nothing, of tensors of which some are known to hold extremes.
+func Extreme(n *term.Term, tensors map[int]bool) bool { return extreme(n, tensors) }
+
 // extreme reports whether an integer is an extreme, of tensors of which some are known to hold extremes.
 func extreme(n *term.Term, tensors map[int]bool) bool {
 	switch {

@@ -297,21 +297,24 @@ func (z *normalizer) finish(n *statement) {
 func (z *normalizer) shifted(s *statement) (vars []*term.Variable, left *term.Read, value, guard *term.Term, err error) {
 	to := map[*term.Variable]*term.Term{}
 	for _, v := range s.vars {
-		lo, known := v.Lo.Known()
-		hi, both := v.Hi.Known()
-		switch {
-		case !known || !both:
+		from := v
+		if IsOpen(v) {
 			if !z.whole || !s.add {
 				return nil, nil, nil, nil, fmt.Errorf("the range of %s depends on other indices", v.Name)
 			}
-			w := &term.Variable{Name: v.Name, Lo: z.single(z.inlined(v.Lo).Substitute(to)), Hi: z.single(z.inlined(v.Hi).Substitute(to))}
-			to[v] = w.Term()
-			vars = append(vars, w)
+			v = &term.Variable{Name: v.Name, Lo: z.single(z.inlined(v.Lo).Substitute(to)), Hi: z.single(z.inlined(v.Hi).Substitute(to))}
+			to[from] = v.Term()
+		}
+		lo, known := v.Lo.Known() // what depends on an index of one value does not any longer
+		hi, both := v.Hi.Known()
+		switch {
+		case !known || !both:
+			vars = append(vars, v)
 		case hi == lo+1:
-			to[v] = term.Number(lo)
+			to[from] = term.Number(lo)
 		case lo != 0:
 			w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(max(hi-lo, 0))}
-			to[v] = term.Sum(w.Term(), term.Number(lo))
+			to[from] = term.Sum(w.Term(), term.Number(lo))
 			vars = append(vars, w)
 		default:
 			vars = append(vars, v)

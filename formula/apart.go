@@ -1,0 +1,72 @@
+package formula
+
+import (
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// apart returns statements that compute the same where a result lies in the memory of a tensor that the task reads. Which tensors may
+// do so follows from the examples of the spec. A use with other attributes or extents may read an element after another value took
+// its place. A copy is read there instead, which the first statements make.
+func (l *layout) apart(statements []*program.Statement) []*program.Statement {
+	for out := range len(l.program.Tensors) {
+		if !l.wanted[out] || l.given[out] || l.tensors[out].Local {
+			continue
+		}
+		for in := range len(l.program.Tensors) {
+			t := l.program.Tensors[in]
+			if !l.given[in] || t.Old >= 0 || l.tensors[in].Memory != l.tensors[out].Memory || len(l.memory[in]) == 0 {
+				continue
+			}
+			if derive.InPlace(l.program, statements, out, in) <= derive.Reordered {
+				statements = l.copied(statements, in)
+			}
+		}
+	}
+	return statements
+}
+
+// copied returns statements that read copies of a tensor, and of the others that a read chooses among with it, behind those that make the copies.
+func (l *layout) copied(statements []*program.Statement, t int) []*program.Statement {
+	first, last := t, t
+	for _, s := range statements {
+		s.Reads(func(r *term.Read) {
+			if r.Tensor <= t && t < r.Tensor+r.Count {
+				first, last = min(first, r.Tensor), max(last, r.Tensor+r.Count-1)
+			}
+		})
+	}
+	count := last - first + 1
+	to := len(l.program.Tensors)
+	var out []*program.Statement
+	for i := range count {
+		of := *l.program.Tensors[first+i]
+		of.Slot, of.Old, of.Given = -1, -1, true
+		id := l.add(&of)
+		l.tensors[id] = loops.Tensor{Memory: id, Local: true, Type: l.tensors[first+i].Type}
+		s := l.fill(id)
+		s.Value = &term.Term{Op: term.Element, Kind: of.Kind, Read: &term.Read{Tensor: first + i, Count: 1, Idx: s.Left.Idx, Ext: s.Left.Ext, Text: of.Name}}
+		out = append(out, s)
+	}
+	copies := func(t int) int {
+		if t >= first && t < first+count {
+			return t + to - first
+		}
+		return t
+	}
+	for _, s := range statements {
+		n := *s
+		n.Value, n.Guard = s.Value.Elsewhere(copies), s.Guard.Elsewhere(copies)
+		left := &term.Term{Op: term.Element, Kind: l.program.Tensors[s.Target].Kind, Read: s.Left}
+		n.Left = left.Elsewhere(func(t int) int {
+			if t == s.Target {
+				return t
+			}
+			return copies(t)
+		}).Read
+		out = append(out, &n)
+	}
+	return out
+}
