@@ -58,9 +58,24 @@ func argument(r *term.Reduction) bool {
 	return r.Kind == reduction.ArgMax || r.Kind == reduction.ArgMin
 }
 
+// foldOver decides over which index the strips of a bundle's reduction go, as in a group of its own that shares as many indices as depth. It follows from
+// the reduction alone, and the bits of its results with it: which indices groups share, and which of them can be joined, depends on what else
+// they compute, such as the gradients that are wanted.
+func (c *compiler[T]) foldOver(b bundle, depth int) foldOver {
+	b.statements, b.folds = slices.Clone(b.statements), slices.Clone(b.folds)
+	g := &bundleGroup{[]*bundle{&b}, depth}
+	collapse(g)
+	if b.folds[0] = windowed(b.folds[0]); len(b.folds[0].Vars) == 0 {
+		return undecided
+	}
+	if c.foldVariable(&b, b.vars[max(g.depth-1, 0):]) == nil {
+		return overReduced
+	}
+	return overResults
+}
+
 // foldVariable returns the index of the results that the strips of a reduction go over: the last one, or nil if strips go over the last of the reduced
-// indices, or if a range depends on the last one. Elements are then read side by side. What it returns follows from the reduction alone: groups share
-// some of the first indices, depending on what else they compute, and so on the plan of memory.
+// indices, or if a range depends on the last one. Elements are then read side by side.
 func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Variable {
 	r := b.folds[0]
 	own := r.Vars[len(r.Vars)-1]

@@ -16,8 +16,7 @@ type bundle struct {
 	statements []*statement
 	// folds are the reductions that give the statements' values, if they are reductions; they go over the same indices.
 	folds []*term.Reduction
-	// over says over which index the strips of reductions go if groups were joined: over what they went over before, so that sums keep their
-	// order.
+	// over says over which index the strips of reductions go.
 	over foldOver
 }
 
@@ -73,7 +72,7 @@ func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
 		if n := len(out); n > 0 && c.join(out[n-1], s) {
 			continue
 		}
-		out = append(out, &bundleGroup{[]*bundle{newBundle(s)}, c.depth(s)})
+		out = append(out, &bundleGroup{[]*bundle{c.newBundle(s)}, c.depth(s)})
 	}
 	for i := len(out) - 2; i >= 0; i-- {
 		if c.follow(out[i], out[i+1]) {
@@ -115,6 +114,15 @@ func newBundle(s *statement) *bundle {
 	b := &bundle{vars: s.vars, statements: []*statement{s}}
 	if r := s.reduction(); r != nil {
 		b.folds = []*term.Reduction{r}
+	}
+	return b
+}
+
+// newBundle returns a bundle of which it is decided over which index strips go.
+func (c *compiler[T]) newBundle(s *statement) *bundle {
+	b := newBundle(s)
+	if b.folds != nil {
+		b.over = c.foldOver(*b, c.depth(s))
 	}
 	return b
 }
@@ -195,7 +203,7 @@ func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 				break
 			}
 		}
-		g.bundles = append(g.bundles, newBundle(s))
+		g.bundles = append(g.bundles, c.newBundle(s))
 		return true
 	}
 	return false
@@ -381,23 +389,12 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 // order says in which order a sum is computed, so that it is the same alone and merged with others: over which index strips
 // go, and which indices can be joined. Those of the results count only if strips may go over them.
 func (c *compiler[T]) order(s *statement) string {
-	b := newBundle(s)
-	rows := c.foldVariable(b, b.vars) == nil
-	out := fmt.Sprint(rows)
-	for d := range len(b.vars) - 1 {
+	b := c.newBundle(s)
+	out := fmt.Sprint(b.over)
+	for d := 0; d < len(b.vars)-1 && b.over == overResults; d++ {
 		out += fmt.Sprint(" ", b.joinable(b.vars[d], b.vars[d+1]))
 	}
 	b.joinFolds()
-	if rows && c.foldVariable(b, b.vars) == nil {
-		for d := len(b.vars) - 2; d >= 0; d-- {
-			if b.joinable(b.vars[d], b.vars[d+1]) {
-				b.joinVars(d)
-			}
-		}
-		if c.foldVariable(b, b.vars) == nil {
-			out = "rows"
-		}
-	}
 	for _, v := range b.folds[0].Vars {
 		out += fmt.Sprint(" ", extent(v))
 	}

@@ -166,7 +166,7 @@ func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant 
 // them.
 func constant[T simd.Float](p *program.Program, tensors []Tensor, o Options, s *statement) block[T] {
 	own := &compiler[T]{p: p, options: o, own: dtype.Of[T](), tensors: tensors, places: map[*term.Variable]int{}, kept: map[int]bool{}}
-	u := (&unitCompiler[T]{compiler: own, bundle: newBundle(s), factor: 1}).compile()
+	u := (&unitCompiler[T]{compiler: own, bundle: own.newBundle(s), factor: 1}).compile()
 	r := &runner[T]{code: &code[T]{compiler: own}, mem: make([]block[T], len(tensors))}
 	out := make([]T, box(s.vars))
 	r.mem[s.target] = sameBlock(out)

@@ -32,8 +32,6 @@ func (c *compiler[T]) fit(groups []*bundleGroup, steps int) []*bundleGroup {
 			break
 		}
 		a, b := groups[best.at], groups[best.next]
-		c.decide(a)
-		c.decide(b)
 		both := &bundleGroup{slices.Concat(a.bundles, b.bundles), best.depth}
 		from, to := best.at, best.next // where the group is dropped, and where both are
 		if best.up {
@@ -103,28 +101,4 @@ func (c *compiler[T]) depends(g, later *bundleGroup) bool {
 		}
 	}
 	return false
-}
-
-// decide notes over which indices the strips of a group's reductions go as long as no other group is joined to it.
-func (c *compiler[T]) decide(g *bundleGroup) {
-	if !slices.ContainsFunc(g.bundles, func(b *bundle) bool { return b.folds != nil && b.over == undecided }) {
-		return
-	}
-	joined := &bundleGroup{depth: g.depth}
-	for _, b := range g.bundles {
-		joined.bundles = append(joined.bundles, &bundle{vars: b.vars, statements: slices.Clone(b.statements), folds: slices.Clone(b.folds), over: b.over})
-	}
-	collapse(joined)
-	for i, b := range joined.bundles {
-		if b.folds == nil || b.over != undecided {
-			continue
-		}
-		if r := windowed(b.folds[0]); len(r.Vars) > 0 {
-			b.folds[0] = r
-			g.bundles[i].over = overResults
-			if c.foldVariable(b, b.vars[max(joined.depth-1, 0):]) == nil {
-				g.bundles[i].over = overReduced
-			}
-		}
-	}
 }
