@@ -136,6 +136,21 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// TestPlaceOfNothing judges a formula that reads an element at the place of an extreme of nothing. An error at run time refuses it, and it is no
+// finding.
+func TestPlaceOfNothing(t *testing.T) {
+	for k, want := range map[int]string{0: "refused", 2: "right"} {
+		c := &randomformula.Case{Name: "op", Lines: []string{"t[n] = argmin(k: x[n, k] * 2)", "y[n] = x[n, t[n]]"}, Attrs: "{}",
+			Inputs: []randomformula.Slot{{Name: "x", Type: "T", Shape: []string{"N", "K"}}}, Outputs: []randomformula.Slot{{Name: "y", Type: "T", Shape: []string{"N"}}},
+			Dims: map[string]int{"N": 2, "K": k}, Example: map[string]int{"N": 2, "K": 3}, Type: "f64", Features: map[string]bool{}}
+		r := newRunner(false)
+		v := r.judge(c, false)
+		if err := r.close(); err != nil || v.Status != want {
+			t.Errorf("K = %d: want %s, got %s: %s (%v)", k, want, v.Status, v.Message, err)
+		}
+	}
+}
+
 // TestShorter checks that shorter lines are formulas, and shorter.
 func TestShorter(t *testing.T) {
 	line := "y[n] = (x[n] > 0 ? sum(k if k < 2: x[n] * (w[n, k - 1] else 0)) : max(1, -x[n]))"
