@@ -181,7 +181,7 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 	if n.Reduction.Detached {
 		return nil
 	}
-	if rest, found := withoutCondition(guard, d.counts); found && !d.slopes.Steep(n.Reduction.Body) {
+	if rest, found := withoutCondition(guard, d.counts); found && !d.slopes.Steep(n) {
 		// The condition is part of the gradient of the reduction, which is worked out once for all its elements.
 		g, guard = d.aside("slope", vars, term.Chosen(d.counts, g, term.Number(0))), rest
 	}

@@ -44,8 +44,10 @@ func (l *Slopes) Steep(n *term.Term) bool {
 		case term.Power, term.Apply:
 			found = singular(m) || !linear(m) && m.Reads() && slices.ContainsFunc(m.Args, l.isWild)
 		case term.Reduce:
-			kind := m.Reduction.Kind
-			found = (kind == reduction.Prod || kind == reduction.Variance || kind == reduction.LogSumExp) && m.Reduction.Body.Reads() && l.isWild(m.Reduction.Body)
+			kind, body := m.Reduction.Kind, m.Reduction.Body
+			// The slope of a product is that of its other factors, which overflow where there are many.
+			found = kind == reduction.Prod && body.Reads() ||
+				(kind == reduction.Variance || kind == reduction.LogSumExp) && body.Reads() && l.isWild(body)
 		}
 	})
 	return found
