@@ -237,7 +237,7 @@ func apply(t *testing.T, name, attrs string, inputs []input, withGrad bool) (out
 		}
 		return mustRun(t, p, fed, optest.Execution{})[output.Name()], nil
 	}
-	seed := g.Input("seed", dtype.F64, output.Shape()...)
+	seed := g.Input("seed", output.Type(), output.Shape()...)
 	fed["seed"] = slices.Repeat([]float64{1}, shape.Prod(output.Shape()))
 	p, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{output: seed}, []graph.Tensor{first}, output)
 	if err != nil {
@@ -288,6 +288,52 @@ func TestDropoutDraws(t *testing.T) {
 		}
 		if want := (0.3*0.3 + 0.7*0.7) * n; math.Abs(float64(same)-want) > 400 {
 			t.Errorf("%s: %d elements are the same, want about %.0f", what, same, want)
+		}
+	}
+}
+
+// TestTails compares the tails of activations with numbers of float64, in float32 and in float64: of what is small there, no digits cancel. Numbers
+// below the least normal one have fewer digits, and so has what is multiplied by one.
+func TestTails(t *testing.T) {
+	logistic := func(u float64) (s, rest float64) { return math.Exp(u) / (1 + math.Exp(u)), 1 / (1 + math.Exp(u)) }
+	silu := func(x float64) (y, slope float64) {
+		s, rest := logistic(x)
+		return x * s, s * (1 + x*rest)
+	}
+	gelu := func(x float64) (y, slope float64) {
+		c := math.Sqrt(8 / math.Pi)
+		s, rest := logistic(c * (x + 0.044715*x*x*x))
+		return x * s, s * (1 + x*rest*c*(1+3*0.044715*x*x))
+	}
+	for _, tt := range []struct {
+		name  string
+		of    func(float64) (y, slope float64)
+		least float64
+	}{{"SILU", silu, -110}, {"GELU_TANH", gelu, -12}} {
+		var x []float64
+		for v := tt.least; v < 3; v += 0.0625 {
+			x = append(x, v)
+		}
+		for typ, unit := range map[dtype.Type][2]float64{dtype.F32: {0x1p-24, 0x1p-149}, dtype.F64: {0x1p-53, 0x1p-1074}} {
+			y, grad := apply(t, "element_unary", `{"op_type": "`+tt.name+`"}`, []input{{dims: d(len(x)), typ: typ, data: x}}, true)
+			for i, v := range x {
+				want, slope := tt.of(v)
+				within := func(got, want float64) bool {
+					return math.Abs(got-want) <= unit[0]*(32+math.Abs(v*v*v)/4)*math.Abs(want)+4*unit[1]*(1+v*v*math.Abs(v))
+				}
+				if near := math.Abs(slope) < 0.01 && v > -3; !within(y[i], want) || !near && !within(grad[i], slope) { // the slope is 0 between -2 and 0
+					t.Fatalf("%s, %v: at %v got %v with the slope %v, want %v and %v", tt.name, typ, v, y[i], grad[i], want, slope)
+				}
+			}
+			if typ == dtype.F32 && tt.name == "GELU_TANH" {
+				far := []float64{-1e12, -1e4, -13, 13, 1e4, 1e12}
+				y, grad := apply(t, "element_unary", `{"op_type": "GELU_TANH"}`, []input{{dims: d(len(far)), typ: typ, data: far}}, true)
+				for i, v := range far {
+					if want := max(v, 0); y[i] != float64(float32(want)) || grad[i] != min(want, 1) {
+						t.Errorf("GELU_TANH at %v: got %v with the slope %v", v, y[i], grad[i])
+					}
+				}
+			}
 		}
 	}
 }
