@@ -3,7 +3,6 @@ package formula
 import (
 	"slices"
 
-	"github.com/opgen/opgen/internal/base/unlock"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
@@ -89,12 +88,13 @@ func foldInto(r perm.Redop, to, from task.Buffer) (fold func(), ok bool) {
 }
 
 func foldEach[T dtype.Element](r perm.Redop, to, from task.Buffer) (fold func(), ok bool) {
-	v, ok := tensor.MakeReduction(unlock.Seal(as[T](to.Bytes)), to.Shape, r)
+	join := tensor.Joining[T](r)
 	return func() {
+		held := as[T](to.Bytes)
 		for i, x := range as[T](from.Bytes) {
-			v.Fold(i, x)
+			held[i] = join(held[i], x)
 		}
-	}, ok
+	}, join != nil
 }
 
 // foldBody is a step of a task that folds values in. Its first range does all, since folds have one order.

@@ -112,9 +112,9 @@ func Memory(terms string, shapes [][]int) ([]int, error) {
 	}
 	partial, worker, last := 0, 0, max(len(shapes)-1, 1)
 	for k := range last {
-		worker = max(worker, c.Product(k+1).Workspace(), c.ResultGradient(k).Workspace())
+		worker = max(worker, c.Product(k+1).workspace(), c.ResultGradient(k).workspace())
 		if k+1 < len(shapes) {
-			worker = max(worker, c.InputGradient(k+1).Workspace())
+			worker = max(worker, c.InputGradient(k+1).workspace())
 		}
 		if k > 0 {
 			partial += c.results[k].size

@@ -286,8 +286,8 @@ func (m *Matrix) copies(rows, cols Grid, distance func(box.Axis) int) {
 	m.Transposed = distance != nil && slices.ContainsFunc(rows.Axes, func(x box.Axis) bool { return distance(x) == 1 })
 }
 
-// Workspace returns how many elements of memory a worker needs: for the copies of blocks of a, b and c, one after the other.
-func (p *Product) Workspace() int { return p.MatA.Size + p.MatB.Size + p.MatC.Size }
+// workspace returns how many elements of memory a worker needs: for the copies of blocks of a, b and c, one after the other.
+func (p *Product) workspace() int { return p.MatA.Size + p.MatB.Size + p.MatC.Size }
 
 // Parts returns into how many parts the product is cut.
 func (p *Product) Parts() int { return p.batch.Parts() * p.cols.Parts() * p.rows.Parts() }

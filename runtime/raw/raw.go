@@ -7,8 +7,8 @@ package raw
 import (
 	"slices"
 
-	"github.com/opgen/opgen/internal/base/unlock"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/opgen/opgen/internal/base/unlock"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 

@@ -1,8 +1,8 @@
 package tensor
 
 import (
-	"github.com/opgen/opgen/internal/base/unlock"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 )
 
 // ROLane is a one-dimensional strided view for reading.

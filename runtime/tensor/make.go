@@ -1,8 +1,8 @@
 package tensor
 
 import (
-	"github.com/opgen/opgen/internal/base/unlock"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/perm"
 )
 
@@ -42,7 +42,7 @@ func MakePerWorker[T dtype.Element](own []RW[T]) PerWorker[T] {
 // MakeReduction returns a tensor into which values are folded with an operator; ok is false if the operator does not fold
 // elements of the type.
 func MakeReduction[T dtype.Element](m unlock.Memory[T], shape []int, op perm.Redop) (v Reduction[T], ok bool) {
-	join := joining[T](op)
+	join := Joining[T](op)
 	return MakeOwnReduction(m, shape, join), join != nil
 }
 

@@ -1,8 +1,8 @@
 package tensor
 
 import (
-	"github.com/opgen/opgen/internal/base/unlock"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 )
 
 // ROMat is a matrix for reading: a rectangle of a row-major matrix, possibly transposed.

@@ -3,7 +3,7 @@ package tensor
 import (
 	"testing"
 
-	"github.com/opgen/opgen/internal/base/unlock"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 )
 
 // at reads an element of a matrix, as a matrix product does.

@@ -3,7 +3,7 @@ package tensor
 import (
 	"testing"
 
-	"github.com/opgen/opgen/internal/base/unlock"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 )
 
 func TestOptAlong(t *testing.T) {

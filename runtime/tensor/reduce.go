@@ -20,8 +20,8 @@ func (v Reduction[T]) Len() int { return len(v.data) }
 // Fold folds x into element i in row-major order.
 func (v Reduction[T]) Fold(i int, x T) { v.data[i] = v.join(v.data[i], x) }
 
-// joining returns what a reduction does with two values; nil if it does not exist for their type.
-func joining[T dtype.Element](r perm.Redop) func(x, y T) T {
+// Joining returns what a reduction does with two values; nil if it does not exist for their type.
+func Joining[T dtype.Element](r perm.Redop) func(x, y T) T {
 	var join any
 	switch any(*new(T)).(type) {
 	case float32:

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/opgen/opgen/internal/base/unlock"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 )
 
 var shapes = [][]int{{}, {1}, {5}, {2, 3}, {3, 1, 2}, {2, 3, 4}, {2, 2, 1, 3}, {0}, {3, 0}, {0, 3}, {2, 0, 3}, {2, 3, 0, 2}}

@@ -4,8 +4,8 @@ import (
 	"sync"
 
 	"github.com/opgen/opgen/internal/base/simd"
-	"github.com/opgen/opgen/internal/base/unlock"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 

@@ -2,8 +2,8 @@ package vec
 
 import (
 	"github.com/opgen/opgen/internal/base/simd"
-	"github.com/opgen/opgen/internal/base/unlock"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/tensor"
 )

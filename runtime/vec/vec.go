@@ -11,8 +11,8 @@ import (
 
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/internal/base/sorting"
-	"github.com/opgen/opgen/internal/base/unlock"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 	"github.com/opgen/opgen/runtime/tensor"
 )
 

@@ -249,12 +249,12 @@ func TestF1KeyIsInternal(t *testing.T) {
 
 import (
 	"github.com/opgen/opgen/generated/linear"
-	"github.com/opgen/opgen/internal/base/unlock"
+	"github.com/opgen/opgen/runtime/internal/unlock"
 )
 
 func f(a *linear.Forward[float32]) { unlock.Lane(a.Input.Lane(0).Sealed()) }
 `
-	const want = "use of internal package github.com/opgen/opgen/internal/base/unlock not allowed"
+	const want = "use of internal package github.com/opgen/opgen/runtime/internal/unlock not allowed"
 	if out := build(t, []string{code}); !strings.Contains(out, want) {
 		t.Errorf("got %q, want %q", out, want)
 	}

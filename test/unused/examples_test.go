@@ -40,5 +40,5 @@ func written(path string) bool {
 		return false
 	}
 	part, _, _ := strings.Cut(strings.TrimPrefix(path, module+"/"), "/")
-	return path == module || part == "runtime" || part == "optest" || part == "generate"
+	return path == module || path == module+"/formula" || part == "runtime" || part == "optest" || part == "generate"
 }

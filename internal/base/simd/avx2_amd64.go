@@ -354,11 +354,6 @@ func minFold32AVX2(a *[64]float32, x []float32)
 //go:noescape
 func dotFold32AVX2(a *[64]float32, x []float32, y []float32)
 
-// squaresFold32AVX2 adds squares of differences from y to lanes.
-//
-//go:noescape
-func squaresFold32AVX2(a *[64]float32, x []float32, y float32)
-
 // expFold32AVX2 adds the exponentials of differences from y to lanes.
 //
 //go:noescape
@@ -899,11 +894,6 @@ func minFold64AVX2(a *[64]float64, x []float64)
 //go:noescape
 func dotFold64AVX2(a *[64]float64, x []float64, y []float64)
 
-// squaresFold64AVX2 adds squares of differences from y to lanes.
-//
-//go:noescape
-func squaresFold64AVX2(a *[64]float64, x []float64, y float64)
-
 // expFold64AVX2 adds the exponentials of differences from y to lanes.
 //
 //go:noescape
@@ -1192,7 +1182,6 @@ func table32AVX2() *table[float32] {
 	t.maxInto = fold1(maxFold32AVX2)
 	t.minInto = fold1(minFold32AVX2)
 	t.dotInto = fold2(dotFold32AVX2)
-	t.squaresInto = foldScalar(squaresFold32AVX2)
 	t.expInto = foldScalar(expFold32AVX2)
 	t.sumLanes = foldLanes(sumLanes32AVX2)
 	t.prodLanes = foldLanes(prodLanes32AVX2)
@@ -1305,7 +1294,6 @@ func table64AVX2() *table[float64] {
 	t.maxInto = fold1(maxFold64AVX2)
 	t.minInto = fold1(minFold64AVX2)
 	t.dotInto = fold2(dotFold64AVX2)
-	t.squaresInto = foldScalar(squaresFold64AVX2)
 	t.expInto = foldScalar(expFold64AVX2)
 	t.sumLanes = foldLanes(sumLanes64AVX2)
 	t.prodLanes = foldLanes(prodLanes64AVX2)

@@ -354,11 +354,6 @@ func minFold32AVX512(a *[64]float32, x []float32)
 //go:noescape
 func dotFold32AVX512(a *[64]float32, x []float32, y []float32)
 
-// squaresFold32AVX512 adds squares of differences from y to lanes.
-//
-//go:noescape
-func squaresFold32AVX512(a *[64]float32, x []float32, y float32)
-
 // expFold32AVX512 adds the exponentials of differences from y to lanes.
 //
 //go:noescape
@@ -889,11 +884,6 @@ func minFold64AVX512(a *[64]float64, x []float64)
 //go:noescape
 func dotFold64AVX512(a *[64]float64, x []float64, y []float64)
 
-// squaresFold64AVX512 adds squares of differences from y to lanes.
-//
-//go:noescape
-func squaresFold64AVX512(a *[64]float64, x []float64, y float64)
-
 // expFold64AVX512 adds the exponentials of differences from y to lanes.
 //
 //go:noescape
@@ -1187,7 +1177,6 @@ func table32AVX512() *table[float32] {
 	t.maxInto = fold1(maxFold32AVX512)
 	t.minInto = fold1(minFold32AVX512)
 	t.dotInto = fold2(dotFold32AVX512)
-	t.squaresInto = foldScalar(squaresFold32AVX512)
 	t.expInto = foldScalar(expFold32AVX512)
 	t.sumLanes = foldLanes(sumLanes32AVX512)
 	t.prodLanes = foldLanes(prodLanes32AVX512)
@@ -1294,7 +1283,6 @@ func table64AVX512() *table[float64] {
 	t.maxInto = fold1(maxFold64AVX512)
 	t.minInto = fold1(minFold64AVX512)
 	t.dotInto = fold2(dotFold64AVX512)
-	t.squaresInto = foldScalar(squaresFold64AVX512)
 	t.expInto = foldScalar(expFold64AVX512)
 	t.sumLanes = foldLanes(sumLanes64AVX512)
 	t.prodLanes = foldLanes(prodLanes64AVX512)

@@ -109,8 +109,5 @@ func DotInto[T Float](a *Lanes[T], x, y []T) {
 	functions[T]().dotInto(a, x, y)
 }
 
-// SquaresInto adds the squares of x[i] - mean to the lanes. Each difference and each square is rounded.
-func SquaresInto[T Float](a *Lanes[T], x []T, mean T) { functions[T]().squaresInto(a, x, mean) }
-
 // ExpInto adds e^(x[i] - shift) to the lanes. Each difference is rounded.
 func ExpInto[T Float](a *Lanes[T], x []T, shift T) { functions[T]().expInto(a, x, shift) }

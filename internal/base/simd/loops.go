@@ -183,20 +183,6 @@ func dotInto[T Float](a *Lanes[T], x, y []T) {
 	}
 }
 
-func squaresInto[T Float](a *Lanes[T], x []T, mean T) {
-	for len(x) >= lanes {
-		for i, v := range (*[lanes]T)(x) {
-			d := v - mean
-			a[i] += T(d * d)
-		}
-		x = x[lanes:]
-	}
-	for i, v := range x {
-		d := v - mean
-		a[i%lanes] += T(d * d)
-	}
-}
-
 func (c *elementary[T]) expInto(a *Lanes[T], x []T, shift T) {
 	for i, v := range x {
 		a[i%lanes] += c.exp(v - shift)

@@ -8,7 +8,7 @@ func portable[T Float]() *table[T] {
 		mulAdd: mulAdd[T], mulSub: mulSub[T], mulSubFrom: mulSubFrom[T], mulAddScalar: mulAddScalar[T], affine: affine[T],
 		choose: choose[T], choosePositive: choosePositive[T],
 		sumInto: sumInto[T], prodInto: prodInto[T], maxInto: maxInto[T], minInto: minInto[T],
-		dotInto: dotInto[T], squaresInto: squaresInto[T], expInto: elementaryOf[T]().expInto,
+		dotInto: dotInto[T], expInto: elementaryOf[T]().expInto,
 		sumLanes: sumLanes[T], prodLanes: prodLanes[T], maxLanes: maxLanes[T], minLanes: minLanes[T],
 		sumAt: sumAt[T], reverse: reverse[T], twice: twice[T], addSeconds: addSeconds[T], truths: truths[T], runningSums: runningSums[T],
 		intoFilters: intoFilters[T], splitRows: splitRows[T], intoTiles: intoTiles[T], outOfTiles: outOfTiles[T],

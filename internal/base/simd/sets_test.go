@@ -73,7 +73,6 @@ func calls[T Float]() []call[T] {
 	add("maxInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.maxInto(a, x) })
 	add("minInto", func(t *table[T], _, _, x, _ []T, a *Lanes[T]) { t.minInto(a, x) })
 	add("dotInto", func(t *table[T], _, _, x, y []T, a *Lanes[T]) { t.dotInto(a, x, y) })
-	add("squaresInto", func(t *table[T], _, w, x, _ []T, a *Lanes[T]) { t.squaresInto(a, x, w[0]) })
 	add("sumLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.sumLanes(a) })
 	add("prodLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.prodLanes(a) })
 	add("maxLanes", func(t *table[T], _, _, _, _ []T, a *Lanes[T]) { a[0] = t.maxLanes(a) })

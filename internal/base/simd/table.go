@@ -17,7 +17,7 @@ type table[T Float] struct {
 
 	sumInto, prodInto, maxInto, minInto func(a *Lanes[T], x []T)
 	dotInto                             func(a *Lanes[T], x, y []T)
-	squaresInto, expInto                func(a *Lanes[T], x []T, y T)
+	expInto                             func(a *Lanes[T], x []T, y T)
 
 	sumLanes, prodLanes, maxLanes, minLanes func(a *Lanes[T]) T
 	sumRows, maxRows, minRows               func(z, x []T, n, apart int)

@@ -41,7 +41,7 @@ func TestImports(t *testing.T) {
 		}
 	}
 	// Of what the planner imports, the verifier shares only types and what these need, a set of numbers and a numbering of keys.
-	shared := []string{"runtime/attr", "runtime/dtype", "runtime/op", "runtime/partition", "runtime/perm", "runtime/plan", "runtime/region", "runtime/schedule", "runtime/shape", "runtime/task", "runtime/tensor", "internal/base/unlock", "runtime/internal/intset", "runtime/internal/numbering", "internal/base/nearest"}
+	shared := []string{"runtime/attr", "runtime/dtype", "runtime/op", "runtime/partition", "runtime/perm", "runtime/plan", "runtime/region", "runtime/schedule", "runtime/shape", "runtime/task", "runtime/tensor", "runtime/internal/unlock", "runtime/internal/intset", "runtime/internal/numbering", "internal/base/nearest"}
 	for path := range verifier {
 		if !slices.Contains(shared, path) {
 			t.Errorf("the verifier imports %s", path)

@@ -180,11 +180,6 @@ func (m *machine) folds() {
 	m.folding("dotInto", "x, y []T", "adds products to lanes.", 8, 2, func(a value, in map[string]value) value {
 		return m.add(a, m.mul(in["x"], in["y"]))
 	})
-	m.folding("squaresInto", "x []T, y T", "adds squares of differences from y to lanes.", 8, 2,
-		func(a value, in map[string]value) value {
-			d := m.sub(in["x"], in["y"])
-			return m.add(a, m.mul(d, d))
-		})
 	m.folding("expInto", "x []T, y T", "adds the exponentials of differences from y to lanes.", 4, m.most(m.heavy()),
 		func(a value, in map[string]value) value { return m.add(a, m.functions().Exp(m.sub(in["x"], in["y"]))) })
 	m.fold("peak", "x []T", "keeps the greatest of lanes and absolute values that are numbers.", 8, 2,
