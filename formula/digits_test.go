@@ -440,6 +440,53 @@ func TestLog1p(t *testing.T) {
 	}
 }
 
+// TestTextbookForms computes logarithms of 1 and another number, and exponentials less 1, which are small differences as they are written, with
+// loops and with the interpreter, with their gradients.
+func TestTextbookForms(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(17, 18))
+	const length = 301
+	for _, f := range []struct {
+		text         string
+		value, slope func(x float64) float64
+	}{
+		{"log(1 + x[n, k])", math.Log1p, func(x float64) float64 { return 1 / (1 + x) }},
+		{"log(x[n, k] + 1)", math.Log1p, func(x float64) float64 { return 1 / (1 + x) }},
+		{"log(1 - x[n, k])", func(x float64) float64 { return math.Log1p(-x) }, func(x float64) float64 { return -1 / (1 - x) }},
+		{"exp(x[n, k]) - 1", math.Expm1, math.Exp},
+		{"-1 + exp(x[n, k])", math.Expm1, math.Exp},
+		{"1 - exp(x[n, k])", func(x float64) float64 { return -math.Expm1(x) }, func(x float64) float64 { return -math.Exp(x) }},
+		{"log(1 + exp(40 * x[n, k] - 40))", func(x float64) float64 { return math.Log1p(math.Exp(40*x - 40)) }, func(x float64) float64 { return 40 / (1 + math.Exp(40-40*x)) }},
+	} {
+		for typ, unit := range map[dtype.Type]float64{dtype.F32: 0x1p-24, dtype.F64: 0x1p-53} {
+			x := make([]float64, length)
+			for k := range x {
+				x[k] = rounded(math.Ldexp(random.Float64()*2-1, -random.IntN(60)), typ)
+			}
+			given := map[string][]float64{"x": x, "grad.y": slices.Repeat([]float64{1}, length)}
+			for _, got := range []map[string][]float64{computed(t, "y[n, k] = "+f.text, typ, 1, length, given), interpreted(t, "y[n, k] = "+f.text, typ, 1, length, given)} {
+				for k, v := range x {
+					want, slope := f.value(v), f.slope(v)
+					if y, g := got["y"][k], got["grad.x"][k]; math.Abs(y-want) > 128*unit*math.Abs(want) || math.Abs(g-slope) > 128*unit*math.Abs(slope) {
+						t.Fatalf("%s, %v, %v: got %v with the slope %v, want %v and %v", f.text, typ, v, y, g, want, slope)
+					}
+				}
+			}
+		}
+	}
+	for _, text := range []string{"log(1 + x[n, k] + w[n, k])", "x[n, k] + exp(w[n, k]) - 1"} { // in which the 1 may cancel
+		x, w := []float64{-1, 1}, []float64{0x1p-60, 0}
+		got := computed(t, "y[n, k] = "+text, dtype.F64, 1, 2, map[string][]float64{"x": x, "w": w})["y"]
+		want := []float64{-60 * math.Ln2, math.Ln2}
+		if text[0] == 'x' {
+			want = []float64{-1, 1}
+		}
+		if math.Abs(got[0]-want[0]) > 1e-14 || math.Abs(got[1]-want[1]) > 1e-14 {
+			t.Errorf("%s: got %v, want %v", text, got, want)
+		}
+	}
+}
+
 // TestEqualRows normalizes rows of equal numbers, which give exactly 0, and computes variances of numbers whose mean is great.
 func TestEqualRows(t *testing.T) {
 	t.Parallel()

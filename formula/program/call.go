@@ -165,6 +165,11 @@ func applied(f *term.Function, x []*term.Term) *term.Term {
 		}
 		return term.RealNumber(y)
 	}
+	if f.Name == "log" {
+		if n := logarithmOfOneAnd(x[0]); n != nil {
+			return n
+		}
+	}
 	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: x}
 }
 

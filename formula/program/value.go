@@ -251,6 +251,9 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 		return value{}, fmt.Errorf("the divisor is 0")
 	}
 	if op == term.Add || op == term.Subtract {
+		if n := exponentialLessOne(op, x.node, y.node); n != nil {
+			return value{node: n}, nil
+		}
 		return value{node: b.add(op, x.node, y.node)}, nil
 	}
 	return value{node: term.Arithmetic(op, x.node, y.node)}, nil
