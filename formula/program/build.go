@@ -12,25 +12,26 @@ import (
 
 // builder turns the statements of a formula into those of a program.
 type builder struct {
-	program   *Program
-	byName    map[string]int // the first tensor of a slot, a local or "old.name"
-	env       *environment
-	callees   map[string]*callee
-	inlined   map[string]int // tensors that inlined operators gave, by what was applied to what
-	prefix    string         // of the names of tensors; "" unless the formula is inlined
-	functions map[string]*expr.Function
-	slots     map[string]*Slot
-	counts    map[string]int    // how many values the caller passes for an argument
-	listed    []string          // dimensions of which each tensor of a variadic slot has its own
-	ranges    map[string]extent // of indices that are no dimension's, from where they first stand
-	perTensor map[string]bool   // those that range over a dimension of which each tensor has its own
-	pairs     map[int]pairOf    // tensors that hold sums of pairs, see relative
-	seconds   map[int]bool      // and those that hold the seconds of pairs
-	hoisted   [][2]*term.Term   // values of the statement with elements of tensors that hold them
-	depth     int               // of operators within operators
-	applied   []string          // the functions that are applied, each within the one before
-	size      int               // how many expressions were worked out
-	length    int               // and how many of them for the statement
+	program     *Program
+	byName      map[string]int // the first tensor of a slot, a local or "old.name"
+	env         *environment
+	callees     map[string]*callee
+	inlined     map[string]int // tensors that inlined operators gave, by what was applied to what
+	prefix      string         // of the names of tensors; "" unless the formula is inlined
+	functions   map[string]*expr.Function
+	conditional map[*expr.Function]bool // whether a function may use its parameters under conditions only, where that is known
+	slots       map[string]*Slot
+	counts      map[string]int    // how many values the caller passes for an argument
+	listed      []string          // dimensions of which each tensor of a variadic slot has its own
+	ranges      map[string]extent // of indices that are no dimension's, from where they first stand
+	perTensor   map[string]bool   // those that range over a dimension of which each tensor has its own
+	pairs       map[int]pairOf    // tensors that hold sums of pairs, see relative
+	seconds     map[int]bool      // and those that hold the seconds of pairs
+	hoisted     [][2]*term.Term   // values of the statement with elements of tensors that hold them
+	depth       int               // of operators within operators
+	applied     []string          // the functions that are applied, each within the one before
+	size        int               // how many expressions were worked out
+	length      int               // and how many of them for the statement
 }
 
 // extent is the range of an index, or of those of a run.
@@ -44,18 +45,26 @@ type scope struct {
 	params map[string]value // of a function, and the number of a variadic slot's tensor
 	vars   map[string]*term.Variable
 	bound  []*term.Variable // what loops go over, the outermost first
+	partly bool             // whether a condition may keep the value from being computed
 }
 
 // inner returns the scope of a reduction, whose indices are its own.
 func (s *scope) inner() *scope {
-	return &scope{params: s.params, vars: maps.Clone(s.vars), bound: slices.Clip(s.bound)}
+	return &scope{params: s.params, vars: maps.Clone(s.vars), bound: slices.Clip(s.bound), partly: s.partly}
+}
+
+// under returns the scope of what a condition may keep from being computed.
+func (s *scope) under() *scope {
+	out := *s
+	out.partly = true
+	return &out
 }
 
 func (s *scope) with(params map[string]value) *scope {
 	all := map[string]value{}
 	maps.Copy(all, s.params)
 	maps.Copy(all, params)
-	return &scope{params: all, vars: s.vars, bound: s.bound}
+	return &scope{params: all, vars: s.vars, bound: s.bound, partly: s.partly}
 }
 
 // statement adds a statement, for each tensor where it gives those of a variadic slot. Statements that follow tell
@@ -174,6 +183,7 @@ func (b *builder) targets(s *expr.Statement, sc *scope) error {
 }
 
 func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) error {
+	b.hoisted = nil
 	for _, f := range s.For {
 		lo, hi, err := b.rangeOf(f, sc)
 		if err != nil {
@@ -250,7 +260,6 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	if s.Pair() != nil && part == 1 && b.isLogarithm(x) {
 		b.seconds[id] = true
 	}
-	b.hoisted = nil
 	x = b.hoist(b.halve(id, left, vars, x), vars, false)
 	b.program.Statements = append(b.program.Statements, &Statement{Target: id, Left: left, Vars: vars, Value: x})
 	return nil

@@ -43,9 +43,13 @@ func (b *builder) call(n *expr.Call, sc *scope, isIndex bool) (value, error) {
 		}
 		return value{node: term.Number(len(b.slots[id.Name].Tensors))}, nil
 	}
+	within := sc
+	if b.hasConditions(n) {
+		within = sc.under()
+	}
 	args := make([]value, len(n.Args))
 	for i, a := range n.Args {
-		v, err := b.value(a, sc, isIndex)
+		v, err := b.value(a, within, isIndex)
 		if err != nil {
 			return value{}, err
 		}
@@ -65,6 +69,36 @@ func (b *builder) call(n *expr.Call, sc *scope, isIndex bool) (value, error) {
 		return b.apply(f, args, sc, isIndex)
 	}
 	return b.builtin(n.Func, args)
+}
+
+// hasConditions reports whether what a call applies may use its arguments under conditions only.
+func (b *builder) hasConditions(n *expr.Call) bool {
+	f, ok := b.functions[n.Func]
+	if !ok {
+		_, chosen := b.attribute(n.Func)
+		return chosen
+	}
+	if found, known := b.conditional[f]; known {
+		return found
+	}
+	b.conditional[f] = false // of one that applies itself, which is an error
+	found := false
+	expr.Walk(f.X, func(m expr.Node) {
+		switch m := m.(type) {
+		case *expr.Cond:
+			found = true
+		case *expr.Binary:
+			found = found || m.Op == "&&" || m.Op == "||"
+		case *expr.Reduce:
+			found = found || m.If != nil
+		case *expr.Read:
+			found = found || m.Else != nil
+		case *expr.Call:
+			found = found || b.hasConditions(m)
+		}
+	})
+	b.conditional[f] = found
+	return found
 }
 
 // attribute returns the value of an attribute, or of a field of one.

@@ -25,6 +25,48 @@ func relative(n *term.Term) *term.Term {
 	return term.Arithmetic(term.Add, top, rest)
 }
 
+// apart returns what a logsumexp goes over with tensors in the place of the pairs within. The parts of a pair hold the value three times,
+// so that pairs of pairs would grow threefold with each level. Pairs under a condition stay, since it may keep their reads inside.
+func (b *builder) apart(n *term.Term, around []*term.Variable) *term.Term {
+	switch n.Op {
+	case term.Choose, term.And, term.Or:
+		out := *n
+		out.Args = slices.Clone(n.Args)
+		out.Args[0] = b.apart(n.Args[0], around)
+		return &out
+	case term.Element:
+		return n
+	case term.Reduce:
+		r := *n.Reduction
+		if r.Relative() {
+			r.At = []*term.Term{b.apart(r.At[0], around)}
+		}
+		if r.Relative() || r.Detached {
+			out := &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+			var vars []*term.Variable
+			for _, v := range around {
+				if out.Uses(v) || empty(v) {
+					vars = append(vars, v)
+				}
+			}
+			return b.temporaryOnce(out, vars)
+		}
+		if r.Body != nil && r.Guard == nil {
+			r.Body = b.apart(r.Body, append(slices.Clip(around), r.Vars...))
+		}
+		return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+	}
+	if len(n.Args) == 0 {
+		return n
+	}
+	out := *n
+	out.Args = make([]*term.Term, len(n.Args))
+	for i, x := range n.Args {
+		out.Args[i] = b.apart(x, around)
+	}
+	return &out
+}
+
 // partOfPair returns what a target of a statement takes that gives both parts of a pair.
 func (b *builder) partOfPair(s *expr.Statement, x *term.Term, part int, sc *scope) (*term.Term, error) {
 	if x.Op != term.Add { // over no index: the element is its own maximum

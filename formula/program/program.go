@@ -136,7 +136,7 @@ func build(u *Use) (*builder, error) {
 		program:   &Program{Operator: u.Operator},
 		byName:    map[string]int{},
 		env:       newEnvironment(u),
-		functions: map[string]*expr.Function{},
+		functions: map[string]*expr.Function{}, conditional: map[*expr.Function]bool{},
 		ranges:    map[string]extent{},
 		perTensor: map[string]bool{},
 		slots:     map[string]*Slot{},

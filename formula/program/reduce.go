@@ -39,6 +39,7 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 			r.Guard = nil
 		}
 	}
+	inner.partly = inner.partly || r.Guard != nil
 	if n.X != nil {
 		if r.Body, err = b.eval(n.X, inner, false); err != nil {
 			return nil, err
@@ -82,9 +83,12 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	} else if argument {
 		r.Number = number
 	}
+	if n.Kind == reduction.LogSumExp && !inner.partly {
+		r.Body = b.apart(r.Body, inner.bound)
+	}
 	out := &term.Term{Op: term.Reduce, Kind: k, Reduction: r}
 	if n.Kind == reduction.LogSumExp {
-		if out.Larger(maxTerms) { // the parts of a pair both hold the value, so each level of nesting doubles it
+		if out.Larger(maxTerms) { // the parts of a pair hold the value three times
 			return nil, errTooLarge
 		}
 		return relative(out), nil

@@ -208,6 +208,9 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 	if v, known := x.truth(); known && (n.Op == "&&" && !v || n.Op == "||" && v) {
 		return x, nil // the other side may ask for what is not there
 	}
+	if n.Op == "&&" || n.Op == "||" {
+		sc = sc.under()
+	}
 	y, err := b.value(n.Y, sc, isIndex)
 	if err != nil {
 		return value{}, err
@@ -298,11 +301,11 @@ func (b *builder) cond(n *expr.Cond, sc *scope, isIndex bool) (value, error) {
 		}
 		return b.value(n.Else, sc, isIndex)
 	}
-	x, err := b.eval(n.Then, sc, isIndex)
+	x, err := b.eval(n.Then, sc.under(), isIndex)
 	if err != nil {
 		return value{}, err
 	}
-	y, err := b.eval(n.Else, sc, isIndex)
+	y, err := b.eval(n.Else, sc.under(), isIndex)
 	if err != nil {
 		return value{}, err
 	}
@@ -448,7 +451,7 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 	kind := b.program.Tensors[r.Tensor].Kind
 	if n.Else != nil {
 		var err error
-		if r.Else, err = b.eval(n.Else, sc, false); err != nil {
+		if r.Else, err = b.eval(n.Else, sc.under(), false); err != nil {
 			return value{}, err
 		}
 		if r.Else.Kind != kind { // as one of two values is
