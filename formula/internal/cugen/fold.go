@@ -157,12 +157,12 @@ func (c *crew) reduction(n *term.Term) string {
 	case reduction.ArgMax, reduction.ArgMin:
 		return c.extreme(r)
 	}
-	how, ok := c.foldOf(r.Kind, kindOf(r))
+	how, ok := c.foldOf(r.Kind, kindOf(n))
 	if !ok {
 		c.fail("the reduction "+r.Kind.String(), n)
 		return "0"
 	}
-	return c.sum(r, r.Kind.String(), how, func() string { return c.folded(r) })
+	return c.sum(r, r.Kind.String(), how, func() string { return c.folded(n) })
 }
 
 // most writes the maximum that a logsumexp leaves out: the element that holds it, or a fold of the team.
@@ -196,7 +196,7 @@ func (c *crew) variance(r *term.Reduction, count func() string, plus fold) strin
 		c.close()
 	} else {
 		most := fold{"double", "-OPGEN_INF", "opgen_max(%s, %s)"}
-		first = c.sum(r, "first", most, func() string { return c.number(r.Body) })
+		first = c.sum(r, "first", most, func() string { return "(double)" + c.number(r.Body) })
 	}
 	sum := c.sum(r, "sum", plus, func() string { return fmt.Sprintf("__dsub_rn(%s, %s)", c.number(r.Body), first) })
 	mean := c.name("double", "mean", fmt.Sprintf("%s + %s / %s", first, sum, number))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/cname"
 	"github.com/opgen/opgen/runtime/gpu"
@@ -330,7 +331,11 @@ func (f *function) give(s *loops.Nested, v string) {
 		f.fail("one of several tensors that is given", s.Value)
 	}
 	if bounds, ok := boundsOf[f.tensors[s.Target].Type]; ok && loops.Extreme(s.Value, f.extreme) {
-		v = fmt.Sprintf("opgen_bounded(%s, %s)", v, bounds)
+		which := "bounded" // either of nothing
+		if s.Value.Op == term.Reduce {
+			which = map[reduction.Kind]string{reduction.Max: "greatest_of", reduction.Min: "least_of"}[s.Value.Reduction.Kind]
+		}
+		v = fmt.Sprintf("opgen_%s(%s, %s)", which, v, bounds)
 	}
 	put, adds := "opgen_store", s.Add || f.tensors[s.Target].Add
 	if adds {

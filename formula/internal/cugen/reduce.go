@@ -48,8 +48,12 @@ func (g *generator) foldOf(kind reduction.Kind, of term.Kind) (fold, bool) {
 	return fold{}, false
 }
 
-// kindOf returns the kind of the values that a reduction folds.
-func kindOf(r *term.Reduction) term.Kind {
+// kindOf returns the kind of the values that a reduction folds. Real numbers may be integers in one use, and are folded as real numbers.
+func kindOf(n *term.Term) term.Kind {
+	r := n.Reduction
+	if n.Kind == term.Real {
+		return term.Real
+	}
 	if r.Body == nil {
 		return term.Integer
 	}
@@ -57,13 +61,14 @@ func kindOf(r *term.Reduction) term.Kind {
 }
 
 // folded writes the value that a reduction folds.
-func (f *function) folded(r *term.Reduction) string {
+func (f *function) folded(n *term.Term) string {
+	r := n.Reduction
 	switch {
 	case r.Body == nil:
 		return "1"
 	case r.Kind.Is(reduction.Truth):
 		return f.condition(r.Body)
-	case r.Body.Kind == term.Integer && !r.Kind.Is(reduction.Real):
+	case kindOf(n) == term.Integer && !r.Kind.Is(reduction.Real):
 		return f.integer(r.Body)
 	}
 	if r.Kind.Is(reduction.Extreme) {
@@ -101,7 +106,7 @@ func (f *function) reduce(n *term.Term) string {
 	case reduction.ArgMax, reduction.ArgMin:
 		return f.argument(r, around)
 	}
-	how, ok := f.foldOf(r.Kind, kindOf(r))
+	how, ok := f.foldOf(r.Kind, kindOf(n))
 	if !ok {
 		f.fail("the reduction "+r.Kind.String(), n)
 		return "0"
@@ -115,7 +120,7 @@ func (f *function) reduce(n *term.Term) string {
 		f.line("long long %s = 0;", count)
 	}
 	around(func() {
-		x := f.folded(r)
+		x := f.folded(n)
 		f.line("%s = %s;", acc, fmt.Sprintf(how.into, acc, x))
 		if count != "" {
 			f.line("%s++;", count)

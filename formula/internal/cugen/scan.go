@@ -23,7 +23,7 @@ func (f *function) scan(n *loops.Nest) bool {
 	if t == nil || t.Where == term.Others || len(n.Statements) > 1 || s.Guard != nil {
 		return false
 	}
-	how, ok := f.foldOf(r.Kind, kindOf(r))
+	how, ok := f.foldOf(r.Kind, kindOf(s.Value))
 	least, _, known := loops.Bounds(t.Lo)
 	_, most, ends := loops.Bounds(t.Hi)
 	at := slices.Index(n.Vars, t.Present)
@@ -70,7 +70,7 @@ func (f *function) scan(n *loops.Nest) bool {
 	if t.Guard != nil {
 		f.open("if (%s) {", f.condition(t.Guard))
 	}
-	f.line("own = %s;", f.folded(r))
+	f.line("own = %s;", f.folded(s.Value))
 	if t.Guard != nil {
 		f.close()
 	}

@@ -53,7 +53,7 @@ func (f *function) spread(n *loops.Nest) bool {
 	for i, x := range n.Statements {
 		r := x.Value.Reduction
 		var ok bool
-		if how[i], ok = f.foldOf(r.Kind, kindOf(r)); !ok || r.Kind == reduction.Mean && r.Guard != nil || x.Value.Op != term.Reduce {
+		if how[i], ok = f.foldOf(r.Kind, kindOf(x.Value)); !ok || r.Kind == reduction.Mean && r.Guard != nil || x.Value.Op != term.Reduce {
 			return false
 		}
 	}
@@ -86,7 +86,7 @@ func (f *function) foldParts(n *loops.Nest, how []fold, s *spreading) (spaces []
 			if r.Guard != nil {
 				f.open("if (%s) {", f.condition(r.Guard))
 			}
-			return f.folded(r)
+			return f.folded(x.Value)
 		}, r.Guard != nil)
 		name := f.room(how[i].typ, int64(s.results)*int64(s.parts)*8)
 		spaces = append(spaces, f.rooms[len(f.rooms)-1].arg)

@@ -338,7 +338,7 @@ func (f *function) operation(op term.Op, n *term.Term, x, y string) string {
 	lo, _, bounded := loops.Bounds(n.Args[0])
 	if known && term.Divisor(op, d) {
 		sign := map[term.Op]string{term.Quotient: "/", term.Truncate: "/", term.Modulo: "%"}[op]
-		if op == term.Truncate || bounded && lo >= 0 {
+		if op == term.Truncate || bounded && lo >= 0 && narrow(n.Args[0]) { // what is wider may have wrapped around
 			return "(" + x + " " + sign + " " + y + ")"
 		}
 		return fmt.Sprintf("opgen_%s(%s, %s)", divisions[op], x, y)
