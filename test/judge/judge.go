@@ -249,7 +249,11 @@ func (r *runner) variants(c *randomformula.Case) []variant {
 	case 2:
 		for _, s := range c.Inputs {
 			if c.HasGradient(s) {
-				out = append(out, variant{name: "the gradient of " + s.Name + " alone", workers: 1, alone: s.Name})
+				v := variant{name: "the gradient of " + s.Name + " alone", workers: 1, alone: s.Name}
+				if v.grouped = c.Values/4%2 == 1; v.grouped {
+					v.name += ", beside elementwise operators"
+				}
+				out = append(out, v)
 			}
 		}
 	case 3:
