@@ -14,11 +14,12 @@ func (d *deriver) neat(n *term.Term) *term.Term {
 	for range 3 {
 		next := trim(tidy(d.recognize(n)))
 		if term.Identical(next, n) {
-			return next
+			n = next
+			break
 		}
 		n = next
 	}
-	return n
+	return quotients(n)
 }
 
 // recognize replaces parts of a value that statements of the program give. A quotient is computed again rather than read from a
