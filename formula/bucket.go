@@ -92,14 +92,11 @@ func (c *code) buckets(s *program.Statement) func(*frame) {
 		kind = reduction.Sum // of ones
 	}
 	first := newAccumulator(kind)
-	if c.p.Tensors[id].Kind == term.Real {
-		x, of := c.real(countOr(r)), first.v
-		if s.Value.Kind == term.Integer {
-			of = float64(first.w) // the extremes of no integers are no infinities
-		}
+	if s.Value.Kind == term.Real {
+		x := c.real(countOr(r))
 		return func(f *frame) {
 			to := f.m.tensors[id].real
-			all(f, func(f *frame) { to[at(f)] = of })
+			all(f, func(f *frame) { to[at(f)] = first.v })
 			b.run(f, func(f *frame) {
 				a := accumulator{kind: kind, v: to[at(f)]}
 				a.add(counted{x: x(f)})
@@ -107,15 +104,21 @@ func (c *code) buckets(s *program.Statement) func(*frame) {
 			})
 		}
 	}
-	x := c.integer(countOr(r))
+	x, isReal := c.integer(countOr(r)), c.p.Tensors[id].Kind == term.Real
 	return func(f *frame) {
-		to := f.m.tensors[id].integer
+		to, into := f.m.tensors[id].integer, f.m.tensors[id].real
+		if isReal { // which does not hold all integers that are added or multiplied on the way
+			to = make([]int64, len(into))
+		}
 		all(f, func(f *frame) { to[at(f)] = int64(first.w) })
 		b.run(f, func(f *frame) {
 			a := accumulator{kind: kind, w: int(to[at(f)])}
 			a.add(counted{i: x(f)})
 			to[at(f)] = int64(a.w)
 		})
+		if isReal {
+			all(f, func(f *frame) { into[at(f)] = float64(to[at(f)]) })
+		}
 	}
 }
 

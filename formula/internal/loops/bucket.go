@@ -136,6 +136,8 @@ func (z *normalizer) histogram(n *statement) bool {
 	if wide && t.Local && t.Type == dtype.Invalid {
 		t.Type, wide = dtype.F64, false
 	}
+	// Real numbers do not hold all integers that are added or multiplied on the way.
+	wide = wide || n.value.Kind == term.Integer && z.p.Tensors[n.target].Kind == term.Real && !fits(n.reduction(), z.own)
 	if adds := into.fold == reduction.Sum || into.fold == reduction.Count; wide || t.Add && !adds || z.readsTarget(into) {
 		z.aside(n, into)
 		return true

@@ -445,17 +445,25 @@ func (c *compiler[T]) strips(s *statement) bool {
 	return s.value.Kind != term.Integer || c.tensors[s.target].Type.IsFloat() || c.moves(s)
 }
 
-// exact reports whether a reduction of integers has the same value as one of real numbers of the type in which the loops compute: sums and products of
-// integers wrap around, and the extremes of no integers are no infinities.
+// exact reports whether a reduction of integers has the same value as one of real numbers of the type in which the loops compute: the extremes of no
+// integers are no infinities.
 func (c *compiler[T]) exact(r *term.Reduction) bool {
-	if r.Kind != reduction.Sum {
-		return r.Kind.Is(reduction.Extreme) && !mayBeEmpty(r)
+	return fits(r, c.own) && !(r.Kind.Is(reduction.Extreme) && mayBeEmpty(r))
+}
+
+// fits reports whether real numbers of a type hold all results on the way of a reduction of integers: sums and products of integers wrap around.
+func fits(r *term.Reduction, t dtype.Type) bool {
+	if r.Kind != reduction.Sum && r.Kind != reduction.Count {
+		return r.Kind.Is(reduction.Extreme)
 	}
 	most := exact32
-	if c.own == dtype.F64 {
+	if t == dtype.F64 {
 		most = int(min(int64(exact64), math.MaxInt)) // which may have 32 bits
 	}
-	all := linear(r.Body).bounds()
+	all := interval{1, 1, true}
+	if r.Kind == reduction.Sum {
+		all = linear(r.Body).bounds()
+	}
 	for _, v := range r.Vars {
 		var of ranges
 		i := of.variable(v)
