@@ -285,6 +285,7 @@ func (e *evaluation) extreme(name string, x, y value, xDiffers, yDiffers differi
 	}
 	out, among := a, m
 	widen := func() {
+		out.varies, out.lanes = a.varies || b.varies, a.lanes|b.lanes
 		for i := range out.de {
 			out.de[i] = max(out.de[i], b.de[i]) + (math.Abs(a.d[i])+math.Abs(b.d[i]))/e.unit
 		}
