@@ -111,39 +111,43 @@ func (m *memory) get(slot, number int, typ dtype.Type, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if e := m.tensors[id]; typ.IsInteger() && m.program.extreme(id) {
-		m.tensors[id] = elements{integer: bounded(e.integer, typ)}
+	if least, greatest := m.program.extreme(id); typ.IsInteger() && (least || greatest) {
+		e := m.tensors[id]
+		m.tensors[id] = elements{integer: bounded(e.integer, typ, least, greatest)}
 		defer func() { m.tensors[id] = e }()
 	}
 	m.tensors[id].store(typ, data)
 	return nil
 }
 
-// extreme reports whether a tensor of integers holds extremes, which may be those of nothing.
-func (p *compiled) extreme(tensor int) bool {
-	held := map[int]bool{}
-	var holds func(n *term.Term) bool
-	holds = func(n *term.Term) bool {
+// extreme reports whether a tensor of integers holds extremes, which may be those of nothing: the least integer, which is the greatest of
+// nothing, and the greatest one.
+func (p *compiled) extreme(tensor int) (least, greatest bool) {
+	type bounds [2]bool
+	held := map[int]bounds{}
+	var holds func(n *term.Term) bounds
+	holds = func(n *term.Term) bounds {
 		switch {
 		case n.Kind != term.Integer:
-			return false
-		case n.Op == term.Reduce:
-			return n.Reduction.Kind.Is(reduction.Extreme) && !p.Unsigned(n.Reduction.Body)
-		case n.Op == term.Element:
-			return n.Read.Count == 1 && held[n.Read.Tensor]
+		case n.Op == term.Reduce && !p.Unsigned(n.Reduction.Body):
+			return bounds{n.Reduction.Kind == reduction.Max, n.Reduction.Kind == reduction.Min}
+		case n.Op == term.Element && n.Read.Count == 1:
+			return held[n.Read.Tensor]
 		case n.Op == term.Choose:
-			return holds(n.Args[1]) || holds(n.Args[2])
+			x, y := holds(n.Args[1]), holds(n.Args[2])
+			return bounds{x[0] || y[0], x[1] || y[1]}
 		}
-		return false
+		return bounds{}
 	}
 	for _, s := range p.Statements {
-		held[s.Target] = held[s.Target] || holds(s.Value)
+		x, y := held[s.Target], holds(s.Value)
+		held[s.Target] = bounds{x[0] || y[0], x[1] || y[1]}
 	}
-	return held[tensor]
+	return held[tensor][0], held[tensor][1]
 }
 
 // bounded returns integers in which the extremes of nothing, which are the bounds of 64 bits, are those of a type.
-func bounded(x []int64, typ dtype.Type) []int64 {
+func bounded(x []int64, typ dtype.Type, ofLeast, ofGreatest bool) []int64 {
 	bits, least, most := 8*typ.Size(), int64(math.MinInt64), int64(math.MaxInt64)
 	switch signed := typ == dtype.I8 || typ == dtype.I16 || typ == dtype.I32 || typ == dtype.I64; {
 	case signed:
@@ -155,10 +159,10 @@ func bounded(x []int64, typ dtype.Type) []int64 {
 	}
 	out := slices.Clone(x)
 	for i, v := range out {
-		switch v {
-		case math.MinInt64:
+		switch {
+		case ofLeast && v == math.MinInt64:
 			out[i] = least
-		case math.MaxInt64:
+		case ofGreatest && v == math.MaxInt64:
 			out[i] = most
 		}
 	}

@@ -344,6 +344,9 @@ func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
 				out = t.value
 			}
 		}
+		if bound := int64(math.MaxInt64); !out.unsigned && (side > 0 && out.i == ^bound || side < 0 && out.i == bound) {
+			out.edge = int8(-side) // 64 bits do not tell it from the extreme of nothing
+		}
 		return out
 	}
 	top := exactly(math.Inf(-side))

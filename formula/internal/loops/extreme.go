@@ -41,11 +41,26 @@ func extreme(n *term.Term, tensors map[int]bool) bool {
 
 // bounding returns code that writes integers, in which the extremes of nothing become the bounds of a narrower type.
 func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) func(*block[T], int, int) {
-	least, most, ok := boundsOfType(c.tensors[st.target].Type)
-	if !ok || !extreme(st.value, c.extremes) {
+	least, most, ok := c.boundsFor(st)
+	if !ok {
 		return put
 	}
 	return func(b *block[T], i, v int) { put(b, i, bounded(v, least, most)) }
+}
+
+// boundsFor returns what extremes of nothing become in the tensor that a statement gives; ok is false if it gives none, or if they stay what
+// they are. Of a reduction, the other bound of 64 bits is an element.
+func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
+	least, most, ok = boundsOfType(c.tensors[st.target].Type)
+	if !ok || !extreme(st.value, c.extremes) {
+		return 0, 0, false
+	}
+	if st.value.Op == term.Reduce && st.value.Reduction.Kind == reduction.Max {
+		most = math.MaxInt
+	} else if st.value.Op == term.Reduce {
+		least = math.MinInt
+	}
+	return least, most, true
 }
 
 // boundsOfType returns the least and the greatest integer of a type of fewer than 64 bits.

@@ -57,8 +57,8 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 		join = integerJoins[reduction.Sum]
 	}
 	strip := f.strip(0)
-	least, most, narrow := boundsOfType(typ)
-	narrow = narrow && join == nil && extreme(st.value, z.c.extremes)
+	least, most, narrow := z.c.boundsFor(st)
+	narrow = narrow && join == nil
 	f.finish()
 	z.emit(-1, func(s *state[T], n int) {
 		if !holds(s) {
