@@ -254,10 +254,16 @@ func (e *evaluation) cond(n *expr.Cond, s *scope, index bool) value {
 	}
 	if !c.unsure {
 		v := e.value(there, s, index)
-		if v.kind == integer && e.kindOf(other, s, index) == integer {
-			v = v.as(e.signsOf(n, s))
+		_, settled := e.settledCondition(n.If, s)
+		if v.kind == integer {
+			switch kind := e.kindOf(other, s, index); {
+			case kind == integer:
+				v = v.as(e.signsOf(n, s))
+			case kind == real && !settled: // a choice between an integer and a real number is a real number
+				v = realValue(v.number())
+			}
 		}
-		if _, known := e.settledCondition(n.If, s); !known {
+		if !settled {
 			v = v.open()
 		}
 		return v
@@ -401,8 +407,13 @@ func (e *evaluation) at(a *array, name string, nodes []expr.Node, otherwise expr
 	}
 	if at >= 0 {
 		v := e.element(a, at, name)
-		if v.kind == integer && v.unsigned && otherwise != nil && e.kindOf(otherwise, s, false) == integer {
-			v = v.as(joined(a.signs(), e.signsOf(otherwise, s)))
+		if v.kind == integer && otherwise != nil {
+			switch kind := e.kindOf(otherwise, s, false); {
+			case kind == integer && v.unsigned:
+				v = v.as(joined(a.signs(), e.signsOf(otherwise, s)))
+			case kind == real:
+				v = realValue(v.number())
+			}
 		}
 		return v
 	}

@@ -336,6 +336,9 @@ func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
 		} else {
 			out.unsigned = e.signsOf(n.X, s) == without
 		}
+		if len(terms) == 0 && out.unsigned { // 0 and 2^64 - 1 may be elements, so a narrower type holds them as these
+			return out.settled()
+		}
 		for _, t := range terms[min(1, len(terms)):] {
 			if t.unsure {
 				panic(ErrAmbiguous)

@@ -21,9 +21,6 @@ type wideElement struct {
 	offset form
 }
 
-// numberOf returns a number that code gives.
-func numberOf[T simd.Float](get func(*state[T]) float64) number[T] { return number[T]{get: get} }
-
 // number returns the number that an operand is.
 func (x operand[T]) number() number[T] {
 	return number[T]{get: x.scalar, settled: x.settled, term: x.term}
