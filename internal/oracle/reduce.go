@@ -334,7 +334,11 @@ func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
 		if len(terms) > 0 {
 			out = terms[0].value
 		} else {
-			out.unsigned = e.signsOf(n.X, s) == without
+			sign := e.signsOf(n.X, s)
+			if sign == unknown && e.readsUnsigned(n.X) {
+				panic(ErrAmbiguous)
+			}
+			out.unsigned = sign == without
 		}
 		if len(terms) == 0 && out.unsigned { // 0 and 2^64 - 1 may be elements, so a narrower type holds them as these
 			return out.settled()

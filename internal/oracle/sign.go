@@ -74,6 +74,24 @@ func (e *evaluation) signsOf(n expr.Node, s *scope) signs {
 	return unknown
 }
 
+// readsUnsigned reports whether an expression reads a tensor of integers of 64 bits without a sign.
+func (e *evaluation) readsUnsigned(n expr.Node) bool {
+	found := false
+	expr.Walk(n, func(n expr.Node) {
+		name := ""
+		switch n := n.(type) {
+		case *expr.Read:
+			name = n.Name
+		case *expr.Ident:
+			name = n.Name
+		}
+		for _, a := range e.arrays[name] {
+			found = found || a.kind == integer && a.typ == dtype.U64
+		}
+	})
+	return found
+}
+
 func signOf(v value) signs {
 	switch {
 	case v.kind != integer || v.unsure:

@@ -185,6 +185,9 @@ func (c *crew) most(r *term.Reduction) string {
 // the first.
 func (c *crew) variance(r *term.Reduction, count func() string, plus fold) string {
 	number, first := count(), ""
+	if !c.wideBody(r) {
+		return c.narrowVariance(r, number, plus)
+	}
 	if r.Guard == nil {
 		first = c.unique("first")
 		c.typed(first, "double")
@@ -202,6 +205,27 @@ func (c *crew) variance(r *term.Reduction, count func() string, plus fold) strin
 	mean := c.name("double", "mean", fmt.Sprintf("%s + %s / %s", first, sum, number))
 	squares := c.sum(r, "squares", plus, func() string {
 		d := c.name("double", "d", fmt.Sprintf("__dsub_rn(%s, %s)", c.number(r.Body), mean))
+		return d + " * " + d
+	})
+	return fmt.Sprintf("(%s / %s)", squares, number)
+}
+
+// narrowVariance writes a variance of numbers of float. Their mean may be that of an element.
+func (c *crew) narrowVariance(r *term.Reduction, number string, plus fold) string {
+	mean := ""
+	if len(r.At) > 0 {
+		mean = c.unique("mean")
+		c.line("double %s = 0;", mean)
+		c.open("if (active) {")
+		c.indices(c.nest.Vars, "result")
+		c.line("%s = %s;", mean, c.number(r.At[0]))
+		c.close()
+	} else {
+		sum := c.sum(r, "sum", plus, func() string { return c.number(r.Body) })
+		mean = c.name("double", "mean", sum+" / "+number)
+	}
+	squares := c.sum(r, "squares", plus, func() string {
+		d := c.name("double", "d", c.number(r.Body)+" - "+mean)
 		return d + " * " + d
 	})
 	return fmt.Sprintf("(%s / %s)", squares, number)

@@ -6,6 +6,7 @@ import (
 	"github.com/opgen/opgen/formula/internal/loops"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // fold says how values are folded.
@@ -135,6 +136,9 @@ func (f *function) reduce(n *term.Term) string {
 // variance writes a variance. The differences from the first element are added: of equal ones, the mean is exactly what they are. A product
 // must not become one operation with the difference, which would be what the product lost.
 func (f *function) variance(r *term.Reduction, around func(func())) string {
+	if !f.wideBody(r) {
+		return f.narrowVariance(r, around)
+	}
 	first, sum, count := f.unique("first"), f.unique("sum"), f.unique("count")
 	f.typed(first, "double")
 	f.typed(sum, "double")
@@ -156,6 +160,39 @@ func (f *function) variance(r *term.Reduction, around func(func())) string {
 		f.line("%s += %s * %s;", squares, d, d)
 	})
 	return fmt.Sprintf("(%s / %s)", squares, count)
+}
+
+// wideBody reports whether the elements of a reduction are numbers of double. Those of float have 24 bits: the sum of equal ones is exact in
+// double, for up to 2^29 of them, so their mean is exactly what they are.
+func (f *function) wideBody(r *term.Reduction) bool {
+	return f.real() == ctypes[dtype.F64] || f.typeOf(r.Body) == ctypes[dtype.F64]
+}
+
+// narrowVariance writes a variance of numbers of float. Their mean may be that of an element.
+func (f *function) narrowVariance(r *term.Reduction, around func(func())) string {
+	mean, count := f.unique("mean"), f.unique("count")
+	f.typed(mean, "double")
+	f.line("long long %s = 0;", count)
+	if len(r.At) > 0 {
+		f.line("const double %s = %s;", mean, f.number(r.At[0]))
+	} else {
+		f.line("double %s = 0;", mean)
+		around(func() {
+			f.line("%s += %s;", mean, f.number(r.Body))
+			f.line("%s++;", count)
+		})
+		f.line("%s /= %s;", mean, count)
+		f.line("%s = 0;", count)
+	}
+	sum := f.unique("sum")
+	f.typed(sum, "double")
+	f.line("double %s = 0;", sum)
+	around(func() {
+		d := f.name("double", "d", f.number(r.Body)+" - "+mean)
+		f.line("%s += %s * %s;", sum, d, d)
+		f.line("%s++;", count)
+	})
+	return fmt.Sprintf("(%s / %s)", sum, count)
 }
 
 func (f *function) logsumexp(r *term.Reduction, around func(func())) string {
