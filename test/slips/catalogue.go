@@ -33,7 +33,8 @@ func newCatalogue(root string, exports map[string]string) (*catalogue, error) {
 		return nil, err
 	}
 	c := &catalogue{dir: dir, originals: map[string]string{}}
-	for _, name := range []string{"go.mod", "specs", "kernels"} {
+	// specs name functions of these packages of the runtime
+	for _, name := range []string{"go.mod", "specs", "kernels", "runtime/contraction", "runtime/equation", "runtime/fourier"} {
 		from, to := filepath.Join(root, name), filepath.Join(dir, name)
 		if name == "go.mod" {
 			data, err := os.ReadFile(from)

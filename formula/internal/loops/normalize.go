@@ -281,7 +281,7 @@ func (z *normalizer) finish(n *statement) {
 	}
 	if n.value.Op == term.Reduce && !n.add {
 		lenient := n.guard != nil || n.lenient
-		n.value = z.varied(z.inside(n.value, n.vars, false), n.vars, lenient)
+		n.value = z.withMean(z.varied(z.inside(n.value, n.vars, false), n.vars, lenient))
 		if x := z.wholeProduct(n.value, n.vars, lenient); x != nil {
 			n.value = x
 		} else if x := z.known(n.value, false); x != nil {
@@ -387,6 +387,7 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 		if x := z.varied(inner, vars, lenient); x != inner {
 			return x
 		}
+		inner = z.withMean(inner)
 		if x := z.wholeProduct(inner, vars, lenient); x != nil {
 			return x
 		}
@@ -427,6 +428,26 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 		r.At = []*term.Term{z.extracted(r.At[0], around, lenient)}
 	}
 	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+}
+
+// withMean returns a variance for device code that knows the mean, if a statement gives it: as what stands behind the reduction.
+func (z *normalizer) withMean(n *term.Term) *term.Term {
+	if !z.whole || n.Op != term.Reduce || n.Reduction.Kind != reduction.Variance {
+		return n
+	}
+	mean := *n.Reduction
+	mean.Kind = reduction.Mean
+	for _, s := range z.out {
+		if s.lenient {
+			continue
+		}
+		if x := givenBy(s, &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &mean}); x != nil {
+			r := *n.Reduction
+			r.At = []*term.Term{x}
+			return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+		}
+	}
+	return n
 }
 
 // givenBy returns the element of its tensor to which a statement gives a reduction; nil if it gives another value.
