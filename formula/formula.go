@@ -7,6 +7,10 @@
 // A kernel settles first what depends on a use of the operator: ranks, attributes, and which tensors are there. Register
 // registers loops over strips, in the operator's types, which are the kernels of operators that have no other.
 // RegisterReference registers an interpreter that computes in float64, element by element: what kernels are compared with.
+//
+// The packages below are the stages of the compiler: expr reads formulas, program makes statements over indices of them for a use of
+// the operator, whose values are those of term, and derive works out gradients. Tools of this module use them. Only this package
+// keeps its form between releases.
 package formula
 
 import (

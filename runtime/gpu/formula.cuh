@@ -82,9 +82,6 @@ OPGEN_DEVICE i64 opgen_smaller(i64 x, i64 y) { return x < y ? x : y; }
 OPGEN_DEVICE i64 opgen_bounded(i64 x, i64 least, i64 greatest) {
 	return x == OPGEN_LEAST ? least : x == OPGEN_GREATEST ? greatest : x;
 }
-// opgen_greatest_of and opgen_least_of do so for what is known to be one of them.
-OPGEN_DEVICE i64 opgen_greatest_of(i64 x, i64 least, i64) { return x == OPGEN_LEAST ? least : x; }
-OPGEN_DEVICE i64 opgen_least_of(i64 x, i64, i64 greatest) { return x == OPGEN_GREATEST ? greatest : x; }
 OPGEN_DEVICE i64 opgen_power(i64 x, i64 y) {
 	if (y < 0) {
 		if (x != 1 && x != -1) return 0;

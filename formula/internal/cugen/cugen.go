@@ -113,8 +113,8 @@ var ctypes = map[dtype.Type]string{dtype.Bool: "opgen_bool", dtype.I8: "signed c
 	dtype.F16: "opgen_f16", dtype.BF16: "opgen_bf16", dtype.F32: "float", dtype.F64: "double"}
 
 // boundsOf holds the least and the greatest integer of types of fewer than 64 bits.
-var boundsOf = map[dtype.Type]string{dtype.I8: "-128, 127", dtype.I16: "-32768, 32767", dtype.I32: "-2147483647 - 1, 2147483647",
-	dtype.U8: "0, 255", dtype.U16: "0, 65535", dtype.U32: "0, 4294967295ll"}
+var boundsOf = map[dtype.Type][2]string{dtype.I8: {"-128", "127"}, dtype.I16: {"-32768", "32767"},
+	dtype.I32: {"-2147483647 - 1", "2147483647"}, dtype.U8: {"0", "255"}, dtype.U16: {"0", "65535"}, dtype.U32: {"0", "4294967295ll"}}
 
 // widen gives local tensors of few elements that are computed of numbers of type double that type, so that terms which cancel each
 // other have the same digits. Local tensors of values of integers get it, too.

@@ -331,11 +331,14 @@ func (f *function) give(s *loops.Nested, v string) {
 		f.fail("one of several tensors that is given", s.Value)
 	}
 	if bounds, ok := boundsOf[f.tensors[s.Target].Type]; ok && loops.Extreme(s.Value, f.extreme) {
-		which := "bounded" // either of nothing
-		if s.Value.Op == term.Reduce {
-			which = map[reduction.Kind]string{reduction.Max: "greatest_of", reduction.Min: "least_of"}[s.Value.Reduction.Kind]
+		if s.Value.Op == term.Reduce { // the other bound of 64 bits is an element
+			if s.Value.Reduction.Kind == reduction.Max {
+				bounds[1] = "OPGEN_GREATEST"
+			} else {
+				bounds[0] = "OPGEN_LEAST"
+			}
 		}
-		v = fmt.Sprintf("opgen_%s(%s, %s)", which, v, bounds)
+		v = fmt.Sprintf("opgen_bounded(%s, %s, %s)", v, bounds[0], bounds[1])
 	}
 	put, adds := "opgen_store", s.Add || f.tensors[s.Target].Add
 	if adds {

@@ -12,18 +12,15 @@ import (
 func extremes(statements []*statement) map[int]bool {
 	out := map[int]bool{}
 	for _, s := range statements {
-		if extreme(s.value, out) {
+		if Extreme(s.value, out) {
 			out[s.target] = true
 		}
 	}
 	return out
 }
 
-// Extreme reports whether an integer is an extreme, which may be that of nothing, of tensors of which some are known to hold extremes.
-func Extreme(n *term.Term, tensors map[int]bool) bool { return extreme(n, tensors) }
-
-// extreme reports whether an integer is an extreme, of tensors of which some are known to hold extremes.
-func extreme(n *term.Term, tensors map[int]bool) bool {
+// Extreme reports whether an integer is an extreme, which may be that of nothing. Some tensors are known to hold extremes.
+func Extreme(n *term.Term, tensors map[int]bool) bool {
 	switch {
 	case n.Kind != term.Integer:
 		return false
@@ -34,7 +31,7 @@ func extreme(n *term.Term, tensors map[int]bool) bool {
 	case n.Op == term.Element:
 		return n.Read.Count == 1 && tensors[n.Read.Tensor]
 	case n.Op == term.Choose:
-		return extreme(n.Args[1], tensors) || extreme(n.Args[2], tensors)
+		return Extreme(n.Args[1], tensors) || Extreme(n.Args[2], tensors)
 	}
 	return false
 }
@@ -52,7 +49,7 @@ func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) fun
 // they are. Of a reduction, the other bound of 64 bits is an element.
 func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
 	least, most, ok = boundsOfType(c.tensors[st.target].Type)
-	if !ok || !extreme(st.value, c.extremes) {
+	if !ok || !Extreme(st.value, c.extremes) {
 		return 0, 0, false
 	}
 	if st.value.Op == term.Reduce && st.value.Reduction.Kind == reduction.Max {
