@@ -142,6 +142,7 @@ type judged struct {
 	d      drawn
 	q      oracle.Question
 	answer *oracle.Answer // nil if there is none
+	open   bool           // whether there is none because rounding, or an extreme of nothing, decides about an integer
 }
 
 // ask draws inputs and asks the oracle. Where rounding decides about integers, it draws others; where the oracle takes too long, it makes
@@ -160,6 +161,7 @@ func ask(o *liveOperator, c *randomformula.Case) (*judged, error) {
 		case err == nil:
 			return j, nil
 		case errors.Is(err, oracle.ErrTooLong):
+			j.open = false
 			for name, n := range c.Dims {
 				if n > 12 {
 					c.Dims[name] = n / 2
@@ -168,6 +170,7 @@ func ask(o *liveOperator, c *randomformula.Case) (*judged, error) {
 				}
 			}
 		case errors.Is(err, oracle.ErrAmbiguous):
+			j.open = true
 			c.Values++
 		default:
 			return j, err
@@ -302,7 +305,7 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 		}
 		if err != nil {
 			v.Status, v.Variant, v.Message = "failed", x.name, err.Error()
-			if j.answer == nil && !plain && strings.Contains(v.Message, " lies outside ") {
+			if j.answer == nil && j.open && strings.Contains(v.Message, " lies outside ") {
 				v.Status = "refused" // as what reads an element at the place of an extreme of nothing, where the oracle has no answer
 			}
 			return v
