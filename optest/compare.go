@@ -32,8 +32,8 @@ func fetch(in *engine.Instance, t graph.Tensor) ([]float64, error) {
 	return v, err
 }
 
-// sameBits reports every tensor that is not bit for bit the same in got and in want. The text says how got was made, and
-// follows "with" or the like.
+// sameBits reports every tensor that is not bit for bit the same in got and in want, where all NaNs are the same. The text says how
+// got was made, and follows "with" or the like.
 func (s sample) sameBits(t *testing.T, how string, got, want values) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -46,7 +46,7 @@ func (s sample) sameBits(t *testing.T, how string, got, want values) {
 			continue
 		}
 		for i := range w {
-			if math.Float64bits(g[i]) != math.Float64bits(w[i]) {
+			if math.Float64bits(g[i]) != math.Float64bits(w[i]) && !(math.IsNaN(g[i]) && math.IsNaN(w[i])) {
 				s.errorf(t, "%s: %s, element %d: got %v, want %v, to the last bit", how, name, i, g[i], w[i])
 				break
 			}
@@ -85,22 +85,22 @@ func difference(got, want []float64, rel, abs float64) string {
 	}
 	tol += abs
 	for i := range want {
-		if math.IsNaN(got[i]) && math.IsNaN(want[i]) {
-			continue
-		}
-		if got[i] != want[i] && !(math.Abs(got[i]-want[i]) <= tol) { // true for NaN too
+		if !same(got[i], want[i]) && !(math.Abs(got[i]-want[i]) <= tol) { // true for NaN too
 			return fmt.Sprintf(", element %d: got %.12g, want %.12g within %.3g", i, got[i], want[i], tol)
 		}
 	}
 	return ""
 }
 
-// differingElement returns the first element in which the bytes of a tensor differ, or "" if there is none.
+// differingElement returns the first element in which the bytes of a tensor differ, or "" if there is none. All NaNs are the same.
 func differingElement(b task.Buffer, got, want []byte) string {
 	size := b.Type.Size()
 	for i := 0; i+size <= len(want); i += size {
-		if !slices.Equal(got[i:i+size], want[i:i+size]) {
-			return fmt.Sprintf("element %d: got %v, want %v", i/size, b.Type.Float64(got[i:]), b.Type.Float64(want[i:]))
+		if slices.Equal(got[i:i+size], want[i:i+size]) {
+			continue
+		}
+		if g, w := b.Type.Float64(got[i:]), b.Type.Float64(want[i:]); !math.IsNaN(g) || !math.IsNaN(w) {
+			return fmt.Sprintf("element %d: got %v, want %v", i/size, g, w)
 		}
 	}
 	return ""

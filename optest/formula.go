@@ -72,10 +72,7 @@ func (k *Kit) reference(t *testing.T) *task.Registry {
 func formulaDifferences(t *testing.T, f *fixture, formulas *task.Registry, got values) []string {
 	t.Helper()
 	p := f.everything(t)
-	want, err := run(p, f.values, Execution{tasks: formulas, plans: f.plans})
-	if err != nil {
-		f.fatalf(t, "%v", err)
-	}
+	want := f.by(t, formulas, p, f.values)
 	var out []string
 	for _, x := range p.Fetched {
 		rel, abs := f.closeness(x)
@@ -84,6 +81,16 @@ func formulaDifferences(t *testing.T, f *fixture, formulas *task.Registry, got v
 		}
 	}
 	return out
+}
+
+// by returns what the tasks of another registry compute.
+func (f *fixture) by(t *testing.T, tasks *task.Registry, p *graph.Program, fed values) values {
+	t.Helper()
+	v, err := run(p, fed, Execution{tasks: tasks, plans: f.plans})
+	if err != nil {
+		f.fatalf(t, "%v", err)
+	}
+	return v
 }
 
 // closeness returns how much a tensor may differ from what a formula or a reference gives, as a part of it and at least.

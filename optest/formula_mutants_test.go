@@ -176,7 +176,7 @@ func newTrials(s sample, example int, reference *task.Registry) []func() (*trial
 			return false
 		}
 		v, err := s.kit.run(p, f.values, Execution{})
-		return err == nil && f.finite(v)
+		return err == nil && f.unbounded(v) == 0
 	})
 	var out []func() (*trial, error)
 	add := func(what string, s sample, d domain, runs int, strict bool) {

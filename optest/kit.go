@@ -33,7 +33,7 @@ type Kit struct {
 	config    config
 
 	registries sync.Map // of functions that return *task.Registry and an error, by name
-	domains    sync.Map // of each sample, the domain in which its results are finite
+	domains    sync.Map // of each sample, the domain from which its values are drawn
 	record     record
 }
 

@@ -36,6 +36,17 @@ var mistakes = []mistake{
 	{"a value that is folded twice", "farthest.go", "a.Below.Fold(0, 1)", "a.Below.Fold(0, 1); a.Below.Fold(0, 1)", "KernelsComputeFormulas", "farthest", "as the reference gives"},
 	{"a crash without elements", "bag_sum.go", "var grad T", "_ = a.GradOutput.At(0)", "SingleExtents", "bag_sum", "bag_sum.go"},
 	{"a read of elements that are not there", "cumsum.go", "in, out := a.Input.Lane(i), a.Output.Lane(i)", "_ = in.At(0)", "EmptyExtents", "cumsum", "cumsum.go"},
+	{"a greatest element of nothing that is finite", "group_max.go", "most := T(math.Inf(-1))", "most = -math.MaxFloat32", "KernelsComputeFormulas", "group_max", "want -Inf within"},
+	{"a greatest element of nothing that is infinite above", "group_max.go", "a.Most.Set(g, most)", "a.Most.Set(g, T(math.Abs(float64(most))))", "EveryElementIsWritten", "group_max", "got +Inf, want -Inf"},
+	{"a gradient of NaN beside infinite results", "group_max.go", "a.GradInput.Put(n, grad)", "a.GradInput.Put(n, grad*0/0)", "Gradients", "group_max", "got NaN, want "},
+	{"a gradient that is lost beside infinite results", "group_max.go", "a.GradInput.Put(n, grad)", "a.GradInput.Put(n, 0)", "Gradients", "group_max", "gradient of input.0, next to difference quotients"},
+	{"an infinity in place of NaN", "zero_share.go", "nan := T(math.NaN())", "nan = T(math.Inf(1))", "EveryElementIsWritten", "zero_share", "got +Inf, want NaN"},
+	{"an infinity of the other sign", "zero_share.go", "y /= T(a.Attrs.Zero)", "y /= -T(a.Attrs.Zero)", "KernelsComputeFormulas", "zero_share", "Inf, want "},
+	{"an infinite gradient of the other sign", "zero_share.go", "g /= T(a.Attrs.Zero)", "g /= -T(a.Attrs.Zero)", "KernelsComputeFormulas", "zero_share", "grad of input.0"},
+	{"a number in place of NaN", "zero_share.go", "nan := T(math.NaN())", "nan = 0", "KernelsComputeFormulas", "zero_share", "got 0, want NaN"},
+	{"NaN in place of a number", "zero_share.go", "a.Output.Set(k, y)", "a.Output.Set(k, y*nan)", "EveryElementIsWritten", "zero_share", "got NaN, want "},
+	{"a logarithm of nothing that is finite", "log_share.go", "share := math.Log(count / float64(a.Input.Len()))", "share = max(share, -1e30)", "KernelsComputeFormulas", "log_share", "want -Inf within"},
+	{"a logarithm of nothing that is NaN", "log_share.go", "share := math.Log(count / float64(a.Input.Len()))", "share = share + 0*share", "EveryElementIsWritten", "log_share", "got NaN, want -Inf"},
 }
 
 // insert returns a file of kernels in which the wrong statements run if the program is asked for the mistake: in place of the

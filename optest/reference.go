@@ -2,6 +2,8 @@ package optest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/task"
@@ -24,8 +26,8 @@ func Reference(operator string, compute func(Call) map[string][]float64) Option 
 	return func(c *config) { c.references[operator] = compute }
 }
 
-// referenceDifferences compares results with the reference, tensor by tensor.
-func (f *fixture) referenceDifferences(compute func(Call) map[string][]float64, got values) []string {
+// referenceValues returns what the reference gives, by tensor, and the names that it gives and the operator has not.
+func (f *fixture) referenceValues(compute func(Call) map[string][]float64) (told values, others []string) {
 	call := Call{Attrs: f.attrs, Tensors: map[string][]float64{}, Shapes: map[string][]int{}}
 	if len(f.types) > 0 {
 		call.Type = f.types[0]
@@ -46,19 +48,31 @@ func (f *fixture) referenceDifferences(compute func(Call) map[string][]float64, 
 		}
 	}
 	want := compute(call)
+	told = values{}
+	for _, x := range f.results {
+		if elements, ok := want[names[x.Name()]]; ok {
+			told[x.Name()] = elements
+			delete(want, names[x.Name()])
+		}
+	}
+	return told, slices.Sorted(maps.Keys(want))
+}
+
+// referenceDifferences compares results with the reference, tensor by tensor.
+func (f *fixture) referenceDifferences(compute func(Call) map[string][]float64, got values) []string {
+	want, others := f.referenceValues(compute)
 	var out []string
 	for _, x := range f.results {
-		elements, ok := want[names[x.Name()]]
+		elements, ok := want[x.Name()]
 		if !ok {
 			continue
 		}
-		delete(want, names[x.Name()])
 		rel, abs := f.closeness(x)
 		if d := difference(got[x.Name()], elements, rel, abs); d != "" {
 			out = append(out, x.Name()+d)
 		}
 	}
-	for name := range want {
+	for _, name := range others {
 		out = append(out, fmt.Sprintf("%s: want an output of the operator, or a weight that it changes,", name))
 	}
 	return out

@@ -48,5 +48,17 @@ func TestOperators(t *testing.T) {
 			}
 			return map[string][]float64{"output": {farthest}, "below": {min(below, 100)}}
 		}),
+		optest.Reference("log_share", func(c optest.Call) map[string][]float64 {
+			counts := make([]float64, c.Shapes["output"][0])
+			for _, x := range c.Tensors["input"] {
+				if i := int(math.Floor(x * 2)); i >= 0 && i < len(counts) {
+					counts[i]++
+				}
+			}
+			for i, n := range counts {
+				counts[i] = math.Log(n / float64(len(c.Tensors["input"])))
+			}
+			return map[string][]float64{"output": counts}
+		}),
 		optest.Skip("Costs", "bag_sum", "a cost meter draws offsets that do not grow"))
 }
