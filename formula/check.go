@@ -82,10 +82,10 @@ func thresholds(programs []*program.Program) []float64 {
 		switch n.Op {
 		case term.Equal, term.Unequal, term.Less, term.AtMost:
 		case term.Apply:
-			if n.Func.Name != "max" && n.Func.Name != "min" && n.Func.Name != "abs" {
+			if n.Func != term.Abs && !n.Func.Has(term.Extreme) {
 				return
 			}
-			if n.Func.Name == "abs" {
+			if n.Func == term.Abs {
 				out = append(out, 0)
 			}
 		default:

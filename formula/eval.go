@@ -27,8 +27,10 @@ type code struct {
 	of     *program.Statement     // whose gradient is compiled
 	hands  map[int]bool           // of gradients: the tensors to which a part of it hands them
 	slopes *program.Slopes        // of gradients
-	runs   []func(*frame)         // by statement
-	needs  []map[int]bool         // by statement: the tensors that it reads
+	result *term.Term             // of a derivative: the value of the function, for which known returns code
+	known  func() func(*frame) float64
+	runs   []func(*frame) // by statement
+	needs  []map[int]bool // by statement: the tensors that it reads
 }
 
 // compile returns the code of a program.
@@ -262,6 +264,9 @@ func choice[T any](c *code, n *term.Term, code func(*term.Term) func(*frame) T) 
 
 // real returns code for a number or a condition as a real number.
 func (c *code) real(n *term.Term) func(*frame) float64 {
+	if n == c.result {
+		return c.known()
+	}
 	switch n.Kind {
 	case term.Integer:
 		x := c.integer(n)
@@ -389,7 +394,7 @@ func (c *code) integer(n *term.Term) func(*frame) int {
 }
 
 func (c *code) applyInteger(n *term.Term) func(*frame) int {
-	if n.Func.Name == "convert" { // of a real number or a condition
+	if n.Func.Has(term.Conversion) { // of a real number or a condition
 		x, whole := c.real(n.Args[0]), n.Func.Whole
 		return func(f *frame) int { return whole(x(f)) }
 	}
@@ -397,14 +402,14 @@ func (c *code) applyInteger(n *term.Term) func(*frame) int {
 		return run
 	}
 	x := c.integer(n.Args[0])
-	if n.Func.Name == "abs" {
+	if n.Func == term.Abs {
 		if c.p.Unsigned(n.Args[0]) {
 			return x
 		}
 		return func(f *frame) int { return max(x(f), -x(f)) }
 	}
 	y := c.integer(n.Args[1])
-	if n.Func.Name == "min" {
+	if n.Func == term.Min {
 		return func(f *frame) int { return min(x(f), y(f)) }
 	}
 	return func(f *frame) int { return max(x(f), y(f)) }

@@ -178,7 +178,7 @@ func (c *code) backOf(n *term.Term, result func() func(*frame) float64) back {
 	case term.Reduce:
 		return c.backReduce(n)
 	case term.Apply:
-		return c.backApply(n, result)
+		return c.backApply(n.Func, n, result)
 	case term.Choose:
 		holds, x, y := c.boolean(n.Args[0]), c.back(n.Args[1], result), c.back(n.Args[2], result)
 		if x == nil && y == nil {
@@ -239,8 +239,7 @@ func (c *code) backOf(n *term.Term, result func() func(*frame) float64) back {
 			}
 		}
 	}
-	power := &term.Function{Name: "pow", Args: 2, Slope: term.PowerSlope, Real: term.Functions["pow"].Real}
-	return c.backApply(&term.Term{Op: term.Apply, Kind: term.Real, Func: power, Args: n.Args}, nil)
+	return c.backApply(term.Pow, n, nil)
 }
 
 func (b back) add(f *frame, g float64) {
@@ -293,57 +292,38 @@ func (c *code) backElement(r *term.Read) back {
 	}
 }
 
-// backApply returns code for the gradient of a function's arguments.
-func (c *code) backApply(n *term.Term, result func() func(*frame) float64) back {
-	if n.Func.Name == "max" || n.Func.Name == "min" {
+// backApply returns code for the gradient of the arguments of a function f, which gives n.
+func (c *code) backApply(f *term.Function, n *term.Term, result func() func(*frame) float64) back {
+	if f.Has(term.Extreme) {
 		return c.backExtreme(n, result)
 	}
-	args := make([]back, len(n.Args))
-	flows := false
+	var out back
 	for i, a := range n.Args {
-		args[i] = c.back(a, nil)
-		flows = flows || args[i] != nil
-	}
-	if !flows || n.Func.Slope == nil && n.Func.Name != "convert" {
-		return nil
-	}
-	slope := n.Func.Slope
-	if n.Func.Name == "convert" {
-		return args[0]
-	}
-	if n.Func.OfResult {
-		y := c.resultOf(n, result)
-		return func(f *frame, g float64) { args[0](f, g*slope(0, nil, y(f))) }
-	}
-	values, apply := c.reals(n.Args), n.Func.Real
-	return func(f *frame, g float64) {
-		x := make([]float64, len(values))
-		for i, v := range values {
-			x[i] = v(f)
+		x := c.back(a, nil)
+		if x == nil || f.Derivative == nil {
+			continue
 		}
-		y := apply(x...)
-		for i, a := range args {
-			if a != nil {
-				a(f, g*slope(i, x, y))
-			}
+		first, slope := out, c.slope(f, i, n, result)
+		out = func(f *frame, g float64) {
+			first.add(f, g)
+			x(f, g*slope(f))
 		}
 	}
+	return out
 }
 
-// resultOf returns code for a value: where it was stored, if that is known.
-func (c *code) resultOf(n *term.Term, result func() func(*frame) float64) func(*frame) float64 {
-	if result != nil {
-		return result()
+// slope returns code for the partial derivative of a function f, which gives n, with respect to a parameter. The result of the
+// function is read where it was stored, if that is known.
+func (c *code) slope(f *term.Function, i int, n *term.Term, result func() func(*frame) float64) func(*frame) float64 {
+	y := *n
+	c.result, c.known = &y, func() func(*frame) float64 {
+		if result != nil {
+			return result()
+		}
+		return c.real(n)
 	}
-	return c.real(n)
-}
-
-// operands lists the numbers of which a function gives the largest or the smallest, however it is nested.
-func operands(n *term.Term, name string) []*term.Term {
-	if n.Op != term.Apply || n.Func.Name != name || n.Kind != term.Real {
-		return []*term.Term{n}
-	}
-	return slices.Concat(operands(n.Args[0], name), operands(n.Args[1], name))
+	defer func() { c.result = nil }()
+	return c.real(f.Derivative(i, n.Args, &y))
 }
 
 // backExtreme returns code for the gradient of the largest or smallest of numbers: those that are equal to it share it, and so do those that are NaN
@@ -352,7 +332,7 @@ func (c *code) backExtreme(n *term.Term, result func() func(*frame) float64) bac
 	var varying []back
 	var values, fixed []func(*frame) float64
 	var own []*term.Term
-	for _, x := range operands(n, n.Func.Name) {
+	for _, x := range term.Operands(n, n.Func) {
 		if b := c.back(x, nil); b != nil {
 			varying, own = append(varying, b), append(own, x)
 		} else {
@@ -367,7 +347,7 @@ func (c *code) backExtreme(n *term.Term, result func() func(*frame) float64) bac
 	default:
 		values = c.reals(own)
 	}
-	least := n.Func.Name == "min"
+	least := n.Func == term.Min
 	top := func(f *frame) float64 {
 		extreme := math.Inf(-1)
 		for _, x := range slices.Concat(values, fixed) {

@@ -79,9 +79,9 @@ func (c *code) unsigned(n *term.Term) func(*frame) int {
 			}
 			return out
 		}
-	case op == term.Apply && (n.Func.Name == "min" || n.Func.Name == "max"):
+	case op == term.Apply && n.Func.Has(term.Extreme):
 		side := 1
-		if n.Func.Name == "min" {
+		if n.Func == term.Min {
 			side = -1
 		}
 		return func(f *frame) int {

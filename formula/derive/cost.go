@@ -75,8 +75,8 @@ func (l *loops) repeats(vars []*term.Variable) *term.Term {
 // length returns how many values an index has. A range that is cut at the edges of a tensor counts in full.
 func length(v *term.Variable, values map[*term.Variable]*term.Term) *term.Term {
 	var best *term.Term
-	for _, hi := range limits(v.Hi, "min") {
-		for _, lo := range limits(v.Lo, "max") {
+	for _, hi := range term.Operands(v.Hi, term.Min) {
+		for _, lo := range term.Operands(v.Lo, term.Max) {
 			n := term.Norm(term.Difference(hi, lo))
 			if len(n.Free()) > 0 || n.Reads() {
 				continue
@@ -91,14 +91,6 @@ func length(v *term.Variable, values map[*term.Variable]*term.Term) *term.Term {
 		return middle
 	}
 	return best
-}
-
-// limits lists the numbers of which a bound of a range is the least or the greatest.
-func limits(n *term.Term, name string) []*term.Term {
-	if n.Op == term.Apply && n.Func.Name == name {
-		return slices.Concat(limits(n.Args[0], name), limits(n.Args[1], name))
-	}
-	return []*term.Term{n}
 }
 
 // operations returns how many operations a value takes for all values of the indices.
@@ -136,7 +128,7 @@ func counts(n *term.Term) bool {
 	case term.Negate, term.And, term.Or, term.Not:
 		return false
 	case term.Apply:
-		return n.Func.Name != "convert"
+		return !n.Func.Has(term.Conversion)
 	}
 	return n.Kind == term.Real || n.Reads()
 }

@@ -15,7 +15,7 @@ import (
 // of them get nothing either: max(x, 0) has the slope 0 at 0.
 func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
 	var varying, fixed []*term.Term
-	for _, x := range operands(n, n.Func.Name) {
+	for _, x := range term.Operands(n, n.Func) {
 		if d.p.Depends(x) {
 			varying = append(varying, x)
 		} else {
@@ -38,14 +38,6 @@ func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Te
 	return nil
 }
 
-// operands lists the numbers of which a function gives the largest or the smallest, however it is nested.
-func operands(n *term.Term, name string) []*term.Term {
-	if n.Op != term.Apply || n.Func.Name != name || n.Kind != term.Real {
-		return []*term.Term{n}
-	}
-	return slices.Concat(operands(n.Args[0], name), operands(n.Args[1], name))
-}
-
 // outdone returns the condition under which an extreme is not its one operand that varies: one of the others is as large or as small. The
 // extreme stands for the operand, which need not be kept then, where the others are the same numbers wherever they are worked out.
 func (d *deriver) outdone(n, x *term.Term, fixed []*term.Term, vars []*term.Variable, guard *term.Term) *term.Term {
@@ -58,7 +50,7 @@ func (d *deriver) outdone(n, x *term.Term, fixed []*term.Term, vars []*term.Vari
 	}
 	for _, y := range fixed {
 		c := term.Compare(term.AtMost, own, y)
-		if n.Func.Name == "min" {
+		if n.Func == term.Min {
 			c = term.Compare(term.AtMost, y, own)
 		}
 		if y.Op != term.Constant {
@@ -81,7 +73,7 @@ func (d *deriver) shares(f *term.Function, g *term.Term, values, fixed []*term.T
 		half := term.Ratio(g, term.Number(2))
 		share := func(x, y *term.Term) *term.Term {
 			reaches := term.Compare(term.AtMost, y, x)
-			if f.Name == "min" {
+			if f == term.Min {
 				reaches = term.Compare(term.AtMost, x, y)
 			}
 			tie := term.Either(term.Compare(term.Equal, x, y), isnan(y)) // if x is an extreme, too
@@ -184,7 +176,7 @@ func (d *deriver) exact(n *term.Term) bool {
 	case term.Choose:
 		return d.decided(n.Args[0]) && each(n.Args[1:])
 	case term.Apply:
-		return slices.Contains([]string{"max", "min", "abs", "floor", "ceil", "round", "sign"}, n.Func.Name) && each(n.Args)
+		return n.Func.Has(term.Exact) && each(n.Args)
 	}
 	return false
 }

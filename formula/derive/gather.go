@@ -226,10 +226,10 @@ func (s *solver) inRange(v *term.Variable, x *term.Term) []*term.Term {
 
 // bounds returns the condition x op y, taken apart where a side is a maximum or a minimum.
 func bounds(op term.Op, x, y *term.Term) []*term.Term {
-	if x.Op == term.Apply && x.Func.Name == "max" {
+	if x.Op == term.Apply && x.Func == term.Max {
 		return append(bounds(op, x.Args[0], y), bounds(op, x.Args[1], y)...)
 	}
-	if y.Op == term.Apply && y.Func.Name == "min" {
+	if y.Op == term.Apply && y.Func == term.Min {
 		return append(bounds(op, x, y.Args[0]), bounds(op, x, y.Args[1])...)
 	}
 	return []*term.Term{term.Compare(op, x, y)}

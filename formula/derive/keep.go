@@ -85,8 +85,8 @@ func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
 	if lo, hi, ok := spanOf(v.Term()); ok {
 		best, size = &axisOf{v, term.Number(lo), largest(v.Hi, hi+1, lo)}, hi+1-lo
 	}
-	for _, lo := range limits(v.Lo, "max") {
-		for _, hi := range limits(v.Hi, "min") {
+	for _, lo := range term.Operands(v.Lo, term.Max) {
+		for _, hi := range term.Operands(v.Hi, term.Min) {
 			n := term.Norm(term.Difference(hi, lo))
 			_, most, ok := spanOf(n)
 			if ok && (best == nil || most < size) && !slices.ContainsFunc(lo.Free(), func(w *term.Variable) bool { return !slices.Contains(others, w) }) {

@@ -28,7 +28,7 @@ func span(n *term.Term, depth int) (lo, hi int, ok bool) {
 		c, d, both := span(n.Args[2], depth-1)
 		return min(a, c), max(b, d), ok && both
 	case term.Apply:
-		if name := n.Func.Name; name != "min" && name != "max" && name != "abs" {
+		if !n.Func.Has(term.KeepsIntegers) {
 			return 0, 0, false
 		}
 	case term.Negate, term.Add, term.Subtract, term.Multiply, term.Quotient, term.Modulo:
@@ -59,7 +59,7 @@ func span(n *term.Term, depth int) (lo, hi int, ok bool) {
 	case term.Multiply:
 		return min(a*c, a*d, b*c, b*d), max(a*c, a*d, b*c, b*d), true
 	case term.Apply:
-		if n.Func.Name == "min" {
+		if n.Func == term.Min {
 			return min(a, c), min(b, d), true
 		}
 		return max(a, c), max(b, d), true
@@ -87,19 +87,19 @@ func atLeast(n *term.Term, least int) bool {
 // exceeds reports whether hi - lo is at least least for all values of the indices in them.
 func exceeds(hi, lo *term.Term, least int) bool {
 	switch {
-	case isApplied(hi, "min"):
+	case isApplied(hi, term.Min):
 		return exceeds(hi.Args[0], lo, least) && exceeds(hi.Args[1], lo, least)
-	case isApplied(lo, "max"):
+	case isApplied(lo, term.Max):
 		return exceeds(hi, lo.Args[0], least) && exceeds(hi, lo.Args[1], least)
-	case isApplied(hi, "max") && (exceeds(hi.Args[0], lo, least) || exceeds(hi.Args[1], lo, least)):
+	case isApplied(hi, term.Max) && (exceeds(hi.Args[0], lo, least) || exceeds(hi.Args[1], lo, least)):
 		return true
-	case isApplied(lo, "min") && (exceeds(hi, lo.Args[0], least) || exceeds(hi, lo.Args[1], least)):
+	case isApplied(lo, term.Min) && (exceeds(hi, lo.Args[0], least) || exceeds(hi, lo.Args[1], least)):
 		return true
 	}
 	return atLeast(term.Difference(hi, lo), least)
 }
 
-func isApplied(n *term.Term, name string) bool { return n.Op == term.Apply && n.Func.Name == name }
+func isApplied(n *term.Term, f *term.Function) bool { return n.Op == term.Apply && n.Func == f }
 
 // occupied reports whether the range of an index has a value for all values of the indices on which it depends.
 func occupied(v *term.Variable) bool { return exceeds(v.Hi, v.Lo, 1) }

@@ -2,7 +2,6 @@ package derive
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/opgen/opgen/formula/program"
@@ -43,14 +42,14 @@ func (d *deriver) walk(n, g *term.Term, vars []*term.Variable, guard *term.Term)
 		// The square of a divisor may overflow, or be 0, where the quotient is neither.
 		return each(x, term.Ratio(g, y), y, term.Opposite(term.Ratio(term.Product(g, term.Ratio(x, y)), y)))
 	case term.Power:
-		return d.power(n, g, vars, guard)
+		return d.apply(term.Pow, n, g, vars, guard)
 	case term.Choose:
 		if err := d.walk(y, g, vars, term.All(guard, x)); err != nil {
 			return err
 		}
 		return d.walk(n.Args[2], g, vars, term.All(guard, term.Negated(x)))
 	case term.Apply:
-		return d.apply(n, g, vars, guard)
+		return d.apply(n.Func, n, g, vars, guard)
 	case term.Reduce:
 		return d.reduction(n, g, vars, guard)
 	}
@@ -103,77 +102,20 @@ func (d *deriver) element(r *term.Read, g *term.Term, vars []*term.Variable, gua
 	return nil
 }
 
-// power is the derivative of x ^ y.
-func (d *deriver) power(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
-	x, y := n.Args[0], n.Args[1]
-	if d.p.Depends(y) {
-		zero := term.Both(term.Compare(term.Equal, x, term.Number(0)), term.Compare(term.AtMost, term.Number(0), y))
-		slope := term.Chosen(zero, term.Number(0), term.Product(n, term.Applied("log", x)))
-		if err := d.walk(y, term.Product(g, slope), vars, guard); err != nil {
+// apply is the derivative of n, which a function gives.
+func (d *deriver) apply(f *term.Function, n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
+	if f.Has(term.Extreme) {
+		return d.extreme(n, g, vars, guard)
+	}
+	for i, x := range slices.Backward(n.Args) {
+		if f.Derivative == nil || !d.p.Depends(x) {
+			continue
+		}
+		if err := d.walk(x, term.Product(g, f.Derivative(i, n.Args, n)), vars, guard); err != nil {
 			return err
 		}
 	}
-	slope := term.Product(y, &term.Term{Op: term.Power, Kind: term.Real, Args: []*term.Term{x, term.Difference(y, term.Number(1))}})
-	switch {
-	case isNumber(y, 2):
-		slope = term.Product(y, x)
-	case isNumber(y, 1):
-		slope = term.Number(1)
-	case isNumber(y, 0):
-		slope = term.Number(0)
-	case y.Op != term.Constant:
-		slope = term.Chosen(term.Compare(term.Equal, y, term.Number(0)), term.Number(0), slope)
-	}
-	return d.walk(x, term.Product(g, slope), vars, guard)
-}
-
-func isNumber(n *term.Term, v float64) bool { return n.Op == term.Constant && n.Value() == v }
-
-// apply is the derivative of a function.
-func (d *deriver) apply(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
-	x := n.Args[0]
-	one := term.Number(1)
-	var slope *term.Term
-	switch n.Func.Name {
-	case "exp":
-		slope = n
-	case "log":
-		slope = term.Ratio(one, x)
-	case "sqrt":
-		slope = term.Ratio(term.RealNumber(0.5), n)
-	case "rsqrt":
-		slope = term.Opposite(term.Product(term.RealNumber(0.5), term.Product(n, term.Product(n, n))))
-	case "sin":
-		slope = term.Applied("cos", x)
-	case "cos":
-		slope = term.Opposite(term.Applied("sin", x))
-	case "tanh":
-		slope = term.Difference(one, term.Product(n, n))
-	case "sigmoid":
-		slope = term.Product(n, term.Difference(one, n))
-	case "Phi":
-		square := term.Product(x, x)
-		slope = term.Ratio(term.Applied("exp", term.Opposite(term.Ratio(square, term.Number(2)))), term.RealNumber(math.Sqrt(2*math.Pi)))
-	case "log1p":
-		slope = term.Ratio(one, term.Sum(one, x))
-	case "expm1":
-		slope = term.Applied("exp", x)
-	case "erfinv":
-		slope = term.Product(term.RealNumber(math.Sqrt(math.Pi)/2), term.Applied("exp", term.Product(n, n)))
-	case "abs":
-		slope = term.Applied("sign", x)
-	case "convert":
-		slope = one
-	case "pow":
-		return d.power(&term.Term{Op: term.Power, Kind: term.Real, Args: n.Args}, g, vars, guard)
-	case "max", "min":
-		return d.extreme(n, g, vars, guard)
-	case "ceil", "floor", "round", "sign":
-		return nil
-	default:
-		return fmt.Errorf("%s has no derivative", n.Func.Name)
-	}
-	return d.walk(x, term.Product(g, slope), vars, guard)
+	return nil
 }
 
 // reduction is the derivative of a reduction.

@@ -158,16 +158,14 @@ func (b *builder) builtin(name string, args []value) (value, error) {
 		return value{node: term.Arithmetic(term.Quotient, term.Arithmetic(term.Subtract, term.Arithmetic(term.Add, x[0], x[1]), term.Number(1)), x[1])}, nil
 	}
 	f, ok := term.Functions[name]
-	if ok && name == "quotient" && slices.ContainsFunc(x, func(n *term.Term) bool { return n.Kind != term.Integer }) {
-		return value{}, fmt.Errorf("quotient: want integers")
+	if ok && f.Result == term.Integer && slices.ContainsFunc(x, func(n *term.Term) bool { return n.Kind != term.Integer }) {
+		return value{}, fmt.Errorf("%s: want integers", name)
 	}
 	if !ok {
 		return value{}, fmt.Errorf("there is no function %s", name)
 	}
-	if f.Args == 2 && len(x) > 2 && (name == "max" || name == "min") {
-		for len(x) > 2 {
-			x = append([]*term.Term{applied(f, x[:2])}, x[2:]...)
-		}
+	for f.Has(term.Extreme) && len(x) > 2 {
+		x = append([]*term.Term{applied(f, x[:2])}, x[2:]...)
 	}
 	if len(x) != f.Args {
 		return value{}, fmt.Errorf("%s has %d parameters, and got %d arguments", name, f.Args, len(x))
@@ -179,11 +177,11 @@ func (b *builder) builtin(name string, args []value) (value, error) {
 func applied(f *term.Function, x []*term.Term) *term.Term {
 	k := f.Result
 	ints := !slices.ContainsFunc(x, func(n *term.Term) bool { return n.Kind != term.Integer })
-	if ints && (f.Name == "max" || f.Name == "min" || f.Name == "abs") {
+	if ints && f.Has(term.KeepsIntegers) {
 		k = term.Integer
 	}
-	if ints && (f.Name == "quotient" || f.Name == "pow") {
-		return term.Arithmetic(map[string]term.Op{"quotient": term.Truncate, "pow": term.Power}[f.Name], x[0], x[1])
+	if ints && f.Integers != term.Constant {
+		return term.Arithmetic(f.Integers, x[0], x[1])
 	}
 	if !slices.ContainsFunc(x, func(n *term.Term) bool { return n.Op != term.Constant }) {
 		v := make([]float64, len(x))
@@ -199,10 +197,8 @@ func applied(f *term.Function, x []*term.Term) *term.Term {
 		}
 		return term.RealNumber(y)
 	}
-	if f.Name == "log" {
-		if n := logarithmOfOneAnd(x[0]); n != nil {
-			return n
-		}
+	if n := logarithmOfOneAnd(f, x[0]); n != nil {
+		return n
 	}
 	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: x}
 }
@@ -327,10 +323,7 @@ func chosen(name string, items []*term.Term, axes []int, unit *term.Term) []*ter
 // converted returns a number as an element of a type.
 func converted(x *term.Term, t dtype.Type) *term.Term {
 	k := kindOf(t)
-	f := &term.Function{Name: "convert", Args: 1, Result: k, To: t, Real: func(v ...float64) float64 { return rounded(v[0], t) }}
-	if k == term.Integer {
-		f.Whole = func(v float64) int { return whole(v, t) }
-	}
+	f := term.Converting(t, k, func(v float64) float64 { return rounded(v, t) }, func(v float64) int { return whole(v, t) })
 	if x.Kind == k && k != term.Real || x.Kind == term.Integer && k == term.Integer {
 		return x
 	}

@@ -2,10 +2,10 @@ package program
 
 import "github.com/opgen/opgen/formula/term"
 
-// logarithmOfOneAnd returns log(1 + y) as log1p(y), which has the digits of y that the sum loses where y is small; nil for other
-// logarithms. What the sum does not lose, log1p has, too.
-func logarithmOfOneAnd(sum *term.Term) *term.Term {
-	if sum.Op != term.Add && sum.Op != term.Subtract {
+// logarithmOfOneAnd returns log(1 + y) as log1p(y), which has the digits of y that the sum loses where y is small; nil for
+// other functions and sums. What the sum does not lose, log1p has, too.
+func logarithmOfOneAnd(f *term.Function, sum *term.Term) *term.Term {
+	if f != term.Log || sum.Op != term.Add && sum.Op != term.Subtract {
 		return nil
 	}
 	x, y := sum.Args[0], sum.Args[1]
@@ -24,7 +24,7 @@ func logarithmOfOneAnd(sum *term.Term) *term.Term {
 // exponentialLessOne returns exp(x) - 1 as expm1(x), which has the digits that the difference loses where x is small, and 1 - exp(x) as its
 // opposite; nil for other sums and differences.
 func exponentialLessOne(op term.Op, x, y *term.Term) *term.Term {
-	exponential := func(n *term.Term) bool { return n.Op == term.Apply && n.Func.Name == "exp" }
+	exponential := func(n *term.Term) bool { return n.Op == term.Apply && n.Func == term.Exp }
 	one := func(n *term.Term, v float64) bool {
 		return n.Op == term.Constant && n.Kind != term.Boolean && n.Value() == v
 	}

@@ -84,7 +84,7 @@ func (l *Slopes) isWild(n *term.Term) bool {
 
 // linear reports whether a function has a slope that is not infinite, whatever its operands are.
 func linear(n *term.Term) bool {
-	return n.Op == term.Apply && slices.Contains([]string{"max", "min", "abs", "sign", "floor", "ceil", "round", "convert"}, n.Func.Name)
+	return n.Op == term.Apply && n.Func.Has(term.Exact|term.Conversion)
 }
 
 // singular reports whether an operation may give an infinite number, or NaN, for numbers, or have such a slope.
@@ -95,7 +95,7 @@ func singular(n *term.Term) bool {
 	case term.Power:
 		return n.Kind == term.Real && n.Reads() && !(n.Args[1].Op == term.Constant && n.Args[1].Value() >= 1)
 	case term.Apply:
-		return slices.Contains([]string{"log", "log1p", "sqrt", "rsqrt", "pow", "erfinv"}, n.Func.Name) && n.Reads()
+		return n.Func.Has(term.Singular) && n.Reads()
 	}
 	return false
 }
@@ -117,7 +117,7 @@ func (p *Program) uncounted(n *term.Term, partly bool, out []bool) {
 	case term.Choose:
 		args, partly = n.Args[1:], true
 	case term.Apply:
-		partly = partly || n.Func.Name == "max" || n.Func.Name == "min"
+		partly = partly || n.Func.Has(term.Extreme)
 	case term.Reduce:
 		r := n.Reduction
 		p.uncounted(r.Body, partly || r.Guard != nil || r.Kind.Is(reduction.Extreme) || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {

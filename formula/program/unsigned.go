@@ -28,16 +28,15 @@ func (p *Program) Unsigned(n *term.Term) bool {
 			return p.Unsigned(n.Reduction.Body)
 		}
 	case term.Apply:
-		switch n.Func.Name {
-		case "convert":
-			return n.Func.To == dtype.U64
-		case "abs":
+		switch n.Func {
+		case term.Abs:
 			return p.Unsigned(n.Args[0])
-		case "max":
+		case term.Max:
 			return p.Unsigned(n.Args[0]) || p.Unsigned(n.Args[1])
-		case "min":
+		case term.Min:
 			return p.either(n.Args[0], n.Args[1])
 		}
+		return n.Func.To == dtype.U64
 	case term.Add, term.Multiply, term.Power, term.Quotient, term.Truncate, term.Modulo:
 		return p.either(n.Args[0], n.Args[1])
 	}

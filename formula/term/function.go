@@ -3,71 +3,152 @@ package term
 import (
 	"math"
 
+	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/rng"
 )
 
-// Function is an elementary function of real numbers. Slopes are those of its arguments; nil where nothing flows.
+// Function is an elementary function. Its entry in the table below is all that the compiler knows of it. Device code of
+// the function NAME is opgen_NAME in runtime/gpu/formula.cuh.
 type Function struct {
 	Name   string
+	Params string // the names of its parameters in messages; empty if formulas cannot call it
 	Args   int
 	Result Kind
-	Real   func(x ...float64) float64
-	// slope returns the derivative by argument i, given the arguments and the result y.
-	Slope func(i int, x []float64, y float64) float64
-	// ofResult says that slopes follow from the result alone, so that the arguments need not be kept.
-	OfResult bool
-	// To is the element type to which convert, which is a function for each type, rounds. Whole is what Real computes as an integer, if that is a type
-	// of integers: those of 64 bits are not all numbers of float64.
+	Is     Class
+	// Real computes the function of real numbers in float64.
+	Real func(x ...float64) float64
+	// Derivative returns the partial derivative with respect to parameter i, given the arguments and the result y. It is
+	// nil for a function whose derivative is 0. At a kink, where there are two, it is the one of PyTorch.
+	Derivative func(i int, x []*Term, y *Term) *Term
+	// Unary or Binary is the vector code of the function. Functions without any are computed one by one, in float64.
+	Unary  simd.Unary
+	Binary simd.Binary
+	// Integers is the operation that the function is if all arguments are integers; Constant if there is none.
+	Integers Op
+	// To is the element type to which a conversion rounds: there is a function for each. Whole is what Real computes as an
+	// integer if that type is one of integers: those of 64 bits are not all numbers of float64.
 	To    dtype.Type
 	Whole func(x float64) int
 }
 
-func one(name string, f func(float64) float64, slope func(x, y float64) float64, ofResult bool) *Function {
-	out := &Function{Name: name, Args: 1, Result: Real, Real: func(x ...float64) float64 { return f(x[0]) }, OfResult: ofResult}
-	if slope != nil {
-		out.Slope = func(_ int, x []float64, y float64) float64 {
-			if ofResult {
-				return slope(0, y)
-			}
-			return slope(x[0], y)
-		}
-	}
-	return out
+// Class is a set of properties of functions.
+type Class uint16
+
+const (
+	// Extreme says that the result is one of two arguments: the greater or the less one.
+	Extreme Class = 1 << iota
+	// Exact says that the result needs no rounding if the arguments need none, and that no slope is infinite.
+	Exact
+	// RoundsOnce says that a result in float64, rounded to float32, is the rounded result.
+	RoundsOnce
+	// KeepsIntegers says that the result of integers is an integer.
+	KeepsIntegers
+	// GivesIntegers says that all results are integers.
+	GivesIntegers
+	// Singular says that the result or its slope is infinite or NaN for some real numbers.
+	Singular
+	// Grows says that the result overflows for numbers that are far below the greatest one.
+	Grows
+	// Series says that the function takes a series of operations, and so longer than a load.
+	Series
+	// Random says that the result is a random number, of a seed, a stream and a number, which are integers.
+	Random
+	// Conversion says that the function rounds to an element type, which is no operation of its own.
+	Conversion
+)
+
+// Has reports whether a function has one of some properties; no function has none.
+func (f *Function) Has(c Class) bool { return f != nil && f.Is&c != 0 }
+
+// Usage returns how a formula calls the function.
+func (f *Function) Usage() string { return f.Name + "(" + f.Params + ")" }
+
+// of returns a function of one number.
+func of(f func(float64) float64) func(...float64) float64 {
+	return func(x ...float64) float64 { return f(x[0]) }
 }
 
-// functions are those that formulas apply to numbers. Where a slope has two values, at a kink, it is what PyTorch gives.
+// slope returns the derivative of a function of one number x, whose result is y.
+func slope(f func(x, y *Term) *Term) func(int, []*Term, *Term) *Term {
+	return func(_ int, x []*Term, y *Term) *Term { return f(x[0], y) }
+}
+
+// Functions holds the functions by their names.
 var Functions = map[string]*Function{}
 
+// The functions that parts of the compiler ask for.
+var Max, Min, Abs, Exp, Log, Pow, IsNaN, Normal *Function
+
 func init() {
-	for _, f := range []*Function{
-		one("exp", math.Exp, func(_, y float64) float64 { return y }, true),
-		one("log", math.Log, func(x, _ float64) float64 { return 1 / x }, false),
-		one("sqrt", math.Sqrt, func(_, y float64) float64 { return 0.5 / y }, true),
-		one("rsqrt", func(x float64) float64 { return 1 / math.Sqrt(x) }, func(_, y float64) float64 { return -0.5 * y * y * y }, true),
-		one("sin", math.Sin, func(x, _ float64) float64 { return math.Cos(x) }, false),
-		one("cos", math.Cos, func(x, _ float64) float64 { return -math.Sin(x) }, false),
-		one("tanh", math.Tanh, func(_, y float64) float64 { return 1 - y*y }, true),
-		one("sigmoid", sigmoid, func(_, y float64) float64 { return y * (1 - y) }, true),
-		one("Phi", rng.NormalCDF, func(x, _ float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }, false),
-		one("erfinv", math.Erfinv, func(_, y float64) float64 { return math.Sqrt(math.Pi) / 2 * math.Exp(y*y) }, true),
-		one("expm1", math.Expm1, func(_, y float64) float64 { return y + 1 }, true),
-		one("log1p", math.Log1p, func(x, _ float64) float64 { return 1 / (1 + x) }, false),
-		one("abs", math.Abs, func(x, _ float64) float64 { return sign(x) }, false),
-		one("ceil", math.Ceil, nil, false),
-		one("floor", math.Floor, nil, false),
-		one("round", math.RoundToEven, nil, false),
-		one("sign", sign, nil, false),
-		{Name: "isnan", Args: 1, Result: Boolean, Real: func(x ...float64) float64 { return Truth(math.IsNaN(x[0])) }},
-		{Name: "pow", Args: 2, Result: Real, Real: func(x ...float64) float64 { return math.Pow(x[0], x[1]) }, Slope: PowerSlope},
-		{Name: "max", Args: 2, Result: Real, Real: func(x ...float64) float64 { return max(x[0], x[1]) }},
-		{Name: "min", Args: 2, Result: Real, Real: func(x ...float64) float64 { return min(x[0], x[1]) }},
-		{Name: "quotient", Args: 2, Result: Integer},
-		{Name: "uniform", Args: 3, Result: Real, Real: func(x ...float64) float64 { return source(x).Uniform(uint64(x[2])) }},
-		{Name: "normal", Args: 3, Result: Real, Real: func(x ...float64) float64 { return source(x).Normal(uint64(x[2])) }},
-	} {
+	for _, f := range table {
 		Functions[f.Name] = f
 	}
+	Max, Min, Abs = Functions["max"], Functions["min"], Functions["abs"]
+	Exp, Log = Functions["exp"], Functions["log"]
+	Pow, IsNaN, Normal = Functions["pow"], Functions["isnan"], Functions["normal"]
+}
+
+// table holds each function but conversions.
+var table = []*Function{
+	{Name: "exp", Params: "x", Args: 1, Result: Real, Is: Series | Grows, Real: of(math.Exp), Unary: simd.Exp,
+		Derivative: slope(func(_, y *Term) *Term { return y })},
+	{Name: "log", Params: "x", Args: 1, Result: Real, Is: Series | Singular, Real: of(math.Log), Unary: simd.Log,
+		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), x) })},
+	{Name: "sqrt", Params: "x", Args: 1, Result: Real, Is: Singular | RoundsOnce, Real: of(math.Sqrt), Unary: simd.Sqrt,
+		Derivative: slope(func(_, y *Term) *Term { return Ratio(RealNumber(0.5), y) })},
+	{Name: "rsqrt", Params: "x", Args: 1, Result: Real, Is: Singular, Unary: simd.Rsqrt,
+		Real:       of(func(x float64) float64 { return 1 / math.Sqrt(x) }),
+		Derivative: slope(func(_, y *Term) *Term { return Opposite(Product(RealNumber(0.5), Product(y, Product(y, y)))) })},
+	{Name: "sin", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(math.Sin), Unary: simd.Sin,
+		Derivative: slope(func(x, _ *Term) *Term { return Applied("cos", x) })},
+	{Name: "cos", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(math.Cos), Unary: simd.Cos,
+		Derivative: slope(func(x, _ *Term) *Term { return Opposite(Applied("sin", x)) })},
+	{Name: "tanh", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(math.Tanh), Unary: simd.Tanh,
+		Derivative: slope(func(_, y *Term) *Term { return Difference(Number(1), Product(y, y)) })},
+	{Name: "sigmoid", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(sigmoid), Unary: simd.Sigmoid,
+		Derivative: slope(func(_, y *Term) *Term { return Product(y, Difference(Number(1), y)) })},
+	{Name: "Phi", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(rng.NormalCDF), Unary: simd.Phi,
+		Derivative: slope(func(x, _ *Term) *Term {
+			return Ratio(Applied("exp", Opposite(Ratio(Product(x, x), Number(2)))), RealNumber(math.Sqrt(2*math.Pi)))
+		})},
+	{Name: "density", Args: 1, Result: Real, Is: Series, Unary: simd.Density, // of the standard normal distribution
+		Real:       of(func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }),
+		Derivative: slope(func(x, y *Term) *Term { return Opposite(Product(x, y)) })},
+	{Name: "erfinv", Params: "x", Args: 1, Result: Real, Is: Series | Singular, Real: of(math.Erfinv),
+		Derivative: slope(func(_, y *Term) *Term {
+			return Product(RealNumber(math.Sqrt(math.Pi)/2), Applied("exp", Product(y, y)))
+		})},
+	{Name: "expm1", Params: "x", Args: 1, Result: Real, Is: Series | Grows, Real: of(math.Expm1), Unary: simd.Expm1,
+		Derivative: slope(func(x, _ *Term) *Term { return Applied("exp", x) })},
+	{Name: "log1p", Params: "x", Args: 1, Result: Real, Is: Series | Singular, Real: of(math.Log1p), Unary: simd.Log1p,
+		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), Sum(Number(1), x)) })},
+	{Name: "abs", Params: "x", Args: 1, Result: Real, Is: Exact | KeepsIntegers, Real: of(math.Abs), Unary: simd.Abs,
+		Derivative: slope(func(x, _ *Term) *Term { return Applied("sign", x) })},
+	{Name: "ceil", Params: "x", Args: 1, Result: Real, Is: Exact | GivesIntegers, Real: of(math.Ceil), Unary: simd.Ceil},
+	{Name: "floor", Params: "x", Args: 1, Result: Real, Is: Exact | GivesIntegers, Real: of(math.Floor), Unary: simd.Floor},
+	{Name: "round", Params: "x", Args: 1, Result: Real, Is: Exact | GivesIntegers, Real: of(math.RoundToEven), Unary: simd.Round},
+	{Name: "sign", Args: 1, Result: Real, Is: Exact, Real: of(sign), Unary: simd.Sign},
+	{Name: "isnan", Params: "x", Args: 1, Result: Boolean, Unary: simd.IsNaN,
+		Real: of(func(x float64) float64 { return Truth(math.IsNaN(x)) })},
+	{Name: "pow", Params: "x, y", Args: 2, Result: Real, Is: Series | Singular, Binary: simd.Pow, Integers: Power,
+		Real: func(x ...float64) float64 { return math.Pow(x[0], x[1]) }, Derivative: powerSlope},
+	{Name: "max", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact | KeepsIntegers, Binary: simd.Max,
+		Real: func(x ...float64) float64 { return max(x[0], x[1]) }},
+	{Name: "min", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact | KeepsIntegers, Binary: simd.Min,
+		Real: func(x ...float64) float64 { return min(x[0], x[1]) }},
+	{Name: "quotient", Params: "x, y", Args: 2, Result: Integer, Integers: Truncate},
+	{Name: "uniform", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random,
+		Real: func(x ...float64) float64 { return source(x).Uniform(uint64(x[2])) }},
+	{Name: "normal", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random,
+		Real: func(x ...float64) float64 { return source(x).Normal(uint64(x[2])) }},
+}
+
+// Converting returns the function that rounds to an element type, as real does. The result is of a kind: if that is
+// Integer, whole computes it.
+func Converting(to dtype.Type, k Kind, real func(float64) float64, whole func(float64) int) *Function {
+	return &Function{Name: "convert", Args: 1, Result: k, Is: Conversion, To: to, Real: of(real), Whole: whole,
+		Derivative: slope(func(_, _ *Term) *Term { return Number(1) })}
 }
 
 // source is the stream of random numbers of a seed and a step.
@@ -98,16 +179,41 @@ func Truth(v bool) float64 {
 	return 0
 }
 
-// PowerSlope is the slope of x^y. It is 0 where a factor of 0 meets one that is infinite.
-func PowerSlope(i int, x []float64, result float64) float64 {
-	if i == 0 {
-		if x[1] == 0 {
-			return 0
+// powerSlope is the derivative of x^y. That by y is 0 where a factor of 0 meets one that is infinite.
+func powerSlope(i int, args []*Term, _ *Term) *Term {
+	x, y := args[0], args[1]
+	power := func(y *Term) *Term { return &Term{Op: Power, Kind: Real, Args: []*Term{x, y}} }
+	if i == 1 {
+		zero := Both(Compare(Equal, x, Number(0)), Compare(AtMost, Number(0), y))
+		return Chosen(zero, Number(0), Product(power(y), Applied("log", x)))
+	}
+	general := func() *Term { return Product(y, power(Difference(y, Number(1)))) }
+	if y.Op != Constant {
+		return Chosen(Compare(Equal, y, Number(0)), Number(0), general())
+	}
+	switch y.Value() {
+	case 0:
+		return Number(0)
+	case 1:
+		return Number(1)
+	case 2:
+		return Product(y, x)
+	}
+	return general()
+}
+
+// Operands lists the numbers of which an extreme of extremes is one; n itself if it is no such value of f.
+func Operands(n *Term, f *Function) []*Term {
+	var out []*Term
+	var visit func(m *Term)
+	visit = func(m *Term) {
+		if m.Op != Apply || m.Func != f || m.Kind != n.Kind {
+			out = append(out, m)
+			return
 		}
-		return x[1] * math.Pow(x[0], x[1]-1)
+		visit(m.Args[0])
+		visit(m.Args[1])
 	}
-	if x[0] == 0 && x[1] >= 0 {
-		return 0
-	}
-	return result * math.Log(x[0])
+	visit(n)
+	return out
 }

@@ -25,7 +25,7 @@ func (m *Match) Same(x, y *Term) bool {
 	if x.Op != y.Op || x.Kind != y.Kind || x.Int != y.Int || x.Name != y.Name || x.Float != y.Float || x.Var != y.Var || len(x.Args) != len(y.Args) {
 		return false
 	}
-	if (x.Func != nil || y.Func != nil) && (x.Func == nil || y.Func == nil || x.Func.Name != y.Func.Name || x.Func.Name == "convert") {
+	if (x.Func != nil || y.Func != nil) && (x.Func == nil || y.Func == nil || x.Func != y.Func || x.Func.Has(Conversion)) {
 		return false
 	}
 	for i := range x.Args {

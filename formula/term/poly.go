@@ -322,8 +322,8 @@ func NonNegative(n *Term) bool {
 			case f.Op == Symbol:
 			case f.Op == Index && NonNegative(f.Var.Lo):
 			case (f.Op == Quotient || f.Op == Modulo) && NonNegative(f.Args[0]) && NonNegative(f.Args[1]):
-			case f.Op == Apply && f.Func.Name == "max" && (NonNegative(f.Args[0]) || NonNegative(f.Args[1])):
-			case f.Op == Apply && f.Func.Name == "min" && NonNegative(f.Args[0]) && NonNegative(f.Args[1]):
+			case f.Op == Apply && f.Func == Max && (NonNegative(f.Args[0]) || NonNegative(f.Args[1])):
+			case f.Op == Apply && f.Func == Min && NonNegative(f.Args[0]) && NonNegative(f.Args[1]):
 			default:
 				return false
 			}

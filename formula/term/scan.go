@@ -95,7 +95,7 @@ func grows(n *Term, v *Variable) bool {
 	if !n.Uses(v) {
 		return !n.Reads()
 	}
-	if n.Op == Apply && (n.Func.Name == "min" || n.Func.Name == "max") {
+	if n.Op == Apply && n.Func.Has(Extreme) {
 		return grows(n.Args[0], v) && grows(n.Args[1], v)
 	}
 	c, rest, ok := Linear(n, v)

@@ -169,12 +169,12 @@ func (n *Term) Known() (int, bool) {
 	case Negate:
 		return -v[0], true
 	case Apply:
-		switch n.Func.Name {
-		case "min":
+		switch n.Func {
+		case Min:
 			return min(v[0], v[1]), true
-		case "max":
+		case Max:
 			return max(v[0], v[1]), true
-		case "abs":
+		case Abs:
 			return max(v[0], -v[0]), true
 		}
 		return 0, false
@@ -376,8 +376,8 @@ func Conditional(c, x, y *Term) *Term {
 }
 
 // Least returns the smaller, and Greatest the larger, of two integers.
-func Least(x, y *Term) *Term    { return extreme(Functions["min"], x, y) }
-func Greatest(x, y *Term) *Term { return extreme(Functions["max"], x, y) }
+func Least(x, y *Term) *Term    { return extreme(Min, x, y) }
+func Greatest(x, y *Term) *Term { return extreme(Max, x, y) }
 
 func extreme(f *Function, x, y *Term) *Term {
 	a, known := x.IsConst()

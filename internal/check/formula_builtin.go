@@ -1,7 +1,10 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/term"
 )
 
 // builtin is a function that every formula has.
@@ -15,20 +18,13 @@ type builtin struct {
 var builtins map[string]builtin
 
 func init() {
-	float := func(name string) builtin { return builtin{usage: name + "(x)", args: []kinds{kNumber}} }
 	builtins = map[string]builtin{}
-	for _, n := range []string{"exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "Phi", "erfinv", "expm1", "log1p"} {
-		builtins[n] = float(n)
+	for name, f := range term.Functions {
+		if f.Params != "" && !f.Has(term.Extreme) { // whose calls are special
+			builtins[name] = ofNumbers(f)
+		}
 	}
-	same := func(f *formula, n *expr.Call, args []value) value { return value{kinds: args[0].kinds & kNumber} }
-	rounded := func(f *formula, n *expr.Call, args []value) value { return value{kinds: kInt} }
-	for _, n := range []string{"ceil", "floor", "round"} {
-		builtins[n] = builtin{n + "(x)", []kinds{kNumber}, rounded}
-	}
-	builtins["abs"] = builtin{"abs(x)", []kinds{kNumber}, same}
-	builtins["isnan"] = builtin{"isnan(x)", []kinds{kNumber}, func(*formula, *expr.Call, []value) value { return value{kinds: kBool} }}
-	builtins["pow"] = builtin{usage: "pow(x, y)", args: []kinds{kNumber, kNumber}}
-	builtins["quotient"] = builtin{"quotient(x, y)", []kinds{kNumber, kNumber}, func(f *formula, n *expr.Call, args []value) value {
+	builtins["quotient"] = builtin{builtins["quotient"].usage, []kinds{kNumber, kNumber}, func(f *formula, n *expr.Call, args []value) value {
 		v := value{kinds: both(args[0].kinds, args[1].kinds)}
 		if f.obvious(args[0].int, nil) && f.obvious(args[1].int, nil) { // otherwise it does not round down
 			v.int = f.div(args[0].int, args[1].int)
@@ -38,8 +34,6 @@ func init() {
 	builtins["ceildiv"] = builtin{"ceildiv(a, b)", []kinds{kInt, kInt}, func(f *formula, n *expr.Call, args []value) value {
 		return integer(f.div(args[0].int.add(args[1].int).sub(constant(1)), args[1].int))
 	}}
-	builtins["uniform"] = builtin{usage: "uniform(seed, stream, number)", args: []kinds{kInt, kInt, kInt}}
-	builtins["normal"] = builtin{usage: "normal(seed, stream, number)", args: []kinds{kInt, kInt, kInt}}
 	builtins["prod"] = builtin{"prod(dims)", []kinds{kRun}, func(f *formula, n *expr.Call, args []value) value {
 		if r := runOf(args[0]); r != nil {
 			return integer(r.size)
@@ -70,4 +64,20 @@ func init() {
 	builtins["fit"] = builtin{"fit(index, dims)", []kinds{kRun, kRun}, func(f *formula, n *expr.Call, args []value) value {
 		return value{kinds: kRun, run: runOf(args[1]).asIndex(), index: true}
 	}}
+}
+
+// ofNumbers returns an elementary function.
+func ofNumbers(f *term.Function) builtin {
+	out := builtin{usage: f.Usage(), args: slices.Repeat([]kinds{kNumber}, f.Args)}
+	switch {
+	case f.Has(term.Random):
+		out.args = slices.Repeat([]kinds{kInt}, f.Args)
+	case f.Has(term.KeepsIntegers):
+		out.eval = func(_ *formula, _ *expr.Call, args []value) value { return value{kinds: args[0].kinds & kNumber} }
+	case f.Has(term.GivesIntegers):
+		out.eval = func(*formula, *expr.Call, []value) value { return value{kinds: kInt} }
+	case f.Result == term.Boolean:
+		out.eval = func(*formula, *expr.Call, []value) value { return value{kinds: kBool} }
+	}
+	return out
 }

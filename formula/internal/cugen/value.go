@@ -202,22 +202,14 @@ func (f *function) rounded(expr string) string {
 	return "(" + f.real() + ")" + expr
 }
 
-// functions that Prelude has for real numbers.
-var functions = map[string]bool{"exp": true, "log": true, "sqrt": true, "rsqrt": true, "sin": true, "cos": true, "tanh": true, "sigmoid": true, "Phi": true,
-	"erfinv": true, "expm1": true, "log1p": true, "abs": true, "ceil": true, "floor": true, "round": true, "sign": true, "isnan": true, "pow": true, "max": true, "min": true,
-	"density": true}
-
 // apply writes a function of real numbers.
 func (f *function) apply(n *term.Term) string {
-	switch n.Func.Name {
-	case "uniform", "normal":
+	switch {
+	case n.Func.Has(term.Random):
 		args := []string{"(unsigned long long)" + f.integer(n.Args[0]), "(unsigned long long)" + f.integer(n.Args[1]), "(unsigned long long)" + f.integer(n.Args[2])}
 		return f.name(f.real(), n.Func.Name, fmt.Sprintf("(%s)opgen_%s(%s)", f.real(), n.Func.Name, strings.Join(args, ", ")))
-	case "convert":
+	case n.Func.Has(term.Conversion):
 		return f.converted(n)
-	}
-	if !functions[n.Func.Name] {
-		f.fail("the function "+n.Func.Name, n)
 	}
 	var args []string
 	for _, a := range n.Args {
@@ -364,19 +356,19 @@ func (f *function) operation(op term.Op, n *term.Term, x, y string) string {
 var divisions = map[term.Op]string{term.Quotient: "floordiv", term.Modulo: "mod", term.Truncate: "div"}
 
 func (f *function) applyInteger(n *term.Term) string {
-	if n.Func.Name == "convert" {
+	if n.Func.Has(term.Conversion) {
 		return f.converted(n)
 	}
 	if n.Args[0].Kind != term.Integer {
 		return "opgen_whole(" + f.apply(n) + ")"
 	}
 	x := f.name("long long", "i", f.integer(n.Args[0]))
-	if n.Func.Name == "abs" {
+	if n.Func == term.Abs {
 		return f.name("long long", "i", fmt.Sprintf("%s < 0 ? -%s : %s", x, x, x))
 	}
 	y := f.name("long long", "i", f.integer(n.Args[1]))
 	sign := ">"
-	if n.Func.Name == "min" {
+	if n.Func == term.Min {
 		sign = "<"
 	}
 	return f.name("long long", "i", fmt.Sprintf("%s %s %s ? %s : %s", x, sign, y, x, y))
@@ -395,7 +387,7 @@ func (f *function) condition(n *term.Term) string {
 	case term.Choose:
 		return f.choice(n, "bool", f.condition)
 	case term.Apply:
-		if n.Func.Name == "convert" {
+		if n.Func.Has(term.Conversion) {
 			return f.converted(n)
 		}
 		return f.apply(n)

@@ -250,7 +250,7 @@ func uses(s *program.Statement, t int) int {
 func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term, read *term.Read, ok bool) {
 	switch {
 	case kind == reduction.Sum && n.Op == term.Add, kind == reduction.Prod && n.Op == term.Multiply:
-	case (kind == reduction.Max || kind == reduction.Min) && n.Op == term.Apply && n.Func.Name == kind.String():
+	case kind.Is(reduction.Extreme) && n.Op == term.Apply && n.Func == term.Functions[kind.String()]:
 	default:
 		return nil, nil, false
 	}

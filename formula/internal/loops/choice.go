@@ -26,11 +26,11 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 		return z.binary(op, x, y)
 	case term.Apply:
 		switch x := n.Args[0]; {
-		case n.Func.Name == "isnan":
+		case n.Func == term.IsNaN:
 			return z.unary(simd.IsNaN, x)
-		case n.Func.Name == "convert" && x.Kind == term.Integer:
+		case n.Func.Has(term.Conversion) && x.Kind == term.Integer:
 			return z.compareIntegers(&term.Term{Op: term.Unequal, Kind: term.Boolean, Args: []*term.Term{x, term.Number(0)}})
-		case n.Func.Name == "convert":
+		case n.Func.Has(term.Conversion):
 			return z.binary(simd.Unequal, z.real(x), z.real(term.RealNumber(0)))
 		}
 		return z.lanes(n)

@@ -123,6 +123,7 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 	case reduction.LogSumExp:
 		out.before, first = k.held(r.At[0], v)
 		pass(simd.Add, w, func(z *vectorizer[T], x operand[T], top int) operand[T] {
+			z.heavy = true
 			return operand[T]{reg: z.unaryOf(simd.Exp, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: top})})}
 		})
 	}

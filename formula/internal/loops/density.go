@@ -6,11 +6,6 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// density is that of the standard normal distribution.
-var density = &term.Function{Name: "density", Args: 1, Result: term.Real, Real: func(x ...float64) float64 {
-	return math.Exp(-x[0]*x[0]/2) / math.Sqrt(2*math.Pi)
-}}
-
 // densities returns a value in which the density of the standard normal distribution is one function. The slope of x * Phi(x) has x times it,
 // which is NaN at infinity.
 func densities(n *term.Term) *term.Term {
@@ -25,12 +20,11 @@ func densities(n *term.Term) *term.Term {
 		return m
 	}
 	if x := exponent(m.Args[0]); x != nil {
-		return &term.Term{Op: term.Apply, Kind: term.Real, Func: density, Args: []*term.Term{x}}
+		return term.Applied("density", x)
 	}
 	if p := m.Args[0]; p.Op == term.Multiply {
 		if x := exponent(p.Args[1]); x != nil && term.Identical(x, p.Args[0]) {
-			y := &term.Term{Op: term.Apply, Kind: term.Real, Func: density, Args: []*term.Term{x}}
-			return &term.Term{Op: term.Multiply, Kind: term.Real, Args: []*term.Term{x, y}}
+			return &term.Term{Op: term.Multiply, Kind: term.Real, Args: []*term.Term{x, term.Applied("density", x)}}
 		}
 	}
 	return m
@@ -38,7 +32,7 @@ func densities(n *term.Term) *term.Term {
 
 // exponent returns x if n is exp(-(x * x / 2)); otherwise nil.
 func exponent(n *term.Term) *term.Term {
-	if n.Op != term.Apply || n.Func.Name != "exp" || n.Args[0].Op != term.Negate || n.Args[0].Args[0].Op != term.Divide {
+	if n.Op != term.Apply || n.Func != term.Exp || n.Args[0].Op != term.Negate || n.Args[0].Args[0].Op != term.Divide {
 		return nil
 	}
 	square, half := n.Args[0].Args[0].Args[0], n.Args[0].Args[0].Args[1]

@@ -25,7 +25,7 @@ func OfIntegers(n *term.Term, exacts map[int]bool) bool {
 func ofIntegers(n *term.Term, exacts map[int]bool) bool {
 	ok := true
 	n.Walk(func(m *term.Term) {
-		ok = ok && (m.Op != term.Element || m.Kind != term.Real || m.Read.Count == 1 && exacts[m.Read.Tensor]) && m.Op != term.Step && (m.Func == nil || m.Func.Name != "uniform" && m.Func.Name != "normal")
+		ok = ok && (m.Op != term.Element || m.Kind != term.Real || m.Read.Count == 1 && exacts[m.Read.Tensor]) && m.Op != term.Step && !m.Func.Has(term.Random)
 	})
 	return ok
 }
@@ -43,9 +43,7 @@ func roundsOnce(n *term.Term) bool {
 			return false
 		}
 	case term.Apply:
-		switch n.Func.Name {
-		case "sqrt", "abs", "floor", "ceil", "round", "sign", "max", "min":
-		default:
+		if !n.Func.Has(term.Exact | term.RoundsOnce) {
 			return false
 		}
 	default:

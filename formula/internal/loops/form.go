@@ -135,12 +135,12 @@ func settled(n *term.Term) *term.Term {
 			return term.Arithmetic(term.Quotient, m.Args[0], m.Args[1])
 		}
 	}
-	if m.Op == term.Apply && m.Kind == term.Integer && (m.Func.Name == "min" || m.Func.Name == "max") && m.Args[0].Kind == term.Integer && m.Args[1].Kind == term.Integer {
+	if m.Op == term.Apply && m.Kind == term.Integer && m.Func.Has(term.Extreme) && m.Args[0].Kind == term.Integer && m.Args[1].Kind == term.Integer {
 		d := linear(m.Args[0]).plus(linear(m.Args[1]), -1).bounds()
 		switch {
-		case d.known && (d.hi <= 0 && m.Func.Name == "min" || d.lo >= 0 && m.Func.Name == "max"):
+		case d.known && (d.hi <= 0 && m.Func == term.Min || d.lo >= 0 && m.Func == term.Max):
 			return m.Args[0]
-		case d.known && (d.lo >= 0 && m.Func.Name == "min" || d.hi <= 0 && m.Func.Name == "max"):
+		case d.known && (d.lo >= 0 && m.Func == term.Min || d.hi <= 0 && m.Func == term.Max):
 			return m.Args[1]
 		}
 	}

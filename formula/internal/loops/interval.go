@@ -104,9 +104,9 @@ func (r *ranges) value(n *term.Term) interval {
 	case n.Op == term.Choose:
 		x, y := of(n.Args[1]), of(n.Args[2])
 		return interval{min(x.lo, y.lo), max(x.hi, y.hi), x.known && y.known}
-	case n.Op == term.Apply && (n.Func.Name == "min" || n.Func.Name == "max"):
+	case n.Op == term.Apply && n.Func.Has(term.Extreme):
 		x, y := of(n.Args[0]), of(n.Args[1])
-		if n.Func.Name == "min" {
+		if n.Func == term.Min {
 			return interval{min(x.lo, y.lo), min(x.hi, y.hi), x.known && y.known}
 		}
 		return interval{max(x.lo, y.lo), max(x.hi, y.hi), x.known && y.known}

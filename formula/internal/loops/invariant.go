@@ -18,7 +18,7 @@ func takesLong(n *term.Term) bool {
 		_, known := n.Args[1].Settled()
 		return !known
 	case n.Op == term.Apply:
-		return heavy[unaries[n.Func.Name]] || n.Func.Name == "pow" || n.Func.Name == "erfinv"
+		return n.Func.Has(term.Series)
 	}
 	return false
 }
@@ -125,7 +125,7 @@ func long(n *term.Term) bool {
 func fixed(n *term.Term) bool {
 	ok := true
 	n.Walk(func(m *term.Term) {
-		ok = ok && m.Op != term.Element && m.Op != term.Step && m.Op != term.Reduce && (m.Func == nil || m.Func.Name != "uniform" && m.Func.Name != "normal")
+		ok = ok && m.Op != term.Element && m.Op != term.Step && m.Op != term.Reduce && !m.Func.Has(term.Random)
 	})
 	return ok
 }

@@ -58,7 +58,7 @@ func (c *compiler[T]) name(b *strings.Builder, n *term.Term) {
 	fmt.Fprintf(b, "(%d.%d", n.Op, n.Kind)
 	if n.Func != nil {
 		b.WriteString(n.Func.Name)
-		if n.Func.Name == "convert" {
+		if n.Func.Has(term.Conversion) {
 			fmt.Fprintf(b, "%p", n.Func)
 		}
 	}

@@ -109,7 +109,7 @@ func unordered(s *program.Statement, part *term.Term) error {
 		if n.Op == term.Reduce && (n.Reduction.IsOrder() || n.Reduction.Scan() != nil) {
 			err = fmt.Errorf("%s: there are no loops for %s", s, n.Reduction.Kind)
 		}
-		if n.Op == term.Apply && n.Func.Name == "convert" && n.Func.To == dtype.U64 {
+		if n.Op == term.Apply && n.Func.Has(term.Conversion) && n.Func.To == dtype.U64 {
 			err = fmt.Errorf("%s: there are no loops for integers of type %v", s, n.Func.To)
 		}
 	})

@@ -185,7 +185,7 @@ func (c *compiler[T]) divided(op term.Op, x func(*state[T]) int, d int) func(*st
 }
 
 func (c *compiler[T]) applyInteger(n *term.Term) func(*state[T]) int {
-	if n.Func.Name == "convert" {
+	if n.Func.Has(term.Conversion) {
 		x, whole := c.real(n.Args[0]), n.Func.Whole
 		return func(s *state[T]) int { return whole(x(s)) }
 	}
@@ -194,11 +194,11 @@ func (c *compiler[T]) applyInteger(n *term.Term) func(*state[T]) int {
 		return func(s *state[T]) int { return int(x(s)) }
 	}
 	x := c.integer(n.Args[0])
-	if n.Func.Name == "abs" {
+	if n.Func == term.Abs {
 		return func(s *state[T]) int { return max(x(s), -x(s)) }
 	}
 	y := c.integer(n.Args[1])
-	if n.Func.Name == "min" {
+	if n.Func == term.Min {
 		return func(s *state[T]) int { return min(x(s), y(s)) }
 	}
 	return func(s *state[T]) int { return max(x(s), y(s)) }
@@ -360,11 +360,11 @@ func (c *compiler[T]) apply(n *term.Term) func(*state[T]) float64 {
 	for i, a := range n.Args {
 		args[i] = c.real(a)
 	}
-	switch n.Func.Name {
-	case "max":
+	switch n.Func {
+	case term.Max:
 		x, y := args[0], args[1]
 		return func(s *state[T]) float64 { return max(x(s), y(s)) }
-	case "min":
+	case term.Min:
 		x, y := args[0], args[1]
 		return func(s *state[T]) float64 { return min(x(s), y(s)) }
 	}

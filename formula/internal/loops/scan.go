@@ -115,9 +115,9 @@ func (k *unitCompiler[T]) scanColumn(st *statement, t *term.Scan) *term.Variable
 
 // shiftOf returns by how much a present index is above that of the last element that counts for it, if only that bound depends on it.
 func (k *unitCompiler[T]) shiftOf(t *term.Scan) func(*state[T]) int {
-	bounds, more := operands(t.Hi, "min"), 1
+	bounds, more := term.Operands(t.Hi, term.Min), 1
 	if t.Where == term.After {
-		bounds, more = operands(t.Lo, "max"), 0
+		bounds, more = term.Operands(t.Lo, term.Max), 0
 	}
 	var shift func(*state[T]) int
 	for _, n := range bounds {

@@ -185,7 +185,6 @@ func fill[T simd.Float](z []T, v T) {
 func (z *vectorizer[T]) unary(op simd.Unary, n *term.Term) int { return z.unaryOf(op, z.real(n)) }
 
 func (z *vectorizer[T]) unaryOf(op simd.Unary, x operand[T]) int {
-	z.heavy = z.heavy || heavy[op]
 	f, a, r := simd.UnaryOf[T](op), z.vector(x), z.register(false)
 	z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n]) }, a)
 	z.does(unaryOperation[T](op))
@@ -194,7 +193,6 @@ func (z *vectorizer[T]) unaryOf(op simd.Unary, x operand[T]) int {
 
 // binary emits a function of two operands, of which one at least is a register.
 func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
-	z.heavy = z.heavy || op == simd.Pow
 	number, vector := y, x
 	if op != simd.Sub && x.scalar != nil {
 		number, vector = x, y
@@ -328,42 +326,29 @@ func (z *vectorizer[T]) power(n *term.Term) int {
 		}
 		return z.binary(simd.Mul, square, x)
 	}
+	z.heavy = true
 	return z.binary(simd.Pow, z.real(n.Args[0]), z.real(n.Args[1]))
 }
 
-// heavy are the functions that take a series of operations.
-var heavy = map[simd.Unary]bool{simd.Exp: true, simd.Log: true, simd.Expm1: true, simd.Log1p: true, simd.Sin: true, simd.Cos: true, simd.Tanh: true, simd.Sigmoid: true,
-	simd.Phi: true, simd.Density: true}
-
-var unaries = map[string]simd.Unary{"exp": simd.Exp, "log": simd.Log, "sqrt": simd.Sqrt, "rsqrt": simd.Rsqrt, "sin": simd.Sin,
-	"cos": simd.Cos, "tanh": simd.Tanh, "sigmoid": simd.Sigmoid, "Phi": simd.Phi, "expm1": simd.Expm1, "log1p": simd.Log1p, "abs": simd.Abs, "ceil": simd.Ceil,
-	"floor": simd.Floor, "round": simd.Round, "sign": simd.Sign, "isnan": simd.IsNaN, "density": simd.Density}
-
-var binaries = map[string]simd.Binary{"max": simd.Max, "min": simd.Min, "pow": simd.Pow}
-
 // apply compiles a function.
 func (z *vectorizer[T]) apply(n *term.Term) int {
-	if op, ok := unaries[n.Func.Name]; ok {
-		return z.unary(op, n.Args[0])
-	}
-	if op, ok := binaries[n.Func.Name]; ok {
-		return z.binary(op, z.real(n.Args[0]), z.real(n.Args[1]))
-	}
-	if n.Func.Name == "uniform" || n.Func.Name == "normal" {
+	f := n.Func
+	z.heavy = z.heavy || f.Has(term.Series)
+	switch {
+	case f.Unary != 0:
+		return z.unary(f.Unary, n.Args[0])
+	case f.Binary != 0:
+		return z.binary(f.Binary, z.real(n.Args[0]), z.real(n.Args[1]))
+	case f.Has(term.Random):
 		return z.drawn(n)
+	case f.Has(term.Conversion) && (f.To == z.c.own || f.To == dtype.F64 && n.Args[0].Kind == term.Real):
+		return z.vector(z.real(n.Args[0])) // strips hold no more digits than they can
+	case f.Has(term.Conversion) && f.To == dtype.F32:
+		return z.toSingle(n.Args[0])
+	case f.Has(term.Conversion):
+		return z.lanes(n)
 	}
-	if n.Func.Name == "convert" {
-		switch {
-		case n.Func.To == z.c.own, n.Func.To == dtype.F64 && n.Args[0].Kind == term.Real: // strips hold no more digits than they can
-			return z.vector(z.real(n.Args[0]))
-		case n.Func.To == dtype.F32:
-			return z.toSingle(n.Args[0])
-		}
-	}
-	if n.Func.Name == "erfinv" {
-		return z.each(n.Func.Real, n.Args[0])
-	}
-	return z.lanes(n)
+	return z.each(n)
 }
 
 // toSingle compiles the rounding to float32.
@@ -378,18 +363,24 @@ func (z *vectorizer[T]) toSingle(x *term.Term) int {
 	return r
 }
 
-// each compiles a function that package simd does not have. Its argument may be a value of the same strip, which memory does
-// not hold yet.
-func (z *vectorizer[T]) each(f func(...float64) float64, x *term.Term) int {
-	a, r, at := z.vector(z.real(x)), z.register(false), z.c.numbers
-	z.c.numbers++
+// each compiles a function without vector code. Its arguments may be values of the same strip, which memory does not hold
+// yet.
+func (z *vectorizer[T]) each(n *term.Term) int {
+	f, at, r := n.Func.Real, z.c.numbers, z.register(false)
+	z.c.numbers += len(n.Args)
+	in := make([]int, len(n.Args))
+	for i, x := range n.Args {
+		in[i] = z.vector(z.real(x))
+	}
 	z.emit(r, func(s *state[T], n int) {
-		in, out, argument := s.regs[a][:n], s.regs[r][:n], s.numbers[at:][:1:1] // a list made for each call would be allocated
-		for i := range out {
-			argument[0] = float64(in[i])
-			out[i] = T(f(argument...))
+		x := s.numbers[at:][:len(in):len(in)] // a list made for each call would be allocated
+		for i := range s.regs[r][:n] {
+			for k, a := range in {
+				x[k] = float64(s.regs[a][i])
+			}
+			s.regs[r][i] = T(f(x...))
 		}
-	}, a)
+	}, in...)
 	return r
 }
 
@@ -402,14 +393,14 @@ func (z *vectorizer[T]) drawn(n *term.Term) int {
 	seed, step, at, k, r := z.c.real(n.Args[0]), z.c.real(n.Args[1]), z.c.value(f), f.factor(z.v), z.register(false)
 	if k == 1 {
 		z.c.words, z.heavy = true, true
-		normal := n.Func.Name == "normal"
+		normal := n.Func == term.Normal
 		z.emit(r, func(s *state[T], n int) {
 			narrowed(s.regs[r][:n], s.drawing.draw(n, uint64(int64(seed(s))), uint64(step(s)), uint64(at(s)), normal))
 		})
 		return r
 	}
 	draw := rng.Source.Uniform
-	if n.Func.Name == "normal" {
+	if n.Func == term.Normal {
 		draw = rng.Source.Normal
 	}
 	z.emit(r, func(s *state[T], n int) {

@@ -303,15 +303,15 @@ func (f *wholeCompiler[T]) operation(n *term.Term, free int) filler[T] {
 			}
 		}
 	case term.Apply:
-		name := n.Func.Name
+		convert := n.Func.Has(term.Conversion)
 		switch {
-		case name == "convert" && n.Args[0].Kind == term.Boolean && !fails(n):
+		case convert && n.Args[0].Kind == term.Boolean && !fails(n):
 			return f.truth(n.Args[0])
-		case name == "convert" && n.Args[0].Op == term.Element && !fails(n):
+		case convert && n.Args[0].Op == term.Element && !fails(n):
 			return f.converted(n)
-		case name == "convert" || n.Args[0].Kind != term.Integer:
+		case convert || n.Args[0].Kind != term.Integer:
 			return nil
-		case name == "abs":
+		case n.Func == term.Abs:
 			x := f.value(n.Args[0], free)
 			return func(s *state[T], out []int) {
 				x(s, out)
@@ -319,13 +319,13 @@ func (f *wholeCompiler[T]) operation(n *term.Term, free int) filler[T] {
 					out[i] = max(v, -v)
 				}
 			}
-		case name == "min":
+		case n.Func == term.Min:
 			return f.both(n, free, func(out, y []int) {
 				for i, v := range y {
 					out[i] = min(out[i], v)
 				}
 			})
-		case name == "max":
+		case n.Func == term.Max:
 			return f.both(n, free, func(out, y []int) {
 				for i, v := range y {
 					out[i] = max(out[i], v)

@@ -91,7 +91,7 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 			return nil, 0, nil
 		}
 	}
-	lows, highs := operands(v.Lo, "max"), operands(v.Hi, "min")
+	lows, highs := term.Operands(v.Lo, term.Max), term.Operands(v.Hi, term.Min)
 	at, end := -1, -1
 	for i, lo := range lows {
 		for j, hi := range highs {
@@ -170,12 +170,4 @@ func below(x, y *term.Term) *term.Term {
 		return term.Compare(term.AtMost, least, a)
 	}
 	return term.Compare(term.Less, x, y)
-}
-
-// operands lists the integers of which n is the maximum or the minimum.
-func operands(n *term.Term, name string) []*term.Term {
-	if n.Op == term.Apply && n.Func.Name == name {
-		return append(operands(n.Args[0], name), operands(n.Args[1], name)...)
-	}
-	return []*term.Term{n}
 }

@@ -1,0 +1,130 @@
+package term
+
+import (
+	"math"
+	"os"
+	"regexp"
+	"testing"
+)
+
+// TestDerivatives compares the derivative of each function with differences of its values.
+func TestDerivatives(t *testing.T) {
+	const step = 1e-6
+	for name, f := range Functions {
+		if f.Result != Real || f.Has(Extreme|Random) {
+			continue
+		}
+		for _, at := range [][]float64{{0.3, 1.7}, {0.8, 0.6}} {
+			at = at[:f.Args]
+			value := func(i int, by float64) float64 {
+				x := append([]float64(nil), at...)
+				x[i] += by
+				return f.Real(x...)
+			}
+			args := make([]*Term, f.Args)
+			for i, v := range at {
+				args[i] = RealNumber(v)
+			}
+			for i := range args {
+				want, got := (value(i, step)-value(i, -step))/(2*step), 0.0
+				if f.Derivative != nil {
+					got = valueOf(f.Derivative(i, args, RealNumber(f.Real(at...))))
+				}
+				if math.Abs(got-want) > 1e-8*max(1, math.Abs(want)) {
+					t.Errorf("the derivative of %s at %v by parameter %d is %v, want %v", name, at, i, got, want)
+				}
+			}
+		}
+	}
+}
+
+// valueOf computes a real number that reads nothing.
+func valueOf(n *Term) float64 {
+	v := make([]float64, len(n.Args))
+	for i, x := range n.Args {
+		v[i] = valueOf(x)
+	}
+	switch n.Op {
+	case Constant:
+		return n.Value()
+	case Negate:
+		return -v[0]
+	case Apply:
+		return n.Func.Real(v...)
+	}
+	return realOf(n.Op, v[0], v[1])
+}
+
+// TestFunctions checks what the entries of the table promise: results of exact functions are rounded to none, integers stay
+// integers, and device code has each function.
+func TestFunctions(t *testing.T) {
+	header, err := os.ReadFile("../../runtime/gpu/formula.cuh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range Functions {
+		if f.Integers == Constant && !regexp.MustCompile(`opgen_`+name+`\(|OPGEN_FUNCTION\(`+name+`,`).Match(header) {
+			t.Errorf("device code has no opgen_%s", name)
+		}
+		if f.Unary != 0 && f.Args != 1 || f.Binary != 0 && f.Args != 2 {
+			t.Errorf("the vector code of %s has another number of arguments than %d", name, f.Args)
+		}
+		for _, x := range []float64{-2.75, 0.1, 3, 16777217} {
+			narrow := float64(float32(x))
+			args := []float64{narrow, 1.5}[:min(f.Args, 2)]
+			if !f.Has(Exact | KeepsIntegers | GivesIntegers) {
+				continue
+			}
+			if y := f.Real(args...); f.Has(Exact) && float64(float32(y)) != y {
+				t.Errorf("%s%v is %v, which float32 does not hold", name, args, y)
+			} else if f.Has(GivesIntegers) && y != math.Trunc(y) {
+				t.Errorf("%s%v is %v, which is no integer", name, args, y)
+			}
+			whole := []float64{math.Trunc(narrow), 2}[:f.Args]
+			if y := f.Real(whole...); f.Has(KeepsIntegers) && y != math.Trunc(y) {
+				t.Errorf("%s%v is %v, which is no integer", name, whole, y)
+			}
+		}
+	}
+}
+
+// TestSingular checks which functions and slopes are not finite for all numbers.
+func TestSingular(t *testing.T) {
+	for name, f := range Functions {
+		if f.Result != Real || f.Has(Random|Extreme) || f.Args != 1 {
+			continue
+		}
+		finite := func(v float64) bool { return v-v == 0 }
+		singular, grows := false, false
+		for _, x := range []float64{-2, -1, -0.5, 0, 0.5, 1, 2} {
+			y := f.Real(x)
+			singular = singular || !finite(y)
+			if f.Derivative != nil {
+				singular = singular || !finite(valueOf(f.Derivative(0, []*Term{RealNumber(x)}, RealNumber(y))))
+			}
+			grows = grows || !finite(f.Real(1e4*x)) && finite(y)
+		}
+		if singular != f.Has(Singular) {
+			t.Errorf("%s has a value or slope that is not finite: %t, and the table says %t", name, singular, f.Has(Singular))
+		}
+		if grows && !f.Has(Grows|Singular) {
+			t.Errorf("%s overflows, and the table does not say so", name)
+		}
+	}
+}
+
+// TestOperands checks what nested extremes consist of.
+func TestOperands(t *testing.T) {
+	i, j := (&Variable{Name: "i", Lo: Number(0), Hi: Number(3)}).Term(), (&Variable{Name: "j", Lo: Number(0), Hi: Number(4)}).Term()
+	x := RealNumber(0.5)
+	whole := Greatest(i, Greatest(j, Number(2)))
+	for _, c := range []struct {
+		n    *Term
+		f    *Function
+		want int
+	}{{whole, Max, 3}, {whole, Min, 1}, {Applied("max", Applied("max", x, x), whole), Max, 3}, {Least(i, whole), Min, 2}} {
+		if got := Operands(c.n, c.f); len(got) != c.want {
+			t.Errorf("%v is an extreme of %v, want %d of them", c.n, got, c.want)
+		}
+	}
+}
