@@ -27,18 +27,11 @@ func (a *accumulator) add(e counted) {
 // join adds the values of another accumulator, which come behind.
 func (a *accumulator) join(b accumulator) {
 	a.n += b.n
-	switch a.kind {
-	case reduction.Sum, reduction.Mean:
-		a.v, a.w = a.v+b.v, a.w+b.w
-	case reduction.Prod:
-		a.v, a.w = a.v*b.v, a.w*b.w
-	case reduction.Max, reduction.Any:
-		a.v, a.w = max(a.v, b.v), max(a.w, b.w)
-	case reduction.Min, reduction.All:
-		a.v, a.w = min(a.v, b.v), min(a.w, b.w)
-	case reduction.LogSumExp:
+	if a.kind == reduction.LogSumExp {
 		a.exponentials(b)
+		return
 	}
+	a.v, a.w = a.kind.Join()(a.v, b.v), a.kind.IntegerJoin()(a.w, b.w)
 }
 
 // exponentials adds sums of exponentials, relative to the greater of the two exponents.

@@ -95,20 +95,9 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 		return c.argument(r, each)
 	}
 	x := c.integer(r.Body)
-	var fold func(a, b int) int
-	first, flip := 0, 0
+	fold, first, flip := r.Kind.IntegerJoin(), r.Kind.IntegerIdentity(), 0
 	if c.p.Unsigned(r.Body) && r.Kind.Is(reduction.Extreme) {
 		flip = math.MinInt // integers without sign have the order of those with one whose first bit is the other
-	}
-	switch r.Kind {
-	case reduction.Sum:
-		fold = func(a, b int) int { return a + b }
-	case reduction.Prod:
-		fold, first = func(a, b int) int { return a * b }, 1
-	case reduction.Max:
-		fold, first = func(a, b int) int { return max(a, b) }, math.MinInt
-	default:
-		fold, first = func(a, b int) int { return min(a, b) }, math.MaxInt
 	}
 	return func(f *frame) int {
 		v := first

@@ -138,6 +138,15 @@ type Call struct {
 	Named []*Named
 }
 
+// Fold returns the kind of the reduction of a list's elements that the call is: that of sum(dims), prod(dims), min(dims) and
+// max(dims). It is 0 for other calls.
+func (n *Call) Fold() reduction.Kind {
+	if k := reduction.Of(n.Func); len(n.Args) == 1 && k.Is(reduction.Same) {
+		return k
+	}
+	return 0
+}
+
 // Named is an argument with a name, Name = X.
 type Named struct {
 	base

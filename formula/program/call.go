@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -206,28 +207,22 @@ func applied(f *term.Function, x []*term.Term) *term.Term {
 // runFunction applies a function of runs. Indices along other dimensions than those of a run are 0.
 func runFunction(name string, args []value) (value, bool, error) {
 	fail := func(want string) (value, bool, error) { return value{}, true, fmt.Errorf("%s: want %s", name, want) }
+	if k := reduction.Of(name); k.Is(reduction.Same) {
+		if len(args) == 1 && args[0].run != nil {
+			x, err := folded(k, args[0].run.items)
+			return value{node: x}, true, err
+		}
+		if k.Is(reduction.Extreme) { // of several numbers
+			return value{}, false, nil
+		}
+		return fail("a list")
+	}
 	switch name {
-	case "len", "prod", "sum":
+	case "len":
 		if len(args) != 1 || args[0].run == nil {
 			return fail("a list")
 		}
-		items := args[0].run.items
-		if name == "len" {
-			return value{node: term.Number(len(items))}, true, nil
-		}
-		op, out := term.Add, term.Number(0)
-		if name == "prod" {
-			op, out = term.Multiply, term.Number(1)
-		}
-		for _, x := range items {
-			out = term.Arithmetic(op, out, x)
-		}
-		return value{node: out}, true, nil
-	case "min", "max":
-		if len(args) != 1 || args[0].run == nil {
-			return value{}, false, nil
-		}
-		return extremeOf(name, args[0].run.items)
+		return value{node: term.Number(len(args[0].run.items))}, true, nil
 	case "keep", "drop", "ones", "insert", "permute", "fit", "broadcast":
 	default:
 		return value{}, false, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -17,14 +18,21 @@ func folds(n expr.Node) bool {
 	return found
 }
 
-// extremeOf returns the least or the greatest element of a list.
-func extremeOf(name string, items []*term.Term) (value, bool, error) {
+// folded returns the reduction of the elements of a list. An extreme of none has no value.
+func folded(k reduction.Kind, items []*term.Term) (*term.Term, error) {
 	if len(items) == 0 {
-		return value{}, true, fmt.Errorf("%s: want a list with an element, got an empty one", name)
+		if k.Is(reduction.Extreme) {
+			return nil, fmt.Errorf("%s: want a list with an element, got an empty one", k)
+		}
+		return term.Number(k.IntegerIdentity()), nil
 	}
 	x := items[0]
 	for _, y := range items[1:] {
-		x = applied(term.Functions[name], []*term.Term{x, y})
+		if op, f := term.JoinOf(k); f == nil {
+			x = term.Arithmetic(op, x, y)
+		} else {
+			x = applied(f, []*term.Term{x, y})
+		}
 	}
-	return value{node: x}, true, nil
+	return x, nil
 }

@@ -64,7 +64,7 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 		k = term.Integer
 	case n.Kind.Is(reduction.Truth):
 		k = term.Boolean
-	case slices.Contains([]reduction.Kind{reduction.Sum, reduction.Prod, reduction.Max, reduction.Min}, n.Kind):
+	case n.Kind.Is(reduction.Same):
 		k = r.Body.Kind
 	}
 	if len(r.Vars) == 0 && r.Guard == nil {

@@ -23,10 +23,7 @@ func (p *Program) Unsigned(n *term.Term) bool {
 	case term.Choose:
 		return p.either(n.Args[1], n.Args[2])
 	case term.Reduce:
-		switch n.Reduction.Kind {
-		case reduction.Sum, reduction.Prod, reduction.Max, reduction.Min:
-			return p.Unsigned(n.Reduction.Body)
-		}
+		return n.Reduction.Kind.Is(reduction.Same) && p.Unsigned(n.Reduction.Body)
 	case term.Apply:
 		switch n.Func {
 		case term.Abs:

@@ -3,6 +3,8 @@ package reduction
 import (
 	"math"
 	"testing"
+
+	"github.com/opgen/opgen/internal/base/simd"
 )
 
 // TestOf checks that names and kinds are each other's, and that other names are none.
@@ -22,32 +24,34 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestIdentity checks that the identity of each fold leaves numbers as they are.
+// TestIdentity checks that the identity of each operation leaves numbers as they are.
 func TestIdentity(t *testing.T) {
-	folds := map[Kind]func(a, b float64) float64{
-		Sum:  func(a, b float64) float64 { return a + b },
-		Prod: func(a, b float64) float64 { return a * b },
-		Max:  math.Max,
-		Min:  math.Min,
-		LogSumExp: func(a, b float64) float64 {
-			return math.Log(math.Exp(a) + math.Exp(b))
-		},
-	}
-	for k, fold := range folds {
-		for _, x := range []float64{-2, 0, 3} {
-			if got := fold(k.Identity(), x); math.Abs(got-x) > 1e-15 {
+	for k := Sum; int(k) < len(table); k++ {
+		join := k.Join()
+		if join == nil {
+			if k.Is(Fold) {
+				t.Errorf("no operation joins elements of %s", k)
+			}
+			continue
+		}
+		for _, x := range []int{-2, 0, 3} {
+			if k.Is(Truth) {
+				x = max(min(x, 1), 0)
+			}
+			if got := join(k.Identity(), float64(x)); got != float64(x) {
 				t.Errorf("%s of its identity and %v is %v", k, x, got)
 			}
-			if k != LogSumExp {
-				if got := fold(float64(k.IntegerIdentity()), x); got != x {
-					t.Errorf("%s of its identity of integers and %v is %v", k, x, got)
-				}
+			if got := k.IntegerJoin()(k.IntegerIdentity(), x); got != x {
+				t.Errorf("%s of its identity of integers and %v is %v", k, x, got)
 			}
 		}
-	}
-	for k, want := range map[Kind]float64{Any: 0, All: 1} {
-		if k.Identity() != want {
-			t.Errorf("%s of nothing is %v, want %v", k, k.Identity(), want)
+		z := []float64{3}
+		simd.BinaryOf[float64](k.Vector())(z, z, []float64{-2})
+		if want := join(3, -2); z[0] != want || k.IntegerJoin()(3, -2) != int(want) {
+			t.Errorf("%s of 3 and -2 is %v in vectors and %v in integers, want %v", k, z[0], k.IntegerJoin()(3, -2), want)
 		}
+	}
+	if got := math.Log(math.Exp(LogSumExp.Identity()) + math.Exp(2)); got != 2 {
+		t.Errorf("logsumexp of its identity and 2 is %v", got)
 	}
 }

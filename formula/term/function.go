@@ -3,6 +3,7 @@ package term
 import (
 	"math"
 
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/rng"
@@ -200,6 +201,20 @@ func powerSlope(i int, args []*Term, _ *Term) *Term {
 		return Product(y, x)
 	}
 	return general()
+}
+
+// JoinOf returns the operation of two elements that a kind of reductions repeats, and the function if that is Apply. Kinds that
+// repeat none have Constant.
+func JoinOf(k reduction.Kind) (Op, *Function) {
+	switch {
+	case k.Is(reduction.Extreme):
+		return Apply, Functions[k.String()]
+	case k == reduction.Sum:
+		return Add, nil
+	case k == reduction.Prod:
+		return Multiply, nil
+	}
+	return Constant, nil
 }
 
 // Operands lists the numbers of which an extreme of extremes is one; n itself if it is no such value of f.

@@ -11,7 +11,7 @@ import (
 // reduce evaluates a reduction.
 func (f *formula) reduce(n *expr.Reduce, fr *frame) (value, *expr.Error) {
 	if fr.ofSpec() { // a fold, which is checked where expressions are
-		if n.Kind == reduction.All || n.Kind == reduction.Any {
+		if n.Kind.Is(reduction.Truth) {
 			return value{kinds: kBool}, nil
 		}
 		return f.opaque(show(n)), nil
@@ -48,12 +48,12 @@ func (f *formula) reduce(n *expr.Reduce, fr *frame) (value, *expr.Error) {
 		}
 		return f.ordered(n, in, fr)
 	}
-	switch n.Kind {
-	case reduction.Any, reduction.All:
+	switch {
+	case n.Kind.Is(reduction.Truth):
 		return value{kinds: kBool}, want(n.X, x, kBool)
-	case reduction.ArgMax, reduction.ArgMin:
+	case n.Kind.Is(reduction.Argument):
 		return value{kinds: kInt}, want(n.X, x, kNumber)
-	case reduction.Mean, reduction.Variance, reduction.LogSumExp:
+	case n.Kind.Is(reduction.Real):
 		return value{kinds: kFloat}, want(n.X, x, kNumber)
 	}
 	return value{kinds: x.kinds & kNumber}, want(n.X, x, kNumber)

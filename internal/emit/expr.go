@@ -343,11 +343,10 @@ func (x *exprs) binary(n *expr.Binary, outer int) string {
 
 func (x *exprs) call(n *expr.Call, outer int) string {
 	arg := func(i int) string { return x.code(n.Args[i], 0) } // each is printed once, so that time is linear
+	if k := n.Fold(); k != 0 {
+		return x.folded(k) + "(" + arg(0) + ")"
+	}
 	switch n.Func {
-	case "prod":
-		return x.resolver("Prod") + "(" + arg(0) + ")"
-	case "sum":
-		return x.resolver("Sum") + "(" + arg(0) + ")"
 	case "len":
 		if n.Args[0].Type().Kind == expr.OtherList {
 			return arg(0) + ".Len()"
@@ -356,9 +355,6 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 	case "ceildiv":
 		return "shape.CeilDiv(" + arg(0) + ", " + arg(1) + ")"
 	case "min", "max":
-		if len(n.Args) == 1 {
-			return "r." + goname.Exported(n.Func) + "(" + arg(0) + ")"
-		}
 		var args []string
 		for _, a := range n.Args {
 			args = append(args, x.as(a, n.Type().Kind))

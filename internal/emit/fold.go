@@ -14,13 +14,19 @@ func (x *exprs) fold(n *expr.Reduce) string {
 	id := n.Binders[0].X.(*expr.Ident)
 	f := fmt.Sprintf("func(%s int) %s { return %s }", x.e.indexVar(id.Name), goTypes[n.Type().Kind], x.as(n.X, n.Type().Kind))
 	of := x.extent(n) + ", " + f
-	switch n.Kind {
-	case reduction.All, reduction.Any:
+	if n.Kind.Is(reduction.Truth) {
 		return "shape." + goname.Exported(n.Kind.String()) + "(" + of + ")"
-	case reduction.Min, reduction.Max:
-		return "r." + goname.Exported(n.Kind.String()) + "(shape.Each(" + of + "))"
 	}
-	return x.resolver(goname.Exported(n.Kind.String())) + "(shape.Each(" + of + "))"
+	return x.folded(n.Kind) + "(shape.Each(" + of + "))"
+}
+
+// folded returns the Go function of a list that a reduction of its elements is. An extreme of no elements fails.
+func (x *exprs) folded(kind reduction.Kind) string {
+	name := goname.Exported(kind.String())
+	if kind.Is(reduction.Extreme) {
+		return "r." + name
+	}
+	return x.resolver(name)
 }
 
 // extent returns how many values the index of a fold has, as Go.

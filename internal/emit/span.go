@@ -61,9 +61,9 @@ func (x *exprs) span(n expr.Node) span {
 	case *expr.Call:
 		return x.called(n)
 	case *expr.Reduce:
-		if f := x.span(n.X); f.lo >= 0 && n.Kind != reduction.Min && n.Kind != reduction.Max {
+		if f := x.span(n.X); f.lo >= 0 && !n.Kind.Is(reduction.Extreme) {
 			return extent
-		} else if n.Kind == reduction.Min || n.Kind == reduction.Max {
+		} else if n.Kind.Is(reduction.Extreme) {
 			return f
 		}
 	}
@@ -144,21 +144,20 @@ func (x *exprs) dimension(name string) span {
 
 // called returns the interval of what a function gives.
 func (x *exprs) called(n *expr.Call) span {
+	switch k := n.Fold(); {
+	case k.Is(reduction.Extreme):
+		return span{x.least(n.Args[0]), greatest}
+	case k != 0 && x.least(n.Args[0]) >= 0:
+		return extent
+	}
 	switch n.Func {
 	case "len", "count":
 		return span{0, listed}
-	case "prod", "sum":
-		if x.least(n.Args[0]) >= 0 {
-			return extent
-		}
 	case "ceildiv":
 		a, b := x.span(n.Args[0]), x.span(n.Args[1])
 		s := quotient(a, b)
 		return span{s.lo, min(s.hi+1, greatest)}
 	case "min", "max":
-		if len(n.Args) == 1 {
-			return span{x.least(n.Args[0]), greatest}
-		}
 		s := x.span(n.Args[0])
 		for _, a := range n.Args[1:] {
 			b := x.span(a)

@@ -40,12 +40,11 @@ func (x *exprs) fallible(n expr.Node) bool {
 		case *expr.Unary, *expr.Binary:
 			found = found || m.Type().Kind == expr.Int && x.checked(m)
 		case *expr.Reduce:
-			found = found || m.Kind != reduction.All && m.Kind != reduction.Any || len(m.Over) > 1
+			found = found || !m.Kind.Is(reduction.Truth) || len(m.Over) > 1
 		case *expr.Call:
+			found = found || m.Fold() != 0
 			switch m.Func {
-			case "min", "max":
-				found = found || len(m.Args) == 1
-			case "sum", "prod", "ceil", "broadcast", "keep", "drop", "ones", "insert", "permute":
+			case "ceil", "broadcast", "keep", "drop", "ones", "insert", "permute":
 				found = true
 			case "or":
 				found = found || isAxis(m.Args[0])

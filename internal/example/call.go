@@ -6,16 +6,16 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
 // call returns the value of a built-in function.
 func (e *evaluator) call(n *expr.Call) any {
+	if k := n.Fold(); k != 0 {
+		return e.combine(k, e.list(n.Args[0]))
+	}
 	switch n.Func {
-	case "prod":
-		return e.fit(shape.Mul(e.list(n.Args[0])...))
-	case "sum":
-		return e.sum(e.list(n.Args[0]))
 	case "len":
 		switch v := e.eval(n.Args[0]).(type) {
 		case [][]int:
@@ -30,9 +30,6 @@ func (e *evaluator) call(n *expr.Call) any {
 	case "ceildiv":
 		return e.divide(n.Func, e.integer(n.Args[0]), e.integer(n.Args[1]))
 	case "min", "max":
-		if len(n.Args) == 1 {
-			return e.combine(n.Func, e.list(n.Args[0]))
-		}
 		return e.extreme(n)
 	case "broadcast":
 		return e.broadcast(e.list(n.Args[0]), e.list(n.Args[1]))
@@ -87,18 +84,15 @@ func (e *evaluator) or(n *expr.Call) any {
 
 // extreme returns the least or the greatest of several numbers.
 func (e *evaluator) extreme(n *expr.Call) any {
+	kind := reduction.Of(n.Func)
 	if n.Type().Kind == expr.Float {
-		return fold(n, e.float, func(a, b float64) float64 { return min(a, b) }, func(a, b float64) float64 { return max(a, b) })
+		return fold(n, e.float, kind.Join())
 	}
-	return fold(n, e.integer, func(a, b int) int { return min(a, b) }, func(a, b int) int { return max(a, b) })
+	return fold(n, e.integer, kind.IntegerJoin())
 }
 
-// fold applies least or greatest to the arguments of a call, one after the other.
-func fold[T any](n *expr.Call, value func(expr.Node) T, least, greatest func(a, b T) T) T {
-	f := greatest
-	if n.Func == "min" {
-		f = least
-	}
+// fold applies a function to the arguments of a call, one after the other.
+func fold[T any](n *expr.Call, value func(expr.Node) T, f func(a, b T) T) T {
 	out := value(n.Args[0])
 	for _, a := range n.Args[1:] {
 		out = f(out, value(a))

@@ -1,8 +1,6 @@
 package example
 
 import (
-	"slices"
-
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/runtime/shape"
@@ -20,10 +18,10 @@ func (e *evaluator) fold(n *expr.Reduce) any {
 		e.indices = map[string]int{}
 	}
 	defer delete(e.indices, name)
-	if n.Kind == reduction.All || n.Kind == reduction.Any {
+	if n.Kind.Is(reduction.Truth) {
 		return e.holds(n, name, extent)
 	}
-	return e.combine(n.Kind.String(), shape.Each(extent, func(i int) int {
+	return e.combine(n.Kind, shape.Each(extent, func(i int) int {
 		e.indices[name] = i
 		return e.integer(n.X)
 	}))
@@ -65,17 +63,19 @@ func (e *evaluator) extent(n *expr.Reduce) int {
 }
 
 // combine returns the sum or the like of a list.
-func (e *evaluator) combine(kind string, list []int) any {
+func (e *evaluator) combine(kind reduction.Kind, list []int) any {
 	switch {
-	case kind == "sum":
+	case kind == reduction.Sum:
 		return e.sum(list)
-	case kind == "prod":
+	case kind == reduction.Prod:
 		return e.fit(shape.Mul(list...))
 	case len(list) == 0:
 		e.fail("want a list with an element, whose %s is asked for, got an empty one", kind)
 		return 0
-	case kind == "min":
-		return slices.Min(list)
 	}
-	return slices.Max(list)
+	out := list[0]
+	for _, v := range list[1:] {
+		out = kind.IntegerJoin()(out, v)
+	}
+	return out
 }

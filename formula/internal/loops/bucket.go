@@ -248,10 +248,7 @@ func uses(s *program.Statement, t int) int {
 
 // joinedWith returns what is joined with an element of a tensor, if a value is both joined in the way of a kind of reductions.
 func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term, read *term.Read, ok bool) {
-	switch {
-	case kind == reduction.Sum && n.Op == term.Add, kind == reduction.Prod && n.Op == term.Multiply:
-	case kind.Is(reduction.Extreme) && n.Op == term.Apply && n.Func == term.Functions[kind.String()]:
-	default:
+	if op, f := term.JoinOf(kind); n.Op != op || n.Func != f {
 		return nil, nil, false
 	}
 	for i, x := range n.Args {

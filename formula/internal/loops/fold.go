@@ -11,7 +11,7 @@ import (
 // elements are read where they lie side by side.
 func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	r := k.bundle.folds[0]
-	if !folded[r.Kind] || len(r.Vars) == 0 {
+	if !r.Kind.Is(reduction.Running) && !argument(r) || len(r.Vars) == 0 {
 		return k.plain(first)
 	}
 	if q := windowed(r); q != r {
@@ -49,14 +49,8 @@ func reaches(r *term.Reduction, v *term.Variable) bool {
 	return slices.ContainsFunc(r.Vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) })
 }
 
-// folded are the kinds of reductions that strips compute.
-var folded = map[reduction.Kind]bool{reduction.Sum: true, reduction.Mean: true, reduction.Prod: true, reduction.Max: true, reduction.Min: true, reduction.LogSumExp: true,
-	reduction.Any: true, reduction.All: true, reduction.Count: true, reduction.ArgMax: true, reduction.ArgMin: true}
-
-// argument reports whether a reduction gives an index.
-func argument(r *term.Reduction) bool {
-	return r.Kind == reduction.ArgMax || r.Kind == reduction.ArgMin
-}
+// argument reports whether a reduction gives the index of an extreme.
+func argument(r *term.Reduction) bool { return r.Kind.Is(reduction.Argument) && !r.IsOrder() }
 
 // foldOver decides over which index the strips of a bundle's reduction go, as in a group of its own that shares as many indices as depth. It follows from
 // the reduction alone, and the bits of its results with it: which indices groups share, and which of them can be joined, depends on what else

@@ -380,9 +380,9 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 		mask = z.vector(z.real(st.guard))
 		uses = append(uses, mask)
 	}
-	join, wide := joins[reduction.Sum], t.Type != z.c.own
+	join, wide := reduction.Sum.Join(), t.Type != z.c.own
 	if st.joined() {
-		join = joins[st.fold]
+		join = st.fold.Join()
 	}
 	plain := add && !st.joined() && !wide
 	z.emit(-1, func(s *state[T], n int) {

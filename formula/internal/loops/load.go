@@ -482,7 +482,7 @@ func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	}
 	op := simd.Add
 	if st.joined() {
-		op = scanFold[st.fold]
+		op = st.fold.Vector()
 	}
 	find, r, join, add := z.c.target(st), z.vector(x), simd.BinaryOf[T](op), t.Add || st.add
 	holds := func(*state[T]) bool { return true }

@@ -254,10 +254,6 @@ func (c *compiler[T]) noteUsers(groups []*bundleGroup) {
 	}
 }
 
-// fewDigits are the kinds of reductions whose results strips hold as well as float64 does: extremes are elements of strips, and
-// the logarithm that logsumexp gives is smaller than the digits of its exponentials.
-var fewDigits = map[reduction.Kind]bool{reduction.Max: true, reduction.Min: true, reduction.LogSumExp: true}
-
 // complete chooses the types of local tensors. Results of reductions, which are few, are kept in float64.
 func (c *compiler[T]) complete(statements []*statement) {
 	most := 0
@@ -295,7 +291,10 @@ func (c *compiler[T]) complete(statements []*statement) {
 		if t := &c.tensors[s.target]; t.Local && !t.Planned && !typed[s.target] && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
 			elements(c.p.Tensors[s.target])*4 <= max(most, 1024) { // few
 			t.Type = dtype.F64
-			c.narrow[s.target] = fewDigits[s.reduction().Kind]
+			// Strips hold an extreme, which is one of their elements, and the logarithm of a logsumexp, which is smaller than the
+			// digits of its exponentials, as well as float64 does.
+			kind := s.reduction().Kind
+			c.narrow[s.target] = kind.Is(reduction.Extreme) || kind == reduction.LogSumExp
 		}
 	}
 }

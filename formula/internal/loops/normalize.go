@@ -365,10 +365,10 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 			return term.RealNumber(0)
 		}
 	}
-	if len(r.Vars) == 0 && r.Guard == nil && slices.Contains([]reduction.Kind{reduction.Sum, reduction.Mean, reduction.Prod, reduction.Max, reduction.Min, reduction.Any, reduction.All}, r.Kind) {
+	if len(r.Vars) == 0 && r.Guard == nil && (r.Kind.Is(reduction.Same|reduction.Truth) || r.Kind == reduction.Mean) {
 		return r.Body
 	}
-	if len(r.Vars) == 0 && n.Kind == term.Real && (r.Kind == reduction.Sum || r.Kind == reduction.Prod || r.Kind == reduction.Max || r.Kind == reduction.Min) {
+	if len(r.Vars) == 0 && n.Kind == term.Real && r.Kind.Is(reduction.Same) {
 		return term.Chosen(r.Guard, r.Body, term.RealNumber(r.Kind.Identity()))
 	}
 	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}

@@ -85,7 +85,7 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	if v != nil {
 		k.wide = max(k.wide, 1)
 		u.outer = k.loops(slices.DeleteFunc(slices.Clone(k.free()), func(w *term.Variable) bool { return w == t.Present }), v)
-		return &scanColumns[T]{u, k.loop(v), simd.BinaryOf[float64](scanFold[r.Kind])}
+		return &scanColumns[T]{u, k.loop(v), simd.BinaryOf[float64](r.Kind.Vector())}
 	}
 	u.outer = k.loops(k.free(), t.Present)
 	if t.Where != term.Others && r.Kind != reduction.Mean && r.Kind != reduction.LogSumExp {
@@ -93,10 +93,6 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	}
 	return &scanRows[T]{u}
 }
-
-// scanFold are the functions that fold values.
-var scanFold = map[reduction.Kind]simd.Binary{reduction.Sum: simd.Add, reduction.Count: simd.Add, reduction.Mean: simd.Add, reduction.Prod: simd.Mul, reduction.Max: simd.Max, reduction.Any: simd.Max,
-	reduction.Min: simd.Min, reduction.All: simd.Min}
 
 // scanColumn returns the index of the results that strips go over: one of consecutive elements. It is nil if strips go over the elements
 // of a scan.
@@ -287,7 +283,7 @@ func (u *scanRows[T]) others(s *state[T], y []T) {
 	if lo > 0 || hi < u.count { // results in which all elements are
 		all := u.unit
 		for _, v := range elements {
-			all = joins[u.kind](all, v)
+			all = u.kind.Join()(all, v)
 		}
 		u.constant(s, 0, lo, all, y)
 		u.constant(s, hi, u.count, all, y)

@@ -8,11 +8,6 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// joins are the functions that fold two values.
-var joins = map[reduction.Kind]func(a, b float64) float64{reduction.Sum: plus, reduction.Count: plus, reduction.Mean: plus, reduction.Prod: times,
-	reduction.Max: func(a, b float64) float64 { return max(a, b) }, reduction.Any: func(a, b float64) float64 { return max(a, b) },
-	reduction.Min: func(a, b float64) float64 { return min(a, b) }, reduction.All: func(a, b float64) float64 { return min(a, b) }}
-
 // foldOn folds elements one after the other, and sets each of z to what is folded up to there. It returns the last.
 func foldOn[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
 	switch kind {
@@ -88,7 +83,7 @@ func foldBehind(kind reduction.Kind, unit float64, x, behind []float64) {
 		}
 		return
 	}
-	join := joins[kind]
+	join := kind.Join()
 	for i := len(x) - 1; i >= 0; i-- {
 		acc = join(x[i], acc)
 		behind[i] = acc
@@ -106,7 +101,7 @@ func foldBeside[T simd.Float](kind reduction.Kind, acc float64, x, behind []floa
 		}
 		return acc
 	}
-	join := joins[kind]
+	join := kind.Join()
 	for i, v := range x {
 		z[i] = T(join(acc, behind[i]))
 		acc = join(acc, v)
@@ -124,7 +119,7 @@ type folder struct {
 }
 
 func newFolder(kind reduction.Kind) folder {
-	return folder{kind: kind, join: joins[kind], v: kind.Identity()}
+	return folder{kind: kind, join: kind.Join(), v: kind.Identity()}
 }
 
 func (f *folder) add(x float64) {
@@ -165,20 +160,11 @@ type integerScan[T simd.Float] struct {
 	first int
 }
 
-// integerJoins are the functions that fold two integers.
-var integerJoins = map[reduction.Kind]func(a, b int) int{
-	reduction.Sum:   func(a, b int) int { return a + b },
-	reduction.Count: func(a, b int) int { return a + b },
-	reduction.Prod:  func(a, b int) int { return a * b },
-	reduction.Max:   func(a, b int) int { return max(a, b) },
-	reduction.Min:   func(a, b int) int { return min(a, b) },
-}
-
 // integerScanUnit compiles a scan of whole numbers.
 func (k *unitCompiler[T]) integerScanUnit(st *statement, t *term.Scan) unit[T] {
 	r := k.bundle.folds[0]
 	u := &integerScan[T]{scan: scan[T]{Scan: t, kind: r.Kind, present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over), lo: k.integer(t.Lo),
-		hi: k.integer(t.Hi), outer: k.loops(k.free(), t.Present)}, join: integerJoins[r.Kind], first: r.Kind.IntegerIdentity(), give: k.integerWriter(st)}
+		hi: k.integer(t.Hi), outer: k.loops(k.free(), t.Present)}, join: r.Kind.IntegerJoin(), first: r.Kind.IntegerIdentity(), give: k.integerWriter(st)}
 	u.value = func(*state[T]) int { return 1 }
 	if r.Body != nil {
 		u.value = k.integer(r.Body)

@@ -375,7 +375,7 @@ func putNumber[T simd.Float](st *statement, t Tensor) func(*block[T], int, float
 	if !st.joined() {
 		return putReal[T](t.Type, t.Add || st.add)
 	}
-	get, put, join := realAt[T](t.Type), putReal[T](t.Type, false), joins[st.fold]
+	get, put, join := realAt[T](t.Type), putReal[T](t.Type, false), st.fold.Join()
 	return func(b *block[T], i int, v float64) { put(b, i, join(get(b, i), v)) }
 }
 
@@ -384,7 +384,7 @@ func putWhole[T simd.Float](st *statement, t Tensor) func(*block[T], int, int) {
 	if !st.joined() {
 		return putInteger[T](t.Type, t.Add || st.add)
 	}
-	get, put, join := integerAt[T](t.Type), putInteger[T](t.Type, false), integerJoins[st.fold]
+	get, put, join := integerAt[T](t.Type), putInteger[T](t.Type, false), st.fold.IntegerJoin()
 	return func(b *block[T], i int, v int) { put(b, i, join(get(b, i), v)) }
 }
 

@@ -52,9 +52,9 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	var join func(x, y int) int
 	switch {
 	case st.joined():
-		join = integerJoins[st.fold]
+		join = st.fold.IntegerJoin()
 	case z.c.tensors[st.target].Add || st.add:
-		join = integerJoins[reduction.Sum]
+		join = reduction.Sum.IntegerJoin()
 	}
 	strip := f.strip(0)
 	least, most, narrow := z.c.boundsFor(st)

@@ -13,7 +13,7 @@ func windows(n *term.Term) (out *term.Term, found bool) {
 	if !n.Reduces() {
 		return n, false
 	}
-	if n.Op == term.Reduce && guarded[n.Reduction.Kind] {
+	if n.Op == term.Reduce && n.Reduction.Kind.Is(reduction.Guarded) {
 		r := windowed(n.Reduction)
 		found = r != n.Reduction
 		n = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: r}
@@ -25,9 +25,6 @@ func windows(n *term.Term) (out *term.Term, found bool) {
 	})
 	return out, found
 }
-
-// guarded are the kinds of reductions that may leave out elements by a condition.
-var guarded = map[reduction.Kind]bool{reduction.Sum: true, reduction.Prod: true, reduction.Max: true, reduction.Min: true, reduction.LogSumExp: true, reduction.Any: true, reduction.All: true, reduction.Count: true}
 
 // windowed returns a reduction in which an index whose range is a window of constant size, cut at the borders, counts the
 // elements of the window. Conditions leave out what lies beyond the borders.
