@@ -589,3 +589,32 @@ func TestVarianceOfEqualNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestDistant checks that erfc has its digits where it is near 0, and that hypot takes no square that a type does not hold.
+func TestDistant(t *testing.T) {
+	for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+		unit, far := 0x1p-23, 9.2
+		if typ == dtype.F64 {
+			unit, far = 0x1p-52, 26
+		}
+		x, w := make([]float64, 300), make([]float64, 300)
+		for i := range x {
+			x[i] = float64(float32(far * float64(i) / 300))
+			w[i] = float64(float32(math.Ldexp(1.25, i%200-100)))
+		}
+		same := func(of string, got, want []float64) {
+			for i, v := range want {
+				if !(math.Abs(got[i]-v) <= 2*unit*math.Abs(v)) {
+					t.Errorf("%v: element %d of %s is %v, want %v", typ, i, of, got[i], v)
+				}
+			}
+		}
+		erfc, lengths := make([]float64, len(x)), make([]float64, len(x))
+		for i := range x {
+			erfc[i], lengths[i] = math.Erfc(x[i]), 1.25*w[i]
+		}
+		given := map[string][]float64{"x": x, "w": w}
+		same("erfc(x)", computed(t, "y[n, k] = erfc(x[n, k])", typ, 1, len(x), given)["y"], erfc)
+		same("hypot(w, w * 3 / 4)", computed(t, "y[n, k] = hypot(w[n, k], w[n, k] * 0.75)", typ, 1, len(x), given)["y"], lengths)
+	}
+}

@@ -94,7 +94,7 @@ func (w *writer) real(index string, depth int) string {
 	case 4:
 		return fmt.Sprintf("%s / (2 + %s^2)", sub(), w.leaf(index))
 	case 5:
-		return fmt.Sprintf("%s(%s)", w.pick("tanh", "sin", "cos", "sigmoid", "abs", "Phi", "exp"), w.pick("sin", "tanh")+"("+sub()+")")
+		return fmt.Sprintf("%s(%s)", w.pick("tanh", "sin", "cos", "sigmoid", "abs", "Phi", "exp", "erfc"), w.pick("sin", "tanh")+"("+sub()+")")
 	case 6:
 		return fmt.Sprintf("%s(2 + tanh(%s))", w.pick("log", "sqrt", "rsqrt"), sub())
 	case 7, 8:

@@ -66,6 +66,8 @@ func TestValues(t *testing.T) {
 		{"element_unary", `{"op_type": "ELU", "alpha": 2}`, in(d(3), -1000, 0, 1), []float64{-2, 0, 1}, []float64{0, 2, 1}},
 		{"element_binary", `{"type": "EW_MAX"}`, append(in(d(3), 1, 2, 3), in(d(3), 3, 2, 1)...), []float64{3, 2, 3}, []float64{0, 0.5, 1}},
 		{"element_binary", `{"type": "EW_MIN"}`, append(in(d(3), 1, 2, 3), in(d(3), 3, 2, 1)...), []float64{1, 2, 1}, []float64{1, 0.5, 0}},
+		{"element_unary", `{"op_type": "ERFC"}`, in(d(3), 0, 8, -8), []float64{1, 1.1224297172982928e-29, 2}, []float64{-2 / math.Sqrt(math.Pi), -2 / math.Sqrt(math.Pi) * math.Exp(-64), -2 / math.Sqrt(math.Pi) * math.Exp(-64)}},
+		{"element_binary", `{"type": "EW_HYPOT"}`, append(in(d(3), 0, 3, -5), in(d(3), 0, 4, 12)...), []float64{0, 5, 13}, []float64{0, 0.6, -5. / 13}},
 		{"element_binary", `{"type": "EW_POW"}`, append(in(d(3), 0, 2, 3), in(d(3), 0, 3, 1)...), []float64{1, 8, 3}, []float64{0, 12, 1}},
 		{"element_binary", `{"type": "EW_SUB"}`, append(in(d(1), 5), in(d(3), 1, 2, 3)...), []float64{4, 3, 2}, []float64{3}},
 		{"conv_2d", `{"out_channels": 1, "kernel_h": 1, "kernel_w": 2, "dilation_w": 2, "use_bias": false}`, append(in(d(1, 1, 1, 4), 1, 2, 4, 8), weight("filter", 10, 100)), []float64{410, 820}, []float64{10, 10, 100, 100}},

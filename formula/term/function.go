@@ -116,6 +116,10 @@ var table = []*Function{
 	{Name: "density", Args: 1, Result: Real, Is: Series, Unary: simd.Density, // of the standard normal distribution
 		Real:       of(func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }),
 		Derivative: slope(func(x, y *Term) *Term { return Opposite(Product(x, y)) })},
+	{Name: "erfc", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(math.Erfc),
+		Derivative: slope(func(x, _ *Term) *Term {
+			return Product(RealNumber(-2/math.Sqrt(math.Pi)), Applied("exp", Opposite(Product(x, x))))
+		})},
 	{Name: "erfinv", Params: "x", Args: 1, Result: Real, Is: Series | Singular, Real: of(math.Erfinv),
 		Derivative: slope(func(_, y *Term) *Term {
 			return Product(RealNumber(math.Sqrt(math.Pi)/2), Applied("exp", Product(y, y)))
@@ -134,6 +138,11 @@ var table = []*Function{
 		Real: of(func(x float64) float64 { return Truth(math.IsNaN(x)) })},
 	{Name: "pow", Params: "x, y", Args: 2, Result: Real, Is: Series | Singular, Binary: simd.Pow, Integers: Power,
 		Real: func(x ...float64) float64 { return math.Pow(x[0], x[1]) }, Derivative: powerSlope},
+	{Name: "hypot", Params: "x, y", Args: 2, Result: Real, Is: Series,
+		Real: func(x ...float64) float64 { return math.Hypot(x[0], x[1]) },
+		Derivative: func(i int, x []*Term, y *Term) *Term {
+			return Chosen(Compare(Equal, y, Number(0)), Number(0), Ratio(x[i], y))
+		}},
 	{Name: "max", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact | KeepsIntegers, Binary: simd.Max,
 		Real: func(x ...float64) float64 { return max(x[0], x[1]) }},
 	{Name: "min", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact | KeepsIntegers, Binary: simd.Min,

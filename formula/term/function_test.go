@@ -56,15 +56,22 @@ func valueOf(n *Term) float64 {
 }
 
 // TestFunctions checks what the entries of the table promise: results of exact functions are rounded to none, integers stay
-// integers, and device code has each function.
+// integers, and device code and the page of the language have each function.
 func TestFunctions(t *testing.T) {
 	header, err := os.ReadFile("../../runtime/gpu/formula.cuh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/spec.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, f := range Functions {
 		if f.Integers == Constant && !regexp.MustCompile(`opgen_`+name+`\(|OPGEN_FUNCTION\(`+name+`,`).Match(header) {
 			t.Errorf("device code has no opgen_%s", name)
+		}
+		if f.Params != "" && !regexp.MustCompile("`"+name+"[`(]").Match(page) {
+			t.Errorf("docs/spec.md has no %s", f.Usage())
 		}
 		if f.Unary != 0 && f.Args != 1 || f.Binary != 0 && f.Args != 2 {
 			t.Errorf("the vector code of %s has another number of arguments than %d", name, f.Args)

@@ -142,7 +142,7 @@ func (f *formula) noFunction(n *expr.Call) *expr.Error {
 // otherwise says how formulas write functions that other languages have.
 var otherwise = map[string]string{
 	"relu": "max(x, 0)", "where": "c ? x : y", "select": "c ? x : y", "ifelse": "c ? x : y", "softplus": "max(x, 0) + log(1 + exp(-abs(x)))",
-	"logsigmoid": "min(x, 0) - log(1 + exp(-abs(x)))", "erf": "2 * Phi(x * sqrt(2)) - 1", "erfc": "2 * Phi(-x * sqrt(2))", "gelu": "x * Phi(x)",
+	"logsigmoid": "min(x, 0) - log(1 + exp(-abs(x)))", "erf": "2 * Phi(x * sqrt(2)) - 1", "gelu": "x * Phi(x)",
 	"silu": "x * sigmoid(x)", "swish": "x * sigmoid(x)", "clip": "min(max(x, low), high)", "clamp": "min(max(x, low), high)",
 	"log2": "log(x) / log(2)", "log10": "log(x) / log(10)", "exp2": "2 ^ x", "log1p": "log(1 + x)", "square": "x ^ 2", "cube": "x ^ 3",
 	"reciprocal": "1 / x", "power": "x ^ y", "tan": "sin(x) / cos(x)", "sinh": "(exp(x) - exp(-x)) / 2", "cosh": "(exp(x) + exp(-x)) / 2",

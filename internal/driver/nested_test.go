@@ -23,7 +23,7 @@ var numbers = []string{
 	"max(x[n, k] * #, ~)", "min(x[n, k] - #, ~)", "max(~, x[n, k])", "min(~, ~)", "max(~, #, x[n, k], ~)", "x[n, k] / (# + ~)", "(# + ~) / x[n, k]", "(~) / (~)",
 	"(~) * x[n, k]", "(~) * (~)", "(~) + (~)", "(~) - v[k] * #", "-(~)", "(~) ^ 2", "(~) ^ x[n, k]", "2 ^ (~)",
 	"exp(~)", "log(# + ~)", "sqrt(# + ~)", "rsqrt(# + ~)", "sin(~)", "cos(~)", "tanh(~)", "sigmoid(~)", "Phi(~)", "expm1(~)", "log1p(# + ~)", "abs(~)",
-	"erfinv(~)", "round(~)", "convert(~, 'f32')", "(x[n, k] > # ? ~ : v[k])", "(x[n, k] > # ? v[k] : ~)", "(~ > # ? ~ : v[k])", "(~ > v[k] ? x[n, k] : #)",
+	"erfinv(~)", "erfc(~)", "hypot(~, #)", "round(~)", "convert(~, 'f32')", "(x[n, k] > # ? ~ : v[k])", "(x[n, k] > # ? v[k] : ~)", "(~ > # ? ~ : v[k])", "(~ > v[k] ? x[n, k] : #)",
 	"((~ > v[k] && ~ < 3) || n == # ? x[n, k] : ~)", "(isnan(~) ? x[n, k] : ~)", "(k > # ? ~ : ~)", "(mode == 'on' ? ~ : v[k])",
 	"sum(j# < K: ~ * v[j#])", "max(j# < K: ~ * v[j#])", "logsumexp(j# < K: ~ + v[j#])", "mean(j# < K: ~ - v[j#])", "variance(j# < K: ~ * v[j#])",
 	"prod(j# < K: ~ * v[j#])", "min(j# < K if j# != k: ~ * v[j#])", "sum(j# < K if ~ > v[j#]: x[n, j#])", "count(j# < K if ~ > v[j#])",

@@ -62,6 +62,34 @@ func exactPower(x, y number, v float64) bool {
 	return p == v
 }
 
+// hypot returns the length of a vector (x, y). Its derivative is a unit vector, and 0 for the vector without a length.
+func (e *evaluation) hypot(x, y number) number {
+	m := math.Max(math.Abs(x.v), math.Abs(y.v))
+	v := math.Hypot(x.v, y.v)
+	var a, b float64 // the unit vector
+	if v != 0 {
+		a, b = x.v/v, y.v/v
+	}
+	out := number{v: v, err: scaled(a, x.err) + scaled(b, y.err) + 2*math.Abs(v), varies: x.varies || y.varies, lanes: x.lanes | y.lanes}
+	if x.v == 0 && y.err == 0 && x.err == 0 || y.v == 0 && x.err == 0 && y.err == 0 {
+		out.err = 0
+	}
+	unsure := x.err+y.err > 0 && near(number{v: m, err: x.err + y.err}, number{}, e.unit) // it may have any direction
+	for i := range passLanes {
+		if !out.on(i) {
+			continue
+		}
+		p, q := x.by(i, a), y.by(i, b)
+		turn := math.Abs(x.by(i, b)) + math.Abs(y.by(i, a)) // the derivative of the direction, times the length
+		out.d[i] = p + q
+		out.de[i] = scaled(a, x.de[i]) + scaled(b, y.de[i]) + over(scaled(turn, x.err+y.err), v) + 4*(math.Abs(p)+math.Abs(q))
+		if unsure {
+			out.de[i] += (math.Abs(x.d[i]) + math.Abs(y.d[i])) / e.unit
+		}
+	}
+	return out
+}
+
 // curves holds the functions of one number.
 var curves = map[string]func(x float64) curve{
 	"exp": func(x float64) curve { v := math.Exp(x); return curve{v, v, v, 0} },
@@ -87,6 +115,10 @@ var curves = map[string]func(x float64) curve{
 	"Phi": func(x float64) curve {
 		d := math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
 		return curve{0.5 * math.Erfc(-x/math.Sqrt2), d, -x * d, d * x * x}
+	},
+	"erfc": func(x float64) curve {
+		d := -2 / math.Sqrt(math.Pi) * math.Exp(-x*x)
+		return curve{math.Erfc(x), d, -2 * x * d, d * x * x}
 	},
 	"erfinv": func(x float64) curve {
 		v := math.Erfinv(x)
@@ -185,6 +217,9 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 			return wholes("^", args[0], args[1])
 		}
 		return e.rounded(power(args[0].number(), args[1].number()))
+	case "hypot":
+		want(2)
+		return e.rounded(e.hypot(args[0].number(), args[1].number()))
 	case "max", "min":
 		out := args[0]
 		for i, y := range args[1:] {

@@ -124,7 +124,7 @@ func (w *writer) real(depth int) string {
 		return w.leaf()
 	}
 	sub := func() string { return w.real(depth - 1) }
-	switch w.IntN(22) {
+	switch w.IntN(23) {
 	case 0, 1:
 		return fmt.Sprintf("(%s %s %s)", sub(), w.pick("+", "-"), sub())
 	case 2, 3:
@@ -136,6 +136,12 @@ func (w *writer) real(depth int) string {
 		return fmt.Sprintf("%s(%s)", w.pick("tanh", "sin", "cos", "sigmoid", "abs", "Phi", "exp", "expm1"), w.pick("sin", "tanh")+"("+sub()+")")
 	case 6:
 		return fmt.Sprintf("%s(%s + %s)", w.pick("log", "log1p", "sqrt", "rsqrt"), w.pick("1.5", "2"), w.pick("tanh("+sub()+")", "("+w.leaf()+")^2"))
+	case 22:
+		w.note("hypot or erfc")
+		if w.one(2) {
+			return fmt.Sprintf("erfc(%s)", sub())
+		}
+		return fmt.Sprintf("hypot(%s, %s)", sub(), w.pick("0.5", "0", sub()))
 	case 7, 8:
 		w.note("branch")
 		was := w.within

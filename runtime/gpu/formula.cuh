@@ -111,12 +111,15 @@ OPGEN_FUNCTION(ceil, ceilf(x), ceil(x))
 OPGEN_FUNCTION(floor, floorf(x), floor(x))
 OPGEN_FUNCTION(round, rintf(x), rint(x))
 OPGEN_FUNCTION(sign, (float)((x > 0) - (x < 0)), (double)((x > 0) - (x < 0)))
+OPGEN_FUNCTION(erfc, erfcf(x), erfc(x))
 OPGEN_FUNCTION(Phi, erfcf(x * -0.70710678118654752f) / 2, erfc(x * -0.70710678118654752) / 2)
 OPGEN_FUNCTION(density, expf(-x * x / 2) * 0.3989422804014327f, exp(-x * x / 2) * 0.3989422804014327)
 OPGEN_DEVICE bool opgen_isnan(double x) { return x != x; }
 OPGEN_DEVICE bool opgen_finite(double x) { return x - x == 0; }
 OPGEN_DEVICE float opgen_pow(float x, float y) { return powf(x, y); }
 OPGEN_DEVICE double opgen_pow(double x, double y) { return pow(x, y); }
+OPGEN_DEVICE float opgen_hypot(float x, float y) { return hypotf(x, y); }
+OPGEN_DEVICE double opgen_hypot(double x, double y) { return hypot(x, y); }
 // opgen_root is x^0.5: the root but for -0, whose power is 0, and the least number, whose power is infinite.
 template <class T> OPGEN_DEVICE T opgen_root(T x) { return x == (T)-OPGEN_INF ? (T)OPGEN_INF : opgen_abs(opgen_sqrt(x)); }
 template <class T> OPGEN_DEVICE T opgen_sigmoid(T x) {

@@ -113,7 +113,7 @@ UNARY = {
     "RSQRT": lambda x, s, a: x.rsqrt(), "SIN": lambda x, s, a: x.sin(), "COS": lambda x, s, a: x.cos(), "CEIL": lambda x, s, a: x.ceil(),
     "ROUND": lambda x, s, a: x.round(), "RELU": lambda x, s, a: x.relu(), "LEAKYRELU": lambda x, s, a: F.leaky_relu(x, s),
     "ELU": lambda x, s, a: elu(x, a), "SIGMOID": lambda x, s, a: x.sigmoid(), "TANH": lambda x, s, a: x.tanh(), "GELU": lambda x, s, a: gelu(x),
-    "GELU_TANH": lambda x, s, a: gelu_tanh(x), "SILU": lambda x, s, a: silu(x),
+    "GELU_TANH": lambda x, s, a: gelu_tanh(x), "SILU": lambda x, s, a: silu(x), "ERFC": lambda x, s, a: torch.special.erfc(x),
     "POW": lambda x, s, a: x.pow(torch.full_like(x, s)),  # with a number, it takes roots, which differ at -0 and -inf
     "SCALAR_ADD": lambda x, s, a: x + s, "SCALAR_SUB": lambda x, s, a: x - s, "SCALAR_MULTIPLY": lambda x, s, a: x * s,
     "SCALAR_TRUE_DIV": lambda x, s, a: x / s,
@@ -169,13 +169,14 @@ class Quotient(torch.autograd.Function):
         return (g / y).sum_to_size(x.shape), -(g * (x / y) / y if y.shape == g.shape else (g * x).sum_to_size(y.shape) / y / y)
 
 
-BINARY = {"EW_ADD": torch.add, "EW_SUB": torch.sub, "EW_MUL": torch.mul, "EW_DIV": Quotient.apply, "EW_MAX": torch.maximum, "EW_MIN": torch.minimum, "EW_POW": torch.pow}
+BINARY = {"EW_ADD": torch.add, "EW_SUB": torch.sub, "EW_MUL": torch.mul, "EW_DIV": Quotient.apply, "EW_MAX": torch.maximum, "EW_MIN": torch.minimum, "EW_POW": torch.pow,
+    "EW_HYPOT": torch.hypot}
 
 
 @operator
 def element_binary(c):
     t = c.dtype(NUMBERS)
-    kind = c.pick("type", [k for k in BINARY if t in FLOATS or k not in ("EW_DIV", "EW_POW")])
+    kind = c.pick("type", [k for k in BINARY if t in FLOATS or k not in ("EW_DIV", "EW_POW", "EW_HYPOT")])
     x, y = pair(c, t, ["positive", "special"] if kind == "EW_POW" else None)
     return Case("element_binary", {"type": kind}, {"lhs_input": x, "rhs_input": y}, lambda t: {"output": BINARY[kind](t["lhs_input"], t["rhs_input"])},
                 exact=kind in ("EW_MAX", "EW_MIN") and x.shape == y.shape, selects=kind in ("EW_MAX", "EW_MIN"))
