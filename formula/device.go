@@ -49,14 +49,22 @@ func (k deviceKernel) Lower(a *task.Accessor) (*gpu.Unit, error) {
 	if err := complete(s, a); err != nil {
 		return nil, err
 	}
-	l := &layout{kernel: k.loopKernel, accessor: a, task: slices.Index(s.Operator.Signatures, s)}
 	u, err := useOf(s.Operator, a.Attrs, a.Resolved, a.Seed, a.Passed)
 	if err != nil {
 		return nil, mistake(s.Operator.Name, err.Error())
 	}
-	if l.program, err = program.Build(u); err != nil {
+	return k.lower(a, u)
+}
+
+// lower returns the device code for a use.
+func (k deviceKernel) lower(a *task.Accessor, u *program.Use) (*gpu.Unit, error) {
+	s := k.signature
+	l := &layout{kernel: k.loopKernel, accessor: a, task: slices.Index(s.Operator.Signatures, s)}
+	p, err := program.Build(u)
+	if err != nil {
 		return nil, mistake(s.Operator.Name, err.Error())
 	}
+	l.program = p
 	statements, gradients, err := l.statements()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)

@@ -33,6 +33,7 @@ type use struct {
 	gradients map[int]int // the tensors of gradients, by tensor
 	between   map[int]int // those of gradients of values that only the task uses
 	code      loops.Code  // nil if the reference computes what loops do not support, or not in one pass
+	why       error       // why there is no code
 }
 
 // uses holds the code for uses of an operator's task.
@@ -130,15 +131,23 @@ func (l *layout) use() (*use, error) {
 	if err != nil {
 		return nil, mistake(o.FullName(), err.Error())
 	}
-	if l.program, err = program.Build(u); err != nil {
-		return nil, mistake(o.FullName(), err.Error())
+	return l.compiled(u)
+}
+
+// compiled returns the code for a use.
+func (l *layout) compiled(u *program.Use) (*use, error) {
+	p, err := program.Build(u)
+	if err != nil {
+		return nil, mistake(l.kernel.signature.Operator.FullName(), err.Error())
 	}
+	l.program = p
 	statements, gradients, err := l.statements()
 	out := &use{program: l.program, gradients: gradients, between: l.between}
 	if err != nil {
 		if _, mistaken := errors.AsType[*op.Error](err); mistaken {
 			return nil, err
 		}
+		out.why = err
 		return out, nil
 	}
 	steps := l.kernel.signature.Steps
@@ -146,9 +155,7 @@ func (l *layout) use() (*use, error) {
 	for i := range steps {
 		options.Ordered = options.Ordered || l.accessor.Resolved.Cuts[[2]int{l.task, i}] != nil
 	}
-	if code, err := loops.Compile(l.program, l.withOthers(gradients, statements), l.tensors, options); err == nil {
-		out.code = code
-	}
+	out.code, out.why = loops.Compile(l.program, l.withOthers(gradients, statements), l.tensors, options)
 	return out, nil
 }
 

@@ -131,12 +131,12 @@ func (c *compiler[T]) newBundle(s *statement) *bundle {
 func (c *compiler[T]) depth(s *statement) int {
 	switch {
 	case s.add:
-		return c.separate(s)
+		return min(c.separate(s), s.even())
 	case c.copies(s): // also if it adds, so that a range gives the same elements
 		if row, col := crossed(s, s.vars); row != nil { // a tile goes over both
 			return 1 + min(slices.Index(s.vars, row), slices.Index(s.vars, col))
 		}
-	case s.scan() != nil:
+	case s.present() != nil:
 		return len(s.vars) - 1
 	case s.order() != nil:
 		_, outer := orderedFirst(s)

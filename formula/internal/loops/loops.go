@@ -39,6 +39,9 @@ type Code interface {
 	// ByElement reports whether a part of a group touches only the elements of its values, of every tensor that has as many elements as the
 	// outermost loops have values, and only reads others. Parts may then run between parts of other code that does the same.
 	ByElement(group int) bool
+	// Kinds names the kinds of loops, each once, in the order in which they first run: "elements", where each value is computed of elements of
+	// tensors, "copies", "reductions", "sums by index", where values are added to elements, "products of matrices", "scans" and "sorting".
+	Kinds() []string
 	// Bind returns the code with memory: the elements of the tensors that are not local, little endian, by tensor.
 	Bind(memory [][]byte) Runner
 }
@@ -68,11 +71,11 @@ type Options struct {
 }
 
 // Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept.
-// The program gets further tensors. It is an error if an order or a scan is only a part of a value, or if the range of an
-// index on the left side depends on other indices.
+// The program gets further tensors. It is an error if one pass does not give a scan, if an order or a scan is a part of what a
+// reduction goes over, or if the range of an index on the left side depends on other indices and the statement does not add.
 func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	for _, s := range statements {
-		if err := supported(s); err != nil {
+		if err := unsigned(s); err != nil {
 			return nil, err
 		}
 		if err := scoped(p, s.Target, s.Left, s.Vars, s.Value, s.Guard); err != nil {
@@ -88,27 +91,10 @@ func Compile(p *program.Program, statements []*program.Statement, tensors []Tens
 // types are the element types of tensors.
 var types = []dtype.Type{dtype.F32, dtype.F64, dtype.I8, dtype.U8, dtype.I32, dtype.I64, dtype.Bool}
 
-// supported returns an error if a statement takes more than loops: an order or a scan that is part of a value, which would go through all
-// elements for each of its places, or a scan whose values do not follow from those of fewer elements.
-func supported(s *program.Statement) error {
-	if r := s.Value.Reduction; s.Value.Op == term.Reduce && !s.Add && s.Guard == nil {
-		switch t := r.Scan(); {
-		case r.IsOrder():
-			return unordered(s, r.Body)
-		case t != nil && slices.Contains(s.Vars, t.Present) && scannable(t, r.Kind):
-			return unordered(s, r.Body)
-		}
-	}
-	return unordered(s, s.Value)
-}
-
-// unordered returns an error if a part of a statement has an order or a scan, or an integer of 64 bits without sign.
-func unordered(s *program.Statement, part *term.Term) error {
+// unsigned returns an error if a statement has an integer of 64 bits without sign.
+func unsigned(s *program.Statement) error {
 	var err error
-	part.Walk(func(n *term.Term) {
-		if n.Op == term.Reduce && (n.Reduction.IsOrder() || n.Reduction.Scan() != nil) {
-			err = fmt.Errorf("%s: there are no loops for %s", s, n.Reduction.Kind)
-		}
+	s.Value.Walk(func(n *term.Term) {
 		if n.Op == term.Apply && n.Func.Has(term.Conversion) && n.Func.To == dtype.U64 {
 			err = fmt.Errorf("%s: there are no loops for integers of type %v", s, n.Func.To)
 		}

@@ -26,6 +26,8 @@ type statement struct {
 	lenient bool
 	// parts says that the value is the sum of few sums, which are added in float64, one after the other.
 	parts bool
+	// ragged are indices whose ranges depend on others. They go from 0 to constants here, and the guard begins with their ranges.
+	ragged []*term.Variable
 }
 
 // reduction returns the reduction that gives the value; nil if there is none.
@@ -123,8 +125,9 @@ func (z *normalizer) read(s *program.Statement) *statement {
 
 // fromZero makes the indices of a statement begin at 0.
 func (z *normalizer) fromZero(n *statement) (err error) {
-	if n.vars, n.left, n.value, n.guard, err = z.shifted(n); err == nil {
-		n.value, n.guard = densities(settled(z.held(n.value))), settled(z.held(n.guard))
+	var ranges *term.Term
+	if ranges, err = z.shift(n); err == nil {
+		n.value, n.guard = densities(settled(z.held(n.value))), term.All(ranges, settled(z.held(n.guard)))
 	}
 	return err
 }
@@ -166,11 +169,19 @@ func (z *normalizer) statement(s *program.Statement) error {
 		return nil
 	}
 	if err := z.fromZero(n); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", s, err)
+	}
+	if !z.whole {
+		if err := z.onePass(s, n); err != nil {
+			return err
+		}
 	}
 	if h := z.joined[s]; h != nil {
 		into := z.read(h)
 		if err := z.fromZero(into); err != nil {
+			return fmt.Errorf("%s: %w", h, err)
+		}
+		if err := z.onePass(h, into); err != nil {
 			return err
 		}
 		if z.folded(n, into) {
@@ -180,7 +191,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 			z.finish(into)
 		}
 	}
-	if z.whole {
+	if z.whole || n.ragged != nil {
 		z.finish(n)
 		return nil
 	}
@@ -191,8 +202,8 @@ func (z *normalizer) statement(s *program.Statement) error {
 	if scattered(n) {
 		return fmt.Errorf("%s: there are no loops for the places that it looks up", s)
 	}
-	if t := n.scan(); t != nil {
-		z.finish(presentLast(n, t))
+	if n.present() != nil {
+		z.finish(presentLast(n))
 		return nil
 	}
 	if n.order() != nil {
@@ -279,30 +290,46 @@ func (z *normalizer) finish(n *statement) {
 			n.guard = nil
 		}
 	}
-	if n.value.Op == term.Reduce && !n.add {
-		lenient := n.guard != nil || n.lenient
-		n.value = z.withMean(z.varied(z.inside(n.value, n.vars, false), n.vars, lenient))
-		if x := z.wholeProduct(n.value, n.vars, lenient); x != nil {
-			n.value = x
-		} else if x := z.known(n.value, false); x != nil {
-			n.value = x
-		}
-	} else {
-		n.value = z.extracted(n.value, n.vars, n.guard != nil)
-	}
+	n.value = z.separated(n)
 	z.out = append(z.out, n)
 }
 
-// shifted returns the parts of a statement in which indices start at 0 and those of one value are replaced by it.
-func (z *normalizer) shifted(s *statement) (vars []*term.Variable, left *term.Read, value, guard *term.Term, err error) {
+// separated returns the value of a statement in which reductions are elements of tensors that statements of their own give, but for one that is the
+// value.
+func (z *normalizer) separated(n *statement) *term.Term {
+	if n.value.Op != term.Reduce || n.add {
+		around := slices.DeleteFunc(slices.Clone(n.vars), func(v *term.Variable) bool { return slices.Contains(n.ragged, v) })
+		return z.extracted(n.value, around, n.guard != nil)
+	}
+	if !z.whole && n.chain() != nil {
+		return n.value
+	}
+	lenient := n.guard != nil || n.lenient
+	x := z.withMean(z.varied(z.inside(n.value, n.vars, false), n.vars, lenient))
+	if y := z.wholeProduct(x, n.vars, lenient); y != nil {
+		return y
+	}
+	if y := z.known(x, false); y != nil {
+		return y
+	}
+	return x
+}
+
+// shift makes the indices of a statement begin at 0, and replaces those of one value by it. It returns the conditions under which indices are
+// in ranges that depend on others.
+func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 	to := map[*term.Variable]*term.Term{}
+	var vars []*term.Variable
 	for _, v := range s.vars {
 		from := v
+		var open *term.Variable
 		if IsOpen(v) {
-			if !z.whole || !s.add {
-				return nil, nil, nil, nil, fmt.Errorf("the range of %s depends on other indices", v.Name)
+			open = &term.Variable{Name: v.Name, Lo: z.single(z.inlined(v.Lo).Substitute(to)), Hi: z.single(z.inlined(v.Hi).Substitute(to))}
+			if v = open; !z.whole {
+				if v = z.around(open); v == nil || !s.add {
+					return nil, fmt.Errorf("there are no loops for %s, whose range depends on other indices", from.Name)
+				}
 			}
-			v = &term.Variable{Name: v.Name, Lo: z.single(z.inlined(v.Lo).Substitute(to)), Hi: z.single(z.inlined(v.Hi).Substitute(to))}
 			to[from] = v.Term()
 		}
 		lo, known := v.Lo.Known() // what depends on an index of one value does not any longer
@@ -319,6 +346,11 @@ func (z *normalizer) shifted(s *statement) (vars []*term.Variable, left *term.Re
 		default:
 			vars = append(vars, v)
 		}
+		if open != nil && !z.whole && IsOpen(open) {
+			at := from.Term().Substitute(to)
+			ranges = term.All(ranges, term.Compare(term.AtMost, open.Lo, at), term.Compare(term.Less, at, open.Hi))
+			s.ragged = append(s.ragged, at.Free()...)
+		}
 	}
 	r := *s.left
 	r.Idx = nil
@@ -328,7 +360,34 @@ func (z *normalizer) shifted(s *statement) (vars []*term.Variable, left *term.Re
 	if r.Which != nil {
 		r.Which = r.Which.Substitute(to)
 	}
-	return vars, &r, z.single(s.value.Substitute(to)), z.single(s.guard.Substitute(to)), nil
+	s.vars, s.left, s.value, s.guard = vars, &r, z.single(s.value.Substitute(to)), z.single(s.guard.Substitute(to))
+	return ranges, nil
+}
+
+// around returns an index of all values that one may have whose range depends on others; nil if they are not known.
+func (z *normalizer) around(v *term.Variable) *term.Variable {
+	lo, known := bound(z.ranged(v.Lo), term.Max, func(i interval) int { return i.lo })
+	hi, both := bound(z.ranged(v.Hi), term.Min, func(i interval) int { return i.hi })
+	if !known || !both {
+		return nil
+	}
+	return &term.Variable{Name: v.Name, Lo: term.Number(lo), Hi: term.Number(max(hi, lo))}
+}
+
+// bound returns a bound of an integer on one side: the end of its interval or, if that is not known, of that of an argument of the function
+// that only moves the integer away from the bound.
+func bound(n *term.Term, function *term.Function, end func(interval) int) (int, bool) {
+	if i := linear(n).bounds(); i.known {
+		return end(i), true
+	}
+	if n.Op == term.Apply && n.Func == function {
+		for _, x := range n.Args {
+			if b, known := bound(x, function, end); known {
+				return b, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // single returns a value in which reductions go over no index of one value, and from 0 where the range is known.
@@ -379,9 +438,15 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	switch n.Op {
 	case term.Reduce:
-		inner := z.inside(n, around, lenient)
+		inner := n
+		if z.whole || n.Reduction.Chain() == nil {
+			inner = z.inside(n, around, lenient)
+		}
 		vars := slices.DeleteFunc(slices.Clone(around), func(v *term.Variable) bool { return !inner.Uses(v) })
 		if len(inner.Free()) != len(vars) { // an index of a reduction around this one, of a range that is not known
+			return n
+		}
+		if !z.whole && passes(inner) != nil && z.large(vars) {
 			return n
 		}
 		if x := z.varied(inner, vars, lenient); x != inner {
@@ -525,6 +590,10 @@ func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool
 	t.Memory = id
 	z.tensors = append(z.tensors, t)
 	there.Tensor, here.Tensor = id, id
-	z.out = append(z.out, &statement{target: id, left: there, vars: own, value: n.Substitute(to), lenient: lenient})
+	s := &statement{target: id, left: there, vars: own, value: n.Substitute(to), lenient: lenient}
+	if !z.whole {
+		s = presentLast(s)
+	}
+	z.out = append(z.out, s)
 	return &term.Term{Op: term.Element, Kind: n.Kind, Read: here}
 }

@@ -19,6 +19,7 @@ type loopGroup[T simd.Float] struct {
 	byElement bool
 	block     int // how many values of the last one units take at a time
 	units     []unit[T]
+	kinds     []string // of the units' loops
 	work      int
 	written   int  // how many bytes of elements the units give
 	used      int  // and how many they use, these included

@@ -20,10 +20,37 @@ func (s *statement) scan() *term.Scan {
 	return nil
 }
 
-// presentLast returns a scan with its present index as the last one, so that the others can be shared.
-func presentLast(s *statement, t *term.Scan) *statement {
+// chain returns the chain that gives the value; nil if there is none.
+func (s *statement) chain() *term.Chain {
+	r := s.reduction()
+	if r == nil || s.add || s.guard != nil {
+		return nil
+	}
+	if c := r.Chain(); c != nil && slices.Contains(s.vars, c.Present) {
+		return c
+	}
+	return nil
+}
+
+// present returns the present index of the scan or of the chain that gives the value; nil if there is none.
+func (s *statement) present() *term.Variable {
+	if t := s.scan(); t != nil {
+		return t.Present
+	}
+	if c := s.chain(); c != nil {
+		return c.Present
+	}
+	return nil
+}
+
+// presentLast returns a scan or a chain with its present index as the last one, so that the others can be shared.
+func presentLast(s *statement) *statement {
+	v := s.present()
+	if v == nil {
+		return s
+	}
 	out := *s
-	out.vars = append(slices.DeleteFunc(slices.Clone(s.vars), func(v *term.Variable) bool { return v == t.Present }), t.Present)
+	out.vars = append(slices.DeleteFunc(slices.Clone(s.vars), func(w *term.Variable) bool { return w == v }), v)
 	return &out
 }
 
@@ -65,23 +92,13 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	}
 	u := scan[T]{Scan: t, kind: r.Kind, unit: r.Kind.Identity(), present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over),
 		lo: k.integer(t.Lo), hi: k.integer(t.Hi)}
-	plain := *r
-	plain.Guard = t.Guard
 	v := k.scanColumn(st, t)
 	in, out := t.Over, t.Present
 	if v != nil {
 		in, out = v, v
 	}
-	z := newVectorizer(k.compiler, in)
-	u.x = z.vector(z.real(body(&plain)))
-	k.finish(&z.strip)
-	u.in = z.strip
-	w := newVectorizer(k.compiler, out)
-	u.y = w.register(true)
-	k.accumulators = append(k.accumulators, u.y)
-	w.store(st, operand[T]{reg: u.y})
-	k.finish(&w.strip)
-	u.out = w.strip
+	u.in, u.x = k.countedStrip(in, t.Guard, body(&term.Reduction{Kind: r.Kind, Body: r.Body}), r.Kind.Identity())
+	u.out, u.y = k.resultStrip(st, out)
 	if v != nil {
 		k.wide = max(k.wide, 1)
 		u.outer = k.loops(slices.DeleteFunc(slices.Clone(k.free()), func(w *term.Variable) bool { return w == t.Present }), v)

@@ -163,7 +163,7 @@ func residue(s *statement, v *term.Variable) int {
 
 // apartValues reports whether a statement gives each of its elements once, from tensors other than its own.
 func apartValues(s *statement) bool {
-	ok := givesOnce(s) && s.scan() == nil && s.order() == nil
+	ok := givesOnce(s) && s.present() == nil && s.order() == nil
 	s.walk(func(n *term.Term) {
 		ok = ok && (n.Op != term.Element || n.Read.Tensor > s.target || n.Read.Tensor+n.Read.Count <= s.target)
 	})

@@ -95,7 +95,7 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 	}
 	for i, b := range g.bundles {
 		for _, s := range b.statements {
-			ok = ok && s.scan() == nil && s.order() == nil
+			ok = ok && s.present() == nil && s.order() == nil
 		}
 		b.elements(t, func(r *term.Read) { visit(b, factors[i], r) })
 	}

@@ -40,6 +40,7 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 			c.ahead = k.lead()
 		}
 		out.units = append(out.units, k.compile())
+		out.kinds = append(out.kinds, k.kind(out.units[i]))
 		n := k.elements()
 		out.work += n * out.total
 		if p, product := out.units[i].(*matrices[T]); !product {
@@ -107,6 +108,7 @@ type unitCompiler[T simd.Float] struct {
 	depth  int
 	factor int        // of the last shared index, which others were joined to
 	number *term.Term // what a search for an extreme gives
+	limits map[*term.Variable]limits
 }
 
 // lead returns the last shared index; nil if there is none.
@@ -141,7 +143,11 @@ func (k *unitCompiler[T]) loop(v *term.Variable) loop[T] {
 	if v == k.lead() {
 		return loop[T]{place: k.place(v), lead: true, factor: k.factor}
 	}
-	return loop[T]{place: k.place(v), lo: k.integer(v.Lo), hi: k.integer(v.Hi)}
+	lo, hi := v.Lo, v.Hi
+	if own, ok := k.limits[v]; ok {
+		lo, hi = own.lo, own.hi
+	}
+	return loop[T]{place: k.place(v), lo: k.integer(lo), hi: k.integer(hi)}
 }
 
 // loops returns the loops of indices, without that of v.
@@ -159,6 +165,7 @@ func (k *unitCompiler[T]) loops(vars []*term.Variable, v *term.Variable) nest[T]
 const fewTested = 8
 
 func (k *unitCompiler[T]) compile() unit[T] {
+	k.limit()
 	first := k.bundle.statements[0]
 	if k.bundle.folds != nil {
 		s := *first
@@ -175,12 +182,22 @@ func (k *unitCompiler[T]) compile() unit[T] {
 			defer func() { k.lenient = false }()
 			return k.scanUnit(first, t)
 		}
+		if c := first.chain(); c != nil {
+			k.lenient = first.lenient
+			defer func() { k.lenient = false }()
+			return k.chainUnit(first, c)
+		}
 	}
 	if !k.strips(first) {
 		if u := k.wholes(first); u != nil {
 			return u
 		}
 		return k.plain(first)
+	}
+	if k.limits != nil {
+		k.lenient = first.lenient || first.guard != nil || first.skip
+		defer func() { k.lenient = false }()
+		return k.pointwise(k.bundle.vars[len(k.bundle.vars)-1])
 	}
 	if u := k.transposed(first); u != nil {
 		return u
@@ -240,7 +257,9 @@ func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 	if len(u.outer.loops) == 0 {
 		over = k.bundle.vars // the group goes over the others
 	}
-	u.rows = k.rowLoop(&u.code, over)
+	if _, ragged := k.limits[v]; !ragged {
+		u.rows = k.rowLoop(&u.code, over)
+	}
 	return u
 }
 

@@ -1,0 +1,80 @@
+package formula
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/runtime/gpu"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Run says what computes a task of an operator in one use, if the formula is the kernel.
+type Run struct {
+	// Loops names the kinds of loops that compute the task on CPUs, in the order in which they first run.
+	Loops []string
+	// Interpreter says why the interpreter computes the task on CPUs instead: what there are no loops for, with the statement.
+	Interpreter error
+	// Products is how many of the Launches of device code on GPUs are products of matrices that cuBLAS can compute.
+	Launches, Products int
+	// Host says why CPUs compute the task in plans for GPUs, too; nil if device code does.
+	Host error
+}
+
+// RunOf returns what computes a task in one use of its operator. Of the resolution, it takes the tensors, the grids, the bounds and
+// which slots the task leaves out.
+func RunOf(s *task.Signature, u *program.Use, r *task.Resolution) (*Run, error) {
+	l := &layout{kernel: loopKernel{s, nil}, accessor: &task.Accessor{Signature: s, Resolved: r, Memory: memoryOf(r)}}
+	l.task = slices.Index(s.Operator.Signatures, s)
+	x, err := l.compiled(u)
+	if err != nil {
+		return nil, err
+	}
+	out := &Run{Interpreter: x.why}
+	if x.code != nil {
+		out.Loops = x.code.Kinds()
+	}
+	unit, err := deviceKernel{l.kernel, nil}.lower(l.accessor, u)
+	if err != nil {
+		if !errors.Is(err, gpu.ErrHost) {
+			return nil, err
+		}
+		out.Host = err
+		return out, nil
+	}
+	for _, step := range unit.Steps {
+		for _, launch := range step {
+			out.Launches++
+			if launch.Product != nil {
+				out.Products++
+			}
+		}
+	}
+	return out, nil
+}
+
+// memoryOf returns memory for the tensors of a resolution and their gradients.
+func memoryOf(r *task.Resolution) func(slot int, grad bool) []task.Buffer {
+	type key struct {
+		slot int
+		grad bool
+	}
+	made := map[key][]task.Buffer{}
+	return func(slot int, grad bool) []task.Buffer {
+		at := key{slot, grad}
+		if out, ok := made[at]; ok {
+			return out
+		}
+		var out []task.Buffer
+		for _, o := range r.Operands(slot) {
+			if o.Type = o.Type.Host(); grad && !o.Type.IsFloat() {
+				out = append(out, task.Buffer{})
+				continue
+			}
+			n := int(o.Bytes())
+			out = append(out, task.Buffer{Operand: o, Bytes: make([]byte, n, (n+15)/16*16)}) // aligned as memory of engines is
+		}
+		made[at] = out
+		return out
+	}
+}
