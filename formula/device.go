@@ -53,11 +53,11 @@ func (k deviceKernel) Lower(a *task.Accessor) (*gpu.Unit, error) {
 	if err != nil {
 		return nil, mistake(s.Operator.Name, err.Error())
 	}
-	return k.lower(a, u)
+	return k.lower(a, u, cugen.LeastProduct)
 }
 
-// lower returns the device code for a use.
-func (k deviceKernel) lower(a *task.Accessor, u *program.Use) (*gpu.Unit, error) {
+// lower returns the device code for a use, in which products of matrices have least rows, columns and terms.
+func (k deviceKernel) lower(a *task.Accessor, u *program.Use, least int) (*gpu.Unit, error) {
 	s := k.signature
 	l := &layout{kernel: k.loopKernel, accessor: a, task: slices.Index(s.Operator.Signatures, s)}
 	p, err := program.Build(u)
@@ -73,7 +73,7 @@ func (k deviceKernel) lower(a *task.Accessor, u *program.Use) (*gpu.Unit, error)
 	for i, t := range l.tensors {
 		l.tensors[i].Local = t.Local && !t.Planned
 	}
-	code, err := cugen.Compile(entryName(s), l.program, statements, l.tensors, l.aligned, l.bounded(), l.folds())
+	code, err := cugen.Compile(entryName(s), l.program, statements, l.tensors, l.aligned, l.bounded(), l.folds(), least)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", gpu.ErrHost, err)
 	}

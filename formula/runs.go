@@ -15,8 +15,8 @@ type Run struct {
 	Loops []string
 	// Interpreter says why the interpreter computes the task on CPUs instead: what there are no loops for, with the statement.
 	Interpreter error
-	// Products is how many of the Launches of device code on GPUs are products of matrices that cuBLAS can compute.
-	Launches, Products int
+	// Products says whether device code on GPUs has products of matrices that cuBLAS computes where they are large enough.
+	Products bool
 	// Host says why CPUs compute the task in plans for GPUs, too; nil if device code does.
 	Host error
 }
@@ -34,7 +34,7 @@ func RunOf(s *task.Signature, u *program.Use, r *task.Resolution) (*Run, error) 
 	if x.code != nil {
 		out.Loops = x.code.Kinds()
 	}
-	unit, err := deviceKernel{l.kernel, nil}.lower(l.accessor, u)
+	unit, err := deviceKernel{l.kernel, nil}.lower(l.accessor, u, 2)
 	if err != nil {
 		if !errors.Is(err, gpu.ErrHost) {
 			return nil, err
@@ -44,10 +44,7 @@ func RunOf(s *task.Signature, u *program.Use, r *task.Resolution) (*Run, error) 
 	}
 	for _, step := range unit.Steps {
 		for _, launch := range step {
-			out.Launches++
-			if launch.Product != nil {
-				out.Products++
-			}
+			out.Products = out.Products || launch.Product != nil
 		}
 	}
 	return out, nil

@@ -7,6 +7,7 @@ package page
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/explain"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/typeset"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/templates"
@@ -35,18 +37,21 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{
 
 // Files returns the pages of all operators and their index, by path. specs is the folder of the specs.
 func Files(m *model.Module, specs string) ([]artifact.Artifact, error) {
-	var files []artifact.Artifact
-	for _, o := range m.Operators {
-		v := view{o, draw(o)}
-		data, err := render("operator.md.tmpl", v)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, artifact.Artifact{Path: o.Name + ".md", Source: o.Source, Data: data})
+	of, errs := make([][]artifact.Artifact, len(m.Operators)), make([]error, len(m.Operators))
+	parallel.Do(len(of), func(i int) {
+		o := m.Operators[i]
+		v := view{o, draw(o), explain.Runs(o)}
+		var data []byte
+		data, errs[i] = render("operator.md.tmpl", v)
+		of[i] = append(of[i], artifact.Artifact{Path: o.Name + ".md", Source: o.Source, Data: data})
 		if v.Picture != nil {
-			files = append(files, artifact.Artifact{Path: o.Name + ".svg", Source: o.Source, Data: []byte(v.Picture.svg)})
+			of[i] = append(of[i], artifact.Artifact{Path: o.Name + ".svg", Source: o.Source, Data: []byte(v.Picture.svg)})
 		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
+	files := slices.Concat(of...)
 	data, err := render("index.md.tmpl", struct {
 		Specs      string
 		Categories []category
@@ -66,7 +71,8 @@ func render(name string, data any) ([]byte, error) {
 // view is an operator as its page shows it.
 type view struct {
 	*model.Operator
-	Picture *picture // or nil
+	Picture *picture                    // or nil
+	Runs    map[*model.Task]explain.Run // what runs each task
 }
 
 // Saved lists the tensors that forward keeps for backward.

@@ -64,13 +64,13 @@ type Bounded struct {
 // Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept, and aligned which of those that
 // are not local begin at a multiple of 16 bytes.
 // The program gets further tensors. What statements give for tensors of folds is folded into what these hold. name begins the
-// names of functions.
-func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, aligned func(tensor int) bool, bounded []Bounded, folds []Into) (*Code, error) {
+// names of functions. Products of matrices with least rows, columns and terms are computed by tiles.
+func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, aligned func(tensor int) bool, bounded []Bounded, folds []Into, least int) (*Code, error) {
 	nests, all, own, err := loops.Nests(p, statements, tensors)
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{name: name, p: p, tensors: all, own: own, exacts: map[int]bool{}, scratch: map[int]int{}, code: &Code{}}
+	g := &generator{name: name, p: p, tensors: all, own: own, exacts: map[int]bool{}, scratch: map[int]int{}, code: &Code{}, least: least}
 	g.aligned = func(t int) bool { return all[t].Local || aligned(t) }
 	for i, t := range all {
 		if t.Type != dtype.Invalid && ctypes[t.Type] == "" && (!t.Local || t.Memory != i) {
@@ -191,6 +191,7 @@ type generator struct {
 	extreme map[int]bool // tensors of integers that hold extremes
 	scratch map[int]int  // the buffers of local tensors
 	aligned func(tensor int) bool
+	least   int // rows, columns and terms of products
 	code    *Code
 	text    strings.Builder
 }
@@ -260,7 +261,7 @@ func (g *generator) nest(n *loops.Nest) error {
 	if box(n.Vars) == 0 {
 		return nil
 	}
-	products, rest := separate(n)
+	products, rest := g.separate(n)
 	for _, n := range products {
 		if err := g.alone(n); err != nil {
 			return err
@@ -273,11 +274,11 @@ func (g *generator) nest(n *loops.Nest) error {
 }
 
 // separate returns the products of matrices of a nest as nests of their own, and the rest. None of the reductions that share a nest needs another.
-func separate(n *loops.Nest) (products []*loops.Nest, rest *loops.Nest) {
+func (g *generator) separate(n *loops.Nest) (products []*loops.Nest, rest *loops.Nest) {
 	rest = &loops.Nest{Vars: n.Vars}
 	for _, s := range n.Statements {
 		one := &loops.Nest{Vars: n.Vars, Statements: []*loops.Nested{s}}
-		if len(n.Statements) > 1 && s.Value.Op == term.Reduce && factorsOf(one) != nil {
+		if len(n.Statements) > 1 && s.Value.Op == term.Reduce && g.factorsOf(one) != nil {
 			products = append(products, one)
 		} else {
 			rest.Statements = append(rest.Statements, s)

@@ -27,8 +27,12 @@ type factors struct {
 	batch, rows, cols []*term.Variable // of both factors or none, of x alone, of y alone
 }
 
-// factorsOf returns the factors of a statement that is a product of large matrices; nil if it is none.
-func factorsOf(n *loops.Nest) *factors {
+// LeastProduct is how many rows, columns and terms a product of matrices has that is worth tiles, and a call of a library.
+const LeastProduct = 8
+
+// factorsOf returns the factors of a statement that is a product of matrices with as many rows, columns and terms as the generator asks for; nil
+// if it is none.
+func (g *generator) factorsOf(n *loops.Nest) *factors {
 	s := n.Statements[0]
 	r := s.Value.Reduction
 	if len(n.Statements) > 1 || r.Kind != reduction.Sum || r.Guard != nil || s.Guard != nil || r.Body.Op != term.Multiply || r.Body.Kind != term.Real || !foldable(r) {
@@ -49,7 +53,7 @@ func factorsOf(n *loops.Nest) *factors {
 			p.batch = append(p.batch, v)
 		}
 	}
-	if box(p.rows) < 8 || box(p.cols) < 8 || box(r.Vars) < 8 || box(p.rows) > tileRows*65535 || box(r.Vars) > math.MaxInt32 || box(p.cols) > math.MaxInt32 {
+	if min(box(p.rows), box(p.cols), box(r.Vars)) < g.least || box(p.rows) > tileRows*65535 || box(r.Vars) > math.MaxInt32 || box(p.cols) > math.MaxInt32 {
 		return nil
 	}
 	return p
@@ -57,7 +61,7 @@ func factorsOf(n *loops.Nest) *factors {
 
 // product writes a product of matrices. It returns false if the nest is none.
 func (f *function) product(n *loops.Nest) bool {
-	p := factorsOf(n)
+	p := f.factorsOf(n)
 	if p == nil {
 		return false
 	}

@@ -97,7 +97,7 @@ func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 			return nil
 		}
 	}
-	if x.folds() && factorsOf(n) != nil {
+	if x.folds() && g.factorsOf(n) != nil {
 		return nil
 	}
 	return x
