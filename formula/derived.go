@@ -26,6 +26,7 @@ func (p *compiled) derived(given, computed []bool) (*derivedCode, error) {
 	if err != nil {
 		return nil, mistake(p.Operator, err.Error())
 	}
+	g.Program.Settle()
 	d := &derivedCode{of: g, program: &compiled{g.Program, compile(g.Program)}, marked: make([]bool, len(g.Program.Statements))}
 	there := make([]bool, len(g.Program.Tensors))
 	copy(there, computed)
@@ -44,7 +45,7 @@ func (p *compiled) derived(given, computed []bool) (*derivedCode, error) {
 	}
 	for t, l := range g.Program.Tensors {
 		if need[t] && !there[t] && !l.Given && l.Old < 0 && count(l) > 0 {
-			return nil, notGiven(p.Operator, l.Name)
+			return nil, missing{p.Operator, l.Name}
 		}
 	}
 	return d, nil

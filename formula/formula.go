@@ -14,6 +14,7 @@
 package formula
 
 import (
+	"errors"
 	"reflect"
 
 	"github.com/opgen/opgen/formula/program"
@@ -35,9 +36,30 @@ func mistake(operator, message string) error {
 	return &op.Error{Operator: operator, Message: "formula: " + message}
 }
 
-// notGiven returns the error of a gradient that reads a tensor of which backward is not given the elements.
-func notGiven(operator, tensor string) error {
-	return mistake(operator, "gradients need "+tensor+", which is not there: no example of the spec shows that they read it, so add one, or state saved = true")
+// missing is the error of a gradient that reads a tensor of which backward is not given the elements.
+type missing struct{ operator, tensor string }
+
+func (m missing) Error() string { return m.Unwrap().Error() }
+
+// Unwrap returns the error as an *op.Error.
+func (m missing) Unwrap() error {
+	return mistake(m.operator, "gradients need "+m.tensor+", which is not there: no example of the spec shows that they read it, so add one, or state saved = true")
+}
+
+// opened tries what needs a tensor that is not there again with the programs of the same use in which values are symbols: what backward is given
+// follows from such programs, and in them the gradient may read another tensor.
+func opened(p *program.Program, err error, try func(*program.Program) error) error {
+	for _, unsettled := range []bool{false, true} {
+		if _, lacks := errors.AsType[missing](err); !lacks {
+			break
+		}
+		open, failed := p.Opened(unsettled)
+		if failed != nil {
+			break
+		}
+		err = try(open)
+	}
+	return err
 }
 
 // newProgram returns the program of an operator with a formula for attributes, what they resolve to, the seed of random

@@ -95,6 +95,13 @@ func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 		if need[t] && !computed[t] && !l.Given && l.Old < 0 {
 			var err error
 			g.derived, err = p.derived(given, computed)
+			err = opened(p.Program, err, func(q *program.Program) (err error) {
+				if !slices.EqualFunc(p.Tensors, q.Tensors, func(x, y *program.Local) bool { return x.Name == y.Name }) {
+					return missing{p.Operator, l.Name}
+				}
+				g.derived, err = (&compiled{q, p.code}).derived(given, computed)
+				return err
+			})
 			return g, err
 		}
 	}

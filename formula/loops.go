@@ -142,6 +142,11 @@ func (l *layout) compiled(u *program.Use) (*use, error) {
 	}
 	l.program = p
 	statements, gradients, err := l.statements()
+	err = opened(p, err, func(p *program.Program) (err error) {
+		l.program = p
+		statements, gradients, err = l.statements()
+		return err
+	})
 	out := &use{program: l.program, gradients: gradients, between: l.between}
 	if err != nil {
 		if _, mistaken := errors.AsType[*op.Error](err); mistaken {
@@ -194,6 +199,7 @@ func (l *layout) statements() (statements []*program.Statement, gradients map[in
 		if err != nil {
 			return nil, nil, err
 		}
+		g.Program.Settle()
 		l.program, of, l.between = g.Program, g.Of, g.Between
 		all = g.Program.Statements
 	}
@@ -253,7 +259,7 @@ func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) 
 	}
 	for t, x := range l.program.Tensors {
 		if need[t] && x.Slot >= 0 && !x.Given && x.Old < 0 && !l.given[t] && !l.wanted[t] && count(x) > 0 {
-			return nil, notGiven(l.program.Operator, x.Name)
+			return nil, missing{l.program.Operator, x.Name}
 		}
 	}
 	slices.Reverse(kept)

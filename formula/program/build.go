@@ -30,6 +30,8 @@ type builder struct {
 	hoisted     [][2]*term.Term   // values of the statement with elements of tensors that hold them
 	depth       int               // of operators within operators
 	applied     []string          // the functions that are applied, each within the one before
+	unsettled   bool              // whether comparisons of symbols stay conditions
+	deciding    bool              // whether symbols of real numbers have their values in comparisons
 	size        int               // how many expressions were worked out
 	length      int               // and how many of them for the statement
 }
@@ -72,7 +74,10 @@ func (s *scope) with(params map[string]value) *scope {
 func (b *builder) statement(s *expr.Statement, following []*expr.Statement) error {
 	b.length = 0
 	if s.When != nil {
+		unsettled := b.unsettled
+		b.unsettled, b.deciding = false, unsettled
 		v, err := b.eval(s.When, &scope{vars: map[string]*term.Variable{}}, false)
+		b.unsettled, b.deciding = unsettled, false
 		if err != nil {
 			return err
 		}

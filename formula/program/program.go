@@ -22,6 +22,7 @@ type Program struct {
 	// them, and those of which it reads them. Backward holds the statements that give them, and what these alone need.
 	Grads    map[int]int
 	Backward []*Statement
+	use      *Use // of which the program was built
 }
 
 // Local is a tensor of a program: that of a slot, one that a statement gives, or what a slot held before.
@@ -108,6 +109,7 @@ func Build(u *Use) (*Program, error) {
 		return nil, err
 	}
 	b.prune()
+	b.program.use = u
 	return b.program, nil
 }
 
@@ -143,6 +145,7 @@ func build(u *Use) (*builder, error) {
 		counts:    map[string]int{},
 		pairs:     map[int]pairOf{},
 		seconds:   map[int]bool{},
+		unsettled: u.Unsettled,
 	}
 	for _, fn := range f.Functions {
 		b.functions[fn.Name] = fn

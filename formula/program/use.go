@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
@@ -59,6 +60,9 @@ type Use struct {
 	Callees []task.Callee // the operators whose formulas the formula inlines
 	Derived bool          // whether gradients that the formula gives by hand are left out
 	Open    bool          // whether extents and integer attributes stay symbols
+	// Unsettled says that all numbers of attributes stay symbols, and that what symbols are compared with stays a condition, except behind when.
+	// The program holds for other values of symbols, too, and cannot be computed before it is settled.
+	Unsettled bool
 }
 
 // Slot is a slot of an operator with its tensors, none if it is absent.
@@ -120,6 +124,9 @@ func newEnvironment(u *Use) *environment {
 		if n := e.values[name].node; n != nil && n.Op == term.Constant && n.Kind == term.Integer && n.Int != 0 && n.Int != 1 {
 			e.values[name] = value{node: integerOf(name, n.Int)}
 		}
+		if u.Unsettled {
+			e.values[name] = unknown(name, e.values[name])
+		}
 	}
 	for name, v := range u.Args {
 		switch v := v.(type) {
@@ -172,6 +179,28 @@ func decoded(v any) value {
 		return value{fields: fields}
 	}
 	return value{}
+}
+
+// unknown returns the value of an attribute, in which symbols take the place of numbers.
+func unknown(name string, v value) value {
+	symbol := func(name string, n *term.Term) *term.Term {
+		if n == nil || n.Op != term.Constant || n.Kind == term.Boolean {
+			return n
+		}
+		return &term.Term{Op: term.Symbol, Kind: n.Kind, Name: name, Int: n.Int, Float: n.Float}
+	}
+	v.node = symbol(name, v.node)
+	if v.run != nil {
+		items := slices.Clone(v.run.items)
+		for i, n := range items {
+			items[i] = symbol(SymbolOf(name, i), n)
+		}
+		v.run = &run{items: items, indices: v.run.indices}
+	}
+	for field, x := range v.fields {
+		v.fields[field] = unknown(name+"."+field, x)
+	}
+	return v
 }
 
 // kindOf returns the kind of the elements of a type.

@@ -235,11 +235,11 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 	case n.Op == "/":
 		op = term.Divide
 	case n.Op == ">":
-		return value{node: term.Compare(term.Less, y.node, x.node)}, nil
+		return value{node: b.comparison(term.Less, y.node, x.node)}, nil
 	case n.Op == ">=":
-		return value{node: term.Compare(term.AtMost, y.node, x.node)}, nil
+		return value{node: b.comparison(term.AtMost, y.node, x.node)}, nil
 	default:
-		return value{node: term.Compare(comparisons[n.Op], x.node, y.node)}, nil
+		return value{node: b.comparison(comparisons[n.Op], x.node, y.node)}, nil
 	}
 	if x.node.Kind == term.Boolean || y.node.Kind == term.Boolean || (op == term.Quotient || op == term.Modulo) && (x.node.Kind == term.Real || y.node.Kind == term.Real) {
 		return value{}, fmt.Errorf("want numbers around %s, got a %v and a %v", n.Op, x.node.Kind, y.node.Kind)
@@ -260,6 +260,38 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 		return value{node: b.add(op, x.node, y.node)}, nil
 	}
 	return value{node: term.Arithmetic(op, x.node, y.node)}, nil
+}
+
+// comparison returns a comparison that the formula makes. What symbols are compared with may be known.
+func (b *builder) comparison(op term.Op, x, y *term.Term) *term.Term {
+	switch {
+	case b.unsettled && (hasSymbol(x) || hasSymbol(y)):
+		return &term.Term{Op: op, Kind: term.Boolean, Args: []*term.Term{x, y}}
+	case b.deciding:
+		x, y = valued(x), valued(y)
+	}
+	return term.Compare(op, x, y)
+}
+
+// hasSymbol reports whether a symbol occurs in a term. It looks at what occurs several times once.
+func hasSymbol(x *term.Term) bool {
+	found := false
+	seen := map[*term.Term]bool{}
+	x.WalkInto(func(n *term.Term) bool {
+		found = found || n.Op == term.Symbol
+		more := !found && !seen[n]
+		seen[n] = true
+		return more
+	})
+	return found
+}
+
+// valued returns a term in which symbols of real numbers have their values.
+func valued(n *term.Term) *term.Term {
+	if n.Op == term.Symbol && n.Kind == term.Real {
+		return term.RealNumber(n.Float)
+	}
+	return n.Map(valued)
 }
 
 // idle reports whether one of the indices that loops go over has no value, so that nothing is computed.
