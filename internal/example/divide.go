@@ -59,7 +59,7 @@ func (f *follower) shards() {
 		if stated[name] || !f.dimension(name) {
 			continue
 		}
-		if e, ok := f.effect(name); ok && f.sayable(name, e) {
+		if e, ok := effect(name, f.views); ok && f.sayable(name, e) && f.always(name, e) {
 			f.spec.Shards = append(f.spec.Shards, &spec.Shard{Dim: f.text(f.spec.Where(), name), Partial: e == derive.Partial})
 		}
 	}
@@ -105,10 +105,24 @@ func (f *follower) sayable(name string, e derive.Effect) bool {
 	})
 }
 
-// effect returns what dividing a dimension does at all examples that tell.
-func (f *follower) effect(name string) (e derive.Effect, ok bool) {
-	for _, v := range f.views {
-		if n, one := v.dims[name].(int); one && n < 2 {
+// always reports whether dividing a dimension has an effect in all uses, also in those that no example shows. Where it has not, the author may
+// state when it has.
+func (f *follower) always(name string, e derive.Effect) bool {
+	if f.others == nil {
+		f.others, f.complete = f.varied(false)
+	}
+	got, told := effect(name, f.others)
+	return f.complete && (!told || got == e)
+}
+
+// effect returns what dividing a dimension does in all uses that tell; it is not possible if they differ.
+func effect(name string, views []*view) (e derive.Effect, ok bool) {
+	for _, v := range views {
+		n, one := v.dims[name].(int)
+		if !one {
+			n, one = v.attrs[name].(int)
+		}
+		if one && n < 2 {
 			continue
 		}
 		for _, s := range symbols(name, v.dims[name]) {

@@ -27,7 +27,7 @@ func Follow(m *model.Module, specs []*spec.Spec) (k *Known, added bool) {
 	parallel.Do(len(m.Operators), func(i int) {
 		o := m.Operators[i]
 		all[i] = k.about(o)
-		f := &follower{op: o, spec: byName[o.Name], views: views(o, all[i])}
+		f := &follower{op: o, spec: byName[o.Name], views: views(o, all[i]), known: all[i]}
 		if len(f.views) == 0 {
 			return
 		}
@@ -50,7 +50,11 @@ type follower struct {
 	op    *model.Operator
 	spec  *spec.Spec
 	views []*view // at least one
+	known *known
 	added bool
+
+	others   []*view // of uses that no example shows; nil before they are looked at
+	complete bool    // whether these are all
 }
 
 // text returns a string as if the spec had it at a place.

@@ -3,7 +3,6 @@ package example
 import (
 	"slices"
 
-	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/source"
@@ -45,7 +44,7 @@ func (t *trial) checkSaved(v *view) {
 // checkUse reports the tensors that are stated to be saved, of which the gradient takes nothing at any example.
 func (t *trial) checkUse() {
 	for slot, of := range t.use {
-		if !of {
+		if !of && !t.known.saved[slot] {
 			t.report(source.SpanOf(t.savedKey(slot)), "%s is saved for backward of %s according to the spec, but no derivative of the formula reads it, at all examples",
 				t.op.Slots[slot].Name, t.op.Name)
 		}
@@ -71,7 +70,7 @@ func (f *follower) saved() {
 	takes := map[int]bool{}
 	views := f.views
 	if f.undecided() {
-		views = slices.Concat(views, f.grown())
+		views = slices.Concat(views, f.grown(), f.unseen())
 	}
 	for _, v := range views {
 		for slot := range v.gradient.Reads() {
@@ -88,28 +87,22 @@ func (f *follower) saved() {
 	for i, s := range f.spec.Slots {
 		if f.mayBeSaved(i) && takes[i] != (rules.Saved(s) != "") {
 			s.Saved = &source.Scalar{Span: s.Key, Value: takes[i]}
-			f.added = true
+			f.known.saved[i], f.added = true, true
 		}
 	}
 }
 
-// undecided reports whether the gradient reads no element, at all examples, of a tensor that may be saved and of which the formula reads some.
+// undecided reports whether the gradient reads no element, at all examples, of a tensor that may be saved and that the formula names.
 func (f *follower) undecided() bool {
-	read, taken := map[int]bool{}, map[int]bool{}
+	taken := map[int]bool{}
 	for _, v := range f.views {
 		for slot := range v.gradient.Reads() {
 			taken[slot] = true
 		}
-		for _, s := range v.program.Statements {
-			s.Value.Walk(func(n *term.Term) {
-				if n.Op == term.Element {
-					read[max(v.program.Tensors[n.Read.Tensor].Slot, 0)] = true
-				}
-			})
-		}
 	}
-	for slot := range read {
-		if !taken[slot] && f.mayBeSaved(slot) {
+	names := namesOf(f.op.Operator.Formula)
+	for slot, s := range f.op.Slots {
+		if names[s.Name] && !taken[slot] && f.mayBeSaved(slot) {
 			return true
 		}
 	}

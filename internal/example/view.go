@@ -38,7 +38,8 @@ type counted struct {
 type known struct {
 	parsed   *program.Parsed // the formula; nil if there is none, or if it cannot be read
 	computed []*computed
-	spent    int // what was worked out so far, in terms
+	spent    int          // what was worked out so far, in terms
+	saved    map[int]bool // slots of which it follows that they are saved
 }
 
 // maxTerms bounds what is worked out of a formula at all examples, and leastTerms is what each of them counts at least.
@@ -64,7 +65,7 @@ func (k *Known) about(o *model.Operator) *known {
 	if k != nil && k.of[o.Name] != nil {
 		return k.of[o.Name]
 	}
-	out := &known{}
+	out := &known{saved: map[int]bool{}}
 	out.parsed, _ = program.Parse(o.Operator.Formula) // program.Build reports the error
 	return out
 }

@@ -8,7 +8,6 @@
 package randomformula
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +42,6 @@ type Case struct {
 	Features        map[string]bool
 	Text            string // the spec, if it is a given one
 	Variable        string // its dtype variable, which Type is
-	Shown           bool   // whether the use is an example of the spec
 }
 
 // Spec returns the operator's spec.
@@ -87,16 +85,11 @@ func (c *Case) Spec() string {
 			fmt.Fprintf(&b, "grads = { %s }\n", strings.Join(grads, ", "))
 		}
 	}
-	ways := []string{""}
-	if strings.Contains(c.Declared, "flag") {
-		ways = []string{"attrs = { flag = true }\n", "attrs = { flag = false }\n"}
+	shown := ""
+	if strings.Contains(c.Declared, "flag") { // which is another one in half of the uses
+		shown = fmt.Sprintf("attrs = { flag = %v }\n", c.Values%8 < 4)
 	}
-	for _, way := range ways {
-		c.writeExample(&b, way, c.example)
-	}
-	if c.Shown {
-		c.writeExample(&b, "attrs = "+c.tomlAttrs()+"\n", c.Extents)
-	}
+	c.writeExample(&b, shown)
 	return b.String()
 }
 
@@ -153,24 +146,11 @@ func (c *Case) Clone() *Case {
 	return &out
 }
 
-func (c *Case) writeExample(b *strings.Builder, attrs string, extents func(shape []string) []int) {
+func (c *Case) writeExample(b *strings.Builder, attrs string) {
 	b.WriteString("\n[[examples]]\n" + attrs)
 	for _, s := range c.Inputs {
-		fmt.Fprintf(b, "%s = %s\n", s.Name, strings.ReplaceAll(fmt.Sprint(extents(s.Shape)), " ", ", "))
+		fmt.Fprintf(b, "%s = %s\n", s.Name, strings.ReplaceAll(fmt.Sprint(c.example(s.Shape)), " ", ", "))
 	}
-}
-
-// tomlAttrs returns the attributes of the use as TOML.
-func (c *Case) tomlAttrs() string {
-	values := map[string]any{}
-	if err := json.Unmarshal([]byte(c.Attrs), &values); err != nil {
-		panic(err) // the writer writes it
-	}
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		out = append(out, fmt.Sprintf("%s = %v", name, values[name]))
-	}
-	return "{ " + strings.Join(out, ", ") + " }"
 }
 
 func (c *Case) tomlShape(shape []string) string {

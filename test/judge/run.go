@@ -165,8 +165,8 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 		}
 	}
 	for i, s := range o.Slots {
-		if s.Role == task.RoleInput {
-			node = node.Bind(i, given[s.Name])
+		if x, there := given[s.Name]; there && s.Role == task.RoleInput {
+			node = node.Bind(i, x)
 		}
 	}
 	n := node.Node()

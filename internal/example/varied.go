@@ -1,0 +1,453 @@
+package example
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/scope"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// What a formula computes may depend on attributes, on which inputs are there, and on how many dimensions runs have. Extents and most
+// integers stay symbols in a view, so that it holds for all of them. For the rest, uses that no example shows are made here: of each example,
+// with every other value of a factor, and with values of several factors at once.
+
+// maxVaried bounds how many uses are made of an operator's examples, and maxTogether up to how many have all values of all factors. Factors with
+// at most fewValues other values are varied two at a time.
+const (
+	maxVaried   = 192
+	maxTogether = 64
+	fewValues   = 3
+	// mostOfExtents bounds of how many terms a gradient is made that is derived for other extents, too: opgen check stays fast.
+	mostOfExtents = 256
+)
+
+// factor is something in which uses of an operator differ. Each value of it that an example has not is a function that changes the example, whose
+// map of shapes is its own.
+type factor []func(*task.Example)
+
+// varied returns views of uses that no example shows: of the first example with values of several factors at once, and of each example with
+// another value of one factor. With gradient, they have the gradients of the formula; otherwise real numbers stay symbols. complete is false if
+// there are more of them than can be looked at.
+func (f *follower) varied(gradient bool) (out []*view, complete bool) {
+	spent := &known{}
+	made := map[string]bool{}
+	for i, v := range f.views {
+		x := &f.op.Operator.Examples[v.example-1]
+		factors := f.factors(v, x)
+		var uses [][]int
+		if i == 0 && len(factors) > 1 {
+			uses = together(factors)
+		}
+		if gradient && v.size() <= mostOfExtents {
+			factors = append(factors, extentFactors(x)...)
+		}
+		others := alone(factors)
+		if gradient && !compares(f.op.Operator.Formula) {
+			others = others[1:] // the example itself is looked at already, with symbols that nothing is compared with
+		}
+		uses = append(uses, others...)
+		for _, values := range uses {
+			y := *x
+			y.Shapes = maps.Clone(x.Shapes)
+			for k, n := range values {
+				if n >= 0 {
+					factors[k][n](&y)
+				}
+			}
+			key := y.Attrs + fmt.Sprint(y.Shapes)
+			if made[key] {
+				continue
+			}
+			if made[key] = true; len(made) > maxVaried {
+				return out, true
+			}
+			u := newUse(f.op, &y, v.use.choice)
+			if u.err != nil {
+				continue // the operator has no such use
+			}
+			u.parsed = v.parsed
+			if w := u.open(v.example, spent, gradient); w != nil {
+				out = append(out, w)
+			}
+			if spent.spent > 4*maxTerms {
+				return out, false
+			}
+		}
+	}
+	return out, true
+}
+
+// open returns a view of a use, or nil if the formula cannot be computed. Real numbers stay symbols, unless they decide which statements count.
+func (u *use) open(example int, spent *known, gradient bool) *view {
+	x := u.result()
+	x.Open, x.Unsettled, x.Definitions = true, true, definitions(u.op)
+	p, err := program.Build(x)
+	if err != nil {
+		spent.spent += leastTerms
+		return nil
+	}
+	c := &computed{example: example, choice: u.choice, program: p}
+	if gradient {
+		if c.gradient, err = derive.Gradients(p, Outputs(u.op, p)); err != nil {
+			spent.spent += leastTerms
+			return nil
+		}
+		p = c.gradient.Program
+	}
+	spent.spend(p)
+	return &view{u, c}
+}
+
+// alone lists which value each factor has, -1 for that of the example: in the example itself, and with each value of each factor.
+func alone(factors []factor) [][]int {
+	out := [][]int{slices.Repeat([]int{-1}, len(factors))}
+	for i, f := range factors {
+		for n := range f {
+			c := slices.Clone(out[0])
+			c[i] = n
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// together lists values of several factors at once: all of them if they are few, or else those of two factors that have few, and some of all at
+// random.
+func together(factors []factor) (out [][]int) {
+	all := 1
+	for _, f := range factors {
+		all = min(all*(len(f)+1), maxTogether+1)
+	}
+	for n := range all {
+		c := make([]int, len(factors))
+		for i, f := range factors {
+			c[i] = n%(len(f)+1) - 1
+			n /= len(f) + 1
+		}
+		out = append(out, c)
+	}
+	if all <= maxTogether {
+		return out
+	}
+	out = nil
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range maxTogether / 4 {
+		c := make([]int, len(factors))
+		for i, f := range factors {
+			c[i] = rng.IntN(len(f)+1) - 1
+		}
+		out = append(out, c)
+	}
+	for i, f := range factors {
+		for k, g := range factors[:i] {
+			for n := range len(f) * len(g) {
+				if max(len(f), len(g)) <= fewValues {
+					c := slices.Repeat([]int{-1}, len(factors))
+					c[i], c[k] = n%len(f), n/len(f)
+					out = append(out, c)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// factors lists in what other uses differ from that of an example: attributes that the formula names, or on which tensors and dimensions depend,
+// and the inputs that may be left out.
+func (f *follower) factors(v *view, x *task.Example) (out []factor) {
+	names := namesOf(f.op.Operator.Formula)
+	known := constantsOf(f.op.Operator.Formula)
+	for _, a := range f.op.Attrs {
+		if names[a.Name] || f.decides(a.Name) {
+			out = append(out, attrFactor(a.Name, others(a, v.raw[a.Name], known)))
+		}
+	}
+	for _, s := range f.op.Slots {
+		if s.Pattern == nil || s.Variadic || !s.Optional && s.PresentIf == nil {
+			continue
+		}
+		if _, there := x.Shapes[s.Name]; there {
+			out = append(out, factor{func(x *task.Example) { delete(x.Shapes, s.Name) }})
+		} else if dims, ok := v.shapeOf(s); ok {
+			out = append(out, factor{func(x *task.Example) { x.Shapes[s.Name] = dims }})
+		}
+	}
+	return slices.DeleteFunc(out, func(f factor) bool { return len(f) == 0 })
+}
+
+// size returns of how many terms the formula and its gradient are made.
+func (v *view) size() int {
+	n := 0
+	for _, s := range v.tensors(task.KindBackward).Statements {
+		n += s.Value.Size(mostOfExtents + 1)
+	}
+	return n
+}
+
+// extentFactors lists extents that may be 1: symbols have values, from which gradients follow in part.
+func extentFactors(x *task.Example) (out []factor) {
+	seen := map[int]bool{}
+	for _, name := range slices.Sorted(maps.Keys(x.Shapes)) {
+		for _, n := range x.Shapes[name] {
+			if n < 2 || seen[n] {
+				continue
+			}
+			seen[n] = true
+			out = append(out, factor{func(x *task.Example) {
+				for name, dims := range x.Shapes {
+					x.Shapes[name] = slices.Clone(dims)
+					for i, m := range dims {
+						if m == n {
+							x.Shapes[name][i] = 1
+						}
+					}
+				}
+			}})
+		}
+	}
+	return out
+}
+
+// compares reports whether a formula compares numbers.
+func compares(formula []string) bool {
+	return slices.ContainsFunc(formula, func(line string) bool {
+		return strings.ContainsAny(line, "<>") || strings.Contains(line, "==") || strings.Contains(line, "!=")
+	})
+}
+
+// namesOf holds the names in a formula.
+func namesOf(formula []string) map[string]bool {
+	names := map[string]bool{}
+	for _, line := range formula {
+		for _, name := range strings.FieldsFunc(line, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// decides reports whether an attribute decides about what is there, or about a dimension.
+func (f *follower) decides(attr string) bool {
+	found := false
+	look := func(n expr.Node) {
+		expr.Walk(n, func(n expr.Node) {
+			id, ok := n.(*expr.Ident)
+			found = found || ok && id.Name == attr
+		})
+	}
+	for _, s := range f.op.Slots {
+		look(s.PresentIf)
+	}
+	for _, d := range f.op.Dims {
+		look(d.Node)
+	}
+	return found
+}
+
+// attrFactor returns the factor of an attribute that may have other values, of which nil stands for none.
+func attrFactor(name string, values []any) (out factor) {
+	for _, value := range values {
+		out = append(out, func(x *task.Example) {
+			given := map[string]any{}
+			d := json.NewDecoder(strings.NewReader(x.Attrs))
+			d.UseNumber()
+			if d.Decode(&given) != nil {
+				return
+			}
+			if given[name] = value; value == nil {
+				delete(given, name)
+			}
+			if data, err := json.Marshal(given); err == nil {
+				x.Attrs = string(data)
+			}
+		})
+	}
+	return out
+}
+
+// others lists other values of an attribute than it has, in the form of JSON; nil stands for no value. Of numbers, they are those with which
+// conditions compare numbers, and what lies around these.
+func others(a *model.Attr, has any, known constants) (out []any) {
+	if a.Optional && a.Default == nil && has != nil {
+		out = append(out, nil)
+	}
+	if isList(a) {
+		list, _ := has.([]any)
+		return append(out, otherLists(a, list, known)...)
+	}
+	if a.Type == "record" {
+		record, _ := has.(map[string]any)
+		return append(out, otherRecords(a, record, known)...)
+	}
+	for _, v := range otherValues(a, known) {
+		if fmt.Sprint(v) != fmt.Sprint(has) && allowed(a, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// otherValues lists values of an attribute that is no list and no record: all that there are of the types that have few.
+func otherValues(a *model.Attr, known constants) (out []any) {
+	number := func(n int) { out = append(out, json.Number(strconv.Itoa(n))) }
+	switch a.Type {
+	case "bool":
+		return []any{false, true}
+	case "enum":
+		for _, v := range a.Enum.Values {
+			out = append(out, v.Name)
+		}
+	case "int":
+		for _, c := range known.whole {
+			number(c)
+		}
+	case "axis":
+		for n := -3; n < 3; n++ {
+			number(n)
+		}
+	case "float":
+		if a.Optional {
+			out = append(out, json.Number("0.5"))
+		}
+		for _, c := range known.real {
+			for d := -1.0; d <= 1; d++ {
+				out = append(out, json.Number(strconv.FormatFloat(c+d, 'g', -1, 64)))
+			}
+		}
+	}
+	return out
+}
+
+// otherLists lists lists that differ from one in one element, or in their order.
+func otherLists(a *model.Attr, list []any, known constants) (out []any) {
+	one := *a
+	one.List, one.Optional = false, false
+	if name, ok := strings.CutSuffix(a.Type, "s"); ok {
+		one.Type = map[string]string{"dim": "int", "axe": "axis"}[name]
+	}
+	for i := range list {
+		for _, v := range others(&one, list[i], known) {
+			other := slices.Clone(list)
+			other[i] = v
+			out = append(out, other)
+		}
+	}
+	if len(list) > 1 {
+		other := slices.Clone(list)
+		slices.Reverse(other)
+		out = append(out, other)
+	}
+	return out
+}
+
+// otherRecords lists records that differ from one in one field.
+func otherRecords(a *model.Attr, record map[string]any, known constants) (out []any) {
+	for _, f := range a.Fields {
+		for _, v := range others(f, record[f.Name], known) {
+			other := map[string]any{}
+			maps.Copy(other, record)
+			if other[f.Name] = v; v == nil {
+				delete(other, f.Name)
+			}
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// allowed reports whether a number lies within what the spec says about an attribute.
+func allowed(a *model.Attr, v any) bool {
+	n, ok := v.(json.Number)
+	if !ok {
+		return true
+	}
+	x, _ := n.Float64()
+	bound := func(of any, other float64) float64 {
+		n, ok := of.(json.Number)
+		if !ok {
+			return other
+		}
+		x, _ := n.Float64()
+		return x
+	}
+	return bound(a.Min, math.Inf(-1)) <= x && x <= bound(a.Max, math.Inf(1))
+}
+
+// constants are some integers, and the numbers in the conditions of a formula that decide which statements count.
+type constants struct {
+	whole []int
+	real  []float64
+}
+
+// constantsOf lists the constants of a formula.
+func constantsOf(formula []string) constants {
+	out := constants{whole: []int{0, 1, 3}}
+	note := func(n expr.Node) {
+		expr.Walk(n, func(n expr.Node) {
+			x, ok := n.(*expr.Lit)
+			if !ok {
+				return
+			}
+			switch c := x.Value.(type) {
+			case int64:
+				out.whole = append(out.whole, int(c)-1, int(c), int(c)+1)
+				out.real = append(out.real, float64(c))
+			case float64:
+				out.real = append(out.real, c)
+			}
+		})
+	}
+	f, _ := expr.ParseFormula(strings.Join(formula, "\n"))
+	for _, s := range f.Statements {
+		note(s.When)
+	}
+	slices.Sort(out.whole)
+	slices.Sort(out.real)
+	return constants{slices.Compact(out.whole), slices.Compact(out.real)}
+}
+
+// shapeOf returns a shape of an input that the example leaves out, of the dimensions that it has, and of 2 elements along others. ok is false
+// if the pattern has what does not follow from these.
+func (v *view) shapeOf(s *model.Slot) (dims []int, ok bool) {
+	x := *v.use
+	x.evaluator = evaluator{name: x.value, count: x.tensorsOf, axis: x.checkedAxis}
+	dims = []int{}
+	for _, e := range s.Pattern.Elems {
+		switch e.Kind {
+		case scope.Bind, scope.AxisDim, scope.Any:
+			n, _ := x.dims[e.Name].(int)
+			if n == 0 {
+				n = 2
+			}
+			dims = append(dims, n)
+		case scope.BindRest, scope.AnyRest:
+			run, _ := x.dims[e.Name].([]int)
+			dims = append(dims, run...)
+		case scope.Match:
+			dims = append(dims, x.integer(e.Node))
+		case scope.MatchAll:
+			dims = append(dims, x.list(e.Node)...)
+		default:
+			return nil, false
+		}
+	}
+	return dims, x.err == nil
+}
+
+// unseen returns views, with gradients, of uses that no example shows.
+func (f *follower) unseen() []*view {
+	out, _ := f.varied(true)
+	return out
+}
