@@ -36,13 +36,13 @@ func histogram(s *statement) *statement {
 		}
 		given, values, to[v], left.Idx[d] = append(given, v), append(values, x), x, x
 	}
-	if len(given) == 0 {
-		return nil
-	}
 	for _, v := range r.Vars {
 		if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) {
 			return nil
 		}
+	}
+	if len(given) == 0 {
+		return spread(s)
 	}
 	out := &statement{target: s.target, left: &left, value: &term.Term{Op: term.Constant, Kind: s.value.Kind, Int: 1, Float: 1},
 		add: true, fold: r.Kind, skip: true}
@@ -64,6 +64,29 @@ func histogram(s *statement) *statement {
 	}
 	out.vars = slices.Concat(out.vars, r.Vars, last)
 	return out
+}
+
+// spread returns the statement that adds an element to all places of a range that tensors give, as in total[e] = sum(r if first[r] <= e &&
+// e < first[r + 1]: x[r]); nil if a statement is none. It goes over the ranges, and not over all elements for each place.
+func spread(s *statement) *statement {
+	r := s.reduction()
+	conditions := term.Conjuncts(r.Guard)
+	if r.Kind != reduction.Sum || len(conditions) < 2 {
+		return nil
+	}
+	for i, v := range s.vars {
+		low, high := false, false
+		for _, g := range conditions[:2] {
+			lo, hi, _ := term.Relation(g, v)
+			low, high = low || lo != nil && lo.Reads(), high || hi != nil && hi.Reads()
+		}
+		if !low || !high {
+			continue
+		}
+		vars := slices.Concat(s.vars[:i], s.vars[i+1:], r.Vars, s.vars[i:i+1])
+		return &statement{target: s.target, left: s.left, vars: vars, value: r.Body, add: true, fold: r.Kind, skip: true, guard: r.Guard, ragged: s.vars[i : i+1]}
+	}
+	return nil
 }
 
 // assign puts looked-up integers in the place of indices. Elements for which one lies outside of its dimension are skipped, but
