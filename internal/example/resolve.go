@@ -20,7 +20,15 @@ func Resolve(o *model.Operator, attrs []byte, given task.Given) (*task.Resolutio
 	if u.err != nil {
 		return nil, u.err
 	}
-	r := &task.Resolution{Dims: u.record(), Types: u.types, Inputs: given, Slots: make([][]task.Operand, len(o.Operator.Slots)),
+	r := u.resolution()
+	r.Inputs = given
+	return r, u.err
+}
+
+// resolution returns the resolution of the use, without what the caller gives.
+func (u *use) resolution() *task.Resolution {
+	o := u.op
+	r := &task.Resolution{Dims: u.record(), Types: u.types, Slots: make([][]task.Operand, len(o.Operator.Slots)),
 		Costs: make([]task.Cost, len(o.Tasks)), Shards: make([][]task.ShardAxes, len(o.Operator.Shards)), Unused: make([]map[int]bool, len(o.Tasks))}
 	elements := 0
 	for i, s := range o.Slots {
@@ -59,7 +67,7 @@ func Resolve(o *model.Operator, attrs []byte, given task.Given) (*task.Resolutio
 		}
 		r.Grids = append(r.Grids, u.grids(t, float64(elements)+r.Costs[i].Flops <= smallTask))
 	}
-	return r, u.err
+	return r
 }
 
 // usualTiles and smallTask are those of generated code: into how many tiles usual grains cut a grid, and up to how many

@@ -8,8 +8,6 @@ import (
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Runs returns what computes each task of an operator by its formula in the uses that its examples show: in f32, as far as the operator and an
@@ -61,38 +59,4 @@ func (c Choice) beside(t dtype.Type) int {
 		}
 	}
 	return n
-}
-
-// resolution returns what the use resolves to, as far as kernels of formulas look at it.
-func (u *use) resolution() *task.Resolution {
-	r := &task.Resolution{Types: u.types, Bounds: map[int]task.Bound{}}
-	for i, s := range u.op.Slots {
-		r.Slots = append(r.Slots, nil)
-		for _, t := range u.tensors[i] {
-			r.Slots[i] = append(r.Slots[i], task.Operand{Type: t.Type, Shape: t.Shape})
-		}
-		if s.BelowX != nil {
-			r.Bounds[i] = u.bound(s)
-		}
-	}
-	for range u.op.Args {
-		r.Slots = append(r.Slots, nil)
-	}
-	for _, t := range u.op.Tasks {
-		unused, grids := map[int]bool{}, make([]op.Grid, len(t.Steps))
-		for _, p := range t.Params {
-			unused[p.Slot.Number] = p.OnlyIf != nil && !u.truth(p.OnlyIf)
-		}
-		for i, s := range t.Steps {
-			if s.WhenX != nil && !u.truth(s.WhenX) || !t.Invoked() {
-				continue
-			}
-			grids[i] = op.Grid{Axis: op.Axis{Over: u.integer(s.OverX), Grain: 1}}
-			for _, n := range s.InnerX {
-				grids[i].Inner = append(grids[i].Inner, op.Axis{Over: u.integer(n), Grain: 1})
-			}
-		}
-		r.Unused, r.Grids = append(r.Unused, unused), append(r.Grids, grids)
-	}
-	return r
 }
