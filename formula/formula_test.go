@@ -203,7 +203,7 @@ func TestValues(t *testing.T) {
 // differentiable lists formulas with each kind of expression through which a gradient flows.
 func differentiable() []string {
 	var formulas []string
-	for _, kind := range []string{"sum", "prod", "max", "min", "mean", "variance", "logsumexp"} {
+	for _, kind := range []string{"sum", "prod", "max", "min", "mean", "variance", "norm", "logsumexp"} {
 		formulas = append(formulas,
 			fmt.Sprintf("s[n] = %s(k: x[n, k] * w[n, k])", kind),
 			fmt.Sprintf("s[n] = %s(k if k != 1: x[n, k])", kind),

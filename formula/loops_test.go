@@ -200,7 +200,7 @@ func TestLoopsOfScansAndOrders(t *testing.T) {
 	var formulas []string
 	for _, over := range []string{"k' in 0 .. k", "k' in 0 .. k + 1", "k' in 1 .. k - 2", "k' in 0 .. min(k + 5, K)", "k' in 0 .. 2 * k", "k' in 1 .. max(k, 3)", "k' if k' <= k && k' != 1",
 		"k' in k + 1 .. K", "k' in max(k - 3, 1) .. K", "k' if k <= k'", "k' if 2 * k < k'", "k' if k < k' && w[n, k'] < 0.7", "k' if k' != k", "k' if !(k == k') && k' > 0 && w[n, k'] < 0.9"} {
-		for _, kind := range []string{"sum", "prod", "max", "min", "mean", "logsumexp"} {
+		for _, kind := range []string{"sum", "prod", "max", "min", "mean", "norm", "logsumexp"} {
 			formulas = append(formulas, fmt.Sprintf("y[n, k] = %s(%s: 2 * x[n, k'])", kind, over))
 		}
 		formulas = append(formulas, fmt.Sprintf("b[n, k] = any(%s: x[n, k'] > 0.9)\nc[n, k] = all(%[1]s: x[n, k'] > 0.3)\ny[n, k] = b[n, k] ? 1 : c[n, k] ? 2 : 3", over),

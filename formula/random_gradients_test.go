@@ -143,7 +143,7 @@ func (w *windows) reduction(depth int, of ...string) string {
 	if w.IntN(3) == 0 {
 		of = of[:len(of)-1] // a body without the index
 	}
-	return fmt.Sprintf("%s(%s: %s)", w.pick("sum", "sum", "mean", "max", "min", "prod", "variance", "logsumexp"), text, w.value(depth, of...))
+	return fmt.Sprintf("%s(%s: %s)", w.pick("sum", "sum", "mean", "max", "min", "prod", "variance", "norm", "logsumexp"), text, w.value(depth, of...))
 }
 
 // formula writes one or two lines.

@@ -178,5 +178,5 @@ func (w *writer) reduction(depth int) string {
 		over += fmt.Sprintf(" if %s", w.condition(i, depth-1))
 		return fmt.Sprintf("sum(%s: %s)", over, w.real(i, depth))
 	}
-	return fmt.Sprintf("%s(%s: %s)", w.pick("sum", "mean", "max", "min", "logsumexp", "variance"), over, w.real(i, depth))
+	return fmt.Sprintf("%s(%s: %s)", w.pick("sum", "mean", "max", "min", "logsumexp", "variance", "norm"), over, w.real(i, depth))
 }

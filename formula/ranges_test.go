@@ -140,7 +140,7 @@ func (w *ranger) reduction(depth int) string {
 		binders = append(binders, text)
 		w.in = append(w.in, name)
 	}
-	kind, over, guard := w.pick("sum", "sum", "mean", "max", "min", "prod", "logsumexp", "variance", "count", "argmax", "argmin"), strings.Join(binders, ", "), ""
+	kind, over, guard := w.pick("sum", "sum", "mean", "max", "min", "prod", "logsumexp", "variance", "norm", "count", "argmax", "argmin"), strings.Join(binders, ", "), ""
 	if w.IntN(3) == 0 {
 		guard = " if " + w.condition(1)
 	}

@@ -41,6 +41,7 @@ var undivided = map[string]string{
 	"input":                  fixedShape,
 	"kaiming_normal":         random,
 	"kaiming_uniform":        random,
+	"l2_normalize":           byAxes,
 	"lamb":                   overAll,
 	"layer_norm":             byAxes,
 	"learning_rate":          scalars,

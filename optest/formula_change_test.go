@@ -195,7 +195,7 @@ var alike = [][]string{
 	{"ceil", "floor", "round"}, {"max", "min", "pow", "hypot"}, {"uniform", "normal"}, {"keep", "drop", "ones"}, {"prod", "sum", "len"}, {"quotient", "ceildiv"},
 }
 
-var reductions = [][]string{{"sum", "prod", "max", "min", "mean", "variance", "logsumexp"}, {"any", "all"}, {"argmax", "argmin"}, {"argsort", "rank"}}
+var reductions = [][]string{{"sum", "prod", "max", "min", "mean", "variance", "norm", "logsumexp"}, {"any", "all"}, {"argmax", "argmin"}, {"argsort", "rank"}}
 
 // walk adds the changes of a node and of everything below it.
 func (c *changer) walk(root expr.Node) {

@@ -14,6 +14,9 @@ import (
 
 // relative returns a logsumexp as the sum of its pair.
 func relative(n *term.Term) *term.Term {
+	if len(n.Reduction.Vars) == 0 && n.Reduction.Guard == nil { // the element is its own maximum
+		return n.Reduction.Body
+	}
 	same := func(x *term.Term) *term.Term { return x }
 	top := n.Map(same) // with variables of its own
 	top.Reduction.Kind, top.Reduction.Detached = reduction.Max, true

@@ -67,7 +67,8 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	case n.Kind.Is(reduction.Same):
 		k = r.Body.Kind
 	}
-	if len(r.Vars) == 0 && r.Guard == nil {
+	write := written[n.Kind]
+	if len(r.Vars) == 0 && r.Guard == nil && write == nil {
 		switch n.Kind {
 		case reduction.Count:
 			return term.Number(1), nil
@@ -83,17 +84,17 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	} else if argument {
 		r.Number = number
 	}
-	if n.Kind == reduction.LogSumExp && !inner.partly {
+	if write != nil && !inner.partly {
 		r.Body = b.apart(r.Body, inner.bound)
 	}
 	out := &term.Term{Op: term.Reduce, Kind: k, Reduction: r}
-	if n.Kind == reduction.LogSumExp {
-		if out.Larger(maxTerms) { // the parts of a pair hold the value three times
-			return nil, errTooLarge
-		}
-		return relative(out), nil
+	if write == nil {
+		return out, nil
 	}
-	return out, nil
+	if out.Larger(maxTerms) { // what is written holds the value several times
+		return nil, errTooLarge
+	}
+	return write(out), nil
 }
 
 // dimensionOf returns where the dimension of an index begins, and how many values it has: those of its range, for an index that is no dimension's.
@@ -164,17 +165,15 @@ func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.
 			r.At = []*term.Term{b.hoist(r.At[0], around, true)}
 		}
 		out := &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
-		vars := out.Free()
-		for _, v := range around {
-			if empty(v) && !slices.Contains(vars, v) {
-				vars = append(vars, v)
-			}
-		}
+		vars := b.needed(out, around)
 		onePass := r.IsOrder() || r.Scan() != nil
 		if !(part && (onePass || r.Detached || r.Relative())) && (len(vars) == len(around) || len(vars) == 0 && len(around) == 0) {
 			return out
 		}
 		return b.temporaryOnce(out, vars)
+	}
+	if detached(n) && n.Op == term.Apply { // the scale of a norm
+		return b.temporaryOnce(n, b.needed(n, around))
 	}
 	out := *n
 	out.Args = nil
@@ -182,6 +181,25 @@ func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.
 		out.Args = append(out.Args, b.hoist(a, around, true))
 	}
 	return &out
+}
+
+// needed returns the indices of a tensor that holds a value: those on which it depends, and empty ones around it.
+func (b *builder) needed(n *term.Term, around []*term.Variable) []*term.Variable {
+	vars := n.Free()
+	for _, v := range around {
+		if empty(v) && !slices.Contains(vars, v) {
+			vars = append(vars, v)
+		}
+	}
+	return vars
+}
+
+// detached reports whether a value is a reduction through which no gradient flows, or a function of one.
+func detached(n *term.Term) bool {
+	if n.Op == term.Apply {
+		return len(n.Args) == 1 && detached(n.Args[0])
+	}
+	return n.Op == term.Reduce && n.Reduction.Detached
 }
 
 // empty reports whether an index is known to have no values.

@@ -19,6 +19,7 @@ const (
 	Min
 	Mean
 	Variance
+	Norm
 	LogSumExp
 	Count
 	Any
@@ -86,6 +87,7 @@ var table = [...]entry{
 	Min:       {"min", Same | Extreme | Fold | Running | Guarded, least, math.Inf(1), math.MaxInt, 1},
 	Mean:      {"mean", Real | Running, plus, 0, 0, 1},
 	Variance:  {"variance", Real, nil, 0, 0, 3},
+	Norm:      {"norm", Real, nil, 0, 0, 5}, // as package program writes it
 	LogSumExp: {"logsumexp", Real | Running | Guarded, nil, math.Inf(-1), 0, 2},
 	Count:     {"count", Fold | Running | Guarded, plus, 0, 0, 1},
 	Any:       {"any", Truth | Running | Guarded, greatest, 0, 0, 1},

@@ -101,6 +101,17 @@ var table = []*Function{
 	{Name: "rsqrt", Params: "x", Args: 1, Result: Real, Is: Singular, Unary: simd.Rsqrt,
 		Real:       of(func(x float64) float64 { return 1 / math.Sqrt(x) }),
 		Derivative: slope(func(_, y *Term) *Term { return Opposite(Product(RealNumber(0.5), Product(y, Product(y, y)))) })},
+	// A scale times the root of a sum of squares: a norm, whose slope is 0 where the norm is 0. No gradient flows through the
+	// scale.
+	{Name: "length", Args: 2, Result: Real, Is: Singular,
+		Real: func(x ...float64) float64 { return x[0] * math.Sqrt(x[1]) },
+		Derivative: func(i int, x []*Term, y *Term) *Term {
+			if i == 0 {
+				return Number(0)
+			}
+			return Chosen(Compare(Equal, y, Number(0)), Number(0), Product(Product(RealNumber(0.5), x[0]), Ratio(x[0], y)))
+		}},
+	{Name: "binade", Args: 1, Result: Real, Is: Exact, Real: of(binade)},
 	{Name: "sin", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(math.Sin), Unary: simd.Sin,
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("cos", x) })},
 	{Name: "cos", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(math.Cos), Unary: simd.Cos,
@@ -170,6 +181,15 @@ func sigmoid(x float64) float64 {
 		return e / (1 + e)
 	}
 	return 1 / (1 + math.Exp(-x))
+}
+
+// binade returns the greatest power of 2 that is not above |x|, and 1 if x is 0, infinite or NaN.
+func binade(x float64) float64 {
+	if x == 0 || x-x != 0 {
+		return 1
+	}
+	_, e := math.Frexp(x)
+	return math.Ldexp(0.5, e)
 }
 
 func sign(x float64) float64 {

@@ -148,7 +148,7 @@ var otherwise = map[string]string{
 	"reciprocal": "1 / x", "power": "x ^ y", "tan": "sin(x) / cos(x)", "sinh": "(exp(x) - exp(-x)) / 2", "cosh": "(exp(x) + exp(-x)) / 2",
 	"sign": "x > 0 ? 1 : x < 0 ? -1 : 0", "mod": "a % b", "fmod": "a % b", "div": "quotient(a, b)", "floordiv": "quotient(a, b), or / in an index",
 	"trunc": "x < 0 ? ceil(x) : floor(x)", "int": "floor(x)", "float": "convert(x, T)", "cast": "convert(x, T)", "isinf": "abs(x) == 1 / 0",
-	"avg": "mean(k: ...)", "average": "mean(k: ...)", "var": "variance(k: ...)", "std": "sqrt(variance(k: ...))", "norm": "sqrt(sum(k: x[k]^2))",
+	"avg": "mean(k: ...)", "average": "mean(k: ...)", "var": "variance(k: ...)", "std": "sqrt(variance(k: ...))",
 	"dot": "sum(k: a[k] * b[k])", "matmul": "sum(k: a[i, k] * b[k, j])", "product": "prod(k: ...)", "amax": "max(k: ...)", "amin": "min(k: ...)",
 	"maximum": "max(x, y)", "minimum": "min(x, y)", "fmax": "max(x, y)", "fmin": "min(x, y)", "fabs": "abs(x)", "cumsum": "sum(k' in 0 .. k + 1: x[k'])",
 	"cumprod": "prod(k' in 0 .. k + 1: x[k'])", "size": "the dimension, such as K", "shape": "the dimension, such as K", "range": "k in a .. b",

@@ -191,6 +191,8 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 		return e.averaged(mean(terms), len(terms))
 	case reduction.Variance:
 		return e.averaged(variance(terms), len(terms))
+	case reduction.Norm:
+		return e.rounded(e.norm(terms))
 	case reduction.LogSumExp:
 		return pair(e.logSumExp(terms), terms)
 	}
@@ -251,6 +253,55 @@ func variance(terms []term) number {
 	out := mean(squares)
 	for k := range errs {
 		out.de[k] += errs[k] / float64(len(terms))
+	}
+	return out
+}
+
+// norm returns the length of a vector. Its derivative is a unit vector, and 0 for the vector without a length.
+func (e *evaluation) norm(terms []term) number {
+	unit, total := 0.0, 0.0
+	for _, t := range terms {
+		if v := math.Abs(t.number().v); v > unit || v != v {
+			unit = v
+		}
+	}
+	if unit == 0 || unit-unit != 0 {
+		unit = 1
+	}
+	for _, t := range terms {
+		v := t.number().v / unit
+		total += v * v
+	}
+	out := exactly(unit * math.Sqrt(total))
+	direction := func(x number) float64 {
+		if out.v == 0 {
+			return 0
+		}
+		return x.v / out.v
+	}
+	roundings := 4 + float64(len(terms))/2
+	errs, great := 0.0, 0.0 // along the vector, and in any direction
+	for _, t := range terms {
+		x := t.number()
+		errs += scaled(direction(x), x.err)
+		great += x.err
+		out.varies, out.lanes = out.varies || x.varies, out.lanes|x.lanes
+	}
+	out.err = errs + roundings*math.Abs(out.v)
+	unsure := near(number{v: out.v, err: great}, number{}, e.unit)
+	for _, t := range terms {
+		x := t.number()
+		a := direction(x)
+		for i := range passLanes {
+			if !x.on(i) {
+				continue
+			}
+			out.d[i] += x.by(i, a)
+			out.de[i] += scaled(a, x.de[i]) + over(scaled(x.d[i], x.err), out.v) + over(scaled(x.by(i, a), errs), out.v) + roundings*math.Abs(x.by(i, a))
+			if unsure {
+				out.de[i] += math.Abs(x.d[i]) / e.unit
+			}
+		}
 	}
 	return out
 }

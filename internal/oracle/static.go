@@ -78,7 +78,7 @@ func (e *evaluation) kindOf(n expr.Node, s *scope, index bool) kind {
 			return integer
 		case reduction.Any, reduction.All:
 			return boolean
-		case reduction.Mean, reduction.Variance, reduction.LogSumExp:
+		case reduction.Mean, reduction.Variance, reduction.Norm, reduction.LogSumExp:
 			return real
 		}
 		return e.kindOf(n.X, s, false)
@@ -222,7 +222,7 @@ func (e *evaluation) differs(nodes []expr.Node, s *scope) differing {
 			visit(n.Then, then, depth)
 			visit(n.Else, other, depth)
 		case *expr.Reduce:
-			if !slices.Contains([]reduction.Kind{reduction.Sum, reduction.Prod, reduction.Max, reduction.Min, reduction.Mean, reduction.Variance, reduction.LogSumExp}, n.Kind) {
+			if !slices.Contains([]reduction.Kind{reduction.Sum, reduction.Prod, reduction.Max, reduction.Min, reduction.Mean, reduction.Variance, reduction.Norm, reduction.LogSumExp}, n.Kind) {
 				as = maybe
 			}
 			visit(n.If, maybe, depth)

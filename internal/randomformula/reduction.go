@@ -11,8 +11,8 @@ func (w *writer) reduction(depth int) string {
 	if w.open > 0 {
 		w.note("nested reduction")
 	}
-	kind := w.pick("sum", "sum", "mean", "max", "min", "logsumexp", "variance", "prod", "max")
-	if kind == "prod" || kind == "variance" {
+	kind := w.pick("sum", "sum", "mean", "max", "min", "logsumexp", "variance", "norm", "prod", "max")
+	if kind == "prod" || kind == "variance" || kind == "norm" {
 		w.note(kind)
 	}
 	over, leave := w.binders()

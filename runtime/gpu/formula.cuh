@@ -122,6 +122,13 @@ OPGEN_DEVICE float opgen_hypot(float x, float y) { return hypotf(x, y); }
 OPGEN_DEVICE double opgen_hypot(double x, double y) { return hypot(x, y); }
 // opgen_root is x^0.5: the root but for -0, whose power is 0, and the least number, whose power is infinite.
 template <class T> OPGEN_DEVICE T opgen_root(T x) { return x == (T)-OPGEN_INF ? (T)OPGEN_INF : opgen_abs(opgen_sqrt(x)); }
+// opgen_binade is the greatest power of 2 that is not above |x|, and 1 for 0, infinity and NaN.
+template <class T> OPGEN_DEVICE T opgen_binade(T x) {
+	int e = 1;
+	if (x != 0 && x - x == 0) frexp(x, &e);
+	return (T)ldexp(0.5, e);
+}
+template <class T> OPGEN_DEVICE T opgen_length(T scale, T squares) { return scale * opgen_sqrt(squares); }
 template <class T> OPGEN_DEVICE T opgen_sigmoid(T x) {
 	const T e = opgen_exp(x < 0 ? x : -x);
 	return x < 0 ? e / (1 + e) : 1 / (1 + e);

@@ -349,6 +349,15 @@ def rms_norm(c):
 
 
 @operator
+def l2_normalize(c):
+    t = c.dtype()
+    x, shape = normalized(c, t, 1)
+    over, eps = list(range(c.count("first axis", 0, len(shape) - 1), len(shape))), c.pick("eps", [1e-12, 0.5])
+    return Case("l2_normalize", dict(axes=over, eps=eps), {"input": x},
+                lambda t: {"output": F.normalize(t["input"], dim=over, eps=eps)})
+
+
+@operator
 def group_norm(c):
     t = c.dtype()
     x, shape = normalized(c, t)

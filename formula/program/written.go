@@ -1,0 +1,30 @@
+package program
+
+import (
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// written holds what writes reductions that others express, so that nothing behind this package meets them.
+var written = map[reduction.Kind]func(*term.Term) *term.Term{reduction.LogSumExp: relative, reduction.Norm: norm}
+
+// norm returns a norm as scale * sqrt(sum((x / scale)^2)), as BLAS does: squares of great or small elements would overflow or
+// vanish. The scale is a power of 2, so that it rounds nothing. No gradient flows through it, since it changes no result.
+func norm(n *term.Term) *term.Term {
+	same := func(x *term.Term) *term.Term { return x }
+	x := n.Reduction.Body
+	if x.Kind == term.Integer {
+		x = term.Arithmetic(term.Multiply, term.RealNumber(1), x)
+	}
+	if len(n.Reduction.Vars) == 0 && n.Reduction.Guard == nil {
+		return applied(term.Abs, []*term.Term{x})
+	}
+	top := *n.Reduction
+	top.Kind, top.Detached, top.Body = reduction.Max, true, applied(term.Abs, []*term.Term{x})
+	greatest := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &top}
+	scale := term.Applied("binade", greatest.Map(same)) // with variables of its own
+	squares := *n.Reduction
+	square := &term.Term{Op: term.Power, Kind: term.Real, Args: []*term.Term{term.Ratio(x, scale), term.Number(2)}}
+	squares.Kind, squares.Body = reduction.Sum, square
+	return term.Applied("length", scale, &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &squares})
+}
