@@ -39,13 +39,14 @@ func TestLoopsOfChains(t *testing.T) {
 		"prod(k' in max(k - 2, 0) .. K: F)", "prod(k' if k' <= k && w[n, k'] < 0.8: F)", "prod(k' if k' > k && k' != 1: F)",
 		"2 * prod(k' in 0 .. k + 1: F)", "(k > 1 ? prod(k' in 0 .. k: F) : x[n, k])",
 	} {
-		for _, factor := range []string{"x[n, k']", "(1 + x[n, k'] * w[n, k'])"} {
+		for _, factor := range []string{"x[n, k']", "(1 + x[n, k'] * w[n, k'])", "x[n, K - 1 - k']"} {
 			formulas = append(formulas, "y[n, k] = "+strings.ReplaceAll(text, "F", factor), "y[n, k] = x[n, k] * "+strings.ReplaceAll(text, "F", factor))
 		}
 	}
 	formulas = append(formulas,
 		"y[n, k] = prod(n' in 0 .. n + 1: x[n', k])", "y[n, k] = prod(n' in n .. N: x[n', k]) / w[n, k]",
 		"y[n, k] = prod(n' in 0 .. n: x[n', k]) * prod(n' in n .. N: w[n', k])",
+		"y[n, k] = sum(m in 0 .. K - k: x[n, m])", "y[n, k] = 2 * prod(m in 0 .. k + 1: x[n, K - 1 - m] + m)",
 		"y[n, k] = sum(n' if j[n'] <= k && k < j[n'] + 3: x[n', k])", "y[n, k] = max(n' if j[n'] <= k && k < j[n'] + 3: x[n', k])",
 		"y[n, k] = prod(n' if j[n'] <= k && k < j[n'] + 3: x[n', k])", "y[n, k] = mean(n' if k < j[N - 1 - n'] && k >= j[n']: x[n', k])",
 		"y[n, k] = sum(n', m < K if j[n'] <= k && k < j[(n' + 1) % max(N, 1)] && x[n', m] > 0.5: x[n', m] * w[n, k])",

@@ -19,7 +19,7 @@ func (z *normalizer) onePass(s *program.Statement, n *statement) error {
 		n.value = z.separated(n)
 	}
 	for _, x := range append(slices.Clone(z.out[from:]), n) {
-		if r := x.remaining(); r != nil {
+		if r := x.remaining(); r != nil && !x.turn() {
 			return fmt.Errorf("%s: there are no loops for %s", s, r.Kind)
 		}
 	}
@@ -54,6 +54,34 @@ func (s *statement) remaining() *term.Reduction {
 		}
 	}
 	return nil
+}
+
+// turn makes a statement go over an index from the last value to the first, if loops can give it then: those of a scan whose range shrinks while
+// the index grows. It returns false if there are no such loops.
+func (s *statement) turn() bool {
+	for i, v := range s.vars {
+		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
+		to := map[*term.Variable]*term.Term{v: term.Difference(term.Number(extent(v)-1), w.Term())}
+		turned := s.mapped(func(n *term.Term) *term.Term { return inShortForm(n.Substitute(to)) })
+		turned.vars = slices.Concat(s.vars[:i], []*term.Variable{w}, s.vars[i+1:])
+		if turned.present() == w && turned.remaining() == nil {
+			*s = *presentLast(turned)
+			return true
+		}
+	}
+	return false
+}
+
+// inShortForm returns a value in which sums of integers have their shortest form.
+func inShortForm(n *term.Term) *term.Term {
+	if n == nil {
+		return nil
+	}
+	m := n.Map(inShortForm)
+	if m.Kind == term.Integer && (m.Op == term.Add || m.Op == term.Subtract) {
+		return term.Norm(m)
+	}
+	return m
 }
 
 // large reports whether a tensor over indices would be larger than those of the task.
