@@ -339,17 +339,19 @@ func (c *code) backExtreme(n *term.Term, result func() func(*frame) float64) bac
 	var varying []back
 	var values, fixed []func(*frame) float64
 	var own []*term.Term
+	same := true // whether the others are numbers, which the result's type may have rounded otherwise
 	for _, x := range term.Operands(n, n.Func) {
 		if b := c.back(x, nil); b != nil {
 			varying, own = append(varying, b), append(own, x)
 		} else {
+			same = same && x.Op == term.Constant
 			fixed = append(fixed, c.real(x))
 		}
 	}
 	switch {
 	case len(varying) == 0:
 		return nil
-	case len(varying) == 1 && result != nil: // it is the result unless another one is
+	case len(varying) == 1 && result != nil && same: // it is the result unless another one is
 		values = append(values, result())
 	default:
 		values = c.reals(own)

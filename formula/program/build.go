@@ -27,7 +27,7 @@ type builder struct {
 	perTensor   map[string]bool   // those that range over a dimension of which each tensor has its own
 	pairs       map[int]pairOf    // tensors that hold sums of pairs, see relative
 	seconds     map[int]bool      // and those that hold the seconds of pairs
-	hoisted     [][2]*term.Term   // values of the statement with elements of tensors that hold them
+	hoisted     []hoisted         // values of the statement with elements of tensors that hold them
 	depth       int               // of operators within operators
 	applied     []string          // the functions that are applied, each within the one before
 	unsettled   bool              // whether comparisons of symbols stay conditions

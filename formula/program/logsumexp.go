@@ -191,11 +191,18 @@ func (b *builder) paired(n *term.Term) *term.Term {
 
 // temporaryOnce is temporary, which gives one tensor to a value that occurs several times in a statement.
 func (b *builder) temporaryOnce(n *term.Term, vars []*term.Variable) *term.Term {
-	i := slices.IndexFunc(b.hoisted, func(h [2]*term.Term) bool { return term.Identical(h[0], n) })
+	i := slices.IndexFunc(b.hoisted, func(h hoisted) bool { return term.Identical(h.of, n) && slices.Equal(h.vars, vars) })
 	if i >= 0 {
-		return b.hoisted[i][1]
+		return b.hoisted[i].element
 	}
 	x := b.temporary(n, vars)
-	b.hoisted = append(b.hoisted, [2]*term.Term{n, x})
+	b.hoisted = append(b.hoisted, hoisted{n, vars, x})
 	return x
+}
+
+// hoisted is a value with a tensor of its own, over variables: those that it uses, and those with empty ranges around it.
+type hoisted struct {
+	of      *term.Term
+	vars    []*term.Variable
+	element *term.Term
 }

@@ -69,8 +69,8 @@ func add(x, y number, by float64) number {
 		if out.on(i) {
 			d := x.d[i] + by*y.d[i]
 			out.d[i], out.de[i] = d, x.de[i]+y.de[i]
-			if !exactSum(x.d[i], by*y.d[i], d) {
-				out.de[i] += math.Abs(d)
+			if size := math.Abs(x.d[i]) + math.Abs(y.d[i]); !exactSum(x.d[i], by*y.d[i], d) || math.Abs(d) < size {
+				out.de[i] += size // a gradient multiplies each by what comes behind the sum, before it adds them
 			}
 		}
 	}
@@ -103,8 +103,9 @@ func mul(x, y number) number {
 		a, b := x.by(i, y.v), y.by(i, x.v)
 		out.d[i] = a + b
 		out.de[i] = scaled(y.v, x.de[i]) + scaled(x.d[i], y.err) + scaled(x.v, y.de[i]) + scaled(y.d[i], x.err)
-		if !exactProduct(x.d[i], y.v, a) || !exactProduct(y.d[i], x.v, b) || !exactSum(a, b, out.d[i]) {
-			out.de[i] += math.Abs(a) + math.Abs(b)
+		size := math.Abs(a) + math.Abs(b)
+		if !exactProduct(x.d[i], y.v, a) || !exactProduct(y.d[i], x.v, b) || !exactSum(a, b, out.d[i]) || math.Abs(out.d[i]) < size {
+			out.de[i] += size
 		}
 	}
 	return out
@@ -238,11 +239,19 @@ func (s compensated) sum() float64 {
 type addends struct {
 	compensated
 	size, quantum float64 // the sum of their sizes, and a power of 2 of which all of them are multiples
+	last          float64 // the last one that is not 0
+	same          int     // how many are not 0, if all of these are equal; -1 if not
 }
 
 func (s *addends) add(x float64) {
 	s.compensated.add(x)
 	if q := quantum(x); q > 0 {
+		if s.size > 0 && s.last != x {
+			s.same = -1
+		} else if s.same >= 0 {
+			s.same++
+		}
+		s.last = x
 		s.size += math.Abs(x)
 		if s.quantum == 0 || q < s.quantum {
 			s.quantum = q
@@ -303,8 +312,10 @@ func (s *sum) result() number {
 	}
 	for i := range out.de {
 		out.d[i] = s.d[i].sum()
-		if !s.d[i].exact() || out.de[i] > 0 || out.d[i] == 0 { // one that cancels need not in another order, once a factor is not short
-			out.de[i] += s.d[i].bound(s.n)
+		// A gradient multiplies each term by what comes behind the sum, before it adds them. So terms that cancel need not, and equal ones are
+		// rounded alike.
+		if d := &s.d[i]; !d.exact() || out.de[i] > 0 || math.Abs(out.d[i]) < d.size || d.same > 2 {
+			out.de[i] += d.bound(s.n) + scaled(d.size, float64(max(d.same, 0))/4)
 		}
 	}
 	return out

@@ -182,9 +182,20 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 		if n.Kind == reduction.Sum {
 			return e.rounded(total(terms))
 		}
-		out := exactly(1)
+		out, reach := exactly(1), 1.0
 		for _, t := range terms {
-			out = e.rounded(mul(out, t.number())).r
+			x := t.number()
+			if out = e.rounded(mul(out, x)).r; !math.IsInf(x.v, 0) {
+				reach *= max(math.Abs(x.v), 1)
+			}
+		}
+		if reach > e.greatest()/4 { // in another order, a part of it may overflow before a factor below 1 comes
+			out.err = math.Inf(1)
+			for i := range out.de {
+				if out.on(i) {
+					out.de[i] = math.Inf(1)
+				}
+			}
 		}
 		return realValue(out)
 	case reduction.Mean:
