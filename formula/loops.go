@@ -155,9 +155,9 @@ func (l *layout) compiled(u *program.Use) (*use, error) {
 		out.why = err
 		return out, nil
 	}
-	steps := l.kernel.signature.Steps
-	options := loops.Options{Steps: len(l.steps()), ByElement: slices.ContainsFunc(steps, func(s task.Step) bool { return s.Elementwise })}
-	for i := range steps {
+	options := loops.Options{Steps: len(l.steps())}
+	for i := range l.kernel.signature.Steps {
+		options.ByElement = options.ByElement || l.accessor.Resolved.Elementwise(l.kernel.signature, i)
 		options.Ordered = options.Ordered || l.accessor.Resolved.Cuts[[2]int{l.task, i}] != nil
 	}
 	out.code, out.why = loops.Compile(l.program, l.withOthers(gradients, statements), l.tensors, options)
@@ -352,7 +352,7 @@ func (l *layout) bodies(code loops.Code) []op.Body {
 	for i, from := range starts[:len(starts)-1] {
 		grid, to := l.accessor.Resolved.Work(l.task, steps[i]), starts[i+1]
 		out[steps[i]] = &loopBody{run: run, operator: l.kernel.signature.Operator.FullName(), from: from, to: to, total: grid.Over,
-			boxes: grid.Rank() > 1, apart: l.kernel.signature.Steps[steps[i]].Elementwise && !(code.ByElement(from) && code.Total(from) == grid.Over)}
+			boxes: grid.Rank() > 1, apart: l.accessor.Resolved.Elementwise(l.kernel.signature, steps[i]) && !(code.ByElement(from) && code.Total(from) == grid.Over)}
 		if i == 0 {
 			b := out[steps[i]].(*loopBody)
 			b.indices = l.indices()

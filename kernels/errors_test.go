@@ -38,7 +38,7 @@ func TestLabels(t *testing.T) {
 				}
 				_, err = run(p, values{"logits": make([]float64, 12), "labels": {0, 2, label, 1}}, optest.Execution{Workers: 2})
 				op := x.Node().Op.Name
-				want := fmt.Sprintf("plan inference, %s: %s.forward, range [0, 4): slot label, element [2, 0]: want an index from 0 to 2, got %.0f", op, op, label)
+				want := fmt.Sprintf("plan inference, %s: %s.forward, range [0, 12): slot label, element [2, 0]: want an index from 0 to 2, got %.0f", op, op, label)
 				if err == nil || err.Error() != want {
 					t.Errorf("got %v\nwant %s", err, want)
 				}

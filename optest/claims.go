@@ -241,9 +241,9 @@ func (m *memory) shares(t *testing.T, number, to, of int, view bool) {
 func (k *Kit) Elementwise(t *testing.T) int {
 	tried := 0
 	k.forEachTask(t, "Elementwise", func(t *testing.T, number int, m *memory) {
-		for step, s := range m.sig.Steps {
+		for step := range m.sig.Steps {
 			over := m.res.Work(number, step).Over
-			if !s.Elementwise || over == 0 {
+			if !m.res.Elementwise(m.sig, step) || over == 0 {
 				continue
 			}
 			tried++

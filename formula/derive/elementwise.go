@@ -1,6 +1,8 @@
 package derive
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 )
@@ -35,4 +37,28 @@ func Elementwise(p *program.Program, statements []*program.Statement, indices in
 		}
 	}
 	return given
+}
+
+// Spreads reports whether statements that give n elements read other tensors as if their elements were repeated along further dimensions: each
+// element stands at indices of the one that is given, in their order, or at numbers.
+func Spreads(p *program.Program, statements []*program.Statement, n int) bool {
+	all := true
+	for _, s := range statements {
+		s.Reads(func(r *term.Read) {
+			if Size(p.Tensors[r.Tensor]) == n {
+				return
+			}
+			next := 0
+			for _, x := range r.Idx {
+				if _, known := x.Known(); known {
+					continue
+				}
+				at := slices.IndexFunc(s.Left.Idx[next:], func(y *term.Term) bool { return term.Identical(x, y) })
+				if all = all && at >= 0; at >= 0 {
+					next += at + 1
+				}
+			}
+		})
+	}
+	return all
 }

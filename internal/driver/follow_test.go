@@ -155,7 +155,7 @@ slots    = { x = { role = "input", type = "f32", shape = ["B", "K"], trainable =
 `, "B"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := operatorOf(t, "edition = 1\nname = \"op\"\ndoc = \"An operator.\"\ntasks = { forward = {} }\n"+c.spec)
+			o := operatorOf(t, "edition = 1\nname = \"op\"\ndoc = \"An operator.\"\ntasks = { forward = {} }\n"+c.spec, "kernels/op.go")
 			if got := o.Tasks[0].Steps[0].Over; got != c.want {
 				t.Errorf("the task runs over %s, want %s", got, c.want)
 			}
@@ -184,5 +184,30 @@ slots    = { x = { role = "input", type = "T", shape = ["N", "K"] }, output = { 
 				t.Errorf("x is saved: got %q, want %q", got, c.saved)
 			}
 		})
+	}
+}
+
+// TestLoopsDivideTasks checks that specs of the catalogue say nothing about how tasks are divided whose loops follow from formulas.
+func TestLoopsDivideTasks(t *testing.T) {
+	p, err := driver.Load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, tasks := p.Module(), 0
+	if m == nil {
+		t.Fatal(p.Findings)
+	}
+	for _, o := range m.Operators {
+		for _, x := range o.Tasks {
+			if !o.Derived || o.CUDA != nil || x.Reduces() {
+				continue
+			}
+			if tasks++; len(x.Steps) != 1 || !x.Steps[0].Loops {
+				t.Errorf("%s.%s: want neither steps nor what the task runs over", o.Name, x.Name)
+			}
+		}
+	}
+	if tasks < 100 {
+		t.Errorf("got %d tasks, want those of the catalogue", tasks)
 	}
 }

@@ -151,7 +151,7 @@ func (p *Project) findKernels() {
 		p.kernels = kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels)))
 	}
 	for _, o := range p.module.Operators {
-		o.Derived = o.CanDerive() && !p.kernels.Has(o.Name, o.GoName)
+		o.Derive(o.CanDerive() && !p.kernels.Has(o.Name, o.GoName))
 	}
 	for _, f := range p.kernels.Files {
 		p.sums[path.Join(c.Kernels, f.Name)] = sum([]byte(f.Text))

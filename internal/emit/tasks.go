@@ -203,6 +203,9 @@ func (e *emitter) kernel(name string, tasks []*model.Task) {
 			if s.Over == "1" {
 				doc = s.GoName + " runs once"
 			}
+			if s.Loops {
+				doc = s.GoName + " computes the share of the task that the range is of its indices"
+			}
 			if s.When != "" {
 				doc += ", if " + s.When
 			}

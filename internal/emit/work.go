@@ -18,6 +18,14 @@ func (e *emitter) work() {
 			continue
 		}
 		for _, s := range t.Steps {
+			if s.Loops {
+				method := "Shares"
+				if s.Elementwise {
+					method = "Elements"
+				}
+				steps = append(steps, fmt.Sprintf("r.%s(%sTask)", method, t.GoName))
+				continue
+			}
 			over := x.codes(append([]expr.Node{s.OverX}, s.InnerX...))
 			extents = append(extents, over[0])
 			method, args := "Work", []string{t.GoName + "Task"}

@@ -30,11 +30,11 @@ func (u *use) resolution() *task.Resolution {
 	o := u.op
 	r := &task.Resolution{Dims: u.record(), Types: u.types, Slots: make([][]task.Operand, len(o.Operator.Slots)),
 		Costs: make([]task.Cost, len(o.Tasks)), Shards: make([][]task.ShardAxes, len(o.Operator.Shards)), Unused: make([]map[int]bool, len(o.Tasks))}
-	elements := 0
+	elements, largest := 0, 0
 	for i, s := range o.Slots {
 		for _, t := range u.tensors[i] {
 			r.Slots[s.Number] = append(r.Slots[s.Number], task.Operand{Type: t.Type, Shape: t.Shape})
-			elements += shape.Prod(t.Shape)
+			elements, largest = elements+shape.Prod(t.Shape), max(largest, shape.Prod(t.Shape))
 		}
 		if s.BelowX == nil {
 			continue
@@ -65,7 +65,15 @@ func (u *use) resolution() *task.Resolution {
 		if t.FlopsX != nil {
 			r.Costs[i] = task.Cost{Known: true, Flops: u.float(t.FlopsX)}
 		}
-		r.Grids = append(r.Grids, u.grids(t, float64(elements)+r.Costs[i].Flops <= smallTask))
+		if s := t.Steps; len(s) == 1 && s[0].Loops {
+			if _, same := u.written(t); !same || !s[0].Elementwise {
+				if r.Shares == nil {
+					r.Shares = map[int]bool{}
+				}
+				r.Shares[i] = true
+			}
+		}
+		r.Grids = append(r.Grids, u.grids(t, largest, float64(elements)+r.Costs[i].Flops <= smallTask))
 	}
 	return r
 }
@@ -78,12 +86,18 @@ const (
 )
 
 // grids returns what the steps of a task run over.
-func (u *use) grids(t *model.Task, small bool) []op.Grid {
+func (u *use) grids(t *model.Task, largest int, small bool) []op.Grid {
 	var out []op.Grid
 	for _, s := range t.Steps {
 		g := *op.Line(0, 1)
 		if s.OverX != nil && (s.WhenX == nil || u.truth(s.WhenX)) {
 			over := max(u.integer(s.OverX), 0)
+			if s.Loops {
+				over = largest
+				if n, same := u.written(t); s.Elementwise && same || n == 0 {
+					over = n
+				}
+			}
 			g.Axis = op.Axis{Over: over, Grain: max(shape.CeilDiv(over, usualTiles), 1)}
 			switch {
 			case s.GrainX != nil:
@@ -95,6 +109,21 @@ func (u *use) grids(t *model.Task, small bool) []op.Grid {
 		out = append(out, g)
 	}
 	return out
+}
+
+// written returns how many elements the largest tensor has that a task writes, and whether all of them have as many.
+func (u *use) written(t *model.Task) (most int, same bool) {
+	same = true
+	least := -1
+	for _, p := range t.Params {
+		for _, x := range u.tensors[p.Slot.Number] {
+			if n := shape.Prod(x.Shape); p.Perm.Writes() {
+				same = same && (least < 0 || n == least)
+				most, least = max(most, n), n
+			}
+		}
+	}
+	return most, same
 }
 
 // exampleOf returns what a graph gives as an example.

@@ -31,12 +31,15 @@ func (f *follower) tasks() {
 		if len(t.Steps) > 0 || !m.Invoked() {
 			continue
 		}
+		if m.Steps[0].Loops {
+			if !t.Elementwise.Set() && f.loopsElementwise(m) {
+				t.Elementwise, f.added = spec.Bool{V: true, Span: t.Key}, true
+			}
+			continue
+		}
 		indices := func(v *view) int { _, n := v.running(m); return n[0] }
 		if !t.Over.Set() {
 			over, size := f.over(m)
-			if over == "" {
-				continue
-			}
 			t.Over, indices = f.text(t.Key, over), size
 		}
 		if !t.Elementwise.Set() && len(t.Inner) == 0 && f.elementwise(m, indices) {
@@ -44,6 +47,20 @@ func (f *follower) tasks() {
 			f.added = true
 		}
 	}
+}
+
+// loopsElementwise reports whether loops of a formula work element by element at all examples.
+func (f *follower) loopsElementwise(m *model.Task) bool {
+	told := false
+	for _, v := range f.views {
+		n, same := v.use.written(m)
+		holds, ok := v.elementwise(m, n)
+		if !same || ok && (!holds || !derive.Spreads(v.tensors(m.Kind), v.statements(m.Kind), n)) {
+			return false
+		}
+		told = told || ok
+	}
+	return told
 }
 
 // elementwise reports whether a task works element by element at all examples, on tensors of one size: of a task that also

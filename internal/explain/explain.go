@@ -131,6 +131,9 @@ func Operator(w io.Writer, o *model.Operator) error {
 				continue
 			}
 			line := "  runs " + s.GoName + " over " + s.Over
+			if s.Loops {
+				line = "  runs " + s.GoName + " in shares of its loops"
+			}
 			if s.Grain != "" {
 				line += ", in ranges of " + s.Grain
 			}

@@ -61,7 +61,7 @@ func TestLine(t *testing.T) {
 		{"generated/softmax/tasks.go", "Output tensor.WO[T]", []string{": Forward.Output\n", "specs/softmax.toml:", ": output = { role = \"output\""}},
 		{"generated/softmax/attrs.go", "Dim  int", []string{": Attrs.Dim\n", ": dim = { type = \"axis\""}},
 		{"generated/softmax/tasks.go", "func bindBackward", []string{": bindBackward\n", ": tasks    = { forward = {}, backward = {} }\n"}},
-		{"generated/linear/tasks.go", "return b.K.BackwardWeight(", []string{": backwardWeightBody.Run\n", ": backward.steps.weight.over = "}},
+		{"generated/conv2d/tasks.go", "return b.K.BackwardFilter(", []string{": backwardFilterBody.Run\n", ": backward.steps.filter "}},
 		{"generated/activation/enum.go", "func (v Activation) String", []string{": Activation.String\n", "specs/activation.toml:"}},
 		{"specs/softmax.toml", "output = {", []string{"specs/softmax.toml:", ": SlotOutput\n", ": Forward.Output\n", ": BackwardTensors.GradOutput\n"}},
 		{"specs/softmax.toml", "name     = ", []string{": Register\n", ": withKernel\n", ": Operator\n", ": Apply\n"}},

@@ -340,12 +340,25 @@ type Step struct {
 	When   string     `json:"when,omitempty"`  // the condition under which the step runs
 	Doc    string     `json:"doc,omitempty"`
 	Pos    source.Pos `json:"pos"`
-	OverX  expr.Node  `json:"-"`
+	// Loops says that loops of the formula compute the step, and decide what they go over.
+	Loops bool      `json:"loops,omitempty"`
+	OverX expr.Node `json:"-"`
+	open  bool      // whether the spec says neither what the step runs over nor its grain
 	// InnerX holds the extents of the step's dimensions after the first.
 	InnerX []expr.Node `json:"-"`
 	Tiles  *Tiles      `json:"-"`
 	GrainX expr.Node   `json:"-"`
 	WhenX  expr.Node   `json:"-"`
+}
+
+// Derive says whether the operator's kernels are derived from its formula.
+func (o *Operator) Derive(derived bool) {
+	o.Derived = derived
+	for _, t := range o.Tasks {
+		for _, s := range t.Steps {
+			s.Loops = derived && s.open && o.CUDA == nil && !t.Reduces()
+		}
+	}
 }
 
 // Task returns the task of a kind, or nil.

@@ -306,7 +306,7 @@ func (o *Operator) task(sc *scope.Scope, sig *task.Signature, t *spec.Task) *Tas
 		s := &Step{Step: &sig.Steps[len(m.Steps)], GoName: m.GoName + goname.Exported(name), Doc: doc.V, Pos: at.Pos(),
 			Over: cmp.Or(over.V, "1"), OverX: sc.Typed(over), Grain: grain.V, GrainX: sc.Typed(grain), When: when.V, WhenX: sc.Typed(when), Tiles: o.tiles(sc, m, t, name)}
 		if s.OverX == nil {
-			s.OverX = constant("1")
+			s.OverX, s.open = constant("1"), grain.V == "" && name == ""
 		}
 		for _, n := range inner {
 			s.Over += " x " + n.V

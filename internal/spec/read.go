@@ -1,8 +1,10 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
@@ -84,6 +86,9 @@ func read(filePath, text string, r *reader) *Spec {
 		}
 	})
 	t.each("tasks", func(e *source.Entry) { s.Tasks = append(s.Tasks, r.task(e)) })
+	slices.SortStableFunc(s.Tasks, func(x, y *Task) int {
+		return cmp.Compare(slices.Index(taskOrder, x.Name), slices.Index(taskOrder, y.Name))
+	})
 	t.each("tiles", func(e *source.Entry) {
 		if x := r.tiles(e); x != nil {
 			s.Tiles = append(s.Tiles, x)
@@ -117,6 +122,9 @@ func read(filePath, text string, r *reader) *Spec {
 	t.done()
 	return s
 }
+
+// taskOrder lists tasks in the order in which they run, which is the one that everything lists them in. Others come first, and are findings.
+var taskOrder = []string{"init", "forward", "backward", "update", "cleanup"}
 
 // notYet lists the top-level keys of the language for which this version has a finding only.
 var notYet = []string{"numerics", "expand", "shape_func"}

@@ -157,7 +157,7 @@ func (j *judge) belongs(r op.Range) map[*cell][]bool {
 		case x.use == own:
 		case len(f) > 0 && len(f) == len(x.tensor.Shape):
 			in[x] = x.box(f, r)
-		case !c.Signature.Steps[j.step].Elementwise || c.whole(j.step):
+		case !c.Resolved.Elementwise(c.Signature, j.step) || c.whole(j.step):
 		case x.n == grid.Over:
 			in[x] = make([]bool, x.n)
 			for i := r.Lo; i < r.Hi; i++ {

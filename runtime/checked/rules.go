@@ -183,7 +183,7 @@ func (j *judge) inPlace() {
 func (j *judge) inside() {
 	j.alter(j.outside(j.inner), j.r, nil)
 	c := j.call
-	if !c.Signature.Steps[j.step].Elementwise || c.whole(j.step) || j.r.Hi-j.r.Lo < 2 {
+	if !c.Resolved.Elementwise(c.Signature, j.step) || c.whole(j.step) || j.r.Hi-j.r.Lo < 2 {
 		return
 	}
 	middle := (j.r.Lo + j.r.Hi) / 2
@@ -240,7 +240,7 @@ func (j *judge) alter(lost map[*cell][]bool, r op.Range, within func(i int) bool
 // lost runs ranges again for tensors that take the memory of others. What the other ranges, and steps before, have
 // written there is lost to a range, so results must not depend on it.
 func (j *judge) lost() {
-	if j.call.Signature.Steps[j.step].Elementwise {
+	if j.call.Resolved.Elementwise(j.call.Signature, j.step) {
 		return // has been found out already
 	}
 	for k, r := range j.ranges {

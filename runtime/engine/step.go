@@ -68,7 +68,7 @@ func (c *bound) checkGrid(t *plan.Task) error {
 	if got.Tiles() > 1 && slices.ContainsFunc(c.Signature.Params, func(p task.Param) bool { return p.Perm == perm.Reduce }) {
 		return fmt.Errorf("want step %d in one range, since it folds values, got %v", t.Step, &got)
 	}
-	if t.Elementwise && !c.Signature.Steps[t.Step].Elementwise {
+	if t.Elementwise && !c.Resolved.Elementwise(c.Signature, t.Step) {
 		return fmt.Errorf("want step %d as a task that does not run element by element, got one that does", t.Step)
 	}
 	return nil

@@ -31,6 +31,54 @@ func (r *resolver) StepBy(id task.ID, name string, grain int, over ...int) {
 	r.setWork(id, name, grain, over)
 }
 
+// Elements says that loops of a formula compute a task, element by element where all tensors that it writes have as many elements. Ranges are
+// small then, so that the next such task finds their results in the cache. Otherwise it is Shares.
+func (r *resolver) Elements(id task.ID) {
+	least, most := r.written(id)
+	if least < most {
+		r.Shares(id)
+		return
+	}
+	r.setWork(id, "", elementwiseGrain, []int{most})
+	r.usual = append(r.usual, r.step(id, ""))
+}
+
+// elementwiseGrain is how many elements a range of a task that works element by element has: 16 KiB of float32.
+const elementwiseGrain = 4096
+
+// Shares says that loops of a formula compute a task. The loops decide what they go over, in one phase or in several. Each range is a share of
+// every phase: its share of the elements of the operator's largest tensor. There are none if all tensors that the task writes are empty.
+func (r *resolver) Shares(id task.ID) {
+	n := 0
+	if _, most := r.written(id); most > 0 {
+		for _, operands := range r.res.Slots {
+			for _, o := range operands {
+				n = max(n, shape.Prod(o.Shape))
+			}
+		}
+	}
+	r.setWork(id, "", 0, []int{n})
+	if r.res.Shares == nil {
+		r.res.Shares = map[int]bool{}
+	}
+	r.res.Shares[r.task(id)] = true
+}
+
+// written returns the least and the greatest number of elements of the tensors that a task writes.
+func (r *resolver) written(id task.ID) (least, most int) {
+	least = -1
+	for _, p := range r.op.Signatures[r.task(id)].Params {
+		for _, o := range r.res.Slots[p.Slot] {
+			if n := shape.Prod(o.Shape); p.Perm.Writes() {
+				if most = max(most, n); least < 0 || n < least {
+					least = n
+				}
+			}
+		}
+	}
+	return max(least, 0), most
+}
+
 func (r *resolver) setWork(id task.ID, name string, grain int, over []int) {
 	left := usualTiles
 	usual := func(n int) op.Axis {
@@ -64,7 +112,7 @@ func (r *resolver) keepSmall() {
 	}
 	for _, at := range r.usual {
 		if g := &r.res.Grids[at[0]][at[1]]; float64(elements)+r.res.Costs[at[0]].Flops <= smallTask {
-			g.Grain = max(g.Over, 1)
+			g.Grain = max(g.Over, g.Grain, 1)
 			for d := range g.Inner {
 				g.Inner[d].Grain = max(g.Inner[d].Over, 1)
 			}

@@ -220,7 +220,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 		if grid.Tiles() == 0 {
 			continue
 		}
-		b.step(plan.Task{Call: len(b.Calls) - 1, Step: step, Device: c.Device, Access: access, After: after, Elementwise: sig.Steps[step].Elementwise},
+		b.step(plan.Task{Call: len(b.Calls) - 1, Step: step, Device: c.Device, Access: access, After: after, Elementwise: res.Elementwise(sig, step)},
 			grid, res.Tiles(number, step), slots, demands)
 		access = later
 	}

@@ -52,7 +52,7 @@ func Example() {
 	second, err := q.Hash()
 	fmt.Println(first == second, err)
 	// Output:
-	// hidden: linear.forward 4
+	// hidden: linear.forward 12
 	// true <nil>
 }
 

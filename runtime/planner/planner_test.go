@@ -320,18 +320,16 @@ func TestContents(t *testing.T) {
 		}
 		b.WriteString("\n")
 	}
-	want := `0 x f32[4, 2, 3] fed arena -1..3
-1 seed f32[4, 2] fed arena -1..3
-2 fc.weight f32[2, 6] variable variable 0..3
+	want := `0 x f32[4, 2, 3] fed arena -1..1
+1 seed f32[4, 2] fed arena -1..1
+2 fc.weight f32[2, 6] variable variable 0..1
 3 fc.bias f32[2] variable variable 0..0
-4 fc.output f32[4, 2] fetched arena 0..4
-5 fc.pre f32[4, 2] internal arena 0..3
-6 fc.backward.grad_pre f32[4, 2] internal arena 1..3
-7 grad of fc.weight f32[2, 6] fetched arena 1..4
-fc: linear.forward step 0 over 4 by 4: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 3[0:2] write 4[0:4, 0:2] write 5[0:4, 0:2]
-fc: linear.backward step 0 over 4 by 4: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 5[0:4, 0:2] scratch 6[0:4, 0:2] write 7[0:2, 0:6] read 1[0:4, 0:2]
-fc: linear.backward step 1 over 4 by 4: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 5[0:4, 0:2] scratch 6[0:4, 0:2] write 7[0:2, 0:6] read 1[0:4, 0:2]
-fc: linear.backward step 2 over 2 by 2: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 5[0:4, 0:2] scratch 6[0:4, 0:2] write 7[0:2, 0:6] read 1[0:4, 0:2]
+4 fc.output f32[4, 2] fetched arena 0..2
+5 fc.pre f32[4, 2] internal arena 0..1
+6 fc.backward.grad_pre f32[4, 2] internal arena 1..1
+7 grad of fc.weight f32[2, 6] fetched arena 1..2
+fc: linear.forward step 0 over 24 by 24: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 3[0:2] write 4[0:4, 0:2] write 5[0:4, 0:2]
+fc: linear.backward step 0 over 24 by 24: read 0[0:4, 0:2, 0:3] read 2[0:2, 0:6] read 5[0:4, 0:2] scratch 6[0:4, 0:2] write 7[0:2, 0:6] read 1[0:4, 0:2]
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &b, want)

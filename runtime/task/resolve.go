@@ -1,6 +1,8 @@
 package task
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/shape"
@@ -49,8 +51,11 @@ type Resolution struct {
 	// Grids holds what the steps of each task run over, Cuts how they are cut into tiles, by task and step,
 	// and Costs what each task takes.
 	Grids [][]op.Grid
-	Cuts  map[[2]int]*Tiles
-	Costs []Cost
+	// Shares tells, by task, which tasks loops of a formula compute that do not work element by element in this use: an index of the grid stands
+	// for a share of what the loops go over, and for no element.
+	Shares map[int]bool
+	Cuts   map[[2]int]*Tiles
+	Costs  []Cost
 	// Bounds holds the bounds of integer inputs by slot.
 	Bounds map[int]Bound
 	// Shards holds, for each of the operator's shards, the slots whose tensors have its dimension, and where; none where the
@@ -122,3 +127,9 @@ func (r *Resolution) Bound(slot int) (bound Bound, ok bool) {
 
 // Takes reports whether the operator's task number t takes the tensors of a slot, under the attributes.
 func (r *Resolution) Takes(t, slot int) bool { return !r.Unused[t][slot] }
+
+// Elementwise reports whether a step of a task works element by element in this use: whether index i touches element i only, of every tensor
+// that has as many elements as there are indices.
+func (r *Resolution) Elementwise(s *Signature, step int) bool {
+	return s.Steps[step].Elementwise && !r.Shares[slices.Index(s.Operator.Signatures, s)]
+}

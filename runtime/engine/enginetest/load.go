@@ -47,7 +47,7 @@ func (s *suite) testLoadErrors(t *testing.T) {
 		{"wrong inputs", func(p *plan.Plan) { p.Calls[0].Given = nil }, "plan gradients, fc: linear.forward: operator linear, slot input: want a tensor, got none"},
 		{"no parameters", func(p *plan.Plan) { p.Calls[0].Params = nil }, "plan gradients, fc: linear.forward: operator linear, task forward: want 6 parameters, got 0"},
 		{"no input", func(p *plan.Plan) { p.Calls[0].Params[0] = nil }, "plan gradients, fc: linear.forward: operator linear, task forward, slot input: want 1 tensor, got 0"},
-		{"no such step", func(p *plan.Plan) { p.Tasks[0].Step = 7 }, "plan gradients, fc: linear.forward: want step 0 of 2, got step 7"},
+		{"no such step", func(p *plan.Plan) { p.Tasks[0].Step = 7 }, "plan gradients, fc: linear.forward: want step 0 of 1, got step 7"},
 		{"outside the arena", func(p *plan.Plan) { p.Roots[0].Place.Off = p.ArenaBytes }, "engine: plan gradients: want a place within the 256 bytes of the arena, got 24 bytes at 256: x"},
 		{"not aligned", func(p *plan.Plan) { p.Roots[0].Place.Off = 2 }, "engine: plan gradients: want an offset that is a multiple of 64, got 2: x"},
 		{"wrong size", func(p *plan.Plan) { p.Roots[0].Place.Bytes = 20 }, "engine: plan gradients: want 24 bytes, got 20: x"},

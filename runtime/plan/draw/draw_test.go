@@ -63,22 +63,22 @@ func TestDOT(t *testing.T) {
   t0 [label="a\"b: linear.forward\nranges: 1", fillcolor="#dbe9f6"];
   t1 [label="fc: linear.forward\nranges: 1", fillcolor="#dbe9f6"];
   t0 -> t1 [label="a\"b.output f32[40, 5]"];
-  t2 [label="loss: sparse_categorical_crossentropy.forward\nranges: 1, 1", fillcolor="#dbe9f6"];
+  t2 [label="loss: sparse_categorical_crossentropy.forward\nranges: 1", fillcolor="#dbe9f6"];
   t1 -> t2 [label="fc.output f32[40, 5]"];
-  t4 [label="fill grad of loss.loss\nranges: 1", fillcolor="#eeeeee"];
-  t5 [label="loss: sparse_categorical_crossentropy.backward\nranges: 1", fillcolor="#fce5cd"];
-  t1 -> t5 [label="fc.output f32[40, 5]"];
-  t2 -> t5 [label="loss.top f32[40]\nloss.rest f64[40]"];
-  t4 -> t5 [label="grad of loss.loss f32[]"];
-  t6 [label="fc: linear.backward\nranges: 1, 1", fillcolor="#fce5cd"];
+  t3 [label="fill grad of loss.loss\nranges: 1", fillcolor="#eeeeee"];
+  t4 [label="loss: sparse_categorical_crossentropy.backward\nranges: 1", fillcolor="#fce5cd"];
+  t1 -> t4 [label="fc.output f32[40, 5]"];
+  t2 -> t4 [label="loss.top f32[40]\nloss.rest f64[40]"];
+  t3 -> t4 [label="grad of loss.loss f32[]"];
+  t5 [label="fc: linear.backward\nranges: 1", fillcolor="#fce5cd"];
+  t0 -> t5 [label="a\"b.output f32[40, 5]"];
+  t4 -> t5 [label="grad of fc.output f32[40, 5]"];
+  t6 [label="a\"b: linear.backward\nranges: 1", fillcolor="#fce5cd"];
   t0 -> t6 [label="a\"b.output f32[40, 5]"];
-  t5 -> t6 [label="grad of fc.output f32[40, 5]"];
-  t8 [label="a\"b: linear.backward\nranges: 1, 1, 1", fillcolor="#fce5cd"];
-  t0 -> t8 [label="a\"b.output f32[40, 5]"];
-  t6 -> t8 [label="grad of a\"b.output f32[40, 5]"];
-  t11 [label="a\"b.weight.sgd, 3 others: sgd.update\nranges: 1", fillcolor="#dcefdc"];
-  t8 -> t11 [label="grad of a\"b.weight f32[5, 3]\ngrad of a\"b.bias f32[5]"];
-  t6 -> t11 [label="grad of fc.weight f32[5, 5]\ngrad of fc.bias f32[5]"];
+  t5 -> t6 [label="grad of a\"b.output f32[40, 5]"];
+  t7 [label="a\"b.weight.sgd, 3 others: sgd.update\nranges: 1", fillcolor="#dcefdc"];
+  t6 -> t7 [label="grad of a\"b.weight f32[5, 3]\ngrad of a\"b.bias f32[5]"];
+  t5 -> t7 [label="grad of fc.weight f32[5, 5]\ngrad of fc.bias f32[5]"];
 }
 `
 	if out.String() != want {

@@ -310,14 +310,14 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 
 // extents checks what a step runs over, and what it accesses.
 func (v *validator) extents(t int, c *call, bound *plan.Call, part *plan.Task) *plan.Error {
-	step, w := &c.sig.Steps[part.Step], c.work(part.Step)
+	w := c.work(part.Step)
 	grid := part.Grid()
 	same := grid.Rank() == w.Rank() && (part.Tile == 0 || c.tiles(part.Step) != nil)
 	for d := 0; same && d < w.Rank(); d++ {
 		same = grid.Dim(d).Over == w.Dim(d).Over
 	}
-	if !same || part.Elementwise && !step.Elementwise {
-		return v.TaskErrorf(t, "want a step over %v, elementwise: %v, got %v, %v", &w, step.Elementwise, &grid, part.Elementwise)
+	if own := c.inv.Node.Resolved.Elementwise(c.sig, part.Step); !same || part.Elementwise && !own {
+		return v.TaskErrorf(t, "want a step over %v, elementwise: %v, got %v, %v", &w, own, &grid, part.Elementwise)
 	}
 	return v.accesses(t, c, bound, part)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/generated/clipbyglobalnorm"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/pool2d"
@@ -29,7 +30,8 @@ func step(t *testing.T) *graph.Program {
 	z := linear.Apply(g, linear.Defaults(4).WithUseBias(false), x, graph.Named("c"))
 	z.Node().After(y.Node())
 	first := scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(g.Input("label", dtype.I32, 2, 1)), graph.Named("loss"))
-	p, err := graph.Training(g, first, sgd.Optimizer(sgd.Defaults(0.5)), z)
+	clipped := clipbyglobalnorm.Apply(g, clipbyglobalnorm.Defaults(1), []graph.Tensor{x}, graph.Named("clip"))
+	p, err := graph.Training(g, first, sgd.Optimizer(sgd.Defaults(0.5)), z, clipped.Output[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +68,8 @@ func TestPlan(t *testing.T) {
 			p.Tasks = slices.Insert(p.Tasks, i, p.Tasks[i])
 		}, "want a fetched tensor to live until"},
 		{"a missing step", func(p *plan.Plan) {
-			i := task(p, "b: linear.backward")
-			p.Tasks = slices.Delete(p.Tasks, i, i+1)
+			i := task(p, "clip: clip_by_global_norm.forward")
+			p.Tasks = slices.Delete(p.Tasks, i+1, i+2)
 		}, "want step 1 of call"},
 		{"attributes", func(p *plan.Plan) {
 			c := call(p, "sin: element_unary.forward")
@@ -86,7 +88,7 @@ func TestPlan(t *testing.T) {
 			p.Tasks[i].Access, p.Tasks[k].Access = p.Tasks[k].Access, p.Tasks[i].Access
 		}, "want a plan that computes what its program says, got other elements"},
 		{"a fill with another value", func(p *plan.Plan) { p.Tasks[task(p, "fill grad of loss.loss")].Builtin.Value = 2 }, "got other elements: a.weight"},
-		{"fewer indices", func(p *plan.Plan) { p.Tasks[task(p, "c: linear.forward")].Over-- }, "want a step over 2"},
+		{"fewer indices", func(p *plan.Plan) { p.Tasks[task(p, "c: linear.forward")].Over-- }, "want a step over 16"},
 		{"a weaker access", func(p *plan.Plan) {
 			i := task(p, "c: linear.forward")
 			p.Tasks[i].Access = slices.Clone(p.Tasks[i].Access)
