@@ -34,6 +34,8 @@ var faults = []fault{
 	{"a scan takes the present index too much", "formula/term/scan.go", "return next(x), nil, nil", "return x, nil, nil"},
 	{"a range that shrinks is taken for one that grows", "formula/term/scan.go", "return known && k > 0", "return known && k != 0"},
 	// Gradients.
+	{"the slope of a cosine has the wrong sign", "formula/term/function.go", `return Opposite(Applied("sin", x))`, `return Applied("sin", x)`},
+	{"a norm is that of the greatest element", "formula/program/written.go", "squares.Kind, squares.Body = reduction.Sum, square", "squares.Kind, squares.Body = reduction.Max, square"},
 	{"the branch that a condition excludes has a gradient", "formula/derive/walk.go", "term.All(guard, term.Negated(x)))", "guard)"},
 	{"each of several equal extremes has all of the gradient", "formula/derive/extreme.go", "return d.walk(r.Body, term.Ratio(g, ties), inner,", "_ = ties\n\treturn d.walk(r.Body, g, inner,"},
 	{"a bound of an index is widened", "formula/derive/simplify.go", "w.Hi = term.Least(v.Hi, hi)", "w.Hi = hi"},
