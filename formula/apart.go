@@ -9,7 +9,7 @@ import (
 
 // apart returns statements that compute the same where a result lies in the memory of a tensor that the task reads. Which tensors may
 // do so follows from the examples of the spec. A use with other attributes or extents may read an element after another value took
-// its place. A copy is read there instead, which the first statements make.
+// its place, such as the 0 of a gradient to which nothing adds. A copy is read there instead, which the first statements make.
 func (l *layout) apart(statements []*program.Statement) []*program.Statement {
 	for out := range len(l.program.Tensors) {
 		if !l.wanted[out] || l.given[out] || l.tensors[out].Local {

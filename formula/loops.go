@@ -263,7 +263,7 @@ func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) 
 		}
 	}
 	slices.Reverse(kept)
-	return l.complete(l.apart(kept)), nil
+	return l.apart(l.complete(kept)), nil
 }
 
 // complete adds what statements take for granted: elements that are 0 before something is added to them, or that no
