@@ -41,7 +41,7 @@ func trains(o *graph.Operator) bool { return o.Signature(task.KindBackward) != n
 // Checks lists the checks in the order in which All runs them.
 func Checks() []Check {
 	return []Check{
-		{"EveryElementIsWritten", "written", "results have the shapes that the spec gives, are finite, and do not depend on the bytes that were in memory before", everyTask, (*Kit).EveryElementIsWritten, nil},
+		{"EveryElementIsWritten", "written", "results have the shapes that the spec gives, are finite unless the formula or a reference gives others, and do not depend on the bytes that were in memory before", everyTask, (*Kit).EveryElementIsWritten, nil},
 		{"Permissions", "permissions", "a task does not change what it may only read, and does not read what it may only write", tensorTask, (*Kit).Permissions, nil},
 		{"Determinism", "determinism", "results have the same bits on 1, 2, 3 and 5 workers, with ranges of the plan's size and of one index", everyTask, (*Kit).Determinism, nil},
 		{"CutsDoNotMatter", "ranges", "results do not depend on the ranges in which a task runs, up to rounding", everyTask, (*Kit).CutsDoNotMatter, nil},

@@ -14,12 +14,13 @@ import (
 )
 
 var (
-	divided     = flag.Int("divided", 400, "how many operators TestDivided divides")
+	divided     = flag.Int("divided", 250, "how many operators TestDivided divides")
 	dividedSeed = flag.Uint64("divided-seed", 1, "the seed of the operators that TestDivided divides")
 )
 
-// TestDivided divides random operators along each dimension that follows from their formulas, with attributes, inputs and extents that no example
-// shows. The parts run by themselves: their results and gradients are parts of those of the whole, or add up to them.
+// TestDivided judges random operators with attributes, inputs and extents that no example shows: facts that follow from their formulas hold there,
+// too. It divides them along each dimension that may be divided. The parts run by themselves: their results and gradients are parts of those of the
+// whole, or add up to them.
 func TestDivided(t *testing.T) {
 	r := rand.New(rand.NewPCG(*dividedSeed, 9))
 	run := newRunner(false)
@@ -39,11 +40,23 @@ func TestDivided(t *testing.T) {
 			if _, err := resolve(o, c); err != nil {
 				continue // the operator has no such use
 			}
-			d := draw(c)
-			whole, err := run.run(o, c, d, variant{workers: 1})
+			j, err := ask(o, c)
 			if err != nil {
-				t.Errorf("%d: %v\n%s\nuse %v %s", i, err, c.Text, c.Dims, c.Attrs)
-				break
+				t.Fatalf("%d: %v\n%s\nuse %v %s", i, err, c.Text, c.Dims, c.Attrs)
+			}
+			d := j.d
+			var whole map[string]elements
+			for _, v := range []variant{{name: "plain", workers: 1}, {name: "beside elementwise operators", workers: 2, grouped: true}, {name: "small ranges", workers: 3, grain: 1}} {
+				got, err := run.run(o, c, d, v)
+				if err != nil {
+					t.Fatalf("%d: %s: %v\n%s\nuse %v %s", i, v.name, err, c.Text, c.Dims, c.Attrs)
+				}
+				if m, _ := j.differences(got, v); m != "" {
+					t.Errorf("%d: %s: %s\n%s\nuse %v %s", i, v.name, m, c.Text, c.Dims, c.Attrs)
+				}
+				if whole == nil {
+					whole = got
+				}
 			}
 			for _, s := range o.Shards {
 				n := c.Dims[s.Dim]

@@ -22,6 +22,7 @@ func TestSaved(t *testing.T) {
 		{`{"rate": 0.25, "flag": true}`, map[string]int{"N": 3, "K": 2}, []string{"y0[n, k] = tanh((flag && rate < 0.37 ? w[0, 0] : x[n, k]))"}},
 		{`{"rate": 0.25, "flag": false}`, map[string]int{"N": 3, "K": 2}, []string{"y0[n, k] = x[n, k] when flag", "y0[n, k] = x[n, k] * (rate < 0.37 ? w[n, k] : 1) when !flag"}},
 		{`{"rate": 0.25, "flag": false}`, map[string]int{"N": 4, "K": 3}, []string{"y0[n, k] = (N > 3 && !flag ? sum(k': x[n, k'] * w[n, k'] * rate) : x[n, k] + w[n, k])"}},
+		{`{"rate": 0.25, "flag": true}`, map[string]int{"N": 3, "K": 4}, []string{"y0[n, k] = (flag && rate < 0.37 ? w[n, 0] : x[n, k])"}}, // 0 in place
 		{`{"rate": 1, "flag": true}`, map[string]int{"N": 1, "K": 1}, []string{"y0[n, k] = exp(w[N - 1 - n, K - 1 - k]) * x[n, k] + (flag && rate > 0 ? 1 : 0)"}},
 	} {
 		c := &randomformula.Case{
