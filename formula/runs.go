@@ -13,18 +13,21 @@ import (
 type Run struct {
 	// Loops names the kinds of loops that compute the task on CPUs, in the order in which they first run.
 	Loops []string
-	// Interpreter says why the interpreter computes the task on CPUs instead: what there are no loops for, with the statement.
+	// Interpreter says why the interpreter computes the task on CPUs instead: what there are no loops for,
+	// with the statement.
 	Interpreter error
-	// Products says whether device code on GPUs has products of matrices that cuBLAS computes where they are large enough.
+	// Products says whether device code on GPUs has products of matrices that cuBLAS computes where they are
+	// large enough.
 	Products bool
 	// Host says why CPUs compute the task in plans for GPUs, too; nil if device code does.
 	Host error
 }
 
-// RunOf returns what computes a task in one use of its operator. Of the resolution, it takes the tensors, the grids, the bounds and
-// which slots the task leaves out.
+// RunOf returns what computes a task in one use of its operator. Of the resolution, it takes the tensors, the
+// grids, the bounds and which slots the task leaves out.
 func RunOf(s *task.Signature, u *program.Use, r *task.Resolution) (*Run, error) {
-	l := &layout{kernel: loopKernel{s, nil}, accessor: &task.Accessor{Signature: s, Resolved: r, Memory: memoryOf(r)}}
+	a := &task.Accessor{Signature: s, Resolved: r, Memory: memoryOf(r)}
+	l := &layout{kernel: loopKernel{s, nil}, accessor: a}
 	l.task = slices.Index(s.Operator.Signatures, s)
 	x, err := l.compiled(u)
 	if err != nil {
@@ -68,8 +71,8 @@ func memoryOf(r *task.Resolution) func(slot int, grad bool) []task.Buffer {
 				out = append(out, task.Buffer{})
 				continue
 			}
-			n := int(o.Bytes())
-			out = append(out, task.Buffer{Operand: o, Bytes: make([]byte, n, (n+15)/16*16)}) // aligned as memory of engines is
+			n := int(o.Bytes()) // aligned as memory of engines is
+			out = append(out, task.Buffer{Operand: o, Bytes: make([]byte, n, (n+15)/16*16)})
 		}
 		made[at] = out
 		return out

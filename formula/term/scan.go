@@ -60,12 +60,14 @@ func (r *Reduction) Scan() *Scan {
 	return s
 }
 
-// Chain is a sum of values times products from which the present index is left out, such as the gradient of running products:
+// Chain is a sum of values times products from which the present index is left out, such as the gradient of
+// running products:
 //
 //	sum(v in p .. N: h[v] * prod(w in 0 .. v + 1 if w != p: x[w]))
 //
-// The values for all present indices p take one pass where the products of exactly the values that count have the factor with the index p: what is
-// summed for p + 1, times that factor, is what is summed for p, but for the values that p adds.
+// The values for all present indices p take one pass where the products of exactly the values that count have
+// the factor with the index p: what is summed for p + 1, times that factor, is what is summed for p, but for
+// the values that p adds.
 type Chain struct {
 	*Scan           // over the values
 	Value *Term     // the other factors
@@ -93,8 +95,8 @@ func (r *Reduction) Chain() *Chain {
 	return out
 }
 
-// products calls visit for the products over an index that are factors of a value, with the value of the other factors. Around returns a value with
-// the factors around it.
+// products calls visit for the products over an index that are factors of a value, with the value of the
+// other factors. Around returns a value with the factors around it.
 func products(n *Term, around func(*Term) *Term, visit func(of *Reduction, value *Term)) {
 	switch {
 	case n.Kind != Real:
@@ -110,7 +112,8 @@ func products(n *Term, around func(*Term) *Term, visit func(of *Reduction, value
 	}
 }
 
-// product notes the range of a product. It reports whether the product is that of a chain, as far as its form goes.
+// product notes the range of a product. It reports whether the product is that of a chain, as far as its form
+// goes.
 func (c *Chain) product(r *Reduction) bool {
 	v, w := c.Over, r.Vars[0]
 	c.Times, c.From, c.To, c.X = w, w.Lo, w.Hi, r.Body
@@ -166,8 +169,8 @@ func (c *Chain) Passes(count int) bool {
 	return all
 }
 
-// Relation returns what a condition says of an index: a bound, from which on or below which the index lies, or another index from which
-// it differs.
+// Relation returns what a condition says of an index: a bound, from which on or below which the index lies,
+// or another index from which it differs.
 func Relation(g *Term, v *Variable) (lo, hi *Term, other *Variable) {
 	if g.Op == Not && g.Args[0].Op == Equal {
 		g = &Term{Op: Unequal, Kind: Boolean, Args: g.Args[0].Args}

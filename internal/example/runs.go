@@ -10,8 +10,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Runs returns what computes each task of an operator by its formula in the uses that its examples show: in f32, as far as the operator and an
-// example allow it. There is nil for tasks that graphs do not invoke, and for an example that does not fit or whose formula cannot be computed.
+// Runs returns what computes each task of an operator by its formula in the uses that its examples show: in
+// f32, as far as the operator and an example allow it. There is nil for tasks that graphs do not invoke, and
+// for an example that does not fit or whose formula cannot be computed.
 func Runs(o *model.Operator) [][]*formula.Run {
 	parsed, err := program.Parse(o.Operator.Formula)
 	if err != nil {

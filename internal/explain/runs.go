@@ -13,8 +13,8 @@ import (
 // Run says what runs a task on CPUs, and on NVIDIA GPUs.
 type Run struct{ CPU, GPU string }
 
-// Runs says what runs each task of an operator. Kernels that are made of the formula depend on the use, so Runs tells what there is at the
-// examples, in f32 where that is possible.
+// Runs says what runs each task of an operator. Kernels that are made of the formula depend on the use, so
+// Runs tells what there is at the examples, in f32 where that is possible.
 func Runs(o *model.Operator) map[*model.Task]Run {
 	var runs [][]*formula.Run // by example and task
 	if o.CanDerive() {
@@ -36,7 +36,8 @@ func Runs(o *model.Operator) map[*model.Task]Run {
 				cpu = onCPU.text("loops of the formula", "the interpreter")
 			}
 		}
-		if c := o.CUDA; c != nil && slices.ContainsFunc(c.Tasks, func(h model.CUDATask) bool { return h.Name == t.Name }) {
+		byHand := func(h model.CUDATask) bool { return h.Name == t.Name }
+		if c := o.CUDA; c != nil && slices.ContainsFunc(c.Tasks, byHand) {
 			gpu = "the device code by hand in " + c.File
 		}
 		out[t] = Run{cpu, gpu}
@@ -80,7 +81,8 @@ func (s *summary) without(k int, why error) bool {
 	}
 	reason := why.Error()
 	if !slices.ContainsFunc(s.other, func(o string) bool { return strings.HasSuffix(o, ": "+reason) }) {
-		s.other = append(s.other, fmt.Sprintf("at the example %s: %s", useText(&s.of.Operator.Examples[k]), reason))
+		at := useText(&s.of.Operator.Examples[k])
+		s.other = append(s.other, fmt.Sprintf("at the example %s: %s", at, reason))
 	}
 	return true
 }

@@ -66,8 +66,9 @@ func histogram(s *statement) *statement {
 	return out
 }
 
-// spread returns the statement that adds an element to all places of a range that tensors give, as in total[e] = sum(r if first[r] <= e &&
-// e < first[r + 1]: x[r]); nil if a statement is none. It goes over the ranges, and not over all elements for each place.
+// spread returns the statement that adds an element to all places of a range that tensors give, as in
+// total[e] = sum(r if first[r] <= e && e < first[r + 1]: x[r]); nil if a statement is none. It goes over the
+// ranges, and not over all elements for each place.
 func spread(s *statement) *statement {
 	r := s.reduction()
 	conditions := term.Conjuncts(r.Guard)
@@ -84,7 +85,8 @@ func spread(s *statement) *statement {
 			continue
 		}
 		vars := slices.Concat(s.vars[:i], s.vars[i+1:], r.Vars, s.vars[i:i+1])
-		return &statement{target: s.target, left: s.left, vars: vars, value: r.Body, add: true, fold: r.Kind, skip: true, guard: r.Guard, ragged: s.vars[i : i+1]}
+		return &statement{target: s.target, left: s.left, vars: vars, value: r.Body, add: true, fold: r.Kind, skip: true,
+			guard: r.Guard, ragged: s.vars[i : i+1]}
 	}
 	return nil
 }

@@ -5,7 +5,8 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// chain is a statement that gives a chain, in one pass over the values and one over the factors. Numbers are kept in float64 on the way.
+// chain is a statement that gives a chain, in one pass over the values and one over the factors. Numbers are
+// kept in float64 on the way.
 type chain[T simd.Float] struct {
 	scan[T]      // over the values
 	times    int // where a state keeps the index of the product
@@ -25,7 +26,8 @@ func (k *unitCompiler[T]) chainUnit(st *statement, c *term.Chain) unit[T] {
 	return u
 }
 
-// countedStrip returns code for values of an index, or a number where a condition does not hold, and their register.
+// countedStrip returns code for values of an index, or a number where a condition does not hold, and their
+// register.
 func (k *unitCompiler[T]) countedStrip(v *term.Variable, guard, x *term.Term, other float64) (strip[T], int) {
 	if guard != nil {
 		x = term.Conditional(guard, x, term.RealNumber(other))
@@ -95,8 +97,9 @@ func fetch[T simd.Float](s *state[T], code *strip[T], place, reg, first int, to 
 	}
 }
 
-// after computes a chain whose values begin at a place that grows with the present index: from the last index to the first what is summed of the
-// values times the factors behind the index, and then the factors before it. What no values give is 0, whatever the factors are.
+// after computes a chain whose values begin at a place that grows with the present index: from the last index
+// to the first what is summed of the values times the factors behind the index, and then the factors before
+// it. What no values give is 0, whatever the factors are.
 func (u *chain[T]) after(s *state[T], values, factors, results []float64, first, from int) {
 	sum, next := 0.0, len(values)
 	for p := u.count - 1; p >= 0; p-- {

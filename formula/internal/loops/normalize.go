@@ -26,7 +26,8 @@ type statement struct {
 	lenient bool
 	// parts says that the value is the sum of few sums, which are added in float64, one after the other.
 	parts bool
-	// ragged are indices whose ranges depend on others. They go from 0 to constants here, and the guard begins with their ranges.
+	// ragged are indices whose ranges depend on others. They go from 0 to constants here, and the guard
+	// begins with their ranges.
 	ragged []*term.Variable
 }
 
@@ -294,11 +295,12 @@ func (z *normalizer) finish(n *statement) {
 	z.out = append(z.out, n)
 }
 
-// separated returns the value of a statement in which reductions are elements of tensors that statements of their own give, but for one that is the
-// value.
+// separated returns the value of a statement in which reductions are elements of tensors that statements of
+// their own give, but for one that is the value.
 func (z *normalizer) separated(n *statement) *term.Term {
 	if n.value.Op != term.Reduce || n.add {
-		around := slices.DeleteFunc(slices.Clone(n.vars), func(v *term.Variable) bool { return slices.Contains(n.ragged, v) })
+		ragged := func(v *term.Variable) bool { return slices.Contains(n.ragged, v) }
+		around := slices.DeleteFunc(slices.Clone(n.vars), ragged)
 		return z.extracted(n.value, around, n.guard != nil)
 	}
 	if !z.whole && n.chain() != nil {
@@ -315,8 +317,8 @@ func (z *normalizer) separated(n *statement) *term.Term {
 	return x
 }
 
-// shift makes the indices of a statement begin at 0, and replaces those of one value by it. It returns the conditions under which indices are
-// in ranges that depend on others.
+// shift makes the indices of a statement begin at 0, and replaces those of one value by it. It returns the
+// conditions under which indices are in ranges that depend on others.
 func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 	to := map[*term.Variable]*term.Term{}
 	var vars []*term.Variable
@@ -324,7 +326,8 @@ func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 		from := v
 		var open *term.Variable
 		if IsOpen(v) {
-			open = &term.Variable{Name: v.Name, Lo: z.single(z.inlined(v.Lo).Substitute(to)), Hi: z.single(z.inlined(v.Hi).Substitute(to))}
+			lo, hi := z.inlined(v.Lo).Substitute(to), z.inlined(v.Hi).Substitute(to)
+			open = &term.Variable{Name: v.Name, Lo: z.single(lo), Hi: z.single(hi)}
 			if v = open; !z.whole {
 				if v = z.around(open); v == nil || !s.add {
 					return nil, fmt.Errorf("there are no loops for %s, whose range depends on other indices", from.Name)
@@ -360,11 +363,13 @@ func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 	if r.Which != nil {
 		r.Which = r.Which.Substitute(to)
 	}
-	s.vars, s.left, s.value, s.guard = vars, &r, z.single(s.value.Substitute(to)), z.single(s.guard.Substitute(to))
+	s.vars, s.left = vars, &r
+	s.value, s.guard = z.single(s.value.Substitute(to)), z.single(s.guard.Substitute(to))
 	return ranges, nil
 }
 
-// around returns an index of all values that one may have whose range depends on others; nil if they are not known.
+// around returns an index of all values that one may have whose range depends on others; nil if they are not
+// known.
 func (z *normalizer) around(v *term.Variable) *term.Variable {
 	lo, known := bound(z.ranged(v.Lo), term.Max, func(i interval) int { return i.lo })
 	hi, both := bound(z.ranged(v.Hi), term.Min, func(i interval) int { return i.hi })
@@ -374,8 +379,8 @@ func (z *normalizer) around(v *term.Variable) *term.Variable {
 	return &term.Variable{Name: v.Name, Lo: term.Number(lo), Hi: term.Number(max(hi, lo))}
 }
 
-// bound returns a bound of an integer on one side: the end of its interval or, if that is not known, of that of an argument of the function
-// that only moves the integer away from the bound.
+// bound returns a bound of an integer on one side: the end of its interval or, if that is not known, of that
+// of an argument of the function that only moves the integer away from the bound.
 func bound(n *term.Term, function *term.Function, end func(interval) int) (int, bool) {
 	if i := linear(n).bounds(); i.known {
 		return end(i), true

@@ -8,11 +8,13 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// leastLarge is how many elements a tensor has at least that is too large for a scan within a reduction, if none of the task is larger.
+// leastLarge is how many elements a tensor has at least that is too large for a scan within a reduction, if
+// none of the task is larger.
 const leastLarge = 1 << 12
 
-// onePass gives scans that are parts of a statement's value tensors of their own, since loops over the statement's indices would go through all
-// elements for each of them. s is the statement of the program. It is an error if scans or orders remain.
+// onePass gives scans that are parts of a statement's value tensors of their own, since loops over the
+// statement's indices would go through all elements for each of them. s is the statement of the program. It
+// is an error if scans or orders remain.
 func (z *normalizer) onePass(s *program.Statement, n *statement) error {
 	from := len(z.out)
 	if n.present() == nil && n.order() == nil && passes(n.value) != nil {
@@ -56,8 +58,8 @@ func (s *statement) remaining() *term.Reduction {
 	return nil
 }
 
-// turn makes a statement go over an index from the last value to the first, if loops can give it then: those of a scan whose range shrinks while
-// the index grows. It returns false if there are no such loops.
+// turn makes a statement go over an index from the last value to the first, if loops can give it then: those
+// of a scan whose range shrinks while the index grows. It returns false if there are no such loops.
 func (s *statement) turn() bool {
 	for i, v := range s.vars {
 		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}

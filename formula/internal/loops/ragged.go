@@ -24,7 +24,8 @@ func (k *unitCompiler[T]) limit() {
 	k.bundle.statements[0] = &s
 }
 
-// limitBy limits the loop of a ragged index by a condition. It returns false if the condition is another one, or depends on later indices.
+// limitBy limits the loop of a ragged index by a condition. It returns false if the condition is another one,
+// or depends on later indices.
 func (k *unitCompiler[T]) limitBy(s *statement, g *term.Term) bool {
 	for i, v := range s.vars {
 		lo, hi, _ := term.Relation(g, v)

@@ -43,7 +43,8 @@ func (s *statement) present() *term.Variable {
 	return nil
 }
 
-// presentLast returns a scan or a chain with its present index as the last one, so that the others can be shared.
+// presentLast returns a scan or a chain with its present index as the last one, so that the others can be
+// shared.
 func presentLast(s *statement) *statement {
 	v := s.present()
 	if v == nil {
