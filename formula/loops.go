@@ -191,7 +191,7 @@ func (l *layout) statements() (statements []*program.Statement, gradients map[in
 	if k.Kind == task.KindBackward {
 		var outputs []int
 		for i, t := range l.program.Tensors {
-			if t.Slot >= 0 && t.Given && l.program.HasGradient(i) && t.Kind == term.Real && len(l.buffer(t.Slot, t.Number, true).Bytes) > 0 && l.gradientIn(t.Slot) {
+			if t.Slot >= 0 && t.Given && l.program.HasGradient(i) && t.Kind == term.Real && (count(t) == 0 || len(l.buffer(t.Slot, t.Number, true).Bytes) > 0) && l.gradientIn(t.Slot) {
 				outputs = append(outputs, i)
 			}
 		}
