@@ -8,8 +8,9 @@ import (
 // written holds what writes reductions that others express, so that nothing behind this package meets them.
 var written = map[reduction.Kind]func(*term.Term) *term.Term{reduction.LogSumExp: relative, reduction.Norm: norm}
 
-// norm returns a norm as scale * sqrt(sum((x / scale)^2)), as BLAS does: squares of great or small elements would overflow or
-// vanish. The scale is a power of 2, so that it rounds nothing. No gradient flows through it, since it changes no result.
+// norm returns a norm as scale * sqrt(sum((x / scale)^2)), as BLAS does: squares of great or small elements
+// would overflow or vanish. The scale is a power of 2, so that it rounds nothing. No gradient flows through
+// it, since it changes no result.
 func norm(n *term.Term) *term.Term {
 	same := func(x *term.Term) *term.Term { return x }
 	x := n.Reduction.Body

@@ -62,8 +62,8 @@ const (
 	Extreme Class = 1 << iota
 	// Argument says that the result is the index of an element, an integer.
 	Argument
-	// Order says that the result is a place in the order of the elements, an integer. An order keeps the place that is
-	// asked for in term.Reduction.At.
+	// Order says that the result is a place in the order of the elements, an integer. An order keeps the
+	// place that is asked for in term.Reduction.At.
 	Order
 	// Truth says that elements and result are conditions.
 	Truth
@@ -71,15 +71,18 @@ const (
 	Same
 	// Real says that the result is a real number, also of integers.
 	Real
-	// Running says that the result follows from that of one element less, so that those of all prefixes take one pass.
+	// Running says that the result follows from that of one element less, so that those of all prefixes take
+	// one pass.
 	Running
-	// Fold says that one operation on numbers, such as +, joins the elements, and so the results of parts of them.
+	// Fold says that one operation on numbers, such as +, joins the elements, and so the results of parts of
+	// them.
 	Fold
 	// Guarded says that loops over more elements may leave out those for which a condition fails.
 	Guarded
 )
 
-// table holds each kind. Extremes of no integers are the bounds of integers, where those of real numbers are infinite.
+// table holds each kind. Extremes of no integers are the bounds of integers, where those of real numbers are
+// infinite.
 var table = [...]entry{
 	Sum:       {"sum", Same | Fold | Running | Guarded, plus, 0, 0, 1},
 	Prod:      {"prod", Same | Fold | Running | Guarded, times, 1, 1, 1},
@@ -120,8 +123,8 @@ func Of(name string) Kind {
 // Is reports whether a kind has one of some properties; the zero value has none.
 func (k Kind) Is(c Class) bool { return int(k) < len(table) && table[k].is&c != 0 }
 
-// Identity returns what the fold of no real numbers is, or of no conditions, where 1 is true. A mean and a variance of
-// nothing divide it by 0.
+// Identity returns what the fold of no real numbers is, or of no conditions, where 1 is true. A mean and a
+// variance of nothing divide it by 0.
 func (k Kind) Identity() float64 { return table[k].real }
 
 // IntegerIdentity returns what a reduction of no integers is.

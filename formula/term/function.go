@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/rng"
 )
 
-// Function is an elementary function. Its entry in the table below is all that the compiler knows of it. Device code of
-// the function NAME is opgen_NAME in runtime/gpu/formula.cuh.
+// Function is an elementary function. Its entry in the table below is all that the compiler knows of it.
+// Device code of the function NAME is opgen_NAME in runtime/gpu/formula.cuh.
 type Function struct {
 	Name   string
 	Params string // the names of its parameters in messages; empty if formulas cannot call it
@@ -19,16 +19,20 @@ type Function struct {
 	Is     Class
 	// Real computes the function of real numbers in float64.
 	Real func(x ...float64) float64
-	// Derivative returns the partial derivative with respect to parameter i, given the arguments and the result y. It is
-	// nil for a function whose derivative is 0. At a kink, where there are two, it is the one of PyTorch.
+	// Derivative returns the partial derivative with respect to parameter i, given the arguments and the
+	// result y. It is nil for a function whose derivative is 0. At a kink, where there are two, it is the one
+	// of PyTorch.
 	Derivative func(i int, x []*Term, y *Term) *Term
-	// Unary or Binary is the vector code of the function. Functions without any are computed one by one, in float64.
+	// Unary or Binary is the vector code of the function. Functions without any are computed one by one, in
+	// float64.
 	Unary  simd.Unary
 	Binary simd.Binary
-	// Integers is the operation that the function is if all arguments are integers; Constant if there is none.
+	// Integers is the operation that the function is if all arguments are integers; Constant if there is
+	// none.
 	Integers Op
-	// To is the element type to which a conversion rounds: there is a function for each. Whole is what Real computes as an
-	// integer if that type is one of integers: those of 64 bits are not all numbers of float64.
+	// To is the element type to which a conversion rounds: there is a function for each. Whole is what Real
+	// computes as an integer if that type is one of integers: those of 64 bits are not all numbers of
+	// float64.
 	To    dtype.Type
 	Whole func(x float64) int
 }
@@ -83,6 +87,9 @@ var Max, Min, Abs, Exp, Log, Pow, IsNaN, Normal *Function
 
 func init() {
 	for _, f := range table {
+		if f.Args == 0 {
+			f.Args, f.Result = 1, Real
+		}
 		Functions[f.Name] = f
 	}
 	Max, Min, Abs = Functions["max"], Functions["min"], Functions["abs"]
@@ -90,19 +97,20 @@ func init() {
 	Pow, IsNaN, Normal = Functions["pow"], Functions["isnan"], Functions["normal"]
 }
 
-// table holds each function but conversions.
+// table holds each function but conversions. An entry without a number of arguments is of one number, and
+// gives one.
 var table = []*Function{
-	{Name: "exp", Params: "x", Args: 1, Result: Real, Is: Series | Grows, Real: of(math.Exp), Unary: simd.Exp,
+	{Name: "exp", Params: "x", Is: Series | Grows, Real: of(math.Exp), Unary: simd.Exp,
 		Derivative: slope(func(_, y *Term) *Term { return y })},
-	{Name: "log", Params: "x", Args: 1, Result: Real, Is: Series | Singular, Real: of(math.Log), Unary: simd.Log,
+	{Name: "log", Params: "x", Is: Series | Singular, Real: of(math.Log), Unary: simd.Log,
 		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), x) })},
-	{Name: "sqrt", Params: "x", Args: 1, Result: Real, Is: Singular | RoundsOnce, Real: of(math.Sqrt), Unary: simd.Sqrt,
+	{Name: "sqrt", Params: "x", Is: Singular | RoundsOnce, Real: of(math.Sqrt), Unary: simd.Sqrt,
 		Derivative: slope(func(_, y *Term) *Term { return Ratio(RealNumber(0.5), y) })},
-	{Name: "rsqrt", Params: "x", Args: 1, Result: Real, Is: Singular, Unary: simd.Rsqrt,
+	{Name: "rsqrt", Params: "x", Is: Singular, Unary: simd.Rsqrt,
 		Real:       of(func(x float64) float64 { return 1 / math.Sqrt(x) }),
 		Derivative: slope(func(_, y *Term) *Term { return Opposite(Product(RealNumber(0.5), Product(y, Product(y, y)))) })},
-	// A scale times the root of a sum of squares: a norm, whose slope is 0 where the norm is 0. No gradient flows through the
-	// scale.
+	// A scale times the root of a sum of squares: a norm, whose slope is 0 where the norm is 0. No gradient
+	// flows through the scale.
 	{Name: "length", Args: 2, Result: Real, Is: Singular,
 		Real: func(x ...float64) float64 { return x[0] * math.Sqrt(x[1]) },
 		Derivative: func(i int, x []*Term, y *Term) *Term {
@@ -111,40 +119,40 @@ var table = []*Function{
 			}
 			return Chosen(Compare(Equal, y, Number(0)), Number(0), Product(Product(RealNumber(0.5), x[0]), Ratio(x[0], y)))
 		}},
-	{Name: "binade", Args: 1, Result: Real, Is: Exact, Real: of(binade)},
-	{Name: "sin", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(math.Sin), Unary: simd.Sin,
+	{Name: "binade", Is: Exact, Real: of(binade)},
+	{Name: "sin", Params: "x", Is: Series, Real: of(math.Sin), Unary: simd.Sin,
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("cos", x) })},
-	{Name: "cos", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(math.Cos), Unary: simd.Cos,
+	{Name: "cos", Params: "x", Is: Series, Real: of(math.Cos), Unary: simd.Cos,
 		Derivative: slope(func(x, _ *Term) *Term { return Opposite(Applied("sin", x)) })},
-	{Name: "tanh", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(math.Tanh), Unary: simd.Tanh,
+	{Name: "tanh", Params: "x", Is: Series, Real: of(math.Tanh), Unary: simd.Tanh,
 		Derivative: slope(func(_, y *Term) *Term { return Difference(Number(1), Product(y, y)) })},
-	{Name: "sigmoid", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(sigmoid), Unary: simd.Sigmoid,
+	{Name: "sigmoid", Params: "x", Is: Series, Real: of(sigmoid), Unary: simd.Sigmoid,
 		Derivative: slope(func(_, y *Term) *Term { return Product(y, Difference(Number(1), y)) })},
-	{Name: "Phi", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(rng.NormalCDF), Unary: simd.Phi,
+	{Name: "Phi", Params: "x", Is: Series, Real: of(rng.NormalCDF), Unary: simd.Phi,
 		Derivative: slope(func(x, _ *Term) *Term {
 			return Ratio(Applied("exp", Opposite(Ratio(Product(x, x), Number(2)))), RealNumber(math.Sqrt(2*math.Pi)))
 		})},
-	{Name: "density", Args: 1, Result: Real, Is: Series, Unary: simd.Density, // of the standard normal distribution
+	{Name: "density", Is: Series, Unary: simd.Density, // of the standard normal distribution
 		Real:       of(func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }),
 		Derivative: slope(func(x, y *Term) *Term { return Opposite(Product(x, y)) })},
-	{Name: "erfc", Params: "x", Args: 1, Result: Real, Is: Series, Real: of(math.Erfc),
+	{Name: "erfc", Params: "x", Is: Series, Real: of(math.Erfc),
 		Derivative: slope(func(x, _ *Term) *Term {
 			return Product(RealNumber(-2/math.Sqrt(math.Pi)), Applied("exp", Opposite(Product(x, x))))
 		})},
-	{Name: "erfinv", Params: "x", Args: 1, Result: Real, Is: Series | Singular, Real: of(math.Erfinv),
+	{Name: "erfinv", Params: "x", Is: Series | Singular, Real: of(math.Erfinv),
 		Derivative: slope(func(_, y *Term) *Term {
 			return Product(RealNumber(math.Sqrt(math.Pi)/2), Applied("exp", Product(y, y)))
 		})},
-	{Name: "expm1", Params: "x", Args: 1, Result: Real, Is: Series | Grows, Real: of(math.Expm1), Unary: simd.Expm1,
+	{Name: "expm1", Params: "x", Is: Series | Grows, Real: of(math.Expm1), Unary: simd.Expm1,
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("exp", x) })},
-	{Name: "log1p", Params: "x", Args: 1, Result: Real, Is: Series | Singular, Real: of(math.Log1p), Unary: simd.Log1p,
+	{Name: "log1p", Params: "x", Is: Series | Singular, Real: of(math.Log1p), Unary: simd.Log1p,
 		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), Sum(Number(1), x)) })},
-	{Name: "abs", Params: "x", Args: 1, Result: Real, Is: Exact | KeepsIntegers, Real: of(math.Abs), Unary: simd.Abs,
+	{Name: "abs", Params: "x", Is: Exact | KeepsIntegers, Real: of(math.Abs), Unary: simd.Abs,
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("sign", x) })},
-	{Name: "ceil", Params: "x", Args: 1, Result: Real, Is: Exact | GivesIntegers, Real: of(math.Ceil), Unary: simd.Ceil},
-	{Name: "floor", Params: "x", Args: 1, Result: Real, Is: Exact | GivesIntegers, Real: of(math.Floor), Unary: simd.Floor},
-	{Name: "round", Params: "x", Args: 1, Result: Real, Is: Exact | GivesIntegers, Real: of(math.RoundToEven), Unary: simd.Round},
-	{Name: "sign", Args: 1, Result: Real, Is: Exact, Real: of(sign), Unary: simd.Sign},
+	{Name: "ceil", Params: "x", Is: Exact | GivesIntegers, Real: of(math.Ceil), Unary: simd.Ceil},
+	{Name: "floor", Params: "x", Is: Exact | GivesIntegers, Real: of(math.Floor), Unary: simd.Floor},
+	{Name: "round", Params: "x", Is: Exact | GivesIntegers, Real: of(math.RoundToEven), Unary: simd.Round},
+	{Name: "sign", Is: Exact, Real: of(sign), Unary: simd.Sign},
 	{Name: "isnan", Params: "x", Args: 1, Result: Boolean, Unary: simd.IsNaN,
 		Real: of(func(x float64) float64 { return Truth(math.IsNaN(x)) })},
 	{Name: "pow", Params: "x, y", Args: 2, Result: Real, Is: Series | Singular, Binary: simd.Pow, Integers: Power,
@@ -165,8 +173,8 @@ var table = []*Function{
 		Real: func(x ...float64) float64 { return source(x).Normal(uint64(x[2])) }},
 }
 
-// Converting returns the function that rounds to an element type, as real does. The result is of a kind: if that is
-// Integer, whole computes it.
+// Converting returns the function that rounds to an element type, as real does. The result is of a kind: if
+// that is Integer, whole computes it.
 func Converting(to dtype.Type, k Kind, real func(float64) float64, whole func(float64) int) *Function {
 	return &Function{Name: "convert", Args: 1, Result: k, Is: Conversion, To: to, Real: of(real), Whole: whole,
 		Derivative: slope(func(_, _ *Term) *Term { return Number(1) })}
@@ -232,8 +240,8 @@ func powerSlope(i int, args []*Term, _ *Term) *Term {
 	return general()
 }
 
-// JoinOf returns the operation of two elements that a kind of reductions repeats, and the function if that is Apply. Kinds that
-// repeat none have Constant.
+// JoinOf returns the operation of two elements that a kind of reductions repeats, and the function if that is
+// Apply. Kinds that repeat none have Constant.
 func JoinOf(k reduction.Kind) (Op, *Function) {
 	switch {
 	case k.Is(reduction.Extreme):

@@ -55,8 +55,8 @@ func valueOf(n *Term) float64 {
 	return realOf(n.Op, v[0], v[1])
 }
 
-// TestFunctions checks what the entries of the table promise: results of exact functions are rounded to none, integers stay
-// integers, and device code and the page of the language have each function.
+// TestFunctions checks what the entries of the table promise: results of exact functions are rounded to none,
+// integers stay integers, and device code and the page of the language have each function.
 func TestFunctions(t *testing.T) {
 	header, err := os.ReadFile("../../runtime/gpu/formula.cuh")
 	if err != nil {

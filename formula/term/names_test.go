@@ -15,8 +15,9 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// TestNames checks that no part of the compiler asks for a function or a reduction by its name: its entry in a table tells all
-// about it. CONTRIBUTING.md counts the files that the newest ones took, and this test holds it to that.
+// TestNames checks that no part of the compiler asks for a function or a reduction by its name: its entry in
+// a table tells all about it. CONTRIBUTING.md counts the files that the newest ones took, and this test holds
+// it to that.
 func TestNames(t *testing.T) {
 	// Expressions of specs have functions of their own, which have other kinds of arguments.
 	own := []string{"max", "min", "count", "any", "all", "ceil", "sqrt"}
@@ -77,7 +78,8 @@ func TestNames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"erfc": "formula/term/function.go", "hypot": "formula/term/function.go", "Norm": "formula/program/written.go"} {
+	table, written := "formula/term/function.go", "formula/program/written.go"
+	for name, want := range map[string]string{"erfc": table, "hypot": table, "Norm": written} {
 		if got := strings.Join(added[name], " "); got != want {
 			t.Errorf("%s stands in %s, want it in %s: CONTRIBUTING.md counts these files", name, got, want)
 		}
