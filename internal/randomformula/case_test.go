@@ -3,6 +3,7 @@ package randomformula_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/internal/diag"
@@ -16,8 +17,14 @@ func TestFeatures(t *testing.T) {
 	accepted, drawn, run := 0, map[string]int{}, map[string]int{}
 	for i := range uint64(formulas) {
 		c := randomformula.New(3, i)
-		var list diag.List
-		driver.Resolve([]driver.Input{{Path: "specs/op.toml", Text: c.Spec()}}, &list)
+		list := resolve(c)
+		for _, s := range c.Inputs { // gradients to which the formula adds have to be stated
+			if list.Empty() || !strings.Contains(list.Sorted()[0].Message, "gives each element of the gradient of "+s.Name+" once") {
+				continue
+			}
+			c.Scatter = append(c.Scatter, s.Name)
+			list = resolve(c)
+		}
 		for f := range c.Features {
 			drawn[f]++
 			if list.Empty() {
@@ -39,6 +46,13 @@ func TestFeatures(t *testing.T) {
 	if len(drawn) < 35 {
 		t.Errorf("want 35 features at least, got %d", len(drawn))
 	}
+}
+
+// resolve returns what opgen check finds in the spec of a case.
+func resolve(c *randomformula.Case) *diag.List {
+	var list diag.List
+	driver.Resolve([]driver.Input{{Path: "specs/op.toml", Text: c.Spec()}}, &list)
+	return &list
 }
 
 // TestSameSeed checks that a seed gives the same formula again.

@@ -11,12 +11,16 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 )
 
-// TestKeysHaveUsers reports keys of the language that no spec of the catalogue gives. A key that no operator uses is in
+// TestKeysHaveUsers reports keys of the language that no spec of the catalogue or of the cookbook gives. A key that no operator uses is in
 // danger to have no effect: nothing else tries it in a whole program.
 func TestKeysHaveUsers(t *testing.T) {
-	files, err := filepath.Glob("../../specs/*.toml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("want specs, got %d: %v", len(files), err)
+	var files []string
+	for _, pattern := range []string{"../../specs/*.toml", "../../test/cookbook/testdata/specs/*.toml", "../../optest/testdata/module/specs/*.toml"} {
+		more, err := filepath.Glob(pattern)
+		if err != nil || len(more) == 0 {
+			t.Fatalf("%s: want specs, got %d: %v", pattern, len(more), err)
+		}
+		files = append(files, more...)
 	}
 	given := map[string]bool{}
 	seen := func(what, key string, is bool) {
@@ -40,7 +44,7 @@ func TestKeysHaveUsers(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		switch _, later := slices.BinarySearch(refused, name); {
 		case !given[name] && !later:
-			t.Errorf("no spec of the catalogue has %s", name)
+			t.Errorf("no spec of the catalogue or of the cookbook has %s", name)
 		case given[name] && later:
 			t.Errorf("a spec has %s: remove it from the list of keys that are refused", name)
 		}

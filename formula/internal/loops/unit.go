@@ -305,10 +305,12 @@ func (u *pointwise[T]) run(s *state[T], lo, hi int) {
 		u.row(s, lo, hi)
 		return
 	}
-	if a, b := u.inner.limits(s, lo, hi); u.rows != nil && b-a <= u.code.length {
-		s.vars[u.inner.place] = a
-		u.outer.stretches(s, 0, lo, hi, mostRows(b-a), func(s *state[T], first, rows int) { u.rows.run(s, b-a, first, rows) })
-		return
+	if u.rows != nil { // so the range of the inner loop does not depend on the others, which may have no values
+		if a, b := u.inner.limits(s, lo, hi); b-a <= u.code.length {
+			s.vars[u.inner.place] = a
+			u.outer.stretches(s, 0, lo, hi, mostRows(b-a), func(s *state[T], first, rows int) { u.rows.run(s, b-a, first, rows) })
+			return
+		}
 	}
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, lo, hi) })
 }
