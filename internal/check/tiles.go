@@ -34,6 +34,10 @@ func (o *operator) tiles(x *spec.Tiles) {
 		}
 		return
 	}
+	for _, s := range x.Size {
+		o.sc.Expr(s, expr.Int)
+		o.positive(s, "an extent of a tile")
+	}
 	domain := rules.Domain(t, x)
 	switch {
 	case t.Bad:
@@ -46,10 +50,6 @@ func (o *operator) tiles(x *spec.Tiles) {
 			o.list.Add(diag.BadTiles, x.Key, "task %s has several steps", t.Name).Hinted("say which is cut into tiles: step = %q", t.Steps[0].Name)
 		}
 		return
-	}
-	for _, s := range x.Size {
-		o.sc.Expr(s, expr.Int)
-		o.positive(s, "an extent of a tile")
 	}
 	if x.Span.File != nil && len(x.Size) != len(domain) {
 		o.list.Add(diag.BadTiles, x.Span, "want an extent of a tile for each of %d dimensions, got %d", len(domain), len(x.Size)).See(domain[0].Span(), "what the step runs over")

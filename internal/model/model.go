@@ -356,7 +356,7 @@ func (o *Operator) Derive(derived bool) {
 	o.Derived = derived
 	for _, t := range o.Tasks {
 		for _, s := range t.Steps {
-			s.Loops = derived && s.open && o.CUDA == nil && !t.Reduces()
+			s.Loops = derived && s.open && s.Tiles == nil && o.CUDA == nil && !t.Reduces()
 		}
 	}
 }
