@@ -262,56 +262,6 @@ func TestLoopsOfSpecialValues(t *testing.T) {
 	compareAll(t, formulas, extentsOfTests, true)
 }
 
-// TestLoopsOfIntegers compares integers that loops compute in strips, and comparisons of them, with what the interpreter computes.
-func TestLoopsOfIntegers(t *testing.T) {
-	const given = "given[n, k] = j[n] * (k - 3) + n\n"
-	formulas := []string{
-		given,
-		given + "other[n, k] = given[n, k] * given[n, K - 1 - k] - 3 * given[n, k]",
-		given + "other[n, k] = quotient(given[n, k], 3) + given[n, k] % 7 + quotient(5 * n + k, j[n] + 1)",
-		given + "other[n, k] = max(given[n, k], 2 * k) + min(given[n, k], -j[n]) + abs(given[n, k] - 9)",
-		given + "other[n, k] = given[n, k] % 2 == 0 ? given[n, k] : k > j[n] ? -k : quotient(k, j[n] + 1)",
-		given + "other[n, k] = x[n, k] > 0.5 && given[n, k] > k ? given[n, k] : 7",
-		given + "other[n, k] = given[n, k] > 3 ? quotient(100, given[n, k]) : 0", // only where it is chosen
-		given + "other[n, k] = given[n, k]^2 + 2^(k % 9)",
-		given + "other[n, k] = convert(given[n, k] > 2, i64) + convert(8 * x[n, k], i64) + convert(x[n, k], i32)",
-		given + "other[n, k] = given[n, j[n]] + (given[n, k + 2] else -1)",
-		given + "other[k, n] = given[n, k] for n < N, k < K",
-		given + "other[n, k] = given[quotient(j[n], K), k]\ny[n, k] = x[j[n] % max(N, 1), k]", // rows that are looked up
-		given + "lines[n] = (7 * n + j[n]) % max(N, 1)\nother[n, k] = given[lines[n], k]\ny[n, k] = x[lines[N - 1 - n], k]",
-		given + "lines[n, k] = (n + k) % max(N, 1)\nthird[n, m, k] = x[lines[n, m], k] for m < min(K, 3)\nother[k, n, m] = given[lines[m, k], n] for n < min(N, K, 3), k < min(K, 2), m < N",
-		given + "other[n] = given[n, 0] - j[n]\ny[n, k] = other[n] == given[n, k] ? 1 : other[n] <= given[n, k] ? 2 : 3",
-		given + "other[n] = sum(k: given[n, k] * k) - prod(k < min(K, 9): given[n, k] + 5) + max(k: given[n, k]) - min(k: abs(given[n, k]))",
-		given + "other[k] = sum(n: given[n, k])\nthird[] = max(k, n: given[n, k] % 91)",
-		given + "other[n] = argmax(k: given[n, k] % 5) + argmin(k: abs(given[n, k]))\nthird[n] = sum(k if given[n, k] > 2: given[n, k])",
-		given + "other[n, k] = given[n, k] + max(k': given[n, k'] + sum(i < 3: i * k'))",
-		given + "large[n, k] = 2147483647 * 2147483647 * 2 + k % 7\nother[n] = argmax(k: large[n, k]) - argmin(k: -large[n, k])",
-		given + "truth[n, k] = given[n, k] % 3 == 1\nother[n, k] = truth[n, k]\ny[n, k] = other[n, k] != (given[n, k] > j[n]) ? x[n, k] : 0",
-		given + "truth[n, k] = convert(given[n, k], bool) && convert(x[n, k] - 0.5, bool)\ny[n, k] = convert(truth[n, k], f32) + convert(given[n, k], f64)",
-		"given[n, k] = (j[n] % 2 * 2 - 1) * 2147483647 * 2147483647 * 2\ny[n, k] = given[n, k] < -given[n, k] ? 1 : given[n, k] <= 3 - given[n, k] ? 2 : 3",
-	}
-	compareAll(t, formulas, append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}), false)
-}
-
-// TestLoopsOfNarrowIntegers uses integers of 8 bits. Sums of their products, which have to be exact, are products of matrices where there are many: in float32,
-// and in float64 where they are greater.
-func TestLoopsOfNarrowIntegers(t *testing.T) {
-	const given = "tiny[n, k] = (7 * j[n] + 13 * k) % 256 - 128\nbytes[n, k] = (5 * j[n] + k * k + 255 * (k % 3)) % 256\n"
-	formulas := []string{
-		given + "total[n, m] = sum(k: tiny[n, k] * bytes[m, k]) for m < N",
-		given + "total[n, m] = sum(k: (tiny[n, k] - j[0] % 2) * bytes[m, k]) for m < N", // j may be of any size
-		given + "total[n, m] = sum(k: (tiny[n, k] - tiny[0, 0]) * (bytes[m, k] - (bytes[k, m] else 9))) for m < N\ny[n, k] = total[n, n] / 4 + bytes[n, k]",
-		given + "total[n, m] = sum(k: (bytes[n, k] + 300) * (bytes[m, k] + 301)) for m < N", // more than float32 holds
-		given + "total[n] = sum(m < N, k: (tiny[n, k] - 3) * -bytes[m, k])\ns[n] = total[n] * 0.5",
-		given + "y[n, k] = 0.5 * sum(m < N: (k < 2 ? tiny[m, n % max(K, 1)] : bytes[m, n % max(K, 1)]) * (k - tiny[m, k]))",
-		given + "total[k, m] = sum(n: tiny[n, k] * tiny[n, m]) for m < K",
-		given + "tinys[n, k] = convert(300 * (x[n, k] - w[n, k]), i8)\nbyte[n, k] = convert(100 * x[n, k] - 20, u8)\ntotal[n, k] = tinys[n, k] - byte[n, K - 1 - k]",
-		given + "tinys[n, k] = bytes[n, k] > 128 ? 5 : tiny[n, K - 1 - k]\ntotal[n] = max(k: tinys[n, k]) * 1000 + argmax(k: bytes[n, k])",
-		given + "tinys[k, n] = tiny[n, k] for n < N, k < K\nbyte[n, k] = bytes[N - 1 - n, k]\ny[n, k] = x[n, byte[n, k] % max(K, 1)] + tinys[k, n]",
-	}
-	compareAll(t, formulas, append(extentsOfTests, [2]int{5, 190}, [2]int{0, 5}, [2]int{5, 0}), false)
-}
-
 // TestLoopsOfHistograms compares reductions in which a condition says to which index an element belongs with what the interpreter computes.
 func TestLoopsOfHistograms(t *testing.T) {
 	var formulas []string

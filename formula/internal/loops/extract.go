@@ -1,0 +1,175 @@
+package loops
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// extracted returns a value in which reductions are elements of tensors that statements of their own give. Under a
+// condition, and behind one that may decide alone, a reduction is computed where the condition fails, too.
+func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
+	switch n.Op {
+	case term.Reduce:
+		inner := n
+		if z.whole || n.Reduction.Chain() == nil {
+			inner = z.inside(n, around, lenient)
+		}
+		vars := slices.DeleteFunc(slices.Clone(around), func(v *term.Variable) bool { return !inner.Uses(v) })
+		if len(inner.Free()) != len(vars) { // an index of a reduction around this one, of a range that is not known
+			return n
+		}
+		if !z.whole && passes(inner) != nil && z.large(vars) {
+			return n
+		}
+		if x := z.varied(inner, vars, lenient); x != inner {
+			return x
+		}
+		inner = z.withMean(inner)
+		if x := z.wholeProduct(inner, vars, lenient); x != nil {
+			return x
+		}
+		if x := z.known(inner, lenient); x != nil {
+			return x
+		}
+		return z.temporary(inner, vars, lenient)
+	case term.Choose:
+		return term.Chosen(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true), z.extracted(n.Args[2], around, true))
+	case term.And:
+		return term.Both(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true))
+	case term.Or:
+		return term.Either(z.extracted(n.Args[0], around, lenient), z.extracted(n.Args[1], around, true))
+	}
+	return n.Map(func(x *term.Term) *term.Term { return z.extracted(x, around, lenient) })
+}
+
+// inside returns a reduction in whose body the reductions are extracted.
+func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
+	r := *n.Reduction
+	vars := slices.Clone(around)
+	for _, v := range r.Vars {
+		if lo, known := v.Lo.Known(); !known || lo != 0 {
+			return n
+		}
+		if _, known := v.Hi.Known(); !known {
+			return n
+		}
+		vars = append(vars, v)
+	}
+	if r.Body != nil {
+		r.Body = z.extracted(r.Body, vars, lenient || r.Guard != nil)
+	}
+	if r.Guard != nil {
+		r.Guard = z.extracted(r.Guard, vars, lenient)
+	}
+	if r.Relative() {
+		r.At = []*term.Term{z.extracted(r.At[0], around, lenient)}
+	}
+	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+}
+
+// withMean returns a variance for device code that knows the mean, if a statement gives it: as what stands behind the reduction.
+func (z *normalizer) withMean(n *term.Term) *term.Term {
+	if !z.whole || n.Op != term.Reduce || n.Reduction.Kind != reduction.Variance {
+		return n
+	}
+	mean := *n.Reduction
+	mean.Kind = reduction.Mean
+	for _, s := range z.out {
+		if s.lenient {
+			continue
+		}
+		if x := givenBy(s, &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &mean}); x != nil {
+			r := *n.Reduction
+			r.At = []*term.Term{x}
+			return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+		}
+	}
+	return n
+}
+
+// givenBy returns the element of its tensor to which a statement gives a reduction; nil if it gives another value.
+func givenBy(s *statement, reduction *term.Term) *term.Term {
+	if s.add || s.guard != nil || s.reduction() == nil || s.left.Which != nil {
+		return nil
+	}
+	return elementBy(s, reduction)
+}
+
+// elementBy returns the element of its tensor to which a statement gives a value; nil if it gives another one.
+func elementBy(s *statement, value *term.Term) *term.Term {
+	m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
+	if !m.Same(s.value, value) || !m.Settled() {
+		return nil
+	}
+	for _, v := range s.vars { // it may give some elements of its tensor only
+		if x := m.Values[v]; x != nil {
+			if b := linear(x).bounds(); !b.known || b.lo < 0 || b.hi >= extent(v) {
+				return nil
+			}
+		}
+	}
+	read := *s.left
+	read.Tensor, read.Count, read.Idx = s.target, 1, nil
+	for _, x := range s.left.Idx {
+		read.Idx = append(read.Idx, x.Substitute(m.Values))
+	}
+	return &term.Term{Op: term.Element, Kind: value.Kind, Read: &read}
+}
+
+// known returns the element of a local tensor to which an earlier statement gives the same reduction, and which is still what the reduction would be; nil if there is
+// none. Such tensors keep all digits. A reduction that may read outside its tensors must not stand for one that fails there.
+func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
+	if n.Op != term.Reduce {
+		return nil
+	}
+	for i, s := range z.out {
+		if t := z.tensors[s.target]; !t.Local || t.Planned || t.Type != dtype.Invalid || t.Memory != s.target || s.lenient && !lenient {
+			continue
+		}
+		x := givenBy(s, n)
+		if x == nil {
+			continue
+		}
+		used := map[int]bool{s.target: true}
+		reads(s.value, func(r *term.Read) {
+			for k := range r.Count {
+				used[z.tensors[r.Tensor+k].Memory] = true
+			}
+		})
+		if !slices.ContainsFunc(z.out[i+1:], func(o *statement) bool { return used[z.tensors[o.target].Memory] }) {
+			return x
+		}
+	}
+	return nil
+}
+
+// temporary adds a statement that gives a tensor over variables, and returns its element.
+func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
+	t := Tensor{Local: true}
+	l := &program.Local{Name: "t", Kind: n.Kind, Slot: -1, Old: -1}
+	there, here := &term.Read{Count: 1, Text: "t"}, &term.Read{Count: 1, Text: "t"}
+	to := map[*term.Variable]*term.Term{}
+	var own []*term.Variable
+	for _, v := range vars {
+		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
+		to[v] = w.Term()
+		own = append(own, w)
+		l.Shape = append(l.Shape, term.Number(extent(v))) // the end of a range without values may be below 0
+		there.Idx, here.Idx = append(there.Idx, w.Term()), append(here.Idx, v.Term())
+	}
+	there.Ext, here.Ext = l.Shape, l.Shape
+	id := z.p.Add(l)
+	t.Memory = id
+	z.tensors = append(z.tensors, t)
+	there.Tensor, here.Tensor = id, id
+	s := &statement{target: id, left: there, vars: own, value: n.Substitute(to), lenient: lenient}
+	if !z.whole {
+		s = presentLast(s)
+	}
+	z.out = append(z.out, s)
+	return &term.Term{Op: term.Element, Kind: n.Kind, Read: here}
+}
