@@ -87,10 +87,10 @@ func compareGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Ten
 			have = got[g.Name()]
 		}
 		quotients := want.by(t, x)
-		if g, ok := grads[x]; ok && slices.ContainsFunc(have, infinite) {
+		if g, ok := grads[x]; ok && slices.ContainsFunc(have, nonfinite) {
 			told := f.expected(t, p, want.fed)[g.Name()]
 			for i := range min(len(have), len(told), len(quotients)) {
-				if infinite(have[i]) && same(have[i], told[i]) {
+				if nonfinite(have[i]) && same(have[i], told[i]) {
 					quotients[i] = have[i]
 				}
 			}
@@ -139,7 +139,7 @@ func newDifferences(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tenso
 	for out, seed := range seeds {
 		own := slices.Clone(f.values[seed.Name()])
 		for i := range own {
-			if infinite(results[out.Name()][i]) {
+			if nonfinite(results[out.Name()][i]) {
 				own[i], d.masked = 0, true
 			}
 		}

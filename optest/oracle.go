@@ -42,7 +42,7 @@ func (f *fixture) meaningDifferences(got values) []string {
 		}
 		rel, abs := f.closeness(x)
 		g := v[i]
-		if same(g, w.Real) || !infinite(w.Real) && math.Abs(g-w.Real) <= w.Bound+abs+rel*math.Abs(w.Real) {
+		if same(g, w.Real) || !nonfinite(w.Real) && math.Abs(g-w.Real) <= w.Bound+abs+rel*math.Abs(w.Real) {
 			return true
 		}
 		out = append(out, fmt.Sprintf("%s, element %d: got %.12g, want %.12g within %.3g", name, i, g, w.Real, w.Bound))

@@ -204,7 +204,7 @@ func (e *emitter) kernel(name string, tasks []*model.Task) {
 				doc = s.GoName + " runs once"
 			}
 			if s.Loops {
-				doc = s.GoName + " computes the share of the task that the range is of its indices"
+				doc = s.GoName + " computes a share of the task: the part of its work that r is of all its indices"
 			}
 			if s.When != "" {
 				doc += ", if " + s.When

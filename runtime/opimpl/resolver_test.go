@@ -8,6 +8,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -367,5 +368,44 @@ func TestDivisible(t *testing.T) {
 	r, err := task.Resolve(o, anyAttrs{}, given(o))
 	if got := fmt.Sprint(r.Shards); err != nil || got != "[[{0 0 1}] [{1 0 2}] []]" {
 		t.Errorf("divisible are %s, %v", got, err)
+	}
+}
+
+// TestShares resolves tasks that loops compute: element by element where the tensors that they write have one size, or else in shares of the
+// largest tensor of the operator.
+func TestShares(t *testing.T) {
+	for _, tt := range []struct {
+		elementwise bool
+		out, asked  int // elements of the tensors that the task writes
+		want        string
+		shares      bool
+	}{
+		{false, 200_000, 10, "200000 by 12500", true},
+		{false, 1, 1, "10 by 10", true}, // an input has 10 elements
+		{false, 0, 0, "0 by 1", true},
+		{true, 200_000, 200_000, "200000 by 4096", false},
+		{true, 200_000, 10, "200000 by 12500", true},
+		{true, 100, 100, "100 by 4096", false},
+		{true, 0, 0, "0 by 4096", false},
+	} {
+		o := operator(func(r *Resolver[int]) {
+			r.Set(slotOut, dtype.F32, tt.out)
+			r.Set(slotAsked, dtype.F32, tt.asked)
+			if tt.elementwise {
+				r.Elements(0)
+			} else {
+				r.Shares(0)
+			}
+		})
+		s := o.Signatures[0]
+		s.Operator, s.Steps = o, []task.Step{{Elementwise: tt.elementwise}}
+		s.Params = []task.Param{{Slot: slotX, Perm: perm.Read}, {Slot: slotOut, Perm: perm.Write}, {Slot: slotAsked, Perm: perm.Write}}
+		r, err := task.Resolve(o, anyAttrs{}, given(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Work(0, 0); fmt.Sprint(&got) != tt.want || r.Shares[0] != tt.shares || r.Elementwise(s, 0) != (tt.elementwise && !tt.shares) {
+			t.Errorf("elementwise %v, %d and %d elements: want %s, shares %v, got %v, %v", tt.elementwise, tt.out, tt.asked, tt.want, tt.shares, &got, r.Shares[0])
+		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 // A right result may be infinite or NaN: the maximum of nothing, the logarithm of 0, a mean of nothing. A formula says so, and so does the
 // option Reference. Of an operator without both, a result that is not finite is more likely a mistake.
 
-// infinite reports whether a number is infinite or NaN.
-func infinite(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }
+// nonfinite reports whether a number is infinite or NaN.
+func nonfinite(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }
 
 // same reports whether two numbers are equal, or both NaN.
 func same(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
@@ -26,7 +26,7 @@ func (f *fixture) unbounded(v values) int {
 	n := 0
 	for _, r := range f.results {
 		for _, x := range v[r.Name()] {
-			if infinite(x) {
+			if nonfinite(x) {
 				n++
 			}
 		}
@@ -54,7 +54,7 @@ func (f *fixture) checkFinite(t *testing.T, p *graph.Program, got values) {
 	var told values
 	for _, x := range p.Fetched {
 		for i, v := range got[x.Name()] {
-			if !infinite(v) {
+			if !nonfinite(v) {
 				continue
 			}
 			if told == nil {
