@@ -5,9 +5,28 @@ import torch.nn.functional as F
 from operators import ALL, FLOATS, NUMBERS, Case, axes, axis, logs_of_shares, operator
 
 
+class Product(torch.autograd.Function):
+    """x.prod(axis, keepdim=True), whose gradient is the product of the other elements. PyTorch divides the product of all by the element,
+    so that an infinite element has the gradient NaN."""
+
+    @staticmethod
+    def forward(ctx, x, axis):
+        ctx.axis = axis
+        ctx.save_for_backward(x)
+        return x.prod(axis, keepdim=True)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        one = torch.ones_like(x.narrow(ctx.axis, 0, min(1, x.shape[ctx.axis])))
+        before = lambda x: torch.cat([one, x], ctx.axis).narrow(ctx.axis, 0, x.shape[ctx.axis]).cumprod(ctx.axis)
+        return g * before(x) * before(x.flip(ctx.axis)).flip(ctx.axis), None
+
+
 def product(x, over, keep):
     for a in sorted(over, reverse=True):
-        x = x.prod(a, keepdim=keep)
+        x = Product.apply(x, a)
+        x = x if keep else x.squeeze(a)
     return x
 
 
