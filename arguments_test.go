@@ -111,7 +111,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestCostOfPassedValues measures an operator with the values that its caller passes. Other values are another use.
+// TestCostOfPassedValues measures an operator with the values that its caller passes. Other values are
+// another use.
 func TestCostOfPassedValues(t *testing.T) {
 	t.Parallel()
 	var r task.Registry
@@ -127,8 +128,8 @@ func TestCostOfPassedValues(t *testing.T) {
 	}
 }
 
-// TestSetFormula changes values that formulas use, on the backend for programs and on the one that checks kernels. A chain of
-// operators has the present values, too.
+// TestSetFormula changes values that formulas use, on the backend for programs and on the one that checks
+// kernels. A chain of operators has the present values, too.
 func TestSetFormula(t *testing.T) {
 	t.Parallel()
 	for _, options := range [][]opgen.Option{nil, {opgen.Checked()}} {

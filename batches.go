@@ -10,9 +10,10 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// Batches holds the programs of a network for batches of several sizes, since a program is for batches of one size.
-// They share the variables of the session and count their steps together: what depends on the number of the step,
-// such as the corrections of an optimizer or what dropout draws, goes on as if all batches had one size.
+// Batches holds the programs of a network for batches of several sizes, since a program is for batches of one
+// size. They share the variables of the session and count their steps together: what depends on the number of
+// the step, such as the corrections of an optimizer or what dropout draws, goes on as if all batches had one
+// size.
 type Batches[N any] struct {
 	session *Session
 	build   func(size int) (N, *graph.Program, error)
@@ -30,10 +31,10 @@ type Batch[N any] struct {
 	Net N // from build
 }
 
-// NewBatches returns an empty set of programs. At most limit programs stay loaded, or any number if limit is 0; the least
-// recently used one goes first. Build returns the program for batches of a size, and what the caller needs to know of
-// it, such as the tensors to feed and to fetch. Nodes must have the same names for every size, since variables are
-// shared by name.
+// NewBatches returns an empty set of programs. At most limit programs stay loaded, or any number if limit is
+// 0; the least recently used one goes first. Build returns the program for batches of a size, and what the
+// caller needs to know of it, such as the tensors to feed and to fetch. Nodes must have the same names for
+// every size, since variables are shared by name.
 func NewBatches[N any](s *Session, limit int, build func(size int) (N, *graph.Program, error)) *Batches[N] {
 	return &Batches[N]{session: s, build: build, limit: limit, sizes: map[int]*Batch[N]{}}
 }

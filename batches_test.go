@@ -89,7 +89,8 @@ func samples(lo, hi int) (x []float32, label []int32) {
 	return x, label
 }
 
-// step runs the program for a batch of the samples numbered lo to hi-1; of a training step it feeds the labels.
+// step runs the program for a batch of the samples numbered lo to hi-1; of a training step it feeds the
+// labels.
 func step(t *testing.T, b *opgen.Batches[network], size, lo, hi int, labels bool) *opgen.Batch[network] {
 	t.Helper()
 	p, err := b.For(t.Context(), size)
@@ -133,8 +134,8 @@ func weights(t *testing.T, p *opgen.Batch[network]) []float32 {
 	return all
 }
 
-// TestStepsCountTogether trains with one program, and with two programs for the same size that take turns: the
-// weights are equal bit for bit, so the optimizer's state, its corrections and dropout go on.
+// TestStepsCountTogether trains with one program, and with two programs for the same size that take turns:
+// the weights are equal bit for bit, so the optimizer's state, its corrections and dropout go on.
 func TestStepsCountTogether(t *testing.T) {
 	t.Parallel()
 	train := func(sizes ...int) []float32 {
@@ -261,8 +262,9 @@ func TestInference(t *testing.T) {
 	}
 }
 
-// TestF20AuxiliaryShare trains with a loss that adds up samples, in one batch and in micro-batches. There the shares of the loss and
-// of the regularizer differ: each sample counts whole, and each micro-batch computes the regularizer once more.
+// TestF20AuxiliaryShare trains with a loss that adds up samples, in one batch and in micro-batches. There the
+// shares of the loss and of the regularizer differ: each sample counts whole, and each micro-batch computes
+// the regularizer once more.
 func TestF20AuxiliaryShare(t *testing.T) {
 	t.Parallel()
 	const size = 4

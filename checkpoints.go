@@ -13,12 +13,13 @@ import (
 )
 
 // Checkpoints are files of a folder from which a training goes on after it was interrupted. Each holds what
-// [Session.SaveVariables] writes, how many steps the training had made, and notes of the program. One training at a time may use a
-// folder.
+// [Session.SaveVariables] writes, how many steps the training had made, and notes of the program. One
+// training at a time may use a folder.
 type Checkpoints struct {
 	// Dir is the folder. Save makes it.
 	Dir string
-	// Keep is how many of the newest checkpoints stay; 0 means 2. The older one serves if a disk damages the newer.
+	// Keep is how many of the newest checkpoints stay; 0 means 2. The older one serves if a disk damages the
+	// newer.
 	Keep int
 }
 
@@ -26,7 +27,8 @@ type Checkpoints struct {
 type Position struct {
 	// Step counts the steps that the training has made.
 	Step int
-	// Notes hold what else the program wants to know when it goes on, such as the options that it must have again.
+	// Notes hold what else the program wants to know when it goes on, such as the options that it must have
+	// again.
 	Notes map[string]string
 	// Damaged says which newer checkpoints could not be read, if Resume had to take an older one.
 	Damaged error
@@ -44,7 +46,8 @@ func (c Checkpoints) path(step int) string {
 	return filepath.Join(c.Dir, fmt.Sprintf("%s%012d%s", filePrefix, step, fileSuffix))
 }
 
-// Steps returns the steps of the checkpoints in the folder, the newest first. A folder that does not exist has none.
+// Steps returns the steps of the checkpoints in the folder, the newest first. A folder that does not exist
+// has none.
 func (c Checkpoints) Steps() ([]int, error) {
 	entries, err := os.ReadDir(c.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -65,9 +68,9 @@ func (c Checkpoints) Steps() ([]int, error) {
 	return steps, nil
 }
 
-// Save writes a checkpoint of the session. The file appears under its name when it is whole, so that a training that is killed
-// meanwhile has the checkpoints from before. Then Save removes the older ones, and what calls that were killed have left. After an
-// error the checkpoints are those from before.
+// Save writes a checkpoint of the session. The file appears under its name when it is whole, so that a
+// training that is killed meanwhile has the checkpoints from before. Then Save removes the older ones, and
+// what calls that were killed have left. After an error the checkpoints are those from before.
 func (c Checkpoints) Save(s *Session, at Position) error {
 	if at.Step < 0 {
 		return fmt.Errorf("checkpoint: want a number of steps, got %d", at.Step)
@@ -110,10 +113,10 @@ func (c Checkpoints) prune() error {
 	return errors.Join(append(errs, err)...)
 }
 
-// Resume gives the variables of the session the values of the newest checkpoint, and returns where the training stood. Load the programs
-// first. Without a checkpoint it changes nothing, and returns the zero Position. If the newest one is damaged, Resume takes the one
-// before, and Damaged says why; if all are, it returns an error. A checkpoint that is whole but does not fit the programs is an
-// error, too.
+// Resume gives the variables of the session the values of the newest checkpoint, and returns where the
+// training stood. Load the programs first. Without a checkpoint it changes nothing, and returns the zero
+// Position. If the newest one is damaged, Resume takes the one before, and Damaged says why; if all are, it
+// returns an error. A checkpoint that is whole but does not fit the programs is an error, too.
 func (c Checkpoints) Resume(s *Session) (Position, error) {
 	steps, err := c.Steps()
 	if err != nil {
@@ -148,8 +151,8 @@ func (c Checkpoints) Resume(s *Session) (Position, error) {
 	return Position{}, errors.Join(damaged...)
 }
 
-// Differs returns an error that lists the notes that are not as wanted: a training goes on with the same bits only with the same
-// options.
+// Differs returns an error that lists the notes that are not as wanted: a training goes on with the same bits
+// only with the same options.
 func (p Position) Differs(want map[string]string) error {
 	var errs []error
 	for _, key := range slices.Sorted(maps.Keys(want)) {

@@ -29,8 +29,8 @@ func names(t *testing.T, dir string) []string {
 	return out
 }
 
-// trained trains up to a number of steps from where the checkpoints of a folder stand, and writes one after each. It returns where it
-// began, and the weights at the end.
+// trained trains up to a number of steps from where the checkpoints of a folder stand, and writes one after
+// each. It returns where it began, and the weights at the end.
 func trained(t *testing.T, dir string, steps int) (at opgen.Position, w []float32) {
 	t.Helper()
 	s := open(t)
@@ -52,7 +52,8 @@ func trained(t *testing.T, dir string, steps int) (at opgen.Position, w []float3
 	return at, weights(t, last)
 }
 
-// TestCheckpoints trains 6 steps, and the same with an interruption after each of them. The weights at the end are equal bit for bit.
+// TestCheckpoints trains 6 steps, and the same with an interruption after each of them. The weights at the
+// end are equal bit for bit.
 func TestCheckpoints(t *testing.T) {
 	t.Parallel()
 	const steps = 6
@@ -71,8 +72,8 @@ func TestCheckpoints(t *testing.T) {
 	}
 }
 
-// TestDamagedCheckpoint changes the newest checkpoint in several places, and cuts it off in several places. The training goes on from the
-// one before, and says why. Without another one it is an error.
+// TestDamagedCheckpoint changes the newest checkpoint in several places, and cuts it off in several places.
+// The training goes on from the one before, and says why. Without another one it is an error.
 func TestDamagedCheckpoint(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestDefaultArgument applies an operator whose argument has a default: without it, with another value, with one that changes from run to run,
-// in invocations by hand, and without a graph.
+// TestDefaultArgument applies an operator whose argument has a default: without it, with another value, with
+// one that changes from run to run, in invocations by hand, and without a graph.
 func TestDefaultArgument(t *testing.T) {
 	t.Parallel()
 	elements := []float32{-1, 0.5, 2, 3}

@@ -14,8 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/loader"
 )
 
-// A training writes a checkpoint after every second step. It is interrupted after three of them, and goes on from the last checkpoint:
-// with its weights, its number of steps, and the batches that follow.
+// A training writes a checkpoint after every second step. It is interrupted after three of them, and goes on
+// from the last checkpoint: with its weights, its number of steps, and the batches that follow.
 func ExampleCheckpoints() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "opgen")
@@ -79,7 +79,8 @@ func ExampleCheckpoints() {
 	// <nil>
 }
 
-// Another program calls the weight by a name of its own, and has its variables in several files with an index.
+// Another program calls the weight by a name of its own, and has its variables in several files with an
+// index.
 func ExampleNames() {
 	dir, err := os.MkdirTemp("", "opgen")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
-// A file of another program holds a weight in bf16 under a name of its own, and a tensor that this program does not need. A session with
-// weights in f32 loads it.
+// A file of another program holds a weight in bf16 under a name of its own, and a tensor that this program
+// does not need. A session with weights in f32 loads it.
 func ExampleConvert() {
 	dir, err := os.MkdirTemp("", "opgen")
 	if err != nil {

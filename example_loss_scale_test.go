@@ -16,8 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// scaled returns an optimizer for gradients of a loss that a node of scale_loss has scaled. A step in which a gradient is not finite
-// changes no weight, and makes the factor smaller.
+// scaled returns an optimizer for gradients of a loss that a node of scale_loss has scaled. A step in which a
+// gradient is not finite changes no weight, and makes the factor smaller.
 func scaled(loss graph.Tensor, attrs sgd.Attrs) graph.Optimizer {
 	return func(g *graph.Graph, weights, grads []graph.Tensor) {
 		factor := loss.Node().Tensor(int(scaleloss.SlotScale))
@@ -34,7 +34,8 @@ func scaled(loss graph.Tensor, attrs sgd.Attrs) graph.Optimizer {
 	}
 }
 
-// The gradients of this layer are less than the least number of 16 bits. The loss is computed in 32 bits, and multiplied by 2^16.
+// The gradients of this layer are less than the least number of 16 bits. The loss is computed in 32 bits, and
+// multiplied by 2^16.
 func Example_lossScale() {
 	register := opgen.Formulas(cast.Operator, linear.Operator, mse.Operator, sgd.Operator, scaleloss.Operator, adjustscale.Operator, nonfinite.Operator)
 	err := opgen.Do(register, func(s *opgen.Session) error {

@@ -82,8 +82,8 @@ func ExampleSession_LoadVariables() {
 	// Output: [2.0 20.0 200.0]
 }
 
-// In checked mode, a kernel that does not do what its spec says is an error that names the operator, the task, the tensor and the
-// element. So is an input that is wrong: an index beyond its bound.
+// In checked mode, a kernel that does not do what its spec says is an error that names the operator, the
+// task, the tensor and the element. So is an input that is wrong: an index beyond its bound.
 func ExampleChecked() {
 	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		ctx := context.Background()
@@ -109,8 +109,8 @@ func ExampleChecked() {
 	// Output: true embedding forward input [1] an index from 0 to 4 5
 }
 
-// A session may have operators of several catalogues. Each has a function that registers its operators; here, each is made of
-// one operator, which runs its formula.
+// A session may have operators of several catalogues. Each has a function that registers its operators; here,
+// each is made of one operator, which runs its formula.
 func ExampleRegister() {
 	only := func(o *graph.Operator) func(*task.Registry) error {
 		return func(r *task.Registry) error { return formula.Register(r, op.CPU, &o.Operator) }

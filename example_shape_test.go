@@ -12,7 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// Values decide how many rows of an output count. Shape gives their number after a run, and Fetch their elements.
+// Values decide how many rows of an output count. Shape gives their number after a run, and Fetch their
+// elements.
 func ExampleProgram_Shape() {
 	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		ctx, g := context.Background(), graph.New(1)

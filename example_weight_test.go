@@ -13,7 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// Two nodes share a weight: both apply the same matrix, once after the other, and the gradient is the sum of both.
+// Two nodes share a weight: both apply the same matrix, once after the other, and the gradient is the sum of
+// both.
 func Example_sharedWeight() {
 	train := func(s *opgen.Session) error {
 		g := graph.New(1)

@@ -15,14 +15,16 @@ import (
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
-// Keys of the metadata of files. What opgen writes has a checksum: a file with one of the other keys and without it is damaged.
+// Keys of the metadata of files. What opgen writes has a checksum: a file with one of the other keys and
+// without it is damaged.
 const (
 	sumOf    = "crc32c" // the checksum of everything else
 	writerOf = "opgen"  // the version that wrote the file
 	setOf    = "shards" // of one of several files: the checksum of all of them, which is in their names
 )
 
-// digest computes a checksum: the CRC-32C of metadata, without the checksum, and of tensors in order of their names.
+// digest computes a checksum: the CRC-32C of metadata, without the checksum, and of tensors in order of their
+// names.
 type digest struct {
 	sum uint32
 }
@@ -94,7 +96,8 @@ func replace(path string, data []byte) (err error) {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir writes the names in a folder to the disk, so that they outlast a loss of power. Windows does so without it.
+// syncDir writes the names in a folder to the disk, so that they outlast a loss of power. Windows does so
+// without it.
 func syncDir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -128,8 +131,8 @@ func openPart(path string) (*part, error) {
 	return p, nil
 }
 
-// begin begins to compute a checksum, if the metadata has one to compare with. It is an error if there is none, though opgen wrote the
-// file: then what says so is damaged.
+// begin begins to compute a checksum, if the metadata has one to compare with. It is an error if there is
+// none, though opgen wrote the file: then what says so is damaged.
 func begin(path string, metadata map[string]string) (*digest, error) {
 	if _, ok := metadata[sumOf]; ok {
 		return newDigest(metadata), nil
@@ -150,8 +153,9 @@ func (d *digest) compare(path, what string, metadata map[string]string) error {
 	return nil
 }
 
-// readVariables reads a file, or the files of an index, and compares checksums. It keeps the data of the tensors for which keep returns
-// true. It makes no memory for others. Files of other programs have no checksums: of these it reads what is kept, and the headers.
+// readVariables reads a file, or the files of an index, and compares checksums. It keeps the data of the
+// tensors for which keep returns true. It makes no memory for others. Files of other programs have no
+// checksums: of these it reads what is kept, and the headers.
 func readVariables(path string, keep func(name string, t safetensors.Tensor) bool) (f *safetensors.File, err error) {
 	if strings.HasSuffix(path, indexSuffix) {
 		return readShards(path, keep)
@@ -168,8 +172,8 @@ func readVariables(path string, keep func(name string, t safetensors.Tensor) boo
 	return &safetensors.File{Metadata: p.Metadata, Tensors: tensors}, p.sum.compare(path, "the checksum", p.Metadata)
 }
 
-// read reads the tensors of files in order of their names, as checksums take them. Of several files, the one that has a tensor is as owner
-// says, and a checksum of all owned tensors goes to all, if that is not nil.
+// read reads the tensors of files in order of their names, as checksums take them. Of several files, the one
+// that has a tensor is as owner says, and a checksum of all owned tensors goes to all, if that is not nil.
 func read(parts []*part, owner map[string]*part, all *digest, keep func(name string, t safetensors.Tensor) bool) (map[string]safetensors.Tensor, error) {
 	having := map[string][]*part{}
 	for _, p := range parts {

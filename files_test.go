@@ -91,8 +91,9 @@ func newSmall(t *testing.T, typ dtype.Type) small {
 	}}
 }
 
-// TestDamagedBits flips each bit of a file of variables, of an index and of a file of it, alone and together with a bit of the data, which
-// a damaged checksum must not hide. Either the error says so, or the weights and the steps are those that were saved.
+// TestDamagedBits flips each bit of a file of variables, of an index and of a file of it, alone and together
+// with a bit of the data, which a damaged checksum must not hide. Either the error says so, or the weights
+// and the steps are those that were saved.
 func TestDamagedBits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -190,7 +191,8 @@ func TestDamagedBits(t *testing.T) {
 // around returns the bytes about a place.
 func around(data []byte, at int) []byte { return data[max(0, at-8):min(len(data), at+8)] }
 
-// TestForeignShards saves over an index that names files which SaveVariables has not written for it. These stay.
+// TestForeignShards saves over an index that names files which SaveVariables has not written for it. These
+// stay.
 func TestForeignShards(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -275,8 +277,8 @@ func entries(t *testing.T, dir string) []string {
 	return names(t, dir)
 }
 
-// TestShardsAreDividedAnew saves the same variables with limits that divide them into as many files in other places. While the second
-// index is not there, the first one has its files.
+// TestShardsAreDividedAnew saves the same variables with limits that divide them into as many files in other
+// places. While the second index is not there, the first one has its files.
 func TestShardsAreDividedAnew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -324,7 +326,8 @@ func TestShardsAreDividedAnew(t *testing.T) {
 	}
 }
 
-// TestShardsAfterError saves where one of the files cannot be written. Those before it are removed, and the earlier index has its files.
+// TestShardsAfterError saves where one of the files cannot be written. Those before it are removed, and the
+// earlier index has its files.
 func TestShardsAfterError(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -355,8 +358,8 @@ func TestShardsAfterError(t *testing.T) {
 	}
 }
 
-// TestHugeFiles loads files that claim to be much larger than the memory of this machine. Errors name the file and its sizes, and no memory
-// is made for what no variable needs.
+// TestHugeFiles loads files that claim to be much larger than the memory of this machine. Errors name the
+// file and its sizes, and no memory is made for what no variable needs.
 func TestHugeFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -8,12 +8,12 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Formulas returns a function for [Open], [Do] and [Register] that registers the given operators, and the initializers of their
-// weights, in place of a whole catalogue. Their kernels are their formulas, for CPUs and for NVIDIA GPUs. An operator without a
-// formula is an error. What is registered before stays as it is.
+// Formulas returns a function for [Open], [Do] and [Register] that registers the given operators, and the
+// initializers of their weights, in place of a whole catalogue. Their kernels are their formulas, for CPUs
+// and for NVIDIA GPUs. An operator without a formula is an error. What is registered before stays as it is.
 //
-// A program then has no code of other operators, so it is smaller and is compiled in less time. Kernels by hand, which a catalogue
-// registers for some operators, compute the same but may be faster.
+// A program then has no code of other operators, so it is smaller and is compiled in less time. Kernels by
+// hand, which a catalogue registers for some operators, compute the same but may be faster.
 func Formulas(operators ...*graph.Operator) func(*task.Registry) error {
 	return func(r *task.Registry) error {
 		seen := map[*graph.Operator]bool{}

@@ -17,7 +17,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestFormulas registers operators in several ways, and runs a network of those that come with a linear layer.
+// TestFormulas registers operators in several ways, and runs a network of those that come with a linear
+// layer.
 func TestFormulas(t *testing.T) {
 	tests := map[string]struct {
 		register func(*task.Registry) error

@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestCheckIndices gives a program an index that the operator's spec does not allow. With the option, the run is refused
-// before it begins; right indices pass.
+// TestCheckIndices gives a program an index that the operator's spec does not allow. With the option, the run
+// is refused before it begins; right indices pass.
 func TestCheckIndices(t *testing.T) {
 	t.Parallel()
 	for _, option := range []bool{false, true} {

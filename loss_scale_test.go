@@ -26,8 +26,8 @@ import (
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
-// TestLossScale trains with and without a scaled loss by each optimizer: the weights have the same bits, as the factor is a power of
-// two. A step whose gradients are not finite changes nothing but the factor.
+// TestLossScale trains with and without a scaled loss by each optimizer: the weights have the same bits, as
+// the factor is a power of two. A step whose gradients are not finite changes nothing but the factor.
 func TestLossScale(t *testing.T) {
 	t.Parallel()
 	optimizers := map[string]func(...graph.Option) graph.Optimizer{

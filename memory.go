@@ -15,14 +15,17 @@ type Memory struct {
 	outside engine.Outside
 }
 
-// In puts an input or a fetched tensor of a program in memory of the caller, with its elements in row-major order: runs read and write them
-// there, without a copy. An input needs no With then, and no Fetch is needed for a fetched tensor.
+// In puts an input or a fetched tensor of a program in memory of the caller, with its elements in row-major
+// order: runs read and write them there, without a copy. An input needs no With then, and no Fetch is needed
+// for a fetched tensor.
 //
-// The slice has as many elements as the tensor, of its type, and begins at a multiple of 64 bytes, as one of Aligned does. That of a fetched
-// tensor overlaps with no other. Load checks this. While the program runs, nothing may write the elements of an input, nor use those of a
-// fetched tensor. After an error of a run, what is in the memory of fetched tensors is undefined.
+// The slice has as many elements as the tensor, of its type, and begins at a multiple of 64 bytes, as one of
+// Aligned does. That of a fetched tensor overlaps with no other. Load checks this. While the program runs,
+// nothing may write the elements of an input, nor use those of a fetched tensor. After an error of a run,
+// what is in the memory of fetched tensors is undefined.
 //
-// Tensors of f16 and bf16, and backends of devices that have memory of their own, do not support it, which is an error of Load.
+// Tensors of f16 and bf16, and backends of devices that have memory of their own, do not support it, which is
+// an error of Load.
 func In[T dtype.Element](t graph.Tensor, elements []T) Memory {
 	return Memory{t, engine.At(t.Name(), elements)}
 }

@@ -22,7 +22,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// outsideRows is a program that applies operators to rows of numbers: some in place, a view of an input, and products of matrices.
+// outsideRows is a program that applies operators to rows of numbers: some in place, a view of an input, and
+// products of matrices.
 func outsideRows(t testing.TB, n, k int) (p *graph.Program, x, y, probs, view graph.Tensor) {
 	t.Helper()
 	g := graph.New(1)
@@ -45,8 +46,9 @@ func random(r *rand.Rand, to []float32) {
 	}
 }
 
-// TestCallersMemory compares programs whose tensors live in memory of the caller with one that copies: results have the same bits, with any
-// of the tensors outside, on one worker and on several, and also of plans in which nothing shares memory.
+// TestCallersMemory compares programs whose tensors live in memory of the caller with one that copies:
+// results have the same bits, with any of the tensors outside, on one worker and on several, and also of
+// plans in which nothing shares memory.
 func TestCallersMemory(t *testing.T) {
 	t.Parallel()
 	const n, k = 300, 70
@@ -116,8 +118,8 @@ func TestCallersMemory(t *testing.T) {
 	}
 }
 
-// TestCallersMemoryIsNotCopied runs a program on a megabyte of the caller's memory: runs allocate nothing, and take elements that the
-// caller changed in between.
+// TestCallersMemoryIsNotCopied runs a program on a megabyte of the caller's memory: runs allocate nothing,
+// and take elements that the caller changed in between.
 func TestCallersMemoryIsNotCopied(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 1<<17)

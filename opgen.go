@@ -60,30 +60,31 @@ type options struct {
 // Option changes how Open makes a session.
 type Option func(*options)
 
-// Backend runs programs on a backend, which then belongs to the session. Without it, the CPUs of this machine run
-// them.
+// Backend runs programs on a backend, which then belongs to the session. Without it, the CPUs of this machine
+// run them.
 func Backend(b engine.Backend) Option { return func(o *options) { o.backend = b } }
 
-// Workers sets how many workers run programs on the CPUs of this machine, unless Backend gives another backend. By
-// default it is the number of CPUs that Go may use. Results do not depend on it.
+// Workers sets how many workers run programs on the CPUs of this machine, unless Backend gives another
+// backend. By default it is the number of CPUs that Go may use. Results do not depend on it.
 func Workers(n int) Option { return func(o *options) { o.workers = n } }
 
-// Devices sets how many devices programs may use on the CPUs of this machine, unless Backend gives another backend. By
-// default it is 1. Each device has memory of its own, and workers run the tasks of all of them.
+// Devices sets how many devices programs may use on the CPUs of this machine, unless Backend gives another
+// backend. By default it is 1. Each device has memory of its own, and workers run the tasks of all of them.
 func Devices(n int) Option { return func(o *options) { o.devices = n } }
 
-// Checked checks that kernels do what their specs say, unless Backend gives another backend. It is for tests, since
-// programs run many times slower. Results are the same. A kernel that breaks a rule stops the run; the *engine.TaskError
-// wraps a *checked.Error for each rule and slot. Package checked lists the rules.
+// Checked checks that kernels do what their specs say, unless Backend gives another backend. It is for tests,
+// since programs run many times slower. Results are the same. A kernel that breaks a rule stops the run;
+// the *engine.TaskError wraps a *checked.Error for each rule and slot. Package checked lists the rules.
 func Checked() Option { return func(o *options) { o.checked = true } }
 
-// MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error. Memory that tasks need only while they run, for
-// tensors within a formula and copies of factors, is not counted.
+// MemoryLimit bounds the bytes of all tensors. Loading a program that needs more is an error. Memory that
+// tasks need only while they run, for tensors within a formula and copies of factors, is not counted.
 func MemoryLimit(bytes int64) Option { return func(o *options) { o.config.MemoryLimit = bytes } }
 
-// CheckIndices tests the indices that a program is given before each run, such as the labels of a loss or the rows of an
-// embedding: a value that is no index is an error that names the operator, the slot and the element. Specs say which
-// inputs are indices, and their bounds, by the key below. Without it, a run takes no time for this.
+// CheckIndices tests the indices that a program is given before each run, such as the labels of a loss or the
+// rows of an embedding: a value that is no index is an error that names the operator, the slot and the
+// element. Specs say which inputs are indices, and their bounds, by the key below. Without it, a run takes no
+// time for this.
 func CheckIndices() Option { return func(o *options) { o.config.Indices = true } }
 
 // Profile measures the time of every task, for Program.Timings.
@@ -99,11 +100,12 @@ func Register(register func(*task.Registry) error) Option {
 	return func(o *options) { o.register = append(o.register, register) }
 }
 
-// Fuse fuses pairs of operators in every program, as package fuse does. Results stay within the tolerances that
-// the specs of the operators give, but may differ in rounding.
+// Fuse fuses pairs of operators in every program, as package fuse does. Results stay within the tolerances
+// that the specs of the operators give, but may differ in rounding.
 func Fuse() Option { return func(o *options) { o.fuse = true } }
 
-// Plain gives every tensor memory of its own and lets every task run by itself, which is slower. Results are the same.
+// Plain gives every tensor memory of its own and lets every task run by itself, which is slower. Results are
+// the same.
 func Plain() Option { return func(o *options) { o.planning = append(o.planning, planner.Plain()) } }
 
 // Timing is the time that a task took over all runs.
@@ -112,8 +114,8 @@ type Timing = engine.Timing
 // Usage is the memory of tensors, in bytes.
 type Usage = engine.Usage
 
-// Open returns a session for the operators of a catalogue: register is the Register function of a generated package
-// catalogue. Close the session to free its memory and to stop its workers.
+// Open returns a session for the operators of a catalogue: register is the Register function of a generated
+// package catalogue. Close the session to free its memory and to stop its workers.
 func Open(register func(*task.Registry) error, opts ...Option) (*Session, error) {
 	o := options{register: []func(*task.Registry) error{register}}
 	for _, opt := range opts {
@@ -146,7 +148,8 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 	}, nil
 }
 
-// lock locks the session. A kernel or a callback that its engine waits for, such as an observer, must not wait for the session.
+// lock locks the session. A kernel or a callback that its engine waits for, such as an observer, must not
+// wait for the session.
 func (s *Session) lock() error {
 	switch {
 	case s == nil || s.engine == nil:
@@ -170,7 +173,8 @@ func Do(register func(*task.Registry) error, f func(*Session) error, opts ...Opt
 	return f(s)
 }
 
-// Close unloads the programs and frees the variables. Using the session or its programs afterwards is an error.
+// Close unloads the programs and frees the variables. Using the session or its programs afterwards is an
+// error.
 func (s *Session) Close() error {
 	if err := s.lock(); err != nil {
 		return err
@@ -182,9 +186,9 @@ func (s *Session) Close() error {
 // Memory returns how much memory the tensors of the session take: those that MemoryLimit counts.
 func (s *Session) Memory() Usage { return s.engine.Memory() }
 
-// Training loads the program of one training step: it computes the scalar loss and its gradients, and updates every
-// trainable weight that the loss depends on. The loss and the given tensors can be fetched after a step.
-// Package graph says more, and has other programs to Load.
+// Training loads the program of one training step: it computes the scalar loss and its gradients, and updates
+// every trainable weight that the loss depends on. The loss and the given tensors can be fetched after a
+// step. Package graph says more, and has other programs to Load.
 func (s *Session) Training(ctx context.Context, g *graph.Graph, loss graph.Tensor, optimizer graph.Optimizer, fetch ...graph.Tensor) (*Program, error) {
 	p, err := graph.Training(g, loss, optimizer, fetch...)
 	if err != nil {
@@ -193,8 +197,8 @@ func (s *Session) Training(ctx context.Context, g *graph.Graph, loss graph.Tenso
 	return s.Load(ctx, p)
 }
 
-// Inference loads the program that computes the given tensors with the weights of the session. Operators that behave
-// otherwise in training, such as dropout, are applied as their specs say for inference.
+// Inference loads the program that computes the given tensors with the weights of the session. Operators that
+// behave otherwise in training, such as dropout, are applied as their specs say for inference.
 func (s *Session) Inference(ctx context.Context, g *graph.Graph, fetch ...graph.Tensor) (*Program, error) {
 	p, err := graph.Inference(g, fetch...)
 	if err != nil {
@@ -203,8 +207,9 @@ func (s *Session) Inference(ctx context.Context, g *graph.Graph, fetch ...graph.
 	return s.Load(ctx, p)
 }
 
-// Load plans a program and loads it. Variables of the program that the session does not have yet get their first
-// values, as the specs of the operators say. Inputs and fetched tensors may live in memory of the caller: see In.
+// Load plans a program and loads it. Variables of the program that the session does not have yet get their
+// first values, as the specs of the operators say. Inputs and fetched tensors may live in memory of the
+// caller: see In.
 func (s *Session) Load(ctx context.Context, prog *graph.Program, memory ...Memory) (*Program, error) {
 	if prog == nil {
 		return nil, errors.New("opgen: want a program, got nil")
@@ -272,8 +277,8 @@ func (s *Session) instance(prog *graph.Program, outside ...engine.Outside) (*eng
 	return s.engine.Load(p, outside...)
 }
 
-// counter counts the runs of a program, or of the programs of a Batches: the steps, on which the corrections of an
-// optimizer and what dropout draws depend.
+// counter counts the runs of a program, or of the programs of a Batches: the steps, on which the corrections
+// of an optimizer and what dropout draws depend.
 type counter struct {
 	steps uint64
 	used  bool // by a loaded program

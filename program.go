@@ -20,7 +20,8 @@ type Program struct {
 	counter  *counter
 }
 
-// Value is what a run of a program gets: a tensor together with its elements, or an argument of a node with its values.
+// Value is what a run of a program gets: a tensor together with its elements, or an argument of a node with
+// its values.
 type Value struct {
 	tensor graph.Tensor
 	node   *graph.Node // of an argument
@@ -37,9 +38,9 @@ func With[T dtype.Element](t graph.Tensor, elements []T) Value {
 	return Value{tensor: t, feed: func(in *engine.Instance) error { return engine.Feed(in, t.Name(), elements) }}
 }
 
-// Set gives an argument of a node, from "call" in the spec, new values, as many as the node has and of the same types.
-// They hold from this run on, for all tasks of the node. What Apply was given holds until then, and in other programs. A slot of
-// another operator stands for the argument of its name.
+// Set gives an argument of a node, from "call" in the spec, new values, as many as the node has and of the
+// same types. They hold from this run on, for all tasks of the node. What Apply was given holds until then,
+// and in other programs. A slot of another operator stands for the argument of its name.
 func Set[S ~int](n *graph.Node, slot S, values ...any) Value {
 	name := fmt.Sprint(slot)
 	if _, constant := any(slot).(fmt.Stringer); !constant && n != nil {
@@ -48,8 +49,8 @@ func Set[S ~int](n *graph.Node, slot S, values ...any) Value {
 	return Value{node: n, slot: name, feed: func(in *engine.Instance) error { return in.SetArg(n.Name, name, values...) }}
 }
 
-// SetUpdates gives an argument of an optimizer new values, as Set does, in the updates of all weights: a learning rate, for
-// example.
+// SetUpdates gives an argument of an optimizer new values, as Set does, in the updates of all weights: a
+// learning rate, for example.
 func SetUpdates[S interface {
 	~int
 	String() string
@@ -57,8 +58,9 @@ func SetUpdates[S interface {
 	return Value{updates: slot.String(), values: values}
 }
 
-// Run runs the program once. Every input needs a value in every run; variables keep theirs from run to run. It is
-// an error if a tensor is of another graph, or if the elements do not have its type and number. An error of a kernel is a
+// Run runs the program once. Every input needs a value in every run; variables keep theirs from run to run.
+// It is an error if a tensor is of another graph, or if the elements do not have its type and number. An
+// error of a kernel is a
 // *engine.TaskError. After it, what the program wrote is undefined, but the session remains usable.
 func (p *Program) Run(ctx context.Context, values ...Value) error {
 	if err := p.lock(); err != nil {
@@ -95,8 +97,8 @@ func (p *Program) lock() error {
 	return p.session.lock()
 }
 
-// Shape returns the shape of what Fetch returns. It is that of the tensor unless values decide how many of its rows count,
-// such as those of the output of nonzero: then the first extent is their number.
+// Shape returns the shape of what Fetch returns. It is that of the tensor unless values decide how many of
+// its rows count, such as those of the output of nonzero: then the first extent is their number.
 func (p *Program) Shape(t graph.Tensor) ([]int, error) {
 	if err := p.lock(); err != nil {
 		return nil, err
@@ -108,8 +110,8 @@ func (p *Program) Shape(t graph.Tensor) ([]int, error) {
 	return p.instance.Shape(t.Name())
 }
 
-// Fetch returns the elements of a tensor in row-major order, after a run. The tensor is one that the program was made
-// to fetch, such as the loss, or a variable. A tensor of f16 or bf16 gives float32.
+// Fetch returns the elements of a tensor in row-major order, after a run. The tensor is one that the program
+// was made to fetch, such as the loss, or a variable. A tensor of f16 or bf16 gives float32.
 func Fetch[T dtype.Element](p *Program, t graph.Tensor) ([]T, error) {
 	if err := p.lock(); err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// The learning rate is an input of the optimizer, so it may differ from step to step. One plan serves all of them.
+// The learning rate is an input of the optimizer, so it may differ from step to step. One plan serves all of
+// them.
 func Example_schedule() {
 	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		ctx := context.Background()
@@ -81,8 +82,9 @@ func Example_learningRate() {
 	// Output: 0.050 0.100 0.100 0.067 0.033 0.000 0.000
 }
 
-// TestRateOfNode trains with a node that gives the rate: one of the network's graph, and one that the optimizer inserts. The
-// losses are those of the same rates fed, bit for bit, also with micro-batches. The loss does not depend on the node.
+// TestRateOfNode trains with a node that gives the rate: one of the network's graph, and one that the
+// optimizer inserts. The losses are those of the same rates fed, bit for bit, also with micro-batches. The
+// loss does not depend on the node.
 func TestRateOfNode(t *testing.T) {
 	t.Parallel()
 	schedule := learningrate.NewSchedule(learningrate.ScheduleKindStep).WithMilestones(attr.ListOf(2, 3)).WithGamma(0.5)
@@ -159,7 +161,8 @@ func TestRateOfNode(t *testing.T) {
 	}
 }
 
-// TestRateOfBothPrograms fetches a rate from micro-batches: their number of the run differs from that of the update, so this is refused.
+// TestRateOfBothPrograms fetches a rate from micro-batches: their number of the run differs from that of the
+// update, so this is refused.
 func TestRateOfBothPrograms(t *testing.T) {
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.F64, 2, 3), g.Input("y", dtype.F64, 2, 2)
@@ -201,8 +204,8 @@ var optimizers = map[string]struct {
 		}},
 }
 
-// TestFedRate trains with a rate that is an attribute, and with the same rate fed: losses are equal bit for bit. Then the fed
-// rate becomes 0, in the same plan, and the loss stays what it is.
+// TestFedRate trains with a rate that is an attribute, and with the same rate fed: losses are equal bit for
+// bit. Then the fed rate becomes 0, in the same plan, and the loss stays what it is.
 func TestFedRate(t *testing.T) {
 	t.Parallel()
 	for name, o := range optimizers {

@@ -32,9 +32,9 @@ func wantError(t *testing.T, err error, parts ...string) {
 	}
 }
 
-// TestVariables trains 3 steps, saves, and trains 3 more, and loads the file into a new session that trains on: the
-// weights are equal bit for bit, so the file holds what the optimizer keeps and the number of steps. A session
-// for inference answers with the weights of the file.
+// TestVariables trains 3 steps, saves, and trains 3 more, and loads the file into a new session that trains
+// on: the weights are equal bit for bit, so the file holds what the optimizer keeps and the number of steps.
+// A session for inference answers with the weights of the file.
 func TestVariables(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "variables")
@@ -254,8 +254,8 @@ func TestOpenErrors(t *testing.T) {
 	wantError(t, err, "out_channels")
 }
 
-// TestFuse runs an affine map and a function of its output with and without fusion: one task does both, and the
-// results are nearly equal.
+// TestFuse runs an affine map and a function of its output with and without fusion: one task does both, and
+// the results are nearly equal.
 func TestFuse(t *testing.T) {
 	t.Parallel()
 	run := func(opts ...opgen.Option) ([]float32, int) {
@@ -286,8 +286,8 @@ func TestFuse(t *testing.T) {
 	}
 }
 
-// TestChecked trains in checked mode. Weights have the bits of those of a session without it. A label out of bounds is
-// an error that says where it stands.
+// TestChecked trains in checked mode. Weights have the bits of those of a session without it. A label out of
+// bounds is an error that says where it stands.
 func TestChecked(t *testing.T) {
 	t.Parallel()
 	var trained [2][]float32
@@ -314,7 +314,8 @@ func TestChecked(t *testing.T) {
 	}
 }
 
-// TestSharedState lets two nodes update one weight, in the order of the nodes: an average to which each run adds two inputs.
+// TestSharedState lets two nodes update one weight, in the order of the nodes: an average to which each run
+// adds two inputs.
 func TestSharedState(t *testing.T) {
 	t.Parallel()
 	for _, options := range [][]opgen.Option{nil, {opgen.Plain(), opgen.Workers(3)}, {opgen.Checked()}} {
@@ -342,8 +343,8 @@ func TestSharedState(t *testing.T) {
 	}
 }
 
-// TestSharedWeight trains a weight of two nodes, each with its own rows, and a weight of one node with all rows: the
-// gradient of the shared weight is the sum of those of both nodes, so the weights are equal.
+// TestSharedWeight trains a weight of two nodes, each with its own rows, and a weight of one node with all
+// rows: the gradient of the shared weight is the sum of those of both nodes, so the weights are equal.
 func TestSharedWeight(t *testing.T) {
 	t.Parallel()
 	rows, labels := []float32{1, 2, -1, 0.5, 3, 1, -2, 1}, []float32{1, -1, 2, 0.5}

@@ -19,8 +19,8 @@ import (
 // indexSuffix ends the path of an index of several files.
 const indexSuffix = ".safetensors.index.json"
 
-// shardIndex is the content of an index, as other programs that use the format write it: which file holds which tensor. Values of
-// the metadata that are not strings are of no use here.
+// shardIndex is the content of an index, as other programs that use the format write it: which file holds
+// which tensor. Values of the metadata that are not strings are of no use here.
 type shardIndex struct {
 	Metadata map[string]any    `json:"metadata"`
 	Files    map[string]string `json:"weight_map"`
@@ -37,10 +37,11 @@ func (i *shardIndex) text() map[string]string {
 	return out
 }
 
-// writeShards writes tensors to several files of at most limit bytes, then their index, and then removes the files of the index that was
-// there and those of writes that were interrupted. The names of the files hold a checksum of what is in all of them and of the limit, which
-// divides them. So the files of an earlier index stay until the new index is there, and no file takes the place of another one with other
-// tensors. After an error, the earlier index has its files, and there are none of the new one.
+// writeShards writes tensors to several files of at most limit bytes, then their index, and then removes the
+// files of the index that was there and those of writes that were interrupted. The names of the files hold a
+// checksum of what is in all of them and of the limit, which divides them. So the files of an earlier index
+// stay until the new index is there, and no file takes the place of another one with other tensors. After an
+// error, the earlier index has its files, and there are none of the new one.
 func writeShards(path string, f *safetensors.File, limit int64) (err error) {
 	base, ok := strings.CutSuffix(path, indexSuffix)
 	if !ok {
@@ -91,7 +92,8 @@ func shards(f *safetensors.File, limit int64) []*safetensors.File {
 	return out
 }
 
-// removeShards removes the files of an index that another one does not name, if they are shards that writeShards wrote for it.
+// removeShards removes the files of an index that another one does not name, if they are shards that
+// writeShards wrote for it.
 func removeShards(path string, of, but shardIndex) error {
 	stay := slices.Collect(maps.Values(but.Files))
 	var errs []error
@@ -105,8 +107,9 @@ func removeShards(path string, of, but shardIndex) error {
 	return errors.Join(errs...)
 }
 
-// removeOrphans removes the shards of an index that no index in its folder names, and files that would have become such shards or the index:
-// those of the index that was there, and what a process that is killed while it writes leaves.
+// removeOrphans removes the shards of an index that no index in its folder names, and files that would have
+// become such shards or the index: those of the index that was there, and what a process that is killed while
+// it writes leaves.
 func removeOrphans(path string) error {
 	dir, base := filepath.Split(path)
 	files, err := os.ReadDir(filepath.Clean(dir))
@@ -136,13 +139,15 @@ func removeOrphans(path string) error {
 	return errors.Join(errs...)
 }
 
-// begunFile matches the name that replace gives a file before it is whole, and in it the name that the file has then.
+// begunFile matches the name that replace gives a file before it is whole, and in it the name that the file
+// has then.
 var begunFile = regexp.MustCompile(`^(.*)\.[0-9]+\.tmp$`)
 
 // shardName matches what follows the name of the index in that of a shard.
 var shardName = regexp.MustCompile(`^-([0-9a-f]{8})-[0-9]{5,}-of-[0-9]{5,}\.safetensors$`)
 
-// isShard reports whether a name is one that writeShards gives the files of an index, and the file a shard of the set in its name.
+// isShard reports whether a name is one that writeShards gives the files of an index, and the file a shard of
+// the set in its name.
 func isShard(index, name string) bool {
 	set := shardOf(index, name)
 	if set == "" {
@@ -187,7 +192,8 @@ func readIndex(path string) (shardIndex, error) {
 	return index, nil
 }
 
-// readShards reads the files of an index as one, as readVariables does. It compares the checksum of all of them, if there is one.
+// readShards reads the files of an index as one, as readVariables does. It compares the checksum of all of
+// them, if there is one.
 func readShards(path string, keep func(name string, t safetensors.Tensor) bool) (f *safetensors.File, err error) {
 	index, err := readIndex(path)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 // saving names the index that a process of this test saves to, again and again.
 const saving = "OPGEN_TEST_SAVING"
 
-// TestKilledSave kills processes that save to an index, until one leaves files that no index names. The next save removes them, and what was
-// only begun, but no file of another index or of a copy of the index.
+// TestKilledSave kills processes that save to an index, until one leaves files that no index names. The next
+// save removes them, and what was only begun, but no file of another index or of a copy of the index.
 func TestKilledSave(t *testing.T) {
 	if index := os.Getenv(saving); index != "" {
 		for s := newSmall(t, dtype.F32); ; s.run() {

@@ -18,8 +18,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestSetUpdates changes what the caller of an optimizer passes: the updates of all weights have the new value from that run
-// on, in the same plan.
+// TestSetUpdates changes what the caller of an optimizer passes: the updates of all weights have the new
+// value from that run on, in the same plan.
 func TestSetUpdates(t *testing.T) {
 	t.Parallel()
 	train := func(first rmsprop.Rate, rates ...float64) (losses []float64) {
@@ -58,7 +58,8 @@ func TestSetUpdates(t *testing.T) {
 	}
 }
 
-// TestWrongRate checks that a mistake in the attributes of an optimizer is one error, at the line that makes the optimizer.
+// TestWrongRate checks that a mistake in the attributes of an optimizer is one error, at the line that makes
+// the optimizer.
 func TestWrongRate(t *testing.T) {
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.F32, 4, 3), g.Input("y", dtype.F32, 4, 2)
@@ -73,7 +74,8 @@ func TestWrongRate(t *testing.T) {
 	}
 }
 
-// TestTrainWithoutSamples trains with a batch of no samples: the gradients of weights are zeros, so the model stays.
+// TestTrainWithoutSamples trains with a batch of no samples: the gradients of weights are zeros, so the model
+// stays.
 func TestTrainWithoutSamples(t *testing.T) {
 	t.Parallel()
 	model := func(rows int) (g *graph.Graph, x, out graph.Tensor) {

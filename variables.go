@@ -26,18 +26,20 @@ type fileOptions struct {
 	convert bool
 }
 
-// Names gives variables other names in files: the keys are names of variables, the values names in files. A model that
-// another program has trained names its weights otherwise.
+// Names gives variables other names in files: the keys are names of variables, the values names in files. A
+// model that another program has trained names its weights otherwise.
 func Names(names map[string]string) FileOption { return func(o *fileOptions) { o.names = names } }
 
-// MaxFile makes SaveVariables write several files of at most so many bytes of tensors, unless a single tensor is larger. The path is that
-// of their index then, and ends with .safetensors.index.json. LoadVariables reads such an index without it.
+// MaxFile makes SaveVariables write several files of at most so many bytes of tensors, unless a single tensor
+// is larger. The path is that of their index then, and ends with .safetensors.index.json. LoadVariables reads
+// such an index without it.
 func MaxFile(bytes int64) FileOption { return func(o *fileOptions) { o.limit = bytes } }
 
-// Convert makes LoadVariables convert the elements of floating-point tensors to the types of variables, where they differ: from f16,
-// bf16, f32, f64 and the types of 8 bits, such as F8_E4M3 and F8_E5M2, to f16, bf16, f32 and f64. Numbers are rounded to the nearest, and
-// to even where two are as near. A finite number that would become infinite is an error. Scales, which files of quantized models hold
-// beside such tensors, are not applied.
+// Convert makes LoadVariables convert the elements of floating-point tensors to the types of variables, where
+// they differ: from f16, bf16, f32, f64 and the types of 8 bits, such as F8_E4M3 and F8_E5M2, to f16, bf16,
+// f32 and f64. Numbers are rounded to the nearest, and to even where two are as near. A finite number that
+// would become infinite is an error. Scales, which files of quantized models hold beside such tensors, are
+// not applied.
 func Convert() FileOption { return func(o *fileOptions) { o.convert = true } }
 
 func newFileOptions(opts []FileOption) fileOptions {
@@ -56,9 +58,10 @@ func (o *fileOptions) name(variable string) string {
 	return variable
 }
 
-// SaveVariables writes all variables of the session to a file in the safetensors format: weights, and what optimizers
-// keep. The steps that programs have run go with them, so a session that loads the file trains on with the same
-// results. The file is written under another name and then renamed: after an error the path holds what it held before.
+// SaveVariables writes all variables of the session to a file in the safetensors format: weights, and what
+// optimizers keep. The steps that programs have run go with them, so a session that loads the file trains on
+// with the same results. The file is written under another name and then renamed: after an error the path
+// holds what it held before.
 func (s *Session) SaveVariables(path string, opts ...FileOption) error {
 	o := newFileOptions(opts)
 	f, err := s.file(o, nil)
@@ -96,12 +99,12 @@ func (s *Session) file(o fileOptions, more map[string]string) (*safetensors.File
 	return f, nil
 }
 
-// LoadVariables gives the variables of the session the values in a file that SaveVariables wrote, and its programs the
-// steps that they had run. Load the programs first. The file must hold every variable of the session with its shape and
-// type, or with another type if the option Convert is given; it may hold others, such as what an optimizer keeps, which a
-// session for inference does not need, also of types that opgen does not know. If something does not fit, or the file is
-// damaged, the error lists all of it, and no variable has changed. Memory is made for variables only, after their sizes in the
-// file were checked.
+// LoadVariables gives the variables of the session the values in a file that SaveVariables wrote, and its
+// programs the steps that they had run. Load the programs first. The file must hold every variable of the
+// session with its shape and type, or with another type if the option Convert is given; it may hold others,
+// such as what an optimizer keeps, which a session for inference does not need, also of types that opgen does
+// not know. If something does not fit, or the file is damaged, the error lists all of it, and no variable has
+// changed. Memory is made for variables only, after their sizes in the file were checked.
 func (s *Session) LoadVariables(path string, opts ...FileOption) error {
 	if err := s.lock(); err != nil {
 		return err
@@ -131,7 +134,8 @@ func (o *fileOptions) fits(t safetensors.Tensor, v graph.Tensor) bool {
 	return slices.Equal(t.Shape, v.Shape()) && (t.Type == v.Type() || o.convert && safetensors.Converts(t.Type, v.Type()))
 }
 
-// setVariables gives the variables the values in a file, of which the tensors that fit were read. The session is locked.
+// setVariables gives the variables the values in a file, of which the tensors that fit were read. The session
+// is locked.
 func (s *Session) setVariables(path string, f *safetensors.File, o fileOptions) error {
 	if len(s.variables) == 0 {
 		return fmt.Errorf("%s: want a session with variables, got none: load a program first", path)
@@ -177,9 +181,10 @@ func (s *Session) setVariables(path string, f *safetensors.File, o fileOptions) 
 	return nil
 }
 
-// CopyVariables gives variables the values that others have: the keys are names of variables, the values names of those
-// that they are copied from, of the same type and shape. A weight gets its moving average, for example. All values are those from before
-// the call, so two variables may change places. If something does not fit, the error lists all of it, and no variable has changed.
+// CopyVariables gives variables the values that others have: the keys are names of variables, the values
+// names of those that they are copied from, of the same type and shape. A weight gets its moving average, for
+// example. All values are those from before the call, so two variables may change places. If something does
+// not fit, the error lists all of it, and no variable has changed.
 func (s *Session) CopyVariables(from map[string]string) error {
 	if err := s.lock(); err != nil {
 		return err

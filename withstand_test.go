@@ -164,7 +164,8 @@ func TestF16CallsItsEngine(t *testing.T) {
 	})
 }
 
-// TestF16Admit calls the engine from the callback that admits memory, which also panics and ends its goroutine.
+// TestF16Admit calls the engine from the callback that admits memory, which also panics and ends its
+// goroutine.
 func TestF16Admit(t *testing.T) {
 	t.Parallel()
 	for want, admit := range map[string]func(e *engine.Engine) error{

@@ -11,7 +11,8 @@ import (
 
 var decisionTitle = regexp.MustCompile(`^# (\d+)\. (.+)\n`)
 
-// TestDecisions checks that the index of decisions has a row for every page, and that pages have the parts of the template.
+// TestDecisions checks that the index of decisions has a row for every page, and that pages have the parts of
+// the template.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	index, err := os.ReadFile("adr/README.md")

@@ -16,8 +16,8 @@ const findings = 20
 // finding is the first cell of a row for one of the findings.
 var finding = regexp.MustCompile(`^F\d+$`)
 
-// TestAudit checks that each row of the tables in audit.md names a test that exists, or gives the reason why it stays. Each
-// finding has a row, and a test with its number in the name.
+// TestAudit checks that each row of the tables in audit.md names a test that exists, or gives the reason why
+// it stays. Each finding has a row, and a test with its number in the name.
 func TestAudit(t *testing.T) {
 	text, err := os.ReadFile("audit.md")
 	if err != nil {

@@ -34,8 +34,8 @@ type snippet struct {
 
 func (b *snippet) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 
-// elsewhere says which test reads or writes the blocks of a page, or those below a heading of it. fenced limits that to blocks
-// between fences.
+// elsewhere says which test reads or writes the blocks of a page, or those below a heading of it. fenced
+// limits that to blocks between fences.
 var elsewhere = []struct {
 	page, heading string
 	fenced        bool
@@ -58,8 +58,9 @@ var figures = map[string]string{
 	"commands.md [[rule]]": "a file of another program, Taplo",
 }
 
-// TestBlocks checks that a test claims each block of code of the pages. Blocks that no other test reads are checked here: commands
-// exist with their flags, specs can be read, formulas can be parsed, Go code compiles or is in the file that it names.
+// TestBlocks checks that a test claims each block of code of the pages. Blocks that no other test reads are
+// checked here: commands exist with their flags, specs can be read, formulas can be parsed, Go code compiles
+// or is in the file that it names.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	c := &checker{}
@@ -195,8 +196,8 @@ func (c *checker) claim(t *testing.T, b *snippet) error {
 	return fmt.Errorf("want sh, toml or go, or a test that reads it, got %q", b.fence)
 }
 
-// excerpt checks that a file has the lines of a block, in this order, after the first line, which names it. Lines "..." stand for some
-// that are left out.
+// excerpt checks that a file has the lines of a block, in this order, after the first line, which names it.
+// Lines "..." stand for some that are left out.
 func excerpt(file, code string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -219,8 +220,8 @@ func excerpt(file, code string) error {
 // spaces writes a line with single spaces.
 func spaces(line string) string { return strings.Join(strings.Fields(line), " ") }
 
-// readable checks that a part of a spec or of opgen.toml can be read: its keys are known, and their values have the right kinds. Keys
-// that it lacks are elsewhere.
+// readable checks that a part of a spec or of opgen.toml can be read: its keys are known, and their values
+// have the right kinds. Keys that it lacks are elsewhere.
 func readable(t *testing.T, code string) error {
 	var keys map[string]any
 	if _, err := toml.Decode(code, &keys); err != nil {
@@ -268,7 +269,8 @@ func formulas(_ *testing.T, code string) error {
 // sources are the folders in which message and deviceCode look.
 var sources = []string{"../cmd", "../internal", "../runtime", "../kernels", "../test", "../optest"}
 
-// leastMessage is how many bytes of the end of a message a test has at least. It may leave out where the message comes from.
+// leastMessage is how many bytes of the end of a message a test has at least. It may leave out where the
+// message comes from.
 const leastMessage = 60
 
 // message checks that a test compares a message with the line.
@@ -320,8 +322,8 @@ func found(f func(name, text string) bool) error {
 	return fmt.Errorf("no test and no file of device code has it")
 }
 
-// compiles checks that Go statements or declarations have the right types. Names in lower case that they do not declare are those of the
-// text around them.
+// compiles checks that Go statements or declarations have the right types. Names in lower case that they do
+// not declare are those of the text around them.
 func (c *checker) compiles(t *testing.T, code string) error {
 	c.load(t)
 	var imports []string
@@ -515,7 +517,8 @@ func flags(dir string, args, known []string) error {
 	return nil
 }
 
-// anyMatch reports whether the first group of a pattern has a match in the Go files of a folder that is as f says.
+// anyMatch reports whether the first group of a pattern has a match in the Go files of a folder that is as f
+// says.
 func anyMatch(dir, pattern string, f func(string) bool) bool {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.go")) // no error, as the pattern is right
 	for _, file := range files {

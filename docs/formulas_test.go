@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// noFormula says which operators have no formula, and why a formula cannot say what they compute. Package kernels compares
-// them with known results.
+// noFormula says which operators have no formula, and why a formula cannot say what they compute. Package
+// kernels compares them with known results.
 var noFormula = map[string]string{
 	"checksum":            "it folds the bits of elements, for which formulas have no operation",
 	"clip_by_global_norm": "its inputs have different ranks",

@@ -15,7 +15,8 @@ import (
 // guard is a test in a row of gaps.md: the folder of its package, and the name of the function.
 var guard = regexp.MustCompile("`([\\w/.]+) (Test\\w+)`")
 
-// TestGaps checks that each row of the tables in gaps.md names a test that exists, or gives the reason why the gap stays.
+// TestGaps checks that each row of the tables in gaps.md names a test that exists, or gives the reason why
+// the gap stays.
 func TestGaps(t *testing.T) {
 	text, err := os.ReadFile("gaps.md")
 	if err != nil {
@@ -31,7 +32,8 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// A guardedRow is a row of a table of three columns, of which the last says what guards the thing that the first names.
+// A guardedRow is a row of a table of three columns, of which the last says what guards the thing that the
+// first names.
 type guardedRow struct{ what, found, guards string }
 
 // guarded returns the rows of such tables, without their headings.

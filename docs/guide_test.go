@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestGuide does what the guide says, in an empty folder beside a copy of opgen, and offline. What opgen depends on comes from the
-// module cache of the machine.
+// TestGuide does what the guide says, in an empty folder beside a copy of opgen, and offline. What opgen
+// depends on comes from the module cache of the machine.
 func TestGuide(t *testing.T) {
 	repository, err := filepath.Abs("..")
 	if err != nil {

@@ -20,7 +20,8 @@ const module = "github.com/opgen/opgen"
 var audiences = []string{"programs", "tools", "engines", "generated code", "kernels", "everyone"}
 
 // mayImport says for whom a package of runtime/ may be, by the part of the repository that imports it. Within
-// runtime/ only the levels count, but what is made for generated code and for tools is out of bounds there, too.
+// runtime/ only the levels count, but what is made for generated code and for tools is out of bounds there,
+// too.
 var mayImport = map[string][]string{
 	"opgen":               {"programs", "engines", "everyone"},
 	"examples":            {"programs", "everyone"},
@@ -37,7 +38,8 @@ var mayImport = map[string][]string{
 	"templates":           nil,
 }
 
-// audienceOf is the audience of the packages of a folder. The packages of runtime/ and of formula/ have their own.
+// audienceOf is the audience of the packages of a folder. The packages of runtime/ and of formula/ have their
+// own.
 var audienceOf = map[string]string{
 	"opgen":               "programs",
 	"examples":            "programs",
@@ -80,8 +82,8 @@ var (
 	packageTable  = regexp.MustCompile(`(?s)## Packages\n.*?\n\|---\|---\|---\|\n(.*?)\n\n`)
 )
 
-// TestLevels keeps the drawing of levels and the table of packages in architecture.md up to date, and checks who imports
-// what.
+// TestLevels keeps the drawing of levels and the table of packages in architecture.md up to date, and checks
+// who imports what.
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	imports, synopses := listPackages(t)
@@ -167,9 +169,9 @@ func violations(imports map[string][]string, drawn map[string]string) []string {
 	return out
 }
 
-// listPackages returns, for every package of the module that has code other than tests, its imports within the
-// module and the first sentence of its comment. The packages of operators count as one, generated/*, and the root as
-// opgen.
+// listPackages returns, for every package of the module that has code other than tests, its imports within
+// the module and the first sentence of its comment. The packages of operators count as one, generated/*, and
+// the root as opgen.
 func listPackages(t *testing.T) (imports map[string][]string, synopses map[string]string) {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-json=ImportPath,Doc,Imports,GoFiles", "./...")
@@ -222,12 +224,12 @@ func short(importPath string) string {
 	return name
 }
 
-// apart lists the folders that count apart from the folder around them: the libraries that all folders share, the protocol between
-// opgen and plug-ins, and what joins operators with kernels.
+// apart lists the folders that count apart from the folder around them: the libraries that all folders share,
+// the protocol between opgen and plug-ins, and what joins operators with kernels.
 var apart = []string{"internal/base", "generate/plugin", "generated/catalogue"}
 
-// part returns the folder to which a package belongs: its first one, or one of those that count apart. The tests of backends, which run
-// operators, belong to the tests.
+// part returns the folder to which a package belongs: its first one, or one of those that count apart. The
+// tests of backends, which run operators, belong to the tests.
 func part(name string) string {
 	if name == "runtime/engine/enginetest" {
 		return "test"
@@ -258,7 +260,8 @@ func folders(imports map[string][]string) map[string][]string {
 	return out
 }
 
-// cycle returns a cycle of imports: each element imports the next one, and the last one is the first one. It is nil if there is none.
+// cycle returns a cycle of imports: each element imports the next one, and the last one is the first one. It
+// is nil if there is none.
 func cycle(imports map[string][]string) []string {
 	done := map[string]bool{}
 	var visit func(path []string) []string

@@ -25,8 +25,9 @@ type follower struct {
 	kinds   map[string]int // how many blocks of each kind there were
 }
 
-// follow does what the blocks of a page say: it writes files, which begin with their paths in a comment, runs commands, and
-// compares what they print with the text that follows them. start is called with the code of each block of commands and returns what to run.
+// follow does what the blocks of a page say: it writes files, which begin with their paths in a comment, runs
+// commands, and compares what they print with the text that follows them. start is called with the code of
+// each block of commands and returns what to run.
 func (f *follower) follow(page string, start func(code string) string) {
 	f.t.Helper()
 	text, err := os.ReadFile(page)
@@ -113,9 +114,10 @@ func newFollower(t *testing.T, env ...string) *follower {
 // opgenCommand stands for the command go tool opgen.
 const opgenCommand = "go run github.com/opgen/opgen/cmd/opgen"
 
-// replaced returns a function that lets this repository stand for the released module, in a module that commands make. From the
-// first run of opgen on, both are in one workspace, and go run runs opgen. So packages of this repository are not compiled again: the go command
-// shares none with a module that is replaced, nor with go tool, which compiles without -trimpath.
+// replaced returns a function that lets this repository stand for the released module, in a module that
+// commands make. From the first run of opgen on, both are in one workspace, and go run runs opgen. So
+// packages of this repository are not compiled again: the go command shares none with a module that is
+// replaced, nor with go tool, which compiles without -trimpath.
 func (f *follower) replaced() func(code string) string {
 	f.t.Helper()
 	repository, err := filepath.Abs("..")

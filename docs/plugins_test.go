@@ -36,7 +36,8 @@ var meanings = map[string]string{
 	"declared": "whether the list is all that there is", "list": "what must hold",
 }
 
-// TestPlugins writes the tables of the model's fields in plugins.md from the comments of the types that it is made of.
+// TestPlugins writes the tables of the model's fields in plugins.md from the comments of the types that it is
+// made of.
 func TestPlugins(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("plugins.md")
@@ -63,7 +64,8 @@ func TestPlugins(t *testing.T) {
 	golden(t, "plugins.md", b.Bytes())
 }
 
-// TestProtocol reads the request and the response in plugins.md, strictly, and answers the one with the other.
+// TestProtocol reads the request and the response in plugins.md, strictly, and answers the one with the
+// other.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("plugins.md")
@@ -132,7 +134,8 @@ type field struct {
 	depth int
 }
 
-// fields returns the fields of a struct, sorted by name. Of two with the same name, it takes the outer one, as JSON does.
+// fields returns the fields of a struct, sorted by name. Of two with the same name, it takes the outer one,
+// as JSON does.
 func (w *tables) fields(typ reflect.Type, depth int) []field {
 	var all []field
 	for i := range typ.NumField() {

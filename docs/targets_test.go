@@ -39,8 +39,8 @@ var (
 	ciStep   = regexp.MustCompile(`(?m)^step make ([a-z-]+)`)
 )
 
-// TestTargets checks that each target of the Makefile, and each one that a page names in a block of commands, is run as it is written: by
-// continuous integration, or here, in a copy of the repository as a clone has it.
+// TestTargets checks that each target of the Makefile, and each one that a page names in a block of commands,
+// is run as it is written: by continuous integration, or here, in a copy of the repository as a clone has it.
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	read := func(path string) string {

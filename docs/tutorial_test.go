@@ -38,15 +38,16 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// served writes a release of this module to a folder that serves as a proxy. What it depends on comes from the module cache.
+// served writes a release of this module to a folder that serves as a proxy. What it depends on comes from
+// the module cache.
 func (f *follower) served() func(code string) string {
 	f.t.Helper()
 	folder := f.t.TempDir()
 	if _, err := modproxy.Add(folder, "..", "v"+version.Version, ""); err != nil {
 		f.t.Fatal(err)
 	}
-	// A module cache of its own, as another release of the same version may be in the one of the machine. There are no checksums
-	// of this release in the database of checksums.
+	// A module cache of its own, as another release of the same version may be in the one of the machine.
+	// There are no checksums of this release in the database of checksums.
 	f.env = append(f.env, "GOPROXY=file://"+filepath.ToSlash(folder)+","+downloads(f.t), "GOSUMDB=off",
 		"GOFLAGS=-trimpath -modcacherw", "GOMODCACHE="+f.t.TempDir())
 	return func(code string) string { return code }

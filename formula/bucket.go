@@ -8,8 +8,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// bucket is code for a statement that folds, for each index, what a condition assigns to it, such as a histogram:
-// total[e] = sum(b if expert[b] == e: x[b]). It goes over the elements once, and finds the index of each.
+// bucket is code for a statement that folds, for each index, what a condition assigns to it, such as a
+// histogram: total[e] = sum(b if expert[b] == e: x[b]). It goes over the elements once, and finds the index
+// of each.
 type bucket struct {
 	target []int              // where a frame keeps the indices that conditions give
 	value  []func(*frame) int // what they are

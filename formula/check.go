@@ -24,7 +24,8 @@ func (d *Difference) String() string {
 	return fmt.Sprintf("it is %.6g at %s, where %.6g is derived", d.Hand, shape.Format(d.Index), d.From)
 }
 
-// tolerance is how far apart gradients of random numbers may be, relative to the greater of the derived one and 1.
+// tolerance is how far apart gradients of random numbers may be, relative to the greater of the derived one
+// and 1.
 const tolerance = 1e-9
 
 // Draw says how the values of slots are drawn.
@@ -38,9 +39,9 @@ type Draw struct {
 // nearTolerance is that of gradients near thresholds, where the derived ones may have few digits.
 const nearTolerance = 1e-5
 
-// Differences compares the gradients that a formula gives by hand with the derived ones, in a use of the operator. It draws
-// the values of inputs and weights, and the gradients of outputs: at random, and on both sides of each number with which one of the two
-// formulas compares something.
+// Differences compares the gradients that a formula gives by hand with the derived ones, in a use of the
+// operator. It draws the values of inputs and weights, and the gradients of outputs: at random, and on both
+// sides of each number with which one of the two formulas compares something.
 func Differences(u *program.Use, draw Draw) ([]*Difference, error) {
 	var programs [2]*program.Program
 	for i, derived := range []bool{false, true} {
@@ -75,7 +76,8 @@ func drawn(p *program.Program) int {
 	return n
 }
 
-// thresholds returns the numbers with which programs compare real numbers, and those of which they take the greater or the less; sorted.
+// thresholds returns the numbers with which programs compare real numbers, and those of which they take the
+// greater or the less; sorted.
 func thresholds(programs []*program.Program) []float64 {
 	var out []float64
 	visit := func(n *term.Term) {
@@ -177,8 +179,8 @@ func (d Draw) differences(programs [2]*program.Program, near []float64, toleranc
 	return out, nil
 }
 
-// gradients returns the gradients of a program at random values, by tensor. Where numbers are given, half of the elements are some of
-// them.
+// gradients returns the gradients of a program at random values, by tensor. Where numbers are given, half of
+// the elements are some of them.
 func (d Draw) gradients(p *program.Program, near []float64) ([][]float64, error) {
 	m := (&compiled{p, compile(p)}).newMemory()
 	random := rand.New(rand.NewPCG(1, 2+d.round))

@@ -18,8 +18,9 @@ import (
 
 var nan, inf = math.NaN(), math.Inf(1)
 
-// TestConventions checks what gradients are at ties, at NaN, at infinite slopes and over nothing: in reverse mode, in derived statements that
-// are interpreted, and in their loops, in both types. Gradients of outputs are 1.
+// TestConventions checks what gradients are at ties, at NaN, at infinite slopes and over nothing: in reverse
+// mode, in derived statements that are interpreted, and in their loops, in both types. Gradients of outputs
+// are 1.
 func TestConventions(t *testing.T) {
 	zeros := []float64{0, 0, 0, 0}
 	for _, c := range []struct {
@@ -28,7 +29,8 @@ func TestConventions(t *testing.T) {
 		x, w       []float64
 		dx, dw     []float64
 	}{
-		// Equal extrema share evenly, so do operands of which one is NaN, and nothing is left for what equals a number.
+		// Equal extrema share evenly, so do operands of which one is NaN, and nothing is left for what equals
+		// a number.
 		{"y[n, k] = max(x[n, k], w[n, k])", 1, 4, []float64{1, 2, nan, nan}, []float64{1, 3, 1, nan}, []float64{0.5, 0, 1, 0.5}, []float64{0.5, 1, 0, 0.5}},
 		{"y[n, k] = min(x[n, k], w[n, k])", 1, 4, []float64{1, 2, nan, nan}, []float64{1, 3, 1, nan}, []float64{0.5, 1, 1, 0.5}, []float64{0.5, 0, 0, 0.5}},
 		{"y[n, k] = max(x[n, k], w[n, k], x[n, k])", 1, 3, []float64{1, 2, nan}, []float64{1, 3, 1}, []float64{2. / 3, 0, 1}, []float64{1. / 3, 1, 0}},
@@ -81,8 +83,9 @@ func TestConventions(t *testing.T) {
 	}
 }
 
-// TestExtremesKeepTheGradient checks that what reaches the elements of which an extreme is taken is all of its gradient, for functions that
-// loops round differently: each element of a row is added to the operand with the slope 1, so that its gradients sum to those of the results.
+// TestExtremesKeepTheGradient checks that what reaches the elements of which an extreme is taken is all of
+// its gradient, for functions that loops round differently: each element of a row is added to the operand
+// with the slope 1, so that its gradients sum to those of the results.
 func TestExtremesKeepTheGradient(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, over := range []string{"k'", "k' in 0 .. k + 1", "k' in k .. K", "k' in k - 1 .. k + 2", "k' in max(0, k - n) .. min(K, k + 3)", "k' if k' != k || K == 1", "k' if k' <= k && w[n, k'] > 0.2 || k' == k"} {
@@ -113,8 +116,8 @@ func TestExtremesKeepTheGradient(t *testing.T) {
 	}
 }
 
-// gradientsOf returns the gradients of x and w, from gradients of outputs that are 1: of reverse mode, of derived statements that are
-// interpreted, and of their loops.
+// gradientsOf returns the gradients of x and w, from gradients of outputs that are 1: of reverse mode, of
+// derived statements that are interpreted, and of their loops.
 func gradientsOf(t *testing.T, text string, typ dtype.Type, rows, cols int, x, w []float64) map[string][2][]float64 {
 	t.Helper()
 	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
@@ -175,8 +178,8 @@ func gradientsOf(t *testing.T, text string, typ dtype.Type, rows, cols int, x, w
 	return out
 }
 
-// loopsOf runs the statements of a program and its gradient in loops, from the tensors in m that no statement gives, and returns what
-// tensors hold.
+// loopsOf runs the statements of a program and its gradient in loops, from the tensors in m that no statement
+// gives, and returns what tensors hold.
 func loopsOf(t *testing.T, g *derive.Gradient, typ dtype.Type, m *memory) [][]float64 {
 	t.Helper()
 	p := g.Program

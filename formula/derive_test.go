@@ -13,7 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestDerivedGradientsOfExpressions compares derived gradients with those of the interpreter, for each kind of expression.
+// TestDerivedGradientsOfExpressions compares derived gradients with those of the interpreter, for each kind
+// of expression.
 func TestDerivedGradientsOfExpressions(t *testing.T) {
 	for _, text := range differentiable() {
 		t.Run(text, func(t *testing.T) {
@@ -27,8 +28,8 @@ func TestDerivedGradientsOfExpressions(t *testing.T) {
 	}
 }
 
-// compareGradients runs derived statements, and compares the gradients with those of the interpreter. In the program from
-// which the statements are derived, extents stay symbols or are numbers.
+// compareGradients runs derived statements, and compares the gradients with those of the interpreter. In the
+// program from which the statements are derived, extents stay symbols or are numbers.
 func compareGradients(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution) {
 	t.Helper()
 	for _, open := range []bool{true, false} {
@@ -125,8 +126,8 @@ func compareGradientsOf(t *testing.T, o *task.Operator, u *program.Use, r *task.
 	}
 }
 
-// TestGradientsOfProductsTakeLinearTime checks that the gradient of a product over several indices has scans, and no product over all other
-// elements for each element, and that it is right next to zeros.
+// TestGradientsOfProductsTakeLinearTime checks that the gradient of a product over several indices has scans,
+// and no product over all other elements for each element, and that it is right next to zeros.
 func TestGradientsOfProductsTakeLinearTime(t *testing.T) {
 	for _, text := range []string{"s[n] = prod(n', k: x[n', k]) + n", "s[n] = prod(k, n' if k != n: x[n', k])", "y[n, k] = prod(n', k': x[n', k'] * w[n, k])"} {
 		t.Run(text, func(t *testing.T) {

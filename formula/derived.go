@@ -5,16 +5,17 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// derivedCode computes gradients by the statements that package derive writes. What a task is given follows from these statements, which
-// are simplified: reverse mode may read values that do not count in them, such as the condition between two equal values.
+// derivedCode computes gradients by the statements that package derive writes. What a task is given follows
+// from these statements, which are simplified: reverse mode may read values that do not count in them, such
+// as the condition between two equal values.
 type derivedCode struct {
 	of      *derive.Gradient
 	program *compiled
 	marked  []bool // the statements on which gradients depend
 }
 
-// derived returns the statements of the gradients that follow from those of the given tensors. It is an error if the statements, too, read
-// a value that is not there.
+// derived returns the statements of the gradients that follow from those of the given tensors. It is an error
+// if the statements, too, read a value that is not there.
 func (p *compiled) derived(given, computed []bool) (*derivedCode, error) {
 	var from []int
 	for t, is := range given {

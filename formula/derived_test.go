@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// TestGradientsWithoutValuesThatDoNotCount takes gradients without the tensors of which no derivative reads an element, in the interpreter.
+// TestGradientsWithoutValuesThatDoNotCount takes gradients without the tensors of which no derivative reads
+// an element, in the interpreter.
 func TestGradientsWithoutValuesThatDoNotCount(t *testing.T) {
 	for _, c := range []struct{ text, without string }{
 		{"y[n, k] = prod(n' if n' <= n: x[n', k] - x[n', k])", "x"},

@@ -16,8 +16,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// RegisterCUDA registers the tasks of operators with device code that is made of their formulas, for all element types that
-// specs name. An operator without a formula is an error. What device code does not cover, backends run on the host.
+// RegisterCUDA registers the tasks of operators with device code that is made of their formulas, for all
+// element types that specs name. An operator without a formula is an error. What device code does not cover,
+// backends run on the host.
 func RegisterCUDA(r *task.Registry, operators ...*task.Operator) error {
 	return registerFor(r, gpu.CUDA, operators, stored, func(s *task.Signature) binder {
 		k := loopKernel{s, &uses{}}
@@ -25,7 +26,8 @@ func RegisterCUDA(r *task.Registry, operators ...*task.Operator) error {
 	})
 }
 
-// RegisterAll registers the tasks of operators for CPUs, as Register does, and for NVIDIA GPUs, as RegisterCUDA does.
+// RegisterAll registers the tasks of operators for CPUs, as Register does, and for NVIDIA GPUs, as
+// RegisterCUDA does.
 func RegisterAll(r *task.Registry, operators ...*task.Operator) error {
 	return errors.Join(Register(r, op.CPU, operators...), RegisterCUDA(r, operators...))
 }
@@ -104,8 +106,8 @@ func (l *layout) bounded() []cugen.Bounded {
 	return out
 }
 
-// aligned reports whether the memory of a tensor begins at a multiple of 16 bytes. Addresses that kernels get when they are lowered are as those on the device
-// in that.
+// aligned reports whether the memory of a tensor begins at a multiple of 16 bytes. Addresses that kernels get
+// when they are lowered are as those on the device in that.
 func (l *layout) aligned(t int) bool {
 	return l.program.Tensors[t].Passed != nil || uintptr(unsafe.Pointer(unsafe.SliceData(l.memory[t])))%16 == 0
 }

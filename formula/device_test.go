@@ -75,8 +75,8 @@ func elsewhere() func(engine.Region) []byte {
 	}
 }
 
-// TestLower lowers all calls of the conformance cases: each gives device code within the limits of all devices, the same for the
-// same use, and reads no tensor while it is made.
+// TestLower lowers all calls of the conformance cases: each gives device code within the limits of all
+// devices, the same for the same use, and reads no tensor while it is made.
 func TestLower(t *testing.T) {
 	var r task.Registry
 	for _, o := range catalogue.Operators() {

@@ -16,7 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// digitsExtents are lengths of rows on both sides of those at which loops change: of short rows, strips, lanes and blocks.
+// digitsExtents are lengths of rows on both sides of those at which loops change: of short rows, strips,
+// lanes and blocks.
 func digitsExtents() (out []int) {
 	for n := 1; n <= 70; n++ {
 		out = append(out, n)
@@ -28,8 +29,8 @@ func digitsExtents() (out []int) {
 	return out
 }
 
-// computed computes a formula and the gradients of x and w with loops, from elements of tensors by name: those of x, w, j and
-// the gradients of y and s.
+// computed computes a formula and the gradients of x and w with loops, from elements of tensors by name:
+// those of x, w, j and the gradients of y and s.
 func computed(t *testing.T, text string, typ dtype.Type, rows, cols int, given map[string][]float64) map[string][]float64 {
 	t.Helper()
 	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
@@ -149,8 +150,8 @@ func interpreted(t *testing.T, text string, typ dtype.Type, rows, cols int, give
 	return out
 }
 
-// softened is what a test knows of a row of numbers: its maximum, the logarithm of the sum of what is beyond it, and the
-// shares of its elements.
+// softened is what a test knows of a row of numbers: its maximum, the logarithm of the sum of what is beyond
+// it, and the shares of its elements.
 type softened struct {
 	top, log float64
 	share    []float64
@@ -169,8 +170,8 @@ func soften(x []float64) softened {
 	return s
 }
 
-// TestLogsumexpOfGreatNumbers computes what formulas make of differences from a logsumexp, with gradients, for rows of numbers
-// of any size, of which some are equal and some differ by a few units in the last place.
+// TestLogsumexpOfGreatNumbers computes what formulas make of differences from a logsumexp, with gradients,
+// for rows of numbers of any size, of which some are equal and some differ by a few units in the last place.
 func TestLogsumexpOfGreatNumbers(t *testing.T) {
 	t.Parallel()
 	soft := func(s softened, x, g []float64) (y, gx []float64) {
@@ -297,7 +298,8 @@ func TestLogsumexpOfGreatNumbers(t *testing.T) {
 	}
 }
 
-// near reports whether a result is right to some units in the last place of its type, relative to 1 where it is less.
+// near reports whether a result is right to some units in the last place of its type, relative to 1 where it
+// is less.
 func near(got, want float64, typ dtype.Type, least float64) bool {
 	unit := 0x1p-52
 	if typ == dtype.F32 {
@@ -306,7 +308,8 @@ func near(got, want float64, typ dtype.Type, least float64) bool {
 	return got == want || math.Abs(got-want) <= 24*unit*max(math.Abs(want), least)
 }
 
-// TestQuotientGradients computes the gradients of quotients whose divisors have squares that overflow or are 0.
+// TestQuotientGradients computes the gradients of quotients whose divisors have squares that overflow or
+// are 0.
 func TestQuotientGradients(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(7, 8))
@@ -380,7 +383,8 @@ func rounded(v float64, typ dtype.Type) float64 {
 	return v
 }
 
-// TestQuotientsByAnyDivisor divides by numbers of a row and by constants whose inverse is infinite or denormal, and by their equals.
+// TestQuotientsByAnyDivisor divides by numbers of a row and by constants whose inverse is infinite or
+// denormal, and by their equals.
 func TestQuotientsByAnyDivisor(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 10))
@@ -443,8 +447,8 @@ func TestLog1p(t *testing.T) {
 	}
 }
 
-// TestTextbookForms computes logarithms of 1 and another number, and exponentials less 1, which are small differences as they are written, with
-// loops and with the interpreter, with their gradients.
+// TestTextbookForms computes logarithms of 1 and another number, and exponentials less 1, which are small
+// differences as they are written, with loops and with the interpreter, with their gradients.
 func TestTextbookForms(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(17, 18))
@@ -490,7 +494,8 @@ func TestTextbookForms(t *testing.T) {
 	}
 }
 
-// TestEqualRows normalizes rows of equal numbers, which give exactly 0, and computes variances of numbers whose mean is great.
+// TestEqualRows normalizes rows of equal numbers, which give exactly 0, and computes variances of numbers
+// whose mean is great.
 func TestEqualRows(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(13, 14))
@@ -537,8 +542,9 @@ func TestEqualRows(t *testing.T) {
 	}
 }
 
-// TestVarianceOfEqualNumbers computes variances of equal numbers, which are exactly 0, or NaN over nothing: of all that a row has, of a part that
-// depends on its place, where a condition holds, over several indices, and beside the mean.
+// TestVarianceOfEqualNumbers computes variances of equal numbers, which are exactly 0, or NaN over nothing:
+// of all that a row has, of a part that depends on its place, where a condition holds, over several indices,
+// and beside the mean.
 func TestVarianceOfEqualNumbers(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(15, 16))

@@ -160,8 +160,8 @@ func (c *code) inOnePass(s *program.Statement) func(*frame) {
 	return nil
 }
 
-// loop returns code that sets variables to all their values, the last the fastest, and visits those that the guard
-// lets through.
+// loop returns code that sets variables to all their values, the last the fastest, and visits those that the
+// guard lets through.
 func (c *code) loop(vars []*term.Variable, guard *term.Term) func(f *frame, visit func(*frame)) {
 	if len(vars) == 0 {
 		if guard == nil {
@@ -192,8 +192,8 @@ func (c *code) loop(vars []*term.Variable, guard *term.Term) func(f *frame, visi
 	}
 }
 
-// place returns code that finds an element: its tensor and its number. It returns false where it lies outside and the
-// formula says what then.
+// place returns code that finds an element: its tensor and its number. It returns false where it lies outside
+// and the formula says what then.
 func (c *code) place(r *term.Read) func(*frame) (tensor, at int, ok bool) {
 	idx := make([]func(*frame) int, len(r.Idx))
 	for i, x := range r.Idx {

@@ -7,7 +7,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestFarIntegers compares integers of a tensor that are as far apart as integers can be with indices, and reads elements at places that are as far outside.
+// TestFarIntegers compares integers of a tensor that are as far apart as integers can be with indices, and
+// reads elements at places that are as far outside.
 func TestFarIntegers(t *testing.T) {
 	for _, c := range []struct {
 		text string

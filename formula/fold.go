@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// folding is a kernel of a task that folds values into tensors. The formula gives these values in memory of their own,
-// and the last step folds them into what the tensors hold.
+// folding is a kernel of a task that folds values into tensors. The formula gives these values in memory of
+// their own, and the last step folds them into what the tensors hold.
 type folding struct {
 	binder
 	signature *task.Signature
@@ -69,8 +69,8 @@ func (k folding) bind(a *task.Accessor) ([]op.Body, error) {
 	return bodies, nil
 }
 
-// foldInto returns what folds the elements of one buffer into those of another of the same type and shape; ok is false if
-// the operator does not fold elements of the type.
+// foldInto returns what folds the elements of one buffer into those of another of the same type and shape; ok
+// is false if the operator does not fold elements of the type.
 func foldInto(r perm.Redop, to, from task.Buffer) (fold func(), ok bool) {
 	switch to.Type {
 	case dtype.F32:
@@ -104,7 +104,8 @@ type foldBody struct {
 	folds []func()
 }
 
-// Contained reports whether the step calls nothing but opgen. What folds does not: functions of others fold in kernels by hand only.
+// Contained reports whether the step calls nothing but opgen. What folds does not: functions of others fold
+// in kernels by hand only.
 func (b *foldBody) Contained() bool { return op.IsContained(b.Body) }
 
 func (b *foldBody) Run(ctx *op.Ctx, r op.Range) error {

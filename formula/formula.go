@@ -1,16 +1,18 @@
-// Package formula computes what operators mean: it runs the formulas of their specs, and derives gradients from them.
+// Package formula computes what operators mean: it runs the formulas of their specs, and derives gradients
+// from them.
 //
 // A formula is the text of a spec's key of that name: statements over indices, such as
 //
 //	output[n, o] = sum(k: input[n, k] * weight[o, k])
 //
-// A kernel settles first what depends on a use of the operator: ranks, attributes, and which tensors are there. Register
-// registers loops over strips, in the operator's types, which are the kernels of operators that have no other.
-// RegisterReference registers an interpreter that computes in float64, element by element: what kernels are compared with.
+// A kernel settles first what depends on a use of the operator: ranks, attributes, and which tensors are
+// there. Register registers loops over strips, in the operator's types, which are the kernels of operators
+// that have no other. RegisterReference registers an interpreter that computes in float64, element by
+// element: what kernels are compared with.
 //
-// The packages below are the stages of the compiler: expr reads formulas, program makes statements over indices of them for a use of
-// the operator, whose values are those of term, and derive works out gradients. Tools of this module use them. Only this package
-// keeps its form between releases.
+// The packages below are the stages of the compiler: expr reads formulas, program makes statements over
+// indices of them for a use of the operator, whose values are those of term, and derive works out gradients.
+// Tools of this module use them. Only this package keeps its form between releases.
 package formula
 
 import (
@@ -25,7 +27,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// compiled is a program that can be run. It may be run by several goroutines at once, each with a memory of its own.
+// compiled is a program that can be run. It may be run by several goroutines at once, each with a memory of
+// its own.
 type compiled struct {
 	*program.Program
 	code *code
@@ -46,8 +49,9 @@ func (m missing) Unwrap() error {
 	return mistake(m.operator, "gradients need "+m.tensor+", which is not there: no example of the spec shows that they read it, so add one, or state saved = true")
 }
 
-// opened tries what needs a tensor that is not there again with the programs of the same use in which values are symbols: what backward is given
-// follows from such programs, and in them the gradient may read another tensor.
+// opened tries what needs a tensor that is not there again with the programs of the same use in which values
+// are symbols: what backward is given follows from such programs, and in them the gradient may read another
+// tensor.
 func opened(p *program.Program, err error, try func(*program.Program) error) error {
 	for _, unsettled := range []bool{false, true} {
 		if _, lacks := errors.AsType[missing](err); !lacks {
@@ -62,8 +66,8 @@ func opened(p *program.Program, err error, try func(*program.Program) error) err
 	return err
 }
 
-// newProgram returns the program of an operator with a formula for attributes, what they resolve to, the seed of random
-// numbers, and what the caller passes. The error is an *op.Error.
+// newProgram returns the program of an operator with a formula for attributes, what they resolve to, the seed
+// of random numbers, and what the caller passes. The error is an *op.Error.
 func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*compiled, error) {
 	u, err := useOf(o, attrs, r, seed, passed)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// The slots of the operator of these tests: x and w are f64[N, K], j is i64[N] below K, and of the outputs y is f64[N, K]
-// and s is f64[N].
+// The slots of the operator of these tests: x and w are f64[N, K], j is i64[N] below K, and of the outputs y
+// is f64[N, K] and s is f64[N].
 const (
 	slotX = iota
 	slotW
@@ -296,8 +296,8 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// TestKinks checks gradients where there is no derivative: elements that are equal share that of their maximum, the slope
-// of max(x, 0) and of abs(x) at 0 is 0.
+// TestKinks checks gradients where there is no derivative: elements that are equal share that of their
+// maximum, the slope of max(x, 0) and of abs(x) at 0 is 0.
 func TestKinks(t *testing.T) {
 	x, w := make([]float64, rows*cols), make([]float64, rows*cols)
 	x[5], x[6] = 2, 2

@@ -18,8 +18,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestGeneratorUses compares the use that the generator makes of every example, for every choice of element types and of
-// outputs on request, with the one that the runtime makes.
+// TestGeneratorUses compares the use that the generator makes of every example, for every choice of element
+// types and of outputs on request, with the one that the runtime makes.
 func TestGeneratorUses(t *testing.T) {
 	uses, refused := 0, 0
 	forEachExample(t, func(o *model.Operator, r *task.Operator, i int) {
@@ -59,8 +59,8 @@ func TestGeneratorRefusals(t *testing.T) {
 	}
 }
 
-// forEachExample calls f with every operator, as the generator and as the runtime know it, and the number of each of its
-// examples.
+// forEachExample calls f with every operator, as the generator and as the runtime know it, and the number of
+// each of its examples.
 func forEachExample(t *testing.T, f func(o *model.Operator, r *task.Operator, i int)) {
 	t.Helper()
 	p, err := driver.Load("..")
@@ -78,8 +78,8 @@ func forEachExample(t *testing.T, f func(o *model.Operator, r *task.Operator, i 
 	}
 }
 
-// agree reports whether the generator accepts an example. The runtime must do the same, and both must make the same use
-// of it.
+// agree reports whether the generator accepts an example. The runtime must do the same, and both must make
+// the same use of it.
 func agree(t *testing.T, name string, o *model.Operator, r *task.Operator, x *task.Example, c example.Choice) bool {
 	t.Helper()
 	got, gotErr := example.Use(o, x, c)
@@ -93,8 +93,8 @@ func agree(t *testing.T, name string, o *model.Operator, r *task.Operator, x *ta
 	return gotErr == nil
 }
 
-// changed returns an example with other extents, or other numbers of dimensions. An extent changes in all shapes, so that
-// some still fit.
+// changed returns an example with other extents, or other numbers of dimensions. An extent changes in all
+// shapes, so that some still fit.
 func changed(x *task.Example, rng *rand.Rand) *task.Example {
 	out := &task.Example{Attrs: x.Attrs, Counts: x.Counts, Args: x.Args, Shapes: map[string][]int{}}
 	from, to := 1+rng.IntN(5), rng.IntN(6)

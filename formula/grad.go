@@ -23,8 +23,8 @@ type gradientCode struct {
 	derived         *derivedCode // what is used instead, if reverse mode needs a value that is not there; nil otherwise
 }
 
-// backward computes the gradients of trainable tensors from those of outputs that were set with setGrad. What it needs
-// and was not set or computed, it computes. A gradient that was not set is 0.
+// backward computes the gradients of trainable tensors from those of outputs that were set with setGrad. What
+// it needs and was not set or computed, it computes. A gradient that was not set is 0.
 func (m *memory) backward() error {
 	given := make([]bool, len(m.grads))
 	for i := range given {
@@ -164,8 +164,8 @@ func (c *code) adjoint(s *program.Statement) func(*frame) {
 	}
 }
 
-// back returns code for the gradient of n; nil if nothing flows, for which nothing is read. result, unless it is nil, returns code that
-// reads the value of n where it was stored.
+// back returns code for the gradient of n; nil if nothing flows, for which nothing is read. result, unless it
+// is nil, returns code that reads the value of n where it was stored.
 func (c *code) back(n *term.Term, result func() func(*frame) float64) back {
 	if n.Kind != term.Real || !c.p.Depends(n) {
 		return nil
@@ -319,8 +319,8 @@ func (c *code) backApply(f *term.Function, n *term.Term, result func() func(*fra
 	return out
 }
 
-// slope returns code for the partial derivative of a function f, which gives n, with respect to a parameter. The result of the
-// function is read where it was stored, if that is known.
+// slope returns code for the partial derivative of a function f, which gives n, with respect to a parameter.
+// The result of the function is read where it was stored, if that is known.
 func (c *code) slope(f *term.Function, i int, n *term.Term, result func() func(*frame) float64) func(*frame) float64 {
 	y := *n
 	c.result, c.known = &y, func() func(*frame) float64 {
@@ -333,8 +333,9 @@ func (c *code) slope(f *term.Function, i int, n *term.Term, result func() func(*
 	return c.real(f.Derivative(i, n.Args, &y))
 }
 
-// backExtreme returns code for the gradient of the largest or smallest of numbers: those that are equal to it share it, and so do those that are NaN
-// if it is. If one of them does not vary, the others get nothing: max(x, 0) has the slope 0 at 0.
+// backExtreme returns code for the gradient of the largest or smallest of numbers: those that are equal to it
+// share it, and so do those that are NaN if it is. If one of them does not vary, the others get nothing:
+// max(x, 0) has the slope 0 at 0.
 func (c *code) backExtreme(n *term.Term, result func() func(*frame) float64) back {
 	var varying []back
 	var values, fixed []func(*frame) float64

@@ -54,8 +54,8 @@ func (c *code) backReduce(n *term.Term) back {
 	}
 }
 
-// backShare returns code for the gradient of a logsumexp: each term gets its share, exp((x - maximum) - logarithm). The formula
-// may compute the shares as such, as a softmax does.
+// backShare returns code for the gradient of a logsumexp: each term gets its share, exp((x - maximum) -
+// logarithm). The formula may compute the shares as such, as a softmax does.
 func (c *code) backShare(n *term.Term, each func(*frame, func(*frame)), body back) back {
 	total := n
 	if c.of != nil && c.of.Value == n {
@@ -78,8 +78,8 @@ func (c *code) backShare(n *term.Term, each func(*frame, func(*frame)), body bac
 	}
 }
 
-// backProduct returns code for the gradient of a product: for each factor the product of the others, which is right where
-// factors are 0.
+// backProduct returns code for the gradient of a product: for each factor the product of the others, which is
+// right where factors are 0.
 func (c *code) backProduct(r *term.Reduction, each func(*frame, func(*frame)), body back) back {
 	x := c.real(r.Body)
 	return func(f *frame, g float64) {

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestByHand checks gradients that a formula gives: beside derived ones, with values and gradients of their own, and under
-// conditions.
+// TestByHand checks gradients that a formula gives: beside derived ones, with values and gradients of their
+// own, and under conditions.
 func TestByHand(t *testing.T) {
 	x, w := testValues()
 	for text, want := range map[string]func(i int) (ofX, ofW float64){

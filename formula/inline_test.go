@@ -37,7 +37,8 @@ func inlining(t *testing.T, text string) (*compiled, error) {
 	return newProgram(o, at, r, 0, nil)
 }
 
-// TestInlined compares operators that a formula applies with the same lines written by hand, and their gradients.
+// TestInlined compares operators that a formula applies with the same lines written by hand, and their
+// gradients.
 func TestInlined(t *testing.T) {
 	x, w := testValues()
 	for text, hand := range map[string]string{
@@ -76,7 +77,8 @@ func TestInlined(t *testing.T) {
 	}
 }
 
-// TestInlinedOnce checks that what is applied twice is computed once, and that an output takes the place of the tensor that it makes up.
+// TestInlinedOnce checks that what is applied twice is computed once, and that an output takes the place of
+// the tensor that it makes up.
 func TestInlinedOnce(t *testing.T) {
 	for text, want := range map[string]int{
 		"y[n, k] = share(w)[n, k]":                           2, // with the sum

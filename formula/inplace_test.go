@@ -16,9 +16,9 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// TestInPlaceBits computes random formulas, gradients included, with results in memory of their own, and with one of them where an input lies that
-// it may replace. The bits of all results are the same: they must not depend on the plan of memory. Some results have another type than
-// the inputs, as what norms save.
+// TestInPlaceBits computes random formulas, gradients included, with results in memory of their own, and with
+// one of them where an input lies that it may replace. The bits of all results are the same: they must not
+// depend on the plan of memory. Some results have another type than the inputs, as what norms save.
 func TestInPlaceBits(t *testing.T) {
 	compared := 0
 	for i := range formulas() {
@@ -63,7 +63,8 @@ func TestInPlaceBits(t *testing.T) {
 	}
 }
 
-// compareInPlace runs statements with each tensor that they give in the memory of each that it may replace. It returns how many it compared.
+// compareInPlace runs statements with each tensor that they give in the memory of each that it may replace.
+// It returns how many it compared.
 func compareInPlace(t *testing.T, p *program.Program, statements []*program.Statement, of map[int]int, rng *rand.Rand) (compared int) {
 	t.Helper()
 	given, added := map[int]bool{}, map[int]bool{}
@@ -126,8 +127,8 @@ func compareInPlace(t *testing.T, p *program.Program, statements []*program.Stat
 	return compared
 }
 
-// runShared runs statements and returns what tensors hold; nil if there are no loops for them, or if they fail. begin is what tensors hold before; nil stands for
-// random numbers.
+// runShared runs statements and returns what tensors hold; nil if there are no loops for them, or if they
+// fail. begin is what tensors hold before; nil stands for random numbers.
 func runShared(p *program.Program, statements []*program.Statement, tensors []loops.Tensor, o loops.Options, at loops.Time, begin [][]byte,
 	rng *rand.Rand) (memory, before [][]byte) {
 	q := *p

@@ -11,19 +11,21 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Register registers the tasks of operators with kernels that compute their formulas, for all element types that the target
-// stores: loops over strips of elements, in the operator's types. An operator without a formula is an error.
+// Register registers the tasks of operators with kernels that compute their formulas, for all element types
+// that the target stores: loops over strips of elements, in the operator's types. An operator without a
+// formula is an error.
 func Register(r *task.Registry, target op.Target, operators ...*task.Operator) error {
 	return register(r, target, operators, func(s *task.Signature) binder { return loopKernel{s, &uses{}} })
 }
 
-// RegisterReference does so with kernels that compute element by element, in float64. They are slow, and what other
-// kernels are compared with.
+// RegisterReference does so with kernels that compute element by element, in float64. They are slow, and what
+// other kernels are compared with.
 func RegisterReference(r *task.Registry, target op.Target, operators ...*task.Operator) error {
 	return register(r, target, operators, func(s *task.Signature) binder { return kernel{s} })
 }
 
-// hasByHand reports whether a task has device code by hand for the element types of a variant. It wins over that of formulas.
+// hasByHand reports whether a task has device code by hand for the element types of a variant. It wins over
+// that of formulas.
 func hasByHand(r *task.Registry, s *task.Signature, v task.Variant) bool {
 	if v.Target != gpu.CUDA || r == nil {
 		return false

@@ -81,8 +81,8 @@ func (u *uses) put(key string, x *use) {
 	u.code[key] = x
 }
 
-// key names a use: attributes, the seed, types, shapes, how many values the caller passes, which tensors have memory, and
-// which share it.
+// key names a use: attributes, the seed, types, shapes, how many values the caller passes, which tensors have
+// memory, and which share it.
 func (k loopKernel) key(a *task.Accessor) (string, error) {
 	attrs, err := attr.Marshal(a.Attrs)
 	if err != nil {
@@ -208,8 +208,9 @@ func (l *layout) statements() (statements []*program.Statement, gradients map[in
 	return statements, of, err
 }
 
-// withOthers returns the statements that give all gradients that the task could give with the tensors that it gets, wanted or not. Loops
-// are made of what all of them share, so that a gradient has the same bits whether or not others are asked for.
+// withOthers returns the statements that give all gradients that the task could give with the tensors that it
+// gets, wanted or not. Loops are made of what all of them share, so that a gradient has the same bits whether
+// or not others are asked for.
 func (l *layout) withOthers(gradients map[int]int, statements []*program.Statement) []*program.Statement {
 	if l.kernel.signature.Kind != task.KindBackward {
 		return statements
@@ -233,9 +234,9 @@ func (l *layout) withOthers(gradients map[int]int, statements []*program.Stateme
 	return all
 }
 
-// needed returns the statements on which wanted tensors depend. Those that give what the task gets are left out. It is an error if
-// the statements read a tensor of a slot that the task does not get: what is saved follows from the examples, and none of them may
-// show that a gradient reads the tensor.
+// needed returns the statements on which wanted tensors depend. Those that give what the task gets are left
+// out. It is an error if the statements read a tensor of a slot that the task does not get: what is saved
+// follows from the examples, and none of them may show that a gradient reads the tensor.
 func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) {
 	need := slices.Clone(l.wanted)
 	var kept []*program.Statement
@@ -266,8 +267,8 @@ func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) 
 	return l.apart(l.complete(kept)), nil
 }
 
-// complete adds what statements take for granted: elements that are 0 before something is added to them, or that no
-// statement gives, and copies of what tensors held before.
+// complete adds what statements take for granted: elements that are 0 before something is added to them, or
+// that no statement gives, and copies of what tensors held before.
 func (l *layout) complete(kept []*program.Statement) []*program.Statement {
 	var first []*program.Statement
 	begun := make([]bool, len(l.program.Tensors))
@@ -313,8 +314,8 @@ func (l *layout) fill(t int) *program.Statement {
 	return s
 }
 
-// late reports whether what a tensor held before is read when elements of it may have been given already: behind the
-// statement that gives them, or at another place than the one that is given.
+// late reports whether what a tensor held before is read when elements of it may have been given already:
+// behind the statement that gives them, or at another place than the one that is given.
 func (l *layout) late(statements []*program.Statement, old, now int) bool {
 	given, late := false, false
 	for _, s := range statements {
@@ -372,8 +373,8 @@ func (l *layout) steps() []int {
 	return out
 }
 
-// matched returns the steps of groups of loops, if there are enough steps: each group gets one that goes over as many
-// values, or else the next. It returns nil if there are more groups than steps.
+// matched returns the steps of groups of loops, if there are enough steps: each group gets one that goes over
+// as many values, or else the next. It returns nil if there are more groups than steps.
 func (l *layout) matched(code loops.Code, steps []int) []int {
 	groups := code.Groups()
 	if groups > len(steps) {
@@ -425,8 +426,8 @@ type indices struct {
 	wide   []int64 // these
 }
 
-// check returns an error for the first element of a part of the tensor that is out of bounds: the share from lo to hi of
-// total parts.
+// check returns an error for the first element of a part of the tensor that is out of bounds: the share from
+// lo to hi of total parts.
 func (x *indices) check(lo, hi, total int) error {
 	n := len(x.narrow) + len(x.wide)
 	lo, hi = n*lo/total, n*hi/total
@@ -442,7 +443,8 @@ func (x *indices) check(lo, hi, total int) error {
 	return nil
 }
 
-// beyond returns the first of integers that is not within a bound, and its place, which is -1 if there is none.
+// beyond returns the first of integers that is not within a bound, and its place, which is -1 if there is
+// none.
 func beyond[U int32 | int64](x []U, bound task.Bound) (at, v int) {
 	if simd.Below(x, bound.Below) {
 		return -1, 0
@@ -454,9 +456,9 @@ func beyond[U int32 | int64](x []U, bound task.Bound) (at, v int) {
 	return i, int(x[i])
 }
 
-// divided divides groups of loops among at most as many steps, in order: it returns the first group of each step, and the
-// number of groups. A step of one group runs in parts, and one of several as a whole, since each group needs all of the
-// ones before. So the groups with most work get steps of their own.
+// divided divides groups of loops among at most as many steps, in order: it returns the first group of each
+// step, and the number of groups. A step of one group runs in parts, and one of several as a whole, since
+// each group needs all of the ones before. So the groups with most work get steps of their own.
 func divided(work []int, steps int) []int {
 	n := len(work)
 	type best struct{ alone, from int } // the work that runs in parts, and where the last step begins
@@ -533,14 +535,15 @@ func first(r op.Range) bool {
 	return true
 }
 
-// Whole reports whether the first range does all: there are several groups, or ranges are boxes, which groups are not divided into, or
-// ranges are those of a step that goes element by element, as its group does not.
+// Whole reports whether the first range does all: there are several groups, or ranges are boxes, which groups
+// are not divided into, or ranges are those of a step that goes element by element, as its group does not.
 func (b *loopBody) Whole() bool { return b.boxes || b.apart || b.to > b.from+1 }
 
 // Phases returns the number of groups.
 func (b *loopBody) Phases() int { return b.to - b.from }
 
-// RunPhase runs a part of a group. Of boxes, those do the work that hold the first index of all dimensions but the first one.
+// RunPhase runs a part of a group. Of boxes, those do the work that hold the first index of all dimensions
+// but the first one.
 func (b *loopBody) RunPhase(ctx *op.Ctx, phase int, r op.Range) error {
 	if across := r; b.boxes {
 		if across.Lo = 0; !first(across) {
@@ -550,7 +553,8 @@ func (b *loopBody) RunPhase(ctx *op.Ctx, phase int, r op.Range) error {
 	return b.runGroups(ctx, b.from+phase, b.from+phase+1, r.Lo, r.Hi, b.total)
 }
 
-// runGroups runs a part of the groups from start to end-1. The first one of the step tests the integers that the step takes.
+// runGroups runs a part of the groups from start to end-1. The first one of the step tests the integers that
+// the step takes.
 func (b *loopBody) runGroups(ctx *op.Ctx, start, end, lo, hi, total int) error {
 	if start == b.from {
 		for i := range b.indices {

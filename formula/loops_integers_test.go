@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLoopsOfIntegers compares integers that loops compute in strips, and comparisons of them, with what the interpreter computes.
+// TestLoopsOfIntegers compares integers that loops compute in strips, and comparisons of them, with what the
+// interpreter computes.
 func TestLoopsOfIntegers(t *testing.T) {
 	const given = "given[n, k] = j[n] * (k - 3) + n\n"
 	formulas := []string{
@@ -36,8 +37,8 @@ func TestLoopsOfIntegers(t *testing.T) {
 	compareAll(t, formulas, append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}), false)
 }
 
-// TestLoopsOfNarrowIntegers uses integers of 8 bits. Sums of their products, which have to be exact, are products of matrices where there are many: in float32,
-// and in float64 where they are greater.
+// TestLoopsOfNarrowIntegers uses integers of 8 bits. Sums of their products, which have to be exact, are
+// products of matrices where there are many: in float32, and in float64 where they are greater.
 func TestLoopsOfNarrowIntegers(t *testing.T) {
 	const given = "tiny[n, k] = (7 * j[n] + 13 * k) % 256 - 128\nbytes[n, k] = (5 * j[n] + k * k + 255 * (k % 3)) % 256\n"
 	formulas := []string{

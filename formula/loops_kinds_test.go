@@ -9,13 +9,15 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestLoopsOfRanges compares loops with the interpreter, gradients included, for reductions that are cut, moved, joined or left out in a way of their own.
+// TestLoopsOfRanges compares loops with the interpreter, gradients included, for reductions that are cut,
+// moved, joined or left out in a way of their own.
 func TestLoopsOfRanges(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		size [2]int
 	}{
-		// An inner range that ends at an outer index of the same reduction, whose window begins at the index of the result.
+		// An inner range that ends at an outer index of the same reduction, whose window begins at the index
+		// of the result.
 		{"y[n, k] = sum(a in k .. k + 3, b in k .. a + 1: w[n, b] else 0)", [2]int{2, 6}},
 		{"y[n, k] = logsumexp(n' in k - 2 * n + 2 .. K, k' in -1 .. 3 * n - 2 * n' + 1: w[n, k'] else 0.5)", [2]int{3, 6}},
 		{"y[n, k] = max(a in k - 1 .. k + 2, b in a .. a + 2, c in k .. b + 1: w[n, c] else x[n, a])", [2]int{2, 9}},
@@ -60,8 +62,9 @@ func TestLoopsOfRanges(t *testing.T) {
 	}
 }
 
-// TestNumbersOfExtremes compares the numbers that the interpreter gives for extremes over several indices with those of nested loops: row-major numbers
-// within dimensions, and within ranges for indices that are no dimension's.
+// TestNumbersOfExtremes compares the numbers that the interpreter gives for extremes over several indices
+// with those of nested loops: row-major numbers within dimensions, and within ranges for indices that are no
+// dimension's.
 func TestNumbersOfExtremes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const rows, cols = 5, 6

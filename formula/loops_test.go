@@ -26,9 +26,9 @@ var extentsOfTests = [][2]int{{3, 4}, {1, 1}, {3, 1100}, {6, 128}, {64, 10}, {11
 // Interpreting large tensors takes most of the time of these tests.
 var allLoops = flag.Bool("all-loops", false, "compare all loops on all large tensors, in all types")
 
-// sampled returns the cases that run for an extent and a type. On large tensors, that is every second case: the others run there in the
-// other type. With -short, it is one in 15: these tests compute with one goroutine, so the race detector, under which they take many times as
-// long, finds little in them.
+// sampled returns the cases that run for an extent and a type. On large tensors, that is every second case:
+// the others run there in the other type. With -short, it is one in 15: these tests compute with one
+// goroutine, so the race detector, under which they take many times as long, finds little in them.
 func sampled(cases []string, size [2]int, typ dtype.Type) []string {
 	first, every := 0, 1
 	switch {
@@ -71,7 +71,8 @@ func TestLoops(t *testing.T) {
 		"y[n, k] = k <= n ? sum(k': w[0, k'] * w[0, k']) : x[n, k]",
 		"s[n] = sum(m < N, k in 0 .. min(K, m + 1): x[m, k] * w[n, 0]) + max(m < N, k in min(m, K - 1) .. K: x[m, k])",
 		"s[n] = mean(m < N, k in 0 .. min(K, m + 1): x[m, k]) + count(m < N, k in 0 .. min(K, m + 1) if w[m, k] > 0.5)",
-		// A value that looks like one that is given, for a number that is no index, or for an index beyond the last one.
+		// A value that looks like one that is given, for a number that is no index, or for an index beyond
+		// the last one.
 		"t[n, k] = sigmoid(w[0, k]) * n\ny[n, k] = t[n, k]",
 		"t[n, k] = exp(x[n, k + 1] else 0)\ny[n, k] = t[n, k] * exp(x[n, k + 2] else 0)",
 		"t[n, k] = k < K - 1 ? x[n, k + 1] * 2 : 1\ny[n, k] = t[n, k] + (k + 1 < K - 1 ? x[n, k + 2] * 2 : 1)",
@@ -98,8 +99,8 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestLoopsOfOwnStrips uses values that the same loop computes in every kind of expression, each twice. They are compared with what the
-// interpreter computes, gradients included.
+// TestLoopsOfOwnStrips uses values that the same loop computes in every kind of expression, each twice. They
+// are compared with what the interpreter computes, gradients included.
 func TestLoopsOfOwnStrips(t *testing.T) {
 	const (
 		signed   = "t[n, k] = x[n, k] * 2 - w[n, k]\n"
@@ -167,8 +168,8 @@ func TestLoopsOfOwnStrips(t *testing.T) {
 	}
 }
 
-// TestLoopsOfExtremes compares gradients of extremes of computed values. Where a value is the extreme, it must equal it to the last
-// bit, also where loops compute it in another way than the extreme.
+// TestLoopsOfExtremes compares gradients of extremes of computed values. Where a value is the extreme, it
+// must equal it to the last bit, also where loops compute it in another way than the extreme.
 func TestLoopsOfExtremes(t *testing.T) {
 	for _, text := range []string{
 		"s[n] = max(k': (x[n, k'] + 2) / (2 + x[n, 0]^2))",
@@ -194,8 +195,8 @@ func TestLoopsOfExtremes(t *testing.T) {
 	}
 }
 
-// TestLoopsOfScansAndOrders compares reductions over the indices before, after and beside the present one, and orders, with what the
-// interpreter computes.
+// TestLoopsOfScansAndOrders compares reductions over the indices before, after and beside the present one,
+// and orders, with what the interpreter computes.
 func TestLoopsOfScansAndOrders(t *testing.T) {
 	var formulas []string
 	for _, over := range []string{"k' in 0 .. k", "k' in 0 .. k + 1", "k' in 1 .. k - 2", "k' in 0 .. min(k + 5, K)", "k' in 0 .. 2 * k", "k' in 1 .. max(k, 3)", "k' if k' <= k && k' != 1",
@@ -248,7 +249,8 @@ func TestLoopsOfScansAndOrders(t *testing.T) {
 	}
 }
 
-// TestLoopsOfSpecialValues compares what loops and the interpreter compute from equal numbers, infinities and NaN.
+// TestLoopsOfSpecialValues compares what loops and the interpreter compute from equal numbers, infinities and
+// NaN.
 func TestLoopsOfSpecialValues(t *testing.T) {
 	formulas := []string{
 		"y[n, k] = x[n, k] * 0 + w[n, k] * 0", "y[n, k] = 0 / x[n, k]", "s[n] = max(k: x[n, k] * 0)", "s[n] = sum(k: 0 * x[n, k])",
@@ -262,7 +264,8 @@ func TestLoopsOfSpecialValues(t *testing.T) {
 	compareAll(t, formulas, extentsOfTests, true)
 }
 
-// TestLoopsOfHistograms compares reductions in which a condition says to which index an element belongs with what the interpreter computes.
+// TestLoopsOfHistograms compares reductions in which a condition says to which index an element belongs with
+// what the interpreter computes.
 func TestLoopsOfHistograms(t *testing.T) {
 	var formulas []string
 	for _, kind := range []string{"sum", "prod", "max", "min"} {
@@ -336,7 +339,8 @@ func used(text string) string {
 	return strings.TrimSuffix(text, "\n") + "\nz[] = " + strings.Join(parts, " + ")
 }
 
-// compareAll compares loops with the interpreter for formulas without gradients, in both types and with all extents.
+// compareAll compares loops with the interpreter for formulas without gradients, in both types and with all
+// extents.
 func compareAll(t *testing.T, formulas []string, extents [][2]int, special bool) {
 	t.Helper()
 	for _, size := range extents {
@@ -359,8 +363,8 @@ func compareAll(t *testing.T, formulas []string, extents [][2]int, special bool)
 	}
 }
 
-// withoutLoops lists formulas for which there are no loops, gradients included, so that the interpreter computes them: an order or a scan is
-// part of a value. The list may only become shorter.
+// withoutLoops lists formulas for which there are no loops, gradients included, so that the interpreter
+// computes them: an order or a scan is part of a value. The list may only become shorter.
 //
 //go:embed testdata/withoutloops.txt
 var withoutLoops string
@@ -414,10 +418,11 @@ func useOfTest(t *testing.T, text string, typ dtype.Type, rows, cols int) *progr
 // narrowTensors are the names of tensors whose integers have 8 bits in these tests.
 var narrowTensors = map[string]dtype.Type{"tiny": dtype.I8, "tinys": dtype.I8, "byte": dtype.U8, "bytes": dtype.U8}
 
-// compareProgram compares loops with the interpreter for a program. It returns an error if there are no loops for it.
+// compareProgram compares loops with the interpreter for a program. It returns an error if there are no loops
+// for it.
 //
-// With special values, many real numbers are equal, and some are NaN or infinite. Where both differ, means says what is wrong with what loops
-// give, if it is there; nothing, if rounding decides.
+// With special values, many real numbers are equal, and some are NaN or infinite. Where both differ, means
+// says what is wrong with what loops give, if it is there; nothing, if rounding decides.
 func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, special bool, tolerance float64,
 	means ...func(given, memory [][]byte) string) error {
 	t.Helper()
@@ -514,7 +519,8 @@ func cloned(memory [][]byte) [][]byte {
 	return out
 }
 
-// misfit matches the errors of formulas that read elements which some extents of these tests do not have. Opgen check refuses such formulas.
+// misfit matches the errors of formulas that read elements which some extents of these tests do not have.
+// Opgen check refuses such formulas.
 var misfit = regexp.MustCompile(`lies outside|has [0-9]+ places`)
 
 // roundingOfSums is by how much sums of a few thousand elements of f64 differ.

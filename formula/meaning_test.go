@@ -17,7 +17,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// compareWithin is compareLoops with a tolerance for f64. The error says that there are no loops, so that the interpreter computes the formula.
+// compareWithin is compareLoops with a tolerance for f64. The error says that there are no loops, so that the
+// interpreter computes the formula.
 func compareWithin(t *testing.T, text string, typ dtype.Type, rows, cols int, tolerance float64) error {
 	t.Helper()
 	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
@@ -39,7 +40,8 @@ func compareWithin(t *testing.T, text string, typ dtype.Type, rows, cols int, to
 	return compareProgram(t, p, typ, cols, false, tolerance, means)
 }
 
-// compareTensors compares tensors in memory that a program gives with those of the interpreter. It returns a difference of each that differs.
+// compareTensors compares tensors in memory that a program gives with those of the interpreter. It returns a
+// difference of each that differs.
 func compareTensors(p *program.Program, tensors []loops.Tensor, memory [][]byte, ref *memory, typ dtype.Type, tolerance float64) (out []string) {
 	for i, l := range p.Tensors[:len(tensors)] {
 		if !l.Given || tensors[i].Local {
@@ -61,9 +63,9 @@ func compareTensors(p *program.Program, tensors []loops.Tensor, memory [][]byte,
 	return out
 }
 
-// meaning compares results and gradients in memory with what a formula means. It returns the first difference that is greater than rounding
-// explains: of numbers that are equal but for rounding, loops may take another one for the greatest than the interpreter does. Of holds the
-// gradients by tensor.
+// meaning compares results and gradients in memory with what a formula means. It returns the first difference
+// that is greater than rounding explains: of numbers that are equal but for rounding, loops may take another
+// one for the greatest than the interpreter does. Of holds the gradients by tensor.
 func meaning(t *testing.T, text string, typ dtype.Type, rows, cols int, p *program.Program, of map[int]int, given, memory [][]byte) string {
 	t.Helper()
 	o, attrs, r := operatorOf(t, text, typ, rows, cols)

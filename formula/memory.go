@@ -91,7 +91,8 @@ func (p *compiled) tensor(slot, number int) (int, error) {
 	return 0, mistake(p.Operator, fmt.Sprintf("there is no tensor %d of slot %d", number, slot))
 }
 
-// set gives a slot's tensor its value: the elements, little endian, in the tensor's type or in float64 if that is wide.
+// set gives a slot's tensor its value: the elements, little endian, in the tensor's type or in float64 if
+// that is wide.
 func (m *memory) set(slot, number int, typ dtype.Type, data []byte) error {
 	id, err := m.program.tensor(slot, number)
 	if err != nil {
@@ -120,8 +121,8 @@ func (m *memory) get(slot, number int, typ dtype.Type, data []byte) error {
 	return nil
 }
 
-// extreme reports whether a tensor of integers holds extremes, which may be those of nothing: the least integer, which is the greatest of
-// nothing, and the greatest one.
+// extreme reports whether a tensor of integers holds extremes, which may be those of nothing: the least
+// integer, which is the greatest of nothing, and the greatest one.
 func (p *compiled) extreme(tensor int) (least, greatest bool) {
 	type bounds [2]bool
 	held := map[int]bounds{}
@@ -146,7 +147,8 @@ func (p *compiled) extreme(tensor int) (least, greatest bool) {
 	return held[tensor][0], held[tensor][1]
 }
 
-// bounded returns integers in which the extremes of nothing, which are the bounds of 64 bits, are those of a type.
+// bounded returns integers in which the extremes of nothing, which are the bounds of 64 bits, are those of a
+// type.
 func bounded(x []int64, typ dtype.Type, ofLeast, ofGreatest bool) []int64 {
 	bits, least, most := 8*typ.Size(), int64(math.MinInt64), int64(math.MaxInt64)
 	switch signed := typ == dtype.I8 || typ == dtype.I16 || typ == dtype.I32 || typ == dtype.I64; {

@@ -47,7 +47,8 @@ func TestBoundsOfExtremes(t *testing.T) {
 	}
 }
 
-// TestNarrowIntegers checks that integers that no extreme gives wrap around when they are stored, also those that are the bounds of 64 bits.
+// TestNarrowIntegers checks that integers that no extreme gives wrap around when they are stored, also those
+// that are the bounds of 64 bits.
 func TestNarrowIntegers(t *testing.T) {
 	tensor := &compiled{Program: &program.Program{Tensors: []*program.Local{{Kind: term.Integer}}, Statements: []*program.Statement{{Value: term.Number(math.MinInt)}}}}
 	m := &memory{program: tensor, tensors: []elements{{integer: []int64{math.MinInt64, math.MaxInt64}}}}

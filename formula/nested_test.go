@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestGradientsOfNestedFormulas checks gradients of formulas so deep that parts of them, and of their gradients, are stored.
+// TestGradientsOfNestedFormulas checks gradients of formulas so deep that parts of them, and of their
+// gradients, are stored.
 func TestGradientsOfNestedFormulas(t *testing.T) {
 	nest := func(way, inner string, depth int) string {
 		for i := range depth {

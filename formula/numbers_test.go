@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestNumbers computes the rows of the table in docs/numbers.md: with the interpreter and with loops, in both types.
+// TestNumbers computes the rows of the table in docs/numbers.md: with the interpreter and with loops, in both
+// types.
 func TestNumbers(t *testing.T) {
 	page, err := os.ReadFile("../docs/numbers.md")
 	if err != nil {
@@ -66,7 +67,8 @@ func numbersOf(t *testing.T, cell string) (out []float64) {
 	return out
 }
 
-// compareNumbers compares numbers with those of a cell of a table. Where the order of operations decides, the cell has two: nan or inf.
+// compareNumbers compares numbers with those of a cell of a table. Where the order of operations decides, the
+// cell has two: nan or inf.
 func compareNumbers(t *testing.T, where string, got []float64, want []string) {
 	t.Helper()
 	ok := len(got) == len(want)

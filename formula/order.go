@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// order is code for an order of elements. sort returns a table: by place the element, or by element the place. find looks
-// up what the reduction gives in it.
+// order is code for an order of elements. sort returns a table: by place the element, or by element the
+// place. find looks up what the reduction gives in it.
 type order struct {
 	sort func(*frame) []int
 	find func(f *frame, table []int) int
@@ -133,7 +133,8 @@ func places(n int, compare func(i, j int) int, descending bool) []int {
 	return out
 }
 
-// orders returns code for a statement that gives an order, which it sorts once for all places; nil if it is another statement.
+// orders returns code for a statement that gives an order, which it sorts once for all places; nil if it is
+// another statement.
 func (c *code) orders(s *program.Statement) func(*frame) {
 	n := s.Value
 	if n.Op != term.Reduce || !n.Reduction.IsOrder() || !plainLoops(s) {
@@ -161,8 +162,8 @@ func (c *code) orders(s *program.Statement) func(*frame) {
 	}
 }
 
-// plainLoops reports whether the loops of a statement can go in any order: no range depends on another index, and each
-// element is given once.
+// plainLoops reports whether the loops of a statement can go in any order: no range depends on another index,
+// and each element is given once.
 func plainLoops(s *program.Statement) bool {
 	return !s.Add && s.Guard == nil && !slices.ContainsFunc(s.Vars, func(v *term.Variable) bool { return v.Lo.UsesAny(s.Vars) || v.Hi.UsesAny(s.Vars) })
 }

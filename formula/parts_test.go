@@ -45,10 +45,11 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// compareParts compiles the statements of a program, and those of its gradients, and runs each group in parts of random sizes, in random
-// order, with real numbers of a type. They leave the same bits as the whole group. A part of a group that goes element by element does so where all elements of other parts are
-// poisoned, and leaves these as they are. bounds says what integers are below, by tensor. It returns how many groups it ran, and how many go
-// element by element.
+// compareParts compiles the statements of a program, and those of its gradients, and runs each group in parts
+// of random sizes, in random order, with real numbers of a type. They leave the same bits as the whole group.
+// A part of a group that goes element by element does so where all elements of other parts are poisoned, and
+// leaves these as they are. bounds says what integers are below, by tensor. It returns how many groups it
+// ran, and how many go element by element.
 func compareParts(t *testing.T, p *program.Program, typ dtype.Type, bounds func(tensor int) int, rng *rand.Rand) (groups, apart int) {
 	t.Helper()
 	var outputs []int

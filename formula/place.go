@@ -95,7 +95,8 @@ func (l *layout) place(gradients map[int]int) {
 	}
 }
 
-// placeScratch finds memory for gradients that only the task uses: a scratch slot has that of the value whose name follows grad_ in its own.
+// placeScratch finds memory for gradients that only the task uses: a scratch slot has that of the value whose
+// name follows grad_ in its own.
 func (l *layout) placeScratch() {
 	for param, p := range l.kernel.signature.Params {
 		name, ok := strings.CutPrefix(l.kernel.signature.Operator.Slots[p.Slot].Name, "grad_")

@@ -17,8 +17,8 @@ import (
 
 var randomGradients = flag.Int("random-gradients", 1500, "how many random formulas are differentiated")
 
-// TestRandomGradients compares derived gradients with those of reverse mode, which the interpreter has, for random formulas of windows, with
-// conditions, values outside, places that are looked up, and extremes.
+// TestRandomGradients compares derived gradients with those of reverse mode, which the interpreter has, for
+// random formulas of windows, with conditions, values outside, places that are looked up, and extremes.
 func TestRandomGradients(t *testing.T) {
 	derived := 0
 	for i := range *randomGradients {
@@ -163,8 +163,9 @@ func (w *windows) formula() string {
 	return first + fmt.Sprintf("y[n, k] = %s * (%s[n, k] else 0)\ns[n] = %s", w.reduction(1, "k", "n"), of, w.reduction(1, "n"))
 }
 
-// differ compares the gradients that are derived from a program with those of reverse mode, from random values and gradients of outputs. It
-// reports whether there are any. Programs that read outside of tensors forward are not compared.
+// differ compares the gradients that are derived from a program with those of reverse mode, from random
+// values and gradients of outputs. It reports whether there are any. Programs that read outside of tensors
+// forward are not compared.
 func differ(t *testing.T, p *program.Program, random *rand.Rand, below int) (derived bool, err error) {
 	t.Helper()
 	var outputs []int

@@ -15,7 +15,8 @@ var (
 	randomSeed     = flag.Uint64("random-seed", 1, "which random formulas they are")
 )
 
-// formulas returns how many random formulas a test makes. With -short, it is one in ten: these tests compute with one goroutine.
+// formulas returns how many random formulas a test makes. With -short, it is one in ten: these tests compute
+// with one goroutine.
 func formulas() int {
 	if testing.Short() {
 		return *randomFormulas / 10
@@ -23,7 +24,8 @@ func formulas() int {
 	return *randomFormulas
 }
 
-// TestRandomLoops compares loops with the interpreter for random formulas of several lines, gradients included.
+// TestRandomLoops compares loops with the interpreter for random formulas of several lines, gradients
+// included.
 func TestRandomLoops(t *testing.T) {
 	refused := 0
 	for i := range formulas() {

@@ -10,8 +10,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestRandomRanges compares loops with the interpreter for random reductions whose ranges depend on other indices, of the result and of the same
-// reduction: shifted ones, empty ones, ones that end before they begin or lie outside of tensors, beside values and conditions that do not depend on all indices.
+// TestRandomRanges compares loops with the interpreter for random reductions whose ranges depend on other
+// indices, of the result and of the same reduction: shifted ones, empty ones, ones that end before they begin
+// or lie outside of tensors, beside values and conditions that do not depend on all indices.
 func TestRandomRanges(t *testing.T) {
 	refused := 0
 	for i := range formulas() {

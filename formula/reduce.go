@@ -62,8 +62,8 @@ func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
 	}
 }
 
-// moments returns the mean of values and how many there are. Their differences from the first one are added, so that the mean of
-// equal values is exactly what they are.
+// moments returns the mean of values and how many there are. Their differences from the first one are added,
+// so that the mean of equal values is exactly what they are.
 func moments(f *frame, each func(*frame, func(*frame)), x func(*frame) float64) (mean, n float64) {
 	s, first := 0.0, 0.0
 	each(f, func(f *frame) {
@@ -106,8 +106,8 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 	}
 }
 
-// argument returns code for argmax and argmin: the index of the first extreme, or its number among several indices. NaN
-// is more extreme than all numbers.
+// argument returns code for argmax and argmin: the index of the first extreme, or its number among several
+// indices. NaN is more extreme than all numbers.
 func (c *code) argument(r *term.Reduction, each func(*frame, func(*frame))) func(*frame) int {
 	if r.Body.Kind == term.Integer {
 		return extremeOf(c, r, each, c.ordered(r.Body)) // real numbers do not hold all integers

@@ -29,8 +29,8 @@ type counted struct {
 	i  int
 }
 
-// scanOf returns the code of a statement's scan; nil if the statement is none. Without values, the elements are all 0, and
-// the tensors of which they are made need not be there.
+// scanOf returns the code of a statement's scan; nil if the statement is none. Without values, the elements
+// are all 0, and the tensors of which they are made need not be there.
 func (c *code) scanOf(s *program.Statement, values bool) *scan {
 	n := s.Value
 	if n.Op != term.Reduce || !plainLoops(s) {
@@ -146,7 +146,8 @@ func (s *scan) run(f *frame, store func(*frame, *accumulator)) {
 	})
 }
 
-// others calls store with the result for all elements but the present one: of what comes before it and what comes behind.
+// others calls store with the result for all elements but the present one: of what comes before it and what
+// comes behind.
 func (s *scan) others(f *frame, elements []counted, store func(*frame, *accumulator)) {
 	behind := make([]accumulator, len(elements)+1)
 	behind[len(elements)] = newAccumulator(s.kind)
@@ -165,8 +166,8 @@ func (s *scan) others(f *frame, elements []counted, store func(*frame, *accumula
 	})
 }
 
-// beside visits the present indices. elements[n:next] is the present one, if it counts; those before done were before the
-// last present index, too.
+// beside visits the present indices. elements[n:next] is the present one, if it counts; those before done
+// were before the last present index, too.
 func (s *scan) beside(f *frame, elements []counted, visit func(f *frame, done, n, next int)) {
 	n := 0
 	for p, last := s.first(f), s.last(f); p < last; p++ {

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// backScan returns code that hands the gradients of a scan on, in one pass; nil if the statement is another one.
+// backScan returns code that hands the gradients of a scan on, in one pass; nil if the statement is another
+// one.
 func (c *code) backScan(s *program.Statement) func(*frame) {
 	kind := reduction.Kind(0)
 	if s.Value.Op == term.Reduce {
@@ -163,8 +164,9 @@ func backExtremes(kind reduction.Kind) func([]counted, [][]float64) []float64 {
 	}
 }
 
-// backOthers gives each element the gradients of the products of others. A product without the elements i and p is needed
-// for each p: pairs of a product and of the sum of what has the gradient of p in place of p, by the product rule.
+// backOthers gives each element the gradients of the products of others. A product without the elements i and
+// p is needed for each p: pairs of a product and of the sum of what has the gradient of p in place of p, by
+// the product rule.
 func (s *scan) backOthers(f *frame, elements []counted, grad func(*frame) float64) []float64 {
 	type pair struct{ product, sum float64 }
 	join := func(x, y pair) pair { return pair{x.product * y.product, x.product*y.sum + x.sum*y.product} }

@@ -42,7 +42,8 @@ var folds = map[string]func([]float64) float64{
 	},
 }
 
-// TestScans compares reductions over the indices before, after and beside the present one with Go code. Some elements are 0.
+// TestScans compares reductions over the indices before, after and beside the present one with Go code. Some
+// elements are 0.
 func TestScans(t *testing.T) {
 	x, w := testValues()
 	x[1], x[6], x[7] = 0, 0, 0
@@ -174,7 +175,8 @@ func TestOutsideOrder(t *testing.T) {
 	}
 }
 
-// TestOnePass runs formulas, forward and backward, on as many elements as are out of reach for quadratic time.
+// TestOnePass runs formulas, forward and backward, on as many elements as are out of reach for quadratic
+// time.
 func TestOnePass(t *testing.T) {
 	const n = 300_000
 	for _, text := range []string{

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// ordered returns code for an integer, in which those without sign have the order of those with one: their first bit is the other.
+// ordered returns code for an integer, in which those without sign have the order of those with one: their
+// first bit is the other.
 func (c *code) ordered(n *term.Term) func(*frame) int {
 	x := c.integer(n)
 	if !c.p.Unsigned(n) {
@@ -34,7 +35,8 @@ func (x whole) compare(y whole) int {
 	return cmp.Compare(x.bits, y.bits)
 }
 
-// divided returns the quotient or the remainder of two integers, of which one has no sign; ok is false if op cannot divide by y.
+// divided returns the quotient or the remainder of two integers, of which one has no sign; ok is false if op
+// cannot divide by y.
 func (x whole) divided(op term.Op, y whole) (out int, ok bool) {
 	a, b := uint64(x.bits), uint64(y.bits)
 	switch {
@@ -59,7 +61,8 @@ func (x whole) divided(op term.Op, y whole) (out int, ok bool) {
 	return 0, true
 }
 
-// unsigned returns code for an integer that a quotient, a remainder or an extreme of two gives; nil if both have a sign.
+// unsigned returns code for an integer that a quotient, a remainder or an extreme of two gives; nil if both
+// have a sign.
 func (c *code) unsigned(n *term.Term) func(*frame) int {
 	if len(n.Args) != 2 {
 		return nil

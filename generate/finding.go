@@ -40,16 +40,17 @@ type Finding struct {
 	diagnostic *diag.Diagnostic
 }
 
-// Text returns the finding as opgen check prints it: position, code and message, the line of the file with the
-// place underlined, then related places and the hint.
+// Text returns the finding as opgen check prints it: position, code and message, the line of the file with
+// the place underlined, then related places and the hint.
 func (f Finding) Text() string {
 	var b strings.Builder
 	diag.WriteText(&b, []*diag.Diagnostic{f.diagnostic}) // a Builder gives no errors
 	return b.String()
 }
 
-// GitHub returns the finding as a command of GitHub's runners, which show it beside the lines of a change. The file is relative to the
-// module's root, which runners take for the root of the repository. Their documentation gives the form and what must be escaped.
+// GitHub returns the finding as a command of GitHub's runners, which show it beside the lines of a change.
+// The file is relative to the module's root, which runners take for the root of the repository. Their
+// documentation gives the form and what must be escaped.
 func (f Finding) GitHub() string {
 	message := f.Message
 	if f.Hint != "" {

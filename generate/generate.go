@@ -1,10 +1,11 @@
-// Package generate runs opgen within another program: it reads and checks the specs of a module, compares generated
-// files with those on disk, and brings these up to date.
+// Package generate runs opgen within another program: it reads and checks the specs of a module, compares
+// generated files with those on disk, and brings these up to date.
 //
-// A mistake in specs is a [Finding]: a value with a position and a code, and with edits if the correction is certain.
-// Errors are about files that cannot be read or written.
+// A mistake in specs is a [Finding]: a value with a position and a code, and with edits if the correction is
+// certain. Errors are about files that cannot be read or written.
 //
-// A program may add plug-ins of its own, which make further files from the model. Package plugin describes them.
+// A program may add plug-ins of its own, which make further files from the model. Package plugin describes
+// them.
 package generate
 
 import (
@@ -53,18 +54,19 @@ type Change struct {
 
 // Result is what a run found and did.
 type Result struct {
-	// Findings are sorted by file and position. If there is one about specs, opgen.toml or a plug-in, nothing was compared
-	// or written. Findings about kernels do not keep generated code from being written, since a kernel is written against it.
+	// Findings are sorted by file and position. If there is one about specs, opgen.toml or a plug-in, nothing
+	// was compared or written. Findings about kernels do not keep generated code from being written, since a
+	// kernel is written against it.
 	Findings []Finding
 	// Unshown is how many more findings there are. Of very many, the first are listed.
 	Unshown int
 	// Changes lists the files that differ, or that differed before Write.
 	Changes []Change
-	// Refused lists the changes that would overwrite or delete what opgen did not write. If there is one, nothing was
-	// written.
+	// Refused lists the changes that would overwrite or delete what opgen did not write. If there is one,
+	// nothing was written.
 	Refused []Change
-	// Strays lists folders, relative to the module's root, whose generated files belong to no folder that opgen.toml names. They
-	// are left when it names another one. Nothing is removed there.
+	// Strays lists folders, relative to the module's root, whose generated files belong to no folder that
+	// opgen.toml names. They are left when it names another one. Nothing is removed there.
 	Strays []string
 	// Operators is how many operators the module has.
 	Operators int
@@ -87,8 +89,9 @@ func (r *Result) Model() (json.RawMessage, error) {
 	return json.Marshal(m)
 }
 
-// Fix makes the edits of all findings and returns the paths of the files that it changed. It returns an error and
-// changes nothing if two edits overlap, if a file changed since it was read, or if a file would not be TOML.
+// Fix makes the edits of all findings and returns the paths of the files that it changed. It returns an error
+// and changes nothing if two edits overlap, if a file changed since it was read, or if a file would not be
+// TOML.
 func (r *Result) Fix() ([]string, error) { return driver.Fix(r.root, r.result.Findings) }
 
 // Check reads and checks the configuration and the specs. It runs no plug-ins. The error says which file

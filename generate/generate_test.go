@@ -42,7 +42,8 @@ func TestPluginFolders(t *testing.T) {
 	}
 }
 
-// TestModel checks that a result holds the model, and that Write refuses to overwrite a file that was edited by hand.
+// TestModel checks that a result holds the model, and that Write refuses to overwrite a file that was edited
+// by hand.
 func TestModel(t *testing.T) {
 	dir := module(spec)
 	defer os.RemoveAll(dir)

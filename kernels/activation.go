@@ -69,8 +69,9 @@ func geluDerivative[T dtype.Float](x T) T {
 	return T(rng.NormalCDF(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
 }
 
-// finish adds the bias, if there is one, to planes of sums, which begin at an element of output, and applies the activation. The planes are those of
-// some channels, once or several times. Sums are kept where backward needs them.
+// finish adds the bias, if there is one, to planes of sums, which begin at an element of output, and applies
+// the activation. The planes are those of some channels, once or several times. Sums are kept where backward
+// needs them.
 func finish[T dtype.Float](f activation.Activation, output tensor.RW[T], keep tensor.Opt[tensor.WO[T]], bias tensor.Opt[tensor.RO[T]],
 	channel, channels, first, planes, pixels int) {
 	end := first + planes*pixels

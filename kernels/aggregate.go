@@ -11,7 +11,8 @@ import (
 // Aggregate is the kernel of aggregate.
 type Aggregate[T dtype.Float, L dtype.Index] struct{}
 
-// ForwardPlace finds the rows of assignments, counts those of each expert, and computes the loss for an uneven balance.
+// ForwardPlace finds the rows of assignments, counts those of each expert, and computes the loss for an
+// uneven balance.
 func (Aggregate[T, L]) ForwardPlace(_ *op.Ctx, a *aggregate.Forward[T, L], _ op.Range) error {
 	n := a.Attrs.N
 	err := routing.Place("gate_assign", a.GateAssign, n, a.Dims.P, func(i, _, row int) { a.Place.Set(i, int32(row)) })

@@ -15,7 +15,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// benchmarks are uses of operators at sizes of models: element-wise operators of 4 Mi elements, others of rows of 1024.
+// benchmarks are uses of operators at sizes of models: element-wise operators of 4 Mi elements, others of
+// rows of 1024.
 var benchmarks = []struct {
 	op, attrs string
 	shapes    map[string][]int
@@ -76,11 +77,12 @@ var benchmarks = []struct {
 	{"normal", `{"seed": 1}`, map[string][]int{"tensor": {1 << 20}}},
 }
 
-// mostWindows is of how many elements loops compute a convolution here at most. They do not know that it is a product, so more take minutes.
+// mostWindows is of how many elements loops compute a convolution here at most. They do not know that it is a
+// product, so more take minutes.
 const mostWindows = 1 << 16
 
-// BenchmarkKernels times the tasks of operators in one goroutine: with the kernels of the catalogue, and where these are written by hand with loops that
-// are made of the formulas, too.
+// BenchmarkKernels times the tasks of operators in one goroutine: with the kernels of the catalogue, and
+// where these are written by hand with loops that are made of the formulas, too.
 func BenchmarkKernels(b *testing.B) {
 	var kernels, loops task.Registry
 	if err := catalogue.Register(&kernels); err != nil {

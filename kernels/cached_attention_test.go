@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestCachedAttention gives cached_attention one token after another, and compares each result with attention to the tokens
-// of the window. Two query heads share each head of keys.
+// TestCachedAttention gives cached_attention one token after another, and compares each result with attention
+// to the tokens of the window. Two query heads share each head of keys.
 func TestCachedAttention(t *testing.T) {
 	const (
 		steps, window           = 7, 3

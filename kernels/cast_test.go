@@ -14,7 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestCastToIntegers casts numbers at the bounds of integers and beyond, by the kernel and by the interpreter of formulas.
+// TestCastToIntegers casts numbers at the bounds of integers and beyond, by the kernel and by the interpreter
+// of formulas.
 func TestCastToIntegers(t *testing.T) {
 	interpreted := func(r *task.Registry) error { return formula.RegisterReference(r, op.CPU, &cast.Operator.Operator) }
 	inf, nan := math.Inf(1), math.NaN()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The tests of this file name no operator. They apply every operator of the catalogue as the examples of its spec say, and
-// check what must hold for all operators. Package optest says what each of them checks.
+// The tests of this file name no operator. They apply every operator of the catalogue as the examples of its
+// spec say, and check what must hold for all operators. Package optest says what each of them checks.
 
 func TestEveryElementIsWritten(t *testing.T)      { kit.EveryElementIsWritten(t) }
 func TestDeterminism(t *testing.T)                { kit.Determinism(t) }
@@ -38,7 +38,8 @@ func TestFusions(t *testing.T) {
 	kit.Fusions(t)
 }
 
-// The tests below also check that the catalogue has enough of what they try, unless -run chooses operators or -short examples.
+// The tests below also check that the catalogue has enough of what they try, unless -run chooses operators
+// or -short examples.
 
 // ofAll reports whether the tests are about all examples of all operators.
 func ofAll() bool {
@@ -75,7 +76,8 @@ func TestEmptyExtents(t *testing.T) {
 	worksWith(t, 0, kit.EmptyExtents(t), "linear", "element_binary", "softmax")
 }
 
-// The interpreter computes what kernels are compared with, so more elements take long: make property has them.
+// The interpreter computes what kernels are compared with, so more elements take long: make property has
+// them.
 var largest = flag.Int("largest", 1000, "how many elements tensors have at most in TestLargeExtents")
 
 func TestSingleExtents(t *testing.T) {

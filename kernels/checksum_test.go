@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestChecksum compares checksum with results that were worked out by hand: of elements of which bits differ, of negative
-// ones, and of none.
+// TestChecksum compares checksum with results that were worked out by hand: of elements of which bits differ,
+// of negative ones, and of none.
 func TestChecksum(t *testing.T) {
 	for _, tt := range []struct {
 		x    []int32
@@ -27,7 +27,8 @@ func TestChecksum(t *testing.T) {
 	}
 }
 
-// TestSegmentsWithoutRows folds booleans into segments, one of which has no row: any of none is false, all of none true.
+// TestSegmentsWithoutRows folds booleans into segments, one of which has no row: any of none is false, all of
+// none true.
 func TestSegmentsWithoutRows(t *testing.T) {
 	g := graph.New(1)
 	x, s := g.Input("x", dtype.Bool, 4), g.Input("s", dtype.I32, 4)

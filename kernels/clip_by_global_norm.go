@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// ClipByGlobalNorm is the kernel of clip_by_global_norm. It adds up in float64, one tensor after the other, so the norm
-// does not depend on the number of workers.
+// ClipByGlobalNorm is the kernel of clip_by_global_norm. It adds up in float64, one tensor after the other,
+// so the norm does not depend on the number of workers.
 type ClipByGlobalNorm[T dtype.Float] struct{}
 
 // ForwardSquares adds up the squares of the elements of some tensors.
@@ -41,7 +41,8 @@ func normOf(squares tensor.RW[float64]) float64 {
 	return math.Sqrt(sum)
 }
 
-// ForwardScale gives some tensors their elements. The factor follows from the sums, as a norm beyond the range of T has one.
+// ForwardScale gives some tensors their elements. The factor follows from the sums, as a norm beyond the
+// range of T has one.
 func (ClipByGlobalNorm[T]) ForwardScale(_ *op.Ctx, a *clipbyglobalnorm.Forward[T], r op.Range) error {
 	factor := 1.0
 	if norm := normOf(a.Squares); !(norm <= a.Attrs.Limit) { // a NaN in one tensor makes all tensors NaN

@@ -32,8 +32,8 @@ func (ConcatFlatBackward[T]) Backward(_ *op.Ctx, a *concatflat.Backward[T], r op
 	return nil
 }
 
-// parts calls f for the tensors, of the given shapes, that a range of the joined elements touches: elements lo to hi-1
-// of tensor i begin at element at.
+// parts calls f for the tensors, of the given shapes, that a range of the joined elements touches: elements
+// lo to hi-1 of tensor i begin at element at.
 func parts(shapes [][]int, r op.Range, f func(i, lo, hi, at int)) {
 	begin := 0
 	for i, s := range shapes {

@@ -9,8 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/vec"
 )
 
-// Conv2d is the kernel of conv_2d. It convolves by matrix products. If filters lie one pixel apart, as many do, tiles of the product read pixels from
-// copies of its rows. Else the patches that filters see become the columns of a matrix, for each image and group.
+// Conv2d is the kernel of conv_2d. It convolves by matrix products. If filters lie one pixel apart, as many
+// do, tiles of the product read pixels from copies of its rows. Else the patches that filters see become the
+// columns of a matrix, for each image and group.
 type Conv2d[T dtype.Float] struct{}
 
 // convShape is the geometry of a convolution of one image and group.
@@ -37,7 +38,8 @@ func (s *convShape) output(n, group int) int {
 	return (n*s.OutChannels + group*s.filters) * s.pixels
 }
 
-// direct reports whether filters see single pixels, each of them once, so that an image is the matrix of its patches.
+// direct reports whether filters see single pixels, each of them once, so that an image is the matrix of its
+// patches.
 func (s *convShape) direct() bool {
 	return s.KernelH*s.KernelW == 1 && s.StrideH*s.StrideW == 1 && s.PaddingH == 0 && s.PaddingW == 0
 }
@@ -56,7 +58,8 @@ func (s *convShape) windows() *vec.Windows {
 		PaddingH: s.PaddingH, PaddingW: s.PaddingW, DilationH: s.DilationH, DilationW: s.DilationW, Rows: s.P, Cols: s.Q}
 }
 
-// patches returns the patches of an image and group as the columns of a matrix: the image itself, or a copy in cols.
+// patches returns the patches of an image and group as the columns of a matrix: the image itself, or a copy
+// in cols.
 func patches[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, n, group int) tensor.ROMat[T] {
 	first := s.image(n, group)
 	if s.direct() {
@@ -94,8 +97,8 @@ func (Conv2d[T]) BackwardPre(_ *op.Ctx, a *conv2d.Backward[T], r op.Range) error
 	return nil
 }
 
-// BackwardInput computes the gradient of the input of images and groups: the gradients of the columns, summed for each
-// pixel.
+// BackwardInput computes the gradient of the input of images and groups: the gradients of the columns, summed
+// for each pixel.
 func (Conv2d[T]) BackwardInput(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) error {
 	if !a.GradInput.Wanted() {
 		return nil
@@ -159,7 +162,8 @@ func (Conv2d[T]) BackwardFilter(_ *op.Ctx, a *conv2d.Backward[T], r op.Range) er
 	return nil
 }
 
-// sumParts puts elements lo to hi-1 of a gradient, which are the sums of those of the given number of parts. It leaves the sums in the first part.
+// sumParts puts elements lo to hi-1 of a gradient, which are the sums of those of the given number of parts.
+// It leaves the sums in the first part.
 func sumParts[T dtype.Float](grad tensor.Grad[T], parts tensor.RW[T], n, lo, hi int) {
 	if !grad.Wanted() {
 		return
@@ -175,7 +179,8 @@ func sumParts[T dtype.Float](grad tensor.Grad[T], parts tensor.RW[T], n, lo, hi 
 	}
 }
 
-// sumPlanes puts elements lo to hi-1 of the gradient of a bias, which are the sums of their planes of grad in all images.
+// sumPlanes puts elements lo to hi-1 of the gradient of a bias, which are the sums of their planes of grad in
+// all images.
 func sumPlanes[T dtype.Float](bias tensor.Grad[T], grad tensor.RO[T], images, pixels, lo, hi int) {
 	for o := lo; o < hi && bias.Wanted(); o++ {
 		var sum float64

@@ -14,8 +14,9 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestConvolutionWithFewProducts computes a convolution of float32 that is so large that few products are chosen, and the gradient of its images. It compares
-// the results with those of float64, which are sums of all products, and results on one worker with those on three.
+// TestConvolutionWithFewProducts computes a convolution of float32 that is so large that few products are
+// chosen, and the gradient of its images. It compares the results with those of float64, which are sums of
+// all products, and results on one worker with those on three.
 func TestConvolutionWithFewProducts(t *testing.T) {
 	const images, channels, filters, height, width, groups = 5, 96, 80, 16, 17, 2
 	r := rand.New(rand.NewPCG(1, 2))

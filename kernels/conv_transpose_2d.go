@@ -9,9 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/vec"
 )
 
-// ConvTranspose2d is the kernel of conv_transpose_2d: the gradient of a convolution with respect to its input. The convolution sees images of the
-// size of the output, and gives images of the size of the input. So Forward computes what Conv2d computes in BackwardInput, and BackwardInput what
-// Conv2d computes in Forward.
+// ConvTranspose2d is the kernel of conv_transpose_2d: the gradient of a convolution with respect to its
+// input. The convolution sees images of the size of the output, and gives images of the size of the input. So
+// Forward computes what Conv2d computes in BackwardInput, and BackwardInput what Conv2d computes in Forward.
 type ConvTranspose2d[T dtype.Float] struct{}
 
 // transposedShape is the geometry of a transposed convolution of one image and group.
@@ -41,19 +41,22 @@ func (s *transposedShape) windows() *vec.Windows {
 		PaddingH: s.PaddingH, PaddingW: s.PaddingW, DilationH: s.DilationH, DilationW: s.DilationW, Rows: s.H, Cols: s.W}
 }
 
-// whole reports whether windows lie on all of the output. Rows that are added below and columns that are added on the right may lie beside them.
+// whole reports whether windows lie on all of the output. Rows that are added below and columns that are
+// added on the right may lie beside them.
 func (s *transposedShape) whole() bool { return s.OutputPaddingH == 0 && s.OutputPaddingW == 0 }
 
-// direct reports whether windows see single pixels, each of them once, so that an image of the output is the matrix of its patches.
+// direct reports whether windows see single pixels, each of them once, so that an image of the output is the
+// matrix of its patches.
 func (s *transposedShape) direct() bool {
 	return s.KernelH*s.KernelW == 1 && s.StrideH*s.StrideW == 1 && s.PaddingH == 0 && s.PaddingW == 0 && s.whole()
 }
 
-// dense reports whether the correlations of package vec compute it, without a copy for each element of a filter.
+// dense reports whether the correlations of package vec compute it, without a copy for each element of a
+// filter.
 func (s *transposedShape) dense() bool { return !s.direct() && s.whole() && s.windows().Dense() }
 
-// gradPatches returns the patches of an image and group of the gradient of the output as the columns of a matrix: the image itself, or a copy in
-// cols.
+// gradPatches returns the patches of an image and group of the gradient of the output as the columns of a
+// matrix: the image itself, or a copy in cols.
 func gradPatches[T dtype.Float](cols tensor.RW[T], grad tensor.RO[T], s *transposedShape, n, group int) tensor.ROMat[T] {
 	first := s.output(n, group)
 	if s.direct() {
@@ -63,7 +66,8 @@ func gradPatches[T dtype.Float](cols tensor.RW[T], grad tensor.RO[T], s *transpo
 	return cols.Mat(0, s.patch, s.places)
 }
 
-// Forward computes the output of images and groups: what elements of the input give for the pixels of their windows, summed for each pixel.
+// Forward computes the output of images and groups: what elements of the input give for the pixels of their
+// windows, summed for each pixel.
 func (ConvTranspose2d[T]) Forward(ctx *op.Ctx, a *transposed.Forward[T], r op.Range) error {
 	s := transposedForward(a)
 	cols := a.Columns.Of(ctx.Worker)

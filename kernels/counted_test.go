@@ -54,8 +54,8 @@ func infer(t *testing.T, g *graph.Graph, fetch []graph.Tensor, feed ...opgen.Val
 	return p
 }
 
-// TestNonzero compares nonzero with results that were worked out by hand, for several types and shapes, one of which has
-// no element and one no dimension.
+// TestNonzero compares nonzero with results that were worked out by hand, for several types and shapes, one
+// of which has no element and one no dimension.
 func TestNonzero(t *testing.T) {
 	t.Run("f32", func(t *testing.T) {
 		nonzeros(t, []float32{0, 3, float32(nan), 0, 0, -1}, d(2, 3), []int64{0, 1, 0, 2, 1, 2}, d(3, 2))
@@ -124,7 +124,8 @@ func TestUniqueNaN(t *testing.T) {
 	}
 }
 
-// TestCountedDownstream reads the rows that nonzero gives by another operator, which sees as many rows as there can be.
+// TestCountedDownstream reads the rows that nonzero gives by another operator, which sees as many rows as
+// there can be.
 func TestCountedDownstream(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 4)

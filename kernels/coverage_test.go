@@ -25,7 +25,8 @@ var kit = func() *optest.Kit {
 }()
 
 // TestMain runs the tests. If all of them ran and passed, it checks that they ran every task of the catalogue
-// with every choice of element types, and that docs/tests.md is up to date. With -short, some tests run few of them.
+// with every choice of element types, and that docs/tests.md is up to date. With -short, some tests run few
+// of them.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()

@@ -14,9 +14,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestDifferenceGradient computes sigmoid(tanh(x) - b) and sigmoid(tanh(x) / b), where b has one element for each row of x, and their gradients. The
-// planner runs the elementwise tasks of backward range by range, so the step of the difference that says so must touch the elements of its ranges only,
-// also beside the sum over rows that the gradient of b is. Ranges do not begin where rows do.
+// TestDifferenceGradient computes sigmoid(tanh(x) - b) and sigmoid(tanh(x) / b), where b has one element for
+// each row of x, and their gradients. The planner runs the elementwise tasks of backward range by range, so
+// the step of the difference that says so must touch the elements of its ranges only, also beside the sum
+// over rows that the gradient of b is. Ranges do not begin where rows do.
 func TestDifferenceGradient(t *testing.T) {
 	const m, n = 200, 30
 	apply := func(g *graph.Graph, name, attrs string, ins map[string]graph.Tensor) graph.Tensor {

@@ -12,8 +12,9 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Einsum is the kernel of einsum. It multiplies the first two inputs, their product by the third one, and so on. Each product of two tensors, and
-// each gradient, is a batch of products of matrices, or of sums over boxes of elements where these would have few products.
+// Einsum is the kernel of einsum. It multiplies the first two inputs, their product by the third one, and so
+// on. Each product of two tensors, and each gradient, is a batch of products of matrices, or of sums over
+// boxes of elements where these would have few products.
 type Einsum[T dtype.Float] struct{}
 
 // ForwardFirst computes a share of the product of the first two inputs.
@@ -54,7 +55,8 @@ func (Einsum[T]) ForwardLast(ctx *op.Ctx, a *einsum.Forward[T], r op.Range) erro
 	return nil
 }
 
-// BackwardFirst computes a share of the product of the first two inputs, and of the gradient of that of all but the last.
+// BackwardFirst computes a share of the product of the first two inputs, and of the gradient of that of all
+// but the last.
 func (Einsum[T]) BackwardFirst(ctx *op.Ctx, a *einsum.Backward[T], r op.Range) error {
 	e, err := einsumBackward(ctx, a)
 	if err != nil {
@@ -242,7 +244,8 @@ func (p *pairProduct[T]) sum(part contraction.Block) {
 	}
 }
 
-// spread puts copies of blocks of the result, which begin at an element of the worker's memory, into the target.
+// spread puts copies of blocks of the result, which begin at an element of the worker's memory, into the
+// target.
 func (p *pairProduct[T]) spread(from int, batch, rows, cols contraction.Block, to int) {
 	n := batch.Size() * rows.Size() * cols.Size()
 	box.Put(rowOf(p.c, to), p.blocks.RO().Span(from, from+n), p.CopyC(batch, rows, cols))
@@ -278,7 +281,8 @@ func (p *pairProduct[T]) multiply(batch, rows, cols contraction.Block) {
 	}
 }
 
-// matrix returns the matrix that begins at an element of a tensor, or that was copied to an element of the worker's memory.
+// matrix returns the matrix that begins at an element of a tensor, or that was copied to an element of the
+// worker's memory.
 func (p *pairProduct[T]) matrix(how contraction.Matrix, x tensor.RO[T], at, copied, rows, cols int) tensor.ROMat[T] {
 	if how.Transposed {
 		how.Transposed = false
@@ -291,7 +295,8 @@ func (p *pairProduct[T]) matrix(how contraction.Matrix, x tensor.RO[T], at, copi
 	return x.Mat(begin, rows, width).ColRange(first, first+cols)
 }
 
-// result returns the matrix of the target that begins at an element, or the one at an element of the worker's memory.
+// result returns the matrix of the target that begins at an element, or the one at an element of the worker's
+// memory.
 func (p *pairProduct[T]) result(at, copied, rows, cols int, mode tensor.Mode) tensor.OutMat[T] {
 	if p.MatC.Copied {
 		return p.blocks.Out(copied, rows, cols, mode)

@@ -39,7 +39,8 @@ func TestRandomEinsum(t *testing.T) {
 	}
 }
 
-// TestLargeEinsum does so for equations whose products are cut into many parts, with and without copies of blocks.
+// TestLargeEinsum does so for equations whose products are cut into many parts, with and without copies of
+// blocks.
 func TestLargeEinsum(t *testing.T) {
 	for i, tt := range []struct {
 		equation string
@@ -108,7 +109,8 @@ type drawn struct {
 	shapes   [][]int // of the inputs: extents of labels, or 1 where ... repeats
 }
 
-// drawEquation returns an equation of up to four inputs. Labels repeat, have extents of 0 and 1, and are left out of the output.
+// drawEquation returns an equation of up to four inputs. Labels repeat, have extents of 0 and 1, and are left
+// out of the output.
 func drawEquation(random *rand.Rand) *drawn {
 	e := &drawn{}
 	letters := random.Perm(26)[:1+random.IntN(5)] // as labels
@@ -231,7 +233,8 @@ func each(extents []int, f func(values []int)) {
 	}
 }
 
-// checkEquation compares results with those of nested loops. They have the same bits however the steps are cut.
+// checkEquation compares results with those of nested loops. They have the same bits however the steps are
+// cut.
 func checkEquation[T dtype.Float](t *testing.T, e *drawn, random *rand.Rand, tolerance float64) {
 	t.Helper()
 	var outShape []int

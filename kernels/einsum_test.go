@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestEinsum compares einsum with results that were worked out by hand. The elements of all inputs together are 1, 2, 3 ...
+// TestEinsum compares einsum with results that were worked out by hand. The elements of all inputs together
+// are 1, 2, 3 ...
 func TestEinsum(t *testing.T) {
 	for _, tt := range []struct {
 		equation string
@@ -48,7 +49,8 @@ func TestEinsum(t *testing.T) {
 	}
 }
 
-// TestEinsumErrors applies equations that are wrong, or that do not fit the shapes of the inputs. Each is an error of Apply.
+// TestEinsumErrors applies equations that are wrong, or that do not fit the shapes of the inputs. Each is an
+// error of Apply.
 func TestEinsumErrors(t *testing.T) {
 	for _, tt := range []struct {
 		equation string

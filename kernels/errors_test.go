@@ -215,8 +215,8 @@ func registerBroken(r *task.Registry) error {
 	return r.RegisterTask(t.ID, t.Name, t.Signature, variants...)
 }
 
-// TestPanics lets a kernel panic. The error names the kernel's file and line, also behind a plan's group and in checked
-// mode.
+// TestPanics lets a kernel panic. The error names the kernel's file and line, also behind a plan's group and
+// in checked mode.
 func TestPanics(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 4)

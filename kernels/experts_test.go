@@ -74,7 +74,8 @@ func TestRouting(t *testing.T) {
 	if got, want := v[m.specs.Name()], []float64{1, 2, 1, 2, 3, 4, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0}; !slices.Equal(got, want) {
 		t.Errorf("rows of all assignments: got %v, want %v", got, want)
 	}
-	// The experts have 3, 2 and 3 of the assignments that count. Their columns of full have the sums 4, 8 and 13.
+	// The experts have 3, 2 and 3 of the assignments that count. Their columns of full have the sums 4, 8
+	// and 13.
 	if got, want := v[m.balance.Name()], []float64{0.5 * (3*4 + 2*8 + 3*13)}; !slices.Equal(got, want) {
 		t.Errorf("balance: got %v, want %v", got, want)
 	}
@@ -97,8 +98,8 @@ func TestUnknownExperts(t *testing.T) {
 	}
 }
 
-// TestCache runs a cache of two batches, so the third run reads what the first run stored. All runs feed the same
-// batch.
+// TestCache runs a cache of two batches, so the third run reads what the first run stored. All runs feed the
+// same batch.
 func TestCache(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		g := graph.New(1)
@@ -149,8 +150,8 @@ func TestCacheKeepsFractions(t *testing.T) {
 	}
 }
 
-// TestCacheNoticesAnyDifference changes single elements of a batch. Only a batch that is equal to the stored one
-// raises the score.
+// TestCacheNoticesAnyDifference changes single elements of a batch. Only a batch that is equal to the stored
+// one raises the score.
 func TestCacheNoticesAnyDifference(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 3)

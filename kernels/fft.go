@@ -48,7 +48,8 @@ func (Fft[T]) Forward(ctx *op.Ctx, a *fft.Forward[T], r op.Range) error {
 	return nil
 }
 
-// Backward transforms the conjugates of the gradients of lanes, of which the real part is the gradient of the input.
+// Backward transforms the conjugates of the gradients of lanes, of which the real part is the gradient of the
+// input.
 func (Fft[T]) Backward(ctx *op.Ctx, a *fft.Backward[T], r op.Range) error {
 	defer traced(a.Profiling, a.Transform)()
 	factor, p := factorOf(a.Attrs.Norm, a.Dims.R), placesOf(a.Transform, a.Work.Of(ctx.Worker))
@@ -73,8 +74,8 @@ func (Fft[T]) Cleanup(_ *op.Ctx, a *fft.Cleanup[T]) error {
 	return a.Transform.Free(func(table []float64) error { return task.Free(a.Memory, table) })
 }
 
-// traced begins a region of the trace, which ends with the call of the function that it returns. A trace has regions while
-// runs are measured.
+// traced begins a region of the trace, which ends with the call of the function that it returns. A trace has
+// regions while runs are measured.
 func traced(p task.Profiling, t *fourier.Transform) (end func()) {
 	if !p.On {
 		return func() {}

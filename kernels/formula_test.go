@@ -16,7 +16,8 @@ var withoutFormula = map[string]func(*testing.T){
 	"unique":              TestUnique,
 }
 
-// TestOperatorsWithoutFormula checks that exactly the operators without a formula have a test with known results.
+// TestOperatorsWithoutFormula checks that exactly the operators without a formula have a test with known
+// results.
 func TestOperatorsWithoutFormula(t *testing.T) {
 	for _, o := range catalogue.Operators() {
 		if without := len(o.Formula) == 0; without != (withoutFormula[o.Name] != nil) {

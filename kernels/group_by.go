@@ -24,7 +24,8 @@ func (GroupBy[T, L]) ForwardPlace(_ *op.Ctx, a *groupby.Forward[T, L], _ op.Rang
 	})
 }
 
-// ForwardRows fills rows of the experts, counted one expert after the other. Rows without an assignment follow those with one.
+// ForwardRows fills rows of the experts, counted one expert after the other. Rows without an assignment
+// follow those with one.
 func (GroupBy[T, L]) ForwardRows(_ *op.Ctx, a *groupby.Forward[T, L], r op.Range) error {
 	size, p := a.Width, a.Dims.P
 	for i := r.Lo; i < r.Hi; {

@@ -16,7 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestLearningRate compares the rate of each step with the definition of its schedule, and what follows from options left out.
+// TestLearningRate compares the rate of each step with the definition of its schedule, and what follows from
+// options left out.
 func TestLearningRate(t *testing.T) {
 	t.Parallel()
 	step, exponential := learningrate.NewSchedule(learningrate.ScheduleKindStep), learningrate.NewSchedule(learningrate.ScheduleKindExponential)

@@ -70,8 +70,8 @@ func TestPadSequence(t *testing.T) {
 	}
 }
 
-// TestUnfold takes the windows of an image apart. A list of an attribute has the length and the least elements that the
-// spec says.
+// TestUnfold takes the windows of an image apart. A list of an attribute has the length and the least
+// elements that the spec says.
 func TestUnfold(t *testing.T) {
 	g := graph.New(1)
 	x, v := fed(g, d(1, 1, 2, 3))
@@ -94,8 +94,8 @@ func TestUnfold(t *testing.T) {
 	}
 }
 
-// TestLanesOfEverySlot selects along a dimension in the middle: the lanes of outputs run along their dimension at the same
-// place, though the axis attribute binds that of the input only.
+// TestLanesOfEverySlot selects along a dimension in the middle: the lanes of outputs run along their
+// dimension at the same place, though the axis attribute binds that of the input only.
 func TestLanesOfEverySlot(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 2, 3, 2)

@@ -11,8 +11,9 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestMetricOfLargeNumbers computes cross entropies of large logits. Loops compute the logarithm of the label's probability only, and subtract from logits with all digits
-// of the logarithm of the sum: each row's error is that of one rounding, where one logit times the precision of float32 is far from 0.
+// TestMetricOfLargeNumbers computes cross entropies of large logits. Loops compute the logarithm of the
+// label's probability only, and subtract from logits with all digits of the logarithm of the sum: each row's
+// error is that of one rounding, where one logit times the precision of float32 is far from 0.
 func TestMetricOfLargeNumbers(t *testing.T) {
 	t.Parallel()
 	for _, k := range []int{3, 40, 700} {

@@ -115,8 +115,8 @@ func TestRmsprop(t *testing.T) {
 }
 
 // checkOptimizer takes five steps and compares weights with a reference. There are many weights, so that the
-// task has several ranges. reference takes a step with one weight. It returns the weight, and the value of the
-// named state.
+// task has several ranges. reference takes a step with one weight. It returns the weight, and the value of
+// the named state.
 func checkOptimizer(t *testing.T, op *graph.Operator, attrs task.Attrs, state string, reference func(step int, w, g float64) (float64, float64)) {
 	t.Run(fmt.Sprintf("%+v", attrs), func(t *testing.T) {
 		const n, steps = 10000, 5

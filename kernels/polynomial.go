@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// Polynomial is the kernel of polynomial. By Horner's rule each coefficient takes a product and a sum, where the formula takes a
-// power. It computes in float64.
+// Polynomial is the kernel of polynomial. By Horner's rule each coefficient takes a product and a sum, where
+// the formula takes a power. It computes in float64.
 type Polynomial[T dtype.Float] struct{}
 
 // Forward computes elements of output.
@@ -20,7 +20,8 @@ func (Polynomial[T]) Forward(_ *op.Ctx, a *polynomial.Forward[T], r op.Range) er
 	return nil
 }
 
-// Backward computes elements of the gradient of input: the derivative of the polynomial, times the gradient of output.
+// Backward computes elements of the gradient of input: the derivative of the polynomial, times the gradient
+// of output.
 func (Polynomial[T]) Backward(_ *op.Ctx, a *polynomial.Backward[T], r op.Range) error {
 	slope := make([]float64, len(a.Coefficient)-1)
 	for k := range slope {
@@ -32,8 +33,8 @@ func (Polynomial[T]) Backward(_ *op.Ctx, a *polynomial.Backward[T], r op.Range) 
 	return nil
 }
 
-// horner returns the value of a polynomial. It begins with the last coefficient rather than with 0, since 0 times infinity is no
-// number.
+// horner returns the value of a polynomial. It begins with the last coefficient rather than with 0, since 0
+// times infinity is no number.
 func horner(coefficients []float64, x float64) float64 {
 	last := len(coefficients) - 1
 	if last < 0 {

@@ -25,7 +25,8 @@ func (s *pooling[T]) output(plane, p int) int {
 	return (plane*s.windows.Down.Windows + p) * s.windows.Right.Windows
 }
 
-// together returns windows for n planes, and how many of them they see: all at once, as one high image, where no window sees two of them, or else one.
+// together returns windows for n planes, and how many of them they see: all at once, as one high image, where
+// no window sees two of them, or else one.
 func (s *pooling[T]) together(n int) (w vec.Pool[T], planes int) {
 	if w, ok := s.windows.Stacked(n); ok && s.activation == 0 {
 		return w, n
@@ -40,7 +41,8 @@ func (s *pooling[T]) forward(input tensor.RO[T], output tensor.WO[T], keep tenso
 	}
 }
 
-// rows computes rows lo to hi-1 of the output of windows on an image. start is the number of the first element of their output.
+// rows computes rows lo to hi-1 of the output of windows on an image. start is the number of the first
+// element of their output.
 func (s *pooling[T]) rows(w *vec.Pool[T], image tensor.ROLane[T], output tensor.WO[T], keep tensor.Opt[tensor.WO[T]], start, lo, hi int) {
 	var finish func(int, T) T
 	if s.activation != 0 {
@@ -60,8 +62,8 @@ func (s *pooling[T]) rows(w *vec.Pool[T], image tensor.ROLane[T], output tensor.
 	}
 }
 
-// backward adds to planes first to end-1 of the gradient of the input, which is there unless the operator takes
-// means. der is the activation's derivative.
+// backward adds to planes first to end-1 of the gradient of the input, which is there unless the operator
+// takes means. der is the activation's derivative.
 func (s *pooling[T]) backward(input tensor.Opt[tensor.RO[T]], grad tensor.RO[T], to tensor.Scatter[T], der derivative[T], first, end int) {
 	for w, n := s.together(end - first); first < end; first += n {
 		start := s.output(first, 0)

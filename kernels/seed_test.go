@@ -11,8 +11,9 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// TestGraphSeeds runs two dropouts of one graph. What they drop follows from the seed of the graph, the name of the node, which
-// ends in the device, and the step, and from an attribute instead where that is given. In inference, nothing is dropped.
+// TestGraphSeeds runs two dropouts of one graph. What they drop follows from the seed of the graph, the name
+// of the node, which ends in the device, and the step, and from an attribute instead where that is given. In
+// inference, nothing is dropped.
 func TestGraphSeeds(t *testing.T) {
 	const n = 256
 	drop := func(seed uint64, runs int, at dropout.Attrs, expand func(*graph.Graph, ...graph.Tensor) (*graph.Program, error)) [2][]float64 {
@@ -57,7 +58,8 @@ func TestGraphSeeds(t *testing.T) {
 	}
 }
 
-// TestGraphSeedsOfAttention checks that attention drops other weights in every node, and the same ones in its backward task.
+// TestGraphSeedsOfAttention checks that attention drops other weights in every node, and the same ones in its
+// backward task.
 func TestGraphSeedsOfAttention(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 1, 6, 4)

@@ -40,8 +40,9 @@ func segmentOf[L dtype.Index](segment tensor.RO[L], i, segments int) (int, error
 // SegmentProdBackward is the kernel of segment_prod's backward.
 type SegmentProdBackward[T dtype.Float, L dtype.Index] struct{}
 
-// Backward puts the gradients of columns. The product of the other factors is the output without the factor, where a
-// division gives it: it does not if a factor is 0, or if the product is too large or too small for its type.
+// Backward puts the gradients of columns. The product of the other factors is the output without the factor,
+// where a division gives it: it does not if a factor is 0, or if the product is too large or too small for
+// its type.
 func (SegmentProdBackward[T, L]) Backward(_ *op.Ctx, a *segmentprod.Backward[T, L], r op.Range) error {
 	width := a.Width
 	least := 0x1p-1022 // below, numbers have fewer digits

@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestShapes compares shapes of outputs that only the spec states: formulas move elements by their number in such tensors, so any shape of as many
-// elements would do for them.
+// TestShapes compares shapes of outputs that only the spec states: formulas move elements by their number in
+// such tensors, so any shape of as many elements would do for them.
 func TestShapes(t *testing.T) {
 	for _, tt := range []struct {
 		op, attrs  string

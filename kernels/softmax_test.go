@@ -13,8 +13,9 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// TestSoftmaxOfLargeNumbers computes softmax along each dimension of numbers so large that one of them times the precision of float32 is far from 0. What
-// is left is the rounding of the differences from the logarithm of the sum.
+// TestSoftmaxOfLargeNumbers computes softmax along each dimension of numbers so large that one of them times
+// the precision of float32 is far from 0. What is left is the rounding of the differences from the logarithm
+// of the sum.
 func TestSoftmaxOfLargeNumbers(t *testing.T) {
 	t.Parallel()
 	for _, dims := range [][]int{{7}, {2, 4, 3}, {5, 40}, {3, 4, 64}, {2, 2, 700}, {3, 300, 5}, {1, 70, 33}} {

@@ -53,8 +53,8 @@ func TestRunningStatistics(t *testing.T) {
 	}
 }
 
-// TestGradientOfExponent checks that the gradient with respect to the exponent is 0 for bases 0 and 1. At base
-// 0 and exponent 0 this is a convention.
+// TestGradientOfExponent checks that the gradient with respect to the exponent is 0 for bases 0 and 1. At
+// base 0 and exponent 0 this is a convention.
 func TestGradientOfExponent(t *testing.T) {
 	g := graph.New(1)
 	x, y, seed := g.Input("x", dtype.F64, 4), g.Input("y", dtype.F64, 4), g.Input("seed", dtype.F64, 4)

@@ -13,7 +13,8 @@ import (
 // Unique is the kernel of unique.
 type Unique[T dtype.Float | dtype.Index | bool] struct{}
 
-// Forward sorts the elements and keeps one of those that are equal. Elements of outputs that do not count are 0.
+// Forward sorts the elements and keeps one of those that are equal. Elements of outputs that do not count
+// are 0.
 func (Unique[T]) Forward(_ *op.Ctx, a *unique.Forward[T], _ op.Range) error {
 	n := a.Input.Len()
 	for i := range n {
@@ -69,7 +70,8 @@ func (s byValue[T]) Swap(i, j int) {
 	s.order.Set(j, a)
 }
 
-// comparison returns the order of the elements of a type. NaN is greater than all numbers, and equal to itself.
+// comparison returns the order of the elements of a type. NaN is greater than all numbers, and equal to
+// itself.
 func comparison[T dtype.Float | dtype.Index | bool]() func(x, y T) int {
 	for _, f := range []any{greatestNaN[float32], greatestNaN[float64], cmp.Compare[int32], cmp.Compare[int64], compareBool} {
 		if f, ok := f.(func(x, y T) int); ok {

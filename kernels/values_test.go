@@ -74,7 +74,8 @@ func TestValues(t *testing.T) {
 		{"adaptive_pool_2d", `{"output_h": 1, "output_w": 2, "pool_type": "AVG"}`, in(d(1, 1, 1, 3), 1, 2, 4), []float64{1.5, 3}, []float64{0.5, 1, 0.5}},
 		{"adaptive_pool_2d", `{"output_h": 3, "output_w": 1}`, in(d(1, 1, 2, 2), 1, 7, 9, 9), []float64{7, 9, 9}, []float64{0, 1, 2, 0}},
 		{"batch_matmul", `{}`, append(in(d(1, 2), 1, 2), in(d(2, 2), 3, 4, 5, 6)...), []float64{13, 16}, []float64{7, 11}},
-		// A row that is ignored does not count, and the mean over no rows is 0. A class that is excluded costs nothing unless smoothing asks for it.
+		// A row that is ignored does not count, and the mean over no rows is 0. A class that is excluded
+		// costs nothing unless smoothing asks for it.
 		{"cross_entropy", `{}`, append(in(d(2, 2), 0, 0, 5, 9), whole(0, -100)), []float64{math.Ln2}, []float64{-0.5, 0.5, 0, 0}},
 		{"cross_entropy", `{"ignore": 1}`, append(in(d(2, 2), 5, 9, 0, 0), whole(1, 1)), []float64{0}, []float64{0, 0, 0, 0}},
 		{"cross_entropy", `{}`, append(in(d(2, 2), 0, 0, 0, 0), whole(0, 1), input{dims: []int{2}, data: []float64{1, 3}}), []float64{math.Ln2}, []float64{-0.125, 0.125, 0.375, -0.375}},
@@ -198,8 +199,8 @@ func labels(classes ...float64) input {
 	return input{dims: []int{len(classes), 1}, typ: dtype.I64, data: classes}
 }
 
-// apply applies an operator of the catalogue. It returns its first output and, if withGrad is set, the gradient
-// of its first input.
+// apply applies an operator of the catalogue. It returns its first output and, if withGrad is set, the
+// gradient of its first input.
 func apply(t *testing.T, name, attrs string, inputs []input, withGrad bool) (out, grad []float64) {
 	t.Helper()
 	ops := catalogue.Operators()
@@ -294,8 +295,9 @@ func TestDropoutDraws(t *testing.T) {
 	}
 }
 
-// TestTails compares the tails of activations with numbers of float64, in float32 and in float64: of what is small there, no digits cancel. Numbers
-// below the least normal one have fewer digits, and so has what is multiplied by one.
+// TestTails compares the tails of activations with numbers of float64, in float32 and in float64: of what is
+// small there, no digits cancel. Numbers below the least normal one have fewer digits, and so has what is
+// multiplied by one.
 func TestTails(t *testing.T) {
 	logistic := func(u float64) (s, rest float64) { return math.Exp(u) / (1 + math.Exp(u)), 1 / (1 + math.Exp(u)) }
 	silu := func(x float64) (y, slope float64) {

@@ -4,8 +4,9 @@ import (
 	"testing"
 )
 
-// Checked runs every sample, forward and backward, on the backend that checks what kernels do. Ranges are those of
-// plans, and others of three indices of the first dimension. The results have the bits of those of package cpu.
+// Checked runs every sample, forward and backward, on the backend that checks what kernels do. Ranges are
+// those of plans, and others of three indices of the first dimension. The results have the bits of those of
+// package cpu.
 func (k *Kit) Checked(t *testing.T) {
 	k.forEachSample(t, "Checked", func(t *testing.T, s sample) {
 		f := s.fixture(t)

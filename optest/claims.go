@@ -214,7 +214,8 @@ func (k *Kit) InPlace(t *testing.T) int {
 	return tried
 }
 
-// shares compares a run in which parameter to has the memory of parameter of with one in which no memory is shared.
+// shares compares a run in which parameter to has the memory of parameter of with one in which no memory is
+// shared.
 func (m *memory) shares(t *testing.T, number, to, of int, view bool) {
 	t.Helper()
 	apart, shared := m.clone(), m.clone()
@@ -237,7 +238,8 @@ func (m *memory) shares(t *testing.T, number, to, of int, view bool) {
 }
 
 // Elementwise runs single indices of each step that is declared elementwise, while all other elements are
-// NaN. The element of the index is right, and all other elements keep their bytes. It returns how many steps it tried.
+// NaN. The element of the index is right, and all other elements keep their bytes. It returns how many steps
+// it tried.
 func (k *Kit) Elementwise(t *testing.T) int {
 	tried := 0
 	k.forEachTask(t, "Elementwise", func(t *testing.T, number int, m *memory) {
@@ -270,7 +272,8 @@ func (m *memory) runStep(t *testing.T, step, lo, hi int) {
 	}
 }
 
-// single runs index i of a step where the elements of the other indices are NaN. It reports whether the results are right.
+// single runs index i of a step where the elements of the other indices are NaN. It reports whether the
+// results are right.
 func (m *memory) single(t *testing.T, whole *memory, step, i, over int) bool {
 	t.Helper()
 	one := m.clone()

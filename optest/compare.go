@@ -32,8 +32,8 @@ func fetch(in *engine.Instance, t graph.Tensor) ([]float64, error) {
 	return v, err
 }
 
-// sameBits reports every tensor that is not bit for bit the same in got and in want, where all NaNs are the same. The text says how
-// got was made, and follows "with" or the like.
+// sameBits reports every tensor that is not bit for bit the same in got and in want, where all NaNs are the
+// same. The text says how got was made, and follows "with" or the like.
 func (s sample) sameBits(t *testing.T, how string, got, want values) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -71,8 +71,8 @@ func (s sample) tolerance() float64 {
 	return 1
 }
 
-// difference returns the first element of got that differs from want by more than a tolerance, or "" if there is none.
-// The tolerance is rel times the largest magnitude in want, plus abs.
+// difference returns the first element of got that differs from want by more than a tolerance, or "" if there
+// is none. The tolerance is rel times the largest magnitude in want, plus abs.
 func difference(got, want []float64, rel, abs float64) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf(": got %d elements, want %d", len(got), len(want))
@@ -92,7 +92,8 @@ func difference(got, want []float64, rel, abs float64) string {
 	return ""
 }
 
-// differingElement returns the first element in which the bytes of a tensor differ, or "" if there is none. All NaNs are the same.
+// differingElement returns the first element in which the bytes of a tensor differ, or "" if there is none.
+// All NaNs are the same.
 func differingElement(b task.Buffer, got, want []byte) string {
 	size := b.Type.Size()
 	for i := 0; i+size <= len(want); i += size {

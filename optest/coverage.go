@@ -151,8 +151,8 @@ func (k *Kit) Tasks() []*task.Registered {
 	return out
 }
 
-// Gaps lists the tasks and the element types that a check needs and did not run, since no example of the spec leads there.
-// Checks that did not run as a whole have no gaps.
+// Gaps lists the tasks and the element types that a check needs and did not run, since no example of the spec
+// leads there. Checks that did not run as a whole have no gaps.
 func (k *Kit) Gaps() []string {
 	var out []string
 	for _, t := range k.Tasks() {
@@ -175,8 +175,8 @@ func (k *Kit) Gaps() []string {
 	return out
 }
 
-// gapsOf lists the checks that did not run a task with a choice of element types. Either check of gradients suffices:
-// differences need f64, and the comparison with f64 needs f32.
+// gapsOf lists the checks that did not run a task with a choice of element types. Either check of gradients
+// suffices: differences need f64, and the comparison with f64 needs f32.
 func (k *Kit) gapsOf(t *task.Registered, types string) []string {
 	var out []string
 	name := k.title(t.Signature.Operator)
@@ -218,8 +218,8 @@ func (s sample) observed(t *testing.T) *task.Registry {
 	return s.kit.observed(t, s.check)
 }
 
-// rewired returns a registry of the kit's tasks in which the bodies that bound returns replace the bodies of the tasks. It
-// is always the same one for a name.
+// rewired returns a registry of the kit's tasks in which the bodies that bound returns replace the bodies of
+// the tasks. It is always the same one for a name.
 func (k *Kit) rewired(t *testing.T, name string, bound func(*task.Accessor, []op.Body) []op.Body) *task.Registry {
 	t.Helper()
 	return k.registry(t, name, func() (*task.Registry, error) { return rewire(k.tasks, bound) })

@@ -61,8 +61,8 @@ type spreadBody struct {
 	one     *sync.Mutex
 }
 
-// Run distributes the indices of the first dimension over the workers in turn, from the last index on: those of one phase after the other, if
-// the body has phases.
+// Run distributes the indices of the first dimension over the workers in turn, from the last index on: those
+// of one phase after the other, if the body has phases.
 func (b *spreadBody) Run(ctx *op.Ctx, r op.Range) error {
 	b.one.Lock()
 	defer b.one.Unlock()

@@ -18,8 +18,8 @@ type domain struct {
 	signed bool
 	lo, hi float64 // of absolute values
 	seed   uint64
-	// ties makes many numbers equal: floating-point numbers are multiples of 1/2, 0 included. Integers without a bound
-	// may then be negative.
+	// ties makes many numbers equal: floating-point numbers are multiples of 1/2, 0 included. Integers
+	// without a bound may then be negative.
 	ties bool
 	nans bool // makes some floating-point numbers NaN
 }
@@ -27,7 +27,8 @@ type domain struct {
 var domains = []domain{{signed: true, lo: 0.313, hi: 1.683}, {lo: 0.313, hi: 1.683}, {lo: 0.1, hi: 0.9}}
 
 // drawing draws values for tensors. All floating-point numbers are exact in f32. They are different, and
-// further apart than the step of central differences, so that no maximum is near a tie, unless the domain says otherwise.
+// further apart than the step of central differences, so that no maximum is near a tie, unless the domain
+// says otherwise.
 type drawing struct {
 	sample
 	domain
@@ -132,7 +133,8 @@ type valuesError string
 
 func (e valuesError) Error() string { return string(e) }
 
-// excludes reports whether an error says that the operator does not allow the shapes. Another one is a mistake of the test.
+// excludes reports whether an error says that the operator does not allow the shapes. Another one is a
+// mistake of the test.
 func (s sample) excludes(t *testing.T, err error) bool {
 	t.Helper()
 	if wrong := valuesError(""); errors.As(err, &wrong) {

@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// All runs every check on every operator of a catalogue. Options give values for inputs that random numbers do not fit, make
-// tolerances wider, and leave an operator out of a check.
+// All runs every check on every operator of a catalogue. Options give values for inputs that random numbers
+// do not fit, make tolerances wider, and leave an operator out of a check.
 func ExampleAll() {
 	_ = func(t *testing.T) { // TestOperators of a module
 		optest.All(t, catalogue.Register, catalogue.Operators(),

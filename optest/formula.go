@@ -9,9 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// KernelsComputeFormulas compares what kernels compute, gradients included, with the formulas of their specs: at
-// every example, for every choice of element types. The outputs of operators for which the option Reference gives them are
-// compared with these instead.
+// KernelsComputeFormulas compares what kernels compute, gradients included, with the formulas of their specs:
+// at every example, for every choice of element types. The outputs of operators for which the option
+// Reference gives them are compared with these instead.
 func (k *Kit) KernelsComputeFormulas(t *testing.T) {
 	k.forEachSample(t, "KernelsComputeFormulas", func(t *testing.T, s sample) {
 		if len(s.op.Formula) == 0 && k.config.references[s.title()] == nil {
@@ -22,8 +22,8 @@ func (k *Kit) KernelsComputeFormulas(t *testing.T) {
 	})
 }
 
-// checkFormula compares results and gradients with what the reference gives or, without one, the formula, if there is any. The option Skip
-// leaves it out in all checks.
+// checkFormula compares results and gradients with what the reference gives or, without one, the formula, if
+// there is any. The option Skip leaves it out in all checks.
 func checkFormula(t *testing.T, f *fixture, got values) {
 	t.Helper()
 	if _, ok := f.kit.config.skips[skip{"KernelsComputeFormulas", f.title()}]; ok {
@@ -46,8 +46,8 @@ func checkFormula(t *testing.T, f *fixture, got values) {
 	}
 }
 
-// formulas returns a registry in which all tasks compute the formulas of their specs: element by element if register is
-// formula.RegisterReference, in loops if it is formula.Register.
+// formulas returns a registry in which all tasks compute the formulas of their specs: element by element if
+// register is formula.RegisterReference, in loops if it is formula.Register.
 func (k *Kit) formulas(t *testing.T, register func(*task.Registry, op.Target, ...*task.Operator) error) *task.Registry {
 	t.Helper()
 	var r task.Registry
@@ -68,7 +68,8 @@ func (k *Kit) reference(t *testing.T) *task.Registry {
 	return k.registry(t, "formulas, element by element", func() (*task.Registry, error) { return k.formulas(t, formula.RegisterReference), nil })
 }
 
-// formulaDifferences compares results and gradients with those that the tasks of a registry compute, tensor by tensor.
+// formulaDifferences compares results and gradients with those that the tasks of a registry compute, tensor
+// by tensor.
 func formulaDifferences(t *testing.T, f *fixture, formulas *task.Registry, got values) []string {
 	t.Helper()
 	p := f.everything(t)
@@ -93,7 +94,8 @@ func (f *fixture) by(t *testing.T, tasks *task.Registry, p *graph.Program, fed v
 	return v
 }
 
-// closeness returns how much a tensor may differ from what a formula or a reference gives, as a part of it and at least.
+// closeness returns how much a tensor may differ from what a formula or a reference gives, as a part of it
+// and at least.
 func (f *fixture) closeness(x graph.Tensor) (rel, abs float64) {
 	switch {
 	case x.Type().IsFloat() && f.double():

@@ -19,8 +19,9 @@ type change struct {
 	text string // the line as it is now; "" if it is left out
 }
 
-// changes lists the small changes of a formula's lines: names, indices, numbers, operators, functions, reductions,
-// terms, conditions, branches, ranges, and lines that are left out. Some of them may not be formulas.
+// changes lists the small changes of a formula's lines: names, indices, numbers, operators, functions,
+// reductions, terms, conditions, branches, ranges, and lines that are left out. Some of them may not be
+// formulas.
 func changes(lines []string) []change {
 	var out []change
 	for i, line := range lines {

@@ -47,8 +47,8 @@ type mutant struct {
 	change
 }
 
-// String names a mutant by the spec and the line, with what was and what is now in braces. The name does not depend on
-// other lines.
+// String names a mutant by the spec and the line, with what was and what is now in braces. The name does not
+// depend on other lines.
 func (m mutant) String() string {
 	was, now := m.spec.lines[m.line], m.text
 	lo := 0
@@ -72,8 +72,8 @@ func partOfName(c byte) bool {
 	return c == '_' || c == '.' || c == '\'' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// formula returns the formula of an operator with the change. The lines of an enum stand behind those of the operator,
-// with the name of an attribute in front.
+// formula returns the formula of an operator with the change. The lines of an enum stand behind those of the
+// operator, with the name of an attribute in front.
 func (m mutant) formula(o *graph.Operator) []string {
 	var out []string
 	for i, line := range o.Formula {
@@ -145,9 +145,9 @@ type trial struct {
 	want    values
 }
 
-// trials lists the uses of an operator in double precision. It has the examples on several choices of values, and the
-// examples with extents of 1 and 0. Each is made when it is first needed. A trial is nil if its values are none for
-// which the formula and the kernel agree, such as NaN.
+// trials lists the uses of an operator in double precision. It has the examples on several choices of values,
+// and the examples with extents of 1 and 0. Each is made when it is first needed. A trial is nil if its
+// values are none for which the formula and the kernel agree, such as NaN.
 func trials(k *Kit, o *graph.Operator, reference *task.Registry) []func() (*trial, error) {
 	var out []func() (*trial, error)
 	for i := range o.Examples {
@@ -378,8 +378,9 @@ func replaced(k *Kit, o *graph.Operator, lines []string) (*task.Registry, error)
 	return &r, formula.RegisterReference(&r, op.CPU, &changed)
 }
 
-// TestFormulaMutants changes formulas of the catalogue in small ways, one at a time. Each change must be refused, or
-// make a result differ from that of the kernel, unless docs/mutants.md says why it changes nothing.
+// TestFormulaMutants changes formulas of the catalogue in small ways, one at a time. Each change must be
+// refused, or make a result differ from that of the kernel, unless docs/mutants.md says why it changes
+// nothing.
 func TestFormulaMutants(t *testing.T) {
 	p, specs := formulaSpecs(t)
 	k := newKit(t)
@@ -474,7 +475,8 @@ func summary(mutants []mutant, found []class) string {
 	return b.String()
 }
 
-// harmlessMutants reads the names of mutants that change nothing from docs/mutants.md: lines that begin with four spaces.
+// harmlessMutants reads the names of mutants that change nothing from docs/mutants.md: lines that begin with
+// four spaces.
 func harmlessMutants(t *testing.T) map[string]bool {
 	t.Helper()
 	data, err := os.ReadFile("../docs/mutants.md")

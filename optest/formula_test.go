@@ -42,7 +42,8 @@ func TestWrongFormulasDiffer(t *testing.T) {
 		{"right", sum, nil},
 		{"no bias", "pre[n, o] = sum(k: input[n, k] * weight[o, k])", []string{"node.output", "grad of input", "grad of node.weight", "grad of node.bias"}},
 		{"another index", "pre[n, o] = sum(k: input[n, k] * weight[o, K - 1 - k]) + (use_bias ? bias[o] : 0)", []string{"node.output", "grad of input"}},
-		// Values are multiples of 1 / 2^30, so that the line gives the right values. The gradient of round is 0.
+		// Values are multiples of 1 / 2^30, so that the line gives the right values. The gradient of round
+		// is 0.
 		{"a gradient", "pre[n, o] = sum(k: round(input[n, k] * 2^30) / 2^30 * weight[o, k]) + (use_bias ? bias[o] : 0)", []string{"grad of input"}},
 	}
 	for _, tt := range tests {
@@ -66,8 +67,8 @@ func TestWrongFormulasDiffer(t *testing.T) {
 	}
 }
 
-// TestLoopsComputeFormulas compares the loops that are made of formulas with the formulas. It does so for operators with
-// kernels by hand, too, for which nothing else runs the loops.
+// TestLoopsComputeFormulas compares the loops that are made of formulas with the formulas. It does so for
+// operators with kernels by hand, too, for which nothing else runs the loops.
 func TestLoopsComputeFormulas(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

@@ -17,8 +17,8 @@ import (
 )
 
 // Gradients compares the gradients that kernels compute with central differences of a weighted sum of the
-// outputs. It weights all outputs, and then each output alone: the gradients of the others count as 0. It does so in double
-// precision, or in single precision where there is no other.
+// outputs. It weights all outputs, and then each output alone: the gradients of the others count as 0. It
+// does so in double precision, or in single precision where there is no other.
 func (k *Kit) Gradients(t *testing.T) {
 	k.forEachSample(t, "Gradients", func(t *testing.T, s sample) {
 		f := s.fixture(t)
@@ -35,8 +35,8 @@ func (k *Kit) Gradients(t *testing.T) {
 	})
 }
 
-// EveryGradientIsCompared checks the examples of every operator with a backward task: Gradients compares one of them with
-// differences, and GradientsInSinglePrecision one of them with double precision.
+// EveryGradientIsCompared checks the examples of every operator with a backward task: Gradients compares one
+// of them with differences, and GradientsInSinglePrecision one of them with double precision.
 func (k *Kit) EveryGradientIsCompared(t *testing.T) {
 	compared := map[string][2]bool{}
 	whole := k.forEachSample(t, "EveryGradientIsCompared", func(t *testing.T, s sample) {
@@ -69,8 +69,9 @@ func checkGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tenso
 	compareGradients(t, f, seeds, p, grads, f.run(t, p, f.values, Execution{}))
 }
 
-// compareGradients compares gradients among the results of a program with differences. Of outputs that are not finite, which tell no
-// derivatives, the gradients count as 0. A gradient that is not finite must be what the formula gives.
+// compareGradients compares gradients among the results of a program with differences. Of outputs that are
+// not finite, which tell no derivatives, the gradients count as 0. A gradient that is not finite must be what
+// the formula gives.
 func compareGradients(t *testing.T, f *fixture, seeds map[graph.Tensor]graph.Tensor, p *graph.Program, grads map[graph.Tensor]graph.Tensor, got values) {
 	t.Helper()
 	want := newDifferences(t, f, seeds)
@@ -272,7 +273,8 @@ func (k *Kit) UnusedGradients(t *testing.T) {
 }
 
 // TwoConsumers applies an operator twice to the same inputs. The gradient of each input is the sum of two
-// contributions, which are computed alone before. The outputs of the second node have gradients 3 times as large.
+// contributions, which are computed alone before. The outputs of the second node have gradients 3 times as
+// large.
 func (k *Kit) TwoConsumers(t *testing.T) {
 	k.forEachSample(t, "TwoConsumers", func(t *testing.T, s sample) {
 		f := s.fixture(t)
@@ -313,7 +315,8 @@ func (k *Kit) TwoConsumers(t *testing.T) {
 	})
 }
 
-// SameTensorTwice binds one tensor to all trainable inputs of the same type and shape. It returns how often it did so.
+// SameTensorTwice binds one tensor to all trainable inputs of the same type and shape. It returns how often
+// it did so.
 func (k *Kit) SameTensorTwice(t *testing.T) int {
 	tested := 0
 	k.forEachSample(t, "SameTensorTwice", func(t *testing.T, s sample) {

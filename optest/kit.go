@@ -1,14 +1,16 @@
-// Package optest tests operators of any module. It applies each operator as the examples of its spec say, with every choice
-// of element types, and checks what must hold for all operators: gradients are those that differences show, results do not
-// depend on the number of workers, every element is written, and so on. A test of all operators of a module is one line:
+// Package optest tests operators of any module. It applies each operator as the examples of its spec say,
+// with every choice of element types, and checks what must hold for all operators: gradients are those that
+// differences show, results do not depend on the number of workers, every element is written, and so on. A
+// test of all operators of a module is one line:
 //
 //	func TestOperators(t *testing.T) { optest.All(t, catalogue.Register, catalogue.Operators()) }
 //
-// The subtests are named after the check, the operator, the number of the example and the element types, so that
-// go test -run 'TestOperators/Gradients/swish' runs one check of one operator. Run runs a program on given numbers.
+// The subtests are named after the check, the operator, the number of the example and the element types, so
+// that go test -run 'TestOperators/Gradients/swish' runs one check of one operator. Run runs a program on
+// given numbers.
 //
-// With -short, checks that run tasks on one worker apply each operator once, with the first choice of element types of its first example. It is for
-// go test -race, under which tests take many times as long.
+// With -short, checks that run tasks on one worker apply each operator once, with the first choice of element
+// types of its first example. It is for go test -race, under which tests take many times as long.
 package optest
 
 import (
@@ -60,14 +62,15 @@ type Input struct {
 	Below int
 	// Except is the value outside of the bound that the spec allows; nil if there is none.
 	Except *int
-	// Shapes holds the shapes of all inputs by slot. Several tensors of a slot have the names x.0, x.1 and so on.
+	// Shapes holds the shapes of all inputs by slot. Several tensors of a slot have the names x.0, x.1 and so
+	// on.
 	Shapes map[string][]int
 }
 
 // Option is an option of New and All.
 //
-// Options name operators as specs do. Where operators of two modules have one name, each is named with its module, as in
-// example.com/nn.dense.
+// Options name operators as specs do. Where operators of two modules have one name, each is named with its
+// module, as in example.com/nn.dense.
 type Option func(*config)
 
 // Register adds the tasks of another catalogue, such as those of initializers that operators use.
@@ -80,18 +83,19 @@ func Partners(operators ...*graph.Operator) Option {
 	return func(c *config) { c.partners = append(c.partners, operators...) }
 }
 
-// Values gives the elements of the tensors of a slot, in row-major order, where random numbers are no valid ones: offsets
-// that grow, for example. The slot is an input, or a weight that the operator keeps as its state.
+// Values gives the elements of the tensors of a slot, in row-major order, where random numbers are no valid
+// ones: offsets that grow, for example. The slot is an input, or a weight that the operator keeps as its
+// state.
 //
-// By default, floating-point numbers have absolute values from 0.1 to 1.7. Integers lie below the bound that the spec
-// gives, else from 1 to 4.
+// By default, floating-point numbers have absolute values from 0.1 to 1.7. Integers lie below the bound that
+// the spec gives, else from 1 to 4.
 func Values(operator, slot string, draw func(*rand.Rand, Input) []float64) Option {
 	return func(c *config) { c.values[slotName{operator, slot}] = draw }
 }
 
-// Tolerance multiplies the tolerances of an operator by a factor, where its results are less exact than those of others:
-// results in single precision next to those in double precision, gradients next to differences, and sums in another order.
-// Checks that compare bits have no tolerance.
+// Tolerance multiplies the tolerances of an operator by a factor, where its results are less exact than those
+// of others: results in single precision next to those in double precision, gradients next to differences,
+// and sums in another order. Checks that compare bits have no tolerance.
 func Tolerance(operator string, factor float64) Option {
 	return func(c *config) {
 		if !(factor >= 1) {
@@ -112,8 +116,8 @@ func Skip(check, operator, reason string) Option {
 	}
 }
 
-// New returns a kit that tests operators with the kernels that register adds. Generated packages catalogue have both. The
-// error says which option does not fit the operators.
+// New returns a kit that tests operators with the kernels that register adds. Generated packages catalogue
+// have both. The error says which option does not fit the operators.
 func New(register func(*task.Registry) error, operators []*graph.Operator, opts ...Option) (*Kit, error) {
 	c := config{
 		registers: []func(*task.Registry) error{register}, tolerances: map[string]float64{}, skips: map[skip]string{},
@@ -134,7 +138,8 @@ func New(register func(*task.Registry) error, operators []*graph.Operator, opts 
 	return k, nil
 }
 
-// misfits lists the operators without kernels, initializers that nothing registers, and the options that do not fit the operators.
+// misfits lists the operators without kernels, initializers that nothing registers, and the options that do
+// not fit the operators.
 func (k *Kit) misfits() []error {
 	var out []error
 	for _, o := range k.operators {
@@ -203,7 +208,8 @@ func (k *Kit) title(o *task.Operator) string {
 // title returns the name of the sample's operator.
 func (s sample) title() string { return s.kit.title(&s.op.Operator) }
 
-// All runs every check as a subtest. It fails if the examples leave a task or a choice of element types without a check.
+// All runs every check as a subtest. It fails if the examples leave a task or a choice of element types
+// without a check.
 func All(t *testing.T, register func(*task.Registry) error, operators []*graph.Operator, opts ...Option) {
 	t.Helper()
 	k, err := New(register, operators, opts...)
@@ -219,13 +225,14 @@ func All(t *testing.T, register func(*task.Registry) error, operators []*graph.O
 	}
 }
 
-// onSeveralWorkers lists the checks that run tasks on several workers. go test -short runs them as a whole: the race detector, under
-// which tests take many times as long, finds something in them alone. Of the others it runs one sample of each operator.
+// onSeveralWorkers lists the checks that run tasks on several workers. go test -short runs them as a whole:
+// the race detector, under which tests take many times as long, finds something in them alone. Of the others
+// it runs one sample of each operator.
 var onSeveralWorkers = []string{"Determinism", "RunsAreRepeatable", "Costs", "TwoConsumers", "Halves", "Fusions"}
 
 // forEachSample runs f for every operator, example and choice of element types. Where outputs are made on
-// request, it runs f both with and without them. It returns the operators of which all samples ran: go test -run leaves out
-// others, and so do the option Skip and go test -short.
+// request, it runs f both with and without them. It returns the operators of which all samples ran: go
+// test -run leaves out others, and so do the option Skip and go test -short.
 func (k *Kit) forEachSample(t *testing.T, check string, f func(t *testing.T, s sample)) (whole map[*graph.Operator]bool) {
 	whole = map[*graph.Operator]bool{}
 	for _, o := range k.operators {

@@ -6,9 +6,10 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// LargeExtents multiplies all extents of the examples by 3, and then by 2 until an input would have more than a number of elements, and compares results and gradients with those of
-// formulas or references. Kernels may go other ways than with the few elements of examples. Shapes that an operator refuses are left out. It returns
-// how many shapes it tested, by operator.
+// LargeExtents multiplies all extents of the examples by 3, and then by 2 until an input would have more than
+// a number of elements, and compares results and gradients with those of formulas or references. Kernels may
+// go other ways than with the few elements of examples. Shapes that an operator refuses are left out. It
+// returns how many shapes it tested, by operator.
 func (k *Kit) LargeExtents(t *testing.T, most int) map[string]int {
 	t.Helper()
 	tested := map[string]int{}
@@ -43,7 +44,8 @@ func times(shapes map[string][]int, n int) map[string][]int {
 	return out
 }
 
-// fits reports whether each shape has at most a number of elements. There must be a shape with a dimension, so that multiplying it comes to an end.
+// fits reports whether each shape has at most a number of elements. There must be a shape with a dimension,
+// so that multiplying it comes to an end.
 func fits(shapes map[string][]int, most int) bool {
 	grows := false
 	for _, s := range shapes {

@@ -19,8 +19,9 @@ var (
 	usesSeed   = flag.Uint64("uses-seed", 1, "which random uses they are")
 )
 
-// TestRandomUses judges the formulas of all operators, also of those with kernels by hand, with random attributes and extents. The loops that are made of
-// a formula must give what the formula means, and so must kernels by hand.
+// TestRandomUses judges the formulas of all operators, also of those with kernels by hand, with random
+// attributes and extents. The loops that are made of a formula must give what the formula means, and so must
+// kernels by hand.
 func TestRandomUses(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)
@@ -68,8 +69,8 @@ func TestRandomUses(t *testing.T) {
 	}
 }
 
-// varied returns a sample with other extents, each of which changes in all shapes, and with other attributes. ok is false if the attributes are
-// not valid.
+// varied returns a sample with other extents, each of which changes in all shapes, and with other attributes.
+// ok is false if the attributes are not valid.
 func varied(s sample, o *graph.Operator, r *rand.Rand) (sample, bool) {
 	to := map[int]int{}
 	shapes := map[string][]int{}

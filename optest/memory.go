@@ -13,8 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// A kernel that reads an element which no task has written gives different results with NaNs and with largeNumbers. So does
-// a kernel that does not write an element of its results.
+// A kernel that reads an element which no task has written gives different results with NaNs and with
+// largeNumbers. So does a kernel that does not write an element of its results.
 
 // NaNs is garbage for memory: NaN for floating-point numbers, and 1 for other types.
 func NaNs(t dtype.Type) float64 {
@@ -40,8 +40,9 @@ func (k *Kit) EveryElementIsWritten(t *testing.T) {
 	k.forEachSample(t, "EveryElementIsWritten", func(t *testing.T, s sample) { checkWritten(t, s.fixture(t)) })
 }
 
-// checkWritten checks that results and gradients have the shapes that the spec gives, are finite where the formula or the
-// reference gives finite numbers, and do not depend on the bytes that were in memory before. It returns them.
+// checkWritten checks that results and gradients have the shapes that the spec gives, are finite where the
+// formula or the reference gives finite numbers, and do not depend on the bytes that were in memory before.
+// It returns them.
 func checkWritten(t *testing.T, f *fixture) values {
 	t.Helper()
 	p := f.everything(t)
@@ -80,8 +81,9 @@ func (f *fixture) only(v values) values {
 }
 
 // EmptyExtents replaces extents of the examples by 0: one at a time, all equal extents together, and all.
-// Where the conditions of the operator allow it, results and gradients must still be right: those of formulas in double
-// precision, of references, and of difference quotients. It returns how many shapes it tested, by operator.
+// Where the conditions of the operator allow it, results and gradients must still be right: those of formulas
+// in double precision, of references, and of difference quotients. It returns how many shapes it tested, by
+// operator.
 func (k *Kit) EmptyExtents(t *testing.T) map[string]int { return k.checkExtents(t, "EmptyExtents", 0) }
 
 // SingleExtents replaces extents by 1 in the same way.

@@ -49,8 +49,8 @@ var mistakes = []mistake{
 	{"a logarithm of nothing that is NaN", "log_share.go", "share := math.Log(count / float64(a.Input.Len()))", "share = share + 0*share", "EveryElementIsWritten", "log_share", "got NaN, want -Inf"},
 }
 
-// insert returns a file of kernels in which the wrong statements run if the program is asked for the mistake: in place of the
-// right statement, or after it if that is a declaration.
+// insert returns a file of kernels in which the wrong statements run if the program is asked for the mistake:
+// in place of the right statement, or after it if that is a declaration.
 func (m mistake) insert(t *testing.T, text string) string {
 	t.Helper()
 	line := "\t" + m.old + "\n"
@@ -64,7 +64,8 @@ func (m mistake) insert(t *testing.T, text string) string {
 	return strings.Replace(text, line, wrong+" else {\n"+line+"}\n", 1)
 }
 
-// module copies testdata/module, with all mistakes behind conditions, and returns its folder and its test program.
+// module copies testdata/module, with all mistakes behind conditions, and returns its folder and its test
+// program.
 func module(t *testing.T) (dir, program string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -127,8 +128,8 @@ func module(t *testing.T) (dir, program string) {
 
 var failure = regexp.MustCompile(`(?m)^    --- FAIL: TestOperators/(\w+) `)
 
-// TestModule tests the operators of another module with All: it passes, and fails with each mistake. The check that is meant
-// to notice the mistake does, and says where it is.
+// TestModule tests the operators of another module with All: it passes, and fails with each mistake. The
+// check that is meant to notice the mistake does, and says where it is.
 func TestModule(t *testing.T) {
 	dir, program := module(t)
 	test := func(mistake string) (string, error) {

@@ -7,8 +7,9 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// A right result may be infinite or NaN: the maximum of nothing, the logarithm of 0, a mean of nothing. A formula says so, and so does the
-// option Reference. Of an operator without both, a result that is not finite is more likely a mistake.
+// A right result may be infinite or NaN: the maximum of nothing, the logarithm of 0, a mean of nothing. A
+// formula says so, and so does the option Reference. Of an operator without both, a result that is not finite
+// is more likely a mistake.
 
 // nonfinite reports whether a number is infinite or NaN.
 func nonfinite(x float64) bool { return math.IsInf(x, 0) || math.IsNaN(x) }
@@ -34,8 +35,8 @@ func (f *fixture) unbounded(v values) int {
 	return n
 }
 
-// expected returns what the formula gives for a program or, if there is none, what the reference gives, which knows no gradients. It is nil
-// if neither tells.
+// expected returns what the formula gives for a program or, if there is none, what the reference gives, which
+// knows no gradients. It is nil if neither tells.
 func (f *fixture) expected(t *testing.T, p *graph.Program, fed values) values {
 	t.Helper()
 	if len(f.op.Formula) > 0 {
@@ -48,7 +49,8 @@ func (f *fixture) expected(t *testing.T, p *graph.Program, fed values) values {
 	return nil
 }
 
-// checkFinite checks that what a program fetches is finite, unless the formula or the reference gives the same.
+// checkFinite checks that what a program fetches is finite, unless the formula or the reference gives the
+// same.
 func (f *fixture) checkFinite(t *testing.T, p *graph.Program, got values) {
 	t.Helper()
 	var told values

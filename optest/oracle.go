@@ -12,16 +12,16 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// oracleSteps bounds how many operations the oracle may take for a sample, and fewPlaces of how many elements of a tensor it gives the
-// gradient, about.
+// oracleSteps bounds how many operations the oracle may take for a sample, and fewPlaces of how many elements
+// of a tensor it gives the gradient, about.
 const (
 	oracleSteps = 1 << 16
 	fewPlaces   = 8
 )
 
-// meaningDifferences compares results and gradients with what the formula means, as package oracle says: it shares nothing with what computes
-// formulas, or derives gradients from them. Some samples are left out: those of 16 bits, those whose weights only an initializer fills, and large
-// ones.
+// meaningDifferences compares results and gradients with what the formula means, as package oracle says: it
+// shares nothing with what computes formulas, or derives gradients from them. Some samples are left out:
+// those of 16 bits, those whose weights only an initializer fills, and large ones.
 func (f *fixture) meaningDifferences(got values) []string {
 	u, q, ok := f.question()
 	if !ok {

@@ -12,21 +12,24 @@ import (
 // Call is a use of an operator for which Reference gives the outputs.
 type Call struct {
 	Attrs task.Attrs // the attributes, such as *swish.Attrs
-	// Tensors holds the elements of inputs and weights by slot, in row-major order, and Shapes the shapes of all tensors. Several
-	// tensors of a slot have the names x.0, x.1 and so on. Weights that are not trained have elements only if Values gives them.
+	// Tensors holds the elements of inputs and weights by slot, in row-major order, and Shapes the shapes of
+	// all tensors. Several tensors of a slot have the names x.0, x.1 and so on. Weights that are not trained
+	// have elements only if Values gives them.
 	Tensors map[string][]float64
 	Shapes  map[string][]int
 	Type    dtype.Type // of the first type variable
 }
 
-// Reference gives the elements of outputs by slot, in row-major order, and of weights that the operator changes. It is for an operator
-// without a formula: the check KernelsComputeFormulas compares kernels with it. Of an output whose extent values decide, it gives the
-// elements that count. Slots that it leaves out are not compared.
+// Reference gives the elements of outputs by slot, in row-major order, and of weights that the operator
+// changes. It is for an operator without a formula: the check KernelsComputeFormulas compares kernels with
+// it. Of an output whose extent values decide, it gives the elements that count. Slots that it leaves out are
+// not compared.
 func Reference(operator string, compute func(Call) map[string][]float64) Option {
 	return func(c *config) { c.references[operator] = compute }
 }
 
-// referenceValues returns what the reference gives, by tensor, and the names that it gives and the operator has not.
+// referenceValues returns what the reference gives, by tensor, and the names that it gives and the operator
+// has not.
 func (f *fixture) referenceValues(compute func(Call) map[string][]float64) (told values, others []string) {
 	call := Call{Attrs: f.attrs, Tensors: map[string][]float64{}, Shapes: map[string][]int{}}
 	if len(f.types) > 0 {

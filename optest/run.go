@@ -32,9 +32,9 @@ type Execution struct {
 	plans plans          // those that were made before
 }
 
-// Run runs a program with the kernels that register adds. It feeds inputs and variables by name before each run, and gives
-// the other variables the values of their initializers. It returns the tensors that the program fetches after the last run,
-// by name. Integers and booleans are float64 too.
+// Run runs a program with the kernels that register adds. It feeds inputs and variables by name before each
+// run, and gives the other variables the values of their initializers. It returns the tensors that the
+// program fetches after the last run, by name. Integers and booleans are float64 too.
 func Run(register func(*task.Registry) error, p *graph.Program, fed map[string][]float64, x Execution) (map[string][]float64, error) {
 	x.tasks = &task.Registry{}
 	if err := register(x.tasks); err != nil {
@@ -116,7 +116,8 @@ func load(p *graph.Program, x Execution) (l *loaded, err error) {
 
 func (l *loaded) close() error { return l.engine.Close() }
 
-// run initializes the variables, and runs the program as often as x says. To the kernels, the first run is the first one of the engine.
+// run initializes the variables, and runs the program as often as x says. To the kernels, the first run is
+// the first one of the engine.
 func (l *loaded) run(fed values, x Execution) (values, error) {
 	if err := l.begin(); err != nil {
 		return nil, err
@@ -192,13 +193,13 @@ func (m plans) of(p *graph.Program) (*plan.Plan, error) {
 	return &out, nil
 }
 
-// whole reports whether an access allows no other ranges than those of the plan: tiles have their own, and a task that folds
-// runs in one.
+// whole reports whether an access allows no other ranges than those of the plan: tiles have their own, and a
+// task that folds runs in one.
 func whole(a region.Access) bool { return a.Least != nil || a.Perm == perm.Reduce }
 
-// fillable makes the roots of a plan that tasks write into roots that can be filled before a run, and lists them. A root can
-// be filled only if it is fed, and if no other root uses its memory. So it becomes a fed one, and moves to the end of the
-// arena.
+// fillable makes the roots of a plan that tasks write into roots that can be filled before a run, and lists
+// them. A root can be filled only if it is fed, and if no other root uses its memory. So it becomes a fed
+// one, and moves to the end of the arena.
 func fillable(pl *plan.Plan, x Execution) []*plan.Root {
 	if x.Garbage == nil {
 		return nil

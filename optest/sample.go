@@ -110,8 +110,8 @@ func (s sample) double() bool {
 	return !slices.ContainsFunc(floats, func(t dtype.Type) bool { return t.IsFloat() && t != dtype.F64 })
 }
 
-// operands returns the types and shapes that the example gives for a slot. The slot is an input, or the tensor
-// that an initializer fills.
+// operands returns the types and shapes that the example gives for a slot. The slot is an input, or the
+// tensor that an initializer fills.
 func (s sample) operands(slot int) []task.Operand {
 	sl := &s.op.Slots[slot]
 	if sl.Role != task.RoleInput && !sl.Provided {
@@ -209,7 +209,8 @@ func newFixture(s sample, d domain) (*fixture, error) {
 			case slot.Role == task.RoleInput:
 				draw.tensor(x, f.node.Resolved, i)
 			case slot.Role == task.RoleWeight && (slot.Trainable || !s.changes(i) || s.kit.config.values[slotName{s.title(), slot.Name}] != nil):
-				// What forward changes begins as its initializer says. A weight that is only read is not zeros where it matters.
+				// What forward changes begins as its initializer says. A weight that is only read is not
+				// zeros where it matters.
 				draw.tensor(x, nil, i)
 			case slot.Role == task.RoleOutput && x.Type().IsFloat():
 				f.seeds[x] = f.g.Input("seed of "+x.Name(), x.Type(), x.Shape()...)
@@ -231,8 +232,9 @@ func (s sample) changes(slot int) bool {
 		slices.ContainsFunc(s.op.Signatures[0].Params, func(p task.Param) bool { return p.Slot == slot && p.Perm.Writes() })
 }
 
-// fixture draws values from the first domain in which all results of the operator are finite. If there is none, and a formula or
-// a reference says what the results are, it draws from the one in which most results are finite.
+// fixture draws values from the first domain in which all results of the operator are finite. If there is
+// none, and a formula or a reference says what the results are, it draws from the one in which most results
+// are finite.
 func (s sample) fixture(t *testing.T) *fixture {
 	t.Helper()
 	key := fmt.Sprint(s.what(), s.all, s.shared)

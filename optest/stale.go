@@ -11,8 +11,9 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 )
 
-// checkFresh reports specs of the module under test that changed since their code was generated: what other checks say holds for that code.
-// The module is that of the folder in which the test runs. Without opgen.toml, or without specs, there is nothing to compare.
+// checkFresh reports specs of the module under test that changed since their code was generated: what other
+// checks say holds for that code. The module is that of the folder in which the test runs. Without
+// opgen.toml, or without specs, there is nothing to compare.
 func checkFresh(t *testing.T) {
 	t.Helper()
 	for _, path := range staleSpecs(".") {
@@ -20,8 +21,8 @@ func checkFresh(t *testing.T) {
 	}
 }
 
-// staleSpecs lists the specs that changed since code was generated from them, in the module to which a folder belongs. A generated package holds
-// the checksum of its spec.
+// staleSpecs lists the specs that changed since code was generated from them, in the module to which a folder
+// belongs. A generated package holds the checksum of its spec.
 func staleSpecs(dir string) []string {
 	root, err := toml.Find(dir)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/artifact"
 )
 
-// TestStaleSpecs checks that a spec which changed since code was generated from it is found, from a folder within the module, and that a
-// module without specs has none.
+// TestStaleSpecs checks that a spec which changed since code was generated from it is found, from a folder
+// within the module, and that a module without specs has none.
 func TestStaleSpecs(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) {

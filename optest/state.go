@@ -10,8 +10,8 @@ import (
 // stateful reports whether an operator has tasks that make and free per-device state.
 func stateful(o *task.Operator) bool { return o.Signature(task.KindInit) != nil }
 
-// newState runs the init task of an operator in use. At the end of the test it runs cleanup, which must free all that init
-// allocated.
+// newState runs the init task of an operator in use. At the end of the test it runs cleanup, which must free
+// all that init allocated.
 func newState(t *testing.T, s sample, res *task.Resolution) task.States {
 	t.Helper()
 	o := &s.op.Operator
@@ -54,7 +54,8 @@ func newState(t *testing.T, s sample, res *task.Resolution) task.States {
 	return states
 }
 
-// scratchOf returns the tensors of a slot on which an init task tries algorithms: none if the task does not ask for them.
+// scratchOf returns the tensors of a slot on which an init task tries algorithms: none if the task does not
+// ask for them.
 func scratchOf(sig *task.Signature, res *task.Resolution, slot int) []task.Buffer {
 	var out []task.Buffer
 	for _, p := range sig.Params {

@@ -202,8 +202,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return report(stdout, append(lines, more...), o.verbose)
 }
 
-// runAll runs cases, as many at once as there are processors. Kernels that are made of formulas cannot run operators
-// without a formula: cases of these are skipped.
+// runAll runs cases, as many at once as there are processors. Kernels that are made of formulas cannot run
+// operators without a formula: cases of these are skipped.
 func runAll(ctx context.Context, r *conform.Runner, cases []*conform.Case, formulas bool) []*conform.Result {
 	results := make([]*conform.Result, len(cases))
 	parallel.Do(len(cases), func(i int) {

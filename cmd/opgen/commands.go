@@ -40,8 +40,8 @@ type option struct {
 	must  bool // it has to be given
 }
 
-// verb is a command that opgen knows. Help, completion, the comment of this package, README and docs/commands.md are made from the list
-// of verbs.
+// verb is a command that opgen knows. Help, completion, the comment of this package, README and
+// docs/commands.md are made from the list of verbs.
 type verb struct {
 	name     string
 	forms    []form

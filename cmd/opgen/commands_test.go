@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCommands compares the pages that list commands with the table of commands: the comment of this package, README and
-// docs/commands.md. With -update, it writes them.
+// TestCommands compares the pages that list commands with the table of commands: the comment of this package,
+// README and docs/commands.md. With -update, it writes them.
 func TestCommands(t *testing.T) {
 	var comment, table, page strings.Builder
 	for _, v := range verbs() {

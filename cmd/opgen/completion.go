@@ -36,7 +36,8 @@ func (c *command) completion() int {
 	return clean
 }
 
-// candidates returns what the last word may become, behind the words before it. Some have a tab and an explanation behind them.
+// candidates returns what the last word may become, behind the words before it. Some have a tab and an
+// explanation behind them.
 func candidates(words []string) []string {
 	words, at := separate(words)
 	if len(words) == 0 {
@@ -85,8 +86,8 @@ func candidates(words []string) []string {
 	return out
 }
 
-// separate divides words of the form -flag=value into two. Bash has divided them into three, with = in the middle. at is what the last word
-// has in front of the value in a shell that does not divide it.
+// separate divides words of the form -flag=value into two. Bash has divided them into three, with = in the
+// middle. at is what the last word has in front of the value in a shell that does not divide it.
 func separate(words []string) (out []string, at string) {
 	for i, w := range words {
 		last := i == len(words)-1
@@ -106,7 +107,8 @@ func separate(words []string) (out []string, at string) {
 	return out, at
 }
 
-// valued returns the flag whose value follows the words; nil if there is none. It notes the folder to work in.
+// valued returns the flag whose value follows the words; nil if there is none. It notes the folder to work
+// in.
 func valued(words []string, known []*option, c *command) *option {
 	var of *option
 	for _, w := range words {

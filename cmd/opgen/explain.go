@@ -109,7 +109,8 @@ func (c *command) explainLine(root, file string, line int) int {
 	return clean
 }
 
-// explained lists what explain explains by a name: operators, unless the specs have findings, and diagnostics.
+// explained lists what explain explains by a name: operators, unless the specs have findings, and
+// diagnostics.
 func (c *command) explained() []string {
 	names := slices.Sorted(maps.Keys(diag.Rules))
 	out := make([]string, len(names))

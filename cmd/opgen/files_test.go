@@ -124,7 +124,8 @@ func (s *sandbox) unchanged(before map[string]string) {
 	}
 }
 
-// TestF2LinkedSpecs checks that specs are found behind links, and that generated code stays where there are none.
+// TestF2LinkedSpecs checks that specs are found behind links, and that generated code stays where there are
+// none.
 func TestF2LinkedSpecs(t *testing.T) {
 	for _, link := range []struct{ from, to string }{{"specs", "real"}, {"specs/more", "elsewhere"}, {"specs/scale.toml", "scale.real"}} {
 		t.Run(link.from, func(t *testing.T) {
@@ -173,7 +174,8 @@ func TestF2LinkedSpecs(t *testing.T) {
 	}
 }
 
-// TestF3SameStamp checks that a change is found which keeps size and time stamp, of the file or of a link to it.
+// TestF3SameStamp checks that a change is found which keeps size and time stamp, of the file or of a link to
+// it.
 func TestF3SameStamp(t *testing.T) {
 	for _, linked := range []bool{false, true} {
 		s := newSandbox(t, "specs/scale.toml")
@@ -202,7 +204,8 @@ func TestF3SameStamp(t *testing.T) {
 	}
 }
 
-// TestF8LineEnds checks a module that Git checked out with CRLF: all files, the specs alone, or generated files alone.
+// TestF8LineEnds checks a module that Git checked out with CRLF: all files, the specs alone, or generated
+// files alone.
 func TestF8LineEnds(t *testing.T) {
 	for _, folder := range []string{"", "specs/", "generated/"} {
 		s := newSandbox(t, "specs/scale.toml", "specs/negate.toml")
@@ -312,7 +315,8 @@ func TestF15NothingWritten(t *testing.T) {
 	})
 }
 
-// TestNewIsWhole checks that opgen new writes all of its files or none, and never over or through what is there.
+// TestNewIsWhole checks that opgen new writes all of its files or none, and never over or through what is
+// there.
 func TestNewIsWhole(t *testing.T) {
 	for name, block := range map[string]func(*sandbox){
 		"kernels a file": func(s *sandbox) { s.write("kernels", "mine\n") },

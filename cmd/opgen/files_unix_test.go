@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestF18Pipes checks that a pipe or a device in the place of each file that opgen reads is an error, or is left alone. A run
-// that hangs, or reads without end, fails the test.
+// TestF18Pipes checks that a pipe or a device in the place of each file that opgen reads is an error, or is
+// left alone. A run that hangs, or reads without end, fails the test.
 func TestF18Pipes(t *testing.T) {
 	for _, name := range []string{"specs/x.toml", "opgen.toml", "go.mod", "kernels/x.go", "generated/scale/attrs.go", "generated/scale/more.go",
 		"generated/opgen.sums", "generated/x.json", "inputs/x", "cache"} {
@@ -60,7 +60,8 @@ func (s *sandbox) cacheFile() string {
 	return files[0]
 }
 
-// within runs opgen, and fails if it does not end in time or crashes. The time is so long that a slow machine does not matter.
+// within runs opgen, and fails if it does not end in time or crashes. The time is so long that a slow machine
+// does not matter.
 func (s *sandbox) within(limit time.Duration, command string) {
 	s.t.Helper()
 	args := []string{command}

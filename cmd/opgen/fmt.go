@@ -95,8 +95,8 @@ func (c *command) formatted(found []unformatted, files int) int {
 	return status
 }
 
-// toFormat returns the paths of the files that are to be formatted: those of the arguments, or opgen.toml and all specs. A folder stands
-// for the files of TOML in it and below that opgen did not generate.
+// toFormat returns the paths of the files that are to be formatted: those of the arguments, or opgen.toml and
+// all specs. A folder stands for the files of TOML in it and below that opgen did not generate.
 func (c *command) toFormat(root string, rootErr error) ([]string, error) {
 	var paths []string
 	add := func(p string) error {

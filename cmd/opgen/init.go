@@ -15,7 +15,8 @@ import (
 // tool is the import path of this program.
 const tool = version.Module + "/cmd/opgen"
 
-// init writes what a module needs to begin with, and makes this program a tool of the module if that takes no download.
+// init writes what a module needs to begin with, and makes this program a tool of the module if that takes no
+// download.
 func (c *command) init() int {
 	if c.op != "" {
 		if err := scaffold.CheckName(c.op); err != nil {

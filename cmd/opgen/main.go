@@ -78,8 +78,9 @@ func (c *command) fail(err error) int {
 	return trouble
 }
 
-// progress returns a function that is told what the command does, and one that ends this. On a terminal, a line appears if the command takes
-// long, and goes when the command has something to print. With -progress, each stage is a line that stays.
+// progress returns a function that is told what the command does, and one that ends this. On a terminal, a
+// line appears if the command takes long, and goes when the command has something to print. With -progress,
+// each stage is a line that stays.
 func (c *command) progress() (stage func(string), stop func()) {
 	if c.stages {
 		return func(what string) { fmt.Fprintln(c.stderr, "opgen:", what) }, func() {}

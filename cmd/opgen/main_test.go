@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
-// limitWrites limits the size of the files that opgen may write, if the environment asks for it and the system can.
+// limitWrites limits the size of the files that opgen may write, if the environment asks for it and the
+// system can.
 var limitWrites = func() {}
 
 func TestMain(m *testing.M) {
@@ -63,8 +64,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// link gives a file a second name: link $TOOL bin/opgen. A program must not be copied, since a process that another test
-// starts at that moment holds the copy open for writing, and then it cannot be run.
+// link gives a file a second name: link $TOOL bin/opgen. A program must not be copied, since a process that
+// another test starts at that moment holds the copy open for writing, and then it cannot be run.
 func link(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: link file name")
@@ -90,8 +91,8 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// replace replaces the first occurrence of a text in a file. With -keep, the file keeps its time stamp, as on a file
-// system with coarse time stamps.
+// replace replaces the first occurrence of a text in a file. With -keep, the file keeps its time stamp, as on
+// a file system with coarse time stamps.
 func replace(ts *testscript.TestScript, neg bool, args []string) {
 	keep := len(args) > 0 && args[0] == "-keep"
 	if keep {

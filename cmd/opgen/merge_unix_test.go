@@ -25,8 +25,9 @@ func (s *sandbox) mustGit(args ...string) {
 	}
 }
 
-// branches makes a repository with an operator, and two branches. On each, change changes specs, and opgen generates. The module has pages,
-// and a plug-in that lists the specs as Markdown and as JSON, which has no comments. The branch trunk is checked out.
+// branches makes a repository with an operator, and two branches. On each, change changes specs, and opgen
+// generates. The module has pages, and a plug-in that lists the specs as Markdown and as JSON, which has no
+// comments. The branch trunk is checked out.
 func branches(t *testing.T, change func(s *sandbox, branch string)) *sandbox {
 	t.Helper()
 	s := newSandbox(t, "specs/middle.toml")
@@ -76,8 +77,8 @@ func (s *sandbox) operator(name string) {
 	s.write("specs/"+name+".toml", "edition = 1\nname = \""+name+"\"\ndoc = \"Scales.\"\n"+smallSpec)
 }
 
-// TestMerge merges branches that change the same generated files, in several ways and orders. opgen generate makes of the result what it
-// makes of the specs alone.
+// TestMerge merges branches that change the same generated files, in several ways and orders. opgen generate
+// makes of the result what it makes of the specs alone.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	add := func(side, trunk string) func(*sandbox, string) {
@@ -142,7 +143,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeAdded resolves conflicts by taking one side of each, or by hand, and marks them as resolved before opgen runs.
+// TestMergeAdded resolves conflicts by taking one side of each, or by hand, and marks them as resolved before
+// opgen runs.
 func TestMergeAdded(t *testing.T) {
 	t.Parallel()
 	s := branches(t, func(s *sandbox, branch string) { s.operator(map[string]string{"side": "a", "trunk": "b"}[branch]) })
@@ -153,8 +155,8 @@ func TestMergeAdded(t *testing.T) {
 	s.generates()
 }
 
-// TestMergeEdited merges branches of which one has an edited file, and edits a file while it has conflicts. These are edits by hand, which
-// opgen keeps.
+// TestMergeEdited merges branches of which one has an edited file, and edits a file while it has conflicts.
+// These are edits by hand, which opgen keeps.
 func TestMergeEdited(t *testing.T) {
 	t.Parallel()
 	const catalogue = "generated/catalogue/catalogue.go"

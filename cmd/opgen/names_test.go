@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestSpecPaths checks that a path of a spec which would end a comment or a link in generated files is a finding.
+// TestSpecPaths checks that a path of a spec which would end a comment or a link in generated files is a
+// finding.
 func TestSpecPaths(t *testing.T) {
 	for _, folder := range []string{"x\npackage evil", "a/*", "-->", "`", "\"q\"", "a\u202eb", "<b>"} {
 		s := newSandbox(t, "specs/"+folder+"/scale.toml")
@@ -22,8 +23,8 @@ func TestSpecPaths(t *testing.T) {
 	}
 }
 
-// TestNewNames checks kernels that opgen new writes: for operators whose packages have names that the kernel uses, and in folders
-// whose names are no names of packages.
+// TestNewNames checks kernels that opgen new writes: for operators whose packages have names that the kernel
+// uses, and in folders whose names are no names of packages.
 func TestNewNames(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, name := range []string{"error", "nil", "task", "dtype", "op", "r", "a", "i", "scale", "range", "m_windows", "x_test"} {

@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// schemas holds functions that return the JSON Schemas, by name. docs/schema holds them, under the names with .json, where their ids point to.
+// schemas holds functions that return the JSON Schemas, by name. docs/schema holds them, under the names with
+// .json, where their ids point to.
 var schemas = map[string]func() ([]byte, error){
 	"spec":   func() ([]byte, error) { return keys.Schema("spec of opgen", schemaID("spec"), spec.Tables()...) },
 	"config": func() ([]byte, error) { return keys.Schema(config.Name, schemaID("config"), config.Keys) },

@@ -86,8 +86,8 @@ func plain(v any) any {
 	return v
 }
 
-// mistakes changes each key of a table, and of the tables below it, that has a fixed name: try gets the path of the key while the key is
-// misspelled, and, if it is required, while it is missing.
+// mistakes changes each key of a table, and of the tables below it, that has a fixed name: try gets the path
+// of the key while the key is misspelled, and, if it is required, while it is missing.
 func mistakes(at map[string]any, k *keys.Table, path string, try func(path string)) {
 	for _, key := range slices.Sorted(maps.Keys(at)) {
 		v := at[key]
@@ -122,7 +122,8 @@ func mistakes(at map[string]any, k *keys.Table, path string, try func(path strin
 	}
 }
 
-// TestSchema validates all specs of the catalogue, and opgen.toml. Then it misspells and leaves out keys, which the schemas must refuse.
+// TestSchema validates all specs of the catalogue, and opgen.toml. Then it misspells and leaves out keys,
+// which the schemas must refuse.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	specs, err := filepath.Glob("../../specs/*.toml")
@@ -170,7 +171,8 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaPlaces validates specs with mistakes in values that have fixed names. The schema refuses each, and says where it is.
+// TestSchemaPlaces validates specs with mistakes in values that have fixed names. The schema refuses each,
+// and says where it is.
 func TestSchemaPlaces(t *testing.T) {
 	t.Parallel()
 	const good = `edition = 1

@@ -51,7 +51,8 @@ over = "prod(N)"
 doc  = %[1]q
 `
 
-// TestF7TextStaysText puts texts that Go, Markdown or a terminal may take for something else into every place of a spec.
+// TestF7TextStaysText puts texts that Go, Markdown or a terminal may take for something else into every place
+// of a spec.
 func TestF7TextStaysText(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, text := range []string{"x.\n\n+build ignore\n\ny", "+build ignore", "//go:build ignore", "x\n//go:build ignore\n", "go:build ignore", "*/ func init() /*",
@@ -115,7 +116,8 @@ func TestHiddenText(t *testing.T) {
 
 const textSpecPlain = "edition = 1\nname = \"scale\"\ndoc = \"DOC\"\n" + smallSpec
 
-// TestF9FusedWithoutRole checks specs that name a slot or an operator of another spec which has findings of its own.
+// TestF9FusedWithoutRole checks specs that name a slot or an operator of another spec which has findings of
+// its own.
 func TestF9FusedWithoutRole(t *testing.T) {
 	lines := strings.SplitAfter(strings.Replace(textSpecPlain, `"scale"`, `"other"`, 1), "\n")
 	fuse := "\n[fuse.x]\nother = \"other\"\nshare = { input = \"output\" }\nmake = { output = \"output\" }\n"
@@ -142,7 +144,8 @@ func nest(inner, outer string, depth int) string {
 	return inner
 }
 
-// TestF10NestedExpressions checks that no expression takes exponential time, and that generated code is not larger than linear.
+// TestF10NestedExpressions checks that no expression takes exponential time, and that generated code is not
+// larger than linear.
 func TestF10NestedExpressions(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, that := range []string{
@@ -163,7 +166,8 @@ func TestF10NestedExpressions(t *testing.T) {
 	}
 }
 
-// TestConstants checks constants that do not fit their types, and divisions by zero, which the Go compiler would refuse.
+// TestConstants checks constants that do not fit their types, and divisions by zero, which the Go compiler
+// would refuse.
 func TestConstants(t *testing.T) {
 	for that, want := range map[string]string{
 		"2147483647 * 2147483647 * 8 > 0": "OP402", "2147483647 + 1 > len(N)": "OP402", "-2147483647 - 2 < 0": "OP402",
@@ -178,7 +182,8 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// TestF12Names checks that names of operators which cannot be packages everywhere are found, by check and by new.
+// TestF12Names checks that names of operators which cannot be packages everywhere are found, by check and by
+// new.
 func TestF12Names(t *testing.T) {
 	for _, name := range []string{"documentation", "testdata", "test_data", "vendor", "internal", "main", "init", "catalogue", "con", "prn", "aux", "nul", "com1", "com9", "lpt1", "lpt9",
 		strings.Repeat("a", 101)} {

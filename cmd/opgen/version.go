@@ -32,8 +32,8 @@ func self() string {
 	return version.Version
 }
 
-// released returns the version of a program: that of the module that a proxy served or, of a program built in a folder, the version that
-// the code names, with the commit if Go notes it.
+// released returns the version of a program: that of the module that a proxy served or, of a program built in
+// a folder, the version that the code names, with the commit if Go notes it.
 func released(info *debug.BuildInfo) string {
 	main := info.Main
 	if main.Replace == nil && main.Sum != "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/opgen/opgen/generate"
 )
 
-// isVetTool reports whether the go command runs this program as its vet tool: for its version, for its flags, or with
-// the description of a package.
+// isVetTool reports whether the go command runs this program as its vet tool: for its version, for its flags,
+// or with the description of a package.
 func isVetTool(args []string) bool {
 	if len(args) == 0 {
 		return false
@@ -70,7 +70,8 @@ type vetFinding struct {
 	generate.Place
 }
 
-// vetFindings reads what go vet -json prints: an object for each package, by check, behind lines that begin with #.
+// vetFindings reads what go vet -json prints: an object for each package, by check, behind lines that begin
+// with #.
 func (c *command) vetFindings(r io.Reader) ([]vetFinding, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {

@@ -32,8 +32,8 @@ func TestVet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Under this name, the test binary runs opgen. It is a link: a process that another test starts while a copy is being
-	// written holds the copy open for writing, and then it cannot be run.
+	// Under this name, the test binary runs opgen. It is a link: a process that another test starts while a
+	// copy is being written holds the copy open for writing, and then it cannot be run.
 	tool := filepath.Join(t.TempDir(), "opgen")
 	if err := os.Link(self, tool); err != nil {
 		t.Fatal(err)

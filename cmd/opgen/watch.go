@@ -25,7 +25,8 @@ func (c *command) watch() int {
 	defer stop()
 	files, last := watch.New(), &outcome{}
 	for ctx.Err() == nil {
-		// What is read before the run is compared with what is there after it, so a change during the run leads to another one.
+		// What is read before the run is compared with what is there after it, so a change during the run
+		// leads to another one.
 		paths := driver.Watched(root)
 		before := files.Take(paths)
 		now := c.once(ctx, root)
@@ -67,7 +68,8 @@ func (c *command) once(ctx context.Context, root string) *outcome {
 // key names a finding. A finding that moves to another line stays the same.
 func key(f generate.Finding) string { return strings.Join([]string{f.File, f.Code, f.Message}, "\n") }
 
-// changed prints what differs from the last outcome. It prints nothing if nothing does, such as after a change of a comment.
+// changed prints what differs from the last outcome. It prints nothing if nothing does, such as after a
+// change of a comment.
 func (c *command) changed(last, now *outcome) error {
 	if now.err != "" {
 		if now.err != last.err {

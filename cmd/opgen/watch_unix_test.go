@@ -84,7 +84,8 @@ func TestWatch(t *testing.T) {
 	w := s.watch(t)
 	w.want("opgen: 1 operator: 5 files created")
 
-	// Findings appear, stay without being printed again, and disappear. Generated code is as it was until all are gone.
+	// Findings appear, stay without being printed again, and disappear. Generated code is as it was until all
+	// are gone.
 	s.put("specs/scale.toml", strings.Replace(spec, `"prod(N)"`, `"prod(M)"`, 1))
 	w.want("specs/scale.toml:14:14: OP403: ")
 	w.want("opgen: 1 finding, 1 new, 0 gone")
@@ -134,8 +135,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchDuring changes a spec while opgen generates from it: a plug-in does so, which runs when specs were read. The next run sees the
-// change.
+// TestWatchDuring changes a spec while opgen generates from it: a plug-in does so, which runs when specs were
+// read. The next run sees the change.
 func TestWatchDuring(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, "specs/scale.toml")

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen"
 )
 
-// bits returns how many bits the network takes for a character of a text on average, without the first lead characters. Windows of the text
-// overlap, so that each prediction has at least lead characters before it.
+// bits returns how many bits the network takes for a character of a text on average, without the first lead
+// characters. Windows of the text overlap, so that each prediction has at least lead characters before it.
 func (n *network) bits(ctx context.Context, p *opgen.Program, text []int32) (float64, error) {
 	lead := n.lead()
 	sum := 0.0

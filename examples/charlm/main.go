@@ -1,8 +1,10 @@
-// Charlm trains a language model on Newton's Opticks, a transformer that predicts one character after the other, on the CPU or on a GPU, with
-// operators that opgen generated from specs. It compares the model with a trigram model of the same text, and lets it write some lines.
+// Charlm trains a language model on Newton's Opticks, a transformer that predicts one character after the
+// other, on the CPU or on a GPU, with operators that opgen generated from specs. It compares the model with a
+// trigram model of the same text, and lets it write some lines.
 //
-// The last line of its output is "transformer=b.bbbb trigram=b.bbbb seconds=ss.s", with the bits that a character of the text for validation
-// takes. The same seed gives the same losses, bit for bit, for any number of workers.
+// The last line of its output is "transformer=b.bbbb trigram=b.bbbb seconds=ss.s", with the bits that a
+// character of the text for validation takes. The same seed gives the same losses, bit for bit, for any
+// number of workers.
 package main
 
 import (

@@ -34,8 +34,8 @@ var program = interrupt.Program{
 
 func TestMain(m *testing.M) { program.Main(m, main) }
 
-// TestInterrupt kills trainings and interrupts them as users do, at random moments. Each goes on from its checkpoints until it ends, with the
-// losses and the variables of one that nothing interrupts, bit for bit.
+// TestInterrupt kills trainings and interrupts them as users do, at random moments. Each goes on from its
+// checkpoints until it ends, with the losses and the variables of one that nothing interrupts, bit for bit.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
 	program.Interrupt(t, *interrupts, os.Kill, os.Interrupt)
@@ -95,7 +95,8 @@ func figures(t *testing.T, out string) (own, counted float64) {
 	return own, counted
 }
 
-// TestRun trains a small network, with one and with two workers: the losses are the same, and fall. It checks what is printed and written.
+// TestRun trains a small network, with one and with two workers: the losses are the same, and fall. It checks
+// what is printed and written.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -146,8 +147,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestStops ends the context of a training when its first line is printed: it writes a checkpoint, and says that it was interrupted. From there
-// another training goes on to the losses and the variables of one that nothing interrupts.
+// TestStops ends the context of a training when its first line is printed: it writes a checkpoint, and says
+// that it was interrupted. From there another training goes on to the losses and the variables of one that
+// nothing interrupts.
 func TestStops(t *testing.T) {
 	t.Parallel()
 	files := func(args ...string) options {

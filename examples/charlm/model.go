@@ -37,13 +37,15 @@ type network struct {
 	logits, loss graph.Tensor
 }
 
-// newNetwork builds the network. Its nodes have names, so that networks for different batches share their weights within a session.
+// newNetwork builds the network. Its nodes have names, so that networks for different batches share their
+// weights within a session.
 func newNetwork(s sizes, batch int, seed uint64) *network {
 	n := &network{sizes: s, batch: batch, graph: graph.New(seed)}
 	g := n.graph
 	n.text = g.Input("text", dtype.I32, batch, s.context)
 	n.next = g.Input("next", dtype.I32, batch, s.context, 1)
-	// The table is a weight by itself, since weights of embeddings begin with greater numbers than those of positions.
+	// The table is a weight by itself, since weights of embeddings begin with greater numbers than those of
+	// positions.
 	table := weight.Apply(g, weight.Defaults(attr.ListOf(s.alphabet, s.width)), graph.Named("table"))
 	shared := table.Node().Tensor(int(weight.SlotWeight))
 	characters := embedding.Apply(g, embedding.Defaults(s.alphabet, s.width), n.text, graph.Weight(embedding.SlotWeight, shared), graph.Named("characters"))

@@ -24,7 +24,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// answering returns a network for so many windows with its first weights, and the program that answers with it.
+// answering returns a network for so many windows with its first weights, and the program that answers with
+// it.
 func answering(t *testing.T, windows int) (*network, *opgen.Program) {
 	t.Helper()
 	s, err := opgen.Open(catalogue.Register, opgen.Workers(1), opgen.Fuse())
@@ -44,7 +45,8 @@ func answering(t *testing.T, windows int) (*network, *opgen.Program) {
 	return n, p
 }
 
-// TestCausal changes one character after the other: predictions before it keep their bits, that behind it changes.
+// TestCausal changes one character after the other: predictions before it keep their bits, that behind it
+// changes.
 func TestCausal(t *testing.T) {
 	t.Parallel()
 	n, p := answering(t, 1)
@@ -104,8 +106,8 @@ func TestBits(t *testing.T) {
 	}
 }
 
-// TestContinued continues texts shorter and longer than the context: the same seed draws the same characters, and without temperature the seed
-// does not matter.
+// TestContinued continues texts shorter and longer than the context: the same seed draws the same characters,
+// and without temperature the seed does not matter.
 func TestContinued(t *testing.T) {
 	t.Parallel()
 	n, p := answering(t, 1)
@@ -154,7 +156,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestChecked takes training steps in checked mode, and with memory of its own for every tensor. The losses are those without.
+// TestChecked takes training steps in checked mode, and with memory of its own for every tensor. The losses
+// are those without.
 func TestChecked(t *testing.T) {
 	t.Parallel()
 	c, err := newCorpus("It is the business of this Book to explain the Properties of Light. It is the bus")
@@ -194,7 +197,8 @@ func TestChecked(t *testing.T) {
 	}
 }
 
-// TestAttention trains attention beside the same of separate operators and a mask that is fed: from the same weights, losses are equal up to rounding.
+// TestAttention trains attention beside the same of separate operators and a mask that is fed: from the same
+// weights, losses are equal up to rounding.
 func TestAttention(t *testing.T) {
 	t.Parallel()
 	n := &network{sizes: sizes{context: 5, width: 8, heads: 2}, batch: 3}
@@ -223,7 +227,8 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// losses trains a part of a network, which takes characters and a mask, and returns what it makes and its weights of products.
+// losses trains a part of a network, which takes characters and a mask, and returns what it makes and its
+// weights of products.
 func losses(t *testing.T, n *network, mask []float32, part func(x, mask graph.Tensor) (graph.Tensor, []graph.Tensor)) []float64 {
 	t.Helper()
 	n.graph = graph.New(1)

@@ -7,8 +7,9 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// optimizer returns AdamW. The learning rate grows in the first twentieth of the steps, and then falls to 0 as a cosine does. The gradients of
-// all weights together are clipped. Weights of products and embeddings decay, biases and what norms scale by do not.
+// optimizer returns AdamW. The learning rate grows in the first twentieth of the steps, and then falls to 0
+// as a cosine does. The gradients of all weights together are clipped. Weights of products and embeddings
+// decay, biases and what norms scale by do not.
 func (o *options) optimizer() graph.Optimizer {
 	schedule := rate.NewSchedule(rate.ScheduleKindCosine).WithSteps(o.steps).WithWarmup(o.steps / 20)
 	return func(g *graph.Graph, weights, grads []graph.Tensor) {

@@ -32,8 +32,8 @@ func loadCorpus() (*corpus, error) {
 	return newCorpus(string(text))
 }
 
-// newCorpus numbers the characters of a text and cuts off its last tenth. It is an error if that has characters which the rest lacks: no model
-// could have learned them.
+// newCorpus numbers the characters of a text and cuts off its last tenth. It is an error if that has
+// characters which the rest lacks: no model could have learned them.
 func newCorpus(text string) (*corpus, error) {
 	all := []rune(text)
 	cut := len(all) - len(all)/10

@@ -54,7 +54,8 @@ func newTraining(ctx context.Context, o options, c *corpus, s *opgen.Session, w 
 	return t, err
 }
 
-// run trains from where the checkpoints stand, or from the beginning. If the context ends, it makes the present step and writes a checkpoint first.
+// run trains from where the checkpoints stand, or from the beginning. If the context ends, it makes the
+// present step and writes a checkpoint first.
 func (t *training) run(ctx context.Context) (err error) {
 	o := t.options
 	at, err := t.resume()
@@ -110,7 +111,8 @@ func (t *training) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// take makes a training step and returns its loss. Nothing interrupts it, since that would leave some weights updated and others not.
+// take makes a training step and returns its loss. Nothing interrupts it, since that would leave some weights
+// updated and others not.
 func (t *training) take(b batch) (float32, error) {
 	n := t.net
 	if err := t.step.Run(context.Background(), opgen.With(n.text, b.text), opgen.With(n.next, b.next)); err != nil {
@@ -136,7 +138,8 @@ func (t *training) checkpoints() opgen.Checkpoints {
 	return opgen.Checkpoints{Dir: t.options.checkpoints}
 }
 
-// resume returns where the training begins. Without -resume, checkpoints of another training are an error, so that they are not lost.
+// resume returns where the training begins. Without -resume, checkpoints of another training are an error, so
+// that they are not lost.
 func (t *training) resume() (at opgen.Position, err error) {
 	o := t.options
 	if o.checkpoints == "" {

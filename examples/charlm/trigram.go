@@ -2,9 +2,10 @@ package main
 
 import "math"
 
-// trigram predicts a character from the two before it, by counts of a text. Predictions from two, one and no characters are interpolated after
-// Witten and Bell: where n different characters followed a context, the prediction of the shorter context has the weight of n counts. Shorter
-// contexts count after Kneser and Ney: not how often a character follows, but after how many different characters in front. All characters are
+// trigram predicts a character from the two before it, by counts of a text. Predictions from two, one and no
+// characters are interpolated after Witten and Bell: where n different characters followed a context, the
+// prediction of the shorter context has the weight of n counts. Shorter contexts count after Kneser and Ney:
+// not how often a character follows, but after how many different characters in front. All characters are
 // equally likely before anything is counted.
 type trigram struct {
 	alphabet int
@@ -68,7 +69,8 @@ func (t *trigram) probability(a, b, c int32) float64 {
 	return p
 }
 
-// bits returns how many bits the characters of a text take on average, without the first two, of which it knows nothing.
+// bits returns how many bits the characters of a text take on average, without the first two, of which it
+// knows nothing.
 func (t *trigram) bits(text []int32) float64 {
 	sum := 0.0
 	for i := 2; i < len(text); i++ {

@@ -6,11 +6,12 @@ import (
 	"testing"
 )
 
-// TestTrigram compares probabilities with those computed by hand for the text abab, and checks that those of all characters add up to 1 behind
-// every context, those that the text lacks among them.
+// TestTrigram compares probabilities with those computed by hand for the text abab, and checks that those of
+// all characters add up to 1 behind every context, those that the text lacks among them.
 func TestTrigram(t *testing.T) {
 	t.Parallel()
-	// Of the alphabet a, b, c, the trigrams are aba and bab, once each. Behind none, a and b follow one character each.
+	// Of the alphabet a, b, c, the trigrams are aba and bab, once each. Behind none, a and b follow one
+	// character each.
 	g := newTrigram(3, []int32{0, 1, 0, 1})
 	none := [3]float64{(1 + 2./3) / 4, (1 + 2./3) / 4, (2. / 3) / 4}
 	behindA := [3]float64{none[0] / 2, (1 + none[1]) / 2, none[2] / 2} // only b follows a, behind one character

@@ -13,8 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// writeCosts measures the operators of a graph, each by itself, and prints how long they take, how near that is to what
-// this machine can do, and what memory they need.
+// writeCosts measures the operators of a graph, each by itself, and prints how long they take, how near that
+// is to what this machine can do, and what memory they need.
 func writeCosts(ctx context.Context, w io.Writer, g *graph.Graph, workers int) error {
 	var registry task.Registry
 	if err := catalogue.Register(&registry); err != nil {

@@ -1,5 +1,5 @@
-// Digits trains a small convolutional classifier on handwritten digits, on the CPU or on a GPU, with operators
-// that opgen generated from specs.
+// Digits trains a small convolutional classifier on handwritten digits, on the CPU or on a GPU, with
+// operators that opgen generated from specs.
 //
 // The last line of its output is "test_accuracy=0.xxxx seconds=ss.s". The same seed gives the same
 // losses, bit for bit, for any number of workers.
@@ -130,7 +130,8 @@ func (o *options) check(args []string) error {
 	return nil
 }
 
-// run trains and tests the classifier, and prints what it does. It returns an error if not all can be printed.
+// run trains and tests the classifier, and prints what it does. It returns an error if not all can be
+// printed.
 func run(ctx context.Context, o options, w io.Writer) error {
 	out := &trainlog.Output{W: w}
 	return errors.Join(trainAndTest(ctx, o, out), out.Err)

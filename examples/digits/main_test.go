@@ -23,7 +23,8 @@ import (
 
 var lastLine = regexp.MustCompile(`\ntest_accuracy=(0\.\d{4}) seconds=\d+\.\d\n$`)
 
-// TestRun trains for an epoch, and again with fusion and tasks by themselves, and checks that the curves are equal, and what is printed.
+// TestRun trains for an epoch, and again with fusion and tasks by themselves, and checks that the curves are
+// equal, and what is printed.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	curve := filepath.Join(t.TempDir(), "curve")
@@ -142,8 +143,9 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestDevices trains on three devices, with one worker and with two: the losses are the same, bit for bit, and so are the
-// weights of all devices. The losses are near those of one device, where dropout draws other masks.
+// TestDevices trains on three devices, with one worker and with two: the losses are the same, bit for bit,
+// and so are the weights of all devices. The losses are near those of one device, where dropout draws other
+// masks.
 func TestDevices(t *testing.T) {
 	t.Parallel()
 	const batch, steps = 32, 10
@@ -212,8 +214,8 @@ func checkReplicas(t *testing.T, c *classifier, batch int) {
 	}
 }
 
-// TestSave trains for two epochs, and for one whose weights are saved and one that begins with them: the second begins
-// where the first ended.
+// TestSave trains for two epochs, and for one whose weights are saved and one that begins with them: the
+// second begins where the first ended.
 func TestSave(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "weights")
@@ -292,7 +294,8 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// TestClipped trains with a bound of gradients that is never reached, which changes no bit, and with a small one.
+// TestClipped trains with a bound of gradients that is never reached, which changes no bit, and with a small
+// one.
 func TestClipped(t *testing.T) {
 	t.Parallel()
 	training, _, err := loadDigits(1)
@@ -320,8 +323,8 @@ func TestClipped(t *testing.T) {
 	}
 }
 
-// TestAverages takes steps with moving averages. The losses are those without. At the end weights get the averages, which the test computes by
-// itself from the weights of each step.
+// TestAverages takes steps with moving averages. The losses are those without. At the end weights get the
+// averages, which the test computes by itself from the weights of each step.
 func TestAverages(t *testing.T) {
 	t.Parallel()
 	training, _, err := loadDigits(1)

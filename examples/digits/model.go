@@ -24,8 +24,8 @@ type network struct {
 	logits, loss, correctAnswers graph.Tensor
 }
 
-// newNetwork builds the classifier on a device. Its nodes have names, so that networks for different batch sizes
-// share their weights within a session.
+// newNetwork builds the classifier on a device. Its nodes have names, so that networks for different batch
+// sizes share their weights within a session.
 func newNetwork(batch int, seed uint64, device int) *network {
 	g := graph.OnDevice(seed, device)
 	n := &network{graph: g}
@@ -74,7 +74,8 @@ type classifier struct {
 	answer *opgen.Batches[*network]
 }
 
-// newClassifier returns a classifier whose programs take batches of any size. Training divides each among devices.
+// newClassifier returns a classifier whose programs take batches of any size. Training divides each among
+// devices.
 func newClassifier(s *opgen.Session, seed uint64, devices int, optimizer graph.Optimizer) *classifier {
 	return &classifier{
 		train: opgen.NewBatches(s, 0, func(size int) ([]*network, *graph.Program, error) {

@@ -50,7 +50,8 @@ func decaying(schedule string, steps int, decay float64) (graph.Optimizer, error
 	), err
 }
 
-// newOptimizer returns Adam with a learning rate that follows a schedule over the steps of training, and a decay of weights.
+// newOptimizer returns Adam with a learning rate that follows a schedule over the steps of training, and a
+// decay of weights.
 func newOptimizer(schedule string, steps int, decay float64) (graph.Optimizer, error) {
 	warmup := steps / 20
 	grows := func(kind rate.ScheduleKind) rate.Schedule { return rate.NewSchedule(kind).WithWarmup(warmup) }

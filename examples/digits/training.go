@@ -21,7 +21,8 @@ type training struct {
 	batches    *loader.Loader[dataset]
 	w          io.Writer
 
-	// Of the epoch so far: the sum of the losses of all images, how many answers were right, and the number of images.
+	// Of the epoch so far: the sum of the losses of all images, how many answers were right, and the number
+	// of images.
 	losses        float64
 	correct, seen int
 
@@ -92,7 +93,8 @@ func (t *training) save(step int) error {
 	return t.checkpoints().Save(t.session, opgen.Position{Step: step, Notes: notes})
 }
 
-// resume returns where the training begins. Without -resume, checkpoints of another training are an error, so that they are not lost.
+// resume returns where the training begins. Without -resume, checkpoints of another training are an error, so
+// that they are not lost.
 func (t *training) resume(ctx context.Context) (at opgen.Position, err error) {
 	if t.options.checkpoints == "" {
 		return at, nil

@@ -26,15 +26,15 @@ var program = interrupt.Program{
 
 func TestMain(m *testing.M) { program.Main(m, main) }
 
-// TestKill kills trainings at random moments. Each goes on from its checkpoints until it ends, with the losses and the variables of
-// one that nothing interrupts, bit for bit.
+// TestKill kills trainings at random moments. Each goes on from its checkpoints until it ends, with the
+// losses and the variables of one that nothing interrupts, bit for bit.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	program.Interrupt(t, *kills, os.Kill)
 }
 
-// TestFullDisk lets writes of checkpoints fail after some of their bytes. The training ends with an error that says so, and leaves the
-// checkpoints from before. It goes on from them to the same outcome.
+// TestFullDisk lets writes of checkpoints fail after some of their bytes. The training ends with an error
+// that says so, and leaves the checkpoints from before. It goes on from them to the same outcome.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	want, _ := program.Uninterrupted(t)

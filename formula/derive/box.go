@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Window says which indices along an axis of a tensor belong to an index of a result: those from lo up to hi. It is nil if
-// only the index itself belongs to it.
+// Window says which indices along an axis of a tensor belong to an index of a result: those from lo up to hi.
+// It is nil if only the index itself belongs to it.
 type Window func(index int) (lo, hi int)
 
 // Touch is what statements read along an axis for an index of a result: from Lo up to Hi.
@@ -21,8 +21,9 @@ type Touch struct {
 // most is how many values of indices are tried for one read.
 const most = 1 << 14
 
-// Outside returns an index of a result for which statements read tensor of elsewhere than a window says, or not all of it; nil
-// if there is none. axes are the axes of the result that the index counts, and ofAxes those of the other tensor.
+// Outside returns an index of a result for which statements read tensor of elsewhere than a window says, or
+// not all of it; nil if there is none. axes are the axes of the result that the index counts, and ofAxes
+// those of the other tensor.
 func Outside(p *program.Program, statements []*program.Statement, result int, axes []int, of int, ofAxes []int, w Window) *Touch {
 	b := &boxes{p: p, statements: statements, of: of, axes: ofAxes, window: w, seen: map[int]bool{}, hulls: map[int][2]int{}}
 	b.tensor(result, axes)
@@ -99,7 +100,8 @@ func (b *boxes) read(r *term.Read, moving []*term.Term) {
 	}
 }
 
-// whole reports whether a tensor that does not depend on the index depends on the tensor that is read, so on all of it.
+// whole reports whether a tensor that does not depend on the index depends on the tensor that is read, so on
+// all of it.
 func (b *boxes) whole(t int, seen map[int]bool) bool {
 	seen[t] = true
 	for _, s := range b.statements {
@@ -172,7 +174,8 @@ func (b *boxes) chosen(x *term.Term) bool {
 	return x.Op == term.Element && b.p.Tensors[x.Read.Tensor].Given
 }
 
-// hull returns the range of an index that depends on others, of which some have values. ok is false if there are too many.
+// hull returns the range of an index that depends on others, of which some have values. ok is false if there
+// are too many.
 func hull(x *term.Term, values map[*term.Variable]*term.Term) (lo, hi int, ok bool) {
 	lo, hi, left := math.MaxInt/2, math.MinInt/2, most
 	var try func(x *term.Term) bool

@@ -7,9 +7,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Equal reports whether two programs give tensors of the same elements, as far as simplification tells: with what statements
-// give in place of what others read, both are the same term of inputs and weights, which have the same names. x and y are the
-// terms.
+// Equal reports whether two programs give tensors of the same elements, as far as simplification tells: with
+// what statements give in place of what others read, both are the same term of inputs and weights, which have
+// the same names. x and y are the terms.
 func Equal(p *program.Program, s int, q *program.Program, t int) (x, y *term.Term, equal bool) {
 	names := map[string]int{}
 	var at []*term.Term // an index over an extent of 1 is 0
@@ -42,7 +42,8 @@ func closed(p *program.Program, t int, at []*term.Term, names map[string]int) *t
 	return trim(tidy(c.replace(s.Value.Substitute(values))))
 }
 
-// sole returns the statement that gives all elements of a tensor by plain indices; nil if there is none, or several.
+// sole returns the statement that gives all elements of a tensor by plain indices; nil if there is none, or
+// several.
 func sole(p *program.Program, t int) *program.Statement {
 	var out *program.Statement
 	for _, s := range p.Statements {

@@ -8,10 +8,11 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Flops returns how many floating-point operations statements take, as a sum of products of extents. An operation and a
-// function count as one, and so does a comparison of elements. Each counts once for all indices that it does not depend on.
-// Of two branches the longer one counts. A reduction under a condition of elements is a search, which counts as one step,
-// since kernels sort or look up instead, unless searches count in full.
+// Flops returns how many floating-point operations statements take, as a sum of products of extents. An
+// operation and a function count as one, and so does a comparison of elements. Each counts once for all
+// indices that it does not depend on. Of two branches the longer one counts. A reduction under a condition of
+// elements is a search, which counts as one step, since kernels sort or look up instead, unless searches
+// count in full.
 func Flops(statements []*program.Statement, full bool) *term.Term {
 	out := term.Number(0)
 	for _, s := range statements {
@@ -161,8 +162,8 @@ func (l *loops) reduction(n *term.Term) *term.Term {
 	return out
 }
 
-// order returns how many operations an order takes: one for each element that is a real number, since how often kernels compare
-// elements depends on how they sort.
+// order returns how many operations an order takes: one for each element that is a real number, since how
+// often kernels compare elements depends on how they sort.
 func (l *loops) order(r *term.Reduction) *term.Term {
 	inner := l.within(r.Vars, nil)
 	out := inner.operations(r.Body)
@@ -184,8 +185,8 @@ func estimate(n *term.Term) int {
 	return v
 }
 
-// Evaluate returns the value of an integer whose symbols have the given values, with fractions. A symbol without a value
-// has that of its use.
+// Evaluate returns the value of an integer whose symbols have the given values, with fractions. A symbol
+// without a value has that of its use.
 func Evaluate(n *term.Term, symbols map[string]int) float64 {
 	if n.Op == term.Symbol {
 		if v, ok := symbols[n.Name]; ok {

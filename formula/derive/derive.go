@@ -1,8 +1,9 @@
 // Package derive derives gradients from programs over indices, as statements of the same kind.
 //
-// The derivation is reverse-mode differentiation. A statement that reads S[e] for all values of its variables adds to the
-// gradient of S at e. The derivation solves x == e for the variables, so that the gradient of S at x becomes a sum. Where it
-// finds no solution, such as for an index that is looked up, the statement adds to the gradient element by element.
+// The derivation is reverse-mode differentiation. A statement that reads S[e] for all values of its variables
+// adds to the gradient of S at e. The derivation solves x == e for the variables, so that the gradient of S
+// at x becomes a sum. Where it finds no solution, such as for an index that is looked up, the statement adds
+// to the gradient element by element.
 package derive
 
 import (
@@ -17,21 +18,23 @@ import (
 
 // Gradient is what Gradients derives.
 type Gradient struct {
-	// Program holds the tensors of the program and, behind them, those of gradients and of values that gradients share.
-	// Its statements are those of the program, then Statements.
+	// Program holds the tensors of the program and, behind them, those of gradients and of values that
+	// gradients share. Its statements are those of the program, then Statements.
 	Program *program.Program
 	// Statements compute the gradients, in order.
 	Statements []*program.Statement
-	// Of holds the tensors of gradients by tensor: those of outputs, which are given, and of inputs and weights.
+	// Of holds the tensors of gradients by tensor: those of outputs, which are given, and of inputs and
+	// weights.
 	Of map[int]int
-	// Between holds those of values between outputs and inputs that are not worked out where they are used, by tensor.
+	// Between holds those of values between outputs and inputs that are not worked out where they are used,
+	// by tensor.
 	Between map[int]int
 	// Scatter tells of which inputs and weights the gradient is added to element by element.
 	Scatter map[int]bool
 }
 
-// Gradients derives the gradients of the program's trainable tensors from those of the outputs in given. It is an error
-// if something has no derivative that can be written as a statement.
+// Gradients derives the gradients of the program's trainable tensors from those of the outputs in given. It
+// is an error if something has no derivative that can be written as a statement.
 func Gradients(p *program.Program, given []int) (*Gradient, error) {
 	q := *p
 	q.Tensors, q.Statements = slices.Clone(p.Tensors), slices.Clone(p.Statements)
@@ -89,7 +92,8 @@ type deriver struct {
 	out      *Gradient
 }
 
-// contribution adds value to the gradient of the element that read names, for all values of vars for which guard holds.
+// contribution adds value to the gradient of the element that read names, for all values of vars for which
+// guard holds.
 type contribution struct {
 	read         *term.Read
 	vars         []*term.Variable
@@ -129,7 +133,8 @@ func (d *deriver) tensor(name string, shape []*term.Term) int {
 	return d.p.Add(&program.Local{Name: name, Shape: shape, Kind: term.Real, Old: -1, Given: true})
 }
 
-// indices returns variables for an index of a tensor, named like those of a statement that gives it, or of contributions.
+// indices returns variables for an index of a tensor, named like those of a statement that gives it, or of
+// contributions.
 func (d *deriver) indices(t int) []*term.Variable {
 	var vars []*term.Variable
 	used := map[string]bool{}
@@ -195,7 +200,8 @@ func (d *deriver) adjoint(t int) error {
 	return nil
 }
 
-// masked reports whether a gradient of 0 of what a statement gives is to stay 0, since the slope of the value may be infinite.
+// masked reports whether a gradient of 0 of what a statement gives is to stay 0, since the slope of the value
+// may be infinite.
 func (d *deriver) masked(s *program.Statement) bool {
 	return d.slopes.Masks(s)
 }
@@ -204,7 +210,8 @@ func (d *deriver) anyMasked(t int) bool {
 	return slices.ContainsFunc(d.forward, func(s *program.Statement) bool { return s.Target == t && d.masked(s) })
 }
 
-// reduces reports whether elements of a tensor are made of many, for all of which a gradient is best worked out once.
+// reduces reports whether elements of a tensor are made of many, for all of which a gradient is best worked
+// out once.
 func (d *deriver) reduces(t int) bool {
 	return slices.ContainsFunc(d.forward, func(s *program.Statement) bool { return s.Target == t && s.Value.Reduces() })
 }
@@ -312,8 +319,8 @@ func named(n *term.Term, used map[string]bool) *term.Term {
 	return n.Map(func(x *term.Term) *term.Term { return named(x, used) })
 }
 
-// collect returns the contributions to the gradient of a tensor as a sum, an expression of vars, and those that cannot be
-// written so.
+// collect returns the contributions to the gradient of a tensor as a sum, an expression of vars, and those
+// that cannot be written so.
 func (d *deriver) collect(t int, vars []*term.Variable) (sum *term.Term, scatters []*contribution) {
 	sum = term.Number(0)
 	for _, c := range d.found[t] {

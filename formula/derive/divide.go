@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Effect is what dividing a dimension among devices does: each has a part of the tensors with that dimension, and all of the
-// others.
+// Effect is what dividing a dimension among devices does: each has a part of the tensors with that dimension,
+// and all of the others.
 type Effect uint8
 
 const (
@@ -34,7 +34,8 @@ const (
 	wrong              // something else
 )
 
-// Divide returns the effect of dividing the dimension that a symbol stands for, in a program whose extents are open.
+// Divide returns the effect of dividing the dimension that a symbol stands for, in a program whose extents
+// are open.
 func Divide(p *program.Program, symbol string) Effect {
 	d := &divider{p: p, symbol: symbol, states: make([]state, len(p.Tensors)), seen: make([]bool, len(p.Tensors))}
 	for i, l := range p.Tensors {
@@ -207,7 +208,8 @@ func (d *divider) element(r *term.Read) state {
 	return out
 }
 
-// reduction returns what a device has of a reduction. A sum over the dimension that is divided is a partial sum.
+// reduction returns what a device has of a reduction. A sum over the dimension that is divided is a partial
+// sum.
 func (d *divider) reduction(r *term.Reduction) state {
 	over := false
 	for _, v := range r.Vars {

@@ -18,7 +18,8 @@ func number(r *term.Read) *term.Term {
 	return out
 }
 
-// sameElement reports whether two elements of tensors of equal sizes have the same number, for all values of the indices.
+// sameElement reports whether two elements of tensors of equal sizes have the same number, for all values of
+// the indices.
 func sameElement(a, b *term.Read) bool {
 	if b.Which != nil || len(a.Idx) == len(b.Idx) && identicalAll(a.Idx, b.Idx) && sameAll(a.Ext, b.Ext) {
 		return b.Which == nil
@@ -47,7 +48,8 @@ func identicalAll(x, y []*term.Term) bool {
 	return true
 }
 
-// sameAll reports whether extents are equal in this use, which is enough where a rule compares sizes in this use as well.
+// sameAll reports whether extents are equal in this use, which is enough where a rule compares sizes in this
+// use as well.
 func sameAll(x, y []*term.Term) bool {
 	for i := range x {
 		a, known := x[i].Known()

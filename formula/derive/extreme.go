@@ -7,12 +7,13 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Equal extremes share the gradient evenly, and so do operands that are NaN, which an extreme is if one of its operands is. What is equal is
-// found by comparing, so both sides must be the same number: an operand that is worked out twice, by two loops, may be rounded in two
-// ways, and then would equal nothing. So operands are compared where they are stored: in a tensor, or in one that they get.
+// Equal extremes share the gradient evenly, and so do operands that are NaN, which an extreme is if one of
+// its operands is. What is equal is found by comparing, so both sides must be the same number: an operand
+// that is worked out twice, by two loops, may be rounded in two ways, and then would equal nothing. So
+// operands are compared where they are stored: in a tensor, or in one that they get.
 
-// extreme is the derivative of the larger or smallest of some numbers. Operands that do not vary get nothing, and those that are equal to one
-// of them get nothing either: max(x, 0) has the slope 0 at 0.
+// extreme is the derivative of the larger or smallest of some numbers. Operands that do not vary get nothing,
+// and those that are equal to one of them get nothing either: max(x, 0) has the slope 0 at 0.
 func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
 	var varying, fixed []*term.Term
 	for _, x := range term.Operands(n, n.Func) {
@@ -38,8 +39,9 @@ func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Te
 	return nil
 }
 
-// outdone returns the condition under which an extreme is not its one operand that varies: one of the others is as large or as small. The
-// extreme stands for the operand, which need not be kept then, where the others are the same numbers wherever they are worked out.
+// outdone returns the condition under which an extreme is not its one operand that varies: one of the others
+// is as large or as small. The extreme stands for the operand, which need not be kept then, where the others
+// are the same numbers wherever they are worked out.
 func (d *deriver) outdone(n, x *term.Term, fixed []*term.Term, vars []*term.Variable, guard *term.Term) *term.Term {
 	var out *term.Term
 	own := n
@@ -65,7 +67,8 @@ func (d *deriver) outdone(n, x *term.Term, fixed []*term.Term, vars []*term.Vari
 	return out
 }
 
-// shares returns the gradients of the operands of an extreme. That of more than two, and how many are equal to it, are worked out once.
+// shares returns the gradients of the operands of an extreme. That of more than two, and how many are equal
+// to it, are worked out once.
 func (d *deriver) shares(f *term.Function, g *term.Term, values, fixed []*term.Term, vars []*term.Variable, guard *term.Term) []*term.Term {
 	zero := term.Number(0)
 	isnan := func(x *term.Term) *term.Term { return term.Applied("isnan", x) }
@@ -117,8 +120,8 @@ func (d *deriver) shares(f *term.Function, g *term.Term, values, fixed []*term.T
 	return out
 }
 
-// comparable returns a value in a form that is the same number wherever it is worked out: it gets a tensor of its own unless it is such a
-// value, or its indices have no bounds.
+// comparable returns a value in a form that is the same number wherever it is worked out: it gets a tensor of
+// its own unless it is such a value, or its indices have no bounds.
 func (d *deriver) comparable(x *term.Term, vars []*term.Variable, guard *term.Term) *term.Term {
 	if d.exact(x) {
 		d.store(x)
@@ -151,8 +154,8 @@ func (d *deriver) extremes(n, fresh, g *term.Term, vars []*term.Variable, guard 
 	return d.walk(r.Body, term.Ratio(g, ties), inner, term.All(within, is))
 }
 
-// exact reports whether a real number is the same wherever it is worked out: it is stored, or follows from numbers that are by
-// operations that do not round.
+// exact reports whether a real number is the same wherever it is worked out: it is stored, or follows from
+// numbers that are by operations that do not round.
 func (d *deriver) exact(n *term.Term) bool {
 	each := func(terms []*term.Term) bool {
 		return !slices.ContainsFunc(terms, func(x *term.Term) bool { return !d.exact(x) })
@@ -181,7 +184,8 @@ func (d *deriver) exact(n *term.Term) bool {
 	return false
 }
 
-// decided reports whether an integer or a condition is the same wherever it is worked out: so are the numbers that are compared in it.
+// decided reports whether an integer or a condition is the same wherever it is worked out: so are the numbers
+// that are compared in it.
 func (d *deriver) decided(n *term.Term) bool {
 	switch n.Op {
 	case term.Reduce:
@@ -199,7 +203,8 @@ func (d *deriver) decided(n *term.Term) bool {
 	})
 }
 
-// store makes sure that the tensors that a value reads are stored, so that their elements are the same for all that read them.
+// store makes sure that the tensors that a value reads are stored, so that their elements are the same for
+// all that read them.
 func (d *deriver) store(x *term.Term) {
 	x.Walk(func(m *term.Term) {
 		for k := 0; m.Op == term.Element && k < m.Read.Count; k++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// equation says that two integers are equal: one of the index at which a gradient is wanted, and one of the variables of a
-// contribution.
+// equation says that two integers are equal: one of the index at which a gradient is wanted, and one of the
+// variables of a contribution.
 type equation struct{ x, e *term.Term }
 
 // solution is what an equation says about the variables of a contribution.
@@ -21,7 +21,8 @@ type solution struct {
 	left       []*term.Variable                // the variables that remain, each behind those on which its range depends
 }
 
-// gather returns a contribution to the gradient of a tensor as an expression of an index; nil if there is none.
+// gather returns a contribution to the gradient of a tensor as an expression of an index; nil if there is
+// none.
 func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term {
 	if c.read.Which != nil && c.read.Which.Reads() {
 		return nil
@@ -131,8 +132,8 @@ type solver struct {
 	at    []*term.Variable
 }
 
-// step returns the solution of an equation and its place. It tries rules in order, each with all equations. A solution in which the
-// range of a variable depends on the variable itself is none.
+// step returns the solution of an equation and its place. It tries rules in order, each with all equations. A
+// solution in which the range of a variable depends on the variable itself is none.
 func (s *solver) step(equations []equation, vars []*term.Variable) (int, *solution) {
 	for _, rule := range []func(equation, []*term.Variable) []*solution{s.constant, s.exact, s.radix, s.unit, s.strided, s.floor} {
 		for i, q := range equations {
@@ -146,8 +147,8 @@ func (s *solver) step(equations []equation, vars []*term.Variable) (int, *soluti
 	return 0, nil
 }
 
-// fits works out which variables remain once others have values, with their ranges. It reports whether their ranges can be worked out
-// one after the other.
+// fits works out which variables remain once others have values, with their ranges. It reports whether their
+// ranges can be worked out one after the other.
 func (s *solution) fits(vars []*term.Variable) bool {
 	var open []*term.Variable
 	next := map[*term.Variable]*term.Variable{} // a solution that does not fit must not change the ranges
@@ -235,7 +236,8 @@ func bounds(op term.Op, x, y *term.Term) []*term.Term {
 	return []*term.Term{term.Compare(op, x, y)}
 }
 
-// radix is for x == m*u + v where v ranges over m: v is x % m, and u is x / m. A digit that counts down, as in x == m*u + (m - 1 - v), is one, too.
+// radix is for x == m*u + v where v ranges over m: v is x % m, and u is x / m. A digit that counts down, as
+// in x == m*u + (m - 1 - v), is one, too.
 func (s *solver) radix(q equation, vars []*term.Variable) []*solution {
 	for _, v := range vars {
 		if !v.Lo.Is(0) || !q.e.Uses(v) || v.Hi.UsesAny(vars) {

@@ -22,8 +22,9 @@ const (
 	SameElements
 )
 
-// InPlace says whether the elements that statements give to tensor out may lie where those of tensor in lie. The tensors have
-// the same size. An element may be read by the statement that gives the one in its place, and by statements before that.
+// InPlace says whether the elements that statements give to tensor out may lie where those of tensor in lie.
+// The tensors have the same size. An element may be read by the statement that gives the one in its place,
+// and by statements before that.
 func InPlace(p *program.Program, statements []*program.Statement, out, in int) Sharing {
 	best, given := SameElements, false
 	later := map[int]bool{out: true} // tensors that depend on out
@@ -74,7 +75,8 @@ func InPlace(p *program.Program, statements []*program.Statement, out, in int) S
 	return best
 }
 
-// copies reports whether a value is an element as it is, under no condition but those that always hold in this use.
+// copies reports whether a value is an element as it is, under no condition but those that always hold in
+// this use.
 func copies(n *term.Term) bool {
 	if n.Op == term.Choose {
 		c := n.Args[0]

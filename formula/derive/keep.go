@@ -14,10 +14,10 @@ type axisOf struct {
 	extent *term.Term
 }
 
-// keep gives a value a tensor of its own, over those of vars that it depends on, and returns its element; ok is false, and the value is
-// as it was, if indices have no bounds. The value is needed where a condition holds. Elsewhere the tensor holds 0, or any number if the value
-// does not depend on all that the condition does; it reads nothing outside of tensors. A value that is new is none that the
-// program gives.
+// keep gives a value a tensor of its own, over those of vars that it depends on, and returns its element; ok
+// is false, and the value is as it was, if indices have no bounds. The value is needed where a condition
+// holds. Elsewhere the tensor holds 0, or any number if the value does not depend on all that the condition
+// does; it reads nothing outside of tensors. A value that is new is none that the program gives.
 func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term, fresh bool) (kept *term.Term, ok bool) {
 	if x = trim(tidy(x)); !fresh {
 		x = d.neat(x)
@@ -74,8 +74,8 @@ func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term,
 	return &term.Term{Op: term.Element, Kind: term.Real, Read: here}, true
 }
 
-// axisFor returns the axis for an index. Where its range begins at what others say, and those have axes, it is counted from there if the axis
-// is shorter for it. It is nil if the index has no bounds.
+// axisFor returns the axis for an index. Where its range begins at what others say, and those have axes, it
+// is counted from there if the axis is shorter for it. It is nil if the index has no bounds.
 func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
 	if _, known := v.Hi.Known(); known && v.Lo.Is(0) {
 		return &axisOf{v, term.Number(0), v.Hi}
@@ -107,7 +107,8 @@ func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
 	return best
 }
 
-// largest returns the extent n - lo, in which hi is the greatest value of n: with symbols if it is hi for the last values of all indices.
+// largest returns the extent n - lo, in which hi is the greatest value of n: with symbols if it is hi for the
+// last values of all indices.
 func largest(n *term.Term, hi, lo int) *term.Term {
 	for range deepest {
 		free := n.Free()

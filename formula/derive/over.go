@@ -5,8 +5,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Ranges lists how many indices a task that computes statements may run over in this use: products of extents of the
-// indices on a left side, and 1.
+// Ranges lists how many indices a task that computes statements may run over in this use: products of extents
+// of the indices on a left side, and 1.
 func Ranges(statements []*program.Statement) map[int]bool {
 	out := map[int]bool{1: true}
 	for _, s := range statements {
@@ -23,8 +23,8 @@ func Ranges(statements []*program.Statement) map[int]bool {
 	return out
 }
 
-// Products lists the products of some of several extents, each once, and 1 for none of them. There are few, since the extents of many
-// indices are mostly alike.
+// Products lists the products of some of several extents, each once, and 1 for none of them. There are few,
+// since the extents of many indices are mostly alike.
 func Products(extents []int) []int {
 	out, seen := []int{1}, map[int]bool{1: true}
 	for _, n := range extents {

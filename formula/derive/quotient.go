@@ -7,8 +7,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// quotients returns a value in which a sum of g*x that is divided by y twice is a sum of g*(x/y), divided by y. The gradient of a divisor that many
-// elements share is such a sum: x and y may be large, or small, where their quotient is neither.
+// quotients returns a value in which a sum of g*x that is divided by y twice is a sum of g*(x/y), divided by
+// y. The gradient of a divisor that many elements share is such a sum: x and y may be large, or small, where
+// their quotient is neither.
 func quotients(n *term.Term) *term.Term {
 	n = n.Derived(quotients)
 	if n == nil || n.Op != term.Divide {

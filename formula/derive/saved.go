@@ -2,7 +2,8 @@ package derive
 
 import "github.com/opgen/opgen/formula/term"
 
-// Missing lists the tensors of slots that the gradient reads and that are neither given nor follow from what is given.
+// Missing lists the tensors of slots that the gradient reads and that are neither given nor follow from what
+// is given.
 func (g *Gradient) Missing(given func(slot int) bool) []int {
 	own := g.own()
 	pending, missing := g.direct(), []int(nil)

@@ -7,10 +7,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Shared returns the extents of the dimensions that the left sides of all statements share, in the order of the first left
-// side: a task may run over them, since no statement reads what another index of them gives. Statements without indices and
-// without reductions are left out, since each index can compute them for itself, unless they give a result: that is to be
-// computed also where there is no index.
+// Shared returns the extents of the dimensions that the left sides of all statements share, in the order of
+// the first left side: a task may run over them, since no statement reads what another index of them gives.
+// Statements without indices and without reductions are left out, since each index can compute them for
+// itself, unless they give a result: that is to be computed also where there is no index.
 func Shared(statements []*program.Statement, result func(tensor int) bool) []*term.Term {
 	var loops []*program.Statement
 	givenBy := map[int]bool{}
@@ -32,7 +32,8 @@ func Shared(statements []*program.Statement, result func(tensor int) bool) []*te
 	return out
 }
 
-// sharedBy reports whether each statement has one index over the extent, at which it reads what the statements give.
+// sharedBy reports whether each statement has one index over the extent, at which it reads what the
+// statements give.
 func sharedBy(loops []*program.Statement, given map[int]bool, extent *term.Term) bool {
 	axes := map[int]int{} // where the tensors that statements give have the extent
 	for _, s := range loops {
@@ -59,7 +60,8 @@ func sharedBy(loops []*program.Statement, given map[int]bool, extent *term.Term)
 	return true
 }
 
-// axis returns the position on the left side of the index that goes over all of an extent; -1 if there is not one such.
+// axis returns the position on the left side of the index that goes over all of an extent; -1 if there is not
+// one such.
 func axis(s *program.Statement, extent *term.Term) int {
 	over := func(i *term.Term) bool {
 		return i.Op == term.Index && i.Var.Lo.Is(0) && i.Var.Hi.Op == term.Symbol && i.Var.Hi.Name == extent.Name
@@ -71,8 +73,8 @@ func axis(s *program.Statement, extent *term.Term) int {
 	return at
 }
 
-// ordered reports whether a value looks up the places of an order by an index, which the order itself does not depend on: it
-// is worked out once for all places.
+// ordered reports whether a value looks up the places of an order by an index, which the order itself does
+// not depend on: it is worked out once for all places.
 func ordered(n *term.Term, v *term.Variable) bool {
 	found := false
 	n.Walk(func(m *term.Term) {

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// neat returns a value in a simpler form: sums over fewer indices, without conditions that ranges imply, and with what the
-// program has computed in its place.
+// neat returns a value in a simpler form: sums over fewer indices, without conditions that ranges imply, and
+// with what the program has computed in its place.
 func (d *deriver) neat(n *term.Term) *term.Term {
 	for range 3 {
 		next := trim(tidy(d.recognize(n)))
@@ -22,8 +22,9 @@ func (d *deriver) neat(n *term.Term) *term.Term {
 	return quotients(n)
 }
 
-// recognize replaces parts of a value that statements of the program give. A quotient is computed again rather than read from a
-// slot: it takes few operations, and a gradient that needs it reads the operands anyway.
+// recognize replaces parts of a value that statements of the program give. A quotient is computed again
+// rather than read from a slot: it takes few operations, and a gradient that needs it reads the operands
+// anyway.
 func (d *deriver) recognize(n *term.Term) *term.Term {
 	if n.Op == term.Apply || n.Op == term.Reduce || n.Op == term.Divide || n.Op == term.Multiply {
 		if x := d.known(n); x != n && !(n.Op == term.Divide && d.p.Tensors[x.Read.Tensor].Slot >= 0) {
@@ -99,9 +100,10 @@ func (f *factors) place(x *term.Term) int {
 	return slices.IndexFunc(f.numerators, func(y *term.Term) bool { return term.Identical(x, y) })
 }
 
-// tidySum simplifies a sum. Conditions v == x replace indices, inequalities become ranges, factors and conditions that do not
-// vary move out, and an index that does not occur becomes a factor. What moves out of a sum that may have no terms must not fail
-// there, nor turn its 0 into a NaN: it gets the condition that there are terms, or stays inside.
+// tidySum simplifies a sum. Conditions v == x replace indices, inequalities become ranges, factors and
+// conditions that do not vary move out, and an index that does not occur becomes a factor. What moves out of
+// a sum that may have no terms must not fail there, nor turn its 0 into a NaN: it gets the condition that
+// there are terms, or stays inside.
 func tidySum(n *term.Term) *term.Term {
 	r := *n.Reduction
 	s := &sum{vars: slices.Clone(r.Vars), guards: term.Conjuncts(r.Guard), body: r.Body}
@@ -201,8 +203,8 @@ func tame(n *term.Term) bool {
 	return ok
 }
 
-// terms returns the conditions, outside of a sum, without which it has no terms: that ranges have values. told is false if further
-// conditions decide it.
+// terms returns the conditions, outside of a sum, without which it has no terms: that ranges have values.
+// told is false if further conditions decide it.
 func (s *sum) terms() (conditions []*term.Term, told bool) {
 	told = true
 	for _, v := range s.vars {
@@ -222,7 +224,8 @@ func (s *sum) terms() (conditions []*term.Term, told bool) {
 	return conditions, told
 }
 
-// leaves reports whether a condition leaves values of an index: one that it has another value than something else does if it has two.
+// leaves reports whether a condition leaves values of an index: one that it has another value than something
+// else does if it has two.
 func (s *sum) leaves(g *term.Term) bool {
 	if g.Op == term.Not && g.Args[0].Op == term.Equal {
 		g = &term.Term{Op: term.Unequal, Kind: term.Boolean, Args: g.Args[0].Args}
@@ -269,7 +272,8 @@ func (s *sum) replace() bool {
 			if x == nil {
 				continue
 			}
-			// The conditions on x come before those that have x in place of v, and behind those that x itself needs.
+			// The conditions on x come before those that have x in place of v, and behind those that x itself
+			// needs.
 			uses := func(g *term.Term) bool { return g.Uses(v) }
 			before := j
 			if i := slices.IndexFunc(s.guards[:j], uses); i >= 0 {
@@ -435,7 +439,8 @@ func (f *factors) add(n *term.Term, below bool) {
 	}
 }
 
-// split returns the factors for which in holds, and the others, which have the sign. below says that it is a denominator.
+// split returns the factors for which in holds, and the others, which have the sign. below says that it is a
+// denominator.
 func (f *factors) split(in func(x *term.Term, below bool) bool) (inside, outside *factors) {
 	inside, outside = &factors{}, &factors{negative: f.negative}
 	for _, x := range f.numerators {
@@ -455,8 +460,8 @@ func (f *factors) split(in func(x *term.Term, below bool) bool) (inside, outside
 	return inside, outside
 }
 
-// term returns the product, with its constants as one factor. Divisors are not multiplied, since their product may overflow:
-// g*x/(y*y) is g*(x/y)/y.
+// term returns the product, with its constants as one factor. Divisors are not multiplied, since their
+// product may overflow: g*x/(y*y) is g*(x/y)/y.
 func (f *factors) term() *term.Term {
 	scale, out := 1.0, term.Number(1)
 	var above, below []*term.Term

@@ -6,9 +6,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A gradient of more than maxFactor terms is stored before it is handed on, since it may stand in several products: so what is derived
-// grows with the formula, and not with the power of its depth. One of more than maxFactors terms cannot be stored, and maxTerms bounds all
-// that is derived of a formula.
+// A gradient of more than maxFactor terms is stored before it is handed on, since it may stand in several
+// products: so what is derived grows with the formula, and not with the power of its depth. One of more than
+// maxFactors terms cannot be stored, and maxTerms bounds all that is derived of a formula.
 const (
 	maxFactor  = 1 << 7
 	maxFactors = 1 << 11

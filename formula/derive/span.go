@@ -7,9 +7,9 @@ import (
 // deepest bounds how far ranges of indices that depend on others are followed.
 const deepest = 64
 
-// spanOf returns the least and the greatest value of an integer, by interval arithmetic over the ranges of its indices. ok is
-// false if it depends on elements of tensors, or in another way that is not followed. An index without a value counts as one
-// with the first.
+// spanOf returns the least and the greatest value of an integer, by interval arithmetic over the ranges of
+// its indices. ok is false if it depends on elements of tensors, or in another way that is not followed. An
+// index without a value counts as one with the first.
 func spanOf(n *term.Term) (lo, hi int, ok bool) { return span(n, deepest) }
 
 func span(n *term.Term, depth int) (lo, hi int, ok bool) {
@@ -77,8 +77,8 @@ func span(n *term.Term, depth int) (lo, hi int, ok bool) {
 	return 0, d - 1, true
 }
 
-// atLeast reports whether an integer is at least least for all values of the indices in it. A minimum or a maximum at its top is
-// taken apart, so that an index on both sides of a difference does not count twice.
+// atLeast reports whether an integer is at least least for all values of the indices in it. A minimum or a
+// maximum at its top is taken apart, so that an index on both sides of a difference does not count twice.
 func atLeast(n *term.Term, least int) bool {
 	lo, _, ok := spanOf(term.Norm(n))
 	return ok && lo >= least
@@ -101,7 +101,8 @@ func exceeds(hi, lo *term.Term, least int) bool {
 
 func isApplied(n *term.Term, f *term.Function) bool { return n.Op == term.Apply && n.Func == f }
 
-// occupied reports whether the range of an index has a value for all values of the indices on which it depends.
+// occupied reports whether the range of an index has a value for all values of the indices on which it
+// depends.
 func occupied(v *term.Variable) bool { return exceeds(v.Hi, v.Lo, 1) }
 
 // extentOf returns how many values an index has: none where its range ends before it begins.
@@ -132,7 +133,8 @@ func inside(r *term.Read) bool {
 	return true
 }
 
-// certain reports whether all elements that a value reads surely lie in their tensors, or have a value outside.
+// certain reports whether all elements that a value reads surely lie in their tensors, or have a value
+// outside.
 func certain(n *term.Term) bool {
 	ok := true
 	n.Walk(func(m *term.Term) { ok = ok && (m.Op != term.Element || m.Read.Else != nil || inside(m.Read)) })

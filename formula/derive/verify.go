@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// verify returns an error if an index in statements has no range where it is used: each is one of the left side, or of a reduction around
-// it, and a range depends on indices that come before its own only.
+// verify returns an error if an index in statements has no range where it is used: each is one of the left
+// side, or of a reduction around it, and a range depends on indices that come before its own only.
 func verify(statements []*program.Statement) error {
 	for _, s := range statements {
 		bound, err := ranges(s.Vars, nil)

@@ -124,7 +124,8 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 		return nil
 	}
 	if rest, found := withoutCondition(guard, d.counts); found && !d.slopes.Steep(n) {
-		// The condition is part of the gradient of the reduction, which is worked out once for all its elements.
+		// The condition is part of the gradient of the reduction, which is worked out once for all its
+		// elements.
 		g, guard = d.aside("slope", vars, term.Chosen(d.counts, g, term.Number(0))), rest
 	}
 	fresh := n.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
@@ -195,9 +196,10 @@ func (d *deriver) count(n *term.Term, vars []*term.Variable) *term.Term {
 	return d.aside("count", vars, d.over(n, reduction.Sum, func(*term.Term) (*term.Term, *term.Term) { return nil, term.Number(1) }))
 }
 
-// others returns factors of the product of the values of a reduction at all other indices than that of n. For several indices there is a
-// factor for each: of values with another value of the index, equal ones of those before it, and any of those after it. The products over
-// these are in a tensor of their own. So every factor is a scan, where one product would take quadratic time.
+// others returns factors of the product of the values of a reduction at all other indices than that of n. For
+// several indices there is a factor for each: of values with another value of the index, equal ones of those
+// before it, and any of those after it. The products over these are in a tensor of their own. So every factor
+// is a scan, where one product would take quadratic time.
 func (d *deriver) others(n *term.Term, vars []*term.Variable) []*term.Term {
 	r := n.Reduction
 	if slices.ContainsFunc(r.Vars, func(v *term.Variable) bool { _, known := v.Hi.Known(); return !known || !v.Lo.Is(0) }) {

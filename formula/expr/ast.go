@@ -138,8 +138,8 @@ type Call struct {
 	Named []*Named
 }
 
-// Fold returns the kind of the reduction of a list's elements that the call is: that of sum(dims), prod(dims), min(dims) and
-// max(dims). It is 0 for other calls.
+// Fold returns the kind of the reduction of a list's elements that the call is: that of sum(dims),
+// prod(dims), min(dims) and max(dims). It is 0 for other calls.
 func (n *Call) Fold() reduction.Kind {
 	if k := reduction.Of(n.Func); len(n.Args) == 1 && k.Is(reduction.Same) {
 		return k
@@ -154,8 +154,8 @@ type Named struct {
 	X    Node
 }
 
-// Inline is an element of what another operator of the module computes: Call[At...], or Call.Output[At...]. Tensors
-// among the arguments of Call are an Ident, or a Call of another operator.
+// Inline is an element of what another operator of the module computes: Call[At...], or Call.Output[At...].
+// Tensors among the arguments of Call are an Ident, or a Call of another operator.
 type Inline struct {
 	base
 	Call   *Call
@@ -201,8 +201,9 @@ type List struct {
 	Elems []Node
 }
 
-// Read is an element of a tensor, or a part of a run: Name[...], or Name[...][...] where the first index is the number
-// of a variadic slot's tensor. Formulas have it in place of Index. Items of a group may be a Slice without X.
+// Read is an element of a tensor, or a part of a run: Name[...], or Name[...][...] where the first index is
+// the number of a variadic slot's tensor. Formulas have it in place of Index. Items of a group may be a Slice
+// without X.
 type Read struct {
 	base
 	Name    string
@@ -218,9 +219,9 @@ type Number struct {
 	Items []Node
 }
 
-// Reduce is Kind(Binders... if If: X), such as a sum. In expressions, which have one index, Over holds the lists whose
-// length is its range if the binder gives none. X is nil for count, and If where there is no condition. An order,
-// such as argsort, is Kind(Binders...: X descending)[At...].
+// Reduce is Kind(Binders... if If: X), such as a sum. In expressions, which have one index, Over holds the
+// lists whose length is its range if the binder gives none. X is nil for count, and If where there is no
+// condition. An order, such as argsort, is Kind(Binders...: X descending)[At...].
 type Reduce struct {
 	base
 	Kind       reduction.Kind
@@ -231,8 +232,8 @@ type Reduce struct {
 	Over       []Node
 }
 
-// Binder is what a reduction, or a statement, goes over: X, or the indices named X from Lo to Hi-1. Lo is nil if it is
-// left out, and so is Hi where X has a range of its own.
+// Binder is what a reduction, or a statement, goes over: X, or the indices named X from Lo to Hi-1. Lo is nil
+// if it is left out, and so is Hi where X has a range of its own.
 type Binder struct {
 	base
 	X, Lo, Hi Node
@@ -256,7 +257,8 @@ type Symbol struct {
 	// Min is the least value of an integer, if HasMin.
 	Min    int64
 	HasMin bool
-	// Least is the least value of the elements of Dims, and Len how many they are at least; 0 if it is not known.
+	// Least is the least value of the elements of Dims, and Len how many they are at least; 0 if it is not
+	// known.
 	Least, Len int64
 	// Axis marks an axis attribute, whose value is a valid dimension of its slot.
 	Axis bool
@@ -270,7 +272,8 @@ type Error struct {
 	Hint     string
 	Name     string // of UnknownName: the name of an attribute, a dimension or the like
 	Old, New string // the text at the position, and the one that was probably meant instead; both may be ""
-	// Operators names the operators that a formula applies there. The error may follow from one in the spec of an operator.
+	// Operators names the operators that a formula applies there. The error may follow from one in the spec
+	// of an operator.
 	Operators []string
 }
 

@@ -18,7 +18,8 @@ type Env interface {
 	Names() []string
 }
 
-// Check finds the types of an expression's nodes. The type of the whole must be want; an Int also counts as a Float.
+// Check finds the types of an expression's nodes. The type of the whole must be want; an Int also counts as a
+// Float.
 func Check(n Node, env Env, want Kind) *Error {
 	c := &checker{env}
 	t, err := c.check(n)

@@ -6,10 +6,11 @@ import (
 	"math"
 )
 
-// Go computes constant expressions exactly when it compiles them, and refuses one that its type does not hold. Generated code must
-// compile on systems where integers have 32 bits, too.
+// Go computes constant expressions exactly when it compiles them, and refuses one that its type does not
+// hold. Generated code must compile on systems where integers have 32 bits, too.
 
-// constantOf returns the value of a number that is made of literals alone, or nil. The operands are checked already.
+// constantOf returns the value of a number that is made of literals alone, or nil. The operands are checked
+// already.
 func constantOf(n Node) constant.Value {
 	switch n := n.(type) {
 	case *Lit:

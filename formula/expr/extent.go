@@ -1,7 +1,8 @@
 package expr
 
-// AxisIn returns an axis attribute whose number would be part of an extent, or nil. The number of a dimension says nothing
-// about how many elements there are. Axes that choose a dimension, as in X[axis] and X[:axis], are not part of the value.
+// AxisIn returns an axis attribute whose number would be part of an extent, or nil. The number of a dimension
+// says nothing about how many elements there are. Axes that choose a dimension, as in X[axis] and X[:axis],
+// are not part of the value.
 func AxisIn(n Node) *Ident {
 	var parts []Node
 	switch n := n.(type) {

@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// folds lists the functions that also take an index and what they go over: sum(i: prod(X[i])). The value says whether
-// that is a condition.
+// folds lists the functions that also take an index and what they go over: sum(i: prod(X[i])). The value says
+// whether that is a condition.
 var folds = map[reduction.Kind]bool{reduction.Sum: false, reduction.Prod: false, reduction.Min: false, reduction.Max: false,
 	reduction.All: true, reduction.Any: true}
 
@@ -22,8 +22,8 @@ func foldNames() []string {
 	return names
 }
 
-// fold checks a fold and finds its range. Where none is given, it is the length of the lists that the index selects
-// from.
+// fold checks a fold and finds its range. Where none is given, it is the length of the lists that the index
+// selects from.
 func (c *checker) fold(n *Reduce) (Type, *Error) {
 	condition, ok := folds[n.Kind]
 	if !ok {

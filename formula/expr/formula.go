@@ -8,14 +8,15 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// Formula is what an operator computes, or what the values of an enum mean: functions, and statements in order.
+// Formula is what an operator computes, or what the values of an enum mean: functions, and statements in
+// order.
 type Formula struct {
 	Functions  []*Function
 	Statements []*Statement
 }
 
-// Function is a macro: Name(Params...) = X. The function ATTR.VALUE says what a value of an enum attribute means, and
-// VALUE does so in the formula of the enum itself.
+// Function is a macro: Name(Params...) = X. The function ATTR.VALUE says what a value of an enum attribute
+// means, and VALUE does so in the formula of the enum itself.
 type Function struct {
 	Pos    int
 	Name   string
@@ -23,8 +24,8 @@ type Function struct {
 	X      Node
 }
 
-// Statement gives the elements of its targets: Targets... = X for For... when When. It has several targets only if X
-// is an argmax or argmin over as many indices. A target is an Ident, which is a scalar, or a Read.
+// Statement gives the elements of its targets: Targets... = X for For... when When. It has several targets
+// only if X is an argmax or argmin over as many indices. A target is an Ident, which is a scalar, or a Read.
 type Statement struct {
 	Pos     int
 	Targets []Node
@@ -51,8 +52,8 @@ var formulaWords = []string{"if", "else", "for", "when"}
 // maxFormula bounds the length of a formula in bytes.
 const maxFormula = 1 << 14
 
-// ParseFormula reads a formula. It returns all errors, at most one for a line, and what is right. A line that begins
-// with a space or a tab continues the one before, and // begins a comment.
+// ParseFormula reads a formula. It returns all errors, at most one for a line, and what is right. A line that
+// begins with a space or a tab continues the one before, and // begins a comment.
 //
 //	line      = function | statement
 //	function  = name { "." name } "(" names ")" "=" expr
@@ -85,8 +86,8 @@ func ParseFormula(text string) (*Formula, []*Error) {
 	return f, errs
 }
 
-// formulaLine is a line, with those that continue it. It begins at offset at of text, which ends where the line does;
-// so offsets are those of the whole formula.
+// formulaLine is a line, with those that continue it. It begins at offset at of text, which ends where the
+// line does; so offsets are those of the whole formula.
 type formulaLine struct {
 	text string
 	at   int
@@ -118,8 +119,8 @@ func formulaLines(text string) []formulaLine {
 	return lines
 }
 
-// FormulaLines returns the lines of a formula without comments, each joined with those that continue it. Several spaces
-// become one.
+// FormulaLines returns the lines of a formula without comments, each joined with those that continue it.
+// Several spaces become one.
 func FormulaLines(text string) []string {
 	var lines []string
 	for _, l := range formulaLines(text) {
@@ -215,8 +216,8 @@ func (p *parser) line(f *Formula) *Error {
 	return nil
 }
 
-// Pair returns the logsumexp of which two targets take the parts: the maximum, and the logarithm of the sum of the exponentials
-// of what elements have beyond it. It is nil if the statement is another one.
+// Pair returns the logsumexp of which two targets take the parts: the maximum, and the logarithm of the sum
+// of the exponentials of what elements have beyond it. It is nil if the statement is another one.
 func (s *Statement) Pair() *Reduce {
 	if r, ok := s.X.(*Reduce); ok && r.Kind == reduction.LogSumExp && len(s.Targets) == 2 {
 		return r
@@ -276,7 +277,8 @@ func (p *parser) power() (Node, *Error) {
 	return &Binary{base{pos: x.Pos(), end: y.End()}, "^", x, y}, nil
 }
 
-// named reads what begins with a name t, which was read: a name, a call, a reduction or an element of a tensor.
+// named reads what begins with a name t, which was read: a name, a call, a reduction or an element of a
+// tensor.
 func (p *parser) named(t token) (Node, *Error) {
 	name, end, old := t.text, t.end, false
 	var x Node = &Ident{base: base{pos: t.pos, end: t.end}, Name: t.text}

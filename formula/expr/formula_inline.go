@@ -25,7 +25,8 @@ func (p *parser) inline(pos int, name string) (Node, *Error) {
 	return n, nil
 }
 
-// argument reads an argument of a call. In formulas it may have a name, and those behind it must have one, too.
+// argument reads an argument of a call. In formulas it may have a name, and those behind it must have one,
+// too.
 func (p *parser) argument(c *Call) *Error {
 	pos, name := p.tok.pos, p.tok.text
 	if q := *p; p.formula && p.tok.kind == tokName {

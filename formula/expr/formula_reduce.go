@@ -2,8 +2,8 @@ package expr
 
 import "github.com/opgen/opgen/formula/reduction"
 
-// isReduction reports whether what stands in the parentheses that come next belongs to a reduction rather than to a
-// function of the same name: it has a colon that is not that of a condition, an if, or a range.
+// isReduction reports whether what stands in the parentheses that come next belongs to a reduction rather
+// than to a function of the same name: it has a colon that is not that of a condition, an if, or a range.
 func (p *parser) isReduction() bool {
 	q := *p
 	depth, conditions := 0, 0

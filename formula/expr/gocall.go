@@ -34,7 +34,8 @@ func ParseGoCall(text string) (*GoCall, *Error) {
 	return &GoCall{base{pos: 0, end: len(text)}, text[:dot], name.text, n.(*Call).Args}, nil
 }
 
-// goCall checks the arguments of a function in Go: numbers, booleans, strings and lists, which have types in Go.
+// goCall checks the arguments of a function in Go: numbers, booleans, strings and lists, which have types in
+// Go.
 func (c *checker) goCall(n *GoCall) (Type, *Error) {
 	for _, a := range n.Args {
 		t, err := c.check(a)

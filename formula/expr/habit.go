@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// habits say how this language writes what other languages, and mathematics, write otherwise: by what the text goes on with where
-// something else was expected. The longest come first.
+// habits say how this language writes what other languages, and mathematics, write otherwise: by what the
+// text goes on with where something else was expected. The longest come first.
 var habits = []struct{ text, hint string }{
 	{"**", "a power is written x ^ y"},
 	{":=", "a statement gives its value by ="},
@@ -62,7 +62,8 @@ var habitWords = map[string]string{
 	"mod": "a remainder is written a % b", "div": "integers are divided by quotient(a, b)",
 }
 
-// habit returns a hint for what a text goes on with at a place where the parser wants something else; "" if there is none.
+// habit returns a hint for what a text goes on with at a place where the parser wants something else; "" if
+// there is none.
 func habit(text string, at int) string {
 	rest := text[at:]
 	if strings.HasPrefix(rest, "=") && openReduction(text[:at]) {

@@ -33,7 +33,8 @@ type parser struct {
 
 var operators = []string{"==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "!", "?", ":", "(", ")", "[", "]", ",", "."}
 
-// formulaOperators are those that only formulas have. They go before the others, one of which begins like one of these.
+// formulaOperators are those that only formulas have. They go before the others, one of which begins like one
+// of these.
 var formulaOperators = []string{"..", "^", "#"}
 
 func (p *parser) next() {

@@ -29,7 +29,8 @@ const (
 //	primary = number | 'string' | "true" | "false" | name | name "(" args ")" | "(" expr ")" | list
 //	        | fold "(" name [ "<" sum ] ":" expr ")"
 //
-// Division rounds towards minus infinity, and % has the sign of the divisor. Formulas have more: see ParseFormula.
+// Division rounds towards minus infinity, and % has the sign of the divisor. Formulas have more: see
+// ParseFormula.
 func Parse(text string) (Node, *Error) {
 	if len(text) > maxLength {
 		return nil, &Error{Pos: 0, End: len(text), Code: BadSyntax, Message: fmt.Sprintf("the expression is longer than %d bytes", maxLength)}

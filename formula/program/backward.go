@@ -73,7 +73,8 @@ func withoutGradients(f *expr.Formula) []*expr.Statement {
 	return out
 }
 
-// splitBackward moves the statements that depend on gradients out of those of forward. What gives a slot must not.
+// splitBackward moves the statements that depend on gradients out of those of forward. What gives a slot must
+// not.
 func (b *builder) splitBackward() error {
 	p := b.program
 	if p.Grads == nil {
@@ -133,7 +134,8 @@ func (b *builder) pruneBackward() {
 	p.Backward = kept
 }
 
-// HasGradient reports whether something depends on the gradient of a tensor: what is derived, or lines that give gradients.
+// HasGradient reports whether something depends on the gradient of a tensor: what is derived, or lines that
+// give gradients.
 func (p *Program) HasGradient(t int) bool {
 	_, read := p.Grads[t]
 	return p.Tensors[t].Varies || read

@@ -69,8 +69,8 @@ func (s *scope) with(params map[string]value) *scope {
 	return &scope{params: all, vars: s.vars, bound: s.bound, partly: s.partly}
 }
 
-// statement adds a statement, for each tensor where it gives those of a variadic slot. Statements that follow tell
-// whether what it gives is needed, though its slot is absent.
+// statement adds a statement, for each tensor where it gives those of a variadic slot. Statements that follow
+// tell whether what it gives is needed, though its slot is absent.
 func (b *builder) statement(s *expr.Statement, following []*expr.Statement) error {
 	b.length = 0
 	if s.When != nil {
@@ -138,8 +138,8 @@ func nameOf(target expr.Node) string {
 	return target.(*expr.Ident).Name
 }
 
-// each returns the name that stands for the number of a tensor, for which a statement is repeated, and how often: that
-// in the first index of a variadic target, or i beside tensors that have shapes of their own.
+// each returns the name that stands for the number of a tensor, for which a statement is repeated, and how
+// often: that in the first index of a variadic target, or i beside tensors that have shapes of their own.
 func (b *builder) each(s *expr.Statement) (string, int) {
 	if r, ok := s.Targets[0].(*expr.Read); ok && b.slots[r.Name] != nil {
 		if name := tensorName(r); name != "" {
@@ -159,8 +159,8 @@ func (b *builder) each(s *expr.Statement) (string, int) {
 	return "i", count
 }
 
-// tensorName returns the name that numbers the tensor of x[i; ...], or nothing where another expression numbers it, or the
-// read has one group of indices.
+// tensorName returns the name that numbers the tensor of x[i; ...], or nothing where another expression
+// numbers it, or the read has one group of indices.
 func tensorName(r *expr.Read) string {
 	if len(r.Groups) != 2 || len(r.Groups[0]) == 0 {
 		return ""
@@ -270,8 +270,8 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	return nil
 }
 
-// shapeOfLocal returns the shape of a tensor that a statement gives first: that of the slot where a formula is inlined, and
-// else that of the left side.
+// shapeOfLocal returns the shape of a tensor that a statement gives first: that of the slot where a formula
+// is inlined, and else that of the left side.
 func (b *builder) shapeOfLocal(name string, left *term.Read, sc *scope) ([]*term.Term, error) {
 	dims := []*term.Term{}
 	sl := b.slots[name]
@@ -301,7 +301,8 @@ func loops(idx []*term.Term) []*term.Variable {
 	return vars
 }
 
-// left works out the index of a target. Names that stand alone there and have no range take that of the slot's shape.
+// left works out the index of a target. Names that stand alone there and have no range take that of the
+// slot's shape.
 func (b *builder) left(r *expr.Read, id int, left *term.Read, sc *scope) error {
 	items := r.Groups[len(r.Groups)-1]
 	sl := b.slots[r.Name]

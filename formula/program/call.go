@@ -269,7 +269,8 @@ func runFunction(name string, args []value) (value, bool, error) {
 	return value{run: &run{chosen(name, r.items, axes, unit), r.indices}}, true, nil
 }
 
-// broadcast returns the extents that two shapes have in common: where one has 1, or no dimension, that of the other.
+// broadcast returns the extents that two shapes have in common: where one has 1, or no dimension, that of the
+// other.
 func broadcast(x, y []*term.Term) []*term.Term {
 	if len(x) < len(y) {
 		x, y = y, x

@@ -40,8 +40,8 @@ func (b *builder) inlineElement(n *expr.Inline, sc *scope) (value, error) {
 	return value{node: b.paired(&term.Term{Op: term.Element, Kind: t.Kind, Read: r})}, nil
 }
 
-// inline adds the statements of an operator that is applied to tensors, and returns the tensor of an output. What is the
-// same is computed once.
+// inline adds the statements of an operator that is applied to tensors, and returns the tensor of an output.
+// What is the same is computed once.
 func (b *builder) inline(n *expr.Call, output string, sc *scope) (int, error) {
 	if b.depth++; b.depth > maxDepth {
 		return 0, fmt.Errorf("%s applies itself", n.Func)
@@ -171,8 +171,8 @@ func (v value) key() string {
 	return v.text
 }
 
-// unfolded returns what a statement of an inlined operator gives, in place of the element that it gives: so a tensor that
-// holds nothing else takes the place of the operator's output.
+// unfolded returns what a statement of an inlined operator gives, in place of the element that it gives: so a
+// tensor that holds nothing else takes the place of the operator's output.
 func (b *builder) unfolded(x *term.Term) *term.Term {
 	if x.Op != term.Element || !slices.Contains(slices.Collect(maps.Values(b.inlined)), x.Read.Tensor) || x.Read.ByNumber || x.Read.Else != nil {
 		return x

@@ -62,7 +62,8 @@ func (b *builder) setDim(name string, v value) {
 	}
 }
 
-// match gives the dimensions in the shape of an input their values. Those that have one already must have the same.
+// match gives the dimensions in the shape of an input their values. Those that have one already must have the
+// same.
 func (b *builder) match(a *application, s task.CalleeSlot, elements []shapeElement, dims []*term.Term) error {
 	misfit := fmt.Errorf("%s has the shape %s, which has not %d dimensions", s.Name, s.Shape, len(dims))
 	lengths, spare, open := make([]int, len(elements)), len(dims), 0

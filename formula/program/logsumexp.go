@@ -8,9 +8,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A logsumexp is a pair: the maximum of the elements, and the logarithm of the sum of the exponentials of what they have
-// beyond it. Their sum is rounded to the digits of the maximum. So a number is added to the maximum first, and the logarithm
-// to that: x - logsumexp(..) is (x - maximum) - logarithm, which keeps its digits for elements of any size.
+// A logsumexp is a pair: the maximum of the elements, and the logarithm of the sum of the exponentials of
+// what they have beyond it. Their sum is rounded to the digits of the maximum. So a number is added to the
+// maximum first, and the logarithm to that: x - logsumexp(..) is (x - maximum) - logarithm, which keeps its
+// digits for elements of any size.
 
 // relative returns a logsumexp as the sum of its pair.
 func relative(n *term.Term) *term.Term {
@@ -28,8 +29,9 @@ func relative(n *term.Term) *term.Term {
 	return term.Arithmetic(term.Add, top, rest)
 }
 
-// apart returns what a logsumexp goes over with tensors in the place of the pairs within. The parts of a pair hold the value three times,
-// so that pairs of pairs would grow threefold with each level. Pairs under a condition stay, since it may keep their reads inside.
+// apart returns what a logsumexp goes over with tensors in the place of the pairs within. The parts of a pair
+// hold the value three times, so that pairs of pairs would grow threefold with each level. Pairs under a
+// condition stay, since it may keep their reads inside.
 func (b *builder) apart(n *term.Term, around []*term.Variable) *term.Term {
 	switch n.Op {
 	case term.Choose, term.And, term.Or:
@@ -140,8 +142,8 @@ func (b *builder) add(op term.Op, x, y *term.Term) *term.Term {
 	return out
 }
 
-// halve gives the parts of a pair tensors of their own, and notes that what the statement gives is their sum. What reads it
-// reads the parts. The statement must give a whole tensor by plain indices.
+// halve gives the parts of a pair tensors of their own, and notes that what the statement gives is their sum.
+// What reads it reads the parts. The statement must give a whole tensor by plain indices.
 func (b *builder) halve(id int, left *term.Read, vars []*term.Variable, x *term.Term) *term.Term {
 	delete(b.pairs, id)
 	if x.Op != term.Add || x.Args[1].Op != term.Reduce || !x.Args[1].Reduction.Relative() || left.ByNumber || len(vars) != len(left.Idx) {
@@ -200,7 +202,8 @@ func (b *builder) temporaryOnce(n *term.Term, vars []*term.Variable) *term.Term 
 	return x
 }
 
-// hoisted is a value with a tensor of its own, over variables: those that it uses, and those with empty ranges around it.
+// hoisted is a value with a tensor of its own, over variables: those that it uses, and those with empty
+// ranges around it.
 type hoisted struct {
 	of      *term.Term
 	vars    []*term.Variable

@@ -6,8 +6,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Opened returns the program of the same use in which extents and integer attributes are symbols, as in the programs of examples. With unsettled,
-// what symbols are compared with stays a condition, so that the program is that of other uses, too. Settle makes it one that can be computed.
+// Opened returns the program of the same use in which extents and integer attributes are symbols, as in the
+// programs of examples. With unsettled, what symbols are compared with stays a condition, so that the program
+// is that of other uses, too. Settle makes it one that can be computed.
 func (p *Program) Opened(unsettled bool) (*Program, error) {
 	u := *p.use
 	u.Open, u.Unsettled = true, unsettled
@@ -50,7 +51,8 @@ func (p *Program) Settle() {
 	}
 }
 
-// decider holds, for terms that it has seen, those in which comparisons of numbers that are known are conditions that are known.
+// decider holds, for terms that it has seen, those in which comparisons of numbers that are known are
+// conditions that are known.
 type decider map[*term.Term]*term.Term
 
 func (d decider) decided(n *term.Term) *term.Term {

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Passed is an argument that the caller passes: one value, or a list of them. Its values may change from run to run, so a
-// program holds them in a tensor.
+// Passed is an argument that the caller passes: one value, or a list of them. Its values may change from run
+// to run, so a program holds them in a tensor.
 type Passed struct {
 	Name string
 	Slot int

@@ -1,5 +1,5 @@
-// Package program turns the formula of a spec into a program for one use of the operator: statements over indices, in
-// which names, ranks, attributes and absent tensors are settled.
+// Package program turns the formula of a spec into a program for one use of the operator: statements over
+// indices, in which names, ranks, attributes and absent tensors are settled.
 package program
 
 import (
@@ -18,8 +18,9 @@ type Program struct {
 	Operator   string
 	Tensors    []*Local
 	Statements []*Statement
-	// Grads holds the tensors of gradients, by tensor, where the formula gives gradients by hand: those of which it gives
-	// them, and those of which it reads them. Backward holds the statements that give them, and what these alone need.
+	// Grads holds the tensors of gradients, by tensor, where the formula gives gradients by hand: those of
+	// which it gives them, and those of which it reads them. Backward holds the statements that give them,
+	// and what these alone need.
 	Grads    map[int]int
 	Backward []*Statement
 	use      *Use // of which the program was built
@@ -35,12 +36,13 @@ type Local struct {
 	Slot     int // or -1
 	Number   int // among the tensors of a slot
 	Old      int // the tensor of which this one holds the value before; or -1
-	// varies says that the tensor's elements have gradients: it is a trainable tensor of real numbers, or one that
-	// statements give.
+	// varies says that the tensor's elements have gradients: it is a trainable tensor of real numbers, or one
+	// that statements give.
 	Varies bool
 	Given  bool // whether a statement gives elements
-	// Stored says that elements are compared with others that come from them, as those of an extreme are: all that use an element
-	// use the number that is stored, not one that is worked out again and may be rounded in another way.
+	// Stored says that elements are compared with others that come from them, as those of an extreme are: all
+	// that use an element use the number that is stored, not one that is worked out again and may be rounded
+	// in another way.
 	Stored bool
 	// Passed is the argument whose values the tensor holds, which the caller passes; nil if it is none.
 	Passed *Passed
@@ -52,8 +54,8 @@ type Statement struct {
 	Left   *term.Read // which element, with no value outside
 	Vars   []*term.Variable
 	Value  *term.Term
-	// Add says that X is added to the element, of which there may be several for an index; only where Guard holds, unless
-	// it is nil. Derived gradients have such statements.
+	// Add says that X is added to the element, of which there may be several for an index; only where Guard
+	// holds, unless it is nil. Derived gradients have such statements.
 	Add   bool
 	Guard *term.Term
 }
@@ -77,8 +79,8 @@ func Parse(lines []string) (*Parsed, error) {
 	return &Parsed{text, f}, nil
 }
 
-// Moves reports whether each value of the formula is an element as it is, at indices without arithmetic and under no condition, so that
-// no attribute and no extent decides what a use computes with elements.
+// Moves reports whether each value of the formula is an element as it is, at indices without arithmetic and
+// under no condition, so that no attribute and no extent decides what a use computes with elements.
 func (p *Parsed) Moves() bool {
 	for _, s := range p.formula.Statements {
 		root, ok := s.X.(*expr.Read)
@@ -176,8 +178,8 @@ func build(u *Use) (*builder, error) {
 	return b, nil
 }
 
-// define replaces the symbols of dimensions by what their expressions give: the same numbers, made of other symbols. So
-// extents that are the same are told to be.
+// define replaces the symbols of dimensions by what their expressions give: the same numbers, made of other
+// symbols. So extents that are the same are told to be.
 func (b *builder) define(definitions map[string]expr.Node) {
 	for _, name := range slices.Sorted(maps.Keys(definitions)) {
 		was := b.env.values[name]
@@ -255,7 +257,8 @@ func (b *builder) addSlots(slots []*Slot) error {
 	return nil
 }
 
-// dimsOf returns the extents of tensor n of a slot: as the slot's shape says, or the numbers where that has another value.
+// dimsOf returns the extents of tensor n of a slot: as the slot's shape says, or the numbers where that has
+// another value.
 func (b *builder) dimsOf(s *Slot, n int) ([]*term.Term, error) {
 	sc := &scope{params: map[string]value{"i": {node: term.Number(n)}}, vars: map[string]*term.Variable{}}
 	dims := []*term.Term{}
@@ -337,7 +340,8 @@ func (p *Program) Depends(n *term.Term) bool {
 	return found
 }
 
-// Reads calls visit for each element that the statement reads: for its value, its guard and the place of what it gives.
+// Reads calls visit for each element that the statement reads: for its value, its guard and the place of what
+// it gives.
 func (s *Statement) Reads(visit func(*term.Read)) {
 	each := func(n *term.Term) {
 		if n.Op == term.Element {

@@ -26,8 +26,9 @@ func (p *Program) Recognized(n *term.Term) *term.Term {
 	return n
 }
 
-// given reports whether a statement gives its value for a value of an index: whether that is in the range of the index. It is if the statement reads a tensor at places
-// that depend on the index, and no further value would read inside, since what is recognized reads the tensor there.
+// given reports whether a statement gives its value for a value of an index: whether that is in the range of
+// the index. It is if the statement reads a tensor at places that depend on the index, and no further value
+// would read inside, since what is recognized reads the tensor there.
 func given(value *term.Term, v *term.Variable, x *term.Term) bool {
 	if x.Op == term.Index && x.Var.Lo.Is(0) && v.Lo.Is(0) && term.SameInteger(x.Var.Hi, v.Hi) {
 		return true
@@ -59,7 +60,8 @@ func given(value *term.Term, v *term.Variable, x *term.Term) bool {
 	return inside
 }
 
-// surely calls visit for the elements that a value reads whatever conditions hold, and notes the last values of the indices of reductions around them.
+// surely calls visit for the elements that a value reads whatever conditions hold, and notes the last values
+// of the indices of reductions around them.
 func surely(n *term.Term, last map[*term.Variable]*term.Term, visit func(*term.Read)) {
 	args := n.Args
 	switch n.Op {

@@ -97,7 +97,8 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	return write(out), nil
 }
 
-// dimensionOf returns where the dimension of an index begins, and how many values it has: those of its range, for an index that is no dimension's.
+// dimensionOf returns where the dimension of an index begins, and how many values it has: those of its range,
+// for an index that is no dimension's.
 func (b *builder) dimensionOf(v *term.Variable) (lo, size *term.Term) {
 	if n := b.env.values[b.env.dims[strings.TrimRight(v.Name, "'")]].node; n != nil {
 		return term.Number(0), n
@@ -140,10 +141,11 @@ func (b *builder) binder(n *expr.Binder, sc *scope) ([]*term.Variable, error) {
 	return []*term.Variable{v}, nil
 }
 
-// hoist gives reductions that do not depend on all indices around them tensors of their own, so that they are computed
-// once for those on which they do; and orders and scans that are part of an expression, so that one pass gives them for all
-// indices, and the parts of logsumexp, which gradients use again. Reductions under a condition stay, since the condition may keep their reads inside.
-// Tensors within an empty range have no elements, too, since what is not computed may read elements that are not there.
+// hoist gives reductions that do not depend on all indices around them tensors of their own, so that they are
+// computed once for those on which they do; and orders and scans that are part of an expression, so that one
+// pass gives them for all indices, and the parts of logsumexp, which gradients use again. Reductions under a
+// condition stay, since the condition may keep their reads inside. Tensors within an empty range have no
+// elements, too, since what is not computed may read elements that are not there.
 func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.Term {
 	switch n.Op {
 	case term.Constant, term.Index, term.Step, term.Choose:
@@ -183,7 +185,8 @@ func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.
 	return &out
 }
 
-// needed returns the indices of a tensor that holds a value: those on which it depends, and empty ones around it.
+// needed returns the indices of a tensor that holds a value: those on which it depends, and empty ones around
+// it.
 func (b *builder) needed(n *term.Term, around []*term.Variable) []*term.Variable {
 	vars := n.Free()
 	for _, v := range around {
@@ -208,8 +211,8 @@ func empty(v *term.Variable) bool {
 	return err == nil && hi == lo
 }
 
-// temporary adds a statement that gives a tensor over variables, and returns its element. It returns n itself if
-// their ranges depend on others.
+// temporary adds a statement that gives a tensor over variables, and returns its element. It returns n itself
+// if their ranges depend on others.
 func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
 	id := len(b.program.Tensors)
 	name := "t"

@@ -6,9 +6,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A function that uses an argument twice doubles what is computed, and a gradient has a factor for each operation on the way. So a
-// value of more than maxWhole terms is taken apart: parts of more than maxPart terms get tensors of their own. maxTerms bounds
-// what cannot be taken apart, such as what a reduction goes over.
+// A function that uses an argument twice doubles what is computed, and a gradient has a factor for each
+// operation on the way. So a value of more than maxWhole terms is taken apart: parts of more than maxPart
+// terms get tensors of their own. maxTerms bounds what cannot be taken apart, such as what a reduction goes
+// over.
 const (
 	maxWhole = 1 << 7
 	maxPart  = 1 << 5

@@ -7,9 +7,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Slopes tells of which elements a gradient of 0 is to stay 0. An element may not count: a statement reads elements where a condition holds,
-// beside a value outside, at some indices, or chooses among them. The gradient of an element that does not count is 0, and stays 0 through
-// what gives the element, also where a slope there is infinite or NaN.
+// Slopes tells of which elements a gradient of 0 is to stay 0. An element may not count: a statement reads
+// elements where a condition holds, beside a value outside, at some indices, or chooses among them. The
+// gradient of an element that does not count is 0, and stays 0 through what gives the element, also where a
+// slope there is infinite or NaN.
 type Slopes struct {
 	uncounted []bool // by tensor, whether some elements may not count
 	wild      []bool // by tensor, whether elements may be infinite or NaN where inputs are not
@@ -87,7 +88,8 @@ func linear(n *term.Term) bool {
 	return n.Op == term.Apply && n.Func.Has(term.Exact|term.Conversion)
 }
 
-// singular reports whether an operation may give an infinite number, or NaN, for numbers, or have such a slope.
+// singular reports whether an operation may give an infinite number, or NaN, for numbers, or have such a
+// slope.
 func singular(n *term.Term) bool {
 	switch n.Op {
 	case term.Divide:
@@ -100,7 +102,8 @@ func singular(n *term.Term) bool {
 	return false
 }
 
-// uncounted notes the tensors of whose elements a value reads some; partly says that the value itself does not always count.
+// uncounted notes the tensors of whose elements a value reads some; partly says that the value itself does
+// not always count.
 func (p *Program) uncounted(n *term.Term, partly bool, out []bool) {
 	if n == nil || n.Kind != term.Real {
 		return
@@ -130,7 +133,8 @@ func (p *Program) uncounted(n *term.Term, partly bool, out []bool) {
 	}
 }
 
-// covers reports whether a read is of all elements of a tensor: each index is one of its own, over the extent.
+// covers reports whether a read is of all elements of a tensor: each index is one of its own, over the
+// extent.
 func (p *Program) covers(r *term.Read) bool {
 	if r.ByNumber {
 		own, known := term.Total(r.Ext).Known()

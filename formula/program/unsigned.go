@@ -6,8 +6,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Unsigned reports whether an integer is one of 64 bits without sign: an element of such a tensor, or what such integers and others that
-// are 0 or more give. A difference has a sign. An integer from 2^63 on has the bits of one below 0.
+// Unsigned reports whether an integer is one of 64 bits without sign: an element of such a tensor, or what
+// such integers and others that are 0 or more give. A difference has a sign. An integer from 2^63 on has the
+// bits of one below 0.
 func (p *Program) Unsigned(n *term.Term) bool {
 	if n == nil || n.Kind != term.Integer {
 		return false

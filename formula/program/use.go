@@ -48,20 +48,22 @@ type Use struct {
 	Parsed   *Parsed           // of Formula; Build reads it if it is nil
 	Types    map[string]string // the element types of dtype variables
 	Dims     map[string]any    // int, []int, or [][]int where each tensor of a variadic slot has its own
-	// Definitions holds the expressions of dimensions that have one. Where extents stay symbols, such a dimension becomes
-	// what its expression gives, unless that divides.
+	// Definitions holds the expressions of dimensions that have one. Where extents stay symbols, such a
+	// dimension becomes what its expression gives, unless that divides.
 	Definitions map[string]expr.Node
 	Attrs       map[string]any // as encoding/json decodes them, with json.Number; nil is absent
 	// Args holds the values of arguments from expressions, and the seed: int, float64, bool, string or []int.
 	Args map[string]any
-	// Passed holds the values of arguments that the caller passes. A program reads them each time that it runs.
+	// Passed holds the values of arguments that the caller passes. A program reads them each time that it
+	// runs.
 	Passed  []Passed
 	Slots   []*Slot
 	Callees []task.Callee // the operators whose formulas the formula inlines
 	Derived bool          // whether gradients that the formula gives by hand are left out
 	Open    bool          // whether extents and integer attributes stay symbols
-	// Unsettled says that all numbers of attributes stay symbols, and that what symbols are compared with stays a condition, except behind when.
-	// The program holds for other values of symbols, too, and cannot be computed before it is settled.
+	// Unsettled says that all numbers of attributes stay symbols, and that what symbols are compared with
+	// stays a condition, except behind when. The program holds for other values of symbols, too, and cannot
+	// be computed before it is settled.
 	Unsettled bool
 }
 

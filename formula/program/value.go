@@ -13,14 +13,16 @@ import (
 // maxDepth bounds functions that apply functions, so that one that applies itself is an error.
 const maxDepth = 50
 
-// maxSize bounds how many expressions of a formula are worked out, since functions that apply functions multiply them, and
-// maxStatement how many of one statement. The gradient of a product is larger than the product, and takes longer to simplify.
+// maxSize bounds how many expressions of a formula are worked out, since functions that apply functions
+// multiply them, and maxStatement how many of one statement. The gradient of a product is larger than the
+// product, and takes longer to simplify.
 const (
 	maxSize      = 1 << 16
 	maxStatement = 1 << 9
 )
 
-// eval returns what an expression computes, which must be a number or a condition. Where an index stands, / rounds down.
+// eval returns what an expression computes, which must be a number or a condition. Where an index stands, /
+// rounds down.
 func (b *builder) eval(n expr.Node, sc *scope, isIndex bool) (*term.Term, error) {
 	v, err := b.value(n, sc, isIndex)
 	if err != nil {
@@ -120,7 +122,8 @@ func (b *builder) value(n expr.Node, sc *scope, isIndex bool) (value, error) {
 	return value{}, fmt.Errorf("unknown expression")
 }
 
-// name returns what a name stands for: a parameter, an attribute, an index, a dimension, or a tensor without dimensions.
+// name returns what a name stands for: a parameter, an attribute, an index, a dimension, or a tensor without
+// dimensions.
 func (b *builder) name(name string, sc *scope) (value, error) {
 	if v, ok := sc.params[name]; ok {
 		return v, nil
@@ -420,8 +423,9 @@ func (b *builder) partOf(v value, items []expr.Node, sc *scope) (value, error) {
 	return value{node: v.run.items[i]}, nil
 }
 
-// chosenBy returns the item of a list at a place that depends on indices. The place lies in the list, so the last item needs no
-// test. An empty list has no place, so nothing computes the number that stands for its items.
+// chosenBy returns the item of a list at a place that depends on indices. The place lies in the list, so the
+// last item needs no test. An empty list has no place, so nothing computes the number that stands for its
+// items.
 func chosenBy(at *term.Term, items []*term.Term) *term.Term {
 	if len(items) == 0 {
 		return term.Number(0)

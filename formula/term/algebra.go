@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// The functions below build numbers as derivations do: they fold zeros and ones, and move signs outwards. The results
-// are equal in exact arithmetic.
+// The functions below build numbers as derivations do: they fold zeros and ones, and move signs outwards. The
+// results are equal in exact arithmetic.
 
 // IsZero reports whether n is the number 0.
 func (n *Term) IsZero() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 0 }
@@ -59,8 +59,8 @@ func Opposite(x *Term) *Term {
 	return &Term{Op: Negate, Kind: k, Args: []*Term{x}}
 }
 
-// Product returns x * y. A condition with a 0 stays a condition, so that nothing is multiplied by 0 where a factor may be
-// infinite.
+// Product returns x * y. A condition with a 0 stays a condition, so that nothing is multiplied by 0 where a
+// factor may be infinite.
 func Product(x, y *Term) *Term {
 	switch {
 	case x.IsZero() || y.IsZero():
@@ -160,8 +160,9 @@ next:
 	return out
 }
 
-// Map returns n with its parts replaced by what f gives for them, built anew with the folding of this package. The value stays what it is: a
-// real product or ratio keeps a factor that is 0, or is 0 where a condition fails, unless the other one is finite. Infinity times 0 is NaN.
+// Map returns n with its parts replaced by what f gives for them, built anew with the folding of this
+// package. The value stays what it is: a real product or ratio keeps a factor that is 0, or is 0 where a
+// condition fails, unless the other one is finite. Infinity times 0 is NaN.
 func (n *Term) Map(f func(*Term) *Term) *Term {
 	if n == nil {
 		return nil
@@ -242,7 +243,8 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 	return &out
 }
 
-// Derived is Map for parts of a derivative. What is 0 there stays 0, whatever it is multiplied by: nothing depends on it.
+// Derived is Map for parts of a derivative. What is 0 there stays 0, whatever it is multiplied by: nothing
+// depends on it.
 func (n *Term) Derived(f func(*Term) *Term) *Term {
 	if n != nil && n.Kind == Real && (n.Op == Multiply || n.Op == Divide) && !vanishes(n.Args[0]) && !vanishes(n.Args[1]) {
 		if x, y := f(n.Args[0]), f(n.Args[1]); n.Op == Multiply {
@@ -265,8 +267,8 @@ func (n *Term) finite() bool {
 // Term returns the value of the variable.
 func (v *Variable) Term() *Term { return &Term{Op: Index, Kind: Integer, Var: v} }
 
-// Elsewhere returns n with elements of other tensors: those to which a function maps the tensors that n reads. Nothing else changes. Ranges of
-// indices read none of them.
+// Elsewhere returns n with elements of other tensors: those to which a function maps the tensors that n
+// reads. Nothing else changes. Ranges of indices read none of them.
 func (n *Term) Elsewhere(to func(tensor int) int) *Term {
 	if n == nil {
 		return nil
@@ -310,8 +312,8 @@ func (n *Term) Substitute(values map[*Variable]*Term) *Term {
 	return n.Map(func(x *Term) *Term { return x.Substitute(values) })
 }
 
-// substituteInside is Substitute for a reduction. Its own variables become new ones in the same pass: with a pass of its own for each,
-// reductions within reductions would take exponential time.
+// substituteInside is Substitute for a reduction. Its own variables become new ones in the same pass: with a
+// pass of its own for each, reductions within reductions would take exponential time.
 func (n *Term) substituteInside(values map[*Variable]*Term) *Term {
 	r := *n.Reduction
 	inner := maps.Clone(values)

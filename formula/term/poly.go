@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// poly is an integer as a polynomial: a sum of products of symbols, variables and parts that are not taken apart. Two
-// integers whose polynomials are equal are equal.
+// poly is an integer as a polynomial: a sum of products of symbols, variables and parts that are not taken
+// apart. Two integers whose polynomials are equal are equal.
 type poly struct {
 	monomials []*monomial    // in no order
 	index     map[string]int // of monomials by key, if there are more than few
@@ -128,7 +128,8 @@ func (p *poly) addAll(q *poly, scale int) {
 	}
 }
 
-// maxMonomials bounds the products of sums that are multiplied out. A longer one is a part that is not taken apart.
+// maxMonomials bounds the products of sums that are multiplied out. A longer one is a part that is not taken
+// apart.
 const maxMonomials = 1 << 10
 
 func (p *poly) times(q *poly) *poly {
@@ -177,7 +178,8 @@ func without(factors, others []*Term) ([]*Term, bool) {
 	return rest, true
 }
 
-// sorted lists monomials in an order that does not depend on addresses: those with variables first, then by text.
+// sorted lists monomials in an order that does not depend on addresses: those with variables first, then by
+// text.
 func (p *poly) sorted() []*monomial {
 	if len(p.monomials) < 2 {
 		return p.monomials
@@ -267,7 +269,8 @@ func Norm(n *Term) *Term {
 	return polyOf(n).term()
 }
 
-// Monomial is a product: a number times factors, which are symbols, variables and parts that are not taken apart.
+// Monomial is a product: a number times factors, which are symbols, variables and parts that are not taken
+// apart.
 type Monomial struct {
 	Coefficient int
 	Factors     []*Term
@@ -310,8 +313,8 @@ func Linear(n *Term, v *Variable) (c, r *Term, ok bool) {
 	return cp.term(), rp.term(), true
 }
 
-// NonNegative reports whether an integer is 0 or more because all that it consists of is: extents, indices that begin at 0
-// or above, and sums and products of them.
+// NonNegative reports whether an integer is 0 or more because all that it consists of is: extents, indices
+// that begin at 0 or above, and sums and products of them.
 func NonNegative(n *Term) bool {
 	for _, m := range polyOf(n).sorted() {
 		if m.coefficient < 0 {

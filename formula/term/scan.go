@@ -5,15 +5,16 @@ import "github.com/opgen/opgen/formula/reduction"
 // Beside says where the indices of a scan lie in relation to the present one.
 type Beside uint8
 
-// The places of indices. Those before are the ones up to or below the present index, or up to one that grows with it.
+// The places of indices. Those before are the ones up to or below the present index, or up to one that grows
+// with it.
 const (
 	Before Beside = iota
 	After
 	Others
 )
 
-// Scan is a reduction over the indices before, after or beside a present one, such as a prefix sum. Its values for all
-// present indices take one pass, since each follows from a neighboring one.
+// Scan is a reduction over the indices before, after or beside a present one, such as a prefix sum. Its
+// values for all present indices take one pass, since each follows from a neighboring one.
 type Scan struct {
 	Where   Beside
 	Over    *Variable // of the reduction

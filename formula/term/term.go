@@ -1,5 +1,5 @@
-// Package term holds the values of which programs over indices are made: arithmetic, elements of tensors, reductions. It
-// compares, renames and folds them.
+// Package term holds the values of which programs over indices are made: arithmetic, elements of tensors,
+// reductions. It compares, renames and folds them.
 package term
 
 import (
@@ -74,8 +74,8 @@ type Variable struct {
 	Lo, Hi *Term
 }
 
-// Read is an element of a tensor: the one at Idx of a shape Ext, which is that of the tensor, or any of as many elements
-// when an element is taken by its number.
+// Read is an element of a tensor: the one at Idx of a shape Ext, which is that of the tensor, or any of as
+// many elements when an element is taken by its number.
 type Read struct {
 	Tensor int   // the first, if Which chooses among several
 	Which  *Term // nil if there is one
@@ -95,15 +95,16 @@ type Reduction struct {
 	Guard *Term // nil if all indices count
 	Body  *Term // nil for count
 	Part  int   // which index argmax or argsort gives; all, by number, if it is negative
-	// Number is what argmax and argmin give where the present indices are those of the extreme; nil for others.
+	// Number is what argmax and argmin give where the present indices are those of the extreme; nil for
+	// others.
 	Number *Term
-	// At is the place in an order that argsort looks up, or the index whose place rank gives. Descending says that the
-	// greatest element comes first. At of a logsumexp is the maximum of Body, which the result leaves out: it is the
-	// logarithm of the sum of exp(Body - At), and 0 where the maximum is not finite.
+	// At is the place in an order that argsort looks up, or the index whose place rank gives. Descending says
+	// that the greatest element comes first. At of a logsumexp is the maximum of Body, which the result
+	// leaves out: it is the logarithm of the sum of exp(Body - At), and 0 where the maximum is not finite.
 	At         []*Term
 	Descending bool
-	// Detached says that no gradient flows through the result: that of a maximum beside what its logsumexp leaves out
-	// flows through the logsumexp.
+	// Detached says that no gradient flows through the result: that of a maximum beside what its logsumexp
+	// leaves out flows through the logsumexp.
 	Detached bool
 }
 
@@ -278,7 +279,8 @@ func IntegerOf(op Op, x, y int) int {
 // Divides reports whether an operation of integers has a divisor.
 func Divides(op Op) bool { return op == Quotient || op == Truncate || op == Modulo }
 
-// Divisor reports whether op can divide by y: quotients that are rounded down, and their remainders, have divisors above 0.
+// Divisor reports whether op can divide by y: quotients that are rounded down, and their remainders, have
+// divisors above 0.
 func Divisor(op Op, y int) bool { return y > 0 || y < 0 && op == Truncate }
 
 // IntegerPower returns x to the power of y, which is 0 where it is a fraction.
@@ -428,14 +430,15 @@ func (n *Term) WalkInto(visit func(*Term) bool) {
 	}
 }
 
-// Larger reports whether n consists of more than a number of terms. A term that occurs twice counts twice, as it does where a
-// value is compared, printed and compiled. It looks at no more terms than that number.
+// Larger reports whether n consists of more than a number of terms. A term that occurs twice counts twice, as
+// it does where a value is compared, printed and compiled. It looks at no more terms than that number.
 func (n *Term) Larger(than int) bool { return n.remaining(than) < 0 }
 
 // Size returns of how many terms n consists, as Larger counts them; at most counts no further than that.
 func (n *Term) Size(atMost int) int { return atMost - max(n.remaining(atMost), 0) }
 
-// remaining returns how many of a number of terms are left once those of n are taken from it; a negative number if there are too few.
+// remaining returns how many of a number of terms are left once those of n are taken from it; a negative
+// number if there are too few.
 func (n *Term) remaining(left int) int {
 	if n == nil || left < 0 {
 		return left

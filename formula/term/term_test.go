@@ -118,8 +118,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchSettled matches reductions. A variable that the first value does not use has no value, and one that stands for the index of
-// the second reduction has none outside of it.
+// TestMatchSettled matches reductions. A variable that the first value does not use has no value, and one
+// that stands for the index of the second reduction has none outside of it.
 func TestMatchSettled(t *testing.T) {
 	n := Number(4)
 	variable := func(name string) *Variable { return &Variable{Name: name, Lo: Number(0), Hi: n} }

@@ -16,7 +16,8 @@ func (count) Generate(_ context.Context, r *plugin.Request) (*plugin.Response, e
 	return &plugin.Response{Files: []plugin.File{{Path: "count.txt", Text: fmt.Sprintln(len(r.Model))}}}, nil
 }
 
-// Answer answers one request. The main function of a plug-in calls Serve, which does so with the standard input and output.
+// Answer answers one request. The main function of a plug-in calls Serve, which does so with the standard
+// input and output.
 func ExampleAnswer() {
 	in := strings.NewReader(`{"protocol": 1, "model": {}}`)
 	if err := plugin.Answer(context.Background(), count{}, in, os.Stdout); err != nil {

@@ -1,9 +1,9 @@
-// Package plugin is the protocol between opgen and its plug-ins. A plug-in makes files from the model of a module's
-// operators, for instance headers of another language.
+// Package plugin is the protocol between opgen and its plug-ins. A plug-in makes files from the model of a
+// module's operators, for instance headers of another language.
 //
-// A plug-in is a program that reads a [Request] as JSON from standard input and writes a [Response] as JSON to
-// standard output. A program in Go implements [Plugin] and calls [Serve]. Package generate runs the same Plugin
-// within a process. docs/plugins.md describes the protocol for programs in other languages.
+// A plug-in is a program that reads a [Request] as JSON from standard input and writes a [Response] as JSON
+// to standard output. A program in Go implements [Plugin] and calls [Serve]. Package generate runs the same
+// Plugin within a process. docs/plugins.md describes the protocol for programs in other languages.
 package plugin
 
 import (
@@ -15,8 +15,8 @@ import (
 	"os/signal"
 )
 
-// Protocol is the version of the protocol and of the model. It grows when a field changes its meaning or goes away.
-// New fields leave it as it is.
+// Protocol is the version of the protocol and of the model. It grows when a field changes its meaning or goes
+// away. New fields leave it as it is.
 const Protocol = 1
 
 // Request is the input of a plug-in.
@@ -62,8 +62,8 @@ type Plugin interface {
 	Generate(ctx context.Context, r *Request) (*Response, error)
 }
 
-// Serve is the main function of a plug-in: it answers the request on standard input and exits. The exit status is 1
-// if there is an error, which is written to standard error.
+// Serve is the main function of a plug-in: it answers the request on standard input and exits. The exit
+// status is 1 if there is an error, which is written to standard error.
 func Serve(p Plugin) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := Answer(ctx, p, os.Stdin, os.Stdout)

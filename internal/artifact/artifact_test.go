@@ -53,7 +53,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestForms checks files of every extension: with the two lines they are ours, and after a change they are not.
+// TestForms checks files of every extension: with the two lines they are ours, and after a change they are
+// not.
 func TestForms(t *testing.T) {
 	for ext, c := range comments {
 		data := Artifact{Path: "x" + ext, Source: "specs", Data: []byte("text\n")}.Sign().Data

@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// Manifest is the name of the file that lists the checksums of those files of a folder that have no comments, such
-// as JSON. It is a generated file itself, with a header and a checksum.
+// Manifest is the name of the file that lists the checksums of those files of a folder that have no comments,
+// such as JSON. It is a generated file itself, with a header and a checksum.
 const Manifest = "opgen.sums"
 
-// Seal returns the files of a folder, sorted by path, in a form that opgen recognizes: files of known languages are
-// signed, and a manifest lists the others, if there are any. source is what the manifest was made from.
+// Seal returns the files of a folder, sorted by path, in a form that opgen recognizes: files of known
+// languages are signed, and a manifest lists the others, if there are any. source is what the manifest was
+// made from.
 func Seal(files []Artifact, source string) []Artifact {
 	sealed := make([]Artifact, 0, len(files)+1)
 	var lines []string
@@ -44,7 +45,8 @@ func sum(data []byte) string {
 // Sums holds the checksums of files, by path below their folder.
 type Sums map[string]string
 
-// ReadManifest returns the checksums that a manifest lists. It returns none if the manifest is not as opgen wrote it.
+// ReadManifest returns the checksums that a manifest lists. It returns none if the manifest is not as opgen
+// wrote it.
 func ReadManifest(data []byte) Sums {
 	if Sums(nil).Owner(Manifest, data) != Ours {
 		return Sums{}
@@ -52,8 +54,8 @@ func ReadManifest(data []byte) Sums {
 	return MergedManifest(data)
 }
 
-// MergedManifest is ReadManifest for a manifest that was merged from two that opgen wrote. Of a file whose checksums differ, it returns
-// one of them.
+// MergedManifest is ReadManifest for a manifest that was merged from two that opgen wrote. Of a file whose
+// checksums differ, it returns one of them.
 func MergedManifest(data []byte) Sums {
 	sums := Sums{}
 	for line := range strings.Lines(string(Unix(data))) {

@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// api returns the exported declarations of a package: functions, types with their fields and methods, constants with their values, and
-// variables. A method of an interface is part of the interface, since another one breaks the types that implement it.
+// api returns the exported declarations of a package: functions, types with their fields and methods,
+// constants with their values, and variables. A method of an interface is part of the interface, since
+// another one breaks the types that implement it.
 func api(p *types.Package) map[string]string {
 	out := map[string]string{}
 	text := func(t types.Type) string { return types.TypeString(t, (*types.Package).Name) }

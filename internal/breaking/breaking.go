@@ -1,5 +1,5 @@
-// Package breaking compares two versions of the specs of a module: it finds the changes with which the code of its users, their
-// stored plans or their files of variables no longer fit.
+// Package breaking compares two versions of the specs of a module: it finds the changes with which the code
+// of its users, their stored plans or their files of variables no longer fit.
 package breaking
 
 import (
@@ -21,7 +21,8 @@ const (
 // Change is a change that breaks something.
 type Change struct {
 	Breaks string `json:"breaks"` // "code", "plans" or "variables"
-	// Name is the operator or the shared enum, Source its spec: that of the old version if the new one has none.
+	// Name is the operator or the shared enum, Source its spec: that of the old version if the new one has
+	// none.
 	Name    string `json:"name"`
 	Source  string `json:"source"`
 	Line    int    `json:"line,omitempty"` // in the spec; 0 if no line belongs to it
@@ -44,8 +45,8 @@ func (c *comparison) add(breaks, name, file string, at source.Pos, format string
 	c.found = append(c.found, Change{breaks, name, file, at.Line, fmt.Sprintf(format, args...)})
 }
 
-// Models compares what the models of two versions say about plans and variables, and about values that callers leave out. Packages
-// compares the code.
+// Models compares what the models of two versions say about plans and variables, and about values that
+// callers leave out. Packages compares the code.
 func Models(old, now *model.Module) []Change {
 	c := &comparison{}
 	for _, o := range old.Operators {

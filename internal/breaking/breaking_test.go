@@ -21,8 +21,8 @@ var specs = []string{"linear", "activation", "penalty", "fan", "nonlinearity", "
 // If old begins with "word ", it replaces the word that follows everywhere.
 type edit struct{ spec, old, new string }
 
-// load returns the model and the generated packages of the module with edits. A text that is replaced by nothing, and is the name of its
-// spec, removes the spec.
+// load returns the model and the generated packages of the module with edits. A text that is replaced by
+// nothing, and is the name of its spec, removes the spec.
 func load(t *testing.T, edits ...edit) (*model.Module, map[string]breaking.Package) {
 	t.Helper()
 	repository, err := filepath.Abs("../..")

@@ -19,8 +19,8 @@ type Package struct {
 	Files        map[string]string
 }
 
-// Packages compares the exported declarations of generated packages. Both maps have them by import path. Deps imports all other
-// packages; both versions are compared with the same ones.
+// Packages compares the exported declarations of generated packages. Both maps have them by import path. Deps
+// imports all other packages; both versions are compared with the same ones.
 func Packages(old, now map[string]Package, deps types.Importer) ([]Change, error) {
 	was, is := newLoader(old, deps), newLoader(now, deps)
 	c := &comparison{}
@@ -48,7 +48,8 @@ func Packages(old, now map[string]Package, deps types.Importer) ([]Change, error
 	return c.found, nil
 }
 
-// Imports returns the import paths of the packages that generated ones import, and that are not generated themselves.
+// Imports returns the import paths of the packages that generated ones import, and that are not generated
+// themselves.
 func Imports(packages map[string]Package) ([]string, error) {
 	found := map[string]bool{}
 	for _, p := range packages {
@@ -110,8 +111,8 @@ func (l *loader) Import(importPath string) (*types.Package, error) {
 	return out, err
 }
 
-// Generated returns generated Go files as packages by import path. root is the import path of the output folder, and files have
-// paths below it.
+// Generated returns generated Go files as packages by import path. root is the import path of the output
+// folder, and files have paths below it.
 func Generated(root string, files map[string]string, owner func(folder string) (name, source string)) map[string]Package {
 	out := map[string]Package{}
 	for file, text := range files {

@@ -78,8 +78,8 @@ func (p *pair) slotText(o *model.Operator, s *model.Slot) string {
 
 var identifier = regexp.MustCompile(`[A-Za-z_]\w*`)
 
-// canonical returns an expression or a shape with dimensions named after the slot that binds them, and with the expressions of those
-// that the spec defines. So another name of a dimension is no change.
+// canonical returns an expression or a shape with dimensions named after the slot that binds them, and with
+// the expressions of those that the spec defines. So another name of a dimension is no change.
 func canonical(o *model.Operator, text string) string {
 	names, bound := map[string]string{}, map[string]int{}
 	for _, d := range o.Dims {
@@ -145,7 +145,8 @@ func (p *pair) variables() {
 	}
 }
 
-// absent reports whether a weight depends on attributes that the old version does not have, and that need not be given.
+// absent reports whether a weight depends on attributes that the old version does not have, and that need not
+// be given.
 func (p *pair) absent(w *model.Slot) bool {
 	if w.Present == "" {
 		return false

@@ -1,5 +1,5 @@
-// Package check finds errors in specs beyond their structure: in names, types, shapes, permissions and tasks, in each
-// spec and between specs. It reports all of them.
+// Package check finds errors in specs beyond their structure: in names, types, shapes, permissions and tasks,
+// in each spec and between specs. It reports all of them.
 package check
 
 import (
@@ -20,23 +20,25 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Result holds specs with their typed expressions and shapes. Package model reads it if there are no findings.
+// Result holds specs with their typed expressions and shapes. Package model reads it if there are no
+// findings.
 type Result struct {
 	Enums []*spec.Spec
-	// Named holds the specs by the names that the specs of the module have for them, those of other modules too.
+	// Named holds the specs by the names that the specs of the module have for them, those of other modules
+	// too.
 	Named map[string]*spec.Spec
 	// Scopes holds the scope of every other spec, with its expressions and shapes typed.
 	Scopes []*scope.Scope
 }
 
-// Check checks specs, all of one module together. They may name specs of others, which were checked and which may be nil.
-// Findings go to list.
+// Check checks specs, all of one module together. They may name specs of others, which were checked and which
+// may be nil. Findings go to list.
 func Check(specs []*spec.Spec, others *Names, list *diag.List) *Result {
 	return checkAll(specs, others, true, list)
 }
 
-// Again checks specs that were checked without findings, and to which facts were added that follow from formulas. What
-// formulas mean does not depend on such facts, so formulas are not checked again.
+// Again checks specs that were checked without findings, and to which facts were added that follow from
+// formulas. What formulas mean does not depend on such facts, so formulas are not checked again.
 func Again(specs []*spec.Spec, others *Names, list *diag.List) *Result {
 	return checkAll(specs, others, false, list)
 }
@@ -118,8 +120,8 @@ func checkAll(specs []*spec.Spec, others *Names, formulas bool, list *diag.List)
 	return r
 }
 
-// following holds findings that may follow from others, in the specs of the operators that a formula applies. If there are some, they
-// say what is wrong.
+// following holds findings that may follow from others, in the specs of the operators that a formula applies.
+// If there are some, they say what is wrong.
 type following struct {
 	list      *diag.List
 	operators []string

@@ -20,7 +20,8 @@ import (
 // gradTerm is the prefix of a slot's name that refers to its gradient.
 const gradTerm = "grad."
 
-// operands returns the declaration of a task's tensors, as in its signature, and the slot of each tensor by name.
+// operands returns the declaration of a task's tensors, as in its signature, and the slot of each tensor by
+// name.
 func (o *operator) operands(t *spec.Task) (*partition.Declaration, map[string]*spec.Slot) {
 	var slots []partition.DeclaredSlot
 	of := map[string]*spec.Slot{}
@@ -211,8 +212,8 @@ func (o *operator) fitsRanks(c *spec.Constraint, of map[string]*spec.Slot) bool 
 	return o.list.Len() == before
 }
 
-// axes checks the axes of a constraint: numbers, which count from the end if they are negative, dimensions of the slot's
-// shape, and attributes that are axes.
+// axes checks the axes of a constraint: numbers, which count from the end if they are negative, dimensions of
+// the slot's shape, and attributes that are axes.
 func (o *operator) axes(c *spec.Constraint, s *spec.Slot, r rank) {
 	l := c.Lists["axes"]
 	if l == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// counted checks an output of which values decide how many rows it has: its first extent has a bound, and another output
-// holds the count.
+// counted checks an output of which values decide how many rows it has: its first extent has a bound, and
+// another output holds the count.
 func (o *operator) counted(s *spec.Slot) {
 	bounded := false
 	for i, n := range s.Shape {

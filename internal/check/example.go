@@ -12,7 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// example checks an example: the shapes of inputs, the numbers of outputs, the attributes and what the caller passes.
+// example checks an example: the shapes of inputs, the numbers of outputs, the attributes and what the caller
+// passes.
 func (o *operator) example(x *spec.Example) {
 	have := map[string]bool{}
 	for _, e := range x.Inputs {

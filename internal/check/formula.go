@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// maxSteps bounds how many expressions are evaluated for a formula, since functions of functions may grow without end.
-// What comes later is accepted.
+// maxSteps bounds how many expressions are evaluated for a formula, since functions of functions may grow
+// without end. What comes later is accepted.
 const maxSteps = 50_000
 
 // formula checks the formula of a spec: for all values of attributes and all shapes, not those of one use.

@@ -155,7 +155,8 @@ var otherwise = map[string]string{
 	"sort": "x[argsort(k: x[k])[i]]", "rand": "uniform(seed, stream, number)", "random": "uniform(seed, stream, number)", "randn": "normal(seed, stream, number)",
 }
 
-// otherFunctions reports the other functions of a statement that are not there, after the first error was reported.
+// otherFunctions reports the other functions of a statement that are not there, after the first error was
+// reported.
 func (f *formula) otherFunctions(x expr.Node, first *expr.Error) {
 	if first.Code != expr.UnknownName {
 		return

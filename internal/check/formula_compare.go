@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// comparison checks the operands of == and in. A string is compared with a value of an enum or an element type.
+// comparison checks the operands of == and in. A string is compared with a value of an enum or an element
+// type.
 func comparison(nx expr.Node, x value, ny expr.Node, y value) *expr.Error {
 	if x.kinds == kString && y.kinds != kString {
 		nx, x, ny, y = ny, y, nx, x

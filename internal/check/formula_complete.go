@@ -83,7 +83,8 @@ func nameOf(t *tensor) expr.Node {
 	return t.node
 }
 
-// unusedValues returns the values that nothing reads. One that is given with others counts as read if one of them is.
+// unusedValues returns the values that nothing reads. One that is given with others counts as read if one of
+// them is.
 func (f *formula) unusedValues(used map[string]bool) []*tensor {
 	var out []*tensor
 	for _, t := range f.order {

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// aligned calls f for each index with the element of the shape of t that it stands for, up to where parts of runs stand for
-// runs: there, several may stand for several.
+// aligned calls f for each index with the element of the shape of t that it stands for, up to where parts of
+// runs stand for runs: there, several may stand for several.
 func aligned(t *tensor, items []item, elems []elem, f func(item, elem) *expr.Error) *expr.Error {
 	if len(items) != len(elems) {
 		return nil
@@ -116,7 +116,8 @@ func (f *formula) indexOver(n poly) string {
 	return own
 }
 
-// lookUpHint says how an index that is looked up in a tensor is known to lie inside of a dimension; "" for another index.
+// lookUpHint says how an index that is looked up in a tensor is known to lie inside of a dimension; "" for
+// another index.
 func (f *formula) lookUpHint(n expr.Node, e elem) string {
 	r, ok := n.(*expr.Read)
 	if !ok || f.tensors[r.Name] == nil {
@@ -180,7 +181,8 @@ func (f *formula) indicesIn(it item) []string {
 	return out
 }
 
-// allCount checks that each index which a left side binds is part of an item, so that no element is given twice.
+// allCount checks that each index which a left side binds is part of an item, so that no element is given
+// twice.
 func (f *formula) allCount(n *expr.Read, items []item, fr *frame) *expr.Error {
 	var used []string
 	for _, it := range items {
@@ -267,7 +269,8 @@ func (f *formula) mixedRadix(p, n poly, vars []string, fr *frame) bool {
 	return f.same(rest, constant(0)) && f.same(stride, n)
 }
 
-// offsets reports whether p is sum(C[:i]) + c with c below C[i], which takes each value below n = sum(C) once.
+// offsets reports whether p is sum(C[:i]) + c with c below C[i], which takes each value below n = sum(C)
+// once.
 func (f *formula) offsets(p, n poly, vars []string, fr *frame) bool {
 	if len(vars) != 2 {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// enter binds the indices of an item on the left side. An index by itself that has no range takes that of the element
-// of the shape, and keeps it.
+// enter binds the indices of an item on the left side. An index by itself that has no range takes that of the
+// element of the shape, and keeps it.
 func (f *formula) enter(n expr.Node, e elem, has bool, fr *frame) *expr.Error {
 	if id, ok := n.(*expr.Ident); ok {
 		base := strings.TrimRight(id.Name, "'")
@@ -77,7 +77,8 @@ func (f *formula) enterAll(n expr.Node, fr *frame) *expr.Error {
 	return nil
 }
 
-// enterRead binds a part of an index on the left side, such as x[:n], and what the bounds of a range refer to.
+// enterRead binds a part of an index on the left side, such as x[:n], and what the bounds of a range refer
+// to.
 func (f *formula) enterRead(n *expr.Read, fr *frame) *expr.Error {
 	if f.tensors[n.Name] != nil {
 		return failf(n, expr.BadFormula, "a left side cannot look anything up: each of its elements is known beforehand")
@@ -141,8 +142,8 @@ func (f *formula) enterIndex(n expr.Node, name string, p part, fr *frame) *expr.
 	return f.bind(n, name, p, bound, fr)
 }
 
-// noRange reports an index on the left side of which nothing says what it ranges over. What the spec declares, and
-// scalars, are no indices.
+// noRange reports an index on the left side of which nothing says what it ranges over. What the spec
+// declares, and scalars, are no indices.
 func (f *formula) noRange(n expr.Node, name string) *expr.Error {
 	base := strings.TrimRight(name, "'")
 	if t := f.tensors[base]; t != nil && t.scalar {

@@ -101,8 +101,8 @@ func (f *formula) enumAttr(name string) *spec.Attr {
 	return nil
 }
 
-// applyEnum evaluates an enum attribute that is called: what each of its values means. ok is false if the name is not
-// that of an attribute.
+// applyEnum evaluates an enum attribute that is called: what each of its values means. ok is false if the
+// name is not that of an attribute.
 func (f *formula) applyEnum(n *expr.Call, fr *frame, index bool) (v value, ok bool, err *expr.Error) {
 	a := f.enumAttr(n.Func)
 	if a == nil {

@@ -8,14 +8,15 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// foldedBy gives the kinds of reductions in formulas whose results an operator joins: the sum of two sums is a sum.
+// foldedBy gives the kinds of reductions in formulas whose results an operator joins: the sum of two sums is
+// a sum.
 var foldedBy = map[reduction.Kind]perm.Redop{
 	reduction.Sum: perm.Sum, reduction.Count: perm.Sum, reduction.Prod: perm.Prod, reduction.Min: perm.Min, reduction.Max: perm.Max,
 	reduction.Any: perm.Or, reduction.All: perm.And,
 }
 
-// folds reports a slot into which values are folded with another operator than that of the reduction that gives it: the
-// results of two tasks would not be joined to the result of both.
+// folds reports a slot into which values are folded with another operator than that of the reduction that
+// gives it: the results of two tasks would not be joined to the result of both.
 func (f *formula) folds(t *tensor) {
 	for _, task := range f.s.Tasks {
 		a := rules.Access(task, t.slot.Name)

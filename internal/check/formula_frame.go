@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// extent is what an index ranges over: a run of dimensions, or the integers from the greatest of los to the least of his,
-// without that.
+// extent is what an index ranges over: a run of dimensions, or the integers from the greatest of los to the
+// least of his, without that.
 type extent struct {
 	run      *run
 	los, his []poly
@@ -103,7 +103,8 @@ func (fr *frame) indices(name string) []*binding {
 	return out
 }
 
-// inUse returns what binds a dimension of the part of an index already, also outside of the function that fr is in.
+// inUse returns what binds a dimension of the part of an index already, also outside of the function that fr
+// is in.
 func (fr *frame) inUse(name string, p part) *binding {
 	for ; fr != nil; fr = fr.outer {
 		for _, b := range fr.bound {

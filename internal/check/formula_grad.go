@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// gradients makes the tensors of gradients, if the formula names some. Those of outputs are read, and lines may give those
-// of inputs and weights.
+// gradients makes the tensors of gradients, if the formula names some. Those of outputs are read, and lines
+// may give those of inputs and weights.
 func (f *formula) gradients() {
 	if !strings.Contains(f.text.V, "grad.") {
 		return

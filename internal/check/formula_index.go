@@ -47,8 +47,8 @@ func (f *formula) items(nodes []expr.Node, fr *frame) ([]item, *expr.Error) {
 	return out, nil
 }
 
-// itemsOf evaluates an index of a tensor and checks that it has the form of the shape. It returns nil for an access by
-// number.
+// itemsOf evaluates an index of a tensor and checks that it has the form of the shape. It returns nil for an
+// access by number.
 func (f *formula) itemsOf(n expr.Node, t *tensor, group []expr.Node, elems []elem, fr *frame) ([]item, *expr.Error) {
 	if len(group) == 1 {
 		if num, ok := group[0].(*expr.Number); ok {
@@ -229,8 +229,8 @@ func (f *formula) elementOf(n, of expr.Node, list value, group []expr.Node, elem
 	return value{kinds: elem}, f.holdsAt(n, of, list.run, group[0], i, fr)
 }
 
-// cutsWithin checks that a run is as long as the bounds of a range say. Dimensions and attributes that are bounds by
-// themselves are checked where shapes are.
+// cutsWithin checks that a run is as long as the bounds of a range say. Dimensions and attributes that are
+// bounds by themselves are checked where shapes are.
 func (f *formula) cutsWithin(s *expr.Slice, of expr.Node, r *run, fr *frame) *expr.Error {
 	if r == nil || r.rank == nil || fr.ofSpec() {
 		return nil

@@ -113,8 +113,8 @@ func shapesOf(sl *spec.Slot) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-// shapeIn returns the shape of a slot of the operator, in terms of the present formula. known is false if it cannot be told
-// how many dimensions there are.
+// shapeIn returns the shape of a slot of the operator, in terms of the present formula. known is false if it
+// cannot be told how many dimensions there are.
 func (a *application) shapeIn(sl *spec.Slot) (out []elem, known bool) {
 	for _, n := range sl.Shape {
 		s, ok := n.(*source.Scalar)
@@ -210,8 +210,8 @@ func (a *application) within(n expr.Node) value {
 	return v
 }
 
-// match gives the dimensions in the shape of an input their values: one dimension each, and what is left to a run. It
-// reports whether the tensor has enough dimensions.
+// match gives the dimensions in the shape of an input their values: one dimension each, and what is left to a
+// run. It reports whether the tensor has enough dimensions.
 func (a *application) match(sl *spec.Slot, elems []elem) bool {
 	var pattern []string
 	for _, n := range sl.Shape {

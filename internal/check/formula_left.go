@@ -78,8 +78,8 @@ func (f *formula) newName(n expr.Node, name string) *expr.Error {
 	return nil
 }
 
-// misspelled reports the name of a value that is near to that of a slot, if the left side has the indices of that slot's
-// shape only: some of them range over nothing otherwise.
+// misspelled reports the name of a value that is near to that of a slot, if the left side has the indices of
+// that slot's shape only: some of them range over nothing otherwise.
 func (f *formula) misspelled(n *expr.Read) *expr.Error {
 	var names []string
 	for _, t := range f.order {
@@ -153,8 +153,8 @@ func (f *formula) slotTarget(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	return f.covers(n, t, items, elems, fr)
 }
 
-// targetShape returns the shape of the tensor that a left side is about. It binds the index that numbers the tensors of a
-// variadic slot.
+// targetShape returns the shape of the tensor that a left side is about. It binds the index that numbers the
+// tensors of a variadic slot.
 func (f *formula) targetShape(n *expr.Read, t *tensor, fr *frame) ([]elem, *expr.Error) {
 	if t.slot.Variadic == nil || len(n.Groups) != 2 || len(n.Groups[0]) != 1 {
 		return t.elems, nil
@@ -210,8 +210,8 @@ func (f *formula) allTensors(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	return f.coversOne(t, item{at, v}, elem{n: f.countOf(t.slot)}, fr)
 }
 
-// positions checks that each index with a range stands for a run or for one dimension, as it does itself, so that those
-// without a range take the right ones.
+// positions checks that each index with a range stands for a run or for one dimension, as it does itself, so
+// that those without a range take the right ones.
 func (f *formula) positions(t *tensor, group []expr.Node, shape []elem) *expr.Error {
 	for i, it := range group {
 		id, ok := it.(*expr.Ident)

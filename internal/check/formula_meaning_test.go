@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// TestQuotientsHaveOneMeaning checks which functions are refused since / rounds down in some of their uses and not in others.
+// TestQuotientsHaveOneMeaning checks which functions are refused since / rounds down in some of their uses
+// and not in others.
 func TestQuotientsHaveOneMeaning(t *testing.T) {
 	const meaning = "/ has two meanings"
 	for text, want := range map[string]string{

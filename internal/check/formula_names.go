@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// ident evaluates a name: of a parameter, an index, what the spec declares, or a scalar that the formula gives.
+// ident evaluates a name: of a parameter, an index, what the spec declares, or a scalar that the formula
+// gives.
 func (f *formula) ident(n *expr.Ident, fr *frame) (value, *expr.Error) {
 	if v, ok := fr.param(n.Name); ok {
 		return v, nil
@@ -187,8 +188,8 @@ func (f *formula) known(fact string, fr *frame) bool {
 	})
 }
 
-// argument evaluates an argument of tasks that the caller does not pass. Its value must be that of an expression, the
-// training step, or the seed.
+// argument evaluates an argument of tasks that the caller does not pass. Its value must be that of an
+// expression, the training step, or the seed.
 func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 	for _, a := range f.s.Args {
 		if a.Name != n.Name {
@@ -333,7 +334,8 @@ func (f *formula) bind(n expr.Node, name string, p part, x extent, fr *frame) *e
 	return nil
 }
 
-// perTensor notes the dimensions that differ between the tensors of a variadic slot, and the index i of those.
+// perTensor notes the dimensions that differ between the tensors of a variadic slot, and the index i of
+// those.
 func (f *formula) perTensor() {
 	f.each = map[string]*spec.Slot{}
 	for _, p := range f.sc.Inputs {

@@ -5,7 +5,8 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// ordered checks an order, such as argsort, and the place behind it. The indices of in are those that it goes over.
+// ordered checks an order, such as argsort, and the place behind it. The indices of in are those that it goes
+// over.
 func (f *formula) ordered(n *expr.Reduce, in, fr *frame) (value, *expr.Error) {
 	for _, b := range n.Binders {
 		if b.Lo != nil {

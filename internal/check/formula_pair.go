@@ -4,8 +4,9 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// pairs checks how the parts of a logsumexp are used that two targets take. The gradient flows through the second part alone,
-// as if the two were one value. So they must be used as one: added, or subtracted one behind the other.
+// pairs checks how the parts of a logsumexp are used that two targets take. The gradient flows through the
+// second part alone, as if the two were one value. So they must be used as one: added, or subtracted one
+// behind the other.
 func (f *formula) pairs(ast *expr.Formula) {
 	parts := map[string]bool{}
 	together := map[*expr.Read]bool{}

@@ -24,7 +24,8 @@ func (f *formula) passed(name string) *spec.Arg {
 	return f.s.Args[i]
 }
 
-// passedKinds returns the kind of an argument that the caller passes. It is an error if formulas cannot compute with it.
+// passedKinds returns the kind of an argument that the caller passes. It is an error if formulas cannot
+// compute with it.
 func (f *formula) passedKinds(n expr.Node, a *spec.Arg) (kinds, *expr.Error) {
 	if f.s.Kind == spec.Initializer {
 		return 0, failf(n, expr.BadFormula, "the task of an initializer has no caller that could pass %s", a.Name)

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// poly is an integer: a sum of products of atoms, by what is multiplied. Atoms are the names of dimensions and
-// attributes, indices, and what is no sum of products, such as C / groups. A nil poly is an unknown integer.
+// poly is an integer: a sum of products of atoms, by what is multiplied. Atoms are the names of dimensions
+// and attributes, indices, and what is no sum of products, such as C / groups. A nil poly is an unknown
+// integer.
 type poly map[string]int64
 
 // times separates the atoms of a product. Atoms are sorted.

@@ -19,7 +19,8 @@ type info struct {
 	greatest bool
 	// prefix is set for the sum of a part of a list.
 	prefix *run
-	// list is set for an element of a list, and bounds for the least, or the greatest, of its elements: the name of the list.
+	// list is set for an element of a list, and bounds for the least, or the greatest, of its elements: the
+	// name of the list.
 	list, bounds string
 }
 
@@ -170,8 +171,8 @@ func (pr *proof) extremeIn(p poly) string {
 	return ""
 }
 
-// oneOrAll reports whether p is at least 0 with each of the integers in place of their extreme or, where that can only
-// be more, with one of them.
+// oneOrAll reports whether p is at least 0 with each of the integers in place of their extreme or, where that
+// can only be more, with one of them.
 func (pr *proof) oneOrAll(p poly, name string) bool {
 	factor, rest, ok := p.linear(name)
 	i := pr.info[name]
@@ -231,8 +232,8 @@ func (pr *proof) bounded(p poly) (string, extent) {
 	return "", extent{}
 }
 
-// listed proves what depends on the least, or the greatest, element of a list and on an element: it is at most, or at least, that
-// element.
+// listed proves what depends on the least, or the greatest, element of a list and on an element: it is at
+// most, or at least, that element.
 func (pr *proof) listed(p poly) bool {
 	all := p.all()
 	for _, a := range all {
@@ -256,8 +257,8 @@ func (pr *proof) listed(p poly) bool {
 	return false
 }
 
-// prefix returns the bounds of the sum of the first elements of a list, where there is one more of them: that sum and
-// the next element are at most the sum of all.
+// prefix returns the bounds of the sum of the first elements of a list, where there is one more of them: that
+// sum and the next element are at most the sum of all.
 func (pr *proof) prefix(r *run) *extent {
 	begin, ok := r.lo.number()
 	if !ok || begin != 0 || r.whole.whole != nil || !pr.holds(r.whole.rank.sub(constant(1)).sub(r.hi)) || !pr.holds(r.hi) {
@@ -310,7 +311,8 @@ func (pr *proof) quotient(p poly) bool {
 	return false
 }
 
-// obvious reports whether no product in p can be negative. Dimensions that an index ranges over are at least 1.
+// obvious reports whether no product in p can be negative. Dimensions that an index ranges over are at
+// least 1.
 func (f *formula) obvious(p poly, fr *frame) bool {
 	if p == nil {
 		return false

@@ -202,8 +202,8 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestElementsOfLists checks reads that lie in their tensors because an element of a list is at least its minimum and at most its maximum,
-// and reads that do not.
+// TestElementsOfLists checks reads that lie in their tensors because an element of a list is at least its
+// minimum and at most its maximum, and reads that do not.
 func TestElementsOfLists(t *testing.T) {
 	t.Parallel()
 	c := readCatalogue(t)

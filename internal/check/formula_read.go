@@ -46,7 +46,8 @@ func (f *formula) read(n *expr.Read, fr *frame) (value, *expr.Error) {
 	return f.readTensor(n, t, fr)
 }
 
-// listOf returns the attribute that is a list, or the field of a record, that stands before brackets; nil if something else does.
+// listOf returns the attribute that is a list, or the field of a record, that stands before brackets; nil if
+// something else does.
 func (f *formula) listOf(n *expr.Read) expr.Node {
 	record, field, ok := strings.Cut(n.Name, ".")
 	if f.sc == nil {
@@ -126,8 +127,8 @@ func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
 	return atom(name)
 }
 
-// scoped returns a text by which what it says can be told from what the same text says elsewhere: parameters of functions
-// differ between calls.
+// scoped returns a text by which what it says can be told from what the same text says elsewhere: parameters
+// of functions differ between calls.
 func (f *formula) scoped(text string, fr *frame) string {
 	if !fr.inFunction() {
 		return text
@@ -205,7 +206,8 @@ func (f *formula) holds(n expr.Node, fr *frame) bool {
 	return f.known(show(n), fr)
 }
 
-// access separates the number of a variadic slot's tensor from the index in it, and returns the tensor's shape.
+// access separates the number of a variadic slot's tensor from the index in it, and returns the tensor's
+// shape.
 func (f *formula) access(n expr.Node, t *tensor, groups [][]expr.Node, fr *frame) ([]elem, []expr.Node, *expr.Error) {
 	if t.slot == nil || t.slot.Variadic == nil {
 		if len(groups) > 1 {

@@ -65,7 +65,8 @@ func (f *formula) extremeOf(n *expr.Call, list value) (value, *expr.Error) {
 	return integer(nil), nil
 }
 
-// opaque returns an integer of which nothing is known but that it is an extent, as each value of the same text is.
+// opaque returns an integer of which nothing is known but that it is an extent, as each value of the same
+// text is.
 func (f *formula) opaque(text string) value {
 	if len(text) > maxName {
 		return integer(nil)

@@ -121,8 +121,8 @@ func (f *formula) written(sl *spec.Slot) bool {
 	})
 }
 
-// shapeOf returns the shape of a slot or, of a variadic one, that of the tensor of the given number. Elements that have
-// an error, which is reported elsewhere, are unknown.
+// shapeOf returns the shape of a slot or, of a variadic one, that of the tensor of the given number. Elements
+// that have an error, which is reported elsewhere, are unknown.
 func (f *formula) shapeOf(sl *spec.Slot, number value) []elem {
 	fr := &frame{closed: true, spec: true, params: map[string]value{"i": number}}
 	if sl.Variadic == nil {

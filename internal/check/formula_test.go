@@ -146,8 +146,8 @@ var changes = []struct {
 // survives is called with mistakes that are not found, if it is set.
 var survives func(s *spec.Spec, change, text, wrong string)
 
-// TestFormulaMistakes makes small mistakes in the formulas of the catalogue. Most change what is computed without any
-// contradiction to the spec; the others are found.
+// TestFormulaMistakes makes small mistakes in the formulas of the catalogue. Most change what is computed
+// without any contradiction to the spec; the others are found.
 func TestFormulaMistakes(t *testing.T) {
 	c := readCatalogue(t)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -192,8 +192,8 @@ func TestFormulaMistakes(t *testing.T) {
 	}
 }
 
-// FuzzFormula checks any text as the formula of a spec of the catalogue. Nothing panics or takes long, and findings stand
-// in the text.
+// FuzzFormula checks any text as the formula of a spec of the catalogue. Nothing panics or takes long, and
+// findings stand in the text.
 func FuzzFormula(f *testing.F) {
 	c := readCatalogue(f)
 	for i, s := range c.specs {

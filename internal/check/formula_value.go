@@ -138,8 +138,8 @@ func (f *formula) integer(n expr.Node, fr *frame) (value, *expr.Error) {
 	return v, f.wantIndex(n, v, kInt)
 }
 
-// wantIndex is want where a number must be an integer, rather than one for some types only. What parameters of functions are
-// is not known while these are defined.
+// wantIndex is want where a number must be an integer, rather than one for some types only. What parameters
+// of functions are is not known while these are defined.
 func (f *formula) wantIndex(n expr.Node, v value, k kinds) *expr.Error {
 	if !f.defining && v.kinds != kAny && v.kinds&kFloat != 0 {
 		v.kinds = kFloat
@@ -275,8 +275,8 @@ func (f *formula) divisor(n *expr.Binary, y value, fr *frame, index bool) *expr.
 	return e
 }
 
-// oneMeaning checks that a quotient of integers in a function is always part of an index, where it is rounded down, or never is: the
-// function would have two values for the same arguments.
+// oneMeaning checks that a quotient of integers in a function is always part of an index, where it is rounded
+// down, or never is: the function would have two values for the same arguments.
 func (f *formula) oneMeaning(n *expr.Binary, x, y value, fr *frame, index bool) *expr.Error {
 	if f.defining || x.kinds&y.kinds&kInt == 0 || !fr.inFunction() {
 		return nil

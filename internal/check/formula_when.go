@@ -15,7 +15,8 @@ type cases struct {
 	value   map[string]string   // what each is
 }
 
-// absent is the value of an attribute that is not there, and other stands for all values of which only that matters.
+// absent is the value of an attribute that is not there, and other stands for all values of which only that
+// matters.
 const (
 	absent = "absent"
 	other  = "there"
@@ -40,9 +41,9 @@ func truthOf(holds bool) truth {
 	return no
 }
 
-// exhaustive checks that in each case one statement gives an output or a saved slot, and that no two do. Weights keep their
-// values, and other values may be there in some cases only. It says nothing about conditions on anything but the values of
-// enums and booleans, and on what is there.
+// exhaustive checks that in each case one statement gives an output or a saved slot, and that no two do.
+// Weights keep their values, and other values may be there in some cases only. It says nothing about
+// conditions on anything but the values of enums and booleans, and on what is there.
 func (f *formula) exhaustive(t *tensor) {
 	conditional := func(s *expr.Statement) bool { return s.When != nil }
 	if t.bad || len(t.by) == 0 || !slices.ContainsFunc(t.by, conditional) {

@@ -48,7 +48,8 @@ func (g *goScope) claim(name, what string, span source.Span) (ok bool) {
 	return false
 }
 
-// goNames checks that declarations have different Go names. Package scope checks that their names in the spec differ.
+// goNames checks that declarations have different Go names. Package scope checks that their names in the spec
+// differ.
 func (o *operator) goNames() {
 	fixed := []string{"Attrs", "Defaults", "Slot", "Dims", "Kernel", "Kernels", "Register", "Operator"}
 	switch o.s.Kind {
@@ -118,8 +119,8 @@ func (o *operator) goNames() {
 	}
 }
 
-// slotNames claims the types and constants of slots and arguments, and their fields and methods in the arguments of
-// tasks.
+// slotNames claims the types and constants of slots and arguments, and their fields and methods in the
+// arguments of tasks.
 func (o *operator) slotNames(pkg *goScope) {
 	backward := false
 	for _, t := range o.s.Tasks {

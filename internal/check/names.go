@@ -10,8 +10,9 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// Names holds the specs of other modules by the names that the specs of a module have for them. Each has a qualified name, such as
-// nn.softmax, and the plain one, unless specs of several modules have that. The zero Names is empty and ready to use.
+// Names holds the specs of other modules by the names that the specs of a module have for them. Each has a
+// qualified name, such as nn.softmax, and the plain one, unless specs of several modules have that. The zero
+// Names is empty and ready to use.
 type Names struct {
 	specs   map[string]*spec.Spec
 	several map[string][]string // qualified names, by the plain name that the specs of several modules have
@@ -29,7 +30,8 @@ func (n *Names) Add(module string, specs []*spec.Spec) {
 	}
 }
 
-// fill adds to all what names of a module's specs refer to in other modules. A name that all has keeps its meaning.
+// fill adds to all what names of a module's specs refer to in other modules. A name that all has keeps its
+// meaning.
 func (n *Names) fill(all map[string]*spec.Spec) {
 	if n == nil {
 		return

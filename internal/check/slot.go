@@ -94,7 +94,8 @@ func (o *operator) derived(s *spec.Slot) {
 	}
 }
 
-// maybeUntyped checks that the element type of a slot that may be absent is known without it: kernels are chosen by all types.
+// maybeUntyped checks that the element type of a slot that may be absent is known without it: kernels are
+// chosen by all types.
 func (o *operator) maybeUntyped(s *spec.Slot) {
 	for _, v := range typeNames(s.Type.V) {
 		if o.sc.What(v) != "dtype variable" || o.unbound[v] || s.Mixed() || o.typeBound(v) {

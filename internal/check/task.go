@@ -81,7 +81,8 @@ func (o *operator) unused() {
 	}
 }
 
-// optimizerSlots checks that the inputs of an optimizer are weight, grad, and others that the caller may give.
+// optimizerSlots checks that the inputs of an optimizer are weight, grad, and others that the caller may
+// give.
 func (o *operator) optimizerSlots() {
 	for _, want := range []string{"weight", "grad"} {
 		i := slices.IndexFunc(o.s.Slots, func(s *spec.Slot) bool { return s.Name == want })
@@ -243,8 +244,8 @@ func (o *operator) reduce(t *spec.Task, a *spec.Access, s *spec.Slot, op string)
 	}
 }
 
-// holdsIdentity checks that the slot's types hold the identity of a reduction: another number would stand in front of the first value.
-// An infinity stands for the bound of an integer type.
+// holdsIdentity checks that the slot's types hold the identity of a reduction: another number would stand in
+// front of the first value. An infinity stands for the bound of an integer type.
 func (o *operator) holdsIdentity(a *spec.Access, s *spec.Slot, identity float64) {
 	if math.IsInf(identity, 0) {
 		return
@@ -273,7 +274,8 @@ func (o *operator) typesOf(s *spec.Slot) []spec.Str {
 	return []spec.Str{s.Type}
 }
 
-// reducible checks that a reduction folds elements of the slot's types: bits those of integers and bool, others numbers.
+// reducible checks that a reduction folds elements of the slot's types: bits those of integers and bool,
+// others numbers.
 func (o *operator) reducible(a *spec.Access, s *spec.Slot, redop perm.Redop) {
 	for _, t := range o.typesOf(s) {
 		d, err := dtype.Parse(t.V)

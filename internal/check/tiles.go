@@ -24,8 +24,8 @@ func (o *operator) domain(over spec.Str, inner []spec.Str) {
 	}
 }
 
-// tiles checks how a step is cut into tiles. The dimensions and slots must exist, and no two tiles may write the same
-// element.
+// tiles checks how a step is cut into tiles. The dimensions and slots must exist, and no two tiles may write
+// the same element.
 func (o *operator) tiles(x *spec.Tiles) {
 	t := o.taskNamed(x.Task)
 	if t == nil {
@@ -64,7 +64,8 @@ func (o *operator) tiles(x *spec.Tiles) {
 	}
 }
 
-// positive reports a number below 1. What an expression gives depends on the use, and stands for 1 if it is less.
+// positive reports a number below 1. What an expression gives depends on the use, and stands for 1 if it is
+// less.
 func (o *operator) positive(s spec.Str, what string) {
 	if n, err := strconv.Atoi(s.V); s.Set() && err == nil && n < 1 {
 		o.list.Add(diag.BadTiles, s.Span(), "want %s of 1 or more, got %d", what, n)

@@ -34,8 +34,8 @@ func (o *operator) slotType(s spec.Str) {
 	}
 }
 
-// typeAt checks a type at a byte offset of a string: an element type or, with orVar, a dtype variable, or a container
-// of types. It returns a description of what is not supported yet, or "".
+// typeAt checks a type at a byte offset of a string: an element type or, with orVar, a dtype variable, or a
+// container of types. It returns a description of what is not supported yet, or "".
 func (o *operator) typeAt(at *source.Scalar, text string, offset int, orVar bool) (later string) {
 	if offset > 0 { // spaces may surround the types in a container
 		trimmed := strings.TrimLeft(text, " ")
@@ -195,7 +195,8 @@ func (o *operator) variants() {
 	}
 }
 
-// typedAttrs lists the types of attributes that determine an element type, by their value or by their own type.
+// typedAttrs lists the types of attributes that determine an element type, by their value or by their own
+// type.
 var typedAttrs = []string{"dtype", "type", "tensor", "sparse", "bool", "int", "float", "string"}
 
 // from checks the names in a dtype variable's key from, which bind it if no input does.
@@ -228,8 +229,9 @@ func (o *operator) from(v *spec.TypeVar) {
 	}
 }
 
-// cycle returns the dtype variables of a cycle that begins with v. Each may get its type from the next, and the last
-// from v. It returns nil if there is no cycle, or if the spec declares another variable of the cycle before v.
+// cycle returns the dtype variables of a cycle that begins with v. Each may get its type from the next, and
+// the last from v. It returns nil if there is no cycle, or if the spec declares another variable of the cycle
+// before v.
 func (o *operator) cycle(v *spec.TypeVar) []string {
 	seen := map[string]bool{}
 	var visit func(w *spec.TypeVar) []string

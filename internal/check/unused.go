@@ -23,7 +23,8 @@ var docText = regexp.MustCompile(`^\s*=\s*("([^"\\\n]|\\.)*"|'[^'\n]*')`)
 // stretch is a part of a text, by offsets.
 type stretch struct{ start, end int }
 
-// saysNothing returns the parts of a spec that say nothing about what an operator does: texts for readers, comments and examples.
+// saysNothing returns the parts of a spec that say nothing about what an operator does: texts for readers,
+// comments and examples.
 func saysNothing(s *spec.Spec) []stretch {
 	var out []stretch
 	text := s.File.Text
@@ -60,9 +61,9 @@ func isNameStart(c byte) bool { return c == '_' || 'a' <= c && c <= 'z' || 'A' <
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// Unused returns the attributes, and the dimensions of [dims], whose names the spec says nowhere but in their declarations,
-// in examples and in texts for readers. An axis that binds a dimension names it for the shapes. An enum of one value names the
-// member of a family that the operator is.
+// Unused returns the attributes, and the dimensions of [dims], whose names the spec says nowhere but in their
+// declarations, in examples and in texts for readers. An axis that binds a dimension names it for the shapes.
+// An enum of one value names the member of a family that the operator is.
 func Unused(s *spec.Spec) []Declared {
 	var all []Declared
 	for _, a := range s.Attrs {
@@ -99,7 +100,8 @@ func Unused(s *spec.Spec) []Declared {
 	return slices.DeleteFunc(all, func(d Declared) bool { return used[d.Name] > 1 })
 }
 
-// UnusedScratch returns the scratch slots that code of the formula does not use: those that are neither given by it nor named grad_ and a name of it.
+// UnusedScratch returns the scratch slots that code of the formula does not use: those that are neither given
+// by it nor named grad_ and a name of it.
 func UnusedScratch(s *spec.Spec) []Declared {
 	var out []Declared
 	names := map[string]bool{}

@@ -17,9 +17,9 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// TestWordsHaveUsers reports words of the language that no spec of the catalogue uses: roles, types of attributes,
-// sources of arguments, permissions, kinds of constraints, and what formulas may call. Package spec does so for keys,
-// and package expr for the functions of expressions.
+// TestWordsHaveUsers reports words of the language that no spec of the catalogue uses: roles, types of
+// attributes, sources of arguments, permissions, kinds of constraints, and what formulas may call. Package
+// spec does so for keys, and package expr for the functions of expressions.
 func TestWordsHaveUsers(t *testing.T) {
 	files, err := filepath.Glob("../../specs/*.toml")
 	if err != nil || len(files) == 0 {
@@ -108,8 +108,9 @@ func (w words) spec(s *spec.Spec) {
 			w.use("hint " + c.Hint.V)
 		}
 	}
-	// A formula means by a dimension what [dims] says, and by a tensor's extents what its shape says. So it applies the
-	// functions that stand there. broadcast and ones stand nowhere else: they give shapes, over which indices go by name.
+	// A formula means by a dimension what [dims] says, and by a tensor's extents what its shape says. So it
+	// applies the functions that stand there. broadcast and ones stand nowhere else: they give shapes, over
+	// which indices go by name.
 	texts := []string{s.Formula.V}
 	for _, d := range s.Dims {
 		texts = append(texts, d.Expr.V)

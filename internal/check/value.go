@@ -169,8 +169,8 @@ func outside(a *spec.Attr, n source.Node) *flaw {
 	return nil
 }
 
-// given checks the attributes that an example or an initializer gives. Each must exist and have a valid value. All
-// attributes without a default must be given, except those in skip.
+// given checks the attributes that an example or an initializer gives. Each must exist and have a valid
+// value. All attributes without a default must be given, except those in skip.
 func (o *operator) given(of *spec.Spec, entries []*source.Entry, span source.Span, code diag.Code, skip ...string) {
 	var names []string
 	for _, a := range of.Attrs {

@@ -210,7 +210,8 @@ func Parse(root, name, text string, list *diag.List) (*Config, error) {
 	return c, nil
 }
 
-// otherModule returns the path of a go.mod in a folder below the module's root, or in one between them; "" if there is none.
+// otherModule returns the path of a go.mod in a folder below the module's root, or in one between them; "" if
+// there is none.
 func otherModule(root, dir string) string {
 	parts := strings.Split(dir, "/")
 	for i := range parts {

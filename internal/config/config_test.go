@@ -111,8 +111,8 @@ func makeFolders(t *testing.T, root string, folders ...string) {
 	}
 }
 
-// TestModule asks a module for packages: its own, those of modules that it requires, that a folder or another module replaces, that the
-// module cache has, and others.
+// TestModule asks a module for packages: its own, those of modules that it requires, that a folder or another
+// module replaces, that the module cache has, and others.
 func TestModule(t *testing.T) {
 	root := module(t, nil)
 	cache := t.TempDir()
@@ -154,8 +154,8 @@ func TestModule(t *testing.T) {
 	}
 }
 
-// TestRuntime gives import paths of a runtime that is not there. The module that has it is in the module cache, in the folder vendor, in a
-// folder that is gone, or nowhere.
+// TestRuntime gives import paths of a runtime that is not there. The module that has it is in the module
+// cache, in the folder vendor, in a folder that is gone, or nowhere.
 func TestRuntime(t *testing.T) {
 	const none = "run go get github.com/opgen/opgen, and give the import path of its folder runtime"
 	for name, tt := range map[string]struct {

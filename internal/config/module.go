@@ -80,8 +80,8 @@ func inWorkspace(dir string) bool {
 	}
 }
 
-// folder returns the folder in which this machine has a required module, and whether it has one: in a folder that replaces it, or in the
-// module cache.
+// folder returns the folder in which this machine has a required module, and whether it has one: in a folder
+// that replaces it, or in the module cache.
 func (m *Module) folder(required gomodule.Version) (dir string, ok bool) {
 	if r, ok := m.replaced[required.Path]; ok {
 		if r.Version == "" {
@@ -92,14 +92,16 @@ func (m *Module) folder(required gomodule.Version) (dir string, ok bool) {
 	return gomod.Cached(required)
 }
 
-// Has reports whether a package may be there: in this module, in a module that it requires, in its folder vendor, or in the standard
-// library. Folders show which packages modules have, where this machine has the folder.
+// Has reports whether a package may be there: in this module, in a module that it requires, in its folder
+// vendor, or in the standard library. Folders show which packages modules have, where this machine has the
+// folder.
 func (m *Module) Has(importPath string) bool {
 	_, missing := m.lacks(importPath)
 	return !missing
 }
 
-// lacks reports whether a package is certainly not there, and names the required module that should have it, if there is one.
+// lacks reports whether a package is certainly not there, and names the required module that should have it,
+// if there is one.
 func (m *Module) lacks(importPath string) (of string, missing bool) {
 	first, _, _ := strings.Cut(importPath, "/")
 	if m.open || !strings.Contains(first, ".") && first != m.Path && !strings.HasPrefix(m.Path, first+"/") {
@@ -143,8 +145,8 @@ func inModule(importPath, module string) (rel string, ok bool) {
 // released is the path of the module that has the runtime, unless a module has a copy of its own.
 const released = "github.com/opgen/opgen"
 
-// runtimes lists the import paths of the runtimes of required modules: folders of this machine with the package task, and that of the
-// released module, which need not be on this machine yet.
+// runtimes lists the import paths of the runtimes of required modules: folders of this machine with the
+// package task, and that of the released module, which need not be on this machine yet.
 func (m *Module) runtimes() []string {
 	var out []string
 	for _, r := range m.requires {

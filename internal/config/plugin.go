@@ -176,8 +176,8 @@ func below(p string) (string, bool) {
 	return dir, p != "" && dir != "." && filepath.IsLocal(filepath.FromSlash(dir))
 }
 
-// OutOfPlace returns the folder of the module that contains a plug-in's folder or is within it, or "". Plug-ins may
-// share a folder.
+// OutOfPlace returns the folder of the module that contains a plug-in's folder or is within it, or "".
+// Plug-ins may share a folder.
 func (c *Config) OutOfPlace(out string) string {
 	folders := []string{c.Specs, c.Output, c.Kernels, c.Pages}
 	for _, p := range c.Plugins {

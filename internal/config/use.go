@@ -23,7 +23,8 @@ type Use struct {
 // asName matches what may stand in front of a qualified name: a name of the spec language.
 var asName = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
-// uses reads the list use. An element is the path of a module, or a table with it and another name for the module.
+// uses reads the list use. An element is the path of a module, or a table with it and another name for the
+// module.
 func (c *Config) uses(n source.Node, list *diag.List) {
 	elements, ok := n.(*source.Array)
 	if !ok {

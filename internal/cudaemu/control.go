@@ -25,8 +25,9 @@ const (
 	emulatorVariable = "OPGEN_EMULATOR"
 )
 
-// Main is TestMain of a package whose tests need a GPU: it builds the emulator and runs the tests with it. The driver is chosen
-// when a process starts, so the tests run in another process. If OPGEN_LIBCUDA names a driver, it is used.
+// Main is TestMain of a package whose tests need a GPU: it builds the emulator and runs the tests with it.
+// The driver is chosen when a process starts, so the tests run in another process. If OPGEN_LIBCUDA names a
+// driver, it is used.
 func Main(m *testing.M) {
 	if os.Getenv(libraryVariable) != "" {
 		os.Exit(m.Run())
@@ -39,8 +40,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Inside runs a test of a package with a TestMain of its own in another process, with the emulator. It returns whether this is that
-// process.
+// Inside runs a test of a package with a TestMain of its own in another process, with the emulator. It
+// returns whether this is that process.
 func Inside(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(libraryVariable) != "" {
@@ -93,8 +94,8 @@ type Control struct {
 	Calls    atomic.Int64 // of the driver, so far
 	FailAt   atomic.Int64 // number of the call that fails; 0: none
 	FailCode atomic.Int64 // of that call
-	// Order is that of the threads of a block between barriers: 1 forward, 2 backward, above that the seed of a random one; 0 as
-	// OPGEN_CUDA_ORDER says.
+	// Order is that of the threads of a block between barriers: 1 forward, 2 backward, above that the seed of
+	// a random one; 0 as OPGEN_CUDA_ORDER says.
 	Order                                              atomic.Int64
 	Memory, Pinned, Streams, Events, Modules, Contexts atomic.Int64 // that are alive
 	Launches                                           atomic.Int64
@@ -124,8 +125,8 @@ func Controls() (*Control, error) {
 	return open, nil
 }
 
-// Fail makes the n-th call of the driver from now on fail with a code; 0 makes none fail. Only calls of the function of a name
-// count, unless the name is "".
+// Fail makes the n-th call of the driver from now on fail with a code; 0 makes none fail. Only calls of the
+// function of a name count, unless the name is "".
 func (c *Control) Fail(n int64, name string, code int64) {
 	c.FailAt.Store(0)
 	var hash int64

@@ -1,5 +1,5 @@
-// Package cudaemu builds an emulator of CUDA's driver API, for tests on machines without a GPU. It runs device code that g++
-// compiles, on threads of this machine.
+// Package cudaemu builds an emulator of CUDA's driver API, for tests on machines without a GPU. It runs
+// device code that g++ compiles, on threads of this machine.
 package cudaemu
 
 import (
@@ -16,9 +16,9 @@ import (
 //go:embed src
 var sources embed.FS
 
-// flags are those with which g++ compiles device code. Products are not fused with sums, as Go does on amd64. Shared variables
-// are thread-local, of a library that can be unloaded. Large local arrays touch each page of the stack, so that they do not
-// step over the page that ends it.
+// flags are those with which g++ compiles device code. Products are not fused with sums, as Go does on amd64.
+// Shared variables are thread-local, of a library that can be unloaded. Large local arrays touch each page of
+// the stack, so that they do not step over the page that ends it.
 const flags = "-x c++ -std=c++17 -O1 -w -fPIC -fno-gnu-unique -fvisibility=hidden -fwrapv -fno-strict-aliasing -fno-math-errno -ffp-contract=off -fstack-clash-protection"
 
 // Build writes the emulator to a folder: libcuda.so.1, libcublas.so.12, and compile.sh with what it needs.

@@ -59,8 +59,8 @@ func (d *Diagnostic) See(span source.Span, format string, args ...any) *Diagnost
 // line formats a text that may quote a file. The result is one line.
 func line(format string, args []any) string { return printable(fmt.Sprintf(format, args...)) }
 
-// printable replaces characters that would upset a terminal, or change how others are shown. It cuts a text that is too long to
-// be read.
+// printable replaces characters that would upset a terminal, or change how others are shown. It cuts a text
+// that is too long to be read.
 func printable(s string) string {
 	if len(s) > maxText {
 		s = strings.ToValidUTF8(s[:maxText], "") + "..."

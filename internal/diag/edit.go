@@ -16,8 +16,8 @@ type Edit struct {
 	New  string
 }
 
-// Meant sets the hint that new was meant where the finding's place says old. If that place holds old and nothing
-// else, but for quotes around it, the finding gets the edit that replaces it.
+// Meant sets the hint that new was meant where the finding's place says old. If that place holds old and
+// nothing else, but for quotes around it, the finding gets the edit that replaces it.
 func (d *Diagnostic) Meant(old, new string) *Diagnostic {
 	d.Hinted("did you mean %s?", new)
 	s := d.Span
@@ -35,8 +35,8 @@ func (d *Diagnostic) Meant(old, new string) *Diagnostic {
 	return d
 }
 
-// Nearest hints at the candidate that is nearest to the name that the finding's place says, and returns it. It
-// returns "", and changes nothing, if no candidate is near.
+// Nearest hints at the candidate that is nearest to the name that the finding's place says, and returns it.
+// It returns "", and changes nothing, if no candidate is near.
 func (d *Diagnostic) Nearest(name string, candidates []string) string {
 	n := nearest.Name(name, candidates)
 	if n != "" {
@@ -52,8 +52,8 @@ func (d *Diagnostic) Suggest(name, what string, candidates []string) {
 	}
 }
 
-// Apply returns the texts of the files that the findings' edits change, by path. It is an error if two different
-// edits overlap.
+// Apply returns the texts of the files that the findings' edits change, by path. It is an error if two
+// different edits overlap.
 func Apply(ds []*Diagnostic) (map[string]string, error) {
 	byPath := map[string][]Edit{}
 	for _, d := range ds {

@@ -15,7 +15,8 @@ type Rule struct {
 }
 
 // The codes. The hundreds group them: 0 files, 1 structure, 2 names, 3 types and values, 4 shapes and
-// expressions, 5 tasks and permissions, 6 operators among each other, 7 plug-ins and kernels, 9 limits of this version.
+// expressions, 5 tasks and permissions, 6 operators among each other, 7 plug-ins and kernels, 9 limits of
+// this version.
 const (
 	Syntax          Code = "OP001"
 	FileName        Code = "OP002"

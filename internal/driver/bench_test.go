@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// BenchmarkGenerate measures a whole run of opgen generate on a module of 200 specs. A cold run reads, checks, emits
-// and writes everything. An unchanged run compares the contents of all files.
+// BenchmarkGenerate measures a whole run of opgen generate on a module of 200 specs. A cold run reads,
+// checks, emits and writes everything. An unchanged run compares the contents of all files.
 func BenchmarkGenerate(b *testing.B) {
 	ownCache(b)
 	defer debug.SetGCPercent(debug.SetGCPercent(2000)) // as opgen's main does
@@ -38,7 +38,8 @@ func BenchmarkGenerate(b *testing.B) {
 	})
 }
 
-// manySpecs makes a module of n specs: this module's own without those that need a kernel by hand, and copies of them under other names.
+// manySpecs makes a module of n specs: this module's own without those that need a kernel by hand, and copies
+// of them under other names.
 func manySpecs(t testing.TB, root string, n int) {
 	t.Helper()
 	paths, err := filepath.Glob("../../specs/*.toml")

@@ -15,7 +15,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// checkBorder looks for kernels that generated code could not use, and for what specs declare and neither they nor kernels use.
+// checkBorder looks for kernels that generated code could not use, and for what specs declare and neither
+// they nor kernels use.
 func (p *Project) checkBorder() {
 	m := p.Module()
 	if m == nil {
@@ -27,7 +28,8 @@ func (p *Project) checkBorder() {
 	p.unused(m)
 }
 
-// noFolder replaces what is found about each kernel by one finding about opgen.toml if the folder that it names is not there.
+// noFolder replaces what is found about each kernel by one finding about opgen.toml if the folder that it
+// names is not there.
 func (p *Project) noFolder(m *model.Module) {
 	info, err := os.Stat(filepath.Join(p.Config.Root, filepath.FromSlash(p.Config.Kernels)))
 	if err == nil && info.IsDir() || p.Config.KernelsKey.File == nil {
@@ -57,7 +59,8 @@ func needKernels(names []string) string {
 	return "operators " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " need kernels"
 }
 
-// unused reports attributes and dimensions that neither the spec nor a kernel uses, and scratch slots that code of a formula does not use. A kernel that is not written yet may.
+// unused reports attributes and dimensions that neither the spec nor a kernel uses, and scratch slots that
+// code of a formula does not use. A kernel that is not written yet may.
 func (p *Project) unused(m *model.Module) {
 	goNames := map[string]*model.Operator{}
 	for _, o := range m.Operators {
@@ -100,8 +103,8 @@ func (p *Project) inKernels(field string) bool {
 	return false
 }
 
-// goPackages checks the packages that specs name: those of the types of arguments, and those of functions. Generated code imports them,
-// so they are there, and do not import generated code themselves.
+// goPackages checks the packages that specs name: those of the types of arguments, and those of functions.
+// Generated code imports them, so they are there, and do not import generated code themselves.
 func (p *Project) goPackages() {
 	if !p.Findings.Empty() {
 		return

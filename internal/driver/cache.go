@@ -23,9 +23,10 @@ import (
 	"github.com/opgen/opgen/internal/parallel"
 )
 
-// A run keeps checksums of its inputs and outputs in the user's cache folder. The next run does nothing if all of them, and opgen
-// itself, are the same. Sizes and time stamps would be faster to compare, but archives and build systems set them, so that
-// equal ones do not tell that a file is the same. Results do not depend on the cache: without it, a run does all the work.
+// A run keeps checksums of its inputs and outputs in the user's cache folder. The next run does nothing if
+// all of them, and opgen itself, are the same. Sizes and time stamps would be faster to compare, but archives
+// and build systems set them, so that equal ones do not tell that a file is the same. Results do not depend
+// on the cache: without it, a run does all the work.
 
 const cacheFormat = 10
 
@@ -48,7 +49,8 @@ type folder struct {
 	Made bool   `json:"made,omitempty"` // by opgen, which follows no links there
 }
 
-// kernelFiles are the files of kernels, which decide which kernels are derived from formulas, and which may have findings.
+// kernelFiles are the files of kernels, which decide which kernels are derived from formulas, and which may
+// have findings.
 type kernelFiles struct {
 	Path  string   `json:"path"`
 	Names []string `json:"names"`
@@ -60,8 +62,8 @@ type usedFiles struct {
 	Names    []string `json:"names"`
 }
 
-// racy is how much older than the run a time stamp must be to show that nothing writes the file, since some file systems count
-// in steps of two seconds.
+// racy is how much older than the run a time stamp must be to show that nothing writes the file, since some
+// file systems count in steps of two seconds.
 const racy = 2 * time.Second
 
 func cachePath(root string) (string, error) {
@@ -73,7 +75,8 @@ func cachePath(root string) (string, error) {
 	return filepath.Join(dir, "opgen", hex.EncodeToString(sum[:12])+".json"), nil
 }
 
-// toolMeanwhile works out the checksum of opgen while other work goes on, and returns a function that waits for it.
+// toolMeanwhile works out the checksum of opgen while other work goes on, and returns a function that waits
+// for it.
 func toolMeanwhile() func() (string, error) {
 	var s string
 	var err error
@@ -97,8 +100,8 @@ func tool() (string, error) {
 	return sumFile(exe)
 }
 
-// sumProgram returns the checksum of a program: of a name to look up in PATH, or of the path of a file. A relative path begins
-// at root.
+// sumProgram returns the checksum of a program: of a name to look up in PATH, or of the path of a file. A
+// relative path begins at root.
 func sumProgram(root, program string) (string, error) {
 	file := program
 	if filepath.Base(program) == program {
@@ -176,8 +179,8 @@ func sameSums(root string, rels []string, want map[string]string) bool {
 	return !differs.Load()
 }
 
-// tracked lists the files that a run depends on or makes, each once. It returns false if a folder cannot be read, or if there
-// is a link among generated files.
+// tracked lists the files that a run depends on or makes, each once. It returns false if a folder cannot be
+// read, or if there is a link among generated files.
 func (s *snapshot) tracked(root string) (rels []string, ok bool) {
 	seen := map[string]bool{}
 	add := func(rel string) {
@@ -253,8 +256,8 @@ func sum(data []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// sums holds the checksums of what a run read and wrote, by path relative to the module's root. Later changes of the
-// files do not affect it.
+// sums holds the checksums of what a run read and wrote, by path relative to the module's root. Later changes
+// of the files do not affect it.
 type sums map[string]string
 
 // addFiles adds files that the run has not read. If a file changes before the run reads it, the next run
@@ -280,8 +283,8 @@ func (s sums) addFolder(root, folder string) error {
 	})
 }
 
-// remember writes the snapshot of a run that succeeded. It ignores errors: without a snapshot, the next run takes
-// longer.
+// remember writes the snapshot of a run that succeeded. It ignores errors: without a snapshot, the next run
+// takes longer.
 func (p *Project) remember(operators int, began time.Time, tool func() (string, error)) {
 	root := p.Config.Root
 	path, err := cachePath(root)
@@ -334,8 +337,9 @@ func (p *Project) remember(operators int, began time.Time, tool func() (string, 
 	s.write(path)
 }
 
-// sumOf returns the checksum that a tracked file had when the run read or wrote it. A file that the run has not read, such as one
-// of others among generated ones, counts if its time stamp shows that nothing writes it.
+// sumOf returns the checksum that a tracked file had when the run read or wrote it. A file that the run has
+// not read, such as one of others among generated ones, counts if its time stamp shows that nothing writes
+// it.
 func (p *Project) sumOf(rel string, began time.Time) (sum string, ok bool) {
 	if sum, ok := p.sums[rel]; ok {
 		return sum, true

@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/internal/model"
 )
 
-// readDeviceCode reads the files with device code that was written by hand, and looks for the functions that generated code
-// calls.
+// readDeviceCode reads the files with device code that was written by hand, and looks for the functions that
+// generated code calls.
 func (p *Project) readDeviceCode() {
 	if p.module == nil {
 		return

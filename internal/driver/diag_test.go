@@ -84,8 +84,8 @@ func checkArchive(t testing.TB, a *txtar.Archive) []*diag.Diagnostic {
 
 var findingsLine = regexp.MustCompile(`(?m)^findings: (\d+)$`)
 
-// TestDiagnostics checks the whole text that opgen check prints for each archive. There is one finding, unless the
-// archive's comment gives another number.
+// TestDiagnostics checks the whole text that opgen check prints for each archive. There is one finding,
+// unless the archive's comment gives another number.
 func TestDiagnostics(t *testing.T) {
 	for name, a := range diagArchives(t) {
 		t.Run(name, func(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata")
 
-// TestEmit generates the modules below testdata/emit, which together use the whole spec language. It compares the
-// generated files with the stored ones, byte by byte. Then it compiles each module, with kernels and tests written by
-// hand, and runs the tests.
+// TestEmit generates the modules below testdata/emit, which together use the whole spec language. It compares
+// the generated files with the stored ones, byte by byte. Then it compiles each module, with kernels and
+// tests written by hand, and runs the tests.
 func TestEmit(t *testing.T) {
 	folders, err := filepath.Glob("testdata/emit/*")
 	if err != nil || len(folders) == 0 {

@@ -29,8 +29,8 @@ func dropBroken(list *diag.List) {
 }
 
 // Fix makes the edits of the findings of the module at root, and returns the paths of the files that it
-// changed. It returns an error and changes nothing if two edits overlap, if a file changed since it was read or cannot be
-// written, or if a file would not be TOML.
+// changed. It returns an error and changes nothing if two edits overlap, if a file changed since it was read
+// or cannot be written, or if a file would not be TOML.
 func Fix(root string, list *diag.List) ([]string, error) {
 	texts, err := diag.Apply(list.Sorted())
 	if err != nil {

@@ -137,8 +137,8 @@ B divides outputs
 	}
 }
 
-// TestOverAtAllExamples resolves operators whose statements share other dimensions from example to example. What a task runs over holds at
-// all of them.
+// TestOverAtAllExamples resolves operators whose statements share other dimensions from example to example.
+// What a task runs over holds at all of them.
 func TestOverAtAllExamples(t *testing.T) {
 	for name, c := range map[string]struct{ spec, want string }{
 		"broadcast": {`formula = "output[o] = condition[fit(o, C)] ? x[fit(o, X)] : 0"
@@ -163,7 +163,8 @@ slots    = { x = { role = "input", type = "f32", shape = ["B", "K"], trainable =
 	}
 }
 
-// TestSavedAtLargerExtents resolves operators whose gradients read something at larger extents than those of the example only.
+// TestSavedAtLargerExtents resolves operators whose gradients read something at larger extents than those of
+// the example only.
 func TestSavedAtLargerExtents(t *testing.T) {
 	for name, c := range map[string]struct{ formula, saved string }{
 		"range that ends before it begins": {"output[n, k] = prod(m in 1 .. n - 2: (x[m, k] else 0))", "true"},
@@ -187,7 +188,8 @@ slots    = { x = { role = "input", type = "T", shape = ["N", "K"] }, output = { 
 	}
 }
 
-// TestLoopsDivideTasks checks that specs of the catalogue say nothing about how tasks are divided whose loops follow from formulas.
+// TestLoopsDivideTasks checks that specs of the catalogue say nothing about how tasks are divided whose loops
+// follow from formulas.
 func TestLoopsDivideTasks(t *testing.T) {
 	p, err := driver.Load("../..")
 	if err != nil {

@@ -14,14 +14,16 @@ import (
 	"github.com/opgen/opgen/internal/driver"
 )
 
-// sets are specs of the catalogue that refer to one another: by fusions, by a shared enum, by initializers and by formulas.
+// sets are specs of the catalogue that refer to one another: by fusions, by a shared enum, by initializers
+// and by formulas.
 var sets = [][3]string{
 	{"sparse_categorical_crossentropy", "softmax", "log_softmax"}, {"linear", "activation", "kaiming_uniform"}, {"element_unary", "element_binary", "zero"},
 	{"batch_matmul", "softmax", "attention"}, {"lamb", "adam", "clip_by_global_norm"},
 }
 
-// FuzzSpecSet generates code from three texts as specs, which may refer to one another. It checks that nothing panics, that findings
-// have places, and that generated code is formatted. Edits are as in FuzzSpec; each fifth of them changes the same text.
+// FuzzSpecSet generates code from three texts as specs, which may refer to one another. It checks that
+// nothing panics, that findings have places, and that generated code is formatted. Edits are as in FuzzSpec;
+// each fifth of them changes the same text.
 func FuzzSpecSet(f *testing.F) {
 	seeds := readFiles(f, repository, "specs")
 	for _, set := range sets {
@@ -86,7 +88,8 @@ message = "bad"
 over = "prod(N)"
 `
 
-// TestLocalNames checks that packages with names that variables of generated code, built-in types and functions have can be used.
+// TestLocalNames checks that packages with names that variables of generated code, built-in types and
+// functions have can be used.
 func TestLocalNames(t *testing.T) {
 	const enum = "edition = 1\nname = \"%s\"\nkind = \"enum\"\ndoc = \"An enum.\"\n[values]\none = \"first\"\ntwo = \"second\"\n"
 	var inputs []driver.Input

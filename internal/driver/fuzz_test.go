@@ -35,9 +35,9 @@ var companions = []string{"activation", "zero", "kaiming_uniform"}
 var fuzzConfig = &config.Config{Specs: "specs", Output: "generated", Kernels: "kernels", Runtime: "github.com/opgen/opgen/runtime",
 	GeneratedImport: "example.com/m/generated", KernelsImport: "example.com/m/kernels"}
 
-// FuzzSpec generates code from any text as a spec. It checks that nothing panics and that findings have places in the
-// file. If there are no findings, the generated code must compile and lie in the output folder. The second argument
-// edits the first, so that many inputs are TOML.
+// FuzzSpec generates code from any text as a spec. It checks that nothing panics and that findings have
+// places in the file. If there are no findings, the generated code must compile and lie in the output folder.
+// The second argument edits the first, so that many inputs are TOML.
 func FuzzSpec(f *testing.F) {
 	beside := map[string]driver.Input{}
 	for _, name := range companions {
@@ -74,8 +74,8 @@ func specSeeds(f *testing.F) map[string]string {
 	return seeds
 }
 
-// FuzzExamples tries the examples of any text as a spec. It checks that nothing panics and that findings have places in
-// the file. Edits are as in FuzzSpec, which also compiles code and so tries fewer texts.
+// FuzzExamples tries the examples of any text as a spec. It checks that nothing panics and that findings have
+// places in the file. Edits are as in FuzzSpec, which also compiles code and so tries fewer texts.
 func FuzzExamples(f *testing.F) {
 	p := "specs/activation.toml"
 	activation := driver.Input{Path: p, Text: readFiles(f, repository, p)[p]}
@@ -134,8 +134,8 @@ var replacements = strings.Fields(`0 -1 1 3000000000 1.5 nan true false [] {} ""
 	optional default present saved trainable shape type role init over grain when access grads steps binds of end list
 	flops bytes cost min max values fields doc attrs slots dims args tasks require examples dtypes forward backward update`)
 
-// words matches names. An edit replaces all occurrences of a name by one of names, which have a meaning in generated
-// code.
+// words matches names. An edit replaces all occurrences of a name by one of names, which have a meaning in
+// generated code.
 var (
 	words = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 	names = strings.Fields(`a b d e f g i k n r s v x acc args attr attrs apply arg bool body catalogue check context ctx defaults

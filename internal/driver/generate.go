@@ -23,10 +23,11 @@ type Result struct {
 	Operators int
 	// Changes lists the files that differ, or that differed before a successful Generate.
 	Changes []output.Change
-	// Refused lists the changes that would overwrite or delete what opgen did not write. If there is one, nothing was
-	// written.
+	// Refused lists the changes that would overwrite or delete what opgen did not write. If there is one,
+	// nothing was written.
 	Refused []output.Change
-	// Strays lists folders, relative to the module's root, whose generated files belong to no folder of opgen.toml.
+	// Strays lists folders, relative to the module's root, whose generated files belong to no folder of
+	// opgen.toml.
 	Strays []string
 	// UpToDate says that nothing had changed since the last run.
 	UpToDate bool
@@ -61,8 +62,8 @@ func closeAll(dirs []*output.Dir) {
 	}
 }
 
-// Generate brings the generated files of the module at root up to date, unless there are findings or refused changes. One run at
-// a time does so; others wait. The error says which file cannot be read or written.
+// Generate brings the generated files of the module at root up to date, unless there are findings or refused
+// changes. One run at a time does so; others wait. The error says which file cannot be read or written.
 func Generate(ctx context.Context, root string, o Options) (*Result, error) {
 	cached := len(o.Plugins) == 0 // a snapshot does not hold plug-ins of a process
 	// A run that was killed at its end left a lock, which goes below.
@@ -109,8 +110,8 @@ func (r *Result) refuse(force bool) {
 	}
 }
 
-// noSpecs is an error if there are no specs, and generated files would be removed. Specs that are not checked out, or another
-// folder than was meant, are likelier than a module that gave up all of its operators.
+// noSpecs is an error if there are no specs, and generated files would be removed. Specs that are not checked
+// out, or another folder than was meant, are likelier than a module that gave up all of its operators.
 func (r *Result) noSpecs() error {
 	if len(r.Inputs) > 0 {
 		return nil
@@ -123,8 +124,8 @@ func (r *Result) noSpecs() error {
 	return nil
 }
 
-// write makes all changes. It prepares all of them before it makes the first, so that a full disk, or a file that changed since
-// it was compared, leaves everything as it was.
+// write makes all changes. It prepares all of them before it makes the first, so that a full disk, or a file
+// that changed since it was compared, leaves everything as it was.
 func write(dirs []*output.Dir, changes []output.Change) error {
 	for _, prepare := range []func(*output.Dir) error{
 		(*output.Dir).Clear,

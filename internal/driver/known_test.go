@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// TestFactsLeaveFormulas checks what a run relies on: facts that follow change nothing about formulas. So formulas are neither checked
-// nor worked out again, and here they are.
+// TestFactsLeaveFormulas checks what a run relies on: facts that follow change nothing about formulas. So
+// formulas are neither checked nor worked out again, and here they are.
 func TestFactsLeaveFormulas(t *testing.T) {
 	var list diag.List
 	c, err := config.Load(repository, &list)

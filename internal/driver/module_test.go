@@ -32,8 +32,8 @@ func writeFiles(t testing.TB, root string, files map[string]string) {
 	}
 }
 
-// readFiles returns the files below folders of root, by slash path relative to root. A folder may also be a single
-// file.
+// readFiles returns the files below folders of root, by slash path relative to root. A folder may also be a
+// single file.
 func readFiles(t testing.TB, root string, folders ...string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -18,7 +18,8 @@ import (
 	"github.com/opgen/opgen/internal/driver"
 )
 
-// numbers are ways in which a real number can hold others, the ~. Other signs are: # a number, | the primes of an index that is used nowhere else.
+// numbers are ways in which a real number can hold others, the ~. Other signs are: # a number, | the primes
+// of an index that is used nowhere else.
 var numbers = []string{
 	"max(x[n, k] * #, ~)", "min(x[n, k] - #, ~)", "max(~, x[n, k])", "min(~, ~)", "max(~, #, x[n, k], ~)", "x[n, k] / (# + ~)", "(# + ~) / x[n, k]", "(~) / (~)",
 	"(~) * x[n, k]", "(~) * (~)", "(~) + (~)", "(~) - v[k] * #", "-(~)", "(~) ^ 2", "(~) ^ x[n, k]", "2 ^ (~)",
@@ -89,8 +90,9 @@ func nested(lines ...string) string {
 // checkTime is the time of a processor that a check may take. The race detector makes a check 8 times slower.
 const checkTime = time.Second * instrumented
 
-// checkFast runs opgen check on a spec, and reports if that takes more than a time of a processor, or more memory than 1 GiB, which is less
-// than all that is allocated. A check that takes much longer ends the process, since nothing can stop it.
+// checkFast runs opgen check on a spec, and reports if that takes more than a time of a processor, or more
+// memory than 1 GiB, which is less than all that is allocated. A check that takes much longer ends the
+// process, since nothing can stop it.
 func checkFast(t testing.TB, text string, limit time.Duration) []string {
 	t.Helper()
 	root := t.TempDir()
@@ -140,7 +142,8 @@ func checkFast(t testing.TB, text string, limit time.Duration) []string {
 	return said
 }
 
-// processorTime returns how long processors have worked for this process: a clock that does not go where others use them.
+// processorTime returns how long processors have worked for this process: a clock that does not go where
+// others use them.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -244,7 +247,8 @@ func (r *randomNest) formula() []string {
 	return lines
 }
 
-// FuzzNested checks specs of which bytes draw the formula: each check ends in time, and within 1 GiB. Code that counts coverage is slower.
+// FuzzNested checks specs of which bytes draw the formula: each check ends in time, and within 1 GiB. Code
+// that counts coverage is slower.
 func FuzzNested(f *testing.F) {
 	for seed := range uint64(40) {
 		data := make([]byte, 400)

@@ -47,8 +47,8 @@ var onnxElements = []struct{ onnx, spec string }{
 	{"uint4", "u4"}, {"int4", "i4"}, {"float4e2m1", "f4e2m1"}, {"float8e8m0", "f8e8m0"}, {"uint2", "u2"}, {"int2", "i2"},
 }
 
-// attrTypes lists, for each type of an ONNX attribute, the types that a spec may give it. A list has a star. In ONNX,
-// booleans, axes and element types are integers, and enums are strings.
+// attrTypes lists, for each type of an ONNX attribute, the types that a spec may give it. A list has a star.
+// In ONNX, booleans, axes and element types are integers, and enums are strings.
 var attrTypes = map[string][]string{
 	"INT": {"int", "bool", "axis", "dtype"}, "INTS": {"int*", "dims", "axes"},
 	"FLOAT": {"float"}, "FLOATS": {"float*"}, "STRING": {"string", "enum"}, "STRINGS": {"string*", "enum*"},
@@ -195,8 +195,8 @@ func onnxTypes(s *spec.Spec, typ string) []string {
 	return []string{typ}
 }
 
-// ties compares which tensors have the same type variable. Such tensors always have the same type. The tensors of a
-// mixed slot may differ in type.
+// ties compares which tensors have the same type variable. Such tensors always have the same type. The
+// tensors of a mixed slot may differ in type.
 func ties(sc *schema, all []pair) []string {
 	var out []string
 	for i, a := range all {

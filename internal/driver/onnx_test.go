@@ -41,8 +41,8 @@ func onnxInputs(t *testing.T) []driver.Input {
 	return inputs
 }
 
-// TestONNXFindings checks that the language can describe all of the operators. The only findings are about what this
-// version does not support, and they are those in findings.golden.
+// TestONNXFindings checks that the language can describe all of the operators. The only findings are about
+// what this version does not support, and they are those in findings.golden.
 func TestONNXFindings(t *testing.T) {
 	var list diag.List
 	scopes := driver.Read(onnxInputs(t), &list).Scopes

@@ -54,8 +54,8 @@ func (p *Project) plugins(own []Plugin) ([]Plugin, error) {
 	return all, nil
 }
 
-// ask runs the plug-ins that share a folder and returns the folder's files. Failures and findings of plug-ins become
-// findings of the project.
+// ask runs the plug-ins that share a folder and returns the folder's files. Failures and findings of plug-ins
+// become findings of the project.
 func (p *Project) ask(ctx context.Context, all []Plugin) ([]artifact.Artifact, error) {
 	module, err := json.Marshal(p.Module())
 	if err != nil {
@@ -120,7 +120,8 @@ type spellings map[string]struct {
 	by   *Plugin
 }
 
-// add adds a path. It returns the plug-in that has spelled it, or a folder of it, otherwise, and that spelling.
+// add adds a path. It returns the plug-in that has spelled it, or a folder of it, otherwise, and that
+// spelling.
 func (s spellings) add(path string, by *Plugin) (other *Plugin, name string) {
 	for end := range len(path) + 1 {
 		if end < len(path) && path[end] != '/' {
@@ -187,7 +188,8 @@ func (p *Project) artifact(f plugin.File) artifact.Artifact {
 
 var position = regexp.MustCompile(`^(.+):(\d+):(\d+)$`)
 
-// at returns the span of the name that begins at a position of a spec. It returns other if there is no such position.
+// at returns the span of the name that begins at a position of a spec. It returns other if there is no such
+// position.
 func (p *Project) at(pos string, other source.Span) source.Span {
 	m := position.FindStringSubmatch(pos)
 	if m == nil {

@@ -21,8 +21,8 @@ type Project struct {
 	Config   *config.Config // nil if opgen.toml has findings
 	Inputs   []Input
 	Findings *diag.List
-	// Border holds findings about kernels. They do not keep generated code from being written, since a kernel is written
-	// against it.
+	// Border holds findings about kernels. They do not keep generated code from being written, since a kernel
+	// is written against it.
 	Border *diag.List
 	// Unshown is how many more findings there are than are listed.
 	Unshown int
@@ -40,8 +40,8 @@ type Project struct {
 // maxFindings is how many findings are listed of each kind.
 const maxFindings = 200
 
-// Load reads and checks the configuration and the specs of the module at root. The error says which file cannot be
-// read. Mistakes in specs are findings.
+// Load reads and checks the configuration and the specs of the module at root. The error says which file
+// cannot be read. Mistakes in specs are findings.
 func Load(root string) (*Project, error) {
 	p := &Project{Findings: &diag.List{}, Border: &diag.List{}, sums: sums{}}
 	p.sums.addFiles(root, config.Name, "go.mod")
@@ -68,8 +68,8 @@ func Load(root string) (*Project, error) {
 	return p, nil
 }
 
-// Resolve reads and checks specs that are in no folder, as Load does with those of a module without kernels by hand. It returns nil if
-// there are findings.
+// Resolve reads and checks specs that are in no folder, as Load does with those of a module without kernels
+// by hand. It returns nil if there are findings.
 func Resolve(inputs []Input, list *diag.List) *model.Module {
 	p := &Project{Config: &config.Config{}, Inputs: inputs, Findings: list, Border: &diag.List{}, sums: sums{}}
 	p.checked = Read(inputs, list)
@@ -89,8 +89,8 @@ func (p *Project) readUsed() bool {
 	return p.Findings.Empty()
 }
 
-// tryExamples looks for examples that do not fit their operators, and formulas that cannot be computed at one. It needs
-// specs without other findings.
+// tryExamples looks for examples that do not fit their operators, and formulas that cannot be computed at
+// one. It needs specs without other findings.
 func (p *Project) tryExamples() {
 	m := p.Module()
 	if m == nil {

@@ -12,12 +12,13 @@ import (
 	"github.com/opgen/opgen/internal/config"
 )
 
-// marks are the files by which folders of generated files are known, with how many folders they are below them: the catalogue,
-// the index of pages, and the list of checksums.
+// marks are the files by which folders of generated files are known, with how many folders they are below
+// them: the catalogue, the index of pages, and the list of checksums.
 var marks = map[string]int{"catalogue.go": 1, "README.md": 0, artifact.Manifest: 0}
 
-// strays returns the folders of the module that hold what opgen generated, but that are none of its output folders. They are left
-// when opgen.toml names another folder. Folders of other modules, and those that the go command skips, are not looked at.
+// strays returns the folders of the module that hold what opgen generated, but that are none of its output
+// folders. They are left when opgen.toml names another folder. Folders of other modules, and those that the
+// go command skips, are not looked at.
 func strays(root string, outputs []string) []string {
 	var found []string
 	filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {

@@ -27,7 +27,8 @@ type usedModule struct {
 	model  *model.Module
 }
 
-// users reads the modules that a project uses, and those that these use. The go.mod of the project decides on all versions.
+// users reads the modules that a project uses, and those that these use. The go.mod of the project decides on
+// all versions.
 type users struct {
 	root   string
 	loaded map[string]*usedModule // by path
@@ -149,7 +150,8 @@ func (u *users) read(m *usedModule, list *diag.List) error {
 	return nil
 }
 
-// specModule describes a module to its specs. The operators of the module that has the runtime are named without a prefix.
+// specModule describes a module to its specs. The operators of the module that has the runtime are named
+// without a prefix.
 func specModule(c *config.Config) *spec.Module {
 	m := &spec.Module{Path: c.Module.Path, Generated: c.GeneratedImport}
 	if strings.HasPrefix(c.Runtime, m.Path+"/") {
@@ -158,8 +160,8 @@ func specModule(c *config.Config) *spec.Module {
 	return m
 }
 
-// trackUsed adds to a snapshot what the project depends on besides its own files, if it uses modules. It returns false if one of
-// them has no path relative to the project.
+// trackUsed adds to a snapshot what the project depends on besides its own files, if it uses modules. It
+// returns false if one of them has no path relative to the project.
 func (p *Project) trackUsed(s *snapshot) bool {
 	if len(p.uses) == 0 {
 		return true
@@ -180,7 +182,8 @@ func (p *Project) trackUsed(s *snapshot) bool {
 	return true
 }
 
-// choosing lists the files, besides go.mod, by which the go command chooses modules. Not all of them need be there.
+// choosing lists the files, besides go.mod, by which the go command chooses modules. Not all of them need be
+// there.
 func choosing(root string) []string {
 	files := []string{"go.sum"}
 	if work := workspace(root); work != "" {
@@ -194,7 +197,8 @@ func goSettings(root string) string {
 	return strings.Join([]string{os.Getenv("GOFLAGS"), os.Getenv("GOMODCACHE"), os.Getenv("GOPATH"), os.Getenv("GOWORK"), workspace(root)}, "\n")
 }
 
-// workspace returns the path of the go.work that applies to a module, relative to its root; "" if there is none.
+// workspace returns the path of the go.work that applies to a module, relative to its root; "" if there is
+// none.
 func workspace(root string) string {
 	file := os.Getenv("GOWORK")
 	switch file {

@@ -8,8 +8,9 @@ import (
 	"github.com/opgen/opgen/internal/gomod"
 )
 
-// Watched returns the paths of the files and folders that a run of the module at root reads. Files that are absent are among them, since
-// they may appear. Used modules in the module cache are not, since they do not change.
+// Watched returns the paths of the files and folders that a run of the module at root reads. Files that are
+// absent are among them, since they may appear. Used modules in the module cache are not, since they do not
+// change.
 func Watched(root string) []string {
 	var paths []string
 	seen := map[string]bool{}

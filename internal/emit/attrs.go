@@ -43,7 +43,8 @@ func (e *emitter) attrs() {
 	}
 }
 
-// list joins the elements of a composite literal or the arguments of a call. Several elements have a line each.
+// list joins the elements of a composite literal or the arguments of a call. Several elements have a line
+// each.
 func list(elems []string) string {
 	if len(elems) < 2 {
 		return strings.Join(elems, ", ")
@@ -105,8 +106,8 @@ func (e *emitter) attrType(a *model.Attr) string {
 	return e.valueType(a)
 }
 
-// wrapped reports whether an attribute that may be absent is an attr.Opt. An enum or element type that is not set is its
-// zero value.
+// wrapped reports whether an attribute that may be absent is an attr.Opt. An enum or element type that is not
+// set is its zero value.
 func wrapped(a *model.Attr) bool {
 	return a.Optional && (a.List || a.Type != "enum" && a.Type != "dtype")
 }
@@ -206,8 +207,8 @@ func (e *emitter) validate() {
 	e.p("func (a Attrs) Validate() error {\nif err := %s; err != nil {\nreturn err\n}\n%sreturn nil\n}", made, checks)
 }
 
-// checks returns the statements that check the value v of an attribute, or of a record's field. Errors contain the
-// name.
+// checks returns the statements that check the value v of an attribute, or of a record's field. Errors
+// contain the name.
 func (e *emitter) checks(a *model.Attr, name, v string) string {
 	if a.List || a.Type == "dims" || a.Type == "axes" {
 		return e.listChecks(a, name, v)

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/model"
 )
 
-// required returns the attributes, or the fields of a record, that must be given: those with neither a default nor the
-// choice to be absent.
+// required returns the attributes, or the fields of a record, that must be given: those with neither a
+// default nor the choice to be absent.
 func required(attrs []*model.Attr) []*model.Attr {
 	var out []*model.Attr
 	for _, a := range attrs {
@@ -31,7 +31,8 @@ func (e *emitter) defaults() {
 	e.maker("Defaults", "Attrs", e.op.Attrs)
 }
 
-// maker emits the function that makes attributes, or a record. It marks them, so that Validate tells them from a literal.
+// maker emits the function that makes attributes, or a record. It marks them, so that Validate tells them
+// from a literal.
 func (e *emitter) maker(function, typ string, attrs []*model.Attr) {
 	var params, fields []string
 	must := required(attrs)
@@ -53,8 +54,8 @@ func (e *emitter) maker(function, typ string, attrs []*model.Attr) {
 	e.p("func %s(%s) %s {\nreturn %[3]s{%s}\n}", function, strings.Join(params, ", "), typ, list(append(fields, "made: true")))
 }
 
-// setters emits, for each attribute, or field of a record, that the function which makes them does not take, a method that
-// returns them with another value of it. receiver is its receiver.
+// setters emits, for each attribute, or field of a record, that the function which makes them does not take,
+// a method that returns them with another value of it. receiver is its receiver.
 func (e *emitter) setters(receiver, typ string, attrs []*model.Attr) {
 	must := required(attrs)
 	for _, a := range attrs {

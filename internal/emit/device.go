@@ -14,7 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// device returns the files that launch device code by hand: CUDA C++ around the code, and Go that registers it.
+// device returns the files that launch device code by hand: CUDA C++ around the code, and Go that registers
+// it.
 func (e *emitter) device() ([]artifact.Artifact, error) {
 	d := &deviceEmitter{emitter: e, scalars: e.deviceScalars()}
 	source := d.source()

@@ -1,5 +1,5 @@
-// Package emit prints resolved models as Go source. Each generated file has an emitter, which reads nothing but the
-// model.
+// Package emit prints resolved models as Go source. Each generated file has an emitter, which reads nothing
+// but the model.
 package emit
 
 import (
@@ -139,8 +139,9 @@ func isLocal(name string) bool {
 	return len(name) == 1 || slices.Contains([]string{"attribute", "attrs", "bounds", "ctx", "err", "extent", "lanes", "limit", "ok", "operator", "opts", "shard"}, name)
 }
 
-// importAs returns the name under which generated code imports a package: the last part of its path, without the
-// characters that Go names cannot have. A 1 follows if Go itself declares the name, and an underscore if another package has it.
+// importAs returns the name under which generated code imports a package: the last part of its path, without
+// the characters that Go names cannot have. A 1 follows if Go itself declares the name, and an underscore if
+// another package has it.
 func (e *emitter) importAs(pkg string) string {
 	if !strings.Contains(pkg, "/") {
 		return pkg // of the runtime
@@ -209,7 +210,8 @@ func (e *emitter) comment(format string, args ...any) {
 	}
 }
 
-// commentLines returns a text as lines of a comment. A line that would be a build constraint of the form before Go 1.17 is quoted.
+// commentLines returns a text as lines of a comment. A line that would be a build constraint of the form
+// before Go 1.17 is quoted.
 func commentLines(text string) []string {
 	var out []string
 	for _, line := range wrap(text, commentWidth) {

@@ -33,8 +33,8 @@ func (x *exprs) as(n expr.Node, want expr.Kind) string {
 	return x.float(n, 0)
 }
 
-// float returns an integer as a float in Go. Sums, differences and products are those of floats, which have no greatest number
-// that is near.
+// float returns an integer as a float in Go. Sums, differences and products are those of floats, which have
+// no greatest number that is near.
 func (x *exprs) float(n expr.Node, outer int) string {
 	switch n := n.(type) {
 	case *expr.Lit:
@@ -143,8 +143,8 @@ func (x *exprs) slice(n *expr.Slice) string {
 	return fmt.Sprintf("func() []int { v := %s; return r.Slice(v, %s, len(v)) }()", of, lo)
 }
 
-// in returns a comparison with each element of a list as Go. A value that takes more than a name to write is computed once, so
-// that code is not larger than the expression.
+// in returns a comparison with each element of a list as Go. A value that takes more than a name to write is
+// computed once, so that code is not larger than the expression.
 func (x *exprs) in(n *expr.In, outer int) string {
 	value := n.X
 	if !simple(n.X) {
@@ -197,7 +197,8 @@ func (x *exprs) codes(nodes []expr.Node) []string {
 // goTypes are the Go types of the values that a condition can have.
 var goTypes = map[expr.Kind]string{expr.Int: "int", expr.Float: "float64", expr.Bool: "bool", expr.Dims: "[]int"}
 
-// later returns an expression as a function literal. A fallible expression is evaluated only where its value is used.
+// later returns an expression as a function literal. A fallible expression is evaluated only where its value
+// is used.
 func (x *exprs) later(n expr.Node, kind expr.Kind) string {
 	return "func() " + goTypes[kind] + " { return " + x.as(n, kind) + " }"
 }
@@ -407,8 +408,8 @@ func (e *emitter) onRequest(n expr.Node) bool {
 	return ok && slices.ContainsFunc(e.op.Slots, func(s *model.Slot) bool { return s.Name == id.Name && s.OnRequest })
 }
 
-// checkAxis returns the call that checks the value of an axis attribute against the rank of a tensor, by default that
-// of its slot.
+// checkAxis returns the call that checks the value of an axis attribute against the rank of a tensor, by
+// default that of its slot.
 func checkAxis(a *model.Attr, of, value string) string {
 	f := "Axis"
 	switch {
@@ -450,8 +451,8 @@ func (x *exprs) dims(shape []scope.ShapeExpr) string {
 	return "shape.Concat(" + strings.Join(parts, ", ") + ")..."
 }
 
-// zeroIsAbsent reports whether zero means that an optional attribute is absent. Enums and element types have no other
-// use of zero.
+// zeroIsAbsent reports whether zero means that an optional attribute is absent. Enums and element types have
+// no other use of zero.
 func zeroIsAbsent(n expr.Node) bool {
 	k := n.Type().Kind
 	return k == expr.Enum || k == expr.DType

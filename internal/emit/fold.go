@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/goname"
 )
 
-// fold returns a fold, such as sum(i: prod(X[i])), as Go: a function of the index, called for all of its values.
+// fold returns a fold, such as sum(i: prod(X[i])), as Go: a function of the index, called for all of its
+// values.
 func (x *exprs) fold(n *expr.Reduce) string {
 	id := n.Binders[0].X.(*expr.Ident)
 	f := fmt.Sprintf("func(%s int) %s { return %s }", x.e.indexVar(id.Name), goTypes[n.Type().Kind], x.as(n.X, n.Type().Kind))
@@ -20,7 +21,8 @@ func (x *exprs) fold(n *expr.Reduce) string {
 	return x.folded(n.Kind) + "(shape.Each(" + of + "))"
 }
 
-// folded returns the Go function of a list that a reduction of its elements is. An extreme of no elements fails.
+// folded returns the Go function of a list that a reduction of its elements is. An extreme of no elements
+// fails.
 func (x *exprs) folded(kind reduction.Kind) string {
 	name := goname.Exported(kind.String())
 	if kind.Is(reduction.Extreme) {

@@ -110,7 +110,8 @@ func made(s *model.Slot) string {
 	return "opimpl.Tensor(n, Slot" + s.GoName + ")"
 }
 
-// outputs returns the slots that Apply returns: outputs that are no auxiliary losses and that no option requests.
+// outputs returns the slots that Apply returns: outputs that are no auxiliary losses and that no option
+// requests.
 func outputs(o *model.Operator) []*model.Slot {
 	var out []*model.Slot
 	for _, s := range o.Slots {
@@ -235,7 +236,8 @@ func param(slot string) string {
 	return local(slot, "g", "n", "attrs", "opts", "int", "graph", "opimpl", "task")
 }
 
-// passing emits, for each argument with a default, the function that returns the option which passes another value.
+// passing emits, for each argument with a default, the function that returns the option which passes another
+// value.
 func (e *emitter) passing() {
 	for _, a := range e.op.Passed() {
 		if a.Default == "" {

@@ -46,8 +46,9 @@ func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
 	return breakDeclarations(src)
 }
 
-// laidBegin and laidEnd enclose what stands in a file in the place of the declaration that is laid out: an identifier of each package that
-// it uses, so that package jen imports them. They begin lines, which texts from specs do not: those are within line comments and strings of one line.
+// laidBegin and laidEnd enclose what stands in a file in the place of the declaration that is laid out: an
+// identifier of each package that it uses, so that package jen imports them. They begin lines, which texts
+// from specs do not: those are within line comments and strings of one line.
 const laidBegin, laidEnd = "/* laid out: */", "/* end */"
 
 // layDown emits a declaration that has the form that go/format gives it. Its comment stands before it.
@@ -85,8 +86,8 @@ func (e *emitter) format(src []byte) ([]byte, error) {
 	return slices.Concat(before, []byte(e.laid), after), err
 }
 
-// breakDeclarations breaks the lines of formatted Go code that are too long. It formats the declarations around them
-// once more, and no others: a declaration's layout does not depend on its neighbors.
+// breakDeclarations breaks the lines of formatted Go code that are too long. It formats the declarations
+// around them once more, and no others: a declaration's layout does not depend on its neighbors.
 func breakDeclarations(src []byte) ([]byte, error) {
 	var out []byte
 	code := string(src)
@@ -123,8 +124,8 @@ func (e *emitter) qualify(code string) *jen.Statement {
 	return out.Op(code[at:])
 }
 
-// references calls visit with each reference of Go code to a name of a package in e.packages: where it begins and ends, the path of the package, and the
-// name.
+// references calls visit with each reference of Go code to a name of a package in e.packages: where it begins
+// and ends, the path of the package, and the name.
 func (e *emitter) references(code string, visit func(begin, end int, pkg, name string)) {
 	var at, dot int // where the last identifier that is no field or method begins, and where a period follows it
 	var pkg string  // the package that it names
@@ -146,8 +147,8 @@ func (e *emitter) references(code string, visit func(begin, end int, pkg, name s
 	})
 }
 
-// groupImports puts imports of the standard library before all others, with an empty line between them. Package jen
-// sorts all imports into one block.
+// groupImports puts imports of the standard library before all others, with an empty line between them.
+// Package jen sorts all imports into one block.
 func groupImports(src []byte) []byte {
 	open, end := []byte("\nimport (\n"), []byte(")\n")
 	before, rest, ok := bytes.Cut(src, open)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLayDown checks that a declaration that is laid out stays as it is, that its packages are imported, and that texts from specs do not hide its place. What
-// stands around it is formatted.
+// TestLayDown checks that a declaration that is laid out stays as it is, that its packages are imported, and
+// that texts from specs do not hide its place. What stands around it is formatted.
 func TestLayDown(t *testing.T) {
 	paths := Paths{Runtime: "example.com/rt", Kernels: "example.com/kernels", Generated: "example.com/generated"}
 	e := newEmitter(paths, nil)

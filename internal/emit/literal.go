@@ -47,8 +47,8 @@ var permissions = map[perm.Perm]string{
 	perm.Read: "perm.Read", perm.Write: "perm.Write", perm.ReadWrite: "perm.ReadWrite", perm.Reduce: "perm.Reduce", perm.Scratch: "perm.Scratch",
 }
 
-// elem is an element of a composite literal, or a whole literal. text is a line, or breaks lines that go/format has not seen; if laid,
-// it has the form that go/format gives it.
+// elem is an element of a composite literal, or a whole literal. text is a line, or breaks lines that
+// go/format has not seen; if laid, it has the form that go/format gives it.
 type elem struct {
 	key, text string // key is "" or ends with ": "
 	laid      bool
@@ -57,8 +57,8 @@ type elem struct {
 
 func (x elem) String() string { return x.key + x.text }
 
-// literal returns v as Go. Its first line begins at a column, and its other lines are indented by at least indent
-// columns. With named, composite literals have a type. Elements have none, since Go infers it.
+// literal returns v as Go. Its first line begins at a column, and its other lines are indented by at least
+// indent columns. With named, composite literals have a type. Elements have none, since Go infers it.
 func (l *literals) literal(v reflect.Value, named bool, indent, column int) elem {
 	if text, ok := plain(v); ok {
 		return elem{text: text, sum: v.Kind() == reflect.String}
@@ -168,8 +168,8 @@ func (l *literals) slot(number reflect.Value) string { return "int(Slot" + l.slo
 // tab is how many columns a tab takes.
 const tab = 4
 
-// composite returns a composite literal. If the literal holds others and is too long for its line, each element has a
-// line. The lines of literals of plain values are left to breakLines.
+// composite returns a composite literal. If the literal holds others and is too long for its line, each
+// element has a line. The lines of literals of plain values are left to breakLines.
 func (l *literals) composite(name string, elems []elem, indent, column int) elem {
 	var texts []string
 	plain := true
@@ -185,14 +185,16 @@ func (l *literals) composite(name string, elems []elem, indent, column int) elem
 	return l.spread(name, elems, indent)
 }
 
-// longestKey is how long keys are whose values go/format puts in one column, whatever the lengths of the other keys.
+// longestKey is how long keys are whose values go/format puts in one column, whatever the lengths of the
+// other keys.
 const longestKey = 40
 
-// spread returns a composite literal that has each element on a line, in the form that go/format gives it: values that follow each other
-// and have a line each begin in one column. An element that breaks its line otherwise is left to go/format.
+// spread returns a composite literal that has each element on a line, in the form that go/format gives it:
+// values that follow each other and have a line each begin in one column. An element that breaks its line
+// otherwise is left to go/format.
 //
-// All of it could be left to go/format, but that takes far longer for literals within literals: it prints each of them once for every
-// one around it, to find out how long it is.
+// All of it could be left to go/format, but that takes far longer for literals within literals: it prints
+// each of them once for every one around it, to find out how long it is.
 func (l *literals) spread(name string, elems []elem, indent int) elem {
 	begin := "\n" + strings.Repeat("\t", indent/tab+1)
 	fits := make([]bool, len(elems)) // whether the element has one line
@@ -225,8 +227,8 @@ func (l *literals) spread(name string, elems []elem, indent int) elem {
 	return elem{text: b.String(), laid: laid}
 }
 
-// formatted returns an element whose lines are broken, and which is indented, as go/format formats it. An element that does not parse is
-// returned as it is. The lines of a sum need no formatter.
+// formatted returns an element whose lines are broken, and which is indented, as go/format formats it. An
+// element that does not parse is returned as it is. The lines of a sum need no formatter.
 func formatted(x elem, indent int) elem {
 	tabs := strings.Repeat("\t", indent/tab)
 	if x.sum && breakLines(tabs+x.String()) == tabs+x.String() {

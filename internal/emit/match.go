@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/internal/scope"
 )
 
-// matcher writes the code that matches the shape of a tensor against the pattern of its slot. In that code, x is the
-// shape and d holds the dimensions. For a variadic slot, t is the tensor and i its number.
+// matcher writes the code that matches the shape of a tensor against the pattern of its slot. In that code, x
+// is the shape and d holds the dimensions. For a variadic slot, t is the tensor and i its number.
 type matcher struct {
 	x      *exprs
 	slot   *model.Slot
@@ -24,8 +24,8 @@ type matcher struct {
 	axis string
 }
 
-// match emits the matching of a slot's shape. For a variadic slot with the pattern [A..., C[i], B...], where an axis
-// attribute binds C, it is
+// match emits the matching of a slot's shape. For a variadic slot with the pattern [A..., C[i], B...], where
+// an axis attribute binds C, it is
 //
 //	for i, t := range r.Each(SlotInput) {
 //		if x, ok := t.RankAtLeast(1); ok {
@@ -85,8 +85,8 @@ func binds(el scope.Elem) bool {
 // isNumbered reports whether the expression of an element uses the number of a tensor.
 func isNumbered(el scope.Elem) bool { return uses(ofClass(expr.Position), el.Node) }
 
-// usesNumber reports whether the code for a variadic slot uses the number of a tensor. A binding does, since the first
-// tensor gives the value. An expression of the pattern may.
+// usesNumber reports whether the code for a variadic slot uses the number of a tensor. A binding does, since
+// the first tensor gives the value. An expression of the pattern may.
 func (m *matcher) usesNumber() bool {
 	return slices.ContainsFunc(m.elems, func(el scope.Elem) bool { return binds(el) && !el.Each || isNumbered(el) })
 }
@@ -104,7 +104,8 @@ func (m *matcher) rank() string {
 	return fmt.Sprintf("%s.%s(%s)", m.tensor, check, strings.Join(least, "+"))
 }
 
-// checkAxis returns the statement that puts the checked value of the pattern's axis attribute into a variable.
+// checkAxis returns the statement that puts the checked value of the pattern's axis attribute into a
+// variable.
 func (m *matcher) checkAxis() string {
 	i, ok := scope.LaneDim(m.elems)
 	if !ok {
@@ -115,8 +116,9 @@ func (m *matcher) checkAxis() string {
 	return m.axis + " := " + checkAxis(a, m.tensor, "a."+a.GoName) + "\n"
 }
 
-// bind returns the statements that give dimensions their values. The first tensor of a variadic slot gives them, and
-// the others must agree; a dimension that each tensor has an extent of is a list, to which each tensor adds.
+// bind returns the statements that give dimensions their values. The first tensor of a variadic slot gives
+// them, and the others must agree; a dimension that each tensor has an extent of is a list, to which each
+// tensor adds.
 func (m *matcher) bind() string {
 	var dims, values []string
 	equal, add := "", ""
@@ -159,8 +161,8 @@ func (m *matcher) compare() string {
 	return equal
 }
 
-// equal returns the statement that compares the dimensions of element i with what they must equal. Errors call the
-// element by the name.
+// equal returns the statement that compares the dimensions of element i with what they must equal. Errors
+// call the element by the name.
 func (m *matcher) equal(i int, name, want string) string {
 	check := "Equal"
 	if isRun(m.elems[i]) {

@@ -27,8 +27,9 @@ func EnumOrigins(en *model.Enum) *Origins {
 	return &Origins{Spec: en.Source, Package: en.Package, name: en.Pos, places: at}
 }
 
-// Line returns the line of the spec, counted from 1, from which a declaration comes: Forward, or Forward.Input for a
-// field or a method. A declaration without an origin of its own has that of its type, and else that of the spec's name.
+// Line returns the line of the spec, counted from 1, from which a declaration comes: Forward, or
+// Forward.Input for a field or a method. A declaration without an origin of its own has that of its type, and
+// else that of the spec's name.
 func (o *Origins) Line(decl string) int {
 	for decl != "" {
 		if place, ok := o.places[decl]; ok {
@@ -77,7 +78,8 @@ func places(o *model.Operator) map[string]source.Pos {
 	return at
 }
 
-// placesOfAttr adds the places of the declarations of an attribute. The attribute is a field of the struct parent.
+// placesOfAttr adds the places of the declarations of an attribute. The attribute is a field of the struct
+// parent.
 func placesOfAttr(at map[string]source.Pos, parent string, a *model.Attr) {
 	at[parent+"."+a.GoName] = a.Pos
 	if a.Enum != nil && a.Enum.Package == "" {

@@ -42,8 +42,8 @@ func (e *emitter) registeredKernels() []registered {
 	return all
 }
 
-// variantName returns the name of the method of a set of kernels that returns a kernel: F32, or F32I64, or F32ToI64 if
-// no input has the second type.
+// variantName returns the name of the method of a set of kernels that returns a kernel: F32, or F32I64, or
+// F32ToI64 if no input has the second type.
 func variantName(o *model.Operator, k registered) string {
 	s := ""
 	for i, t := range k.types {
@@ -78,8 +78,9 @@ func bracketed(args []string) string {
 	return "[" + strings.Join(args, ", ") + "]"
 }
 
-// register emits the function that registers the tasks of an operator with a set of kernels. The function is generic, and the set has no
-// interface of its own: otherwise the package compiles the arguments of all its kernels, also for programs that run its formula.
+// register emits the function that registers the tasks of an operator with a set of kernels. The function is
+// generic, and the set has no interface of its own: otherwise the package compiles the arguments of all its
+// kernels, also for programs that run its formula.
 func (e *emitter) register() {
 	o := e.op
 	names, tasks := e.kernelTypes()

@@ -118,8 +118,8 @@ func (e *emitter) resolveUsesAttrs() bool {
 		slices.ContainsFunc(e.op.Types, func(v model.TypeVar) bool { return slices.ContainsFunc(v.From, e.readsType) })
 }
 
-// readsType reports whether the binding of a dtype variable to an attribute reads the attribute. The type of an
-// attribute alone determines the element type if the attribute is neither a dtype nor optional.
+// readsType reports whether the binding of a dtype variable to an attribute reads the attribute. The type of
+// an attribute alone determines the element type if the attribute is neither a dtype nor optional.
 func (e *emitter) readsType(name string) bool {
 	a := e.attr(name)
 	return a != nil && (a.Type == "dtype" || a.Optional)
@@ -134,7 +134,8 @@ func (e *emitter) resolve() {
 		if s.Pattern == nil {
 			continue
 		}
-		// An axis that the pattern uses is checked before the pattern, and other axes of the slot after its rank.
+		// An axis that the pattern uses is checked before the pattern, and other axes of the slot after its
+		// rank.
 		for _, el := range s.Pattern.Elems {
 			e.axes(all, done, func(a *model.Attr) bool { return el.Node != nil && slices.Contains(expr.Names(el.Node), a.Name) })
 		}
@@ -269,8 +270,8 @@ func dependent(types []model.TypeVar) []int {
 // attrTypes gives the element type that the type of an attribute determines.
 var attrTypes = map[string]dtype.Type{"bool": dtype.Bool, "int": dtype.I64, "float": dtype.F32, "string": dtype.String}
 
-// typeSource returns, as Go, the element type of a name in a dtype variable's key from: of another dtype variable, an
-// attribute or an element type.
+// typeSource returns, as Go, the element type of a name in a dtype variable's key from: of another dtype
+// variable, an attribute or an element type.
 func (e *emitter) typeSource(name string) string {
 	i := slices.IndexFunc(e.op.Types, func(w model.TypeVar) bool { return w.Name == name })
 	a := e.attr(name)

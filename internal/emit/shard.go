@@ -35,8 +35,8 @@ func (e *emitter) shards(x *exprs) {
 	}
 }
 
-// axes returns, as Go, the axes that element number at of a slot's shape stands for: lo to hi-1. They are not known
-// after a run whose length is not known.
+// axes returns, as Go, the axes that element number at of a slot's shape stands for: lo to hi-1. They are not
+// known after a run whose length is not known.
 func axes(s *model.Slot, at int, x *exprs) (lo, hi string, known bool) {
 	single := 0
 	var runs []string

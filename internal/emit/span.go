@@ -8,12 +8,12 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// span is an interval in which an integer lies. Code computes with the operators of Go where intervals show that an int holds the
-// result, and asks the resolver to compute and to check elsewhere.
+// span is an interval in which an integer lies. Code computes with the operators of Go where intervals show
+// that an int holds the result, and asks the resolver to compute and to check elsewhere.
 type span struct{ lo, hi int64 }
 
-// greatest is the greatest int where it has 32 bits. What fits there fits 64 bits, too: only attributes and extents grow, and code
-// that these multiply or add is checked.
+// greatest is the greatest int where it has 32 bits. What fits there fits 64 bits, too: only attributes and
+// extents grow, and code that these multiply or add is checked.
 const greatest = 1<<31 - 1
 
 // listed is more than a list has elements, or a slot tensors.
@@ -224,8 +224,8 @@ func (x *exprs) resolver(name string) string {
 	return "r." + name
 }
 
-// arithmetic returns a sum, a difference or a product that the resolver computes and checks. Terms and factors that stand side by
-// side are arguments of one call.
+// arithmetic returns a sum, a difference or a product that the resolver computes and checks. Terms and
+// factors that stand side by side are arguments of one call.
 func (x *exprs) arithmetic(n *expr.Binary) string {
 	switch n.Op {
 	case "+":
@@ -236,7 +236,8 @@ func (x *exprs) arithmetic(n *expr.Binary) string {
 	return "r.Sub(" + x.code(n.X, 0) + ", " + x.code(n.Y, 0) + ")"
 }
 
-// chain returns the operands of operators that stand side by side. An operand of which an int holds the result remains whole.
+// chain returns the operands of operators that stand side by side. An operand of which an int holds the
+// result remains whole.
 func (x *exprs) chain(n *expr.Binary) []expr.Node {
 	operands := []expr.Node{n.X, n.Y}
 	for {

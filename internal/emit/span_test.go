@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/internal/model"
 )
 
-// spanEnv has the dimensions N and M, the list X of dimensions, and attributes with and without a least value.
+// spanEnv has the dimensions N and M, the list X of dimensions, and attributes with and without a least
+// value.
 type spanEnv struct{}
 
 func (spanEnv) Lookup(name string) (expr.Symbol, bool) {
@@ -55,8 +56,9 @@ func drawn(r *rand.Rand, depth int) string {
 	return "(" + a + ") " + []string{"+", "-", "*"}[r.IntN(3)] + " (" + b + ")"
 }
 
-// TestSpans computes random expressions with integers of any size. Where code computes with the operators of Go, the result must fit an
-// int of 32 bits, if the results of all operations that are checked do. So nothing wraps around that is not reported.
+// TestSpans computes random expressions with integers of any size. Where code computes with the operators of
+// Go, the result must fit an int of 32 bits, if the results of all operations that are checked do. So nothing
+// wraps around that is not reported.
 func TestSpans(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	x := &exprs{e: &emitter{op: &model.Operator{Dims: []model.Dim{{Name: "N", From: "x"}, {Name: "M", From: "x"}, {Name: "X", From: "x", Rest: true}}}}}

@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// tasks emits task ids, argument structs, the interfaces of kernels, and the functions that register and bind tasks.
+// tasks emits task ids, argument structs, the interfaces of kernels, and the functions that register and bind
+// tasks.
 func (e *emitter) tasks() {
 	o := e.op
 	if len(o.Tasks) == 1 {
@@ -60,7 +61,8 @@ func (e *emitter) typeArgs() []string {
 	return out
 }
 
-// typeSet returns the constraint of a type parameter: a union of constraints in package dtype and of other types.
+// typeSet returns the constraint of a type parameter: a union of constraints in package dtype and of other
+// types.
 func typeSet(types []dtype.Type) string {
 	rest := slices.Clone(types)
 	var parts []string

@@ -29,8 +29,8 @@ func ofAttr(name string) func(expr.Node) bool {
 	return func(n expr.Node) bool { return ofClass(expr.Attr)(n) && n.(*expr.Ident).Name == name }
 }
 
-// fallible reports whether an expression may have no value, such as an index beyond the end of a shape. Then the
-// resolution fails.
+// fallible reports whether an expression may have no value, such as an index beyond the end of a shape. Then
+// the resolution fails.
 func (x *exprs) fallible(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(m expr.Node) {

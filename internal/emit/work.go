@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// work emits the extents of steps and the costs of tasks. A subexpression of several of them is computed once.
+// work emits the extents of steps and the costs of tasks. A subexpression of several of them is computed
+// once.
 func (e *emitter) work() {
 	x := &exprs{e: e}
 	var steps, costs, extents []string

@@ -37,8 +37,8 @@ func (u *use) setAttrs(x *task.Example) {
 	}
 }
 
-// plain returns the value of an attribute in the form in which the runtime writes it: numbers as a float64 or an int is
-// written, element types under their own names, and records with all fields.
+// plain returns the value of an attribute in the form in which the runtime writes it: numbers as a float64 or
+// an int is written, element types under their own names, and records with all fields.
 func plain(a *model.Attr, v any) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -101,8 +101,8 @@ func plainOne(a *model.Attr, v any) (any, error) {
 	return v, nil
 }
 
-// operand returns the value of an attribute for expressions: an int, float64, bool or string, a list, or a record. It
-// returns nil if the attribute is absent.
+// operand returns the value of an attribute for expressions: an int, float64, bool or string, a list, or a
+// record. It returns nil if the attribute is absent.
 func operand(a *model.Attr, v any) any {
 	switch x := v.(type) {
 	case json.Number:
@@ -176,8 +176,8 @@ func (u *use) axes(a *model.Attr, v any) any {
 	return v
 }
 
-// checkedAxis returns an axis counted from the front. It must be an axis of the attribute's slot. If that is absent, it
-// is 0.
+// checkedAxis returns an axis counted from the front. It must be an axis of the attribute's slot. If that is
+// absent, it is 0.
 func (u *use) checkedAxis(attr string, axis int) int {
 	a := u.attr(attr)
 	i := slices.IndexFunc(u.op.Slots, func(s *model.Slot) bool { return s.Name == a.Axis.Slot })

@@ -69,7 +69,8 @@ func (e *evaluator) sum(list []int) int {
 	return sum
 }
 
-// or returns the value of an optional attribute, or another if it is absent. That of an axis attribute must be an axis.
+// or returns the value of an optional attribute, or another if it is absent. That of an axis attribute must
+// be an axis.
 func (e *evaluator) or(n *expr.Call) any {
 	v := e.eval(n.Args[0])
 	if v == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Check tries the examples of a module's operators. specs holds their specs, in any order, and k what Follow worked out of their
-// formulas, or nil. Findings go to list.
+// Check tries the examples of a module's operators. specs holds their specs, in any order, and k what Follow
+// worked out of their formulas, or nil. Findings go to list.
 func Check(m *model.Module, specs []*spec.Spec, k *Known, list *diag.List) {
 	byName := map[string]*spec.Spec{}
 	for _, s := range specs {
@@ -60,8 +60,8 @@ type trial struct {
 	costs     map[string]pricing // by task
 }
 
-// contradict reports that a spec states something else than follows from the formula at an example, which the message ends
-// with. It returns nil if something was reported at the place before.
+// contradict reports that a spec states something else than follows from the formula at an example, which the
+// message ends with. It returns nil if something was reported at the place before.
 func (t *trial) contradict(at source.Span, format string, v *view, args ...any) *diag.Diagnostic {
 	return t.report(at, format+", as in example %d", append(args, v.example)...)
 }
@@ -75,9 +75,9 @@ func (t *trial) report(at source.Span, format string, args ...any) *diag.Diagnos
 	return t.list.Add(diag.BadFormula, at, format, args...)
 }
 
-// try tries example number i. It must fit for one choice of element types at least. The program of the formula is built
-// for the first such choice, and for others only if they are of a kind for which no example has built it: opgen check must
-// stay fast, and programs of the same kind do not differ.
+// try tries example number i. It must fit for one choice of element types at least. The program of the
+// formula is built for the first such choice, and for others only if they are of a kind for which no example
+// has built it: opgen check must stay fast, and programs of the same kind do not differ.
 func (t *trial) try(i int) {
 	if t.known.spent > maxTerms {
 		t.report(t.spec.Examples[0].Span, "the %d examples of %s are more than can be checked: at all of them, the formula and its gradient "+
@@ -120,8 +120,8 @@ func (t *trial) try(i int) {
 	}
 }
 
-// facts compares what the spec states with what follows from the formula in a use of the operator. It reports whether there is more to
-// compare.
+// facts compares what the spec states with what follows from the formula in a use of the operator. It reports
+// whether there is more to compare.
 func (t *trial) facts(u *use, i int) bool {
 	at := t.spec.Examples[i].Span
 	v := u.look(i+1, t.known)
@@ -143,8 +143,8 @@ func (t *trial) facts(u *use, i int) bool {
 	return true
 }
 
-// kindsOf names what programs depend on in a choice: whether element types are floats, booleans or integers, and whether
-// outputs are requested.
+// kindsOf names what programs depend on in a choice: whether element types are floats, booleans or integers,
+// and whether outputs are requested.
 func kindsOf(c Choice) string {
 	var b strings.Builder
 	for _, t := range c.Types {

@@ -14,8 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Extents grow by these factors before costs are compared, so that the highest powers decide. Extents of 1 stay, since they
-// may stand for a dimension that is repeated.
+// Extents grow by these factors before costs are compared, so that the highest powers decide. Extents of 1
+// stay, since they may stand for a dimension that is repeated.
 const (
 	dimScale  = 32
 	attrScale = 4
@@ -23,7 +23,8 @@ const (
 	costFactor = 4
 )
 
-// larger returns the use with larger extents and integer attributes. It serves to work out expressions of both.
+// larger returns the use with larger extents and integer attributes. It serves to work out expressions of
+// both.
 func (u *use) larger() *use {
 	x := *u
 	x.attrs, x.dims = map[string]any{}, map[string]any{}
@@ -45,7 +46,8 @@ func (u *use) larger() *use {
 	return &x
 }
 
-// numbers reports whether an attribute says how many tensors a slot has, each of which has statements of its own.
+// numbers reports whether an attribute says how many tensors a slot has, each of which has statements of its
+// own.
 func (u *use) numbers(attr string) bool {
 	found := false
 	for _, s := range u.op.Slots {
@@ -94,8 +96,8 @@ func (u *use) symbolsOf() map[string]int {
 	return out
 }
 
-// plausible reports whether a cost that a spec states for a task is within costFactor of that of the formula. ok is false if
-// this use does not tell.
+// plausible reports whether a cost that a spec states for a task is within costFactor of that of the formula.
+// ok is false if this use does not tell.
 func (v *view) plausible(m *model.Task, flops expr.Node) (holds, ok bool) {
 	statements := v.statements(m.Kind)
 	x := v.larger()
@@ -119,8 +121,8 @@ func (v *view) plausible(m *model.Task, flops expr.Node) (holds, ok bool) {
 	return stated <= costFactor*high && (low <= costFactor*stated || isFast(flops)), true
 }
 
-// isFast reports whether a cost has a logarithm: that of a kernel that divides its work again and again, and takes fewer
-// operations than a formula, in which nothing of the kind can be said.
+// isFast reports whether a cost has a logarithm: that of a kernel that divides its work again and again, and
+// takes fewer operations than a formula, in which nothing of the kind can be said.
 func isFast(flops expr.Node) (found bool) {
 	expr.Walk(flops, func(n expr.Node) {
 		c, ok := n.(*expr.Call)
@@ -152,7 +154,8 @@ func (t *trial) noteCosts(v *view) {
 	}
 }
 
-// single reports whether a dimension is 1, or a run has none: then a cost that lacks it is right all the same.
+// single reports whether a dimension is 1, or a run has none: then a cost that lacks it is right all the
+// same.
 func (v *view) single() bool {
 	for _, s := range v.op.Slots {
 		for _, name := range s.DimNames {
@@ -213,13 +216,14 @@ func (f *follower) costs() {
 	}
 }
 
-// variadic reports whether there is a list of tensors. For each of its tensors there are statements, so that the number of
-// tensors at the examples would stand in what their statements take.
+// variadic reports whether there is a list of tensors. For each of its tensors there are statements, so that
+// the number of tensors at the examples would stand in what their statements take.
 func (f *follower) variadic() bool {
 	return slices.ContainsFunc(f.op.Slots, func(s *model.Slot) bool { return s.Variadic })
 }
 
-// flops returns the operations of a task as an expression that is exact at one example and close at all; "" if there is none.
+// flops returns the operations of a task as an expression that is exact at one example and close at all; ""
+// if there is none.
 func (f *follower) flops(m *model.Task) string {
 	var texts []string
 	for _, v := range f.views {
@@ -239,10 +243,12 @@ func (f *follower) flops(m *model.Task) string {
 	return ""
 }
 
-// closeTo is how far a cost that follows may be from that of the formula at an example: attributes add and remove operations.
+// closeTo is how far a cost that follows may be from that of the formula at an example: attributes add and
+// remove operations.
 const closeTo = 2
 
-// costs reports whether an expression, whose names are not resolved, is close to the leading terms of what a task takes.
+// costs reports whether an expression, whose names are not resolved, is close to the leading terms of what a
+// task takes.
 func (v *view) costs(m *model.Task, n expr.Node) bool {
 	x := v.larger()
 	x.evaluator.name = x.named

@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// checkShards compares what a spec states about dividing dimensions among devices with what the formula gives.
+// checkShards compares what a spec states about dividing dimensions among devices with what the formula
+// gives.
 func (t *trial) checkShards(v *view) {
 	for i, stated := range v.op.Shards {
 		if i >= len(t.spec.Shards) || stated.WhenX != nil && !v.truth(stated.WhenX) {
@@ -31,8 +32,8 @@ func (t *trial) checkShards(v *view) {
 	}
 }
 
-// symbols returns the symbols of a dimension in a program whose extents are open: of a run, those of its dimensions that
-// can be divided.
+// symbols returns the symbols of a dimension in a program whose extents are open: of a run, those of its
+// dimensions that can be divided.
 func symbols(name string, value any) []string {
 	run, ok := value.([]int)
 	if !ok {
@@ -47,8 +48,8 @@ func symbols(name string, value any) []string {
 	return out
 }
 
-// shards states what dividing each dimension does that the spec does not name, where that is the same at all examples. An
-// example with one element along the dimension does not count.
+// shards states what dividing each dimension does that the spec does not name, where that is the same at all
+// examples. An example with one element along the dimension does not count.
 func (f *follower) shards() {
 	stated := map[string]bool{}
 	for _, s := range f.spec.Shards {
@@ -78,8 +79,8 @@ func (f *follower) shards() {
 	})
 }
 
-// dimension reports whether a name stands for an extent of a tensor that may be divided: a dimension of an input or a weight,
-// on which the spec has no condition.
+// dimension reports whether a name stands for an extent of a tensor that may be divided: a dimension of an
+// input or a weight, on which the spec has no condition.
 func (f *follower) dimension(name string) bool {
 	for _, q := range f.op.Requires {
 		found := false
@@ -96,8 +97,8 @@ func (f *follower) dimension(name string) bool {
 	})
 }
 
-// sayable reports whether a spec may state an effect: some output has a dimension that divides results, and some has not one
-// that leaves partial sums.
+// sayable reports whether a spec may state an effect: some output has a dimension that divides results, and
+// some has not one that leaves partial sums.
 func (f *follower) sayable(name string, e derive.Effect) bool {
 	return e != derive.Undivided && slices.ContainsFunc(f.spec.Slots, func(s *spec.Slot) bool {
 		changed := s.Role.V == "output" || f.spec.Kind == spec.Optimizer
@@ -105,8 +106,8 @@ func (f *follower) sayable(name string, e derive.Effect) bool {
 	})
 }
 
-// always reports whether dividing a dimension has an effect in all uses, also in those that no example shows. Where it has not, the author may
-// state when it has.
+// always reports whether dividing a dimension has an effect in all uses, also in those that no example shows.
+// Where it has not, the author may state when it has.
 func (f *follower) always(name string, e derive.Effect) bool {
 	if f.others == nil {
 		f.others, f.complete = f.varied(false)

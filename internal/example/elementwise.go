@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// elementwise reports whether a task or a step touches elements at its own index only, according to the formula. ok is false
-// if this use does not tell.
+// elementwise reports whether a task or a step touches elements at its own index only, according to the
+// formula. ok is false if this use does not tell.
 func (v *view) elementwise(t *model.Task, indices int) (holds, ok bool) {
 	statements := v.statements(t.Kind)
 	if statements == nil || indices < 2 {

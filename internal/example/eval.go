@@ -11,9 +11,9 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// evaluator works out typed expressions of specs. Their values are int, float64, bool, string, []int, [][]int, and
-// map[string]any for records; nil stands for what is absent. Enums and element types are strings. It keeps its first
-// error; later calls do nothing.
+// evaluator works out typed expressions of specs. Their values are int, float64, bool, string, []int,
+// [][]int, and map[string]any for records; nil stands for what is absent. Enums and element types are
+// strings. It keeps its first error; later calls do nothing.
 type evaluator struct {
 	name    func(*expr.Ident) any            // the value of an attribute, a dimension, a dtype variable or i
 	count   func(slot string) int            // how many tensors a slot has
@@ -33,8 +33,8 @@ func (e *evaluator) fail(format string, args ...any) {
 	}
 }
 
-// eval returns the value of an expression, nil if the expression is nil or there is an error. Where integers and floats
-// meet, the value is a float.
+// eval returns the value of an expression, nil if the expression is nil or there is an error. Where integers
+// and floats meet, the value is a float.
 func (e *evaluator) eval(n expr.Node) any {
 	if n == nil || e.err != nil {
 		return nil
@@ -69,8 +69,8 @@ func as[T any](e *evaluator, n expr.Node, want string) T {
 	return x
 }
 
-// float returns the value of an expression of numbers. Sums, differences and products of integers are those of floats, as in
-// generated code.
+// float returns the value of an expression of numbers. Sums, differences and products of integers are those
+// of floats, as in generated code.
 func (e *evaluator) float(n expr.Node) float64 {
 	if b, ok := n.(*expr.Binary); ok && b.Type().Kind == expr.Int && strings.Contains("+-*", b.Op) {
 		f, _ := number(e.floats(b.Op, e.float(b.X), e.float(b.Y)))
@@ -241,7 +241,8 @@ func (e *evaluator) fit(n int, ok bool) int {
 	return n
 }
 
-// divide returns a quotient or a remainder, or the quotient rounded up if op is ceildiv. The divisor must be positive.
+// divide returns a quotient or a remainder, or the quotient rounded up if op is ceildiv. The divisor must be
+// positive.
 func (e *evaluator) divide(op string, a, b int) any {
 	switch {
 	case b <= 0:

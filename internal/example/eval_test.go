@@ -163,7 +163,8 @@ func TestEvalErrors(t *testing.T) {
 	}
 }
 
-// FuzzEval evaluates any expression that has a type. It checks that the value is of that type, or that there is an error.
+// FuzzEval evaluates any expression that has a type. It checks that the value is of that type, or that there
+// is an error.
 func FuzzEval(f *testing.F) {
 	for _, s := range []string{"1 + N * rate", "X[1:][0]", "or(axis, N)", "permute(X, axes)[0]", "insert(E, [0])", "flag ? rec.n : rest.f",
 		"mode in ['A', 'B']", "R[i]", "ceil(rate / 0.0)", "min(N, size, 2.5) % 3", "present(x) && count(y) == 0", "-9223372036854775807 - 1"} {

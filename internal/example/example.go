@@ -1,6 +1,6 @@
-// Package example tries the examples of specs: it makes a use of an operator from each, as the runtime makes one from
-// tensors, and builds the program of the operator's formula for it. So a formula that cannot be computed, and an example
-// that does not fit its operator, are found before anything runs.
+// Package example tries the examples of specs: it makes a use of an operator from each, as the runtime makes
+// one from tensors, and builds the program of the operator's formula for it. So a formula that cannot be
+// computed, and an example that does not fit its operator, are found before anything runs.
 package example
 
 import (
@@ -29,8 +29,8 @@ func Use(o *model.Operator, x *task.Example, c Choice) (*program.Use, error) {
 	return u.result(), nil
 }
 
-// Open returns the program of the formula at an example, in which extents are symbols, for the first choice of element
-// types that the example allows; nil if there is none.
+// Open returns the program of the formula at an example, in which extents are symbols, for the first choice
+// of element types that the example allows; nil if there is none.
 func Open(o *model.Operator, x *task.Example) *program.Program {
 	for _, c := range Choices(o) {
 		u, err := Use(o, x, c)
@@ -110,7 +110,8 @@ func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 // exampleSeed stands for the seed, which a graph and a node would give.
 const exampleSeed = 7
 
-// use is the use of an operator while it is made. Like an evaluator, it keeps its first error; later calls do nothing.
+// use is the use of an operator while it is made. Like an evaluator, it keeps its first error; later calls do
+// nothing.
 type use struct {
 	evaluator
 	op      *model.Operator

@@ -14,9 +14,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Follow completes specs with the facts that follow from formulas at the examples, where a spec states none. The specs must
-// then be checked again, since they have expressions that were not there. It returns what it worked out of the formulas, and reports
-// whether it added something.
+// Follow completes specs with the facts that follow from formulas at the examples, where a spec states none.
+// The specs must then be checked again, since they have expressions that were not there. It returns what it
+// worked out of the formulas, and reports whether it added something.
 func Follow(m *model.Module, specs []*spec.Spec) (k *Known, added bool) {
 	byName := map[string]*spec.Spec{}
 	for _, s := range specs {
@@ -76,8 +76,8 @@ func (f *follower) differentiable() bool {
 	return true
 }
 
-// rankFree returns a product of symbols, and quotients of them, in the names of the spec: all symbols of a run are prod(run).
-// ok is false if only some of them are there.
+// rankFree returns a product of symbols, and quotients of them, in the names of the spec: all symbols of a
+// run are prod(run). ok is false if only some of them are there.
 func (v *view) rankFree(factors []*term.Term) (text string, ok bool) {
 	count, own := map[string]int{}, map[string]int{} // by name of the dimension, by symbol
 	var names, quotients []string

@@ -65,8 +65,8 @@ type fusedPair struct {
 	output string // of the other
 }
 
-// pairOf returns a pair at an example whose attributes are as the pair wants them. ok is false if shapes or attributes do
-// not fit.
+// pairOf returns a pair at an example whose attributes are as the pair wants them. ok is false if shapes or
+// attributes do not fit.
 func (t *trial) pairOf(f model.Fusion, x *task.Example, c Choice, other *model.Operator, attrs map[string]any, output string) (p fusedPair, ok bool) {
 	before, after := decodedObject(x.Attrs), decodedObject(x.Attrs)
 	for _, name := range f.Absent {

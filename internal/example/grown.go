@@ -9,8 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// grownExample returns the example of a use with larger extents: those of 2 or more grow, so that ranges which end before they begin at the
-// example do not. Extents of 1 stay, since they may stand for a dimension that is repeated, and so does what the pattern of a shape says.
+// grownExample returns the example of a use with larger extents: those of 2 or more grow, so that ranges
+// which end before they begin at the example do not. Extents of 1 stay, since they may stand for a dimension
+// that is repeated, and so does what the pattern of a shape says.
 func (u *use) grownExample(x *task.Example) *task.Example {
 	out := *x
 	out.Shapes = map[string][]int{}
@@ -47,7 +48,8 @@ func (u *use) grownExample(x *task.Example) *task.Example {
 	return &out
 }
 
-// grown returns views of the examples with larger extents, where the operator allows them and the formula has a gradient.
+// grown returns views of the examples with larger extents, where the operator allows them and the formula has
+// a gradient.
 func (f *follower) grown() (out []*view) {
 	for _, v := range f.views {
 		x := f.op.Operator.Examples[v.example-1]

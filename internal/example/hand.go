@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// checkGradients compares gradients that the formula gives by hand with the derived ones at an example, and reports those
-// that differ at their lines. A surrogate may differ.
+// checkGradients compares gradients that the formula gives by hand with the derived ones at an example, and
+// reports those that differ at their lines. A surrogate may differ.
 func (t *trial) checkGradients(u *use, i int) {
 	if !strings.Contains(t.spec.Formula.V, "grad.") {
 		return

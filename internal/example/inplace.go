@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// sharing returns whether a task's result may lie where what it reads lies. ok is false if one is absent here, or if they
-// differ in size, so that memory is not shared.
+// sharing returns whether a task's result may lie where what it reads lies. ok is false if one is absent
+// here, or if they differ in size, so that memory is not shared.
 func (v *view) sharing(k task.Kind, slot, of int) (s derive.Sharing, ok bool) {
 	out, in := v.tensor(k, slot), v.tensor(k, of)
 	p := v.tensors(k)
@@ -72,8 +72,8 @@ func (t *trial) requested(i int) *view {
 	return nil
 }
 
-// checkInPlace compares what a spec states about memory in place with the order in which the formula reads and gives
-// elements. A kernel by hand may compute the statements in another order than the formula has them.
+// checkInPlace compares what a spec states about memory in place with the order in which the formula reads
+// and gives elements. A kernel by hand may compute the statements in another order than the formula has them.
 func (t *trial) checkInPlace(v *view) {
 	t.notePlaces(v)
 	for _, m := range v.op.Tasks {
@@ -114,8 +114,8 @@ func (t *trial) checkSizes() {
 	}
 }
 
-// inPlace states which results may lie in the memory of what they are computed from: those that may at every example, which
-// have the same size in all of them. Another tensor of that size need not be complete before.
+// inPlace states which results may lie in the memory of what they are computed from: those that may at every
+// example, which have the same size in all of them. Another tensor of that size need not be complete before.
 func (f *follower) inPlace() {
 	if f.spec.InPlaceKey.Set() {
 		return
@@ -156,8 +156,8 @@ func (f *follower) pairs(k task.Kind, result, of task.Role) (pairs []*spec.InPla
 	return pairs
 }
 
-// moves reports whether the formula moves elements as they are. Otherwise other attributes or extents than those of the examples may
-// give other elements than at the examples.
+// moves reports whether the formula moves elements as they are. Otherwise other attributes or extents than
+// those of the examples may give other elements than at the examples.
 func (f *follower) moves() bool {
 	p, err := program.Parse(f.op.Operator.Formula)
 	return err == nil && p.Moves()

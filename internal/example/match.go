@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// matchAll matches the shapes of a slot's tensors with its pattern. The first tensor gives dimensions their values, and
-// the others must agree; a dimension of which each tensor has its own is a list.
+// matchAll matches the shapes of a slot's tensors with its pattern. The first tensor gives dimensions their
+// values, and the others must agree; a dimension of which each tensor has its own is a list.
 func (u *use) matchAll(s *model.Slot) {
 	for i, t := range u.tensors[s.Number] {
 		m := &matcher{use: u, slot: s, dims: t.Shape, first: i == 0}
@@ -35,8 +35,8 @@ func isOpen(e scope.Elem) bool {
 	return e.Kind == scope.BindRest || e.Kind == scope.BindEachRest || e.Kind == scope.AnyRest
 }
 
-// place finds what part of the shape each element of the pattern stands for. ok is false if the shape has too few
-// dimensions, or too many.
+// place finds what part of the shape each element of the pattern stands for. ok is false if the shape has too
+// few dimensions, or too many.
 func (m *matcher) place() (ok bool) {
 	elems := m.slot.Pattern.Elems
 	lengths, total, open := make([]int, len(elems)), 0, false
@@ -75,8 +75,8 @@ func (m *matcher) place() (ok bool) {
 	return m.err == nil
 }
 
-// runLength returns how many of the spare dimensions the next open run has: all, unless it stands in front of the
-// dimension that an axis attribute binds.
+// runLength returns how many of the spare dimensions the next open run has: all, unless it stands in front of
+// the dimension that an axis attribute binds.
 func (m *matcher) runLength(spare int) int {
 	at, ok := scope.LaneDim(m.slot.Pattern.Elems)
 	if !ok {

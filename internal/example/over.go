@@ -9,8 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// ranges lists how many indices a task may run over in this use: products of extents over which left sides of its
-// statements go, or of those of a tensor that it takes; the elements of all tensors of a list, or how many these are.
+// ranges lists how many indices a task may run over in this use: products of extents over which left sides of
+// its statements go, or of those of a tensor that it takes; the elements of all tensors of a list, or how
+// many these are.
 func (v *view) ranges(t *model.Task) map[int]bool {
 	out := derive.Ranges(v.statements(t.Kind))
 	maps.Copy(out, derive.Ranges(v.program.Statements)) // backward computes again what is not saved

@@ -11,9 +11,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Resolve applies an operator to what a graph gives it, as generated code does: it returns the shapes and types of all slots,
-// and what each task runs over. attrs holds the attributes as a JSON object. What the operator divides among devices or cuts into
-// tiles is left out. The error says what does not fit.
+// Resolve applies an operator to what a graph gives it, as generated code does: it returns the shapes and
+// types of all slots, and what each task runs over. attrs holds the attributes as a JSON object. What the
+// operator divides among devices or cuts into tiles is left out. The error says what does not fit.
 func Resolve(o *model.Operator, attrs []byte, given task.Given) (*task.Resolution, error) {
 	x, c := exampleOf(o, attrs, given)
 	u := newUse(o, x, c)
@@ -78,8 +78,8 @@ func (u *use) resolution() *task.Resolution {
 	return r
 }
 
-// usualTiles and smallTask are those of generated code: into how many tiles usual grains cut a grid, and up to how many
-// operations and elements a task stays whole.
+// usualTiles and smallTask are those of generated code: into how many tiles usual grains cut a grid, and up
+// to how many operations and elements a task stays whole.
 const (
 	usualTiles = 16
 	smallTask  = 1 << 16
@@ -111,7 +111,8 @@ func (u *use) grids(t *model.Task, largest int, small bool) []op.Grid {
 	return out
 }
 
-// written returns how many elements the largest tensor has that a task writes, and whether all of them have as many.
+// written returns how many elements the largest tensor has that a task writes, and whether all of them have
+// as many.
 func (u *use) written(t *model.Task) (most int, same bool) {
 	same = true
 	least := -1

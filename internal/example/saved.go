@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// checkSaved compares which tensors are stated to be saved for backward with what the gradient of the formula reads. A
-// kernel by hand may compute a tensor again from others that it is given.
+// checkSaved compares which tensors are stated to be saved for backward with what the gradient of the formula
+// reads. A kernel by hand may compute a tensor again from others that it is given.
 func (t *trial) checkSaved(v *view) {
 	backward := v.op.Task(task.KindBackward)
 	if v.gradient == nil || backward == nil {
@@ -41,7 +41,8 @@ func (t *trial) checkSaved(v *view) {
 	}
 }
 
-// checkUse reports the tensors that are stated to be saved, of which the gradient takes nothing at any example.
+// checkUse reports the tensors that are stated to be saved, of which the gradient takes nothing at any
+// example.
 func (t *trial) checkUse() {
 	for slot, of := range t.use {
 		if !of && !t.known.saved[slot] {
@@ -61,8 +62,8 @@ func (t *trial) savedKey(slot int) source.Node {
 	return t.spec.Slots[i].Saved
 }
 
-// saved states of which tensors backward is given the values: of those of which the gradient reads elements, at an example, and
-// of those from which it computes others again.
+// saved states of which tensors backward is given the values: of those of which the gradient reads elements,
+// at an example, and of those from which it computes others again.
 func (f *follower) saved() {
 	if !f.differentiable() {
 		return
@@ -92,7 +93,8 @@ func (f *follower) saved() {
 	}
 }
 
-// undecided reports whether the gradient reads no element, at all examples, of a tensor that may be saved and that the formula names.
+// undecided reports whether the gradient reads no element, at all examples, of a tensor that may be saved and
+// that the formula names.
 func (f *follower) undecided() bool {
 	taken := map[int]bool{}
 	for _, v := range f.views {
@@ -109,8 +111,8 @@ func (f *follower) undecided() bool {
 	return false
 }
 
-// mayBeSaved reports whether it follows from the gradient if a slot is saved. An output that may be absent is computed again
-// instead.
+// mayBeSaved reports whether it follows from the gradient if a slot is saved. An output that may be absent is
+// computed again instead.
 func (f *follower) mayBeSaved(slot int) bool {
 	s := f.spec.Slots[slot]
 	return s.Saved == nil && (s.Role.V == "input" || s.Role.V == "weight" || s.Role.V == "output" && !s.Present.Set())

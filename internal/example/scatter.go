@@ -30,8 +30,8 @@ type scattering struct {
 	scattered *view // an example in which it is added to
 }
 
-// checkScatter compares how gradients are stated to be given with the formula. A kernel by hand may add elements up before
-// it gives them once, but has no reason to add to what the formula gives once.
+// checkScatter compares how gradients are stated to be given with the formula. A kernel by hand may add
+// elements up before it gives them once, but has no reason to add to what the formula gives once.
 func (t *trial) checkScatter() {
 	m := t.op.Task(task.KindBackward)
 	if m == nil {

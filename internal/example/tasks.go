@@ -63,8 +63,8 @@ func (f *follower) loopsElementwise(m *model.Task) bool {
 	return told
 }
 
-// elementwise reports whether a task works element by element at all examples, on tensors of one size: of a task that also
-// takes others, the formula does not tell which elements an index stands for.
+// elementwise reports whether a task works element by element at all examples, on tensors of one size: of a
+// task that also takes others, the formula does not tell which elements an index stands for.
 func (f *follower) elementwise(m *model.Task, indices func(*view) int) bool {
 	told := false
 	for _, v := range f.views {
@@ -90,8 +90,8 @@ func (v *view) alike(m *model.Task, n int) bool {
 	return true
 }
 
-// over returns what a task runs over: the product of most dimensions that its statements share at all examples. size is their number in
-// a view.
+// over returns what a task runs over: the product of most dimensions that its statements share at all
+// examples. size is their number in a view.
 func (f *follower) over(m *model.Task) (text string, size func(*view) int) {
 	type shared struct {
 		view   *view
@@ -127,7 +127,8 @@ func (f *follower) over(m *model.Task) (text string, size func(*view) int) {
 	return "1", func(*view) int { return 1 }
 }
 
-// ofZeros returns those of some extents that all gradients have to which nothing adds: they are to be set to 0 also where another extent is 0.
+// ofZeros returns those of some extents that all gradients have to which nothing adds: they are to be set to
+// 0 also where another extent is 0.
 func (v *view) ofZeros(k task.Kind, extents []*term.Term) []*term.Term {
 	if k != task.KindBackward || v.gradient == nil {
 		return extents
@@ -142,7 +143,8 @@ func (v *view) ofZeros(k task.Kind, extents []*term.Term) []*term.Term {
 	return extents
 }
 
-// outputs returns the products of the dimensions of outputs, such as one whose dimensions are those of two inputs that are broadcast.
+// outputs returns the products of the dimensions of outputs, such as one whose dimensions are those of two
+// inputs that are broadcast.
 func outputs(o *model.Operator) [][]string {
 	var all [][]string
 	for i := range o.Slots {

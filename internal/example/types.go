@@ -19,8 +19,8 @@ func (u *use) bindTypes() {
 	}
 }
 
-// typeFrom gives a dtype variable that no tensor binds the first type of its key from that is given. within lists the
-// variables that wait for it.
+// typeFrom gives a dtype variable that no tensor binds the first type of its key from that is given. within
+// lists the variables that wait for it.
 func (u *use) typeFrom(i int, within []int) {
 	v := u.op.Types[i]
 	if u.types[i] == dtype.Invalid && !slices.Contains(within, i) {
@@ -41,8 +41,8 @@ func (u *use) typeFrom(i int, within []int) {
 // attrTypes gives the element type that the type of an attribute determines.
 var attrTypes = map[string]dtype.Type{"bool": dtype.Bool, "int": dtype.I64, "float": dtype.F32, "string": dtype.String}
 
-// typeSource returns the element type of a name in the key from: of another dtype variable, an attribute or an element
-// type. It is Invalid if the attribute is absent.
+// typeSource returns the element type of a name in the key from: of another dtype variable, an attribute or
+// an element type. It is Invalid if the attribute is absent.
 func (u *use) typeSource(name string, within []int) dtype.Type {
 	if i := u.typeVar(name); i >= 0 {
 		u.typeFrom(i, within)
@@ -80,8 +80,8 @@ func (u *use) typeNamed(name string) (t string, ok bool) {
 // maxChoices bounds how many choices of element types are made.
 const maxChoices = 1 << 12
 
-// Choices returns the choices of element types of an operator's dtype variables, without and with the outputs that are
-// made on request. There are at most a few thousand.
+// Choices returns the choices of element types of an operator's dtype variables, without and with the outputs
+// that are made on request. There are at most a few thousand.
 func Choices(o *model.Operator) []Choice {
 	types := [][]dtype.Type{nil}
 	for _, v := range o.Types {

@@ -19,27 +19,30 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// What a formula computes may depend on attributes, on which inputs are there, and on how many dimensions runs have. Extents and most
-// integers stay symbols in a view, so that it holds for all of them. For the rest, uses that no example shows are made here: of each example,
-// with every other value of a factor, and with values of several factors at once.
+// What a formula computes may depend on attributes, on which inputs are there, and on how many dimensions
+// runs have. Extents and most integers stay symbols in a view, so that it holds for all of them. For the
+// rest, uses that no example shows are made here: of each example, with every other value of a factor, and
+// with values of several factors at once.
 
-// maxVaried bounds how many uses are made of an operator's examples, and maxTogether up to how many have all values of all factors. Factors with
-// at most fewValues other values are varied two at a time.
+// maxVaried bounds how many uses are made of an operator's examples, and maxTogether up to how many have all
+// values of all factors. Factors with at most fewValues other values are varied two at a time.
 const (
 	maxVaried   = 192
 	maxTogether = 64
 	fewValues   = 3
-	// mostOfExtents bounds of how many terms a gradient is made that is derived for other extents, too: opgen check stays fast.
+	// mostOfExtents bounds of how many terms a gradient is made that is derived for other extents, too: opgen
+	// check stays fast.
 	mostOfExtents = 256
 )
 
-// factor is something in which uses of an operator differ. Each value of it that an example has not is a function that changes the example, whose
-// map of shapes is its own.
+// factor is something in which uses of an operator differ. Each value of it that an example has not is a
+// function that changes the example, whose map of shapes is its own.
 type factor []func(*task.Example)
 
-// varied returns views of uses that no example shows: of the first example with values of several factors at once, and of each example with
-// another value of one factor. With gradient, they have the gradients of the formula; otherwise real numbers stay symbols. complete is false if
-// there are more of them than can be looked at.
+// varied returns views of uses that no example shows: of the first example with values of several factors at
+// once, and of each example with another value of one factor. With gradient, they have the gradients of the
+// formula; otherwise real numbers stay symbols. complete is false if there are more of them than can be
+// looked at.
 func (f *follower) varied(gradient bool) (out []*view, complete bool) {
 	spent := &known{}
 	made := map[string]bool{}
@@ -89,7 +92,8 @@ func (f *follower) varied(gradient bool) (out []*view, complete bool) {
 	return out, true
 }
 
-// open returns a view of a use, or nil if the formula cannot be computed. Real numbers stay symbols, unless they decide which statements count.
+// open returns a view of a use, or nil if the formula cannot be computed. Real numbers stay symbols, unless
+// they decide which statements count.
 func (u *use) open(example int, spent *known, gradient bool) *view {
 	x := u.result()
 	x.Open, x.Unsettled, x.Definitions = true, true, definitions(u.op)
@@ -110,7 +114,8 @@ func (u *use) open(example int, spent *known, gradient bool) *view {
 	return &view{u, c}
 }
 
-// alone lists which value each factor has, -1 for that of the example: in the example itself, and with each value of each factor.
+// alone lists which value each factor has, -1 for that of the example: in the example itself, and with each
+// value of each factor.
 func alone(factors []factor) [][]int {
 	out := [][]int{slices.Repeat([]int{-1}, len(factors))}
 	for i, f := range factors {
@@ -123,8 +128,8 @@ func alone(factors []factor) [][]int {
 	return out
 }
 
-// together lists values of several factors at once: all of them if they are few, or else those of two factors that have few, and some of all at
-// random.
+// together lists values of several factors at once: all of them if they are few, or else those of two factors
+// that have few, and some of all at random.
 func together(factors []factor) (out [][]int) {
 	all := 1
 	for _, f := range factors {
@@ -164,8 +169,8 @@ func together(factors []factor) (out [][]int) {
 	return out
 }
 
-// factors lists in what other uses differ from that of an example: attributes that the formula names, or on which tensors and dimensions depend,
-// and the inputs that may be left out.
+// factors lists in what other uses differ from that of an example: attributes that the formula names, or on
+// which tensors and dimensions depend, and the inputs that may be left out.
 func (f *follower) factors(v *view, x *task.Example) (out []factor) {
 	names := namesOf(f.op.Operator.Formula)
 	known := constantsOf(f.op.Operator.Formula)
@@ -277,8 +282,8 @@ func attrFactor(name string, values []any) (out factor) {
 	return out
 }
 
-// others lists other values of an attribute than it has, in the form of JSON; nil stands for no value. Of numbers, they are those with which
-// conditions compare numbers, and what lies around these.
+// others lists other values of an attribute than it has, in the form of JSON; nil stands for no value. Of
+// numbers, they are those with which conditions compare numbers, and what lies around these.
 func others(a *model.Attr, has any, known constants) (out []any) {
 	if a.Optional && a.Default == nil && has != nil {
 		out = append(out, nil)
@@ -299,7 +304,8 @@ func others(a *model.Attr, has any, known constants) (out []any) {
 	return out
 }
 
-// otherValues lists values of an attribute that is no list and no record: all that there are of the types that have few.
+// otherValues lists values of an attribute that is no list and no record: all that there are of the types
+// that have few.
 func otherValues(a *model.Attr, known constants) (out []any) {
 	number := func(n int) { out = append(out, json.Number(strconv.Itoa(n))) }
 	switch a.Type {
@@ -385,7 +391,8 @@ func allowed(a *model.Attr, v any) bool {
 	return bound(a.Min, math.Inf(-1)) <= x && x <= bound(a.Max, math.Inf(1))
 }
 
-// constants are some integers, and the numbers in the conditions of a formula that decide which statements count.
+// constants are some integers, and the numbers in the conditions of a formula that decide which statements
+// count.
 type constants struct {
 	whole []int
 	real  []float64
@@ -418,8 +425,8 @@ func constantsOf(formula []string) constants {
 	return constants{slices.Compact(out.whole), slices.Compact(out.real)}
 }
 
-// shapeOf returns a shape of an input that the example leaves out, of the dimensions that it has, and of 2 elements along others. ok is false
-// if the pattern has what does not follow from these.
+// shapeOf returns a shape of an input that the example leaves out, of the dimensions that it has, and of 2
+// elements along others. ok is false if the pattern has what does not follow from these.
 func (v *view) shapeOf(s *model.Slot) (dims []int, ok bool) {
 	x := *v.use
 	x.evaluator = evaluator{name: x.value, count: x.tensorsOf, axis: x.checkedAxis}

@@ -28,7 +28,8 @@ type computed struct {
 	flops    map[counted]*term.Term
 }
 
-// counted is what operations are counted of: the statements of a task, with the search for elements or without.
+// counted is what operations are counted of: the statements of a task, with the search for elements or
+// without.
 type counted struct {
 	task   task.Kind
 	search bool
@@ -42,7 +43,8 @@ type known struct {
 	saved    map[int]bool // slots of which it follows that they are saved
 }
 
-// maxTerms bounds what is worked out of a formula at all examples, and leastTerms is what each of them counts at least.
+// maxTerms bounds what is worked out of a formula at all examples, and leastTerms is what each of them counts
+// at least.
 const (
 	maxTerms   = 1 << 15
 	leastTerms = 1 << 5
@@ -56,8 +58,8 @@ func (k *known) spend(p *program.Program) {
 	}
 }
 
-// Known is what Follow worked out of formulas. It holds for the operators of the module also after facts were added to their
-// specs. A nil Known is empty.
+// Known is what Follow worked out of formulas. It holds for the operators of the module also after facts were
+// added to their specs. A nil Known is empty.
 type Known struct{ of map[string]*known } // by name of the operator
 
 // about returns what is known of an operator, and begins with the formula if that is nothing.
@@ -70,7 +72,8 @@ func (k *Known) about(o *model.Operator) *known {
 	return out
 }
 
-// look returns the view of a use, or nil if the formula cannot be computed, or if too much was computed before.
+// look returns the view of a use, or nil if the formula cannot be computed, or if too much was computed
+// before.
 func (u *use) look(example int, known *known) *view {
 	for _, c := range known.computed {
 		if c.example == example && c.choice.Request == u.choice.Request && slices.Equal(c.choice.Types, u.choice.Types) {
@@ -128,7 +131,8 @@ func views(o *model.Operator, known *known) []*view {
 	return out
 }
 
-// others counts the element types of a choice that are not floating-point; one with outputs on request comes behind all.
+// others counts the element types of a choice that are not floating-point; one with outputs on request comes
+// behind all.
 func (c Choice) others() int {
 	n := 0
 	for _, t := range c.Types {
@@ -172,7 +176,8 @@ func (v *view) tensors(k task.Kind) *program.Program {
 	return v.program
 }
 
-// tensor returns the tensor of a slot, in backward that of its gradient; -1 if there is none, or if there are several.
+// tensor returns the tensor of a slot, in backward that of its gradient; -1 if there is none, or if there are
+// several.
 func (v *view) tensor(k task.Kind, slot int) int {
 	t := slices.IndexFunc(v.program.Tensors, func(l *program.Local) bool { return l.Slot == slot && l.Old < 0 })
 	switch {
@@ -188,7 +193,8 @@ func (v *view) tensor(k task.Kind, slot int) int {
 	return -1
 }
 
-// results reports whether a task's statements give a tensor to a slot: an output, or the gradient of an input.
+// results reports whether a task's statements give a tensor to a slot: an output, or the gradient of an
+// input.
 func (v *view) results(k task.Kind) func(tensor int) bool {
 	return func(t int) bool {
 		if k != task.KindBackward {

@@ -20,8 +20,8 @@ type Derived struct {
 	Division []string // what dividing a dimension among devices does, such as "N can be divided"
 }
 
-// Derive returns what follows from an operator's formula at its examples, each result once. There is nothing where an
-// example or the formula has errors, which are reported elsewhere.
+// Derive returns what follows from an operator's formula at its examples, each result once. There is nothing
+// where an example or the formula has errors, which are reported elsewhere.
 func Derive(o *model.Operator) []Derived {
 	if o.Formula == "" {
 		return nil

@@ -54,10 +54,11 @@ type Generated struct {
 	Files  []artifact.Artifact // signed, with paths below Output
 }
 
-// Line traces a line between a spec and generated code. For a line of a generated file, it finds the declaration that
-// holds the line, and the line of the spec. For a line of a spec, it finds the declarations that come from the line or,
-// if there are none, from the last line before it. The file is relative to the module's root, with slashes. The error
-// says which generated file differs from what the generator makes of the specs.
+// Line traces a line between a spec and generated code. For a line of a generated file, it finds the
+// declaration that holds the line, and the line of the spec. For a line of a spec, it finds the declarations
+// that come from the line or, if there are none, from the last line before it. The file is relative to the
+// module's root, with slashes. The error says which generated file differs from what the generator makes of
+// the specs.
 func (g *Generated) Line(file string, line int) (*Trace, error) {
 	if strings.HasPrefix(file, g.Output+"/") {
 		return g.generatedLine(file, line)
@@ -95,7 +96,8 @@ func (g *Generated) generatedLine(file string, line int) (*Trace, error) {
 	return nil, fmt.Errorf("%s: want a file with code that is generated from a spec, got none; run opgen generate", file)
 }
 
-// specLine finds the declarations that come from a line of a spec or, if there are none, from the last line before it.
+// specLine finds the declarations that come from a line of a spec or, if there are none, from the last line
+// before it.
 func (g *Generated) specLine(file string, line int) (*Trace, error) {
 	var found []Place
 	nearest := 0
@@ -142,8 +144,8 @@ func (g *Generated) origins() []*emit.Origins {
 	return out
 }
 
-// declarations returns the declarations of a generated file of Go, in the order of their lines. It returns an error if
-// the file on the disk is not the one that the generator makes, where lines would be others.
+// declarations returns the declarations of a generated file of Go, in the order of their lines. It returns an
+// error if the file on the disk is not the one that the generator makes, where lines would be others.
 func (g *Generated) declarations(a artifact.Artifact) ([]Place, error) {
 	file := path.Join(g.Output, a.Path)
 	data, err := input.File(filepath.Join(g.Root, filepath.FromSlash(file)))
@@ -169,8 +171,8 @@ func (g *Generated) place(file string, line int) (Place, error) {
 	return Place{file, line, text}, nil
 }
 
-// declared returns the declarations of a file of Go and their lines, in order: Forward, and Forward.Input for fields and
-// methods.
+// declared returns the declarations of a file of Go and their lines, in order: Forward, and Forward.Input for
+// fields and methods.
 func declared(file string, data []byte) ([]Place, error) {
 	fset := token.NewFileSet()
 	tree, err := parser.ParseFile(fset, file, data, parser.SkipObjectResolution)

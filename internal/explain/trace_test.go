@@ -90,7 +90,8 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestStale checks the error for generated code that is not what the generator makes: a file that was edited, or that is not there.
+// TestStale checks the error for generated code that is not what the generator makes: a file that was edited,
+// or that is not there.
 func TestStale(t *testing.T) {
 	g := generated(t)
 	g.Root = t.TempDir()

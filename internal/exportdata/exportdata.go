@@ -1,5 +1,5 @@
-// Package exportdata imports packages from the export data in the build cache of the go command. So packages that differ can
-// be type-checked against the rest of a module without compiling or type-checking it anew.
+// Package exportdata imports packages from the export data in the build cache of the go command. So packages
+// that differ can be type-checked against the rest of a module without compiling or type-checking it anew.
 package exportdata
 
 import (
@@ -15,9 +15,9 @@ import (
 	"strings"
 )
 
-// Files returns the names of the files with the export data of packages and of all that they import, by import path. The
-// patterns are those of the go command, which runs in the folder dir with the environment env, by default that of the
-// process. It compiles what its cache lacks.
+// Files returns the names of the files with the export data of packages and of all that they import, by
+// import path. The patterns are those of the go command, which runs in the folder dir with the environment
+// env, by default that of the process. It compiles what its cache lacks.
 func Files(dir string, env []string, patterns ...string) (map[string]string, error) {
 	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-json=ImportPath,Export"}, patterns...)...)
 	cmd.Dir, cmd.Env = dir, env

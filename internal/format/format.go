@@ -1,5 +1,5 @@
-// Package format writes specs and opgen.toml in one form: the same spaces, blank lines and order of keys. It keeps comments, and what
-// a file means.
+// Package format writes specs and opgen.toml in one form: the same spaces, blank lines and order of keys. It
+// keeps comments, and what a file means.
 package format
 
 import (
@@ -16,8 +16,9 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// File returns the text of a spec, or of opgen.toml, in its form. Keys are put in order, unless a blank line stands between them; names
-// that the file gives keep their order. The error is one of syntax, a *source.SyntaxError.
+// File returns the text of a spec, or of opgen.toml, in its form. Keys are put in order, unless a blank line
+// stands between them; names that the file gives keep their order. The error is one of syntax,
+// a *source.SyntaxError.
 func File(name, text string) (string, error) {
 	before, serr := source.Parse(name, text)
 	if serr != nil {
@@ -78,8 +79,8 @@ func layout(text string, t *keys.Table) (string, error) {
 	return p.text(), nil
 }
 
-// split divides lines of comments above something into those that a blank line separates from it, and the rest. A line for editors,
-// which begins with #:, counts as the former.
+// split divides lines of comments above something into those that a blank line separates from it, and the
+// rest. A line for editors, which begins with #:, counts as the former.
 func split(lines []string) (apart, own []string) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if lines[i] == "" || strings.HasPrefix(lines[i], "#:") {
@@ -138,8 +139,8 @@ func order(items []*source.Item, t *keys.Table) []*source.Item {
 	return out
 }
 
-// byRank sorts keys, perhaps dotted ones, by their places in their tables. Names that a file gives keep the order in which they first
-// stand.
+// byRank sorts keys, perhaps dotted ones, by their places in their tables. Names that a file gives keep the
+// order in which they first stand.
 func byRank[E any](list []E, t *keys.Table, name func(E) []string) {
 	first := map[string]int{} // where a table or a key first stands
 	ranks := map[string][]int{}
@@ -284,8 +285,8 @@ func beside(lines []line) []string {
 	return out
 }
 
-// literal returns a value. Arrays and tables of several lines are indented by two more spaces than what they stand in. t describes the
-// table, or the tables of an array.
+// literal returns a value. Arrays and tables of several lines are indented by two more spaces than what they
+// stand in. t describes the table, or the tables of an array.
 func literal(v *source.Literal, t *keys.Table, indent string) string {
 	if v.Open == "" {
 		return v.Text
@@ -354,7 +355,8 @@ func lines(v *source.Literal, t *keys.Table, indent string) string {
 	return b.String() + indent + map[string]string{"[": "]", "{": "}"}[v.Open]
 }
 
-// same reports whether two files mean the same: they have the same values, and names of the file stand in the same order.
+// same reports whether two files mean the same: they have the same values, and names of the file stand in the
+// same order.
 func same(a, b source.Node, t *keys.Table) bool {
 	switch a := a.(type) {
 	case *source.Table:

@@ -74,7 +74,8 @@ func comments(text string) []string {
 	return out
 }
 
-// unchanged returns an error if a file that was formatted has other values or comments, or another form when it is formatted again.
+// unchanged returns an error if a file that was formatted has other values or comments, or another form when
+// it is formatted again.
 func unchanged(name, text, formatted string) error {
 	var before, after map[string]any
 	if _, err := toml.Decode(strings.ReplaceAll(text, "\r\n", "\n"), &before); err != nil {

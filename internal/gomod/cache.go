@@ -10,8 +10,8 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// Cached returns the folder in which the module cache of this machine has a version of a module, if it is there. It asks no go command,
-// so it is quick.
+// Cached returns the folder in which the module cache of this machine has a version of a module, if it is
+// there. It asks no go command, so it is quick.
 func Cached(m module.Version) (dir string, ok bool) {
 	path, err := module.EscapePath(m.Path)
 	if err != nil {
@@ -26,7 +26,8 @@ func Cached(m module.Version) (dir string, ok bool) {
 	return dir, err == nil && info.IsDir()
 }
 
-// setting returns a setting of the go command: an environment variable, or what go env -w has written. GOMODCACHE has a default.
+// setting returns a setting of the go command: an environment variable, or what go env -w has written.
+// GOMODCACHE has a default.
 func setting(name string) string {
 	if v := os.Getenv(name); v != "" {
 		return v
@@ -64,8 +65,8 @@ func written(name string) string {
 	return ""
 }
 
-// Vendored reports whether the go command takes packages from the folder vendor of the module at root. Version is the one in the line go
-// of go.mod.
+// Vendored reports whether the go command takes packages from the folder vendor of the module at root.
+// Version is the one in the line go of go.mod.
 func Vendored(root, version string) bool {
 	if _, err := os.Stat(filepath.Join(root, "vendor", "modules.txt")); err != nil {
 		return false

@@ -45,9 +45,10 @@ func Init(dir, path string) error {
 	return err
 }
 
-// AddTool makes a program a tool of the module at root, unless the module or its workspace has the tool. go.mod then requires the
-// program's module: in the version that it required before, or in the given one. AddTool downloads no module, so it returns an error if
-// one is not on this machine. It reports whether go.mod changed.
+// AddTool makes a program a tool of the module at root, unless the module or its workspace has the tool.
+// go.mod then requires the program's module: in the version that it required before, or in the given one.
+// AddTool downloads no module, so it returns an error if one is not on this machine. It reports whether
+// go.mod changed.
 func AddTool(root, program string, of Module) (added bool, err error) {
 	tools, err := run(root, "list", "-e", "-f", "{{if not .Error}}{{.ImportPath}}{{end}}", "tool")
 	if errors.Is(err, ErrNoGo) {

@@ -1,5 +1,6 @@
-// Package gomod finds the folders of the modules on which a module depends, as the go command chooses them: with the versions,
-// replacements and workspace that apply to the module. It also begins modules, and adds tools to them.
+// Package gomod finds the folders of the modules on which a module depends, as the go command chooses them:
+// with the versions, replacements and workspace that apply to the module. It also begins modules, and adds
+// tools to them.
 package gomod
 
 import (
@@ -43,7 +44,8 @@ type listed struct {
 	Error   any // a text, or an object with the text Err
 }
 
-// Find returns a module on which the module at root depends. What is neither in a folder nor in the module cache is downloaded.
+// Find returns a module on which the module at root depends. What is neither in a folder nor in the module
+// cache is downloaded.
 func Find(root, path string) (*Module, error) {
 	m, err := list(root, "list", "-m", "-e", "-json", "-mod=readonly", path)
 	if err != nil {

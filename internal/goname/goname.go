@@ -20,12 +20,12 @@ func Package(name string) string {
 	return s
 }
 
-// reserved cannot be packages of operators. Opgen generates the first. Go restricts imports of the next ones, and the go command
-// leaves out what is in the last two.
+// reserved cannot be packages of operators. Opgen generates the first. Go restricts imports of the next ones,
+// and the go command leaves out what is in the last two.
 var reserved = []string{"catalogue", "main", "init", "internal", "vendor", "testdata", "documentation"}
 
-// Reserved reports whether no operator can have a package of a name: where opgen or Go gives it a meaning, and where Windows, which
-// has no files of the name, does.
+// Reserved reports whether no operator can have a package of a name: where opgen or Go gives it a meaning,
+// and where Windows, which has no files of the name, does.
 func Reserved(pkg string) bool {
 	return slices.Contains(reserved, pkg) || module.CheckImportPath("m/"+pkg) != nil
 }

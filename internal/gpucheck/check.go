@@ -240,7 +240,8 @@ func (c *check) tools() []step {
 		absent: c.absent(c.nvrtc(), "NVRTC")})
 }
 
-// formulas is the step that judges random formulas. The run-time compiler makes their device code, since carrying it would take more than all else.
+// formulas is the step that judges random formulas. The run-time compiler makes their device code, since
+// carrying it would take more than all else.
 func (c *check) formulas() step {
 	s := step{name: "random formulas", program: "judge", limit: 2 * time.Minute, judge: judged, env: []string{"OPGEN_CUDA_AHEAD=", "OPGEN_CUDA_SOURCES="},
 		args: []string{"-device", "-shrink=false", "-seed", "1", "-formulas"}}

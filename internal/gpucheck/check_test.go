@@ -46,7 +46,8 @@ esac`,
 	}
 }
 
-// checked runs a check of programs, without PyTorch and compute-sanitizer, and returns what it printed and its report.
+// checked runs a check of programs, without PyTorch and compute-sanitizer, and returns what it printed and
+// its report.
 func checked(t *testing.T, scripts map[string]string, limit time.Duration) (printed, report string, err error) {
 	t.Helper()
 	t.Setenv("PATH", "/bin/nowhere:"+filepath.Dir(shell(t)))
@@ -92,7 +93,8 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// TestTable compares the table of made-up figures with what it should say. Figures of PyTorch stand beside those of the same use.
+// TestTable compares the table of made-up figures with what it should say. Figures of PyTorch stand beside
+// those of the same use.
 func TestTable(t *testing.T) {
 	c := &check{
 		figures: []figure{{Group: "copy", Name: "copy", Seconds: 1e-3, Bytes: 2e9}, {Group: "network", Name: "MLP step", Seconds: 3e-3},

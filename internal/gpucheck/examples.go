@@ -18,8 +18,8 @@ type example struct {
 	most              float64
 }
 
-// examples are the programs of the folder examples that train on a GPU. Each is run on the CPU and on the GPU, and the losses of all steps
-// are compared.
+// examples are the programs of the folder examples that train on a GPU. Each is run on the CPU and on the
+// GPU, and the losses of all steps are compared.
 var examples = []example{
 	{"digits", "-epochs 1 -batch 64", "-epochs 3", 5e-3},
 	{"charlm", "", "-context 16 -width 32 -heads 2 -layers 2 -batch 16 -sample 0 -steps 60", 5e-3}, // which answers for a long text at the end
@@ -58,7 +58,8 @@ func (c *check) examples() (list []step) {
 	return list
 }
 
-// difference returns the greatest difference between the losses of two files, and how many there are. A loss is the last word of a line.
+// difference returns the greatest difference between the losses of two files, and how many there are. A loss
+// is the last word of a line.
 func difference(a, b string) (most float64, steps int, err error) {
 	x, errX := losses(a)
 	y, errY := losses(b)

@@ -1,10 +1,12 @@
-// Gpucheck checks the CUDA backend on a GPU. It makes a folder, and an archive that unpacks itself, with all that the check needs: programs,
-// conformance cases and device code that was compiled ahead. The machine with the GPU needs neither Go nor a network nor the CUDA toolkit.
+// Gpucheck checks the CUDA backend on a GPU. It makes a folder, and an archive that unpacks itself, with all
+// that the check needs: programs, conformance cases and device code that was compiled ahead. The machine with
+// the GPU needs neither Go nor a network nor the CUDA toolkit.
 //
 //	gpucheck make [-o DIR] [-file FILE]   makes the folder, and the archive
 //	gpucheck run [flags]                  runs the check; it is in the folder's program bin/gpucheck
 //
-// The check prints a table, writes a report and ends with status 1 if something fails. With -emulator it runs on the emulator of the driver.
+// The check prints a table, writes a report and ends with status 1 if something fails. With -emulator it runs
+// on the emulator of the driver.
 package main
 
 import (

@@ -29,7 +29,8 @@ func (c *check) text() string {
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
 
-// table writes the figures beside those of PyTorch. The rate of what is bound by memory is given as a share of that of a copy.
+// table writes the figures beside those of PyTorch. The rate of what is bound by memory is given as a share
+// of that of a copy.
 func (c *check) table(s *strings.Builder) {
 	if len(c.figures) == 0 {
 		return

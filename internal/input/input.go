@@ -1,5 +1,5 @@
-// Package input reads what users write: regular files of a bounded size, alone or those of a folder and of all below it.
-// It follows symbolic links, as editors and build systems do.
+// Package input reads what users write: regular files of a bounded size, alone or those of a folder and of
+// all below it. It follows symbolic links, as editors and build systems do.
 package input
 
 import (
@@ -38,8 +38,9 @@ func Copy(w io.Writer, path string) error {
 
 var buffers = sync.Pool{New: func() any { return new(make([]byte, 64<<10)) }}
 
-// Walk calls visit for all that is no folder, below a folder that exists, in the order of the paths. It follows links to
-// folders. An error names a folder that contains itself by a link, or one that cannot be read.
+// Walk calls visit for all that is no folder, below a folder that exists, in the order of the paths. It
+// follows links to folders. An error names a folder that contains itself by a link, or one that cannot be
+// read.
 func Walk(dir string, visit func(path string) error) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -29,7 +29,8 @@ type wantMethod struct {
 	task *model.Task
 }
 
-// expect returns the kernels of an operator. A task that exists for fewer element types than the operator has one of its own.
+// expect returns the kernels of an operator. A task that exists for fewer element types than the operator has
+// one of its own.
 func (c *checker) expect(o *model.Operator) []*want {
 	var out []*want
 	for _, t := range o.Tasks {
@@ -82,7 +83,8 @@ func (w *want) signature(m wantMethod) string {
 	return fmt.Sprintf("func (%s%s) %s(ctx *op.Ctx, a *%s.%s%s%s", w.name, w.params(), m.name, w.op.Package, m.task.GoName, w.params(), rest)
 }
 
-// cutLast cuts a text at the last separator. The parts in front and behind are both the text if there is none.
+// cutLast cuts a text at the last separator. The parts in front and behind are both the text if there is
+// none.
 func cutLast(s, sep string) (before, after string, found bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
@@ -92,8 +94,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s[:i], stars + s[i+len(sep):], true
 }
 
-// missing reports a kernel that no file declares: at the kernel that the operator has for other tasks, in its file, or at
-// the operator's spec.
+// missing reports a kernel that no file declares: at the kernel that the operator has for other tasks, in its
+// file, or at the operator's spec.
 func (c *checker) missing(w *want) {
 	if c.broken {
 		return

@@ -1,5 +1,5 @@
-// Package kernelcheck compares the kernels that were written by hand with what generated code expects of them: their types,
-// methods and signatures, as far as syntax shows them.
+// Package kernelcheck compares the kernels that were written by hand with what generated code expects of
+// them: their types, methods and signatures, as far as syntax shows them.
 //
 // The Go compiler finds the same mistakes, but in generated code. Here the place is the kernel's.
 package kernelcheck
@@ -53,8 +53,8 @@ func Check(m *model.Module, f *kernelfile.Folder, in Imports, list *diag.List) {
 	}
 }
 
-// dimensions reports a step of an operator without a kernel that runs over several dimensions: the loops of a formula know
-// no tiles.
+// dimensions reports a step of an operator without a kernel that runs over several dimensions: the loops of a
+// formula know no tiles.
 func (c *checker) dimensions(o *model.Operator) {
 	for _, t := range o.Tasks {
 		for _, s := range t.Steps {
@@ -149,7 +149,8 @@ func (c *checker) typeOf(name string) *kernel {
 	return k
 }
 
-// receiver returns the type of a receiver and the names of its type parameters; nil if the form is another one.
+// receiver returns the type of a receiver and the names of its type parameters; nil if the form is another
+// one.
 func receiver(x ast.Expr) (name *ast.Ident, params []ast.Expr) {
 	switch x := x.(type) {
 	case *ast.Ident:

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 )
 
-// runsStep reports whether a method has the form of a step: it is exported, and its first argument is an *op.Ctx.
+// runsStep reports whether a method has the form of a step: it is exported, and its first argument is
+// an *op.Ctx.
 func (c *checker) runsStep(m *method) bool {
 	if !m.decl.Name.IsExported() || m.decl.Type.Params.NumFields() < 2 {
 		return false

@@ -1,4 +1,5 @@
-// Package kernelfile reads the files of kernels that were written by hand, and finds out which operators have one.
+// Package kernelfile reads the files of kernels that were written by hand, and finds out which operators have
+// one.
 package kernelfile
 
 import (
@@ -31,7 +32,8 @@ func Name(operator string) string {
 	return name
 }
 
-// Package returns the name of the package in a folder of kernels: the last part of its path, as far as Go names have its characters.
+// Package returns the name of the package in a folder of kernels: the last part of its path, as far as Go
+// names have its characters.
 func Package(folder string) string {
 	name := strings.Map(func(r rune) rune {
 		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -46,8 +48,8 @@ func Package(folder string) string {
 	return name
 }
 
-// Folder is what a folder of kernels holds. Kernels of several operators may be in one file, so the types that files
-// declare count, and not only the names of files.
+// Folder is what a folder of kernels holds. Kernels of several operators may be in one file, so the types
+// that files declare count, and not only the names of files.
 type Folder struct {
 	// Names holds the names of the Go files that are no tests, sorted. A folder that does not exist has none.
 	Names []string
@@ -70,7 +72,8 @@ func (f *File) Offset(p token.Pos) int {
 	return min(max(int(p-f.AST.FileStart), 0), len(f.Text))
 }
 
-// Names returns the names of the Go files of a folder that are no tests, sorted. A folder that cannot be read has none.
+// Names returns the names of the Go files of a folder that are no tests, sorted. A folder that cannot be read
+// has none.
 func Names(path string) []string {
 	names := []string{}
 	entries, _ := os.ReadDir(path) // sorted
@@ -124,7 +127,8 @@ func (f *File) Types() iter.Seq[*ast.TypeSpec] {
 	}
 }
 
-// Has reports whether an operator has a kernel: a file with the name that Name gives, or a type goName in any file.
+// Has reports whether an operator has a kernel: a file with the name that Name gives, or a type goName in any
+// file.
 func (f *Folder) Has(operator, goName string) bool {
 	return slices.Contains(f.Names, Name(operator)) || f.types[goName]
 }

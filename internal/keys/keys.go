@@ -1,6 +1,6 @@
-// Package keys describes the keys of the tables in files of TOML: which keys there are, in which order they are written, and of which
-// types their values are. The readers of specs and of opgen.toml find unknown keys with it, opgen fmt orders keys by it, and opgen
-// schema prints it as a JSON Schema.
+// Package keys describes the keys of the tables in files of TOML: which keys there are, in which order they
+// are written, and of which types their values are. The readers of specs and of opgen.toml find unknown keys
+// with it, opgen fmt orders keys by it, and opgen schema prints it as a JSON Schema.
 package keys
 
 import "slices"
@@ -9,7 +9,8 @@ import "slices"
 type Table struct {
 	What string // the table as a finding names it, such as "a slot"
 	Keys []Key  // in the order in which they are written
-	// Others describes the values of all further keys, which are names that the file gives. Without it, there are no others.
+	// Others describes the values of all further keys, which are names that the file gives. Without it, there
+	// are no others.
 	Others *Value
 	// OneOf lists keys of which the table has one.
 	OneOf []string
@@ -50,8 +51,8 @@ const (
 type Value struct {
 	Type  Type
 	Words []string // the strings that there are; nil if any string is allowed
-	// Known lists strings that there are, of a value whose reader tells more about others. With a Pattern, a regular expression, strings that
-	// it matches are allowed, too: names that the file gives.
+	// Known lists strings that there are, of a value whose reader tells more about others. With a Pattern, a
+	// regular expression, strings that it matches are allowed, too: names that the file gives.
 	Known   []string
 	Pattern string
 	Const   any    // the only value; nil if there are others
@@ -80,8 +81,8 @@ func (t *Table) index(name string) int {
 	return slices.IndexFunc(t.Keys, func(k Key) bool { return k.Name == name })
 }
 
-// Below returns the description of the table, or of the tables of an array, that a key holds; nil if there is none. A nil table
-// describes nothing.
+// Below returns the description of the table, or of the tables of an array, that a key holds; nil if there is
+// none. A nil table describes nothing.
 func (t *Table) Below(name string) *Table {
 	if t == nil {
 		return nil

@@ -9,8 +9,9 @@ import (
 // draft is the version of JSON Schema that editors for TOML read.
 const draft = "http://json-schema.org/draft-07/schema#"
 
-// Schema returns the JSON Schema of a file that is described by one of the tables. If there are several, their key kind tells which: it has
-// other words in each, and the first one describes a file without the key, too.
+// Schema returns the JSON Schema of a file that is described by one of the tables. If there are several,
+// their key kind tells which: it has other words in each, and the first one describes a file without the key,
+// too.
 func Schema(title, id string, tables ...*Table) ([]byte, error) {
 	root := object{"$schema": draft, "$id": id, "title": title, "type": "object"}
 	if len(tables) == 1 {
@@ -26,8 +27,8 @@ func Schema(title, id string, tables ...*Table) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// byKind adds tables to a schema, of which the key kind tells which describes the file. So a validator names the place of a mistake in that
-// one, and does not try them all.
+// byKind adds tables to a schema, of which the key kind tells which describes the file. So a validator names
+// the place of a mistake in that one, and does not try them all.
 func byKind(tables []*Table, to object) {
 	var kinds []string
 	at := to

@@ -12,8 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// file is the name of the file, at the module's root, that is locked. It is there while a run lasts. One that a killed run
-// left is not locked, and the next run removes it.
+// file is the name of the file, at the module's root, that is locked. It is there while a run lasts. One that
+// a killed run left is not locked, and the next run removes it.
 const file = ".opgen.lock"
 
 // Exists reports whether a run of the module at root lasts, or was killed.
@@ -22,8 +22,9 @@ func Exists(root string) bool {
 	return err == nil
 }
 
-// Acquire waits until no other run holds the lock of the module at root, and returns a function that gives it back. It holds
-// nothing, and returns a function that does nothing, where the root cannot be written or the file system has no locks.
+// Acquire waits until no other run holds the lock of the module at root, and returns a function that gives it
+// back. It holds nothing, and returns a function that does nothing, where the root cannot be written or the
+// file system has no locks.
 func Acquire(ctx context.Context, root string) (release func(), err error) {
 	name := filepath.Join(root, file)
 	for {
@@ -35,8 +36,8 @@ func Acquire(ctx context.Context, root string) (release func(), err error) {
 			return nil, err
 		}
 		if current(f, name) {
-			// The file goes before the lock does, so that a run which waits for it finds out that it has the lock of a file
-			// that is gone.
+			// The file goes before the lock does, so that a run which waits for it finds out that it has the
+			// lock of a file that is gone.
 			return func() { os.Remove(name); f.Close() }, nil
 		}
 		f.Close()

@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// linkCallees gives each operator the operators whose formulas it inlines, and those that these inline. named holds the specs by the
-// names that formulas have for them.
+// linkCallees gives each operator the operators whose formulas it inlines, and those that these inline. named
+// holds the specs by the names that formulas have for them.
 func (m *Module) linkCallees(named map[string]*spec.Spec) {
 	all := map[string]*Operator{}
 	for _, o := range slices.Concat(m.Operators, m.Used) {

@@ -86,7 +86,8 @@ func (o *Operator) CUDAArguments(t CUDATask) string {
 	return text
 }
 
-// Blocks lists the arguments of the task that are state in memory of the device, in the order of the signature.
+// Blocks lists the arguments of the task that are state in memory of the device, in the order of the
+// signature.
 func (t *CUDATask) Blocks() []*Arg {
 	var out []*Arg
 	for _, a := range t.Args {

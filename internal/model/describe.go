@@ -13,8 +13,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// describe returns the description of an operator that generated code holds at run time. Slots of tensors come before
-// those of arguments. Functions and the Go types of arguments are nil, since they exist in generated code only.
+// describe returns the description of an operator that generated code holds at run time. Slots of tensors
+// come before those of arguments. Functions and the Go types of arguments are nil, since they exist in
+// generated code only.
 func describe(s *spec.Spec) *task.Operator {
 	o := &task.Operator{Name: s.Name.V, Module: modulePath(s), Family: s.Family.V, Doc: strings.TrimSpace(s.Doc.V), Types: []task.TypeVar{}}
 	for _, v := range s.Types {
@@ -128,8 +129,8 @@ func describeTask(o *task.Operator, s *spec.Spec, t *spec.Task) *task.Signature 
 	return d
 }
 
-// floating returns the numbers of the dtype variables that backward restricts to floating-point types. They are the
-// types of outputs or trainable slots, and allow floating-point types and others.
+// floating returns the numbers of the dtype variables that backward restricts to floating-point types. They
+// are the types of outputs or trainable slots, and allow floating-point types and others.
 func floating(o *task.Operator) []int {
 	var vars []int
 	for i, v := range o.Types {
@@ -216,7 +217,8 @@ func describeExample(o *task.Operator, x *spec.Example) task.Example {
 	return d
 }
 
-// exampleArgs returns, as JSON, lists of the values that an example gives for arguments; "" if there are none.
+// exampleArgs returns, as JSON, lists of the values that an example gives for arguments; "" if there are
+// none.
 func exampleArgs(o *task.Operator, args []*source.Entry) string {
 	if len(args) == 0 {
 		return ""

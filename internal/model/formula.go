@@ -6,9 +6,9 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// formulaLines returns the lines of a formula, and behind them the functions of the shared enums that it applies. The
-// name of such a function begins with that of the attribute, or of the record and its field: activation.RELU,
-// regularizer.type.L1. A function that the formula has itself is not repeated.
+// formulaLines returns the lines of a formula, and behind them the functions of the shared enums that it
+// applies. The name of such a function begins with that of the attribute, or of the record and its field:
+// activation.RELU, regularizer.type.L1. A function that the formula has itself is not repeated.
 func formulaLines(text string, attrs []*Attr) []string {
 	lines := expr.FormulaLines(text)
 	f, _ := expr.ParseFormula(text)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestFormulaLines checks that lines are joined, that comments are dropped, and that the functions of shared enums follow.
+// TestFormulaLines checks that lines are joined, that comments are dropped, and that the functions of shared
+// enums follow.
 func TestFormulaLines(t *testing.T) {
 	activation := &Enum{Formula: "RELU(x)    = max(x, 0) // 0 below 0\nSIGMOID(x) = sigmoid(x)"}
 	penalty := &Enum{Formula: "L1(x) = abs(x)\nL2(x) = x^2\n  / 2"}

@@ -128,8 +128,8 @@ func (a *Attr) Complete(v any) any {
 	return out
 }
 
-// number returns a value in which infinities are numbers of JSON that are out of the range of float64, since readers of the
-// value do not know the type of the attribute.
+// number returns a value in which infinities are numbers of JSON that are out of the range of float64, since
+// readers of the value do not know the type of the attribute.
 func (a *Attr) number(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -204,7 +204,8 @@ type Slot struct {
 	DimNames []string `json:"-"`
 }
 
-// Tensors returns how many tensors a variadic slot holds, as a phrase: "2 to 8", "one or more", "len(splits)".
+// Tensors returns how many tensors a variadic slot holds, as a phrase: "2 to 8", "one or more",
+// "len(splits)".
 func (s *Slot) Tensors() string {
 	switch {
 	case s.Count != "":
@@ -284,8 +285,8 @@ type Task struct {
 	Name   string `json:"name"`
 	GoName string `json:"go_name"`
 	Doc    string `json:"doc,omitempty"`
-	// Types lists the types that the dtype variables may have in this task. Backward exists for floating-point
-	// types only.
+	// Types lists the types that the dtype variables may have in this task. Backward exists for
+	// floating-point types only.
 	Types   []TypeVar  `json:"-"`
 	Params  []*Param   `json:"params"` // the slots that the task gets
 	Args    []*Arg     `json:"-"`

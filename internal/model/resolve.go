@@ -19,8 +19,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Resolve returns the model of specs. Checking them must have given no findings. used are the models of the modules whose specs
-// they name.
+// Resolve returns the model of specs. Checking them must have given no findings. used are the models of the
+// modules whose specs they name.
 func Resolve(checked *check.Result, used ...*Module) *Module {
 	m := &Module{Operators: []*Operator{}, Enums: []*Enum{}}
 	for _, u := range used {
@@ -234,8 +234,8 @@ func (o *Operator) slot(sc *scope.Scope, number int, sl *spec.Slot) *Slot {
 // around is the runs of dimensions in front of and behind the one that an axis attribute binds.
 type around struct{ front, back string }
 
-// lanesBetween returns the runs around each dimension that an axis attribute binds. Every slot has lanes along the
-// dimension that it has between them.
+// lanesBetween returns the runs around each dimension that an axis attribute binds. Every slot has lanes
+// along the dimension that it has between them.
 func lanesBetween(sc *scope.Scope) []around {
 	var out []around
 	for _, p := range sc.Inputs {
@@ -256,8 +256,8 @@ func laneOfPattern(sc *scope.Scope, elems []scope.Elem) string {
 	return elems[0].Name
 }
 
-// laneOf returns the run in front of the dimension along which lanes run: A, if the shape is [A..., K, B...] and an axis
-// attribute binds R in an input of the shape [A..., R, B...]. It returns "" for other shapes.
+// laneOf returns the run in front of the dimension along which lanes run: A, if the shape is [A..., K, B...]
+// and an axis attribute binds R in an input of the shape [A..., R, B...]. It returns "" for other shapes.
 func laneOf(sc *scope.Scope, shape []scope.ShapeExpr) string {
 	if len(shape) != 3 || !shape[0].Rest || shape[1].Rest || !shape[2].Rest {
 		return ""

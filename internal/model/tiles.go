@@ -13,7 +13,8 @@ type Tiles struct {
 	Footprints []Footprint
 }
 
-// Footprint says what an index touches of a slot's tensor. It has a span for each element of the slot's shape.
+// Footprint says what an index touches of a slot's tensor. It has a span for each element of the slot's
+// shape.
 type Footprint struct {
 	Slot  *Slot
 	Spans []Span

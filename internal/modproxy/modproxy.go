@@ -1,4 +1,5 @@
-// Package modproxy writes modules into a folder from which the go command installs them, as it does from a module proxy on the network.
+// Package modproxy writes modules into a folder from which the go command installs them, as it does from a
+// module proxy on the network.
 package modproxy
 
 import (
@@ -20,9 +21,9 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// Add adds a module to the proxy in the folder proxy. The module is in the folder source, and its version has a leading v. The
-// revision names a commit of a git repository. If it is empty, the files are taken as they are, but for those that git ignores and those of
-// the proxy. The module's path is returned.
+// Add adds a module to the proxy in the folder proxy. The module is in the folder source, and its version has
+// a leading v. The revision names a commit of a git repository. If it is empty, the files are taken as they
+// are, but for those that git ignores and those of the proxy. The module's path is returned.
 func Add(proxy, source, version, revision string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
 	if err != nil {
@@ -63,8 +64,8 @@ func Add(proxy, source, version, revision string) (string, error) {
 	return m.Path, list(dir, version)
 }
 
-// pack writes the zip of a module. The file appears when it is whole. The proxy may lie within the module, as a folder bin does; it is no
-// part of it.
+// pack writes the zip of a module. The file appears when it is whole. The proxy may lie within the module, as
+// a folder bin does; it is no part of it.
 func pack(name string, m module.Version, proxy, source, revision string) (err error) {
 	var files []zip.File
 	if revision == "" {
@@ -90,7 +91,8 @@ func pack(name string, m module.Version, proxy, source, revision string) (err er
 	return nil
 }
 
-// filesOf returns the files of a module as they are in its folder, but for what git ignores, and for those of the proxy.
+// filesOf returns the files of a module as they are in its folder, but for what git ignores, and for those of
+// the proxy.
 func filesOf(source, proxy string) ([]zip.File, error) {
 	proxy, err := filepath.Abs(proxy)
 	if err != nil {
@@ -117,8 +119,8 @@ func filesOf(source, proxy string) ([]zip.File, error) {
 	return files, nil
 }
 
-// listed returns the paths of the files of a folder: those that git knows or would add. Without git, or if git ignores the folder, it
-// returns all but those of repositories themselves.
+// listed returns the paths of the files of a folder: those that git knows or would add. Without git, or if
+// git ignores the folder, it returns all but those of repositories themselves.
 func listed(source string) ([]string, error) {
 	c := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z")
 	c.Dir = source
@@ -153,7 +155,8 @@ func (f file) Path() string                 { return f.name }
 func (f file) Lstat() (os.FileInfo, error)  { return os.Lstat(f.path) }
 func (f file) Open() (io.ReadCloser, error) { return os.Open(f.path) }
 
-// modOf returns the file go.mod in the zip of a module. That of a revision may differ from the one in the folder.
+// modOf returns the file go.mod in the zip of a module. That of a revision may differ from the one in the
+// folder.
 func modOf(archive string, m module.Version) ([]byte, error) {
 	r, err := zipfile.OpenReader(archive)
 	if err != nil {

@@ -44,7 +44,8 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) st
 	return string(out)
 }
 
-// TestAdd adds two versions of a module, one of them of a commit, and runs the newest one through the go command.
+// TestAdd adds two versions of a module, one of them of a commit, and runs the newest one through the go
+// command.
 func TestAdd(t *testing.T) {
 	proxy, dir := t.TempDir(), source(t, "committed")
 	git := func(args ...string) {
@@ -101,8 +102,9 @@ func TestAddErrors(t *testing.T) {
 	}
 }
 
-// TestWithin writes the proxy into a folder of the module that it packs, twice, with git and without. Files that git ignores stay out, and
-// so does the proxy. What is new and what has changed is there; what is deleted is not.
+// TestWithin writes the proxy into a folder of the module that it packs, twice, with git and without. Files
+// that git ignores stay out, and so does the proxy. What is new and what has changed is there; what is
+// deleted is not.
 func TestWithin(t *testing.T) {
 	for name, repository := range map[string]bool{"git": true, "no git": false} {
 		dir := source(t, "text")

@@ -23,14 +23,15 @@ type Question struct {
 // Answer is what a formula gives.
 type Answer struct {
 	Results map[string][]*Result // by slot: of all tensors that the formula gives
-	// Gradients holds the gradients of the places that were asked for, and Given those that the formula gives by hand.
+	// Gradients holds the gradients of the places that were asked for, and Given those that the formula gives
+	// by hand.
 	Gradients []Element
 	Given     map[string]*Result
 	Steps     int
 }
 
-// Answer computes what the formula gives, and the gradients that q asks for. The error has the line of the formula that
-// fails, or is ErrAmbiguous or ErrTooLong.
+// Answer computes what the formula gives, and the gradients that q asks for. The error has the line of the
+// formula that fails, or is ErrAmbiguous or ErrTooLong.
 func (u *Use) Answer(q Question) (*Answer, error) {
 	out := &Answer{}
 	for first := 0; first == 0 || first < len(q.Places); first += passLanes {
@@ -248,7 +249,8 @@ func (a *array) load(t *Tensor) {
 	}
 }
 
-// gradients adds the tensors of the gradients that a formula names, and returns the slots whose gradients it gives.
+// gradients adds the tensors of the gradients that a formula names, and returns the slots whose gradients it
+// gives.
 func (e *evaluation) gradients(f *expr.Formula, seeds map[string][][]float64) []string {
 	var given []string
 	for _, st := range f.Statements {

@@ -23,8 +23,8 @@ import (
 
 var cases = flag.String("cases", "", "a folder of conformance cases; by default those of the module")
 
-// TestConform compares what formulas mean with references: the oracle must give what conformance cases expect, in outputs and in
-// gradients.
+// TestConform compares what formulas mean with references: the oracle must give what conformance cases
+// expect, in outputs and in gradients.
 func TestConform(t *testing.T) {
 	files := conform.Cases()
 	if *cases != "" {

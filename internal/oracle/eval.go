@@ -86,7 +86,8 @@ func (e *evaluation) value(n expr.Node, s *scope, index bool) value {
 	return value{}
 }
 
-// rowMajor returns the row-major number of an index in the ranges of its indices. A part that is the number 0 stands for a range of one.
+// rowMajor returns the row-major number of an index in the ranges of its indices. A part that is the number 0
+// stands for a range of one.
 func rowMajor(items []item) int64 {
 	at := coordinates(items)
 	out := int64(0)
@@ -447,7 +448,8 @@ func numberOf(nodes []expr.Node) (*expr.Number, bool) {
 	return n, ok
 }
 
-// call returns what a function gives: one of the formula, the value of an attribute, or one that every formula has.
+// call returns what a function gives: one of the formula, the value of an attribute, or one that every
+// formula has.
 func (e *evaluation) call(n *expr.Call, s *scope, index bool) value {
 	switch n.Func {
 	case "has", "or":

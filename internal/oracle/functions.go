@@ -62,7 +62,8 @@ func exactPower(x, y number, v float64) bool {
 	return p == v
 }
 
-// hypot returns the length of a vector (x, y). Its derivative is a unit vector, and 0 for the vector without a length.
+// hypot returns the length of a vector (x, y). Its derivative is a unit vector, and 0 for the vector without
+// a length.
 func (e *evaluation) hypot(x, y number) number {
 	m := math.Max(math.Abs(x.v), math.Abs(y.v))
 	v := math.Hypot(x.v, y.v)
@@ -286,8 +287,8 @@ func (e *evaluation) magnitude(name string, v value) value {
 	return realValue(out)
 }
 
-// extreme returns the greater or the less of two numbers. Equal ones share the gradient evenly: those of extremes of extremes, too. If one of them
-// has no gradient, none gets any.
+// extreme returns the greater or the less of two numbers. Equal ones share the gradient evenly: those of
+// extremes of extremes, too. If one of them has no gradient, none gets any.
 func (e *evaluation) extreme(name string, x, y value, xDiffers, yDiffers differing) value {
 	if x.kind == list || y.kind == list || !numeric(x) || !numeric(y) {
 		fail("%s: want numbers, got %v and %v", name, x.kind, y.kind)

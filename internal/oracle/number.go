@@ -8,9 +8,10 @@ import (
 // passLanes is how many derivatives a pass computes beside each number.
 const passLanes = 4
 
-// number is a real number with a bound of its error and with derivatives: a dual number. Bounds are in units of the rounding error of the
-// type in which formulas compute; they grow as rounding errors do, to first order. A number without an error is exact, and so are all
-// ways to compute it. One whose error is infinite is not known, nor is what is made of it.
+// number is a real number with a bound of its error and with derivatives: a dual number. Bounds are in units
+// of the rounding error of the type in which formulas compute; they grow as rounding errors do, to first
+// order. A number without an error is exact, and so are all ways to compute it. One whose error is infinite
+// is not known, nor is what is made of it.
 type number struct {
 	v, err float64
 	varies bool               // whether it has a gradient
@@ -21,8 +22,8 @@ type number struct {
 // on reports whether a number depends on the element of a lane.
 func (x *number) on(lane int) bool { return x.lanes>>lane&1 != 0 }
 
-// by returns a derivative times a slope. Where nothing depends on an element, the derivative is 0 whatever the slope is; else 0 times an
-// infinite slope is NaN, as in a gradient.
+// by returns a derivative times a slope. Where nothing depends on an element, the derivative is 0 whatever
+// the slope is; else 0 times an infinite slope is NaN, as in a gradient.
 func (x *number) by(lane int, slope float64) float64 {
 	if !x.on(lane) {
 		return 0
@@ -30,7 +31,8 @@ func (x *number) by(lane int, slope float64) float64 {
 	return x.d[lane] * slope
 }
 
-// within returns a number as a type with a greatest number holds it: what is so large that rounding may overflow is not known.
+// within returns a number as a type with a greatest number holds it: what is so large that rounding may
+// overflow is not known.
 func (x number) within(most float64) number {
 	if math.Abs(x.v) > most/4 && !math.IsInf(x.v, 0) {
 		x.err = math.Inf(1)
@@ -111,7 +113,8 @@ func mul(x, y number) number {
 	return out
 }
 
-// scaled returns |x| * err, and 0 if either is 0. What is made of a number that is not known is not known either.
+// scaled returns |x| * err, and 0 if either is 0. What is made of a number that is not known is not known
+// either.
 func scaled(x, err float64) float64 {
 	if math.IsInf(err, 1) {
 		return err
@@ -165,8 +168,8 @@ func neg(x number) number {
 	return x
 }
 
-// curve is what a function does at a place: its value, its first two derivatives, and the size of the numbers of which the derivative is
-// a difference.
+// curve is what a function does at a place: its value, its first two derivatives, and the size of the numbers
+// of which the derivative is a difference.
 type curve struct{ v, first, second, amplitude float64 }
 
 // apply returns a function of a number.
@@ -216,7 +219,8 @@ func near(x, y number, unit float64) bool {
 	return x.err+y.err > 0 && !(math.Abs(x.v-y.v) > safety*unit*(x.err+y.err))
 }
 
-// compensated is a sum beside what rounding took from it, by Neumaier's algorithm: equal terms are rounded alike, so such errors add up.
+// compensated is a sum beside what rounding took from it, by Neumaier's algorithm: equal terms are rounded
+// alike, so such errors add up.
 type compensated struct{ v, lost float64 }
 
 func (s *compensated) add(x float64) {
@@ -259,11 +263,12 @@ func (s *addends) add(x float64) {
 	}
 }
 
-// exact reports whether their sum is not rounded in any order, also in f32: all sums of some of them are multiples of their quantum of at
-// most 24 digits.
+// exact reports whether their sum is not rounded in any order, also in f32: all sums of some of them are
+// multiples of their quantum of at most 24 digits.
 func (s *addends) exact() bool { return s.size <= s.quantum*0x1p24 }
 
-// quantum returns the greatest power of 2 of which a number is a multiple; 0 for 0 and for what is not finite.
+// quantum returns the greatest power of 2 of which a number is a multiple; 0 for 0 and for what is not
+// finite.
 func quantum(x float64) float64 {
 	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
 		return 0
@@ -272,8 +277,9 @@ func quantum(x float64) float64 {
 	return math.Ldexp(1, exponent-53+bits.TrailingZeros64(uint64(int64(fraction*0x1p53))))
 }
 
-// bound returns a bound of what adding n numbers in some order loses: it is at most that of adding them to the sum of their sizes. That
-// errors have random signs keeps it to the root of their number. What adding one after the other loses is no fault either.
+// bound returns a bound of what adding n numbers in some order loses: it is at most that of adding them to
+// the sum of their sizes. That errors have random signs keeps it to the root of their number. What adding one
+// after the other loses is no fault either.
 func (s *addends) bound(n int) float64 {
 	if n < 2 {
 		return 0
@@ -312,8 +318,8 @@ func (s *sum) result() number {
 	}
 	for i := range out.de {
 		out.d[i] = s.d[i].sum()
-		// A gradient multiplies each term by what comes behind the sum, before it adds them. So terms that cancel need not, and equal ones are
-		// rounded alike.
+		// A gradient multiplies each term by what comes behind the sum, before it adds them. So terms that
+		// cancel need not, and equal ones are rounded alike.
 		if d := &s.d[i]; !d.exact() || out.de[i] > 0 || math.Abs(out.d[i]) < d.size || d.same > 2 {
 			out.de[i] += d.bound(s.n) + scaled(d.size, float64(max(d.same, 0))/4)
 		}

@@ -17,8 +17,8 @@ func depending(lane int, v float64) number {
 	return x
 }
 
-// TestInfiniteSlopes checks that an infinite slope hands on nothing to what a number does not depend on, and NaN to what it depends on with a
-// slope of 0.
+// TestInfiniteSlopes checks that an infinite slope hands on nothing to what a number does not depend on, and
+// NaN to what it depends on with a slope of 0.
 func TestInfiniteSlopes(t *testing.T) {
 	zero, nothing := depending(0, 0), number{v: math.Inf(-1)}
 	flat := mul(zero, exactly(0)) // depends on lane 0 with a derivative of 0
@@ -55,7 +55,8 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestVarianceOfEqual checks that the bound of the gradient of a variance covers the rounding of the mean, from which equal terms differ by it.
+// TestVarianceOfEqual checks that the bound of the gradient of a variance covers the rounding of the mean,
+// from which equal terms differ by it.
 func TestVarianceOfEqual(t *testing.T) {
 	var terms []term
 	for range 17 {
@@ -83,7 +84,8 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// TestTotals compares sums of many equal terms, which naive addition rounds the same way each time, with exact sums.
+// TestTotals compares sums of many equal terms, which naive addition rounds the same way each time, with
+// exact sums.
 func TestTotals(t *testing.T) {
 	for _, x := range []float64{0.1, 0.6, 1e-3, 1 / 3.0} {
 		s, exact := new(sum), new(big.Float).SetPrec(200)
@@ -111,8 +113,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// TestSumsInAnyOrder adds the same numbers in float32 in all orders, and compares each with the bound of the oracle, which is 0 only where no
-// order rounds.
+// TestSumsInAnyOrder adds the same numbers in float32 in all orders, and compares each with the bound of the
+// oracle, which is 0 only where no order rounds.
 func TestSumsInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	rounded, exact := 0, 0
@@ -145,7 +147,8 @@ func TestSumsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestEqualShares checks the gradient of an extreme of many equal terms, each of which has the same derivative: it is that derivative.
+// TestEqualShares checks the gradient of an extreme of many equal terms, each of which has the same
+// derivative: it is that derivative.
 func TestEqualShares(t *testing.T) {
 	for _, n := range []int{3, 256, 1025, 4097} {
 		for _, d := range []float64{0.5, -1.75, 0.1} {

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Of returns the use of an operator that attributes and what they resolve to describe. passed holds the values that the caller passes, by
-// slot. The elements of inputs and weights are still to be given.
+// Of returns the use of an operator that attributes and what they resolve to describe. passed holds the
+// values that the caller passes, by slot. The elements of inputs and weights are still to be given.
 func Of(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed map[int][]any) (*Use, error) {
 	u := &Use{Formula: o.Formula, Types: map[string]string{}, Dims: map[string]any{}, Attrs: map[string]any{}, Args: map[string]any{}, Callees: o.Callees}
 	for i, t := range o.Types {

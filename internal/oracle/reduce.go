@@ -10,7 +10,8 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// over calls visit with a scope for each value of the indices of binders, the last index fastest. idx holds the values of the indices.
+// over calls visit with a scope for each value of the indices of binders, the last index fastest. idx holds
+// the values of the indices.
 func (e *evaluation) over(binders []*expr.Binder, s *scope, idx []item, visit func(*scope, []item)) {
 	if len(binders) == 0 {
 		visit(s, idx)
@@ -72,7 +73,8 @@ type term struct {
 	idx []item
 }
 
-// reduce returns a reduction. What does not depend on all indices around is worked out once for those on which it depends.
+// reduce returns a reduction. What does not depend on all indices around is worked out once for those on
+// which it depends.
 func (e *evaluation) reduce(n *expr.Reduce, s *scope) value {
 	key, ok := e.key(n, s)
 	if ok {
@@ -211,8 +213,8 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 	return value{}
 }
 
-// pair returns a logsumexp with the parts that two targets take: the greatest term, and what is beyond it, which has the
-// derivative of both.
+// pair returns a logsumexp with the parts that two targets take: the greatest term, and what is beyond it,
+// which has the derivative of both.
 func pair(sum number, terms []term) value {
 	top, rest := math.Inf(-1), sum
 	for _, t := range terms {
@@ -241,7 +243,8 @@ func mean(terms []term) number {
 	return div(total(terms), exactly(float64(len(terms))))
 }
 
-// averaged returns a mean of terms as the type with which formulas compute holds it. It is not known where their sum may overflow.
+// averaged returns a mean of terms as the type with which formulas compute holds it. It is not known where
+// their sum may overflow.
 func (e *evaluation) averaged(n number, terms int) value {
 	return realValue(n.within(e.greatest() / float64(max(terms, 1))))
 }
@@ -268,7 +271,8 @@ func variance(terms []term) number {
 	return out
 }
 
-// norm returns the length of a vector. Its derivative is a unit vector, and 0 for the vector without a length.
+// norm returns the length of a vector. Its derivative is a unit vector, and 0 for the vector without a
+// length.
 func (e *evaluation) norm(terms []term) number {
 	unit, total := 0.0, 0.0
 	for _, t := range terms {
@@ -473,8 +477,9 @@ func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
 	return realValue(out)
 }
 
-// position returns the index of the greatest or the least term: of the first of equal ones. NaN is more extreme than all numbers. Of several
-// indices it is the row-major number, and each target of a statement gets an index.
+// position returns the index of the greatest or the least term: of the first of equal ones. NaN is more
+// extreme than all numbers. Of several indices it is the row-major number, and each target of a statement
+// gets an index.
 func (e *evaluation) position(n *expr.Reduce, terms []term) value {
 	if len(terms) == 0 {
 		return value{kind: integer, unsure: true, x: &extra{items: make([]item, len(n.Binders))}} // nothing has no place
@@ -513,7 +518,8 @@ func (e *evaluation) before(x, y value, most bool) bool {
 	return most && a > b || !most && a < b
 }
 
-// rowMajorOf returns the row-major number of an index in the dimensions of its indices, whatever part of them something goes over.
+// rowMajorOf returns the row-major number of an index in the dimensions of its indices, whatever part of them
+// something goes over.
 func (e *evaluation) rowMajorOf(idx []item) int64 {
 	out := int64(0)
 	for _, it := range idx {

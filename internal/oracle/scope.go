@@ -30,7 +30,8 @@ type scope struct {
 	params map[string]*argument // of the function around; nil outside
 }
 
-// argument is what a function was applied to. It is worked out where it is asked for, since a call stands for the expression.
+// argument is what a function was applied to. It is worked out where it is asked for, since a call stands for
+// the expression.
 type argument struct {
 	node  expr.Node
 	scope *scope

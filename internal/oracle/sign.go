@@ -115,8 +115,8 @@ func (a *array) signs() signs {
 	return signed
 }
 
-// joined returns what is known of the sign of an integer that is one of two: it has none, if one of the two has none, and the other has
-// none either or is known to be 0 or more.
+// joined returns what is known of the sign of an integer that is one of two: it has none, if one of the two
+// has none, and the other has none either or is known to be 0 or more.
 func joined(x, y signs) signs {
 	switch {
 	case x == unknown || y == unknown:
@@ -129,8 +129,8 @@ func joined(x, y signs) signs {
 	return unknown
 }
 
-// as returns an integer that is one of several, of whose sign something is known. With a sign, the bits of a number from 2^63 on are those
-// of one below 0.
+// as returns an integer that is one of several, of whose sign something is known. With a sign, the bits of a
+// number from 2^63 on are those of one below 0.
 func (v value) as(known signs) value {
 	if v.kind != integer || v.edge != 0 {
 		return v

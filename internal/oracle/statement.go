@@ -25,8 +25,8 @@ func (e *evaluation) run(f *expr.Formula, source string) {
 	}
 }
 
-// statement computes a statement, if its condition holds and its targets are there. Statements that follow tell whether what it gives is
-// needed, though its slot is absent.
+// statement computes a statement, if its condition holds and its targets are there. Statements that follow
+// tell whether what it gives is needed, though its slot is absent.
 func (e *evaluation) statement(st *expr.Statement, following []*expr.Statement) {
 	e.memo = map[string]value{}
 	s := &scope{}
@@ -106,7 +106,8 @@ func (e *evaluation) note(n expr.Node, seen map[*expr.Function]bool) {
 	})
 }
 
-// each returns the name that stands for the number of a tensor, for which a statement is repeated, and how often.
+// each returns the name that stands for the number of a tensor, for which a statement is repeated, and how
+// often.
 func (e *evaluation) each(st *expr.Statement) (string, int) {
 	if r, ok := st.Targets[0].(*expr.Read); ok && e.slots[r.Name] != nil {
 		if name := tensorName(r); name != "" {
@@ -138,7 +139,8 @@ func tensorName(r *expr.Read) string {
 	return id.Name
 }
 
-// targets computes the elements of a statement's targets. Several share an argmax, of which each takes an index.
+// targets computes the elements of a statement's targets. Several share an argmax, of which each takes an
+// index.
 func (e *evaluation) targets(st *expr.Statement, s *scope) {
 	for _, b := range st.For {
 		lo, hi := e.rangeIn(b, s)
@@ -217,8 +219,8 @@ func (a *array) copied() *array {
 	return &out
 }
 
-// destination returns the tensor that a target gives, and its number in its slot; nil for a value of the formula's own that nothing gave
-// before.
+// destination returns the tensor that a target gives, and its number in its slot; nil for a value of the
+// formula's own that nothing gave before.
 func (e *evaluation) destination(t expr.Node, s *scope) (*array, int) {
 	name := nameOf(t)
 	at := 0

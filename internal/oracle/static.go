@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// kindOf returns what an expression gives, without computing it. It is asked for where there is nothing to compute.
+// kindOf returns what an expression gives, without computing it. It is asked for where there is nothing to
+// compute.
 func (e *evaluation) kindOf(n expr.Node, s *scope, index bool) kind {
 	switch n := n.(type) {
 	case *expr.Lit:

@@ -1,11 +1,13 @@
-// Package oracle says what a formula means: it computes the elements and the gradients that a formula gives in one use of its operator,
-// straight from the syntax tree, one element after the other, as docs/spec.md describes the language. It is what tests compare
-// kernels, loops and derived gradients with, so it shares nothing with them but the syntax.
+// Package oracle says what a formula means: it computes the elements and the gradients that a formula gives
+// in one use of its operator, straight from the syntax tree, one element after the other, as docs/spec.md
+// describes the language. It is what tests compare kernels, loops and derived gradients with, so it shares
+// nothing with them but the syntax.
 //
-// Real numbers are float64, whatever the types of elements are, and each has a bound of the error that rounding makes in the type in which
-// an implementation computes. Integers are exact. Gradients are computed forward, with dual numbers, a few elements of the inputs at a time.
-// Where rounding may change which of two numbers is the greater one, and the results differ for it, bounds cover both; if an integer depends on
-// it, the use is ambiguous.
+// Real numbers are float64, whatever the types of elements are, and each has a bound of the error that
+// rounding makes in the type in which an implementation computes. Integers are exact. Gradients are computed
+// forward, with dual numbers, a few elements of the inputs at a time. Where rounding may change which of two
+// numbers is the greater one, and the results differ for it, bounds cover both; if an integer depends on it,
+// the use is ambiguous.
 package oracle
 
 import (
@@ -23,7 +25,8 @@ type Use struct {
 	Types   map[string]string // the element types of dtype variables
 	Dims    map[string]any    // int, []int, or [][]int where each tensor of a variadic slot has its own
 	Attrs   map[string]any    // as encoding/json decodes them, with json.Number; nil is absent
-	// Args holds the values of arguments from expressions, the seed, and what the caller passes: int, float64, bool, string, or a list of them.
+	// Args holds the values of arguments from expressions, the seed, and what the caller passes: int,
+	// float64, bool, string, or a list of them.
 	Args    map[string]any
 	Step    int // the number of the training step
 	Slots   []*Slot
@@ -42,7 +45,8 @@ type Slot struct {
 	Tensors     []*Tensor
 }
 
-// Tensor holds the elements of a tensor in row-major order. Elements of inputs and weights are given; those of other slots are nil.
+// Tensor holds the elements of a tensor in row-major order. Elements of inputs and weights are given; those
+// of other slots are nil.
 type Tensor struct {
 	Type  dtype.Type
 	Shape []int
@@ -93,7 +97,8 @@ func (u *Use) unit() float64 {
 	return 0x1p-53
 }
 
-// Allows reports whether a result is the element, within its bound. single says that kernels compute in f32. What may overflow may be anything.
+// Allows reports whether a result is the element, within its bound. single says that kernels compute in f32.
+// What may overflow may be anything.
 func (x Element) Allows(got float64, single bool) bool {
 	least, most := 1e-300, math.MaxFloat64
 	if single {

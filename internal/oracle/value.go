@@ -38,7 +38,8 @@ type value struct {
 	x        *extra
 }
 
-// share says between how many numbers a real number that is an extreme of some shares its gradient, if it is an extreme of further ones.
+// share says between how many numbers a real number that is an extreme of some shares its gradient, if it is
+// an extreme of further ones.
 type share struct {
 	most, least bool // whether it is a maximum or a minimum; of other values, neither
 	settled     bool // whether the number is known, also where the extreme is an operand of another one
@@ -57,7 +58,8 @@ func (v value) of(name string, d differing) share {
 	return out
 }
 
-// open returns a value of which it is not said whether it is an operand of an extreme as what it was made of is.
+// open returns a value of which it is not said whether it is an operand of an extreme as what it was made of
+// is.
 func (v value) open() value {
 	v.share.settled = false
 	return v
@@ -318,7 +320,8 @@ func wholes(op string, x, y value) value {
 	a, b := x.i, y.i
 	out := value{kind: integer, unsigned: unsigned}
 	if x.unsigned || y.unsigned {
-		// What a number from 2^63 on gives with others, beside quotients, and what is less than 0, is not said.
+		// What a number from 2^63 on gives with others, beside quotients, and what is less than 0, is not
+		// said.
 		if (x.unsigned && a < 0 || y.unsigned && b < 0) && op != "/" && op != "%" && op != "quotient" {
 			panic(ErrAmbiguous)
 		}

@@ -12,8 +12,9 @@ import (
 // marker matches a line that git puts around a conflict.
 var marker = regexp.MustCompile(`^(<<<<<<<|=======|>>>>>>>|\|\|\|\|\|\|\|)( .*)?$`)
 
-// merges finds files that git has merged from what opgen wrote: two branches changed a generated file, so that the checksum of the result
-// fits neither, with a conflict or without. No work of a user is in such a file, and opgen writes it anew.
+// merges finds files that git has merged from what opgen wrote: two branches changed a generated file, so
+// that the checksum of the result fits neither, with a conflict or without. No work of a user is in such a
+// file, and opgen writes it anew.
 type merges struct {
 	dir    string
 	found  *revision.Merge // nil if there is no merge

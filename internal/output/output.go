@@ -1,5 +1,5 @@
-// Package output compares generated files with those on disk, and updates the latter. It changes and deletes only files
-// that opgen generated and that were not edited since, unless forced.
+// Package output compares generated files with those on disk, and updates the latter. It changes and deletes
+// only files that opgen generated and that were not edited since, unless forced.
 package output
 
 import (
@@ -51,8 +51,8 @@ type Change struct {
 	New    []byte // nil if to be deleted
 }
 
-// Dir is an output folder. All access goes through os.Root, so that no symbolic link leads out of the module, nor one
-// within the folder out of it.
+// Dir is an output folder. All access goes through os.Root, so that no symbolic link leads out of the module,
+// nor one within the folder out of it.
 type Dir struct {
 	path string
 	name string        // of the folder, relative to the module's root
@@ -62,8 +62,8 @@ type Dir struct {
 	module string
 }
 
-// Open opens the output folder of a module. The module's root is an absolute path; the folder is relative to it,
-// with slashes, and need not exist yet.
+// Open opens the output folder of a module. The module's root is an absolute path; the folder is relative to
+// it, with slashes, and need not exist yet.
 func Open(module, folder string) (*Dir, error) {
 	d := &Dir{path: filepath.Join(module, filepath.FromSlash(folder)), name: folder}
 	return d, d.open(module, false)
@@ -239,8 +239,8 @@ func (d *Dir) missing(p string, data []byte) Change {
 	return c
 }
 
-// Stage prepares the changes: all new files are written completely, next to where they belong. After an error, everything is as
-// it was.
+// Stage prepares the changes: all new files are written completely, next to where they belong. After an
+// error, everything is as it was.
 func (d *Dir) Stage(changes []Change) error {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Folder != d.name })
 	if len(changes) == 0 {
@@ -275,8 +275,8 @@ func (d *Dir) stage(c Change) error {
 	return d.area.Put(c.Path, c.Old, c.New, c.Kind == ForeignInPlace)
 }
 
-// Check reports a file that changed since Compare read it. A run with several folders checks all of them before the first
-// Commit.
+// Check reports a file that changed since Compare read it. A run with several folders checks all of them
+// before the first Commit.
 func (d *Dir) Check() error {
 	if d.area == nil {
 		return nil
@@ -284,7 +284,8 @@ func (d *Dir) Check() error {
 	return d.area.Check()
 }
 
-// Commit makes the staged changes. Each file is renamed to its place, so that no reader and no crash sees half of one.
+// Commit makes the staged changes. Each file is renamed to its place, so that no reader and no crash sees
+// half of one.
 func (d *Dir) Commit() error {
 	if d.area == nil {
 		return nil

@@ -294,7 +294,8 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// TestReplace checks that a file is replaced by renaming, so that a process that has the old file open keeps it.
+// TestReplace checks that a file is replaced by renaming, so that a process that has the old file open keeps
+// it.
 func TestReplace(t *testing.T) {
 	path, d := folder(t, map[string][]byte{"a/x.go": generated("package a // old\n")})
 	f, err := os.Open(filepath.Join(path, "a/x.go"))
@@ -315,7 +316,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestF15EditDuringRun checks that a file that is edited after it was compared is kept, and that then nothing is written at all.
+// TestF15EditDuringRun checks that a file that is edited after it was compared is kept, and that then nothing
+// is written at all.
 func TestF15EditDuringRun(t *testing.T) {
 	path, d := folder(t, map[string][]byte{"a/x.go": generated("package a // old\n"), "b/x.go": generated("package b // old\n"), "c/x.go": generated("package c\n")})
 	changes := compareAll(t, d, []artifact.Artifact{{Path: "a/x.go", Data: generated("package a // new\n")}, {Path: "b/x.go", Data: generated("package b // new\n")}})
@@ -357,7 +359,8 @@ func TestF15EditDuringRun(t *testing.T) {
 	}
 }
 
-// TestBlocked checks what stands in the way of a file or a folder: nothing is written, and nothing of others is lost.
+// TestBlocked checks what stands in the way of a file or a folder: nothing is written, and nothing of others
+// is lost.
 func TestBlocked(t *testing.T) {
 	path, d := folder(t, map[string][]byte{"a": []byte("a file\n"), "b/x.go/inner.txt": []byte("a folder\n"), "c/x.go": []byte("by hand\n"), "c/x.go.opgen-tmp": []byte("by hand\n")})
 	files := []artifact.Artifact{{Path: "a/x.go", Data: generated("package a\n")}, {Path: "a/y.go", Data: generated("package a\n")},

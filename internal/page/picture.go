@@ -24,8 +24,8 @@ type picture struct {
 // mostElements is how many elements a tensor of a picture has at most.
 const mostElements = 1 << 10
 
-// draw draws an example of an operator: the first one in which an element is computed from others than that of the same place. It
-// returns nil if there is none.
+// draw draws an example of an operator: the first one in which an element is computed from others than that
+// of the same place. It returns nil if there is none.
 func draw(o *model.Operator) *picture {
 	if o.Formula == "" {
 		return nil
@@ -121,7 +121,8 @@ type canvas struct {
 	width, height int
 }
 
-// tensor draws a tensor: blocks of its last two dimensions, side by side for all indices of the others. Used elements are filled.
+// tensor draws a tensor: blocks of its last two dimensions, side by side for all indices of the others. Used
+// elements are filled.
 func (c *canvas) tensor(l *program.Local, dims []int, uses []reach.Use, used, maybe string) {
 	rows, cols, blocks := 1, 1, 1
 	for d, n := range dims {

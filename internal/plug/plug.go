@@ -118,7 +118,8 @@ func (c *Command) failed(err error, ctx, limited context.Context) *Error {
 	return &Error{Message: err.Error()}
 }
 
-// decode reads a response. A field that the protocol does not have is an error, because a misspelled one would have no effect.
+// decode reads a response. A field that the protocol does not have is an error, because a misspelled one
+// would have no effect.
 func decode(data []byte) (*plugin.Response, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

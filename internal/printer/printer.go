@@ -1,4 +1,5 @@
-// Package printer finds out whether all that a command printed was written, so that it does not succeed on a full disk.
+// Package printer finds out whether all that a command printed was written, so that it does not succeed on a
+// full disk.
 package printer
 
 import (

@@ -24,7 +24,8 @@ func (d *disk) Write(b []byte) (int, error) {
 	return d.Builder.Write(b)
 }
 
-// TestRun checks the status of a command that prints two lines, the first one long, to writers of different sizes.
+// TestRun checks the status of a command that prints two lines, the first one long, to writers of different
+// sizes.
 func TestRun(t *testing.T) {
 	print := func(stdout, stderr io.Writer) int {
 		fmt.Fprintln(stdout, "a long line")

@@ -1,10 +1,11 @@
-// Package randomformula writes random operators with formulas, for tests that compare what implementations of formulas compute. A formula
-// has what the language has, crossed: ranges that depend on other indices, also of the same sum, empty, reversed and shifted ones, reads
-// outside with else, look-ups at places that values decide, digits and remainders, scans, orders, histograms, conditions, several statements
-// that feed each other, functions, and gradients by hand.
+// Package randomformula writes random operators with formulas, for tests that compare what implementations of
+// formulas compute. A formula has what the language has, crossed: ranges that depend on other indices, also
+// of the same sum, empty, reversed and shifted ones, reads outside with else, look-ups at places that values
+// decide, digits and remainders, scans, orders, histograms, conditions, several statements that feed each
+// other, functions, and gradients by hand.
 //
-// A formula is a random one for a seed, so that a seed is all that a report needs. Not every one passes opgen check: those that do must be
-// right.
+// A formula is a random one for a seed, so that a seed is all that a report needs. Not every one passes opgen
+// check: those that do must be right.
 package randomformula
 
 import (
@@ -172,8 +173,8 @@ var attributes = []struct{ name, declared string }{
 	{"rate", "rate = { type = \"float\", default = 0.5 }\n"}, {"size", "size = { type = \"int\", min = 1, default = 2 }\n"}, {"flag", "flag = { type = \"bool\", default = true }\n"},
 }
 
-// Tidy leaves out what the lines do not use: values, functions, inputs and attributes. An input whose elements nothing reads stays if it gives
-// a dimension.
+// Tidy leaves out what the lines do not use: values, functions, inputs and attributes. An input whose
+// elements nothing reads stays if it gives a dimension.
 func (c *Case) Tidy() {
 	c.Lines = prune(c.Lines)
 	text := strings.Join(c.Lines, "\n")

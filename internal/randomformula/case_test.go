@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/internal/randomformula"
 )
 
-// TestFeatures checks that opgen check accepts most formulas, and some with each feature: a feature that is never accepted is not tested.
+// TestFeatures checks that opgen check accepts most formulas, and some with each feature: a feature that is
+// never accepted is not tested.
 func TestFeatures(t *testing.T) {
 	const formulas = 600
 	accepted, drawn, run := 0, map[string]int{}, map[string]int{}
@@ -64,7 +65,8 @@ func TestSameSeed(t *testing.T) {
 	}
 }
 
-// TestBoundsOfIntegers checks that a use has no element of an integer below 0, since no integer is right there.
+// TestBoundsOfIntegers checks that a use has no element of an integer below 0, since no integer is right
+// there.
 func TestBoundsOfIntegers(t *testing.T) {
 	for i := range uint64(1000) {
 		c := randomformula.New(43, i)
@@ -76,7 +78,8 @@ func TestBoundsOfIntegers(t *testing.T) {
 	}
 }
 
-// TestExceptions checks that formulas look up by integers that may lie outside of their bound, and that opgen check accepts most of them.
+// TestExceptions checks that formulas look up by integers that may lie outside of their bound, and that opgen
+// check accepts most of them.
 func TestExceptions(t *testing.T) {
 	drawn, accepted := 0, 0
 	for i := range uint64(1500) {

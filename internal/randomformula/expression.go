@@ -53,8 +53,8 @@ func (w *writer) column() string {
 	return ""
 }
 
-// again writes what an earlier statement gives, at other indices: those of this statement, constants and extents, at which the earlier one may give
-// nothing.
+// again writes what an earlier statement gives, at other indices: those of this statement, constants and
+// extents, at which the earlier one may give nothing.
 func (w *writer) again() string {
 	if len(w.given) == 0 {
 		return ""
@@ -72,7 +72,8 @@ func (w *writer) again() string {
 	return rename(s.text, to) + w.pick("", " * "+w.leaf())
 }
 
-// seam writes a value of elements along a dimension, and an output that has the same value at a place behind the last one.
+// seam writes a value of elements along a dimension, and an output that has the same value at a place behind
+// the last one.
 func (w *writer) seam() []string {
 	var fit []Slot
 	for _, s := range w.c.Inputs {
@@ -312,7 +313,8 @@ func (w *writer) place(dim string) (text string, inside bool) {
 	return w.pick("0", dim+" - 1", "1"), false
 }
 
-// lookup writes an integer that is known to lie in a dimension: an element of an input with a bound, or the place of an extreme.
+// lookup writes an integer that is known to lie in a dimension: an element of an input with a bound, or the
+// place of an extreme.
 func (w *writer) lookup(dim string) string {
 	var fit []tensor
 	for _, t := range w.tensors {
@@ -352,7 +354,8 @@ func (w *writer) here(t tensor) string {
 	return fmt.Sprintf("%s[%s]", t.name, strings.Join(at, ", "))
 }
 
-// guarded writes a look-up by an integer that may lie outside of its bound, where it does not; nothing if there is none.
+// guarded writes a look-up by an integer that may lie outside of its bound, where it does not; nothing if
+// there is none.
 func (w *writer) guarded() string {
 	for _, by := range w.tensors {
 		if by.except == "" {

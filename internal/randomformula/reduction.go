@@ -346,7 +346,8 @@ func (w *writer) position() string {
 	return fmt.Sprintf("%s(%s: %s)", w.pick("argmax", "argmin"), own, x)
 }
 
-// corner writes values that other lines may read: the row and the column of the extreme of a window, or rows that are divided by their norms.
+// corner writes values that other lines may read: the row and the column of the extreme of a window, or rows
+// that are divided by their norms.
 func (w *writer) corner() []string {
 	if w.one(2) {
 		w.note("row divided by its norm")

@@ -264,7 +264,8 @@ func (w *writer) left(dims []string) string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// statement writes a statement that gives a value of the formula's own. It returns its kind, and the bound of integers.
+// statement writes a statement that gives a value of the formula's own. It returns its kind, and the bound of
+// integers.
 func (w *writer) statement(name string, dims []string) (lines []string, kind, below string) {
 	at := w.left(dims)
 	if len(dims) == 0 && w.one(2) {

@@ -1,4 +1,5 @@
-// Package reach finds the elements from which an element of a result is computed, by a formula in a use of its operator.
+// Package reach finds the elements from which an element of a result is computed, by a formula in a use of
+// its operator.
 package reach
 
 import (
@@ -26,8 +27,9 @@ type Elements map[int][]Use
 // most is how many terms are followed at most.
 const most = 1 << 17
 
-// Of returns what the element of a tensor at an index is computed from: elements of tensors that no statement of the program gives.
-// ok is false if these are too many to follow, or if how far a statement goes depends on values.
+// Of returns what the element of a tensor at an index is computed from: elements of tensors that no statement
+// of the program gives. ok is false if these are too many to follow, or if how far a statement goes depends
+// on values.
 func Of(p *program.Program, tensor int, index []int) (all Elements, ok bool) {
 	w := &walker{p: p, all: Elements{}, seen: map[visit]Use{}, left: most}
 	w.element(tensor, index, Used)

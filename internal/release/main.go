@@ -1,11 +1,13 @@
-// Command release writes a release of the module into a folder that serves as a module proxy: for networks without access to the
-// public one, and for tests of a release before there is one. It prints what GOPROXY has to begin with.
+// Command release writes a release of the module into a folder that serves as a module proxy: for networks
+// without access to the public one, and for tests of a release before there is one. It prints what GOPROXY
+// has to begin with.
 //
 // Usage, at the root of the module:
 //
 //	go run ./internal/release [-version v0.1.0] [-revision REVISION] DIR
 //
-// The release has the files of the folder as they are, or those of a git revision. The exit status is 2 for an error.
+// The release has the files of the folder as they are, or those of a git revision. The exit status is 2 for
+// an error.
 package main
 
 import (

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Merge is a merge that git makes, or has made last, of the repository to which a folder belongs. A rebase and a cherry-pick are merges,
-// too.
+// Merge is a merge that git makes, or has made last, of the repository to which a folder belongs. A rebase
+// and a cherry-pick are merges, too.
 type Merge struct {
 	dir string
-	// Sides are revisions, or stages of the index, that may be those that were merged: each a prefix of the paths of files.
+	// Sides are revisions, or stages of the index, that may be those that were merged: each a prefix of the
+	// paths of files.
 	sides [][]string
 }
 
@@ -36,8 +37,9 @@ func FindMerge(ctx context.Context, dir string) *Merge {
 	return m
 }
 
-// Versions calls f with each set of versions that the merge may have put together to the files with these paths in the folder, until f
-// returns true. A version holds the files of one side, nil for one that the side has not. The first two are the sides of the merge.
+// Versions calls f with each set of versions that the merge may have put together to the files with these
+// paths in the folder, until f returns true. A version holds the files of one side, nil for one that the side
+// has not. The first two are the sides of the merge.
 func (m *Merge) Versions(ctx context.Context, f func(versions [][][]byte) bool, paths ...string) {
 	for _, sides := range m.sides {
 		var versions [][][]byte

@@ -20,8 +20,9 @@ import (
 // kept lists the extensions of the files that opgen reads.
 var kept = []string{".toml", ".go", ".mod", ".sum"}
 
-// Extract writes the files of a revision that opgen reads to a folder: specs, configuration and Go files of the module at root. The
-// go.mod is that of root, with absolute paths of folders, so that the module finds what it needs.
+// Extract writes the files of a revision that opgen reads to a folder: specs, configuration and Go files of
+// the module at root. The go.mod is that of root, with absolute paths of folders, so that the module finds
+// what it needs.
 func Extract(ctx context.Context, root, revision, to string) error {
 	commit, err := git(ctx, root, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
 	if err != nil {
@@ -52,7 +53,8 @@ func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	return out, err
 }
 
-// untar writes the files with kept extensions. Links are left out: what they point to is not part of the revision.
+// untar writes the files with kept extensions. Links are left out: what they point to is not part of the
+// revision.
 func untar(r io.Reader, to string) error {
 	root, err := os.OpenRoot(to)
 	if err != nil {
@@ -85,7 +87,8 @@ func untar(r io.Reader, to string) error {
 	}
 }
 
-// copyModule copies the go.mod of a module, with absolute paths of the folders that take the place of modules.
+// copyModule copies the go.mod of a module, with absolute paths of the folders that take the place of
+// modules.
 func copyModule(root, to string) error {
 	path := filepath.Join(root, "go.mod")
 	data, err := os.ReadFile(path)

@@ -59,7 +59,8 @@ var ExprKinds = map[string]expr.Kind{
 	"int": expr.Int, "float64": expr.Float, "bool": expr.Bool, "string": expr.String, "[]int": expr.Dims,
 }
 
-// Block reports whether an argument is state in memory of the device, which device code by hand gets: a *task.Block that init makes.
+// Block reports whether an argument is state in memory of the device, which device code by hand gets:
+// a *task.Block that init makes.
 func Block(a *spec.Arg) bool {
 	return a.From.V == task.FromInit.String() && strings.HasPrefix(a.Type.V, "*") && strings.HasSuffix(a.Type.V, "/task.Block")
 }

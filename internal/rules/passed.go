@@ -43,8 +43,8 @@ func ValueKind(goType string) Value {
 	return OtherValue
 }
 
-// TaskArgs lists the arguments of a task: those that it lists, and those that the caller passes and the formula uses. Each
-// task that computes the formula takes these.
+// TaskArgs lists the arguments of a task: those that it lists, and those that the caller passes and the
+// formula uses. Each task that computes the formula takes these.
 func TaskArgs(s *spec.Spec, t *spec.Task) []*spec.Arg {
 	var out []*spec.Arg
 	for _, n := range t.Args {

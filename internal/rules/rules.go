@@ -63,7 +63,8 @@ func Limits(s *spec.Spec, v *spec.Variadic) (lo, hi int) {
 	return lo, hi
 }
 
-// Extent returns the integer that an element of a shape, or a limit, consists of. ok is false if it is not an integer.
+// Extent returns the integer that an element of a shape, or a limit, consists of. ok is false if it is not an
+// integer.
 func Extent(n source.Node) (v int64, ok bool) {
 	s, ok := n.(*source.Scalar)
 	if !ok {

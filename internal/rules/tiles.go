@@ -36,8 +36,8 @@ func Element(n source.Node) string {
 	return ""
 }
 
-// Spans returns the span of each element of a slot's shape. An element moves with the dimension that is written as
-// it is, N... with prod(N), unless a window says otherwise.
+// Spans returns the span of each element of a slot's shape. An element moves with the dimension that is
+// written as it is, N... with prod(N), unless a window says otherwise.
 func Spans(x *spec.Tiles, domain []spec.Str, s *spec.Slot) []Span {
 	var spans []Span
 	for _, n := range s.Shape {

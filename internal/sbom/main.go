@@ -1,5 +1,5 @@
-// Command sbom prints the bill of materials of a Go program in the format CycloneDX: the modules that it was built from, as Go
-// notes them in the program.
+// Command sbom prints the bill of materials of a Go program in the format CycloneDX: the modules that it was
+// built from, as Go notes them in the program.
 package main
 
 import (

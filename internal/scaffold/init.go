@@ -14,9 +14,10 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 )
 
-// Module writes opgen.toml at the root of the module with the given path, a file of Go in the folder of specs that has the line for
-// go generate, and the spec of an operator unless its name is "". A folder of specs that has files of Go gets none. Module returns the
-// paths of the files that it wrote, relative to root. It overwrites nothing: if one of the files exists, none is written.
+// Module writes opgen.toml at the root of the module with the given path, a file of Go in the folder of specs
+// that has the line for go generate, and the spec of an operator unless its name is "". A folder of specs
+// that has files of Go gets none. Module returns the paths of the files that it wrote, relative to root. It
+// overwrites nothing: if one of the files exists, none is written.
 func Module(root, modulePath, operator string) ([]string, error) {
 	data := map[string]any{"Module": version.Module, "Use": modulePath != version.Module}
 	text, err := execute("opgen.toml.tmpl", config.Name, data)

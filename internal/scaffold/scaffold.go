@@ -1,5 +1,5 @@
-// Package scaffold writes the first files of a module, and of a new operator: a spec and, if asked to, a kernel, which work and
-// can then be changed.
+// Package scaffold writes the first files of a module, and of a new operator: a spec and, if asked to, a
+// kernel, which work and can then be changed.
 package scaffold
 
 import (
@@ -56,9 +56,10 @@ func CheckName(name string) error {
 	return nil
 }
 
-// New writes the spec of an operator, whose formula is its kernel, and parts that take the place of the formula. With a part, the
-// spec may be there already, as New writes it with these parts. New returns the paths of the files that it wrote, relative to the module's root.
-// It overwrites nothing: if a file exists, or cannot be written, none is.
+// New writes the spec of an operator, whose formula is its kernel, and parts that take the place of the
+// formula. With a part, the spec may be there already, as New writes it with these parts. New returns the
+// paths of the files that it wrote, relative to the module's root. It overwrites nothing: if a file exists,
+// or cannot be written, none is.
 func New(c *config.Config, name string, parts Parts) ([]string, error) {
 	files, err := plan(c, name, parts)
 	if err != nil {
@@ -150,7 +151,8 @@ func write(root string, files []file) ([]string, error) {
 	return written, nil
 }
 
-// kernelPackage returns the name of the package of kernels: that of the files that are there, or one that fits the folder.
+// kernelPackage returns the name of the package of kernels: that of the files that are there, or one that
+// fits the folder.
 func kernelPackage(c *config.Config) string {
 	for _, f := range kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels))).Files {
 		if f.Err == nil {

@@ -32,8 +32,8 @@ func (sc *Scope) givenAt(at *source.Scalar, text string, offset int, want expr.K
 	return n
 }
 
-// givenOnly checks that an expression asks only for the presence and the number of tensors about which the caller decides.
-// All others follow from expressions, which may be computed after this one.
+// givenOnly checks that an expression asks only for the presence and the number of tensors about which the
+// caller decides. All others follow from expressions, which may be computed after this one.
 func (sc *Scope) givenOnly(n expr.Node) *expr.Error {
 	var found *expr.Error
 	expr.Walk(n, func(n expr.Node) {

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// lets types the definitions in [dims]. A definition may use the dimensions that inputs bind or that precede it. A
-// dimension whose definition has an error gets the type unknown, so that its uses are not reported.
+// lets types the definitions in [dims]. A definition may use the dimensions that inputs bind or that precede
+// it. A dimension whose definition has an error gets the type unknown, so that its uses are not reported.
 func (sc *Scope) lets() {
 	var cyclic []string
 	for _, l := range sc.Spec.Dims {
@@ -82,8 +82,8 @@ func (sc *Scope) goCall(s spec.Str) expr.Node {
 	return n
 }
 
-// Validate types the call of the Go function that checks attributes: its arguments are names of attributes. Then Typed
-// returns its tree.
+// Validate types the call of the Go function that checks attributes: its arguments are names of attributes.
+// Then Typed returns its tree.
 func (sc *Scope) Validate() {
 	s := sc.Spec.Validate
 	if !s.Set() {

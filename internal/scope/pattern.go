@@ -182,8 +182,8 @@ func ofEach(elem string) (name string, ok bool) {
 	return name, isDimName(name) && strings.ReplaceAll(index, " ", "") == "i]"
 }
 
-// eachElem reads an element that may differ between the tensors of a variadic slot. "C[i]" binds C to a list with an
-// extent for each tensor, and "X[i]..." binds X to a list with a run for each tensor.
+// eachElem reads an element that may differ between the tensors of a variadic slot. "C[i]" binds C to a list
+// with an extent for each tensor, and "X[i]..." binds X to a list with a run for each tensor.
 func (sc *Scope) eachElem(s *source.Scalar, name string, rest bool, axes map[string]*spec.Attr) (Elem, bool) {
 	d := sc.decls[name]
 	if d != nil && d.bound {
@@ -334,7 +334,8 @@ func HasDim(s *spec.Slot, name string) bool {
 	return slices.ContainsFunc(s.Shape, func(n source.Node) bool { return DimName(n) == name })
 }
 
-// DimName returns an element of a shape that is a name, without the dots of a run. It returns "" for other elements.
+// DimName returns an element of a shape that is a name, without the dots of a run. It returns "" for other
+// elements.
 func DimName(n source.Node) string {
 	sc, ok := n.(*source.Scalar)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package scope resolves the names of a spec: the meaning of attributes, dimensions, dtype variables and slots in
-// expressions, and the dimensions that the shapes of inputs bind.
+// Package scope resolves the names of a spec: the meaning of attributes, dimensions, dtype variables and
+// slots in expressions, and the dimensions that the shapes of inputs bind.
 package scope
 
 import (
@@ -26,8 +26,8 @@ type Scope struct {
 	typed  map[*source.Scalar]expr.Node
 	shapes map[*spec.Slot][]ShapeExpr
 	decls  map[string]*decl
-	// lenient says that a binding of dimensions has an error, which is reported. Unbound dimensions are then not
-	// reported, since the error may cause them.
+	// lenient says that a binding of dimensions has an error, which is reported. Unbound dimensions are then
+	// not reported, since the error may cause them.
 	lenient bool
 	each    bool // whether the shape of a variadic slot is read, in which i numbers its tensors
 }
@@ -235,8 +235,8 @@ func (sc *Scope) isRest(name string) bool {
 	return d != nil && d.symbol.Class == expr.Dim && d.symbol.Type.Kind == expr.Dims
 }
 
-// Expr parses and types an expression, which must have the type want. Then Typed returns its tree. Typed returns nil
-// after a finding, and for an expression that is absent.
+// Expr parses and types an expression, which must have the type want. Then Typed returns its tree. Typed
+// returns nil after a finding, and for an expression that is absent.
 func (sc *Scope) Expr(s spec.Str, want expr.Kind) {
 	if !s.Set() {
 		return
@@ -371,8 +371,8 @@ func isDimName(s string) bool {
 // IsDimName reports whether s has the form of a dimension's name.
 func IsDimName(s string) bool { return isDimName(s) }
 
-// Lenient reports whether a binding of dimensions has a finding. Then unbound dimensions are not reported, since the
-// finding may be their cause.
+// Lenient reports whether a binding of dimensions has a finding. Then unbound dimensions are not reported,
+// since the finding may be their cause.
 func (sc *Scope) Lenient() bool { return sc.lenient }
 
 // Suggest adds a hint to d: the name nearest to a misspelled one, of the declarations of the kind what.

@@ -34,8 +34,8 @@ type Element struct {
 	Beside string
 }
 
-// Layout returns the headers, keys and values of a file that Parse reads, in order, with all comments, and the lines of comments at
-// its end.
+// Layout returns the headers, keys and values of a file that Parse reads, in order, with all comments, and
+// the lines of comments at its end.
 func Layout(text string) (items []*Item, end []string, err error) {
 	s := &scanner{file: &File{Text: text}, text: text}
 	for {
@@ -165,8 +165,8 @@ func (s *scanner) list() (*Literal, error) {
 	}
 }
 
-// comments skips spaces, ends of lines and comments. It returns the comments, with "" for blank lines before and between them, and
-// whether there was an end of a line.
+// comments skips spaces, ends of lines and comments. It returns the comments, with "" for blank lines before
+// and between them, and whether there was an end of a line.
 func (s *scanner) comments() (lines []string, ends bool) {
 	blank := 0 // ends of lines since the last comment
 	if s.pos == 0 {

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// scanner finds the positions of keys and values in valid TOML. For other input it ends as well, with a tree or an error.
+// scanner finds the positions of keys and values in valid TOML. For other input it ends as well, with a tree
+// or an error.
 type scanner struct {
 	file *File
 	text string

@@ -208,7 +208,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File.Path, line, col, e.Message)
 }
 
-// Parse reads a file. Besides what is not TOML, it refuses what exceeds a limit, and texts with characters that are not shown.
+// Parse reads a file. Besides what is not TOML, it refuses what exceeds a limit, and texts with characters
+// that are not shown.
 func Parse(path, text string) (*Table, *SyntaxError) {
 	f := &File{Path: path, Text: text}
 	for i, r := range text {
@@ -242,8 +243,9 @@ func Parse(path, text string) (*Table, *SyntaxError) {
 	return root, nil
 }
 
-// shown returns an error for the first key or string below a node with a character that is not shown: a control character
-// other than tab and line end, one that changes the direction of text, or a mark of the byte order.
+// shown returns an error for the first key or string below a node with a character that is not shown: a
+// control character other than tab and line end, one that changes the direction of text, or a mark of the
+// byte order.
 func shown(n Node) *SyntaxError {
 	switch n := n.(type) {
 	case *Table:
@@ -289,18 +291,21 @@ func Hidden(r rune) bool {
 	return r == '\ufeff' || r == '\u200b' || r == '\u2060' || r == '\u00ad'
 }
 
-// PlainPath reports whether a path, with slashes, has no characters that would end a comment or a link in generated files.
+// PlainPath reports whether a path, with slashes, has no characters that would end a comment or a link in
+// generated files.
 func PlainPath(path string) bool {
 	return !strings.ContainsFunc(path, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/-_.+@~ ", r)
 	})
 }
 
-// repositories are the folders in which systems for version control keep what they know, also programs that they run.
+// repositories are the folders in which systems for version control keep what they know, also programs that
+// they run.
 var repositories = []string{".git", ".hg", ".svn", ".bzr", ".jj", ".sl", ".pijul", "_darcs", "cvs", ".fossil-settings"}
 
-// InRepository reports whether a path, with slashes, leads into the folder of a system for version control, under any name by which a
-// file system finds it: in other case, with dots and spaces at the end, by a short name, or with characters that are not shown.
+// InRepository reports whether a path, with slashes, leads into the folder of a system for version control,
+// under any name by which a file system finds it: in other case, with dots and spaces at the end, by a short
+// name, or with characters that are not shown.
 func InRepository(path string) bool {
 	for part := range strings.SplitSeq(path, "/") {
 		name := strings.ToLower(strings.TrimRight(strings.Map(func(r rune) rune {

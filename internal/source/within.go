@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Within returns the span of bytes lo to hi of a string value; that of the whole string if it cannot be told, which no
-// valid string leads to.
+// Within returns the span of bytes lo to hi of a string value; that of the whole string if it cannot be told,
+// which no valid string leads to.
 func (s *Scalar) Within(lo, hi int) Span {
 	pieces := s.pieces()
 	if lo < 0 || lo > hi || hi >= len(pieces) {

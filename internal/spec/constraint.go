@@ -29,7 +29,8 @@ type Ints struct {
 	Exprs []Str // the expressions among the numbers, by place; nil if there is none
 }
 
-// Value returns the constraint in its run-time form. The numbers of lists with expressions are those of a use.
+// Value returns the constraint in its run-time form. The numbers of lists with expressions are those of a
+// use.
 func (c *Constraint) Value() partition.Constraint {
 	v := c.Sample()
 	for _, f := range c.Kind.Form().Fields {
@@ -152,7 +153,8 @@ func (r *reader) constraint(t *tableReader) *Constraint {
 	return c
 }
 
-// integers reads an array of integers, which may also hold expressions or, if the field may be left out, names.
+// integers reads an array of integers, which may also hold expressions or, if the field may be left out,
+// names.
 func (r *reader) integers(e *source.Entry, f partition.Field) *Ints {
 	a, ok := e.Value.(*source.Array)
 	if !ok {

@@ -34,7 +34,8 @@ var AttrTypes = []string{"int", "float", "bool", "string", "enum", "dtype", "axi
 // FieldTypes lists the types of the fields of records.
 var FieldTypes = slices.DeleteFunc(slices.Clone(AttrTypes), func(t string) bool { return t == "axis" || t == "record" })
 
-// GradModes lists how a task contributes to a gradient: it writes each element once, or it adds to any element any number of times.
+// GradModes lists how a task contributes to a gradient: it writes each element once, or it adds to any
+// element any number of times.
 var GradModes = []string{"once", "scatter"}
 
 var (
@@ -297,7 +298,8 @@ func linkKeys(kind partition.Kind) *keys.Table {
 	return t
 }
 
-// fieldsOf describes the lists of a kind of constraints. Among kinds that share a table, one may require what others do not have.
+// fieldsOf describes the lists of a kind of constraints. Among kinds that share a table, one may require what
+// others do not have.
 func fieldsOf(kind partition.Kind, alone bool) []keys.Key {
 	var list []keys.Key
 	for _, f := range kind.Form().Fields {

@@ -17,11 +17,13 @@ var samples = []struct {
 	text string
 }{{keys.String, `"x"`}, {keys.Integer, "1"}, {keys.Float, "1.5"}, {keys.Boolean, "true"}, {keys.Array, "[]"}, {keys.Object, "{}"}}
 
-// later lists values whose types are not checked when a spec is read, but by package check, which knows the type of the attribute.
+// later lists values whose types are not checked when a spec is read, but by package check, which knows the
+// type of the attribute.
 var later = []string{"attrs.x.min", "attrs.x.max", "attrs.x.fields.x.min", "attrs.x.fields.x.max", "slots.x.shape[]"}
 
-// TestTypes gives each key values of all types. The reader has to refuse those, and only those, of types that the table of keys does not list.
-// In each table, it has to refuse a key that the table of keys does not list, unless names of keys are free.
+// TestTypes gives each key values of all types. The reader has to refuse those, and only those, of types that
+// the table of keys does not list. In each table, it has to refuse a key that the table of keys does not
+// list, unless names of keys are free.
 func TestTypes(t *testing.T) {
 	keysTried := 0
 	for i, k := range spec.Tables() {

@@ -11,8 +11,9 @@ import (
 	"github.com/opgen/opgen/internal/source"
 )
 
-// Read reads a spec file. The spec holds what could be read; findings report the rest. If its kind is unknown, the kind is
-// "" and the spec holds the header only. If the file is not TOML, the spec holds nothing.
+// Read reads a spec file. The spec holds what could be read; findings report the rest. If its kind is
+// unknown, the kind is "" and the spec holds the header only. If the file is not TOML, the spec holds
+// nothing.
 func Read(filePath, text string, list *diag.List) *Spec {
 	return read(filePath, text, &reader{list: list})
 }
@@ -123,7 +124,8 @@ func read(filePath, text string, r *reader) *Spec {
 	return s
 }
 
-// taskOrder lists tasks in the order in which they run, which is the one that everything lists them in. Others come first, and are findings.
+// taskOrder lists tasks in the order in which they run, which is the one that everything lists them in.
+// Others come first, and are findings.
 var taskOrder = []string{"init", "forward", "backward", "update", "cleanup"}
 
 // notYet lists the top-level keys of the language for which this version has a finding only.

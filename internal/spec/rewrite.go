@@ -5,8 +5,8 @@ import (
 	"github.com/opgen/opgen/internal/source"
 )
 
-// InPlace says that the tensor of a slot may reuse the memory of another: an output that of an input or, in backward,
-// the gradient of an input that of an output's gradient.
+// InPlace says that the tensor of a slot may reuse the memory of another: an output that of an input or, in
+// backward, the gradient of an input that of an output's gradient.
 type InPlace struct {
 	Slot string
 	Key  source.Span

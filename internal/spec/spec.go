@@ -1,5 +1,5 @@
-// Package spec reads the syntax tree of a spec into typed declarations. It checks the structure: keys are known, and
-// values have the right kind. Package check checks the meaning.
+// Package spec reads the syntax tree of a spec into typed declarations. It checks the structure: keys are
+// known, and values have the right kind. Package check checks the meaning.
 package spec
 
 import (
@@ -121,7 +121,8 @@ func (s *Spec) Import() string {
 	return s.Module.Generated + "/" + goname.Package(s.Name.V)
 }
 
-// Where returns the place for findings about the whole spec: its name or, without one, the beginning of the file.
+// Where returns the place for findings about the whole spec: its name or, without one, the beginning of the
+// file.
 func (s *Spec) Where() source.Span {
 	if s.Name.Set() {
 		return s.Name.Span()

@@ -18,8 +18,8 @@ type reader struct {
 	seen func(what, key string, given bool)
 }
 
-// tableReader gives access to the entries of a table. At the end it reports entries that were not read, and required
-// ones that are missing.
+// tableReader gives access to the entries of a table. At the end it reports entries that were not read, and
+// required ones that are missing.
 type tableReader struct {
 	r      *reader
 	keys   *keys.Table
@@ -243,7 +243,8 @@ func (r *reader) strings(e *source.Entry) []Str {
 	return out
 }
 
-// oneOrMore reads a string, or an array of strings that is not empty. what is the name of one of them in a finding.
+// oneOrMore reads a string, or an array of strings that is not empty. what is the name of one of them in a
+// finding.
 func (r *reader) oneOrMore(e *source.Entry, what string) []Str {
 	if many, ok := e.Value.(*source.Array); ok {
 		if len(many.Elems) == 0 {

@@ -12,8 +12,8 @@ type Tiles struct {
 	Windows []*Window
 }
 
-// Window says what part of an axis of a slot's tensor an index touches: Size elements from Scale*i+Shift on, where i
-// is the index along the dimension Of.
+// Window says what part of an axis of a slot's tensor an index touches: Size elements from Scale*i+Shift on,
+// where i is the index along the dimension Of.
 type Window struct {
 	Slot                   string
 	SlotKey                source.Span

@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 )
 
-// TestKeysHaveUsers reports keys of the language that no spec of the catalogue or of the cookbook gives. A key that no operator uses is in
-// danger to have no effect: nothing else tries it in a whole program.
+// TestKeysHaveUsers reports keys of the language that no spec of the catalogue or of the cookbook gives. A
+// key that no operator uses is in danger to have no effect: nothing else tries it in a whole program.
 func TestKeysHaveUsers(t *testing.T) {
 	var files []string
 	for _, pattern := range []string{"../../specs/*.toml", "../../test/cookbook/testdata/specs/*.toml", "../../optest/testdata/module/specs/*.toml"} {

@@ -15,9 +15,10 @@ type File struct {
 	Old, New []byte
 }
 
-// Write writes all files, or none if one cannot be written or has changed. It follows links to files that are there, and makes
-// folders that are not. Files take their places folder by folder, in the order of each folder's first file, so a process that is
-// killed leaves no file of a later folder without those of an earlier one.
+// Write writes all files, or none if one cannot be written or has changed. It follows links to files that are
+// there, and makes folders that are not. Files take their places folder by folder, in the order of each
+// folder's first file, so a process that is killed leaves no file of a later folder without those of an
+// earlier one.
 func Write(files []File) error {
 	areas := map[string]*Area{}
 	var order []*Area

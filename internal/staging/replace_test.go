@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/internal/staging"
 )
 
-// TestWriteInOrder lets the last of twelve folders fail, after which all files before it must have taken their places. A process
-// that is killed at any point stops there just the same.
+// TestWriteInOrder lets the last of twelve folders fail, after which all files before it must have taken
+// their places. A process that is killed at any point stops there just the same.
 func TestWriteInOrder(t *testing.T) {
 	root := t.TempDir()
 	var files []staging.File

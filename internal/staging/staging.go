@@ -1,5 +1,5 @@
-// Package staging changes files of a folder so that no reader and no crash sees half of one. New files are first written
-// completely, next to those that they replace, and then take their places by renaming.
+// Package staging changes files of a folder so that no reader and no crash sees half of one. New files are
+// first written completely, next to those that they replace, and then take their places by renaming.
 package staging
 
 import (
@@ -18,11 +18,12 @@ import (
 	"github.com/opgen/opgen/internal/parallel"
 )
 
-// Folder is the name of the folder that holds staged files until they take their places. Only a run that was killed leaves
-// it behind, and the next one removes it.
+// Folder is the name of the folder that holds staged files until they take their places. Only a run that was
+// killed leaves it behind, and the next one removes it.
 const Folder = ".opgen"
 
-// Within reports whether a path, with slashes, is the folder or leads into it, also on file systems without case.
+// Within reports whether a path, with slashes, is the folder or leads into it, also on file systems without
+// case.
 func Within(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return strings.EqualFold(first, Folder)
@@ -58,8 +59,8 @@ type staged struct {
 // New returns an area without changes. No other area of the folder may be in use.
 func New(root *os.Root) *Area { return &Area{root: root} }
 
-// Put stages the new content of a file, which Write writes. old is its content now, nil if there is no such file. With force, the new file also
-// takes the place of a link, or of what is no regular file.
+// Put stages the new content of a file, which Write writes. old is its content now, nil if there is no such
+// file. With force, the new file also takes the place of a link, or of what is no regular file.
 func (a *Area) Put(name string, old, data []byte, force bool) error {
 	if err := a.begin(); err != nil {
 		return err
@@ -100,7 +101,8 @@ func (a *Area) begin() error {
 	return nil
 }
 
-// Clear removes what a killed run left in a folder. It removes only files that Put names: if there are others, it is an error.
+// Clear removes what a killed run left in a folder. It removes only files that Put names: if there are
+// others, it is an error.
 func Clear(root *os.Root) error {
 	info, err := root.Lstat(Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,7 +171,8 @@ func (a *Area) mode(name string) fs.FileMode {
 // together is how many files are written at a time, since the system brings those to the disk together.
 const together = 64
 
-// Write writes the staged files completely, also to the disk: a crash of the system after Commit leaves no file empty.
+// Write writes the staged files completely, also to the disk: a crash of the system after Commit leaves no
+// file empty.
 func (a *Area) Write() error {
 	if len(a.staged) == 0 {
 		return nil
@@ -238,7 +241,8 @@ func (a *Area) check(f file) error {
 	return fmt.Errorf("%s: %w", path.Join(a.root.Name(), f.path), ErrChanged)
 }
 
-// Check reports a file that changed since its change was planned. Callers with several areas check all of them first.
+// Check reports a file that changed since its change was planned. Callers with several areas check all of
+// them first.
 func (a *Area) Check() error {
 	files := slices.Clone(a.removed)
 	for _, s := range a.staged {
@@ -249,8 +253,8 @@ func (a *Area) Check() error {
 	return cmp.Or(errs...)
 }
 
-// Commit lets the staged files take their places and removes files. Each file is compared once more right before. After an
-// error, files before it have changed and others have not.
+// Commit lets the staged files take their places and removes files. Each file is compared once more right
+// before. After an error, files before it have changed and others have not.
 func (a *Area) Commit() error {
 	defer a.Discard()
 	for len(a.staged) > 0 {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Helpers are goroutines that run parts beside the calling one. They wait for more without sleep, as workers of the engine do between tasks that
-// follow closely: to wake a thread takes as long as some hundred thousand elements. They end when none comes for longer.
+// Helpers are goroutines that run parts beside the calling one. They wait for more without sleep, as workers
+// of the engine do between tasks that follow closely: to wake a thread takes as long as some hundred thousand
+// elements. They end when none comes for longer.
 type Helpers struct {
 	all     []helper
 	pending atomic.Int64 // how many parts of the current run have not ended
@@ -27,7 +28,8 @@ const (
 	given
 )
 
-// patience is how long a helper waits, and turns is how often it looks before it lets other goroutines run and looks at the clock.
+// patience is how long a helper waits, and turns is how often it looks before it lets other goroutines run
+// and looks at the clock.
 const (
 	patience = 2 * time.Millisecond
 	turns    = 300

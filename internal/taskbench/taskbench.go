@@ -17,8 +17,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Use is a use of an operator: attributes, and tensors with memory. Type variables stand for float32, for int64 where that is none of
-// their types, or else for the first one, unless attributes decide.
+// Use is a use of an operator: attributes, and tensors with memory. Type variables stand for float32, for
+// int64 where that is none of their types, or else for the first one, unless attributes decide.
 type Use struct {
 	operator *task.Operator
 	attrs    task.Attrs
@@ -36,9 +36,9 @@ type key struct {
 	grad bool
 }
 
-// New returns a use of an operator, given attributes in JSON and the shapes of the inputs. The tensors of a variadic slot are named
-// after it, with ".0", ".1" and so on added. Numbers are from least to 1; those of weights with two and more dimensions are smaller. Tasks may run on as many
-// workers.
+// New returns a use of an operator, given attributes in JSON and the shapes of the inputs. The tensors of a
+// variadic slot are named after it, with ".0", ".1" and so on added. Numbers are from least to 1; those of
+// weights with two and more dimensions are smaller. Tasks may run on as many workers.
 func New(o *task.Operator, attrs string, shapes map[string][]int, least float64, workers int) (*Use, error) {
 	u := &Use{operator: o, workers: workers, random: rand.New(rand.NewPCG(1, 2)), least: least, memory: map[key][]task.Buffer{},
 		helpers: NewHelpers(max(workers-1, 0))}
@@ -98,8 +98,9 @@ func (u *Use) Memory(slot int, grad bool) []task.Buffer {
 	return u.memory[k]
 }
 
-// scale returns by what the numbers of a tensor are multiplied. Those of a weight matrix, or of filters, are as small as initializers make them: sums of
-// products are then about as great as the input, so that functions of them are neither infinite nor subnormal, which takes many times as long.
+// scale returns by what the numbers of a tensor are multiplied. Those of a weight matrix, or of filters, are
+// as small as initializers make them: sums of products are then about as great as the input, so that
+// functions of them are neither infinite nor subnormal, which takes many times as long.
 func (u *Use) scale(slot int, o task.Operand) float64 {
 	if u.operator.Slots[slot].Role != task.RoleWeight || len(o.Shape) < 2 {
 		return 1
@@ -111,7 +112,8 @@ func (u *Use) scale(slot int, o task.Operand) float64 {
 	return 1 / math.Sqrt(float64(max(inputs, 1)))
 }
 
-// drawn returns the memory of a tensor with random numbers, which are multiplied by scale, or integers within a bound.
+// drawn returns the memory of a tensor with random numbers, which are multiplied by scale, or integers within
+// a bound.
 func (u *Use) drawn(o task.Operand, bound task.Bound, scale float64) []byte {
 	data := pages.Bytes(o.Bytes(), plan.Align)
 	for i := 0; i < len(data); i += o.Type.Size() {
@@ -131,9 +133,9 @@ func (u *Use) drawn(o task.Operand, bound task.Bound, scale float64) []byte {
 	return data
 }
 
-// Cost returns the floating-point operations of a task, and the least bytes that it moves: those that the spec gives, or else all of the
-// tensors that it reads and writes. What forward reads of its own results counts once. The task is named by its number among the operator's
-// signatures.
+// Cost returns the floating-point operations of a task, and the least bytes that it moves: those that the
+// spec gives, or else all of the tensors that it reads and writes. What forward reads of its own results
+// counts once. The task is named by its number among the operator's signatures.
 func (u *Use) Cost(number int) (flops, bytes float64) {
 	c := u.resolved.Cost(number)
 	if c.Bytes > 0 {
@@ -163,7 +165,8 @@ type Step struct {
 	helpers *Helpers
 }
 
-// Bind binds a task to the memory, with the kernel of a registry. The task is named by its number among the operator's signatures.
+// Bind binds a task to the memory, with the kernel of a registry. The task is named by its number among the
+// operator's signatures.
 func (u *Use) Bind(number int, tasks *task.Registry) ([]Step, error) {
 	id := u.operator.Signatures[number].ID
 	registered := tasks.Task(id)
@@ -201,8 +204,8 @@ func (u *Use) scratch(slot int) []task.Buffer {
 	return out
 }
 
-// Run runs the step: in the calling goroutine, and in one for each worker more. They share the tiles along the first dimension, those of one phase
-// after the other.
+// Run runs the step: in the calling goroutine, and in one for each worker more. They share the tiles along
+// the first dimension, those of one phase after the other.
 func (s Step) Run() error {
 	tiles := (s.grid.Over + s.grid.Grain - 1) / s.grid.Grain
 	n := min(s.workers, tiles)

@@ -1,5 +1,6 @@
-// Package typeset writes formulas as mathematics in the notation of LaTeX, as far as browsers render it: fractions, roots, sums over
-// indices and cases. It takes what package expr parses, and shows it; it checks nothing.
+// Package typeset writes formulas as mathematics in the notation of LaTeX, as far as browsers render it:
+// fractions, roots, sums over indices and cases. It takes what package expr parses, and shows it; it checks
+// nothing.
 package typeset
 
 import (
@@ -11,8 +12,9 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// Lines returns the lines of a formula, functions first, in an environment that aligns their equations. The statements of
-// derived gradients, which may add with +=, are formulas, too. ok is false if a line does not parse.
+// Lines returns the lines of a formula, functions first, in an environment that aligns their equations. The
+// statements of derived gradients, which may add with +=, are formulas, too. ok is false if a line does not
+// parse.
 func Lines(text string) (math string, ok bool) {
 	adds := map[int]bool{} // by the place of the statement
 	var plain strings.Builder
@@ -45,7 +47,8 @@ func Lines(text string) (math string, ok bool) {
 	return "\\begin{aligned}\n" + strings.Join(lines, " \\\\\n") + "\n\\end{aligned}", true
 }
 
-// asSum writes what a statement adds as a sum over its ranges, which may then lack an end, as they do in derived gradients.
+// asSum writes what a statement adds as a sum over its ranges, which may then lack an end, as they do in
+// derived gradients.
 func asSum(text string) string {
 	value, over, _ := strings.Cut(text, " for ")
 	over, guard, guarded := strings.Cut(over, " when ")
@@ -55,7 +58,8 @@ func asSum(text string) string {
 	return "sum(" + over + ": " + value + ")"
 }
 
-// statement writes an equation with the ranges and the condition behind it. What is added is a sum over the ranges.
+// statement writes an equation with the ranges and the condition behind it. What is added is a sum over the
+// ranges.
 func statement(s *expr.Statement, adds bool) string {
 	if r, ok := s.X.(*expr.Reduce); ok && adds {
 		s = &expr.Statement{Targets: s.Targets, X: r.X, For: r.Binders, When: r.If}
@@ -214,7 +218,8 @@ func call(n *expr.Call) (text string, level int) {
 	return head + `\!\left(` + args + `\right)`, closed
 }
 
-// read writes an element: grad.x as a gradient, old.x with a mark, and the number of a variadic slot's tensor above.
+// read writes an element: grad.x as a gradient, old.x with a mark, and the number of a variadic slot's tensor
+// above.
 func read(n *expr.Read) (text string, level int) {
 	plain, grad := strings.CutPrefix(n.Name, "grad.")
 	text = name(plain)

@@ -100,7 +100,8 @@ func (c *changer) find() {
 	}
 }
 
-// refers reports whether a value of a type refers to memory that its copies share, other than the elements of a view.
+// refers reports whether a value of a type refers to memory that its copies share, other than the elements of
+// a view.
 func refers(t types.Type, seen map[types.Type]bool) bool {
 	if seen[t] || holdsView(t, map[types.Type]bool{}) && !isReference(t) {
 		return false
@@ -173,8 +174,9 @@ func isGiven(t types.Type) bool {
 	return false
 }
 
-// ofCleanup reports whether an expression is an argument of a cleanup task, such as the state that it frees. A cleanup task is
-// one range, and nothing runs after it, so it may change its arguments. Attributes and dimensions are those of other tasks, too.
+// ofCleanup reports whether an expression is an argument of a cleanup task, such as the state that it frees.
+// A cleanup task is one range, and nothing runs after it, so it may change its arguments. Attributes and
+// dimensions are those of other tasks, too.
 func ofCleanup(info *types.Info, x *ast.SelectorExpr) bool {
 	t := info.TypeOf(x.X)
 	if t == nil || !isGiven(t) || x.Sel.Name == "Attrs" || x.Sel.Name == "Dims" {
@@ -184,8 +186,8 @@ func ofCleanup(info *types.Info, x *ast.SelectorExpr) bool {
 	return ok && ofOperator(n.Obj().Pkg()) && n.Obj().Name() == "Cleanup"
 }
 
-// ofOperator reports whether a package is one that opgen generates for an operator: it describes the operator in a variable, and
-// has a type for its slots.
+// ofOperator reports whether a package is one that opgen generates for an operator: it describes the operator
+// in a variable, and has a type for its slots.
 func ofOperator(p *types.Package) bool {
 	if p == nil {
 		return false

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// hidden holds the local variables of a function whose types do not tell that they hold views, such as a function or an any,
-// with the type of what they hold.
+// hidden holds the local variables of a function whose types do not tell that they hold views, such as a
+// function or an any, with the type of what they hold.
 type hidden map[*types.Var]types.Type
 
 // find adds the variables to which a function assigns what holds a view.
@@ -101,7 +101,8 @@ func mayHold(t types.Type, seen map[types.Type]bool) bool {
 	return false
 }
 
-// mayStandFor is mayHold for a type parameter with a constraint. Those of element types stand for numbers only.
+// mayStandFor is mayHold for a type parameter with a constraint. Those of element types stand for numbers
+// only.
 func mayStandFor(constraint *types.Interface, seen map[types.Type]bool) bool {
 	if constraint.IsMethodSet() {
 		return true
@@ -135,8 +136,9 @@ func mayHoldTerm(t types.Type, seen map[types.Type]bool) bool {
 	return mayHold(t, seen)
 }
 
-// holder returns the part of an expression that is or holds a view, and its type, or nil. A function literal holds the
-// variables that it captures, and a method value its receiver. What a call returns may hold its arguments.
+// holder returns the part of an expression that is or holds a view, and its type, or nil. A function literal
+// holds the variables that it captures, and a method value its receiver. What a call returns may hold its
+// arguments.
 func (k *keeper) holder(e ast.Expr) (ast.Expr, types.Type) {
 	e = ast.Unparen(e)
 	t := k.pass.TypesInfo.TypeOf(e)
@@ -252,8 +254,8 @@ func (k *keeper) captures(f *ast.FuncLit) (at ast.Expr, held types.Type) {
 	return at, held
 }
 
-// calls reports what a call does with views that its function need not treat as views: it takes an interface or a function, or
-// a type parameter stands for the view.
+// calls reports what a call does with views that its function need not treat as views: it takes an interface
+// or a function, or a type parameter stands for the view.
 func (k *keeper) call(call *ast.CallExpr) {
 	info := k.pass.TypesInfo
 	if info.Types[call.Fun].IsType() {
@@ -321,13 +323,15 @@ func callee(info *types.Info, call *ast.CallExpr) *types.Func {
 // harmless lists packages of Go's library whose functions keep nothing.
 var harmless = []string{"cmp", "maps", "slices", "sort", "strings", "bytes", "math"}
 
-// trusted reports whether a function is known to keep nothing: one of the runtime, or of some packages of Go's library.
+// trusted reports whether a function is known to keep nothing: one of the runtime, or of some packages of
+// Go's library.
 func trusted(fn *types.Func) bool {
 	p := fn.Pkg()
 	return p != nil && (strings.HasPrefix(p.Path(), runtime) || slices.Contains(harmless, p.Path()))
 }
 
-// instance returns the view, or what holds one, for which a type parameter of a called function or of its receiver stands.
+// instance returns the view, or what holds one, for which a type parameter of a called function or of its
+// receiver stands.
 func (k *keeper) instance(call *ast.CallExpr) types.Type {
 	var found types.Type
 	look := func(args *types.TypeList) {
@@ -374,8 +378,8 @@ func paramType(sig *types.Signature, i int, spread bool) types.Type {
 	return sig.Params().At(i).Type()
 }
 
-// passes reports whether a function may get argument i, which holds a view without a type that tells: one that keeps it nowhere,
-// or a function literal in a local variable.
+// passes reports whether a function may get argument i, which holds a view without a type that tells: one
+// that keeps it nowhere, or a function literal in a local variable.
 func (k *keeper) passes(fn *types.Func, call *ast.CallExpr, i int) bool {
 	if fn == nil {
 		if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {

@@ -35,8 +35,8 @@ var keptAnalyzer = &analysis.Analyzer{
 	},
 }
 
-// passesOn is what other packages know of a function: which of its parameters, of types that do not tell whether they hold
-// views, it keeps nowhere.
+// passesOn is what other packages know of a function: which of its parameters, of types that do not tell
+// whether they hold views, it keeps nowhere.
 type passesOn struct{ Params []int }
 
 func (*passesOn) AFact() {}
@@ -129,7 +129,8 @@ func (k *keeper) value(v ast.Expr, how string) {
 	}
 }
 
-// results reports a target that gets one of several results, if its type is that of a view, or if they may hold one.
+// results reports a target that gets one of several results, if its type is that of a view, or if they may
+// hold one.
 func (k *keeper) results(to, from ast.Expr, how string) {
 	if t := k.pass.TypesInfo.TypeOf(to); t != nil && holdsView(t, map[types.Type]bool{}) {
 		k.report(to, t, how)
@@ -148,8 +149,8 @@ func (k *keeper) report(at ast.Expr, t types.Type, how string) {
 	k.pass.Reportf(at.Pos(), "%s, %s, %s beyond the task, when its memory may be another tensor's", types.ExprString(at), types.TypeString(t, short), how)
 }
 
-// outlives describes the target of an assignment if it outlives the function: a package variable, or something that a
-// parameter or the receiver points to. Otherwise it returns "".
+// outlives describes the target of an assignment if it outlives the function: a package variable, or
+// something that a parameter or the receiver points to. Otherwise it returns "".
 func (k *keeper) outlives(to ast.Expr) string {
 	indirect := false
 	for at := to; ; {

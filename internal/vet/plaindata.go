@@ -74,8 +74,8 @@ func checkArg(pass *analysis.Pass, lit *ast.CompositeLit) {
 	}
 }
 
-// lost returns the first part of a type that JSON, in which plans carry what a caller passes, would lose, and what it is. A
-// type with a form of its own in JSON loses nothing.
+// lost returns the first part of a type that JSON, in which plans carry what a caller passes, would lose, and
+// what it is. A type with a form of its own in JSON loses nothing.
 func lost(t types.Type, path string, seen map[types.Type]bool) (where, what string) {
 	if seen[t] || hasOwnForm(t) {
 		return "", ""
@@ -112,8 +112,8 @@ func hasOwnForm(t types.Type) bool {
 	return methods.Lookup(nil, "MarshalJSON") != nil || methods.Lookup(nil, "MarshalText") != nil
 }
 
-// pointer returns the first part of a type that is not plain data, and what it is. Both are "" if the type is plain
-// data. Slices of plain data are plain data, since they are copied.
+// pointer returns the first part of a type that is not plain data, and what it is. Both are "" if the type is
+// plain data. Slices of plain data are plain data, since they are copied.
 func pointer(t types.Type, path string, seen map[types.Type]bool) (where, what string) {
 	if seen[t] {
 		return "", ""

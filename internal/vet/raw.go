@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// rawComment begins a comment that gives the reason for a use of the runtime's package raw, on its line or the line
-// above.
+// rawComment begins a comment that gives the reason for a use of the runtime's package raw, on its line or
+// the line above.
 const rawComment = "//opgen:raw "
 
 // rawAnalyzer lists the ways to the memory behind views that give no reason.
@@ -89,7 +89,8 @@ func (r *rawUses) report(at ast.Node, what string) {
 	}
 }
 
-// linked reports directives that link to names of the runtime. No reason helps: these names change with every release.
+// linked reports directives that link to names of the runtime. No reason helps: these names change with every
+// release.
 func linked(pass *analysis.Pass, file *ast.File) {
 	for _, g := range file.Comments {
 		for _, c := range g.List {

@@ -1,11 +1,13 @@
-// Command vuln looks for known vulnerabilities of what a module uses. It installs govulncheck and runs it on all packages. The tool and
-// its database come from the network. Without it, nothing is checked, a line says so, and the status is 0.
+// Command vuln looks for known vulnerabilities of what a module uses. It installs govulncheck and runs it on
+// all packages. The tool and its database come from the network. Without it, nothing is checked, a line says
+// so, and the status is 0.
 //
 // Usage, at the root of a module:
 //
 //	go run ./internal/vuln [-tool PACKAGE@VERSION] [-db URL] [-limit 5m]
 //
-// The exit status is 1 if the module calls what has a vulnerability, and 2 for an error that is not one of the network.
+// The exit status is 1 if the module calls what has a vulnerability, and 2 for an error that is not one of
+// the network.
 package main
 
 import (
@@ -99,7 +101,8 @@ func unchecked(w io.Writer, err error) int {
 	return 0
 }
 
-// command runs a program that installs to a folder, and returns its output. The error is context.DeadlineExceeded if the time is over.
+// command runs a program that installs to a folder, and returns its output. The error is
+// context.DeadlineExceeded if the time is over.
 func command(ctx context.Context, bin, name string, args ...string) ([]byte, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Env = append(os.Environ(), "GOBIN="+bin, "GOTOOLCHAIN=local", "GOWORK=off")

@@ -1,5 +1,5 @@
-// Package watch finds out when files change. It reads them again and again: that works on all file systems, through links, and for files
-// that do not exist yet.
+// Package watch finds out when files change. It reads them again and again: that works on all file systems,
+// through links, and for files that do not exist yet.
 package watch
 
 import (
@@ -18,7 +18,8 @@ const (
 	interval = 200 * time.Millisecond
 	// settled is how long files have to stay the same before a change counts as complete.
 	settled = 100 * time.Millisecond
-	// coarse is longer than the unit of time stamps on any file system. Within it, a file may change and keep its time stamp.
+	// coarse is longer than the unit of time stamps on any file system. Within it, a file may change and keep
+	// its time stamp.
 	coarse = 3 * time.Second
 )
 
@@ -68,7 +69,8 @@ func (f *Files) Take(paths []string) State {
 	return s
 }
 
-// read returns the checksum of a file. It reads the file unless its time stamp shows that the content is the one of the last time.
+// read returns the checksum of a file. It reads the file unless its time stamp shows that the content is the
+// one of the last time.
 func (f *Files) read(path string, info fs.FileInfo) value {
 	old, ok := f.known[path]
 	if ok && old.size == info.Size() && old.time.Equal(info.ModTime()) && old.look.Sub(old.time) > coarse {
@@ -84,8 +86,8 @@ func (f *Files) read(path string, info fs.FileInfo) value {
 	return now.value
 }
 
-// Wait waits until the files are not as they were, and then stay as they are for a moment. It returns the error of ctx if that ends
-// first.
+// Wait waits until the files are not as they were, and then stay as they are for a moment. It returns the
+// error of ctx if that ends first.
 func (f *Files) Wait(ctx context.Context, paths []string, since State) error {
 	for wait := time.Duration(0); ; wait = interval {
 		if err := sleep(ctx, wait); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/internal/watch"
 )
 
-// TestTake makes changes of all kinds. Each gives another state, also one that keeps the size and the time stamp of a file, as on a file
-// system with coarse time stamps.
+// TestTake makes changes of all kinds. Each gives another state, also one that keeps the size and the time
+// stamp of a file, as on a file system with coarse time stamps.
 func TestTake(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }

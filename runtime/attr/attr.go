@@ -202,8 +202,9 @@ func FormatRecord(v any) string {
 	return "{" + strings.Join(parts, " ") + "}"
 }
 
-// DecodeRecord reads a JSON object into the record *into. Fields that are left out or null have their defaults. An unknown
-// field is an error, and so is the absence of a required one. null leaves the record as it is.
+// DecodeRecord reads a JSON object into the record *into. Fields that are left out or null have their
+// defaults. An unknown field is an error, and so is the absence of a required one. null leaves the record as
+// it is.
 func DecodeRecord[T any](data []byte, into *T, defaults T, required ...string) error {
 	if string(data) == "null" {
 		return nil
@@ -267,7 +268,8 @@ func fieldsOf(v reflect.Value) map[string]reflect.Value {
 	return m
 }
 
-// fieldNames returns the names of the attributes, which are the first fields: the mark of generated attributes is last.
+// fieldNames returns the names of the attributes, which are the first fields: the mark of generated
+// attributes is last.
 func fieldNames(t reflect.Type) []string {
 	var names []string
 	for i := range t.NumField() {
@@ -331,8 +333,8 @@ func CheckEnum(operator, attr string, v int, names []string, optional bool) erro
 	return &Error{Operator: operator, Attr: attr, Want: "one of " + strings.Join(names[1:], ", "), Got: got}
 }
 
-// CheckMade returns an error unless attributes were made by the function Defaults of their package. Other ones may lack
-// what the spec requires, and have zeros in place of its defaults.
+// CheckMade returns an error unless attributes were made by the function Defaults of their package. Other
+// ones may lack what the spec requires, and have zeros in place of its defaults.
 func CheckMade(operator string, made bool) error {
 	if made {
 		return nil
@@ -340,8 +342,8 @@ func CheckMade(operator string, made bool) error {
 	return &Error{Operator: operator, Want: "attributes made by Defaults", Got: "a literal"}
 }
 
-// CheckMadeBy returns an error unless a record was made by a function of its package. Another one may lack what the spec
-// requires, and have zeros in place of its defaults.
+// CheckMadeBy returns an error unless a record was made by a function of its package. Another one may lack
+// what the spec requires, and have zeros in place of its defaults.
 func CheckMadeBy(operator, attr, function string, made bool) error {
 	if made {
 		return nil
@@ -385,7 +387,8 @@ func CheckLen(operator, attr string, got, want int) error {
 	return &Error{Operator: operator, Attr: attr, Want: fmt.Sprintf("%d value%s", want, s), Got: fmt.Sprint(got)}
 }
 
-// Valid returns the error of a function that checks attributes, with the operator's name; nil if there is none.
+// Valid returns the error of a function that checks attributes, with the operator's name; nil if there is
+// none.
 func Valid(operator string, err error) error {
 	if err == nil {
 		return nil

@@ -12,7 +12,8 @@ import (
 	"sync"
 )
 
-// Marshal returns attributes, or a part of them, as JSON. Numbers that JSON lacks are the strings "inf", "-inf" and "nan".
+// Marshal returns attributes, or a part of them, as JSON. Numbers that JSON lacks are the strings "inf",
+// "-inf" and "nan".
 func Marshal(v any) ([]byte, error) { return (&form{}).marshal(v) }
 
 // unmarshal reads what Marshal returns. Unknown fields of records are errors.
@@ -20,8 +21,8 @@ func unmarshal(data []byte, into any) error {
 	return (&form{}).decode(data, reflect.ValueOf(into).Elem())
 }
 
-// MarshalPlain returns a value of any plain Go type as JSON: floats as Marshal does, and structs by the Go names of their
-// fields, whatever their tags say.
+// MarshalPlain returns a value of any plain Go type as JSON: floats as Marshal does, and structs by the Go
+// names of their fields, whatever their tags say.
 func MarshalPlain(v any) ([]byte, error) { return (&form{plain: true}).marshal(v) }
 
 // UnmarshalPlain reads what MarshalPlain returns.
@@ -29,8 +30,8 @@ func UnmarshalPlain(data []byte, into any) error {
 	return (&form{plain: true}).decode(data, reflect.ValueOf(into).Elem())
 }
 
-// Object returns attributes by name, as package json decodes them to any, with numbers of type json.Number. Those that JSON
-// lacks are numbers, too.
+// Object returns attributes by name, as package json decodes them to any, with numbers of type json.Number.
+// Those that JSON lacks are numbers, too.
 func Object(attrs any) (map[string]any, error) {
 	const mark = "\x00"
 	data, err := (&form{mark: mark}).marshal(attrs)
@@ -181,7 +182,8 @@ func (f *form) encodeList(b *bytes.Buffer, v reflect.Value) error {
 	return nil
 }
 
-// structWriter writes the exported fields. Plain values have no others, and what those of attributes hold is no attribute.
+// structWriter writes the exported fields. Plain values have no others, and what those of attributes hold is
+// no attribute.
 func (f *form) structWriter(t reflect.Type) writer {
 	type field struct {
 		index int

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkMultiply times products of square matrices, with b by rows and by columns, and of a few rows. Beside them are those of three plain loops in Go, which
-// round products, too.
+// BenchmarkMultiply times products of square matrices, with b by rows and by columns, and of a few rows.
+// Beside them are those of three plain loops in Go, which round products, too.
 func BenchmarkMultiply(b *testing.B) {
 	for _, s := range [][3]int{{8, 32, 32}, {64, 64, 64}, {256, 256, 256}, {512, 512, 512}, {1024, 1024, 1024}, {8, 1024, 1024}, {1, 1024, 512}, {2, 1024, 512}, {5, 1024, 512}, {128, 128, 64}, {64, 3136, 576}, {64, 4, 64}, {64, 10, 64}} {
 		for v, name := range []string{"nn", "nt", "tn", "loops"} {

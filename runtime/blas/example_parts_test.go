@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor/tensortest"
 )
 
-// A product can be computed in parts, which give the same bits: here, two rows of the first column, and then the other column.
+// A product can be computed in parts, which give the same bits: here, two rows of the first column, and then
+// the other column.
 func ExampleGemm_parts() {
 	a := tensortest.RO([]float32{1, 2, 3, 4}, 2, 2).Mat(0, 2, 2)
 	b := tensortest.RO([]float32{5, 6, 7, 8}, 2, 2).Mat(0, 2, 2)

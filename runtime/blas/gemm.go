@@ -1,7 +1,8 @@
 // Package blas offers matrix products over views.
 //
-// An element of a product is a sum over k, in order, with one rounding for each product that is added. Sums of 256 products are added up.
-// So results depend neither on the instructions that the processor has, nor on how rows and columns are divided among workers.
+// An element of a product is a sum over k, in order, with one rounding for each product that is added. Sums
+// of 256 products are added up. So results depend neither on the instructions that the processor has, nor on
+// how rows and columns are divided among workers.
 package blas
 
 import (

@@ -77,8 +77,8 @@ func TestGemm(t *testing.T) {
 	}
 }
 
-// TestMultiplyShared multiplies ranges of rows by factors that they have in common, in two tasks and several runs with other elements. A result has
-// the bits of a product of its own.
+// TestMultiplyShared multiplies ranges of rows by factors that they have in common, in two tasks and several
+// runs with other elements. A result has the bits of a product of its own.
 func TestMultiplyShared(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const m, n, k = 130, 1100, 300

@@ -7,23 +7,25 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Products are computed by blocks, as K. Goto and R. van de Geijn describe in Anatomy of high-performance matrix multiplication, 2008. A
-// sliver, which is some columns of blockDepth rows of b, stays in the first-level cache. A block of a and one of b stay in the next
-// ones.
+// Products are computed by blocks, as K. Goto and R. van de Geijn describe in Anatomy of high-performance
+// matrix multiplication, 2008. A sliver, which is some columns of blockDepth rows of b, stays in the
+// first-level cache. A block of a and one of b stay in the next ones.
 const (
 	blockDepth = 256 // how many products are added up before they are added to c
 	blockRows  = 96
 	blockCols  = 1024
 )
 
-// far is from which distance on, in bytes, rows of a tile are copied side by side: at most two of them have lines in one set of a cache that
-// holds 4096 bytes in each of its ways, and they lie on fewer pages.
+// far is from which distance on, in bytes, rows of a tile are copied side by side: at most two of them have
+// lines in one set of a cache that holds 4096 bytes in each of its ways, and they lie on fewer pages.
 const far = 2048 + 1
 
-// packs is from how many slivers on at least two tiles' rows of a are packed, where tiles take less time then.
+// packs is from how many slivers on at least two tiles' rows of a are packed, where tiles take less time
+// then.
 const packs = 4
 
-// abreast is how many slivers of rows are copied at a time where tiles take less time with copies. Rows often lie pages apart.
+// abreast is how many slivers of rows are copied at a time where tiles take less time with copies. Rows often
+// lie pages apart.
 const abreast = 4
 
 // line is how many bytes lie between rows of a copy of a, so that these are in different sets of a cache.
@@ -32,21 +34,23 @@ const line = 64
 // few is up to how many rows of a are multiplied without a copy of b.
 const few = 24
 
-// fewest is up to how many rows of a are multiplied by rows of b one by one, where that takes less time than tiles.
+// fewest is up to how many rows of a are multiplied by rows of b one by one, where that takes less time than
+// tiles.
 const fewest = 3
 
-// flipped is from which k on, for each row of a, the transpose of a product takes less time than a copy of b. It stores the elements of the
-// product one by one.
+// flipped is from which k on, for each row of a, the transpose of a product takes less time than a copy of b.
+// It stores the elements of the product one by one.
 const flipped = 8
 
-// Multiply stores the product of a and b in c, or adds it to c. a is m x k and b is k x n; both are stored by rows, of
-// lda and ldb elements from one to the next, or by columns if ta and tb say so. c is m x n, by rows.
+// Multiply stores the product of a and b in c, or adds it to c. a is m x k and b is k x n; both are stored by
+// rows, of lda and ldb elements from one to the next, or by columns if ta and tb say so. c is m x n, by rows.
 func Multiply[T dtype.Float](c []T, ldc int, a []T, lda int, ta bool, b []T, ldb int, tb bool, m, n, k int, add bool) {
 	MultiplyShared(Key{}, c, ldc, a, lda, ta, b, ldb, tb, m, n, k, add)
 }
 
-// Key names a factor b that several products have in common: an element of a tensor with which it begins, and the run of a task and the phase in it
-// that read it. Products with the same key, which is not zero, must have the same elements of b. A copy of b then serves several of them.
+// Key names a factor b that several products have in common: an element of a tensor with which it begins, and
+// the run of a task and the phase in it that read it. Products with the same key, which is not zero, must
+// have the same elements of b. A copy of b then serves several of them.
 type Key struct {
 	Task, Run             uint64
 	Phase, Tensor, Offset int
@@ -124,7 +128,8 @@ type shared[T dtype.Float] struct {
 	slivers []T
 }
 
-// find returns the copy of a factor, or room for one. Copies that other tasks, runs or phases had are given up.
+// find returns the copy of a factor, or room for one. Copies that other tasks, runs or phases had are given
+// up.
 func (w *workspace[T]) find(f factor) *shared[T] {
 	var out *shared[T]
 	for i := range w.copies {
@@ -262,7 +267,8 @@ func (w *workspace[T]) copy(j, l, width, depth int) {
 	}
 }
 
-// together returns how many columns the next slivers have, and how many of them are copied at a time, of a block of which some columns are left.
+// together returns how many columns the next slivers have, and how many of them are copied at a time, of a
+// block of which some columns are left.
 func (w *workspace[T]) together(left int) (cols, n int) {
 	_, cols = w.sliver(left)
 	if simd.Packs[T]() && !w.tb {
@@ -348,8 +354,8 @@ func (w *workspace[T]) multiplyBlock(i, j, l, height, width, depth int, from way
 	}
 }
 
-// pack copies a block of a for tiles, one after the other. What tiles read beyond the block is 0. It returns how many rows the tiles of more rows
-// have together.
+// pack copies a block of a for tiles, one after the other. What tiles read beyond the block is 0. It returns
+// how many rows the tiles of more rows have together.
 func (w *workspace[T]) pack(x []T, height, depth int) (whole int) {
 	w.block = room(w.block, (height+w.rows[1])*depth)
 	for whole < height && simd.TileKind(w.rows, height-whole) == 0 {

@@ -1,5 +1,6 @@
-// Package box computes over boxes of elements: along each axis of a box, elements of a tensor lie a fixed distance apart. So the axes of tensors
-// need not have the same order, and neither copies nor sums of products move tensors first.
+// Package box computes over boxes of elements: along each axis of a box, elements of a tensor lie a fixed
+// distance apart. So the axes of tensors need not have the same order, and neither copies nor sums of
+// products move tensors first.
 //
 // Sums are carried in float64, in an order that depends on the axes only.
 package box
@@ -15,8 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Axis is an axis of a box: how many elements lie along it, and how far apart they are in the result c and in the operands a and b. A
-// distance of 0 is that of one element, which stands for all of them.
+// Axis is an axis of a box: how many elements lie along it, and how far apart they are in the result c and in
+// the operands a and b. A distance of 0 is that of one element, which stands for all of them.
 type Axis struct{ Extent, C, A, B int }
 
 // Put puts elements of a into c, whose row has them at other places. No axis has the distance 0 in c.
@@ -40,7 +41,8 @@ func Put[T dtype.Float](c tensor.OutMat[T], a tensor.ROLane[T], axes []Axis) {
 	p.walk(slices.Delete(axes, next, next+1), to, from)
 }
 
-// open returns the elements of c and a, and whether there are any to put. It panics if axes reach beyond them.
+// open returns the elements of c and a, and whether there are any to put. It panics if axes reach beyond
+// them.
 func open[T dtype.Float](c tensor.OutMat[T], a tensor.ROLane[T], axes []Axis) (to, from []T, ok bool) {
 	if c.Rows() != 1 {
 		panic(fmt.Sprintf("box: want a result of one row, got %d", c.Rows()))
@@ -76,15 +78,16 @@ func inside(name string, n int, axes []Axis, distance func(Axis) int) {
 	}
 }
 
-// merged returns axes by their distances in c, the greatest first. Two are one where that makes no difference, and axes of one element are left
-// out.
+// merged returns axes by their distances in c, the greatest first. Two are one where that makes no
+// difference, and axes of one element are left out.
 func merged(axes []Axis) []Axis {
 	axes = slices.DeleteFunc(slices.Clone(axes), func(x Axis) bool { return x.Extent == 1 })
 	slices.SortStableFunc(axes, func(x, y Axis) int { return cmp.Compare(y.C, x.C) })
 	return Merge(axes)
 }
 
-// Merge joins neighbors in a list of axes where one goes on as the other ends, in all tensors. The list is changed.
+// Merge joins neighbors in a list of axes where one goes on as the other ends, in all tensors. The list is
+// changed.
 func Merge(axes []Axis) []Axis {
 	out := axes[:0]
 	for _, x := range axes {
@@ -157,14 +160,15 @@ func (p *copier[T]) plane(c, a []T) {
 	}
 }
 
-// strip is how many elements are computed at a time, and side is how many rows or columns of a matrix are transposed at a time: so many pages
-// stay in reach.
+// strip is how many elements are computed at a time, and side is how many rows or columns of a matrix are
+// transposed at a time: so many pages stay in reach.
 const (
 	strip = 256
 	side  = 64
 )
 
-// transpose copies a plane whose elements neighbor each other along the inner axis in c, and along the next one in a.
+// transpose copies a plane whose elements neighbor each other along the inner axis in c, and along the next
+// one in a.
 func (p *copier[T]) transpose(c, a []T) {
 	x, y := p.next, p.inner
 	if !p.add {

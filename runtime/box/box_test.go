@@ -125,7 +125,8 @@ func checkBox[T dtype.Float](t *testing.T, axes []box.Axis, random *rand.Rand, t
 	}
 }
 
-// visit calls f for all elements of a box. With results, it visits the elements of c only, also those whose sums have no terms.
+// visit calls f for all elements of a box. With results, it visits the elements of c only, also those whose
+// sums have no terms.
 func visit(axes []box.Axis, f func(c, a, b int), results bool) {
 	if len(axes) == 0 {
 		f(0, 0, 0)

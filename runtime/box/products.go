@@ -55,8 +55,8 @@ func putProducts[T dtype.Float](c tensor.OutMat[T], a tensor.ROLane[T], y []T, a
 
 // innermost returns along which axis strips take the least time.
 func innermost(axes []Axis) int {
-	// The numbers are nanoseconds, as measured: what a strip takes beside its elements, an element, and one more for each tensor in which elements
-	// lie apart.
+	// The numbers are nanoseconds, as measured: what a strip takes beside its elements, an element, and one
+	// more for each tensor in which elements lie apart.
 	const whole, near, apart = 40, 0.3, 0.7
 	best, least := 0, 0.0
 	for i, x := range axes {
@@ -73,7 +73,8 @@ func innermost(axes []Axis) int {
 	return best
 }
 
-// products computes sums of products. A strip of sums lies along the inner axis, or, where that one is summed, gives one sum.
+// products computes sums of products. A strip of sums lies along the inner axis, or, where that one is
+// summed, gives one sum.
 type products[T dtype.Float] struct {
 	c, a, b      []T
 	add          bool

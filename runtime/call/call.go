@@ -1,4 +1,5 @@
-// Package call binds an operator to memory of the program, to run it at once: without a graph, a plan and workers.
+// Package call binds an operator to memory of the program, to run it at once: without a graph, a plan and
+// workers.
 package call
 
 import (
@@ -38,8 +39,8 @@ type step struct {
 	whole op.Range
 }
 
-// Bind binds the task of an operator that forward runs, or the update of an optimizer, to its inputs, weights and outputs. The error names the operator and
-// the slot.
+// Bind binds the task of an operator that forward runs, or the update of an optimizer, to its inputs, weights
+// and outputs. The error names the operator and the slot.
 func Bind(tasks *task.Registry, o *task.Operator, attrs task.Attrs, operands []Operand) (*Call, error) {
 	b := &binder{o: o, memory: make([][]task.Buffer, len(o.Slots)), passed: map[int][]any{}}
 	for i := range operands {
@@ -178,7 +179,8 @@ func (b *binder) resolve(attrs task.Attrs) (*task.Resolution, error) {
 	return task.Resolve(b.o, attrs, given)
 }
 
-// check compares the memory of each slot with the tensors that the operator has there, and allocates what only the call needs.
+// check compares the memory of each slot with the tensors that the operator has there, and allocates what
+// only the call needs.
 func (b *binder) check(res *task.Resolution) error {
 	for i, s := range b.o.Slots {
 		want := res.Operands(i)
@@ -205,7 +207,8 @@ func (b *binder) check(res *task.Resolution) error {
 	return b.apart()
 }
 
-// apart returns an error if memory that the task writes is also that of another tensor, unless the spec says that one may lie where the other lies.
+// apart returns an error if memory that the task writes is also that of another tensor, unless the spec says
+// that one may lie where the other lies.
 func (b *binder) apart() error {
 	type part struct {
 		slot   int
@@ -243,7 +246,8 @@ func aligned(bytes int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), bytes)
 }
 
-// Run runs the task with what the memory holds now, in the calling goroutine. One run at a time may use the call. A kernel that panics gives an *exec.Panic.
+// Run runs the task with what the memory holds now, in the calling goroutine. One run at a time may use the
+// call. A kernel that panics gives an *exec.Panic.
 func (c *Call) Run() (err error) {
 	defer func() {
 		if v := recover(); v != nil {

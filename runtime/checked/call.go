@@ -65,8 +65,8 @@ type call struct {
 	cells  []*cell
 	pairs  []pair
 	left   struct{ all, now int } // tasks of the plan
-	// stored holds the bodies that store gradients, added those that add to them. shared holds, for each pair, bodies
-	// for which both tensors of the pair are one.
+	// stored holds the bodies that store gradients, added those that add to them. shared holds, for each
+	// pair, bodies for which both tensors of the pair are one.
 	stored, added []op.Body
 	shared        [][]op.Body
 }
@@ -202,7 +202,8 @@ func (c *call) bindAs(mode tensor.Mode, p pair) ([]op.Body, error) {
 	return c.Variant.Bind(as.Accessor(func(r engine.Region) []byte { return r.Memory.(*cell).copy }))
 }
 
-// whole reports whether a body of a step computes all of it in the first range, which is then the only one, and to which all elements belong.
+// whole reports whether a body of a step computes all of it in the first range, which is then the only one,
+// and to which all elements belong.
 func (c *call) whole(step int) bool {
 	for _, bodies := range append([][]op.Body{c.stored, c.added}, c.shared...) {
 		if bodies != nil && op.IsWhole(bodies[step]) {
@@ -275,8 +276,8 @@ func (x *cell) fence() {
 	}
 }
 
-// damaged returns the byte that is nearest to the tensor of those in its guards that were written, counted from the
-// begin of the tensor.
+// damaged returns the byte that is nearest to the tensor of those in its guards that were written, counted
+// from the begin of the tensor.
 func (x *cell) damaged() (at int, ok bool) {
 	for i := range guard {
 		if x.fenced[guard-1-i] != guardByte {

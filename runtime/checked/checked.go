@@ -1,9 +1,10 @@
-// Package checked runs plans on the CPUs of this machine, and checks that kernels do what their specs say. It is a
-// backend of package engine, for tests: it is many times slower than package cpu, and takes several times the memory.
+// Package checked runs plans on the CPUs of this machine, and checks that kernels do what their specs say. It
+// is a backend of package engine, for tests: it is many times slower than package cpu, and takes several
+// times the memory.
 //
-// Each range of a task runs several times, on copies of the task's tensors. The copies differ where the task may not
-// look, so a result that differs shows that it did. The copies lie between guards. The memory of the plan gets the
-// results afterwards. Results have the same bits as those of package cpu.
+// Each range of a task runs several times, on copies of the task's tensors. The copies differ where the task
+// may not look, so a result that differs shows that it did. The copies lie between guards. The memory of the
+// plan gets the results afterwards. Results have the same bits as those of package cpu.
 //
 // Tasks run one after the other, in the order of the plan. A task that breaks a rule stops the run with an
 // *engine.TaskError. It wraps an *Error for each rule and slot.
@@ -30,8 +31,8 @@ type Backend struct {
 	*cpu.Backend // memory and built-in operations
 }
 
-// New returns a backend. One goroutine runs all ranges, in the name of one worker after the other, so a kernel that
-// uses the memory of another worker is found. By default there are two workers.
+// New returns a backend. One goroutine runs all ranges, in the name of one worker after the other, so a
+// kernel that uses the memory of another worker is found. By default there are two workers.
 func New(c cpu.Config) *Backend {
 	if c.Workers <= 0 {
 		c.Workers = 2
@@ -89,7 +90,8 @@ type program struct {
 	at      engine.RangeError // what runs
 }
 
-// Exited returns the error of a run that did not return, since a kernel has ended the goroutine that called it.
+// Exited returns the error of a run that did not return, since a kernel has ended the goroutine that called
+// it.
 func (p *program) Exited() error {
 	e := p.at
 	e.Err = goroutine.ErrExited
@@ -120,7 +122,8 @@ func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 	return p, nil
 }
 
-// each calls f for a task of the plan, or for each part if it is fused, until the first error. It returns the part.
+// each calls f for a task of the plan, or for each part if it is fused, until the first error. It returns the
+// part.
 func (p *program) each(i int, f func(part int, t *plan.Task, l engine.Launchable) error) (int, error) {
 	t := &p.Plan.Tasks[i]
 	g, ok := p.Tasks[i].(*group)
@@ -160,8 +163,8 @@ func (p *program) Run(ctx context.Context, number uint64) error {
 	return nil
 }
 
-// observe reports the ranges of a task. Those of a fused task do not run one by one, so all ranges of a task share its
-// time.
+// observe reports the ranges of a task. Those of a fused task do not run one by one, so all ranges of a task
+// share its time.
 func (p *program) observe(i int, number uint64, begin time.Time) {
 	if p.Observe == nil {
 		return
@@ -212,8 +215,9 @@ func guarded(body op.Body, ctx *op.Ctx, r op.Range) (err error) {
 	return body.Run(ctx, r)
 }
 
-// divided returns a task of one range, which small tasks have, with two of them: a kernel that confuses ranges is then found with small
-// tensors, too. A task that reduces, and one of which a constraint demands more, stays whole.
+// divided returns a task of one range, which small tasks have, with two of them: a kernel that confuses
+// ranges is then found with small tensors, too. A task that reduces, and one of which a constraint demands
+// more, stays whole.
 func divided(t *plan.Task) *plan.Task {
 	whole := slices.ContainsFunc(t.Access, func(a region.Access) bool { return len(a.Least) > 0 || a.Perm == perm.Reduce })
 	if t.Tile > 0 || len(t.Inner) > 0 || t.Over < 2 || t.Grain < t.Over || whole {

@@ -13,7 +13,8 @@ type Rule string
 
 // The rules. A range may be run several times, so a kernel that keeps something from run to run breaks Same.
 const (
-	// Below: values of an integer input lie in [0, bound), or are the exception. The fault is the input's rather than the kernel's.
+	// Below: values of an integer input lie in [0, bound), or are the exception. The fault is the input's
+	// rather than the kernel's.
 	Below Rule = "below"
 	// Guard: a kernel writes nothing outside of its tensors.
 	Guard Rule = "guard"

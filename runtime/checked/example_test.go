@@ -14,7 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// A program with an index that is out of bounds runs on the backend that checks kernels. The error says which rule is broken, and where.
+// A program with an index that is out of bounds runs on the backend that checks kernels. The error says which
+// rule is broken, and where.
 func Example() {
 	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		ctx, g := context.Background(), graph.New(1)

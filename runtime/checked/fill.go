@@ -37,13 +37,15 @@ func save(b []byte, size, i int, v uint64) {
 	}
 }
 
-// at returns the bits of element i of what the copy holds, held before the last trial, and what the plan holds.
+// at returns the bits of element i of what the copy holds, held before the last trial, and what the plan
+// holds.
 func (x *cell) at(i int) uint64    { return load(x.copy, x.size, i) }
 func (x *cell) began(i int) uint64 { return load(x.start, x.size, i) }
 func (x *cell) held(i int) uint64  { return load(x.now, x.size, i) }
 
-// poison returns the bits with which memory is filled that a task must not read. The two kinds differ in every type.
-// For floating-point numbers, the first is NaN and the second is small, so that arithmetic changes one of them.
+// poison returns the bits with which memory is filled that a task must not read. The two kinds differ in
+// every type. For floating-point numbers, the first is NaN and the second is small, so that arithmetic
+// changes one of them.
 func poison(t dtype.Type, kind int) uint64 {
 	switch {
 	case t == dtype.Bool:
@@ -56,7 +58,8 @@ func poison(t dtype.Type, kind int) uint64 {
 	return [2]uint64{0x5a5a5a5a5a5a5a5a, 0xa5a5a5a5a5a5a5a5}[kind]
 }
 
-// another returns a value other than v for an element that a range must not read. An index stays within its bound.
+// another returns a value other than v for an element that a range must not read. An index stays within its
+// bound.
 func (c *call) another(x *cell, i int) uint64 {
 	v, t := x.held(i), x.tensor.Type
 	switch {

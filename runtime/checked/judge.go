@@ -78,8 +78,8 @@ func (j *judge) run(k int, r op.Range) error {
 	return nil
 }
 
-// try fills the copies and runs a range. It reports memory that the range writes and must not. The error is that of
-// the kernel.
+// try fills the copies and runs a range. It reports memory that the range writes and must not. The error is
+// that of the kernel.
 func (j *judge) try(t trial) error {
 	for _, x := range j.call.cells {
 		j.fill(x, &t)
@@ -199,8 +199,8 @@ func (j *judge) keep() {
 	}
 }
 
-// unread runs the range on other poison. Elements that differ depend on it, and elements that are still poison are not
-// written. What is written becomes part of the results.
+// unread runs the range on other poison. Elements that differ depend on it, and elements that are still
+// poison are not written. What is written becomes part of the results.
 func (j *judge) unread() error {
 	if err := j.try(trial{bodies: j.call.stored, r: j.r, kind: 1}); err != nil {
 		return fmt.Errorf("only if memory that the task must not read holds other values: %w", err)
@@ -296,8 +296,8 @@ func (j *judge) blame() {
 	}
 }
 
-// differs returns an element that differs from what the first trial left, besides those of s that still hold what
-// they held before.
+// differs returns an element that differs from what the first trial left, besides those of s that still hold
+// what they held before.
 func (j *judge) differs(s *cell) (*cell, int, uint64) {
 	for _, x := range j.call.cells {
 		if j.mine[x] == nil || x.use == common {

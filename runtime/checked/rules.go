@@ -8,8 +8,9 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// changed returns an element that a trial leaves otherwise than the first did: an element that the range writes has
-// another value, or another element has not kept its value. within, unless nil, selects elements that are written.
+// changed returns an element that a trial leaves otherwise than the first did: an element that the range
+// writes has another value, or another element has not kept its value. within, unless nil, selects elements
+// that are written.
 func (j *judge) changed(within func(i int) bool, shared pair) (*cell, int, uint64) {
 	for _, x := range j.call.cells {
 		mine := j.mine[x]
@@ -33,8 +34,8 @@ func (j *judge) changed(within func(i int) bool, shared pair) (*cell, int, uint6
 	return nil, 0, 0
 }
 
-// gradients runs the range with gradients that are added to. An element that is put once then grows by what is stored.
-// It also sets the results for gradients of that mode.
+// gradients runs the range with gradients that are added to. An element that is put once then grows by what
+// is stored. It also sets the results for gradients of that mode.
 func (j *judge) gradients() error {
 	bodies, base := j.call.added, map[*cell][]uint64{}
 	used := false
@@ -75,9 +76,9 @@ func (j *judge) gradients() error {
 	return j.accumulate()
 }
 
-// basis returns what gradients hold before they are added to: the values that the range puts, and 1 where it puts none
-// or 0, so that twice the value cannot be mistaken. Where twice the value is too great for the type, it is half of the value, with the
-// other sign.
+// basis returns what gradients hold before they are added to: the values that the range puts, and 1 where it
+// puts none or 0, so that twice the value cannot be mistaken. Where twice the value is too great for the
+// type, it is half of the value, with the other sign.
 func (j *judge) basis(x *cell) []uint64 {
 	b := make([]uint64, x.n)
 	for i := range b {
@@ -104,7 +105,8 @@ func (x *cell) bits(v float64) uint64 {
 	return load(b[:], x.size, 0)
 }
 
-// judgePut judges an element of a gradient that held base before. scale is the largest element that the range puts.
+// judgePut judges an element of a gradient that held base before. scale is the largest element that the range
+// puts.
 func (j *judge) judgePut(x *cell, i int, base uint64, scale float64) {
 	v, b, got := x.number(load(j.first[x], x.size, i)), x.number(base), x.number(x.at(i))
 	if !j.mine[x][i] {
@@ -129,15 +131,16 @@ func (j *judge) judgePut(x *cell, i int, base uint64, scale float64) {
 	}
 }
 
-// judgeAdd judges an element of a gradient that is added to. One that does not depend on what was there before is
-// stored.
+// judgeAdd judges an element of a gradient that is added to. One that does not depend on what was there
+// before is stored.
 func (j *judge) judgeAdd(x *cell, i int) {
 	if v := load(j.first[x], x.size, i); j.mine[x][i] && x.held(i) == 0 && x.at(i) == v && !math.IsNaN(x.number(v)) && !math.IsInf(x.number(v), 0) {
 		j.report(Add, x, i, "a value added", fmt.Sprintf("%v stored", x.number(v)))
 	}
 }
 
-// accumulate sets the results for gradients that are added to, which the trials of other rules do not compute.
+// accumulate sets the results for gradients that are added to, which the trials of other rules do not
+// compute.
 func (j *judge) accumulate() error {
 	base, used := map[*cell][]uint64{}, false
 	for _, x := range j.call.cells {
@@ -178,8 +181,8 @@ func (j *judge) inPlace() {
 	}
 }
 
-// inside alters elements that do not belong to the range. Results must not change. A range of a step that goes element
-// by element also runs in two parts.
+// inside alters elements that do not belong to the range. Results must not change. A range of a step that
+// goes element by element also runs in two parts.
 func (j *judge) inside() {
 	j.alter(j.outside(j.inner), j.r, nil)
 	c := j.call
@@ -211,7 +214,8 @@ func (j *judge) outside(in map[*cell][]bool) map[*cell][]bool {
 	return out
 }
 
-// alter runs a range with other values for the given elements, and reports the tensor on which results depend.
+// alter runs a range with other values for the given elements, and reports the tensor on which results
+// depend.
 func (j *judge) alter(lost map[*cell][]bool, r op.Range, within func(i int) bool) {
 	const want = "results that do not depend on elements outside of those that belong to the range"
 	if len(lost) == 0 {
@@ -237,8 +241,8 @@ func (j *judge) alter(lost map[*cell][]bool, r op.Range, within func(i int) bool
 	}
 }
 
-// lost runs ranges again for tensors that take the memory of others. What the other ranges, and steps before, have
-// written there is lost to a range, so results must not depend on it.
+// lost runs ranges again for tensors that take the memory of others. What the other ranges, and steps before,
+// have written there is lost to a range, so results must not depend on it.
 func (j *judge) lost() {
 	if j.call.Resolved.Elementwise(j.call.Signature, j.step) {
 		return // has been found out already
@@ -262,7 +266,8 @@ func (j *judge) lost() {
 	}
 }
 
-// again runs a range with other values for elements that are lost, and compares what it writes with the results.
+// again runs a range with other values for elements that are lost, and compares what it writes with the
+// results.
 func (j *judge) again(r op.Range, id int32, p pair, gone []bool) {
 	want := fmt.Sprintf("results that do not depend on elements in whose place %s is written before", p.to.slot)
 	if err := j.try(trial{bodies: j.call.stored, r: r, alter: map[*cell][]bool{p.of: gone}}); err != nil {

@@ -31,8 +31,8 @@ const (
 // extent is the extent of all tensors. Ranges have two indices.
 const extent = 4
 
-// memory holds the tensors of a task as slices, so that a kernel can do what views do not permit. A right kernel
-// computes y[i] = x[i] + 1, and puts dy[i] into dx[i].
+// memory holds the tensors of a task as slices, so that a kernel can do what views do not permit. A right
+// kernel computes y[i] = x[i] + 1, and puts dy[i] into dx[i].
 type memory struct {
 	x, y, common, dx, dy []float32
 	own                  [][]float32
@@ -163,7 +163,8 @@ func (w *wrong) operator() *graph.Operator {
 	}})
 }
 
-// bind returns the function that binds the bodies of a task. whole says that each computes all of its step in the first range.
+// bind returns the function that binds the bodies of a task. whole says that each computes all of its step in
+// the first range.
 func bind(whole bool, bodies ...body) func(*task.Accessor) ([]op.Body, error) {
 	return func(a *task.Accessor) ([]op.Body, error) {
 		var out []op.Body

@@ -30,8 +30,8 @@ type Case struct {
 	Tensors map[string]safetensors.Tensor
 }
 
-// Node is an operator in a case of several, applied to tensors by name. A tensor is one that the case gives, in.NAME, or the output of a
-// node before. Slots hold one name or, if they are variadic, several.
+// Node is an operator in a case of several, applied to tensors by name. A tensor is one that the case gives,
+// in.NAME, or the output of a node before. Slots hold one name or, if they are variadic, several.
 type Node struct {
 	Op    string                     `json:"op"`
 	Attrs map[string]json.RawMessage `json:"attrs"`
@@ -39,8 +39,8 @@ type Node struct {
 	Out   map[string][]string        `json:"out"`
 }
 
-// Tolerance bounds the difference of a tensor's elements: |got - want| <= Abs + Rel*|want|. A tensor tol.NAME of the case gives each
-// element of NAME its own, which is added to Abs; infinity says that anything will do.
+// Tolerance bounds the difference of a tensor's elements: |got - want| <= Abs + Rel*|want|. A tensor tol.NAME
+// of the case gives each element of NAME its own, which is added to Abs; infinity says that anything will do.
 type Tolerance struct {
 	Rel float64 `json:"rtol"`
 	Abs float64 `json:"atol"`

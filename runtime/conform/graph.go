@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// graph runs a case of several operators: forward and, if the case gives gradients of outputs, backward. All that the case compares with
-// is computed in one program, so the planner sees operators beside each other.
+// graph runs a case of several operators: forward and, if the case gives gradients of outputs, backward. All
+// that the case compares with is computed in one program, so the planner sees operators beside each other.
 func (x *execution) graph(ctx context.Context) (map[string]safetensors.Tensor, error) {
 	x.g = graph.New(0)
 	tensors := map[string]graph.Tensor{}
@@ -117,8 +117,9 @@ func (x *execution) insert(n *Node, tensors map[string]graph.Tensor) error {
 	})
 }
 
-// graphProgram returns the program that computes what is wanted, and adds to that the gradients of inputs that the case compares with. A
-// tensor on which no output depends has a gradient of zeros, which no program computes.
+// graphProgram returns the program that computes what is wanted, and adds to that the gradients of inputs
+// that the case compares with. A tensor on which no output depends has a gradient of zeros, which no program
+// computes.
 func (x *execution) graphProgram(want map[string]graph.Tensor, seeds map[graph.Tensor]graph.Tensor, inputs []string, tensors map[string]graph.Tensor) (*graph.Program, error) {
 	var outputs []graph.Tensor
 	for _, name := range slices.Sorted(maps.Keys(want)) {

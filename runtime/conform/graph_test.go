@@ -21,8 +21,8 @@ func graphCase(t *testing.T) *conform.Case {
 	return &c
 }
 
-// TestGraphDiffers changes what a case of several operators expects. Each element of each result is compared, within the tolerance of the
-// element.
+// TestGraphDiffers changes what a case of several operators expects. Each element of each result is compared,
+// within the tolerance of the element.
 func TestGraphDiffers(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)

@@ -45,7 +45,8 @@ type Runner struct {
 	// Double computes in float64 what a case gives in float32, and tightens the tolerances of
 	// references that were computed in float64 by a factor of 1000.
 	Double bool
-	// Backend makes a backend. Every case has an engine of its own, on a backend that no other case uses meanwhile.
+	// Backend makes a backend. Every case has an engine of its own, on a backend that no other case uses
+	// meanwhile.
 	Backend func() (engine.Backend, error)
 
 	mu   sync.Mutex

@@ -8,10 +8,11 @@ import (
 	"github.com/opgen/opgen/runtime/equation"
 )
 
-// Chain is an equation as products of two tensors each: the first two inputs are multiplied, their product is multiplied by the third, and so on.
-// Inputs are counted from 0, and product k is that of result k-1 and input k, where result 0 is the first input. The last product gives the output.
-// The results of those before it lie one behind the other in memory. A label is summed in the first product behind which no input, nor the output,
-// has it. Of one input, product 1 sums its elements.
+// Chain is an equation as products of two tensors each: the first two inputs are multiplied, their product is
+// multiplied by the third, and so on. Inputs are counted from 0, and product k is that of result k-1 and
+// input k, where result 0 is the first input. The last product gives the output. The results of those before
+// it lie one behind the other in memory. A label is summed in the first product behind which no input, nor
+// the output, has it. Of one input, product 1 sums its elements.
 type Chain struct {
 	// Empty says that a label has the extent 0: all sums are 0.
 	Empty bool
@@ -43,7 +44,8 @@ func NewChain(terms string, shapes [][]int) (*Chain, error) {
 	return c, c.link(terms)
 }
 
-// mostElements is how many elements a tensor has at most. No memory holds more, of elements of eight bytes. Two such numbers have a sum.
+// mostElements is how many elements a tensor has at most. No memory holds more, of elements of eight bytes.
+// Two such numbers have a sum.
 const mostElements = min(1<<46, math.MaxInt/8)
 
 // link finds the labels of results, and where they lie.
@@ -87,8 +89,8 @@ func (c *Chain) Product(k int) *Product {
 	return newProduct(c.extents, c.results[k], c.results[k-1], &c.inputs[k])
 }
 
-// ResultGradient returns the product that gives the gradient of result k: that of the gradient of result k+1 and input k+1. It is the gradient of
-// the first input if k is 0.
+// ResultGradient returns the product that gives the gradient of result k: that of the gradient of result k+1
+// and input k+1. It is the gradient of the first input if k is 0.
 func (c *Chain) ResultGradient(k int) *Product {
 	if len(c.inputs) == 1 {
 		return newProduct(c.extents, c.inputs[0], c.output, nil)
@@ -96,12 +98,14 @@ func (c *Chain) ResultGradient(k int) *Product {
 	return newProduct(c.extents, c.results[k], c.results[k+1], &c.inputs[k+1])
 }
 
-// InputGradient returns the product that gives the gradient of input k, from 1 on: that of the gradient of result k and result k-1.
+// InputGradient returns the product that gives the gradient of input k, from 1 on: that of the gradient of
+// result k and result k-1.
 func (c *Chain) InputGradient(k int) *Product {
 	return newProduct(c.extents, c.inputs[k], c.results[k], &c.results[k-1])
 }
 
-// Memory returns how many elements of memory an equation needs for tensors of the given shapes: for partial products, and for each worker.
+// Memory returns how many elements of memory an equation needs for tensors of the given shapes: for partial
+// products, and for each worker.
 func Memory(terms string, shapes [][]int) ([]int, error) {
 	c, err := NewChain(terms, shapes)
 	if err != nil {
@@ -123,7 +127,8 @@ func Memory(terms string, shapes [][]int) ([]int, error) {
 	return []int{partial, worker}, nil
 }
 
-// Share returns which of n parts belong to a range lo to hi of all indices. Each part belongs to one of the ranges into which they are cut.
+// Share returns which of n parts belong to a range lo to hi of all indices. Each part belongs to one of the
+// ranges into which they are cut.
 func Share(n, lo, hi, all int) (first, end int) {
 	part := func(at int) int { return int(math.Ceil(float64(n) * (float64(at) / float64(all)))) }
 	return part(lo), part(hi)

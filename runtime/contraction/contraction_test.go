@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// Three matrices are multiplied from the left. The product of the first two has memory, and the next one has that product as its first factor. Blocks
-// of matrices that lie as they are multiplied are not copied, so workers need no memory.
+// Three matrices are multiplied from the left. The product of the first two has memory, and the next one has
+// that product as its first factor. Blocks of matrices that lie as they are multiplied are not copied, so
+// workers need no memory.
 func Example() {
 	shapes := [][]int{{64, 32}, {32, 16}, {16, 128}}
 	memory, err := Memory("ij,jk,kl->il", shapes)

@@ -36,8 +36,9 @@ func (p *Product) Kept(part Block) []box.Axis {
 	return axes
 }
 
-// Place returns where a matrix that begins at an element of a tensor of some size lies, as columns of a wider one whose rows all lie in the tensor:
-// where that one begins, which of its columns is the first, and how many it has.
+// Place returns where a matrix that begins at an element of a tensor of some size lies, as columns of a wider
+// one whose rows all lie in the tensor: where that one begins, which of its columns is the first, and how
+// many it has.
 func (m *Matrix) Place(at, rows, cols, size int) (begin, first, width int) {
 	width = m.apart
 	if rows == 1 {
@@ -65,7 +66,8 @@ func (m *Matrix) pack(batch, rows, cols Block, summed []box.Axis, distance func(
 	return axes
 }
 
-// Gaps calls f with the ranges of elements lo to hi-1 of input i that nothing reads, since a label that it has twice has one value.
+// Gaps calls f with the ranges of elements lo to hi-1 of input i that nothing reads, since a label that it
+// has twice has one value.
 func (c *Chain) Gaps(i, lo, hi int, f func(lo, hi int)) {
 	var axes []box.Axis
 	for l, n := range c.extents {
@@ -91,7 +93,8 @@ type gaps struct {
 	f    func(lo, hi int)
 }
 
-// walk visits the elements that are read, in their order, of a box that begins at an element. Only those from next on count.
+// walk visits the elements that are read, in their order, of a box that begins at an element. Only those from
+// next on count.
 func (g *gaps) walk(axes []box.Axis, at int) {
 	if len(axes) == 0 || len(axes) == 1 && axes[0].C == 1 {
 		if g.next < min(at, g.hi) {

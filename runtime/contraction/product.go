@@ -1,5 +1,6 @@
-// Package contraction plans sums of products of tensors, such as equations of einsum say: as products of two tensors, each of them by products of
-// matrices or by sums over boxes, in parts that do not depend on each other.
+// Package contraction plans sums of products of tensors, such as equations of einsum say: as products of two
+// tensors, each of them by products of matrices or by sums over boxes, in parts that do not depend on each
+// other.
 package contraction
 
 import (
@@ -9,14 +10,15 @@ import (
 	"github.com/opgen/opgen/runtime/box"
 )
 
-// tensor says where the elements of a tensor lie: size of them from at on, and how far apart along each label. A label that it lacks has the
-// distance 0.
+// tensor says where the elements of a tensor lie: size of them from at on, and how far apart along each
+// label. A label that it lacks has the distance 0.
 type tensor struct {
 	strides  []int
 	at, size int
 }
 
-// Product is a sum of products of elements of two tensors a and b, or of elements of a alone, which gives the elements of c.
+// Product is a sum of products of elements of two tensors a and b, or of elements of a alone, which gives the
+// elements of c.
 type Product struct {
 	// Alone says that there is no b.
 	Alone bool
@@ -26,13 +28,15 @@ type Product struct {
 	Flipped bool
 	// Sum holds the labels of a and b that c lacks.
 	Sum Grid
-	// The matrices of a part: how their elements are stored, and whether they are copied to memory of the worker.
+	// The matrices of a part: how their elements are stored, and whether they are copied to memory of the
+	// worker.
 	MatA, MatB, MatC Matrix
 
 	c, a, b tensor
 	// Labels of all tensors, of c and a, and of c and b. Of sums over boxes, batch holds all that c has.
 	batch, rows, cols Grid
-	// Labels of one tensor. Those of a and b are summed before elements are multiplied. All elements along those of c are equal.
+	// Labels of one tensor. Those of a and b are summed before elements are multiplied. All elements along
+	// those of c are equal.
 	onlyA, onlyB, repeat []box.Axis
 }
 
@@ -116,8 +120,8 @@ func count(groups ...[]box.Axis) int {
 	return n
 }
 
-// nested reports whether sums over the labels of one tensor alone need no step of their own, since then there are hardly more products than
-// elements.
+// nested reports whether sums over the labels of one tensor alone need no step of their own, since then there
+// are hardly more products than elements.
 func (p *Product) nested() bool {
 	if len(p.onlyA)+len(p.onlyB) == 0 {
 		return false
@@ -129,19 +133,20 @@ func (p *Product) nested() bool {
 	return p.Alone || products <= 2*elements
 }
 
-// fewProducts is up to how many products of two elements a product of matrices takes longer than a sum over boxes.
+// fewProducts is up to how many products of two elements a product of matrices takes longer than a sum over
+// boxes.
 const fewProducts = 128
 
-// small reports whether a product of matrices takes longer than sums over boxes: there are few products, a matrix has one element, or no
-// products are added.
+// small reports whether a product of matrices takes longer than sums over boxes: there are few products, a
+// matrix has one element, or no products are added.
 func (p *Product) small() bool {
 	rows, cols, sum := count(p.rows.Axes), count(p.cols.Axes), count(p.Sum.Axes)
 	return sum == 1 || rows*cols == 1 || float64(rows)*float64(cols)*float64(sum) < fewProducts
 }
 
 const (
-	// parts is about into how many parts products are cut, and fewest is how many products of elements a part has at least, or it takes longer to
-	// begin it than to compute it.
+	// parts is about into how many parts products are cut, and fewest is how many products of elements a part
+	// has at least, or it takes longer to begin it than to compute it.
 	parts  = 32
 	fewest = 16384
 	// run is how many neighboring elements a part has at least where it has sums of them side by side.
@@ -175,7 +180,8 @@ func (p *Product) boxes() {
 }
 
 const (
-	// fewRows is how many rows of a product of matrices are a part, if nothing is copied. Neighboring parts are computed as one.
+	// fewRows is how many rows of a product of matrices are a part, if nothing is copied. Neighboring parts
+	// are computed as one.
 	fewRows = 32
 	// A block of copies has at most as many rows, columns and products in a sum.
 	mostRows = 128
@@ -223,13 +229,15 @@ func (p *Product) matrices() {
 }
 
 const (
-	// abreast is how many products have copies at a time where their elements lie side by side: a line of the cache has as many of float32.
+	// abreast is how many products have copies at a time where their elements lie side by side: a line of the
+	// cache has as many of float32.
 	abreast = 16
 	// mostCopied is how many elements of a tensor are copied at a time at most.
 	mostCopied = 1 << 18
 )
 
-// together cuts the batch into blocks of several products: of small ones, or of those whose elements of a tensor that is copied lie side by side.
+// together cuts the batch into blocks of several products: of small ones, or of those whose elements of a
+// tensor that is copied lie side by side.
 func (p *Product) together(products int) {
 	axes := p.batch.Axes
 	limit := min(fewest/products, count(axes)/parts)
@@ -246,7 +254,8 @@ func (p *Product) together(products int) {
 	}
 }
 
-// flips reports whether rows and columns are to change places: then elements of c neighbor each other along columns, or else there is one column.
+// flips reports whether rows and columns are to change places: then elements of c neighbor each other along
+// columns, or else there is one column.
 func (p *Product) flips() bool {
 	near := func(x box.Axis) bool { return x.C == 1 }
 	return slices.ContainsFunc(p.rows.Axes, near) || len(p.rows.Axes) == 0 && !slices.ContainsFunc(p.cols.Axes, near)
@@ -255,7 +264,8 @@ func (p *Product) flips() bool {
 // whole reports whether no block is copied.
 func (p *Product) whole() bool { return !p.MatA.Copied && !p.MatB.Copied && !p.MatC.Copied }
 
-// newMatrix returns how a matrix is stored in a tensor of the given size. It is copied unless its rows, or its columns, lie equally far apart.
+// newMatrix returns how a matrix is stored in a tensor of the given size. It is copied unless its rows, or
+// its columns, lie equally far apart.
 func newMatrix(rows, cols []box.Axis, distance func(box.Axis) int, size int) Matrix {
 	if len(rows) > 1 || len(cols) > 1 {
 		return Matrix{Copied: true}
@@ -277,7 +287,8 @@ func newMatrix(rows, cols []box.Axis, distance func(box.Axis) int, size int) Mat
 	return Matrix{Copied: true}
 }
 
-// copies sets how a matrix is copied: by columns if the elements of a column neighbor each other in the tensor.
+// copies sets how a matrix is copied: by columns if the elements of a column neighbor each other in the
+// tensor.
 func (m *Matrix) copies(rows, cols Grid, distance func(box.Axis) int) {
 	if !m.Copied {
 		return
@@ -286,14 +297,15 @@ func (m *Matrix) copies(rows, cols Grid, distance func(box.Axis) int) {
 	m.Transposed = distance != nil && slices.ContainsFunc(rows.Axes, func(x box.Axis) bool { return distance(x) == 1 })
 }
 
-// workspace returns how many elements of memory a worker needs: for the copies of blocks of a, b and c, one after the other.
+// workspace returns how many elements of memory a worker needs: for the copies of blocks of a, b and c, one
+// after the other.
 func (p *Product) workspace() int { return p.MatA.Size + p.MatB.Size + p.MatC.Size }
 
 // Parts returns into how many parts the product is cut.
 func (p *Product) Parts() int { return p.batch.Parts() * p.cols.Parts() * p.rows.Parts() }
 
-// Part returns part i: the indices of its batch, rows and columns, and where the batch begins in the tensors. Where nothing is copied, neighboring
-// parts are one, up to part end-1. It also returns the part behind them.
+// Part returns part i: the indices of its batch, rows and columns, and where the batch begins in the tensors.
+// Where nothing is copied, neighboring parts are one, up to part end-1. It also returns the part behind them.
 func (p *Product) Part(i, end int) (batch, rows, cols Block, next int) {
 	n := p.rows.Parts()
 	first := i % n

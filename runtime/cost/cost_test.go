@@ -63,14 +63,16 @@ func dense(t *testing.T, g *graph.Graph, x graph.Tensor) *graph.Node {
 	return n
 }
 
-// TestBytesOfSpec measures an operator whose spec says how many bytes it moves: embedding reads the rows that it looks up.
+// TestBytesOfSpec measures an operator whose spec says how many bytes it moves: embedding reads the rows that
+// it looks up.
 func TestBytesOfSpec(t *testing.T) {
 	t.Parallel()
 	m := cost.NewMeter(registry(t), cost.Config{Backend: workers(1), Runs: 1})
 	g := graph.New(1)
 	x := g.Input("x", dtype.I32, 3)
 	got := measure(t, m, embedding.Apply(g, embedding.Defaults(1000, 5), x).Node())
-	// Forward reads 3 indices and 3 rows, and writes 3 rows. Backward reads 3 rows and adds 3 to the gradient.
+	// Forward reads 3 indices and 3 rows, and writes 3 rows. Backward reads 3 rows and adds 3 to the
+	// gradient.
 	if f, b := got.Forward.Bytes, got.Backward.Bytes; f != 4*(3+15+15) || b != 4*(3+15+2*15) {
 		t.Errorf("forward moves %v bytes, backward %v", f, b)
 	}
@@ -293,8 +295,8 @@ func TestMeasureMachine(t *testing.T) {
 	}
 }
 
-// TestState counts the per-device state of an operator: the time of init, and the tables that it allocates. Longer lanes have
-// larger tables.
+// TestState counts the per-device state of an operator: the time of init, and the tables that it allocates.
+// Longer lanes have larger tables.
 func TestState(t *testing.T) {
 	t.Parallel()
 	m := cost.NewMeter(registry(t), cost.Config{Backend: workers(1), Runs: 1})

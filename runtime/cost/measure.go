@@ -154,7 +154,8 @@ func alone(n *graph.Node) (*single, error) {
 	return x, err
 }
 
-// run runs a program a number of times. It returns its plan, as the engine ran it, and what the states of its nodes took.
+// run runs a program a number of times. It returns its plan, as the engine ran it, and what the states of its
+// nodes took.
 func (x *single) run(ctx context.Context, e *engine.Engine, program *graph.Program, times int) (_ *plan.Plan, _ []engine.StateUse, err error) {
 	p, err := planner.Build(program, append(e.Options(), planner.Plain())...)
 	if err != nil {

@@ -29,8 +29,8 @@ type Config struct {
 	// Devices is the number of devices; 0 means one. Each has memory of its own on this machine. All workers
 	// run the tasks of all devices.
 	Devices int
-	// Library, unless nil, returns what tasks of a device get as the library of their argument from "handle". It is called
-	// once for each device.
+	// Library, unless nil, returns what tasks of a device get as the library of their argument from "handle".
+	// It is called once for each device.
 	Library func(device int) any
 }
 
@@ -75,9 +75,10 @@ func (b *Backend) Inside(goroutine uint64) bool { return b.pool.Helps(goroutine)
 // memory is memory of the Go heap. Handles are pointers to it, since slices cannot be compared.
 type memory struct{ bytes []byte }
 
-// Alloc returns memory of the Go heap, on Linux in big pages from 4 MiB on. A program that runs out of memory ends, so a request is refused if this process cannot
-// have as much: beyond the memory limit of the Go runtime (GOMEMLIMIT), and on Linux beyond the machine's memory and swap
-// space, the limit of the control group, or the address space (ulimit -v). What else takes memory is not known.
+// Alloc returns memory of the Go heap, on Linux in big pages from 4 MiB on. A program that runs out of memory
+// ends, so a request is refused if this process cannot have as much: beyond the memory limit of the Go
+// runtime (GOMEMLIMIT), and on Linux beyond the machine's memory and swap space, the limit of the control
+// group, or the address space (ulimit -v). What else takes memory is not known.
 func (b *Backend) Alloc(_ int, n int64) (engine.Memory, error) {
 	limit := sysmem.Limit()
 	if used := b.used.Add(n + plan.Align); used < n || used > limit {
@@ -176,7 +177,8 @@ func (x *executable) Run(ctx context.Context, step uint64) error {
 	return located(x.pool.Run(ctx, x.program, step))
 }
 
-// Exited returns the error of a run that did not return, since a kernel has ended the goroutine that called it.
+// Exited returns the error of a run that did not return, since a kernel has ended the goroutine that called
+// it.
 func (x *executable) Exited() error { return located(x.pool.Exited()) }
 
 // located returns the error of a run as engines expect it.

@@ -44,8 +44,9 @@ type another[T dtype.Float] struct{ kernels.Fft[T] }
 func (others) F32() fft.Kernel[float32] { return another[float32]{} }
 func (others) F64() fft.Kernel[float64] { return another[float64]{} }
 
-// TestDirect tells on which goroutines plans run: that of the caller if tasks are loops of formulas, alone or fused, or kernels that opgen has, and one of the engine's
-// if a kernel is one of others or an observer is called, which may end their goroutine or call the engine.
+// TestDirect tells on which goroutines plans run: that of the caller if tasks are loops of formulas, alone or
+// fused, or kernels that opgen has, and one of the engine's if a kernel is one of others or an observer is
+// called, which may end their goroutine or call the engine.
 func TestDirect(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -12,7 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// A session runs programs on three workers of this machine. With any other number, results have the same bits.
+// A session runs programs on three workers of this machine. With any other number, results have the same
+// bits.
 func Example() {
 	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		ctx, g := context.Background(), graph.New(1)

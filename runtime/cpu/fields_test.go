@@ -10,8 +10,9 @@ import (
 	"github.com/opgen/opgen/runtime/plan"
 )
 
-// checkedBy says for each field of a plan what checks it: verify.Plan, for any operators; Engine.Load, against the
-// registered signatures; validate.Plan, against the program. A field without a check says why it needs none.
+// checkedBy says for each field of a plan what checks it: verify.Plan, for any operators; Engine.Load,
+// against the registered signatures; validate.Plan, against the program. A field without a check says why it
+// needs none.
 var checkedBy = map[string]string{
 	"Plan.Format":      "Decode",
 	"Plan.Name":        "validate: nothing, it is for messages",

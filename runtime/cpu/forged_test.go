@@ -208,7 +208,8 @@ func chain(p *plan.Plan) {
 	p.Schedule = schedule.Schedule{Tasks: 1, Queues: [][]schedule.Op{{0}}}
 }
 
-// TestF4Forged loads plans made by hand that must be refused, for the number of workers of the engine and for another.
+// TestF4Forged loads plans made by hand that must be refused, for the number of workers of the engine and for
+// another.
 func TestF4Forged(t *testing.T) {
 	t.Parallel()
 	reg := registry(t)
@@ -280,7 +281,8 @@ func TestF4Fine(t *testing.T) {
 	}
 }
 
-// FuzzLoad decodes plans, validates, verifies and loads them, and runs those that an engine accepts. Nothing panics or hangs.
+// FuzzLoad decodes plans, validates, verifies and loads them, and runs those that an engine accepts. Nothing
+// panics or hangs.
 func FuzzLoad(f *testing.F) {
 	reg := registry(f)
 	all := subjects(f, reg)

@@ -69,7 +69,8 @@ func (c chain) Run(ctx *op.Ctx, r op.Range) error {
 	return nil
 }
 
-// wholeChain is a chain of which parts compute their steps at once. So the chain does, in its first range: no part has what it needs before.
+// wholeChain is a chain of which parts compute their steps at once. So the chain does, in its first range: no
+// part has what it needs before.
 type wholeChain struct {
 	parts []part
 	over  []int // how many indices each part goes over

@@ -294,7 +294,8 @@ func mutateObject(v map[string]any, other json.RawMessage, r *rand.Rand) any {
 	return other
 }
 
-// TestF5Mutants changes plans in JSON in one place at random. Each mutant is refused or computes the same, and nothing panics.
+// TestF5Mutants changes plans in JSON in one place at random. Each mutant is refused or computes the same,
+// and nothing panics.
 func TestF5Mutants(t *testing.T) {
 	t.Parallel()
 	reg := registry(t)

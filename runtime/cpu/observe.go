@@ -46,7 +46,8 @@ type observedWhole struct {
 
 func (o *observedWhole) Whole() bool { return o.whole.Whole() }
 
-// observedPhases is observed for a body that computes a step in phases. A range is reported once for each phase.
+// observedPhases is observed for a body that computes a step in phases. A range is reported once for each
+// phase.
 type observedPhases struct {
 	observed
 	phased op.Phased

@@ -79,8 +79,8 @@ func open(c Config) (_ *Backend, err error) {
 	return b, nil
 }
 
-// devicesVariable is the variable of the environment that holds the numbers of the GPUs that are devices, such as 0,1. With 0,0, one GPU
-// is two devices, which tests of several devices need on a machine with one.
+// devicesVariable is the variable of the environment that holds the numbers of the GPUs that are devices,
+// such as 0,1. With 0,0, one GPU is two devices, which tests of several devices need on a machine with one.
 const devicesVariable = "OPGEN_CUDA_DEVICES"
 
 // gpus returns the numbers of the GPUs that are devices.
@@ -107,8 +107,8 @@ func gpus() ([]int, error) {
 	return numbers, nil
 }
 
-// Target returns the target of plans for NVIDIA GPUs. Kernels compute with what is stored. A task takes some microseconds to launch.
-// The times of bytes and of signals are those of current devices.
+// Target returns the target of plans for NVIDIA GPUs. Kernels compute with what is stored. A task takes some
+// microseconds to launch. The times of bytes and of signals are those of current devices.
 func (b *Backend) Target() target.Target {
 	return target.Target{Name: gpu.CUDA, TaskTime: 4000, ByteTime: 0.001, Latency: 2000}
 }

@@ -24,7 +24,8 @@ func open(t testing.TB) func(workers int) engine.Backend {
 	}
 }
 
-// TestBackend runs the tests that all backends pass, with device code of formulas and by hand. Then nvcc compiles all of it.
+// TestBackend runs the tests that all backends pass, with device code of formulas and by hand. Then nvcc
+// compiles all of it.
 func TestBackend(t *testing.T) {
 	l := &sourceSet{sources: map[string]map[string]bool{}}
 	enginetest.Run(t, open(t), l.register)

@@ -90,7 +90,8 @@ func (s *unitStep) builtin() bool                       { return false }
 // Launch compiles the device code of the step and runs it once.
 func (s *unitStep) Launch() error { return launch(s.backend, s) }
 
-// onHost returns the step as one that runs on the host: a launch covers all of a step, so tiles that are tasks run there.
+// onHost returns the step as one that runs on the host: a launch covers all of a step, so tiles that are
+// tasks run there.
 func (s *unitStep) onHost() (launchable, error) {
 	if s.host == nil {
 		steps, err := s.backend.bindHost(s.call, s.device)

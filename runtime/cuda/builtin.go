@@ -31,8 +31,8 @@ var entries = map[string][]string{
 	"all_reduce": {"f32", "f64", "f16", "bf16"},
 }
 
-// identities holds the identity element of each reduction. In an integer type, an infinity stands for the bound of the type. All
-// bits of -1 are set.
+// identities holds the identity element of each reduction. In an integer type, an infinity stands for the
+// bound of the type. All bits of -1 are set.
 var identities = map[perm.Redop]float64{perm.Sum: 0, perm.Prod: 1, perm.Min: math.Inf(1), perm.Max: math.Inf(-1),
 	perm.Or: 0, perm.And: -1, perm.Xor: 0}
 
@@ -155,7 +155,8 @@ func (t *builtinTask) kernel(p *program, args ...uint64) (job, error) {
 	return &kernels{[]kernel{l}}, nil
 }
 
-// sum returns what replaces tensors by their sum. Tensors of other devices are copied to this one, and the sum is copied back.
+// sum returns what replaces tensors by their sum. Tensors of other devices are copied to this one, and the
+// sum is copied back.
 func (t *builtinTask) sum(p *program) (job, error) {
 	s := &sequence{}
 	var back []job

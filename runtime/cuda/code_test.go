@@ -27,8 +27,8 @@ func controls(t *testing.T) *cudaemu.Control {
 	return c
 }
 
-// TestDeviceCode runs device code that uses shared memory, votes and values of other lanes, scratch memory, bytes of the host and
-// the number of the step, with the threads of a block in three orders.
+// TestDeviceCode runs device code that uses shared memory, votes and values of other lanes, scratch memory,
+// bytes of the host and the number of the step, with the threads of a block in three orders.
 func TestDeviceCode(t *testing.T) {
 	control := controls(t)
 	const n = 1000
@@ -80,7 +80,8 @@ extern "C" __global__ void __launch_bounds__(128) second_pass(const float *scrat
 	}
 }
 
-// TestMissingBarrier checks that the emulator gives other results in some order of threads if a barrier is missing.
+// TestMissingBarrier checks that the emulator gives other results in some order of threads if a barrier is
+// missing.
 func TestMissingBarrier(t *testing.T) {
 	control := controls(t)
 	c := &code{source: `
@@ -146,8 +147,8 @@ extern "C" __global__ void positive(const float *in, float *out, record *r) {
 	}
 }
 
-// TestOutOfBounds runs device code that writes where nothing is. The error names the task and what it did. The device does nothing
-// after that, and all is freed at the end.
+// TestOutOfBounds runs device code that writes where nothing is. The error names the task and what it did.
+// The device does nothing after that, and all is freed at the end.
 func TestOutOfBounds(t *testing.T) {
 	control := controls(t)
 	before := control.Alive()
@@ -184,7 +185,8 @@ extern "C" __global__ void wild(const float *in, float *out) {
 	}
 }
 
-// TestStreams checks that chains that do not depend on each other run on several streams, and give what one stream gives.
+// TestStreams checks that chains that do not depend on each other run on several streams, and give what one
+// stream gives.
 func TestStreams(t *testing.T) {
 	control := controls(t)
 	c := &code{source: `
@@ -213,7 +215,8 @@ extern "C" __global__ void turns(const float *in, float *out) {
 	}
 }
 
-// TestCodeErrors loads plans whose device code does not compile or does not fit the device. Only what compiles is kept to be compiled ahead.
+// TestCodeErrors loads plans whose device code does not compile or does not fit the device. Only what
+// compiles is kept to be compiled ahead.
 func TestCodeErrors(t *testing.T) {
 	sources := t.TempDir()
 	t.Setenv("OPGEN_CUDA_SOURCES", sources)

@@ -21,8 +21,8 @@ import (
 
 // Variables of the environment.
 const (
-	// compilerVariable holds a command that compiles device code, with {in}, {out} and {arch} in place of the two files and of the
-	// architecture, such as sm_90.
+	// compilerVariable holds a command that compiles device code, with {in}, {out} and {arch} in place of the
+	// two files and of the architecture, such as sm_90.
 	compilerVariable = "OPGEN_CUDA_COMPILER"
 	// cacheVariable holds the folder of compiled code.
 	cacheVariable = "OPGEN_CUDA_CACHE"
@@ -108,7 +108,8 @@ func compileWith(command []string, source, arch string) ([]byte, error) {
 // images holds what this process has compiled or read, by key.
 var images sync.Map
 
-// image returns the code of a source for an architecture, and keeps the source if a folder is there for sources.
+// image returns the code of a source for an architecture, and keeps the source if a folder is there for
+// sources.
 func (c *compiler) image(source, arch string) ([]byte, error) {
 	image, err := c.find(source, arch)
 	if dir := os.Getenv(sourcesVariable); dir != "" && err == nil {
@@ -154,8 +155,8 @@ func cacheFile(key string) (string, error) {
 	return filepath.Join(dir, key), nil
 }
 
-// load returns the image of a key; nil if there is none, or if its file is damaged. A file holds the checksum of the image and the
-// image.
+// load returns the image of a key; nil if there is none, or if its file is damaged. A file holds the checksum
+// of the image and the image.
 func load(key string) []byte {
 	path, err := cacheFile(key)
 	if err != nil {
@@ -184,7 +185,8 @@ func store(key string, image []byte) error {
 	return ahead.Write(path, append(sum[:], image...))
 }
 
-// unitsSource returns the source of units, each once. Messages of the compiler name the operator and the task of a unit.
+// unitsSource returns the source of units, each once. Messages of the compiler name the operator and the task
+// of a unit.
 func unitsSource(bindings []*binding) string {
 	var s strings.Builder
 	s.WriteString(gpu.Prelude)

@@ -14,7 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/internal/cudadriver"
 )
 
-// TestNVRTC compiles the built-in operations for two architectures, for one that NVRTC does not know, and for none.
+// TestNVRTC compiles the built-in operations for two architectures, for one that NVRTC does not know, and for
+// none.
 func TestNVRTC(t *testing.T) {
 	v := cudadriver.OpenNVRTC()
 	if v == nil {

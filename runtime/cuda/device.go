@@ -30,7 +30,8 @@ type device struct {
 	opened   bool
 }
 
-// openDevice opens a GPU as the device of a number. After an error, what it returns must be closed, unless it is nil.
+// openDevice opens a GPU as the device of a number. After an error, what it returns must be closed, unless it
+// is nil.
 func openDevice(number, gpu, queues int) (*device, error) {
 	dev, err := cu.GetDevice(gpu)
 	if err != nil {
@@ -72,7 +73,8 @@ func (d *device) makeStreams(queues int) (err error) {
 	return nil
 }
 
-// sharedOptIn is CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: the shared memory that a kernel can ask for.
+// sharedOptIn is CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: the shared memory that a kernel can
+// ask for.
 const sharedOptIn cu.DeviceAttribute = 97
 
 // ask asks for the limits of a device.
@@ -127,7 +129,8 @@ func (d *device) do(f func() error) error {
 	return f()
 }
 
-// release is do for a function that frees something: if the context cannot be made current, it tries once more.
+// release is do for a function that frees something: if the context cannot be made current, it tries once
+// more.
 func (d *device) release(f func() error) error {
 	done := false
 	g := func() error {

@@ -45,8 +45,8 @@ func train(ctx context.Context) (answers []float32, err error) {
 	return answers, err
 }
 
-// TestFailures makes each call of the driver fail, one at a time, with a code after which the device works on. The training ends
-// with an error that names the call, or is not disturbed, and leaves nothing behind.
+// TestFailures makes each call of the driver fail, one at a time, with a code after which the device works
+// on. The training ends with an error that names the call, or is not disturbed, and leaves nothing behind.
 func TestFailures(t *testing.T) {
 	control := controls(t)
 	before := control.Alive()

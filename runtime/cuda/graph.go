@@ -39,7 +39,8 @@ func (c *capturing) note(s cu.Stream, k *kernel) error {
 	return err
 }
 
-// graphable reports whether a graph can run the tasks: all are on one device, none is on the host, and the run is not observed.
+// graphable reports whether a graph can run the tasks: all are on one device, none is on the host, and the
+// run is not observed.
 func (p *program) graphable() bool {
 	if os.Getenv(graphsVariable) == "none" || p.queues.Observe != nil || len(p.lanes) == 0 {
 		return false
@@ -115,8 +116,8 @@ func (r *run) fork() error {
 	return nil
 }
 
-// replay runs the graph. It returns false if there is none: in the first run, which may load what a capture must not, and where a capture
-// failed. The driver then launches tasks one by one.
+// replay runs the graph. It returns false if there is none: in the first run, which may load what a capture
+// must not, and where a capture failed. The driver then launches tasks one by one.
 func (r *run) replay() (bool, error) {
 	if !r.graphs || r.runs == 0 {
 		return false, nil

@@ -34,8 +34,8 @@ extern "C" __global__ void stepped(const float *in, float *out, const i64 *add, 
 	return c
 }
 
-// TestGraphs runs chains on one stream and on several. From the second run on, a graph runs them, with the values of the run, in any
-// order that its edges permit.
+// TestGraphs runs chains on one stream and on several. From the second run on, a graph runs them, with the
+// values of the run, in any order that its edges permit.
 func TestGraphs(t *testing.T) {
 	control := controls(t)
 	defer control.Order.Store(0)
@@ -80,7 +80,8 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// trained takes some steps of a training with dropout and Adam, which use the number of the step, and returns all losses.
+// trained takes some steps of a training with dropout and Adam, which use the number of the step, and returns
+// all losses.
 func trained(t *testing.T, opts ...opgen.Option) (losses []float32) {
 	t.Helper()
 	err := opgen.Do(catalogue.RegisterCUDA, func(s *opgen.Session) error {
@@ -114,7 +115,8 @@ func trained(t *testing.T, opts ...opgen.Option) (losses []float32) {
 	return losses
 }
 
-// TestGraphsGiveSameBits compares trainings with graphs with those without. Runs that are observed have no graphs.
+// TestGraphsGiveSameBits compares trainings with graphs with those without. Runs that are observed have no
+// graphs.
 func TestGraphsGiveSameBits(t *testing.T) {
 	control := controls(t)
 	replays := func() int64 { return control.Replays.Swap(0) }
@@ -137,8 +139,9 @@ func TestGraphsGiveSameBits(t *testing.T) {
 	}
 }
 
-// TestGraphFailures makes each call of a graph fail. A driver that captures nothing launches tasks one by one, as the driver does with tasks of
-// the host. A graph that does not start, and one with a task at fault, are errors.
+// TestGraphFailures makes each call of a graph fail. A driver that captures nothing launches tasks one by
+// one, as the driver does with tasks of the host. A graph that does not start, and one with a task at fault,
+// are errors.
 func TestGraphFailures(t *testing.T) {
 	control := controls(t)
 	before := control.Alive()

@@ -13,8 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// TestHalves compares the conversions of the prelude with those of package dtype: from all numbers of 16 bits, and to them from as
-// many others and from those between two neighbors.
+// TestHalves compares the conversions of the prelude with those of package dtype: from all numbers of 16
+// bits, and to them from as many others and from those between two neighbors.
 func TestHalves(t *testing.T) {
 	const n = 1 << 16
 	for _, typ := range []dtype.Type{dtype.F16, dtype.BF16} {

@@ -112,8 +112,8 @@ func (h *hostCall) download(s cu.Stream) error {
 	return nil
 }
 
-// upload copies tensors back to the device, and waits for that: tiles of one tensor may be tasks of several streams, and each
-// copies all of the tensor.
+// upload copies tensors back to the device, and waits for that: tiles of one tensor may be tasks of several
+// streams, and each copies all of the tensor.
 func (h *hostCall) upload(s cu.Stream) error {
 	for _, t := range h.out {
 		if t.packed != nil {

@@ -71,8 +71,8 @@ func wide(entry string, n int, args ...gpu.Arg) gpu.Launch {
 	return gpu.Launch{Entry: entry, Grid: [3]int{(n + 127) / 128, 1, 1}, Block: [3]int{128, 1, 1}, Args: args}
 }
 
-// load returns an instance of chains of unary operators, each from an input of its own, x0, x1 and so on, to a result, y0, y1 and
-// so on.
+// load returns an instance of chains of unary operators, each from an input of its own, x0, x1 and so on, to
+// a result, y0, y1 and so on.
 func load(t *testing.T, c *code, queues, chains, length, n int) (*engine.Engine, *engine.Instance, error) {
 	t.Helper()
 	b, err := cuda.New(cuda.Config{Queues: queues})

@@ -40,8 +40,9 @@ func drawn(n int) []float32 {
 	return x
 }
 
-// TestLarge compares results of tensors so large that threads compute several elements, that tiles go through shared memory, that teams compute rows and that
-// blocks share columns, with those of CPUs. Extents are no multiples of what they are divided by.
+// TestLarge compares results of tensors so large that threads compute several elements, that tiles go through
+// shared memory, that teams compute rows and that blocks share columns, with those of CPUs. Extents are no
+// multiples of what they are divided by.
 func TestLarge(t *testing.T) {
 	type tensors = []graph.Tensor
 	unary := func(g *graph.Graph, x tensors) tensors {
@@ -227,7 +228,8 @@ func sameLosses(t *testing.T, steps int, build func(s *opgen.Session) (training,
 	near(t, run(catalogue.RegisterCUDA, opgen.Backend(open(t)(1))), want, 1e-5)
 }
 
-// TestLargeUpdates compares the losses of a training whose gradients are sums, and whose updates read and write a weight in place, several elements at a time.
+// TestLargeUpdates compares the losses of a training whose gradients are sums, and whose updates read and
+// write a weight in place, several elements at a time.
 func TestLargeUpdates(t *testing.T) {
 	const side = 512
 	sameLosses(t, 5, func(s *opgen.Session) (x training, err error) {
@@ -243,8 +245,8 @@ func TestLargeUpdates(t *testing.T) {
 	})
 }
 
-// TestLargeSoftmax compares the losses of a training with those on CPUs. Threads keep groups of elements, and the gradient of softmax is added to what another
-// use of the same tensor gave.
+// TestLargeSoftmax compares the losses of a training with those on CPUs. Threads keep groups of elements, and
+// the gradient of softmax is added to what another use of the same tensor gave.
 func TestLargeSoftmax(t *testing.T) {
 	const rows, length = 40, 1028
 	sameLosses(t, 4, func(s *opgen.Session) (x training, err error) {
@@ -261,8 +263,8 @@ func TestLargeSoftmax(t *testing.T) {
 	})
 }
 
-// TestLargeTraining compares the losses of a training with those on CPUs. Gradients are added to what others gave, norms have gradients of rows and of
-// columns, and heads are parts of an index.
+// TestLargeTraining compares the losses of a training with those on CPUs. Gradients are added to what others
+// gave, norms have gradients of rows and of columns, and heads are parts of an index.
 func TestLargeTraining(t *testing.T) {
 	const batch, length, width = 6, 50, 96
 	sameLosses(t, 6, func(s *opgen.Session) (out training, err error) {

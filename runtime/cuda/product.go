@@ -12,7 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/internal/cudadriver"
 )
 
-// blasVariable is the variable of the environment that holds the path of cuBLAS. With "none", products are computed by device code alone.
+// blasVariable is the variable of the environment that holds the path of cuBLAS. With "none", products are
+// computed by device code alone.
 const blasVariable = "OPGEN_LIBCUBLAS"
 
 // blasPaths are where cuBLAS is looked for.
@@ -57,8 +58,8 @@ func (p *program) open(d *device, s cu.Stream) error {
 	return err
 }
 
-// products returns what multiplies matrices on a stream of a device; nil if device code does. A library that was only found, and that does
-// not begin to work, is not used.
+// products returns what multiplies matrices on a stream of a device; nil if device code does. A library that
+// was only found, and that does not begin to work, is not used.
 func (b *Backend) products(d *device, s cu.Stream) (*cudadriver.Products, error) {
 	if b.blas.BLAS == nil {
 		return nil, nil
@@ -86,8 +87,8 @@ func (b *Backend) products(d *device, s cu.Stream) (*cudadriver.Products, error)
 	return p, nil
 }
 
-// product is a launch that a library computes. Its matrices are those that the library takes: by columns, so the first factor is the second
-// of the result by rows.
+// product is a launch that a library computes. Its matrices are those that the library takes: by columns, so
+// the first factor is the second of the result by rows.
 type product struct {
 	m, n, k, b int
 	x, y, z    cudadriver.Factor

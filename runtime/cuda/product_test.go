@@ -98,8 +98,8 @@ func get(typ dtype.Type, from []byte) float64 {
 	return typ.Float64(from)
 }
 
-// TestProducts compares products of the library with those of device code, for factors by rows and by columns, in batches and alone. The
-// library gives the same bits in each run.
+// TestProducts compares products of the library with those of device code, for factors by rows and by
+// columns, in batches and alone. The library gives the same bits in each run.
 func TestProducts(t *testing.T) {
 	control := controls(t)
 	dot := func(left, right int) func(*graph.Graph, graph.Tensor, graph.Tensor) graph.Tensor {
@@ -158,7 +158,8 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// TestProductErrors makes calls of the library fail. The error names the call, the operator and the task, and the next run works.
+// TestProductErrors makes calls of the library fail. The error names the call, the operator and the task, and
+// the next run works.
 func TestProductErrors(t *testing.T) {
 	control := controls(t)
 	before := control.Alive()

@@ -19,7 +19,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// program is a plan that is ready to run: its device code is loaded, and what it needs besides the plan's tensors is allocated.
+// program is a plan that is ready to run: its device code is loaded, and what it needs besides the plan's
+// tensors is allocated.
 type program struct {
 	backend   *Backend
 	queues    *engine.Queues
@@ -265,7 +266,8 @@ type constantKey struct {
 	n      int
 }
 
-// copiedBytes is the size of memory for copies, unless one needs more: most are small, and pinned memory takes time to get.
+// copiedBytes is the size of memory for copies, unless one needs more: most are small, and pinned memory
+// takes time to get.
 const copiedBytes = 64 << 10
 
 // constant returns the address of a copy of bytes.

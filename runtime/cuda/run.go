@@ -119,8 +119,8 @@ type run struct {
 	replayed bool       // whether a graph ran the tasks
 }
 
-// Run runs the plan once. The context is looked at before each task that is launched by itself, or before all tasks, and at the end: what
-// devices do cannot be interrupted.
+// Run runs the plan once. The context is looked at before each task that is launched by itself, or before all
+// tasks, and at the end: what devices do cannot be interrupted.
 func (p *program) Run(ctx context.Context, step uint64) (err error) {
 	if err := p.backend.working(); err != nil {
 		return err
@@ -147,7 +147,8 @@ func (p *program) Run(ctx context.Context, step uint64) (err error) {
 	return err
 }
 
-// Exited returns the error of a run that did not return, since a kernel has ended the goroutine that called it.
+// Exited returns the error of a run that did not return, since a kernel has ended the goroutine that called
+// it.
 func (p *program) Exited() error { return p.exited }
 
 // enter makes the context of a device current.
@@ -448,8 +449,8 @@ func (r *run) failed(err error) error {
 	return err
 }
 
-// located returns the error of device code, with its task: the first of a lane that is not done. If several lanes were at work, it
-// may be of any of them.
+// located returns the error of device code, with its task: the first of a lane that is not done. If several
+// lanes were at work, it may be of any of them.
 func (r *run) located(err error) error {
 	if r.replayed { // which leaves no marks
 		return fmt.Errorf("%w; %s=none tells which task was at fault", err, graphsVariable)

@@ -16,8 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestScans compares scans that blocks share with those of CPUs, with rows of several lengths and on either side of an element, and with
-// more rows than blocks.
+// TestScans compares scans that blocks share with those of CPUs, with rows of several lengths and on either
+// side of an element, and with more rows than blocks.
 func TestScans(t *testing.T) {
 	control := controls(t)
 	defer control.Order.Store(0)

@@ -23,8 +23,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// compare runs a function in a session on CPUs, and in two on the emulator with other orders of threads. What it returns is the same in
-// any order, and as on CPUs but for 1e-6.
+// compare runs a function in a session on CPUs, and in two on the emulator with other orders of threads. What
+// it returns is the same in any order, and as on CPUs but for 1e-6.
 func compare(t *testing.T, name string, run func(s *opgen.Session) ([]float32, error)) {
 	t.Helper()
 	control := controls(t)
@@ -64,8 +64,8 @@ func waves(n int) []float32 {
 	return out
 }
 
-// TestAdds trains with gradients to whose elements many others are added. Threads share the elements: those of one column, and those of
-// the rows of a sparse matrix, whose elements say how many there are.
+// TestAdds trains with gradients to whose elements many others are added. Threads share the elements: those
+// of one column, and those of the rows of a sparse matrix, whose elements say how many there are.
 func TestAdds(t *testing.T) {
 	compare(t, "embedding", func(s *opgen.Session) ([]float32, error) {
 		const indices, rows = 3000, 11

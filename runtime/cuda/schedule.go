@@ -42,8 +42,8 @@ type point struct {
 	number   int // among those that are used
 }
 
-// walker makes the commands of a schedule: it walks all queues, each as far as it gets before what it waits for is enqueued. A
-// verified schedule comes to its end.
+// walker makes the commands of a schedule: it walks all queues, each as far as it gets before what it waits
+// for is enqueued. A verified schedule comes to its end.
 type walker struct {
 	*program
 	at      []int      // of each queue
@@ -74,7 +74,8 @@ func (p *program) order() {
 	w.number()
 }
 
-// entry makes the commands of the entry where a queue is. It returns false if the queue must wait for another.
+// entry makes the commands of the entry where a queue is. It returns false if the queue must wait for
+// another.
 func (w *walker) entry(s *schedule.Schedule, q int) bool {
 	switch kind, n := s.Queues[q][w.at[q]].Decode(); kind {
 	case schedule.Run:

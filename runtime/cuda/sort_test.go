@@ -41,8 +41,8 @@ func sorted[T dtype.Element](t *testing.T, device bool, data []T, k int, inOrder
 	return indices
 }
 
-// TestSorts compares orders that blocks find with those of CPUs: with equal elements, NaN, infinities and integers, rows of several lengths, and
-// the threads of a block in several orders.
+// TestSorts compares orders that blocks find with those of CPUs: with equal elements, NaN, infinities and
+// integers, rows of several lengths, and the threads of a block in several orders.
 func TestSorts(t *testing.T) {
 	control := controls(t)
 	defer control.Order.Store(0)

@@ -17,8 +17,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestSpreads compares reductions of many elements to few results, which blocks share, with those of CPUs. A run gives the same bits in any
-// order of threads.
+// TestSpreads compares reductions of many elements to few results, which blocks share, with those of CPUs. A
+// run gives the same bits in any order of threads.
 func TestSpreads(t *testing.T) {
 	control := controls(t)
 	defer control.Order.Store(0)

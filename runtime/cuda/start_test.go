@@ -15,8 +15,8 @@ import (
 // startVariable makes the tests of a process open a backend and print what came of it.
 const startVariable = "OPGEN_TEST_START"
 
-// TestStart starts a process without a driver, with one that finds no GPU, and with the emulator, also without a compiler. Each
-// process starts, and says what it lacks.
+// TestStart starts a process without a driver, with one that finds no GPU, and with the emulator, also
+// without a compiler. Each process starts, and says what it lacks.
 func TestStart(t *testing.T) {
 	if os.Getenv(startVariable) != "" {
 		b, err := cuda.New(cuda.Config{})

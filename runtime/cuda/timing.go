@@ -72,8 +72,8 @@ func (t *timing) record(command, which int, s cu.Stream) error {
 	return cudadriver.Wrap("cuEventRecord", t.events[command][which].Record(s))
 }
 
-// report tells the observer of the tasks that devices ran, in the order in which they were enqueued. A task with several ranges
-// ran them side by side, so each gets its share of the time.
+// report tells the observer of the tasks that devices ran, in the order in which they were enqueued. A task
+// with several ranges ran them side by side, so each gets its share of the time.
 func (r *run) report() error {
 	t := r.timing
 	took := map[int][2]time.Duration{} // of commands: when they began and ended, since the start

@@ -235,8 +235,8 @@ func (t Type) GoType() string {
 	return ""
 }
 
-// Readable reports whether Float64 reads elements of t: those of stored types, and of the floating-point types of 8 bits,
-// which are read from files and converted.
+// Readable reports whether Float64 reads elements of t: those of stored types, and of the floating-point
+// types of 8 bits, which are read from files and converted.
 func (t Type) Readable() bool { return t.info().storage != nil }
 
 // Stored returns the types that engines store, in declaration order.

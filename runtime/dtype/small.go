@@ -2,8 +2,9 @@ package dtype
 
 import "math"
 
-// The floating-point types of 8 bits. Those of the Open Compute Project (OCP 8-bit Floating Point Specification, 1.0) are E4M3, which
-// has no infinities, and E5M2, which is a short IEEE 754. FNUZ has no negative zero: its code is the only NaN, and the bias is one more.
+// The floating-point types of 8 bits. Those of the Open Compute Project (OCP 8-bit Floating Point
+// Specification, 1.0) are E4M3, which has no infinities, and E5M2, which is a short IEEE 754. FNUZ has no
+// negative zero: its code is the only NaN, and the bias is one more.
 
 // f8e4m3 returns the value of a code with 4 bits of exponent and 3 of fraction.
 func f8e4m3(b byte) float64 {

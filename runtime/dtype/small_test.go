@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestSmall compares all codes of the types of 8 bits with what their definitions say: the least positive number, the least normal
-// one, the largest one, and the codes that are no finite numbers. Between them, codes count in steps that double with each exponent.
+// TestSmall compares all codes of the types of 8 bits with what their definitions say: the least positive
+// number, the least normal one, the largest one, and the codes that are no finite numbers. Between them,
+// codes count in steps that double with each exponent.
 func TestSmall(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for _, f := range []struct {
@@ -61,8 +62,9 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// TestRoundsOnce stores numbers of 64 bits in 16: the result is the nearest number, also where rounding to 32 bits first leads half way
-// between two numbers. Arithmetic of package big with the precision of the type is the judge.
+// TestRoundsOnce stores numbers of 64 bits in 16: the result is the nearest number, also where rounding to 32
+// bits first leads half way between two numbers. Arithmetic of package big with the precision of the type is
+// the judge.
 func TestRoundsOnce(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, f := range formats(t) {

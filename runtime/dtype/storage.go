@@ -103,8 +103,9 @@ func packed(size int, bits func(float32) uint16, value func(uint16) float32) *st
 		put: func(b []byte, v float64) { p.Encode(b, []float32{toOdd(v)}) }}
 }
 
-// toOdd returns v as a float32, rounded to odd: one of the two neighbors of a number that lies between them, the one whose last
-// bit is 1. What is rounded again to fewer digits is then what v is rounded to at once, since no such number is half way.
+// toOdd returns v as a float32, rounded to odd: one of the two neighbors of a number that lies between them,
+// the one whose last bit is 1. What is rounded again to fewer digits is then what v is rounded to at once,
+// since no such number is half way.
 func toOdd(v float64) float32 {
 	x := float32(v)
 	if d := float64(x) - v; d == 0 || d != d || math.IsInf(float64(x), 0) || math.Float32bits(x)&1 == 1 {

@@ -48,8 +48,8 @@ type Backend interface {
 	Close() error
 }
 
-// A Librarian is a backend that gives tasks of a device a library, such as handles or what operators share: what their
-// argument from "handle" has besides the number of the device.
+// A Librarian is a backend that gives tasks of a device a library, such as handles or what operators share:
+// what their argument from "handle" has besides the number of the device.
 type Librarian interface {
 	Library(device int) any
 }
@@ -79,14 +79,15 @@ type Call struct {
 	Resolved  *task.Resolution
 	// Seed is that of the call's random numbers; 0 if the task takes none.
 	Seed int
-	// Passed holds the values of the arguments that the caller passes. The engine sets new ones between runs, and the next
-	// run must have them. A backend whose kernels do not follow them by themselves, as those bound with Accessor do, has
-	// Passed.Follow tell it.
+	// Passed holds the values of the arguments that the caller passes. The engine sets new ones between runs,
+	// and the next run must have them. A backend whose kernels do not follow them by themselves, as those
+	// bound with Accessor do, has Passed.Follow tell it.
 	Passed *task.Passed
 	// Profiling says how the engine measures the plan, and Handle is the device.
 	Profiling task.Profiling
 	Handle    task.Handle
-	// Wholes lists, by slot, the partitions of the tensors of which those of the call are parts; nil if they are whole.
+	// Wholes lists, by slot, the partitions of the tensors of which those of the call are parts; nil if they
+	// are whole.
 	Wholes [][]partition.Partition
 	// States holds the per-device state of the call's node, by slot; nil if it has none.
 	States task.States
@@ -157,16 +158,17 @@ type Queues struct {
 	Observe func(Event)
 }
 
-// Executable is a plan that a backend has made ready. If it has a method Close() error, the engine calls it before it frees the
-// memory of the plan.
+// Executable is a plan that a backend has made ready. If it has a method Close() error, the engine calls it
+// before it frees the memory of the plan.
 type Executable interface {
 	// Run runs all queues once and waits for them. Kernels see step as op.Ctx.Step. The error is a
 	// *RangeError or the cause of the context. An error leaves no trace in the next run.
 	Run(ctx context.Context, step uint64) error
 }
 
-// Direct is an Executable that may run on the goroutine of the caller, since it calls no functions of others: no kernel of another module, no observer. An engine
-// runs all others on a goroutine of its own, which takes some tenths of a microsecond.
+// Direct is an Executable that may run on the goroutine of the caller, since it calls no functions of others:
+// no kernel of another module, no observer. An engine runs all others on a goroutine of its own, which takes
+// some tenths of a microsecond.
 type Direct interface {
 	Executable
 	// Direct reports whether that is so.

@@ -7,12 +7,12 @@ import (
 	"github.com/opgen/opgen/runtime/internal/goroutine"
 )
 
-// errReentered is the error of a kernel or a callback that calls its engine. The engine waits for it, so it must not wait for
-// the engine.
+// errReentered is the error of a kernel or a callback that calls its engine. The engine waits for it, so it
+// must not wait for the engine.
 var errReentered = errors.New("engine: want a call from outside, got one by a kernel or a callback that the engine is waiting for")
 
-// Inside reports whether the calling goroutine runs a kernel or a callback of the engine, such as Config.Admit. Such a call of
-// the engine is an error. Inside takes some microseconds.
+// Inside reports whether the calling goroutine runs a kernel or a callback of the engine, such as
+// Config.Admit. Such a call of the engine is an error. Inside takes some microseconds.
 func (e *Engine) Inside() bool {
 	id := goroutine.ID()
 	if b, ok := e.backend.(interface{ Inside(goroutine uint64) bool }); ok && b.Inside(id) {
@@ -51,7 +51,8 @@ func mustLock(err error) {
 	}
 }
 
-// call calls a function that may call kernels and callbacks. If one of them panics or ends its goroutine, that is an error.
+// call calls a function that may call kernels and callbacks. If one of them panics or ends its goroutine,
+// that is an error.
 func (e *Engine) call(f func() error) error { return e.run(newGuarded(f)) }
 
 func (e *Engine) run(g *guarded) error {

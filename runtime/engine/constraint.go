@@ -8,8 +8,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// checkConstraints checks the tensors of a call against the constraints of its task and those that were added to it, and
-// returns what these demand from tiles. A tensor that lies in the memory of another is still one of its own.
+// checkConstraints checks the tensors of a call against the constraints of its task and those that were added
+// to it, and returns what these demand from tiles. A tensor that lies in the memory of another is still one
+// of its own.
 func (in *Instance) checkConstraints(c *plan.Call, sig *task.Signature, res *task.Resolution, passed *task.Passed) (*partition.Limits, error) {
 	if len(sig.Constraints.List) == 0 && len(c.Added) == 0 {
 		return nil, nil

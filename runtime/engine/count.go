@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// counted is a tensor of which a kernel decides how many rows count. It is planned with the most that there can be.
+// counted is a tensor of which a kernel decides how many rows count. It is planned with the most that there
+// can be.
 type counted struct {
 	call     int
 	slot, by string      // the slots of the tensor and of the count
@@ -47,8 +48,8 @@ func (in *Instance) findCounted() error {
 	return nil
 }
 
-// heldBy lists the roots that hold what a call writes to a root: that one, and the one of another type to which the elements
-// are converted.
+// heldBy lists the roots that hold what a call writes to a root: that one, and the one of another type to
+// which the elements are converted.
 func (in *Instance) heldBy(root region.Root) []region.Root {
 	out := []region.Root{root}
 	for i := range in.plan.Tasks {
@@ -94,7 +95,8 @@ func (in *Instance) count(c counted) (int64, error) {
 	return int64(binary.NativeEndian.Uint64(data)), nil
 }
 
-// Shape returns the shape of what Fetch returns. It is that of the tensor unless a kernel decides how many rows count.
+// Shape returns the shape of what Fetch returns. It is that of the tensor unless a kernel decides how many
+// rows count.
 func (in *Instance) Shape(name string) ([]int, error) {
 	if err := in.lock(); err != nil {
 		return nil, err

@@ -34,12 +34,13 @@ type Config struct {
 	Admit func(owner string, bytes int64) error
 	// Profile measures the time of every task.
 	Profile bool
-	// Indices tests, before each run, the tensors that the caller feeds and that specs bound by the key below. Without it,
-	// what a kernel does with an index out of bounds is up to the kernel.
+	// Indices tests, before each run, the tensors that the caller feeds and that specs bound by the key
+	// below. Without it, what a kernel does with an index out of bounds is up to the kernel.
 	Indices bool
 	// Observer, unless nil, receives the events of all runs.
 	Observer Observer
-	// KeepBackend leaves the backend open when the engine is closed, for another engine. Opening a GPU takes a tenth of a second.
+	// KeepBackend leaves the backend open when the engine is closed, for another engine. Opening a GPU takes
+	// a tenth of a second.
 	KeepBackend bool
 }
 
@@ -47,8 +48,8 @@ type Config struct {
 // plan. The function that it returns is called after each range that has run, by several workers at the same
 // time.
 //
-// An observer that leaves out runs has a method Profiling() task.Profiling, which says so. Tasks get that as their argument
-// from "profiling".
+// An observer that leaves out runs has a method Profiling() task.Profiling, which says so. Tasks get that as
+// their argument from "profiling".
 type Observer interface {
 	Observe(p *plan.Plan, workers int) func(Event)
 }
@@ -69,7 +70,8 @@ type Engine struct {
 	target   target.Target
 	config   Config
 	alloc    *allocator
-	// runner runs what calls kernels and callbacks, so that one which ends its goroutine does not end the caller's.
+	// runner runs what calls kernels and callbacks, so that one which ends its goroutine does not end the
+	// caller's.
 	runner *goroutine.Runner
 
 	mu        sync.Mutex
@@ -89,8 +91,8 @@ type variable struct {
 }
 
 // New returns an engine that runs the tasks of a registry on a backend. Close frees its memory and closes the
-// backend. If neither the engine nor an instance can be reached any more, the garbage collector closes the backend. A nil
-// registry has no tasks. New panics if the backend is nil.
+// backend. If neither the engine nor an instance can be reached any more, the garbage collector closes the
+// backend. A nil registry has no tasks. New panics if the backend is nil.
 func New(registry *task.Registry, backend Backend, config Config) *Engine {
 	if backend == nil {
 		panic("engine: New: want a backend, got nil")
@@ -194,12 +196,12 @@ type Instance struct {
 }
 
 // Run runs the plan once. Inputs must be fed before each run, since tasks may reuse their memory. The error
-// is a
-// *TaskError or wraps the cause of the context. After an error, the tensors that the plan writes are undefined, and the
-// engine remains usable.
+// is a *TaskError or wraps the cause of the context. After an error, the tensors that the plan writes are
+// undefined, and the engine remains usable.
 //
-// The context is looked at before each range of a task, so a kernel that does not return keeps Run from returning. A kernel
-// that calls its engine gets an error, but one that waits for another goroutine that does so waits for ever.
+// The context is looked at before each range of a task, so a kernel that does not return keeps Run from
+// returning. A kernel that calls its engine gets an error, but one that waits for another goroutine that does
+// so waits for ever.
 func (in *Instance) Run(ctx context.Context) error {
 	if err := in.lock(); err != nil {
 		return err

@@ -34,8 +34,8 @@ func (e *TaskError) locate(c *plan.Call) {
 	e.Slot = slotOf(e.Err)
 }
 
-// slotOf returns the slot that the error of a kernel names, or "". Methods of errors may panic, which is no reason to end the
-// program.
+// slotOf returns the slot that the error of a kernel names, or "". Methods of errors may panic, which is no
+// reason to end the program.
 func slotOf(err error) (slot string) {
 	defer func() { _ = recover() }()
 	var te *op.Error

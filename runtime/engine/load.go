@@ -198,8 +198,8 @@ func (in *Instance) bind() error {
 	return err
 }
 
-// checkCalls checks that the tasks of the plan have run all steps of each call, and that workers have as much scratch memory as
-// the calls need and no more.
+// checkCalls checks that the tasks of the plan have run all steps of each call, and that workers have as much
+// scratch memory as the calls need and no more.
 func (in *Instance) checkCalls(calls []bound) error {
 	p := in.plan
 	var worker int64
@@ -286,7 +286,8 @@ func (in *Instance) bindGroup(g *plan.Group, calls []bound) (Launchable, error) 
 	return in.engine.backend.BindGroup(g.Form, parts, over)
 }
 
-// builtins holds the permissions of the tensors of each built-in operation. all_reduce takes any number of tensors.
+// builtins holds the permissions of the tensors of each built-in operation. all_reduce takes any number of
+// tensors.
 var builtins = map[string][]perm.Perm{
 	"fill": {perm.Write}, "identity": {perm.Write}, "add": {perm.ReadWrite, perm.Read}, "convert": {perm.Write, perm.Read},
 	"copy": {perm.Write, perm.Read}, "all_reduce": nil,
@@ -457,7 +458,8 @@ func (l *loading) limits(sig *task.Signature, res *task.Resolution, stores [][]*
 	return limiter.Limits(sig, res, stores, passed.All(), added)
 }
 
-// wholes returns, by slot, the partitions of the tensors of which those of a call are parts; nil if they are whole.
+// wholes returns, by slot, the partitions of the tensors of which those of a call are parts; nil if they are
+// whole.
 func wholes(c *plan.Call, o *task.Operator) [][]partition.Partition {
 	if len(c.Wholes) == 0 {
 		return nil

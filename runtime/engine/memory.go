@@ -22,8 +22,8 @@ func (e *Engine) newStateMemory(c *plan.Call) *stateMemory {
 	return &stateMemory{from: e.alloc, owner: "state of node " + c.Node, device: c.Device, blocks: map[Memory]Region{}, host: map[*byte]Region{}}
 }
 
-// alloc returns zeroed memory of the node's device. The engine counts it as that of the state, and frees what is left after
-// cleanup.
+// alloc returns zeroed memory of the node's device. The engine counts it as that of the state, and frees what
+// is left after cleanup.
 func (m *stateMemory) alloc(bytes int64) (Region, error) {
 	if !m.open {
 		return Region{}, fmt.Errorf("%s: want an allocation by init or cleanup, got one by another task", m.owner)
@@ -47,7 +47,8 @@ func (m *stateMemory) free(r Region) error {
 	return m.from.free(r)
 }
 
-// onHost returns the memory for kernels that run on the host. bytes returns the bytes of a region as they see them.
+// onHost returns the memory for kernels that run on the host. bytes returns the bytes of a region as they see
+// them.
 func (m *stateMemory) onHost(bytes func(Region) []byte) *task.Memory {
 	return task.NewMemory(func(n int64) ([]byte, error) {
 		r, err := m.alloc(n)

@@ -12,15 +12,18 @@ import (
 
 // Outside is memory of the caller in which a tensor of a plan lives: an input, or a fetched tensor.
 //
-//   - Alignment: the memory begins at a multiple of plan.Align bytes, as that of Aligned does, and has the size of the tensor.
-//   - Lifetime: the instance keeps slices reachable until it is closed. Memory that Go does not manage, such as a mapped file, must
-//     stay until then.
-//   - Aliasing: the memory of a fetched tensor overlaps with no other memory of the instance. Those of inputs may overlap each other.
-//   - While the plan runs, nothing may write the memory of an input, nor use that of a fetched tensor. In between the caller may do as it
-//     likes: the plan reads the elements that an input has when a run begins, and each run writes those of a fetched tensor.
+//   - Alignment: the memory begins at a multiple of plan.Align bytes, as that of Aligned does, and has the
+//     size of the tensor.
+//   - Lifetime: the instance keeps slices reachable until it is closed. Memory that Go does not manage, such
+//     as a mapped file, must stay until then.
+//   - Aliasing: the memory of a fetched tensor overlaps with no other memory of the instance. Those of inputs
+//     may overlap each other.
+//   - While the plan runs, nothing may write the memory of an input, nor use that of a fetched tensor. In
+//     between the caller may do as it likes: the plan reads the elements that an input has when a run begins,
+//     and each run writes those of a fetched tensor.
 //
-// Load checks all of these that can be checked. The memory does not count toward the limit of the engine. The arena of the plan keeps its
-// place for the tensor, of which no page is touched.
+// Load checks all of these that can be checked. The memory does not count toward the limit of the engine. The
+// arena of the plan keeps its place for the tensor, of which no page is touched.
 type Outside struct {
 	name  string
 	typ   dtype.Type

@@ -10,9 +10,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// SetArg gives an argument that the caller passes, of all tasks of a node, new values from the next run on. There must be as
-// many of them as in the plan, and of the same types. The plan itself stays as it is: it keeps the values with which every
-// instance begins.
+// SetArg gives an argument that the caller passes, of all tasks of a node, new values from the next run on.
+// There must be as many of them as in the plan, and of the same types. The plan itself stays as it is: it
+// keeps the values with which every instance begins.
 func (in *Instance) SetArg(node, slot string, values ...any) error {
 	if err := in.lock(); err != nil {
 		return err

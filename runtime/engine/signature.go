@@ -51,8 +51,8 @@ func namesSlots(c *plan.Call, sig *task.Signature) bool {
 // gradOf begins the name of the slot of a gradient, as plans write it.
 const gradOf = "grad of "
 
-// checkNames checks that a call names its operator and its task as they are registered, and no other slots than those of the
-// operator.
+// checkNames checks that a call names its operator and its task as they are registered, and no other slots
+// than those of the operator.
 func checkNames(c *plan.Call, sig *task.Signature) error {
 	operator := sig.Operator
 	if c.Operator != operator.FullName() || c.Task != sig.Task {
@@ -112,7 +112,8 @@ func checkValues(c *plan.Call, sig *task.Signature, res *task.Resolution) error 
 	return nil
 }
 
-// checkParams checks that the tensors of a call have the numbers, types and shapes that the rules of the operator give.
+// checkParams checks that the tensors of a call have the numbers, types and shapes that the rules of the
+// operator give.
 func (in *Instance) checkParams(c *plan.Call, sig *task.Signature, res *task.Resolution) error {
 	if len(c.Params) != len(sig.Params) {
 		return misfit(sig, "", fmt.Sprintf("%d parameters", len(sig.Params)), fmt.Sprint(len(c.Params)))
@@ -221,8 +222,8 @@ func (in *Instance) checkState(c *plan.Call, sig *task.Signature) error {
 	return nil
 }
 
-// checkStates checks the nodes with state by themselves: each has one state, made by the init task of its operator and freed by
-// its cleanup task, and a call that uses it.
+// checkStates checks the nodes with state by themselves: each has one state, made by the init task of its
+// operator and freed by its cleanup task, and a call that uses it.
 func (in *Instance) checkStates() error {
 	if len(in.plan.States) == 0 {
 		return nil
@@ -265,8 +266,8 @@ func (in *Instance) checkStateCall(s *plan.State, c *plan.Call, kind task.Kind) 
 	return nil
 }
 
-// sameUse reports whether two calls are of one operator with the same attributes, applied to tensors of the same types and
-// shapes.
+// sameUse reports whether two calls are of one operator with the same attributes, applied to tensors of the
+// same types and shapes.
 func sameUse(a, b *plan.Call) bool {
 	if a.Node != b.Node || a.Operator != b.Operator || !bytes.Equal(a.Attrs, b.Attrs) || !slices.Equal(a.Types, b.Types) ||
 		!slices.Equal(a.Requested, b.Requested) || len(a.Given) != len(b.Given) {

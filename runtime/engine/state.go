@@ -27,8 +27,8 @@ type state struct {
 	took   time.Duration // by init
 }
 
-// stateKey returns all that a state depends on: node, device, attributes, and the types and shapes of what the operator is
-// applied to.
+// stateKey returns all that a state depends on: node, device, attributes, and the types and shapes of what
+// the operator is applied to.
 func stateKey(c *plan.Call) (string, error) {
 	key, err := json.Marshal(c)
 	return string(key), err
@@ -52,8 +52,8 @@ func (in *Instance) States() []StateUse {
 	return out
 }
 
-// makeStates runs the init tasks of the plan, but not for nodes whose state another loaded plan has. After an error,
-// dropStates frees what was made.
+// makeStates runs the init tasks of the plan, but not for nodes whose state another loaded plan has. After an
+// error, dropStates frees what was made.
 func (in *Instance) makeStates() error {
 	in.states = map[string]*state{}
 	if err := in.checkStates(); err != nil {
@@ -95,8 +95,8 @@ func (in *Instance) makeStates() error {
 	return nil
 }
 
-// dropStates runs the cleanup tasks of the states that no other loaded plan has, the latest first, also after an error. It
-// frees their memory.
+// dropStates runs the cleanup tasks of the states that no other loaded plan has, the latest first, also after
+// an error. It frees their memory.
 func (in *Instance) dropStates() error {
 	var errs []error
 	slices.SortFunc(in.order, func(a, b *state) int { return b.number - a.number })
@@ -150,7 +150,8 @@ func (in *Instance) runOnce(c *plan.Call) (err error) {
 	return nil
 }
 
-// trial allocates the tensors on which an init task tries algorithms: scratch memory of the shapes of slots. free frees it.
+// trial allocates the tensors on which an init task tries algorithms: scratch memory of the shapes of slots.
+// free frees it.
 func (in *Instance) trial(c *Call, node string) (free func() error, err error) {
 	var regions []Region
 	free = func() error {

@@ -35,8 +35,8 @@ func (c *bound) next(from int) int {
 	return from
 }
 
-// advance checks that a task is the next step of its call: each step that has anything to do runs once, in the order of the
-// signature. A step whose tiles are tasks runs once for each of them.
+// advance checks that a task is the next step of its call: each step that has anything to do runs once, in
+// the order of the signature. A step whose tiles are tasks runs once for each of them.
 func (c *bound) advance(t *plan.Task) error {
 	want := c.next(c.step + 1)
 	again := t.Tile > 0 && c.tile > 0 && t.Step == c.step
@@ -50,8 +50,8 @@ func (c *bound) advance(t *plan.Task) error {
 	return c.checkGrid(t)
 }
 
-// checkGrid checks that a step of a call runs over what its operator says, in tiles that the operator permits. A task that
-// folds runs in one range, so that its operations have one order.
+// checkGrid checks that a step of a call runs over what its operator says, in tiles that the operator
+// permits. A task that folds runs in one range, so that its operations have one order.
 func (c *bound) checkGrid(t *plan.Task) error {
 	number := c.number()
 	got, want := t.Grid(), c.Resolved.Work(number, t.Step)
@@ -74,7 +74,8 @@ func (c *bound) checkGrid(t *plan.Task) error {
 	return nil
 }
 
-// footprint returns what an index of a step touches of a tensor of a parameter, as the operator says; nil for all.
+// footprint returns what an index of a step touches of a tensor of a parameter, as the operator says; nil for
+// all.
 func (c *bound) footprint(t *plan.Task, p *task.Param, b plan.Bound, rank int) region.Footprint {
 	tiles := c.Resolved.Tiles(c.number(), t.Step)
 	if tiles == nil || b.Shape != nil || len(tiles.Footprints[p.Slot]) != rank {
@@ -83,8 +84,8 @@ func (c *bound) footprint(t *plan.Task, p *task.Param, b plan.Bound, rank int) r
 	return tiles.Footprints[p.Slot]
 }
 
-// expected returns the permission that a task of the call needs for a parameter. What the call makes and then reads, its first
-// step writes.
+// expected returns the permission that a task of the call needs for a parameter. What the call makes and then
+// reads, its first step writes.
 func (c *bound) expected(t *plan.Task, p *task.Param, mode tensor.Mode) perm.Perm {
 	role := c.Signature.Operator.Slots[p.Slot].Role
 	switch {
@@ -96,8 +97,8 @@ func (c *bound) expected(t *plan.Task, p *task.Param, mode tensor.Mode) perm.Per
 	return p.Perm
 }
 
-// checkAccess checks that a task declares one access for each tensor of its call, in this order, and no other: the verifier and
-// the order of tasks rely on that.
+// checkAccess checks that a task declares one access for each tensor of its call, in this order, and no
+// other: the verifier and the order of tasks rely on that.
 func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 	c, sig := &in.plan.Calls[t.Call], call.Signature
 	n := 0
@@ -130,7 +131,8 @@ func (in *Instance) checkAccess(t *plan.Task, call *bound) error {
 	return nil
 }
 
-// demands reports whether an access demands from tiles what constraints say of tensor k of a parameter, or more.
+// demands reports whether an access demands from tiles what constraints say of tensor k of a parameter, or
+// more.
 func (c *bound) demands(param, k int, a *region.Access, view bool) bool {
 	if c.limits == nil {
 		return true

@@ -1,5 +1,5 @@
-// Package equation reads the equations of einsum, such as "ij,jk->ik", and finds the extents and the strides that
-// tensors have along their labels.
+// Package equation reads the equations of einsum, such as "ij,jk->ik", and finds the extents and the strides
+// that tensors have along their labels.
 package equation
 
 import (
@@ -23,7 +23,8 @@ func Shape(equation string, shapes [][]int) ([]int, error) {
 	return b.Extents[:b.Rank], nil
 }
 
-// terms is an equation that was read: the labels of each input, and of the output. The label rest stands for "...".
+// terms is an equation that was read: the labels of each input, and of the output. The label rest stands for
+// "...".
 type terms struct {
 	inputs []string
 	output string
@@ -96,8 +97,9 @@ type Bound struct {
 	// Extents holds the extent of each label. The first Rank labels are those of the output.
 	Extents []int
 	Rank    int
-	// Labels gives the labels of the dimensions of each input, and Strides how far apart elements are along each label: of
-	// the inputs and, last, of the output. A label that a tensor has twice has the sum of both strides.
+	// Labels gives the labels of the dimensions of each input, and Strides how far apart elements are along
+	// each label: of the inputs and, last, of the output. A label that a tensor has twice has the sum of both
+	// strides.
 	Labels  [][]int
 	Strides [][]int
 }

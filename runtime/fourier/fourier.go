@@ -1,8 +1,8 @@
 // Package fourier computes discrete Fourier transforms of any length, in a time of N log N.
 //
-// A length that is a product of small primes is divided by one after the other, as [Stockham] does: the numbers move between
-// two places, and end in order. Any other length is written as a convolution, as [Bluestein] does, whose length is a power
-// of 2.
+// A length that is a product of small primes is divided by one after the other, as [Stockham] does: the
+// numbers move between two places, and end in order. Any other length is written as a convolution, as
+// [Bluestein] does, whose length is a power of 2.
 //
 // [Stockham]: https://en.wikipedia.org/wiki/Cooley%E2%80%93Tukey_FFT_algorithm
 // [Bluestein]: https://en.wikipedia.org/wiki/Chirp_Z-transform
@@ -61,8 +61,8 @@ func (t *Transform) Free(free func([]float64) error) error { return free(t.table
 // Room returns how many numbers each of the places holds that Run takes. It is less than 4 times the length.
 func (t *Transform) Room() int { return t.passes.length }
 
-// Run transforms complex numbers in place: the first ones of re and im, as many as the length. Elements of all four places are
-// changed, each of which has Room numbers.
+// Run transforms complex numbers in place: the first ones of re and im, as many as the length. Elements of
+// all four places are changed, each of which has Room numbers.
 //
 //	out[k] = sum over n of in[n] * exp(-2πi k n / length)
 func (t *Transform) Run(re, im, re2, im2 []float64) {

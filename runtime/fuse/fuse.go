@@ -1,8 +1,9 @@
-// Package fuse rewrites programs: it replaces a pair of operators by one, where the spec of one says that it can also
-// compute the other. The rules are data, which the descriptions of operators hold.
+// Package fuse rewrites programs: it replaces a pair of operators by one, where the spec of one says that it
+// can also compute the other. The rules are data, which the descriptions of operators hold.
 //
-// Backward has been expanded before, so both forward tasks of a pair become one, and so do both backward tasks. The tensor
-// between them does not exist afterwards. A pair is therefore fused only if no other step reads it.
+// Backward has been expanded before, so both forward tasks of a pair become one, and so do both backward
+// tasks. The tensor between them does not exist afterwards. A pair is therefore fused only if no other step
+// reads it.
 package fuse
 
 import (
@@ -26,8 +27,8 @@ type Applied struct {
 // String formats the fusion as "fc + act (linear.relu)".
 func (a Applied) String() string { return fmt.Sprintf("%s + %s (%s)", a.Node, a.Other, a.Rule.Name) }
 
-// Program returns the program with all pairs fused that the rules allow, and the fusions that were applied. The
-// given program does not change. Results are equal to those of p within the tolerances of the fusions.
+// Program returns the program with all pairs fused that the rules allow, and the fusions that were applied.
+// The given program does not change. Results are equal to those of p within the tolerances of the fusions.
 func Program(p *graph.Program) (*graph.Program, []Applied, error) {
 	if p == nil {
 		return nil, nil, errors.New("fuse: want a program, got nil")

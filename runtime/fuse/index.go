@@ -83,8 +83,9 @@ func (x *index) usedOnlyBy(t graph.Tensor, steps ...int) bool {
 	return !slices.ContainsFunc(x.uses[t.Root()], func(i int) bool { return !slices.Contains(steps, i) })
 }
 
-// insertion returns where the step that replaces two steps can be inserted: at the place of the second, if no step between
-// them conflicts with the first, else at the place of the first, if none conflicts with the second, else -1.
+// insertion returns where the step that replaces two steps can be inserted: at the place of the second, if no
+// step between them conflicts with the first, else at the place of the first, if none conflicts with the
+// second, else -1.
 func (x *index) insertion(a, b int) int {
 	if a > b {
 		a, b = b, a

@@ -6,7 +6,8 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// The numbers of an operator with a dimension, two attributes and a run of dimensions take 13 words of 8 bytes.
+// The numbers of an operator with a dimension, two attributes and a run of dimensions take 13 words of 8
+// bytes.
 func ExampleNumbers() {
 	n := new(gpu.Numbers).
 		Int(3).

@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// A unit is checked before it is compiled: against the signature of its task, and against the limits of a device.
+// A unit is checked before it is compiled: against the signature of its task, and against the limits of a
+// device.
 func ExampleUnit_Check() {
 	forward := softmax.Operator.Signatures[0]
 	launch := gpu.Launch{Entry: "lanes", Grid: [3]int{8, 1, 1}, Block: [3]int{2048, 1, 1}, Args: []gpu.Arg{{Kind: gpu.Tensor, Index: 0}, {Kind: gpu.Tensor, Index: 1}}}

@@ -1,5 +1,6 @@
-// Package gpu describes the device code of tasks: CUDA C++ source and the launches of its functions. Formulas and kernels by
-// hand give such code, and backends of package engine compile and launch it. The package itself needs no GPU.
+// Package gpu describes the device code of tasks: CUDA C++ source and the launches of its functions. Formulas
+// and kernels by hand give such code, and backends of package engine compile and launch it. The package
+// itself needs no GPU.
 package gpu
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Prelude is the CUDA C++ that precedes all units of a plan: types of fixed size, conversions of 16-bit numbers, faults, what formulas use,
-// and the views of device code by hand.
+// Prelude is the CUDA C++ that precedes all units of a plan: types of fixed size, conversions of 16-bit
+// numbers, faults, what formulas use, and the views of device code by hand.
 var Prelude = prelude + formulas + views
 
 //go:embed prelude.cuh
@@ -26,30 +27,31 @@ var formulas string
 //go:embed views.cuh
 var views string
 
-// ErrHost is the error of Lower if there is no device code for a use of a task. The backend then runs the variant's Go kernel on
-// the host.
+// ErrHost is the error of Lower if there is no device code for a use of a task. The backend then runs the
+// variant's Go kernel on the host.
 var ErrHost = errors.New("there is no device code")
 
 // CUDA is the target of kernels for NVIDIA GPUs.
 const CUDA op.Target = "cuda"
 
-// Kernel is a kernel that runs on a GPU. A variant for the target CUDA has one, or a Go kernel, which the backend runs on the
-// host.
+// Kernel is a kernel that runs on a GPU. A variant for the target CUDA has one, or a Go kernel, which the
+// backend runs on the host.
 type Kernel interface {
-	// Lower returns the device code of the task for one use. The buffers of the accessor have addresses of their own, which tell
-	// tensors apart that have memory of their own, but their bytes must not be read or written. The error is an *op.Error, or
-	// wraps ErrHost.
+	// Lower returns the device code of the task for one use. The buffers of the accessor have addresses of
+	// their own, which tell tensors apart that have memory of their own, but their bytes must not be read or
+	// written. The error is an *op.Error, or wraps ErrHost.
 	Lower(a *task.Accessor) (*Unit, error)
 }
 
 // Unit is the device code of a task for one use of its operator.
 type Unit struct {
-	// Source is CUDA C++. Backends compile it behind Prelude, with other units, so names of its own carry a hash of what they
-	// name. Equal units have equal sources.
+	// Source is CUDA C++. Backends compile it behind Prelude, with other units, so names of its own carry a
+	// hash of what they name. Equal units have equal sources.
 	Source string
 	// Steps lists the launches of each step of the task. Each launch needs all of the one before.
 	Steps [][]Launch
-	// Scratch lists the bytes of buffers that the launches share. They hold nothing when the first step begins.
+	// Scratch lists the bytes of buffers that the launches share. They hold nothing when the first step
+	// begins.
 	Scratch []int64
 	// Fault returns the error that a record means which device code left; nil if the code leaves none.
 	Fault func(Record) error
@@ -62,19 +64,21 @@ type Launch struct {
 	Block  [3]int // threads of a block
 	Shared int    // bytes of dynamic shared memory
 	Args   []Arg  // of 8 bytes each
-	// Product, unless nil, says that the launch computes products of matrices and nothing else, so that a library may do it instead.
+	// Product, unless nil, says that the launch computes products of matrices and nothing else, so that a
+	// library may do it instead.
 	Product *Product
 }
 
-// Product is products of matrices, one for each of a batch: C[i][j] is, or with Add grows by, the sum of A[i][k] * B[k][j] over all k.
+// Product is products of matrices, one for each of a batch: C[i][j] is, or with Add grows by, the sum of
+// A[i][k] * B[k][j] over all k.
 type Product struct {
 	Rows, Cols, Sum, Batch int // how many values i, j and k have, and how many products there are
 	A, B, C                Matrix
 	Add                    bool // whether the sums are added to what C holds
 }
 
-// Matrix says where the elements of matrices lie: element (i, j) of matrix b is element Offset + i*Down + j*Right + b*Next of its memory.
-// Right or Down is 1; of C, Right is.
+// Matrix says where the elements of matrices lie: element (i, j) of matrix b is element Offset + i*Down +
+// j*Right + b*Next of its memory. Right or Down is 1; of C, Right is.
 type Matrix struct {
 	Arg                       int // the argument of the launch that is the address of the memory
 	Type                      dtype.Type
@@ -103,8 +107,9 @@ type Arg struct {
 	Value         uint64 // of kind Value
 }
 
-// Record is what device code leaves where an index lies outside of a tensor or an integer is divided by 0. The first thread
-// that swaps Code from 0 writes the values. A run fails if a record of one of its tasks has a code after it.
+// Record is what device code leaves where an index lies outside of a tensor or an integer is divided by 0.
+// The first thread that swaps Code from 0 writes the values. A run fails if a record of one of its tasks has
+// a code after it.
 type Record struct {
 	Code   int64 // 0 if there is no fault
 	Values [3]int64
@@ -145,7 +150,8 @@ func (l *Launch) Check(limits Limits) error {
 	return nil
 }
 
-// Check returns an error if a unit does not fit a signature of so many steps, or if one of its launches is beyond limits.
+// Check returns an error if a unit does not fit a signature of so many steps, or if one of its launches is
+// beyond limits.
 func (u *Unit) Check(s *task.Signature, limits Limits) error {
 	fail := func(message string) error {
 		return &op.Error{Operator: s.Operator.Name, Task: s.Task, Message: message}

@@ -31,8 +31,9 @@ type Task struct {
 	Shared   func(*task.Accessor) int // bytes of shared memory of a block; nil for none
 }
 
-// Register registers device code by hand for tasks of an operator, for all element types that are stored. What backends run on the
-// host, such as tiles that are tasks, takes the kernels for CPUs that the registry has.
+// Register registers device code by hand for tasks of an operator, for all element types that are stored.
+// What backends run on the host, such as tiles that are tasks, takes the kernels for CPUs that the registry
+// has.
 func Register(r *task.Registry, o *task.Operator, c Code) error {
 	if r == nil {
 		return fmt.Errorf("device code of %s: want a registry, got nil", o.Name)
@@ -73,8 +74,8 @@ func AttrsOf[A task.Attrs](a *task.Accessor) A { return a.Attrs.(A) }
 // maxRank is how many extents opgen_extents has.
 const maxRank = 8
 
-// Numbers are the dimensions and the attributes that device code gets, packed as its struct has them: in words of 8 bytes. For
-// generated code.
+// Numbers are the dimensions and the attributes that device code gets, packed as its struct has them: in
+// words of 8 bytes. For generated code.
 type Numbers struct {
 	words []byte
 	err   error
@@ -103,7 +104,8 @@ func (n *Numbers) Bool(v bool) *Numbers {
 	return n.Int(0)
 }
 
-// Extents adds a run of dimensions: how many there are, their product, and eight extents, of which those that are not there are 1.
+// Extents adds a run of dimensions: how many there are, their product, and eight extents, of which those that
+// are not there are 1.
 func (n *Numbers) Extents(dims ...int) *Numbers {
 	if len(dims) > maxRank {
 		n.err = fmt.Errorf("want at most %d dimensions in a run, got %d", maxRank, len(dims))
@@ -182,8 +184,8 @@ func (h *hand) entry(step string) string {
 	return name + "_" + h.code.Hash
 }
 
-// args returns the tensors of the task, in the order of its signature, and blocks of the state with their sizes. Tensors that are
-// absent have no address.
+// args returns the tensors of the task, in the order of its signature, and blocks of the state with their
+// sizes. Tensors that are absent have no address.
 func (h *hand) args(a *task.Accessor, number int) ([]Arg, error) {
 	var args []Arg
 	for i, p := range h.signature.Params {

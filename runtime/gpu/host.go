@@ -10,8 +10,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// RegisterHost registers, for each task of a registry without a kernel for GPUs, its kernel for CPUs. Backends run it on the host:
-// they copy tensors there and back. Elements of 16 bits are converted to f32 there.
+// RegisterHost registers, for each task of a registry without a kernel for GPUs, its kernel for CPUs.
+// Backends run it on the host: they copy tensors there and back. Elements of 16 bits are converted to f32
+// there.
 func RegisterHost(r *task.Registry) error {
 	if r == nil {
 		return fmt.Errorf("kernels on the host: want a registry, got nil")

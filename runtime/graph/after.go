@@ -89,8 +89,8 @@ const (
 	done
 )
 
-// walk goes through nodes in depth, and lists each behind all that must run before it. The path is a list rather than calls,
-// since it may be as long as the graph.
+// walk goes through nodes in depth, and lists each behind all that must run before it. The path is a list
+// rather than calls, since it may be as long as the graph.
 type walk struct {
 	state map[*Node]progress
 	path  []visiting

@@ -148,8 +148,9 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 	return nil
 }
 
-// runsOverNothing reports whether no step of a task runs over anything, as with a batch without elements. Plans leave such a task out, so
-// gradients with elements, such as that of a weight, are the zeros to which it would add.
+// runsOverNothing reports whether no step of a task runs over anything, as with a batch without elements.
+// Plans leave such a task out, so gradients with elements, such as that of a weight, are the zeros to which
+// it would add.
 func (n *Node) runsOverNothing(sig *task.Signature) bool {
 	t := slices.Index(n.Op.Signatures, sig)
 	for step := range sig.Steps {

@@ -26,7 +26,8 @@ type launched struct {
 	slots []string // of its arguments
 }
 
-// launch divides the first task of a node among four processors. values holds the elements of integer tensors, by slot.
+// launch divides the first task of a node among four processors. values holds the elements of integer
+// tensors, by slot.
 func launch(t *testing.T, n *graph.Node, values map[string][]int) launched {
 	t.Helper()
 	inv, err := n.Invoke()
@@ -87,8 +88,8 @@ func contains(b partition.Box, at ...int) bool {
 	return true
 }
 
-// TestScaledTiles divides images and what is upsampled from them: the tiles of the output are those of the input, times
-// the factor that an attribute gives.
+// TestScaledTiles divides images and what is upsampled from them: the tiles of the output are those of the
+// input, times the factor that an attribute gives.
 func TestScaledTiles(t *testing.T) {
 	g := graph.New(1)
 	l := launch(t, upsample.Apply(g, upsample.Defaults(3), g.Input("x", dtype.F32, 2, 2, 8, 8)).Node(), nil)
@@ -102,8 +103,8 @@ func TestScaledTiles(t *testing.T) {
 	}
 }
 
-// TestGrownTiles divides fields: each leaf gets the neighbors of its elements, as far as the attribute reaches, and no
-// tile is smaller than that.
+// TestGrownTiles divides fields: each leaf gets the neighbors of its elements, as far as the attribute
+// reaches, and no tile is smaller than that.
 func TestGrownTiles(t *testing.T) {
 	for _, reach := range []int{1, 3} {
 		g := graph.New(1)
@@ -142,8 +143,8 @@ func TestGrownTiles(t *testing.T) {
 	}
 }
 
-// TestImagesOfRows divides the rows of a sparse matrix: each leaf gets the elements of its rows, and the elements of the
-// vector to which their columns point.
+// TestImagesOfRows divides the rows of a sparse matrix: each leaf gets the elements of its rows, and the
+// elements of the vector to which their columns point.
 func TestImagesOfRows(t *testing.T) {
 	offsets, columns := []int{0, 2, 2, 5, 6}, []int{1, 3, 2, 0, 3, 5}
 	g := graph.New(1)
@@ -171,7 +172,8 @@ func TestImagesOfRows(t *testing.T) {
 	}
 }
 
-// TestImageOfPoints divides indices: each leaf gets the elements of the table to which its indices point, and no others.
+// TestImageOfPoints divides indices: each leaf gets the elements of the table to which its indices point, and
+// no others.
 func TestImageOfPoints(t *testing.T) {
 	index := []int{8, 0, 3, 3, 9, 1, 1, 8}
 	g := graph.New(1)
@@ -244,8 +246,8 @@ func TestDeclaredConstraintsHold(t *testing.T) {
 	}
 }
 
-// TestNumbersOfConstraints refuses numbers that expressions give where a constraint cannot have them, and expressions in
-// constraints that no operator declares.
+// TestNumbersOfConstraints refuses numbers that expressions give where a constraint cannot have them, and
+// expressions in constraints that no operator declares.
 func TestNumbersOfConstraints(t *testing.T) {
 	g := graph.New(1)
 	n := stencil.Apply(g, stencil.Defaults(1), stencil.Input(g.Input("x", dtype.F32, 1, 4, 4)), stencil.Weight(g.Input("w", dtype.F32, 3, 3))).Node()

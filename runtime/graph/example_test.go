@@ -85,7 +85,8 @@ func ExampleNode_After() {
 	// first
 }
 
-// A constraint on a task says how its tensors may be partitioned. Tensors that do not fit are an error of the program.
+// A constraint on a task says how its tensors may be partitioned. Tensors that do not fit are an error of the
+// program.
 func ExampleConstrain() {
 	g := graph.New(1)
 	y := softmax.Apply(g, softmax.Defaults().WithDim(1), g.Input("x", dtype.F32, 64, 10), graph.Constrain(task.KindForward,
@@ -116,8 +117,8 @@ func ExampleInvocation_Launch() {
 	// [64/4, 10] [64/4, 10] <nil>
 }
 
-// An input that is part of a divided tensor makes the tensors that follow from it parts, too. Each of two devices has half of
-// the rows, and all of the weight.
+// An input that is part of a divided tensor makes the tensors that follow from it parts, too. Each of two
+// devices has half of the rows, and all of the weight.
 func ExampleGraph_PartInput() {
 	g := graph.New(1)
 	x := g.PartInput("x", dtype.F32, partition.Partition{Extents: []int{64, 10}, Degrees: []int{2, 1}})
@@ -129,8 +130,8 @@ func ExampleGraph_PartInput() {
 	// [64/2, 10] [64/2, 3] [3, 10] x2 replicas
 }
 
-// An invocation of a task that declares no constraints takes further ones. A launch keeps to them: here, rows are divided and
-// columns are not, since each processor needs at least 10 of them.
+// An invocation of a task that declares no constraints takes further ones. A launch keeps to them: here, rows
+// are divided and columns are not, since each processor needs at least 10 of them.
 func ExampleOpenInvocation_AddConstraint() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 64, 10)
@@ -154,8 +155,8 @@ func ExampleOpenInvocation_AddConstraint() {
 	// Output: [64/2, 10] <nil>
 }
 
-// A binding gives a task its tensors slot by slot, by numbers, as tools do that know operators by name only. A constraint that
-// does not fit is an error of the invocation.
+// A binding gives a task its tensors slot by slot, by numbers, as tools do that know operators by name only.
+// A constraint that does not fit is an error of the invocation.
 func ExampleBinding_AddConstraint() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 64, 10)
@@ -166,8 +167,8 @@ func ExampleBinding_AddConstraint() {
 	// Output: operator element_unary, task forward, slot input[1]: want one of the 1 input that are passed, for broadcast, got 1
 }
 
-// A task whose spec declares constraints takes no further ones, so its invocation has no method to add one. Tensors are bound by
-// name: one that is left out is an error.
+// A task whose spec declares constraints takes no further ones, so its invocation has no method to add one.
+// Tensors are bound by name: one that is left out is an error.
 func ExampleInvocation() {
 	g := graph.New(1)
 	x, w := g.Input("x", dtype.F32, 1, 8, 8), g.Input("w", dtype.F32, 3, 3)

@@ -21,7 +21,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Operator is an operator as generated packages export it: its description, and what fills its weights at first.
+// Operator is an operator as generated packages export it: its description, and what fills its weights at
+// first.
 type Operator struct {
 	task.Operator
 	// Initializers holds, for each weight slot that has one, the operator that fills it at first.
@@ -61,8 +62,8 @@ type Tensor struct {
 	add bool
 }
 
-// Gradient is a tensor that is bound as the gradient of another. It is a type of its own, so that a tensor is not passed
-// where its gradient is meant.
+// Gradient is a tensor that is bound as the gradient of another. It is a type of its own, so that a tensor is
+// not passed where its gradient is meant.
 type Gradient Tensor
 
 // Node returns the node that makes the tensor, or owns it as a weight; nil for inputs.
@@ -130,8 +131,8 @@ func (t Tensor) String() string {
 	return t.name + " " + t.operand.String()
 }
 
-// Graph is a graph of operators under construction. It is not safe for concurrent use. New makes one; adding to a nil or a
-// zero Graph panics.
+// Graph is a graph of operators under construction. It is not safe for concurrent use. New makes one; adding
+// to a nil or a zero Graph panics.
 type Graph struct {
 	seed    uint64
 	device  int
@@ -147,15 +148,15 @@ type Graph struct {
 	known       task.Given
 }
 
-// New returns an empty graph. The seed decides, together with the names of weights and nodes, the first values of weights and
-// what nodes draw at random.
+// New returns an empty graph. The seed decides, together with the names of weights and nodes, the first
+// values of weights and what nodes draw at random.
 func New(seed uint64) *Graph {
 	return &Graph{seed: seed, names: newNames()}
 }
 
-// OnDevice returns an empty graph like New, whose tensors lie on a device and whose operators run there. Names of
-// nodes and inputs end in @ and the number of the device, unless it is 0, which is that of all other graphs. So
-// graphs of several devices can be parts of one program.
+// OnDevice returns an empty graph like New, whose tensors lie on a device and whose operators run there.
+// Names of nodes and inputs end in @ and the number of the device, unless it is 0, which is that of all other
+// graphs. So graphs of several devices can be parts of one program.
 func OnDevice(seed uint64, device int) *Graph {
 	g := New(seed)
 	if g.device = device; device > 0 {
@@ -246,7 +247,8 @@ func (g *Graph) unique(name string) string {
 	return g.unique(name + "_" + strconv.Itoa(n))
 }
 
-// marked returns a name with the mark of the graph. A name that was made from that of a tensor may have it already.
+// marked returns a name with the mark of the graph. A name that was made from that of a tensor may have it
+// already.
 func (g *Graph) marked(name string) string {
 	if strings.Contains(name+".", g.mark+".") {
 		return name

@@ -226,8 +226,8 @@ func TestBinding(t *testing.T) {
 	}
 }
 
-// TestNamesGivenTwice gives names twice: each is an error at the line of the second one, with the place of the first. Names
-// made by default avoid those that were given.
+// TestNamesGivenTwice gives names twice: each is an error at the line of the second one, with the place of
+// the first. Names made by default avoid those that were given.
 func TestNamesGivenTwice(t *testing.T) {
 	g := graph.New(1)
 	_, _, line, _ := runtime.Caller(0)

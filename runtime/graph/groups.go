@@ -10,8 +10,9 @@ type Group struct {
 	Optimizer Optimizer
 }
 
-// Groups returns an optimizer that updates each weight as the first group says that the weight belongs to: biases without the
-// decay of other weights, for example. Training with it is an error where a weight belongs to no group, or a group has no weight.
+// Groups returns an optimizer that updates each weight as the first group says that the weight belongs to:
+// biases without the decay of other weights, for example. Training with it is an error where a weight belongs
+// to no group, or a group has no weight.
 func Groups(groups ...Group) Optimizer {
 	return func(g *Graph, weights, grads []Tensor) {
 		members := make([]struct{ weights, grads []Tensor }, len(groups))

@@ -18,8 +18,8 @@ type initializer struct {
 	seed  int
 }
 
-// seedOf returns the seed of the random numbers of a node or a weight: it differs from those of others, and stays the same
-// when others are added.
+// seedOf returns the seed of the random numbers of a node or a weight: it differs from those of others, and
+// stays the same when others are added.
 func (g *Graph) seedOf(name string) int {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", g.seed, name)
@@ -38,8 +38,9 @@ func (g *Graph) initializer(op *Operator, attrs, weight string) (*initializer, e
 	return &initializer{op, a, g.seedOf(weight)}, nil
 }
 
-// Init makes a weight of a node begin as an initializer says, such as normal.Operator with attributes of package normal, rather than as
-// the spec of the node's operator does. A weight that all nodes of a name share begins once, as the first program says.
+// Init makes a weight of a node begin as an initializer says, such as normal.Operator with attributes of
+// package normal, rather than as the spec of the node's operator does. A weight that all nodes of a name
+// share begins once, as the first program says.
 func Init[S ~int](slot S, op *Operator, attrs task.Attrs) Option {
 	return func(o *options) {
 		choose(o, "Init", slot)
@@ -67,7 +68,8 @@ func (in *insertion) checkInits() error {
 	return nil
 }
 
-// initializer returns the initializer of a weight of the node: the one that Init gives, or else that of the spec.
+// initializer returns the initializer of a weight of the node: the one that Init gives, or else that of the
+// spec.
 func (in *insertion) initializer(slot int, o task.Operand, weight string) (*initializer, error) {
 	given, ok := in.opts.inits[slot]
 	if !ok {
@@ -132,7 +134,8 @@ func (in *initializer) node(v Tensor) (*Node, error) {
 	return n, nil
 }
 
-// resolve returns the slot of the initializer that is a variable of the given type and shape, and the resolution.
+// resolve returns the slot of the initializer that is a variable of the given type and shape, and the
+// resolution.
 func (in *initializer) resolve(o task.Operand) (out int, res *task.Resolution, err error) {
 	out = slices.IndexFunc(in.op.Slots, func(s task.Slot) bool { return s.Provided })
 	if out < 0 {

@@ -25,11 +25,13 @@ type options struct {
 	by          uintptr
 }
 
-// InsertedBy attributes the node to a call, given as a program counter of runtime.Callers. Errors then have the source line of that call. It
-// is for generated code, which inserts nodes after the call that asks for them.
+// InsertedBy attributes the node to a call, given as a program counter of runtime.Callers. Errors then have
+// the source line of that call. It is for generated code, which inserts nodes after the call that asks for
+// them.
 func InsertedBy(call uintptr) Option { return func(o *options) { o.by = call } }
 
-// choice is a slot that an option names: its number, and its name where it is the constant of an operator's package.
+// choice is a slot that an option names: its number, and its name where it is the constant of an operator's
+// package.
 type choice struct {
 	option string
 	slot   int
@@ -42,8 +44,8 @@ func choose[S ~int](o *options, option string, slot S) {
 	o.chosen = append(o.chosen, choice{option, int(slot), name})
 }
 
-// checkChosen reports options that name a slot of another operator, whose number would be that of any slot here. It reports whether
-// there are none.
+// checkChosen reports options that name a slot of another operator, whose number would be that of any slot
+// here. It reports whether there are none.
 func (in *insertion) checkChosen() bool {
 	for _, c := range in.opts.chosen {
 		if c.name == nil || c.slot < 0 || c.slot >= len(in.op.Slots) {
@@ -67,8 +69,8 @@ func With[S ~int](slot S, t Tensor) Option {
 	}
 }
 
-// Pass gives an argument that the caller passes, and that has a default, another value. Packages of operators have typed functions
-// for it.
+// Pass gives an argument that the caller passes, and that has a default, another value. Packages of operators
+// have typed functions for it.
 func Pass[S ~int](slot S, value any) Option {
 	return func(o *options) {
 		choose(o, "Pass", slot)
@@ -87,9 +89,9 @@ func Request[S ~int](slot S) Option {
 	}
 }
 
-// Named gives the node a name, which no other node or input of the graph may have. Without it, the operator's name and a
-// number make one. Variables are named after their nodes and shared by name between the plans of an engine, so a second
-// graph with the same names works on the same weights.
+// Named gives the node a name, which no other node or input of the graph may have. Without it, the operator's
+// name and a number make one. Variables are named after their nodes and shared by name between the plans of
+// an engine, so a second graph with the same names works on the same weights.
 func Named(name string) Option { return func(o *options) { o.name = name } }
 
 // Insertion is a node that is being bound, slot by slot. S is the operator's slot type, so that a
@@ -126,7 +128,8 @@ func (in *Insertion[S]) BindArg(slot S, values ...any) *Insertion[S] {
 // nil after an error, which the graph keeps.
 func (in *Insertion[S]) Node() *Node { return in.in.node() }
 
-// insertion is what all insertions have in common. It is not generic: the package of an operator would compile all of it again.
+// insertion is what all insertions have in common. It is not generic: the package of an operator would
+// compile all of it again.
 type insertion struct {
 	g     *Graph
 	op    *Operator
@@ -254,7 +257,8 @@ func (in *insertion) checkArgs() error {
 	return nil
 }
 
-// passes returns what the caller passes, but for the values of arguments. The next node of the graph uses its memory again.
+// passes returns what the caller passes, but for the values of arguments. The next node of the graph uses its
+// memory again.
 func (in *insertion) passes() task.Given {
 	known := &in.g.known
 	for len(known.Operands) < len(in.given) {

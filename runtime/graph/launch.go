@@ -13,8 +13,8 @@ func (inv *Invocation) Launch() (*partition.Launch, error) {
 	return inv.Signature.Launch(inv.Node.Resolved, inv.stores(), inv.Passed, inv.Added)
 }
 
-// Limits checks the invocation against the constraints of its task and those that were added. It returns what these
-// demand from tiles; nil if there are no constraints.
+// Limits checks the invocation against the constraints of its task and those that were added. It returns what
+// these demand from tiles; nil if there are no constraints.
 func (inv *Invocation) Limits() (*partition.Limits, error) {
 	if len(inv.Signature.Constraints.List) == 0 && len(inv.Added) == 0 {
 		return nil, nil
@@ -49,8 +49,9 @@ func (inv *Invocation) stores() [][]*partition.Store {
 	return out
 }
 
-// Constrain adds a constraint to a task of the node, on how its tensors are partitioned. Terms name slots or groups. It is
-// an error of the programs that invoke the task if the tensors do not fit, or if the task declares its constraints.
+// Constrain adds a constraint to a task of the node, on how its tensors are partitioned. Terms name slots or
+// groups. It is an error of the programs that invoke the task if the tensors do not fit, or if the task
+// declares its constraints.
 func Constrain(kind task.Kind, c partition.Constraint) Option {
 	return func(o *options) {
 		if o.constraints == nil {
@@ -60,7 +61,8 @@ func Constrain(kind task.Kind, c partition.Constraint) Option {
 	}
 }
 
-// checkConstraints reports a constraint on a task that the operator does not have, or that its launches cannot have.
+// checkConstraints reports a constraint on a task that the operator does not have, or that its launches
+// cannot have.
 func (in *insertion) checkConstraints() error {
 	for _, kind := range sorted(in.opts.constraints) {
 		sig := in.op.Signature(kind)

@@ -181,8 +181,8 @@ func partitions(t *testing.T, n *graph.Node) []string {
 	return out
 }
 
-// TestLaunchFollowsSharding partitions operators that declare no constraints along the dimensions that may be divided:
-// softmax is whole along the dimension that it sums over, and the tiles of linear fit each other.
+// TestLaunchFollowsSharding partitions operators that declare no constraints along the dimensions that may be
+// divided: softmax is whole along the dimension that it sums over, and the tiles of linear fit each other.
 func TestLaunchFollowsSharding(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 64, 64)

@@ -17,7 +17,8 @@ type names struct {
 	of      []named // per number
 }
 
-// named says how often a name was asked for, and by which call a node or an input of this name was inserted; 0 if by none.
+// named says how often a name was asked for, and by which call a node or an input of this name was inserted;
+// 0 if by none.
 type named struct {
 	asked int
 	by    uintptr

@@ -10,9 +10,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// PartInput adds a tensor that the caller feeds before each step: one part of a tensor that is divided among devices, all
-// of whose parts have the same shape. Weights and outputs of the operators that are applied to it are then parts, too, as
-// far as Operator.Parallel says of what. Arguments from shapes show kernels the partitions of whole tensors.
+// PartInput adds a tensor that the caller feeds before each step: one part of a tensor that is divided among
+// devices, all of whose parts have the same shape. Weights and outputs of the operators that are applied to
+// it are then parts, too, as far as Operator.Parallel says of what. Arguments from shapes show kernels the
+// partitions of whole tensors.
 func (g *Graph) PartInput(name string, t dtype.Type, whole partition.Partition) Tensor {
 	g.must()
 	if err := whole.Check(); err != nil {
@@ -44,8 +45,8 @@ func (t Tensor) Partition() partition.Partition {
 	return *t.whole
 }
 
-// divide notes of what the weights and outputs of a node are parts, if its inputs are parts. An operator that cannot be
-// divided so gives tensors of its own, unless one of its tasks takes the partition of a tensor.
+// divide notes of what the weights and outputs of a node are parts, if its inputs are parts. An operator that
+// cannot be divided so gives tensors of its own, unless one of its tasks takes the partition of a tensor.
 func (n *Node) divide() error {
 	given := map[int][]partition.Partition{}
 	for slot := range n.Op.Slots {
@@ -86,11 +87,12 @@ func (n *Node) divide() error {
 	return nil
 }
 
-// Wholes returns, by slot, the partitions of the tensors of which those of the node are parts; nil if they are not.
+// Wholes returns, by slot, the partitions of the tensors of which those of the node are parts; nil if they
+// are not.
 func (n *Node) Wholes() [][]partition.Partition { return n.wholes }
 
-// Weight makes a node use a weight of another node rather than one of its own. The weight has one value, and its
-// gradient is the sum of those of all nodes that use it.
+// Weight makes a node use a weight of another node rather than one of its own. The weight has one value, and
+// its gradient is the sum of those of all nodes that use it.
 func Weight[S ~int](slot S, t Tensor) Option {
 	return func(o *options) {
 		choose(o, "Weight", slot)

@@ -54,7 +54,8 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// TestPartInput follows the parts of a tensor through a network: linear's weights are replicas, softmax keeps rows whole.
+// TestPartInput follows the parts of a tensor through a network: linear's weights are replicas, softmax keeps
+// rows whole.
 func TestPartInput(t *testing.T) {
 	g := graph.New(1)
 	x := g.PartInput("x", dtype.F32, of([]int{8, 4}, []int{2, 1}, 0))

@@ -105,7 +105,8 @@ type Program struct {
 	Variables []Tensor
 }
 
-// fetchCounts adds the tensors that hold how many rows of others count to those that can be read after a step.
+// fetchCounts adds the tensors that hold how many rows of others count to those that can be read after a
+// step.
 func (p *Program) fetchCounts() {
 	var fetched map[Tensor]bool // made at the first count
 	for i := range p.Steps {

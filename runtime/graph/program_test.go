@@ -317,8 +317,9 @@ func TestNoInitializer(t *testing.T) {
 	}
 }
 
-// TestAuxiliaryLossAlone trains a graph with an operator that is applied for its auxiliary loss. Training adds the loss and updates the
-// operator's weight, unless something else reads another output of the operator, or fetches it.
+// TestAuxiliaryLossAlone trains a graph with an operator that is applied for its auxiliary loss. Training
+// adds the loss and updates the operator's weight, unless something else reads another output of the
+// operator, or fetches it.
 func TestAuxiliaryLossAlone(t *testing.T) {
 	const penalized = "gate.regularization with 1"
 	for name, want := range map[string]bool{"alone": true, "read": false, "fetched": false, "none": false} {

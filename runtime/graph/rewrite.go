@@ -8,9 +8,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Change returns a node of n's operator with other attributes and other tensors, for passes that
-// rewrite programs. Inputs, weights and outputs that tensors does not list keep their tensors. Saved slots get new ones. Request lists outputs that are made on
-// request. It fails if the operator's rules do not give the tensors their types and shapes.
+// Change returns a node of n's operator with other attributes and other tensors, for passes that rewrite
+// programs. Inputs, weights and outputs that tensors does not list keep their tensors. Saved slots get new
+// ones. Request lists outputs that are made on request. It fails if the operator's rules do not give the
+// tensors their types and shapes.
 func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int) (*Node, error) {
 	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, Device: n.Device, Seed: n.Seed, slots: make([][]Tensor, len(n.slots)), passed: n.passed, constraints: n.constraints, wholes: n.wholes,
 		after: n.after, origin: n.Origin()}

@@ -1,7 +1,7 @@
 package graph
 
-// Table holds a value for each tensor, for passes over programs. Tensors that are made one after the other lie side by side. The
-// zero Table holds zero values.
+// Table holds a value for each tensor, for passes over programs. Tensors that are made one after the other
+// lie side by side. The zero Table holds zero values.
 type Table[V any] struct {
 	pages map[uint64]*[pageSize]V
 	last  uint64
@@ -11,7 +11,8 @@ type Table[V any] struct {
 
 const pageSize = 128
 
-// At returns the place of the value for a tensor, or for none. It does not depend on the note that gradients carry.
+// At returns the place of the value for a tensor, or for none. It does not depend on the note that gradients
+// carry.
 func (x *Table[V]) At(t Tensor) *V {
 	if t.info == nil {
 		return &x.none

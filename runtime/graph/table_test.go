@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// TestTable keeps a value for each of the tensors of two graphs, and one for none. There are more tensors than a page of a table holds.
+// TestTable keeps a value for each of the tensors of two graphs, and one for none. There are more tensors
+// than a page of a table holds.
 func TestTable(t *testing.T) {
 	var x graph.Table[int]
 	a, b := graph.New(1), graph.New(1)
@@ -38,7 +39,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableOfGradients finds the value of a gradient also with the note that earlier tasks have contributed to it.
+// TestTableOfGradients finds the value of a gradient also with the note that earlier tasks have contributed
+// to it.
 func TestTableOfGradients(t *testing.T) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F64, 2)

@@ -7,9 +7,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Optimizer inserts, into g, the nodes that update weights from their gradients, which have the same order. Generated
-// packages of optimizers make them. A program may make its own from these: one that inserts nodes that change the
-// gradients, or give the learning rate of the step, and then applies another optimizer to what they give.
+// Optimizer inserts, into g, the nodes that update weights from their gradients, which have the same order.
+// Generated packages of optimizers make them. A program may make its own from these: one that inserts nodes
+// that change the gradients, or give the learning rate of the step, and then applies another optimizer to
+// what they give.
 type Optimizer func(g *Graph, weights, grads []Tensor)
 
 // Training returns the program of one training step: forward, backward from the scalar loss (and
@@ -35,16 +36,17 @@ func Training(g *Graph, loss Tensor, optimizer Optimizer, fetch ...Tensor) (*Pro
 // each of which every micro-batch computes, add up to 1.
 type Share struct{ Loss, Aux float64 }
 
-// Accumulation returns the two programs of a training step that takes its batch in several parts. The
-// first is run for each micro-batch: forward and backward, whose gradients are added to sums, one for
-// each weight, that are variables. The second, run afterwards, updates the weights from the sums and
-// clears them. Micro-batches of several sizes have programs of their own graphs, with shares of their
-// own. The update of any of them serves all, since weights and sums have the same names. The step equals that of Training
-// with a batch of all samples, except for rounding and for operators that depend on the whole batch.
+// Accumulation returns the two programs of a training step that takes its batch in several parts. The first
+// is run for each micro-batch: forward and backward, whose gradients are added to sums, one for each weight,
+// that are variables. The second, run afterwards, updates the weights from the sums and clears them.
+// Micro-batches of several sizes have programs of their own graphs, with shares of their own. The update of
+// any of them serves all, since weights and sums have the same names. The step equals that of Training with a
+// batch of all samples, except for rounding and for operators that depend on the whole batch.
 //
-// A node whose output the optimizer takes, such as a learning rate, is run by the second program. The first one runs it, too, if it is fetched
-// or the loss depends on it. This is an error unless both compute the same: the node, and those that it depends on, change no weight and depend
-// neither on the number of the run nor on random numbers.
+// A node whose output the optimizer takes, such as a learning rate, is run by the second program. The first
+// one runs it, too, if it is fetched or the loss depends on it. This is an error unless both compute the
+// same: the node, and those that it depends on, change no weight and depend neither on the number of the run
+// nor on random numbers.
 func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch ...Tensor) (micro, update *Program, err error) {
 	micro, update = &Program{Name: "micro-batch"}, &Program{Name: "update"}
 	sums := func(w Tensor) Tensor {
@@ -79,7 +81,8 @@ func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch
 	return micro, update, nil
 }
 
-// repeats returns an error if the program runs a node that the program of micro-batches runs, too, and that does not give the same there.
+// repeats returns an error if the program runs a node that the program of micro-batches runs, too, and that
+// does not give the same there.
 func (p *Program) repeats(micro *Program) error {
 	runs := map[*Node]bool{}
 	for _, s := range micro.Steps {
@@ -99,7 +102,8 @@ func (p *Program) repeats(micro *Program) error {
 	return nil
 }
 
-// differs says why an invocation may give something else each time that it runs with the same inputs; "" if it does not.
+// differs says why an invocation may give something else each time that it runs with the same inputs; "" if
+// it does not.
 func (inv *Invocation) differs() string {
 	for _, a := range inv.Signature.Args {
 		switch a.From {
@@ -165,8 +169,9 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 	return weights, grads, err
 }
 
-// auxiliary returns the auxiliary losses of nodes that are in the graph for these alone: no other node reads an output of theirs, and none
-// is fetched. What other nodes read counts where the loss depends on it, since a graph may have several losses.
+// auxiliary returns the auxiliary losses of nodes that are in the graph for these alone: no other node reads
+// an output of theirs, and none is fetched. What other nodes read counts where the loss depends on it, since
+// a graph may have several losses.
 func (g *Graph) auxiliary(fetched []Tensor) []Tensor {
 	read := map[*Node]bool{}
 	for _, t := range fetched {
@@ -220,8 +225,9 @@ func (p *Program) update(g *Graph, loss Tensor, optimizer Optimizer, weights []T
 	return p.run(Update, append(nodes, u.nodes...))
 }
 
-// missing returns the nodes of g whose outputs the nodes of updates take, and what these depend on, without those that the
-// program runs already. The loss depends on none of them: a node that gives the learning rate is such a node.
+// missing returns the nodes of g whose outputs the nodes of updates take, and what these depend on, without
+// those that the program runs already. The loss depends on none of them: a node that gives the learning rate
+// is such a node.
 func (p *Program) missing(g *Graph, updates []*Node) ([]*Node, error) {
 	var taken []Tensor
 	for _, n := range updates {

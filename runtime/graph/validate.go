@@ -11,9 +11,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Validate checks each step of a program by itself: it is exactly one operation, of a phase that exists, on tensors of the
-// types and shapes that the operation takes. The error names the program, the number of the step and, of an invocation, the
-// node, the operator, the task and the slot. Whether the steps fit together is for the planner to check.
+// Validate checks each step of a program by itself: it is exactly one operation, of a phase that exists, on
+// tensors of the types and shapes that the operation takes. The error names the program, the number of the
+// step and, of an invocation, the node, the operator, the task and the slot. Whether the steps fit together
+// is for the planner to check.
 func (p *Program) Validate() error {
 	for i := range p.Steps {
 		if err := p.Steps[i].validate(); err != nil {

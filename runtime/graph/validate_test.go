@@ -13,8 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestValidate gives programs by hand to the planner and to the rewriting of programs. Each has one step that is wrong by itself, after a
-// right one.
+// TestValidate gives programs by hand to the planner and to the rewriting of programs. Each has one step that
+// is wrong by itself, after a right one.
 func TestValidate(t *testing.T) {
 	g := graph.New(1)
 	x, z := g.Input("x", dtype.F32, 2, 3), g.Input("z", dtype.F32, 3, 2)

@@ -1,7 +1,8 @@
-// Package loader delivers the batches of a training: in an order that a seed decides, from any step on, and prepared ahead.
+// Package loader delivers the batches of a training: in an order that a seed decides, from any step on, and
+// prepared ahead.
 //
-// The order depends on the seed, the number of samples and the size of batches only. So a training that goes on from a
-// checkpoint sees the batches that it would have seen without an interruption.
+// The order depends on the seed, the number of samples and the size of batches only. So a training that goes
+// on from a checkpoint sees the batches that it would have seen without an interruption.
 package loader
 
 import (
@@ -23,7 +24,8 @@ type Config struct {
 	InOrder bool
 	// DropLast leaves out the last batch of an epoch if it is smaller than the others.
 	DropLast bool
-	// Ahead is how many batches are read before they are wanted, at the same time; 0 reads each when it is wanted.
+	// Ahead is how many batches are read before they are wanted, at the same time; 0 reads each when it is
+	// wanted.
 	Ahead int
 }
 
@@ -35,7 +37,8 @@ type Loader[B any] struct {
 
 // Batch is a batch with its place in the training.
 type Batch[B any] struct {
-	// Step numbers the batches of the training from 0, Epoch the epochs, and InEpoch the batches of the epoch.
+	// Step numbers the batches of the training from 0, Epoch the epochs, and InEpoch the batches of the
+	// epoch.
 	Step, Epoch, InEpoch int
 	// Samples holds the numbers of the samples. They lie below Config.Samples.
 	Samples []int
@@ -43,8 +46,8 @@ type Batch[B any] struct {
 	Data B
 }
 
-// New returns a loader. It calls read with the numbers of the samples of a batch, from several goroutines at a time if Ahead is more
-// than 1. read must not keep or change the numbers.
+// New returns a loader. It calls read with the numbers of the samples of a batch, from several goroutines at
+// a time if Ahead is more than 1. read must not keep or change the numbers.
 func New[B any](c Config, read func(ctx context.Context, samples []int) (B, error)) (*Loader[B], error) {
 	switch {
 	case c.Samples < 1:
@@ -70,8 +73,8 @@ func (l *Loader[B]) StepsPerEpoch() int {
 // Steps returns the number of batches of the training.
 func (l *Loader[B]) Steps() int { return l.config.Epochs * l.StepsPerEpoch() }
 
-// From delivers the batches of the training from a step on. It ends with the first error: that of reading, which says the step, or that
-// of the context.
+// From delivers the batches of the training from a step on. It ends with the first error: that of reading,
+// which says the step, or that of the context.
 func (l *Loader[B]) From(ctx context.Context, step int) iter.Seq2[Batch[B], error] {
 	return func(yield func(Batch[B], error) bool) {
 		ctx, cancel := context.WithCancel(ctx)

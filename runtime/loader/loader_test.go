@@ -36,8 +36,8 @@ func all(t *testing.T, c loader.Config, step int) []loader.Batch[[]int] {
 	return out
 }
 
-// TestOrder checks, for several sizes, that each epoch has each sample once, in orders that differ, and that from any step
-// on the batches are those of the whole training.
+// TestOrder checks, for several sizes, that each epoch has each sample once, in orders that differ, and that
+// from any step on the batches are those of the whole training.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []loader.Config{
@@ -81,7 +81,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestAhead reads batches that take a second each. With three of them ahead, all are there after the time of one for four.
+// TestAhead reads batches that take a second each. With three of them ahead, all are there after the time of
+// one for four.
 func TestAhead(t *testing.T) {
 	t.Parallel()
 	for ahead, want := range map[int]time.Duration{0: 8 * time.Second, 1: 4 * time.Second, 3: 2 * time.Second, 7: time.Second, 50: time.Second} {
@@ -106,7 +107,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestStop checks that nothing is read any more after the first error, after the caller leaves the loop, and after the context ends.
+// TestStop checks that nothing is read any more after the first error, after the caller leaves the loop, and
+// after the context ends.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

@@ -43,21 +43,21 @@ func (e *Error) Error() string {
 // the only one of most steps: indices Lo to Hi-1. Dim returns the bounds of any dimension.
 type Range struct {
 	Lo, Hi int
-	// Bounds of dimensions 1 and 2. Both bounds share a word, since a range is passed in registers, of which a call
-	// has few.
+	// Bounds of dimensions 1 and 2. Both bounds share a word, since a range is passed in registers, of which
+	// a call has few.
 	dim1, dim2 bounds
 }
 
-// bounds holds the lower bound of a dimension in its low half, and the upper bound less 1 in its high half. So the
-// zero value is [0, 1).
+// bounds holds the lower bound of a dimension in its low half, and the upper bound less 1 in its high half.
+// So the zero value is [0, 1).
 type bounds uint64
 
 func boundsOf(lo, hi int) bounds { return bounds(uint32(lo)) | bounds(uint32(hi-1))<<32 }
 
 func (b bounds) span() (lo, hi int) { return int(int32(b)), int(int32(b>>32)) + 1 }
 
-// Box returns the range with the given bounds, [lo, hi) of each dimension. There are at most MaxRank dimensions. The
-// bounds of dimensions 1 and 2 are at most math.MaxInt32.
+// Box returns the range with the given bounds, [lo, hi) of each dimension. There are at most MaxRank
+// dimensions. The bounds of dimensions 1 and 2 are at most math.MaxInt32.
 func Box(spans ...[2]int) Range {
 	r := Range{Lo: spans[0][0], Hi: spans[0][1]}
 	if len(spans) > 1 {
@@ -101,8 +101,8 @@ type Ctx struct {
 	Worker int
 	// Step counts the runs of the plan so far: the training iteration, from 0.
 	Step uint64
-	// Run is the number of the run, as NextRun gives it: what a task reads is the same for all ranges of one run. It is 0 where ranges
-	// do not say to which run they belong.
+	// Run is the number of the run, as NextRun gives it: what a task reads is the same for all ranges of one
+	// run. It is 0 where ranges do not say to which run they belong.
 	Run uint64
 }
 
@@ -120,13 +120,15 @@ type Body interface {
 // Whole is a body that may compute a step at once.
 type Whole interface {
 	Body
-	// Whole reports whether Run computes all of the step in the range that begins at index 0 of each dimension, and nothing in others. Nothing
-	// that uses results of a range may then begin before the step ends.
+	// Whole reports whether Run computes all of the step in the range that begins at index 0 of each
+	// dimension, and nothing in others. Nothing that uses results of a range may then begin before the step
+	// ends.
 	Whole() bool
 }
 
-// Phased is a body that computes a step in phases, of which each needs all of what the ones before compute. Several workers share the ranges of
-// one phase after the other; Run, which is called for one range without others, computes all phases at once, as Whole says.
+// Phased is a body that computes a step in phases, of which each needs all of what the ones before compute.
+// Several workers share the ranges of one phase after the other; Run, which is called for one range without
+// others, computes all phases at once, as Whole says.
 type Phased interface {
 	Whole
 	// Phases returns how many phases there are, 1 or more.
@@ -141,7 +143,8 @@ func IsWhole(b Body) bool {
 	return ok && w.Whole()
 }
 
-// Contained is a body that may call nothing but opgen. Such a body does not end its goroutine, and does not call the engine that runs it.
+// Contained is a body that may call nothing but opgen. Such a body does not end its goroutine, and does not
+// call the engine that runs it.
 type Contained interface {
 	Body
 	// Contained reports whether that is so.

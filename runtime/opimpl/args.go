@@ -48,7 +48,8 @@ func Follow[T any, S ~int](a *Binder[S], slot S, field *T) {
 	})
 }
 
-// FollowAll keeps a field of a task's arguments at the values that the caller passes for a slot. There are always as many.
+// FollowAll keeps a field of a task's arguments at the values that the caller passes for a slot. There are
+// always as many.
 func FollowAll[T any, S ~int](a *Binder[S], slot S, field *[]T) {
 	follow(a, slot, func(values []T) { *field = append((*field)[:0], values...) })
 }
@@ -123,7 +124,8 @@ type once func(ctx *op.Ctx) error
 
 func (f once) Run(ctx *op.Ctx, _ op.Range) error { return f(ctx) }
 
-// Init returns the body of a task that makes the states of slots. make returns a value for each slot, in their order.
+// Init returns the body of a task that makes the states of slots. make returns a value for each slot, in
+// their order.
 func Init[S ~int](a *Binder[S], make func(*op.Ctx) ([]any, error), slots ...S) op.Body {
 	var places []*task.State
 	for _, slot := range slots {

@@ -27,8 +27,8 @@ func NewBinder[S ~int](acc *task.Accessor) *Binder[S] { return &Binder[S]{acc: a
 // Err returns the first error, or nil.
 func (a *Binder[S]) Err() error { return a.err }
 
-// fail keeps an error about tensor number i of a slot, unless there is one already. A slot that the operator does not
-// have is named by its number.
+// fail keeps an error about tensor number i of a slot, unless there is one already. A slot that the operator
+// does not have is named by its number.
 func (a *Binder[S]) fail(slot S, i int, want, got string) {
 	if a.err != nil {
 		return
@@ -173,7 +173,8 @@ func WriteOnly[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.W
 	return tensor.MakeWO(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape)
 }
 
-// ReadWrite returns a slot's tensor for reading and writing. The task must have permission readwrite or scratch.
+// ReadWrite returns a slot's tensor for reading and writing. The task must have permission readwrite or
+// scratch.
 func ReadWrite[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.RW[T] {
 	b, ok := a.one(slot, changing, at(i))
 	if !ok {
@@ -182,7 +183,8 @@ func ReadWrite[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.R
 	return tensor.MakeRW(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape)
 }
 
-// GradOf returns the gradient of a slot's tensor for reading. The task must take the gradient with permission read.
+// GradOf returns the gradient of a slot's tensor for reading. The task must take the gradient with permission
+// read.
 func GradOf[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.RO[T] {
 	b, ok := a.one(slot, readingGrad, at(i))
 	if !ok {
@@ -212,8 +214,8 @@ func (a *Binder[S]) contribution(slot S, use use, i int) (b task.Buffer, used bo
 	return b, false
 }
 
-// GradTo returns the gradient that the task computes for a slot's tensor. The task must take the gradient with
-// permission write, and not add to it element by element.
+// GradTo returns the gradient that the task computes for a slot's tensor. The task must take the gradient
+// with permission write, and not add to it element by element.
 func GradTo[T dtype.Number, S ~int](a *Binder[S], slot S, i ...int) tensor.Grad[T] {
 	b, used := a.contribution(slot, writingGrad, at(i))
 	switch n := shape.Prod(b.Shape); {
@@ -268,7 +270,8 @@ func (a *Binder[S]) absent(slot S, grad bool) bool {
 	return false // or the task does not take the slot, and reading it keeps the error
 }
 
-// ReduceTo returns the tensor of a slot into which the task folds values. The task must have permission reduce.
+// ReduceTo returns the tensor of a slot into which the task folds values. The task must have permission
+// reduce.
 func ReduceTo[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
 	b, ok := a.one(slot, folding, at(i))
 	if !ok {
@@ -282,8 +285,9 @@ func ReduceTo[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.Re
 	return v
 }
 
-// ReduceBy returns what returns the tensor of a slot into which the task folds values with a function of the module's own. The identity
-// that the spec gives must be one, which the function shows by folding two of them.
+// ReduceBy returns what returns the tensor of a slot into which the task folds values with a function of the
+// module's own. The identity that the spec gives must be one, which the function shows by folding two of
+// them.
 func ReduceBy[T dtype.Element, S ~int](fold func(x, y T) T) func(a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
 	return func(a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
 		b, ok := a.one(slot, folding, at(i))

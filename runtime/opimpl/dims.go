@@ -137,8 +137,8 @@ func (r *resolver) Max(list []int) int {
 	return slices.Max(list)
 }
 
-// The methods below compute with integers that an int may not hold, which is an error of the resolution. They return 1 then, by which
-// expressions that follow may divide.
+// The methods below compute with integers that an int may not hold, which is an error of the resolution. They
+// return 1 then, by which expressions that follow may divide.
 
 // Add returns the sum of integers, or an error.
 func (r *resolver) Add(terms ...int) int {

@@ -38,9 +38,9 @@ type Passed[S ~int] struct {
 // Pass gives an argument of an optimizer its value, or a variadic one its values.
 func Pass[S ~int](slot S, values ...any) Passed[S] { return Passed[S]{slot, values} }
 
-// Optimizer returns the optimizer that inserts an operator for every weight, with what the caller passes. The node takes its
-// name from the weight and from the operator. Errors have the source line of the call of the generated function that calls
-// this one. Attributes that are wrong are one error, not one for each weight.
+// Optimizer returns the optimizer that inserts an operator for every weight, with what the caller passes. The
+// node takes its name from the weight and from the operator. Errors have the source line of the call of the
+// generated function that calls this one. Attributes that are wrong are one error, not one for each weight.
 func Optimizer[S ~int](o *graph.Operator, attrs task.Attrs, weight, grad S, opts []graph.Option, passed ...Passed[S]) graph.Optimizer {
 	all := make([]Passed[int], len(passed))
 	for i, p := range passed {
@@ -66,8 +66,9 @@ func optimizer(o *graph.Operator, attrs task.Attrs, weight, grad int, opts []gra
 	}
 }
 
-// Invoke binds a task of node n to tensors, a struct with a field for each of the task's parameters but scratch memory,
-// and behind them for each argument that the caller must pass. The task declares its constraints.
+// Invoke binds a task of node n to tensors, a struct with a field for each of the task's parameters but
+// scratch memory, and behind them for each argument that the caller must pass. The task declares its
+// constraints.
 func Invoke(n *graph.Node, kind task.Kind, tensors any) (*graph.Invocation, error) {
 	return bind(n, kind, tensors).Invocation()
 }

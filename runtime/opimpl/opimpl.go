@@ -1,5 +1,5 @@
-// Package opimpl is for generated code only: operators' packages register their tasks, work out shapes and bind views
-// with it. It may change with every release, together with what opgen generates.
+// Package opimpl is for generated code only: operators' packages register their tasks, work out shapes and
+// bind views with it. It may change with every release, together with what opgen generates.
 package opimpl
 
 import (
@@ -14,7 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// The generations of generated code that this package supports. Generated code is of one generation, g, and contains
+// The generations of generated code that this package supports. Generated code is of one generation, g, and
+// contains
 //
 //	_ = opimpl.EnforceVersion(g - opimpl.MinVersion)
 //	_ = opimpl.EnforceVersion(opimpl.MaxVersion - g)
@@ -42,8 +43,8 @@ func New(o graph.Operator) *graph.Operator {
 // SlotName returns the name of a slot in the spec.
 func SlotName[S ~int](o *graph.Operator, slot S) string { return o.SlotName(int(slot)) }
 
-// DecodeAttrs returns a function that reads attributes of an operator from a JSON object on top of the defaults and
-// validates them. The object must have the required ones.
+// DecodeAttrs returns a function that reads attributes of an operator from a JSON object on top of the
+// defaults and validates them. The object must have the required ones.
 func DecodeAttrs[A task.Attrs](operator string, defaults A, required ...string) func([]byte) (task.Attrs, error) {
 	return func(data []byte) (task.Attrs, error) {
 		a := defaults

@@ -15,8 +15,9 @@ type use struct {
 	perms []perm.Perm // the permissions of a task that include the use
 }
 
-// The uses of the views. A permission includes what needs less: a task that reads and writes may ask for a view that only
-// reads. Scratch memory may be read and written, but a view that only reads it would show what an earlier task left.
+// The uses of the views. A permission includes what needs less: a task that reads and writes may ask for a
+// view that only reads. Scratch memory may be read and written, but a view that only reads it would show what
+// an earlier task left.
 var (
 	reading      = use{view: "to read", perms: []perm.Perm{perm.Read, perm.ReadWrite}}
 	writing      = use{view: "to write", perms: []perm.Perm{perm.Write, perm.ReadWrite, perm.Scratch}}
@@ -38,8 +39,8 @@ func (a *Binder[S]) param(slot S, grad bool) *task.Param {
 	return nil
 }
 
-// permitted returns the slot if the permission of the task for it includes a use. Otherwise it keeps an error and returns
-// nil; nil, too, if there is an error already.
+// permitted returns the slot if the permission of the task for it includes a use. Otherwise it keeps an error
+// and returns nil; nil, too, if there is an error already.
 func (a *Binder[S]) permitted(slot S, use use) *task.Slot {
 	if a.err != nil {
 		return nil

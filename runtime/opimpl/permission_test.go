@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// views are all functions that ask for a tensor of a slot, and the parameters whose permission includes what each does.
+// views are all functions that ask for a tensor of a slot, and the parameters whose permission includes what
+// each does.
 var views = map[string]struct {
 	ask func(a *Binder[int], slot int)
 	may string
@@ -42,8 +43,8 @@ var permissions = map[string]task.Param{
 	"none": reads(slotY),
 }
 
-// TestPermissions asks with every view for a tensor of which the task has each permission. What the permission does not include is
-// an error that names operator, task and slot.
+// TestPermissions asks with every view for a tensor of which the task has each permission. What the
+// permission does not include is an error that names operator, task and slot.
 func TestPermissions(t *testing.T) {
 	b := task.Buffer{Operand: f32(2, 3), Bytes: memory(24), Mode: tensor.Store}
 	for view, v := range views {

@@ -12,8 +12,8 @@ import (
 
 // Resolver computes the types and shapes of an operator's slots: it starts with what the caller passes, and
 // the operator's rules fill in the rest. It keeps its first error; later calls do nothing. S is the
-// operator's slot type. Methods that take a slot are wrappers of those of its part that is not generic, since the package of an operator
-// compiles all methods of a generic type again.
+// operator's slot type. Methods that take a slot are wrappers of those of its part that is not generic, since
+// the package of an operator compiles all methods of a generic type again.
 type Resolver[S ~int] struct{ resolver }
 
 type resolver struct {
@@ -55,7 +55,8 @@ func (r *resolver) end() (*task.Resolution, error) {
 	return r.res, nil
 }
 
-// begin gives the resolver the inputs, whose number it checks, and the place of the dimensions. It reports whether the rules apply.
+// begin gives the resolver the inputs, whose number it checks, and the place of the dimensions. It reports
+// whether the rules apply.
 func (r *resolver) begin(o *task.Operator, given task.Given, dims any) bool {
 	*r = resolver{op: o, res: &task.Resolution{
 		Dims:   dims,

@@ -371,8 +371,8 @@ func TestDivisible(t *testing.T) {
 	}
 }
 
-// TestShares resolves tasks that loops compute: element by element where the tensors that they write have one size, or else in shares of the
-// largest tensor of the operator.
+// TestShares resolves tasks that loops compute: element by element where the tensors that they write have one
+// size, or else in shares of the largest tensor of the operator.
 func TestShares(t *testing.T) {
 	for _, tt := range []struct {
 		elementwise bool

@@ -12,12 +12,13 @@ import (
 // usualTiles is the number of tiles into which the usual grains cut a grid, about.
 const usualTiles = 16
 
-// smallTask is up to how many operations and elements of tensors a task stays whole, with usual grains. It takes some microseconds, so a worker
-// spends more on taking its tiles than it saves.
+// smallTask is up to how many operations and elements of tensors a task stays whole, with usual grains. It
+// takes some microseconds, so a worker spends more on taking its tiles than it saves.
 const smallTask = 1 << 16
 
-// Work gives the only step of a task its extents, and usual grains: they cut as many dimensions, from the first on, as
-// make some sixteen tiles. They leave the last of several dimensions whole, as kernels are fastest along it. A small task stays whole.
+// Work gives the only step of a task its extents, and usual grains: they cut as many dimensions, from the
+// first on, as make some sixteen tiles. They leave the last of several dimensions whole, as kernels are
+// fastest along it. A small task stays whole.
 func (r *resolver) Work(id task.ID, over ...int) { r.setWork(id, "", 0, over) }
 
 // WorkBy is Work with a grain for the first dimension.
@@ -31,8 +32,9 @@ func (r *resolver) StepBy(id task.ID, name string, grain int, over ...int) {
 	r.setWork(id, name, grain, over)
 }
 
-// Elements says that loops of a formula compute a task, element by element where all tensors that it writes have as many elements. Ranges are
-// small then, so that the next such task finds their results in the cache. Otherwise it is Shares.
+// Elements says that loops of a formula compute a task, element by element where all tensors that it writes
+// have as many elements. Ranges are small then, so that the next such task finds their results in the cache.
+// Otherwise it is Shares.
 func (r *resolver) Elements(id task.ID) {
 	least, most := r.written(id)
 	if least < most {
@@ -43,11 +45,13 @@ func (r *resolver) Elements(id task.ID) {
 	r.usual = append(r.usual, r.step(id, ""))
 }
 
-// elementwiseGrain is how many elements a range of a task that works element by element has: 16 KiB of float32.
+// elementwiseGrain is how many elements a range of a task that works element by element has: 16 KiB of
+// float32.
 const elementwiseGrain = 4096
 
-// Shares says that loops of a formula compute a task. The loops decide what they go over, in one phase or in several. Each range is a share of
-// every phase: its share of the elements of the operator's largest tensor. There are none if all tensors that the task writes are empty.
+// Shares says that loops of a formula compute a task. The loops decide what they go over, in one phase or in
+// several. Each range is a share of every phase: its share of the elements of the operator's largest tensor.
+// There are none if all tensors that the task writes are empty.
 func (r *resolver) Shares(id task.ID) {
 	n := 0
 	if _, most := r.written(id); most > 0 {
@@ -156,12 +160,12 @@ type Part []region.Span
 // Moves returns the part of an axis that dimension d counts.
 func Moves(d int) Part { return Part{region.Along(d, 1, 0, 1)} }
 
-// Window returns the part of an axis that moves with dimension d: size elements from scale*i+shift on, where i is the
-// index.
+// Window returns the part of an axis that moves with dimension d: size elements from scale*i+shift on, where
+// i is the index.
 func Window(d, scale, shift, size int) Part { return Part{region.Along(d, scale, shift, size)} }
 
-// Flat returns the part of a run of axes whose elements dimension d counts. Only one axis is a box for every range; an
-// index touches all of several.
+// Flat returns the part of a run of axes whose elements dimension d counts. Only one axis is a box for every
+// range; an index touches all of several.
 func Flat(d, axes int) Part {
 	if axes == 1 {
 		return Moves(d)

@@ -84,9 +84,10 @@ func (l *Launch) plain() bool { return !l.Manual && len(l.added) == 0 }
 // plain reports whether strategies depend only on the store's shape and element type.
 func (s *Store) plain() bool { return s.Held == nil && s.Values == nil }
 
-// flatten sets the pattern in which stores are passed: for each slot the number of its scalars and
-// stores, and for each store the number of the equal store before it. In front stand the dimensions along which the task
-// may be divided. The pattern changes only with Add and SetDims; the shapes of stores may change at any time.
+// flatten sets the pattern in which stores are passed: for each slot the number of its scalars and stores,
+// and for each store the number of the equal store before it. In front stand the dimensions along which the
+// task may be divided. The pattern changes only with Add and SetDims; the shapes of stores may change at any
+// time.
 func (l *Launch) flatten() {
 	l.pattern, l.distinct = l.dimsKey(), nil
 	for slot, stores := range l.stores {

@@ -100,19 +100,19 @@ const (
 type Constraint struct {
 	Kind  Kind   `json:"kind"`
 	Terms []Term `json:"terms"` // as many as Form.Terms says
-	// Axes are those that Broadcast keeps whole, or to which the numbers of other kinds belong; nil means all. Negative
-	// ones count from the end.
+	// Axes are those that Broadcast keeps whole, or to which the numbers of other kinds belong; nil means
+	// all. Negative ones count from the end.
 	Axes []int `json:"axes,omitempty"`
-	// Dims names further axes: dimensions in the shape of the first term's slot, runs, or attributes that are axes. Only
-	// tasks of operators may have them, whose uses turn them into numbers.
+	// Dims names further axes: dimensions in the shape of the first term's slot, runs, or attributes that are
+	// axes. Only tasks of operators may have them, whose uses turn them into numbers.
 	Dims    []string `json:"dims,omitempty"`
 	Extents []int    `json:"extents,omitempty"` // of MinExtents, one for each axis; 0 demands nothing
 	Factors []int    `json:"factors,omitempty"` // of Scale
 	Low     []int    `json:"low,omitempty"`     // of Bloat
 	High    []int    `json:"high,omitempty"`    // of Bloat
 	Hint    Hint     `json:"hint,omitempty"`    // of Image
-	// Exprs holds, by their names, lists with expressions over attributes and dimensions, in place of the lists above. Only
-	// tasks of operators may have them, whose uses turn them into numbers.
+	// Exprs holds, by their names, lists with expressions over attributes and dimensions, in place of the
+	// lists above. Only tasks of operators may have them, whose uses turn them into numbers.
 	Exprs map[string][]string `json:"exprs,omitempty"`
 }
 

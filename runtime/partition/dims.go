@@ -6,19 +6,19 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Dim is a dimension along which a task may be divided. Each leaf of a launch has its part of the tensors with the
-// dimension.
+// Dim is a dimension along which a task may be divided. Each leaf of a launch has its part of the tensors
+// with the dimension.
 type Dim struct {
 	Name string
 	// Axes holds the axis that is the dimension, for each slot that has it.
 	Axes map[string]int
-	// Sums lists the slots without the dimension of which each leaf computes a term of a sum. What leaves write of other
-	// slots without it is the same in all of them.
+	// Sums lists the slots without the dimension of which each leaf computes a term of a sum. What leaves
+	// write of other slots without it is the same in all of them.
 	Sums []string
 }
 
-// SetDims says along which dimensions the task may be divided, and that it may be divided along no other. Constraints
-// then restrict these.
+// SetDims says along which dimensions the task may be divided, and that it may be divided along no other.
+// Constraints then restrict these.
 func (l *Launch) SetDims(dims []Dim) {
 	l.dims, l.divisible, l.checker = dims, true, nil
 }
@@ -53,8 +53,9 @@ func (c *cut) moved(l *Launch, slot int) int {
 	return -1
 }
 
-// cuts returns the dimensions that tensors and constraints allow to be divided: tensors have the same extent along them,
-// none is kept whole by a broadcast, aligned ones move together, and no target of another constraint moves.
+// cuts returns the dimensions that tensors and constraints allow to be divided: tensors have the same extent
+// along them, none is kept whole by a broadcast, aligned ones move together, and no target of another
+// constraint moves.
 func (l *Launch) cuts(s *solver) []cut {
 	var out []cut
 	for i := range l.dims {
@@ -96,15 +97,17 @@ func (l *Launch) cuts(s *solver) []cut {
 	return out
 }
 
-// divide chooses how many parts each dimension has. Dimensions that leave sums are divided only if no others are.
+// divide chooses how many parts each dimension has. Dimensions that leave sums are divided only if no others
+// are.
 func divide(cuts []cut, procs int) {
 	if !spread(cuts, procs, false) {
 		spread(cuts, procs, true)
 	}
 }
 
-// spread divides dimensions that leave sums, or those that leave none: each prime factor of the number of processors,
-// greatest first, divides the dimension whose parts are longest. It reports whether any was divided.
+// spread divides dimensions that leave sums, or those that leave none: each prime factor of the number of
+// processors, greatest first, divides the dimension whose parts are longest. It reports whether any was
+// divided.
 func spread(cuts []cut, procs int, sums bool) bool {
 	divided := false
 	for _, f := range primeFactors(procs) {
@@ -167,7 +170,8 @@ func (l *Launch) solveDims(s *solver, args []argument) *Strategy {
 	return out
 }
 
-// partOf returns the partition of a store among the leaves of a launch, and notes its tiles for those that follow.
+// partOf returns the partition of a store among the leaves of a launch, and notes its tiles for those that
+// follow.
 func (s *solver) partOf(l *Launch, slot int, x *Store, cuts []cut, domain []int) *StorePartition {
 	p := &StorePartition{Store: x, Partition: Undivided(x.Shape), Tile: slices.Clone(x.Shape)}
 	sums, replicas := make([]bool, len(cuts)), make([]bool, len(cuts))

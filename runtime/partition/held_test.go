@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestF20StrongerAccess launches with two stores of one size that are partitioned alike. Each holds a partition already. That of the
-// store with the stronger access stays, whatever the order of the stores.
+// TestF20StrongerAccess launches with two stores of one size that are partitioned alike. Each holds a
+// partition already. That of the store with the stronger access stays, whatever the order of the stores.
 func TestF20StrongerAccess(t *testing.T) {
 	t.Parallel()
 	align := Constraint{Kind: Align, Terms: []Term{At("inputs", 0), At("outputs", 0)}}
@@ -32,8 +32,8 @@ func TestF20StrongerAccess(t *testing.T) {
 	}
 }
 
-// TestHeldDecides launches with two stores of one size that are partitioned alike. Only one holds a partition, which stays, whatever the
-// accesses and the order of the stores.
+// TestHeldDecides launches with two stores of one size that are partitioned alike. Only one holds a
+// partition, which stays, whatever the accesses and the order of the stores.
 func TestHeldDecides(t *testing.T) {
 	t.Parallel()
 	align := Constraint{Kind: Align, Terms: []Term{At("inputs", 0), At("outputs", 0)}}

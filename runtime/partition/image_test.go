@@ -2,8 +2,8 @@ package partition
 
 import "testing"
 
-// TestImageRank gives image constraints elements of each rank for targets of each rank. Only elements of the rank of
-// the target, which is not 0, point into it.
+// TestImageRank gives image constraints elements of each rank for targets of each rank. Only elements of the
+// rank of the target, which is not 0, point into it.
 func TestImageRank(t *testing.T) {
 	t.Parallel()
 	image := Constraint{Kind: Image, Terms: []Term{At("inputs", 0), At("inputs", 1)}}

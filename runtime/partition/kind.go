@@ -175,8 +175,8 @@ func checkLists(p *pair) *op.Error {
 	return nil
 }
 
-// spread turns axes into numbers from 0. Lists that belong to some axes get a number for each: those of other axes demand
-// nothing.
+// spread turns axes into numbers from 0. Lists that belong to some axes get a number for each: those of other
+// axes demand nothing.
 func (p *pair) spread() *op.Error {
 	if p.c.Dims != nil {
 		return p.fail(BadOperand, p.both(), "axes by their numbers", fmt.Sprint(p.c.Dims))

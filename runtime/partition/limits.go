@@ -16,8 +16,8 @@ type Limit struct {
 	Whole []bool
 }
 
-// Limits checks a launch against the constraints of its task and those that were added. It returns what these demand
-// from tiles. Aligned stores have the demands of each other.
+// Limits checks a launch against the constraints of its task and those that were added. It returns what these
+// demand from tiles. Aligned stores have the demands of each other.
 func (l *Launch) Limits() (*Limits, error) {
 	args := l.arguments()
 	if err := l.counts(); err != nil {
@@ -35,7 +35,8 @@ func (l *Launch) Limits() (*Limits, error) {
 	return out, nil
 }
 
-// Of returns the limit of argument i of the slot of a name; the zero Limit if there is none. Nil Limits have none.
+// Of returns the limit of argument i of the slot of a name; the zero Limit if there is none. Nil Limits have
+// none.
 func (l *Limits) Of(slot string, i int) Limit {
 	if l == nil {
 		return Limit{}

@@ -67,8 +67,9 @@ func (p Perm) Reads() bool { return p == Read || p == ReadWrite }
 // Writes reports whether a task with permission p changes what later tasks see.
 func (p Perm) Writes() bool { return p == Write || p == ReadWrite || p == Reduce }
 
-// Redop is the operator of a reduction: one of those below, or one of a module's own, such as "example.com/nn/folds.Farthest, 0": a
-// function in Go, fold(x, y), and its identity, for which fold(identity, x) is x.
+// Redop is the operator of a reduction: one of those below, or one of a module's own, such as
+// "example.com/nn/folds.Farthest, 0": a function in Go, fold(x, y), and its identity, for which
+// fold(identity, x) is x.
 type Redop string
 
 const (
@@ -87,14 +88,16 @@ var redops = []string{string(Sum), string(Prod), string(Min), string(Max), strin
 // Redops returns the names of the reduction operators that every engine has.
 func Redops() []string { return slices.Clone(redops) }
 
-// Bitwise reports whether the operator folds bits: those of integers, or single ones of bool. Sums, products and extremes fold numbers.
+// Bitwise reports whether the operator folds bits: those of integers, or single ones of bool. Sums, products
+// and extremes fold numbers.
 func (r Redop) Bitwise() bool { return r == Or || r == And || r == Xor }
 
 // String returns the text that specs use, "" for NoRedop.
 func (r Redop) String() string { return string(r) }
 
-// Own returns the parts of an operator of a module's own: the import path and the name of the function, and its identity. In an integer
-// type, an infinity stands for the bound of the type; in bool, 0 stands for false. ok is false for other operators.
+// Own returns the parts of an operator of a module's own: the import path and the name of the function, and
+// its identity. In an integer type, an infinity stands for the bound of the type; in bool, 0 stands for
+// false. ok is false for other operators.
 func (r Redop) Own() (pkg, function string, identity float64, ok bool) {
 	call, number, two := strings.Cut(string(r), ", ")
 	dot := strings.LastIndexByte(call, '.')
@@ -132,7 +135,7 @@ func (r *Redop) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Conflict reports whether two accesses of overlapping elements must be ordered: at least one of them writes (or uses
-// the memory as scratch). So reductions are ordered, too: a fold is no atomic operation, and sums of floating-point
-// numbers depend on their order.
+// Conflict reports whether two accesses of overlapping elements must be ordered: at least one of them writes
+// (or uses the memory as scratch). So reductions are ordered, too: a fold is no atomic operation, and sums of
+// floating-point numbers depend on their order.
 func Conflict(p, q Perm) bool { return p != None && q != None && (p != Read || q != Read) }

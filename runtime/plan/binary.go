@@ -16,12 +16,12 @@ import (
 // magic begins a plan in binary form.
 const magic = "opgen plan\x00"
 
-// EncodeBinary returns the plan in binary form, which is small for plans of many tiles: tasks that differ in their
-// tiles alone are written once. Equal plans give equal bytes, and Decode reads both forms.
+// EncodeBinary returns the plan in binary form, which is small for plans of many tiles: tasks that differ in
+// their tiles alone are written once. Equal plans give equal bytes, and Decode reads both forms.
 //
-// The form is the magic string, the plan as JSON without what follows (its length, then its bytes), and then as
-// variable-length integers the tasks, the dependencies and the schedule. The JSON lists each task once whose
-// successors differ in their tiles alone.
+// The form is the magic string, the plan as JSON without what follows (its length, then its bytes), and then
+// as variable-length integers the tasks, the dependencies and the schedule. The JSON lists each task once
+// whose successors differ in their tiles alone.
 func (p *Plan) EncodeBinary() ([]byte, error) {
 	rest := *p
 	rest.Tasks, rest.Deps, rest.Schedule = nil, schedule.Graph{}, schedule.Schedule{}
@@ -84,7 +84,8 @@ func ints[T ~int32](w *writer, list []T) {
 	}
 }
 
-// graph appends dependencies: for each task the number of its predecessors, then how far before it they stand.
+// graph appends dependencies: for each task the number of its predecessors, then how far before it they
+// stand.
 func (w *writer) graph(g *schedule.Graph) error {
 	w.count(len(g.Start), g.Start == nil)
 	w.count(len(g.Pred), g.Pred == nil)
@@ -181,8 +182,8 @@ func (r *reader) int32(from int) int32 {
 	return int32(n)
 }
 
-// list reads the length of a slice and returns a slice of it. Each element takes so many bytes at least, so that a
-// wrong length does not ask for more memory than the data warrants.
+// list reads the length of a slice and returns a slice of it. Each element takes so many bytes at least, so
+// that a wrong length does not ask for more memory than the data warrants.
 func list[T any](r *reader, bytes int) []T {
 	n := r.int()
 	switch {

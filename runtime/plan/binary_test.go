@@ -49,8 +49,8 @@ func TestBinary(t *testing.T) {
 	}
 }
 
-// TestBinaryRefused reads parts of plans, plans with other bytes, and other formats. None is read as a plan, and
-// nothing fails in another way.
+// TestBinaryRefused reads parts of plans, plans with other bytes, and other formats. None is read as a plan,
+// and nothing fails in another way.
 func TestBinaryRefused(t *testing.T) {
 	p := samples()[0]
 	data, err := p.EncodeBinary()

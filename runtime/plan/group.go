@@ -17,7 +17,8 @@ type Group struct {
 type Form string
 
 const (
-	// Chain is a group whose parts run over the same indices. Each range goes through all parts, one after the other.
+	// Chain is a group whose parts run over the same indices. Each range goes through all parts, one after
+	// the other.
 	Chain Form = "chain"
 	// Batch is a group in which the indices of the parts lie one after the other.
 	Batch Form = "batch"

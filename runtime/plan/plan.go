@@ -111,12 +111,12 @@ type Call struct {
 	Device   int             `json:"device,omitempty"` // runs the call and has its tensors
 	Attrs    json.RawMessage `json:"attrs"`
 	Types    []dtype.Type    `json:"types"` // of the operator's dtype variables
-	// Given lists the tensors to which the operator was applied, by slot name. Requested names the outputs made on
-	// request, once for each tensor. The operator's rules give all other shapes.
+	// Given lists the tensors to which the operator was applied, by slot name. Requested names the outputs
+	// made on request, once for each tensor. The operator's rules give all other shapes.
 	Given     map[string][]task.Operand `json:"given,omitempty"`
 	Requested []string                  `json:"requested,omitempty"`
-	// Values says how many values the caller of the node passes for arguments, by slot name. They may be those of other
-	// tasks.
+	// Values says how many values the caller of the node passes for arguments, by slot name. They may be
+	// those of other tasks.
 	Values map[string]int `json:"values,omitempty"`
 	// Seed is that of the call's random numbers; 0 if the task takes none.
 	Seed int `json:"seed,omitempty"`
@@ -124,8 +124,8 @@ type Call struct {
 	Passed map[string]json.RawMessage `json:"passed,omitempty"`
 	// Added lists the constraints on how tensors are partitioned that the caller added to those of the task.
 	Added []partition.Constraint `json:"added,omitempty"`
-	// Wholes lists, by slot name, the partitions of the tensors of which those of the call are parts; none if they are
-	// whole.
+	// Wholes lists, by slot name, the partitions of the tensors of which those of the call are parts; none if
+	// they are whole.
 	Wholes map[string][]partition.Partition `json:"wholes,omitempty"`
 	// Params lists the tensors of each parameter of the task's signature.
 	Params [][]Bound `json:"params"`

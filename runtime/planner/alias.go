@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// aliases lists the tensors of a program that share memory with others, and the steps that need not run for that
-// reason.
+// aliases lists the tensors of a program that share memory with others, and the steps that need not run for
+// that reason.
 type aliases struct {
 	of    graph.Table[graph.Tensor] // per tensor: the one in whose memory it lies; none if it has its own
 	pairs [][]plan.Pair             // per step: the parameters that share memory
@@ -35,9 +35,10 @@ type span struct {
 
 // findAliases decides which tensors share memory.
 //
-// A tensor takes the memory of another if its operator declares that it may, no later step accesses the other, and
-// neither is fed, fetched or a variable. A view has the same elements, so both may be read as long as no step
-// writes either. Accesses to shared memory are accesses to one root, so dependencies follow as for any other.
+// A tensor takes the memory of another if its operator declares that it may, no later step accesses the
+// other, and neither is fed, fetched or a variable. A view has the same elements, so both may be read as long
+// as no step writes either. Accesses to shared memory are accesses to one root, so dependencies follow as for
+// any other.
 func findAliases(prog *graph.Program) *aliases {
 	a := &aliases{pairs: make([][]plan.Pair, len(prog.Steps)), idle: make([]bool, len(prog.Steps))}
 	spans := spansOf(prog)

@@ -75,8 +75,8 @@ func randomReuse(t testing.TB, seed uint64) *graph.Program {
 	return p
 }
 
-// TestInPlaceComputesTheSame trains random graphs with and without memory in place and fused tasks: what is fetched,
-// and every variable, is equal bit for bit.
+// TestInPlaceComputesTheSame trains random graphs with and without memory in place and fused tasks: what is
+// fetched, and every variable, is equal bit for bit.
 func TestInPlaceComputesTheSame(t *testing.T) {
 	t.Parallel()
 	shared, dropped, groups := 0, 0, 0

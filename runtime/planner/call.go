@@ -20,7 +20,8 @@ type likeCall struct {
 	resolved  *task.Resolution
 }
 
-// call returns a call of a node's task without tensors. Calls that are alike share what depends on the use of the operator.
+// call returns a call of a node's task without tensors. Calls that are alike share what depends on the use of
+// the operator.
 func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (plan.Call, error) {
 	key := likeCall{sig, n.Resolved}
 	like, same := b.like[key], n.Attrs == n.Resolved.Attrs

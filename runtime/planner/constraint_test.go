@@ -39,7 +39,8 @@ func leastOf(slot string, extents ...int) partition.Constraint {
 	return c
 }
 
-// TestBrokenConstraint adds a constraint that the tensors of a call break: the program is refused before it runs.
+// TestBrokenConstraint adds a constraint that the tensors of a call break: the program is refused before it
+// runs.
 func TestBrokenConstraint(t *testing.T) {
 	t.Parallel()
 	g := graph.New(1)
@@ -237,8 +238,8 @@ func TestConstrainedPlan(t *testing.T) {
 	}
 }
 
-// TestExtentsOfExpressions refuses a plan whose ranges are smaller than a constraint of the spec says, which an attribute
-// gives.
+// TestExtentsOfExpressions refuses a plan whose ranges are smaller than a constraint of the spec says, which
+// an attribute gives.
 func TestExtentsOfExpressions(t *testing.T) {
 	t.Parallel()
 	g := graph.New(1)

@@ -11,14 +11,14 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// conversions are the built-in operations around a call. Kernels do not compute in the types of all tensors that are
-// stored, so the call works on roots of its own, which are planned like any other.
+// conversions are the built-in operations around a call. Kernels do not compute in the types of all tensors
+// that are stored, so the call works on roots of its own, which are planned like any other.
 type conversions struct {
 	before, after []plan.Task
 }
 
-// convert returns the binding for tensor k of parameter i of a call, which is stored as t, and adds its conversions.
-// made says that the call reads only what it has written itself.
+// convert returns the binding for tensor k of parameter i of a call, which is stored as t, and adds its
+// conversions. made says that the call reads only what it has written itself.
 func (b *builder) convert(c *conversions, call *plan.Call, inv *graph.Invocation, i, k int, t graph.Tensor, made bool) plan.Bound {
 	p := inv.Signature.Params[i]
 	name := fmt.Sprintf("%s.%s.%s", inv.Node.Name, call.Task, call.Slots[i])

@@ -105,7 +105,8 @@ func TestAxesAttribute(t *testing.T) {
 	}
 }
 
-// TestDeclaredConstraints breaks constraints that operators of the catalogue declare, by hand: programs are refused.
+// TestDeclaredConstraints breaks constraints that operators of the catalogue declare, by hand: programs are
+// refused.
 func TestDeclaredConstraints(t *testing.T) {
 	t.Parallel()
 	g := graph.New(1)

@@ -35,8 +35,8 @@ func parallel(t *testing.T, devices int) *graph.Program {
 	return p
 }
 
-// TestDevices plans a training step on two devices: what each computes lies in its own half of the arena, and only the
-// sums of gradients cross. A plan for one device does not mention devices.
+// TestDevices plans a training step on two devices: what each computes lies in its own half of the arena, and
+// only the sums of gradients cross. A plan for one device does not mention devices.
 func TestDevices(t *testing.T) {
 	t.Parallel()
 	p, err := planner.Build(parallel(t, 2))

@@ -56,8 +56,8 @@ func Example() {
 	// true <nil>
 }
 
-// Tasks are divided among workers by estimated times, or by those that were measured: here, the second of three takes as long
-// as the others together.
+// Tasks are divided among workers by estimated times, or by those that were measured: here, the second of
+// three takes as long as the others together.
 func ExampleTimes() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 1, 2)

@@ -46,19 +46,20 @@ func (p draft) group() {
 	p.Tasks = tasks
 }
 
-// maxParts bounds the tasks of a group, so that a group of a large program stays a task of bounded size, and the memory between
-// the parts of a chain stays bounded.
+// maxParts bounds the tasks of a group, so that a group of a large program stays a task of bounded size, and
+// the memory between the parts of a chain stays bounded.
 const maxParts = 1024
 
-// grouper fuses the tasks of a draft. fixed marks those in an explicit order, and roots notes what the tasks of the current run
-// do with each root.
+// grouper fuses the tasks of a draft. fixed marks those in an explicit order, and roots notes what the tasks
+// of the current run do with each root.
 type grouper struct {
 	draft
 	fixed []bool
 	roots []touch
 }
 
-// touch says what the tasks of the run that begins at task from do with a root. That of an earlier run does not count.
+// touch says what the tasks of the run that begins at task from do with a root. That of an earlier run does
+// not count.
 type touch struct {
 	from   int
 	writes bool
@@ -102,7 +103,8 @@ func (p *grouper) note(from, t int) {
 	}
 }
 
-// shared calls f for every root that a task and the run that begins at task from access and one of them writes.
+// shared calls f for every root that a task and the run that begins at task from access and one of them
+// writes.
 func (p *grouper) shared(from, t int, f func(region.Root)) {
 	for i := range p.Tasks[t].Access {
 		a := &p.Tasks[t].Access[i]
@@ -145,8 +147,8 @@ func (p draft) conflict(t, u *plan.Task) bool {
 	return false
 }
 
-// chains reports whether a task can follow the run range by range: it accesses a tensor that the run writes, or the other way
-// round, and every such tensor has as many elements as there are indices.
+// chains reports whether a task can follow the run range by range: it accesses a tensor that the run writes,
+// or the other way round, and every such tensor has as many elements as there are indices.
 func (p *grouper) chains(from, next int) bool {
 	takes, fits := false, true
 	p.shared(from, next, func(r region.Root) {

@@ -180,8 +180,8 @@ func (m *making) load(p *plan.Plan) (*engine.Instance, func() error, error) {
 	return in, e.Close, err
 }
 
-// run runs a plan twice and returns a hash of what it leaves in fetched tensors and variables. These begin with values
-// that depend on nothing else.
+// run runs a plan twice and returns a hash of what it leaves in fetched tensors and variables. These begin
+// with values that depend on nothing else.
 func (m *making) run(p *plan.Plan) (string, error) {
 	if m.program == nil {
 		out, err := planner.RunRandom(p)

@@ -24,8 +24,8 @@ func Times(ns []float64) Option { return func(o *options) { o.time = ns } }
 // For makes the plan for a target. The default is target.CPU.
 func For(t target.Target) Option { return func(o *options) { o.target = t } }
 
-// Plain lets no tensor lie in the place of another that a task reads, and fuses no tasks. Tensors that are not needed at the same
-// time still share memory. The plan computes the same.
+// Plain lets no tensor lie in the place of another that a task reads, and fuses no tasks. Tensors that are
+// not needed at the same time still share memory. The plan computes the same.
 func Plain() Option { return func(o *options) { o.plain = true } }
 
 func apply(opts []Option) options {

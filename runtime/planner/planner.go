@@ -1,5 +1,6 @@
-// Package planner turns a program into a plan: it lowers the steps of the program to tasks, fuses tasks, places
-// tensors in memory, derives dependencies and schedules the tasks on workers. Packages validate and verify prove the result.
+// Package planner turns a program into a plan: it lowers the steps of the program to tasks, fuses tasks,
+// places tensors in memory, derives dependencies and schedules the tasks on workers. Packages validate and
+// verify prove the result.
 package planner
 
 import (
@@ -17,9 +18,9 @@ import (
 	"github.com/opgen/opgen/runtime/target"
 )
 
-// Build returns the plan of a program: its tasks with their memory, dependencies and queues. It proves the plan with
-// verify.Program and validate.Plan. A task that reads elements that no task has written, or a fetched tensor that no task
-// writes, is a *plan.Error.
+// Build returns the plan of a program: its tasks with their memory, dependencies and queues. It proves the
+// plan with verify.Program and validate.Plan. A task that reads elements that no task has written, or a
+// fetched tensor that no task writes, is a *plan.Error.
 func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 	if prog == nil {
 		return nil, errors.New("planner: want a program, got nil")

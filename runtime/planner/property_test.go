@@ -233,8 +233,8 @@ func TestParallelEqualsSequential(t *testing.T) {
 	}
 }
 
-// TestReductions checks that reductions into one root wait for each other, also those of integers, and that the verifier
-// asks for it: a fold is no atomic operation.
+// TestReductions checks that reductions into one root wait for each other, also those of integers, and that
+// the verifier asks for it: a fold is no atomic operation.
 func TestReductions(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []dtype.Type{dtype.I32, dtype.F32} {

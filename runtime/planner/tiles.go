@@ -11,12 +11,13 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Tiled makes a task of each tile of a step whose operator says how it is cut into tiles. Dependencies are then
-// those between tiles. A step stays one task if tiles would write the same elements. The plan computes the same.
+// Tiled makes a task of each tile of a step whose operator says how it is cut into tiles. Dependencies are
+// then those between tiles. A step stays one task if tiles would write the same elements. The plan computes
+// the same.
 func Tiled() Option { return func(o *options) { o.tiled = true } }
 
-// step appends a step of a call: one task, or one for each tile. slots holds the slot of each access, or -1 if the
-// access has no footprint, and demands what constraints demand from the tiles of each access.
+// step appends a step of a call: one task, or one for each tile. slots holds the slot of each access, or -1
+// if the access has no footprint, and demands what constraints demand from the tiles of each access.
 func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int, demands []partition.Limit) {
 	t.Over, t.Grain = grid.Over, grid.Grain
 	if grid.Rank() > 1 {
@@ -48,8 +49,8 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int
 	}
 }
 
-// constrain notes in a task's accesses what constraints demand from its tiles, and returns these accesses. A view has
-// other axes than its root, so the step is not cut.
+// constrain notes in a task's accesses what constraints demand from its tiles, and returns these accesses. A
+// view has other axes than its root, so the step is not cut.
 func (b *builder) constrain(t *plan.Task, demands []partition.Limit) []region.Access {
 	var out []region.Access
 	for i, d := range demands {

@@ -102,8 +102,8 @@ type Task struct {
 	Ranges int // of one run
 }
 
-// span is when a task ran, in one run: from the beginning of its first range to the end of its last. busy is the
-// time of all its ranges.
+// span is when a task ran, in one run: from the beginning of its first range to the end of its last. busy is
+// the time of all its ranges.
 type span struct {
 	begin, end, busy time.Duration
 	ranges           int
@@ -140,8 +140,8 @@ func (r *Recorder) Tasks(p *plan.Plan) []Task {
 	return out
 }
 
-// Sum returns the time that some of a plan's tasks took together: in each run, the sum of the times that passed
-// from the beginning to the end of each.
+// Sum returns the time that some of a plan's tasks took together: in each run, the sum of the times that
+// passed from the beginning to the end of each.
 func (r *Recorder) Sum(p *plan.Plan, counts func(number int) bool) Time {
 	var sums []time.Duration
 	for i, runs := range r.spans(p) {

@@ -12,8 +12,9 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Slice returns the elements of a lane for reading. They lie stride elements apart; the last one is also
-// the last of the slice, which has no room for more. They must not be written: other tasks may read them at the same time.
+// Slice returns the elements of a lane for reading. They lie stride elements apart; the last one is also the
+// last of the slice, which has no room for more. They must not be written: other tasks may read them at the
+// same time.
 func Slice[T dtype.Element](l tensor.ROLane[T]) (data []T, stride int) {
 	data, _, stride = unlock.Lane(l.Sealed())
 	return slices.Clip(data), stride

@@ -7,7 +7,8 @@ import (
 )
 
 // Span says which indices along one axis of a root an index of a task's domain touches. Index i of dimension
-// Of touches the Size indices from Scale*i+Shift on. Whole stands for an axis all of which every index touches.
+// Of touches the Size indices from Scale*i+Shift on. Whole stands for an axis all of which every index
+// touches.
 type Span struct {
 	Of    int `json:"of,omitempty"` // dimension of the domain, counted from 1; 0 for the whole axis
 	Scale int `json:"scale,omitempty"`
@@ -23,8 +24,8 @@ func Along(dim, scale, shift, size int) Span { return Span{dim + 1, scale, shift
 // which elements an index touches, and so which a tile touches. Without spans it is the whole access.
 type Footprint []Span
 
-// Check returns an error unless the footprint fits a domain and a root of the given ranks. Scales and sizes are
-// positive.
+// Check returns an error unless the footprint fits a domain and a root of the given ranks. Scales and sizes
+// are positive.
 func (f Footprint) Check(domain, root int) error {
 	if len(f) == 0 {
 		return nil

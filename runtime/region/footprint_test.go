@@ -66,8 +66,8 @@ func random(r *rand.Rand) (op.Grid, []int, Footprint) {
 	return g, shape, f
 }
 
-// TestFootprint checks the boxes of tiles against the elements that their indices touch. A box holds them all. Along
-// each axis it is the smallest that does, unless a stride steps over elements.
+// TestFootprint checks the boxes of tiles against the elements that their indices touch. A box holds them
+// all. Along each axis it is the smallest that does, unless a stride steps over elements.
 func TestFootprint(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var box Box

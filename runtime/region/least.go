@@ -6,9 +6,9 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// Least returns the least extents of the boxes of a root that tiles of a task may touch: extents demands a number on each
-// axis, and axes that whole marks are not cut. It returns nil if nothing is demanded. An axis that no dimension of the
-// task's domain moves is never cut.
+// Least returns the least extents of the boxes of a root that tiles of a task may touch: extents demands a
+// number on each axis, and axes that whole marks are not cut. It returns nil if nothing is demanded. An axis
+// that no dimension of the task's domain moves is never cut.
 func (f Footprint) Least(extents []int, whole []bool, shape []int) []int {
 	var least []int
 	for d, n := range shape {
@@ -26,11 +26,11 @@ func (f Footprint) Least(extents []int, whole []bool, shape []int) []int {
 	return least
 }
 
-// Cut returns the first dimension of a grid along which its tiles are too small: they touch boxes of a root of the given
-// shape with fewer indices on an axis than least says. It returns -1 if there is none.
+// Cut returns the first dimension of a grid along which its tiles are too small: they touch boxes of a root
+// of the given shape with fewer indices on an axis than least says. It returns -1 if there is none.
 //
-// Without a footprint, the indices of a domain of one dimension stand for the leading axes of the root, as far as their
-// extents have the same product. If there are no such axes, only one tile touches enough.
+// Without a footprint, the indices of a domain of one dimension stand for the leading axes of the root, as
+// far as their extents have the same product. If there are no such axes, only one tile touches enough.
 func (f Footprint) Cut(g *op.Grid, shape, least []int) int {
 	if least == nil || g.Tiles() <= 1 {
 		return -1
@@ -51,7 +51,8 @@ func (f Footprint) Cut(g *op.Grid, shape, least []int) int {
 	return -1
 }
 
-// reaches reports whether each tile of an axis of a grid touches at least so many indices along an axis of a root.
+// reaches reports whether each tile of an axis of a grid touches at least so many indices along an axis of a
+// root.
 func (s Span) reaches(a op.Axis, extent, least int) bool {
 	if a.Grain >= a.Over {
 		return true
@@ -67,8 +68,8 @@ func (s Span) reaches(a op.Axis, extent, least int) bool {
 	return true
 }
 
-// rows reports whether tiles of a domain of one dimension, which stands for the leading axes of a root, are boxes of at
-// least some extents.
+// rows reports whether tiles of a domain of one dimension, which stands for the leading axes of a root, are
+// boxes of at least some extents.
 func rows(a op.Axis, shape, least []int) bool {
 	lead, k := 1, 0 // the indices of the domain stand for axes below k
 	for k < len(shape) && lead < a.Over {

@@ -134,8 +134,8 @@ type Access struct {
 	// Footprint says which part of the region a tile of the task touches. Without one, each tile may touch
 	// all of it.
 	Footprint Footprint `json:"footprint,omitempty"`
-	// Least holds, on each axis, the least number of indices that a tile may touch, as constraints of the task say.
-	// Nothing is demanded without it.
+	// Least holds, on each axis, the least number of indices that a tile may touch, as constraints of the
+	// task say. Nothing is demanded without it.
 	Least []int `json:"least,omitempty"`
 }
 

@@ -66,8 +66,8 @@ func TestStreamsDiffer(t *testing.T) {
 	}
 }
 
-// TestNormalBetween checks range, mean and distinct values of numbers between limits, on both sides of 0 and around it. Numbers
-// of the mirrored interval are the mirrored ones.
+// TestNormalBetween checks range, mean and distinct values of numbers between limits, on both sides of 0 and
+// around it. Numbers of the mirrored interval are the mirrored ones.
 func TestNormalBetween(t *testing.T) {
 	const n = 20000
 	s := New(7, 0)

@@ -19,8 +19,8 @@ import (
 // MaxHeader is how many bytes a header may have. Other programs that read the format have the same limit.
 const MaxHeader = 100_000_000
 
-// A Reader reads a file in parts: its header at first, then the tensors that are asked for. It makes no memory for what does not lie in
-// the file.
+// A Reader reads a file in parts: its header at first, then the tensors that are asked for. It makes no
+// memory for what does not lie in the file.
 type Reader struct {
 	Metadata map[string]string
 
@@ -35,7 +35,8 @@ type place struct {
 	lo, hi int64
 }
 
-// Open reads the header of a file. Only regular files are opened: a pipe may block, and has no size. Close closes the file.
+// Open reads the header of a file. Only regular files are opened: a pipe may block, and has no size. Close
+// closes the file.
 func Open(path string) (*Reader, error) {
 	f, err := regular.Open(path)
 	if err != nil {
@@ -62,8 +63,9 @@ func (r *Reader) Close() error {
 	return r.close()
 }
 
-// newReader reads the header of a file of so many bytes, and checks it: each byte behind it belongs to one tensor, whose size is that of
-// its type and shape, and no name stands twice. Tensors of types that this package does not know are described and read, too.
+// newReader reads the header of a file of so many bytes, and checks it: each byte behind it belongs to one
+// tensor, whose size is that of its type and shape, and no name stands twice. Tensors of types that this
+// package does not know are described and read, too.
 func newReader(file io.ReaderAt, size int64) (*Reader, error) {
 	if size < 8 {
 		return nil, fmt.Errorf("safetensors: want at least 8 bytes, got %d", size)
@@ -112,7 +114,8 @@ type entry struct {
 	Offsets []int64 `json:"data_offsets"`
 }
 
-// placeOf reads the description of a tensor among so many bytes of data. The place counts from the beginning of the data.
+// placeOf reads the description of a tensor among so many bytes of data. The place counts from the beginning
+// of the data.
 func placeOf(text json.RawMessage, data int64) (place, error) {
 	var e entry
 	if err := unmarshal(text, &e); err != nil {
@@ -135,7 +138,8 @@ func placeOf(text json.RawMessage, data int64) (place, error) {
 	return place{t, lo, hi}, nil
 }
 
-// fill checks that tensors fill the data from byte begin to byte end: each byte belongs to one tensor, as the format demands.
+// fill checks that tensors fill the data from byte begin to byte end: each byte belongs to one tensor, as the
+// format demands.
 func (r *Reader) fill(begin, end int64) error {
 	names := slices.SortedFunc(maps.Keys(r.tensors), func(a, b string) int {
 		x, y := r.tensors[a], r.tensors[b]

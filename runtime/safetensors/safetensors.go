@@ -23,14 +23,15 @@ import (
 // Tensor is a tensor with its raw data.
 type Tensor struct {
 	Type dtype.Type
-	// Unknown names the element type in the file if this package does not know it. Type is dtype.Invalid then, and Data may have any
-	// size.
+	// Unknown names the element type in the file if this package does not know it. Type is dtype.Invalid
+	// then, and Data may have any size.
 	Unknown string
 	Shape   []int
 	Data    []byte
 }
 
-// TypeName returns the name of the element type: that of package dtype, or the one in the file if there is no other.
+// TypeName returns the name of the element type: that of package dtype, or the one in the file if there is no
+// other.
 func (t Tensor) TypeName() string { return cmp.Or(t.Unknown, t.Type.String()) }
 
 // File is the content of a file.
@@ -39,7 +40,8 @@ type File struct {
 	Tensors  map[string]Tensor
 }
 
-// small has the names of types in files that are not those of package dtype in capitals. F8_E4M3 has no infinities.
+// small has the names of types in files that are not those of package dtype in capitals. F8_E4M3 has no
+// infinities.
 var small = map[dtype.Type]string{
 	dtype.F8E4M3: "F8_E4M3", dtype.F8E5M2: "F8_E5M2", dtype.F8E4M3FNUZ: "F8_E4M3FNUZ", dtype.F8E5M2FNUZ: "F8_E5M2FNUZ", dtype.F8E8M0: "F8_E8M0",
 }
@@ -65,8 +67,8 @@ func typeOf(name string) dtype.Type {
 // types are the element types that can be read.
 var types = slices.AppendSeq(dtype.Stored(), maps.Keys(small))
 
-// Decode reads a file. The tensors share memory with data. Tensors that overlap, names that stand twice and bytes of no tensor
-// are errors.
+// Decode reads a file. The tensors share memory with data. Tensors that overlap, names that stand twice and
+// bytes of no tensor are errors.
 func Decode(data []byte) (*File, error) {
 	r, err := newReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -134,13 +136,15 @@ func Of[T dtype.Element](dims []int, elems []T) (Tensor, error) {
 	return Tensor{Type: dtype.Of[T](), Shape: dims, Data: b.Bytes()}, err
 }
 
-// Converts reports whether As converts elements of one type to another: floating-point types are converted to those that engines store.
+// Converts reports whether As converts elements of one type to another: floating-point types are converted to
+// those that engines store.
 func Converts(from, to dtype.Type) bool {
 	return from == to && from.Readable() || from.IsFloat() && from.Readable() && to.IsFloat() && to.GoType() != ""
 }
 
-// As returns the tensor with elements of another type, rounded to the nearest number, and to even where two are as near. Only
-// floating-point types are converted. A finite number beyond the largest one of the type is an error: it would become infinite.
+// As returns the tensor with elements of another type, rounded to the nearest number, and to even where two
+// are as near. Only floating-point types are converted. A finite number beyond the largest one of the type is
+// an error: it would become infinite.
 func (t Tensor) As(typ dtype.Type) (Tensor, error) {
 	if t.Type == typ && t.Unknown == "" {
 		return t, nil

@@ -6,7 +6,8 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// The queue of a worker: it runs task 3, waits for what the first wait of the schedule names, and takes a share of task 5.
+// The queue of a worker: it runs task 3, waits for what the first wait of the schedule names, and takes a
+// share of task 5.
 func ExampleOp() {
 	for _, entry := range []schedule.Op{3, schedule.WaitOf(0), schedule.ShareOf(5)} {
 		kind, number := entry.Decode()

@@ -14,8 +14,8 @@ func Sub(a, b int) (difference int, ok bool) {
 	return difference, (a^b)&(a^difference) >= 0 && difference != math.MinInt
 }
 
-// Mul returns the product of factors, 1 of none. ok is false if an int does not hold it or its negative. A factor of 0 makes
-// the product 0, however large the others are.
+// Mul returns the product of factors, 1 of none. ok is false if an int does not hold it or its negative. A
+// factor of 0 makes the product 0, however large the others are.
 func Mul(factors ...int) (product int, ok bool) {
 	product, ok = 1, true
 	for _, n := range factors {

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// TestChecked compares checked sums, differences and products with those of package big, around the bounds of an int.
+// TestChecked compares checked sums, differences and products with those of package big, around the bounds of
+// an int.
 func TestChecked(t *testing.T) {
 	some := []int{0, 1, -1, 2, -2, 3, -7, math.MaxInt, math.MaxInt - 1, math.MinInt, math.MinInt + 1, math.MaxInt / 2, math.MaxInt/2 + 1,
 		math.MinInt / 2, math.MinInt/2 - 1, math.MaxInt / 3, 1 << 30, 1 << (math.MaxInt>>62 + 30)}

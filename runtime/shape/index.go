@@ -2,7 +2,8 @@ package shape
 
 import "strings"
 
-// Index returns the index of the element with the row-major number i, in a tensor of the given shape, which has elements.
+// Index returns the index of the element with the row-major number i, in a tensor of the given shape, which
+// has elements.
 func Index(i int, s []int) []int {
 	at := make([]int, len(s))
 	for d := len(s) - 1; d >= 0; d-- {
@@ -12,7 +13,8 @@ func Index(i int, s []int) []int {
 	return at
 }
 
-// Elements returns the elements of a shape as a spec writes it: of [A..., R, min(K, N)], these are A..., R and min(K, N).
+// Elements returns the elements of a shape as a spec writes it: of [A..., R, min(K, N)], these are A..., R
+// and min(K, N).
 func Elements(text string) []string {
 	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "["), "]")
 	var out []string

@@ -60,8 +60,8 @@ func (a *Accessor) Value(slot int, arg *Arg) any {
 	return nil
 }
 
-// partitions returns the partition of a slot's tensor or, if the slot is variadic or optional, a list of those of its
-// tensors. A tensor is one part, unless the engine sets another partition.
+// partitions returns the partition of a slot's tensor or, if the slot is variadic or optional, a list of
+// those of its tensors. A tensor is one part, unless the engine sets another partition.
 func (a *Accessor) partitions(slot int) any {
 	list := []partition.Partition{}
 	if a.Partitions != nil {

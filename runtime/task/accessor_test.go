@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/partition"
 )
 
-// TestShapes asks for the shapes of slots with one tensor, with several, and with none. That of an absent tensor is no
-// scalar's.
+// TestShapes asks for the shapes of slots with one tensor, with several, and with none. That of an absent
+// tensor is no scalar's.
 func TestShapes(t *testing.T) {
 	o := &Operator{Name: "op", Slots: []Slot{{Name: "one"}, {Name: "several", Variadic: true}, {Name: "optional", Optional: true}, {Name: "absent", Optional: true}}}
 	operand := func(dims ...int) Operand { return Operand{Type: dtype.F32, Shape: dims} }

@@ -8,9 +8,10 @@ import (
 	"sync"
 )
 
-// Resolutions applies operators, and keeps what comes out. Uses that are alike share one Resolution: the same operator with the
-// same attributes, on operands of the same types and shapes. A graph of a million nodes has few that differ. The zero Resolutions
-// is ready to use, and nil keeps nothing. It is safe for concurrent use.
+// Resolutions applies operators, and keeps what comes out. Uses that are alike share one Resolution: the same
+// operator with the same attributes, on operands of the same types and shapes. A graph of a million nodes has
+// few that differ. The zero Resolutions is ready to use, and nil keeps nothing. It is safe for concurrent
+// use.
 type Resolutions struct {
 	mu    sync.Mutex
 	known map[likeUse]*Resolution
@@ -24,8 +25,8 @@ type likeUse struct {
 	given    string // what the caller passes, and signs of attributes
 }
 
-// Resolve is function Resolve for a use that may be like an earlier one. It keeps nothing of given, whose memory the caller may use
-// again.
+// Resolve is function Resolve for a use that may be like an earlier one. It keeps nothing of given, whose
+// memory the caller may use again.
 func (r *Resolutions) Resolve(o *Operator, attrs Attrs, given Given) (*Resolution, error) {
 	if r == nil || !hashable(attrs) {
 		return Resolve(o, attrs, given.clone())
@@ -55,7 +56,8 @@ func (r *Resolutions) Resolve(o *Operator, attrs Attrs, given Given) (*Resolutio
 	return res, nil
 }
 
-// hashable reports whether attributes can be keys of a map. Those of another type than generated ones may not be.
+// hashable reports whether attributes can be keys of a map. Those of another type than generated ones may not
+// be.
 func hashable(attrs Attrs) bool {
 	return attrs != nil && reflect.TypeOf(attrs).Comparable() && reflect.ValueOf(attrs).Comparable()
 }
@@ -90,7 +92,8 @@ func appendExtents(key []byte, list []int) []byte {
 	return key
 }
 
-// appendSigns appends the sign of each zero of a value: 0 and -0 are equal, but a formula may tell them apart.
+// appendSigns appends the sign of each zero of a value: 0 and -0 are equal, but a formula may tell them
+// apart.
 func appendSigns(key []byte, v reflect.Value) []byte {
 	switch v.Kind() {
 	case reflect.Float32, reflect.Float64:

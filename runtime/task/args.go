@@ -47,7 +47,8 @@ type Arg struct {
 	Type reflect.Type `json:"-"`              // of one value
 	From Source       `json:"from"`
 	Of   int          `json:"of,omitempty" go:"slot,omitzero"` // the slot whose partition FromShape is
-	// Default holds the value that an argument from the caller has if the caller passes none: a list in JSON, as plans hold values.
+	// Default holds the value that an argument from the caller has if the caller passes none: a list in JSON,
+	// as plans hold values.
 	Default string `json:"default,omitempty"`
 	// Unchecked arguments may hold pointers; others are plain data, which plans can carry.
 	Unchecked bool `json:"unchecked,omitempty"`
@@ -63,8 +64,8 @@ type Profiling struct {
 // Handle is a device as tasks see it.
 type Handle struct {
 	Device int // the number of the device
-	// Library is what the backend gives tasks of the device, such as handles of libraries or what operators share; nil if
-	// it gives nothing.
+	// Library is what the backend gives tasks of the device, such as handles of libraries or what operators
+	// share; nil if it gives nothing.
 	Library any
 }
 
@@ -141,8 +142,8 @@ var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// lost says what of a type JSON would lose: "" if nothing. A type with a form of its own in JSON is written in that form.
-// within lists the types that t is a part of.
+// lost says what of a type JSON would lose: "" if nothing. A type with a form of its own in JSON is written
+// in that form. within lists the types that t is a part of.
 func lost(t reflect.Type, within []reflect.Type) string {
 	p := reflect.PointerTo(t)
 	if p.Implements(jsonMarshaler) || p.Implements(textMarshaler) || slices.Contains(within, t) {

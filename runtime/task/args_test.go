@@ -37,7 +37,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestCallersValues registers signatures whose caller passes a value that plans can carry, and ones that they cannot.
+// TestCallersValues registers signatures whose caller passes a value that plans can carry, and ones that they
+// cannot.
 func TestCallersValues(t *testing.T) {
 	o := &Operator{Name: "clamp", Slots: []Slot{{Name: "limit", Role: RoleArgument}}}
 	s := &Signature{Operator: o, Task: "forward"}

@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// declared is Declaration for a use of the operator: axes that constraints name are numbers, and so is what expressions
-// stand for.
+// declared is Declaration for a use of the operator: axes that constraints name are numbers, and so is what
+// expressions stand for.
 func (s *Signature) declared(r *Resolution) (*partition.Declaration, error) {
 	d := s.Declaration()
 	if !slices.ContainsFunc(s.Constraints.List, func(c partition.Constraint) bool { return c.Dims != nil || c.Exprs != nil }) {
@@ -42,8 +42,8 @@ func (s *Signature) declared(r *Resolution) (*partition.Declaration, error) {
 	return d.SetConstraints(list...), nil
 }
 
-// numbered returns a constraint with numbers from the front in place of the names of axes, and of numbers from the end. It
-// does not apply if the slot is absent, or if the names stand for no axes.
+// numbered returns a constraint with numbers from the front in place of the names of axes, and of numbers
+// from the end. It does not apply if the slot is absent, or if the names stand for no axes.
 func (s *Signature) numbered(r *Resolution, c partition.Constraint) (n partition.Constraint, applies bool, err error) {
 	if c.Dims == nil && !slices.ContainsFunc(c.Axes, func(axis int) bool { return axis < 0 }) {
 		return c, true, nil
@@ -78,8 +78,8 @@ func (s *Signature) numbered(r *Resolution, c partition.Constraint) (n partition
 	return c, len(axes) > 0, nil
 }
 
-// axesOf returns the axes that a name stands for in the tensors of a slot: a dimension or a run of its shape, or an
-// attribute. Axes of an attribute may be negative, and count from the end.
+// axesOf returns the axes that a name stands for in the tensors of a slot: a dimension or a run of its shape,
+// or an attribute. Axes of an attribute may be negative, and count from the end.
 func (r *Resolution) axesOf(o *Operator, slot int, name string) ([]int, bool) {
 	elements := shape.Elements(o.Slots[slot].Shape)
 	rank := len(r.Operands(slot)[0].Shape)
@@ -107,7 +107,8 @@ func (r *Resolution) axesOf(o *Operator, slot int, name string) ([]int, bool) {
 	return axes, true
 }
 
-// length returns the number of dimensions for which elements of a shape stand; ok is false if it is not known.
+// length returns the number of dimensions for which elements of a shape stand; ok is false if it is not
+// known.
 func (r *Resolution) length(elements []string) (n int, ok bool) {
 	for _, e := range elements {
 		name, run := strings.CutSuffix(e, "...")

@@ -7,9 +7,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Block is memory of a device, which a task of KindInit allocated for the state of its node. Device code by hand gets the address of the
-// memory where a task takes the state as an argument of type *Block. Go kernels, which run on the host, copy elements by ReadBlock and
-// WriteBlock.
+// Block is memory of a device, which a task of KindInit allocated for the state of its node. Device code by
+// hand gets the address of the memory where a task takes the state as an argument of type *Block. Go kernels,
+// which run on the host, copy elements by ReadBlock and WriteBlock.
 type Block struct {
 	bytes  int64
 	region any
@@ -17,8 +17,8 @@ type Block struct {
 	read   func([]byte) error
 }
 
-// NewBlock returns a block for an engine. region is what the engine's backends know the memory by. write copies all bytes to the
-// memory, and read copies them from it.
+// NewBlock returns a block for an engine. region is what the engine's backends know the memory by. write
+// copies all bytes to the memory, and read copies them from it.
 func NewBlock(bytes int64, region any, write, read func([]byte) error) *Block {
 	return &Block{bytes, region, write, read}
 }
@@ -29,8 +29,8 @@ func (b *Block) Region() any { return b.region }
 // Bytes returns the size of the block.
 func (b *Block) Bytes() int64 { return b.bytes }
 
-// AllocBlock allocates a block of n elements of type t, which are 0. It returns an error if the block exceeds the engine's limit, or if
-// the task may not allocate.
+// AllocBlock allocates a block of n elements of type t, which are 0. It returns an error if the block exceeds
+// the engine's limit, or if the task may not allocate.
 func AllocBlock(m *Memory, t dtype.Type, n int) (*Block, error) {
 	if m.block == nil {
 		return nil, fmt.Errorf("want an engine that allocates memory of devices, got none")
@@ -41,7 +41,8 @@ func AllocBlock(m *Memory, t dtype.Type, n int) (*Block, error) {
 	return m.block(int64(n) * int64(t.Size()))
 }
 
-// WriteBlock copies elements to a block, which must have as many bytes as they. No task that uses the block may run.
+// WriteBlock copies elements to a block, which must have as many bytes as they. No task that uses the block
+// may run.
 func WriteBlock[T dtype.Element](b *Block, from []T) error {
 	bytes, err := b.bytesOf(unsafe.Pointer(unsafe.SliceData(from)), len(from), dtype.Of[T]())
 	if err != nil {
@@ -50,7 +51,8 @@ func WriteBlock[T dtype.Element](b *Block, from []T) error {
 	return b.write(bytes)
 }
 
-// ReadBlock copies the elements of a block to memory of Go, which must have as many bytes. No task that writes the block may run.
+// ReadBlock copies the elements of a block to memory of Go, which must have as many bytes. No task that
+// writes the block may run.
 func ReadBlock[T dtype.Element](to []T, b *Block) error {
 	bytes, err := b.bytesOf(unsafe.Pointer(unsafe.SliceData(to)), len(to), dtype.Of[T]())
 	if err != nil {

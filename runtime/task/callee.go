@@ -1,6 +1,7 @@
 package task
 
-// Callee is an operator whose formula another one inlines: what its formula needs for a use with tensors of the other.
+// Callee is an operator whose formula another one inlines: what its formula needs for a use with tensors of
+// the other.
 type Callee struct {
 	Name string `json:"name"` // of the operator, as the formula that inlines it calls it
 	// Full is the full name of the operator, "" if it is Name.
@@ -9,12 +10,14 @@ type Callee struct {
 	// Slots holds the slots of tensors, but no scratch memory.
 	Slots []CalleeSlot `json:"slots"`
 	Attrs []CalleeAttr `json:"attrs,omitempty"` // the attributes, in the spec's order
-	// Dims holds the dimensions with an expression, and Requires the conditions of [require] with their messages.
+	// Dims holds the dimensions with an expression, and Requires the conditions of [require] with their
+	// messages.
 	Dims []Definition `json:"dims,omitempty"`
 	// Requires holds what must hold for the shapes and attributes of a use.
 	Requires []Definition `json:"requires,omitempty"`
-	// Callees lists the operators that its formula inlines, and those that these inline, of an operator of another module, in which
-	// names may stand for other operators. The rest is in the list that holds the Callee.
+	// Callees lists the operators that its formula inlines, and those that these inline, of an operator of
+	// another module, in which names may stand for other operators. The rest is in the list that holds the
+	// Callee.
 	Callees []Callee `json:"callees,omitempty"`
 }
 

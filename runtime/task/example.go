@@ -6,7 +6,8 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// Passed returns, by slot, the values of arguments that the caller passes in an example of an operator, and the defaults of others.
+// Passed returns, by slot, the values of arguments that the caller passes in an example of an operator, and
+// the defaults of others.
 func (x *Example) Passed(o *Operator) (map[int][]any, error) {
 	var given map[string]json.RawMessage
 	if x.Args == "" {

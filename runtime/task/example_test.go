@@ -31,7 +31,8 @@ func ExampleAttrObject() {
 	// Output: 1 <nil>
 }
 
-// An init task allocates a block in memory of its device, writes it, and returns it as the state of its node. Here, the device is the host.
+// An init task allocates a block in memory of its device, writes it, and returns it as the state of its node.
+// Here, the device is the host.
 func ExampleAllocBlock() {
 	memory := task.NewMemory(nil, nil).WithBlocks(func(bytes int64) (*task.Block, error) {
 		at := make([]byte, bytes)

@@ -18,9 +18,10 @@ func Store(name string, o Operand) *partition.Store {
 	return &partition.Store{Name: name, Shape: o.Shape, Element: e}
 }
 
-// Launch returns the launch of the task with stores for each parameter. passed holds, by slot, the values that the caller
-// passes, and added the constraints besides those of the task. A task that declares no constraints is divided along the
-// dimensions of the operator's shards only. Errors say which constraint cannot be added.
+// Launch returns the launch of the task with stores for each parameter. passed holds, by slot, the values
+// that the caller passes, and added the constraints besides those of the task. A task that declares no
+// constraints is divided along the dimensions of the operator's shards only. Errors say which constraint
+// cannot be added.
 func (s *Signature) Launch(res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Launch, error) {
 	d, err := s.declared(res)
 	if err != nil {
@@ -57,8 +58,8 @@ func (s *Signature) Launch(res *Resolution, stores [][]*partition.Store, passed 
 	return l, nil
 }
 
-// limits checks a launch of the task against its constraints and returns what they demand from tiles; nil if there are
-// no constraints.
+// limits checks a launch of the task against its constraints and returns what they demand from tiles; nil if
+// there are no constraints.
 func (s *Signature) limits(res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Limits, error) {
 	if len(s.Constraints.List) == 0 && len(added) == 0 {
 		return nil, nil
@@ -71,9 +72,9 @@ func (s *Signature) limits(res *Resolution, stores [][]*partition.Store, passed 
 	return limits, s.about(err)
 }
 
-// A Limiter finds the limits of launches, and keeps those of launches that are alike: of uses that share a Resolution. The zero Limiter is ready to use, and nil keeps
-// nothing.
-// It is safe for concurrent use, since several planners may read one program.
+// A Limiter finds the limits of launches, and keeps those of launches that are alike: of uses that share a
+// Resolution. The zero Limiter is ready to use, and nil keeps nothing. It is safe for concurrent use, since
+// several planners may read one program.
 type Limiter struct {
 	mu    sync.Mutex
 	known map[alike]*partition.Limits
@@ -86,8 +87,8 @@ type alike struct {
 	tensors   string      // types and shapes, which of them are the same tensor, and numbers of values that the caller passes
 }
 
-// Limits checks a launch of a task against its constraints and returns what they demand from tiles; nil if there are no
-// constraints.
+// Limits checks a launch of a task against its constraints and returns what they demand from tiles; nil if
+// there are no constraints.
 func (l *Limiter) Limits(s *Signature, res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Limits, error) {
 	if l == nil || len(s.Constraints.List) == 0 || len(added) > 0 {
 		return s.limits(res, stores, passed, added)
@@ -136,8 +137,8 @@ func tensorsOf(s *Signature, stores [][]*partition.Store, passed map[int][]any) 
 	return string(key)
 }
 
-// CheckAdded reports a constraint that no launch of the task may add: one without the form of its kind, one on what the
-// task does not have, or any if the task declares its constraints.
+// CheckAdded reports a constraint that no launch of the task may add: one without the form of its kind, one
+// on what the task does not have, or any if the task declares its constraints.
 func (s *Signature) CheckAdded(c partition.Constraint) error {
 	if s.Constraints.Declared {
 		return s.about(&op.Error{Code: partition.ConstraintsLocked, Want: "only the constraints that the task declares", Got: c.String()})

@@ -7,27 +7,29 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Memory is where a task of KindInit allocates memory for the state of its node. The engine counts it, like the memory of
-// tensors. It frees what is left after the task of KindCleanup. Other tasks cannot allocate.
+// Memory is where a task of KindInit allocates memory for the state of its node. The engine counts it, like
+// the memory of tensors. It frees what is left after the task of KindCleanup. Other tasks cannot allocate.
 type Memory struct {
 	alloc func(bytes int64) ([]byte, error)
 	free  func([]byte) error
 	block func(bytes int64) (*Block, error) // nil if the engine has none
 }
 
-// NewMemory returns a memory for an engine. alloc returns zeroed memory that is aligned for every element type, and free
-// frees what alloc returned.
+// NewMemory returns a memory for an engine. alloc returns zeroed memory that is aligned for every element
+// type, and free frees what alloc returned.
 func NewMemory(alloc func(bytes int64) ([]byte, error), free func([]byte) error) *Memory {
 	return &Memory{alloc: alloc, free: free}
 }
 
-// WithBlocks lets tasks allocate blocks, with a function that returns one of so many bytes, which are 0. It returns m.
+// WithBlocks lets tasks allocate blocks, with a function that returns one of so many bytes, which are 0. It
+// returns m.
 func (m *Memory) WithBlocks(alloc func(bytes int64) (*Block, error)) *Memory {
 	m.block = alloc
 	return m
 }
 
-// Alloc returns n zeros. The error says that they exceed the engine's limit, or that the task may not allocate.
+// Alloc returns n zeros. The error says that they exceed the engine's limit, or that the task may not
+// allocate.
 func Alloc[T dtype.Element](m *Memory, n int) ([]T, error) {
 	size := int64(dtype.Of[T]().Size())
 	if n < 0 || int64(n) > (1<<62)/size {

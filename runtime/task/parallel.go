@@ -8,18 +8,18 @@ import (
 	"github.com/opgen/opgen/runtime/partition"
 )
 
-// Parallel returns the partitions of all slots' tensors, given those of inputs, and of weights if the caller chooses
-// them. A tensor without a given partition follows. given and the result are by slot. r is a use of the operator on
-// whole tensors, or on parts; given partitions tell which.
+// Parallel returns the partitions of all slots' tensors, given those of inputs, and of weights if the caller
+// chooses them. A tensor without a given partition follows. given and the result are by slot. r is a use of
+// the operator on whole tensors, or on parts; given partitions tell which.
 //
 //   - A dimension that is divided has the same degree in all tensors that have it.
-//   - A tensor without the dimension has a replica for each part, or, if the dimension leaves partial sums, an output has a
-//     term for each.
-//   - Further replicas of the inputs divide the first dimension that weights have and inputs have not. If there is none, all
-//     tensors have these replicas.
+//   - A tensor without the dimension has a replica for each part, or, if the dimension leaves partial sums,
+//     an output has a term for each.
+//   - Further replicas of the inputs divide the first dimension that weights have and inputs have not. If
+//     there is none, all tensors have these replicas.
 //
-// The error says which degree does not divide an extent, which dimension may not be divided, or which partitions do not
-// fit each other.
+// The error says which degree does not divide an extent, which dimension may not be divided, or which
+// partitions do not fit each other.
 func (o *Operator) Parallel(r *Resolution, given map[int][]partition.Partition) ([][]partition.Partition, error) {
 	p := &parallel{op: o, r: r, given: given, dims: o.dimensions(r)}
 	p.degrees, p.from = make([]int, len(p.dims)), make([]string, len(p.dims))

@@ -1,6 +1,7 @@
 package task
 
-// Passed holds the values of the arguments that the caller of a node passes. An engine sets new ones between runs.
+// Passed holds the values of the arguments that the caller of a node passes. An engine sets new ones between
+// runs.
 type Passed struct {
 	values map[int][]any
 	follow map[int][]func([]any)
@@ -31,7 +32,8 @@ func (p *Passed) Follow(slot int, f func(values []any)) {
 	f(p.values[slot])
 }
 
-// Set sets the values of a slot, of the types and the number of those that it has. No task of the node runs meanwhile.
+// Set sets the values of a slot, of the types and the number of those that it has. No task of the node runs
+// meanwhile.
 func (p *Passed) Set(slot int, values []any) {
 	if p.values == nil {
 		p.values = map[int][]any{}

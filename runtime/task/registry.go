@@ -52,10 +52,10 @@ type Registry struct {
 	operators []*Operator
 }
 
-// RegisterTask adds a task: its id, a name for people, its signature and its implementations. A task that
-// is registered may be registered again with the same name and signature, which adds implementations, such as those
-// for another target. RegisterTask fails if the signature contradicts itself, if the id does not belong to it or is taken by another
-// task, or if the task is registered under another name.
+// RegisterTask adds a task: its id, a name for people, its signature and its implementations. A task that is
+// registered may be registered again with the same name and signature, which adds implementations, such as
+// those for another target. RegisterTask fails if the signature contradicts itself, if the id does not belong
+// to it or is taken by another task, or if the task is registered under another name.
 func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...Variant) error {
 	if r == nil || sig == nil {
 		return fmt.Errorf("task %s: want a registry and a signature, got nil", name)

@@ -14,7 +14,8 @@ type Operand struct {
 	Shape []int
 }
 
-// Bytes returns the size of the tensor. It counts in 64 bits, since a tensor that is refused for its size may have more elements than int holds.
+// Bytes returns the size of the tensor. It counts in 64 bits, since a tensor that is refused for its size may
+// have more elements than int holds.
 func (o Operand) Bytes() int64 {
 	n := int64(o.Type.Size())
 	for _, extent := range o.Shape {
@@ -51,18 +52,19 @@ type Resolution struct {
 	// Grids holds what the steps of each task run over, Cuts how they are cut into tiles, by task and step,
 	// and Costs what each task takes.
 	Grids [][]op.Grid
-	// Shares tells, by task, which tasks loops of a formula compute that do not work element by element in this use: an index of the grid stands
-	// for a share of what the loops go over, and for no element.
+	// Shares tells, by task, which tasks loops of a formula compute that do not work element by element in
+	// this use: an index of the grid stands for a share of what the loops go over, and for no element.
 	Shares map[int]bool
 	Cuts   map[[2]int]*Tiles
 	Costs  []Cost
 	// Bounds holds the bounds of integer inputs by slot.
 	Bounds map[int]Bound
-	// Shards holds, for each of the operator's shards, the slots whose tensors have its dimension, and where; none where the
-	// operator, with these attributes and shapes, may not be divided so. Of inputs and weights without the dimension, every
-	// device needs all.
+	// Shards holds, for each of the operator's shards, the slots whose tensors have its dimension, and where;
+	// none where the operator, with these attributes and shapes, may not be divided so. Of inputs and weights
+	// without the dimension, every device needs all.
 	Shards [][]ShardAxes
-	// Numbers holds the lists of numbers that constraints with expressions have, by task, number of the constraint, and name.
+	// Numbers holds the lists of numbers that constraints with expressions have, by task, number of the
+	// constraint, and name.
 	Numbers map[[2]int]map[string][]int
 	// Args holds the values of arguments from expressions, by slot.
 	Args map[int]any
@@ -75,8 +77,8 @@ type Given struct {
 	// Operands of the input slots, and of outputs that the caller provides; none where a slot is
 	// left out.
 	Operands [][]Operand
-	// Requested tells how many tensors the caller asks for of outputs that are made on request: 0 or 1, or a number within the
-	// limits of a variadic one.
+	// Requested tells how many tensors the caller asks for of outputs that are made on request: 0 or 1, or a
+	// number within the limits of a variadic one.
 	Requested []int
 	// Values says how many values the caller passes for arguments; 0 for other slots.
 	Values []int
@@ -128,8 +130,8 @@ func (r *Resolution) Bound(slot int) (bound Bound, ok bool) {
 // Takes reports whether the operator's task number t takes the tensors of a slot, under the attributes.
 func (r *Resolution) Takes(t, slot int) bool { return !r.Unused[t][slot] }
 
-// Elementwise reports whether a step of a task works element by element in this use: whether index i touches element i only, of every tensor
-// that has as many elements as there are indices.
+// Elementwise reports whether a step of a task works element by element in this use: whether index i touches
+// element i only, of every tensor that has as many elements as there are indices.
 func (r *Resolution) Elementwise(s *Signature, step int) bool {
 	return s.Steps[step].Elementwise && !r.Shares[slices.Index(s.Operator.Signatures, s)]
 }

@@ -24,7 +24,8 @@ type dimension struct {
 	axes map[int]int // by slot
 }
 
-// dimensions returns the dimensions along which the operator may be divided, with these attributes and shapes.
+// dimensions returns the dimensions along which the operator may be divided, with these attributes and
+// shapes.
 func (o *Operator) dimensions(r *Resolution) []dimension {
 	var out []dimension
 	for k, axes := range r.Shards {
@@ -45,8 +46,9 @@ func (o *Operator) dimensions(r *Resolution) []dimension {
 	return out
 }
 
-// dims returns the dimensions along which launches of the task may be divided. Gradients are divided like their tensors.
-// Of a gradient that the task computes, and that lacks the dimension, each device is left with a partial sum.
+// dims returns the dimensions along which launches of the task may be divided. Gradients are divided like
+// their tensors. Of a gradient that the task computes, and that lacks the dimension, each device is left with
+// a partial sum.
 func (s *Signature) dims(r *Resolution) []partition.Dim {
 	var out []partition.Dim
 	for _, d := range s.Operator.dimensions(r) {

@@ -17,7 +17,8 @@ import (
 )
 
 // ID identifies a task. It is a hash of the operator's full name and the task's name, so adding an operator
-// renumbers nothing, and operators of two modules may have one name; the generator and Registry reject clashes.
+// renumbers nothing, and operators of two modules may have one name; the generator and Registry reject
+// clashes.
 type ID uint64
 
 // IDOf returns the id of a task: FNV-1a of "operator.task", with the full name of the operator.
@@ -150,7 +151,8 @@ type Signature struct {
 	Args     []Arg     `json:"args,omitempty"`
 	// Constraints say how launches partition the task's tensors.
 	Constraints Constraints `json:"constraints,omitzero"`
-	// Returns lists the slots of the per-device states that an init task makes; nothing if the task makes none.
+	// Returns lists the slots of the per-device states that an init task makes; nothing if the task makes
+	// none.
 	Returns []int  `json:"returns,omitempty" go:"slot"`
 	Steps   []Step `json:"steps"`
 	// InPlace lists the tensors that may lie where others lay.
@@ -189,8 +191,8 @@ type Operator struct {
 	Module string `json:"module,omitempty"`
 	Family string `json:"family,omitempty"` // the name under which FlexFlow groups it, if another
 	Doc    string `json:"doc"`
-	// Formula says what the operator computes, with a function or a statement in each line. Behind its own lines stand the
-	// functions of the shared enums that it applies, such as activation.RELU(x) = max(x, 0).
+	// Formula says what the operator computes, with a function or a statement in each line. Behind its own
+	// lines stand the functions of the shared enums that it applies, such as activation.RELU(x) = max(x, 0).
 	Formula []string `json:"formula,omitempty" go:"lines"`
 	// Callees lists the operators whose formulas this one inlines, and those that these inline.
 	Callees []Callee `json:"callees,omitempty"`
@@ -216,8 +218,8 @@ type Operator struct {
 	Fusions []Fusion `json:"fuse,omitempty"`
 }
 
-// FullName returns the name that no operator of another module has, as plans and messages give it: "linear" of an operator of the
-// runtime's module, "example.com/nn.linear" of one of the module example.com/nn.
+// FullName returns the name that no operator of another module has, as plans and messages give it: "linear"
+// of an operator of the runtime's module, "example.com/nn.linear" of one of the module example.com/nn.
 func (o *Operator) FullName() string {
 	if o.Module == "" {
 		return o.Name
@@ -240,7 +242,8 @@ type Example struct {
 	Shapes map[string][]int `json:"shapes"` // per input slot; a variadic slot's are numbered name.0, name.1, ...
 	// Counts tells how many tensors the caller asks for of outputs whose number it decides.
 	Counts map[string]int `json:"counts,omitempty"`
-	// Args holds, as a JSON object, a list of values for each argument that the caller passes; "" if there are none.
+	// Args holds, as a JSON object, a list of values for each argument that the caller passes; "" if there
+	// are none.
 	Args string `json:"args,omitempty"`
 	// Dims holds the dimensions that functions of the module give, which tools do not run.
 	Dims map[string][]int `json:"dims,omitempty"`

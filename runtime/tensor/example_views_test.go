@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor/tensortest"
 )
 
-// A view for writing has lanes as one for reading, and parts of it are matrices that packages such as blas fill.
+// A view for writing has lanes as one for reading, and parts of it are matrices that packages such as blas
+// fill.
 func ExampleWO() {
 	data := make([]float32, 6)
 	v := tensortest.WO(data, 2, 3)
@@ -36,7 +37,8 @@ func ExampleRW() {
 	// Output: [7 2 30 4 5 60]
 }
 
-// A kernel puts each element of a gradient once. Whether the value is stored, added or dropped is not its concern.
+// A kernel puts each element of a gradient once. Whether the value is stored, added or dropped is not its
+// concern.
 func ExampleGrad() {
 	for _, v := range []struct {
 		mode tensor.Mode

@@ -117,7 +117,8 @@ func (l ScatterLane[T]) Add(i int, x T) {
 	}
 }
 
-// Sealed returns the lane in a form that only the runtime's own packages can open. There are no elements if the gradient is not used.
+// Sealed returns the lane in a form that only the runtime's own packages can open. There are no elements if
+// the gradient is not used.
 func (l ScatterLane[T]) Sealed() (p unlock.Part[T], n, stride int) {
 	return unlock.SealPart(l.data), l.n, l.s
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// The functions below make views of contiguous row-major memory. Only packages of the runtime can give them memory, since
-// no other can seal it.
+// The functions below make views of contiguous row-major memory. Only packages of the runtime can give them
+// memory, since no other can seal it.
 
 // MakeRO returns a view for reading.
 func MakeRO[T dtype.Element](m unlock.Memory[T], shape []int) RO[T] {
@@ -39,8 +39,8 @@ func MakePerWorker[T dtype.Element](own []RW[T]) PerWorker[T] {
 	return PerWorker[T]{own}
 }
 
-// MakeReduction returns a tensor into which values are folded with an operator; ok is false if the operator does not fold
-// elements of the type.
+// MakeReduction returns a tensor into which values are folded with an operator; ok is false if the operator
+// does not fold elements of the type.
 func MakeReduction[T dtype.Element](m unlock.Memory[T], shape []int, op perm.Redop) (v Reduction[T], ok bool) {
 	join := Joining[T](op)
 	return MakeOwnReduction(m, shape, join), join != nil

@@ -98,7 +98,8 @@ func (m OutMat[T]) Sealed() (p unlock.Part[T], ld int, trans bool) {
 	return unlock.SealPart(m.data), m.ld, false
 }
 
-// matrix returns elements lo to lo+rows*cols-1. Sizes whose product overflows have more elements than any tensor.
+// matrix returns elements lo to lo+rows*cols-1. Sizes whose product overflows have more elements than any
+// tensor.
 func matrix[T any](data []T, lo, rows, cols int) []T {
 	data = data[lo:]
 	if rows < 0 || cols < 0 || cols > 0 && rows > len(data)/cols {

@@ -52,12 +52,12 @@ func (l layout) along(dim int) layout {
 	return l
 }
 
-// rows returns the layout of a contiguous tensor whose lanes run along the last dimension. The shape is copied: plans
-// keep the one that is given.
+// rows returns the layout of a contiguous tensor whose lanes run along the last dimension. The shape is
+// copied: plans keep the one that is given.
 func rows(shape []int) layout { return layout{shape: slices.Clone(shape)}.along(max(len(shape)-1, 0)) }
 
-// Each permission has a type, of which its views and their parts hold an array without elements. Without it, Go would
-// convert between views that have the same other fields.
+// Each permission has a type, of which its views and their parts hold an array without elements. Without it,
+// Go would convert between views that have the same other fields.
 type (
 	asRO      struct{}
 	asWO      struct{}

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// TestActivations compares activations with package math, in lanes whose elements are neighbors and in others, beyond the length of a buffer.
+// TestActivations compares activations with package math, in lanes whose elements are neighbors and in
+// others, beyond the length of a buffer.
 func TestActivations(t *testing.T) {
 	testActivations[float32](t, 1e-6)
 	testActivations[float64](t, 1e-13)

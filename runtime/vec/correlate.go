@@ -12,23 +12,29 @@ import (
 // depth is how many products Correlate adds up before it adds the sums, as products of package blas do.
 const depth = 256
 
-// stripBytes is how large copies of parts of images become, so that they stay in the second cache beside filters.
+// stripBytes is how large copies of parts of images become, so that they stay in the second cache beside
+// filters.
 const stripBytes = 512 << 10
 
 // lineBytes is how many bytes of a row of a result tiles have at most.
 const lineBytes = 128
 
-// Correlate puts into dst what filters give for the windows of images: the sums of the products of a filter's elements and the pixels that a
-// window sees. Each row of filters is one, with elements of all planes. Images lie one after the other, with the given number of planes each. For
-// each image, dst has a row for each filter, with an element for each window. Windows are one pixel apart. It panics if sizes do not fit together.
+// Correlate puts into dst what filters give for the windows of images: the sums of the products of a filter's
+// elements and the pixels that a window sees. Each row of filters is one, with elements of all planes. Images
+// lie one after the other, with the given number of planes each. For each image, dst has a row for each
+// filter, with an element for each window. Windows are one pixel apart. It panics if sizes do not fit
+// together.
 //
-// The elements are summed as by Gemm in package blas, of filters and what Unfold gives, but the pixels are not copied for each element of a window. With float32,
-// windows of three by three neighboring pixels, at least 32 planes and many results, sums are those of S. Winograd's minimal filtering, which takes 16 products for
-// four results instead of 36. In units of 2^-24 of the sum of absolute products, errors are then at most 2 with normal random numbers and 20 with positive ones, where
-// sums of all products have 3 and 11. In the mean, they are as large with 64 planes, and 1.8 and 3 times as large with 256 planes. A window is computed with up to three
-// neighbors in a square of four by four pixels, so an error is small beside the greatest pixels of the square, even those that the window does not see. Where a result is
-// infinite or NaN, it is the sum of all products. Which way is taken depends on the sizes of an image and the numbers of planes and filters, and not on the
-// number of images.
+// The elements are summed as by Gemm in package blas, of filters and what Unfold gives, but the pixels are
+// not copied for each element of a window. With float32, windows of three by three neighboring pixels, at
+// least 32 planes and many results, sums are those of S. Winograd's minimal filtering, which takes 16
+// products for four results instead of 36. In units of 2^-24 of the sum of absolute products, errors are then
+// at most 2 with normal random numbers and 20 with positive ones, where sums of all products have 3 and 11.
+// In the mean, they are as large with 64 planes, and 1.8 and 3 times as large with 256 planes. A window is
+// computed with up to three neighbors in a square of four by four pixels, so an error is small beside the
+// greatest pixels of the square, even those that the window does not see. Where a result is infinite or NaN,
+// it is the sum of all products. Which way is taken depends on the sizes of an image and the numbers of
+// planes and filters, and not on the number of images.
 func Correlate[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], images tensor.ROLane[T], planes int, w *Windows) {
 	k, put := correlators[T]()
 	defer put()
@@ -36,15 +42,17 @@ func Correlate[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], ima
 	k.run(dst, factor[T]{f, ld, filters.Rows(), planes, w.KernelH * w.KernelW, false}, images, w)
 }
 
-// CorrelateBack puts into dst the gradient of the images of Correlate, given that of its result: grad, which for each image has a row for each
-// filter. Each row of dst is a plane. Paddings must be less than the extents of windows, which Dense reports. It is a correlation with turned filters, which is computed
-// as Correlate does.
+// CorrelateBack puts into dst the gradient of the images of Correlate, given that of its result: grad, which
+// for each image has a row for each filter. Each row of dst is a plane. Paddings must be less than the
+// extents of windows, which Dense reports. It is a correlation with turned filters, which is computed as
+// Correlate does.
 func CorrelateBack[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], grad tensor.ROLane[T], planes int, w *Windows) {
 	k, put := correlators[T]()
 	defer put()
 	f, ld := k.open(filters, planes, w)
 	back := w.back()
-	// The gradient of a pixel is a sum over the windows that see it: the last element of a window sees the pixel first.
+	// The gradient of a pixel is a sum over the windows that see it: the last element of a window sees the
+	// pixel first.
 	k.run(dst, factor[T]{f, ld, planes, filters.Rows(), w.KernelH * w.KernelW, true}, grad, &back)
 }
 
@@ -56,14 +64,16 @@ func (w *Windows) back() Windows {
 	return out
 }
 
-// Dense reports whether windows are one pixel apart, as Correlate needs, and paddings less than their extents, as CorrelateBack needs.
+// Dense reports whether windows are one pixel apart, as Correlate needs, and paddings less than their
+// extents, as CorrelateBack needs.
 func (w *Windows) Dense() bool {
 	back := w.back()
 	return w.StrideH == 1 && w.StrideW == 1 && back.PaddingH >= 0 && back.PaddingW >= 0
 }
 
-// correlator is memory for a correlation. For each column of windows there is a copy of each plane, whose rows are what the windows of a row see
-// in this column. What windows see at one place is then a list of neighboring elements, over all rows.
+// correlator is memory for a correlation. For each column of windows there is a copy of each plane, whose
+// rows are what the windows of a row see in this column. What windows see at one place is then a list of
+// neighboring elements, over all rows.
 type correlator[T dtype.Float] struct {
 	copies []T // of a strip: some rows of windows
 	tile   []T
@@ -119,7 +129,8 @@ func (k *correlator[T]) open(filters tensor.ROMat[T], planes int, w *Windows) (f
 	return f, ld
 }
 
-// factor is filters of a correlation: f[o*ld + c*size + e] is element e of that for result o and plane c, or if turned says so, f[c*ld + o*size + size-1-e].
+// factor is filters of a correlation: f[o*ld + c*size + e] is element e of that for result o and plane c, or
+// if turned says so, f[c*ld + o*size + size-1-e].
 type factor[T dtype.Float] struct {
 	f                  []T
 	ld                 int
@@ -140,8 +151,9 @@ func (k *correlator[T]) pack(x *factor[T]) {
 	})
 }
 
-// slivers copies a factor of rows so that tiles read it in order: each sliver has the rows of a tile side by side for each product. What a tile
-// reads beyond the last row is 0. Function sliver copies n rows, from a row on, into a sliver of more rows.
+// slivers copies a factor of rows so that tiles read it in order: each sliver has the rows of a tile side by
+// side for each product. What a tile reads beyond the last row is 0. Function sliver copies n rows, from a
+// row on, into a sliver of more rows.
 func (k *correlator[T]) slivers(rows, products int, sliver func(to []T, rows, from, n int)) {
 	tiles, _ := simd.TileSizes[T]()
 	k.packed = room(k.packed, tilesOf(tiles, rows)*products)
@@ -165,7 +177,8 @@ func tilesOf(sizes [3]int, rows int) int {
 	return all
 }
 
-// placeOf returns the place of the columns of a tile in their list, for those that are left. A tile may have more.
+// placeOf returns the place of the columns of a tile in their list, for those that are left. A tile may have
+// more.
 func placeOf(sizes [2]int, left int) int {
 	if left <= sizes[1] {
 		return 1
@@ -220,7 +233,8 @@ func pixelsOf[T dtype.Float](lane tensor.ROLane[T], images, each int) []T {
 	return x
 }
 
-// stripRows returns how many rows of windows a strip has: all, or about the given number. If it can, a strip has whole tiles of windows.
+// stripRows returns how many rows of windows a strip has: all, or about the given number. If it can, a strip
+// has whole tiles of windows.
 func stripRows(w *Windows, most, tile int) int {
 	most = max(most, 2*(w.KernelH-1)*w.DilationH, 1)
 	if w.Rows <= most {

@@ -7,16 +7,17 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// CorrelateFilters puts into dst the gradient of the filters of Correlate, given that of its result, as for CorrelateBack. Each row of dst is the
-// gradient of a filter.
+// CorrelateFilters puts into dst the gradient of the filters of Correlate, given that of its result, as for
+// CorrelateBack. Each row of dst is the gradient of a filter.
 func CorrelateFilters[T dtype.Float](dst tensor.OutMat[T], grad, images tensor.ROLane[T], planes int, w *Windows) {
 	k, put := correlators[T]()
 	defer put()
 	k.filters(dst, grad, images, planes, w)
 }
 
-// filters computes the gradient of filters: for each row of windows' places, the product of copies of planes, which are rows of windows, and of the
-// gradients by windows. The sums have the copies as rows, and filters as columns.
+// filters computes the gradient of filters: for each row of windows' places, the product of copies of planes,
+// which are rows of windows, and of the gradients by windows. The sums have the copies as rows, and filters
+// as columns.
 func (k *correlator[T]) filters(dst tensor.OutMat[T], gradLane, lane tensor.ROLane[T], planes int, w *Windows) {
 	w.check()
 	k.prepare(planes, w, false)

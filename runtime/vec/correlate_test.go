@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/vec"
 )
 
-// TestCorrelate compares what filters give for windows of images, and its gradients for the images and the filters, with sums of products one by
-// one. The elements are small integers, so sums are exact.
+// TestCorrelate compares what filters give for windows of images, and its gradients for the images and the
+// filters, with sums of products one by one. The elements are small integers, so sums are exact.
 func TestCorrelate(t *testing.T) {
 	for _, w := range []vec.Windows{
 		{Height: 3, Width: 4, KernelH: 1, KernelW: 1, DilationH: 1, DilationW: 1},

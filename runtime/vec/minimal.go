@@ -7,9 +7,11 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Correlation with filters of three by three elements can compute tiles of two by two results with 16 products instead of 36, by S. Winograd's minimal filtering:
-// filters and overlapping tiles of four by four pixels are transformed, their elements multiplied one by one, the products summed over planes, and the sums
-// transformed back. For each of the 16 elements, the sums are a product of matrices: of filters by planes, and planes by tiles.
+// Correlation with filters of three by three elements can compute tiles of two by two results with 16
+// products instead of 36, by S. Winograd's minimal filtering: filters and overlapping tiles of four by four
+// pixels are transformed, their elements multiplied one by one, the products summed over planes, and the sums
+// transformed back. For each of the 16 elements, the sums are a product of matrices: of filters by planes,
+// and planes by tiles.
 
 // tileBytes and sumBytes are how large transforms and sums become, so that both stay in the second cache.
 const (
@@ -41,11 +43,13 @@ type minimal[T dtype.Float] struct {
 	block                              int // how many filters are multiplied before their sums are transformed back
 }
 
-// part is some rows of tiles of an image in a strip. Its results for the first filter begin at a place of their own.
+// part is some rows of tiles of an image in a strip. Its results for the first filter begin at a place of
+// their own.
 type part struct{ image, first, rows, at int }
 
-// fewProducts reports whether a correlation takes less time with transforms: there must be enough products for each pixel that is transformed, few results beyond
-// an image, and enough tiles for the transforms of filters. What a row of tiles needs must fit in a cache. It does not depend on how many images there are, so
+// fewProducts reports whether a correlation takes less time with transforms: there must be enough products
+// for each pixel that is transformed, few results beyond an image, and enough tiles for the transforms of
+// filters. What a row of tiles needs must fit in a cache. It does not depend on how many images there are, so
 // results do not.
 func fewProducts[T dtype.Float](filters, planes int, w *Windows) bool {
 	if unsafe.Sizeof(T(0)) != 4 || w.KernelH != 3 || w.KernelW != 3 || w.DilationH != 1 || w.DilationW != 1 {
@@ -75,7 +79,8 @@ func turnedElement(e int) int {
 	return 4*turn[e/4] + turn[e%4]
 }
 
-// oddLines returns the least odd number of lines of a cache that n elements fit into. Lists that are as far apart are not in the same sets of a cache.
+// oddLines returns the least odd number of lines of a cache that n elements fit into. Lists that are as far
+// apart are not in the same sets of a cache.
 func oddLines[T dtype.Float](n int) int {
 	line := lineBytes / 2 / dtype.Of[T]().Size()
 	return ((n+line-1)/line | 1) * line
@@ -105,8 +110,9 @@ func (m *minimal[T]) prepare(filters, images int, w *Windows) {
 	m.bad = room(m.bad, m.strip)
 }
 
-// run correlates transformed filters with images. Where results of a row of tiles are not finite, function direct computes some rows of all results of an
-// image, since a pixel that is not finite makes all results of its tiles NaN.
+// run correlates transformed filters with images. Where results of a row of tiles are not finite, function
+// direct computes some rows of all results of an image, since a pixel that is not finite makes all results of
+// its tiles NaN.
 func (m *minimal[T]) run(c []T, ldc, filters int, pixels []T, images int, w *Windows, add bool, direct func(to []T, ld, image, first, rows int)) {
 	m.prepare(filters, images, w)
 	for image, first := 0, 0; image < images; {
@@ -152,8 +158,8 @@ func (m *minimal[T]) size(p part, w *Windows) int {
 	return (min(2*(p.first+p.rows), w.Rows) - 2*p.first) * w.Cols
 }
 
-// into transforms the tiles of a strip. It splits a plane before it transforms the one before, since a processor cannot read what it has just written in other
-// pieces without delay.
+// into transforms the tiles of a strip. It splits a plane before it transforms the one before, since a
+// processor cannot read what it has just written in other pieces without delay.
 func (m *minimal[T]) into(images []T, w *Windows) {
 	tiles := 0
 	for _, p := range m.parts {

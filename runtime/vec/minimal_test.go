@@ -80,8 +80,9 @@ func (c *correlation) sum(n, o, q int) (sum, size float64) {
 	return sum, size
 }
 
-// TestFewProducts compares correlations with few products of small integers, of which all sums are exact, with those of all products: for images of all sizes up to
-// some tiles, with all paddings, for several strips, and for filters and planes that fill tiles of products and that do not.
+// TestFewProducts compares correlations with few products of small integers, of which all sums are exact,
+// with those of all products: for images of all sizes up to some tiles, with all paddings, for several
+// strips, and for filters and planes that fill tiles of products and that do not.
 func TestFewProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	check := func(c correlation) {
@@ -114,7 +115,8 @@ func TestFewProducts(t *testing.T) {
 	}
 }
 
-// TestFewProductsOfParts computes images alone and together: results have the same bits. They are those of all sets of instructions, too.
+// TestFewProductsOfParts computes images alone and together: results have the same bits. They are those of
+// all sets of instructions, too.
 func TestFewProductsOfParts(t *testing.T) {
 	c := correlationOf(rand.New(rand.NewPCG(3, 4)), normals, near(15, 22, 1, 1), 5, 33, 21, false)
 	all, each := make([]float32, c.results), c.results/c.n
@@ -136,7 +138,8 @@ func TestFewProductsOfParts(t *testing.T) {
 	}
 }
 
-// TestFewProductsAreNear compares errors with those of all products, beside sums in float64, in units of 2^-24 of the sum of absolute products.
+// TestFewProductsAreNear compares errors with those of all products, beside sums in float64, in units of
+// 2^-24 of the sum of absolute products.
 func TestFewProductsAreNear(t *testing.T) {
 	positive := func(r *rand.Rand, n int) []float32 {
 		x := make([]float32, n)
@@ -173,7 +176,8 @@ func TestFewProductsAreNear(t *testing.T) {
 	}
 }
 
-// TestFewProductsOfInfinities puts a number that is not finite, or whose transforms are not, into an image, or into a filter, too. Results are those of all products.
+// TestFewProductsOfInfinities puts a number that is not finite, or whose transforms are not, into an image,
+// or into a filter, too. Results are those of all products.
 func TestFewProductsOfInfinities(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 7))
 	for i, v := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat32} {

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Axis says how windows lie along a dimension of an image. With stride 0 they divide it into equal parts, of which neighbors may share an element.
+// Axis says how windows lie along a dimension of an image. With stride 0 they divide it into equal parts, of
+// which neighbors may share an element.
 type Axis struct {
 	Extent  int // of the image
 	Windows int
@@ -26,8 +27,9 @@ func (a *Axis) Window(i int) (lo, hi int) {
 	return max(lo, 0), min(lo+a.Size, a.Extent)
 }
 
-// Pool is windows on an image: one for each window of its rows and each of its columns. A function that is given to a method returns what becomes of
-// the result of window i, or of the gradient of that result. Without one they stay as they are.
+// Pool is windows on an image: one for each window of its rows and each of its columns. A function that is
+// given to a method returns what becomes of the result of window i, or of the gradient of that result.
+// Without one they stay as they are.
 type Pool[T dtype.Float] struct {
 	Down, Right Axis
 	// Divisor is the divisor of a mean; 0 says that it is the number of the window's elements.
@@ -77,7 +79,8 @@ func (w *Pool[T]) Max(dst tensor.WOLane[T], image tensor.ROLane[T], lo, hi int, 
 	}
 }
 
-// Mean writes the means of the elements that windows of rows lo to hi-1 see to dst. Sums are carried in float64.
+// Mean writes the means of the elements that windows of rows lo to hi-1 see to dst. Sums are carried in
+// float64.
 func (w *Pool[T]) Mean(dst tensor.WOLane[T], image tensor.ROLane[T], lo, hi int, finish func(int, T) T) {
 	to, n, step := unlock.Lane(dst.Sealed())
 	from, size, apart := unlock.Lane(image.Sealed())
@@ -114,8 +117,8 @@ func greatest[T dtype.Float](rows []T, width, left, right int) T {
 	return y
 }
 
-// MaxGrad adds the gradient of each window's greatest element to that of the image: to the first one of equal elements. A NaN counts as
-// greatest.
+// MaxGrad adds the gradient of each window's greatest element to that of the image: to the first one of equal
+// elements. A NaN counts as greatest.
 func (w *Pool[T]) MaxGrad(image tensor.ScatterLane[T], of, grad tensor.ROLane[T], finish func(int, T) T) {
 	to, size, step := unlock.Lane(image.Sealed())
 	x, _, apart := unlock.Lane(of.Sealed())
@@ -142,8 +145,9 @@ func (w *Pool[T]) MaxGrad(image tensor.ScatterLane[T], of, grad tensor.ROLane[T]
 	}
 }
 
-// first returns the number of the first element of columns left to right-1 that equals y, or the first NaN if y is one. It goes over all
-// elements from the last to the first: a branch that ends the search would be mispredicted for most windows.
+// first returns the number of the first element of columns left to right-1 that equals y, or the first NaN if
+// y is one. It goes over all elements from the last to the first: a branch that ends the search would be
+// mispredicted for most windows.
 func first[T dtype.Float](rows []T, y T, width, left, right int) int {
 	at := left
 	if y != y {
@@ -197,7 +201,8 @@ func (w *Pool[T]) MeanGrad(image tensor.ScatterLane[T], grad tensor.ROLane[T], f
 	}
 }
 
-// squares reports whether windows are squares of two by two elements, side by side. Most networks have such windows.
+// squares reports whether windows are squares of two by two elements, side by side. Most networks have such
+// windows.
 func (w *Pool[T]) squares() bool { return w.Down.pairs() && w.Right.pairs() }
 
 // pairs reports whether windows are pairs of elements, one after the other from the first element on.
@@ -236,7 +241,8 @@ func (w *Pool[T]) meanSquaresGrad(to, g []T) {
 	}
 }
 
-// Stacked returns windows on n images that lie one below the other, and true; or false if a window would see elements of two images.
+// Stacked returns windows on n images that lie one below the other, and true; or false if a window would see
+// elements of two images.
 func (w *Pool[T]) Stacked(n int) (Pool[T], bool) {
 	d := w.Down
 	whole := d.Stride > 0 && d.Padding == 0 && d.Extent == d.Windows*d.Stride && d.Size <= d.Stride || d.Stride == 0 && d.Extent%d.Windows == 0

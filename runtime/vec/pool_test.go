@@ -100,7 +100,8 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestPoolSquares compares pooling of wide images by squares with that by windows which a function finishes, as it is.
+// TestPoolSquares compares pooling of wide images by squares with that by windows which a function finishes,
+// as it is.
 func TestPoolSquares(t *testing.T) {
 	same := func(_ int, x float32) float32 { return x }
 	for _, cols := range []int{1, 127, 128, 300} {

@@ -1,7 +1,7 @@
 // Package vec offers vector code over lanes: the loops that kernels share.
 //
-// Sums of float32 are carried in float64, in an order that depends on the number of elements only, so results do not depend on
-// how work is split among workers.
+// Sums of float32 are carried in float64, in an order that depends on the number of elements only, so results
+// do not depend on how work is split among workers.
 package vec
 
 import (
@@ -30,8 +30,9 @@ func Dot[T dtype.Float](a, b tensor.ROLane[T]) T {
 // Sum returns the sum of the elements.
 func Sum[T dtype.Float](a tensor.ROLane[T]) T { return T(Total(a)) }
 
-// Total returns the sum of the elements in float64, without the rounding of Sum. Elements whose numbers are the same modulo 4 are added in
-// their order, and then the four sums: a processor adds to one while the last addition to another one is not done.
+// Total returns the sum of the elements in float64, without the rounding of Sum. Elements whose numbers are
+// the same modulo 4 are added in their order, and then the four sums: a processor adds to one while the last
+// addition to another one is not done.
 func Total[T dtype.Float](a tensor.ROLane[T]) float64 {
 	x, n, s := unlock.Lane(a.Sealed())
 	var sums [4]float64
@@ -70,8 +71,8 @@ func Add[T dtype.Float](dst tensor.RWLane[T], src tensor.ROLane[T]) {
 // addLists adds the elements of x to those of z.
 func addLists[T dtype.Float](z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) }
 
-// ShiftRows adds to each element the shift of its row. Rows have the given number of elements, and after the last shift comes the first one
-// again.
+// ShiftRows adds to each element the shift of its row. Rows have the given number of elements, and after the
+// last shift comes the first one again.
 func ShiftRows[T dtype.Float](dst tensor.RWLane[T], shifts tensor.ROLane[T], size int) {
 	d, n, u := unlock.Lane(dst.WO().Sealed())
 	x, m, s := unlock.Lane(shifts.Sealed())
@@ -108,8 +109,8 @@ func apply[T dtype.Float](dst tensor.RWLane[T], op simd.Binary, x T) {
 	}
 }
 
-// Gate writes the elements of src to dst where those of open are above 0 or NaN, and else 0: the gradient before max(x, 0), whose result is open. All have
-// the same length. dst overlaps with none of the others.
+// Gate writes the elements of src to dst where those of open are above 0 or NaN, and else 0: the gradient
+// before max(x, 0), whose result is open. All have the same length. dst overlaps with none of the others.
 func Gate[T dtype.Float](dst tensor.WOLane[T], src, open tensor.ROLane[T]) {
 	d, n, u := unlock.Lane(dst.Sealed())
 	x, _, s := unlock.Lane(src.Sealed())

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Windows says how windows lie on the planes of an image, one for each pixel of Rows x Cols. What lies in the padding is 0.
+// Windows says how windows lie on the planes of an image, one for each pixel of Rows x Cols. What lies in the
+// padding is 0.
 type Windows struct {
 	Height, Width        int // of a plane
 	KernelH, KernelW     int // of a window
@@ -18,7 +19,8 @@ type Windows struct {
 	Rows, Cols           int
 }
 
-// span returns the windows of a row whose column j lies in columns lo to hi-1 of the plane, and the column for the first one.
+// span returns the windows of a row whose column j lies in columns lo to hi-1 of the plane, and the column
+// for the first one.
 func (w *Windows) span(j, lo, hi int) (first, end, column int) {
 	shift := j*w.DilationW - w.PaddingW
 	if lo > shift {
@@ -30,7 +32,8 @@ func (w *Windows) span(j, lo, hi int) (first, end, column int) {
 	return first, max(first, end), first*w.StrideW + shift
 }
 
-// Unfold writes the pixels that windows see. Each element of a window of all planes is a row of dst, which has an element for each window.
+// Unfold writes the pixels that windows see. Each element of a window of all planes is a row of dst, which
+// has an element for each window.
 func Unfold[T dtype.Float](dst tensor.WOLane[T], image tensor.ROLane[T], planes int, w *Windows) {
 	to, n, step := unlock.Lane(dst.Sealed())
 	from, size, apart := unlock.Lane(image.Sealed())
@@ -71,13 +74,14 @@ func Unfold[T dtype.Float](dst tensor.WOLane[T], image tensor.ROLane[T], planes 
 	}
 }
 
-// same reports whether there is a window for each pixel of a plane. What a place in the windows sees is then the plane, shifted.
+// same reports whether there is a window for each pixel of a plane. What a place in the windows sees is then
+// the plane, shifted.
 func (w *Windows) same() bool {
 	return w.StrideH == 1 && w.StrideW == 1 && w.Rows == w.Height && w.Cols == w.Width
 }
 
-// shifted returns what element i, j of the windows sees: of the pixels, taken as a list, window k sees pixel k+shift, if it lies in rows top to
-// bottom-1 and columns left to right-1 of the windows.
+// shifted returns what element i, j of the windows sees: of the pixels, taken as a list, window k sees pixel
+// k+shift, if it lies in rows top to bottom-1 and columns left to right-1 of the windows.
 func (w *Windows) shifted(i, j int) (shift, top, bottom, left, right int) {
 	down, across := i*w.DilationH-w.PaddingH, j*w.DilationW-w.PaddingW
 	top, bottom = min(max(-down, 0), w.Height), max(min(w.Height, w.Height-down), 0)
@@ -128,8 +132,8 @@ func buffers[T dtype.Float]() *sync.Pool {
 	return &buffers32
 }
 
-// Fold puts sums into dst, whose rows are the planes of an image: for each pixel, the sum of the elements of cols that Unfold sets to it. It may
-// set elements of cols to 0 that Unfold sets to no pixel.
+// Fold puts sums into dst, whose rows are the planes of an image: for each pixel, the sum of the elements of
+// cols that Unfold sets to it. It may set elements of cols to 0 that Unfold sets to no pixel.
 func Fold[T dtype.Float](dst tensor.OutMat[T], cols tensor.RWLane[T], w *Windows) {
 	from, n, apart := unlock.Lane(cols.WO().Sealed())
 	if apart != 1 || n != dst.Rows()*w.KernelH*w.KernelW*w.Rows*w.Cols || dst.Cols() != w.Height*w.Width {
@@ -185,8 +189,8 @@ func foldRows[T dtype.Float](cols []T, sums *[bufferLength]T, c int, w *Windows,
 	}
 }
 
-// foldSame is Fold for plane c where there is a window for each pixel. What windows at the edges see beside the plane becomes 0 first, so that
-// shifted lists are added as a whole.
+// foldSame is Fold for plane c where there is a window for each pixel. What windows at the edges see beside
+// the plane becomes 0 first, so that shifted lists are added as a whole.
 func foldSame[T dtype.Float](cols []T, sums *[bufferLength]T, c int, w *Windows, put func(plane, pixel int, part []T)) {
 	size := w.Height * w.Width
 	cols = cols[c*w.KernelH*w.KernelW*size:]

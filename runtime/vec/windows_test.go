@@ -10,7 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/vec"
 )
 
-// TestWindows compares the pixels that windows see, and the sums of what becomes of them, with those found one by one.
+// TestWindows compares the pixels that windows see, and the sums of what becomes of them, with those found
+// one by one.
 func TestWindows(t *testing.T) {
 	const planes = 2
 	for _, w := range []vec.Windows{

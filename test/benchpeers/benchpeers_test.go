@@ -26,7 +26,8 @@ import (
 	"github.com/opgen/opgen/test/networks"
 )
 
-// TestUses checks that rows have names of their own, and that operators and attributes are those of the catalogue.
+// TestUses checks that rows have names of their own, and that operators and attributes are those of the
+// catalogue.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -53,7 +54,8 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestLoops checks that loops have names of their own, that they name tasks and slots of the catalogue, and that the program has them.
+// TestLoops checks that loops have names of their own, that they name tasks and slots of the catalogue, and
+// that the program has them.
 func TestLoops(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -107,7 +109,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestLosses trains the networks, and compares the losses of all steps that the workloads name, and the outputs before the first step.
+// TestLosses trains the networks, and compares the losses of all steps that the workloads name, and the
+// outputs before the first step.
 func TestLosses(t *testing.T) {
 	t.Parallel()
 	for i := range networks.All {
@@ -210,7 +213,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestLimit computes the limits of a task by hand: the spec of linear gives its operations, and its tensors are what it moves.
+// TestLimit computes the limits of a task by hand: the spec of linear gives its operations, and its tensors
+// are what it moves.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(catalogue.Operators(), func(o *graph.Operator) bool { return o.Name == "linear" })

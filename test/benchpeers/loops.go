@@ -26,7 +26,8 @@ type loop struct {
 	title, op, attrs string
 	shapes           map[string][]int
 	kind             task.Kind
-	// name is that of the loop in C. in are its inputs and out its results, in order: slots, or "grad." and a slot.
+	// name is that of the loop in C. in are its inputs and out its results, in order: slots, or "grad." and a
+	// slot.
 	name    string
 	in, out []string
 }
@@ -178,7 +179,8 @@ func runLoop(program string, arguments []string) (ns float64, err error) {
 	return ns, err
 }
 
-// compare compares results with those of the program in a file: they differ by 1e-5 of the greatest one at most.
+// compare compares results with those of the program in a file: they differ by 1e-5 of the greatest one at
+// most.
 func (l loop) compare(own []float32, file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -1,8 +1,10 @@
-// Command benchpeers measures operators, matrix products and training steps beside [PyTorch](https://pytorch.org),
-// [OpenBLAS](https://www.openblas.net) and plain C, where they are installed, and prints a page about it. All run the same sizes in turn, round by round, so a busy machine is busy for
+// Command benchpeers measures operators, matrix products and training steps beside
+// [PyTorch](https://pytorch.org), [OpenBLAS](https://www.openblas.net) and plain C, where they are installed,
+// and prints a page about it. All run the same sizes in turn, round by round, so a busy machine is busy for
 // all of them. A figure is the least time of all rounds.
 //
-// In Debian, the peers are the packages python3-torch, libopenblas0-openmp and gcc. The commands of the peers are in folder programs.
+// In Debian, the peers are the packages python3-torch, libopenblas0-openmp and gcc. The commands of the peers
+// are in folder programs.
 package main
 
 import (

@@ -31,7 +31,8 @@ func open(ctx context.Context, w *networks.Network, threads int) (*networks.Prog
 	return w.Open(ctx, s)
 }
 
-// network measures a network, forward and a training step, and compares the losses of both sides with those of the workload.
+// network measures a network, forward and a training step, and compares the losses of both sides with those
+// of the workload.
 func (b *bench) network(w *networks.Network) (_ row, err error) {
 	ctx := context.Background()
 	p, err := open(ctx, w, b.threads)
@@ -73,8 +74,8 @@ func (b *bench) network(w *networks.Network) (_ row, err error) {
 // memorySteps is how many steps a process runs whose memory is measured.
 const memorySteps = 5
 
-// memory returns the most memory, in bytes, that a process has in use that does nothing but train a network, here and with PyTorch. Both are 0 if
-// the system does not tell.
+// memory returns the most memory, in bytes, that a process has in use that does nothing but train a network,
+// here and with PyTorch. Both are 0 if the system does not tell.
 func (b *bench) memory(w *networks.Network, c command) (f figure, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -107,8 +108,8 @@ func (b *bench) memory(w *networks.Network, c command) (f figure, err error) {
 	return f, errors.Join(err, p.stop())
 }
 
-// peak returns the most memory, in bytes, that the process had in use, or 0 if the system does not tell. The usage of resources that a parent gets would
-// not do: it begins with the memory of the parent.
+// peak returns the most memory, in bytes, that the process had in use, or 0 if the system does not tell. The
+// usage of resources that a parent gets would not do: it begins with the memory of the parent.
 func peak() (bytes int) {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -122,7 +123,8 @@ func peak() (bytes int) {
 	return bytes << 10
 }
 
-// train runs some steps of a network, and prints how much memory that took. The losses have to be those of the workload.
+// train runs some steps of a network, and prints how much memory that took. The losses have to be those of
+// the workload.
 func train(ctx context.Context, w io.Writer, name string, threads int) (err error) {
 	i := slices.IndexFunc(networks.All, func(w networks.Network) bool { return w.Name == name })
 	if i < 0 {

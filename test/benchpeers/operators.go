@@ -22,7 +22,8 @@ type figure struct{ own, peer float64 }
 
 func (f figure) ratio() float64 { return f.own / f.peer }
 
-// row is the figures of one use: forward, and forward and backward. The second is zero if there is no gradient.
+// row is the figures of one use: forward, and forward and backward. The second is zero if there is no
+// gradient.
 type row struct {
 	title         string
 	forward, both figure

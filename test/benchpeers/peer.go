@@ -16,8 +16,8 @@ import (
 //go:embed programs/driver.py
 var driver string
 
-// openMP is where Debian keeps the OpenBLAS that shares PyTorch's threads. The other one has threads of its own, which take the processors
-// away from PyTorch's.
+// openMP is where Debian keeps the OpenBLAS that shares PyTorch's threads. The other one has threads of its
+// own, which take the processors away from PyTorch's.
 const openMP = "/usr/lib/x86_64-linux-gnu/openblas-openmp"
 
 // peer is a process of Python with PyTorch and OpenBLAS.
@@ -63,8 +63,8 @@ type answer struct {
 	BlasMissing  string
 }
 
-// start starts the process. OpenBLAS before 0.3.22 does not know recent processors of AMD: it uses kernels for AVX2 there, and is
-// told to use those for AVX-512.
+// start starts the process. OpenBLAS before 0.3.22 does not know recent processors of AMD: it uses kernels
+// for AVX2 there, and is told to use those for AVX-512.
 func start(python string, threads int, dir string, wide bool) (*peer, error) {
 	script := filepath.Join(dir, "driver.py")
 	if err := os.WriteFile(script, []byte(driver), 0o666); err != nil {

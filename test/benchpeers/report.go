@@ -205,8 +205,8 @@ const (
 	plotWidth  = 500
 )
 
-// plot returns the ratios of the operators with the first number of threads as an SVG picture: a circle for forward, a square for forward
-// and backward, on a logarithmic scale.
+// plot returns the ratios of the operators with the first number of threads as an SVG picture: a circle for
+// forward, a square for forward and backward, on a logarithmic scale.
 func (r *report) plot() string {
 	var w bytes.Buffer
 	var rows []row

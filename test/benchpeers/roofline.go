@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/cost"
 )
 
-// limit is the least time that the roofline model allows: all operations at the rate of matrix products, and all bytes at that of a copy,
-// at the same time. In nanoseconds.
+// limit is the least time that the roofline model allows: all operations at the rate of matrix products, and
+// all bytes at that of a copy, at the same time. In nanoseconds.
 type limit struct{ arithmetic, memory float64 }
 
 // newLimit returns the limit of a task.
@@ -61,8 +61,8 @@ func (s *section) printLimits(w *bytes.Buffer) {
 	fmt.Fprintln(w)
 }
 
-// roofline returns the shares of the forward tasks with the first number of threads as an SVG picture: a bar for each operator, and a line
-// where the limit is.
+// roofline returns the shares of the forward tasks with the first number of threads as an SVG picture: a bar
+// for each operator, and a line where the limit is.
 func (r *report) roofline() string {
 	var w bytes.Buffer
 	var rows []row

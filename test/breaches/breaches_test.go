@@ -1,4 +1,5 @@
-// Package breaches holds kernels that break rules, and tests that the compiler, opgen vet or checked mode stops each.
+// Package breaches holds kernels that break rules, and tests that the compiler, opgen vet or checked mode
+// stops each.
 package breaches
 
 import (
@@ -162,8 +163,8 @@ func (set) I64() topk.Kernel[int64]                   { return kernels.Topk[int6
 func (set) F32Backward() topk.BackwardKernel[float32] { return kernels.TopkBackward[float32]{} }
 func (set) F64Backward() topk.BackwardKernel[float64] { return kernels.TopkBackward[float64]{} }
 
-// run runs a kernel as programs do and in checked mode, and returns what stops it. What checked mode is to find runs in that
-// mode only, where one goroutine runs all ranges: otherwise it would be a data race.
+// run runs a kernel as programs do and in checked mode, and returns what stops it. What checked mode is to
+// find runs in that mode only, where one goroutine runs all ranges: otherwise it would be a data race.
 func run(number, want string) (by, text string) {
 	register := func(r *task.Registry) error { return topk.Register(r, op.CPU, set{extras[number]}) }
 	for _, mode := range []struct {

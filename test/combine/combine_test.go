@@ -17,7 +17,8 @@ const (
 	nets   = "example.com/nets"
 )
 
-// goTest needs the build cache of the go command, which XDG_CACHE_HOME would move, and its proxy, which opgen does without here.
+// goTest needs the build cache of the go command, which XDG_CACHE_HOME would move, and its proxy, which opgen
+// does without here.
 var buildCache, proxy = goEnv("GOCACHE"), goEnv("GOPROXY")
 
 func goEnv(name string) string {
@@ -25,7 +26,8 @@ func goEnv(name string) string {
 	return strings.TrimSpace(string(value))
 }
 
-// modules copies the modules of testdata, and returns their folders. nets finds layers by a replacement or, in a workspace, by go.work.
+// modules copies the modules of testdata, and returns their folders. nets finds layers by a replacement or,
+// in a workspace, by go.work.
 func modules(t *testing.T, workspace bool) (ofLayers, ofNets string) {
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // of opgen, and not of Go
@@ -104,8 +106,8 @@ func goTest(t *testing.T, dir string, uses ...string) {
 	}
 }
 
-// TestModules generates two modules of which one uses the other, and both use this one. The tests of the second train a model of
-// operators of all three, two of which have one name.
+// TestModules generates two modules of which one uses the other, and both use this one. The tests of the
+// second train a model of operators of all three, two of which have one name.
 func TestModules(t *testing.T) {
 	ofLayers, ofNets := modules(t, false)
 	if got := write(t, ofLayers); !strings.HasPrefix(got, "3 operators: ") {

@@ -18,7 +18,8 @@ import (
 // checks is a pattern for the summary of a check of one operator.
 const checks = `--- PASS: TestOperators/(\w+)/(\w+)/\d+`
 
-// TestCookbook runs all checks of package optest on all operators of the module. Each operator is in some of them.
+// TestCookbook runs all checks of package optest on all operators of the module. Each operator is in some of
+// them.
 func TestCookbook(t *testing.T) {
 	m, err := outside.Make(t.Context(), t.TempDir(), "example.com/cookbook", "testdata", "../..")
 	if err != nil {
@@ -46,7 +47,8 @@ func TestCookbook(t *testing.T) {
 // block is a block of code of the cookbook: the language, the path in a comment and the code.
 var block = regexp.MustCompile("(?ms)^```(toml|go)\n(?:#|//) ([\\w./]+)\n(.*?)^```$")
 
-// TestPage checks that docs/cookbook.md shows the specs and kernels of the module as they are, and all of the specs.
+// TestPage checks that docs/cookbook.md shows the specs and kernels of the module as they are, and all of the
+// specs.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/cookbook.md")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package extend tests that operators can be added to this module, and in other modules, with the commands that the
-// guide names.
+// Package extend tests that operators can be added to this module, and in other modules, with the commands
+// that the guide names.
 package extend
 
 import (
@@ -21,8 +21,8 @@ const repository = "../.."
 // tree lists the files and folders that a copy of the module needs.
 var tree = []string{"go.mod", "go.sum", "opgen.toml", "cmd", "formula", "generate", "generated", "include", "internal", "kernels", "optest", "runtime", "specs", "templates", "batches.go", "checkpoints.go", "files.go", "memory.go", "opgen.go", "program.go", "shards.go", "variables.go", "docs/operators"}
 
-// copyTree copies the named files and folders from one folder to another. It leaves out test data, and tests outside
-// of the folders in keep.
+// copyTree copies the named files and folders from one folder to another. It leaves out test data, and tests
+// outside of the folders in keep.
 func copyTree(t *testing.T, from, to string, names []string, keep ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -100,8 +100,8 @@ func changed(before, after map[string]string) []string {
 // alone is an environment in which a module finds others by itself.
 var alone = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", "GOWORK=off")
 
-// goTool runs the go command in a folder, offline, and returns its output. The build cache is that of the test. The
-// cache of opgen is an empty folder.
+// goTool runs the go command in a folder, offline, and returns its output. The build cache is that of the
+// test. The cache of opgen is an empty folder.
 func goTool(t *testing.T, env []string, dir string, args ...string) string {
 	t.Helper()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -118,8 +118,8 @@ func goTool(t *testing.T, env []string, dir string, args ...string) string {
 	return string(out)
 }
 
-// TestAddOperator adds an operator to a copy of this module, first with a spec only, then with a kernel as well. Generation,
-// compilation, training and the tests of the kernels need no other change.
+// TestAddOperator adds an operator to a copy of this module, first with a spec only, then with a kernel as
+// well. Generation, compilation, training and the tests of the kernels need no other change.
 func TestAddOperator(t *testing.T) {
 	root := t.TempDir()
 	copyTree(t, repository, root, tree, "kernels")
@@ -205,8 +205,8 @@ func trained(t *testing.T, out string) (losses, slopes []float64) {
 	return losses, slopes
 }
 
-// TestOtherModule generates an operator and an initializer in another module. The tests of that module use them
-// together with the operators of this module.
+// TestOtherModule generates an operator and an initializer in another module. The tests of that module use
+// them together with the operators of this module.
 func TestOtherModule(t *testing.T) {
 	root := t.TempDir()
 	copyTree(t, "testdata/outside", root, []string{"."}, "use")

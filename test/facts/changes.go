@@ -18,8 +18,8 @@ type change struct {
 	apply                func(*spec.Spec) // to a spec that has no facts but those that it states
 	// less says that the spec then claims less than what is right, which is not wrong.
 	less bool
-	// alone says that only the spec says it: which element type a slot has. Formulas compute with any type, and tests draw
-	// values of the type that is stated.
+	// alone says that only the spec says it: which element type a slot has. Formulas compute with any type,
+	// and tests draw values of the type that is stated.
 	alone bool
 }
 

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestChanges looks for changes of each kind that opgen check finds, and for those that docs/mutants.md names.
+// TestChanges looks for changes of each kind that opgen check finds, and for those that docs/mutants.md
+// names.
 func TestChanges(t *testing.T) {
 	j, err := newJudge("../..")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command facts changes the facts that specs of the catalogue state, or that follow from their formulas, one at a time. Each
-// change must be found, unless docs/mutants.md says why it changes nothing that is wrong.
+// Command facts changes the facts that specs of the catalogue state, or that follow from their formulas, one
+// at a time. Each change must be found, unless docs/mutants.md says why it changes nothing that is wrong.
 //
 // Usage:
 //
@@ -34,7 +34,8 @@ func main() {
 	}
 }
 
-// run changes facts and prints what found the changes. It returns an error if nothing finds a change that is not named.
+// run changes facts and prints what found the changes. It returns an error if nothing finds a change that is
+// not named.
 func run(w io.Writer, count int, seed uint64, only string) error {
 	j, err := newJudge(".")
 	if err != nil {
@@ -50,7 +51,8 @@ func run(w io.Writer, count int, seed uint64, only string) error {
 	var unnoticed []string
 	chosen := choose(seed, count, all)
 	verdicts := make([]verdict, len(chosen))
-	// The go command and the linker use one processor for most of their time, so changes are judged side by side.
+	// The go command and the linker use one processor for most of their time, so changes are judged side by
+	// side.
 	parallel.Do(len(chosen), func(i int) { verdicts[i] = j.judge(i, chosen[i]) })
 	for i, c := range chosen {
 		by, detail := verdicts[i].by, verdicts[i].detail
@@ -134,7 +136,8 @@ func summary(found map[string]map[string]int) string {
 	return b.String()
 }
 
-// harmless reads the names of changes that are not wrong from docs/mutants.md: lines that begin with four spaces.
+// harmless reads the names of changes that are not wrong from docs/mutants.md: lines that begin with four
+// spaces.
 func harmless(root string) (map[string]bool, error) {
 	data, err := os.ReadFile(root + "/docs/mutants.md")
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 	maxLines   = 12 // of a formula
 )
 
-// TestOneFile generates the operators in testdata/specs, which have no kernels, in a module of their own. The tests of that
-// module compare them with plain Go, and train with them.
+// TestOneFile generates the operators in testdata/specs, which have no kernels, in a module of their own. The
+// tests of that module compare them with plain Go, and train with them.
 func TestOneFile(t *testing.T) {
 	specs, err := filepath.Glob("testdata/specs/*.toml")
 	if err != nil || len(specs) == 0 {

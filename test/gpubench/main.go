@@ -1,6 +1,7 @@
 //go:build cuda
 
-// Gpubench measures operators on a GPU, for the check of package gpucheck. It prints a JSON object for each figure, on a line.
+// Gpubench measures operators on a GPU, for the check of package gpucheck. It prints a JSON object for each
+// figure, on a line.
 //
 //	gpubench device            what the GPU is
 //	gpubench measure [flags]   times of operators

@@ -106,7 +106,8 @@ func (m *meter) median(call func() error) (float64, error) {
 	return took[len(took)/2], nil
 }
 
-// values returns the bytes of random elements. Those of the second factor of a product are so small that products keep their size.
+// values returns the bytes of random elements. Those of the second factor of a product are so small that
+// products keep their size.
 func values(u *use, input int) []byte {
 	n := 1
 	for _, d := range u.shapes[input] {

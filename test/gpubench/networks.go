@@ -35,8 +35,8 @@ func (m *meter) open(w *networks.Network, opts ...opgen.Option) (*networks.Progr
 	return w.Open(m.ctx, s)
 }
 
-// network measures a network, forward and a training step. Inputs come from the host each time, as they do in training. The first steps
-// have to have the losses of the network.
+// network measures a network, forward and a training step. Inputs come from the host each time, as they do in
+// training. The first steps have to have the losses of the network.
 func (m *meter) network(w *networks.Network) (err error) {
 	p, err := m.open(w)
 	if err != nil {
@@ -66,7 +66,8 @@ func (m *meter) network(w *networks.Network) (err error) {
 		m.out.Encode(figure{Group: "network", Name: w.Short + " training step" + m.suffix, Seconds: step}))
 }
 
-// warm is how many steps pass before the times of tasks are recorded, profiled how many are recorded, and slowest how many kinds of tasks are told of.
+// warm is how many steps pass before the times of tasks are recorded, profiled how many are recorded, and
+// slowest how many kinds of tasks are told of.
 const (
 	warm     = 5
 	profiled = 50
@@ -84,7 +85,8 @@ func (r *recorder) Observe(p *plan.Plan, workers int) func(engine.Event) {
 	return r.Recorder.Observe(p, workers)
 }
 
-// tasks measures the tasks of a network's training step: the sums of those of each kind. Tasks are launched one by one then.
+// tasks measures the tasks of a network's training step: the sums of those of each kind. Tasks are launched
+// one by one then.
 func (m *meter) tasks(w *networks.Network) (err error) {
 	r := &recorder{Recorder: profile.New(profile.Config{Warmup: warm, Runs: profiled})}
 	p, err := m.open(w, opgen.Observe(r))

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/internal/randomformula"
 )
 
-// TestHistograms judges histograms of reductions that use the index to which elements belong, where some elements belong to none, and
-// histograms of which other statements read single elements.
+// TestHistograms judges histograms of reductions that use the index to which elements belong, where some
+// elements belong to none, and histograms of which other statements read single elements.
 func TestHistograms(t *testing.T) {
 	children := newChildren(configurations, 1)
 	defer stopAll(children)

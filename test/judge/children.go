@@ -33,8 +33,8 @@ type configuration struct {
 	device    bool // on a GPU rather than the processor
 }
 
-// configurations lists the sets of instructions and the like in which each formula runs. The first one is judged by the oracle, and the
-// others must give the same bits.
+// configurations lists the sets of instructions and the like in which each formula runs. The first one is
+// judged by the oracle, and the others must give the same bits.
 var configurations = []configuration{
 	{name: "default"}, {name: "AVX2", env: "OPGEN_SIMD=avx2"}, {name: "no vectors", env: "OPGEN_SIMD=go"},
 	{name: "no machine code", env: "OPGEN_JIT=off"}, {name: "small blocks", env: "OPGEN_BLOCKS=small"},
@@ -73,7 +73,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// limit is how long a formula may take: some seconds, and much more where other processes keep the processors busy.
+// limit is how long a formula may take: some seconds, and much more where other processes keep the processors
+// busy.
 const limit = 5 * time.Minute
 
 // start starts the process, unless it runs.
@@ -163,7 +164,8 @@ func (p *process) ask(q request) (*verdict, error) {
 	}
 }
 
-// crash returns what matters of the message of a process that ended: the error, and the first functions of this module.
+// crash returns what matters of the message of a process that ended: the error, and the first functions of
+// this module.
 func crash(text string) string {
 	var out []string
 	for _, l := range strings.Split(text, "\n") {

@@ -14,11 +14,12 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// draws is how often the elements of each example are drawn: as many numbers, and every other time from few of them.
+// draws is how often the elements of each example are drawn: as many numbers, and every other time from few
+// of them.
 const draws = 4
 
-// casesOf returns the cases of a spec: some for each example, in each type that its variable allows. Its inputs must all be there, and be
-// tensors of their own.
+// casesOf returns the cases of a spec: some for each example, in each type that its variable allows. Its
+// inputs must all be there, and be tensors of their own.
 func casesOf(path string) ([]*randomformula.Case, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -18,9 +18,9 @@ var (
 	dividedSeed = flag.Uint64("divided-seed", 1, "the seed of the operators that TestDivided divides")
 )
 
-// TestDivided judges random operators with attributes, inputs and extents that no example shows: facts that follow from their formulas hold there,
-// too. It divides them along each dimension that may be divided. The parts run by themselves: their results and gradients are parts of those of the
-// whole, or add up to them.
+// TestDivided judges random operators with attributes, inputs and extents that no example shows: facts that
+// follow from their formulas hold there, too. It divides them along each dimension that may be divided. The
+// parts run by themselves: their results and gradients are parts of those of the whole, or add up to them.
 func TestDivided(t *testing.T) {
 	r := rand.New(rand.NewPCG(*dividedSeed, 9))
 	run := newRunner(false)
@@ -88,7 +88,8 @@ func TestDivided(t *testing.T) {
 	}
 }
 
-// attributed returns an operator whose formula depends on attributes, and on whether an input is there. Its examples show few of their values.
+// attributed returns an operator whose formula depends on attributes, and on whether an input is there. Its
+// examples show few of their values.
 func attributed(r *rand.Rand) *randomformula.Case {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	condition := func() string {
@@ -191,7 +192,8 @@ func partOf(c *randomformula.Case, d drawn, dim string, at [2]int) (*randomformu
 	return part, own
 }
 
-// cutOut returns the elements of a tensor whose index of a dimension lies in a range: all, if it has not the dimension.
+// cutOut returns the elements of a tensor whose index of a dimension lies in a range: all, if it has not the
+// dimension.
 func cutOut(c *randomformula.Case, s randomformula.Slot, v []float64, dim string, at [2]int) []float64 {
 	axis := slices.Index(s.Shape, dim)
 	if axis < 0 {

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// fault is a mistake that a compiler of formulas may have: in a file, the text new takes the place of the text old, which is there once.
+// fault is a mistake that a compiler of formulas may have: in a file, the text new takes the place of the
+// text old, which is there once.
 type fault struct{ name, file, old, new string }
 
 // faults lists mistakes, each of which the judge must find.
@@ -53,8 +54,8 @@ var faults = []fault{
 // shareOfCI is how many formulas continuous integration judges.
 const shareOfCI = 3000
 
-// findFaults builds a judge with each fault whose name begins with a text, and reports which of them it finds within CI's share of formulas.
-// Each processor builds and searches.
+// findFaults builds a judge with each fault whose name begins with a text, and reports which of them it finds
+// within CI's share of formulas. Each processor builds and searches.
 func findFaults(seed uint64, only string, w io.Writer) error {
 	dir, err := os.MkdirTemp("", "judge")
 	if err != nil {
@@ -95,7 +96,8 @@ func findFaults(seed uint64, only string, w io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// look builds a judge with the fault in a folder, and looks for a formula that it finds wrong. It is an error if there is none.
+// look builds a judge with the fault in a folder, and looks for a formula that it finds wrong. It is an error
+// if there is none.
 func (f fault) look(seed uint64, dir, exe string) (text string, err error) {
 	began := time.Now()
 	if err := os.Mkdir(dir, 0o777); err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/opgen/opgen/internal/randomformula"
 )
 
-// TestInPlace judges formulas beside elementwise operators, where results take the memory of others, with an attribute and extents that no
-// example has. At the example, each formula reads less, or gives the elements of another tensor as they are.
+// TestInPlace judges formulas beside elementwise operators, where results take the memory of others, with an
+// attribute and extents that no example has. At the example, each formula reads less, or gives the elements
+// of another tensor as they are.
 func TestInPlace(t *testing.T) {
 	children := newChildren(configurations, 1)
 	defer stopAll(children)

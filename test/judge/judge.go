@@ -25,15 +25,16 @@ type verdict struct {
 	Bits     string   `json:"bits,omitempty"`
 	Features []string `json:"features,omitempty"`
 	Compared int      `json:"compared,omitempty"` // elements
-	// Case is the case as the oracle settled it: the extents that it manages, and inputs whose rounding decides about no integer.
+	// Case is the case as the oracle settled it: the extents that it manages, and inputs whose rounding
+	// decides about no integer.
 	Case *randomformula.Case `json:"case,omitempty"`
 }
 
 // mostSteps bounds the operations of the oracle for one formula.
 const mostSteps = 3 << 20
 
-// check returns the operator of a case, or why opgen check refuses it. What the spec has to say about a gradient is added where check asks
-// for it.
+// check returns the operator of a case, or why opgen check refuses it. What the spec has to say about a
+// gradient is added where check asks for it.
 func check(c *randomformula.Case) (*liveOperator, string) {
 	for {
 		var list diag.List
@@ -145,8 +146,8 @@ type judged struct {
 	open   bool           // whether there is none because rounding, or an extreme of nothing, decides about an integer
 }
 
-// ask draws inputs and asks the oracle. Where rounding decides about integers, it draws others; where the oracle takes too long, it makes
-// extents smaller. An error is one of the formula.
+// ask draws inputs and asks the oracle. Where rounding decides about integers, it draws others; where the
+// oracle takes too long, it makes extents smaller. An error is one of the formula.
 func ask(o *liveOperator, c *randomformula.Case) (*judged, error) {
 	j := &judged{c: c}
 	for range 6 {
@@ -180,8 +181,8 @@ func ask(o *liveOperator, c *randomformula.Case) (*judged, error) {
 	return j, nil
 }
 
-// differences compares results with what the oracle says. It returns the first difference, and how many elements were compared. A gradient that is not
-// there counts as 0 if all were asked for.
+// differences compares results with what the oracle says. It returns the first difference, and how many
+// elements were compared. A gradient that is not there counts as 0 if all were asked for.
 func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 	if j.answer == nil {
 		return "", 0
@@ -265,8 +266,8 @@ func (r *runner) variants(c *randomformula.Case) []variant {
 	return out
 }
 
-// judge runs a formula in its variants and compares the results with the oracle. Where plain is set, the case is settled, and judge runs it once
-// without the oracle, to compare bits with other sets of instructions.
+// judge runs a formula in its variants and compares the results with the oracle. Where plain is set, the case
+// is settled, and judge runs it once without the oracle, to compare bits with other sets of instructions.
 func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 	v := &verdict{Status: "refused"}
 	for f := range c.Features {

@@ -136,8 +136,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestPlaceOfNothing judges a formula that reads an element at the place of an extreme of nothing. An error at run time refuses it, and it is no
-// finding.
+// TestPlaceOfNothing judges a formula that reads an element at the place of an extreme of nothing. An error
+// at run time refuses it, and it is no finding.
 func TestPlaceOfNothing(t *testing.T) {
 	for k, want := range map[int]string{0: "refused", 2: "right"} {
 		c := &randomformula.Case{Name: "op", Lines: []string{"t[n] = argmin(k: x[n, k] * 2)", "y[n] = x[n, t[n]]"}, Attrs: "{}",

@@ -22,8 +22,8 @@ type liveOperator struct {
 	Model *model.Operator
 }
 
-// read reads specs, checks them as opgen check does, and returns their operators by name. What is wrong with them goes to list; then there are
-// no operators.
+// read reads specs, checks them as opgen check does, and returns their operators by name. What is wrong with
+// them goes to list; then there are no operators.
 func read(specs []driver.Input, list *diag.List) (map[string]*liveOperator, error) {
 	m := driver.Resolve(specs, list)
 	if m == nil {

@@ -1,8 +1,10 @@
-// Judge compares what formulas compute with what they mean. It writes random formulas, which have what the language has, and runs those that
-// opgen check accepts: with each set of instructions that the processor has, without loops in machine code, in small blocks, with several
-// workers, in ranges of several sizes, beside elementwise operators, forward and backward, each gradient with the others and alone, and in the
-// interpreter. An oracle that shares nothing with them but the syntax (package internal/oracle) says what is right. A formula that is wrong,
-// fails or ends its process is written with its seed, and as the smallest formula of its kind that could be found.
+// Judge compares what formulas compute with what they mean. It writes random formulas, which have what the
+// language has, and runs those that opgen check accepts: with each set of instructions that the processor
+// has, without loops in machine code, in small blocks, with several workers, in ranges of several sizes,
+// beside elementwise operators, forward and backward, each gradient with the others and alone, and in the
+// interpreter. An oracle that shares nothing with them but the syntax (package internal/oracle) says what is
+// right. A formula that is wrong, fails or ends its process is written with its seed, and as the smallest
+// formula of its kind that could be found.
 //
 //	go run ./test/judge -formulas 10000 -seed 1
 package main
@@ -60,7 +62,8 @@ func main() {
 // maxStack bounds the stack of a child, so that a recursion without end does not take the machine's memory.
 const maxStack = 64 << 20
 
-// serve judges the cases whose numbers, or whose texts, come on standard input, and writes a verdict for each.
+// serve judges the cases whose numbers, or whose texts, come on standard input, and writes a verdict for
+// each.
 func serve(seed uint64, plain, device bool) {
 	debug.SetMaxStack(maxStack)
 	signal.Ignore(os.Interrupt) // of the terminal, which stops the process that started this one

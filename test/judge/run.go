@@ -138,7 +138,8 @@ type runner struct {
 
 func newRunner(device bool) *runner { return &runner{device, map[int]engine.Backend{}} }
 
-// run runs a use. It returns the elements of the outputs, and of the gradients as grad.NAME; of none, if nothing depends on the input.
+// run runs a use. It returns the elements of the outputs, and of the gradients as grad.NAME; of none, if
+// nothing depends on the input.
 func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant) (out map[string]elements, err error) {
 	attrs, err := o.DecodeAttrs([]byte(c.Attrs))
 	if err != nil {

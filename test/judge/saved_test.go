@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/internal/randomformula"
 )
 
-// TestSaved judges gradients that read other tensors than those of the example: an output in place of what it is made of, and the other way round,
-// since extents, attributes or inputs differ.
+// TestSaved judges gradients that read other tensors than those of the example: an output in place of what it
+// is made of, and the other way round, since extents, attributes or inputs differ.
 func TestSaved(t *testing.T) {
 	children := newChildren(configurations, 1)
 	defer stopAll(children)

@@ -124,7 +124,8 @@ func same(v, w *verdict) bool {
 	return v.Status == w.Status && kindOf(v.Message) == kindOf(w.Message)
 }
 
-// shorter lists shorter forms of a line: with a part of an expression in place of the expression, or a number.
+// shorter lists shorter forms of a line: with a part of an expression in place of the expression, or a
+// number.
 func shorter(line string) []string {
 	f, errs := expr.ParseFormula(line)
 	if len(errs) > 0 {

@@ -11,7 +11,8 @@ import (
 
 var choices = flag.Int("choices", 1000, "how many formulas with choices between integers with and without sign to judge")
 
-// TestChoicesBetweenSigns judges choices between elements without sign, some from 2^63 on, and integers that may have one.
+// TestChoicesBetweenSigns judges choices between elements without sign, some from 2^63 on, and integers that
+// may have one.
 func TestChoicesBetweenSigns(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 64))
 	run := newRunner(false)

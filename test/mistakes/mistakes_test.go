@@ -1,8 +1,8 @@
 // Package mistakes makes mistakes in a module outside of this one, and records what is said about them.
 package mistakes
 
-// edit changes a file of the module in testdata/base: it puts new in the place of the first old. A file is removed if new is
-// empty and old is "*", and written if old is empty.
+// edit changes a file of the module in testdata/base: it puts new in the place of the first old. A file is
+// removed if new is empty and old is "*", and written if old is empty.
 type edit struct{ file, old, new string }
 
 // mistake is one mistake. Its number is that of a list of seventy that newcomers made.

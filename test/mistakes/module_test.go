@@ -100,7 +100,8 @@ type said struct {
 	grade string
 }
 
-// look returns what opgen, the compiler and opgen vet say about a module. Later ones are asked if earlier ones say nothing.
+// look returns what opgen, the compiler and opgen vet say about a module. Later ones are asked if earlier
+// ones say nothing.
 func look(t *testing.T, m mistake, files map[string]string) said {
 	t.Helper()
 	root := write(t, files)

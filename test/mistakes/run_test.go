@@ -15,8 +15,8 @@ import (
 	"github.com/opgen/opgen/test/outside"
 )
 
-// runAll runs mistakes that nothing was said about, all of them in one module and one program: each has an operator of its
-// own.
+// runAll runs mistakes that nothing was said about, all of them in one module and one program: each has an
+// operator of its own.
 func runAll(t *testing.T, which []int, changed []map[string]string) map[int]said {
 	t.Helper()
 	all := base(t)
@@ -78,8 +78,8 @@ func runAll(t *testing.T, which []int, changed []map[string]string) map[int]said
 	return results
 }
 
-// gradeRun grades an error of a run: its place is a line of the program or of a kernel, an operator, a slot of a task, or a
-// tensor that the program names.
+// gradeRun grades an error of a run: its place is a line of the program or of a kernel, an operator, a slot
+// of a task, or a tensor that the program names.
 func gradeRun(text string) string {
 	switch {
 	case strings.Contains(text, "did you mean"), strings.Contains(text, "; call "):

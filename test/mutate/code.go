@@ -24,12 +24,13 @@ var codePackages = []string{"./cmd/opgen", "./internal/...", "./runtime/..."}
 // helpers lists packages among them that only tests and measurements use.
 var helpers = []string{"/internal/base/english", "/internal/exportdata", "/enginetest", "/internal/peers", "/internal/schedbench"}
 
-// variableReached names the environment variable with the file to which test programs write the numbers of the mutants whose
-// functions run. The number of the first mutant of a function stands for all of the function.
+// variableReached names the environment variable with the file to which test programs write the numbers of
+// the mutants whose functions run. The number of the first mutant of a function stands for all of the
+// function.
 const variableReached = "OPGEN_MUTANTS_REACHED"
 
-// reaching declares a function that returns the number of the mutant that runs, as the variable chooser. It also writes
-// which functions run. It has place for as many mutants as the number says.
+// reaching declares a function that returns the number of the mutant that runs, as the variable chooser. It
+// also writes which functions run. It has place for as many mutants as the number says.
 const reaching = `package %%s
 
 import (
@@ -232,8 +233,8 @@ type codeJudge struct {
 	programs []testProgram // the fastest first
 }
 
-// newCodeJudge compiles the test programs with the overlay, and runs each without a mutant. It returns an error if a test fails. Programs
-// of packages without mutants that take longer than o.within are left out.
+// newCodeJudge compiles the test programs with the overlay, and runs each without a mutant. It returns an
+// error if a test fails. Programs of packages without mutants that take longer than o.within are left out.
 func newCodeJudge(ctx context.Context, dir string, o options, overlay map[string]string, w io.Writer) (*codeJudge, error) {
 	file, err := writeOverlay(dir, overlay)
 	if err != nil {
@@ -297,7 +298,8 @@ func (p *testProgram) baseline(ctx context.Context, file string) error {
 	return nil
 }
 
-// run runs the tests with one mutant, and returns their output. The error is context.DeadlineExceeded if they take too long. A mutant that asks for memory without end gets 16 GiB of addresses.
+// run runs the tests with one mutant, and returns their output. The error is context.DeadlineExceeded if they
+// take too long. A mutant that asks for memory without end gets 16 GiB of addresses.
 func (p *testProgram) run(ctx context.Context, limit time.Duration, number int, env ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -313,8 +315,9 @@ func (p *testProgram) run(ctx context.Context, limit time.Duration, number int, 
 	return b.String(), ctx.Err()
 }
 
-// judge runs the tests that reach the function of a mutant, whose number is i: first those of its own package, in the given folder,
-// then the faster ones. function is the number of the first mutant of the function.
+// judge runs the tests that reach the function of a mutant, whose number is i: first those of its own
+// package, in the given folder, then the faster ones. function is the number of the first mutant of the
+// function.
 func (j *codeJudge) judge(ctx context.Context, i, function int, dir string) (verdict, error) {
 	var programs []testProgram
 	for _, p := range j.programs {

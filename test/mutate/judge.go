@@ -32,8 +32,8 @@ type judge struct {
 	operators        map[string]bool // operators of the catalogue: each has its own file
 
 	mu sync.Mutex
-	// wide gives, for an operator, a pattern of tests that fail without a mutant if only this operator is tested.
-	// They need other operators too. The pattern is empty if there are none.
+	// wide gives, for an operator, a pattern of tests that fail without a mutant if only this operator is
+	// tested. They need other operators too. The pattern is empty if there are none.
 	wide map[string]string
 }
 
@@ -58,8 +58,8 @@ func newJudge(ctx context.Context, dir string, timeout time.Duration, overlay ma
 	return j, nil
 }
 
-// writeOverlay writes the texts of an overlay to files of a folder. Keys are the paths that the texts replace. It
-// returns the file for the option -overlay of go build.
+// writeOverlay writes the texts of an overlay to files of a folder. Keys are the paths that the texts
+// replace. It returns the file for the option -overlay of go build.
 func writeOverlay(dir string, overlay map[string]string) (string, error) {
 	replace := map[string]string{}
 	for _, path := range slices.Sorted(maps.Keys(overlay)) {
@@ -90,15 +90,16 @@ func (j *judge) judge(ctx context.Context, i int, m *mutant) (verdict, error) {
 	return survived, ctx.Err()
 }
 
-// patterns selects the tests for a file, as arguments of -test.run and -test.skip for each run. They are the tests
-// of the operator if the file belongs to one, else all tests.
+// patterns selects the tests for a file, as arguments of -test.run and -test.skip for each run. They are the
+// tests of the operator if the file belongs to one, else all tests.
 func (j *judge) patterns(ctx context.Context, op string) [][]string {
 	if !j.operators[op] {
 		return [][]string{{"."}}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	// The name of a subtest begins with the operator. In a test of one operator, it begins with the attributes.
+	// The name of a subtest begins with the operator. In a test of one operator, it begins with the
+	// attributes.
 	narrow := fmt.Sprintf(`./^(%s($|[^_a-z0-9])|\{|&)`, op)
 	wide, ok := j.wide[op]
 	if !ok {
@@ -124,8 +125,8 @@ func (j *judge) patterns(ctx context.Context, op string) [][]string {
 	return [][]string{{narrow, wide}, {wide}}
 }
 
-// test runs a test program in a folder with one mutant. The patterns select the tests to run and, if there are two,
-// the tests to skip.
+// test runs a test program in a folder with one mutant. The patterns select the tests to run and, if there
+// are two, the tests to skip.
 func (j *judge) test(ctx context.Context, program, dir string, number int, patterns ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, j.timeout)
 	defer cancel()

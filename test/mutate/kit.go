@@ -18,8 +18,8 @@ import (
 // enoughOfKit is the share of mutants that package optest must kill.
 const enoughOfKit = 0.95
 
-// runKit judges package optest by mutants of the kernels of test/cookbook, a module outside of the tree whose only test is that of
-// the package. It returns the exit status.
+// runKit judges package optest by mutants of the kernels of test/cookbook, a module outside of the tree whose
+// only test is that of the package. It returns the exit status.
 func runKit(ctx context.Context, o options, w io.Writer) (int, error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
@@ -76,8 +76,8 @@ func runKit(ctx context.Context, o options, w io.Writer) (int, error) {
 	return summarize(w, mutants, verdicts, enoughOfKit), nil
 }
 
-// kitTest runs the test program with one mutant; number 0 means none. A mutant that asks for memory without end gets 16 GiB of
-// addresses.
+// kitTest runs the test program with one mutant; number 0 means none. A mutant that asks for memory without
+// end gets 16 GiB of addresses.
 func kitTest(ctx context.Context, program, dir string, limit time.Duration, number int, pattern string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

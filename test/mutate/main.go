@@ -1,41 +1,45 @@
-// Mutate judges the tests of kernels by mutants, which are small changes of kernels. It reports the mutants with which
-// all tests pass.
+// Mutate judges the tests of kernels by mutants, which are small changes of kernels. It reports the mutants
+// with which all tests pass.
 //
 // Usage, at the root of the module:
 //
 //	go run ./test/mutate [-n 200] [-seed 1] [-parallel 2] [-timeout 2m] [-only REGEXP]
 //
-// A mutant differs in one place: an operator, a sign, an index, a bound of a range, a constant, a statement that is
-// left out, or two arguments that are swapped. The choice of mutants depends on the seed and on the kernels only. Each
-// of them compiles. A mutant is killed if a test of the kernels or a conformance case fails or takes too long. If a
-// file belongs to one operator, tests of other operators do not run.
+// A mutant differs in one place: an operator, a sign, an index, a bound of a range, a constant, a statement
+// that is left out, or two arguments that are swapped. The choice of mutants depends on the seed and on the
+// kernels only. Each of them compiles. A mutant is killed if a test of the kernels or a conformance case
+// fails or takes too long. If a file belongs to one operator, tests of other operators do not run.
 //
 // With -maker, mutate judges the verifier of plans instead:
 //
 //	go run ./test/mutate -maker [-every 1] [-parallel 2] [-only REGEXP]
 //
-// It changes the packages that make plans in every place that it can. It also changes conditions, jumps and loops. Each
-// mutant makes many plans. If a plan differs from the plan without a mutant, packages verify and validate must refuse
-// it, or another method must prove it right. The exit status is 1 if a plan is accepted and not proved.
+// It changes the packages that make plans in every place that it can. It also changes conditions, jumps and
+// loops. Each mutant makes many plans. If a plan differs from the plan without a mutant, packages verify and
+// validate must refuse it, or another method must prove it right. The exit status is 1 if a plan is accepted
+// and not proved.
 //
 // With -code, mutate judges the tests of the generator and of the runtime:
 //
 //	go run ./test/mutate -code [-n 400] [-seed 1] [-parallel 2] [-packages REGEXP] [-only REGEXP] [-tests REGEXP] [-within DURATION]
 //
-// The number of mutants of a package is proportional to its lines. They are of the kinds of -maker. All test programs of the module
-// that run the changed function run with the mutant, until one fails. The tests run in a copy of the module, and each gets five times the
-// time that it takes without a mutant. With -within, programs that take longer without a mutant do not run, but for those of the
-// packages that have mutants. With -tests, only those run whose folder matches.
+// The number of mutants of a package is proportional to its lines. They are of the kinds of -maker. All test
+// programs of the module that run the changed function run with the mutant, until one fails. The tests run in
+// a copy of the module, and each gets five times the time that it takes without a mutant. With -within,
+// programs that take longer without a mutant do not run, but for those of the packages that have mutants.
+// With -tests, only those run whose folder matches.
 //
-// With -kit, mutate judges package optest by mutants of the kernels of test/cookbook, a module outside of the tree that has no other tests:
+// With -kit, mutate judges package optest by mutants of the kernels of test/cookbook, a module outside of the
+// tree that has no other tests:
 //
 //	go run ./test/mutate -kit [-n 100] [-seed 1] [-parallel 2] [-only REGEXP]
 //
 // The exit status is 0 if at least 95 % were killed.
 //
-// Mutate does not change files of the module. It compiles all mutants at once, from an overlay. An environment variable
-// selects the mutant that runs. The last line of the output is "N of M mutants killed (P%)". The lines before list the
-// mutants that survive. The exit status is 0 if at least 90 % were killed, 1 if not, and 2 for an error.
+// Mutate does not change files of the module. It compiles all mutants at once, from an overlay. An
+// environment variable selects the mutant that runs. The last line of the output is "N of M mutants killed
+// (P%)". The lines before list the mutants that survive. The exit status is 0 if at least 90 % were killed, 1
+// if not, and 2 for an error.
 package main
 
 import (
@@ -167,8 +171,8 @@ func run(ctx context.Context, o options, w io.Writer) (int, error) {
 	return summarize(w, mutants, verdicts, enough), nil
 }
 
-// summarize lists the mutants that survive and counts the mutants of each kind. It returns the exit status, which is 1 if less than
-// a share of them was killed.
+// summarize lists the mutants that survive and counts the mutants of each kind. It returns the exit status,
+// which is 1 if less than a share of them was killed.
 func summarize(w io.Writer, mutants []mutant, verdicts []verdict, enough float64) int {
 	killed := 0
 	made, dead := map[string]int{}, map[string]int{}

@@ -167,9 +167,10 @@ func newMakerJudge(ctx context.Context, dir string, overlay map[string]string) (
 	return j, nil
 }
 
-// run makes the plans with mutant number n, and returns the output of TestMaker and the processor time that it took. Number 0 means no
-// mutant. A run that does not come to an end is killed. What counts is processor time, on which other programs of the machine have little
-// influence. A run that waits takes none, and gets 15 times the time.
+// run makes the plans with mutant number n, and returns the output of TestMaker and the processor time that
+// it took. Number 0 means no mutant. A run that does not come to an end is killed. What counts is processor
+// time, on which other programs of the machine have little influence. A run that waits takes none, and gets
+// 15 times the time.
 func (j *makerJudge) run(ctx context.Context, n int) (string, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Duration(j.seconds)*time.Second)
 	defer cancel()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestMaker judges the verifier by the mutants that are written by hand, and by every 40th other mutant of the file
-// with task fusion.
+// TestMaker judges the verifier by the mutants that are written by hand, and by every 40th other mutant of
+// the file with task fusion.
 func TestMaker(t *testing.T) {
 	t.Chdir("../..")
 	var out strings.Builder

@@ -18,8 +18,8 @@ var opposite = map[token.Token]token.Token{
 	token.ADD_ASSIGN: token.SUB_ASSIGN, token.SUB_ASSIGN: token.ADD_ASSIGN, token.MUL_ASSIGN: token.QUO_ASSIGN, token.QUO_ASSIGN: token.MUL_ASSIGN,
 }
 
-// mutants lists all mutants of a file, in the order of their places. With control set, it includes the mutants of
-// method control.
+// mutants lists all mutants of a file, in the order of their places. With control set, it includes the
+// mutants of method control.
 func (s *source) mutants(f *file, control bool) []mutant {
 	fset := s.pkg.Fset
 	var out []mutant

@@ -89,8 +89,8 @@ func oneLine(s string) string {
 	return s
 }
 
-// all lists all mutants of files whose names match only. Some of them may not compile. With control set, it includes
-// mutants of control flow.
+// all lists all mutants of files whose names match only. Some of them may not compile. With control set, it
+// includes mutants of control flow.
 func (s *source) all(only *regexp.Regexp, control bool) []mutant {
 	var out []mutant
 	for i := range s.files {
@@ -136,16 +136,16 @@ func (s *source) choose(seed uint64, n int, all []mutant) ([]mutant, error) {
 	}
 }
 
-// overlay returns the files of the package with all mutants, by path. A function with mutants begins with a switch. It
-// has a case for each mutant, with a copy of the body. The variable chooser selects the case. The first mutant has the
-// given number.
+// overlay returns the files of the package with all mutants, by path. A function with mutants begins with a
+// switch. It has a case for each mutant, with a copy of the body. The variable chooser selects the case. The
+// first mutant has the given number.
 func (s *source) overlay(mutants []mutant, number int) map[string]string {
 	return s.chosenBy(mutants, number, func(int) string { return chooser }, choosing)
 }
 
-// chosenBy returns the files of the package with all mutants, as overlay does. choose returns the expression of the switch of a
-// function, for the number of its first mutant. The text declares what these expressions use, as a file of the package. It has a %s for
-// the name of the package.
+// chosenBy returns the files of the package with all mutants, as overlay does. choose returns the expression
+// of the switch of a function, for the number of its first mutant. The text declares what these expressions
+// use, as a file of the package. It has a %s for the name of the package.
 func (s *source) chosenBy(mutants []mutant, number int, choose func(first int) string, text string) map[string]string {
 	out := map[string]string{}
 	for i := range s.files {

@@ -1,5 +1,5 @@
-// Package networks has the networks of the benchmarks: their graphs, the values of their weights and inputs, and the losses of their
-// training, which other systems compute, too.
+// Package networks has the networks of the benchmarks: their graphs, the values of their weights and inputs,
+// and the losses of their training, which other systems compute, too.
 package networks
 
 import (
@@ -57,7 +57,8 @@ type built struct {
 	values    []opgen.Value // of weights
 }
 
-// drawn returns tensor number k of the workloads: numbers from -a to a, from a stream of splitmix64 that begins with k.
+// drawn returns tensor number k of the workloads: numbers from -a to a, from a stream of splitmix64 that
+// begins with k.
 func drawn(k uint64, a float64, dims ...int) Tensor {
 	n := 1
 	for _, d := range dims {
@@ -130,8 +131,8 @@ type Programs struct {
 	loss          graph.Tensor
 }
 
-// Open loads a network's training step into a session, which Close closes; if it fails, it closes the session itself. Load or
-// the first Forward loads the network alone.
+// Open loads a network's training step into a session, which Close closes; if it fails, it closes the session
+// itself. Load or the first Forward loads the network alone.
 func (w *Network) Open(ctx context.Context, s *opgen.Session) (_ *Programs, err error) {
 	n := &built{graph: graph.New(1), tensors: map[string]Tensor{}}
 	w.build(n)

@@ -1,4 +1,5 @@
-// Package outside makes modules outside of the tree that use this one from its folder, as modules of others use a release.
+// Package outside makes modules outside of the tree that use this one from its folder, as modules of others
+// use a release.
 package outside
 
 import (
@@ -19,8 +20,8 @@ type Module struct {
 	env []string
 }
 
-// Make copies a folder with specs and Go code to the empty folder dir, makes a module of it and generates the packages of its operators.
-// The module uses the one in the folder repository.
+// Make copies a folder with specs and Go code to the empty folder dir, makes a module of it and generates the
+// packages of its operators. The module uses the one in the folder repository.
 func Make(ctx context.Context, dir, path, source, repository string) (*Module, error) {
 	repository, err := filepath.Abs(repository)
 	if err != nil {
@@ -53,9 +54,9 @@ func Make(ctx context.Context, dir, path, source, repository string) (*Module, e
 	return &Module{dir, append(env, "PWD="+dir)}, err
 }
 
-// Env returns an environment in which the go command compiles modules that a replacement lets use the module in the folder
-// repository. It writes file, whose name ends in ".work": in a workspace with the module, the go command shares its compiled packages,
-// whereas it would compile those of a replaced module again.
+// Env returns an environment in which the go command compiles modules that a replacement lets use the module
+// in the folder repository. It writes file, whose name ends in ".work": in a workspace with the module, the
+// go command shares its compiled packages, whereas it would compile those of a replaced module again.
 func Env(file, repository string, modules ...string) ([]string, error) {
 	text := "go 1.26.0\n"
 	for _, dir := range append(modules, repository) {

@@ -1,5 +1,5 @@
-// Command platforms checks the types of all packages for other systems and processors: what the compiler would refuse, but for its last steps, in
-// some seconds for each. It compiles nothing.
+// Command platforms checks the types of all packages for other systems and processors: what the compiler
+// would refuse, but for its last steps, in some seconds for each. It compiles nothing.
 //
 // Usage:
 //
@@ -27,7 +27,8 @@ func main() {
 	}
 }
 
-// run checks packages of the module in a folder for each platform, and prints what is wrong. Its error says how much that is.
+// run checks packages of the module in a folder for each platform, and prints what is wrong. Its error says
+// how much that is.
 func run(w io.Writer, dir string, patterns, platforms []string) error {
 	wrong := 0
 	for _, platform := range platforms {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestRun checks a module with a constant that integers of 32 bits do not hold, and a function that one system lacks.
+// TestRun checks a module with a constant that integers of 32 bits do not hold, and a function that one
+// system lacks.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

@@ -1,6 +1,6 @@
-// Command size measures large graphs: it builds a graph of n nodes, its program and its plan, schedules, verifies and
-// loads it, and prints the seconds of processor time of each stage and the peak memory. Each graph has a process of its own,
-// so that its peak memory is known.
+// Command size measures large graphs: it builds a graph of n nodes, its program and its plan, schedules,
+// verifies and loads it, and prints the seconds of processor time of each stage and the peak memory. Each
+// graph has a process of its own, so that its peak memory is known.
 package main
 
 import (
@@ -120,8 +120,8 @@ func profiled(cpu, memory string, f func() error) error {
 	return pprof.Lookup("allocs").WriteTo(w, 0)
 }
 
-// measure returns how long each stage takes: graph, program, plan, schedule, verify and load. It stops after the program of
-// a graph that must be refused.
+// measure returns how long each stage takes: graph, program, plan, schedule, verify and load. It stops after
+// the program of a graph that must be refused.
 func measure(s *shape, n, workers int) ([]time.Duration, error) {
 	var stages []time.Duration
 	start := clock()
@@ -171,7 +171,8 @@ func measure(s *shape, n, workers int) ([]time.Duration, error) {
 	return stages, nil
 }
 
-// clock returns the processor time of the process so far, which other processes do not change; or else the time.
+// clock returns the processor time of the process so far, which other processes do not change; or else the
+// time.
 func clock() time.Duration {
 	if busy, _ := usage(); busy > 0 {
 		return busy

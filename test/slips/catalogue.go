@@ -10,7 +10,8 @@ import (
 	"github.com/opgen/opgen/generate"
 )
 
-// catalogue is a copy of the repository's specs and kernels in a folder of its own, with the code that they generate.
+// catalogue is a copy of the repository's specs and kernels in a folder of its own, with the code that they
+// generate.
 type catalogue struct {
 	dir       string
 	originals map[string]string // the specs, by path
@@ -89,8 +90,8 @@ const (
 	generated outcome = "generated" // and compiles
 )
 
-// try makes slips, checks the specs, generates code if there are no findings, and compiles what differs. It restores the
-// catalogue. The error says what no catalogue may do.
+// try makes slips, checks the specs, generates code if there are no findings, and compiles what differs. It
+// restores the catalogue. The error says what no catalogue may do.
 func (c *catalogue) try(seed, n uint64) (o outcome, made []string, err error) {
 	changed, made := change(seed, n, c.originals, c.words)
 	defer func() {

@@ -1,6 +1,6 @@
-// Command slips makes copies of the catalogue with one to four slips in one to three specs, such as a dropped line, a
-// misspelled name or a wrong value. Opgen must report what is wrong with them: it may not panic, hang or end with another
-// error. What it accepts must generate, and the generated code must compile.
+// Command slips makes copies of the catalogue with one to four slips in one to three specs, such as a dropped
+// line, a misspelled name or a wrong value. Opgen must report what is wrong with them: it may not panic, hang
+// or end with another error. What it accepts must generate, and the generated code must compile.
 //
 // Usage:
 //
@@ -85,8 +85,8 @@ func try(w io.Writer, seed uint64, from, count int) error {
 // oneLine returns a text without line breaks.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// supervise runs a process that tries catalogues, and starts another one where a catalogue ends it. It prints what is wrong,
-// and how many catalogues had which outcome.
+// supervise runs a process that tries catalogues, and starts another one where a catalogue ends it. It prints
+// what is wrong, and how many catalogues had which outcome.
 func supervise(w io.Writer, seed uint64, from, count int) error {
 	self, err := os.Executable()
 	if err != nil {

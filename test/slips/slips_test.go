@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSlips makes each kind of slip in each spec of the catalogue: almost all change the text, and a number gives the same
-// slips each time.
+// TestSlips makes each kind of slip in each spec of the catalogue: almost all change the text, and a number
+// gives the same slips each time.
 func TestSlips(t *testing.T) {
 	files, err := filepath.Glob("../../specs/*.toml")
 	if err != nil || len(files) == 0 {

@@ -1,6 +1,6 @@
-// Command tiles measures plans with a million tiles. It builds a plan and loads it, which also verifies it. Then it
-// prints the wall-clock time, the processor time and the peak memory of the process. It fails if the processor time
-// or the memory is over its limit.
+// Command tiles measures plans with a million tiles. It builds a plan and loads it, which also verifies it.
+// Then it prints the wall-clock time, the processor time and the peak memory of the process. It fails if the
+// processor time or the memory is over its limit.
 //
 // The program is a chain of pooling operators. Each tile reads its own rows and the neighboring rows.
 package main

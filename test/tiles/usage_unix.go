@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// usage returns the processor time and the peak memory of the process, or zeros if the system does not report them.
+// usage returns the processor time and the peak memory of the process, or zeros if the system does not report
+// them.
 func usage() (busy time.Duration, bytes int64) {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

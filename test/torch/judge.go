@@ -71,8 +71,8 @@ func (j *judge) close() error {
 	return errors.Join(errs...)
 }
 
-// run runs the cases of a folder, and returns those that fail, in order. A case that an operator refuses is one, too, since PyTorch takes it;
-// but an operator without a formula has no loops.
+// run runs the cases of a folder, and returns those that fail, in order. A case that an operator refuses is
+// one, too, since PyTorch takes it; but an operator without a formula has no loops.
 func (j *judge) run(ctx context.Context, dir string) ([]failure, error) {
 	cases, _, err := conform.LoadAll(os.DirFS(dir))
 	if err != nil {

@@ -1,13 +1,14 @@
-// Command torch compares the operators of the catalogue with PyTorch on random cases: of single operators with random attributes,
-// shapes, values and element types, forward and gradients, and of graphs of 2 to 13 operators. PyTorch computes in float64 what is right.
-// Each case runs with the kernels of the catalogue and, as far as its operators have formulas, with their loops.
+// Command torch compares the operators of the catalogue with PyTorch on random cases: of single operators
+// with random attributes, shapes, values and element types, forward and gradients, and of graphs of 2 to 13
+// operators. PyTorch computes in float64 what is right. Each case runs with the kernels of the catalogue and,
+// as far as its operators have formulas, with their loops.
 //
 // Usage:
 //
 //	go run ./test/torch [-cases N] [-graphs N] [-seed N] [-of OPERATORS] [-python PROGRAM] [-save FOLDER]
 //
-// A case that fails is made smaller as long as it fails. It is printed, and saved as a conformance case, which opconform runs. The exit
-// status is 1 if there is such a case, or no Python that has PyTorch.
+// A case that fails is made smaller as long as it fails. It is printed, and saved as a conformance case,
+// which opconform runs. The exit status is 1 if there is such a case, or no Python that has PyTorch.
 package main
 
 import (
@@ -135,8 +136,8 @@ func show(ctx context.Context, w io.Writer, m *maker, j *judge, f failure, save 
 	return nil
 }
 
-// minimal returns the smallest of the failing cases to which smaller leads. smaller returns the cases that fail of those that are smaller
-// than a given one in one place.
+// minimal returns the smallest of the failing cases to which smaller leads. smaller returns the cases that
+// fail of those that are smaller than a given one in one place.
 func minimal(f failure, smaller func(failure) ([]failure, error)) (failure, error) {
 	for range 40 {
 		next, err := smaller(f)
@@ -154,7 +155,8 @@ type maker struct {
 	made           int
 }
 
-// find returns a maker with a Python that has PyTorch, and its version. A program that is named must have it, or one of the others.
+// find returns a maker with a Python that has PyTorch, and its version. A program that is named must have it,
+// or one of the others.
 func find(ctx context.Context, python string, others ...string) (*maker, string, error) {
 	candidates := others
 	if python != "" {

@@ -36,7 +36,8 @@ func TestMinimal(t *testing.T) {
 	}
 }
 
-// TestNoPython runs without a Python that has PyTorch: one that is asked for must have it, or one that is looked for.
+// TestNoPython runs without a Python that has PyTorch: one that is asked for must have it, or one that is
+// looked for.
 func TestNoPython(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	err := run(t.Context(), &bytes.Buffer{}, options{cases: 1, python: "/nonexistent/python"})
@@ -49,8 +50,8 @@ func TestNoPython(t *testing.T) {
 	}
 }
 
-// fake is a Python that has a PyTorch of version 9, and copies cases of this folder instead of making some. Of a case that fails it gives
-// one that is smaller, which is right.
+// fake is a Python that has a PyTorch of version 9, and copies cases of this folder instead of making some.
+// Of a case that fails it gives one that is smaller, which is right.
 const fake = `#!/bin/sh
 case "$1" in
 -c) echo 9 ;;

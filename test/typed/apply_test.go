@@ -87,8 +87,8 @@ func newNetwork(t *testing.T) *network {
 	return n
 }
 
-// TestApply trains the network with each optimizer. The loss falls in every step. The probabilities of softmax
-// agree with the logarithms of probabilities that the loss computes.
+// TestApply trains the network with each optimizer. The loss falls in every step. The probabilities of
+// softmax agree with the logarithms of probabilities that the loss computes.
 func TestApply(t *testing.T) {
 	ctx := context.Background()
 	var registry task.Registry
@@ -194,7 +194,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestLiterals checks that attributes are refused that lack the mark of Defaults, and that the mark survives JSON.
+// TestLiterals checks that attributes are refused that lack the mark of Defaults, and that the mark survives
+// JSON.
 func TestLiterals(t *testing.T) {
 	for _, o := range catalogue.Operators() {
 		made, err := o.DecodeAttrs([]byte(o.Examples[0].Attrs))

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// programs lists functions and declarations that must not compile, in groups. want is a part of the message of
-// the compiler. Each group also has a control without want: a similar program that compiles.
+// programs lists functions and declarations that must not compile, in groups. want is a part of the message
+// of the compiler. Each group also has a control without want: a similar program that compiles.
 var programs = []struct {
 	group, code string
 	want        string
@@ -201,8 +201,8 @@ func build(t *testing.T, sources []string, args ...string) string {
 // folder returns the name of the folder of package i.
 func folder(i int) string { return fmt.Sprintf("p%02d", i) }
 
-// messages returns the messages of the go command about packages that do not compile, by folder. The output of
-// the command has a block for each such package: a line with # and its path, and then the messages.
+// messages returns the messages of the go command about packages that do not compile, by folder. The output
+// of the command has a block for each such package: a line with # and its path, and then the messages.
 func messages(out string) map[string]string {
 	all := map[string]string{}
 	for block := range strings.SplitSeq(out, "# ") {
@@ -260,7 +260,8 @@ func f(a *linear.Forward[float32]) { unlock.Lane(a.Input.Lane(0).Sealed()) }
 	}
 }
 
-// TestF1NoConversions checks that no view, no part of one and nothing that holds one converts to that of another permission.
+// TestF1NoConversions checks that no view, no part of one and nothing that holds one converts to that of
+// another permission.
 func TestF1NoConversions(t *testing.T) {
 	kinds := []string{"RO", "WO", "RW", "Grad", "Scatter", "Reduction", "ROLane", "WOLane", "RWLane", "GradLane", "ScatterLane", "ROMat", "OutMat", "PerWorker"}
 	forms := []string{"%s", "*%s", "[]%s", "[1]%s", "map[int]%s", "chan %s", "func(%s)", "func() %s", "struct{ V %s }", "tensor.Opt[%s]"}

@@ -17,16 +17,16 @@ import (
 )
 
 // drift lists mistakes that occur where the slots of an operator are declared several times by hand, as in
-// FlexFlow (https://github.com/flexflow/flexflow-train). The equivalent of each mistake is a spec with a finding,
-// a program that does not compile, or a call that returns an error. what gives the operators of FlexFlow that
-// have the mistake, and the mistake.
+// FlexFlow (https://github.com/flexflow/flexflow-train). The equivalent of each mistake is a spec with a
+// finding, a program that does not compile, or a call that returns an error. what gives the operators of
+// FlexFlow that have the mistake, and the mistake.
 var drift = []struct {
 	what string
 	// spec is added to a spec whose forward task has the arguments args. finding begins the finding of opgen
 	// check, with its code.
 	args, spec, finding string
-	// code is a program. It does not compile, and want is a part of the message. If want is empty, the program
-	// compiles: the mistake cannot occur, as the declaration is generated.
+	// code is a program. It does not compile, and want is a part of the message. If want is empty, the
+	// program compiles: the mistake cannot occur, as the declaration is generated.
 	code, want string
 	// call returns an error that contains want.
 	call func() error
@@ -139,7 +139,8 @@ var drift = []struct {
 	{what: "reverse: the same axis counted from different ends in forward and backward", spec: "[require.axis]\nthat = \"axs >= 0\"\nmessage = \"no axis\"", finding: "OP203: axs is not defined"},
 }
 
-// bind applies an operator with one input, binds a task of it with f, and returns the error of the invocation.
+// bind applies an operator with one input, binds a task of it with f, and returns the error of the
+// invocation.
 func bind(op *graph.Operator, kind task.Kind, f func(*graph.Binding[int], graph.Tensor)) error {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 2, 2)

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// TestExportedNamesHaveReaders reports exported names without a reader. A reader of a name is code of another package
-// that uses the name. Example functions are readers, other tests are not.
+// TestExportedNamesHaveReaders reports exported names without a reader. A reader of a name is code of another
+// package that uses the name. Example functions are readers, other tests are not.
 //
-// Some names need no reader: methods that implement an interface, types to which a name with a reader refers, and
-// fields, methods of interfaces and constants of such types.
+// Some names need no reader: methods that implement an interface, types to which a name with a reader refers,
+// and fields, methods of interfaces and constants of such types.
 func TestExportedNamesHaveReaders(t *testing.T) {
 	fset, pkgs := load(t, nil, "./...")
 	symbols := map[place]*symbol{}
@@ -58,8 +58,8 @@ func public(path string) bool {
 	return !strings.HasSuffix(path, "_test")
 }
 
-// ofType reports whether a name belongs to a type that needs the reader: the name is a field, a constant of a named
-// type, a method of an interface, or a method of an unexported type.
+// ofType reports whether a name belongs to a type that needs the reader: the name is a field, a constant of a
+// named type, a method of an interface, or a method of an unexported type.
 func ofType(o types.Object) bool {
 	switch o := o.(type) {
 	case *types.Var:
@@ -81,8 +81,8 @@ func ofType(o types.Object) bool {
 	return false
 }
 
-// markReaders marks the symbols that a package reads: symbols of other packages that its code uses, without tests, and
-// all symbols that its examples use. Its tests read only what is for tests.
+// markReaders marks the symbols that a package reads: symbols of other packages that its code uses, without
+// tests, and all symbols that its examples use. Its tests read only what is for tests.
 func markReaders(fset *token.FileSet, p *packages.Package, symbols map[place]*symbol) {
 	own := strings.TrimSuffix(p.PkgPath, "_test")
 	for _, f := range p.Syntax {
@@ -112,7 +112,8 @@ func markReaders(fset *token.FileSet, p *packages.Package, symbols map[place]*sy
 	}
 }
 
-// forTests reports whether a package is one for tests, or is internal, so that tests of other packages are its readers.
+// forTests reports whether a package is one for tests, or is internal, so that tests of other packages are
+// its readers.
 func forTests(path, reader string) bool {
 	return path != reader && (strings.HasSuffix(path, "test") || strings.Contains(path, "/internal/"))
 }

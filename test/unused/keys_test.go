@@ -14,14 +14,15 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// checkedSpecs are the specs of operators that tests run in checked mode, by the check CheckedMode of package optest: those of the catalogue
-// in package kernels, the others in the packages of their folders.
+// checkedSpecs are the specs of operators that tests run in checked mode, by the check CheckedMode of package
+// optest: those of the catalogue in package kernels, the others in the packages of their folders.
 var checkedSpecs = []string{"specs/*.toml", "test/cookbook/testdata/specs/*.toml", "optest/testdata/module/specs/*.toml"}
 
 // configurations are files of opgen.toml whose modules tests generate and run.
 var configurations = []string{"opgen.toml", "test/*/testdata/opgen.toml", "test/*/testdata/*/opgen.toml", "internal/driver/testdata/emit/*/opgen.toml"}
 
-// TestKeysHaveUsers reports keys of specs and of opgen.toml, and words that are values of keys, that no file uses.
+// TestKeysHaveUsers reports keys of specs and of opgen.toml, and words that are values of keys, that no file
+// uses.
 func TestKeysHaveUsers(t *testing.T) {
 	used := map[string]bool{}
 	read := func(patterns []string, tableOf func(map[string]any) *keys.Table) (files int) {

@@ -23,8 +23,8 @@ const (
 type symbol struct {
 	name   string // package.name, or package.type.name for methods and fields
 	object types.Object
-	// within lists declarations: the declaration of the symbol and, for a type, those of its methods. A use inside
-	// of them does not count.
+	// within lists declarations: the declaration of the symbol and, for a type, those of its methods. A use
+	// inside of them does not count.
 	within []ast.Node
 	used   bool
 }
@@ -40,12 +40,12 @@ func placeOf(fset *token.FileSet, at token.Pos) place {
 	return place{filepath.Base(filepath.Dir(p.Filename)) + "/" + filepath.Base(p.Filename), p.Line, p.Column}
 }
 
-// TestNoUnusedSymbols type-checks the module with its tests. It reports symbols of generated packages that are used
-// only in their own declaration.
+// TestNoUnusedSymbols type-checks the module with its tests. It reports symbols of generated packages that
+// are used only in their own declaration.
 //
-// These symbols count as used: methods that implement an interface, exported symbols of an operator that only its
-// kernel and the catalogue import, what a kernel that another module writes by hand uses, and the tensors of
-// invocations, as package opimpl reads their fields by reflection, and methods of attributes.
+// These symbols count as used: methods that implement an interface, exported symbols of an operator that only
+// its kernel and the catalogue import, what a kernel that another module writes by hand uses, and the tensors
+// of invocations, as package opimpl reads their fields by reflection, and methods of attributes.
 func TestNoUnusedSymbols(t *testing.T) {
 	unused, all := unusedSymbols(t, nil, "./...")
 	if all < 1000 {
@@ -91,7 +91,8 @@ func (unusedType) String() string { return "a method of fmt.Stringer" }
 	}
 }
 
-// unusedSymbols returns the names of the unused symbols of generated packages, and the number of all their symbols.
+// unusedSymbols returns the names of the unused symbols of generated packages, and the number of all their
+// symbols.
 func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) (unused []string, all int) {
 	t.Helper()
 	fset, pkgs := load(t, overlay, patterns...)
@@ -135,8 +136,8 @@ func ofInvocation(name string) bool {
 	return len(parts) > 1 && strings.HasSuffix(parts[1], "Tensors")
 }
 
-// ofKernel reports whether kernels that are written by hand, or what registers them, use a symbol: Register, Iteration,
-// attributes, and constants of enums. An operator whose kernel is its formula need not have other
+// ofKernel reports whether kernels that are written by hand, or what registers them, use a symbol: Register,
+// Iteration, attributes, and constants of enums. An operator whose kernel is its formula need not have other
 // uses of them.
 func ofKernel(o types.Object, name string) bool {
 	if !o.Exported() {
@@ -301,8 +302,9 @@ func markUses(fset *token.FileSet, p *packages.Package, symbols map[place]*symbo
 	}
 }
 
-// interfacesOf returns the interfaces that packages and their direct imports declare, the interfaces without a name that the packages use, and
-// those of fields of generic types with the arguments that the packages give.
+// interfacesOf returns the interfaces that packages and their direct imports declare, the interfaces without
+// a name that the packages use, and those of fields of generic types with the arguments that the packages
+// give.
 func interfacesOf(pkgs []*packages.Package) []*types.Interface {
 	out := []*types.Interface{types.Universe.Lookup("error").Type().Underlying().(*types.Interface)}
 	seen := map[string]bool{}

@@ -11,8 +11,9 @@ import (
 // Names lists what may run programs.
 var Names = []string{"auto", "cpu", "cuda"}
 
-// Choose returns what registers kernels, and the options of a session, for the engine of a name. The engine auto is a GPU if there is one. The
-// devices of the CPUs all have memory of this machine. It is an error if there is no GPU, and the name is cuda.
+// Choose returns what registers kernels, and the options of a session, for the engine of a name. The engine
+// auto is a GPU if there is one. The devices of the CPUs all have memory of this machine. It is an error if
+// there is no GPU, and the name is cuda.
 func Choose(name string, workers, devices int) (register func(*task.Registry) error, opts []opgen.Option, err error) {
 	opts = []opgen.Option{opgen.Workers(workers), opgen.Devices(devices)}
 	if name != "auto" && name != "cuda" {

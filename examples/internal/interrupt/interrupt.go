@@ -19,7 +19,8 @@ const Status = 130
 type Program struct {
 	// Variable is the environment variable with which the test program is the program.
 	Variable string
-	// Args are the arguments of a training that keeps its files in a folder, and goes on from the newest checkpoint there, if there is one.
+	// Args are the arguments of a training that keeps its files in a folder, and goes on from the newest
+	// checkpoint there, if there is one.
 	Args func(dir string) []string
 	// Files are the files of the folder that hold the outcome of a training.
 	Files []string
@@ -71,8 +72,9 @@ func (p *Program) Uninterrupted(t *testing.T) ([]byte, time.Duration) {
 	return p.Outcome(t, dir), time.Since(start)
 }
 
-// Interrupt sends trainings signals at random moments, in turn, until so many have been interrupted. Each training goes on from its checkpoints
-// until it ends, with the outcome of one that nothing interrupts, bit for bit.
+// Interrupt sends trainings signals at random moments, in turn, until so many have been interrupted. Each
+// training goes on from its checkpoints until it ends, with the outcome of one that nothing interrupts, bit
+// for bit.
 func (p *Program) Interrupt(t *testing.T, times int, signals ...os.Signal) {
 	t.Helper()
 	want, whole := p.Uninterrupted(t)
@@ -88,7 +90,8 @@ func (p *Program) Interrupt(t *testing.T, times int, signals ...os.Signal) {
 	}
 }
 
-// interrupt trains, and sends a signal after some time. It reports whether that interrupted the training. Otherwise the training has ended.
+// interrupt trains, and sends a signal after some time. It reports whether that interrupted the training.
+// Otherwise the training has ended.
 func (p *Program) interrupt(t *testing.T, dir string, after time.Duration, s os.Signal) bool {
 	t.Helper()
 	c := p.Command(t, dir, "")

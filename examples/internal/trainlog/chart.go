@@ -31,8 +31,8 @@ const (
 	dotColor, meanColor, gridLine = "#9db7d5", "#1f4e8c", "#dddddd"
 )
 
-// Write writes the chart as SVG. The axis of losses is logarithmic, since losses fall fast at first. Losses that are not above 0 and finite are
-// left out.
+// Write writes the chart as SVG. The axis of losses is logarithmic, since losses fall fast at first. Losses
+// that are not above 0 and finite are left out.
 func (c *Chart) Write(out io.Writer) error {
 	w := bufio.NewWriter(out)
 	low, high := math.Inf(1), math.Inf(-1)

@@ -15,8 +15,9 @@ type Curve struct {
 	file *os.File
 }
 
-// OpenCurve opens the file. If the training goes on, it keeps the lines of the steps before the first one, which stay on the disk all the
-// time: the next training may have to go on from the same checkpoint. It is an error if there are fewer lines.
+// OpenCurve opens the file. If the training goes on, it keeps the lines of the steps before the first one,
+// which stay on the disk all the time: the next training may have to go on from the same checkpoint. It is an
+// error if there are fewer lines.
 func OpenCurve(path string, first int) (_ *Curve, err error) {
 	if path == "" {
 		return &Curve{Writer: bufio.NewWriter(io.Discard)}, nil

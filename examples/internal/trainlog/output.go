@@ -1,5 +1,5 @@
-// Package trainlog shows and records how a training of an example goes: a bar or lines, the losses of all steps, a chart of them, and the time by
-// task.
+// Package trainlog shows and records how a training of an example goes: a bar or lines, the losses of all
+// steps, a chart of them, and the time by task.
 package trainlog
 
 import (
@@ -51,7 +51,8 @@ func NewProgress(w io.Writer, total int) *Progress {
 	return &Progress{w: w, terminal: terminal(w), total: total}
 }
 
-// Update says how many steps are done. The text appears in the line behind the bar, or if mark is true as a line of its own.
+// Update says how many steps are done. The text appears in the line behind the bar, or if mark is true as a
+// line of its own.
 func (p *Progress) Update(done int, mark bool, text string) {
 	if !p.terminal {
 		if mark {

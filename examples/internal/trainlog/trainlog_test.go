@@ -16,8 +16,8 @@ import (
 	"github.com/opgen/opgen"
 )
 
-// TestProgress shows steps as lines, of which only marked ones appear, and on a terminal as a bar, which is drawn for marked steps and
-// otherwise at most 20 times a second. The clock is that of the test.
+// TestProgress shows steps as lines, of which only marked ones appear, and on a terminal as a bar, which is
+// drawn for marked steps and otherwise at most 20 times a second. The clock is that of the test.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,8 +1,8 @@
-// Package cugen compiles statements over indices to CUDA C++: a function for each nest of loops, whose threads compute an
-// element each, or share a reduction.
+// Package cugen compiles statements over indices to CUDA C++: a function for each nest of loops, whose
+// threads compute an element each, or share a reduction.
 //
-// Sums have one order, which depends on extents only, so results have the same bits in each run. No function adds to memory
-// atomically.
+// Sums have one order, which depends on extents only, so results have the same bits in each run. No function
+// adds to memory atomically.
 package cugen
 
 import (
@@ -61,9 +61,9 @@ type Bounded struct {
 	Bound  task.Bound
 }
 
-// Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept, and aligned which of those that
-// are not local begin at a multiple of 16 bytes.
-// The program gets further tensors. What statements give for tensors of folds is folded into what these hold. name begins the
+// Compile compiles statements of a program, which has no open extents. tensors says how those of the program
+// are kept, and aligned which of those that are not local begin at a multiple of 16 bytes. The program gets
+// further tensors. What statements give for tensors of folds is folded into what these hold. name begins the
 // names of functions. Products of matrices with least rows, columns and terms are computed by tiles.
 func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, aligned func(tensor int) bool, bounded []Bounded, folds []Into, least int) (*Code, error) {
 	nests, all, own, err := loops.Nests(p, statements, tensors)
@@ -116,8 +116,8 @@ var ctypes = map[dtype.Type]string{dtype.Bool: "opgen_bool", dtype.I8: "signed c
 var boundsOf = map[dtype.Type][2]string{dtype.I8: {"-128", "127"}, dtype.I16: {"-32768", "32767"},
 	dtype.I32: {"-2147483647 - 1", "2147483647"}, dtype.U8: {"0", "255"}, dtype.U16: {"0", "65535"}, dtype.U32: {"0", "4294967295ll"}}
 
-// widen gives local tensors of few elements that are computed of numbers of type double that type, so that terms which cancel each
-// other have the same digits. Local tensors of values of integers get it, too.
+// widen gives local tensors of few elements that are computed of numbers of type double that type, so that
+// terms which cancel each other have the same digits. Local tensors of values of integers get it, too.
 func (g *generator) widen(nests []*loops.Nest) {
 	most := 1024
 	for i, t := range g.p.Tensors {
@@ -138,8 +138,8 @@ func (g *generator) widen(nests []*loops.Nest) {
 	}
 }
 
-// extremes finds the tensors of integers that hold extremes. It refuses what is computed with integers of 64 bits without a sign: device code
-// computes with a sign.
+// extremes finds the tensors of integers that hold extremes. It refuses what is computed with integers of 64
+// bits without a sign: device code computes with a sign.
 func (g *generator) extremes(nests []*loops.Nest) error {
 	g.extreme = map[int]bool{}
 	for _, n := range nests {
@@ -161,7 +161,8 @@ func (g *generator) extremes(nests []*loops.Nest) error {
 	return nil
 }
 
-// signed returns an error if an operation has an operand of 64 bits without a sign. A choice of them, as of elements of tensors, is none.
+// signed returns an error if an operation has an operand of 64 bits without a sign. A choice of them, as of
+// elements of tensors, is none.
 func (g *generator) signed(n *term.Term) error {
 	var err error
 	n.Walk(func(n *term.Term) {
@@ -199,7 +200,8 @@ type generator struct {
 // real is the C type of real numbers.
 func (g *generator) real() string { return ctypes[g.own] }
 
-// seal puts a hash of the source in the place of names, so that equal sources have equal names and others do not.
+// seal puts a hash of the source in the place of names, so that equal sources have equal names and others do
+// not.
 func (g *generator) seal() {
 	text := g.text.String()
 	sum := sha256.Sum256([]byte(text))
@@ -273,7 +275,8 @@ func (g *generator) nest(n *loops.Nest) error {
 	return g.alone(rest)
 }
 
-// separate returns the products of matrices of a nest as nests of their own, and the rest. None of the reductions that share a nest needs another.
+// separate returns the products of matrices of a nest as nests of their own, and the rest. None of the
+// reductions that share a nest needs another.
 func (g *generator) separate(n *loops.Nest) (products []*loops.Nest, rest *loops.Nest) {
 	rest = &loops.Nest{Vars: n.Vars}
 	for _, s := range n.Statements {

@@ -8,13 +8,15 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// team says how threads share a reduction: so many fold the elements of a result in turn, and then what they have, in pairs.
+// team says how threads share a reduction: so many fold the elements of a result in turn, and then what they
+// have, in pairs.
 type team struct {
 	members int  // a power of 2
 	rows    bool // whether neighboring threads are members of a team; otherwise they fold for neighboring results
 }
 
-// teamFor returns the team for reductions of so many elements, of which there are so many. It depends on extents only.
+// teamFor returns the team for reductions of so many elements, of which there are so many. It depends on
+// extents only.
 func teamFor(results, elements int, rows bool) team {
 	t := team{1, rows}
 	most := 32
@@ -44,7 +46,8 @@ func (f *function) fold(n *loops.Nest) {
 	f.close()
 }
 
-// teams begins a function in which teams take one result after the other, up to the line that begins the loop.
+// teams begins a function in which teams take one result after the other, up to the line that begins the
+// loop.
 func (f *function) teams(t team, results int) {
 	f.barriers = true
 	per := threads / t.members
@@ -117,7 +120,8 @@ func (c *crew) pass(r *term.Reduction, into func()) {
 	c.close()
 }
 
-// together writes the fold of what the members of a team have, which all of them get. The members are stride threads from each other.
+// together writes the fold of what the members of a team have, which all of them get. The members are stride
+// threads from each other.
 func (f *function) together(acc string, how fold, members, stride int) {
 	f.line("%s = opgen_together<%d, %d>(space, %s, member, [](%s a, %s b) -> %s { return %s; });", acc, members, stride, acc,
 		how.typ, how.typ, how.typ, fmt.Sprintf(how.into, "a", "b"))
@@ -181,8 +185,8 @@ func (c *crew) most(r *term.Reduction) string {
 	return top
 }
 
-// variance writes a variance as a thread alone does. Some element stands for the first one: the greatest one if a condition may leave out
-// the first.
+// variance writes a variance as a thread alone does. Some element stands for the first one: the greatest one
+// if a condition may leave out the first.
 func (c *crew) variance(r *term.Reduction, count func() string, plus fold) string {
 	number, first := count(), ""
 	if !c.wideBody(r) {

@@ -88,7 +88,8 @@ func (f *function) line(format string, args ...any) {
 	f.body = append(f.body, strings.Repeat("\t", f.depth)+fmt.Sprintf(format, args...))
 }
 
-// open writes a line that begins a block, and close one that ends it. Values that are named in the block have no names behind it.
+// open writes a line that begins a block, and close one that ends it. Values that are named in the block have
+// no names behind it.
 func (f *function) open(format string, args ...any) {
 	f.line(format, args...)
 	f.depth++
@@ -248,7 +249,8 @@ func (f *function) finish() {
 	f.code.Launches = append(f.code.Launches, gpu.Launch{Entry: f.entry, Grid: f.grid, Block: f.block, Args: args, Product: f.library})
 }
 
-// indices writes declarations of indices, of which the number that is in a variable is the place in their box.
+// indices writes declarations of indices, of which the number that is in a variable is the place in their
+// box.
 func (f *function) indices(vars []*term.Variable, from string) {
 	n := box(vars)
 	typ := "long long"
@@ -359,9 +361,9 @@ func (f *function) give(s *loops.Nested, v string) {
 	f.forget()
 }
 
-// scatter writes a statement that adds to elements which other values of indices may share. Threads share the indices
-// that keep elements apart. The others are loops, so that what is added to an element has one order. Where this gives few threads,
-// more of them go through the loops, and each adds to the elements of its own.
+// scatter writes a statement that adds to elements which other values of indices may share. Threads share the
+// indices that keep elements apart. The others are loops, so that what is added to an element has one order.
+// Where this gives few threads, more of them go through the loops, and each adds to the elements of its own.
 func (f *function) scatter(n *loops.Nest) {
 	s := n.Statements[0]
 	var own, inner []*term.Variable

@@ -15,8 +15,8 @@ type Into struct {
 	typ    dtype.Type // of the tensor's elements
 }
 
-// apart gives the values that are folded into tensors memory of their own. Numbers of 16 bits are kept with more digits, and integers in 64
-// bits, which hold the least and the greatest of no elements.
+// apart gives the values that are folded into tensors memory of their own. Numbers of 16 bits are kept with
+// more digits, and integers in 64 bits, which hold the least and the greatest of no elements.
 func (g *generator) apart(folds []Into) error {
 	for i := range folds {
 		x := &folds[i]

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// An order of few elements is found by counting: the place of an element is the number of those before it. Blocks sort more of them.
+// An order of few elements is found by counting: the place of an element is the number of those before it.
+// Blocks sort more of them.
 
 // leastSort is how many elements blocks sort at least, and mostSort at most.
 const (
@@ -49,8 +50,9 @@ func (f *function) order(n *loops.Nest) {
 	f.close()
 }
 
-// sort writes an order whose places are an index of the result. A block sorts a row by exchanges of elements whose distances are powers of
-// 2, which are the same for all rows. What fills a row up to a power of 2 comes last.
+// sort writes an order whose places are an index of the result. A block sorts a row by exchanges of elements
+// whose distances are powers of 2, which are the same for all rows. What fills a row up to a power of 2 comes
+// last.
 func (f *function) sort(n *loops.Nest, place int) {
 	s, r := n.Statements[0], n.Statements[0].Value.Reduction
 	v := n.Vars[place]

@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// Products of matrices are computed by tiles, whose factors lie in shared memory. The factors may be any values, so this
-// covers convolutions, too: their windows are never copied to memory.
+// Products of matrices are computed by tiles, whose factors lie in shared memory. The factors may be any
+// values, so this covers convolutions, too: their windows are never copied to memory.
 const (
 	tileRows = 64 // of the result, and as many columns
 	tileSum  = 16 // products that are added at a time
@@ -27,11 +27,12 @@ type factors struct {
 	batch, rows, cols []*term.Variable // of both factors or none, of x alone, of y alone
 }
 
-// LeastProduct is how many rows, columns and terms a product of matrices has that is worth tiles, and a call of a library.
+// LeastProduct is how many rows, columns and terms a product of matrices has that is worth tiles, and a call
+// of a library.
 const LeastProduct = 8
 
-// factorsOf returns the factors of a statement that is a product of matrices with as many rows, columns and terms as the generator asks for; nil
-// if it is none.
+// factorsOf returns the factors of a statement that is a product of matrices with as many rows, columns and
+// terms as the generator asks for; nil if it is none.
 func (g *generator) factorsOf(n *loops.Nest) *factors {
 	s := n.Statements[0]
 	r := s.Value.Reduction
@@ -112,8 +113,9 @@ func (f *function) product(n *loops.Nest) bool {
 	return true
 }
 
-// matrices returns a product that a library can compute as well; nil if it cannot. The factors are elements of tensors, and the numbers of
-// rows, columns and so on are those of single indices, or of several that go through memory as one does.
+// matrices returns a product that a library can compute as well; nil if it cannot. The factors are elements
+// of tensors, and the numbers of rows, columns and so on are those of single indices, or of several that go
+// through memory as one does.
 func (f *function) matrices(s *loops.Nested, p *factors, sum []*term.Variable) *gpu.Product {
 	if s.Add || s.Left.Which != nil || p.x.Op != term.Element || p.y.Op != term.Element {
 		return nil
@@ -129,14 +131,16 @@ func (f *function) matrices(s *loops.Nested, p *factors, sum []*term.Variable) *
 	return out
 }
 
-// libraryTypes are the types of factors and results that libraries multiply, with sums in the greater of both and in f32 at least.
+// libraryTypes are the types of factors and results that libraries multiply, with sums in the greater of both
+// and in f32 at least.
 var libraryTypes = map[[2]dtype.Type]bool{
 	{dtype.F32, dtype.F32}: true, {dtype.F64, dtype.F64}: true,
 	{dtype.F16, dtype.F16}: true, {dtype.F16, dtype.F32}: true,
 	{dtype.BF16, dtype.BF16}: true, {dtype.BF16, dtype.F32}: true,
 }
 
-// matrix says where the elements of a tensor lie as matrices. It is false if they are none, or if rows and columns both have gaps.
+// matrix says where the elements of a tensor lie as matrices. It is false if they are none, or if rows and
+// columns both have gaps.
 func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term.Variable) bool {
 	linear, known := true, [3]bool{}
 	m.Offset, linear = loops.Offset(r)
@@ -149,7 +153,8 @@ func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term
 	return linear && known == [3]bool{true, true, true} && m.Arg >= 0 && m.Next >= 0 && beside && max(m.Down, m.Right) <= math.MaxInt32
 }
 
-// strideOf returns by how many elements the place of an element moves with indices that are taken as one. It is false if it moves otherwise.
+// strideOf returns by how many elements the place of an element moves with indices that are taken as one. It
+// is false if it moves otherwise.
 func strideOf(r *term.Read, vars []*term.Variable) (elements int, known bool) {
 	after := 1 // the extent of the indices behind
 	for i := len(vars) - 1; i >= 0; i-- {
@@ -194,7 +199,8 @@ func (f *function) put(to, from string, x *term.Term, sum []*term.Variable) {
 	f.close()
 }
 
-// spot writes which row or column i, and which product k, an element of a thread's share belongs to. Neighboring threads read neighboring elements.
+// spot writes which row or column i, and which product k, an element of a thread's share belongs to.
+// Neighboring threads read neighboring elements.
 func (f *function) spot(x *term.Term, sum []*term.Variable) {
 	if alongSum(x, sum) {
 		f.line("const int i = (threadIdx.x + e * %d) / %d, k = threadIdx.x %% %d;", threads, tileSum, tileSum)

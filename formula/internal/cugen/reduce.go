@@ -49,7 +49,8 @@ func (g *generator) foldOf(kind reduction.Kind, of term.Kind) (fold, bool) {
 	return fold{}, false
 }
 
-// kindOf returns the kind of the values that a reduction folds. Real numbers may be integers in one use, and are folded as real numbers.
+// kindOf returns the kind of the values that a reduction folds. Real numbers may be integers in one use, and
+// are folded as real numbers.
 func kindOf(n *term.Term) term.Kind {
 	r := n.Reduction
 	if n.Kind == term.Real {
@@ -133,8 +134,9 @@ func (f *function) reduce(n *term.Term) string {
 	return acc
 }
 
-// variance writes a variance. The differences from the first element are added: of equal ones, the mean is exactly what they are. A product
-// must not become one operation with the difference, which would be what the product lost.
+// variance writes a variance. The differences from the first element are added: of equal ones, the mean is
+// exactly what they are. A product must not become one operation with the difference, which would be what the
+// product lost.
 func (f *function) variance(r *term.Reduction, around func(func())) string {
 	if !f.wideBody(r) {
 		return f.narrowVariance(r, around)
@@ -162,8 +164,8 @@ func (f *function) variance(r *term.Reduction, around func(func())) string {
 	return fmt.Sprintf("(%s / %s)", squares, count)
 }
 
-// wideBody reports whether the elements of a reduction are numbers of double. Those of float have 24 bits: the sum of equal ones is exact in
-// double, for up to 2^29 of them, so their mean is exactly what they are.
+// wideBody reports whether the elements of a reduction are numbers of double. Those of float have 24 bits:
+// the sum of equal ones is exact in double, for up to 2^29 of them, so their mean is exactly what they are.
 func (f *function) wideBody(r *term.Reduction) bool {
 	return f.real() == ctypes[dtype.F64] || f.typeOf(r.Body) == ctypes[dtype.F64]
 }
@@ -204,7 +206,8 @@ func (f *function) logsumexp(r *term.Reduction, around func(func())) string {
 	return f.name("double", "logsumexp", logarithm(top, sum))
 }
 
-// logarithm returns code for that of a sum of exponentials relative to a maximum: 0 where the maximum is not finite.
+// logarithm returns code for that of a sum of exponentials relative to a maximum: 0 where the maximum is not
+// finite.
 func logarithm(top, sum string) string {
 	return fmt.Sprintf("opgen_finite(%s) ? opgen_log(%s) : 0", top, sum)
 }
@@ -254,8 +257,8 @@ func foldable(r *term.Reduction) bool {
 	return len(r.Vars) > 0
 }
 
-// contiguous reports whether the elements that a reduction reads lie side by side along its last index, rather than along an index
-// of the result.
+// contiguous reports whether the elements that a reduction reads lie side by side along its last index,
+// rather than along an index of the result.
 func contiguous(r *term.Reduction, vars []*term.Variable) bool {
 	own, result := 0, 0
 	visit := func(n *term.Term) {

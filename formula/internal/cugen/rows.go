@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Nests that go over the same rows, such as the mean of a row, its variance and what is computed with both, become one function. A team of threads
-// computes a row, which lies in the cache after it was read once.
+// Nests that go over the same rows, such as the mean of a row, its variance and what is computed with both,
+// become one function. A team of threads computes a row, which lies in the cache after it was read once.
 const leastRows = spreadUntil / 4 // up to which blocks share a row
 
 // rowNest is a nest whose first indices number rows.
@@ -53,13 +53,15 @@ func (g *generator) rowsOf(nests []*loops.Nest) []*rowNest {
 	return group
 }
 
-// fewRowThreads is how many threads are few for rows with more than longOfTeam elements for each thread of a team.
+// fewRowThreads is how many threads are few for rows with more than longOfTeam elements for each thread of a
+// team.
 const (
 	fewRowThreads = 1 << 16
 	longOfTeam    = 16
 )
 
-// teamOfRows returns the team of threads that computes a row, and over how many elements of it nests go at most.
+// teamOfRows returns the team of threads that computes a row, and over how many elements of it nests go at
+// most.
 func teamOfRows(nests []*rowNest) (t team, most int) {
 	for _, n := range nests {
 		most = max(most, n.inner())

@@ -10,12 +10,13 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// leastScan is how many elements a scan has at least that a block shares. Threads compute shorter ones by themselves.
+// leastScan is how many elements a scan has at least that a block shares. Threads compute shorter ones by
+// themselves.
 const leastScan = 32
 
-// scan writes a reduction over the elements before the present one, or behind it, such as a prefix sum. A block folds the elements of a row
-// by pieces, and keeps the fold of the first 0, 1, 2 and so on. The value for a present index is one of these. It returns false if the
-// nest is no such scan.
+// scan writes a reduction over the elements before the present one, or behind it, such as a prefix sum. A
+// block folds the elements of a row by pieces, and keeps the fold of the first 0, 1, 2 and so on. The value
+// for a present index is one of these. It returns false if the nest is no such scan.
 func (f *function) scan(n *loops.Nest) bool {
 	s := n.Statements[0]
 	r := s.Value.Reduction
@@ -103,7 +104,8 @@ func (f *function) scan(n *loops.Nest) bool {
 	return true
 }
 
-// mostRooms is how many blocks have room of their own in a buffer at most. Each computes several rows where there are more.
+// mostRooms is how many blocks have room of their own in a buffer at most. Each computes several rows where
+// there are more.
 const mostRooms = 1 << 12
 
 // room returns the name of the address of a buffer of so many bytes, for elements of a type.

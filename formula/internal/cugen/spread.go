@@ -9,14 +9,15 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// Reductions of many elements to few results, and those of columns, are spread over blocks: each folds a part of the elements of a result, and a second
-// function folds the parts. The parts follow from extents only, so sums have one order.
+// Reductions of many elements to few results, and those of columns, are spread over blocks: each folds a part
+// of the elements of a result, and a second function folds the parts. The parts follow from extents only, so
+// sums have one order.
 const (
 	leastPart   = 4096 // elements of a part
 	spreadUntil = 512  // blocks
 
-	// Where the elements of neighboring results lie side by side, as those of columns do, a block folds those of as many results as a warp has threads, so
-	// that neighboring threads read neighboring elements.
+	// Where the elements of neighboring results lie side by side, as those of columns do, a block folds those
+	// of as many results as a warp has threads, so that neighboring threads read neighboring elements.
 	sideBySide  = 32
 	leastColumn = 128  // elements of a part
 	columnUntil = 1024 // blocks
@@ -46,7 +47,8 @@ func spreadingOf(n *loops.Nest) spreading {
 // groups is how many groups of results there are that a block folds.
 func (s *spreading) groups() int { return (s.results + s.side - 1) / s.side }
 
-// spread writes reductions over the same indices as two functions. It returns false if blocks do not share them.
+// spread writes reductions over the same indices as two functions. It returns false if blocks do not share
+// them.
 func (f *function) spread(n *loops.Nest) bool {
 	s := spreadingOf(n)
 	how := make([]fold, len(n.Statements))
@@ -144,7 +146,8 @@ func (f *function) share(s *spreading, blocks int) {
 	f.line("const bool active = result < %d;", s.results)
 }
 
-// folds writes the fold of elements of numbers in a range, which all threads that share the result get. guarded says that element opens a block.
+// folds writes the fold of elements of numbers in a range, which all threads that share the result get.
+// guarded says that element opens a block.
 func (f *function) folds(how fold, s *spreading, from, to string, element func(e string) string, guarded bool) string {
 	acc, e := f.unique("fold"), f.unique("element")
 	members := threads / s.side

@@ -8,8 +8,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A statement that reads along one index the elements that lie side by side along another, as a transpose does, is computed by tiles: neighboring threads
-// read neighboring elements to shared memory, and then write neighboring elements.
+// A statement that reads along one index the elements that lie side by side along another, as a transpose
+// does, is computed by tiles: neighboring threads read neighboring elements to shared memory, and then write
+// neighboring elements.
 const (
 	turnSide  = 32
 	leastTurn = 1 << 16 // elements

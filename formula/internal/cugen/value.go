@@ -87,7 +87,8 @@ func (f *function) number(n *term.Term) string {
 	return "0"
 }
 
-// power writes a power of x. Powers that products, quotients and roots give are exact where these are: the function pow of a GPU is not.
+// power writes a power of x. Powers that products, quotients and roots give are exact where these are: the
+// function pow of a GPU is not.
 func (f *function) power(n *term.Term, x string) string {
 	v, settled := n.Args[1].Settled()
 	if !settled {
@@ -118,7 +119,8 @@ func (f *function) power(n *term.Term, x string) string {
 	return f.name(f.real(), "power", fmt.Sprintf("opgen_pow(%s, %s)", f.rounded(x), f.literal(v)))
 }
 
-// exactly writes a value of integers in double, and rounds it once: the digits of an angle that is far from 0 would be lost otherwise.
+// exactly writes a value of integers in double, and rounds it once: the digits of an angle that is far from 0
+// would be lost otherwise.
 func (f *function) exactly(n *term.Term) string {
 	f.exact = true
 	x := f.number(n)
@@ -157,8 +159,8 @@ func (f *function) short(expr string) string {
 	return f.name(f.widest(expr), "t", expr)
 }
 
-// typeOf returns the type of a real number: double if an element of a local tensor of that type is added to it or the like, since
-// sums are kept with more digits than elements have.
+// typeOf returns the type of a real number: double if an element of a local tensor of that type is added to
+// it or the like, since sums are kept with more digits than elements have.
 func (g *generator) typeOf(n *term.Term) string {
 	wide := false
 	var visit func(n *term.Term)
@@ -409,7 +411,8 @@ func (f *function) condition(n *term.Term) string {
 	return "(" + f.rounded(f.number(n.Args[0])) + " " + sign + " " + f.rounded(f.number(n.Args[1])) + ")"
 }
 
-// logic writes a conjunction or a disjunction. The second condition is computed only where the first decides nothing.
+// logic writes a conjunction or a disjunction. The second condition is computed only where the first decides
+// nothing.
 func (f *function) logic(n *term.Term) string {
 	x := f.condition(n.Args[0])
 	lines, y := f.apart(func() string { return f.condition(n.Args[1]) })

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A thread computes several neighboring elements where it can read and write them by one access each: an access of 16 bytes takes as long as one of 4,
-// and a device has only so many accesses under way.
+// A thread computes several neighboring elements where it can read and write them by one access each: an
+// access of 16 bytes takes as long as one of 4, and a device has only so many accesses under way.
 const (
 	accessBytes = 16
 	leastWide   = 1 << 18 // elements, below which more threads are better
@@ -84,7 +84,8 @@ func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wi
 	return w
 }
 
-// neighbors reports whether elements with neighboring values of the last index lie side by side, from a multiple of the bytes of an access on.
+// neighbors reports whether elements with neighboring values of the last index lie side by side, from a
+// multiple of the bytes of an access on.
 func (f *function) neighbors(w *wide, r *term.Read) bool {
 	base, linear := loops.Offset(r)
 	if !linear || base%w.lanes != 0 || !f.aligned(r.Tensor) {
@@ -99,7 +100,8 @@ func (f *function) neighbors(w *wide, r *term.Read) bool {
 	return true
 }
 
-// sameElsewhere reports whether all accesses to the memory of what is written are to the element that is written.
+// sameElsewhere reports whether all accesses to the memory of what is written are to the element that is
+// written.
 func (f *function) sameElsewhere(w *wide, written *term.Read, all []*term.Read) bool {
 	for _, r := range all {
 		if f.tensors[r.Tensor].Memory != f.tensors[written.Tensor].Memory {
@@ -167,7 +169,8 @@ func (f *function) grouped(w *wide, statements []*loops.Nested) {
 	f.forget()
 }
 
-// held returns the array that holds an element, and its place there, if the function computes several elements and this is one of them.
+// held returns the array that holds an element, and its place there, if the function computes several
+// elements and this is one of them.
 func (f *function) held(r *term.Read, writes, adds bool) (array, at string, ok bool) {
 	w := f.wide
 	if w == nil || r.Which != nil || !f.neighbors(w, r) {

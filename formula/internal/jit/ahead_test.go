@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestAhead looks for the instruction that asks for memory. Loops that compute much have none; what loops compute is tested elsewhere.
+// TestAhead looks for the instruction that asks for memory. Loops that compute much have none; what loops
+// compute is tested elsewhere.
 func TestAhead(t *testing.T) {
 	sets(t, func(t testing.TB, wide bool) {
 		for _, operations := range []int{1, mostAsking - 2, mostAsking + 1} {

@@ -243,7 +243,8 @@ func (b *body) take(v int) int {
 	return victim
 }
 
-// again reports whether a value that leaves its register is where it was loaded from, for as long as it is used.
+// again reports whether a value that leaves its register is where it was loaded from, for as long as it is
+// used.
 func (b *body) again(v int) bool {
 	switch b.nodes[v/mostVectors].op {
 	case opConstant, opScalar:
@@ -303,7 +304,8 @@ func (b *body) release(at int32, u int, operands ...int32) {
 	}
 }
 
-// emit writes the instruction of a node for vector u, which is a step, and reports whether there are enough registers.
+// emit writes the instruction of a node for vector u, which is a step, and reports whether there are enough
+// registers.
 func (b *body) emit(i int32, u int, at int32) bool {
 	d := &b.nodes[i]
 	b.now = at
@@ -350,7 +352,8 @@ func (b *body) emit(i int32, u int, at int32) bool {
 	return true
 }
 
-// fused writes an instruction that changes the register of its first operand: that operand's, if nothing else needs it, or a copy.
+// fused writes an instruction that changes the register of its first operand: that operand's, if nothing else
+// needs it, or a copy.
 func (b *body) fused(i int32, u int, at int32, registers [3]int32, rest int32, in [3]int, y operand) bool {
 	d, z := &b.nodes[i], in[0]
 	first := b.value(registers[0], u)

@@ -1,10 +1,11 @@
 // Package jit compiles loops over vectors to machine code while the program runs.
 //
-// A loop computes values from elements of slices that are at the same place, in the order in which a Builder is told: loads, operations and stores.
-// Operations are those of package simd, rounded one by one, so results have the bits that its strips have. Values stay in registers.
+// A loop computes values from elements of slices that are at the same place, in the order in which a Builder
+// is told: loads, operations and stores. Operations are those of package simd, rounded one by one, so results
+// have the bits that its strips have. Values stay in registers.
 //
-// Code is made on amd64 with Linux, for AVX-512 and for AVX2. Elsewhere, and where the system does not allow memory that holds code, Compile
-// returns nil, and the caller goes on with strips.
+// Code is made on amd64 with Linux, for AVX-512 and for AVX2. Elsewhere, and where the system does not allow
+// memory that holds code, Compile returns nil, and the caller goes on with strips.
 package jit
 
 import "math"
@@ -74,7 +75,8 @@ func (k Kind) Bytes(size int) int { return [...]int{size, 1, 4, 8, 4}[k] }
 // scale is the binary logarithm of bytes.
 func (k Kind) scale() byte { return [...]byte{0, 0, 2, 3, 2}[k] }
 
-// Loads reports whether a loop can read elements of a kind. AVX2 has no instructions that leave out some bytes.
+// Loads reports whether a loop can read elements of a kind. AVX2 has no instructions that leave out some
+// bytes.
 func (b *Builder) Loads(k Kind) bool {
 	return k == Same || b.wide && (b.double || k == Conditions || k == Int32)
 }
@@ -118,7 +120,8 @@ type Builder struct {
 	sums     int
 }
 
-// NewBuilder returns a Builder of a loop on float64 or float32 elements, for AVX-512 if wide is true and otherwise for AVX2.
+// NewBuilder returns a Builder of a loop on float64 or float32 elements, for AVX-512 if wide is true and
+// otherwise for AVX2.
 func NewBuilder(double, wide bool) *Builder {
 	return &Builder{double: double, wide: wide, known: map[node]int32{}}
 }
@@ -156,7 +159,8 @@ func (b *Builder) add(n node) int32 {
 	return i
 }
 
-// Pointer returns the number of a new pointer, which the caller sets to the address of the first element of a slice, or of accumulators.
+// Pointer returns the number of a new pointer, which the caller sets to the address of the first element of a
+// slice, or of accumulators.
 func (b *Builder) Pointer() int {
 	b.pointers++
 	return b.pointers - 1
@@ -191,8 +195,8 @@ func (b *Builder) StoreKind(pointer int, v Value, k Kind) {
 	b.add(node{op: opStore, a: int32(v), b: none, c: none, at: pointer, kind: k})
 }
 
-// Ahead asks for the memory that lies some bytes behind the elements at a pointer, so that it is in the second cache when the loop, or another one,
-// comes there. There may be no such memory.
+// Ahead asks for the memory that lies some bytes behind the elements at a pointer, so that it is in the
+// second cache when the loop, or another one, comes there. There may be no such memory.
 func (b *Builder) Ahead(pointer, bytes int) {
 	b.add(node{op: opAhead, a: none, b: none, c: none, at: pointer, bits: uint64(bytes)})
 }
@@ -207,7 +211,8 @@ func (b *Builder) Store(pointer int, v Value, past bool) {
 	b.add(node{op: opStore, a: int32(v), b: none, c: none, at: pointer, past: past})
 }
 
-// Lanes returns the accumulators at a pointer. There are 64 of them, and the element at place i goes to number i%64.
+// Lanes returns the accumulators at a pointer. There are 64 of them, and the element at place i goes to
+// number i%64.
 func (b *Builder) Lanes(pointer int) Value {
 	return Value(b.add(node{op: opLanes, a: none, b: none, c: none, at: pointer}))
 }
@@ -217,7 +222,8 @@ func (b *Builder) Fold(pointer int, v Value) {
 	b.add(node{op: opFold, a: int32(v), b: none, c: none, at: pointer})
 }
 
-// Sum adds up a value of all elements, in the order of the sums of package simd, and returns the number of the sum.
+// Sum adds up a value of all elements, in the order of the sums of package simd, and returns the number of
+// the sum.
 func (b *Builder) Sum(v Value) int {
 	n := b.sums
 	b.sums++
@@ -226,7 +232,8 @@ func (b *Builder) Sum(v Value) int {
 	return n
 }
 
-// firstSum is the number of the accumulators of the first sum. Those of folds have the numbers of pointers, which are below.
+// firstSum is the number of the accumulators of the first sum. Those of folds have the numbers of pointers,
+// which are below.
 const firstSum = 1 << 10
 
 // Number returns a constant. It is rounded to the element type.
@@ -304,8 +311,8 @@ func (b *Builder) Scale(x, n Value) (Value, bool) {
 // unequal is the predicate of numbers that differ or cannot be compared.
 const unequal = 4
 
-// Compare tells where x stands in a relation to y. Predicates are those that instructions number. Where 1 and 0, which stand for a mask, differ from 0 is where the
-// mask is set.
+// Compare tells where x stands in a relation to y. Predicates are those that instructions number. Where 1 and
+// 0, which stand for a mask, differ from 0 is where the mask is set.
 func (b *Builder) Compare(x Value, predicate uint8, y Value) Mask {
 	if n, zero := b.nodes[x], b.nodes[y]; predicate == unequal && n.op == opTruth && b.nodes[n.b].bits != 0 && zero.op == opConstant && zero.bits == 0 {
 		return Mask(n.a)

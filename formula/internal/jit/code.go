@@ -51,7 +51,8 @@ type Code struct {
 // Arguments are those of one call of a loop at a time.
 type Arguments []uint64
 
-// Arguments returns new arguments. They begin with a line of the cache, so that no vector among them is in two lines.
+// Arguments returns new arguments. They begin with a line of the cache, so that no vector among them is in
+// two lines.
 func (c *Code) Arguments() Arguments {
 	const line = 64
 	a := make(Arguments, c.words+line/8-1)
@@ -65,7 +66,8 @@ func (a Arguments) SetPointer(i int, p unsafe.Pointer) { a[firstPointer+i] = uin
 // SetStride sets by how many bytes a pointer moves from one row to the next.
 func (c *Code) SetStride(a Arguments, i, bytes int) { a[firstPointer+c.pointers+i] = uint64(bytes) }
 
-// Row returns the numbers of a row, which the caller sets, and behind them its sums, which a run sets. The type is that of the elements.
+// Row returns the numbers of a row, which the caller sets, and behind them its sums, which a run sets. The
+// type is that of the elements.
 func Row[T float32 | float64](c *Code, a Arguments, row int) []T {
 	return Rows[T](c, a)[row*c.row:][:c.row]
 }
@@ -89,8 +91,9 @@ func (c *Code) Vector() int { return c.bytes }
 // Aligned reports whether elements at an address can be written past the caches.
 func (c *Code) Aligned(p unsafe.Pointer) bool { return uintptr(p)%uintptr(c.bytes) == 0 }
 
-// Run runs the loop on n elements of each of some rows, at most MostRows. Where there is more than one row, all strides must be set. If past is true,
-// elements are stored past the caches where the code allows it. Their pointers must be aligned in all rows.
+// Run runs the loop on n elements of each of some rows, at most MostRows. Where there is more than one row,
+// all strides must be set. If past is true, elements are stored past the caches where the code allows it.
+// Their pointers must be aligned in all rows.
 func (c *Code) Run(a Arguments, n, rows int, past bool) {
 	a[rowsLeft] = uint64(rows)
 	total := n << c.shift

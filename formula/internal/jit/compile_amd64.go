@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// longest is how many instructions the body of the main loop has at most, if it takes several vectors at a time, and longestNarrow is that for AVX2,
-// where it may keep values in memory.
+// longest is how many instructions the body of the main loop has at most, if it takes several vectors at a
+// time, and longestNarrow is that for AVX2, where it may keep values in memory.
 const longest, longestNarrow = 160, 320
 
-// mostAsking is how many instructions for each vector a loop has at most that asks for memory ahead. One that computes more leaves memory idle anyway,
-// and took a tenth longer.
+// mostAsking is how many instructions for each vector a loop has at most that asks for memory ahead. One that
+// computes more leaves memory idle anyway, and took a tenth longer.
 const mostAsking = 14
 
 // accumulators is how many accumulators a fold has, as in package simd.
@@ -59,8 +59,9 @@ func (c *compiler) rows() int { return c.lanes(c.sums) }
 
 func (c *compiler) slot(i int) int { return c.align(c.rows()+MostRows*c.row()) + c.bytes()*i }
 
-// compile returns machine code, the offset of the entry for stores past the caches, how many vectors the main loop takes, how many words
-// arguments have, and which of them is the first number of the first row. It returns nil if the loop needs more registers than there are.
+// compile returns machine code, the offset of the entry for stores past the caches, how many vectors the main
+// loop takes, how many words arguments have, and which of them is the first number of the first row. It
+// returns nil if the loop needs more registers than there are.
 func (b *Builder) compile() (code []byte, past, unroll, words, rows int) {
 	if most := len(free) - int(b2(b.mixed)); b.pointers > most { // the last register has the number of the current element then
 		return nil, 0, 0, 0, 0
@@ -153,13 +154,15 @@ func (c *compiler) operandsOf(i int) (registers [3]int32, last int32) {
 	return [3]int32{d.a, none, none}, d.b
 }
 
-// adds reports whether the instruction of a fused product adds to the register of its third operand, and not to that of its first.
+// adds reports whether the instruction of a fused product adds to the register of its third operand, and not
+// to that of its first.
 func (c *compiler) adds(i int) bool {
 	d := &c.nodes[i]
 	return !c.inMemory(d.c, false) || c.inMemory(d.b, false)
 }
 
-// loops writes the code: for each row a loop over several vectors at a time, one over single vectors, and the rest under a mask.
+// loops writes the code: for each row a loop over several vectors at a time, one over single vectors, and the
+// rest under a mask.
 func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	for i := range c.pointers {
 		c.loadWord(free[i], c.pointer(i))
@@ -249,9 +252,10 @@ func (c *compiler) ways(count int) (out []way) {
 	return out
 }
 
-// main writes the main loop. It returns how many vectors the loop takes at a time, and the jump to what follows if sums are complete. It returns false
-// if registers do not suffice, or if the loop over single vectors does as well. Accumulators stay in registers if the way holds them, and are otherwise
-// at fixed places in memory.
+// main writes the main loop. It returns how many vectors the loop takes at a time, and the jump to what
+// follows if sums are complete. It returns false if registers do not suffice, or if the loop over single
+// vectors does as well. Accumulators stay in registers if the way holds them, and are otherwise at fixed
+// places in memory.
 func (c *compiler) main(w way, past bool) (unroll, done int, ok bool) {
 	code, constants, fixes := len(c.code), len(c.constants), len(c.fixes)
 	registers := 16

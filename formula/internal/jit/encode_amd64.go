@@ -2,7 +2,8 @@ package jit
 
 import "encoding/binary"
 
-// Numbers of general registers, as instructions have them. Register 14 is Go's, and 4 and 5 are those of the stack.
+// Numbers of general registers, as instructions have them. Register 14 is Go's, and 4 and 5 are those of the
+// stack.
 const (
 	rax = 0 // the offset of the current element
 	rcx = 1
@@ -57,7 +58,8 @@ type encoder struct {
 	fixes     []fix
 }
 
-// fix is a place in code that gets the distance of a constant: from the end of the instruction, which is after bytes behind it.
+// fix is a place in code that gets the distance of a constant: from the end of the instruction, which is
+// after bytes behind it.
 type fix struct{ at, after, constant int }
 
 func (e *encoder) put(b ...byte) { e.code = append(e.code, b...) }
@@ -77,8 +79,9 @@ func (e *encoder) constant(bits uint64) int {
 
 func bit(v, n int) byte { return byte(v>>n) & 1 }
 
-// vector writes an instruction on vectors: z = op(x, y). Operand y may be in memory. x is none if there is none. mask is the number of a mask
-// register, or 0, and zero says that elements without the mask become 0. after is the number of bytes that follow the operands.
+// vector writes an instruction on vectors: z = op(x, y). Operand y may be in memory. x is none if there is
+// none. mask is the number of a mask register, or 0, and zero says that elements without the mask become 0.
+// after is the number of bytes that follow the operands.
 func (e *encoder) vector(in instruction, z, x int, y operand, mask int, zero bool, after int) {
 	if x == none {
 		x = 0
@@ -116,7 +119,8 @@ func (e *encoder) vector(in instruction, z, x int, y operand, mask int, zero boo
 	e.operand(r, y, unit, after)
 }
 
-// shortVector writes an instruction in the shorter encoding, which those on mask registers have: bit L of it is long.
+// shortVector writes an instruction in the shorter encoding, which those on mask registers have: bit L of it
+// is long.
 func (e *encoder) shortVector(in instruction, long bool, z, x int, y operand) {
 	b := y.register
 	if b == none {

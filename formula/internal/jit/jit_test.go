@@ -67,8 +67,8 @@ func functions(b *Builder) *elementary.Functions[Value, Mask] {
 	return m
 }
 
-// everyOf returns 1, or n with -short: then tests try every nth case. One goroutine computes here, so the race detector, under which tests
-// take many times as long, finds little.
+// everyOf returns 1, or n with -short: then tests try every nth case. One goroutine computes here, so the
+// race detector, under which tests take many times as long, finds little.
 func everyOf(n int) int {
 	if testing.Short() {
 		return n
@@ -132,7 +132,8 @@ func testElementary[T simd.Float](t *testing.T) {
 	})
 }
 
-// TestLongPow compares compiled powers with those of package simd, bit by bit: of positive finite numbers, with exponents that are not short.
+// TestLongPow compares compiled powers with those of package simd, bit by bit: of positive finite numbers,
+// with exponents that are not short.
 func TestLongPow(t *testing.T) {
 	sets(t, func(t testing.TB, wide bool) {
 		b := NewBuilder(true, wide)
@@ -320,7 +321,8 @@ func (r *reference[T]) eval(slices [][]T, scalars []T, i int) {
 	}
 }
 
-// program makes a loop of random operations. Bits of NaN differ by the order of operands, so no operation on bits sees a NaN's payload.
+// program makes a loop of random operations. Bits of NaN differ by the order of operands, so no operation on
+// bits sees a NaN's payload.
 func program(r *rand.Rand, b *Builder, length int) (inputs, outputs int) {
 	inputs, outputs = 1+r.IntN(4), 1+r.IntN(3)
 	scalars := r.IntN(4)
@@ -413,7 +415,8 @@ func FuzzLoop(f *testing.F) {
 	})
 }
 
-// compareLoop compares a loop over rows of n elements. Each row has numbers of its own. Some pointers stay where they are from row to row.
+// compareLoop compares a loop over rows of n elements. Each row has numbers of its own. Some pointers stay
+// where they are from row to row.
 func compareLoop[T simd.Float](t *testing.T, seed uint64, length, n, rows int) {
 	sets(t, func(t testing.TB, wide bool) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -507,7 +510,8 @@ func BenchmarkCall(b *testing.B) {
 	})
 }
 
-// TestMaskOfTruth makes a mask of the 1 and 0 that stand for one, as a choice by a condition does. No operation is needed for it.
+// TestMaskOfTruth makes a mask of the 1 and 0 that stand for one, as a choice by a condition does. No
+// operation is needed for it.
 func TestMaskOfTruth(t *testing.T) {
 	b := NewBuilder(false, true)
 	x := b.Input(b.Pointer())

@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// TestKinds loads elements of other types and stores them: each length of a strip, with elements behind it that stay as they are.
+// TestKinds loads elements of other types and stores them: each length of a strip, with elements behind it
+// that stay as they are.
 func TestKinds(t *testing.T) {
 	sets(t, func(t testing.TB, wide bool) {
 		testKinds[float32](t, wide)

@@ -25,7 +25,8 @@ var store struct {
 // off is whether the environment variable OPGEN_JIT is off: then no code is made.
 var off = os.Getenv("OPGEN_JIT") == "off"
 
-// Available reports whether the system lets the program run code that it makes, and the environment variable OPGEN_JIT is not off.
+// Available reports whether the system lets the program run code that it makes, and the environment variable
+// OPGEN_JIT is not off.
 func Available() bool {
 	if off {
 		return false

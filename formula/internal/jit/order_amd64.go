@@ -8,8 +8,8 @@ type step struct {
 	u    int
 }
 
-// order returns the instructions of a body in their order. Those of AVX-512 are in the order of the nodes: their registers suffice for as many vectors
-// side by side as latency takes.
+// order returns the instructions of a body in their order. Those of AVX-512 are in the order of the nodes:
+// their registers suffice for as many vectors side by side as latency takes.
 func (c *compiler) order(w way) []step {
 	var steps []step
 	for i := range c.nodes {
@@ -42,7 +42,8 @@ func latency(op opcode) int {
 	return 1
 }
 
-// scheduler chooses the order of steps by list scheduling, from the last step to the first, so that a value is computed not long before its use.
+// scheduler chooses the order of steps by list scheduling, from the last step to the first, so that a value
+// is computed not long before its use.
 type scheduler struct {
 	*compiler
 	steps  []step
@@ -55,8 +56,9 @@ type scheduler struct {
 	held   int     // how many they are
 }
 
-// Parameters of the order: how many steps begin in two cycles, and how many values more than registers may be there before steps that free
-// registers come first. A value that is kept in memory meanwhile takes less time than a wait for another one.
+// Parameters of the order: how many steps begin in two cycles, and how many values more than registers may be
+// there before steps that free registers come first. A value that is kept in memory meanwhile takes less time
+// than a wait for another one.
 const stepsInTwoCycles, valuesInMemory = 5, 4
 
 // schedule returns steps in an order in which few wait for others. Registers are how many there are.
@@ -96,7 +98,8 @@ func (c *compiler) schedule(steps []step, registers int) []step {
 	return out
 }
 
-// place is memory that the steps of a vector use: slices, of which two may be the same, or the accumulators with a number.
+// place is memory that the steps of a vector use: slices, of which two may be the same, or the accumulators
+// with a number.
 type place struct{ u, lanes int }
 
 // placeOf returns which memory a node uses, and false if it uses none.
@@ -118,7 +121,8 @@ type linker struct {
 	readers map[place][]int // the steps that use memory since then
 }
 
-// link notes which steps must precede others: those that give operands, and those that use or write the same memory before.
+// link notes which steps must precede others: those that give operands, and those that use or write the same
+// memory before.
 func (s *scheduler) link() {
 	l := &linker{s, make([]int, len(s.inside)), map[place]int{}, map[place][]int{}}
 	for i, t := range s.steps {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestOrder checks that the order of instructions keeps all of them, behind what they need, and behind earlier uses of memory that they write.
+// TestOrder checks that the order of instructions keeps all of them, behind what they need, and behind
+// earlier uses of memory that they write.
 func TestOrder(t *testing.T) {
 	for seed := range uint64(200) {
 		b := NewBuilder(seed%2 == 0, false)
@@ -39,7 +40,8 @@ func leaf(op opcode) bool {
 	return op == opConstant || op == opScalar || op == opInput || op == opLanes
 }
 
-// mustPrecede reports whether node k must precede a later node i: because i needs it, or because both use the same memory and one writes there.
+// mustPrecede reports whether node k must precede a later node i: because i needs it, or because both use the
+// same memory and one writes there.
 func (c *compiler) mustPrecede(k, i int) bool {
 	uses := map[place]bool{}
 	for _, o := range c.nodes[k].operands() {
@@ -65,7 +67,8 @@ func writes(d node, p place) bool {
 	return ok && !d.gives() && at == p
 }
 
-// TestInPlace stores to the slice of an input whose elements are used afterwards too, by more values than there are registers.
+// TestInPlace stores to the slice of an input whose elements are used afterwards too, by more values than
+// there are registers.
 func TestInPlace(t *testing.T) {
 	sets(t, func(t testing.TB, wide bool) {
 		b := NewBuilder(false, wide)

@@ -1,6 +1,7 @@
 package jit
 
-// moveSums moves the accumulators of sums that registers hold from memory or to it. All accumulators become zeros if the opcode is 0.
+// moveSums moves the accumulators of sums that registers hold from memory or to it. All accumulators become
+// zeros if the opcode is 0.
 func (c *compiler) moveSums(code byte) {
 	for k := range c.sums {
 		r, held := c.held[firstSum+k]
@@ -34,7 +35,8 @@ func (c *compiler) lanesOf(k, i int) operand {
 
 func (c *compiler) zero(r int) { c.vector(c.whole(0xef, 0xef), r, r, inRegister(r), 0, false, 0) } // exclusive or
 
-// addSums adds the accumulators of each sum in the order of package simd: number i and i+32, then i and i+16, and so on.
+// addSums adds the accumulators of each sum in the order of package simd: number i and i+32, then i and i+16,
+// and so on.
 func (c *compiler) addSums() {
 	for k := range c.sums {
 		r, held := c.held[firstSum+k]

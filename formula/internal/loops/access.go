@@ -45,7 +45,8 @@ func reads(n *term.Term, visit func(*term.Read)) {
 	})
 }
 
-// forms calls visit for every linear form in a value: offsets of elements, and integers that are used as numbers.
+// forms calls visit for every linear form in a value: offsets of elements, and integers that are used as
+// numbers.
 func forms(n *term.Term, visit func(form)) {
 	if n == nil {
 		return

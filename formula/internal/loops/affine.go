@@ -8,8 +8,9 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// affine is a register to which up to three operations with numbers lead: (x - less)*times + plus. One primitive computes all of them. Each
-// operation is rounded as it is alone, so results do not depend on how many are joined.
+// affine is a register to which up to three operations with numbers lead: (x - less)*times + plus. One
+// primitive computes all of them. Each operation is rounded as it is alone, so results do not depend on how
+// many are joined.
 type affine[T simd.Float] struct {
 	x                 int        // the register of x
 	less, times, plus operand[T] // numbers; what is left out has no code
@@ -25,8 +26,8 @@ func negative[T simd.Float](x operand[T]) operand[T] {
 	return out
 }
 
-// affineOf returns the operations that lead to a register, for one more that needs those of which fits says that none is there. It returns
-// the register without operations if there are none, or others.
+// affineOf returns the operations that lead to a register, for one more that needs those of which fits says
+// that none is there. It returns the register without operations if there are none, or others.
 func (z *vectorizer[T]) affineOf(reg int, fits func(affine[T]) bool) affine[T] {
 	if a, ok := z.affine[reg]; ok && fits(a) {
 		return a
@@ -62,8 +63,8 @@ func (z *vectorizer[T]) plus(x, y operand[T]) int {
 	return z.joinedTo(x.reg, a)
 }
 
-// joinedTo emits the operations that lead from a register to a new one. The instruction for the operations before the last one is left
-// out if nothing else uses its result.
+// joinedTo emits the operations that lead from a register to a new one. The instruction for the operations
+// before the last one is left out if nothing else uses its result.
 func (z *vectorizer[T]) joinedTo(before int, a affine[T]) int {
 	if a.x != before {
 		z.strip.replaced[before] = true
@@ -148,7 +149,8 @@ func orElse[T simd.Float](f func(*state[T]) float64, otherwise float64) func(*st
 	return func(*state[T]) float64 { return otherwise }
 }
 
-// drop leaves out instructions whose results nothing uses, if others replace them. Those that write to memory stay.
+// drop leaves out instructions whose results nothing uses, if others replace them. Those that write to memory
+// stay.
 func (p *strip[T]) drop() {
 	used := map[int]bool{}
 	dead := make([]bool, len(p.code))

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestAhead checks that the memory of each row is asked for once, before the row is computed, and that the index of rows stays as it is.
+// TestAhead checks that the memory of each row is asked for once, before the row is computed, and that the
+// index of rows stays as it is.
 func TestAhead(t *testing.T) {
 	for _, rows := range []int{0, 1, distance, distance + 1, 5 * distance} {
 		var asked []int

@@ -9,8 +9,8 @@ type blockSizes struct {
 	least    int // how many bytes a local tensor has at least of which parts keep a block
 }
 
-// blocks are the sizes in use. With the environment variable OPGEN_BLOCKS=small, small tensors have several blocks, too, as tests want them. Results are
-// the same.
+// blocks are the sizes in use. With the environment variable OPGEN_BLOCKS=small, small tensors have several
+// blocks, too, as tests want them. Results are the same.
 var blocks = func() blockSizes {
 	if os.Getenv("OPGEN_BLOCKS") == "small" {
 		return blockSizes{elements: 3, rows: 2}

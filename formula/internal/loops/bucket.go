@@ -9,13 +9,16 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// A histogram is a statement that folds, for each index, what a condition assigns to it: total[e] = sum(b if expert[b] == e: x[b]).
-// It becomes two: one that gives the result of nothing, and one that goes over the elements once and folds each into its place.
+// A histogram is a statement that folds, for each index, what a condition assigns to it: total[e] = sum(b if
+// expert[b] == e: x[b]). It becomes two: one that gives the result of nothing, and one that goes over the
+// elements once and folds each into its place.
 
-// crowded is how many elements may belong to an index on average, if sums of float32 are not carried in float64.
+// crowded is how many elements may belong to an index on average, if sums of float32 are not carried in
+// float64.
 const crowded = 4
 
-// histogram returns the statement that folds elements of a histogram into their places; nil if a statement is none.
+// histogram returns the statement that folds elements of a histogram into their places; nil if a statement is
+// none.
 func histogram(s *statement) *statement {
 	r := s.reduction()
 	if r == nil || s.add || s.guard != nil || s.left.Which != nil {
@@ -91,8 +94,9 @@ func spread(s *statement) *statement {
 	return nil
 }
 
-// assign puts looked-up integers in the place of indices. Elements for which one lies outside of its dimension are skipped, but
-// reductions get tensors of their own, which are computed for all: there the nearest index stands for such an integer.
+// assign puts looked-up integers in the place of indices. Elements for which one lies outside of its
+// dimension are skipped, but reductions get tensors of their own, which are computed for all: there the
+// nearest index stands for such an integer.
 func assign(n *term.Term, to map[*term.Variable]*term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -110,8 +114,8 @@ func assign(n *term.Term, to map[*term.Variable]*term.Term) *term.Term {
 	return n.Substitute(near)
 }
 
-// assigned returns the index to which a condition v == x assigns elements, the value, and where the index stands on the left side. The
-// value is looked up.
+// assigned returns the index to which a condition v == x assigns elements, the value, and where the index
+// stands on the left side. The value is looked up.
 func assigned(g *term.Term, s *statement) (v *term.Variable, x *term.Term, dim int) {
 	if g.Op != term.Equal {
 		return nil, nil, 0
@@ -132,7 +136,8 @@ func assigned(g *term.Term, s *statement) (v *term.Variable, x *term.Term, dim i
 	return nil, nil, 0
 }
 
-// scattered reports whether a statement folds what a condition assigns to an index, in a way for which there are no loops.
+// scattered reports whether a statement folds what a condition assigns to an index, in a way for which there
+// are no loops.
 func scattered(s *statement) bool {
 	r := s.reduction()
 	if r == nil || s.add || s.guard != nil {
@@ -227,8 +232,9 @@ func (z *normalizer) aside(n, into *statement) {
 	z.finish(&given)
 }
 
-// join notes that the histogram of statement i is joined with another value, as in y[n] = x[n] + total[n], and needs no tensor of its own:
-// its elements are folded into what the other statement gives of x. It returns false if it is not.
+// join notes that the histogram of statement i is joined with another value, as in y[n] = x[n] + total[n],
+// and needs no tensor of its own: its elements are folded into what the other statement gives of x. It
+// returns false if it is not.
 func (z *normalizer) join(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	t := z.tensors[s.Target]
@@ -271,7 +277,8 @@ func uses(s *program.Statement, t int) int {
 	return count
 }
 
-// joinedWith returns what is joined with an element of a tensor, if a value is both joined in the way of a kind of reductions.
+// joinedWith returns what is joined with an element of a tensor, if a value is both joined in the way of a
+// kind of reductions.
 func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term, read *term.Read, ok bool) {
 	if op, f := term.JoinOf(kind); n.Op != op || n.Func != f {
 		return nil, nil, false
@@ -284,7 +291,8 @@ func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term
 	return nil, nil, false
 }
 
-// folded adds the statements of a value and a histogram that are joined. It returns false if the places of both are not the same.
+// folded adds the statements of a value and a histogram that are joined. It returns false if the places of
+// both are not the same.
 func (z *normalizer) folded(n, h *statement) bool {
 	into := histogram(h)
 	if into == nil || z.tensors[n.target].Add && into.fold != reduction.Sum {

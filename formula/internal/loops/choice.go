@@ -64,10 +64,12 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	return r
 }
 
-// farthest bounds differences, and indices whose places are found: what lies beyond is as far from all extents as the bound.
+// farthest bounds differences, and indices whose places are found: what lies beyond is as far from all
+// extents as the bound.
 const farthest = math.MaxInt/2 + 1
 
-// difference returns code for how far the integers of a comparison are apart. Integers of tensors may be so far apart that the difference would wrap around.
+// difference returns code for how far the integers of a comparison are apart. Integers of tensors may be so
+// far apart that the difference would wrap around.
 func (c *compiler[T]) difference(n *term.Term) func(*state[T]) int {
 	x, y := c.value(linear(n.Args[0])), c.value(linear(n.Args[1]))
 	return func(s *state[T]) int {
@@ -90,7 +92,8 @@ func fillStretch[T simd.Float](z []T, lo, hi int, inside, outside T) {
 	fill(z[hi:], outside)
 }
 
-// chooseStretch compiles a choice between two numbers by a comparison of integers that are linear in the variable: false if it is another one.
+// chooseStretch compiles a choice between two numbers by a comparison of integers that are linear in the
+// variable: false if it is another one.
 func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	c := n.Args[0]
 	if n.Args[1].Uses(z.v) || n.Args[2].Uses(z.v) || len(c.Args) != 2 || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
@@ -117,7 +120,8 @@ func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	return r, true
 }
 
-// stretch returns for which of n integers first, first+step, ... a comparison with 0 holds; those for which Unequal fails.
+// stretch returns for which of n integers first, first+step, ... a comparison with 0 holds; those for which
+// Unequal fails.
 func stretch(op term.Op, first, step, n int) (lo, hi int) {
 	if op == term.Less {
 		first++ // so that it must be at most 0
@@ -170,7 +174,8 @@ func (z *vectorizer[T]) choose(n *term.Term) int {
 	return r
 }
 
-// positiveOf returns the number of which a condition says that it is above 0, and true; for other conditions itself, and false.
+// positiveOf returns the number of which a condition says that it is above 0, and true; for other conditions
+// itself, and false.
 func positiveOf(n *term.Term) (*term.Term, bool) {
 	if n.Op == term.Less && n.Args[1].Kind == term.Real {
 		if v, known := n.Args[0].Settled(); known && v == 0 {

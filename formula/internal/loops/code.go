@@ -14,8 +14,8 @@ type instruction[T simd.Float] struct {
 	def   int   // the register that it sets, or -1
 	defs  []int // the registers that a compiled loop sets
 	holds []int // registers that keep buffers of their own while the code runs several times
-	// op says what the instruction computes, if a compiled loop may compute it; otherwise it is nil. An instruction with a part only sets its
-	// register to a part of memory.
+	// op says what the instruction computes, if a compiled loop may compute it; otherwise it is nil. An
+	// instruction with a part only sets its register to a part of memory.
 	op   *operation[T]
 	loop *fusedLoop[T] // the compiled loop that the instruction is, or nil
 	sums int           // how many sums it gives, without accumulators of the state
@@ -23,8 +23,8 @@ type instruction[T simd.Float] struct {
 	// when and skip make a branch: where the condition fails, the next instructions are left out.
 	when func(*state[T]) bool
 	skip int
-	// keeps says that the instruction only copies a strip of a tensor before its memory is written. It is dropped if nothing
-	// reads the register after that.
+	// keeps says that the instruction only copies a strip of a tensor before its memory is written. It is
+	// dropped if nothing reads the register after that.
 	keeps bool
 }
 
@@ -33,7 +33,8 @@ type strip[T simd.Float] struct {
 	over  *term.Variable // the index that goes over the elements
 	code  []instruction[T]
 	views map[int]bool // registers that are parts of tensors' memory
-	// ahead asks for memory of strips of n elements whose places depend on values of tensors, so that a processor cannot know them before.
+	// ahead asks for memory of strips of n elements whose places depend on values of tensors, so that a
+	// processor cannot know them before.
 	ahead   []func(s *state[T], n int)
 	lasting []int         // registers that keep their values while the code runs several times
 	buffer  map[int]int   // the buffer of each other register
@@ -60,7 +61,8 @@ func (p *strip[T]) sums() int {
 // loopLength is how many elements code takes that keeps all values in registers.
 const loopLength = 16 * stripLength
 
-// limit sets the length of the code. Values in buffers, and instructions that use those of a state, take a strip.
+// limit sets the length of the code. Values in buffers, and instructions that use those of a state, take a
+// strip.
 func (p *strip[T]) limit() {
 	p.length = loopLength
 	for _, in := range p.code {
@@ -70,7 +72,8 @@ func (p *strip[T]) limit() {
 	}
 }
 
-// only returns the compiled loop of which the code consists, beside strips that are parts of memory at linear places; nil if there is other code.
+// only returns the compiled loop of which the code consists, beside strips that are parts of memory at linear
+// places; nil if there is other code.
 func (p *strip[T]) only() *fusedLoop[T] {
 	var l *fusedLoop[T]
 	for i := range p.code {
@@ -124,7 +127,8 @@ func (p *strip[T]) dropKept() {
 	p.remove(func(i int) bool { return p.code[i].keeps && last[p.code[i].uses[0]] <= p.writer(i) })
 }
 
-// assign gives registers buffers: one buffer serves registers that are not needed at the same time. It returns how many buffers there are.
+// assign gives registers buffers: one buffer serves registers that are not needed at the same time. It
+// returns how many buffers there are.
 func (p *strip[T]) assign() int {
 	last := p.last()
 	p.buffer = map[int]int{}

@@ -2,8 +2,9 @@ package loops
 
 import "github.com/opgen/opgen/formula/term"
 
-// collapse joins neighboring indices of bundles: those that together number consecutive places, in all that the bundles
-// use, become one. It returns by how much the last shared index was joined with indices of each bundle.
+// collapse joins neighboring indices of bundles: those that together number consecutive places, in all that
+// the bundles use, become one. It returns by how much the last shared index was joined with indices of each
+// bundle.
 func collapse(g *bundleGroup) []int {
 	for d := g.depth - 2; d >= 0; d-- {
 		all := true
@@ -53,7 +54,8 @@ func (b *bundle) forms(visit func(form)) {
 	}
 }
 
-// joinable reports whether the outer of two indices only occurs as its extent times the inner one, and in no range of a reduction.
+// joinable reports whether the outer of two indices only occurs as its extent times the inner one, and in no
+// range of a reduction.
 func (b *bundle) joinable(outer, inner *term.Variable) bool {
 	n, ok := extent(inner), true
 	for _, r := range b.folds {

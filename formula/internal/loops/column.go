@@ -22,13 +22,15 @@ type columns[T simd.Float] struct {
 
 // columnSum is a reduction.
 type columnSum[T simd.Float] struct {
-	// before is code that sets a register of its own, which the passes use, before them; nil if they use none.
+	// before is code that sets a register of its own, which the passes use, before them; nil if they use
+	// none.
 	before *strip[T]
 	passes []*columnPass[T]
 	give   func(s *state[T], of []float64, n int)
 	// finish makes results of what the passes give.
 	finish func(s *state[T], x []float64, count int)
-	// put sets the results to elements of the strips' type, which were not added in float64; nil if that takes more.
+	// put sets the results to elements of the strips' type, which were not added in float64; nil if that
+	// takes more.
 	put func(s *state[T], x []T)
 }
 
@@ -40,9 +42,11 @@ type columnPass[T simd.Float] struct {
 	first T
 	sums  bool // whether sums of some terms are added in float64
 	wide  int  // in which strip of float64
-	// search says that the pass looks for extremes, whose indices are in the strip of float64: NaN before there is one.
+	// search says that the pass looks for extremes, whose indices are in the strip of float64: NaN before
+	// there is one.
 	search bool
-	// direct says where the rows of a tensor are whose elements a pass only adds; nil if it adds other values.
+	// direct says where the rows of a tensor are whose elements a pass only adds; nil if it adds other
+	// values.
 	direct *directRows[T]
 	block  *columnBlock[T] // how short rows are folded; nil if there is no other way than one by one
 }
@@ -71,7 +75,8 @@ func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 	return u
 }
 
-// jointColumns returns code for several sums at once, whose values share what they read. It returns nil if others are among them.
+// jointColumns returns code for several sums at once, whose values share what they read. It returns nil if
+// others are among them.
 func (k *unitCompiler[T]) jointColumns(sums []*columnSum[T], folds []*term.Reduction, v *term.Variable) *strip[T] {
 	if len(folds) < 2 || len(folds) > mostFolds {
 		return nil
@@ -209,10 +214,12 @@ func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v
 	}
 }
 
-// folding emits what a pass folds, of elements and of a register: the results of the first pass, or what was set before, and otherwise -1.
+// folding emits what a pass folds, of elements and of a register: the results of the first pass, or what was
+// set before, and otherwise -1.
 type folding[T simd.Float] func(z *vectorizer[T], x operand[T], first int) operand[T]
 
-// columnBlock is code for several rows that follow one another in all that it reads: one strip goes over them.
+// columnBlock is code for several rows that follow one another in all that it reads: one strip goes over
+// them.
 type columnBlock[T simd.Float] struct {
 	code     strip[T]
 	n, rows  int // how many elements a row has, and how many rows a strip
@@ -221,7 +228,8 @@ type columnBlock[T simd.Float] struct {
 	loop     loop[T]
 }
 
-// columnBlock returns code for several rows of a reduction over one index; nil if they do not follow one another, or are long.
+// columnBlock returns code for several rows of a reduction over one index; nil if they do not follow one
+// another, or are long.
 func (k *unitCompiler[T]) columnBlock(r *term.Reduction, v *term.Variable, op simd.Binary, of folding[T], first, acc int) *columnBlock[T] {
 	n, b := extent(v), body(r)
 	if len(r.Vars) != 1 || r.Guard != nil || n < 1 || n > stripLength/2 {
@@ -511,8 +519,8 @@ func (p *columnPass[T]) result(s *state[T], n, count int) []float64 {
 	return x
 }
 
-// settle leaves in the register what the next pass needs: the mean, or the maximum. Of infinite maxima nothing is
-// subtracted.
+// settle leaves in the register what the next pass needs: the mean, or the maximum. Of infinite maxima
+// nothing is subtracted.
 func (p *columnPass[T]) settle(s *state[T], n, count int) {
 	if !p.sums {
 		return
@@ -522,7 +530,8 @@ func (p *columnPass[T]) settle(s *state[T], n, count int) {
 	}
 }
 
-// columnSetter returns code that sets neighboring elements of the strips' type to results; nil if they are others.
+// columnSetter returns code that sets neighboring elements of the strips' type to results; nil if they are
+// others.
 func (k *unitCompiler[T]) columnSetter(st *statement, v *term.Variable) func(s *state[T], x []T) {
 	a, t := accessOf(st.left), k.tensors[st.target]
 	if len(a.open) > 0 || a.offset.hidden(v) || a.offset.factor(v) != 1 || st.left.Which != nil || t.Type != k.own || t.Add || st.add {

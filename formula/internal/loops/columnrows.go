@@ -12,7 +12,8 @@ type directRows[T simd.Float] struct {
 	at     func(*state[T]) int // where the first row begins, or row 0 of those that are looked up
 	apart  int                 // how far rows lie apart
 	number *lookedUp[T]        // how their numbers are looked up; nil if rows follow one another
-	// begins says where rows over several indices begin, from the first one on; nil if they go over one index.
+	// begins says where rows over several indices begin, from the first one on; nil if they go over one
+	// index.
 	begins []int
 	step   int // how far neighbors lie apart in rows over several indices
 }
@@ -53,7 +54,8 @@ func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Va
 	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(a.offset.plus(form{vars: []multiple{{w, 1}}}, -apart)), apart: apart}
 }
 
-// windowRows returns where the rows are that a reduction over several indices adds, such as those of a window, if there are few.
+// windowRows returns where the rows are that a reduction over several indices adds, such as those of a
+// window, if there are few.
 func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
 	step := a.offset.factor(v)
 	if r.Guard != nil || len(a.open) > 0 || len(a.offset.rest) > 0 || b.Read.Else != nil || step < 1 || a.offset.hidden(v) {
@@ -78,7 +80,8 @@ func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *access,
 	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(first), begins: begins, step: step}
 }
 
-// lookedUp returns where the rows are that a reduction over one index adds, if a tensor holds their numbers; otherwise nil.
+// lookedUp returns where the rows are that a reduction over one index adds, if a tensor holds their numbers;
+// otherwise nil.
 func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
 	w, p := r.Vars[0], a.offset.rest[0]
 	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.offset.rest) > 1 || len(a.open) != 1 || a.offset.factor(v) != 1 || a.offset.factor(w) != 0 ||
@@ -105,7 +108,8 @@ func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v
 	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(same), apart: p.factor, number: n}
 }
 
-// addRows adds the first n elements of rows that are parts of a tensor. It returns false if there is no row with a number that is looked up.
+// addRows adds the first n elements of rows that are parts of a tensor. It returns false if there is no row
+// with a number that is looked up.
 func (p *columnPass[T]) addRows(s *state[T], n, rows int) bool {
 	if l := p.direct.number; l != nil {
 		if l.wide {
@@ -158,7 +162,8 @@ func addApart[T simd.Float](z, x []T, apart int) {
 	}
 }
 
-// addLookedUp adds the first n elements of rows whose numbers are given. Memory of rows is asked for ahead: of the next results, too.
+// addLookedUp adds the first n elements of rows whose numbers are given. Memory of rows is asked for ahead:
+// of the next results, too.
 func addLookedUp[T simd.Float, U int32 | int64](p *columnPass[T], s *state[T], n, rows int, numbers []U) bool {
 	l, from := p.direct.number, p.direct.at(s)
 	acc, x := s.regs[p.acc][:n], s.mem[p.direct.tensor].same

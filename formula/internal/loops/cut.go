@@ -6,12 +6,12 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A sum of at least leastCut elements that gives one element is cut into sums of up to mostSums equal parts, which run side by side if the task
-// has a step for them.
+// A sum of at least leastCut elements that gives one element is cut into sums of up to mostSums equal parts,
+// which run side by side if the task has a step for them.
 const leastCut, mostSums = 1 << 16, 64
 
-// cut replaces statements that sum very many elements to one: they sum parts, and then these in float64. Into which parts follows from
-// extents alone, so every number of workers gives the same bits.
+// cut replaces statements that sum very many elements to one: they sum parts, and then these in float64. Into
+// which parts follows from extents alone, so every number of workers gives the same bits.
 func (z *normalizer) cut() {
 	var out []*statement
 	for _, s := range z.out {

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// densities returns a value in which the density of the standard normal distribution is one function. The slope of x * Phi(x) has x times it,
-// which is NaN at infinity.
+// densities returns a value in which the density of the standard normal distribution is one function. The
+// slope of x * Phi(x) has x times it, which is NaN at infinity.
 func densities(n *term.Term) *term.Term {
 	if n == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// difference compiles x - y. A number that is computed in float64, such as a mean, is subtracted in two parts, so that
-// little is lost where it is much larger than the difference.
+// difference compiles x - y. A number that is computed in float64, such as a mean, is subtracted in two
+// parts, so that little is lost where it is much larger than the difference.
 func (z *vectorizer[T]) difference(x, y *term.Term) int {
 	if w, q, ok := z.factors(y); ok && x.Uses(z.v) {
 		a, r := z.real(x).reg, z.register(false)
@@ -32,8 +32,8 @@ func (z *vectorizer[T]) difference(x, y *term.Term) int {
 	return d
 }
 
-// rest returns what elements of float64 have beyond the numbers of a strip of float32, if a value is such an element. A difference loses as many digits
-// as the number that is subtracted is greater, such as a mean.
+// rest returns what elements of float64 have beyond the numbers of a strip of float32, if a value is such an
+// element. A difference loses as many digits as the number that is subtracted is greater, such as a mean.
 func (z *vectorizer[T]) rest(n *term.Term) (operand[T], bool) {
 	if n.Op != term.Element || n.Kind != term.Real || z.c.own != dtype.F32 || n.Read.Which != nil || z.c.tensors[n.Read.Tensor].Type != dtype.F64 || z.c.narrow[n.Read.Tensor] {
 		return operand[T]{}, false

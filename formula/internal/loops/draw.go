@@ -24,8 +24,8 @@ type normalLoop struct {
 	high, low, numbers int // pointers
 }
 
-// normalCode returns the loop, or nil where package simd does as well: the registers of AVX2 hold the values of one vector, and the compiler keeps those
-// of more in memory.
+// normalCode returns the loop, or nil where package simd does as well: the registers of AVX2 hold the values
+// of one vector, and the compiler keeps those of more in memory.
 var normalCode = sync.OnceValue(func() *normalLoop {
 	if simd.Vector() != 32 || !jit.Available() {
 		return nil
@@ -52,7 +52,8 @@ func newDrawing() *drawing {
 	return d
 }
 
-// draw returns n random numbers at consecutive positions: those of a normal distribution, or of a uniform one, as package rng draws them.
+// draw returns n random numbers at consecutive positions: those of a normal distribution, or of a uniform
+// one, as package rng draws them.
 func (d *drawing) draw(n int, seed, stream, index uint64, normal bool) []float64 {
 	all := (n + 7) &^ 7 // words are drawn in groups
 	d.drawer.Draw(d.high[:all], d.low[:all], seed, stream, index)

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// evenRows is a reduction of rows of one tensor, which are folded as they lie there. Several short ones are folded in one call: the processor
-// then asks for the next row while it folds one.
+// evenRows is a reduction of rows of one tensor, which are folded as they lie there. Several short ones are
+// folded in one call: the processor then asks for the next row while it folds one.
 type evenRows[T simd.Float] struct {
 	outer nest[T] // the indices of the results but the last
 	row   loop[T] // that of the last index
@@ -16,7 +16,8 @@ type evenRows[T simd.Float] struct {
 	fold  func(z, x []T, n, apart int)
 	n     int // how many elements a row has
 	apart int // how far rows lie apart
-	// to says where the first result goes, if results of the strips' type are set as they are; to is nil if that takes more.
+	// to says where the first result goes, if results of the strips' type are set as they are; to is nil if
+	// that takes more.
 	to       func(*state[T]) int
 	target   int
 	toApart  int
@@ -49,7 +50,8 @@ func evenly[T simd.Float](r *term.Reduction, v *term.Variable) bool {
 	return rowFolds[T](r.Kind) != nil && known && v.Lo.Is(0) && n > 0 && n%evenLength == 0
 }
 
-// even returns code for rows that are parts of one tensor; nil if they are not, or if they are of uneven lengths.
+// even returns code for rows that are parts of one tensor; nil if they are not, or if they are of uneven
+// lengths.
 func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) unit[T] {
 	if !evenly[T](r, v) || len(u.sums) != 1 || len(u.inner.loops) > 0 || len(u.outer.loops) == 0 {
 		return nil

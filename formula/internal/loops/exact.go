@@ -6,22 +6,27 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// A value that no real number of a tensor is a part of depends on indices, integers, attributes and constants only, such as the angle of a position. Single
-// numbers are computed in float64, and so are strips of such values, whatever the type of the other strips: the digits of an angle that is far from 0 would be lost
-// otherwise, and results would depend on the index that strips go over. They are rounded once, where they meet real numbers of tensors.
+// A value that no real number of a tensor is a part of depends on indices, integers, attributes and constants
+// only, such as the angle of a position. Single numbers are computed in float64, and so are strips of such
+// values, whatever the type of the other strips: the digits of an angle that is far from 0 would be lost
+// otherwise, and results would depend on the index that strips go over. They are rounded once, where they
+// meet real numbers of tensors.
 
-// wider reports whether a value has no real number of a tensor, and takes more than one rounding in strips of float32.
+// wider reports whether a value has no real number of a tensor, and takes more than one rounding in strips of
+// float32.
 func (z *vectorizer[T]) wider(n *term.Term) bool {
 	return z.c.own == dtype.F32 && n.Op != term.Element && n.Uses(z.v) && OfIntegers(n, z.c.exacts)
 }
 
-// OfIntegers reports whether a real number depends on indices, integers, attributes and constants only, and takes more than one rounding in float32. It may have
-// elements of the tensors in exacts, which are local tensors of float64 that hold such values.
+// OfIntegers reports whether a real number depends on indices, integers, attributes and constants only, and
+// takes more than one rounding in float32. It may have elements of the tensors in exacts, which are local
+// tensors of float64 that hold such values.
 func OfIntegers(n *term.Term, exacts map[int]bool) bool {
 	return n.Kind == term.Real && n.Op != term.Constant && !roundsOnce(n) && ofIntegers(n, exacts)
 }
 
-// ofIntegers reports whether a value depends on no random number, and on no real number of a tensor but those that keep all digits of such values.
+// ofIntegers reports whether a value depends on no random number, and on no real number of a tensor but those
+// that keep all digits of such values.
 func ofIntegers(n *term.Term, exacts map[int]bool) bool {
 	ok := true
 	n.Walk(func(m *term.Term) {
@@ -30,8 +35,9 @@ func ofIntegers(n *term.Term, exacts map[int]bool) bool {
 	return ok
 }
 
-// roundsOnce reports whether a value is one operation on numbers that float32 holds, whose result is the same if it is computed in float64 and rounded then. That is
-// so of sums, differences, products, quotients and square roots, since float64 has more than twice as many digits.
+// roundsOnce reports whether a value is one operation on numbers that float32 holds, whose result is the same
+// if it is computed in float64 and rounded then. That is so of sums, differences, products, quotients and
+// square roots, since float64 has more than twice as many digits.
 func roundsOnce(n *term.Term) bool {
 	args := n.Args
 	switch n.Op {
@@ -82,7 +88,8 @@ func (z *vectorizer[T]) storeExact(t int, a *access, n *term.Term) {
 	z.emit(-1, func(s *state[T], n int) { simd.Scatter(s.mem[t].f64, run(s, n), at(s), k) })
 }
 
-// double compiles a value in strips of float64. The code returns n numbers from where the variables of a state stand.
+// double compiles a value in strips of float64. The code returns n numbers from where the variables of a
+// state stand.
 func (z *vectorizer[T]) double(n *term.Term) func(s *state[T], n int) []float64 {
 	z.fromMemory(n)
 	c := z.c.inDouble()

@@ -9,8 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// extracted returns a value in which reductions are elements of tensors that statements of their own give. Under a
-// condition, and behind one that may decide alone, a reduction is computed where the condition fails, too.
+// extracted returns a value in which reductions are elements of tensors that statements of their own give.
+// Under a condition, and behind one that may decide alone, a reduction is computed where the condition fails,
+// too.
 func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	switch n.Op {
 	case term.Reduce:
@@ -71,7 +72,8 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 }
 
-// withMean returns a variance for device code that knows the mean, if a statement gives it: as what stands behind the reduction.
+// withMean returns a variance for device code that knows the mean, if a statement gives it: as what stands
+// behind the reduction.
 func (z *normalizer) withMean(n *term.Term) *term.Term {
 	if !z.whole || n.Op != term.Reduce || n.Reduction.Kind != reduction.Variance {
 		return n
@@ -91,7 +93,8 @@ func (z *normalizer) withMean(n *term.Term) *term.Term {
 	return n
 }
 
-// givenBy returns the element of its tensor to which a statement gives a reduction; nil if it gives another value.
+// givenBy returns the element of its tensor to which a statement gives a reduction; nil if it gives another
+// value.
 func givenBy(s *statement, reduction *term.Term) *term.Term {
 	if s.add || s.guard != nil || s.reduction() == nil || s.left.Which != nil {
 		return nil
@@ -99,7 +102,8 @@ func givenBy(s *statement, reduction *term.Term) *term.Term {
 	return elementBy(s, reduction)
 }
 
-// elementBy returns the element of its tensor to which a statement gives a value; nil if it gives another one.
+// elementBy returns the element of its tensor to which a statement gives a value; nil if it gives another
+// one.
 func elementBy(s *statement, value *term.Term) *term.Term {
 	m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
 	if !m.Same(s.value, value) || !m.Settled() {
@@ -120,8 +124,9 @@ func elementBy(s *statement, value *term.Term) *term.Term {
 	return &term.Term{Op: term.Element, Kind: value.Kind, Read: &read}
 }
 
-// known returns the element of a local tensor to which an earlier statement gives the same reduction, and which is still what the reduction would be; nil if there is
-// none. Such tensors keep all digits. A reduction that may read outside its tensors must not stand for one that fails there.
+// known returns the element of a local tensor to which an earlier statement gives the same reduction, and
+// which is still what the reduction would be; nil if there is none. Such tensors keep all digits. A reduction
+// that may read outside its tensors must not stand for one that fails there.
 func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
 	if n.Op != term.Reduce {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// extremes returns the tensors of integers that hold extremes, which may be those of nothing: the bounds of 64 bits.
+// extremes returns the tensors of integers that hold extremes, which may be those of nothing: the bounds of
+// 64 bits.
 func extremes(statements []*statement) map[int]bool {
 	out := map[int]bool{}
 	for _, s := range statements {
@@ -19,7 +20,8 @@ func extremes(statements []*statement) map[int]bool {
 	return out
 }
 
-// Extreme reports whether an integer is an extreme, which may be that of nothing. Some tensors are known to hold extremes.
+// Extreme reports whether an integer is an extreme, which may be that of nothing. Some tensors are known to
+// hold extremes.
 func Extreme(n *term.Term, tensors map[int]bool) bool {
 	switch {
 	case n.Kind != term.Integer:
@@ -36,7 +38,8 @@ func Extreme(n *term.Term, tensors map[int]bool) bool {
 	return false
 }
 
-// bounding returns code that writes integers, in which the extremes of nothing become the bounds of a narrower type.
+// bounding returns code that writes integers, in which the extremes of nothing become the bounds of a
+// narrower type.
 func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) func(*block[T], int, int) {
 	least, most, ok := c.boundsFor(st)
 	if !ok {
@@ -45,8 +48,8 @@ func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) fun
 	return func(b *block[T], i, v int) { put(b, i, bounded(v, least, most)) }
 }
 
-// boundsFor returns what extremes of nothing become in the tensor that a statement gives; ok is false if it gives none, or if they stay what
-// they are. Of a reduction, the other bound of 64 bits is an element.
+// boundsFor returns what extremes of nothing become in the tensor that a statement gives; ok is false if it
+// gives none, or if they stay what they are. Of a reduction, the other bound of 64 bits is an element.
 func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
 	least, most, ok = boundsOfType(c.tensors[st.target].Type)
 	if !ok || !Extreme(st.value, c.extremes) {

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// TestFlat runs one loop over the same memory again and again, as a whole and in parts. Elements and the number that it takes from memory change
-// between the runs.
+// TestFlat runs one loop over the same memory again and again, as a whole and in parts. Elements and the
+// number that it takes from memory change between the runs.
 func TestFlat(t *testing.T) {
 	const rows, cols = 3, 70
 	p := &program.Program{Tensors: []*program.Local{reals("x", rows, cols), reals("k"), reals("y", rows, cols)}}

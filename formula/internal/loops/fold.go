@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// fold compiles reductions. Strips go over the last index that is reduced, or over an index of the result, so that
-// elements are read where they lie side by side.
+// fold compiles reductions. Strips go over the last index that is reduced, or over an index of the result, so
+// that elements are read where they lie side by side.
 func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	r := k.bundle.folds[0]
 	if !r.Kind.Is(reduction.Running) && !argument(r) || len(r.Vars) == 0 {
@@ -52,9 +52,10 @@ func reaches(r *term.Reduction, v *term.Variable) bool {
 // argument reports whether a reduction gives the index of an extreme.
 func argument(r *term.Reduction) bool { return r.Kind.Is(reduction.Argument) && !r.IsOrder() }
 
-// foldOver decides over which index the strips of a bundle's reduction go, as in a group of its own that shares as many indices as depth. It follows from
-// the reduction alone, and the bits of its results with it: which indices groups share, and which of them can be joined, depends on what else
-// they compute, such as the gradients that are wanted.
+// foldOver decides over which index the strips of a bundle's reduction go, as in a group of its own that
+// shares as many indices as depth. It follows from the reduction alone, and the bits of its results with it:
+// which indices groups share, and which of them can be joined, depends on what else they compute, such as the
+// gradients that are wanted.
 func (c *compiler[T]) foldOver(b bundle, depth int) foldOver {
 	b.statements, b.folds = slices.Clone(b.statements), slices.Clone(b.folds)
 	g := &bundleGroup{[]*bundle{&b}, depth}
@@ -68,8 +69,9 @@ func (c *compiler[T]) foldOver(b bundle, depth int) foldOver {
 	return overResults
 }
 
-// foldVariable returns the index of the results that the strips of a reduction go over: the last one, or nil if strips go over the last of the reduced
-// indices, or if a range depends on the last one. Elements are then read side by side.
+// foldVariable returns the index of the results that the strips of a reduction go over: the last one, or nil
+// if strips go over the last of the reduced indices, or if a range depends on the last one. Elements are then
+// read side by side.
 func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Variable {
 	r := b.folds[0]
 	own := r.Vars[len(r.Vars)-1]

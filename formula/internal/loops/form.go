@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// form is an integer as a linear form: a number, multiples of variables, and multiples of values of other kinds, such as
-// quotients and elements of tensors.
+// form is an integer as a linear form: a number, multiples of variables, and multiples of values of other
+// kinds, such as quotients and elements of tensors.
 type form struct {
 	base int
 	vars []multiple
@@ -109,7 +109,8 @@ func (f form) same(g form) bool { return f.plus(g, -1).isZero() }
 
 func (f form) isZero() bool { return f.constant() && f.base == 0 }
 
-// settled returns a value in which comparisons that hold, or fail, for all values of the indices are known, and so are extremes of integers.
+// settled returns a value in which comparisons that hold, or fail, for all values of the indices are known,
+// and so are extremes of integers.
 func settled(n *term.Term) *term.Term {
 	if n == nil {
 		return nil

@@ -17,7 +17,8 @@ type vectors = elementary.Functions[jit.Value, jit.Mask]
 // value is a vector of such a loop.
 type value = jit.Value
 
-// operation says what an instruction computes, element by element, so that it can be a part of a compiled loop.
+// operation says what an instruction computes, element by element, so that it can be a part of a compiled
+// loop.
 type operation[T simd.Float] struct {
 	// compute returns the value for those of the instruction's operands and for numbers.
 	compute func(m *vectors, x, k []value) value
@@ -25,11 +26,14 @@ type operation[T simd.Float] struct {
 	numbers []number[T]
 	store   *stored[T]
 	source  *source[T] // elements of another type that the instruction reads from memory; nil for others
-	// accumulator is the register to which the instruction adds. It is the first of the values that compute gets, and what it returns.
+	// accumulator is the register to which the instruction adds. It is the first of the values that compute
+	// gets, and what it returns.
 	accumulator int
-	// lanes is the number of the fold to whose accumulators the result goes, and -1 if it does not. They are the first of the values.
+	// lanes is the number of the fold to whose accumulators the result goes, and -1 if it does not. They are
+	// the first of the values.
 	lanes int
-	// sum returns what the fold adds if it is a sum that begins with zeros, without the accumulators; otherwise it is nil.
+	// sum returns what the fold adds if it is a sum that begins with zeros, without the accumulators;
+	// otherwise it is nil.
 	sum func(m *vectors, x, k []value) value
 }
 
@@ -156,8 +160,8 @@ const mostNumbers = 32
 // mostFolds is how many reductions one loop computes at most.
 const mostFolds = 4
 
-// fewest is of how many instructions a compiled loop is made at least. A single one is a function of package simd, which does as well unless the
-// result is a sum, or goes to memory.
+// fewest is of how many instructions a compiled loop is made at least. A single one is a function of package
+// simd, which does as well unless the result is a sum, or goes to memory.
 func fewest[T simd.Float](pending []instruction[T]) int {
 	if op := pending[0].op; len(pending) == 1 && (op.store != nil || op.sum != nil) {
 		return 1
@@ -239,8 +243,9 @@ func (f *fuser[T]) join(in instruction[T]) {
 // partOf returns which memory a register is a part of, or nil.
 func (f *fuser[T]) partOf(r int) *part { return f.p.parts[r] }
 
-// conflicts reports whether an instruction uses memory that pending ones write, or writes what they use, at another place. A strip is written
-// after all of it was read, and a loop writes some elements before it reads others.
+// conflicts reports whether an instruction uses memory that pending ones write, or writes what they use, at
+// another place. A strip is written after all of it was read, and a loop writes some elements before it reads
+// others.
 func (f *fuser[T]) conflicts(in instruction[T]) bool {
 	differ := func(memory int, place string, other *part) bool {
 		return other != nil && other.memory == memory && other.place != place
@@ -324,7 +329,8 @@ type passedSource[T simd.Float] struct {
 	*source[T]
 }
 
-// loop compiles instructions. It returns false if there is no code for so many. The loop has accumulators of its own for sums if own is true.
+// loop compiles instructions. It returns false if there is no code for so many. The loop has accumulators of
+// its own for sums if own is true.
 func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], bool) {
 	double := unsafe.Sizeof(T(0)) == 8
 	b := jit.NewBuilder(double, simd.Vector() == 64)
@@ -462,7 +468,8 @@ func (l *fusedLoop[T]) again(s *state[T], n int) {
 	l.code.Run(a, n, 1, false)
 }
 
-// point sets the pointers of the loop to strips of n elements. It reports whether results may be written past the caches.
+// point sets the pointers of the loop to strips of n elements. It reports whether results may be written past
+// the caches.
 func (l *fusedLoop[T]) point(s *state[T], n int) (past bool) {
 	a := s.arguments[l.number]
 	for _, p := range l.inputs {

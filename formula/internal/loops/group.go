@@ -14,7 +14,8 @@ import (
 type bundle struct {
 	vars       []*term.Variable
 	statements []*statement
-	// folds are the reductions that give the statements' values, if they are reductions; they go over the same indices.
+	// folds are the reductions that give the statements' values, if they are reductions; they go over the
+	// same indices.
 	folds []*term.Reduction
 	// over says over which index the strips of reductions go.
 	over foldOver
@@ -36,8 +37,8 @@ type touch struct {
 	access *access
 }
 
-// touches lists the uses of memory by a statement. While groups are made, which compares each statement with others many times, it lists those of a
-// statement once.
+// touches lists the uses of memory by a statement. While groups are made, which compares each statement with
+// others many times, it lists those of a statement once.
 func (c *compiler[T]) touches(s *statement) []touch {
 	if out, ok := c.touched[s]; ok {
 		return out
@@ -82,7 +83,8 @@ func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
 	return serial(c.fit(out, c.options.Steps))
 }
 
-// serial joins groups that follow one another and share no index: none of them is divided into parts, and their units run in order.
+// serial joins groups that follow one another and share no index: none of them is divided into parts, and
+// their units run in order.
 func serial(groups []*bundleGroup) []*bundleGroup {
 	out := groups[:0]
 	for _, g := range groups {
@@ -95,8 +97,8 @@ func serial(groups []*bundleGroup) []*bundleGroup {
 	return out
 }
 
-// follow adds a group to the one before, if all of its statements may run whenever the values of shared indices are done, and if that saves
-// a way to memory for one of them.
+// follow adds a group to the one before, if all of its statements may run whenever the values of shared
+// indices are done, and if that saves a way to memory for one of them.
 func (c *compiler[T]) follow(g, next *bundleGroup) bool {
 	if c.options.Steps > 1 {
 		return false
@@ -163,8 +165,8 @@ func (c *compiler[T]) separate(s *statement) int {
 	return 0
 }
 
-// ownDimensions reports whether each of the indices v, and the same of w, has a dimension of its own. Elements are then different ones
-// wherever the indices have different values.
+// ownDimensions reports whether each of the indices v, and the same of w, has a dimension of its own.
+// Elements are then different ones wherever the indices have different values.
 func ownDimensions(v, w []*term.Variable, x, y *access) bool {
 	for i := range v {
 		own := false
@@ -182,8 +184,8 @@ func ownDimensions(v, w []*term.Variable, x, y *access) bool {
 	return true
 }
 
-// join adds a statement to a group if the statement may run whenever the values of shared indices are done, and if that
-// saves a way to memory.
+// join adds a statement to a group if the statement may run whenever the values of shared indices are done,
+// and if that saves a way to memory.
 func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 	for d := min(g.depth, c.depth(s)); d > 0; d-- {
 		if !c.matches(g, s, d) || !c.profits(g, s, d) || c.splits(g, s, d) {
@@ -209,8 +211,8 @@ func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 	return false
 }
 
-// splits reports whether a statement and a group must not share d indices, since one of them would no longer go element by element, as a step of the
-// task is meant to. With one step, all groups are of this step.
+// splits reports whether a statement and a group must not share d indices, since one of them would no longer
+// go element by element, as a step of the task is meant to. With one step, all groups are of this step.
 func (c *compiler[T]) splits(g *bundleGroup, s *statement, d int) bool {
 	if !c.options.ByElement || c.options.Steps == 1 {
 		return false
@@ -259,7 +261,8 @@ func disjoint(x, y touch) bool {
 	return a.known && b.known && (a.hi < b.lo || b.hi < a.lo)
 }
 
-// apart reports whether elements at x and y are different ones wherever the indices v and w have different values.
+// apart reports whether elements at x and y are different ones wherever the indices v and w have different
+// values.
 func apart(v, w []*term.Variable, x, y form) bool {
 	type digit struct{ factor, extent int }
 	var digits []digit
@@ -286,7 +289,8 @@ func apart(v, w []*term.Variable, x, y form) bool {
 	return true
 }
 
-// profits reports whether a statement and a group use a tensor at places that the shared indices decide alike.
+// profits reports whether a statement and a group use a tensor at places that the shared indices decide
+// alike.
 func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 	for _, y := range c.touches(s) {
 		for _, b := range g.bundles {
@@ -303,7 +307,8 @@ func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 	return false
 }
 
-// never reports whether two places differ whatever values the indices v and w have: both are numbers with the same digits beside one that differs.
+// never reports whether two places differ whatever values the indices v and w have: both are numbers with the
+// same digits beside one that differs.
 func never(v, w []*term.Variable, x, y form) bool {
 	d := x.base - y.base
 	if d <= 0 {
@@ -341,8 +346,8 @@ func (c *compiler[T]) conflicts(b *bundle, s *statement) bool {
 	return false
 }
 
-// merge adds a statement to a bundle with the same loops, if elements that both use are used for the same values of the
-// indices. Sums over the same indices are merged if neither needs the other.
+// merge adds a statement to a bundle with the same loops, if elements that both use are used for the same
+// values of the indices. Sums over the same indices are merged if neither needs the other.
 func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 	r := s.reduction()
 	if len(b.vars) != len(s.vars) || s.add || b.statements[0].add || (r != nil) != (b.folds != nil) || s.guard != nil || b.statements[0].guard != nil ||
@@ -386,8 +391,9 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 	return true
 }
 
-// order says in which order a sum is computed, so that it is the same alone and merged with others: over which index strips
-// go, and which indices can be joined. Those of the results count only if strips may go over them.
+// order says in which order a sum is computed, so that it is the same alone and merged with others: over
+// which index strips go, and which indices can be joined. Those of the results count only if strips may go
+// over them.
 func (c *compiler[T]) order(s *statement) string {
 	b := c.newBundle(s)
 	out := fmt.Sprint(b.over)
@@ -401,7 +407,8 @@ func (c *compiler[T]) order(s *statement) string {
 	return out
 }
 
-// sameElement reports whether two places are the same for the same values of all indices, and differ for others.
+// sameElement reports whether two places are the same for the same values of all indices, and differ for
+// others.
 func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y form) bool {
 	for i := range v {
 		f := x.factor(v[i])
@@ -433,7 +440,8 @@ func sameLoops(r, q *term.Reduction) bool {
 	return true
 }
 
-// strips reports whether a statement's value can be computed in strips: integers cannot, unless they are only moved.
+// strips reports whether a statement's value can be computed in strips: integers cannot, unless they are only
+// moved.
 func (c *compiler[T]) strips(s *statement) bool {
 	if s.parts {
 		return false
@@ -445,13 +453,14 @@ func (c *compiler[T]) strips(s *statement) bool {
 	return s.value.Kind != term.Integer || c.tensors[s.target].Type.IsFloat() || c.moves(s)
 }
 
-// exact reports whether a reduction of integers has the same value as one of real numbers of the type in which the loops compute: the extremes of no
-// integers are no infinities.
+// exact reports whether a reduction of integers has the same value as one of real numbers of the type in
+// which the loops compute: the extremes of no integers are no infinities.
 func (c *compiler[T]) exact(r *term.Reduction) bool {
 	return fits(r, c.own) && !(r.Kind.Is(reduction.Extreme) && mayBeEmpty(r))
 }
 
-// fits reports whether real numbers of a type hold all results on the way of a reduction of integers: sums and products of integers wrap around.
+// fits reports whether real numbers of a type hold all results on the way of a reduction of integers: sums
+// and products of integers wrap around.
 func fits(r *term.Reduction, t dtype.Type) bool {
 	if r.Kind != reduction.Sum && r.Kind != reduction.Count {
 		return r.Kind.Is(reduction.Extreme)

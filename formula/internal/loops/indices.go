@@ -11,8 +11,8 @@ import (
 // adder is code that adds an integer to every element of a strip of integers.
 type adder[T float32 | float64] func(s *state[T], out []int)
 
-// indices returns code that fills strips with the values of an integer, of which a part is not linear in the variable: elements of tensors of
-// integers, quotients and remainders. It returns nil for others.
+// indices returns code that fills strips with the values of an integer, of which a part is not linear in the
+// variable: elements of tensors of integers, quotients and remainders. It returns nil for others.
 func (z *vectorizer[T]) indices(f form) adder[T] {
 	same := form{base: f.base, vars: f.vars}
 	var parts []adder[T]
@@ -44,7 +44,8 @@ func count(out []int, first, step int) {
 	}
 }
 
-// part returns code that adds a multiple of an integer that is not linear in the variable; nil if there is none for it.
+// part returns code that adds a multiple of an integer that is not linear in the variable; nil if there is
+// none for it.
 func (z *vectorizer[T]) part(p addend) adder[T] {
 	switch n := p.of; n.Op {
 	case term.Element:
@@ -116,7 +117,8 @@ type outside[T float32 | float64] struct {
 	extent int
 }
 
-// found returns code that finds elements whose places are not linear in the variable; nil if strips of integers do not hold them.
+// found returns code that finds elements whose places are not linear in the variable; nil if strips of
+// integers do not hold them.
 func (z *vectorizer[T]) found(a *access) *finder[T] {
 	f := &finder[T]{offset: z.indices(a.offset)}
 	if f.offset == nil {
@@ -133,7 +135,8 @@ func (z *vectorizer[T]) found(a *access) *finder[T] {
 	return f
 }
 
-// places returns the places of the elements of a strip, and reports whether none lies outside. The place of one that does is -1.
+// places returns the places of the elements of a strip, and reports whether none lies outside. The place of
+// one that does is -1.
 func (f *finder[T]) places(s *state[T], n int) (at []int, inside bool) {
 	at, inside = s.integers[0][:n], true
 	f.offset(s, at)
@@ -149,8 +152,9 @@ func (f *finder[T]) places(s *state[T], n int) (at []int, inside bool) {
 	return at, inside
 }
 
-// gathered compiles an element of which the place is not linear in the variable. It returns false for elements of other types than that in
-// which the loops compute, and for places that strips of integers do not hold.
+// gathered compiles an element of which the place is not linear in the variable. It returns false for
+// elements of other types than that in which the loops compute, and for places that strips of integers do not
+// hold.
 func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	r := n.Read
 	if r.Which != nil || z.c.tensors[r.Tensor].Type != z.c.own || r.Else != nil && r.Else.Uses(z.v) {
@@ -198,8 +202,8 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	return x, true
 }
 
-// repeated compiles elements of which each is repeated some times: their places are those of the quotient of an index by a number. It
-// returns false for others.
+// repeated compiles elements of which each is repeated some times: their places are those of the quotient of
+// an index by a number. It returns false for others.
 func (z *vectorizer[T]) repeated(tensor int, a *access) (reg int, ok bool) {
 	same, times, factor := form{base: a.offset.base, vars: a.offset.vars}, 0, 0
 	var of form
@@ -229,7 +233,8 @@ func (z *vectorizer[T]) repeated(tensor int, a *access) (reg int, ok bool) {
 	return x, true
 }
 
-// repeat sets z to elements at equal distances, each of which it repeats. Of the first one, some repetitions are done.
+// repeat sets z to elements at equal distances, each of which it repeats. Of the first one, some repetitions
+// are done.
 func repeat[T simd.Float](z, x []T, at, step, times, done int) {
 	for len(z) > 0 {
 		if n := len(z) / 2; times == 2 && step == 1 && done == 0 && n > 0 {
@@ -247,8 +252,8 @@ func repeat[T simd.Float](z, x []T, at, step, times, done int) {
 	}
 }
 
-// lookup is the usual way in which elements are found: a multiple of an index that a tensor holds for each of them, and a part that is
-// linear in the variable.
+// lookup is the usual way in which elements are found: a multiple of an index that a tensor holds for each of
+// them, and a part that is linear in the variable.
 type lookup[T float32 | float64] struct {
 	base   func(*state[T]) int
 	step   int
@@ -307,7 +312,8 @@ func gatherBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, fact
 		}
 		return true
 	}
-	// One way through the indices, which come from memory, takes less time than one that tests them and one that uses them.
+	// One way through the indices, which come from memory, takes less time than one that tests them and one
+	// that uses them.
 	x = x[at : at+extent]
 	n := uint(len(x))
 	for len(z) >= 4 && len(index) >= 4 {
@@ -358,8 +364,9 @@ func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor,
 	return len(x)
 }
 
-// placed emits the writing of a strip to elements whose places are not linear in the variable, in their order. It returns false where
-// strips of integers do not hold the places, and where the statement chooses among tensors.
+// placed emits the writing of a strip to elements whose places are not linear in the variable, in their
+// order. It returns false where strips of integers do not hold the places, and where the statement chooses
+// among tensors.
 func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
 	if st.left.Which != nil || st.guard != nil && !st.skip || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) {
@@ -413,7 +420,8 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	return true
 }
 
-// single finds element i of a strip by itself: code that must not find elements outside fails with a message about this one.
+// single finds element i of a strip by itself: code that must not find elements outside fails with a message
+// about this one.
 func (z *vectorizer[T]) single(s *state[T], i int, find func(*state[T]) (tensor, at int, inside bool)) {
 	first := s.vars[z.at]
 	s.vars[z.at] = first + i

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// withoutCheap returns statements in which the elements of local tensors that are all the same number, or follow from few numbers, are
-// replaced by what gives them. Such tensors need no memory.
+// withoutCheap returns statements in which the elements of local tensors that are all the same number, or
+// follow from few numbers, are replaced by what gives them. Such tensors need no memory.
 func (z *normalizer) withoutCheap(statements []*program.Statement) []*program.Statement {
 	out := slices.Clone(statements)
 	for i := 0; i < len(out); i++ {
@@ -24,8 +24,9 @@ func (z *normalizer) withoutCheap(statements []*program.Statement) []*program.St
 	return out
 }
 
-// withoutCopies returns statements in which a value that a local tensor holds until a later statement copies all of it is given by that statement.
-// Elements of a local tensor that is a copy are read where they come from, and those of which few are used are computed where they are.
+// withoutCopies returns statements in which a value that a local tensor holds until a later statement copies
+// all of it is given by that statement. Elements of a local tensor that is a copy are read where they come
+// from, and those of which few are used are computed where they are.
 func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.Statement {
 	out := slices.Clone(statements)
 	for i := 0; i < len(out); i++ {
@@ -94,8 +95,8 @@ func (z *normalizer) stays(statements []*program.Statement, i int) bool {
 	return ok
 }
 
-// rare reports whether a statement gives a local tensor of which one later statement uses at most half of the elements, in one place, such as the logarithm of each
-// probability where a loss takes that of the label.
+// rare reports whether a statement gives a local tensor of which one later statement uses at most half of the
+// elements, in one place, such as the logarithm of each probability where a loss takes that of the label.
 func (z *normalizer) rare(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != z.own || s.Value.Kind != term.Real || s.Value.Reduces() || !z.alone(statements, i) ||
@@ -122,7 +123,8 @@ func (z *normalizer) rare(statements []*program.Statement, i int) bool {
 	return false // it is used in a condition or an index of the left side
 }
 
-// often returns how many elements of a tensor a value reads; known is false if that is not known, or if it reads them for an order or a scan.
+// often returns how many elements of a tensor a value reads; known is false if that is not known, or if it
+// reads them for an order or a scan.
 func often(n *term.Term, tensor int) (count int, known bool) {
 	known = true
 	n.Map(func(x *term.Term) *term.Term {
@@ -167,8 +169,8 @@ func (z *normalizer) lasts(s *program.Statement) bool {
 // mostParts is of how many parts a value consists at most that is computed wherever it is used.
 const mostParts = 16
 
-// few reports whether a value takes few operations, and reads only elements that are the same for all values of some of the indices, which
-// no statement gives.
+// few reports whether a value takes few operations, and reads only elements that are the same for all values
+// of some of the indices, which no statement gives.
 func (z *normalizer) few(s *program.Statement) bool {
 	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != z.own || s.Value.Kind != term.Real {
 		return false
@@ -189,7 +191,8 @@ func (z *normalizer) few(s *program.Statement) bool {
 	return ok && parts <= mostParts
 }
 
-// cheap reports whether a statement gives all elements of a local tensor a number, or a value of few parts, and no other one gives any.
+// cheap reports whether a statement gives all elements of a local tensor a number, or a value of few parts,
+// and no other one gives any.
 func (z *normalizer) cheap(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	return (s.Value.Op == term.Constant || z.few(s)) && z.alone(statements, i)
@@ -223,7 +226,8 @@ func (z *normalizer) alone(statements []*program.Statement, i int) bool {
 	return true
 }
 
-// withinExtents reports whether an element lies inside its tensor, if integers of tensors are in their ranges.
+// withinExtents reports whether an element lies inside its tensor, if integers of tensors are in their
+// ranges.
 func (z *normalizer) withinExtents(n *term.Term) bool {
 	if x := z.ranged(n); x.Op == term.Element {
 		n = x

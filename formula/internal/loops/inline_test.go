@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestCopies checks that a sum which a later statement copies is given by that statement, unless that would change what is read.
+// TestCopies checks that a sum which a later statement copies is given by that statement, unless that would
+// change what is read.
 func TestCopies(t *testing.T) {
 	for _, c := range []struct {
 		name    string

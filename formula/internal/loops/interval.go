@@ -7,7 +7,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// interval holds the least and the greatest value of an integer. It is not known where 64 bits do not hold one of them.
+// interval holds the least and the greatest value of an integer. It is not known where 64 bits do not hold
+// one of them.
 type interval struct {
 	lo, hi int
 	known  bool
@@ -53,11 +54,12 @@ func absolute(x int) uint64 {
 	return uint64(x)
 }
 
-// mostRanges is of how many indices the ranges are followed that the range of an index depends on. An interval that takes more is not known.
+// mostRanges is of how many indices the ranges are followed that the range of an index depends on. An
+// interval that takes more is not known.
 const mostRanges = 64
 
-// ranges finds the intervals of integers. It finds that of an index whose range depends on others once. An index whose range depends on itself, by
-// way of others, has no interval.
+// ranges finds the intervals of integers. It finds that of an index whose range depends on others once. An
+// index whose range depends on itself, by way of others, has no interval.
 type ranges struct {
 	found map[*term.Variable]interval
 }

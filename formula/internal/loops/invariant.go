@@ -29,8 +29,9 @@ const mostFixed = 4096
 // leastHoisted is how many values fewer a function is computed for at least so that they are kept.
 const leastHoisted = 64
 
-// hoisted returns a statement that reads elements of tensors in place of functions which take a series of operations and depend on fewer indices than the
-// statement has: earlier statements give them. Those that depend on nothing but indices are constants.
+// hoisted returns a statement that reads elements of tensors in place of functions which take a series of
+// operations and depend on fewer indices than the statement has: earlier statements give them. Those that
+// depend on nothing but indices are constants.
 func (z *normalizer) hoisted(s *statement) *statement {
 	if !pointwiseValue(s) || len(s.vars) == 0 || box(s.vars) == 0 {
 		return s
@@ -51,8 +52,8 @@ func (z *normalizer) hoisted(s *statement) *statement {
 	return &out
 }
 
-// final reports whether nothing but the statement uses what it gives, and whether no statement gives what it reads. Its indices may then be in any order, unless
-// others rely on it.
+// final reports whether nothing but the statement uses what it gives, and whether no statement gives what it
+// reads. Its indices may then be in any order, unless others rely on it.
 func (z *normalizer) final(s *statement) bool {
 	ok := !z.ordered && !z.tensors[s.target].Local && !z.used[s.target]
 	s.walk(func(n *term.Term) {
@@ -99,8 +100,9 @@ func (h *hoister) parts(n *term.Term, lenient bool) *term.Term {
 	return n.Map(func(x *term.Term) *term.Term { return h.value(x, lenient) })
 }
 
-// worth reports whether functions of some indices are better computed before the statement. Strips go over the last index, so others cost little where it is long.
-// The other indices come first then, which the statements share, so that parts of them run side by side.
+// worth reports whether functions of some indices are better computed before the statement. Strips go over
+// the last index, so others cost little where it is long. The other indices come first then, which the
+// statements share, so that parts of them run side by side.
 func (h *hoister) worth(vars []*term.Variable) bool {
 	last := h.s.vars[len(h.s.vars)-1]
 	if !h.free || !slices.Contains(vars, last) || box(h.s.vars)-box(vars) < leastHoisted || len(vars) < 2 {
@@ -130,7 +132,8 @@ func fixed(n *term.Term) bool {
 	return ok
 }
 
-// before returns the element of a tensor to which a value is given before the statement, or when code is made if the value is a constant.
+// before returns the element of a tensor to which a value is given before the statement, or when code is made
+// if the value is a constant.
 func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant bool) *term.Term {
 	z := h.normalizer
 	if !constant { // those of its own, which cannot change the order of its indices, are constants
@@ -162,8 +165,8 @@ func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant 
 	return x
 }
 
-// constant computes the elements of a tensor of constants. Strips compute them, as they would where the value stands, so that both have the same bits: a gradient may compare
-// them.
+// constant computes the elements of a tensor of constants. Strips compute them, as they would where the value
+// stands, so that both have the same bits: a gradient may compare them.
 func constant[T simd.Float](p *program.Program, tensors []Tensor, o Options, s *statement) block[T] {
 	own := &compiler[T]{p: p, options: o, own: dtype.Of[T](), tensors: tensors, places: map[*term.Variable]int{}, kept: map[int]bool{}}
 	u := (&unitCompiler[T]{compiler: own, bundle: own.newBundle(s), factor: 1}).compile()

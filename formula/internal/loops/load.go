@@ -251,7 +251,8 @@ func converted[T simd.Float, U float32 | float64 | int8 | uint8 | int32 | int64]
 	}
 }
 
-// store emits the writing of a value to the elements of a statement. What was known of the tensor is forgotten.
+// store emits the writing of a value to the elements of a statement. What was known of the tensor is
+// forgotten.
 func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 	t := st.target
 	z.fromMemory(st.guard)
@@ -370,7 +371,8 @@ func (z *vectorizer[T]) storeConditions(t int, a *access, reg int) {
 	}
 }
 
-// direct makes the last instruction write to the memory of a tensor instead of a buffer, if it gives the register.
+// direct makes the last instruction write to the memory of a tensor instead of a buffer, if it gives the
+// register.
 func (z *vectorizer[T]) direct(to *stored[T], reg int) bool {
 	t, at := to.tensor, to.at
 	last := len(z.strip.code) - 1
@@ -467,8 +469,8 @@ func given[T, U simd.Float](z []U, x []T, add bool) {
 	}
 }
 
-// addRow emits the adding of a strip to consecutive elements, whose place depends on values of tensors. It returns false
-// if each element has a place of its own.
+// addRow emits the adding of a strip to consecutive elements, whose place depends on values of tensors. It
+// returns false if each element has a place of its own.
 func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
 	if t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 ||

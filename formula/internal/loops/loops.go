@@ -1,9 +1,10 @@
-// Package loops compiles statements over indices into loops over strips: some hundred consecutive elements, for which
-// operations of package simd compute one intermediate value after the other. The strips stay in the nearest cache, so a
-// chain of operations costs one pass over memory. This is vectorized interpretation, as in MonetDB/X100 and numexpr.
+// Package loops compiles statements over indices into loops over strips: some hundred consecutive elements,
+// for which operations of package simd compute one intermediate value after the other. The strips stay in the
+// nearest cache, so a chain of operations costs one pass over memory. This is vectorized interpretation, as
+// in MonetDB/X100 and numexpr.
 //
-// Statements that go over the same indices share their loops. Sums have one order, which depends on extents only: not on
-// the number of workers, nor on the instructions that the machine has.
+// Statements that go over the same indices share their loops. Sums have one order, which depends on extents
+// only: not on the number of workers, nor on the instructions that the machine has.
 package loops
 
 import (
@@ -36,43 +37,50 @@ type Code interface {
 	Work(group int) int
 	// Total returns over how many values the outermost loops of a group go.
 	Total(group int) int
-	// ByElement reports whether a part of a group touches only the elements of its values, of every tensor that has as many elements as the
-	// outermost loops have values, and only reads others. Parts may then run between parts of other code that does the same.
+	// ByElement reports whether a part of a group touches only the elements of its values, of every tensor
+	// that has as many elements as the outermost loops have values, and only reads others. Parts may then run
+	// between parts of other code that does the same.
 	ByElement(group int) bool
-	// Kinds names the kinds of loops, each once, in the order in which they first run: "elements", where each value is computed of elements of
-	// tensors, "copies", "reductions", "sums by index", where values are added to elements, "products of matrices", "scans" and "sorting".
+	// Kinds names the kinds of loops, each once, in the order in which they first run: "elements", where each
+	// value is computed of elements of tensors, "copies", "reductions", "sums by index", where values are
+	// added to elements, "products of matrices", "scans" and "sorting".
 	Kinds() []string
-	// Bind returns the code with memory: the elements of the tensors that are not local, little endian, by tensor.
+	// Bind returns the code with memory: the elements of the tensors that are not local, little endian, by
+	// tensor.
 	Bind(memory [][]byte) Runner
 }
 
 // Runner is code that can be run.
 type Runner interface {
-	// Run runs a part of the groups from first to end-1: the share from lo to hi of total parts of equal size. Parts may run at the same time, if there is more than one, but
-	// several groups run as a whole, since each of them needs what earlier ones give. The error tells of an element that lies outside its tensor, or
-	// of a division of an integer by 0.
+	// Run runs a part of the groups from first to end-1: the share from lo to hi of total parts of equal
+	// size. Parts may run at the same time, if there is more than one, but several groups run as a whole,
+	// since each of them needs what earlier ones give. The error tells of an element that lies outside its
+	// tensor, or of a division of an integer by 0.
 	Run(first, end int, at Time, lo, hi, total int) error
 }
 
-// Time says when a part of a group runs: the number of the training step, and that of the run within the process, or 0. The parts of one run
-// read the same inputs.
+// Time says when a part of a group runs: the number of the training step, and that of the run within the
+// process, or 0. The parts of one run read the same inputs.
 type Time struct{ Step, Run uint64 }
 
 // Options say how statements are grouped.
 type Options struct {
-	// Steps is how many steps the task has: with several, tensors that are not local are given by groups of their own, unless they are sums that
-	// are computed at once, or there would be more groups than steps. 0 stands for any number of steps.
+	// Steps is how many steps the task has: with several, tensors that are not local are given by groups of
+	// their own, unless they are sums that are computed at once, or there would be more groups than steps. 0
+	// stands for any number of steps.
 	Steps int
-	// ByElement says that a step is meant to touch the elements of its indices only, so products of matrices are not used, and with several steps no
-	// group that does so becomes a part of one that does not.
+	// ByElement says that a step is meant to touch the elements of its indices only, so products of matrices
+	// are not used, and with several steps no group that does so becomes a part of one that does not.
 	ByElement bool
-	// Ordered says that the outermost loops go over the indices of the results in their order, since others rely on what a part of them uses.
+	// Ordered says that the outermost loops go over the indices of the results in their order, since others
+	// rely on what a part of them uses.
 	Ordered bool
 }
 
-// Compile compiles statements of a program, which has no open extents. tensors says how those of the program are kept.
-// The program gets further tensors. It is an error if one pass does not give a scan, if an order or a scan is a part of what a
-// reduction goes over, or if the range of an index on the left side depends on other indices and the statement does not add.
+// Compile compiles statements of a program, which has no open extents. tensors says how those of the program
+// are kept. The program gets further tensors. It is an error if one pass does not give a scan, if an order or
+// a scan is a part of what a reduction goes over, or if the range of an index on the left side depends on
+// other indices and the statement does not add.
 func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	for _, s := range statements {
 		if err := unsigned(s); err != nil {
@@ -102,8 +110,9 @@ func unsigned(s *program.Statement) error {
 	return err
 }
 
-// typeOf returns the type in which loops compute: float64 if most tensors of real numbers that are not local have it. Tensors that
-// share memory count each, so that the type, and with it the bits of results, does not depend on which of them do.
+// typeOf returns the type in which loops compute: float64 if most tensors of real numbers that are not local
+// have it. Tensors that share memory count each, so that the type, and with it the bits of results, does not
+// depend on which of them do.
 func typeOf(p *program.Program, tensors []Tensor) dtype.Type {
 	narrow, wide := 0, 0
 	for i, t := range tensors {
@@ -155,7 +164,8 @@ type compiler[T simd.Float] struct {
 	kept map[int]bool // the local tensors whose elements stay in registers or in the blocks of parts
 	past map[int]bool // the tensors of the group that is compiled which may be written past the caches
 
-	// ahead is an index of which the code that is compiled asks for later elements: those that units of its group use first when it is done.
+	// ahead is an index of which the code that is compiled asks for later elements: those that units of its
+	// group use first when it is done.
 	ahead *term.Variable
 
 	registers    int         // how many registers there are
@@ -277,8 +287,8 @@ func (c *compiler[T]) complete(statements []*statement) {
 		if t := &c.tensors[s.target]; t.Local && !t.Planned && !typed[s.target] && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
 			elements(c.p.Tensors[s.target])*4 <= max(most, 1024) { // few
 			t.Type = dtype.F64
-			// Strips hold an extreme, which is one of their elements, and the logarithm of a logsumexp, which is smaller than the
-			// digits of its exponentials, as well as float64 does.
+			// Strips hold an extreme, which is one of their elements, and the logarithm of a logsumexp, which
+			// is smaller than the digits of its exponentials, as well as float64 does.
 			kind := s.reduction().Kind
 			c.narrow[s.target] = kind.Is(reduction.Extreme) || kind == reduction.LogSumExp
 		}

@@ -28,7 +28,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestStretch compares the elements of a strip for which a comparison with 0 holds with those found one by one.
+// TestStretch compares the elements of a strip for which a comparison with 0 holds with those found one by
+// one.
 func TestStretch(t *testing.T) {
 	holds := map[term.Op]func(v int) bool{
 		term.Less: func(v int) bool { return v < 0 }, term.AtMost: func(v int) bool { return v <= 0 },
@@ -133,7 +134,8 @@ func TestAddDigits(t *testing.T) {
 	}
 }
 
-// TestGroups checks which statements share loops: a mean of rows and what subtracts it do, but not what reads other rows.
+// TestGroups checks which statements share loops: a mean of rows and what subtracts it do, but not what reads
+// other rows.
 func TestGroups(t *testing.T) {
 	rows, cols := 8, 16
 	p := &program.Program{Tensors: []*program.Local{reals("x", rows, cols), reals("m", rows), reals("y", rows, cols), reals("z", rows, cols)}}
@@ -161,7 +163,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestSerialGroups checks that statements without indices are one group, which needs no step of its own for each of them, and runs groups in one call.
+// TestSerialGroups checks that statements without indices are one group, which needs no step of its own for
+// each of them, and runs groups in one call.
 func TestSerialGroups(t *testing.T) {
 	const n = 4
 	p := &program.Program{Tensors: []*program.Local{reals("x", n), reals("y", n), reals("s"), reals("a"), reals("b")}}

@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// movement is a statement that only moves elements to rows of the result. Places of rows follow from one another, so a short row costs little
-// more than its elements.
+// movement is a statement that only moves elements to rows of the result. Places of rows follow from one
+// another, so a short row costs little more than its elements.
 type movement[T simd.Float] struct {
 	dims         []stride // the outermost first; the last one goes over consecutive elements of the result
 	straight     bool     // whether consecutive elements stay consecutive
@@ -142,7 +142,8 @@ func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variab
 	return r
 }
 
-// together returns indices in which one takes the place of two if the elements of a row go on in the next one.
+// together returns indices in which one takes the place of two if the elements of a row go on in the next
+// one.
 func together(dims []stride) []stride {
 	out := []stride{dims[len(dims)-1]}
 	for _, d := range slices.Backward(dims[:len(dims)-1]) {

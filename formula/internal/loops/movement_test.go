@@ -17,7 +17,8 @@ type moveCase struct {
 	want  func(x func(n, k int) float32, n, k int) float32
 }
 
-// TestMovements runs statements that move or change elements, whole and in parts, with results that are written past the caches and with others.
+// TestMovements runs statements that move or change elements, whole and in parts, with results that are
+// written past the caches and with others.
 func TestMovements(t *testing.T) {
 	const rows, cols = 150, 1300
 	half := func(x *term.Term) *term.Term { return term.Arithmetic(term.Quotient, x, term.Number(2)) }

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Nest is statements that share all of their loops. Within a nest, a statement uses what another one of it gives only for
-// the same values of the indices.
+// Nest is statements that share all of their loops. Within a nest, a statement uses what another one of it
+// gives only for the same values of the indices.
 type Nest struct {
 	Vars       []*term.Variable // from 0 on, of known extents, but for those of which IsOpen is true
 	Statements []*Nested
@@ -22,13 +22,14 @@ type Nested struct {
 	Value  *term.Term
 	Add    bool       // the value is added to the element, of which there may be several for an index
 	Guard  *term.Term // of what is added; nil if all is
-	// Lenient says that the value is also computed where it is not needed. Elements outside of tensors are then 0.
+	// Lenient says that the value is also computed where it is not needed. Elements outside of tensors are
+	// then 0.
 	Lenient bool
 }
 
-// Nests returns the statements of a program as nests, which run one after the other, and how all tensors are kept. Tensors
-// that it adds to the program are local. own is the type of real numbers. If the range of an index depends on others, the statement must be
-// one that adds to elements.
+// Nests returns the statements of a program as nests, which run one after the other, and how all tensors are
+// kept. Tensors that it adds to the program are local. own is the type of real numbers. If the range of an
+// index depends on others, the statement must be one that adds to elements.
 func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor) (nests []*Nest, all []Tensor, own dtype.Type, err error) {
 	c := &compiler[float32]{p: p, own: typeOf(p, tensors), places: map[*term.Variable]int{}, narrow: map[int]bool{}}
 	z := newNormalizer(p, tensors, c.own)
@@ -73,22 +74,23 @@ func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 // Open lists the dimensions in which an element may lie outside of its tensor.
 func Open(r *term.Read) []int { return accessOf(r).open }
 
-// Stride returns by how many elements the place of an element moves with an index. It is false if the place depends on the index in
-// another way.
+// Stride returns by how many elements the place of an element moves with an index. It is false if the place
+// depends on the index in another way.
 func Stride(r *term.Read, v *term.Variable) (elements int, known bool) {
 	f := accessOf(r).offset
 	return f.factor(v), !f.hidden(v)
 }
 
-// Offset returns the place of the element at which all indices are 0. It is false if the place is not a linear function of the indices, or
-// if the element may lie outside.
+// Offset returns the place of the element at which all indices are 0. It is false if the place is not a
+// linear function of the indices, or if the element may lie outside.
 func Offset(r *term.Read) (elements int, linear bool) {
 	a := accessOf(r)
 	return a.offset.base, len(a.offset.rest) == 0 && len(a.open) == 0 && r.Which == nil
 }
 
-// Row tells where elements lie in rows, one for each value that outer indices have when they are taken as one: by how many elements a row begins after the one
-// before, and from where to where in its row elements lie. It is false if they do not lie so.
+// Row tells where elements lie in rows, one for each value that outer indices have when they are taken as
+// one: by how many elements a row begins after the one before, and from where to where in its row elements
+// lie. It is false if they do not lie so.
 func Row(r *term.Read, outer []*term.Variable) (stride, first, last int, known bool) {
 	a := accessOf(r)
 	if len(a.offset.rest) > 0 || len(a.open) > 0 || r.Which != nil {

@@ -17,12 +17,13 @@ type statement struct {
 	vars   []*term.Variable
 	value  *term.Term
 	add    bool // the value is added to the element, of which there may be several for an index
-	// fold says in which other way the value is joined with the element, such as Prod; 0 if in none. With skip, elements outside are left out.
+	// fold says in which other way the value is joined with the element, such as Prod; 0 if in none. With
+	// skip, elements outside are left out.
 	fold  reduction.Kind
 	skip  bool
 	guard *term.Term
-	// lenient says that the value is computed where it is not needed, since a condition around it was left out. Elements
-	// outside tensors are then 0.
+	// lenient says that the value is computed where it is not needed, since a condition around it was left
+	// out. Elements outside tensors are then 0.
 	lenient bool
 	// parts says that the value is the sum of few sums, which are added in float64, one after the other.
 	parts bool
@@ -153,7 +154,8 @@ func (z *normalizer) held(n *term.Term) *term.Term {
 	return m
 }
 
-// ranged returns an integer in which elements of tensors whose ranges are known are indices with these ranges.
+// ranged returns an integer in which elements of tensors whose ranges are known are indices with these
+// ranges.
 func (z *normalizer) ranged(n *term.Term) *term.Term {
 	if n.Op == term.Element && n.Kind == term.Integer && n.Read.Count == 1 && n.Read.Which == nil && z.tensors[n.Read.Tensor].Below > 0 {
 		if n.Read.Else == nil || len(accessOf(n.Read).open) == 0 {
@@ -230,7 +232,8 @@ func (z *normalizer) statement(s *program.Statement) error {
 	return nil
 }
 
-// counted returns a value whose reductions count the elements of windows of constant size, without indices of one value.
+// counted returns a value whose reductions count the elements of windows of constant size, without indices of
+// one value.
 func (z *normalizer) counted(n *term.Term) *term.Term {
 	if w, found := windows(n); found {
 		return settled(z.single(w))
@@ -238,8 +241,8 @@ func (z *normalizer) counted(n *term.Term) *term.Term {
 	return n
 }
 
-// consecutiveLast returns a statement that adds to elements with the index of consecutive elements as the last one, if there is one. Each
-// element gets what is added in the same order.
+// consecutiveLast returns a statement that adds to elements with the index of consecutive elements as the
+// last one, if there is one. Each element gets what is added in the same order.
 func consecutiveLast(s *statement) *statement {
 	f := accessOf(s.left).offset
 	i := slices.IndexFunc(s.vars, func(v *term.Variable) bool { return f.factor(v) == 1 && !f.hidden(v) && extent(v) >= shortest })
@@ -251,8 +254,8 @@ func consecutiveLast(s *statement) *statement {
 	return &out
 }
 
-// number notes the value of a local tensor of one element, if it needs no loop. Such a value is computed wherever it is
-// used, so that it needs no step of its own.
+// number notes the value of a local tensor of one element, if it needs no loop. Such a value is computed
+// wherever it is used, so that it needs no step of its own.
 func (z *normalizer) number(s *statement) bool {
 	if !z.tensors[s.target].Local || len(s.left.Idx) > 0 || len(s.vars) > 0 || s.add || s.guard != nil {
 		return false
@@ -395,7 +398,8 @@ func bound(n *term.Term, function *term.Function, end func(interval) int) (int, 
 	return 0, false
 }
 
-// single returns a value in which reductions go over no index of one value, and from 0 where the range is known.
+// single returns a value in which reductions go over no index of one value, and from 0 where the range is
+// known.
 func (z *normalizer) single(n *term.Term) *term.Term {
 	if n == nil {
 		return nil

@@ -17,8 +17,8 @@ func (s *statement) order() *term.Reduction {
 	return nil
 }
 
-// orderedFirst returns an order with the indices on which its elements depend as the first ones, and their number: one order is for
-// all values of the others.
+// orderedFirst returns an order with the indices on which its elements depend as the first ones, and their
+// number: one order is for all values of the others.
 func orderedFirst(s *statement) (*statement, int) {
 	r, out := s.reduction(), *s
 	var outer, inner []*term.Variable

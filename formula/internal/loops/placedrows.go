@@ -6,8 +6,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// placedRows is a statement that adds short rows to rows whose places depend on values of tensors, such as those of a table of which rows were
-// looked up. A strip goes over several rows, and the places of all of them are found at once.
+// placedRows is a statement that adds short rows to rows whose places depend on values of tensors, such as
+// those of a table of which rows were looked up. A strip goes over several rows, and the places of all of
+// them are found at once.
 type placedRows[T simd.Float] struct {
 	outer    nest[T] // all indices but that of rows and that of elements
 	row      loop[T]
@@ -23,11 +24,12 @@ type placedRows[T simd.Float] struct {
 	fetched  bool // whether rows of the target are asked for ahead
 }
 
-// leastFetched is how many bytes a tensor has at least if memory of its rows is asked for ahead. A cache holds smaller ones.
+// leastFetched is how many bytes a tensor has at least if memory of its rows is asked for ahead. A cache
+// holds smaller ones.
 const leastFetched = 1 << 18
 
-// placedRows returns code for rows that are added at such places; nil if the statement is another one, if rows are long, or if what is added does
-// not follow one another.
+// placedRows returns code for rows that are added at such places; nil if the statement is another one, if
+// rows are long, or if what is added does not follow one another.
 func (k *unitCompiler[T]) placedRows() unit[T] {
 	vars, s := k.bundle.vars, k.bundle.statements[0]
 	d, t := len(vars)-2, k.tensors[s.target]
@@ -102,10 +104,12 @@ func (u *placedRows[T]) strip(s *state[T], rows int) {
 	addRows(s.mem[u.target].same, x, places, u.n, u.fetched, func(z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) })
 }
 
-// fewAdded is how many elements rows have at most that a loop adds. A call of a primitive takes longer for them.
+// fewAdded is how many elements rows have at most that a loop adds. A call of a primitive takes longer for
+// them.
 const fewAdded = 12
 
-// addRows adds rows of n elements to parts of z, long ones by a function. A row whose place is negative is left out.
+// addRows adds rows of n elements to parts of z, long ones by a function. A row whose place is negative is
+// left out.
 func addRows[U, T simd.Float](z []U, x []T, places []int, n int, fetched bool, long func(z []U, x []T)) {
 	for i, at := range places {
 		if fetched && i+distance < len(places) && places[i+distance] >= 0 {

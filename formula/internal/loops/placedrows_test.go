@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestPlacedRows adds rows to those of a table that a tensor names. The sums are to be those of one row after the other, to the last bit, and a
-// place outside the table is to be named.
+// TestPlacedRows adds rows to those of a table that a tensor names. The sums are to be those of one row after
+// the other, to the last bit, and a place outside the table is to be named.
 func TestPlacedRows(t *testing.T) {
 	const blocks, rows, entries = 2, 601, 7 // more rows than a strip has
 	for _, n := range []int{2, 3, fewAdded, fewAdded + 1, longestShort} {

@@ -15,7 +15,8 @@ type product struct {
 	outer int // how many of the leading indices may be shared: those that are not the columns of the result
 }
 
-// factors returns the elements of which a statement sums the products, if it gives a vector or a matrix of such sums.
+// factors returns the elements of which a statement sums the products, if it gives a vector or a matrix of
+// such sums.
 func factors(s *statement) (x, y *term.Read) {
 	r := s.reduction()
 	if r == nil || r.Kind != reduction.Sum || r.Guard != nil || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
@@ -74,8 +75,9 @@ func (c *compiler[T]) product(s *statement) *product {
 	return p
 }
 
-// leastShared is how many products of as many rows there are at least that share a copy of a factor. Each worker computes some of them, and a
-// product alone takes less time with copies of blocks, which stay in the second-level cache.
+// leastShared is how many products of as many rows there are at least that share a copy of a factor. Each
+// worker computes some of them, and a product alone takes less time with copies of blocks, which stay in the
+// second-level cache.
 const leastShared = 4
 
 // longRow is how many elements the rows of a matrix have at least that is multiplied by a vector row by row.
@@ -99,7 +101,8 @@ type matrices[T simd.Float] struct {
 	buffer     bool // whether results are of another type, and go through a buffer
 }
 
-// productUnit compiles a product of matrices; it is a reduction like others where the rows of the result cannot be found.
+// productUnit compiles a product of matrices; it is a reduction like others where the rows of the result
+// cannot be found.
 func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
 	r := k.bundle.folds[0]
 	vars, free := k.bundle.vars, k.free()
@@ -108,7 +111,8 @@ func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
 	if n == k.lead() {
 		return k.fold(st)
 	}
-	// The blocks begin where these indices are 0. Other statements that have the same ones may have left other values.
+	// The blocks begin where these indices are 0. Other statements that have the same ones may have left
+	// other values.
 	first := func(f form) func(*state[T]) int { return k.value(f.without(n).without(sum)) }
 	u := &matrices[T]{n: extent(n), k: extent(sum), a: first(a), b: first(b), left: first(left),
 		tensors: [3]int{p.a.Tensor, p.b.Tensor, st.target}, add: k.tensors[st.target].Add}

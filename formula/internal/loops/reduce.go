@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// each returns code that sets variables to all their values, the last the fastest, and visits those that the guard lets
-// through.
+// each returns code that sets variables to all their values, the last the fastest, and visits those that the
+// guard lets through.
 func (c *compiler[T]) each(vars []*term.Variable, guard *term.Term) func(s *state[T], visit func()) {
 	if len(vars) == 0 {
 		if guard == nil {
@@ -83,8 +83,8 @@ func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 	}
 }
 
-// logarithm returns the logarithm of a sum of exponentials relative to their maximum: 0 where that is not finite, so that the
-// sum is none.
+// logarithm returns the logarithm of a sum of exponentials relative to their maximum: 0 where that is not
+// finite, so that the sum is none.
 func logarithm(sum float64) float64 {
 	if !(sum > 0) {
 		return 0
@@ -151,8 +151,8 @@ var integerFolds = map[reduction.Kind]func(v int, x []int) int{
 	},
 }
 
-// argument returns code for argmax and argmin: the index of the first extreme, or its number among several indices. NaN
-// is more extreme than all numbers.
+// argument returns code for argmax and argmin: the index of the first extreme, or its number among several
+// indices. NaN is more extreme than all numbers.
 func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) func(*state[T]) int {
 	at := c.value(linear(r.Number))
 	if r.Body.Kind == term.Integer {
@@ -216,7 +216,8 @@ func (c *compiler[T]) quantified(r *term.Reduction) func(*state[T]) bool {
 	return func(s *state[T]) bool { return hold(s) > 0 }
 }
 
-// counted returns code that counts for how many values of variables a condition holds, of those that the guard lets through. It allocates nothing.
+// counted returns code that counts for how many values of variables a condition holds, of those that the
+// guard lets through. It allocates nothing.
 func (c *compiler[T]) counted(vars []*term.Variable, guard *term.Term, holds func(*state[T]) bool) func(*state[T]) int {
 	if len(vars) == 0 {
 		through := func(*state[T]) bool { return true }

@@ -17,8 +17,9 @@ type room []uint64
 // rooms are those that no task uses.
 var rooms roomPool
 
-// roomPool keeps rooms for the next tasks. Tasks that run one after the other share a room, which becomes as large as the largest of them needs. Rooms are
-// given up if no task took one between two collections of garbage.
+// roomPool keeps rooms for the next tasks. Tasks that run one after the other share a room, which becomes as
+// large as the largest of them needs. Rooms are given up if no task took one between two collections of
+// garbage.
 type roomPool struct {
 	mu      sync.Mutex
 	free    []room
@@ -26,7 +27,8 @@ type roomPool struct {
 	watched bool // whether collections are noticed
 }
 
-// take returns a room of some words at least: the smallest one that suffices, or a larger one in place of the largest.
+// take returns a room of some words at least: the smallest one that suffices, or a larger one in place of the
+// largest.
 func (p *roomPool) take(words int) room {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,8 +105,8 @@ type locals struct {
 // roomAlign is the number of bytes that the places of tensors in a room are multiples of.
 const roomAlign = 64
 
-// enter gives local tensors memory before a part of a run, unless another part did. What earlier parts of the run wrote there is there as long as the run
-// is not done.
+// enter gives local tensors memory before a part of a run, unless another part did. What earlier parts of the
+// run wrote there is there as long as the run is not done.
 func (r *runner[T]) enter(run uint64) {
 	l := &r.locals
 	if l.there.Load() && atomic.LoadUint64(&l.run) == run {
@@ -130,8 +132,8 @@ func (r *runner[T]) enter(run uint64) {
 	l.there.Store(true)
 }
 
-// leave notes that a part of a run computed what it does for n values of shared indices. After the last one, the room is free for other tasks. A run
-// without a number may go on at any time.
+// leave notes that a part of a run computed what it does for n values of shared indices. After the last one,
+// the room is free for other tasks. A run without a number may go on at any time.
 func (r *runner[T]) leave(run uint64, n int) {
 	l := &r.locals
 	if run == 0 || l.done.Add(int64(n)) < int64(l.work) {
@@ -162,8 +164,8 @@ func (c *compiler[T]) usersOf(t int) map[*bundle]bool {
 	return out
 }
 
-// placeLocals places the local tensors of code: those that are used by different groups, which run one after the other, may share memory. If all are
-// small, they have memory of their own.
+// placeLocals places the local tensors of code: those that are used by different groups, which run one after
+// the other, may share memory. If all are small, they have memory of their own.
 func (c *code[T]) placeLocals(groups []*bundleGroup) {
 	var buffers []memplan.Buffer
 	c.stored = make([]bool, len(c.tensors))

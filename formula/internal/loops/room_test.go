@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// productOfProduct returns code for y = transpose(x * w) * w. The product in between is a local tensor, of which all rows are there before the second
-// product begins.
+// productOfProduct returns code for y = transpose(x * w) * w. The product in between is a local tensor, of
+// which all rows are there before the second product begins.
 func productOfProduct(t *testing.T, n int) Code {
 	t.Helper()
 	p := &program.Program{Tensors: []*program.Local{reals("x", n, n), reals("w", n, n), reals("between", n, n), reals("y", n, n)}}
@@ -43,8 +43,9 @@ func withoutCollections(t *testing.T) {
 	t.Cleanup(func() { debug.SetGCPercent(percent) })
 }
 
-// TestRooms runs tasks with a large local tensor: one after the other, at the same time, and after a run that ended before it was done. Their results are
-// those of tasks with memory of their own, and they have no more rooms than tasks run at the same time.
+// TestRooms runs tasks with a large local tensor: one after the other, at the same time, and after a run that
+// ended before it was done. Their results are those of tasks with memory of their own, and they have no more
+// rooms than tasks run at the same time.
 func TestRooms(t *testing.T) {
 	withoutCollections(t)
 	defer func() { rooms = roomPool{} }()

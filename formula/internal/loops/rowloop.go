@@ -9,8 +9,9 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// rowLoop runs a compiled loop on several rows in one call: strips of equal lengths for values of an index that follow one another. Places in
-// memory are linear in the index. Numbers, which may differ from row to row, are computed before the call.
+// rowLoop runs a compiled loop on several rows in one call: strips of equal lengths for values of an index
+// that follow one another. Places in memory are linear in the index. Numbers, which may differ from row to
+// row, are computed before the call.
 type rowLoop[T simd.Float] struct {
 	code    *strip[T]
 	loop    *fusedLoop[T]
@@ -19,8 +20,9 @@ type rowLoop[T simd.Float] struct {
 	numbers []rowNumber[T]
 }
 
-// rowLoop returns how the code of a strip goes over values of the last of some indices in one call. It returns nil if other code than one loop
-// computes the strip, if places are not linear in the index, or if a number may be one that the loop writes.
+// rowLoop returns how the code of a strip goes over values of the last of some indices in one call. It
+// returns nil if other code than one loop computes the strip, if places are not linear in the index, or if a
+// number may be one that the loop writes.
 func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	vars = slices.DeleteFunc(slices.Clone(vars), func(v *term.Variable) bool { return v == p.over })
 	if _, known := p.over.Hi.Known(); len(vars) == 0 || len(p.ahead) > 0 || !known || !p.over.Lo.Is(0) {
@@ -74,10 +76,12 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	return out
 }
 
-// mostRows returns over how many rows of n elements a call goes. Long rows are few, since Go cannot stop a goroutine within a call.
+// mostRows returns over how many rows of n elements a call goes. Long rows are few, since Go cannot stop a
+// goroutine within a call.
 func mostRows(n int) int { return max(1, min(jit.MostRows, loopLength/max(n, 1))) }
 
-// run runs the loop on n elements of each of the rows from first on. The index of the strip stands at the first element.
+// run runs the loop on n elements of each of the rows from first on. The index of the strip stands at the
+// first element.
 func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 	if n == 0 || rows == 0 {
 		return
@@ -112,13 +116,15 @@ func (r *rowLoop[T]) sum(s *state[T], row, i int) float64 {
 	return jit.Sum[T](r.loop.code, s.arguments[r.loop.number], row, i)
 }
 
-// sums returns the sums of all rows of the last run that have a number. Those of neighbors lie step elements apart.
+// sums returns the sums of all rows of the last run that have a number. Those of neighbors lie step elements
+// apart.
 func (r *rowLoop[T]) sums(s *state[T], i int) (of []T, step int) {
 	code := r.loop.code
 	return jit.Rows[T](code, s.arguments[r.loop.number])[len(r.numbers)+i:], code.RowLength()
 }
 
-// stretches calls visit for values of the last of the loops from number k on, at most a number of them at a time.
+// stretches calls visit for values of the last of the loops from number k on, at most a number of them at a
+// time.
 func (p *nest[T]) stretches(s *state[T], k, lo, hi, most int, visit func(s *state[T], first, n int)) {
 	l := &p.loops[k]
 	a, b := l.limits(s, lo, hi)

@@ -54,7 +54,8 @@ func withoutRowLoops(c *code[float32]) (n int) {
 	return n
 }
 
-// TestRowLoop computes rows, of which each has a mean, a scale and an index of its own, several in one call and one by one. The bits are the same.
+// TestRowLoop computes rows, of which each has a mean, a scale and an index of its own, several in one call
+// and one by one. The bits are the same.
 func TestRowLoop(t *testing.T) {
 	if !jit.Available() || simd.Vector() == 0 {
 		t.Log("loops are not compiled here")

@@ -13,7 +13,8 @@ type rowNumber[T simd.Float] struct {
 	at     func(*state[T]) int // where the element of a row is, if the number is one of float64 at a linear place; otherwise nil
 	tensor int                 // of the element
 	apart  int                 // how far those of neighbors lie apart
-	// all computes the number for several rows at once; it is nil if that takes a row at a time. The numbers go to values, in a state.
+	// all computes the number for several rows at once; it is nil if that takes a row at a time. The numbers
+	// go to values, in a state.
 	all    rowTerm[T]
 	values int
 }
@@ -41,7 +42,8 @@ func (c *compiler[T]) rowValues() int {
 	return c.numbers - jit.MostRows
 }
 
-// rowTerm returns code for several values of an index. It computes what compiler.real does. It returns nil for terms that take an element at a time.
+// rowTerm returns code for several values of an index. It computes what compiler.real does. It returns nil
+// for terms that take an element at a time.
 func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
 	if n.Kind != term.Real {
 		return nil
@@ -116,7 +118,8 @@ func (c *compiler[T]) rowUnary(n *term.Term, w *term.Variable, f func(float64) f
 	}
 }
 
-// rowApply returns code for a function. Its argument is in a state, since a list of arguments would be allocated for each call.
+// rowApply returns code for a function. Its argument is in a state, since a list of arguments would be
+// allocated for each call.
 func (c *compiler[T]) rowApply(n *term.Term, w *term.Variable) rowTerm[T] {
 	x := c.rowTerm(n.Args[0], w)
 	if x == nil {
@@ -165,8 +168,9 @@ func (c *compiler[T]) rowBinary(n *term.Term, w *term.Variable) rowTerm[T] {
 	}
 }
 
-// set sets the arguments that the number has in some rows, from first on. Those of neighbors lie step arguments apart. The number was set for these rows
-// already if again is true, and what else it says of them is wanted.
+// set sets the arguments that the number has in some rows, from first on. Those of neighbors lie step
+// arguments apart. The number was set for these rows already if again is true, and what else it says of them
+// is wanted.
 func (n *rowNumber[T]) set(s *state[T], place, first, rows int, again bool, to []T, step int) {
 	switch {
 	case n.settled:

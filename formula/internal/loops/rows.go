@@ -20,7 +20,8 @@ type rows[T simd.Float] struct {
 	// joint is code that computes all sums in one way through the elements, or nil.
 	joint *strip[T]
 	own   bool // whether the code gives sums and needs no lanes
-	// among is the joint code over the last of the other reduced indices, or else over the last index of the results; it may be nil.
+	// among is the joint code over the last of the other reduced indices, or else over the last index of the
+	// results; it may be nil.
 	among *rowLoop[T]
 }
 
@@ -38,16 +39,16 @@ type rowPass[T simd.Float] struct {
 	own   bool          // whether the code gives a sum and needs no lanes
 	among *rowLoop[T]   // the code over another index, as in rows
 	first simd.Lanes[T] // the lanes before anything is folded
-	// at says where the first element of a strip is, if the elements are those of a tensor, and step how far the next one is; else at is nil. If they lie side by
-	// side, into folds them into the lanes.
+	// at says where the first element of a strip is, if the elements are those of a tensor, and step how far
+	// the next one is; else at is nil. If they lie side by side, into folds them into the lanes.
 	at           func(*state[T]) int
 	into         func(s *state[T], x []T)
 	tensor, step int
 	last         func(*simd.Lanes[T]) T
 	both         func(a, b float64) float64 // folds the results of strips
 	unit         float64
-	// extreme, unless it is nil, returns the extreme of few elements of a tensor, from the first one on, which are so far from one another. Lanes take longer for
-	// them.
+	// extreme, unless it is nil, returns the extreme of few elements of a tensor, from the first one on,
+	// which are so far from one another. Lanes take longer for them.
 	extreme func(x []T, first, n, step int) T
 }
 
@@ -99,8 +100,8 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 	return u
 }
 
-// joint returns code for several sums at once, whose values share what they read. It returns nil if others are among them.
-// accumulate says that they take accumulators of the state.
+// joint returns code for several sums at once, whose values share what they read. It returns nil if others
+// are among them. accumulate says that they take accumulators of the state.
 func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accumulate bool) *strip[T] {
 	if len(folds) < 2 || len(folds) > mostFolds {
 		return nil
@@ -169,8 +170,8 @@ func firstOf(_ *vectors, x, _ []value) value { return x[0] }
 
 func productOf(m *vectors, x, _ []value) value { return m.Mul(x[0], x[1]) }
 
-// around returns a reduction without a condition that is the same in all of a strip, and what leaves out the code that follows where the
-// condition fails.
+// around returns a reduction without a condition that is the same in all of a strip, and what leaves out the
+// code that follows where the condition fails.
 func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin func(), end func()) {
 	if r.Guard == nil || r.Guard.Uses(z.v) || argument(r) {
 		return r, func() {}, func() {}
@@ -328,8 +329,8 @@ func (s *state[T]) better(w float64) bool {
 	return !s.found || w > s.best || w != w && s.best == s.best
 }
 
-// firstOfLanes returns where the first element is that equals v, or that is a NaN if v is one. Each lane holds an extreme of its elements, and one
-// at least is v.
+// firstOfLanes returns where the first element is that equals v, or that is a NaN if v is one. Each lane
+// holds an extreme of its elements, and one at least is v.
 func firstOfLanes[T simd.Float](lanes *simd.Lanes[T], x []T, v T) int {
 	same := func(w T) bool { return w == v || w != w && v != v }
 	first := len(x)

@@ -31,15 +31,16 @@ type loopGroup[T simd.Float] struct {
 	whole whole[T]      // the only unit, if it goes over all shared indices by itself; otherwise nil
 	rows  *pointwise[T] // the only unit, if it runs several rows in one call; otherwise nil
 
-	// flat is the compiled loop that the group consists of if it goes over flatLength consecutive elements, in memory that stays where it is; otherwise nil.
+	// flat is the compiled loop that the group consists of if it goes over flatLength consecutive elements,
+	// in memory that stays where it is; otherwise nil.
 	flat       *fusedLoop[T]
 	flatLength int
 }
 
-// A part writes its results past the caches if its group gives and uses as many bytes as this at least, and if it gives leastPart itself. The
-// caches do not hold so much until it is used, and memory that is written as a whole is then not read first. All parts of a group count, since they
-// run at about the same time. Parts of chains of tasks, whose results are used while they are in a cache, are smaller. Tests change the
-// bounds.
+// A part writes its results past the caches if its group gives and uses as many bytes as this at least, and
+// if it gives leastPart itself. The caches do not hold so much until it is used, and memory that is written
+// as a whole is then not read first. All parts of a group count, since they run at about the same time. Parts
+// of chains of tasks, whose results are used while they are in a cache, are smaller. Tests change the bounds.
 var leastWritten, leastUsed, leastPart = 8 << 20, 24 << 20, 1 << 20
 
 // shared is an index that the units of a group share.
@@ -50,13 +51,15 @@ type shared struct {
 
 // unit is statements with loops of their own.
 type unit[T simd.Float] interface {
-	// run computes what the statements give where the last shared index is lo to hi-1. The other shared indices are set.
+	// run computes what the statements give where the last shared index is lo to hi-1. The other shared
+	// indices are set.
 	run(s *state[T], lo, hi int)
 }
 
 // whole is a unit that goes over all shared indices by itself.
 type whole[T simd.Float] interface {
-	// all computes what the statements give for the values lo to hi-1 of the shared indices, taken as one number.
+	// all computes what the statements give for the values lo to hi-1 of the shared indices, taken as one
+	// number.
 	all(s *state[T], lo, hi int)
 }
 
@@ -67,7 +70,8 @@ type runner[T simd.Float] struct {
 	number uint64 // of all runners
 	locals locals
 
-	// spare is a state that no part uses. One part after the other takes it without a lock, which costs as much as a small tensor.
+	// spare is a state that no part uses. One part after the other takes it without a lock, which costs as
+	// much as a small tensor.
 	spare atomic.Pointer[state[T]]
 	mu    sync.Mutex
 	idle  []*state[T] // of further parts that ran at the same time
@@ -356,8 +360,8 @@ func (l *loop[T]) limits(s *state[T], lo, hi int) (int, int) {
 // distance is how many rows ahead memory is asked for.
 const distance = 8
 
-// ahead asks for the memory of strips of n elements that a strip's code uses some values of the last loop later. At the first value it asks for
-// that of all values between, too.
+// ahead asks for the memory of strips of n elements that a strip's code uses some values of the last loop
+// later. At the first value it asks for that of all values between, too.
 func (p *nest[T]) ahead(s *state[T], code *strip[T], n, lo, hi int) {
 	if len(code.ahead) == 0 || len(p.loops) == 0 {
 		return

@@ -170,7 +170,8 @@ func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
 	}
 }
 
-// divided returns code for a division by a number above 0, which does not fail: a quotient that is rounded down, or its remainder.
+// divided returns code for a division by a number above 0, which does not fail: a quotient that is rounded
+// down, or its remainder.
 func (c *compiler[T]) divided(op term.Op, x func(*state[T]) int, d int) func(*state[T]) int {
 	if op == term.Quotient {
 		return func(s *state[T]) int { return shape.FloorDiv(x(s), d) }
@@ -204,8 +205,8 @@ func (c *compiler[T]) applyInteger(n *term.Term) func(*state[T]) int {
 	return func(s *state[T]) int { return max(x(s), y(s)) }
 }
 
-// reached returns code that finds an element: the tensor and the place in it. It returns false where it lies outside and
-// is looked up below a bound.
+// reached returns code that finds an element: the tensor and the place in it. It returns false where it lies
+// outside and is looked up below a bound.
 func (c *compiler[T]) reached(r *term.Read) func(*state[T]) (tensor, at int, inside bool) {
 	a := accessOf(r)
 	at, first := c.value(a.offset), r.Tensor
@@ -279,7 +280,8 @@ func (c *compiler[T]) single(r *term.Read) func(*state[T]) float64 {
 	return nil
 }
 
-// wideElement returns where an element of float64 lies whose place is linear in indices, such as a mean that a norm has for each row; otherwise nil.
+// wideElement returns where an element of float64 lies whose place is linear in indices, such as a mean that
+// a norm has for each row; otherwise nil.
 func (c *compiler[T]) wideElement(n *term.Term) *wideElement {
 	if n.Op != term.Element {
 		return nil
@@ -415,8 +417,8 @@ func (c *compiler[T]) condition(n *term.Term) func(*state[T]) bool {
 	return ordered(n.Op, c.rounded(n.Args[0]), c.rounded(n.Args[1]))
 }
 
-// rounded returns code for a real number as T. What was stored once is compared with what is computed anew, such as a
-// maximum with the elements.
+// rounded returns code for a real number as T. What was stored once is compared with what is computed anew,
+// such as a maximum with the elements.
 func (c *compiler[T]) rounded(n *term.Term) func(*state[T]) float64 {
 	x := c.real(n)
 	return func(s *state[T]) float64 { return float64(T(x(s))) }

@@ -55,7 +55,8 @@ func presentLast(s *statement) *statement {
 	return &out
 }
 
-// scannable reports whether one pass gives a scan: whether what was folded of some elements is all that is needed of them.
+// scannable reports whether one pass gives a scan: whether what was folded of some elements is all that is
+// needed of them.
 func scannable(t *term.Scan, kind reduction.Kind) bool {
 	switch kind {
 	case reduction.Mean:
@@ -66,7 +67,8 @@ func scannable(t *term.Scan, kind reduction.Kind) bool {
 	return true
 }
 
-// scan is a statement that gives a scan, in one pass over the elements. Values are folded in float64, one after the other; sums in fours.
+// scan is a statement that gives a scan, in one pass over the elements. Values are folded in float64, one
+// after the other; sums in fours.
 type scan[T simd.Float] struct {
 	*term.Scan
 	kind    reduction.Kind
@@ -80,8 +82,8 @@ type scan[T simd.Float] struct {
 	x       int      // their register
 	out     strip[T] // stores results
 	y       int      // their register
-	// shift returns by how much the present index of a result is above that of the last element in it. It is nil if that is not
-	// the same for all.
+	// shift returns by how much the present index of a result is above that of the last element in it. It is
+	// nil if that is not the same for all.
 	shift func(*state[T]) int
 }
 
@@ -112,8 +114,8 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	return &scanRows[T]{u}
 }
 
-// scanColumn returns the index of the results that strips go over: one of consecutive elements. It is nil if strips go over the elements
-// of a scan.
+// scanColumn returns the index of the results that strips go over: one of consecutive elements. It is nil if
+// strips go over the elements of a scan.
 func (k *unitCompiler[T]) scanColumn(st *statement, t *term.Scan) *term.Variable {
 	to := accessOf(st.left).offset
 	if to.factor(t.Present) == 1 || k.bundle.folds[0].Kind == reduction.LogSumExp {
@@ -127,7 +129,8 @@ func (k *unitCompiler[T]) scanColumn(st *statement, t *term.Scan) *term.Variable
 	return nil
 }
 
-// shiftOf returns by how much a present index is above that of the last element that counts for it, if only that bound depends on it.
+// shiftOf returns by how much a present index is above that of the last element that counts for it, if only
+// that bound depends on it.
 func (k *unitCompiler[T]) shiftOf(t *term.Scan) func(*state[T]) int {
 	bounds, more := term.Operands(t.Hi, term.Min), 1
 	if t.Where == term.After {

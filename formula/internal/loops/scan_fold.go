@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// foldOn folds elements one after the other, and sets each of z to what is folded up to there. It returns the last.
+// foldOn folds elements one after the other, and sets each of z to what is folded up to there. It returns the
+// last.
 func foldOn[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
 	switch kind {
 	case reduction.Sum, reduction.Count:
@@ -71,7 +72,8 @@ func foldBack[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 
 	return acc
 }
 
-// foldBehind sets each of behind to what is folded of the elements from there on. The last is what is folded of none.
+// foldBehind sets each of behind to what is folded of the elements from there on. The last is what is folded
+// of none.
 func foldBehind(kind reduction.Kind, unit float64, x, behind []float64) {
 	behind = behind[:len(x)+1]
 	acc := unit
@@ -90,8 +92,8 @@ func foldBehind(kind reduction.Kind, unit float64, x, behind []float64) {
 	}
 }
 
-// foldBeside sets each of z to what is folded of the elements before it, of which acc are those before the first one, and of those behind it. It
-// returns what is folded of all elements of x and those before.
+// foldBeside sets each of z to what is folded of the elements before it, of which acc are those before the
+// first one, and of those behind it. It returns what is folded of all elements of x and those before.
 func foldBeside[T simd.Float](kind reduction.Kind, acc float64, x, behind []float64, z []T) float64 {
 	behind, z = behind[:len(x)], z[:len(x)]
 	if kind == reduction.Prod {

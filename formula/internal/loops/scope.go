@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// scoped returns an error if a statement uses an index where nothing binds it: outside of the reduction that goes over it, or in a range of an
-// index before it. Loops have no value for it there.
+// scoped returns an error if a statement uses an index where nothing binds it: outside of the reduction that
+// goes over it, or in a range of an index before it. Loops have no value for it there.
 func scoped(p *program.Program, target int, left *term.Read, vars []*term.Variable, values ...*term.Term) error {
 	var bound []*term.Variable
 	var free *term.Variable

@@ -5,8 +5,8 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// shortRows is a statement over rows of few elements. A strip goes over several rows, which follow one another, and elements that are the same in
-// all rows are repeated for as many rows before.
+// shortRows is a statement over rows of few elements. A strip goes over several rows, which follow one
+// another, and elements that are the same in all rows are repeated for as many rows before.
 type shortRows[T simd.Float] struct {
 	outer    nest[T] // all indices but that of rows and that of elements
 	row      loop[T]
@@ -27,8 +27,8 @@ type repeatedRow[T simd.Float] struct {
 // longestShort is how many elements a short row has at most.
 const longestShort = 128
 
-// shortRows returns code for short rows; nil if rows are long, or if what the statement uses neither follows one another nor is the same in all
-// rows.
+// shortRows returns code for short rows; nil if rows are long, or if what the statement uses neither follows
+// one another nor is the same in all rows.
 func (k *unitCompiler[T]) shortRows() unit[T] {
 	vars, s := k.bundle.vars, k.bundle.statements[0]
 	d := len(vars) - 2
@@ -60,7 +60,8 @@ func (k *unitCompiler[T]) shortRows() unit[T] {
 	return out
 }
 
-// apart returns the value of a statement with others in place of the elements that are the same in all rows, and notes these.
+// apart returns the value of a statement with others in place of the elements that are the same in all rows,
+// and notes these.
 func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer[T], out *shortRows[T]) *term.Term {
 	seen := map[string]bool{}
 	var without func(x *term.Term) *term.Term

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// digits returns a statement in which an index whose quotient and remainder by a number are used became two: that quotient
-// and that remainder. So places that depend on them are linear.
+// digits returns a statement in which an index whose quotient and remainder by a number are used became two:
+// that quotient and that remainder. So places that depend on them are linear.
 func digits(s *statement) *statement {
 	for i, v := range s.vars {
 		n := divisor(s, v)
@@ -24,8 +24,9 @@ func digits(s *statement) *statement {
 // maxResidues is of how many statements one becomes at most for its remainders.
 const maxResidues = 16
 
-// residues returns statements in which no index is divided beside a constant, nor by a number that does not divide its extent, if the divisor is small: one for each
-// remainder, and one for the values that are left over. Windows that lie some elements apart are such divisions.
+// residues returns statements in which no index is divided beside a constant, nor by a number that does not
+// divide its extent, if the divisor is small: one for each remainder, and one for the values that are left
+// over. Windows that lie some elements apart are such divisions.
 func residues(s *statement) []*statement {
 	if !apartValues(s) {
 		return []*statement{digits(s)}
@@ -51,7 +52,8 @@ func residues(s *statement) []*statement {
 	return []*statement{digits(s)}
 }
 
-// split returns a statement with other indices in place of one, whose quotient by n and whose remainder are given.
+// split returns a statement with other indices in place of one, whose quotient by n and whose remainder are
+// given.
 func (s *statement) split(i, n int, vars []*term.Variable, high, low *term.Term) *statement {
 	v := s.vars[i]
 	whole := term.Sum(term.Product(high, term.Number(n)), low)
@@ -99,7 +101,8 @@ func (s *statement) from(i, lo, count int) *statement {
 // shortest is how many elements an innermost index goes over at least, if it comes from another one.
 const shortest = 16
 
-// found reports whether a statement only copies or adds elements of one tensor, which strips of integers can find.
+// found reports whether a statement only copies or adds elements of one tensor, which strips of integers can
+// find.
 func found(s *statement) bool {
 	return s.value.Op == term.Element && s.value.Read.Else == nil && s.guard == nil
 }
@@ -145,7 +148,8 @@ func divisor(s *statement, v *term.Variable) int {
 	return n
 }
 
-// residue returns the small number by which an index is divided beside a constant, or which does not divide its extent; otherwise 0.
+// residue returns the small number by which an index is divided beside a constant, or which does not divide
+// its extent; otherwise 0.
 func residue(s *statement, v *term.Variable) int {
 	n := 0
 	s.walk(func(x *term.Term) {
@@ -170,7 +174,8 @@ func apartValues(s *statement) bool {
 	return ok
 }
 
-// dividend reports whether x is the quotient or the remainder of an index beside a constant by a number, and returns the constant.
+// dividend reports whether x is the quotient or the remainder of an index beside a constant by a number, and
+// returns the constant.
 func dividend(x *term.Term, v *term.Variable, n int) (at int, divides bool) {
 	if x.Op != term.Quotient && x.Op != term.Modulo {
 		return 0, false
@@ -183,8 +188,8 @@ func dividend(x *term.Term, v *term.Variable, n int) (at int, divides bool) {
 // maxPieces is into how many pieces a statement is cut at most.
 const maxPieces = 8
 
-// pieces cuts a statement where conditions on one of its indices begin or cease to hold, so that each piece has loops
-// without these conditions.
+// pieces cuts a statement where conditions on one of its indices begin or cease to hold, so that each piece
+// has loops without these conditions.
 func pieces(s *statement) []*statement {
 	for i, v := range s.vars {
 		cuts := cutsOf(s, v)
@@ -238,8 +243,8 @@ func cutsOf(s *statement, v *term.Variable) []int {
 // mostUnrolled is how many values an index has at most of which each gets a statement of its own.
 const mostUnrolled = 4
 
-// unrolled returns a statement for each value of the last index, if that has few values and the statement reads its elements backwards: strips would have as
-// many elements. The statements share what they compute.
+// unrolled returns a statement for each value of the last index, if that has few values and the statement
+// reads its elements backwards: strips would have as many elements. The statements share what they compute.
 func (z *normalizer) unrolled(s *statement) []*statement {
 	last := len(s.vars) - 1
 	if last < 1 || z.ordered || !pointwiseValue(s) || found(s) || extent(s.vars[last]) > mostUnrolled || extent(s.vars[last-1]) < shortest {
@@ -264,13 +269,14 @@ func givesOnce(s *statement) bool {
 	return !s.add && !s.parts && s.fold == 0 && s.left.Which == nil
 }
 
-// pointwiseValue reports whether a statement gives each of its elements a real number once, without a reduction.
+// pointwiseValue reports whether a statement gives each of its elements a real number once, without a
+// reduction.
 func pointwiseValue(s *statement) bool {
 	return givesOnce(s) && s.value.Kind == term.Real && !s.value.Reduces()
 }
 
-// apart reports whether a statement reads no memory that it may have written for another value of an index: it reads the memory of its own tensor, if at all,
-// where it writes it.
+// apart reports whether a statement reads no memory that it may have written for another value of an index:
+// it reads the memory of its own tensor, if at all, where it writes it.
 func (z *normalizer) apart(s *statement, v *term.Variable) bool {
 	own := accessOf(s.left).offset
 	ok := !own.hidden(v)

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// wide is over how many values the outermost loops of a group go at least so that any number of workers has parts of it.
+// wide is over how many values the outermost loops of a group go at least so that any number of workers has
+// parts of it.
 const wide = 64
 
 // union is two groups that can become one.
@@ -16,8 +17,9 @@ type union struct {
 	width    int  // over how many values these go
 }
 
-// fit joins groups until there are as few as steps, since the groups of a step run one after the other: each of them needs all of the ones before.
-// Groups are joined if that saves a way to memory, and if they keep their parts.
+// fit joins groups until there are as few as steps, since the groups of a step run one after the other: each
+// of them needs all of the ones before. Groups are joined if that saves a way to memory, and if they keep
+// their parts.
 func (c *compiler[T]) fit(groups []*bundleGroup, steps int) []*bundleGroup {
 	for steps > 0 && len(groups) > steps {
 		var best *union
@@ -43,7 +45,8 @@ func (c *compiler[T]) fit(groups []*bundleGroup, steps int) []*bundleGroup {
 	return groups
 }
 
-// better reports whether it is better to join the groups of u than those of v: those that have more parts, or that are nearer to each other.
+// better reports whether it is better to join the groups of u than those of v: those that have more parts, or
+// that are nearer to each other.
 func better(u, v *union) bool {
 	return cmp.Or(cmp.Compare(min(u.width, wide), min(v.width, wide)), v.next-v.at-(u.next-u.at), u.at-v.at) > 0
 }
@@ -74,7 +77,8 @@ func (c *compiler[T]) union(groups []*bundleGroup, i, j int) *union {
 	return nil
 }
 
-// goesWith reports whether all statements of a group may share indices with another one, and whether that saves a way to memory.
+// goesWith reports whether all statements of a group may share indices with another one, and whether that
+// saves a way to memory.
 func (c *compiler[T]) goesWith(g, next *bundleGroup, depth int) bool {
 	matches, profits := true, false
 	for _, b := range next.bundles {

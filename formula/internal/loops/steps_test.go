@@ -36,9 +36,9 @@ func runParts(t *testing.T, c Code, memory [][]byte, parts, tensor int) []byte {
 	return bytes.Clone(memory[tensor])
 }
 
-// TestSteps compiles the gradients of an affine map for several numbers of steps. The sums that give the gradient of the bias join the group of
-// the gradient of the weight, which goes over the same rows, if there are too few steps: what both read is then read once. Results do not
-// depend on it.
+// TestSteps compiles the gradients of an affine map for several numbers of steps. The sums that give the
+// gradient of the bias join the group of the gradient of the weight, which goes over the same rows, if there
+// are too few steps: what both read is then read once. Results do not depend on it.
 func TestSteps(t *testing.T) {
 	const n, k, o = 12, 20, 70
 	build := func() (*program.Program, []*program.Statement) {
@@ -83,7 +83,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestSharedIndex runs a product of matrices after a part of a statement with the same index, which leaves a value in it.
+// TestSharedIndex runs a product of matrices after a part of a statement with the same index, which leaves a
+// value in it.
 func TestSharedIndex(t *testing.T) {
 	const rows, cols, sums = 3, 5, 4
 	p := &program.Program{Tensors: []*program.Local{reals("a", rows, sums), reals("b", cols, sums), reals("c", rows, cols), reals("u", cols), reals("v", cols)}}

@@ -103,7 +103,8 @@ func check(t *testing.T, c Code, memory [][]byte, want []float32) {
 	}
 }
 
-// TestRows reduces rows of even and of other lengths, which lie next to one another or apart, in either direction.
+// TestRows reduces rows of even and of other lengths, which lie next to one another or apart, in either
+// direction.
 func TestRows(t *testing.T) {
 	const rows = 37
 	for _, kind := range []reduction.Kind{reduction.Sum, reduction.Mean, reduction.Max, reduction.Min} {
@@ -176,7 +177,8 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestColumns reduces columns of squares. Several short rows are computed in one strip, and added in their order.
+// TestColumns reduces columns of squares. Several short rows are computed in one strip, and added in their
+// order.
 func TestColumns(t *testing.T) {
 	for _, rows := range []int{1, 3, 15, 16, 17, 63, 64, 65, 200} {
 		for _, cols := range []int{64, 100, 512, 513} {
@@ -204,7 +206,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestShortRows computes rows of elements, and of others that are the same in all rows: greatest ones, in float64, and some in float32.
+// TestShortRows computes rows of elements, and of others that are the same in all rows: greatest ones, in
+// float64, and some in float32.
 func TestShortRows(t *testing.T) {
 	const outer = 3
 	for _, rows := range []int{4, 15, 16, 17, 1000} {

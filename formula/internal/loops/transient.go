@@ -7,8 +7,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// transient is a local tensor that only one group uses, and whose elements are used for the values of the shared indices for which they are
-// given. A part has memory for the elements of one block at a time, which stay in a cache.
+// transient is a local tensor that only one group uses, and whose elements are used for the values of the
+// shared indices for which they are given. A part has memory for the elements of one block at a time, which
+// stay in a cache.
 type transient struct {
 	tensor  int
 	place   int   // of the variable that says where the elements of a block begin
@@ -19,8 +20,9 @@ type transient struct {
 	bytes   int
 }
 
-// transients makes the statements of a group find elements of transient tensors from where a block's begin. The indices of the bundles are joined
-// before, so the last shared index of bundle i goes over factors[i] values for each of its own.
+// transients makes the statements of a group find elements of transient tensors from where a block's begin.
+// The indices of the bundles are joined before, so the last shared index of bundle i goes over factors[i]
+// values for each of its own.
 func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
 	if len(g.bundles) < 2 || g.depth == 0 {
 		return nil
@@ -62,7 +64,8 @@ func (c *compiler[T]) onlyIn(g *bundleGroup, t int) bool {
 	return true
 }
 
-// transient returns how the blocks of a tensor follow one another; nil if the places of its elements do not say that.
+// transient returns how the blocks of a tensor follow one another; nil if the places of its elements do not
+// say that.
 func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient {
 	x := &transient{tensor: t}
 	lo, hi := 0, -1
@@ -108,7 +111,8 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 	return x
 }
 
-// elements calls visit for the elements of a tensor that a bundle uses: those that it reads, and those that it gives.
+// elements calls visit for the elements of a tensor that a bundle uses: those that it reads, and those that
+// it gives.
 func (b *bundle) elements(t int, visit func(*term.Read)) {
 	for i, s := range b.statements {
 		all := *s
@@ -167,8 +171,8 @@ func (b *bundle) relative(t int, begin *term.Variable) {
 	}
 }
 
-// keep has parts keep blocks of those tensors of which a block has at most half of the elements. The others stay as they are, since all of their blocks
-// begin at 0.
+// keep has parts keep blocks of those tensors of which a block has at most half of the elements. The others
+// stay as they are, since all of their blocks begin at 0.
 func (c *compiler[T]) keep(g *loopGroup[T], all []*transient) {
 	last := len(g.shared) - 1
 	for _, x := range all {
@@ -183,7 +187,8 @@ func (c *compiler[T]) keep(g *loopGroup[T], all []*transient) {
 	}
 }
 
-// enter gives a part of a group memory for transient tensors. It returns the room in which they lie, which the part gives back.
+// enter gives a part of a group memory for transient tensors. It returns the room in which they lie, which
+// the part gives back.
 func (c *code[T]) enter(s *state[T], g *loopGroup[T]) room {
 	r := rooms.take((g.room + 7) / 8)
 	base := unsafe.Pointer(unsafe.SliceData(r))
@@ -193,8 +198,8 @@ func (c *code[T]) enter(s *state[T], g *loopGroup[T]) room {
 	return r
 }
 
-// begin says where the elements of transient tensors begin for a block: that of the values from first on of the last shared index. row is the number of
-// the values of the others.
+// begin says where the elements of transient tensors begin for a block: that of the values from first on of
+// the last shared index. row is the number of the values of the others.
 func (g *loopGroup[T]) begin(s *state[T], row, first int) {
 	for _, x := range g.transients {
 		last := len(g.shared) - 1

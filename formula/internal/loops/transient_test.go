@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// heads returns y = t + t * t and z, which is t with its last two dimensions exchanged, where t is the product of x and w for each of b values, and the sum
-// of t's rows. Only one group of loops uses t.
+// heads returns y = t + t * t and z, which is t with its last two dimensions exchanged, where t is the
+// product of x and w for each of b values, and the sum of t's rows. Only one group of loops uses t.
 func heads(b, n, m, k int) (*program.Program, []*program.Statement) {
 	p := &program.Program{Tensors: []*program.Local{reals("x", b, n, k), reals("w", b, k, m), reals("t", b, n, m), reals("y", b, n, m), reals("z", b, m, n), reals("s", b, n)}}
 	h, r, c, s := index("h", b), index("r", n), index("c", m), index("s", k)
@@ -30,8 +30,8 @@ func heads(b, n, m, k int) (*program.Program, []*program.Statement) {
 	return p, []*program.Statement{product, square, moved, sums}
 }
 
-// TestTransients compiles loops with a local tensor of which parts keep blocks, and runs them in parts. Results are those of loops with memory for
-// all of it.
+// TestTransients compiles loops with a local tensor of which parts keep blocks, and runs them in parts.
+// Results are those of loops with memory for all of it.
 func TestTransients(t *testing.T) {
 	withoutCollections(t)
 	defer func(sizes blockSizes) { blocks, rooms = sizes, roomPool{} }(blocks)
@@ -79,7 +79,8 @@ func TestTransients(t *testing.T) {
 	}
 }
 
-// TestSharedRooms compiles a chain of products. Each is needed by the next one only, so two of them have memory at a time.
+// TestSharedRooms compiles a chain of products. Each is needed by the next one only, so two of them have
+// memory at a time.
 func TestSharedRooms(t *testing.T) {
 	const n, products = 160, 6
 	p := &program.Program{Tensors: []*program.Local{reals("w", n, n)}}

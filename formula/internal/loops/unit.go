@@ -57,8 +57,8 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 	return out
 }
 
-// streams notes how many bytes a group gives and uses, and which tensors may be written past the caches: those that nothing
-// else of the task uses.
+// streams notes how many bytes a group gives and uses, and which tensors may be written past the caches:
+// those that nothing else of the task uses.
 func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
 	c.past = map[int]bool{}
 	read := map[int]int{} // bytes, by memory
@@ -233,8 +233,8 @@ type pointwise[T simd.Float] struct {
 	rows  *rowLoop[T] // over the last of the other indices, or nil
 }
 
-// pointwise compiles the statements with strips that go over v. Local tensors of which only these statements use elements
-// stay in strips.
+// pointwise compiles the statements with strips that go over v. Local tensors of which only these statements
+// use elements stay in strips.
 func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 	kept := map[int]bool{}
 	for _, s := range k.bundle.statements {
@@ -290,7 +290,8 @@ func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *v
 	return z
 }
 
-// finish drops what nothing reads, compiles what it can to machine code, and gives the registers of a strip's code buffers.
+// finish drops what nothing reads, compiles what it can to machine code, and gives the registers of a strip's
+// code buffers.
 func (c *compiler[T]) finish(p *strip[T]) {
 	p.drop()
 	p.dropKept()

@@ -8,11 +8,13 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// varied returns a variance as what the corrected two-pass algorithm of Chan, Golub and LeVeque gives. A mean is rounded, by the sum of
-// its elements and then to the type of strips. In a second way through the elements, both their squared differences from the rounded mean
-// and the differences themselves are added. The mean of the differences corrects both the mean and the variance: of equal elements, it is
-// exactly what the mean is off, since their differences are equal and have few digits. It returns n if there is no place for the mean, or
-// if no strips fold the elements, since conditions leave out some or ranges depend on other indices: reduceReal then begins at the first one.
+// varied returns a variance as what the corrected two-pass algorithm of Chan, Golub and LeVeque gives. A mean
+// is rounded, by the sum of its elements and then to the type of strips. In a second way through the
+// elements, both their squared differences from the rounded mean and the differences themselves are added.
+// The mean of the differences corrects both the mean and the variance: of equal elements, it is exactly what
+// the mean is off, since their differences are equal and have few digits. It returns n if there is no place
+// for the mean, or if no strips fold the elements, since conditions leave out some or ranges depend on other
+// indices: reduceReal then begins at the first one.
 func (z *normalizer) varied(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	r := n.Reduction
 	if z.whole || n.Op != term.Reduce || r.Kind != reduction.Variance || r.Guard != nil || len(r.Vars) == 0 || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/rng"
 )
 
-// vectorizer compiles values of which one variable goes over the elements of strips. While a strip is computed, the
-// variable stands at the strip's first element.
+// vectorizer compiles values of which one variable goes over the elements of strips. While a strip is
+// computed, the variable stands at the strip's first element.
 type vectorizer[T simd.Float] struct {
 	c      *compiler[T]
 	v      *term.Variable
@@ -19,7 +19,8 @@ type vectorizer[T simd.Float] struct {
 	known  map[string]operand[T] // values that the code has computed, by what they are
 	views  []view                // strips that are parts of tensors
 	loaded map[int]bool          // the tensors of which elements are read from memory
-	// heavy says that the code computes for longer than memory takes. Ordinary stores go on meanwhile, and those past the caches do not.
+	// heavy says that the code computes for longer than memory takes. Ordinary stores go on meanwhile, and
+	// those past the caches do not.
 	heavy  bool
 	affine map[int]affine[T] // the operations with numbers that lead to registers
 }
@@ -107,7 +108,8 @@ func (z *vectorizer[T]) compute(n *term.Term) int {
 	return z.lanes(n)
 }
 
-// fromMemory notes that code for single elements reads the tensors of a value. It reads their memory, and no strips.
+// fromMemory notes that code for single elements reads the tensors of a value. It reads their memory, and no
+// strips.
 func (z *vectorizer[T]) fromMemory(n *term.Term) {
 	n.Walk(func(m *term.Term) {
 		if m.Op == term.Element {
@@ -256,8 +258,8 @@ func (z *vectorizer[T]) arithmetic(n *term.Term) int {
 	return z.binary(simd.Div, a, b)
 }
 
-// invertible reports whether products with the inverse of a number, rounded to T, are as good as quotients but for the last place. An inverse
-// that is infinite or denormal is not, nor is that of a denormal number.
+// invertible reports whether products with the inverse of a number, rounded to T, are as good as quotients
+// but for the last place. An inverse that is infinite or denormal is not, nor is that of a denormal number.
 func invertible[T simd.Float](v float64) bool {
 	least := 0x1p-125
 	if dtype.Of[T]() == dtype.F64 {
@@ -363,8 +365,8 @@ func (z *vectorizer[T]) toSingle(x *term.Term) int {
 	return r
 }
 
-// each compiles a function without vector code. Its arguments may be values of the same strip, which memory does not hold
-// yet.
+// each compiles a function without vector code. Its arguments may be values of the same strip, which memory
+// does not hold yet.
 func (z *vectorizer[T]) each(n *term.Term) int {
 	f, at, r := n.Func.Real, z.c.numbers, z.register(false)
 	z.c.numbers += len(n.Args)

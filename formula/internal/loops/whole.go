@@ -9,11 +9,13 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// filler is code that sets a strip of integers to values. Strips of integers from a number on hold what it computes in between.
+// filler is code that sets a strip of integers to values. Strips of integers from a number on hold what it
+// computes in between.
 type filler[T float32 | float64] func(s *state[T], out []int)
 
-// wholes compiles a statement that gives integers in strips of integers, or adds them; it returns nil for statements that find their element in another way than by its
-// place, or by a condition, for each element of a strip.
+// wholes compiles a statement that gives integers in strips of integers, or adds them; it returns nil for
+// statements that find their element in another way than by its place, or by a condition, for each element of
+// a strip.
 func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 	vars, t := k.bundle.vars, k.tensors[st.target]
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || st.value.Kind != term.Integer || st.left.Which != nil || !t.Type.IsInteger() {
@@ -86,7 +88,8 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	}, f.uses...)
 }
 
-// putWholes writes integers to elements at equal distances, joined with what they are unless join is nil. Integers wrap around.
+// putWholes writes integers to elements at equal distances, joined with what they are unless join is nil.
+// Integers wrap around.
 func putWholes[U integer](to []U, at, step int, x []int, join func(x, y int) int) {
 	switch {
 	case join != nil:
@@ -186,7 +189,8 @@ func (f *wholeCompiler[T]) strip(number int) func(*state[T]) []int {
 	return func(s *state[T]) []int { return s.integers[number] }
 }
 
-// value returns code for an integer or a condition, which counts as 1 or 0. Strips from the number free on are free.
+// value returns code for an integer or a condition, which counts as 1 or 0. Strips from the number free on
+// are free.
 func (f *wholeCompiler[T]) value(n *term.Term, free int) filler[T] {
 	z := f.z
 	if !n.Uses(z.v) {
@@ -389,7 +393,8 @@ func (f *wholeCompiler[T]) converted(n *term.Term) filler[T] {
 	}
 }
 
-// both returns code for an operation on two integers, of which join gives the results in place of the first ones.
+// both returns code for an operation on two integers, of which join gives the results in place of the first
+// ones.
 func (f *wholeCompiler[T]) both(n *term.Term, free int, join func(out, y []int)) filler[T] {
 	x, y, strip := f.value(n.Args[0], free), f.value(n.Args[1], free+1), f.strip(free)
 	return func(s *state[T], out []int) {
@@ -435,8 +440,9 @@ func setElements[U integer](out []int, x []U, at, step int) {
 	}
 }
 
-// folded returns code that gives the values of an integer for a range of a reduction's last index, strip by strip, while the others stand. It
-// returns nil for values that it cannot compute apart from other strips, such as those with conditions on real numbers.
+// folded returns code that gives the values of an integer for a range of a reduction's last index, strip by
+// strip, while the others stand. It returns nil for values that it cannot compute apart from other strips,
+// such as those with conditions on real numbers.
 func (c *compiler[T]) folded(r *term.Reduction) func(s *state[T], visit func(first int, values []int)) {
 	if r.Guard != nil || r.Body.Kind != term.Integer || len(r.Vars) == 0 {
 		return nil
@@ -460,7 +466,8 @@ func (c *compiler[T]) folded(r *term.Reduction) func(s *state[T], visit func(fir
 	}
 }
 
-// fails reports whether computing a value may fail: an integer is divided by another one, or an element may lie outside of its tensor.
+// fails reports whether computing a value may fail: an integer is divided by another one, or an element may
+// lie outside of its tensor.
 func fails(n *term.Term) bool {
 	found := false
 	n.Walk(func(m *term.Term) {

@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// leastProducts is how many products of integers a sum of them has together at least so that it is computed as a product of matrices.
+// leastProducts is how many products of integers a sum of them has together at least so that it is computed
+// as a product of matrices.
 const leastProducts = 4096
 
 // Numbers of these types hold all integers up to these bounds, so sums of them are exact.
@@ -18,8 +19,9 @@ const (
 	exact64 = 1 << 53
 )
 
-// wholeFactors returns the factors of which a statement sums the products, if it gives a matrix of sums of products of integers which are exact as numbers of
-// float64. most is the greatest absolute value that a sum of them may have. x is nil for other statements.
+// wholeFactors returns the factors of which a statement sums the products, if it gives a matrix of sums of
+// products of integers which are exact as numbers of float64. most is the greatest absolute value that a sum
+// of them may have. x is nil for other statements.
 func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x, y *term.Term, most float64) {
 	if value.Op != term.Reduce || value.Kind != term.Integer {
 		return nil, nil, 0
@@ -121,8 +123,9 @@ func elementRange(n *term.Term, tensors []Tensor) interval {
 	return out
 }
 
-// wholeProduct returns the integer that a product of matrices of real numbers gives in place of sums of products of integers, which are the same. The factors are
-// tensors that earlier statements give. It returns nil for other values.
+// wholeProduct returns the integer that a product of matrices of real numbers gives in place of sums of
+// products of integers, which are the same. The factors are tensors that earlier statements give. It returns
+// nil for other values.
 func (z *normalizer) wholeProduct(value *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	x, y, most := wholeFactors(vars, value, z.tensors)
 	if x == nil || z.own == dtype.F32 && most > exact32 {
@@ -140,7 +143,8 @@ func (z *normalizer) wholeProduct(value *term.Term, vars []*term.Variable, lenie
 	return &term.Term{Op: term.Apply, Kind: term.Integer, Func: whole, Args: []*term.Term{sum}}
 }
 
-// realTemporary adds a statement that gives a tensor of real numbers of the type in which the loops compute, and returns its element.
+// realTemporary adds a statement that gives a tensor of real numbers of the type in which the loops compute,
+// and returns its element.
 func (z *normalizer) realTemporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	x := z.temporary(n, vars, lenient)
 	x.Kind = term.Real
@@ -149,7 +153,8 @@ func (z *normalizer) realTemporary(n *term.Term, vars []*term.Variable, lenient 
 	return x
 }
 
-// wideProducts reports whether statements sum products of integers that are exact as numbers of float64, and not of float32.
+// wideProducts reports whether statements sum products of integers that are exact as numbers of float64, and
+// not of float32.
 func wideProducts(statements []*program.Statement, tensors []Tensor) bool {
 	found := false
 	for _, s := range statements {

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// windows returns a value whose reductions count the elements of their windows, if a condition may leave out some of what they reduce, and whether there are any.
+// windows returns a value whose reductions count the elements of their windows, if a condition may leave out
+// some of what they reduce, and whether there are any.
 func windows(n *term.Term) (out *term.Term, found bool) {
 	if !n.Reduces() {
 		return n, false
@@ -26,8 +27,8 @@ func windows(n *term.Term) (out *term.Term, found bool) {
 	return out, found
 }
 
-// windowed returns a reduction in which an index whose range is a window of constant size, cut at the borders, counts the
-// elements of the window. Conditions leave out what lies beyond the borders.
+// windowed returns a reduction in which an index whose range is a window of constant size, cut at the
+// borders, counts the elements of the window. Conditions leave out what lies beyond the borders.
 func windowed(r *term.Reduction) *term.Reduction {
 	out := *r
 	out.Vars = nil
@@ -70,18 +71,21 @@ func windowed(r *term.Reduction) *term.Reduction {
 	return &out
 }
 
-// looksUp reports whether the range of an index depends on elements of tensors at places that another index decides.
+// looksUp reports whether the range of an index depends on elements of tensors at places that another index
+// decides.
 func looksUp(vars []*term.Variable, by *term.Variable) bool {
 	return slices.ContainsFunc(vars, func(v *term.Variable) bool {
 		return v.Lo.Reads() && v.Lo.Uses(by) || v.Hi.Reads() && v.Hi.Uses(by)
 	})
 }
 
-// mostInWindow is how many values an index has at most so that it counts all of them where its range is a part.
+// mostInWindow is how many values an index has at most so that it counts all of them where its range is a
+// part.
 const mostInWindow = 16
 
-// window returns where the range of an index begins, its constant size, and the conditions that its borders are: those of the smallest window that the range is a
-// part of. The size is 0 if the range is known, or if no size is constant.
+// window returns where the range of an index begins, its constant size, and the conditions that its borders
+// are: those of the smallest window that the range is a part of. The size is 0 if the range is known, or if
+// no size is constant.
 func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Term) {
 	if _, known := v.Lo.Known(); known {
 		if _, known := v.Hi.Known(); known {
@@ -118,7 +122,8 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 	return first, size, conditions
 }
 
-// steady returns a linear form in which the constant part of what is divided is below the divisor, so that quotients which differ by a constant do so as forms.
+// steady returns a linear form in which the constant part of what is divided is below the divisor, so that
+// quotients which differ by a constant do so as forms.
 func steady(f form) form {
 	out := form{base: f.base, vars: f.vars}
 	for _, p := range f.rest {
@@ -152,7 +157,8 @@ func quotient(n *term.Term) (x *term.Term, d, c int) {
 	return nil, 0, 0
 }
 
-// atMost returns the condition x <= y, and below x < y, without the quotient that one side may be: strips find where linear forms are equal.
+// atMost returns the condition x <= y, and below x < y, without the quotient that one side may be: strips
+// find where linear forms are equal.
 func atMost(x, y *term.Term) *term.Term {
 	if a, d, c := quotient(x); d > 0 { // a / d <= y - c
 		most := term.Sum(term.Product(term.Number(d), term.Difference(y, term.Number(c))), term.Number(d))

@@ -1,7 +1,7 @@
 // Package nearest finds the name that a misspelled one was probably meant to be.
 //
-// Generator and runtime use it, for specs and for attributes in JSON. It imports the standard library only, so that
-// the runtime does not depend on the generator by it.
+// Generator and runtime use it, for specs and for attributes in JSON. It imports the standard library only,
+// so that the runtime does not depend on the generator by it.
 package nearest
 
 import (
@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Name returns the candidate closest to name in edit distance, or "" if none is close enough to be
-// worth suggesting (more than a third of the letters, and at least two, would have to change).
-// If candidates are equally close, the first one is returned. A candidate that differs in capitals only is the closest.
+// Name returns the candidate closest to name in edit distance, or "" if none is close enough to be worth
+// suggesting (more than a third of the letters, and at least two, would have to change). If candidates are
+// equally close, the first one is returned. A candidate that differs in capitals only is the closest.
 func Name(name string, candidates []string) string {
 	limit := max(2, len(name)/3)
 	best, bestDist := "", limit+1
@@ -33,7 +33,8 @@ func Name(name string, candidates []string) string {
 	return best
 }
 
-// Begun returns the only candidate that begins with name, which may be an abbreviation, or else what Name returns.
+// Begun returns the only candidate that begins with name, which may be an abbreviation, or else what Name
+// returns.
 func Begun(name string, candidates []string) string {
 	begun := ""
 	for _, c := range candidates {

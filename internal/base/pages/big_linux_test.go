@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-// TestBig looks up in which way Linux keeps large memory and small memory: the flag hg says that big pages were asked for.
+// TestBig looks up in which way Linux keeps large memory and small memory: the flag hg says that big pages
+// were asked for.
 func TestBig(t *testing.T) {
 	_, err := os.Stat("/sys/kernel/mm/transparent_hugepage")
 	supported := err == nil

@@ -13,8 +13,8 @@ import (
 // errNotRegular says that something is neither a regular file nor a link to one.
 var errNotRegular = errors.New("want a regular file")
 
-// Open opens a regular file. A pipe or a device is refused before it is opened, since it may block or have effects. The flag
-// is for a file that becomes a pipe in between.
+// Open opens a regular file. A pipe or a device is refused before it is opened, since it may block or have
+// effects. The flag is for a file that becomes a pipe in between.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -37,7 +37,8 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Read reads a regular file of at most limit bytes. It allocates no more memory than the file has bytes, and a little.
+// Read reads a regular file of at most limit bytes. It allocates no more memory than the file has bytes, and
+// a little.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

@@ -7,10 +7,12 @@ import (
 	"testing"
 )
 
-// TestBits compares all functions in Go with the bits that they gave when the test was written, on amd64: they are the same on all processors. All NaN count as one.
+// TestBits compares all functions in Go with the bits that they gave when the test was written, on amd64:
+// they are the same on all processors. All NaN count as one.
 //
-// A function that is added changes both numbers. All others keep their bits if the numbers from before come out as long as calls leaves the new one out: without log1p they
-// are 0xb359e0b9708f10d2 and 0x460a4a728c06313.
+// A function that is added changes both numbers. All others keep their bits if the numbers from before come
+// out as long as calls leaves the new one out: without log1p they are 0xb359e0b9708f10d2 and
+// 0x460a4a728c06313.
 func TestBits(t *testing.T) {
 	defer chosen.use()
 	sets[0].use()
@@ -22,7 +24,8 @@ func TestBits(t *testing.T) {
 	}
 }
 
-// exact returns random numbers of many sizes, each by operations that are exact: other random numbers depend on how package math computes.
+// exact returns random numbers of many sizes, each by operations that are exact: other random numbers depend
+// on how package math computes.
 func exact[T Float](r *rand.Rand, n int) []T {
 	x := make([]T, n)
 	for i := range x {

@@ -1,7 +1,7 @@
 package simd
 
-// The functions below make entries of tables from functions that take the lengths of their operands as given, or that
-// take lanes as arrays.
+// The functions below make entries of tables from functions that take the lengths of their operands as given,
+// or that take lanes as arrays.
 
 func checkedUnary[T Float](f func(z, x []T)) func(z, x []T) {
 	return func(z, x []T) {
@@ -10,8 +10,8 @@ func checkedUnary[T Float](f func(z, x []T)) func(z, x []T) {
 	}
 }
 
-// checkedTurn returns a function that calls fast for strips of arguments up to the bound for sines, and slow for
-// others.
+// checkedTurn returns a function that calls fast for strips of arguments up to the bound for sines, and slow
+// for others.
 func checkedTurn[T Float](fast func(z, x []T), peak func(a *[lanes]T, x []T), slow func(z, x []T)) func(z, x []T) {
 	bound := T(elementaryOf[T]().SinBound)
 	return func(z, x []T) {
@@ -24,7 +24,8 @@ func checkedTurn[T Float](fast func(z, x []T), peak func(a *[lanes]T, x []T), sl
 	}
 }
 
-// exceeds reports whether the amount of an argument is greater than a bound. Few are compared one by one, since lanes take longer for them.
+// exceeds reports whether the amount of an argument is greater than a bound. Few are compared one by one,
+// since lanes take longer for them.
 func exceeds[T Float](x []T, bound T, peak func(a *[lanes]T, x []T)) bool {
 	if len(x) <= lanes {
 		for _, v := range x {

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// Dots stores products of a row and others in z, or adds them: element q is the sum of x[l] * y[q*ld+l] over l from 0 to len(x)-1, in this order, with one
-// rounding for each product, as in Tile. It does nothing and returns false where tiles take less time, which copy y, or where z has fewer than eight elements.
+// Dots stores products of a row and others in z, or adds them: element q is the sum of x[l] * y[q*ld+l] over
+// l from 0 to len(x)-1, in this order, with one rounding for each product, as in Tile. It does nothing and
+// returns false where tiles take less time, which copy y, or where z has fewer than eight elements.
 func Dots[T Float](z, x, y []T, ld int, more bool) bool {
 	t := functions[T]()
 	if t.dots == nil || len(z) < 8 || len(x) == 0 {
@@ -19,7 +20,8 @@ func Dots[T Float](z, x, y []T, ld int, more bool) bool {
 	return true
 }
 
-// portableDots returns Dots in Go, of micro tiles as portableTiles takes them. The last eight elements are computed together, and only those stored that are new.
+// portableDots returns Dots in Go, of micro tiles as portableTiles takes them. The last eight elements are
+// computed together, and only those stored that are new.
 func portableDots[T, B Float](careful micro[B, B], near micro[T, B]) func(z, x, y []T, ld int, more bool) {
 	pool := &sync.Pool{New: func() any { return new(factors[T, B]) }}
 	return func(z, x, y []T, ld int, more bool) {

@@ -12,8 +12,9 @@ const drawn = 8
 // Drawer is memory for drawing words: what stays the same for all positions.
 type Drawer [98]uint64
 
-// Draw sets high[i] and low[i] to the first two and the last two of the four words of 32 bits at position index+i of a stream: those of
-// Philox4x32-10, as package rng draws them one by one. The number of elements is a multiple of 8.
+// Draw sets high[i] and low[i] to the first two and the last two of the four words of 32 bits at position
+// index+i of a stream: those of Philox4x32-10, as package rng draws them one by one. The number of elements
+// is a multiple of 8.
 func (d *Drawer) Draw(high, low []uint64, seed, stream, index uint64) {
 	check(len(high), len(low), len(high)&^(drawn-1), len(high))
 	const half = 1<<32 - 1
@@ -28,8 +29,9 @@ func Units(z []float64, x []uint64) {
 	conversions.units(z, x)
 }
 
-// Normals sets every z[i] to a number of the standard normal distribution, within 4 units in the last place: sqrt(-2*log(1 - x)) * cos(2*pi*y), where x is
-// the number from 0 to 1 that Units makes of high[i], and y that of low[i]. The number of elements is a multiple of 8.
+// Normals sets every z[i] to a number of the standard normal distribution, within 4 units in the last place:
+// sqrt(-2*log(1 - x)) * cos(2*pi*y), where x is the number from 0 to 1 that Units makes of high[i], and y
+// that of low[i]. The number of elements is a multiple of 8.
 func Normals(z []float64, high, low []uint64) {
 	check(len(z), len(high), len(low), len(z)&^(drawn-1))
 	conversions.normals(z, high, low)
@@ -57,8 +59,8 @@ func units(z []float64, x []uint64) {
 	}
 }
 
-// draw draws words at consecutive positions. at holds the first position, the words of the stream and of the seed, and the constants of the
-// generator, and has room for vectors behind them.
+// draw draws words at consecutive positions. at holds the first position, the words of the stream and of the
+// seed, and the constants of the generator, and has room for vectors behind them.
 func draw(high, low []uint64, at *[98]uint64) {
 	for i := range high {
 		index := at[0] + uint64(i)

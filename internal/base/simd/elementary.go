@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/internal/base/simd/approx"
 )
 
-// elementary computes elementary functions of one element. The assembly does the same operations in the same order.
-// Conversions of products keep the compiler from fusing them with sums.
+// elementary computes elementary functions of one element. The assembly does the same operations in the same
+// order. Conversions of products keep the compiler from fusing them with sums.
 type elementary[T Float] struct {
 	*approx.Constants
 	magic, expLow, expHigh, expm1Low, log2e, ln2High, ln2Low T
@@ -43,7 +43,8 @@ func numbers[T Float](x []float64) []T {
 	return out
 }
 
-// bits returns the bits of an element, and fromBits an element of bits, of which those beyond its size do not count.
+// bits returns the bits of an element, and fromBits an element of bits, of which those beyond its size do not
+// count.
 func (c *elementary[T]) bits(x T) uint64 {
 	if c.Mantissa == 23 {
 		return uint64(math.Float32bits(float32(x)))
@@ -154,8 +155,8 @@ func (c *elementary[T]) sigmoid(x T) T {
 	return fma(T(lost*(1-z)), z, z)
 }
 
-// bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal distribution at
-// t >= 0. The square of t is not rounded.
+// bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal
+// distribution at t >= 0. The square of t is not rounded.
 func (c *elementary[T]) bell(t T) (n, y, rest T) {
 	square := T(t * t)
 	n = fma(square, c.log2e*-0.5, c.magic) - c.magic
@@ -218,7 +219,8 @@ func (c *elementary[T]) logarithm(exponent, f T) T {
 	return fma(exponent, c.ln2High, f-(square-fma(s, r, T(exponent*c.ln2Low))))
 }
 
-// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and
+// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of
+// 1/2 and
 // 2.
 func (c *elementary[T]) split(x T) (exponent, f T) {
 	bias := T(c.Bias)

@@ -6,10 +6,11 @@ import (
 	"github.com/opgen/opgen/internal/base/simd/approx"
 )
 
-// The functions below are those of elementary[float32], written for processors in Go: they hold numbers of float32 in float64, in which products are
-// exact. Sums of products are then rounded twice, to float64 and to float32. That is as good as once unless the first rounding gives a number half-way
-// between two numbers of float32, or one below the least normal number. In the first case, and for arguments that may lead to the second one, they
-// call the function that they stand for.
+// The functions below are those of elementary[float32], written for processors in Go: they hold numbers of
+// float32 in float64, in which products are exact. Sums of products are then rounded twice, to float64 and to
+// float32. That is as good as once unless the first rounding gives a number half-way between two numbers of
+// float32, or one below the least normal number. In the first case, and for arguments that may lead to the
+// second one, they call the function that they stand for.
 
 var single = elementaryOf[float32]()
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestElementary32 compares functions that hold numbers in float64 with those that call a function for each sum of products: for numbers of all sizes, for
-// such as are common, and for numbers around bounds.
+// TestElementary32 compares functions that hold numbers in float64 with those that call a function for each
+// sum of products: for numbers of all sizes, for such as are common, and for numbers around bounds.
 func TestElementary32(t *testing.T) {
 	n := 1 << 19
 	if testing.Short() {

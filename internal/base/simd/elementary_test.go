@@ -9,7 +9,8 @@ import (
 	vectors "github.com/opgen/opgen/internal/base/simd/elementary"
 )
 
-// scalar computes the operations of package elementary on one number each: those that numbers of the normal distribution take.
+// scalar computes the operations of package elementary on one number each: those that numbers of the normal
+// distribution take.
 type scalar struct {
 	vectors.Machine[float64, bool]
 }
@@ -40,7 +41,8 @@ func ofBits(a, b float64, f func(a, b uint64) uint64) float64 {
 	return math.Float64frombits(f(math.Float64bits(a), math.Float64bits(b)))
 }
 
-// TestElementaryNormal compares the operations that make a number of the normal distribution in assembly with those of Go.
+// TestElementaryNormal compares the operations that make a number of the normal distribution in assembly with
+// those of Go.
 func TestElementaryNormal(t *testing.T) {
 	f := vectors.Functions[float64, bool]{Machine: scalar{}, Constants: &approx.Double, Double: true}
 	r := rand.New(rand.NewPCG(13, 14))

@@ -8,10 +8,10 @@ import (
 	"unsafe"
 )
 
-// Few stores the product of m rows of x and a matrix y in z, or adds it: element (p, q) at z[p*ld+q] is the sum of
-// x[p*row+l*col] * y[l*next+q*across] over l from 0 to k-1, in this order, with one rounding for each product, as in Tile.
-// next or across is 1. It reads each element of y once, and does nothing and returns false where tiles or Dots take
-// less time. n and k are at least 1.
+// Few stores the product of m rows of x and a matrix y in z, or adds it: element (p, q) at z[p*ld+q] is the
+// sum of x[p*row+l*col] * y[l*next+q*across] over l from 0 to k-1, in this order, with one rounding for each
+// product, as in Tile. next or across is 1. It reads each element of y once, and does nothing and returns
+// false where tiles or Dots take less time. n and k are at least 1.
 func Few[T Float](z []T, ld int, x []T, row, col int, y []T, next, across, m, n, k int, more bool) bool {
 	t := functions[T]()
 	if m < 1 || m > t.few.rows || n < fewest && m > 1 {
@@ -96,7 +96,8 @@ func (f *fewFactors[T, B]) takeAll(x []T, row, col, m, k int) {
 	f.small[0] = f.anySmall(f.x)
 }
 
-// add adds products of columns of x from l on and as many rows of y as left says. Few says where elements of y are.
+// add adds products of columns of x from l on and as many rows of y as left says. Few says where elements of
+// y are.
 func (f *fewFactors[T, B]) add(m, l int, y []T, width, next, across, left int) {
 	same := unsafe.Sizeof(T(0)) == unsafe.Sizeof(B(0))
 	if across == 1 && left == steps && (same || m <= direct && !f.small[0] && !smallIn[T, B](y, width, next, steps)) {

@@ -2,7 +2,8 @@ package simd
 
 import "testing"
 
-// microFew compares products of few rows with sums of products that are rounded once, as TestMicroTiles does: y by rows and by columns.
+// microFew compares products of few rows with sums of products that are rounded once, as TestMicroTiles does:
+// y by rows and by columns.
 func microFew[T Float](t *testing.T, name string, few few[T], fma func(x, y, z T) T, x, y []T, k int) {
 	t.Helper()
 	m, n := 1+k%8, 5+k%9
@@ -36,7 +37,8 @@ func microFew[T Float](t *testing.T, name string, few few[T], fma func(x, y, z T
 	}
 }
 
-// TestFewChecks gives operands that are one element too short, distances that are negative or 0, and no products.
+// TestFewChecks gives operands that are one element too short, distances that are negative or 0, and no
+// products.
 func TestFewChecks(t *testing.T) {
 	defer chosen.use()
 	sets[0].use()

@@ -21,8 +21,9 @@ func fma64(x, y, z float64) float64 {
 	return sumFMA64(x, y, z)
 }
 
-// fma32 returns x*y + z, rounded once. Where no instruction does it, the product is exact in float64, and rounding the sum twice differs from rounding
-// it once only if the first rounding gives a number half-way between two neighbors.
+// fma32 returns x*y + z, rounded once. Where no instruction does it, the product is exact in float64, and
+// rounding the sum twice differs from rounding it once only if the first rounding gives a number half-way
+// between two neighbors.
 func fma32(x, y, z float32) float32 {
 	if fuses {
 		return x*y + z
@@ -38,17 +39,20 @@ func fma32(x, y, z float32) float32 {
 // tie is what low returns of a number that is half-way between two neighbors in float32.
 const tie = 1 << 31
 
-// low returns the bits of s that a float32 does not have, and zeros, if s is not below the least normal float32.
+// low returns the bits of s that a float32 does not have, and zeros, if s is not below the least normal
+// float32.
 func low(s float64) uint32 {
 	const others = 32 - 29
 	return uint32(math.Float64bits(s)) << others
 }
 
-// halfway reports whether s, which is not below the least normal float32, is half-way between two neighbors in float32.
+// halfway reports whether s, which is not below the least normal float32, is half-way between two neighbors
+// in float32.
 func halfway(s float64) bool { return low(s) == tie }
 
-// slowFMA32 returns x*y + z, rounded once. It rounds the sum to the neighbor whose last bit is set unless the sum is exact, so that rounding
-// again gives what rounding once does, as S. Boldo and G. Melquiond show in Emulation of FMA and correctly rounded sums, 2008.
+// slowFMA32 returns x*y + z, rounded once. It rounds the sum to the neighbor whose last bit is set unless the
+// sum is exact, so that rounding again gives what rounding once does, as S. Boldo and G. Melquiond show in
+// Emulation of FMA and correctly rounded sums, 2008.
 func slowFMA32(x, y, z float32) float32 {
 	p, w := float64(x)*float64(y), float64(z)
 	s := p + w
@@ -64,9 +68,11 @@ func slowFMA32(x, y, z float32) float32 {
 	return float32(s)
 }
 
-// sumFMA64 returns x*y + z, rounded once, by sums and products alone: it takes a third of the time of math.FMA where no instruction does it. The rests of
-// the product and of sums are exact. They are added with a rounding to the neighbor whose last bit is set, unless the sum is exact, as S. Boldo and G. Melquiond
-// show in Emulation of FMA and correctly rounded sums, 2008. Numbers of sizes at which a rest may not be exact are left to math.FMA.
+// sumFMA64 returns x*y + z, rounded once, by sums and products alone: it takes a third of the time of
+// math.FMA where no instruction does it. The rests of the product and of sums are exact. They are added with
+// a rounding to the neighbor whose last bit is set, unless the sum is exact, as S. Boldo and G. Melquiond
+// show in Emulation of FMA and correctly rounded sums, 2008. Numbers of sizes at which a rest may not be
+// exact are left to math.FMA.
 func sumFMA64(x, y, z float64) float64 {
 	const small, large = 0x1p-400, 0x1p400
 	if a, b, c := math.Abs(x), math.Abs(y), math.Abs(z); !(a >= small && a <= large && b >= small && b <= large && (c == 0 || c >= small && c <= large)) {
@@ -86,7 +92,8 @@ func sumFMA64(x, y, z float64) float64 {
 	return v + low
 }
 
-// exactProduct returns the product rounded, and its rest. It halves the bits of both numbers, as G. W. Veltkamp and T. J. Dekker do.
+// exactProduct returns the product rounded, and its rest. It halves the bits of both numbers, as G. W.
+// Veltkamp and T. J. Dekker do.
 func exactProduct(x, y float64) (product, rest float64) {
 	const half = 1<<27 + 1
 	a, b := float64(x*half), float64(y*half)

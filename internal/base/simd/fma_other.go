@@ -8,5 +8,6 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// hasFMA says that the processor has an instruction for math.FMA. Others than these have it, too, where the compiler fuses.
+// hasFMA says that the processor has an instruction for math.FMA. Others than these have it, too, where the
+// compiler fuses.
 var hasFMA = runtime.GOARCH == "arm" && cpu.ARM.HasVFPv4

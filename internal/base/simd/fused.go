@@ -2,5 +2,6 @@
 
 package simd
 
-// fuses says that the compiler makes one instruction, which rounds once, of a product of float32 and a sum. The module of the generator tests it.
+// fuses says that the compiler makes one instruction, which rounds once, of a product of float32 and a sum.
+// The module of the generator tests it.
 const fuses = true

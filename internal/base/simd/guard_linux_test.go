@@ -29,7 +29,8 @@ func TestNothingBeyondIsRead(t *testing.T) {
 	})
 }
 
-// atEnd calls all functions of a table with operands at the ends of every other page. An access beyond ends the test.
+// atEnd calls all functions of a table with operands at the ends of every other page. An access beyond ends
+// the test.
 func atEnd[T Float](table *table[T], memory []byte, page int) {
 	size := int(unsafe.Sizeof(T(0)))
 	strip := func(i, n int) []T {

@@ -8,12 +8,13 @@ import (
 // lanes is the number of accumulators of a fold: as many as keep the wide registers of a processor busy.
 const lanes = 64
 
-// Lanes holds the accumulators of a fold, interleaved: the element at place i of what is folded goes to lane i%64.
+// Lanes holds the accumulators of a fold, interleaved: the element at place i of what is folded goes to lane
+// i%64.
 //
-// What is folded may come in several calls, such as one for each strip of a row. The first element of a call goes to
-// lane 0, so the number of elements of every call but the last must be a multiple of 64. A lane to which no element
-// goes keeps its value. So fill the lanes with what does not change the result: 0 for a sum, 1 for a product, an
-// infinity for a greatest or least element.
+// What is folded may come in several calls, such as one for each strip of a row. The first element of a call
+// goes to lane 0, so the number of elements of every call but the last must be a multiple of 64. A lane to
+// which no element goes keeps its value. So fill the lanes with what does not change the result: 0 for a sum,
+// 1 for a product, an infinity for a greatest or least element.
 type Lanes[T Float] [lanes]T
 
 // Fill sets every lane to v.
@@ -27,7 +28,8 @@ func (a *Lanes[T]) Fill(v T) {
 	}
 }
 
-// Sum returns the sum of the lanes. Lane i is added to lane i+32, the sum of these to that of lanes i+16, and so on.
+// Sum returns the sum of the lanes. Lane i is added to lane i+32, the sum of these to that of lanes i+16, and
+// so on.
 func (a *Lanes[T]) Sum() T { return functions[T]().sumLanes(a) }
 
 // Prod returns the product of the lanes, in the order of Sum.
@@ -45,14 +47,15 @@ func SumInto[T Float](a *Lanes[T], x []T) { functions[T]().sumInto(a, x) }
 // ProdInto multiplies the lanes by the elements of x.
 func ProdInto[T Float](a *Lanes[T], x []T) { functions[T]().prodInto(a, x) }
 
-// MaxInto sets each lane to the greatest of itself and the elements of x that go to it, or to a NaN if one is.
+// MaxInto sets each lane to the greatest of itself and the elements of x that go to it, or to a NaN if one
+// is.
 func MaxInto[T Float](a *Lanes[T], x []T) { functions[T]().maxInto(a, x) }
 
 // MinInto sets each lane to the least of itself and the elements of x that go to it, or to a NaN if one is.
 func MinInto[T Float](a *Lanes[T], x []T) { functions[T]().minInto(a, x) }
 
-// SumRows sets every z[i] to the sum of n elements of x from i*apart on: what SumInto and Sum give with lanes that are 0.
-// It panics unless n is a multiple of 64 above 0, and x has the elements.
+// SumRows sets every z[i] to the sum of n elements of x from i*apart on: what SumInto and Sum give with lanes
+// that are 0. It panics unless n is a multiple of 64 above 0, and x has the elements.
 func SumRows[T Float](z, x []T, n, apart int) {
 	checkRows(len(z), len(x), n, apart)
 	functions[T]().sumRows(z, x, n, apart)
@@ -70,7 +73,8 @@ func MinRows[T Float](z, x []T, n, apart int) {
 	functions[T]().minRows(z, x, n, apart)
 }
 
-// checkRows panics unless rows of n elements, apart from one another, can be folded and lie in a slice of the given length.
+// checkRows panics unless rows of n elements, apart from one another, can be folded and lie in a slice of the
+// given length.
 func checkRows(rows, length, n, apart int) {
 	if n <= 0 || n%lanes != 0 || apart < 0 || rows > 0 && (rows-1)*apart+n > length {
 		panic(fmt.Sprintf("simd: %d rows of %d elements, %d apart, in %d elements", rows, n, apart, length))
@@ -80,8 +84,9 @@ func checkRows(rows, length, n, apart int) {
 // Ahead is how many rows ahead of those that it adds SumAt asks for memory.
 const Ahead = 8
 
-// SumAt sets every z[j] to the sum of x[i+j] for the first places i in at, as many as rows says, one after the other. The next Ahead places of at are
-// those of rows that are used soon, and are of no account for the result. It panics unless at has all of these, and x the elements that are added.
+// SumAt sets every z[j] to the sum of x[i+j] for the first places i in at, as many as rows says, one after
+// the other. The next Ahead places of at are those of rows that are used soon, and are of no account for the
+// result. It panics unless at has all of these, and x the elements that are added.
 func SumAt[T Float](z, x []T, at []int, rows int) {
 	if rows < 0 || len(at)-Ahead < rows || len(z) > len(x) && rows > 0 {
 		panic(fmt.Sprintf("simd: %d rows of %d elements at %d places in %d elements", rows, len(z), len(at), len(x)))

@@ -23,8 +23,9 @@ func window(first int) uint64 {
 	return twoByPi[i]<<shift | twoByPi[i+1]>>(64-shift)
 }
 
-// largeQuadrant returns the integer n next to x/(pi/2), of which only the lowest bits are right, and the difference
-// x - n*pi/2, for |x| >= 2^10. It multiplies by as many bits of 2/pi as matter, as Payne and Hanek proposed.
+// largeQuadrant returns the integer n next to x/(pi/2), of which only the lowest bits are right, and the
+// difference x - n*pi/2, for |x| >= 2^10. It multiplies by as many bits of 2/pi as matter, as Payne and Hanek
+// proposed.
 func largeQuadrant(x float64) (n uint64, r float64) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0, math.NaN()
@@ -32,8 +33,8 @@ func largeQuadrant(x float64) (n uint64, r float64) {
 	b := math.Float64bits(x)
 	mantissa := b&(1<<52-1) | 1<<52
 	exponent := int(b>>52&0x7ff) - 1075 // |x| is mantissa * 2^exponent
-	// Bits of 2/pi from 2^(2-exponent) on give multiples of 4 quadrants. The product with the next 192 bits is a
-	// number of quadrants times 2^190, and what overflows is a multiple of 4 quadrants, too.
+	// Bits of 2/pi from 2^(2-exponent) on give multiples of 4 quadrants. The product with the next 192 bits
+	// is a number of quadrants times 2^190, and what overflows is a multiple of 4 quadrants, too.
 	first := exponent - 2
 	w0, w1, w2 := window(first), window(first+64), window(first+128)
 	h2, _ := bits.Mul64(w2, mantissa)

@@ -55,7 +55,8 @@ func choosePositive[T Float](z, w, x, y []T) {
 	choosePositiveBits(bitsOf[uint64](z), w, bitsOf[uint64](x), bitsOf[uint64](y))
 }
 
-// bitsOf returns the memory of x as integers of the same size: processors move those on a condition without a jump.
+// bitsOf returns the memory of x as integers of the same size: processors move those on a condition without a
+// jump.
 func bitsOf[U uint32 | uint64, T Float](x []T) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }

@@ -5,12 +5,13 @@ import "fmt"
 // Beyond is how many elements IntoTiles may write behind the last tile, and read behind what it needs.
 const Beyond = 15
 
-// IntoFilters transforms filters of three by three elements for IntoTiles. The filters of a tile of products lie side by side: as many as rows says, which is a number
-// of the first list of TileSizes. For each of n such tiles, x has 9 rows of them, one for each element of a filter. Element e of the transforms is at z[e*apart], for
-// one tile after the other. It panics if one of the slices does not have the elements.
+// IntoFilters transforms filters of three by three elements for IntoTiles. The filters of a tile of products
+// lie side by side: as many as rows says, which is a number of the first list of TileSizes. For each of n
+// such tiles, x has 9 rows of them, one for each element of a filter. Element e of the transforms is at
+// z[e*apart], for one tile after the other. It panics if one of the slices does not have the elements.
 //
-// With the rows of a filter g0 to g2, the rows of t are g0, (g0+g2+g1)/2, (g0+g2-g1)/2 and g2, added from the left. The columns of the transform are the same sums
-// of columns of t.
+// With the rows of a filter g0 to g2, the rows of t are g0, (g0+g2+g1)/2, (g0+g2-g1)/2 and g2, added from the
+// left. The columns of the transform are the same sums of columns of t.
 func IntoFilters[T Float](z []T, apart int, x []T, rows, n int) {
 	t := functions[T]()
 	if min(rows, n) < 0 || rows > t.tiles[0][0].rows || apart < rows*n || n > 0 && (len(z) < 15*apart+rows*n || len(x) < 9*rows*n) {
@@ -19,8 +20,8 @@ func IntoFilters[T Float](z []T, apart int, x []T, rows, n int) {
 	t.intoFilters(z, apart, x, rows, n)
 }
 
-// Columns says which columns of an image tiles see: Cols tiles see four columns each, two columns apart. The first one begins Padding columns before the image,
-// which has Width columns. Others are 0.
+// Columns says which columns of an image tiles see: Cols tiles see four columns each, two columns apart. The
+// first one begins Padding columns before the image, which has Width columns. Others are 0.
 type Columns struct {
 	Width, Padding, Cols int
 	masks                []int32 // for each column that a function may look at, whether all bits are set since the image has it
@@ -40,8 +41,9 @@ func MakeColumns(width, padding, cols int) Columns {
 	return Columns{width, padding, cols, masks}
 }
 
-// SplitRows makes four lists of columns for each of some rows of pixels, which lie below each other in x, width elements apart: z[j*apart + r*c.Cols + t] is what tile t
-// sees in row r as its column j. It panics unless z and x have the elements.
+// SplitRows makes four lists of columns for each of some rows of pixels, which lie below each other in x,
+// width elements apart: z[j*apart + r*c.Cols + t] is what tile t sees in row r as its column j. It panics
+// unless z and x have the elements.
 func SplitRows[T Float](z []T, apart int, x []T, width int, c Columns, rows int) {
 	if min(width, rows) < 0 || c.Cols < 1 || rows > 0 && (apart < rows*c.Cols || len(z) < 3*apart+rows*c.Cols || len(x) < (rows-1)*width+c.Width) {
 		panic(fmt.Sprintf("simd: %d rows of %d columns, split into %d: %d and %d elements at distances %d and %d do not suffice", rows, c.Width, c.Cols, len(z), len(x), apart, width))
@@ -49,12 +51,15 @@ func SplitRows[T Float](z []T, apart int, x []T, width int, c Columns, rows int)
 	functions[T]().splitRows(z, apart, x, width, c.masks, c.Padding, c.Cols, rows)
 }
 
-// IntoTiles transforms overlapping tiles of four by four pixels for convolution with filters of three by three, as S. Winograd's minimal filtering does for two
-// by two results. Pixels are in lists that SplitRows makes: column j of row 0 of tile t is x[j*apart + t], that of row 1 x[(4+j)*apart + t], and those of rows 2
-// and 3 lie below elements behind these. Element e of the transform of tile t, of n, is at z[e*to + t]. Behind the last tile, Beyond elements may be written for each
-// e. It panics unless z has them, and x as many behind the last pixel.
+// IntoTiles transforms overlapping tiles of four by four pixels for convolution with filters of three by
+// three, as S. Winograd's minimal filtering does for two by two results. Pixels are in lists that SplitRows
+// makes: column j of row 0 of tile t is x[j*apart + t], that of row 1 x[(4+j)*apart + t], and those of rows 2
+// and 3 lie below elements behind these. Element e of the transform of tile t, of n, is at z[e*to + t].
+// Behind the last tile, Beyond elements may be written for each e. It panics unless z has them, and x as many
+// behind the last pixel.
 //
-// With the rows of a tile d0 to d3, the rows of t are d0-d2, d1+d2, d2-d1 and d1-d3. The columns of the transform are the same sums of columns of t.
+// With the rows of a tile d0 to d3, the rows of t are d0-d2, d1+d2, d2-d1 and d1-d3. The columns of the
+// transform are the same sums of columns of t.
 func IntoTiles[T Float](z []T, to int, x []T, apart, below, n int) {
 	if min(apart, below) < 0 || n < 1 || to < n+Beyond || len(z) < 15*to+n+Beyond || len(x) < 7*apart+below+n+Beyond {
 		panic(fmt.Sprintf("simd: %d tiles: %d and %d elements at distances %d, %d and %d do not suffice", n, len(z), len(x), to, apart, below))
@@ -62,11 +67,13 @@ func IntoTiles[T Float](z []T, to int, x []T, apart, below, n int) {
 	functions[T]().intoTiles(z, to, x, apart, below, n)
 }
 
-// OutOfTiles transforms sums of products of transforms into results, two by two for each tile, and reports whether all of them are finite. Element e of the sums of
-// tile c of row r is x[e*apart + r*cols + c]. Rows of results are width elements of z: two for each tile, or for the last tile only one. It panics if x has no sum or z no
-// place for a result.
+// OutOfTiles transforms sums of products of transforms into results, two by two for each tile, and reports
+// whether all of them are finite. Element e of the sums of tile c of row r is x[e*apart + r*cols + c]. Rows
+// of results are width elements of z: two for each tile, or for the last tile only one. It panics if x has no
+// sum or z no place for a result.
 //
-// With the rows of sums m0 to m3, the rows of s are m0+m1+m2 and m1-m2-m3, added from the left. The columns of results are the same sums of columns of s.
+// With the rows of sums m0 to m3, the rows of s are m0+m1+m2 and m1-m2-m3, added from the left. The columns
+// of results are the same sums of columns of s.
 func OutOfTiles[T Float](z []T, width int, x []T, apart, cols, rows int) (finite bool) {
 	if min(apart, rows) < 0 || cols < 1 || width > 2*cols || width < 2*cols-1 || len(z) < 2*rows*width || rows > 0 && len(x) < 15*apart+rows*cols {
 		panic(fmt.Sprintf("simd: %d rows of %d tiles, %d results a row: %d and %d elements at distance %d do not suffice", rows, cols, width, len(z), len(x), apart))

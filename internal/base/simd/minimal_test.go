@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestTilesOfPixels transforms tiles of small integers with all sets of instructions, multiplies them with transforms of filters, and compares what comes back
-// with sums one by one. All sets must give the same transforms, and write nothing else.
+// TestTilesOfPixels transforms tiles of small integers with all sets of instructions, multiplies them with
+// transforms of filters, and compares what comes back with sums one by one. All sets must give the same
+// transforms, and write nothing else.
 func TestTilesOfPixels(t *testing.T) {
 	each(func(name string) { tilesOfPixels[float32](t, name); tilesOfPixels[float64](t, name) })
 }

@@ -8,9 +8,9 @@ import (
 // line is how many bytes a line of the cache has.
 const line = 64
 
-// Stream sets z to x as copy does, but writes past the caches where it can: memory that is written as a whole need not be read first, and
-// what the caches hold stays there. It serves results that are too large to be found in a cache when they are used. Other goroutines may
-// see the elements after a call of Drain only.
+// Stream sets z to x as copy does, but writes past the caches where it can: memory that is written as a whole
+// need not be read first, and what the caches hold stays there. It serves results that are too large to be
+// found in a cache when they are used. Other goroutines may see the elements after a call of Drain only.
 func Stream[T Float](z, x []T) {
 	check(len(z), len(x), len(x), len(x))
 	size := int(unsafe.Sizeof(T(0)))
@@ -35,7 +35,8 @@ func bytesOf[T Float](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(T(0))))
 }
 
-// Twice sets z to the elements of x, each of them two times. z has twice as many elements as x, and does not overlap with it.
+// Twice sets z to the elements of x, each of them two times. z has twice as many elements as x, and does not
+// overlap with it.
 func Twice[T Float](z, x []T) {
 	if len(z) != 2*len(x) {
 		panic(fmt.Sprintf("simd: %d elements cannot hold each of %d two times", len(z), len(x)))

@@ -18,7 +18,8 @@ func each(f func(name string)) {
 	}
 }
 
-// TestStream copies strips of many lengths between places that lie at all distances from the lines of the cache.
+// TestStream copies strips of many lengths between places that lie at all distances from the lines of the
+// cache.
 func TestStream(t *testing.T) {
 	each(func(name string) { streams[float32](t, name); streams[float64](t, name) })
 }

@@ -1,7 +1,8 @@
 package simd
 
-// polynomial returns the sum of coefficients[i] * x^i, for up to 32 coefficients. It adds pairs, then pairs of pairs,
-// and so on, as Estrin proposed, so that no chain of operations is long. Products and sums are rounded once.
+// polynomial returns the sum of coefficients[i] * x^i, for up to 32 coefficients. It adds pairs, then pairs
+// of pairs, and so on, as Estrin proposed, so that no chain of operations is long. Products and sums are
+// rounded once.
 func polynomial[T Float](c []T, x T) T {
 	x2 := T(x * x)
 	x4 := T(x2 * x2)
@@ -15,8 +16,8 @@ func polynomial[T Float](c []T, x T) T {
 	return fma(sum16(c[16:], x, x2, x4, x8), T(x8*x8), sum16(c[:16], x, x2, x4, x8))
 }
 
-// chain returns the same sum. It adds pairs one after the other, from the highest powers on: that takes fewer operations, of which each waits for
-// the one before.
+// chain returns the same sum. It adds pairs one after the other, from the highest powers on: that takes fewer
+// operations, of which each waits for the one before.
 func chain[T Float](c []T, x T) T {
 	square, i := T(x*x), (len(c)-1)&^1
 	z := sum2(c[i:], x)

@@ -51,8 +51,9 @@ func longPow(x, y float64) float64 {
 	return 0
 }
 
-// shortPow returns x^y for x > 0 and an integer y of at most 16 either way, as long as no product on the way to it is too large or too small.
-// A few products of pairs take a tenth of the time of a logarithm and an exponential function.
+// shortPow returns x^y for x > 0 and an integer y of at most 16 either way, as long as no product on the way
+// to it is too large or too small. A few products of pairs take a tenth of the time of a logarithm and an
+// exponential function.
 func shortPow(x, y float64) (z float64, ok bool) {
 	const largest = 1 << 60
 	if !short(y) || !(x <= largest && x >= 1./largest) {
@@ -117,8 +118,9 @@ func signedPow(z, x, y float64) float64 {
 	return z
 }
 
-// setLongPow sets the entries of powers of float64 to functions that compute parts of strips by a function that does what longPow does. The other
-// elements, such as those with short exponents, are computed one by one.
+// setLongPow sets the entries of powers of float64 to functions that compute parts of strips by a function
+// that does what longPow does. The other elements, such as those with short exponents, are computed one by
+// one.
 func setLongPow(t *table[float64], long func(z, x, y []float64)) {
 	var pool = sync.Pool{New: func() any { return new(longPowStrips) }}
 	// Element i of a result is made of elements i*dx and i*dy.
@@ -154,7 +156,8 @@ func setLongPow(t *table[float64], long func(z, x, y []float64)) {
 // longPowStrips is what powers of float64 need of memory for a part of a strip.
 type longPowStrips struct{ x, y, z [256]float64 }
 
-// spread returns consecutive elements of x, from first on: as many as s has. If d is 0, x is one number, and all elements are it.
+// spread returns consecutive elements of x, from first on: as many as s has. If d is 0, x is one number, and
+// all elements are it.
 func spread(x []float64, first, d int, s []float64) []float64 {
 	if d > 0 {
 		return x[first : first+len(s)]
@@ -168,7 +171,8 @@ func spread(x []float64, first, d int, s []float64) []float64 {
 // powStrips is what powers need of memory for a part of a strip.
 type powStrips struct{ x, y [256]float64 }
 
-// setPow sets the entries of powers to functions that compute parts of strips by the functions of a table for float64.
+// setPow sets the entries of powers to functions that compute parts of strips by the functions of a table for
+// float64.
 func setPow(t *table[float32], wide *table[float64]) {
 	var pool = sync.Pool{New: func() any { return new(powStrips) }}
 	log, mul, exp := wide.unary[Log], wide.binary[Mul], wide.unary[Exp]

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPow compares powers with those of package math: special values for equality, and others within the errors that
-// package math has, which multiplies several powers.
+// TestPow compares powers with those of package math: special values for equality, and others within the
+// errors that package math has, which multiplies several powers.
 func TestPow(t *testing.T) {
 	nan, inf, zero := math.NaN(), math.Inf(1), math.Copysign(0, -1)
 	values := []float64{
@@ -76,7 +76,8 @@ func TestPowOfIntegers(t *testing.T) {
 	}
 }
 
-// TestShortPow compares powers of few factors with exact ones: each is the nearest number, or next to halfway between two.
+// TestShortPow compares powers of few factors with exact ones: each is the nearest number, or next to halfway
+// between two.
 func TestShortPow(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	for range 5000 {
@@ -100,8 +101,8 @@ func TestShortPow(t *testing.T) {
 	}
 }
 
-// TestLongPow compares what all sets of instructions give for powers that logarithms give: of numbers next to 1, of large, small and subnormal ones,
-// with results on both sides of the bounds of float64.
+// TestLongPow compares what all sets of instructions give for powers that logarithms give: of numbers next to
+// 1, of large, small and subnormal ones, with results on both sides of the bounds of float64.
 func TestLongPow(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	var x, y []float64

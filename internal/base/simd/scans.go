@@ -1,8 +1,8 @@
 package simd
 
-// RunningSums sets every z[i] to sum + x[0] + ... + x[i], and returns the last of them, or sum if there is none. It adds in float64, sums of four elements
-// at once, so that a sum does not wait for the last one four times: the elements of a group are added to each other first, from the first one on, but for
-// the last two.
+// RunningSums sets every z[i] to sum + x[0] + ... + x[i], and returns the last of them, or sum if there is
+// none. It adds in float64, sums of four elements at once, so that a sum does not wait for the last one four
+// times: the elements of a group are added to each other first, from the first one on, but for the last two.
 func RunningSums[T Float](z, x []T, sum float64) float64 {
 	check(len(z), len(x), len(x), len(x))
 	whole := len(x) &^ 3

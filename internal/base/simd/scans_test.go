@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestRunningSums compares the bits of all sets with those of Go code, in place as well. Elements behind the results must not change.
+// TestRunningSums compares the bits of all sets with those of Go code, in place as well. Elements behind the
+// results must not change.
 func TestRunningSums(t *testing.T) {
 	each(func(name string) { sums[float32](t, name); sums[float64](t, name) })
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/rng"
 )
 
-// others calls f with the functions of each set of instructions but Go in use, and those of Go to compare with.
+// others calls f with the functions of each set of instructions but Go in use, and those of Go to compare
+// with.
 func others(t testing.TB, f func(name string)) {
 	defer chosen.use()
 	n := 0
@@ -121,8 +122,8 @@ func first[T Float](x, y []T) int {
 	return -1
 }
 
-// compare runs a call with two tables on operands of n elements that begin at offset of the given ones. Elements
-// around the result must stay as they are. A result may also be an operand.
+// compare runs a call with two tables on operands of n elements that begin at offset of the given ones.
+// Elements around the result must stay as they are. A result may also be an operand.
 func compare[T Float](t testing.TB, c call[T], want, got *table[T], w, x, y []T, offset, n int) {
 	t.Helper()
 	const guard = 64
@@ -280,7 +281,8 @@ func TestUnits(t *testing.T) {
 	others(t, check)
 }
 
-// TestNormals compares numbers of the normal distribution with those of package math, and those of the sets with one another.
+// TestNormals compares numbers of the normal distribution with those of package math, and those of the sets
+// with one another.
 func TestNormals(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	const n = 4000
@@ -399,7 +401,8 @@ func FuzzSetsAgree(f *testing.F) {
 
 var portable32, portable64 = portable[float32](), portable[float64]()
 
-// TestFetch checks that a request for memory changes nothing, for no elements and for lists that end within a line of the cache.
+// TestFetch checks that a request for memory changes nothing, for no elements and for lists that end within a
+// line of the cache.
 func TestFetch(t *testing.T) {
 	defer chosen.use()
 	for _, s := range sets {

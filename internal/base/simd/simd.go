@@ -1,14 +1,15 @@
 // Package simd computes elementary operations on strips: slices of some hundred to some thousand elements.
 //
-// Every function gives the same bits on every machine and with every set of instructions, apart from the sign and the
-// payload of a NaN. So nothing is contracted into fused multiply-adds, elementary functions are fixed sequences of
-// operations, and sums have a fixed order: that of Lanes. Only Tile adds products with one rounding, on every machine.
+// Every function gives the same bits on every machine and with every set of instructions, apart from the sign
+// and the payload of a NaN. So nothing is contracted into fused multiply-adds, elementary functions are fixed
+// sequences of operations, and sums have a fixed order: that of Lanes. Only Tile adds products with one
+// rounding, on every machine.
 //
-// Functions come in portable Go, and on amd64 in assembly for AVX2 and for AVX-512. The package takes the best that
-// the processor has, or the one that the environment variable OPGEN_SIMD names: go, avx2 or avx512.
+// Functions come in portable Go, and on amd64 in assembly for AVX2 and for AVX-512. The package takes the
+// best that the processor has, or the one that the environment variable OPGEN_SIMD names: go, avx2 or avx512.
 //
-// All slices of a call have the same length. A result may be the same slice as an operand, but may not otherwise
-// overlap with one.
+// All slices of a call have the same length. A result may be the same slice as an operand, but may not
+// otherwise overlap with one.
 package simd
 
 import (
@@ -22,8 +23,8 @@ type Float interface{ float32 | float64 }
 // Unary is a function of one element.
 type Unary uint8
 
-// Functions of one element. The bounds of errors are those for float32, in units in the last place of the result
-// (ulp). For float64, no error is known above 3 ulp.
+// Functions of one element. The bounds of errors are those for float32, in units in the last place of the
+// result (ulp). For float64, no error is known above 3 ulp.
 const (
 	Neg     Unary = iota // -x
 	Abs                  // the absolute value of x
@@ -107,7 +108,8 @@ func MulSub[T Float](z, w, x, y []T) {
 	functions[T]().mulSub(z, w, x, y)
 }
 
-// Affine sets every z[i] to ((x[i]-a)-b)*c + d, each operation rounded. Operands that change nothing are 0, 0, 1 and -0.
+// Affine sets every z[i] to ((x[i]-a)-b)*c + d, each operation rounded. Operands that change nothing are 0,
+// 0, 1 and -0.
 func Affine[T Float](z, x []T, a, b, c, d T) {
 	check(len(z), len(x), len(x), len(x))
 	functions[T]().affine(z, x, a, b, c, d)
@@ -119,7 +121,8 @@ func Select[T Float](z, w, x, y []T) {
 	functions[T]().choose(z, w, x, y)
 }
 
-// SelectPositive sets every z[i] to x[i] where w[i] is above 0, and to y[i] elsewhere, also where w[i] is a NaN.
+// SelectPositive sets every z[i] to x[i] where w[i] is above 0, and to y[i] elsewhere, also where w[i] is a
+// NaN.
 func SelectPositive[T Float](z, w, x, y []T) {
 	check(len(z), len(w), len(x), len(y))
 	functions[T]().choosePositive(z, w, x, y)
@@ -137,8 +140,8 @@ func Narrow(z []float32, x []float64) {
 	conversions.narrow(z, x)
 }
 
-// Rests sets every z[i] to the float32 next to what x[i] has beyond the float32 next to it: both together have about twice as many bits. z[i] is 0 if
-// the number next to x[i] is not finite.
+// Rests sets every z[i] to the float32 next to what x[i] has beyond the float32 next to it: both together
+// have about twice as many bits. z[i] is 0 if the number next to x[i] is not finite.
 func Rests(z []float32, x []float64) {
 	check(len(z), len(x), len(x), len(x))
 	conversions.rests(z, x)

@@ -2,18 +2,20 @@ package simd
 
 import "fmt"
 
-// Squares says where squares of two by two elements lie: Rows rows of Cols squares, side by side in rows of Width elements. Square c of row r has elements 2*c
-// and 2*c+1 of rows 2*r and 2*r+1.
+// Squares says where squares of two by two elements lie: Rows rows of Cols squares, side by side in rows of
+// Width elements. Square c of row r has elements 2*c and 2*c+1 of rows 2*r and 2*r+1.
 type Squares struct{ Width, Cols, Rows int }
 
-// check panics unless there is an element for each of n squares, and all rows are among as many elements as of says.
+// check panics unless there is an element for each of n squares, and all rows are among as many elements as
+// of says.
 func (s Squares) check(n, of int) {
 	if s.Rows < 0 || s.Cols < 0 || 2*s.Cols > s.Width || n != s.Rows*s.Cols || of != 2*s.Rows*s.Width {
 		panic(fmt.Sprintf("simd: %d elements, and %d for squares, want those of %+v", of, n, s))
 	}
 }
 
-// whole returns how many squares of a row functions of a table compute. They leave out those at the end that are no multiple of a number, or all if it is 0.
+// whole returns how many squares of a row functions of a table compute. They leave out those at the end that
+// are no multiple of a number, or all if it is 0.
 func (s Squares) whole(step int) int {
 	if step > 0 {
 		return s.Cols - s.Cols%step
@@ -21,13 +23,15 @@ func (s Squares) whole(step int) int {
 	return 0
 }
 
-// rowOfSquares returns the upper and the lower elements of a row of squares, and what belongs to these squares in a list that has an element for each square.
+// rowOfSquares returns the upper and the lower elements of a row of squares, and what belongs to these
+// squares in a list that has an element for each square.
 func rowOfSquares[T Float](s Squares, r int, x, z []T) (upper, lower, of []T) {
 	at := 2 * r * s.Width
 	return x[at : at+2*s.Cols], x[at+s.Width : at+s.Width+2*s.Cols], z[r*s.Cols : (r+1)*s.Cols]
 }
 
-// MaxSquares sets z, which has an element for each square of x, to the greatest elements of squares, or to a NaN where one is.
+// MaxSquares sets z, which has an element for each square of x, to the greatest elements of squares, or to a
+// NaN where one is.
 func MaxSquares[T Float](z, x []T, s Squares) { functions[T]().allMaxSquares(z, x, s) }
 
 func (t *table[T]) allMaxSquares(z, x []T, s Squares) {
@@ -44,7 +48,8 @@ func (t *table[T]) allMaxSquares(z, x []T, s Squares) {
 	}
 }
 
-// MeanSquares sets z, which has an element for each square of x, to the means of squares. Elements are added in their order, in float64.
+// MeanSquares sets z, which has an element for each square of x, to the means of squares. Elements are added
+// in their order, in float64.
 func MeanSquares[T Float](z, x []T, s Squares) { functions[T]().allMeanSquares(z, x, s) }
 
 func (t *table[T]) allMeanSquares(z, x []T, s Squares) {
@@ -61,8 +66,8 @@ func (t *table[T]) allMeanSquares(z, x []T, s Squares) {
 	}
 }
 
-// MaxSquaresGrad adds g, which has an element for each square, to x where an element of the square is the greatest one: the first of equal ones, or the first
-// NaN. To other elements of squares it adds 0.
+// MaxSquaresGrad adds g, which has an element for each square, to x where an element of the square is the
+// greatest one: the first of equal ones, or the first NaN. To other elements of squares it adds 0.
 func MaxSquaresGrad[T Float](x, of, g []T, s Squares) { functions[T]().allMaxSquaresGrad(x, of, g, s) }
 
 func (t *table[T]) allMaxSquaresGrad(x, of, g []T, s Squares) {
@@ -85,7 +90,8 @@ func (t *table[T]) allMaxSquaresGrad(x, of, g []T, s Squares) {
 	}
 }
 
-// firstGreatest returns the number of the first one that is the greatest, or of the first NaN. It does not jump: which one it is often is random.
+// firstGreatest returns the number of the first one that is the greatest, or of the first NaN. It does not
+// jump: which one it is often is random.
 func firstGreatest[T Float](a, b, c, d T) int {
 	top, at := max(a, b, c, d), 3
 	if c == top {

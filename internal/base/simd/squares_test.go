@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestSquares compares functions of squares with what they mean, on numbers of which many are equal, zeros of both signs, infinities and NaN.
+// TestSquares compares functions of squares with what they mean, on numbers of which many are equal, zeros of
+// both signs, infinities and NaN.
 func TestSquares(t *testing.T) {
 	each(func(name string) { squares[float32](t, name); squares[float64](t, name) })
 }

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// unaryStrip sets every z[i] to f of x[i], for a function that is an operation or two. There is a loop for each function, since a call takes longer than
-// the operation.
+// unaryStrip sets every z[i] to f of x[i], for a function that is an operation or two. There is a loop for
+// each function, since a call takes longer than the operation.
 func unaryStrip[T Float](f Unary, z, x []T) {
 	z = z[:len(x)]
 	switch f {
@@ -203,8 +203,9 @@ func setElementary32(t *table[float32]) {
 	}
 }
 
-// elementaryStrip sets every z[i] to f of x[i]. It widens elements before and narrows them after, not one by one: an instruction that converts leaves half of
-// a register as it is, so it waits for what the register held, which is the result of the element before.
+// elementaryStrip sets every z[i] to f of x[i]. It widens elements before and narrows them after, not one by
+// one: an instruction that converts leaves half of a register as it is, so it waits for what the register
+// held, which is the result of the element before.
 func elementaryStrip(f func(float64) float64, z, x []float32) {
 	var part [lanes]float64
 	for len(x) > 0 {

@@ -2,8 +2,9 @@ package simd
 
 import "unsafe"
 
-// table holds the functions for one element type and one set of instructions. The functions in the fields unary to
-// scalarBinary check the lengths of their operands, and those in the other fields rely on their callers for that.
+// table holds the functions for one element type and one set of instructions. The functions in the fields
+// unary to scalarBinary check the lengths of their operands, and those in the other fields rely on their
+// callers for that.
 type table[T Float] struct {
 	unary        [unaries]func(z, x []T)
 	binary       [binaries]func(z, x, y []T)
@@ -27,13 +28,15 @@ type table[T Float] struct {
 	// transpose transposes n blocks of as many rows and columns as side says; it is nil in Go.
 	transpose func(z []T, zld int, x []T, xld, n int)
 	side      int
-	// pack copies n blocks of a tile's rows and as many columns as side says, column by column. It is nil where tiles read rows where they lie.
+	// pack copies n blocks of a tile's rows and as many columns as side says, column by column. It is nil
+	// where tiles read rows where they lie.
 	pack func(z, x []T, row, n int)
 	// dots is Dots. It is nil where tiles take less time.
 	dots func(z, x, y []T, ld int, more bool)
 	// few is Few. It is for no rows where tiles take less time.
 	few few[T]
-	// slivers copy n rows into count lists of as many elements as the larger tiles have columns, or rows. They are nil where Go does it.
+	// slivers copy n rows into count lists of as many elements as the larger tiles have columns, or rows.
+	// They are nil where Go does it.
 	slivers struct {
 		cols, rows func(z, x []T, next, count, n int)
 	}
@@ -45,7 +48,8 @@ type table[T Float] struct {
 
 	runningSums func(z, x []T, sum float64) float64
 
-	// Functions of squares leave out those at the end of a row that are no multiple of a number: squares, which is 0 if they leave out all.
+	// Functions of squares leave out those at the end of a row that are no multiple of a number: squares,
+	// which is 0 if they leave out all.
 	maxSquares, meanSquares func(x, z []T, width, cols, rows int)
 	maxSquaresGrad          func(x, of, g []T, width, cols, rows int)
 	squares                 int
@@ -57,7 +61,8 @@ type table[T Float] struct {
 	outOfTiles  func(z []T, width int, x []T, apart, cols, rows int) bool
 }
 
-// conversionTable holds the functions that are not for one element type: conversions, random words, requests for memory, and writes past the caches.
+// conversionTable holds the functions that are not for one element type: conversions, random words, requests
+// for memory, and writes past the caches.
 type conversionTable struct {
 	widen   func(z []float64, x []float32)
 	narrow  func(z []float32, x []float64)

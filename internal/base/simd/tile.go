@@ -10,20 +10,22 @@ type tile[T Float] struct {
 	rows, cols int
 	compute    func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool)
 	rowsAt     func(z []T, ld int, x []T, row, col int, y []T, at *int, k int, more bool)
-	// column and columnAt compute n tiles, one below the other, of elements of x that lie side by side. They are nil where tiles are computed one by one.
+	// column and columnAt compute n tiles, one below the other, of elements of x that lie side by side. They
+	// are nil where tiles are computed one by one.
 	column   func(z []T, ld int, x []T, apart int, y []T, next, k, n int, more bool)
 	columnAt func(z []T, ld int, x []T, apart int, y []T, at *int, k, n int, more bool)
 }
 
-// TileSizes returns of how many rows and columns Tile computes tiles: of any of these rows with any of these columns, the greatest numbers first. They
-// depend on the set of instructions, and the results do not.
+// TileSizes returns of how many rows and columns Tile computes tiles: of any of these rows with any of these
+// columns, the greatest numbers first. They depend on the set of instructions, and the results do not.
 func TileSizes[T Float]() (rows [3]int, cols [2]int) {
 	t := &functions[T]().tiles
 	return [3]int{t[0][0].rows, t[1][0].rows, t[2][0].rows}, [2]int{t[0][0].cols, t[0][1].cols}
 }
 
-// TileKind returns the place in the first list of TileSizes of the rows of the next tile, where some rows are left. Tiles of fewer rows come last. Two
-// of the second kind take less time than a tile of more rows and one of a few.
+// TileKind returns the place in the first list of TileSizes of the rows of the next tile, where some rows are
+// left. Tiles of fewer rows come last. Two of the second kind take less time than a tile of more rows and one
+// of a few.
 func TileKind(rows [3]int, left int) int {
 	switch {
 	case left >= rows[0] && left != 2*rows[1]:
@@ -34,13 +36,13 @@ func TileKind(rows [3]int, left int) int {
 	return 2
 }
 
-// Packs reports whether tiles of more rows take less time with rows that Pack copied. It holds for AVX2: most processors that have no other
-// instructions keep 32 KiB near, in which rows of x often take the places of each other and of y. It holds for Go, where Column copies columns of y once for
-// several tiles.
+// Packs reports whether tiles of more rows take less time with rows that Pack copied. It holds for AVX2: most
+// processors that have no other instructions keep 32 KiB near, in which rows of x often take the places of
+// each other and of y. It holds for Go, where Column copies columns of y once for several tiles.
 func Packs[T Float]() bool { return functions[T]().pack != nil }
 
-// Pack copies a tile's rows and k columns of x side by side: with as many rows as the first list of TileSizes says, it sets z[l*rows+i] to
-// x[i*row+l]. So tiles read x as one list.
+// Pack copies a tile's rows and k columns of x side by side: with as many rows as the first list of TileSizes
+// says, it sets z[l*rows+i] to x[i*row+l]. So tiles read x as one list.
 func Pack[T Float](z, x []T, row, k int) {
 	t := functions[T]()
 	rows := t.tiles[0][0].rows
@@ -59,8 +61,8 @@ func Pack[T Float](z, x []T, row, k int) {
 	}
 }
 
-// Slivers copies n rows of x, of which each is next elements behind the one before, into count lists of as many elements of each row as each says.
-// It sets z[(s*n+l)*each+q] to x[l*next+s*each+q].
+// Slivers copies n rows of x, of which each is next elements behind the one before, into count lists of as
+// many elements of each row as each says. It sets z[(s*n+l)*each+q] to x[l*next+s*each+q].
 func Slivers[T Float](z []T, each int, x []T, next, count, n int) {
 	if n == 0 || count == 0 {
 		return
@@ -87,10 +89,10 @@ func Slivers[T Float](z []T, each int, x []T, next, count, n int) {
 	}
 }
 
-// Tile computes a tile of a product of matrices, of the sizes at places i and j of TileSizes. Element (p, q) at z[p*ld+q] is the sum of
-// x[p*row+l*col] * y[l*next+q] over l from 0 to k-1, in this order, or is increased by the sum if more says so. Each product is added to
-// the sum with one rounding. This holds for all sets of instructions, unlike what package simd says of other functions. k is
-// at least 1.
+// Tile computes a tile of a product of matrices, of the sizes at places i and j of TileSizes. Element (p, q)
+// at z[p*ld+q] is the sum of x[p*row+l*col] * y[l*next+q] over l from 0 to k-1, in this order, or is
+// increased by the sum if more says so. Each product is added to the sum with one rounding. This holds for
+// all sets of instructions, unlike what package simd says of other functions. k is at least 1.
 func Tile[T Float](i, j int, z []T, ld int, x []T, row, col int, y []T, next, k int, more bool) {
 	t := &functions[T]().tiles[i][j]
 	if k < 1 || min(ld, row, col, next) < 0 || len(z) < (t.rows-1)*ld+t.cols || len(x) < (t.rows-1)*row+(k-1)*col+1 || len(y) < (k-1)*next+t.cols {
@@ -100,8 +102,9 @@ func Tile[T Float](i, j int, z []T, ld int, x []T, row, col int, y []T, next, k 
 	t.compute(z, ld, x, row, col, y, next, k, more)
 }
 
-// Column is Tile for n tiles of the first size of rows, one below the other. The elements of x that a tile multiplies lie column by column, and those
-// of the next tile apart elements behind them: the tiles are those of Tile with distances 1 and the number of rows.
+// Column is Tile for n tiles of the first size of rows, one below the other. The elements of x that a tile
+// multiplies lie column by column, and those of the next tile apart elements behind them: the tiles are those
+// of Tile with distances 1 and the number of rows.
 func Column[T Float](j int, z []T, ld int, x []T, apart int, y []T, next, k, n int, more bool) {
 	t := &functions[T]().tiles[0][j]
 	if t.column == nil || n < 1 {
@@ -154,8 +157,8 @@ func (p Places) Len() int { return len(p.at) }
 // Part returns places lo to hi-1.
 func (p Places) Part(lo, hi int) Places { return Places{p.at[lo:hi], p.least, p.most} }
 
-// TileRows is Tile, but row l of y begins at a place of its own, from first on: the elements are y[first+at[l]+q]. It has as many products as there
-// are places, at least 1.
+// TileRows is Tile, but row l of y begins at a place of its own, from first on: the elements are
+// y[first+at[l]+q]. It has as many products as there are places, at least 1.
 func TileRows[T Float](i, j int, z []T, ld int, x []T, row, col int, y []T, first int, at Places, more bool) {
 	t := &functions[T]().tiles[i][j]
 	k := len(at.at)
@@ -191,7 +194,8 @@ func Transpose[T Float](z []T, zld int, x []T, xld, rows, cols int) {
 	transposePart(z, zld, x, xld, rows, whole, cols)
 }
 
-// transposePart transposes the columns from lo on, in blocks of rows that write lines of the cache as a whole.
+// transposePart transposes the columns from lo on, in blocks of rows that write lines of the cache as a
+// whole.
 func transposePart[T Float](z []T, zld int, x []T, xld, rows, lo, cols int) {
 	const block = 8
 	i := 0

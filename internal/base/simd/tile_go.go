@@ -7,17 +7,20 @@ import (
 	"unsafe"
 )
 
-// micro computes the sums of a small tile. Elements of x that belong to product l lie together, dx elements behind those of product l-1, and those of y
-// dy elements. B is the type in which factors and sums are held; sums are always numbers of the element type. Elements of y have the type Y, and become
-// numbers of B each time.
+// micro computes the sums of a small tile. Elements of x that belong to product l lie together, dx elements
+// behind those of product l-1, and those of y dy elements. B is the type in which factors and sums are held;
+// sums are always numbers of the element type. Elements of y have the type Y, and become numbers of B each
+// time.
 type micro[Y, B Float] struct {
 	// two adds products of two elements of x and four of y each: sum 4*p+q has x[l*dx+p] * y[l*dy+q].
 	two func(sums *[8]B, x []B, dx int, y []Y, dy, k int)
 	// one adds products of one element of x and eight of y.
 	one func(sums *[8]B, x []B, dx int, y []Y, dy, k int)
-	// dots adds products of one row of x and eight of y, which lie dy elements apart: sum q has x[l] * y[q*dy+l].
+	// dots adds products of one row of x and eight of y, which lie dy elements apart: sum q has x[l] *
+	// y[q*dy+l].
 	dots func(sums *[8]B, x []B, y []Y, dy, k int)
-	// four adds products of four elements of x and four rows of y, which are as long as sums: sum q has x[0] * y0[q], then x[1] * y1[q], and so on.
+	// four adds products of four elements of x and four rows of y, which are as long as sums: sum q has
+	// x[0] * y0[q], then x[1] * y1[q], and so on.
 	four func(sums []B, x *[4]B, y0, y1, y2, y3 []Y)
 }
 
@@ -45,8 +48,9 @@ func packRows[T Float](z, x []T, row, n int) {
 	}
 }
 
-// portableTiles returns the tiles in Go. They copy the factors, so that micro tiles find them side by side and in the type in which they compute. Tiles of
-// one or two rows read each element of y once, and copy x alone. Micro tiles keep sums in registers.
+// portableTiles returns the tiles in Go. They copy the factors, so that micro tiles find them side by side
+// and in the type in which they compute. Tiles of one or two rows read each element of y once, and copy x
+// alone. Micro tiles keep sums in registers.
 func portableTiles[T, B Float](fast, careful micro[B, B], near micro[T, B]) (t [3][2]tile[T]) {
 	pool := &sync.Pool{New: func() any { return &factors[T, B]{fast: &fast, careful: &careful, near: &near} }}
 	for i, rows := range []int{goRows, 2, 1} {
@@ -196,7 +200,8 @@ func put[T, B Float](z *[4]T, sums []B, more bool) {
 	z[0], z[1], z[2], z[3] = T(s[0]), T(s[1]), T(s[2]), T(s[3])
 }
 
-// anySmall reports whether products of elements of x may be so small that they take careful micro tiles. It is false where micro tiles compute in T.
+// anySmall reports whether products of elements of x may be so small that they take careful micro tiles. It
+// is false where micro tiles compute in T.
 func (f *factors[T, B]) anySmall(x []B) bool {
 	if unsafe.Sizeof(T(0)) == unsafe.Sizeof(B(0)) {
 		return false
@@ -209,7 +214,8 @@ func (f *factors[T, B]) anySmall(x []B) bool {
 	return slices.ContainsFunc(x, isSmall)
 }
 
-// smallRows is anySmall for rows of y that lie next elements apart. It looks at two elements at a time: those whose exponents are as small have no carry.
+// smallRows is anySmall for rows of y that lie next elements apart. It looks at two elements at a time: those
+// whose exponents are as small have no carry.
 func smallRows[T, B Float](y []T, cols, next, k int) bool {
 	if cols == 0 || unsafe.Sizeof(T(0)) == unsafe.Sizeof(B(0)) {
 		return false
@@ -328,7 +334,8 @@ func plainDots[B Float](sums *[8]B, x, y []B, dy, k int) {
 	*sums = [8]B{a0, a1, a2, a3, b0, b1, b2, b3}
 }
 
-// plainFour loads a sum in the step before: the compiler for amd64 adds one from memory without an instruction that fuses.
+// plainFour loads a sum in the step before: the compiler for amd64 adds one from memory without an
+// instruction that fuses.
 func plainFour[B Float](sums []B, x *[4]B, y0, y1, y2, y3 []B) {
 	y0, y1, y2, y3 = y0[:len(sums)], y1[:len(sums)], y2[:len(sums)], y3[:len(sums)]
 	a, b, c, d := x[0], x[1], x[2], x[3]
@@ -345,7 +352,8 @@ func plainFour[B Float](sums []B, x *[4]B, y0, y1, y2, y3 []B) {
 	}
 }
 
-// begin returns where x begins, which has at least n elements. Loops of micro tiles compare no index with a length: it takes as long as their sums.
+// begin returns where x begins, which has at least n elements. Loops of micro tiles compare no index with a
+// length: it takes as long as their sums.
 func begin[B Float](x []B, n int) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x[:n])) }
 
 // at returns element i behind p.
@@ -434,10 +442,11 @@ func called[B Float](fma func(x, y, z B) B) micro[B, B] {
 // rounded32 is fma32 for numbers of float32 that are held in float64.
 func rounded32(x, y, z float64) float64 { return float64(fma32(float32(x), float32(y), float32(z))) }
 
-// twice32 are micro tiles for float32 where no instruction rounds a product and a sum once. They compute in float64 and round sums twice, to float64 and to
-// float32. That is as good as once, unless the first rounding gives a number half-way between two neighbors, or the sum is below the least normal float32
-// and inexact, which takes a product below 2^-130. They do the step in which a sum is half-way by itself: it leaves the loop, so that the loop calls nothing
-// and keeps sums in registers.
+// twice32 are micro tiles for float32 where no instruction rounds a product and a sum once. They compute in
+// float64 and round sums twice, to float64 and to float32. That is as good as once, unless the first rounding
+// gives a number half-way between two neighbors, or the sum is below the least normal float32 and inexact,
+// which takes a product below 2^-130. They do the step in which a sum is half-way by itself: it leaves the
+// loop, so that the loop calls nothing and keeps sums in registers.
 func twice32[Y Float]() micro[Y, float64] {
 	return micro[Y, float64]{
 		two:  func(sums *[8]float64, x []float64, dx int, y []Y, dy, k int) { twiceTwo(sums, x, dx, y, dy, k) },

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestFMA32 compares sums that are rounded once with those of exact arithmetic: on random numbers of all sizes, and on sums that lie half-way
-// between two numbers but for a little.
+// TestFMA32 compares sums that are rounded once with those of exact arithmetic: on random numbers of all
+// sizes, and on sums that lie half-way between two numbers but for a little.
 func TestFMA32(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	check := func(x, y, z float32) {
@@ -93,7 +93,8 @@ func TestFMA64(t *testing.T) {
 
 var nan = math.NaN()
 
-// TestTiles compares the tiles of all sets, with all ways in which operands may lie, with sums that are rounded once for each product.
+// TestTiles compares the tiles of all sets, with all ways in which operands may lie, with sums that are
+// rounded once for each product.
 func TestTiles(t *testing.T) {
 	t.Run("go", func(t *testing.T) {
 		defer chosen.use()
@@ -109,8 +110,8 @@ func TestTiles(t *testing.T) {
 	})
 }
 
-// TestMicroTiles compares micro tiles with sums of products that are rounded once: of numbers whose sums are often half-way between two numbers, and of
-// numbers whose products are below the least normal number.
+// TestMicroTiles compares micro tiles with sums of products that are rounded once: of numbers whose sums are
+// often half-way between two numbers, and of numbers whose products are below the least normal number.
 func TestMicroTiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(17, 18))
 	few := func() float64 { return float64(r.IntN(15) - 7) }
@@ -404,7 +405,8 @@ func TestColumnChecks(t *testing.T) {
 	}
 }
 
-// TestTileKind covers numbers of rows with tiles. They have no more rows than tiles of fewer rows need at their end.
+// TestTileKind covers numbers of rows with tiles. They have no more rows than tiles of fewer rows need at
+// their end.
 func TestTileKind(t *testing.T) {
 	for _, s := range sets {
 		if !s.available {
@@ -430,7 +432,8 @@ func TestTileKind(t *testing.T) {
 	chosen.use()
 }
 
-// TestPack copies the rows of tiles, and lists of rows, with all sets. The elements around the copies must not change.
+// TestPack copies the rows of tiles, and lists of rows, with all sets. The elements around the copies must
+// not change.
 func TestPack(t *testing.T) {
 	defer chosen.use()
 	for _, s := range sets {
@@ -526,7 +529,8 @@ func TestPackChecks(t *testing.T) {
 	}
 }
 
-// TestTranspose transposes matrices of all sizes up to 20 x 20 with all sets, within larger ones that must not change otherwise.
+// TestTranspose transposes matrices of all sizes up to 20 x 20 with all sets, within larger ones that must
+// not change otherwise.
 func TestTranspose(t *testing.T) {
 	t.Run("go", func(t *testing.T) {
 		defer chosen.use()

@@ -11,9 +11,9 @@ import (
 
 var all = flag.Bool("all", false, "test the accuracy of float32 functions for all elements")
 
-// accuracy gives the elementary functions, their values in float64, the greatest errors of the results in units in the
-// last place, in float32 and in float64, and the greatest argument for which float64 is tested. The values for float64
-// have errors, too: those of the normal distribution have large ones far from 0.
+// accuracy gives the elementary functions, their values in float64, the greatest errors of the results in
+// units in the last place, in float32 and in float64, and the greatest argument for which float64 is tested.
+// The values for float64 have errors, too: those of the normal distribution have large ones far from 0.
 var accuracy = []struct {
 	name         string
 	f            Unary
@@ -44,7 +44,8 @@ func sigmoid(x float64) float64 {
 // worst is the greatest error found, and where.
 type worst struct{ ulp, at, got, want float64 }
 
-// distance returns the difference of got and want in units in the last place of a float32 with the value of want.
+// distance returns the difference of got and want in units in the last place of a float32 with the value of
+// want.
 func distance(got float32, want float64) float64 {
 	g := float64(got)
 	switch {
@@ -79,8 +80,8 @@ func measure(f Unary, exact func(float64) float64, first, step uint64, n int) (w
 	return w
 }
 
-// TestAccuracy32 compares float32 results with those of package math, for a sample of all elements, or for all of
-// them.
+// TestAccuracy32 compares float32 results with those of package math, for a sample of all elements, or for
+// all of them.
 func TestAccuracy32(t *testing.T) {
 	step := uint64(10007)
 	if *all {
@@ -116,7 +117,8 @@ func TestAccuracy32(t *testing.T) {
 	}
 }
 
-// TestAccuracy64 compares float64 results with those of package math, which have errors of about one unit themselves.
+// TestAccuracy64 compares float64 results with those of package math, which have errors of about one unit
+// themselves.
 func TestAccuracy64(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	x, z := make([]float64, 100000), make([]float64, 100000)
@@ -146,7 +148,8 @@ func TestAccuracy64(t *testing.T) {
 	}
 }
 
-// TestPhi64 compares the distribution function with values that were computed in decimal arithmetic of 60 digits.
+// TestPhi64 compares the distribution function with values that were computed in decimal arithmetic of 60
+// digits.
 func TestPhi64(t *testing.T) {
 	for _, c := range []struct{ x, want float64 }{
 		{-38.0, 2.88542835e-316},

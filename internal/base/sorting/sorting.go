@@ -13,8 +13,9 @@ type Key interface {
 	int | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// First sets to[i] to the place among keys of the one that comes i-th, for every element of to. The least comes first or, if
-// descending, the greatest. Equal keys keep their order, and NaN is greater than all numbers. to has at most as many elements as keys.
+// First sets to[i] to the place among keys of the one that comes i-th, for every element of to. The least
+// comes first or, if descending, the greatest. Equal keys keep their order, and NaN is greater than all
+// numbers. to has at most as many elements as keys.
 func First[K Key](to []int64, keys []K, descending bool) {
 	if len(to) == 0 {
 		return
@@ -130,8 +131,9 @@ func fewest[K Key](out []uint64, keys []K, n int, descending bool, flip uint64) 
 	return out
 }
 
-// least appends the n elements that come first to out, in their order. item makes an element of the place of its key, and place returns it.
-// Elements that may be among the first are collected, and when there are twice as many as are needed, the others are dropped.
+// least appends the n elements that come first to out, in their order. item makes an element of the place of
+// its key, and place returns it. Elements that may be among the first are collected, and when there are twice
+// as many as are needed, the others are dropped.
 func least[K Key, E any](out []E, keys []K, n int, descending bool, item func(int) E, sort func([]E), place func(E) int) []E {
 	most := min(2*n+32, len(keys))
 	for i := range keys[:most] {
@@ -151,7 +153,8 @@ func least[K Key, E any](out []E, keys []K, n int, descending bool, item func(in
 	}
 }
 
-// next returns the first place from i on of a key that does not come behind the last one. A comparison with NaN decides nothing.
+// next returns the first place from i on of a key that does not come behind the last one. A comparison with
+// NaN decides nothing.
 func next[K Key](keys []K, i int, last K, descending bool) int {
 	if descending {
 		for i < len(keys) && keys[i] <= last {

@@ -38,7 +38,8 @@ func stable[K Key](keys []K, descending bool) []int64 {
 	return out
 }
 
-// TestFirst compares orders, and their beginnings, with a stable sort: of equal numbers, of both zeros, of infinities and of NaN.
+// TestFirst compares orders, and their beginnings, with a stable sort: of equal numbers, of both zeros, of
+// infinities and of NaN.
 func TestFirst(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	special := []float64{0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), 1, -1, 1e-310, -1e-310, math.MaxFloat64}

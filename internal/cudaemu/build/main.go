@@ -2,8 +2,8 @@
 //
 //	go run ./internal/cudaemu/build -o DIR
 //
-// DIR/libcuda.so.1 is the driver, for OPGEN_LIBCUDA. DIR/compile.sh compiles CUDA C++ for it, for OPGEN_CUDA_COMPILER. It takes
-// g++, and the headers of the CUDA toolkit.
+// DIR/libcuda.so.1 is the driver, for OPGEN_LIBCUDA. DIR/compile.sh compiles CUDA C++ for it, for
+// OPGEN_CUDA_COMPILER. It takes g++, and the headers of the CUDA toolkit.
 package main
 
 import (

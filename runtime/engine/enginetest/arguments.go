@@ -38,7 +38,8 @@ type factor struct {
 	Terms []float32
 }
 
-// listener computes input * factor.By + the sum of terms, with two states of its init: a table, and how many elements that tried.
+// listener computes input * factor.By + the sum of terms, with two states of its init: a table, and how many
+// elements that tried.
 var listener = opimpl.New(graph.Operator{
 	Operator: task.Operator{
 		Name: "listener",
@@ -292,7 +293,8 @@ func (s *suite) testStateMemory(t *testing.T) {
 		t.Error(err)
 	}
 
-	// Exactly what is needed at most suffices: arena, table, the spare block and the tensor to try algorithms on.
+	// Exactly what is needed at most suffices: arena, table, the spare block and the tensor to try algorithms
+	// on.
 	for missing := range int64(2) {
 		e := s.start(t, s.listening(t, h), 1, engine.Config{MemoryLimit: peak - missing})
 		_, err := e.Load(s.build(t, listen(t, 1, factor{})))

@@ -11,7 +11,8 @@ import (
 
 // testDeterminism trains with several numbers of workers. After each step, weights and loss are, bit for bit,
 // those of one worker. So are those of a plan whose tasks are not fused and share no memory, and of one whose
-// tiles are tasks, unless kernels are device code: that covers whole steps, so other kernels run the tiles, whose bits may differ.
+// tiles are tasks, unless kernels are device code: that covers whole steps, so other kernels run the tiles,
+// whose bits may differ.
 func (s *suite) testDeterminism(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{1, 2, 3, 5} {

@@ -21,8 +21,8 @@ import (
 // operators of their own for that target, whose kernels are Go functions. Their bodies run on the host, so a
 // backend must be able to launch bodies that see host memory, where elements of 16 bits are f32.
 //
-// With -short, it tries one gradient of each operator and some of the faults of tasks and of allocations. It is for go test -race, under which
-// tests take many times as long.
+// With -short, it tries one gradient of each operator and some of the faults of tasks and of allocations. It
+// is for go test -race, under which tests take many times as long.
 func Run(t *testing.T, open func(workers int) engine.Backend, register func(*task.Registry) error) {
 	s := newSuite(t, open, register)
 	for _, c := range []struct {

@@ -18,8 +18,8 @@ var errFault = errors.New("injected fault")
 
 // faults makes one task fail: the step of the call that was bound at a number.
 type faults struct {
-	// bound numbers the calls that were bound since the last reset, by what is passed to them, of which each has its own. A backend may
-	// bind a call several times.
+	// bound numbers the calls that were bound since the last reset, by what is passed to them, of which each
+	// has its own. A backend may bind a call several times.
 	bound  map[*task.Passed]int64
 	call   atomic.Int64
 	step   atomic.Int64

@@ -46,7 +46,8 @@ func (s *suite) testGradients(t *testing.T) {
 	}
 }
 
-// imprecise reports whether a type is one of floating-point numbers that is too short for difference quotients.
+// imprecise reports whether a type is one of floating-point numbers that is too short for difference
+// quotients.
 func imprecise(t dtype.Type) bool { return t.IsFloat() && t != dtype.F64 }
 
 // sample is an operator in a graph of its own, with values for what is fed.

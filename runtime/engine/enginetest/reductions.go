@@ -64,8 +64,8 @@ func (b *tallyBody[T]) Run(*op.Ctx, op.Range) error {
 	return nil
 }
 
-// testReductions folds the inputs of several tasks into one tensor, for each type of elements and each number of
-// workers. Tasks that fold into one tensor do not run side by side.
+// testReductions folds the inputs of several tasks into one tensor, for each type of elements and each number
+// of workers. Tasks that fold into one tensor do not run side by side.
 func (s *suite) testReductions(t *testing.T) {
 	const n, tasks = 1 << 13, 4 // sums that each type holds
 	ones := make([]float64, n)
@@ -125,7 +125,8 @@ func (s *suite) testReductions(t *testing.T) {
 	}
 }
 
-// fading is a reduction of one's own, of which the order of values matters: each takes half of what was there.
+// fading is a reduction of one's own, of which the order of values matters: each takes half of what was
+// there.
 const fading perm.Redop = "github.com/opgen/opgen/runtime/engine/enginetest.Fade, 0"
 
 func fade[T dtype.Float](x, y T) T { return x/2 + y }
@@ -136,7 +137,8 @@ func bindFading[T dtype.Float](a *task.Accessor) ([]op.Body, error) {
 	return []op.Body{&tallyBody[T]{opimpl.ReadOnly[T](b, 0), opimpl.ReduceBy[T, int](fade[T])(b, 1)}}, b.Err()
 }
 
-// testOwnReduction folds values with a function of one's own. Any number of workers folds them in one order, so the result has the same bits.
+// testOwnReduction folds values with a function of one's own. Any number of workers folds them in one order,
+// so the result has the same bits.
 func (s *suite) testOwnReduction(t *testing.T) {
 	const n, tasks = 100, 4
 	o := tally(fading)

@@ -1,8 +1,9 @@
 //go:build cuda
 
-// Package ahead keeps device code that was compiled ahead in a folder, for machines without a compiler. A source is a file that ends with
-// .cu, and its code for an architecture, such as sm_90, one that ends with the architecture. Code in PTX, which drivers compile, ends with
-// .ptx. The names of both begin with a checksum of the source.
+// Package ahead keeps device code that was compiled ahead in a folder, for machines without a compiler. A
+// source is a file that ends with .cu, and its code for an architecture, such as sm_90, one that ends with
+// the architecture. Code in PTX, which drivers compile, ends with .ptx. The names of both begin with a
+// checksum of the source.
 package ahead
 
 import (
@@ -57,8 +58,8 @@ func Write(path string, data []byte) error {
 	return err
 }
 
-// Find returns the code of a source for an architecture; nil if the folder has none. Code for an older architecture of the same
-// generation runs, too, and PTX on any newer one.
+// Find returns the code of a source for an architecture; nil if the folder has none. Code for an older
+// architecture of the same generation runs, too, and PTX on any newer one.
 func Find(dir, source, arch string) []byte {
 	for _, end := range ends(arch) {
 		if image, err := os.ReadFile(filepath.Join(dir, name(source)+end)); err == nil {

@@ -1,8 +1,8 @@
 // Package arena makes many small slices that live equally long, with few allocations.
 package arena
 
-// Arena makes slices of one block of memory after the other. A block lives as long as any slice of it. The zero Arena is ready to
-// use.
+// Arena makes slices of one block of memory after the other. A block lives as long as any slice of it. The
+// zero Arena is ready to use.
 type Arena[T any] struct {
 	left []T
 	size int // of the last block

@@ -2,7 +2,8 @@ package arena
 
 import "testing"
 
-// TestArena makes slices of many lengths: they are zero, share no memory, and appending to one does not change another.
+// TestArena makes slices of many lengths: they are zero, share no memory, and appending to one does not
+// change another.
 func TestArena(t *testing.T) {
 	var a Arena[int]
 	var made [][]int

@@ -110,8 +110,9 @@ func OpenBLAS(path string) (*BLAS, error) {
 
 var blasMutex sync.Mutex // of dlerror
 
-// Products multiplies matrices on a stream. The library gives the same bits in each run: it adds nothing to memory atomically, and its
-// workspace is that of the stream alone. Numbers of 32 bits are not rounded before they are multiplied.
+// Products multiplies matrices on a stream. The library gives the same bits in each run: it adds nothing to
+// memory atomically, and its workspace is that of the stream alone. Numbers of 32 bits are not rounded before
+// they are multiplied.
 type Products struct {
 	blas   *BLAS
 	handle C.opgen_handle
@@ -127,7 +128,8 @@ const (
 	exactNumbers = 16 // sums of 16-bit numbers are not rounded to 16 bits before their end
 )
 
-// NewProducts returns what multiplies matrices on a stream of the current device. After an error, nothing is left behind.
+// NewProducts returns what multiplies matrices on a stream of the current device. After an error, nothing is
+// left behind.
 func (b *BLAS) NewProducts(s cu.Stream) (_ *Products, err error) {
 	p := &Products{blas: b}
 	if err := b.check("cublasCreate", C.opgen_blas_create(b.functions, &p.handle)); err != nil {
@@ -163,8 +165,8 @@ func (p *Products) Close() error {
 	return err
 }
 
-// Factor is matrices as the library takes them: by columns, unless they are turned, with Lead elements from a column to the next, and Next
-// from a matrix to the next.
+// Factor is matrices as the library takes them: by columns, unless they are turned, with Lead elements from a
+// column to the next, and Next from a matrix to the next.
 type Factor struct {
 	At     uint64
 	Type   dtype.Type
@@ -184,8 +186,8 @@ func (f *Factor) c() C.opgen_factor {
 	return x
 }
 
-// Multiply gives the m x n matrices z the products of the m x k matrices x and the k x n matrices y, as many as the batch has. With add, it
-// adds them to what z holds.
+// Multiply gives the m x n matrices z the products of the m x k matrices x and the k x n matrices y, as many
+// as the batch has. With add, it adds them to what z holds.
 func (p *Products) Multiply(m, n, k, batch int, x, y, z *Factor, add bool) error {
 	name := "cublasGemmEx"
 	if batch > 1 {

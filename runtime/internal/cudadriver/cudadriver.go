@@ -1,8 +1,8 @@
 //go:build cuda
 
-// Package cudadriver makes programs that use CUDA's driver API start everywhere: it opens the driver's library when the process
-// starts, instead of linking it. Without a driver there are 0 devices. The variable OPGEN_LIBCUDA names another library than
-// libcuda.so.1. The package also has what package cu lacks.
+// Package cudadriver makes programs that use CUDA's driver API start everywhere: it opens the driver's
+// library when the process starts, instead of linking it. Without a driver there are 0 devices. The variable
+// OPGEN_LIBCUDA names another library than libcuda.so.1. The package also has what package cu lacks.
 package cudadriver
 
 /*
@@ -75,19 +75,21 @@ func wrapped(call string, r C.CUresult) error {
 func function(f cu.Function) C.CUfunction { return *(*C.CUfunction)(unsafe.Pointer(&f)) }
 func stream(s cu.Stream) C.CUstream       { return *(*C.CUstream)(unsafe.Pointer(&s)) }
 
-// Launch launches a kernel. Each argument has 8 bytes. Function.Launch of package cu does the same with an allocation for each list
-// of arguments.
+// Launch launches a kernel. Each argument has 8 bytes. Function.Launch of package cu does the same with an
+// allocation for each list of arguments.
 func Launch(f cu.Function, grid, block [3]uint32, shared uint32, s cu.Stream, args []uint64) error {
 	return wrapped("cuLaunchKernel", C.opgen_launch(function(f), (*C.uint)(&grid[0]), (*C.uint)(&block[0]), C.uint(shared), stream(s),
 		(*C.ulonglong)(unsafe.SliceData(args)), C.int(len(args))))
 }
 
-// AllowShared permits launches of a kernel with so many bytes of dynamic shared memory: more than 48 KiB have to be asked for.
+// AllowShared permits launches of a kernel with so many bytes of dynamic shared memory: more than 48 KiB have
+// to be asked for.
 func AllowShared(f cu.Function, bytes int) error {
 	return wrapped("cuFuncSetAttribute", C.cuFuncSetAttribute(function(f), C.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, C.int(bytes)))
 }
 
-// Pinned returns memory of the host that devices can copy from and to without the help of a processor. cu.MemFreeHost frees it.
+// Pinned returns memory of the host that devices can copy from and to without the help of a processor.
+// cu.MemFreeHost frees it.
 func Pinned(bytes int) ([]byte, error) {
 	var p unsafe.Pointer
 	if err := wrapped("cuMemHostAlloc", C.cuMemHostAlloc(&p, C.size_t(bytes), C.CU_MEMHOSTALLOC_PORTABLE|C.CU_MEMHOSTALLOC_DEVICEMAP)); err != nil {

@@ -46,7 +46,8 @@ type Graph struct {
 // Node is a launch in a graph.
 type Node struct{ node C.CUgraphNode }
 
-// BeginCapture begins to capture what this thread gives to a stream, and to streams that wait for it, in place of running it.
+// BeginCapture begins to capture what this thread gives to a stream, and to streams that wait for it, in
+// place of running it.
 func BeginCapture(s cu.Stream) error {
 	return wrapped("cuStreamBeginCapture", C.cuStreamBeginCapture_v2(stream(s), C.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL))
 }

@@ -103,8 +103,8 @@ func newNVRTC(path string) *NVRTC {
 	return v
 }
 
-// Compile returns the code of a program for an architecture such as sm_90. If the library is older than the architecture, the
-// code is that of the newest before it, which the driver translates.
+// Compile returns the code of a program for an architecture such as sm_90. If the library is older than the
+// architecture, the code is that of the newest before it, which the driver translates.
 func (v *NVRTC) Compile(source, arch string) ([]byte, error) {
 	number, err := strconv.Atoi(strings.TrimPrefix(arch, "sm_"))
 	if err != nil {

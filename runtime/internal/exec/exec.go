@@ -226,9 +226,10 @@ func (p *Pool) release() {
 	}
 }
 
-// How long a worker looks for what it waits for before it sleeps: some turns of busy waiting, then some in which it lets other
-// goroutines run. A sleeping worker takes some microseconds to wake, so short waits are shorter without sleep. Longer ones
-// would take processor time that a quota counts, and behind goroutines that compute each yield may take 10 ms.
+// How long a worker looks for what it waits for before it sleeps: some turns of busy waiting, then some in
+// which it lets other goroutines run. A sleeping worker takes some microseconds to wake, so short waits are
+// shorter without sleep. Longer ones would take processor time that a quota counts, and behind goroutines
+// that compute each yield may take 10 ms.
 const (
 	spinTurns  = 300
 	yieldTurns = 200
@@ -274,10 +275,10 @@ func (p *Pool) help(w int, last uint64) {
 	}
 }
 
-// Run runs a program once. step is what bodies see as op.Ctx.Step. If a body fails or panics, or ctx
-// is done, workers stop before their next range; the error is an *Error, or the context's cause. The
-// pool is then ready for the next run. A body that ends its goroutine fails with goroutine.ErrExited. If it is one of worker 0,
-// Run does not return, and Exited gives the error.
+// Run runs a program once. step is what bodies see as op.Ctx.Step. If a body fails or panics, or ctx is done,
+// workers stop before their next range; the error is an *Error, or the context's cause. The pool is then
+// ready for the next run. A body that ends its goroutine fails with goroutine.ErrExited. If it is one of
+// worker 0, Run does not return, and Exited gives the error.
 func (p *Pool) Run(ctx context.Context, prog *Program, step uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -473,8 +474,8 @@ func (j *job) share(ctx *op.Ctx, n int, at *place) bool {
 	}
 }
 
-// sharePhases takes tiles of a shared task, those of one phase after the other. All tiles of a phase have been taken when the first one of the
-// next is, by workers that wait for nothing, so the phase ends.
+// sharePhases takes tiles of a shared task, those of one phase after the other. All tiles of a phase have
+// been taken when the first one of the next is, by workers that wait for nothing, so the phase ends.
 func (j *job) sharePhases(ctx *op.Ctx, t *Task, s *shared, at *place) bool {
 	n := t.Grid.Tiles()
 	for {
@@ -498,7 +499,8 @@ func (j *job) sharePhases(ctx *op.Ctx, t *Task, s *shared, at *place) bool {
 	}
 }
 
-// await waits until a counter reaches a value. If it gives up, it returns false as soon as the job is aborted.
+// await waits until a counter reaches a value. If it gives up, it returns false as soon as the job is
+// aborted.
 func (j *job) await(l *line, value int64, givesUp bool) bool {
 	for turns := 0; l.v.Load() < value; turns++ {
 		switch {
@@ -514,7 +516,8 @@ func (j *job) await(l *line, value int64, givesUp bool) bool {
 	return true
 }
 
-// sleep is await without busy waiting. A worker that sleeps does not look at the context; another one that runs does.
+// sleep is await without busy waiting. A worker that sleeps does not look at the context; another one that
+// runs does.
 func (j *job) sleep(l *line, value int64, givesUp bool) {
 	j.waiting.Lock()
 	defer j.waiting.Unlock()

@@ -149,8 +149,8 @@ func (b *phasedBody) Run(ctx *op.Ctx, r op.Range) error {
 	return nil
 }
 
-// TestPhases runs bodies of several phases on several workers: each phase begins when all ranges of the one before have ended, and all are done
-// when the task ends. An error ends the run.
+// TestPhases runs bodies of several phases on several workers: each phase begins when all ranges of the one
+// before have ended, and all are done when the task ends. An error ends the run.
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	for workers := 1; workers <= 5; workers++ {
@@ -181,7 +181,8 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestPhasesShared checks that workers share the phases: with a body that waits until two workers are in the same phase.
+// TestPhasesShared checks that workers share the phases: with a body that waits until two workers are in the
+// same phase.
 func TestPhasesShared(t *testing.T) {
 	t.Parallel()
 	pool := NewPool(2)
@@ -242,7 +243,8 @@ func TestLowestError(t *testing.T) {
 	}
 }
 
-// TestF20LowestOfErrors lets tasks and tiles fail in every order of four. The error of the first task and its first tile stays.
+// TestF20LowestOfErrors lets tasks and tiles fail in every order of four. The error of the first task and its
+// first tile stays.
 func TestF20LowestOfErrors(t *testing.T) {
 	t.Parallel()
 	body := bodyFunc(func(*op.Ctx, op.Range) error { return nil })
@@ -341,7 +343,8 @@ func TestNoGoroutinesLeft(t *testing.T) {
 	t.Errorf("%d goroutines, before there were %d", runtime.NumGoroutine(), before)
 }
 
-// TestF11WaitingWorkersSleep lets one worker wait for a task of the other, which ends only when the first one sleeps.
+// TestF11WaitingWorkersSleep lets one worker wait for a task of the other, which ends only when the first one
+// sleeps.
 func TestF11WaitingWorkersSleep(t *testing.T) {
 	t.Parallel()
 	pool := NewPool(2)

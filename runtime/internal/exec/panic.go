@@ -22,8 +22,9 @@ func (p *Panic) Error() string {
 // module is the import path of this module's packages of the runtime, and a slash.
 var module = strings.TrimSuffix(reflect.TypeFor[Panic]().PkgPath(), "internal/exec")
 
-// where returns the file and the line of the kernel, as file:line: the place in the innermost function that is neither
-// of Go's runtime nor of this one. It is "" if there is none, as for kernels that are made of formulas.
+// where returns the file and the line of the kernel, as file:line: the place in the innermost function that
+// is neither of Go's runtime nor of this one. It is "" if there is none, as for kernels that are made of
+// formulas.
 func (p *Panic) where() string {
 	_, stack, ok := strings.Cut(string(p.Stack), "\npanic(") // what comes before is the function that recovers
 	if !ok {
@@ -47,7 +48,8 @@ func (p *Panic) where() string {
 	return ""
 }
 
-// runs reports whether a function, as a stack names it, is of a package that runs bodies: behind it there is no kernel.
+// runs reports whether a function, as a stack names it, is of a package that runs bodies: behind it there is
+// no kernel.
 func runs(function string) bool {
 	for _, p := range []string{"internal/exec", "cpu", "engine", "checked"} {
 		if strings.HasPrefix(function, module+p+".") {

@@ -1,5 +1,5 @@
-// Package goroutine tells goroutines apart, and runs functions on a goroutine of their own, so that a function which ends its
-// goroutine does not end the caller's.
+// Package goroutine tells goroutines apart, and runs functions on a goroutine of their own, so that a
+// function which ends its goroutine does not end the caller's.
 package goroutine
 
 import (
@@ -10,8 +10,9 @@ import (
 	"sync/atomic"
 )
 
-// ID returns the number of the calling goroutine, as stack traces show it. Go has no other way to ask for it, and this one
-// takes about a microsecond, so it is for rare cases. It returns 0 if the trace has another form.
+// ID returns the number of the calling goroutine, as stack traces show it. Go has no other way to ask for it,
+// and this one takes about a microsecond, so it is for rare cases. It returns 0 if the trace has another
+// form.
 func ID() uint64 {
 	var trace [64]byte
 	head := trace[:runtime.Stack(trace[:], false)]
@@ -36,20 +37,22 @@ func (m *Member) Is(id uint64) bool { return id != 0 && m.id.Load() == id }
 // ErrExited is the error of a function that has ended its goroutine.
 var ErrExited = errors.New("the goroutine was ended by runtime.Goexit, as t.FailNow of package testing does")
 
-// Runner runs functions, one at a time, on a goroutine of its own. The zero Runner is ready, and Stop ends its goroutine.
+// Runner runs functions, one at a time, on a goroutine of its own. The zero Runner is ready, and Stop ends
+// its goroutine.
 type Runner struct {
 	server atomic.Pointer[server] // nil: none runs
 }
 
-// server is what the goroutine of a Runner has. It does not refer to the Runner, which can be collected meanwhile.
+// server is what the goroutine of a Runner has. It does not refer to the Runner, which can be collected
+// meanwhile.
 type server struct {
 	Member
 	calls   chan func()
 	results chan error
 }
 
-// Do runs a function and waits for it. The error is nil, or ErrExited if the function has ended its goroutine. f must not
-// panic.
+// Do runs a function and waits for it. The error is nil, or ErrExited if the function has ended its
+// goroutine. f must not panic.
 func (r *Runner) Do(f func()) error {
 	s := r.server.Load()
 	if s == nil {

@@ -6,8 +6,8 @@ import "math/bits"
 // None stands for no number.
 const None = -1
 
-// Set is a set of numbers from 0 to a limit. Level 0 has a bit for each number. Each other level has a bit for each word of the
-// level below, which says whether the word has a bit.
+// Set is a set of numbers from 0 to a limit. Level 0 has a bit for each number. Each other level has a bit
+// for each word of the level below, which says whether the word has a bit.
 type Set [][]uint64
 
 // New returns an empty set of numbers from 0 to n-1.

@@ -28,7 +28,8 @@ func (b *body) Run(*op.Ctx, op.Range) error {
 	return nil
 }
 
-// measureOwn measures this module's executor. Building infers dependencies from accesses, and makes the schedule.
+// measureOwn measures this module's executor. Building infers dependencies from accesses, and makes the
+// schedule.
 func measureOwn(g *graph, workers, times, turns int) (result, error) {
 	n := float64(len(g.preds))
 	bodies, tasks := make([]body, len(g.preds)), make([]exec.Task, len(g.preds))

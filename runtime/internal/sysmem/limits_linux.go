@@ -26,8 +26,8 @@ func limits() []int64 {
 
 func bytes(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-// groups returns the limits of the control groups in a file like /proc/self/cgroup, and of the groups that these are in. A
-// container may see its own group as the root.
+// groups returns the limits of the control groups in a file like /proc/self/cgroup, and of the groups that
+// these are in. A container may see its own group as the root.
 func groups(file, root string) []int64 {
 	f, err := os.Open(file)
 	if err != nil {

@@ -166,7 +166,8 @@ func (m *memoryMap) grid() {
 	m.text(mapLeft-8, mapTop+mapHeight+16, `font-size="10" fill="#777777" text-anchor="end"`, "task")
 }
 
-// rectangles draws the tensors, each with its name if there is room. Its size, place and lifetime are a tooltip.
+// rectangles draws the tensors, each with its name if there is room. Its size, place and lifetime are a
+// tooltip.
 func (m *memoryMap) rectangles() {
 	for i := range m.plan.Roots {
 		r := &m.plan.Roots[i]

@@ -59,8 +59,8 @@ func (c *call) work(step int) op.Grid { return c.inv.Node.Resolved.Work(c.index,
 // tiles returns how a step is cut into tiles.
 func (c *call) tiles(step int) *task.Tiles { return c.inv.Node.Resolved.Tiles(c.index, step) }
 
-// find returns the call of the program that a call of the plan stands for, or nil. Those of a plan mostly have the order of the
-// program.
+// find returns the call of the program that a call of the plan stands for, or nil. Those of a plan mostly
+// have the order of the program.
 func (v *validator) find(number int) *call {
 	if n := v.found[number]; n > 0 {
 		return &v.calls[n-1]
@@ -114,7 +114,8 @@ func (c *call) fits(got *plan.Call) bool {
 	return true
 }
 
-// sameAttrs reports whether attributes in JSON are those of the program. The order of their names does not matter.
+// sameAttrs reports whether attributes in JSON are those of the program. The order of their names does not
+// matter.
 func (c *call) sameAttrs(data []byte) bool {
 	if bytes.Equal(data, c.attrs) {
 		return true
@@ -433,7 +434,8 @@ func (v *validator) stepsOf() map[string][]int {
 	return steps
 }
 
-// states checks that the plan makes the states of the nodes whose operators have some, in the order of the program, and no others.
+// states checks that the plan makes the states of the nodes whose operators have some, in the order of the
+// program, and no others.
 func (v *validator) states(prog *graph.Program) *plan.Error {
 	var want []*graph.Node
 	var open map[string]bool // nodes with calls whose state is not listed yet

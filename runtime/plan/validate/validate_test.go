@@ -21,7 +21,8 @@ import (
 	"github.com/opgen/opgen/runtime/planner"
 )
 
-// step returns a training step in which one tensor has two consumers and one node explicitly runs after another.
+// step returns a training step in which one tensor has two consumers and one node explicitly runs after
+// another.
 func step(t *testing.T) *graph.Program {
 	t.Helper()
 	g := graph.New(1)

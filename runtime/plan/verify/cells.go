@@ -36,8 +36,8 @@ func (c checker) uses() [][]use {
 	return out
 }
 
-// box sets to to the elements that a task touches through access i: of a tile, what its footprint gives. The bounds of
-// a footprint follow from its definition here, not from package region.
+// box sets to to the elements that a task touches through access i: of a tile, what its footprint gives. The
+// bounds of a footprint follow from its definition here, not from package region.
 func (c checker) box(t, i int, to *region.Box) {
 	task := &c.Tasks[t]
 	a := &task.Access[i]
@@ -64,8 +64,8 @@ func (c checker) box(t, i int, to *region.Box) {
 	}
 }
 
-// cells divides a root at all bounds of the boxes that tasks touch. Each box is made of whole cells, so that what is
-// known of elements is the same all over a cell. One value serves all roots, one after the other.
+// cells divides a root at all bounds of the boxes that tasks touch. Each box is made of whole cells, so that
+// what is known of elements is the same all over a cell. One value serves all roots, one after the other.
 type cells struct {
 	cuts  [][]int // per axis, ascending
 	count int

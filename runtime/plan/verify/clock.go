@@ -2,7 +2,8 @@ package verify
 
 import "slices"
 
-// clock is a vector clock: which entries of all queues are over at some place of one. It is not changed once made.
+// clock is a vector clock: which entries of all queues are over at some place of one. It is not changed once
+// made.
 type clock struct {
 	passed []int // per worker: how many entries at the front of its queue are over
 	// Shared tasks that are over, by number: all below upto, and those of more, which ascends.

@@ -12,8 +12,8 @@ import (
 // perm returns the permission of an access.
 func (c checker) perm(u use) perm.Perm { return c.Tasks[u.task].Access[u.access].Perm }
 
-// conflict reports whether two accesses of one element must be ordered: they are not both reads. Reductions are
-// ordered, since a fold is no atomic operation.
+// conflict reports whether two accesses of one element must be ordered: they are not both reads. Reductions
+// are ordered, since a fold is no atomic operation.
 func (c checker) conflict(u, v use) bool {
 	p, q := c.perm(u), c.perm(v)
 	return p != perm.None && q != perm.None && (p != perm.Read || q != perm.Read)
@@ -31,8 +31,8 @@ func (q *queues) checkAccesses() *plan.Error {
 	return nil
 }
 
-// history lists, for each cell of a root, the accesses that later ones must be compared to. One value serves all roots, one
-// after the other.
+// history lists, for each cell of a root, the accesses that later ones must be compared to. One value serves
+// all roots, one after the other.
 type history struct {
 	*queues
 	cells
@@ -79,8 +79,8 @@ func (x *history) clear(cell int) {
 	}
 }
 
-// check is checkAccesses for one root. An access that conflicts with all others ends the list of a cell: what comes later must
-// come after it, and so after what came before.
+// check is checkAccesses for one root. An access that conflicts with all others ends the list of a cell: what
+// comes later must come after it, and so after what came before.
 func (x *history) check(r region.Root, list []use) *plan.Error {
 	err := x.divide(x.checker, r, list)
 	if err != nil {
@@ -133,8 +133,8 @@ func (x *history) check(r region.Root, list []use) *plan.Error {
 	return nil
 }
 
-// last holds the last accesses of a set: the last task in the queue of each worker, and shared tasks, each with the root that
-// it accesses. A task comes after all accesses of the set if it comes after these.
+// last holds the last accesses of a set: the last task in the queue of each worker, and shared tasks, each
+// with the root that it accesses. A task comes after all accesses of the set if it comes after these.
 type last struct {
 	task   []entry // per worker; the task is none if it has none
 	shared []entry
@@ -185,7 +185,8 @@ func (l *last) join(q *queues, other *last) {
 // succession says that a root lies in bytes in which another lay directly before it.
 type succession struct{ root, before region.Root }
 
-// successions returns the successions of the plan, by root. Roots that nothing accesses are left out, since they order nothing.
+// successions returns the successions of the plan, by root. Roots that nothing accesses are left out, since
+// they order nothing.
 func (q *queues) successions(uses [][]use) []succession {
 	var out []succession
 	q.sweep(func(r region.Root) bool {
@@ -198,11 +199,13 @@ func (q *queues) successions(uses [][]use) []succession {
 	return slices.Compact(out)
 }
 
-// manyUses is the number of accesses of a root from which its last ones are kept for all roots that come after it.
+// manyUses is the number of accesses of a root from which its last ones are kept for all roots that come
+// after it.
 const manyUses = 16
 
-// checkReuse checks that, where roots share bytes, all accesses of the one that lives earlier are over before those of the other
-// begin. It suffices to check roots that follow each other directly, since each of them has an access.
+// checkReuse checks that, where roots share bytes, all accesses of the one that lives earlier are over before
+// those of the other begin. It suffices to check roots that follow each other directly, since each of them
+// has an access.
 func (q *queues) checkReuse() *plan.Error {
 	uses := q.uses()
 	known := map[region.Root]*last{}

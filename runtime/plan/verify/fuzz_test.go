@@ -16,8 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/planner"
 )
 
-// plans returns plans of small training steps: with groups, tensors in place and conversions, for one worker, for
-// several, and with tasks for single tiles.
+// plans returns plans of small training steps: with groups, tensors in place and conversions, for one worker,
+// for several, and with tasks for single tiles.
 func plans(t testing.TB) []*plan.Plan {
 	t.Helper()
 	var out []*plan.Plan
@@ -51,8 +51,8 @@ func plans(t testing.TB) []*plan.Plan {
 	return out
 }
 
-// FuzzVerify decodes plans and verifies them. Every error names the plan; nothing panics. What is accepted once is
-// accepted again.
+// FuzzVerify decodes plans and verifies them. Every error names the plan; nothing panics. What is accepted
+// once is accepted again.
 func FuzzVerify(f *testing.F) {
 	for _, p := range plans(f) {
 		data, err := p.Encode()
@@ -76,8 +76,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// TestBounds gives numbers of a plan's data values that are out of bounds, one at a time. Verifying such a plan does not
-// panic.
+// TestBounds gives numbers of a plan's data values that are out of bounds, one at a time. Verifying such a
+// plan does not panic.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	refused, accepted, n := 0, 0, 0

@@ -65,13 +65,13 @@ func (c checker) checkPart(t, i int) *plan.Error {
 	return nil
 }
 
-// parting is what the parts so far of a fused task do with a root: the first part that accesses it, and the first that writes it,
-// or none.
+// parting is what the parts so far of a fused task do with a root: the first part that accesses it, and the
+// first that writes it, or none.
 type parting struct{ access, write int }
 
-// checkMeeting checks that part i of a fused task and the parts before it may run as one task: in a chain, what one of them
-// writes and the other accesses has an element for each index, and in a batch there is no such tensor. It adds the part to
-// what is touched.
+// checkMeeting checks that part i of a fused task and the parts before it may run as one task: in a chain,
+// what one of them writes and the other accesses has an element for each index, and in a batch there is no
+// such tensor. It adds the part to what is touched.
 func (c checker) checkMeeting(t, i int, touched map[region.Root]parting) *plan.Error {
 	f := &c.Tasks[t]
 	for k := range f.Group.Parts[i].Access {
@@ -101,9 +101,9 @@ func (c checker) checkMeeting(t, i int, touched map[region.Root]parting) *plan.E
 	return nil
 }
 
-// checkTogether checks that the accesses of a fused task are those of its parts: to each root one access. That
-// reads if the first part that accesses the root reads it, and writes if any part does. What a part writes first, later
-// parts read within the group.
+// checkTogether checks that the accesses of a fused task are those of its parts: to each root one access.
+// That reads if the first part that accesses the root reads it, and writes if any part does. What a part
+// writes first, later parts read within the group.
 func (c checker) checkTogether(t int) *plan.Error {
 	type use struct {
 		part          int // the first

@@ -24,8 +24,8 @@ func imports(t *testing.T, root, path string, found map[string]bool) {
 	}
 }
 
-// TestImports checks that the verifier imports nothing that makes plans, directly or not, so that a fault of the maker
-// cannot be one of the verifier, too.
+// TestImports checks that the verifier imports nothing that makes plans, directly or not, so that a fault of
+// the maker cannot be one of the verifier, too.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..", "..")
@@ -40,7 +40,8 @@ func TestImports(t *testing.T) {
 			t.Errorf("the verifier imports %s", path)
 		}
 	}
-	// Of what the planner imports, the verifier shares only types and what these need, a set of numbers and a numbering of keys.
+	// Of what the planner imports, the verifier shares only types and what these need, a set of numbers and a
+	// numbering of keys.
 	shared := []string{"runtime/attr", "runtime/dtype", "runtime/op", "runtime/partition", "runtime/perm", "runtime/plan", "runtime/region", "runtime/schedule", "runtime/shape", "runtime/task", "runtime/tensor", "runtime/internal/unlock", "runtime/internal/intset", "runtime/internal/numbering", "internal/base/nearest"}
 	for path := range verifier {
 		if !slices.Contains(shared, path) {

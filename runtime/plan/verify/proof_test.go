@@ -12,7 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// byHand returns a plan of built-in operations, each with some accesses. Roots lie one behind the other unless a test moves them.
+// byHand returns a plan of built-in operations, each with some accesses. Roots lie one behind the other
+// unless a test moves them.
 func byHand(shapes [][]int, queues [][]schedule.Op, accesses ...[]region.Access) *plan.Plan {
 	p := &plan.Plan{Format: plan.Format, Name: "by hand"}
 	for i, shape := range shapes {
@@ -47,11 +48,12 @@ func wantError(t *testing.T, name string, p *plan.Plan, want string) {
 	}
 }
 
-// TestF20Reuse lets one access of a root come after the root that had its memory, and another access not. One access stands for
-// the others only if these come after it.
+// TestF20Reuse lets one access of a root come after the root that had its memory, and another access not. One
+// access stands for the others only if these come after it.
 func TestF20Reuse(t *testing.T) {
 	t.Parallel()
-	// Worker 0 writes a, and then the first half of b, in the same memory. Worker 1 writes the second half of b.
+	// Worker 0 writes a, and then the first half of b, in the same memory. Worker 1 writes the second half of
+	// b.
 	half := func(lo int) []region.Access { return []region.Access{access(1, lo, lo+2, perm.Write)} }
 	p := byHand([][]int{{4}, {4}}, [][]schedule.Op{{0, 1}, {2}}, []region.Access{access(0, 0, 4, perm.Write)}, half(0), half(2))
 	p.Roots[1].Place.Off, p.ArenaBytes = 0, plan.Align
@@ -64,7 +66,8 @@ func TestF20Reuse(t *testing.T) {
 	p = byHand([][]int{{4}, {4}}, [][]schedule.Op{{0}, {1, 2}}, write, other, []region.Access{access(1, 0, 4, perm.Write)})
 	p.Roots[1].Place.Off, p.ArenaBytes = 0, plan.Align
 	wantError(t, "last access of another worker", p, "memory of a is used again")
-	// A root between the two is accessed by nothing, and so orders nothing. Another lies in the memory of all, and begins before it.
+	// A root between the two is accessed by nothing, and so orders nothing. Another lies in the memory of
+	// all, and begins before it.
 	p = byHand([][]int{{4}, {4}, {4}, {32}}, [][]schedule.Op{{0, schedule.Signaling}, {1, 2, schedule.WaitOf(0), 3}}, []region.Access{access(0, 0, 4, perm.Write)},
 		[]region.Access{access(1, 0, 4, perm.None)}, []region.Access{access(2, 0, 4, perm.Write)}, []region.Access{access(3, 0, 32, perm.Write)})
 	p.Schedule.Waits = []schedule.Wait{{Worker: 0, Position: 2}}
@@ -77,15 +80,16 @@ func TestF20Reuse(t *testing.T) {
 	wantError(t, "waits for a", p, "")
 }
 
-// TestF20Partial writes a root as a whole, then a part of it, and then all of it by a worker that has waited for the second write
-// only, which does not come after the first.
+// TestF20Partial writes a root as a whole, then a part of it, and then all of it by a worker that has waited
+// for the second write only, which does not come after the first.
 func TestF20Partial(t *testing.T) {
 	t.Parallel()
 	whole := []region.Access{access(0, 0, 4, perm.Write)}
 	part := []region.Access{access(0, 0, 2, perm.Write)}
 	p := byHand([][]int{{4}}, [][]schedule.Op{{0}, {1, 2}}, whole, part, whole)
 	wantError(t, "part beside whole", p, "they touch the same elements")
-	// The part waits for the whole and comes before what follows; elements that it does not touch have their writer still.
+	// The part waits for the whole and comes before what follows; elements that it does not touch have their
+	// writer still.
 	p = byHand([][]int{{4}}, [][]schedule.Op{{0}, {1}, {2}}, part, []region.Access{access(0, 2, 4, perm.Write)}, whole)
 	p.Schedule.Waits = []schedule.Wait{{Worker: 1, Position: 2}}
 	p.Schedule.Queues = [][]schedule.Op{{0}, {1, schedule.Signaling}, {schedule.WaitOf(0), 2}}

@@ -41,8 +41,8 @@ func (c checker) checkRoots() *plan.Error {
 	return c.checkArena()
 }
 
-// checkNames checks that no other root has the name of one that the caller feeds or fetches: the caller tells them apart by
-// name, and variables of one name are one memory.
+// checkNames checks that no other root has the name of one that the caller feeds or fetches: the caller tells
+// them apart by name, and variables of one name are one memory.
 func (c checker) checkNames() *plan.Error {
 	names := numbering.New[string](len(c.Roots))
 	uses := make([]plan.Use, 0, len(c.Roots)) // per name: of its first root
@@ -114,9 +114,10 @@ type edge struct {
 	ends bool
 }
 
-// sweep goes through the arena by address, and calls visit for two roots that have bytes in common, until it returns false. At
-// each byte at which a root begins these are it and the roots before and after it by First, and the first and the last. If no two
-// of them live together, no two roots of a byte do. Roots that no task touches have no memory, and others count only if some function says so.
+// sweep goes through the arena by address, and calls visit for two roots that have bytes in common, until it
+// returns false. At each byte at which a root begins these are it and the roots before and after it by First,
+// and the first and the last. If no two of them live together, no two roots of a byte do. Roots that no task
+// touches have no memory, and others count only if some function says so.
 func (c checker) sweep(counts func(region.Root) bool, visit func(a, b region.Root) bool) {
 	var order []region.Root // by First
 	for i := range c.Roots {

@@ -5,8 +5,9 @@ import (
 	"github.com/opgen/opgen/runtime/plan"
 )
 
-// checkTiles checks that, where tiles of a step are tasks of their own, each tile of the step is one task, and nothing
-// else runs the step. What tiles touch follows from their footprints, so that checkAccesses orders those that conflict.
+// checkTiles checks that, where tiles of a step are tasks of their own, each tile of the step is one task,
+// and nothing else runs the step. What tiles touch follows from their footprints, so that checkAccesses
+// orders those that conflict.
 func (c checker) checkTiles() *plan.Error {
 	type step struct{ call, number int }
 	type tiles struct {

@@ -25,7 +25,8 @@ func (c checker) checkWritten() *plan.Error {
 	return nil
 }
 
-// checkRootWritten is checkWritten for the accesses to one root. unwritten has an entry for each of its cells.
+// checkRootWritten is checkWritten for the accesses to one root. unwritten has an entry for each of its
+// cells.
 func (c checker) checkRootWritten(r region.Root, list []use, x *cells, unwritten []bool) *plan.Error {
 	var err *plan.Error
 	root := &c.Roots[r]

@@ -29,7 +29,8 @@ func Grad[T dtype.Number](mode tensor.Mode, data []T, shape ...int) tensor.Grad[
 	return tensor.MakeGrad(unlock.Seal(data), shape, sizeOf(shape), mode)
 }
 
-// Scatter returns a gradient of a shape. Elements are added to data, which is nil if nothing wants the gradient.
+// Scatter returns a gradient of a shape. Elements are added to data, which is nil if nothing wants the
+// gradient.
 func Scatter[T dtype.Number](data []T, shape ...int) tensor.Scatter[T] {
 	return tensor.MakeScatter(unlock.Seal(data), shape, sizeOf(shape))
 }
@@ -39,7 +40,8 @@ func PerWorker[T dtype.Element](own ...tensor.RW[T]) tensor.PerWorker[T] {
 	return tensor.MakePerWorker(own)
 }
 
-// Reduction returns a view that folds values into data. ok is false if the reduction does not fold elements of the type.
+// Reduction returns a view that folds values into data. ok is false if the reduction does not fold elements
+// of the type.
 func Reduction[T dtype.Element](op perm.Redop, data []T, shape ...int) (v tensor.Reduction[T], ok bool) {
 	return tensor.MakeReduction(unlock.Seal(data), shape, op)
 }

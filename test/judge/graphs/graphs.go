@@ -25,7 +25,8 @@ import (
 // mostSteps bounds the operations of the oracle for one operator.
 const mostSteps = 3 << 18
 
-// network is a random graph of the catalogue, in which elementwise operators meet those that repeat or reduce tensors.
+// network is a random graph of the catalogue, in which elementwise operators meet those that repeat or reduce
+// tensors.
 type network struct {
 	*rand.Rand
 	g       *graph.Graph
@@ -94,8 +95,8 @@ func (n *network) add() error {
 	return n.apply("batch_matmul", `{}`, x, n.input(other))
 }
 
-// beside returns a tensor whose shape is repeated to that of x: one that is there, or a new input. A divisor is a new one, since it must not be
-// near 0.
+// beside returns a tensor whose shape is repeated to that of x: one that is there, or a new input. A divisor
+// is a new one, since it must not be near 0.
 func (n *network) beside(x graph.Tensor, divisor bool) graph.Tensor {
 	fits := func(y graph.Tensor) bool {
 		s, ok := shape.Broadcast(x.Shape(), y.Shape())
@@ -251,8 +252,9 @@ func decode(t dtype.Type, data []byte) []float64 {
 	return out
 }
 
-// judgeNetwork runs a random graph by kernels and by formulas. Each operator must give, of the tensors that the graph gave it, what its formula means,
-// and the gradient of each tensor must be the sum of what the oracle says that its readers give. What is fetched alone must be the same.
+// judgeNetwork runs a random graph by kernels and by formulas. Each operator must give, of the tensors that
+// the graph gave it, what its formula means, and the gradient of each tensor must be the sum of what the
+// oracle says that its readers give. What is fetched alone must be the same.
 func judgeNetwork(seed, number uint64) (text string, compared int, err error) {
 	n, err := newNetwork(seed, number)
 	if err != nil {
@@ -270,7 +272,8 @@ func judgeNetwork(seed, number uint64) (text string, compared int, err error) {
 	return text, compared, err
 }
 
-// judge runs the graph twice: it fetches all, and then only outputs and gradients of inputs, which must be the same.
+// judge runs the graph twice: it fetches all, and then only outputs and gradients of inputs, which must be
+// the same.
 func (n *network) judge(kernels func(*task.Registry) error, workers int) (compared int, err error) {
 	fed := n.feed()
 	all, names, err := n.run(fed, kernels, 1, true)
@@ -298,7 +301,8 @@ func (n *network) judge(kernels func(*task.Registry) error, workers int) (compar
 	return n.compare(all, names)
 }
 
-// alike reports whether two numbers differ by rounding only: fusions may round otherwise where less is fetched.
+// alike reports whether two numbers differ by rounding only: fusions may round otherwise where less is
+// fetched.
 func alike(a, b float64, t dtype.Type) bool {
 	tolerance := 1e-9
 	if t == dtype.F32 {
@@ -398,7 +402,8 @@ func (n *network) compare(have map[string][]float64, names map[graph.Tensor]stri
 	return compared, nil
 }
 
-// widened returns an element with a bound for kernels by hand, which may compute in another way than the formula.
+// widened returns an element with a bound for kernels by hand, which may compute in another way than the
+// formula.
 func widened(w oracle.Element, t dtype.Type) oracle.Element {
 	u := 0x1p-53
 	if t == dtype.F32 {

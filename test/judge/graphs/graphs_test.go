@@ -25,8 +25,8 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestDifferencesBetweenRows judges a difference of rows beside elementwise operators: groups of tasks run it range by range, and its ranges end
-// within rows.
+// TestDifferencesBetweenRows judges a difference of rows beside elementwise operators: groups of tasks run it
+// range by range, and its ranges end within rows.
 func TestDifferencesBetweenRows(t *testing.T) {
 	for _, f := range []string{"EW_SUB", "EW_DIV"} {
 		n := &network{Rand: rand.New(rand.NewPCG(1, 2)), g: graph.New(1), typ: dtype.F32}

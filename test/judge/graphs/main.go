@@ -1,6 +1,7 @@
-// Graphs judges random graphs of the catalogue, in which elementwise operators meet those that repeat or reduce tensors. It runs each by
-// kernels and by formulas, forward and backward, and compares what each operator gives with what its formula means, as package
-// internal/oracle says. A graph that is wrong is written with its seed.
+// Graphs judges random graphs of the catalogue, in which elementwise operators meet those that repeat or
+// reduce tensors. It runs each by kernels and by formulas, forward and backward, and compares what each
+// operator gives with what its formula means, as package internal/oracle says. A graph that is wrong is
+// written with its seed.
 //
 //	go run ./test/judge/graphs -graphs 1000 -seed 1
 package main

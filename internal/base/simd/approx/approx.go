@@ -1,18 +1,20 @@
-// Package approx holds the constants of the approximations by which package simd computes elementary functions.
+// Package approx holds the constants of the approximations by which package simd computes elementary
+// functions.
 //
-// The polynomials are minimax approximations, found by the algorithm of Remez in decimal arithmetic of 70 digits, and
-// rounded to the element type. Coefficients are listed from the lowest power.
+// The polynomials are minimax approximations, found by the algorithm of Remez in decimal arithmetic of 70
+// digits, and rounded to the element type. Coefficients are listed from the lowest power.
 package approx
 
 // Constants are those for one element type. All are exact in that type.
 type Constants struct {
 	// Mantissa is the number of bits of the fraction of an element, and Bias is that of its exponent.
 	Mantissa, Bias uint
-	// Magic is 1.5 * 2^Mantissa. Added to a small number, it leaves the nearest integer in the low bits of the sum.
+	// Magic is 1.5 * 2^Mantissa. Added to a small number, it leaves the nearest integer in the low bits of
+	// the sum.
 	Magic float64
 
-	// ExpLow and ExpHigh bound the arguments of exp: below, the result is 0, and above it is infinite. At and below
-	// Expm1Low, expm1 is -1.
+	// ExpLow and ExpHigh bound the arguments of exp: below, the result is 0, and above it is infinite. At and
+	// below Expm1Low, expm1 is -1.
 	ExpLow, ExpHigh, Expm1Low float64
 	// Log2E is 1/log(2). Ln2High + Ln2Low is log(2), where products of Ln2High with exponents are exact.
 	Log2E, Ln2High, Ln2Low float64
@@ -23,16 +25,17 @@ type Constants struct {
 	MinNormal, LogScale, LogScaleExponent float64
 	// SqrtHalf is the square root of 1/2.
 	SqrtHalf float64
-	// Log approximates (log((1 + s)/(1 - s))/s - 2)/z, where z = s^2, for (1 + s)/(1 - s) between the square roots of
-	// 1/2 and 2.
+	// Log approximates (log((1 + s)/(1 - s))/s - 2)/z, where z = s^2, for (1 + s)/(1 - s) between the square
+	// roots of 1/2 and 2.
 	Log []float64
 
-	// TwoByPi is 2/pi, and the sum of HalfPi is pi/2. Products of its first three with integers are exact up to
-	// SinBound.
+	// TwoByPi is 2/pi, and the sum of HalfPi is pi/2. Products of its first three with integers are exact up
+	// to SinBound.
 	TwoByPi  float64
 	HalfPi   [4]float64
 	SinBound float64
-	// Sin approximates (1 - sin(r)/r)/z, and Cos approximates (cos(r) - 1 + z/2)/z^2, where z = r^2, for |r| <= pi/4.
+	// Sin approximates (1 - sin(r)/r)/z, and Cos approximates (cos(r) - 1 + z/2)/z^2, where z = r^2, for |r|
+	// <= pi/4.
 	Sin, Cos []float64
 
 	// TanhHigh is where tanh becomes 1.
@@ -42,13 +45,15 @@ type Constants struct {
 	PhiHigh float64
 	// HighBits masks the higher half of a number's bits, so that its square is exact.
 	HighBits uint64
-	// For a standard normal variable X, P(X > t) is e^(-t^2/2)/sqrt(2*pi)/(t + d), where d falls from 0.8 to 0 as t grows from 0. PhiRest + Phi approximates
-	// d, where k is PhiPole and a is PhiZero, in powers of u = (t - a)/(t + k), for t up to PhiHigh. PhiRest is what is left of d where u is 0.
+	// For a standard normal variable X, P(X > t) is e^(-t^2/2)/sqrt(2*pi)/(t + d), where d falls from 0.8 to
+	// 0 as t grows from 0. PhiRest + Phi approximates d, where k is PhiPole and a is PhiZero, in powers of u
+	// = (t - a)/(t + k), for t up to PhiHigh. PhiRest is what is left of d where u is 0.
 	PhiZero, PhiPole, PhiRest float64
 	Phi                       []float64
 	// Inverse less the bits of a positive number gives those of its inverse, within an eighth.
 	Inverse uint64
-	// DensityHigh is where the density of the normal distribution becomes 0. DensityTop + DensityRest is that at 0.
+	// DensityHigh is where the density of the normal distribution becomes 0. DensityTop + DensityRest is that
+	// at 0.
 	DensityHigh, DensityTop, DensityRest float64
 	// Density approximates (e^(-r/2) - 1 + r/2)/r^2 times the density at 0, for |r| <= log(2).
 	Density []float64
@@ -130,21 +135,22 @@ var Double = Constants{
 	},
 }
 
-// Turn approximates cos(2*pi*x/2^53) for x from 0 to 2^53, which is sin(2*pi*t/2^53) for t = |x - 2^52| - 2^51: the sum of Turn[i] * t^(2*i + 1).
+// Turn approximates cos(2*pi*x/2^53) for x from 0 to 2^53, which is sin(2*pi*t/2^53) for t = |x - 2^52| -
+// 2^51: the sum of Turn[i] * t^(2*i + 1).
 var Turn = []float64{
 	0x1.921fb54442d18p-51, -0x1.4abbce625be52p-154, 0x1.466bc6775aa7dp-259, -0x1.32d2cce627c86p-365, 0x1.5078348551854p-472,
 	-0x1.e3074dfaf87afp-580, 0x1.e8f3675ee37ddp-688, -0x1.6f7acdb8f658p-796, 0x1.9d462020fcc78p-905,
 }
 
-// PowMost bounds exponents of powers. Logarithms of numbers other than 1 are beyond 2^-54, so exponents beyond the bound give 0 or +Inf at the bound, too,
-// and their products with logarithms are finite.
+// PowMost bounds exponents of powers. Logarithms of numbers other than 1 are beyond 2^-54, so exponents
+// beyond the bound give 0 or +Inf at the bound, too, and their products with logarithms are finite.
 const PowMost = 1 << 70
 
 // LongLogHigh + LongLogLow is 2/3.
 const LongLogHigh, LongLogLow = 0x1.5555555555555p-1, 0x1.5555555555555p-55
 
-// LongLog approximates (((log((1 + s)/(1 - s))/s - 2)/z - 2/3)/z, with s and z as in Constants.Log, for logarithms of
-// more bits than a float64 has.
+// LongLog approximates (((log((1 + s)/(1 - s))/s - 2)/z - 2/3)/z, with s and z as in Constants.Log, for
+// logarithms of more bits than a float64 has.
 var LongLog = [8]float64{
 	0x1.9999999999996p-2, 0x1.2492492492f56p-2, 0x1.c71c71c595952p-3, 0x1.745d1829ef8d8p-3, 0x1.3b13649a0329bp-3,
 	0x1.11207708dcf0ap-3, 0x1.de3c19824b364p-4, 0x1.ead18b87f5c9dp-4,

@@ -109,7 +109,8 @@ func (s *set) conversions() {
 		})
 }
 
-// suffixOfHalf is how names of conversions to registers of half the size end, if only the size of the operand in memory would tell the instruction.
+// suffixOfHalf is how names of conversions to registers of half the size end, if only the size of the operand
+// in memory would tell the instruction.
 func (s *set) suffixOfHalf() string {
 	if s.wide() {
 		return ""

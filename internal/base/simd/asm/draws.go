@@ -15,7 +15,8 @@ const rounds = 10
 // threeXor is the table of the exclusive or of three operands.
 const threeXor = 0x96
 
-// Words of the memory of draws: those that the caller sets, and behind them vectors of AVX2 with the keys of all rounds.
+// Words of the memory of draws: those that the caller sets, and behind them vectors of AVX2 with the keys of
+// all rounds.
 const drawWords = 18
 
 // drawing is what the generators of random words have in common.
@@ -24,8 +25,8 @@ type drawing struct {
 	high, low, left, at, first, index reg.Register
 }
 
-// drawing begins a generator of random words: a position in each lane of 64 bits, of whose words each is in the lower half of one. What is
-// in the upper halves meanwhile has no effect.
+// drawing begins a generator of random words: a position in each lane of 64 bits, of whose words each is in
+// the lower half of one. What is in the upper halves meanwhile has no effect.
 func (s *set) drawing() *drawing {
 	s.begin("draw"+s.title, "func(high, low []uint64, at *[98]uint64)", "draws words at consecutive positions.")
 	return &drawing{s, s.Load(s.Param("high").Base(), s.GP64()), s.Load(s.Param("low").Base(), s.GP64()), s.Load(s.Param("high").Len(), s.GP64()),
@@ -117,7 +118,8 @@ func (d *drawing) wideDraws() {
 	})
 }
 
-// narrowDraws draws two vectors side by side, since each round waits for the one before. Registers do not suffice for the keys, so memory holds them.
+// narrowDraws draws two vectors side by side, since each round waits for the one before. Registers do not
+// suffice for the keys, so memory holds them.
 func (d *drawing) narrowDraws() {
 	const vectors = 2
 	factors := []reg.Register{d.everywhere(5), d.everywhere(6)}
@@ -161,7 +163,8 @@ func (d *drawing) narrowDraws() {
 	})
 }
 
-// units emits the function that makes numbers from 0 to 1 of words: the upper 53 bits, as a number, divided by 2^53.
+// units emits the function that makes numbers from 0 to 1 of words: the upper 53 bits, as a number, divided
+// by 2^53.
 func (s *set) units() {
 	m := &machine{set: s, Constants: &approx.Double, double: true}
 	const unit = 1.0 / (1 << 53)
@@ -191,7 +194,8 @@ func (m *machine) whole(words operand.Mem) value {
 	return m.functions().Whole(v).(value)
 }
 
-// normals emits the function that makes numbers of the normal distribution of pairs of words. The number of elements is a multiple of 8.
+// normals emits the function that makes numbers of the normal distribution of pairs of words. The number of
+// elements is a multiple of 8.
 func (s *set) normals() {
 	m := &machine{set: s, Constants: &approx.Double, double: true}
 	s.begin("normals"+s.title, "func(z []float64, high, low []uint64)", "sets every z[i] to a number of the normal distribution that is made of high[i] and low[i].")

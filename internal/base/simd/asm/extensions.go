@@ -8,7 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// extensions returns what processors must have that run a set. Package simd asks for those which others do not imply.
+// extensions returns what processors must have that run a set. Package simd asks for those which others do
+// not imply.
 func (s *set) extensions() []string {
 	out := []string{"MMX+", "SSE", "SSE2", "SSE3", "SSSE3", "SSE4.1", "SSE4.2", "AVX", "AVX2", "FMA3", "F16C", "BMI2", "CMOV"}
 	if s.wide() {
@@ -17,8 +18,9 @@ func (s *set) extensions() []string {
 	return out
 }
 
-// check returns an error if processors that a set is made for cannot run a function: it has an instruction of another extension, or takes one of the
-// vector registers that only AVX-512 has. Avo gives out these, too, where a function needs more than 16.
+// check returns an error if processors that a set is made for cannot run a function: it has an instruction of
+// another extension, or takes one of the vector registers that only AVX-512 has. Avo gives out these, too,
+// where a function needs more than 16.
 func (s *set) check(f *ir.Function) error {
 	for _, extension := range f.ISA {
 		if !slices.Contains(s.extensions(), extension) {

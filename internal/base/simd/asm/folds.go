@@ -10,9 +10,9 @@ import (
 // lanes is the number of accumulators of a fold.
 const lanes = 64
 
-// fold emits a function that folds slices into the lanes at a. Body returns lanes after one more vector of each slice.
-// Accumulators stay in registers: those of all lanes, or of as many as group says, in one pass over the slices for
-// each group. Body is called for unroll vectors at a time.
+// fold emits a function that folds slices into the lanes at a. Body returns lanes after one more vector of
+// each slice. Accumulators stay in registers: those of all lanes, or of as many as group says, in one pass
+// over the slices for each group. Body is called for unroll vectors at a time.
 func (m *machine) fold(operation, parameters, doc string, group, unroll int,
 	body func(a value, in map[string]value) value) {
 	signature := "func(a *[64]T, " + parameters + ")"

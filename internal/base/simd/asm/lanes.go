@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/internal/base/simd/elementary"
 )
 
-// gather emits a function that folds the lanes at a into one element: lane i with lane i+32, then with lane i+16, and
-// so on. It works on whole vectors, of which lanes that count no more hold anything.
+// gather emits a function that folds the lanes at a into one element: lane i with lane i+32, then with lane
+// i+16, and so on. It works on whole vectors, of which lanes that count no more hold anything.
 func (m *machine) gather(field, doc string, body func(a, b value) value) {
 	operation := field + "Lanes"
 	m.begin(m.name(operation), strings.ReplaceAll("func(a *[64]T) T", "T", m.element()), doc)
@@ -49,9 +49,10 @@ func (m *machine) halve(v value, body func(a, b value) value) value {
 // mostLanes is how many vectors of lanes rows are folded with at most, so that registers suffice.
 const mostLanes = 8
 
-// rows emits a function that folds each of several rows, as a fold of its elements into lanes that hold first does, and then a gather of these.
-// The lanes stay in registers. Rows have a multiple of as many elements as there are lanes. Instruction quick, unless it is empty, folds as body
-// does where there is neither a NaN nor a result of 0, so rows are folded with body only if they have one.
+// rows emits a function that folds each of several rows, as a fold of its elements into lanes that hold first
+// does, and then a gather of these. The lanes stay in registers. Rows have a multiple of as many elements as
+// there are lanes. Instruction quick, unless it is empty, folds as body does where there is neither a NaN nor
+// a result of 0, so rows are folded with body only if they have one.
 func (m *machine) rows(field, doc string, first float64, unroll int, body func(a, b value) value, quick string) {
 	total := lanes / m.width()
 	if total > mostLanes {
@@ -112,8 +113,9 @@ func (m *machine) rows(field, doc string, first float64, unroll int, body func(a
 	m.enter(field, "%s", field)
 }
 
-// quickRow emits the fold of a row by an operation that may be wrong where there is a NaN or where the result is 0. It goes to the next row unless that is
-// so. The sum of all elements is a NaN if one of them is, and otherwise only if they have infinities of both signs.
+// quickRow emits the fold of a row by an operation that may be wrong where there is a NaN or where the result
+// is 0. It goes to the next row unless that is so. The sum of all elements is a NaN if one of them is, and
+// otherwise only if they have infinities of both signs.
 func (m *machine) quickRow(start value, x, at, blocks, count reg.Register, total int, quick string, store func(value)) {
 	a, sums := m.copies(start, total), m.vectors(min(total, 4))
 	for _, v := range sums {

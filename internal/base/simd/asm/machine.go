@@ -86,7 +86,8 @@ func (m *machine) sign() constant { return m.word(1 << (8*m.size() - 1)) }
 // poolName is the symbol of the constants of a set.
 func (s *set) poolName() string { return "constants" + s.title }
 
-// step is the distance of constants in the pool: one element for instructions that repeat it, otherwise a vector.
+// step is the distance of constants in the pool: one element for instructions that repeat it, otherwise a
+// vector.
 func (s *set) step() int {
 	if s.wide() {
 		return 8

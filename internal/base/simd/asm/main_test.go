@@ -39,7 +39,8 @@ func TestUpToDate(t *testing.T) {
 }
 
 // TestNothingFused looks for fused multiply-adds in what the compiler makes of the portable functions, on
-// architectures where it fuses a product with a sum unless a conversion keeps it from that. In fma.go and tile_go.go, they are meant, or change nothing.
+// architectures where it fuses a product with a sum unless a conversion keeps it from that. In fma.go and
+// tile_go.go, they are meant, or change nothing.
 func TestNothingFused(t *testing.T) {
 	fused := regexp.MustCompile(`\sV?FN?M(ADD|SUB)\w*\s`)
 	product := regexp.MustCompile(`\s(FMUL[SD]|MULS[SD])\s`)
@@ -62,8 +63,9 @@ func TestNothingFused(t *testing.T) {
 	}
 }
 
-// TestFused looks at what the compiler makes of the micro tiles on all architectures of which the constant fuses says that it makes one instruction of a product
-// and a sum: for each of the eight, or four, there is one, and no sum or product without the other.
+// TestFused looks at what the compiler makes of the micro tiles on all architectures of which the constant
+// fuses says that it makes one instruction of a product and a sum: for each of the eight, or four, there is
+// one, and no sum or product without the other.
 func TestFused(t *testing.T) {
 	text := regexp.MustCompile(`^\S*/simd\.plain(Two|One|Dots|Four)\[go\.shape\.float(32|64)\].* STEXT`)
 	other := regexp.MustCompile(`^\S* STEXT`)

@@ -85,8 +85,8 @@ func (m *machine) choose(k mask, a, b value) value {
 	return z
 }
 
-// blend emits an instruction that chooses by a mask register. Avo takes what is written for an operand that is read,
-// too, as it is with most instructions that have a mask.
+// blend emits an instruction that chooses by a mask register. Avo takes what is written for an operand that
+// is read, too, as it is with most instructions that have a mask.
 func (m *machine) blend(a, b operand.Op, k, z reg.Register) {
 	emit := x86.VBLENDMPS
 	if m.double {

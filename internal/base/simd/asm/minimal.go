@@ -62,7 +62,8 @@ func (m *machine) op(name string, a, b operand.Op) reg.Register {
 	return z
 }
 
-// intoFilters emits the function that transforms filters, of which those of a tile of a product lie side by side. They fill a vector at most.
+// intoFilters emits the function that transforms filters, of which those of a tile of a product lie side by
+// side. They fill a vector at most.
 func (m *machine) intoFilters() {
 	m.begin(m.name("intoFilters"), m.typed("func(z []T, apart int, x []T, rows, n int)"), "transforms n times as many filters as rows says.")
 	z, x := m.Load(m.Param("z").Base(), m.GP64()), m.Load(m.Param("x").Base(), m.GP64())
@@ -109,7 +110,8 @@ var rowsOfTile = [4]struct {
 	second int
 }{{"VSUBPS", 0, 2}, {"VADDPS", 1, 2}, {"VSUBPS", 2, 1}, {"VSUBPS", 1, 3}}
 
-// splitting emits the function that splits rows of pixels into lists of columns. Pixels beyond an image are 0: masks leave them out.
+// splitting emits the function that splits rows of pixels into lists of columns. Pixels beyond an image are
+// 0: masks leave them out.
 func (m *machine) splitting() {
 	var orders [4]operand.Mem
 	if m.wide() {
@@ -264,7 +266,8 @@ func (m *machine) intoTiles() {
 	m.enter("intoTiles", "%s", "intoTiles")
 }
 
-// outOfTiles emits the function that transforms sums of products back. It reads and writes what belongs to the tiles alone, by masks.
+// outOfTiles emits the function that transforms sums of products back. It reads and writes what belongs to
+// the tiles alone, by masks.
 func (m *machine) outOfTiles() {
 	var joins [2]operand.Mem
 	if m.wide() {

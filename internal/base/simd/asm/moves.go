@@ -136,7 +136,8 @@ func (m *machine) doubling() {
 	m.enter("twice", "%s", "twice")
 }
 
-// halving emits the function that adds every second element of a strip. The last one has no neighbor, so it is not in a vector.
+// halving emits the function that adds every second element of a strip. The last one has no neighbor, so it
+// is not in a vector.
 func (m *machine) halving() {
 	m.begin(m.name("addSeconds"), m.typed("func(z, x []T)"), "adds every second element of x, from the first one on, to those of z.")
 	z, x := m.Load(m.Param("z").Base(), m.GP64()), m.Load(m.Param("x").Base(), m.GP64())
@@ -209,7 +210,8 @@ func (m *machine) truths() {
 	m.enter("truths", "%s", "truths")
 }
 
-// streams emits the function that writes to memory past the caches, and the one that waits until what was written so can be seen.
+// streams emits the function that writes to memory past the caches, and the one that waits until what was
+// written so can be seen.
 func (s *set) streams() {
 	s.begin("stream"+s.title, "func(z, x []byte)", "copies x, whose length is a multiple of 64, to z, which begins at a line of the cache.")
 	z, x := s.Load(s.Param("z").Base(), s.GP64()), s.Load(s.Param("x").Base(), s.GP64())

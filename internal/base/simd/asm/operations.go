@@ -29,7 +29,8 @@ func (m *machine) unary(f string, unroll int, body func(value) value) {
 	m.enter("unary["+f+"]", "checkedUnary(%s)", operation)
 }
 
-// heavy is how many vectors of a long computation are worked on side by side: as many as registers suffice for.
+// heavy is how many vectors of a long computation are worked on side by side: as many as registers suffice
+// for.
 func (m *machine) heavy() int {
 	n := 2
 	if m.wide() {
@@ -41,8 +42,8 @@ func (m *machine) heavy() int {
 	return n
 }
 
-// most is n with the registers of AVX-512, and 1 with the half as many of AVX2: how many vectors of a computation that holds many values are worked on side
-// by side.
+// most is n with the registers of AVX-512, and 1 with the half as many of AVX2: how many vectors of a
+// computation that holds many values are worked on side by side.
 func (m *machine) most(n int) int {
 	if m.wide() {
 		return n

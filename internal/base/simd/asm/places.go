@@ -9,7 +9,8 @@ import (
 // ahead is how many rows ahead memory is asked for, as package simd says.
 const ahead = 8
 
-// sumAt emits the function that sums rows at given places. As many columns as there are registers for are summed at a time, so sums go to memory once.
+// sumAt emits the function that sums rows at given places. As many columns as there are registers for are
+// summed at a time, so sums go to memory once.
 func (m *machine) sumAt() {
 	m.begin(m.name("sumAt"), m.typed("func(z, x []T, at []int, rows int)"), "sets every z[j] to the sum of x[i+j] for the first places i of at, and asks for rows ahead.")
 	z, x := m.Load(m.Param("z").Base(), m.GP64()), m.Load(m.Param("x").Base(), m.GP64())

@@ -4,7 +4,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// runningSums emits the function that sums all elements up to each one. Four sums of float64 are in a register of 32 bytes with both sets.
+// runningSums emits the function that sums all elements up to each one. Four sums of float64 are in a
+// register of 32 bytes with both sets.
 func (m *machine) runningSums() {
 	m.begin(m.name("runningSums"), m.typed("func(z, x []T, sum float64) float64"), "sets every z[i] to the sum and the elements of x up to i, of which there is a multiple of 4, and returns the last.")
 	z, x, left := m.Load(m.Param("z").Base(), m.GP64()), m.Load(m.Param("x").Base(), m.GP64()), m.Load(m.Param("x").Len(), m.GP64())

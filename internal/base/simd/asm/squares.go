@@ -9,11 +9,12 @@ import (
 	"github.com/opgen/opgen/internal/base/simd/elementary"
 )
 
-// square emits code for squares of two by two elements, of which two rows are in memory. It works on vectors of 32 bytes, or of 16, with both sets: with longer
-// ones there would be more squares that do not fill a vector.
+// square emits code for squares of two by two elements, of which two rows are in memory. It works on vectors
+// of 32 bytes, or of 16, with both sets: with longer ones there would be more squares that do not fill a
+// vector.
 //
-// The elements of a row's squares are split into left ones and right ones. Those of a vector of 32 bytes are out of order meanwhile: the second quarter and
-// the third change places.
+// The elements of a row's squares are split into left ones and right ones. Those of a vector of 32 bytes are
+// out of order meanwhile: the second quarter and the third change places.
 type square struct {
 	*machine
 	bytes int
@@ -131,7 +132,8 @@ func (g *grid) loop(q square, body func()) {
 	})
 }
 
-// squareFunction emits a function of rows of squares. Slice per has an element for each square, and those of between have the elements of squares.
+// squareFunction emits a function of rows of squares. Slice per has an element for each square, and those of
+// between have the elements of squares.
 func (m *machine) squareFunction(operation, between, per, doc string, body func(g *grid)) {
 	m.begin(m.name(operation), m.typed("func("+between+", "+per+" []T, width, cols, rows int)"), doc)
 	slices := append(strings.Split(between, ", "), per)
@@ -184,7 +186,8 @@ func (m *machine) squares() {
 	m.note(m.double, fmt.Sprint("t.squares = ", spread/2/m.size()))
 }
 
-// gradients adds the gradients of a vector of squares. The first element that is the greatest gets one: the first NaN, if there is one.
+// gradients adds the gradients of a vector of squares. The first element that is the greatest gets one: the
+// first NaN, if there is one.
 func (q square) gradients(g *grid) {
 	a0, a1 := q.row(g.upper("of", q, 0))
 	b0, b1 := q.row(g.lower("of", q, 0))

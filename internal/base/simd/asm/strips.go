@@ -106,7 +106,8 @@ func (m *machine) tail(c *cursor) reg.Register {
 	return mask
 }
 
-// writeTails emits the table in which masks of tails are found: ones before offset 32, and zeros from there on.
+// writeTails emits the table in which masks of tails are found: ones before offset 32, and zeros from there
+// on.
 func (s *set) writeTails() {
 	s.StaticGlobal("tails")
 	s.DataAttributes(attr.RODATA | attr.NOPTR)
@@ -137,8 +138,8 @@ func (m *machine) writeTail(k reg.Register, v value, to operand.Mem) {
 	}
 }
 
-// strip emits a function of slices and elements that sets every element of slice z to what body computes from the
-// elements of the other slices, listed in the order of parameters. It works on unroll vectors at a time.
+// strip emits a function of slices and elements that sets every element of slice z to what body computes from
+// the elements of the other slices, listed in the order of parameters. It works on unroll vectors at a time.
 func (m *machine) strip(operation, parameters, doc string, unroll int, body func(in map[string]value) value) {
 	signature := "func(" + strings.ReplaceAll(parameters, "T", m.element()) + ")"
 	m.begin(m.name(operation), signature, doc)

@@ -9,8 +9,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tiles emits the functions for products of matrices: tiles whose rows are as many as there are registers for, or as few as keep the processor busy,
-// or between, and whose columns are those of two vectors or of one. A pointer serves three rows, which scaled indices reach.
+// tiles emits the functions for products of matrices: tiles whose rows are as many as there are registers
+// for, or as few as keep the processor busy, or between, and whose columns are those of two vectors or of
+// one. A pointer serves three rows, which scaled indices reach.
 func (m *machine) tiles() {
 	rows := []int{6, 4, 4}
 	if m.wide() {
@@ -39,7 +40,8 @@ func (m *machine) tiles() {
 	}
 }
 
-// tile emits a function that computes a tile of a product. The rows of y are a distance apart, or at places of their own.
+// tile emits a function that computes a tile of a product. The rows of y are a distance apart, or at places
+// of their own.
 func (m *machine) tile(operation string, rows, vectors int, places bool) {
 	signature := "func(z []T, ld int, x []T, row, col int, y []T, next, k int, more bool)"
 	if places {
@@ -115,8 +117,8 @@ func (m *machine) clear(v value) {
 	}
 }
 
-// ask asks for the rows of z. They often lie whole pages apart, so the processor does not foresee them. They arrive in the second cache while
-// sums are computed.
+// ask asks for the rows of z. They often lie whole pages apart, so the processor does not foresee them. They
+// arrive in the second cache while sums are computed.
 func (m *machine) ask(z, ld reg.Register, rows, vectors int) {
 	to := m.GP64()
 	m.MOVQ(z, to)
@@ -130,8 +132,8 @@ func (m *machine) ask(z, ld reg.Register, rows, vectors int) {
 	}
 }
 
-// products adds the products of elements of x, one for each row, and a row of y to the sums. Then it moves on to the next row of y: by a
-// distance, or in a list of places.
+// products adds the products of elements of x, one for each row, and a row of y to the sums. Then it moves on
+// to the next row of y: by a distance, or in a list of places.
 func (m *machine) products(sums []value, y, next reg.Register, places bool, x func(row int) operand.Mem) {
 	b := m.vectors(len(sums[0]))
 	from := operand.Mem{Base: y}
@@ -176,7 +178,8 @@ func (m *machine) put(sums []value, z, ld reg.Register, add bool) {
 	}
 }
 
-// column emits a function that computes tiles of a product, one below the other. Elements of x for the rows of a tile lie side by side.
+// column emits a function that computes tiles of a product, one below the other. Elements of x for the rows
+// of a tile lie side by side.
 func (m *machine) column(i, j, rows, vectors int, places bool) {
 	operation, entry, last := fmt.Sprintf("column%dx%dOf", rows, vectors*m.width()), "column", "next int"
 	if places {
@@ -207,8 +210,8 @@ func (m *machine) column(i, j, rows, vectors int, places bool) {
 	if places {
 		next = m.Load(m.Param("at"), m.GP64())
 	}
-	// What lies behind these rows of y often comes next. The last tile asks for it, row by row, when it has used a row. The others ask for what they
-	// have.
+	// What lies behind these rows of y often comes next. The last tile asks for it, row by row, when it has
+	// used a row. The others ask for what they have.
 	ahead := m.GP64()
 	if !places {
 		m.XORQ(ahead, ahead)
@@ -239,8 +242,8 @@ func (m *machine) column(i, j, rows, vectors int, places bool) {
 	m.enter(fmt.Sprintf("tiles[%d][%d].%s", i, j, entry), "%s", operation)
 }
 
-// transposition emits a function that transposes blocks side by side, which have as many rows and columns as a register of 32 bytes has
-// elements.
+// transposition emits a function that transposes blocks side by side, which have as many rows and columns as
+// a register of 32 bytes has elements.
 func (m *machine) transposition() {
 	signature := strings.ReplaceAll("func(z []T, zld int, x []T, xld, n int)", "T", m.element())
 	m.begin(m.name("transposeOf"), signature, "transposes n blocks.")
@@ -304,8 +307,9 @@ func (m *machine) transposition() {
 	m.enter("transpose", "%s", "transposeOf")
 }
 
-// packing emits a function that copies 6 rows side by side, as tiles of as many rows read them. A block has as many columns as a register of 32
-// bytes has elements. Halves of registers are two neighboring columns of float32, or one of float64, of two rows each.
+// packing emits a function that copies 6 rows side by side, as tiles of as many rows read them. A block has
+// as many columns as a register of 32 bytes has elements. Halves of registers are two neighboring columns of
+// float32, or one of float64, of two rows each.
 func (m *machine) packing() {
 	const rows = 6
 	m.begin(m.name("packOf"), m.typed("func(z, x []T, row, n int)"), "copies n blocks of 6 rows.")
@@ -367,8 +371,8 @@ func (m *machine) columns(pairs []reg.Register) []reg.Register {
 	return out
 }
 
-// slivers emits a function that copies rows into lists, of a number of elements for each row. It asks for a row some rows ahead, since rows may
-// lie pages apart.
+// slivers emits a function that copies rows into lists, of a number of elements for each row. It asks for a
+// row some rows ahead, since rows may lie pages apart.
 func (m *machine) slivers(target string, elements int) {
 	operation := fmt.Sprintf("slivers%dOf", elements)
 	m.begin(m.name(operation), m.typed("func(z, x []T, next, count, n int)"), fmt.Sprintf("copies n rows into count lists of %d elements a row.", elements))

@@ -1,5 +1,6 @@
-// Package elementary says by which operations on vectors package simd computes elementary functions: those that package simd does in Go, in the same
-// order. The generator of assembly and the compiler of loops write the operations as instructions.
+// Package elementary says by which operations on vectors package simd computes elementary functions: those
+// that package simd does in Go, in the same order. The generator of assembly and the compiler of loops write
+// the operations as instructions.
 package elementary
 
 import (
@@ -8,10 +9,11 @@ import (
 	"github.com/opgen/opgen/internal/base/simd/approx"
 )
 
-// Machine writes operations on vectors V and on masks M, which say for each element whether a condition holds.
+// Machine writes operations on vectors V and on masks M, which say for each element whether a condition
+// holds.
 type Machine[V, M any] interface {
-	// Number is a constant of the element type, and Word one with the given bits. Such a constant may only be the second operand of an operation, or the second or the third of MulAdd and
-	// MulSubFrom.
+	// Number is a constant of the element type, and Word one with the given bits. Such a constant may only be
+	// the second operand of an operation, or the second or the third of MulAdd and MulSubFrom.
 	Number(v float64) V
 	Word(bits uint64) V
 	// Load returns a constant that may be any operand.
@@ -142,7 +144,8 @@ func (m *Functions[V, M]) pairs(coefficients []float64, powers []V, level, i int
 	return m.MulAdd(high, power, low)
 }
 
-// chain adds pairs one after the other, from the highest powers on. That takes fewer operations than polynomial and longer.
+// chain adds pairs one after the other, from the highest powers on. That takes fewer operations than
+// polynomial and longer.
 func (m *Functions[V, M]) chain(coefficients []float64, x V) V {
 	pair := func(i int) V {
 		if i+1 == len(coefficients) {
@@ -182,8 +185,9 @@ func (m *Functions[V, M]) scale(x V, n integer[V]) V {
 	return m.Mul(m.Mul(x, m.power(half, 0)), m.power(rest, 0))
 }
 
-// scaleDown returns x * 2^n, rounded once, where n is not above 0, nor below that of densities and sigmoids that are 0. The first product is not rounded,
-// since x is no smaller than its last place. It takes half of the operations of scale.
+// scaleDown returns x * 2^n, rounded once, where n is not above 0, nor below that of densities and sigmoids
+// that are 0. The first product is not rounded, since x is no smaller than its last place. It takes half of
+// the operations of scale.
 func (m *Functions[V, M]) scaleDown(x V, n integer[V]) V {
 	if z, ok := m.Scale(x, n.number); ok {
 		return z
@@ -247,7 +251,8 @@ func (m *Functions[V, M]) Sigmoid(x V) V {
 	return m.Choose(positive, z, m.MulAdd(m.Mul(lost, m.Sub(one, z)), z, z))
 }
 
-// bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal distribution at t.
+// bell returns an integer n and y, such that (y + rest) * 2^n is the density of the standard normal
+// distribution at t.
 func (m *Functions[V, M]) bell(t V) (n integer[V], y, rest V) {
 	square := m.Mul(t, t)
 	n = m.nearest(square, m.Number(-m.Constants.Log2E/2))
@@ -295,7 +300,8 @@ func (m *Functions[V, M]) Log(x V) V {
 	return m.Choose(m.Compare(x, Less, m.Number(0)), m.Load(m.Number(math.NaN())), y)
 }
 
-// Log1p returns the logarithm of 1 + x. What is lost where the sum is rounded, divided by the sum, is added to the logarithm of the rounded sum.
+// Log1p returns the logarithm of 1 + x. What is lost where the sum is rounded, divided by the sum, is added
+// to the logarithm of the rounded sum.
 func (m *Functions[V, M]) Log1p(x V) V {
 	u := m.Add(x, m.Number(1))
 	lost := m.Sub(x, m.Sub(u, m.Number(1)))
@@ -305,7 +311,8 @@ func (m *Functions[V, M]) Log1p(x V) V {
 	return m.withSign(y, x)
 }
 
-// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of 1/2 and 2.
+// split returns an integer and f, such that x = (1 + f) * 2^exponent and 1 + f is between the square roots of
+// 1/2 and 2.
 func (m *Functions[V, M]) split(x V) (exponent, f V) {
 	small := m.Compare(x, Less, m.Number(m.Constants.MinNormal))
 	y := m.Choose(small, m.Mul(x, m.Number(m.Constants.LogScale)), x)
@@ -387,8 +394,9 @@ func (m *Functions[V, M]) Whole(words V) V {
 	return m.Add(m.Sub(upper, m.Number(high+low)), lower)
 }
 
-// Normal returns a number of the standard normal distribution, by the method of Box and Muller: sqrt(-2*log(1 - x)) * cos(2*pi*y), where x and y are
-// random numbers from 0 to 1, 1 excluded. They are integers here, multiplied by 2^53. No argument is a NaN, infinite or subnormal.
+// Normal returns a number of the standard normal distribution, by the method of Box and Muller:
+// sqrt(-2*log(1 - x)) * cos(2*pi*y), where x and y are random numbers from 0 to 1, 1 excluded. They are
+// integers here, multiplied by 2^53. No argument is a NaN, infinite or subnormal.
 func (m *Functions[V, M]) Normal(x, y V) V {
 	const whole = 1 << 53
 	rest := m.Sub(m.Load(m.Number(whole)), x)
@@ -463,8 +471,8 @@ func (m *Functions[V, M]) Sign(x V) V {
 func (m *Functions[V, M]) IsNaN(x V) V { return m.Truth(m.Compare(x, Unordered, x)) }
 func (m *Functions[V, M]) Not(x V) V   { return m.Truth(m.Compare(x, Equal, m.Number(0))) }
 
-// Max and Min are Go's max and min: a NaN if a or b is one, and -0 is less than 0. Above and Below return their second operand if the two are equal
-// or one is a NaN.
+// Max and Min are Go's max and min: a NaN if a or b is one, and -0 is less than 0. Above and Below return
+// their second operand if the two are equal or one is a NaN.
 func (m *Functions[V, M]) Max(a, b V) V {
 	// The bits of equal operands differ in the sign of 0 only.
 	z := m.And(m.Above(a, b), m.Above(b, a))

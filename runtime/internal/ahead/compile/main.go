@@ -1,7 +1,7 @@
 //go:build cuda
 
-// Compile compiles device code ahead with NVRTC, the library of the CUDA toolkit: all sources of a folder, for architectures or in PTX. Without
-// arguments it prints the version of the library.
+// Compile compiles device code ahead with NVRTC, the library of the CUDA toolkit: all sources of a folder,
+// for architectures or in PTX. Without arguments it prints the version of the library.
 //
 //	compile [DIR FORM...]
 package main
