@@ -20,7 +20,7 @@ class Product(torch.autograd.Function):
         x, = ctx.saved_tensors
         one = torch.ones_like(x.narrow(ctx.axis, 0, min(1, x.shape[ctx.axis])))
         before = lambda x: torch.cat([one, x], ctx.axis).narrow(ctx.axis, 0, x.shape[ctx.axis]).cumprod(ctx.axis)
-        return g * before(x) * before(x.flip(ctx.axis)).flip(ctx.axis), None
+        return g * (before(x) * before(x.flip(ctx.axis)).flip(ctx.axis)), None
 
 
 def product(x, over, keep):
