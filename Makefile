@@ -262,13 +262,15 @@ sbom:
 # judge writes FORMULAS random formulas and compares what they compute with an oracle of their meaning: with each set of instructions, without
 # machine code, in small blocks, with several workers, beside elementwise operators, forward and backward. It fails if one is wrong, fails or ends
 # its process, and shows each with its seed, as small as it can be made. It takes about a minute of a processor for 1,000. It also judges NETWORKS
-# random graphs of the catalogue, operator by operator.
+# random graphs of the catalogue, operator by operator, and KINDS formulas of each kind in which an implementation has been wrong.
 FORMULAS ?= 10000
 NETWORKS ?= 300
+KINDS ?= 100
 judge:
 	@mkdir -p bin
 	$(GO) build -o bin/judge ./test/judge
 	bin/judge -formulas $(FORMULAS) -seed $(SEED)
+	bin/judge -kind all -formulas $(KINDS) -seed $(SEED)
 	$(GO) run ./test/judge/graphs -graphs $(NETWORKS) -seed $(SEED)
 
 # mutate-judge builds the judge with each of some 20 faults in the compiler of formulas, and fails if it does not find one within the share of

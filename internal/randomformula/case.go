@@ -40,9 +40,15 @@ type Case struct {
 	Type            string         // f32 or f64
 	Few             bool           // whether inputs are drawn from few numbers, so that some are equal
 	Values          uint64         // the seed of their elements
-	Features        map[string]bool
-	Text            string // the spec, if it is a given one
-	Variable        string // its dtype variable, which Type is
+	// Numbers says how elements are drawn: "" is around 1, "zeros" also rows of 0, "equal" rows of one number, "great" and "small" of many
+	// sizes, "far" of one size far from 1, "tiny" below the least normal number, "special" also NaN and infinities, "bits" integers with all
+	// their bits, and "bounds" those at the bounds of their types. Of real numbers, only x and u are drawn so.
+	Numbers string
+	// Meant are lines that mean the same, for an oracle that bounds their digits better; nil if they are the lines themselves.
+	Meant    []string
+	Features map[string]bool
+	Text     string // the spec, if it is a given one
+	Variable string // its dtype variable, which Type is
 }
 
 // Spec returns the operator's spec.
@@ -142,7 +148,7 @@ func (c *Case) Clone() *Case {
 	out := *c
 	out.Lines, out.Inputs, out.Outputs = slices.Clone(c.Lines), slices.Clone(c.Inputs), slices.Clone(c.Outputs)
 	out.Dims, out.Example, out.Features = maps.Clone(c.Dims), maps.Clone(c.Example), maps.Clone(c.Features)
-	out.Run = slices.Clone(c.Run)
+	out.Run, out.Meant = slices.Clone(c.Run), slices.Clone(c.Meant)
 	out.Require, out.Scatter = slices.Clone(c.Require), slices.Clone(c.Scatter)
 	return &out
 }

@@ -43,8 +43,13 @@ var configurations = []configuration{
 // onDevice is where formulas run on a GPU. The order of sums differs there, so the oracle alone judges.
 var onDevice = []configuration{{name: "GPU", device: true}}
 
-// caseOf returns the case of a number.
-func caseOf(seed, number uint64) *randomformula.Case { return randomformula.New(seed, number) }
+// caseOf returns the case of a number, of a kind if one is named.
+func caseOf(kind string, seed, number uint64) *randomformula.Case {
+	if kind != "" {
+		return randomformula.OfKind(kind, seed, number)
+	}
+	return randomformula.New(seed, number)
+}
 
 // process is a child that judges formulas.
 type process struct {
@@ -183,11 +188,20 @@ func crash(text string) string {
 // options are what the command line says.
 type options struct {
 	formulas int
+	kind     string // "" for formulas of all kinds
 	seed     uint64
 	from     uint64
 	only     string
 	shrink   bool
 	where    []configuration
+}
+
+// ofKind returns the flag that names the kind, if there is one.
+func (o options) ofKind() string {
+	if o.kind == "" {
+		return ""
+	}
+	return "-kind " + o.kind + " "
 }
 
 // block is how many formulas a process judges before another one goes on.
@@ -215,14 +229,18 @@ func all(o options) error {
 			defer stopAll(children)
 			for j := range jobs {
 				for n := j.from; n < j.to; n++ {
-					v, err := judgeAll(children, request{Number: n})
+					q := request{Number: n}
+					if o.kind != "" {
+						q.Case = caseOf(o.kind, o.seed, n)
+					}
+					v, err := judgeAll(children, q)
 					mu.Lock()
 					if err != nil && failure == nil {
 						failure = err
 					}
 					before := s.judged() / progress
 					if s.note(v, o.only) {
-						fmt.Fprintf(os.Stderr, "judge: -seed %d -from %d (%s): %s: %s\n", o.seed, v.Number, v.Variant, v.Status, v.Message)
+						fmt.Fprintf(os.Stderr, "judge: %s-seed %d -from %d (%s): %s: %s\n", o.ofKind(), o.seed, v.Number, v.Variant, v.Status, v.Message)
 					}
 					if s.judged()/progress > before {
 						fmt.Fprintf(os.Stderr, "judge: %d of %d formulas after %.0f s, %d wrong\n", s.judged(), o.formulas,
@@ -242,6 +260,9 @@ func all(o options) error {
 		return failure
 	}
 	s.print(os.Stdout, o, time.Since(began))
+	if n := s.status["right"]; o.kind != "" && n < o.formulas/3 {
+		return fmt.Errorf("want a third of %d formulas of the kind %s to be judged, got %d", o.formulas, o.kind, n)
+	}
 	if s.wrong() > 0 {
 		return fmt.Errorf("%d of %d formulas are wrong, fail or end their process", s.wrong(), s.judged())
 	}
@@ -370,7 +391,7 @@ func (s *summary) print(w io.Writer, o options, took time.Duration) {
 			report(w, o, v)
 		}
 	}
-	fmt.Fprintf(w, "\nseed %d, formulas %d to %d: %v in %.0f s; %d elements compared\n", o.seed, o.from, o.from+uint64(o.formulas), s.status, took.Seconds(), s.compared)
+	fmt.Fprintf(w, "\n%sseed %d, formulas %d to %d: %v in %.0f s; %d elements compared\n", strings.ReplaceAll(o.ofKind(), "-", ""), o.seed, o.from, o.from+uint64(o.formulas), s.status, took.Seconds(), s.compared)
 	for _, f := range slices.Sorted(maps.Keys(s.drawn)) {
 		fmt.Fprintf(w, "  %-45s %6d of %6d drawn\n", f, s.run[f], s.drawn[f])
 	}
@@ -383,11 +404,11 @@ func (s *summary) print(w io.Writer, o options, took time.Duration) {
 
 // report writes a finding.
 func report(w io.Writer, o options, v *verdict) {
-	c := caseOf(o.seed, v.Number)
+	c := caseOf(o.kind, o.seed, v.Number)
 	message := v.Message
 	if o.shrink {
 		c, message = smaller(o.where, o.seed, c, v)
 	}
-	fmt.Fprintf(w, "  -seed %d -from %d (%s): %s\n    extents %v, %s, attributes %s, few values %v\n    %s\n", o.seed, v.Number, v.Variant, message, c.Dims, c.Type, c.Attrs, c.Few,
+	fmt.Fprintf(w, "  %s-seed %d -from %d (%s): %s\n    extents %v, %s, attributes %s, few values %v\n    %s\n", o.ofKind(), o.seed, v.Number, v.Variant, message, c.Dims, c.Type, c.Attrs, c.Few,
 		strings.Join(c.Lines, "\n    "))
 }

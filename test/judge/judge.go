@@ -150,10 +150,19 @@ type judged struct {
 // oracle takes too long, it makes extents smaller. An error is one of the formula.
 func ask(o *liveOperator, c *randomformula.Case) (*judged, error) {
 	j := &judged{c: c}
+	meant := o
+	if c.Meant != nil {
+		m := c.Clone()
+		m.Lines, m.Meant = c.Meant, nil
+		var why string
+		if meant, why = check(m); meant == nil {
+			return j, fmt.Errorf("what is meant: %s", why)
+		}
+	}
 	for range 6 {
 		j.d = draw(c)
 		j.q = question(c, j.d)
-		u, err := use(o, c, j.d)
+		u, err := use(meant, c, j.d)
 		if err != nil {
 			return j, err
 		}

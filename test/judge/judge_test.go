@@ -38,7 +38,7 @@ func TestFormulas(t *testing.T) {
 			t.Fatal(err)
 		}
 		if slices.Contains(bad, v.Status) {
-			t.Errorf("seed 1, formula %d, %s: %s: %s\n%s", i, v.Variant, v.Status, v.Message, caseOf(1, i).Spec())
+			t.Errorf("seed 1, formula %d, %s: %s: %s\n%s", i, v.Variant, v.Status, v.Message, caseOf("", 1, i).Spec())
 		}
 		if v.Compared > 0 {
 			judged++
@@ -46,6 +46,73 @@ func TestFormulas(t *testing.T) {
 	}
 	if judged < formulas/3 {
 		t.Errorf("want a third of %d formulas to be judged, got %d", formulas, judged)
+	}
+}
+
+// TestKinds judges some formulas of each kind in which an implementation has been wrong.
+func TestKinds(t *testing.T) {
+	each := 4
+	if testing.Short() {
+		each = 1
+	}
+	children := newChildren(configurations, 1)
+	defer stopAll(children)
+	for _, kind := range randomformula.Kinds() {
+		t.Run(kind, func(t *testing.T) {
+			compared := 0
+			for i := range uint64(each) {
+				c := caseOf(kind, 1, i)
+				v, err := judgeAll(children, request{Number: i, Case: c})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if slices.Contains(bad, v.Status) {
+					t.Errorf("seed 1, formula %d, %s: %s: %s\n%s", i, v.Variant, v.Status, v.Message, c.Spec())
+				}
+				compared += v.Compared
+			}
+			if compared == 0 && each > 1 {
+				t.Error("want elements to be compared, got none")
+			}
+		})
+	}
+}
+
+// TestMeant judges a formula beside lines that mean something else, which must be noticed, and beside lines that mean the same.
+func TestMeant(t *testing.T) {
+	r := newRunner(false)
+	defer r.close()
+	for meant, want := range map[string]string{"y0[n] = x[n] + x[n]": "right", "y0[n] = 2.001 * x[n]": "wrong", "y0[n] = a[n]": "oracle"} {
+		c := &randomformula.Case{Name: "op", Lines: []string{"y0[n] = 2 * x[n]"}, Meant: []string{meant}, Attrs: "{}",
+			Inputs:  []randomformula.Slot{{Name: "x", Type: "T", Shape: []string{"N"}}},
+			Outputs: []randomformula.Slot{{Name: "y0", Type: "T", Shape: []string{"N"}}},
+			Dims:    map[string]int{"N": 3}, Example: map[string]int{"N": 2}, Type: "f64", Features: map[string]bool{}}
+		if v := r.judge(c, false); v.Status != want {
+			t.Errorf("%s: want %s, got %s: %s", meant, want, v.Status, v.Message)
+		}
+	}
+}
+
+// TestNumbers checks that numbers of each kind are what the kind says.
+func TestNumbers(t *testing.T) {
+	least := map[string]float64{"f32": 0x1p-126, "f64": 0x1p-1022}
+	for _, kind := range randomformula.Kinds() {
+		for i := range uint64(40) {
+			c := caseOf(kind, 9, i)
+			x, ok := draw(c).inputs["x"]
+			if !ok || len(x.real) == 0 {
+				continue
+			}
+			for k, v := range x.real {
+				row := x.real[k-k%c.Dims["K"]]
+				finite, size := !math.IsNaN(v) && !math.IsInf(v, 0), math.Abs(v)
+				fits := map[string]bool{"": finite && size <= 1.5, "zeros": finite && size <= 1.5, "equal": v == row, "great": finite && size < math.MaxFloat32 || c.Type == "f64",
+					"small": finite && size < 1.5, "far": size > 1e9 || size < 1e-9, "tiny": size > 0 && size < least[c.Type], "special": true, "bits": true, "bounds": true}
+				if !fits[c.Numbers] {
+					t.Fatalf("%s, formula %d: %s numbers of %s have %v at %d", kind, i, c.Numbers, c.Type, v, k)
+				}
+			}
+		}
 	}
 }
 

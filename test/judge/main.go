@@ -7,21 +7,28 @@
 // formula of its kind that could be found.
 //
 //	go run ./test/judge -formulas 10000 -seed 1
+//
+// Each kind of formulas in which an implementation has been wrong has a generator of its own: -kind all judges as many of each.
 package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
+
+	"github.com/opgen/opgen/internal/randomformula"
 )
 
 func main() {
 	formulas := flag.Int("formulas", 1000, "how many random formulas are judged")
 	seed := flag.Uint64("seed", 1, "the seed of the formulas")
+	kind := flag.String("kind", "", "judge formulas of this kind, in which implementations have been wrong; all judges each kind")
 	from := flag.Uint64("from", 0, "the number of the first formula")
 	only := flag.String("only", "", "only findings that begin with this are listed, such as wrong, or only such faults are built")
 	child := flag.Bool("child", false, "run formulas whose cases come on standard input, for the process that started this one")
@@ -32,6 +39,10 @@ func main() {
 	corpus := flag.String("corpus", "", "judge the examples of the specs in this folder, rather than random formulas")
 	seeded := flag.Bool("faults", false, "build the judge with each of some faults in the compiler, and fail if it does not find one within CI's share")
 	flag.Parse()
+	if names := randomformula.Kinds(); *kind != "" && *kind != "all" && !slices.Contains(names, *kind) {
+		fmt.Fprintf(os.Stderr, "judge: there is no kind %q: want all, or one of %s\n", *kind, strings.Join(names, ", "))
+		os.Exit(2)
+	}
 	where := configurations
 	if *device {
 		where = onDevice
@@ -50,13 +61,25 @@ func main() {
 			os.Exit(1)
 		}
 	case *show:
-		os.Exit(showOne(*seed, *from, *device))
+		os.Exit(showOne(*kind, *seed, *from, *device))
 	default:
-		if err := all(options{*formulas, *seed, *from, *only, *shrink, where}); err != nil {
+		if err := judgeKinds(*kind, options{*formulas, *kind, *seed, *from, *only, *shrink, where}); err != nil {
 			fmt.Fprintln(os.Stderr, "judge:", err)
 			os.Exit(1)
 		}
 	}
+}
+
+// judgeKinds judges formulas, of each kind in turn if kind is all.
+func judgeKinds(kind string, o options) error {
+	if kind != "all" {
+		return all(o)
+	}
+	var errs []error
+	for _, o.kind = range randomformula.Kinds() {
+		errs = append(errs, all(o))
+	}
+	return errors.Join(errs...)
 }
 
 // maxStack bounds the stack of a child, so that a recursion without end does not take the machine's memory.
@@ -76,7 +99,7 @@ func serve(seed uint64, plain, device bool) {
 		}
 		c := q.Case
 		if c == nil {
-			c = caseOf(seed, q.Number)
+			c = caseOf("", seed, q.Number)
 		}
 		v := r.judge(c, plain)
 		v.Number = q.Number
@@ -87,8 +110,8 @@ func serve(seed uint64, plain, device bool) {
 }
 
 // showOne prints a formula and its verdict.
-func showOne(seed, number uint64, device bool) int {
-	c := caseOf(seed, number)
+func showOne(kind string, seed, number uint64, device bool) int {
+	c := caseOf(kind, seed, number)
 	v := newRunner(device).judge(c, false)
 	fmt.Printf("%s\nextents %v, type %s, attributes %s\n%s %s: %s\n", strings.TrimSpace(c.Spec()), c.Dims, c.Type, c.Attrs, v.Status, v.Variant, v.Message)
 	if v.Status == "right" || v.Status == "refused" {

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
-	"strconv"
 
 	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/generated/elementunary"
@@ -20,96 +18,8 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/planner"
-	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
-
-// elements holds the elements of a tensor: real numbers, or integers by their bits and booleans.
-type elements struct {
-	real  []float64
-	whole []int64
-}
-
-// drawn are the inputs of a use and the gradients of its outputs.
-type drawn struct {
-	inputs map[string]elements
-	seeds  map[string][]float64
-}
-
-// draw draws the elements of all inputs, and the gradients of outputs.
-func draw(c *randomformula.Case) drawn {
-	r := rand.New(rand.NewPCG(c.Values, 1))
-	d := drawn{map[string]elements{}, map[string][]float64{}}
-	for _, s := range c.Inputs {
-		dims := c.Extents(s.Shape)
-		n := shape.Prod(dims)
-		t := typeOf(c, s)
-		var e elements
-		edges := r.IntN(6) == 0
-		for range n {
-			switch {
-			case t.IsFloat() && c.Few:
-				e.real = append(e.real, []float64{-1, -0.5, 0, 0.25, 0.5, 1}[r.IntN(6)])
-			case t.IsFloat():
-				v := 0.1 + 1.3*r.Float64()
-				if r.IntN(3) == 0 {
-					v = -v
-				}
-				e.real = append(e.real, float64(float32(v)))
-			case t == dtype.Bool:
-				e.whole = append(e.whole, int64(r.IntN(2)))
-			case s.Except != "" && r.IntN(3) == 0:
-				e.whole = append(e.whole, exceptionOf(s))
-			case s.Below != "":
-				e.whole = append(e.whole, int64(r.IntN(max(c.Extents([]string{s.Below})[0], 1))))
-			case c.Text != "" && unsigned(t):
-				e.whole = append(e.whole, int64(r.Uint64()>>(64-8*t.Size()))|1)
-			case edges && r.IntN(3) == 0:
-				e.whole = append(e.whole, edge(t, r))
-			case unsigned(t):
-				e.whole = append(e.whole, int64(r.IntN(6)))
-			default:
-				e.whole = append(e.whole, int64(r.IntN(9)-3))
-			}
-		}
-		d.inputs[s.Name] = e
-	}
-	for _, s := range c.Outputs {
-		if c.HasGradient(s) {
-			list := make([]float64, shape.Prod(c.Extents(s.Shape)))
-			for i := range list {
-				list[i] = float64(1+r.IntN(8)) / 4 * float64(1-2*r.IntN(2))
-			}
-			d.seeds[s.Name] = list
-		}
-	}
-	return d
-}
-
-// exceptionOf returns the integer that may lie outside of the bound of a slot.
-func exceptionOf(s randomformula.Slot) int64 {
-	v, err := strconv.ParseInt(s.Except, 10, 64)
-	if err != nil {
-		panic(err) // the writer writes a number
-	}
-	return v
-}
-
-// edge returns an integer at one of the bounds of its type.
-func edge(t dtype.Type, r *rand.Rand) int64 {
-	bits := 8 * t.Size()
-	if unsigned(t) {
-		return int64(^uint64(0)>>(64-bits)) - int64(r.IntN(2))
-	}
-	if r.IntN(2) == 0 {
-		return -1 << (bits - 1)
-	}
-	return 1<<(bits-1) - 1
-}
-
-func unsigned(t dtype.Type) bool {
-	return t == dtype.U8 || t == dtype.U16 || t == dtype.U32 || t == dtype.U64
-}
 
 func typeOf(c *randomformula.Case, s randomformula.Slot) dtype.Type {
 	t, err := dtype.Parse(c.TypeOf(s))

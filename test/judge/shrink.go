@@ -43,7 +43,7 @@ func smaller(where []configuration, seed uint64, c *randomformula.Case, v *verdi
 // pass tries all changes of the best case, and reports whether one was better.
 func (s *shrinker) pass() bool {
 	found := false
-	for i := len(s.best.Lines) - 1; i >= 0; i-- {
+	for i := len(s.best.Lines) - 1; i >= 0 && s.best.Meant == nil; i-- {
 		if i < len(s.best.Lines) && len(s.best.Lines) > 1 {
 			c := s.best.Clone()
 			c.Lines = slices.Delete(c.Lines, i, i+1)
@@ -64,7 +64,7 @@ func (s *shrinker) pass() bool {
 		c.Require = nil
 		found = s.try(c) || found
 	}
-	for i := 0; i < len(s.best.Lines); i++ {
+	for i := 0; i < len(s.best.Lines) && s.best.Meant == nil; i++ { // others would mean something else
 		for _, line := range shorter(s.best.Lines[i]) {
 			if time.Now().After(s.end) {
 				return found

@@ -1,0 +1,160 @@
+package randomformula
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// kind is a kind of formulas: those of one form in which implementations have been wrong.
+type kind struct {
+	name string
+	// texts are the forms, one of which is drawn. Statements end at ";". One of the parts of "{a | b}" is drawn, and so is what a word such
+	// as $f stands for, which words says. "=>" is followed by statements that mean the same, and whose digits the oracle bounds better.
+	texts []string
+	// once are words of the kind's own. Each is drawn once for a formula, so that all of its places have the same text.
+	once    [][2]string
+	numbers string // how elements are drawn: see Case
+	single  bool   // f32 alone
+	few     bool   // elements are drawn from few numbers
+	run     uint64 // how the use runs beside its plain run, if it always runs so: the remainder of Values by 4, and 1
+	some    bool   // no extent is 0
+	plain   bool   // no other operation stands around the results
+	any     bool   // those of all other kinds, over nothing: the last kind
+}
+
+// Values of run: several workers and small ranges, beside elementwise operators, and each gradient alone.
+const divided, grouped, alone = 1, 2, 3
+
+// Kinds returns the names of the kinds of formulas.
+func Kinds() []string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// OfKind returns the random operator of a kind, a seed and a number, or nil if there is no such kind.
+func OfKind(name string, seed, number uint64) *Case {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+	if i < 0 {
+		return nil
+	}
+	return kinds[i].formula(seed, number)
+}
+
+// formula returns the random operator of a seed and a number.
+func (k kind) formula(seed, number uint64) *Case {
+	w := &writer{Rand: rand.New(rand.NewPCG(seed, number))}
+	w.c = &Case{Name: "op", Features: map[string]bool{k.name: true}, Values: w.Uint64(), Type: w.pick("f32", "f64"), Numbers: k.numbers}
+	w.extents()
+	w.attributes()
+	if k.any { // that of another kind, over nothing
+		other := kinds[w.IntN(len(kinds)-1)]
+		k.texts, k.once, k.few = other.texts, other.once, w.one(2)
+		w.c.Dims[w.pick("N", "K", "M")] = 0
+	}
+	if k.single {
+		w.c.Type = "f32"
+	}
+	w.c.Few = k.few || k.numbers == "" && w.one(4)
+	if k.run > 0 {
+		w.c.Values += k.run - 1 - w.c.Values%4
+	}
+	if k.some || w.one(2) {
+		w.c.Require = []string{"N >= 1", "K >= 1", "M >= 1"}
+		for d, n := range w.c.Dims {
+			w.c.Dims[d] = max(n, 1)
+		}
+	}
+	text := k.texts[w.IntN(len(k.texts))]
+	for _, o := range k.once {
+		text = strings.ReplaceAll(text, o[0], w.expand("{"+o[1]+"}"))
+	}
+	text, meant, _ := strings.Cut(w.expand(text), " => ")
+	w.c.Lines = strings.Split(text, " ; ")
+	if meant != "" {
+		w.c.Meant = strings.Split(meant, " ; ")
+	} else if !k.plain {
+		w.around()
+	}
+	if !slices.ContainsFunc(w.c.Lines, func(l string) bool { return l[0] == 'y' }) {
+		w.c.Lines = append(w.c.Lines, "y0[n] = u[n]") // a slot of the spec's dtype variable
+	}
+	for _, in := range inputs {
+		w.c.Inputs = append(w.c.Inputs, in.slot)
+	}
+	for _, l := range w.c.Lines {
+		if m := result.FindStringSubmatch(l); m != nil {
+			w.c.Outputs = append(w.c.Outputs, Slot{Name: m[1] + m[2], Type: resultTypes[m[1]], Shape: dimsOf(m[3])})
+		}
+	}
+	w.c.Tidy()
+	for _, s := range w.c.Inputs {
+		if s.Below != "" && !slices.Contains(w.c.Extents(s.Shape), 0) {
+			w.c.Dims[s.Below] = max(w.c.Dims[s.Below], 1) // no integer from 0 on lies below 0
+		}
+	}
+	return w.c
+}
+
+// result matches the left side of a statement that gives an output, whose name says its type.
+var result = regexp.MustCompile(`^(y|at|is|big|byte|tiny|short)(\d)\[(.*?)\] = `)
+
+var resultTypes = map[string]string{"y": "T", "at": "i64", "is": "bool", "big": "u64", "byte": "u8", "tiny": "i8", "short": "i32"}
+
+// dimsOf returns the dimensions of indices.
+func dimsOf(indices string) []string {
+	dims := []string{}
+	for i := range strings.SplitSeq(indices, ", ") {
+		if i != "" {
+			dims = append(dims, strings.ToUpper(strings.TrimRight(i, "'")))
+		}
+	}
+	return dims
+}
+
+// around puts an operation around a result of real numbers, gives what it is made of a name, or leaves it as it is.
+func (w *writer) around() {
+	for i, l := range w.c.Lines {
+		m := result.FindStringSubmatch(l)
+		if m == nil || m[1] != "y" || slices.ContainsFunc(w.c.Lines, func(l string) bool { return strings.HasPrefix(l, "grad.") }) {
+			continue
+		}
+		left, x, _ := strings.Cut(l, " = ")
+		named := "t9[" + m[3] + "]"
+		form := w.pick("", "", "", "tanh(@)", "(@) * limit[]", "(@) - 0.5", "t9", "t9 squared")
+		if strings.Contains(m[3], "n") && w.one(8) {
+			form = "n > 0 ? (@) : 0.5"
+		}
+		switch form {
+		case "":
+		case "t9", "t9 squared":
+			w.c.Lines[i] = left + " = " + map[string]string{"t9": "tanh(" + named + ")", "t9 squared": named + " * " + named}[form]
+			w.c.Lines = slices.Insert(w.c.Lines, i, named+" = "+x)
+			return
+		default:
+			w.c.Lines[i] = left + " = " + strings.ReplaceAll(form, "@", x)
+		}
+	}
+}
+
+var word = regexp.MustCompile(`\$[a-z]+`)
+
+// expand draws what words and alternatives stand for.
+func (w *writer) expand(text string) string {
+	for word.MatchString(text) {
+		text = word.ReplaceAllStringFunc(text, func(s string) string { return "{" + words[s[1:]] + "}" })
+	}
+	for {
+		end := strings.IndexByte(text, '}')
+		if end < 0 {
+			return text
+		}
+		begin := strings.LastIndexByte(text[:end], '{')
+		parts := strings.Split(" "+text[begin+1:end]+" ", " | ")
+		text = text[:begin] + strings.TrimSpace(w.pick(parts...)) + text[end+1:]
+	}
+}

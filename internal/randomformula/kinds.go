@@ -1,0 +1,244 @@
+package randomformula
+
+// words are what texts of kinds share. Each place of a word is drawn anew.
+var words = map[string]string{
+	"f":    "tanh | sin | cos | exp | sigmoid | abs",
+	"ext":  "max | min",
+	"arg":  "argmax | argmin",
+	"red":  "sum | sum | max | min | mean | logsumexp | prod | variance | norm",
+	"fold": "sum | max | min | prod",
+	"cmp":  "< | <= | > | >= | == | !=",
+	// Integers, and numbers that are the same for all k.
+	"int": "0 | 1 | 2 | size | N - 1 | K / 2",
+	"one": "limit[] | limit[] | (v[0] else 0.5) | rate | 0.5 | u[n] | (x[n, 0] else 2)",
+	// Values at n and k, and at n and k'.
+	"nk": "x[n, k] | x[n, k] | w[n, k] | v[k] | u[n] | x[n, k] * v[k] | still[n, k] * x[n, k]",
+	"nkk": "tanh(x[n, k'] * 2) | exp(sin(x[n, k'])) | x[n, k'] * 3 | x[n, k'] - (k - k') * {0.25 | u[n] | u[n]^2} | sigmoid(x[n, k'] + v[k']) | x[n, k'] * v[k'] | " +
+		"abs(x[n, k']) | sqrt(1 + x[n, k']^2) | v[k'] / (2 + x[n, k']^2) | x[n, k'] + w[n, k'] | x[n, k']",
+	// Ranges of k' beside k, of n' beside n, and of a and b around k.
+	"run":   "0 .. k + 1 | 0 .. k + 1 | 0 .. k | k .. K | k + 1 .. K | max(0, k - 2) .. K | 0 .. K - k | 1 .. k + 1",
+	"runn":  "0 .. n + 1 | n .. N | n + 1 .. N | 0 .. n",
+	"wink":  "k .. k + 2 | k - 1 .. k + 2 | 2 * k .. 2 * k + 2 | k * 2 - 1 .. k * 2 + size | k * K / size .. ceildiv((k + 1) * K, size) | k / 2 .. k / 2 + 2 | 0 .. k + 1 | k .. K",
+	"winn":  "n .. n + 2 | n - 1 .. n + 2 | 2 * n .. 2 * n + 2 | n * 2 - 1 .. n * 2 + size | n * N / size .. ceildiv((n + 1) * N, size) | n / 2 .. n / 2 + 2 | 0 .. n + 1 | n .. N",
+	"shift": "k .. k + 3 | k - 1 .. k + 2 | k + 1 .. K | k - 2 .. k + 1 | 0 .. k + 1 | -2 .. k | 2 * k - 1 .. 2 * k + 2",
+	"none":  "k .. 3 | 2 .. k | k + 2 .. k | k - 4 .. 0 | 0 .. k - 2 | 3 .. k + 1 | k + 1 .. K - k",
+}
+
+// kinds are the kinds of formulas. What is after the name says what was wrong in one of them.
+var kinds = []kind{
+	// A step that goes over rows said that it is elementwise.
+	{name: "repeated", run: grouped, texts: []string{
+		"y0[n, k] = {$f($nk) | $nk} {- | + | *} {u[n] | mean(k': x[n, k']) | max(k': x[n, k']) | sqrt(1 + sum(k': x[n, k']^2)) | limit[] | v[k]}",
+		"y0[n, k] = {$f($nk) | $nk} / {(2 + u[n]^2) | (1 + sum(k': x[n, k']^2)) | (1.5 + tanh(v[k])) | (2 + limit[]^2)}",
+		"y0[n, k, m] = {$f(cube[n, k, m]) | cube[n, k, m]} {- | *} {x[n, k] | u[n] | v[k] | z[m, k] | limit[] | mean(m': cube[n, k, m'])}",
+		"y0[n, k, m] = cube[n, k, m] / {(2 + x[n, k]^2) | (2 + u[n]^2) | (2 + v[k]^2)}",
+		"y0[n, k] = {x[n, k] | $f(x[n, k])} {- | *} u[n] ; y1[n, k] = {w[n, k] | x[n, k]} {+ | *} {v[k] | u[n]}",
+	}},
+	// A maximum that is computed again was rounded otherwise, and had no gradient.
+	{name: "running", texts: []string{
+		"y0[n, k] = $ext(k' in $run: $nkk)",
+		"y0[n, k] = {logsumexp | sum | mean | prod}(k' in $run: $nkk)",
+		"y0[n] = $ext(n' in $runn: {$f(u[n'] * 2) | u[n'] - (n - n') * {0.25 | limit[]} | u[n'] * 3 | u[n']})",
+		"y0[k] = $ext(n in (k - k) % 3 .. (k - k) % 3 + size: cos(sin(u[n] else 0.5)))",
+		"t0[n, k] = $arg(k' in $run: $nkk) ; y0[n, k] = (x[n, t0[n, k]] else 0)",
+		"t0[n, k] = $ext(k' in $run: $nkk) ; y0[n, k] = sum(k' in $run: $nkk * t0[n, k'])",
+	}},
+	// Equal extremes share the gradient, also in f32.
+	{name: "ties", single: true, few: true, texts: []string{
+		"y0[n] = $ext(k: {$nk | $nk | x[n, k]^2 | abs(x[n, k]) | round(3 * x[n, k]) / 4 | max(x[n, k], v[k]) | x[n, k] * x[n, K - 1 - k] | x[n, k] - v[k]})",
+		"y0[n, k] = $ext({$nk | x[n, k]^2 | abs(x[n, k])}, {$nk | w[n, k]^2 | 0.25 | v[k] * w[n, k]})",
+		"y0[{n | k | }] = $ext({n', k' | k', n'} {if x[n', k'] < 0.37 | if mask[n', k'] | }: x[n', k'] {* v[k'] | - u[n'] | })",
+		"y0[k] = $ext(n {if x[n, k] > -0.37 | }: {$nk | x[n, k]^2}) ; y1[k] = $ext(n: x[n, k])",
+		"t0[n] = $ext(k: x[n, k]^2) ; y0[n, k] = x[n, k]^2 - t0[n]",
+		"y0[n, k] = $ext(k' in $run: {x[n, k'] | x[n, k']^2 | x[n, k'] * v[k']})",
+		"y0[n] = $ext(k: max(m: {cube[n, k, m] | cube[n, k, m] * v[k] | z[m, k] * x[n, k]}))",
+	}},
+	// The place of an extreme of several windows, and its number.
+	{name: "windows", some: true, once: [][2]string{{"#n", "$winn"}, {"#k", "$wink"}, {"#a", "$arg"}, {"#x", "x[n', k'] | abs(x[n', k']) | x[n', k'] * (1 + k') | x[n', k'] - w[n', k']"}}, texts: []string{
+		"t0[n, k], t1[n, k] = #a(n' in #n, k' in #k: {#x}) ; y0[n, k] = (x[t0[n, k], t1[n, k]] else 0) ; at0[n, k] = t0[n, k] ; at1[n, k] = t1[n, k]",
+		"at0[n, k] = #a(n' in #n, k' in #k: {#x})",
+		"at0[k] = #a({a < 2 | a < size}, k' in #k: (v[k' + a] else 0)) ; y0[k] = max(k' in #k: v[k'])",
+		"t0[k], t1[k] = #a({a < 1 | a < size}, k' in #k: (v[k' + a] else 0)) ; y0[k] = (v[t1[k] {| + t0[k]}] else 0) ; at0[k] = t0[k]",
+		"y0[n, k] = {max | min | sum | mean | logsumexp}(n' in #n, k' in #k: {#x})",
+	}},
+	// How many indices an empty range has.
+	{name: "counts", texts: []string{
+		"y0[k] = $red(k': v[k' / {2 | 3 | size}])",
+		"y0[{n | k | }] = {sum | mean}(n', k': u[n' / {2 | 3}] {* v[k' / 2] | + 0.1 * k'})",
+		"y0[n] = $red(k: x[n, k / 2])",
+		"y0[k] = $red(a in $none {if a != 1 | if a > 0 | if v[k] > a}: {v[k] | v[k / 2] | limit[] | (u[a] else 1)} {| * (1 + a)})",
+		"y0[k] = count(a in $none) * v[k]",
+		"y0[n, k] = $red(c in {0 .. 2 * n - k | n .. k | k - n .. n}, a < 3: {v[k / 2] | x[n, k] | u[n]} * (1 + c + a))",
+		"y0[n, k] = {sum | max}(c in {n .. k | 0 .. k - n | n - k .. 2} if {c != 1 | x[n, k] > 0.37}: u[n])",
+	}},
+	// An inner range ends at an outer index, which begins at the index of the result.
+	{name: "triangles", texts: []string{
+		"y0[k] = $red(a in $shift, b in {k .. a + 1 | a .. k + 3 | a .. a + 2 | a - 1 .. k + 1 | 0 .. a}: (v[b] else {0 | 0.5}) {| * (1 + a) | * (v[a] else 1)})",
+		"y0[n, k] = $red(n' in {n - 1 .. n + 2 | 0 .. n + 1 | n .. N}, k' in {n' .. K | 0 .. n' | k - n' .. k + 1 | n' - 1 .. n' + 2}: x[n', k'] {| * (1 + k')})",
+		"y0[n] = {mean | sum | max}(k in n + 1 .. K, a in k - n .. k - n + 3: a * (v[k + n] else 0.5))",
+		"y0[k] = {sum | max}(a in $shift: $fold(b in {a .. k + 2 | 0 .. a + 1 | k .. a + 1}: (v[b] else {0 | 1})))",
+		"y0[k] = sum(a in $shift, b in k .. a + 1, c in {b .. a + 1 | b - 1 .. b + 1}: (v[c] else 0) * (1 + b))",
+	}},
+	// A condition on indices of the result was dropped where the value is one number.
+	{name: "conditions", texts: []string{
+		"y0[n] = $fold(k if n $cmp $int {&& | ||} k $cmp $int: $one)",
+		"y0[n, k] = $fold(m if {k $cmp n && m $cmp $int | n $cmp $int || m $cmp k | m $cmp n}: $one)",
+		"y0[n, k] = (n $cmp $int {&& | ||} k $cmp {$int | n} ? $one : $nk)",
+		"y0[n] = $red(k, m if n $cmp m {&& k $cmp $int | }: {limit[] | u[n] | z[m, k]})",
+		"y0[n, k] = (k $cmp $int ? $fold(k' if k' $cmp n: $one) : $nk)",
+		"is0[n, k] = {any | all}(m if m $cmp n {|| | &&} k $cmp $int: {on[n] | limit[] > 0.37}) ; y0[n] = u[n]",
+	}},
+	// A look-up whose row is one number.
+	{name: "lookups", some: true, texts: []string{
+		"t0[n] = $arg(k: $nk {+ k | }) ; y0[n, k] = {v[t0[n]] | v[t0[n]] * x[n, k] | x[n, t0[n]] | w[n, t0[n]] + v[k]}",
+		"y0[n, k] = {v[j[n]] | v[jk[k]] | x[n, jk[k]] | x[n, j[n]] * v[k] | v[jk[j[n]]] | v[jk[jk[k]]]}",
+		"y0[n, m] = {z[m, j[n]] | z[m, j[n]] * u[n]}",
+		"y0[n, k] = {(v[free[n, k]] else 0.5) | v[free[n, k] % K] | (x[n, free[n, k]] else u[n])}",
+		"t0[m] = $arg(k: z[m, k]) ; y0[m, k] = {v[t0[m]] | z[m, t0[m]] | z[m, t0[m]] * v[k]}",
+		"t0[n, k] = {argsort | rank}(k': x[n, k'])[k] ; y0[n, k] = {v[t0[n, k]] | x[n, t0[n, k]] | w[n, t0[n, k]] * v[k]}",
+		"y0[k] = {v[jk[k]] | sum(m: z[m, jk[k]]) | max(n: x[n, jk[k]])}",
+	}},
+	// A factor that was moved out of an empty sum.
+	{name: "factors", numbers: "zeros", texts: []string{
+		"y0[n] = {sum | max | mean}(k {in n .. K | if x[n, k] > 0.37 | if mask[n, k] | }: {w[n, k] | v[k]} {/ u[n] | * (1 / u[n]) | * log(abs(u[n])) | * limit[] / x[n, k]})",
+		"t0[n] = sqrt(sum(k: x[n, k]^2)) ; y0[n, k] = u[n] * w[n, k] / t0[n]",
+		"t0[n] = {sum(k: x[n, k]) | max(k: x[n, k])} ; y0[n] = sum(k if k $cmp n: w[n, k] {/ t0[n] | * t0[n]})",
+		"y0[k] = sum(n if {on[n] | n $cmp $int}: w[n, k] / v[k])",
+	}},
+	// Rows of zeros that are divided by their norms.
+	{name: "zero_rows", numbers: "zeros", texts: []string{
+		"t0[n] = {sqrt(sum(k: x[n, k]^2)) | norm(k: x[n, k]) | sum(k: abs(x[n, k])) | max(k: abs(x[n, k]))} ; y0[n, k] = {x[n, k] / max(t0[n], 0.001) | (t0[n] > 0 ? x[n, k] / t0[n] : 0) | x[n, k] / (t0[n] + 0.5) | (t0[n] == 0 ? w[n, k] : x[n, k] / t0[n])}",
+		"y0[n] = {sqrt(max(sum(k: x[n, k]^2), 0.01)) | norm(k: x[n, k]) | sum(k: norm(m: {z[m, k] | cube[n, k, m]}))}",
+		"t0[n] = norm(k: x[n, k]) ; t1[m] = norm(k: z[m, k]) ; y0[n, m] = sum(k: x[n, k] * z[m, k]) / max(t0[n] * t1[m], 0.01)",
+		"y0[n] = u[n] > 0 ? {sqrt(u[n]) | log(u[n]) | 1 / u[n] | u[n]^0.5} : {0 | limit[]}",
+	}},
+	// Unsigned numbers from 2^63 on.
+	{name: "unsigned", numbers: "bits", texts: []string{
+		"big0[n] = {max(big[n], {3 | big[N - 1 - n]}) | min(big[n], {3 | big[0]}) | quotient(big[n], {2 | 3 | size}) | big[n] % {5 | 2} | max(n' in $runn: big[n']) | big[n] + {1 | big[n]} | (u[n] > 0 ? big[n] : 3)}",
+		"y0[n] = {big[n] $cmp {3 | big[N - 1 - n] | big[0]} ? u[n] : 2 | big[n] * u[n] | (big[n] $cmp max(n': big[n']) ? 1 : u[n])}",
+		"at0[n] = {rank | argsort}(n': big[n'])[n] ; big0[] = $ext(n: big[n])",
+		"at0[] = $arg(n: big[n]) ; y0[n] = (big[n] > 3 && u[n] > 0.37 ? u[n] : 0)",
+		"y0[n, k] = {byte[n, k] $cmp {200 | byte[n, 0]} ? x[n, k] : 1 | byte[n, k] * x[n, k]} ; at0[n] = {max | sum | min}(k: byte[n, k])",
+	}, some: true},
+	// Integers at the bounds of their types are no extremes of nothing.
+	{name: "bounds", numbers: "bounds", texts: []string{
+		"at0[n] = {max | min | argmax | argmin | sum}(k {if mask[n, k] | if free[n, k] $cmp 0 | }: {free[n, k] | short[n, k]})",
+		"at0[n, k] = {$ext(free[n, k], {short[n, k] | 0 | (free[n, k + 1] else 1)}) | free[n, k] {+ | - | *} {1 | short[n, k]} | quotient(free[n, k], {2 | 3})}",
+		"at0[n, k] = {prod | sum | max | min}(k' in $run: free[n, k'])",
+		"short0[n, k] = {$ext(short[n, k], 0) | (mask[n, k] ? short[n, k] : 1) | (short[n, K - 1 - k] else 0)} ; y0[n, k] = x[n, k]",
+		"tiny0[k] = {tiny[k] | $ext(tiny[k], 0) | (v[k] > 0.37 ? tiny[k] : 1)} ; y0[k] = (tiny[k] $cmp {0 | -128 | 127} ? v[k] : 2)",
+		"y0[n] = {max | min}(k: free[n, k] $cmp short[n, k] ? x[n, k] : 0) ; at0[n] = max(k: min(free[n, k], short[n, k]))",
+	}},
+	// A tensor that is read at the difference of a window's index and the outer one.
+	{name: "convolutions", texts: []string{
+		"y0[n] = {sum | max | min | mean | logsumexp}(n' in {n - 1 .. n + 2 | n .. n + 3}: u[n'] {* | + | -} (e[n' - n + 1] else 0.5))",
+		"y0[k] = {sum | max | logsumexp}(k' in k - 1 .. k + 2: v[k'] {* | +} e[k' - k + 1])",
+		"y0[n, k] = {sum | max}(k' in k - 2 .. k + 1: x[n, k'] * e[k - k'])",
+		"y0[k] = {sum | max}(a < 3: (v[{k + a - 1 | 2 * k + a | k - a | k + 2 * a - 2}] else 0) {* | +} e[a])",
+		"y0[n, k] = {sum | max | logsumexp}(n' in n - 1 .. n + 2, k' in k .. k + 3: x[n', k'] * e[n' - n + 1] {* | +} e[k' - k])",
+		"y0[k] = sum(k' in 2 * k - 1 .. 2 * k + 2: v[k'] * e[k' - 2 * k + 1])",
+		"y0[n, m] = sum(k, a < 3: (x[n + a - 1, k] else 0) * z[m, k] * e[a])",
+	}},
+	// A guard that was evaluated outside of its statement's indices.
+	{name: "guards", some: true, texts: []string{
+		"y0[k] = (v[k] $cmp {0 | 0.37} ? (v[{k - 2 | k + 1 | 2 * k | -k}] else {0 | 0.5}) : {1 | v[k]})",
+		"y0[n] = $red(m: abs(x[{-m | m - 1 | n - m}, {0 | n}] else 0.5))",
+		"y0[n, k] = (w[{n - 1 | -n | n + 1}, j[n]] else 0.5) {| * x[n, k]}",
+		"y0[n, k] = (v[j[n]] < 0.37 ? 1 : (x[n, {k - 2 * n | k + n | k - 1}] else 0))",
+		"y0[n] = (u[n] $cmp 0 ? {1 | u[n]} : (x[0, n] else 2))",
+		"y0[n] = max(c in 0 .. {1 | size}: (x[c, n] else 0) * 0.5)",
+		"y0[n] = $red(k if {(v[k + n] else 0) > 0 | (u[k] else 1) > 0.37 | on[n]}: (x[n, k - 1] else u[n]))",
+	}},
+	// The softmax of any finite logits, of which rounding takes the logarithm away.
+	{name: "softmax", numbers: "great", some: true, once: [][2]string{
+		{"#lse", "logsumexp(k': x[n, k'])"}, {"#max", "t7[n] = max(k: x[n, k]) ; t8[n, k] = exp(x[n, k] - t7[n]) ; t9[n] = sum(k: t8[n, k])"},
+	}, texts: []string{
+		"y0[n, k] = exp(x[n, k] - #lse) => #max ; y0[n, k] = t8[n, k] / t9[n]",
+		"t0[n] = logsumexp(k: x[n, k]) ; y0[n, k] = exp(x[n, k] - t0[n]) => #max ; y0[n, k] = t8[n, k] / t9[n]",
+		"y0[n, k] = x[n, k] - #lse => #max ; y0[n, k] = x[n, k] - t7[n] - log(t9[n])",
+		"y0[n] = logsumexp(k: x[n, k]) - x[n, j[n]] => #max ; y0[n] = log(t9[n]) - (x[n, j[n]] - t7[n])",
+		"y0[n, m] = sum(k: exp(x[n, k] - #lse) * z[m, k]) => #max ; y0[n, m] = sum(k: t8[n, k] / t9[n] * z[m, k])",
+		"t0[n] = logsumexp(k: x[n, k]) ; t1[n, k] = exp(x[n, k] - t0[n]) ; y0[n, m] = sum(k: t1[n, k] * z[m, k]) => #max ; y0[n, m] = sum(k: t8[n, k] / t9[n] * z[m, k])",
+	}},
+	// Logarithms beside 1 and exponentials beside 0.
+	{name: "logarithms", numbers: "small", once: [][2]string{{"#e", "exp(-abs(20 * x[n, k])) | x[n, k]^2 | x[n, k] * u[n] | exp(-abs(40 * x[n, k])) * u[n]"}}, texts: []string{
+		"y0[n, k] = {log(1 + #e) | log(#e + 1)} => y0[n, k] = log1p(#e)",
+		"y0[n, k] = exp(#e) - 1 => y0[n, k] = expm1(#e)",
+		"y0[n] = sum(k: max(w[n, k], 0) + log(1 + #e)) => y0[n] = sum(k: max(w[n, k], 0) + log1p(#e))",
+	}},
+	// Gradients of quotients of great and of small numbers.
+	{name: "quotients", numbers: "far", some: true, plain: true, texts: []string{
+		"y0[n, k] = x[n, k] / {x[n, K - 1 - k] | u[n] | (u[n] * 2) | x[n, 0]}",
+		"y0[n] = {sum | max | mean}(k: x[n, k] / u[n])",
+		"t0[n] = max(k: abs(x[n, k])) ; y0[n, k] = x[n, k] / t0[n]",
+		"y0[n, k] = w[n, k] * x[n, k] / u[n]",
+	}},
+	// Divisors whose inverse is infinite.
+	{name: "denormals", numbers: "tiny", run: divided, some: true, plain: true, texts: []string{
+		"y0[n, k] = {x[n, k] / u[n] | u[n] / x[n, k] | (x[n, k] * 2) / u[n] | w[n, k] * (x[n, k] / u[n])}",
+		"y0[n] = {sum | max}(k: x[n, k] / u[n])",
+		"y0[n, k] = w[n, k] + x[n, k] / u[n]",
+	}},
+	// Equal rows, whose deviations from their mean are 0.
+	{name: "equal_rows", numbers: "equal", some: true, texts: []string{
+		"y0[n] = {variance(k: x[n, k]) | variance(k: x[n, k] / 3) | variance(k: x[n, k] * u[n])}",
+		"t0[n] = mean(k: x[n, k]) ; t1[n] = variance(k: x[n, k]) ; y0[n, k] = (x[n, k] - t0[n]) * rsqrt(t1[n] + 0.00001) => t8[n, k] = mean(k': x[n, k] - x[n, k']) ; y0[n, k] = t8[n, k] * rsqrt(mean(k': t8[n, k']^2) + 0.00001)",
+		"y0[m, n] = variance(k: x[n, k]) {* z[m, 0] | + u[n]}",
+	}},
+	// NaN and infinity.
+	{name: "special", numbers: "special", texts: []string{
+		"y0[n, k] = {$ext(x[n, k], {w[n, k] | 0 | u[n]}) | min(max(x[n, k], -1), {1 | u[n]}) | (x[n, k] $cmp {0 | u[n]} ? {x[n, k] | 1} : w[n, k]) | x[n, k] * {w[n, k] | u[n] | 0}}",
+		"y0[n] = $fold(k {if mask[n, k] | }: {x[n, k] | x[n, k] * w[n, k] | w[n, k] / (2 + x[n, k]^2)}) ; at0[n] = $arg(k: x[n, k])",
+		"y0[n, k] = {tanh | exp | sigmoid | sqrt | abs | Phi | log}(x[n, k]) {| * w[n, k]}",
+		"y0[n, k] = $ext(k' in $run: x[n, k']) ; at0[n, k] = {argsort | rank}(k': x[n, k'])[k]",
+		"y0[n, k] = {round | floor | ceil}(x[n, k]) ; is0[n, k] = x[n, k] $cmp u[n]",
+		"y0[n, k] = {x[n, k] | w[n, k]} {+ | - | /} {u[n] | x[n, K - 1 - k]}",
+	}},
+	// Labels that may lie outside of their bound.
+	{name: "exceptions", texts: []string{
+		"y0[n] = {(label[n] == -1 ? {0 | 2} : x[n, label[n]]) | (label[n] != -1 ? x[n, label[n]] : 0) | (label[n] >= 0 ? v[label[n]] : u[n])}",
+		"y0[k] = $fold(n if label[n] == k: {u[n] | x[n, k] | u[n] * v[k]})",
+		"y0[k] = count(n if label[n] == k {&& u[n] > 0.37 | }) * v[k]",
+		"y0[k] = (mark[k] != -100 ? u[mark[k]] : {0 | v[k]}) ; y1[n] = $fold(k if mark[k] == n: v[k])",
+		"y0[n] = (label[n] == -1 ? 0 : logsumexp(k: x[n, k]) - x[n, label[n]])",
+		"y0[n, k] = (label[n] == -1 ? {0 | 1} : x[n, label[n]] * w[n, k])",
+	}, some: true},
+	// A gradient alone has the bits of one among others.
+	{name: "alone", run: alone, texts: []string{
+		"y0[n, m] = {rate * tanh(sum(k: x[n, k] * z[m, k]) / 4) | tanh(sum(k: x[n, k] * z[m, k])) | sum(k: x[n, k] * z[m, k]) * u[n]}",
+		"y0[n, m] = sum(k {if k <= n | }: exp(x[n, k] - logsumexp(k' {if k' <= n | }: x[n, k'])) * z[m, k])",
+		"t0[n, n'] = sum(k: x[n, k] * w[n', k]) ; t1[n] = logsumexp(n' if n' <= n: t0[n, n']) ; t2[n, n'] = (n' <= n ? exp(t0[n, n'] - t1[n]) : 0) ; y0[n, k] = sum(n': t2[n, n'] * {x[n', k] | w[n', k] | v[k]})",
+		"t0[n, k] = sum(k' in 0 .. k + 1: exp(x[n, k']) * w[n, k']) ; t1[n, k] = sum(k' in 0 .. k + 1: exp(x[n, k'])) ; y0[n, k] = t0[n, k] / t1[n, k]",
+		"y0[n, k] = $f(x[n, k] * u[n] + v[k]) ; y1[n] = {sum | max | mean}(k: x[n, k] * w[n, k])",
+		"t0[n] = {norm | max | mean | variance}(k: x[n, k]) ; y0[n, k] = x[n, k] {* | -} t0[n] ; y1[n, k] = w[n, k] * t0[n]",
+	}},
+	// Gradients by hand.
+	{name: "by_hand", texts: []string{
+		"y0[n, k] = {x[n, k] * w[n, k] | w[n, k] * x[n, k] + v[k]} ; grad.x[n, k] = grad.y0[n, k] * w[n, k]",
+		"y0[n, k] = {max(x[n, k], 0) | round(4 * x[n, k]) / 4 | (x[n, k] > 0 ? 1 : 0)} ; grad.x[n, k] = {grad.y0[n, k] | (abs(x[n, k]) < 1 ? grad.y0[n, k] : 0) | grad.y0[n, k] * w[n, k]} as surrogate",
+		"y0[n] = {sum | mean}(k: x[n, k]) * u[n] ; grad.u[n] = {grad.y0[n] * 2 | sum(k: x[n, k] * grad.y0[n])} as surrogate",
+		"y0[n, k] = x[n, k] - v[k] ; grad.v[k] = {-sum(n: grad.y0[n, k]) | sum(n if n > 0: grad.y0[n, k])} as surrogate",
+	}},
+	// Histograms, whose class is also an expression.
+	{name: "histograms", some: true, once: [][2]string{{"#c", "j[n] | (j[n] + 1) % K | free[n, 0] | convert(floor(2 * u[n] + 1), 'i64') | (u[n] > 0.37 ? j[n] : 0)"}}, texts: []string{
+		"y0[k] = $fold(n if {#c == k | k == #c | #c == k && u[n] > -0.37}: {u[n] | u[n] * v[k] | x[n, k] | 2})",
+		"y0[k] = count(n if #c == k) * {v[k] | limit[]} ; y1[k] = {sum | max}(n if #c == k: u[n])",
+		"y0[m, k] = $fold(n if #c == k: u[n] * z[m, k])",
+	}},
+	// Reads at computed places, between elements.
+	{name: "samples", some: true, texts: []string{
+		"t0[n, k] = floor(2 * w[n, k]) ; t1[n, k] = convert(t0[n, k], 'i64') ; y0[n, k] = sum(a < 2: (v[t1[n, k] + a] else 0) * (a == 0 ? 1 - (2 * w[n, k] - t0[n, k]) : 2 * w[n, k] - t0[n, k]))",
+		"t0[n] = convert(floor(3 * u[n]), 'i64') ; y0[n, k] = (x[{t0[n] | t0[n] + 1}, k] else {0 | v[k]})",
+		"t0[n, k] = convert({round | floor | ceil}({2 | 3} * w[n, k]), 'i64') ; y0[n, k] = {(x[n, t0[n, k]] else 0) | v[t0[n, k] % K] | (x[t0[n, k], k] else 0.5) * u[n]}",
+	}},
+	// Results that take the memory of inputs, with attributes and extents that no example has.
+	{name: "in_place", run: grouped, texts: []string{
+		"y0[n, k] = {floor(3 * rate) * x[n, k] | (rate < 0.37 ? x[n, K - 1 - k] : x[n, k]) | x[n, (3 * k) % K] | (flag ? x[N - 1 - n, k] : x[n, k])}",
+		"y0[n, k] = {max | sum}(k' in {k + 1 .. K | k .. k + 2 | 0 .. k + 1} if {rate < 0.37 | flag}: x[n, k']) {| + x[n, k]}",
+		"t0[n] = {sum | max | norm}(k: x[n, k]) ; y0[n, k] = {x[n, k] * t0[n] | (flag ? t0[n] * x[N - 1 - n, k] : x[n, k]) | x[n, k] / (2 + t0[n]^2)}",
+		"y0[n, k] = {x[n, k] - x[n, 0] | x[n, k] * x[0, k] | x[n, k] + max(n': x[n', k])}",
+	}, some: true},
+}
+
+// The last kind has the texts of all others. It is added here since it is drawn from the others.
+func init() { kinds = append(kinds, kind{name: "nothing", any: true}) }
