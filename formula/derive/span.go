@@ -18,7 +18,7 @@ func span(n *term.Term, depth int) (lo, hi int, ok bool) {
 	}
 	switch n.Op {
 	case term.Constant, term.Symbol:
-		return n.Int, n.Int, true
+		return n.Int, n.Int, !n.Unknown
 	case term.Index:
 		lo, _, ok = span(n.Var.Lo, depth-1)
 		_, hi, both := span(n.Var.Hi, depth-1)

@@ -12,7 +12,17 @@ import (
 func (p *Program) Opened(unsettled bool) (*Program, error) {
 	u := *p.use
 	u.Open, u.Unsettled = true, unsettled
-	return Build(&u)
+	out, err := Build(&u)
+	if err == nil && unsettled {
+		out.Forget()
+	}
+	return out, err
+}
+
+// Forget makes the values of symbols unknown: what is derived of the program then holds for all of them, so also where what it reads
+// depends on which extents are larger than others.
+func (p *Program) Forget() {
+	p.symbols(func(n *term.Term) { n.Unknown = true })
 }
 
 // Settle puts the values of symbols in their place.
@@ -20,34 +30,41 @@ func (p *Program) Settle() {
 	if p.use == nil || !p.use.Open {
 		return
 	}
+	p.symbols(func(n *term.Term) { n.Op, n.Unknown = term.Constant, false })
+	d := decider{}
+	for _, s := range slices.Concat(p.Statements, p.Backward) {
+		s.Value, s.Guard = d.decided(s.Value), d.decided(s.Guard)
+	}
+}
+
+// symbols calls visit for each symbol, which is a term of the program alone.
+func (p *Program) symbols(visit func(n *term.Term)) {
 	seen := map[*term.Term]bool{} // what occurs several times is looked at once
-	settle := func(n *term.Term) {
+	look := func(n *term.Term) {
 		n.WalkInto(func(n *term.Term) bool {
-			if n.Op == term.Symbol {
-				n.Op = term.Constant // the terms are those of the program alone
-			}
 			more := !seen[n]
 			seen[n] = true
+			if n.Op == term.Symbol && more {
+				visit(n)
+			}
 			return more
 		})
 	}
-	d := decider{}
 	for _, t := range p.Tensors {
 		for _, n := range t.Shape {
-			settle(n)
+			look(n)
 		}
 	}
 	for _, s := range slices.Concat(p.Statements, p.Backward) {
 		for _, v := range s.Vars {
-			settle(v.Lo)
-			settle(v.Hi)
+			look(v.Lo)
+			look(v.Hi)
 		}
 		for _, n := range slices.Concat(s.Left.Idx, s.Left.Ext) {
-			settle(n)
+			look(n)
 		}
-		settle(s.Value)
-		settle(s.Guard)
-		s.Value, s.Guard = d.decided(s.Value), d.decided(s.Guard)
+		look(s.Value)
+		look(s.Guard)
 	}
 }
 

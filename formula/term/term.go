@@ -60,6 +60,7 @@ type Term struct {
 	Kind      Kind
 	Name      string  // of a symbol
 	Int       int     // of a constant integer or a symbol, or 1 for a condition that holds
+	Unknown   bool    // of a symbol: whether nothing may follow from its value
 	Float     float64 // of a constant real number
 	Var       *Variable
 	Func      *Function
@@ -148,12 +149,12 @@ func (n *Term) IsConst() (int, bool) { return n.Int, n.Op == Constant && n.Kind 
 // Is reports whether n is the whole number v.
 func (n *Term) Is(v int) bool { i, ok := n.IsConst(); return ok && i == v }
 
-// Known returns the value of an integer in which only constants and symbols occur.
+// Known returns the value of an integer in which only constants occur, and symbols whose values are known.
 func (n *Term) Known() (int, bool) {
 	switch {
 	case n.Kind != Integer:
 		return 0, false
-	case n.Op == Constant || n.Op == Symbol:
+	case n.Op == Constant || n.Op == Symbol && !n.Unknown:
 		return n.Int, true
 	case len(n.Args) == 0 || n.Op == Reduce || n.Op == Element:
 		return 0, false

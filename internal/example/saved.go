@@ -71,7 +71,7 @@ func (f *follower) saved() {
 	takes := map[int]bool{}
 	views := f.views
 	if f.undecided() {
-		views = slices.Concat(views, f.grown(), f.unseen())
+		views = slices.Concat(views, f.unseen())
 	}
 	for _, v := range views {
 		for slot := range v.gradient.Reads() {

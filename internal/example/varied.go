@@ -20,9 +20,9 @@ import (
 )
 
 // What a formula computes may depend on attributes, on which inputs are there, and on how many dimensions
-// runs have. Extents and most integers stay symbols in a view, so that it holds for all of them. For the
-// rest, uses that no example shows are made here: of each example, with every other value of a factor, and
-// with values of several factors at once.
+// runs have. Extents and most integers stay symbols in a view, and gradients follow from none of their values,
+// so that it holds for all of them. For the rest, uses that no example shows are made here: of each example,
+// with every other value of a factor, and with values of several factors at once.
 
 // maxVaried bounds how many uses are made of an operator's examples, and maxTogether up to how many have all
 // values of all factors. Factors with at most fewValues other values are varied two at a time.
@@ -30,9 +30,6 @@ const (
 	maxVaried   = 192
 	maxTogether = 64
 	fewValues   = 3
-	// mostOfExtents bounds of how many terms a gradient is made that is derived for other extents, too: opgen
-	// check stays fast.
-	mostOfExtents = 256
 )
 
 // factor is something in which uses of an operator differ. Each value of it that an example has not is a
@@ -53,14 +50,7 @@ func (f *follower) varied(gradient bool) (out []*view, complete bool) {
 		if i == 0 && len(factors) > 1 {
 			uses = together(factors)
 		}
-		if gradient && v.size() <= mostOfExtents {
-			factors = append(factors, extentFactors(x)...)
-		}
-		others := alone(factors)
-		if gradient && !compares(f.op.Operator.Formula) {
-			others = others[1:] // the example itself is looked at already, with symbols that nothing is compared with
-		}
-		uses = append(uses, others...)
+		uses = append(uses, alone(factors)...)
 		for _, values := range uses {
 			y := *x
 			y.Shapes = maps.Clone(x.Shapes)
@@ -104,6 +94,7 @@ func (u *use) open(example int, spent *known, gradient bool) *view {
 	}
 	c := &computed{example: example, choice: u.choice, program: p}
 	if gradient {
+		p.Forget()
 		if c.gradient, err = derive.Gradients(p, Outputs(u.op, p)); err != nil {
 			spent.spent += leastTerms
 			return nil
@@ -190,46 +181,6 @@ func (f *follower) factors(v *view, x *task.Example) (out []factor) {
 		}
 	}
 	return slices.DeleteFunc(out, func(f factor) bool { return len(f) == 0 })
-}
-
-// size returns of how many terms the formula and its gradient are made.
-func (v *view) size() int {
-	n := 0
-	for _, s := range v.tensors(task.KindBackward).Statements {
-		n += s.Value.Size(mostOfExtents + 1)
-	}
-	return n
-}
-
-// extentFactors lists extents that may be 1: symbols have values, from which gradients follow in part.
-func extentFactors(x *task.Example) (out []factor) {
-	seen := map[int]bool{}
-	for _, name := range slices.Sorted(maps.Keys(x.Shapes)) {
-		for _, n := range x.Shapes[name] {
-			if n < 2 || seen[n] {
-				continue
-			}
-			seen[n] = true
-			out = append(out, factor{func(x *task.Example) {
-				for name, dims := range x.Shapes {
-					x.Shapes[name] = slices.Clone(dims)
-					for i, m := range dims {
-						if m == n {
-							x.Shapes[name][i] = 1
-						}
-					}
-				}
-			}})
-		}
-	}
-	return out
-}
-
-// compares reports whether a formula compares numbers.
-func compares(formula []string) bool {
-	return slices.ContainsFunc(formula, func(line string) bool {
-		return strings.ContainsAny(line, "<>") || strings.Contains(line, "==") || strings.Contains(line, "!=")
-	})
 }
 
 // namesOf holds the names in a formula.

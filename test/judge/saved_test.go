@@ -23,6 +23,11 @@ func TestSaved(t *testing.T) {
 		{`{"rate": 0.25, "flag": false}`, map[string]int{"N": 3, "K": 2}, []string{"y0[n, k] = x[n, k] when flag", "y0[n, k] = x[n, k] * (rate < 0.37 ? w[n, k] : 1) when !flag"}},
 		{`{"rate": 0.25, "flag": false}`, map[string]int{"N": 4, "K": 3}, []string{"y0[n, k] = (N > 3 && !flag ? sum(k': x[n, k'] * w[n, k'] * rate) : x[n, k] + w[n, k])"}},
 		{`{"rate": 0.25, "flag": true}`, map[string]int{"N": 3, "K": 4}, []string{"y0[n, k] = (flag && rate < 0.37 ? w[n, 0] : x[n, k])"}}, // 0 in place
+		// At the example, elements lie outside and ranges are empty.
+		{`{"rate": 0.4, "flag": true}`, map[string]int{"N": 5, "K": 2}, []string{"y0[n, k] = exp(sin((x[K - 1, 0] else 0.5))) * w[n, k] * (flag && rate > 0 ? 1 : 2)"}},
+		{`{"rate": 0.4, "flag": true}`, map[string]int{"N": 7, "K": 3}, []string{"y0[n, k] = exp(sum(n' in K .. N: x[n', k] * rate)) * w[n, 0] * (flag ? 1 : 2)"}},
+		{`{"rate": 0.4, "flag": true}`, map[string]int{"N": 4, "K": 4}, []string{"t0[n, k] = (x[n + K - N, k] else 2)", "y0[n, k] = t0[n, k] * w[n, k] * (flag && rate > 0 ? 1 : 2)"}},
+		{`{"rate": 0.4, "flag": true}`, map[string]int{"N": 1, "K": 1}, []string{"y0[n, k] = (x[n + K / 2, k] else rate) * (w[n, K * 2 - 1] else 3) * (flag ? 1 : 2)"}},
 		{`{"rate": 1, "flag": true}`, map[string]int{"N": 1, "K": 1}, []string{"y0[n, k] = exp(w[N - 1 - n, K - 1 - k]) * x[n, k] + (flag && rate > 0 ? 1 : 0)"}},
 	} {
 		c := &randomformula.Case{
