@@ -54,7 +54,7 @@ func sameAll(x, y []*term.Term) bool {
 	for i := range x {
 		a, known := x[i].Known()
 		b, both := y[i].Known()
-		if !known || !both || a != b {
+		if !term.SameInteger(x[i], y[i]) && (!known || !both || a != b) {
 			return false
 		}
 	}

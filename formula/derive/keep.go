@@ -77,7 +77,7 @@ func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term,
 // axisFor returns the axis for an index. Where its range begins at what others say, and those have axes, it
 // is counted from there if the axis is shorter for it. It is nil if the index has no bounds.
 func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
-	if _, known := v.Hi.Known(); known && v.Lo.Is(0) {
+	if v.Hi.Fixed() && v.Lo.Is(0) {
 		return &axisOf{v, term.Number(0), v.Hi}
 	}
 	var best *axisOf

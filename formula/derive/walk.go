@@ -202,7 +202,7 @@ func (d *deriver) count(n *term.Term, vars []*term.Variable) *term.Term {
 // is a scan, where one product would take quadratic time.
 func (d *deriver) others(n *term.Term, vars []*term.Variable) []*term.Term {
 	r := n.Reduction
-	if slices.ContainsFunc(r.Vars, func(v *term.Variable) bool { _, known := v.Hi.Known(); return !known || !v.Lo.Is(0) }) {
+	if slices.ContainsFunc(r.Vars, func(v *term.Variable) bool { return !v.Hi.Fixed() || !v.Lo.Is(0) }) {
 		return []*term.Term{d.anyOther(n)}
 	}
 	var out []*term.Term
@@ -258,7 +258,7 @@ func (d *deriver) aside(name string, vars []*term.Variable, x *term.Term) *term.
 		if !x.Uses(v) {
 			continue
 		}
-		if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) {
+		if !v.Hi.Fixed() || !v.Lo.Is(0) {
 			return x // the ranges of its indices depend on others
 		}
 		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}

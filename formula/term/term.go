@@ -150,18 +150,27 @@ func (n *Term) IsConst() (int, bool) { return n.Int, n.Op == Constant && n.Kind 
 func (n *Term) Is(v int) bool { i, ok := n.IsConst(); return ok && i == v }
 
 // Known returns the value of an integer in which only constants occur, and symbols whose values are known.
-func (n *Term) Known() (int, bool) {
+func (n *Term) Known() (int, bool) { return n.fixed(false) }
+
+// Fixed reports whether only constants and symbols occur in an integer, which has the same value at all indices.
+func (n *Term) Fixed() bool {
+	_, ok := n.fixed(true)
+	return ok
+}
+
+// fixed returns the value of an integer in which only constants and symbols occur.
+func (n *Term) fixed(unknown bool) (int, bool) {
 	switch {
 	case n.Kind != Integer:
 		return 0, false
-	case n.Op == Constant || n.Op == Symbol && !n.Unknown:
+	case n.Op == Constant || n.Op == Symbol && (unknown || !n.Unknown):
 		return n.Int, true
 	case len(n.Args) == 0 || n.Op == Reduce || n.Op == Element:
 		return 0, false
 	}
 	v := make([]int, len(n.Args))
 	for i, a := range n.Args {
-		x, ok := a.Known()
+		x, ok := a.fixed(unknown)
 		if !ok {
 			return 0, false
 		}
