@@ -19,8 +19,8 @@ func (p *Program) Opened(unsettled bool) (*Program, error) {
 	return out, err
 }
 
-// Forget makes the values of symbols unknown: what is derived of the program then holds for all of them, so also where what it reads
-// depends on which extents are larger than others.
+// Forget makes the values of symbols unknown: what is derived of the program then holds for all of them, so
+// also where what it reads depends on which extents are larger than others.
 func (p *Program) Forget() {
 	p.symbols(func(n *term.Term) { n.Unknown = true })
 }

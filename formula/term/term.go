@@ -152,7 +152,7 @@ func (n *Term) Is(v int) bool { i, ok := n.IsConst(); return ok && i == v }
 // Known returns the value of an integer in which only constants occur, and symbols whose values are known.
 func (n *Term) Known() (int, bool) { return n.fixed(false) }
 
-// Fixed reports whether only constants and symbols occur in an integer, which has the same value at all indices.
+// Fixed reports whether only constants and symbols occur in an integer, which is the same at all indices then.
 func (n *Term) Fixed() bool {
 	_, ok := n.fixed(true)
 	return ok

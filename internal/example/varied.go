@@ -20,9 +20,9 @@ import (
 )
 
 // What a formula computes may depend on attributes, on which inputs are there, and on how many dimensions
-// runs have. Extents and most integers stay symbols in a view, and gradients follow from none of their values,
-// so that it holds for all of them. For the rest, uses that no example shows are made here: of each example,
-// with every other value of a factor, and with values of several factors at once.
+// runs have. Extents and most integers stay symbols in a view, and gradients follow from none of their
+// values, so that it holds for all of them. For the rest, uses that no example shows are made here: of each
+// example, with every other value of a factor, and with values of several factors at once.
 
 // maxVaried bounds how many uses are made of an operator's examples, and maxTogether up to how many have all
 // values of all factors. Factors with at most fewValues other values are varied two at a time.

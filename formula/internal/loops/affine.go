@@ -19,7 +19,7 @@ type affine[T simd.Float] struct {
 // negative returns the negative of a number.
 func negative[T simd.Float](x operand[T]) operand[T] {
 	f := x.scalar
-	out := operand[T]{scalar: func(s *state[T]) float64 { return -f(s) }, settled: x.settled}
+	out := operand[T]{scalar: func(s *state[T]) float64 { return -f(s) }, settled: x.settled, lenient: x.lenient}
 	if x.term != nil {
 		out.term = &term.Term{Op: term.Negate, Kind: term.Real, Args: []*term.Term{x.term}}
 	}

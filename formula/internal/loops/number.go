@@ -13,6 +13,8 @@ type number[T simd.Float] struct {
 	settled bool // whether the number is always the same
 	// term is what get computes, or nil if it computes something else.
 	term *term.Term
+	// lenient says that elements outside of tensors are 0 in the term.
+	lenient bool
 }
 
 // wideElement is an element of float64.
@@ -23,7 +25,7 @@ type wideElement struct {
 
 // number returns the number that an operand is.
 func (x operand[T]) number() number[T] {
-	return number[T]{get: x.scalar, settled: x.settled, term: x.term}
+	return number[T]{get: x.scalar, settled: x.settled, term: x.term, lenient: x.lenient}
 }
 
 // set sets the arguments of a compiled loop to numbers.

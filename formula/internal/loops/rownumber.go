@@ -28,6 +28,9 @@ func (c *compiler[T]) rowNumber(n number[T], w *term.Variable) rowNumber[T] {
 	if n.settled || n.term == nil {
 		return out
 	}
+	was := c.lenient
+	c.lenient = n.lenient // as where the strip reads it
+	defer func() { c.lenient = was }()
 	if e := c.wideElement(n.term); e != nil {
 		out.at, out.tensor, out.apart = c.value(e.offset), e.tensor, e.offset.factor(w)
 	} else if out.all = c.rowTerm(n.term, w); out.all != nil {

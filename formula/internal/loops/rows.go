@@ -144,7 +144,7 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 		top := k.real(r.At[0])
 		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
 			simd.ExpInto(&s.lanes[0], x, T(top(s)))
-		}, adding(0, func(m *vectors, x, k []value) value { return m.Exp(m.Sub(x[0], k[0])) }, number[T]{get: top, term: r.At[0]}),
+		}, adding(0, func(m *vectors, x, k []value) value { return m.Exp(m.Sub(x[0], k[0])) }, number[T]{get: top, term: r.At[0], lenient: k.lenient}),
 			0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(_ *state[T], of []float64, _ int) float64 { return logarithm(of[0]) }
 	case reduction.Prod:

@@ -29,9 +29,9 @@ type vectorizer[T simd.Float] struct {
 type operand[T simd.Float] struct {
 	scalar func(*state[T]) float64 // nil for a register
 	reg    int
-	// settled and term are those of a number.
-	settled bool
-	term    *term.Term
+	// settled, lenient and term are those of a number.
+	settled, lenient bool
+	term             *term.Term
 	// split says that the number is computed in float64 and is worth two numbers of T where it is subtracted.
 	split bool
 }
@@ -62,7 +62,8 @@ func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	if !n.Uses(z.v) {
 		z.fromMemory(n)
 		_, exact := n.Settled()
-		return operand[T]{scalar: z.c.real(n), split: !exact && !z.c.sameType(n), settled: exact, term: n}
+		return operand[T]{scalar: z.c.real(n), split: !exact && !z.c.sameType(n), settled: exact, term: n,
+			lenient: z.c.lenient}
 	}
 	key := z.c.key(n)
 	if x, ok := z.known[key]; ok {
