@@ -87,7 +87,7 @@ FUZZ ?= 3
 # The longest come first. A target is written as TARGET,FOLDER,EXECUTIONS of a round.
 fuzzing = FuzzLoop,formula/internal/jit,10000 FuzzLoad,runtime/cpu,40000 FuzzNested,internal/driver,300 FuzzSpecSet,internal/driver,6000 FuzzSpec,internal/driver,6000 \
 	FuzzExamples,internal/driver,6000 FuzzSetsAgree,internal/base/simd,6000 FuzzVerify,runtime/plan/verify,120000 FuzzParse,internal/source,250000 \
-	FuzzFile,internal/format,200000 FuzzEval,internal/example,40000 FuzzParseFormula,formula/expr,250000 FuzzFormula,internal/check,60000 \
+	FuzzFile,internal/format,200000 FuzzEval,internal/example,40000 FuzzParseFormula,formula/expr,250000 FuzzFormula,formula/check,60000 \
 	FuzzProgram,formula,20000 FuzzDecode,runtime/attr,300000 FuzzDecode,runtime/safetensors,300000 FuzzDecode,runtime/plan,200000
 comma := ,
 part = $(word $(1),$(subst $(comma), ,$(2)))

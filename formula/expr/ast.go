@@ -287,6 +287,8 @@ const (
 	ZeroDivisor             // a divisor that may be zero
 	BadFormula              // a wrong index or statement of a formula
 	Ambiguous               // a name that specs of several modules have
+	Duplicate               // a name that is declared twice
+	Unused                  // a declaration that nothing uses
 )
 
 func (e *Error) Error() string { return e.Message }

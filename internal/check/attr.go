@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
 )
@@ -153,7 +153,7 @@ func (o *operator) bounds(a *spec.Attr) {
 }
 
 func (o *operator) axis(a *spec.Attr) {
-	if a.Binds.Set() && !scope.IsDimName(a.Binds.V) {
+	if a.Binds.Set() && !expr.IsDimName(a.Binds.V) {
 		o.list.Add(diag.BadName, a.Binds.Span(), "want the name of a dimension, got %q", a.Binds.V)
 	}
 	if a.Binds.Set() && a.Optional.V {

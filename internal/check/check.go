@@ -1,5 +1,5 @@
 // Package check finds errors in specs beyond their structure: in names, types, shapes, permissions and tasks,
-// in each spec and between specs. It reports all of them.
+// in each spec and between specs. It reports all of them. Package formula/check has the rules of formulas.
 package check
 
 import (
@@ -43,7 +43,7 @@ func Again(specs []*spec.Spec, others *Names, list *diag.List) *Result {
 	return checkAll(specs, others, false, list)
 }
 
-func checkAll(specs []*spec.Spec, others *Names, formulas bool, list *diag.List) *Result {
+func checkAll(specs []*spec.Spec, others *Names, withFormulas bool, list *diag.List) *Result {
 	r := &Result{}
 	c := &checker{list: list, others: others, specs: map[string]*spec.Spec{}}
 	for _, s := range specs {
@@ -82,7 +82,7 @@ func checkAll(specs []*spec.Spec, others *Names, formulas bool, list *diag.List)
 			continue
 		case spec.Enum:
 			c.enum(s)
-			if formulas {
+			if withFormulas {
 				c.enumFormula(s)
 			}
 			r.Enums = append(r.Enums, s)
@@ -93,11 +93,11 @@ func checkAll(specs []*spec.Spec, others *Names, formulas bool, list *diag.List)
 	r.Scopes = make([]*scope.Scope, len(operators))
 	lists, follow := make([]diag.List, len(operators)), make([][]following, len(operators))
 	parallel.Do(len(operators), func(i int) {
-		own := *c // for findings and formulas of its own; specs are only read
-		own.list, own.formulas, own.following = &lists[i], nil, nil
+		own := *c // with findings of its own; specs are only read
+		own.list, own.following = &lists[i], nil
 		o := &operator{checker: &own, s: operators[i], sc: scope.New(operators[i], &lists[i])}
 		o.check()
-		if formulas {
+		if withFormulas {
 			o.formula()
 		}
 		o.goNames()
@@ -200,8 +200,6 @@ type checker struct {
 	others    *Names
 	specs     map[string]*spec.Spec // by name
 	following []following           // findings about operators that formulas apply
-	// formulas holds the formulas of enums that operators apply.
-	formulas map[*spec.Spec]*formula
 }
 
 var (
@@ -447,7 +445,7 @@ func (o *operator) message(m spec.Str) {
 		switch {
 		case n == "":
 			o.list.Add(diag.BadExpr, m.Node.Within(at-1, at+1), "want the name of an attribute, a dimension or a dtype variable in the braces")
-		case !ok && scope.IsDimName(n):
+		case !ok && expr.IsDimName(n):
 			o.list.Add(diag.UnboundDim, span, "no input's shape binds the dimension %s", n)
 		case !ok:
 			d := o.list.Add(diag.Undefined, span, "%s is not defined", n)

@@ -58,19 +58,23 @@ func (c *checker) ambiguous(name string, at source.Span) bool {
 func severalModules(name string) string { return "specs of several modules are named " + name }
 
 // otherNames lists the qualified names of the specs of other modules that have a plain name.
-func (c *checker) otherNames(plain string) []string {
-	if c.others == nil {
+func (c *checker) otherNames(plain string) []string { return c.others.qualified(plain) }
+
+func (n *Names) qualified(plain string) []string {
+	if n == nil {
 		return nil
 	}
-	return slices.Sorted(slices.Values(c.others.several[plain]))
+	return slices.Sorted(slices.Values(n.several[plain]))
 }
 
 // names lists the names of the specs of a kind, or of all if there is none, each spec by one name.
-func (c *checker) names(kinds ...spec.Kind) []string {
+func (c *checker) names(kinds ...spec.Kind) []string { return namesOf(c.specs, kinds...) }
+
+func namesOf(specs map[string]*spec.Spec, kinds ...spec.Kind) []string {
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(c.specs)) {
-		s := c.specs[name]
-		if _, plain, qualified := strings.Cut(name, "."); qualified && c.specs[plain] == s {
+	for _, name := range slices.Sorted(maps.Keys(specs)) {
+		s := specs[name]
+		if _, plain, qualified := strings.Cut(name, "."); qualified && specs[plain] == s {
 			continue
 		}
 		if len(kinds) == 0 || slices.Contains(kinds, s.Kind) {

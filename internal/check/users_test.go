@@ -4,12 +4,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/spec"
@@ -18,8 +15,8 @@ import (
 )
 
 // TestWordsHaveUsers reports words of the language that no spec of the catalogue uses: roles, types of
-// attributes, sources of arguments, permissions, kinds of constraints, and what formulas may call. Package
-// spec does so for keys, and package expr for the functions of expressions.
+// attributes, sources of arguments, permissions and kinds of constraints. Package spec does so for keys,
+// package expr for the functions of expressions, and package formula/check for those of formulas.
 func TestWordsHaveUsers(t *testing.T) {
 	files, err := filepath.Glob("../../specs/*.toml")
 	if err != nil || len(files) == 0 {
@@ -39,8 +36,6 @@ func TestWordsHaveUsers(t *testing.T) {
 	delete(used, "access reduce") // without an operation
 	used.add(prefixed("constraint ", partition.Kinds())...)
 	used.add(prefixed("hint ", partition.Hints())...)
-	used.add(prefixed("formula ", reduction.Names)...)
-	used.add(prefixed("formula ", slices.Collect(maps.Keys(builtins)))...)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -78,8 +73,6 @@ func (w words) use(word string) {
 	}
 }
 
-var called = regexp.MustCompile(`[A-Za-z_]\w*\(`)
-
 func (w words) spec(s *spec.Spec) {
 	w.use(string(s.Kind))
 	for _, a := range s.Attrs {
@@ -107,21 +100,6 @@ func (w words) spec(s *spec.Spec) {
 			w.use("constraint " + c.Kind.String())
 			w.use("hint " + c.Hint.V)
 		}
-	}
-	// A formula means by a dimension what [dims] says, and by a tensor's extents what its shape says. So it
-	// applies the functions that stand there. broadcast and ones stand nowhere else: they give shapes, over
-	// which indices go by name.
-	texts := []string{s.Formula.V}
-	for _, d := range s.Dims {
-		texts = append(texts, d.Expr.V)
-	}
-	for _, sl := range s.Slots {
-		for _, n := range sl.Shape {
-			texts = append(texts, rules.Element(n))
-		}
-	}
-	for _, call := range called.FindAllString(strings.Join(texts, "\n"), -1) {
-		w.use("formula " + call[:len(call)-1])
 	}
 }
 

@@ -55,7 +55,7 @@ func (sc *Scope) bindInputs() {
 		sc.Inputs = append(sc.Inputs, p)
 	}
 	for _, a := range sc.Spec.Attrs {
-		if axes[a.Binds.V] != a || !isDimName(a.Binds.V) || sc.lenient {
+		if axes[a.Binds.V] != a || !expr.IsDimName(a.Binds.V) || sc.lenient {
 			continue
 		}
 		if d := sc.decls[a.Binds.V]; d == nil || !d.bound {
@@ -86,7 +86,7 @@ func (sc *Scope) elem(sl *spec.Slot, n source.Node, axes map[string]*spec.Attr) 
 	if list, ok := ofEach(name); ok && sl.Variadic != nil {
 		return sc.eachElem(s, list, rest, axes)
 	}
-	if isDimName(name) && sc.What(name) != "dtype variable" {
+	if expr.IsDimName(name) && sc.What(name) != "dtype variable" {
 		return sc.dimElem(sl, s, name, rest, axes)
 	}
 	if _, known := sc.Lookup(name); !known && lowerName.MatchString(name) && nearest.Name(name, sc.Names()) == "" {
@@ -179,7 +179,7 @@ func (sc *Scope) dimElem(sl *spec.Slot, s *source.Scalar, name string, rest bool
 func ofEach(elem string) (name string, ok bool) {
 	name, index, _ := strings.Cut(elem, "[")
 	name = strings.TrimSpace(name)
-	return name, isDimName(name) && strings.ReplaceAll(index, " ", "") == "i]"
+	return name, expr.IsDimName(name) && strings.ReplaceAll(index, " ", "") == "i]"
 }
 
 // eachElem reads an element that may differ between the tensors of a variadic slot. "C[i]" binds C to a list
@@ -343,7 +343,7 @@ func DimName(n source.Node) string {
 	}
 	text, _ := sc.Value.(string)
 	name := strings.TrimSpace(strings.TrimSuffix(strings.TrimRight(text, " "), "..."))
-	if isDimName(name) || lowerName.MatchString(name) {
+	if expr.IsDimName(name) || lowerName.MatchString(name) {
 		return name
 	}
 	return ""

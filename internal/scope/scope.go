@@ -196,7 +196,7 @@ func (sc *Scope) Lookup(name string) (expr.Symbol, bool) {
 	d, ok := sc.decls[name]
 	if !ok {
 		// The name may be one of those that could not be read.
-		if isDimName(name) {
+		if expr.IsDimName(name) {
 			return expr.Symbol{Class: expr.Dim}, sc.lenient
 		}
 		return expr.Symbol{}, sc.Spec.Unread["attrs"] || sc.Spec.Unread["slots"]
@@ -305,7 +305,7 @@ func (sc *Scope) report(at *source.Scalar, offset int, err *expr.Error) {
 		code = diag.Undefined
 	}
 	message, hint := err.Message, err.Hint
-	if isDimName(err.Name) {
+	if expr.IsDimName(err.Name) {
 		code, message = diag.UnboundDim, "no input's shape binds the dimension "+err.Name
 		if sc.boundLater(err.Name) {
 			message = "dimension " + err.Name + " is not bound yet"
@@ -358,18 +358,6 @@ func (sc *Scope) boundLater(name string) bool {
 	}
 	return false
 }
-
-func isDimName(s string) bool {
-	if s == "" || s[0] < 'A' || s[0] > 'Z' {
-		return false
-	}
-	return !strings.ContainsFunc(s, func(r rune) bool {
-		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	})
-}
-
-// IsDimName reports whether s has the form of a dimension's name.
-func IsDimName(s string) bool { return isDimName(s) }
 
 // Lenient reports whether a binding of dimensions has a finding. Then unbound dimensions are not reported,
 // since the finding may be their cause.

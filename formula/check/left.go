@@ -83,7 +83,7 @@ func (f *formula) newName(n expr.Node, name string) *expr.Error {
 func (f *formula) misspelled(n *expr.Read) *expr.Error {
 	var names []string
 	for _, t := range f.order {
-		if t.slot != nil && !t.given() && (t.slot.Role.V == "output" || t.slot.Role.V == "saved") && !f.future[t.name] {
+		if t.slot != nil && !t.given() && (t.slot.Role == "output" || t.slot.Role == "saved") && !f.future[t.name] {
 			names = append(names, t.name)
 		}
 	}
@@ -109,7 +109,7 @@ func (f *formula) mayGive(n expr.Node, t *tensor) *expr.Error {
 	if t.slot == nil || f.states[t.name] {
 		return nil
 	}
-	switch t.slot.Role.V {
+	switch t.slot.Role {
 	case "input":
 		if t.isGradient() {
 			return failf(n, expr.BadFormula, "%s is what backward is given, so no statement can give it", t.name)

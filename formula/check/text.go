@@ -19,14 +19,14 @@ func plainName(text string) string { return strings.ReplaceAll(text, indexMark, 
 
 // source returns the text of a node, in one line.
 func (f *formula) source(n expr.Node) string {
-	if n.Pos() < 0 || n.End() > len(f.text.V) || n.Pos() > n.End() {
+	if n.Pos() < 0 || n.End() > len(f.text) || n.Pos() > n.End() {
 		return show(n)
 	}
 	from, to := n.Pos(), n.End()
-	for from > 0 && strings.Count(f.text.V[from:to], ")") > strings.Count(f.text.V[from:to], "(") {
+	for from > 0 && strings.Count(f.text[from:to], ")") > strings.Count(f.text[from:to], "(") {
 		from-- // the first operand may stand in parentheses, which are no part of it
 	}
-	return strings.Join(strings.Fields(f.text.V[from:to]), " ")
+	return strings.Join(strings.Fields(f.text[from:to]), " ")
 }
 
 // show writes an expression in one form, whatever spaces and parentheses it is written with.

@@ -165,7 +165,7 @@ func (f *formula) readable(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 		e := failf(n, expr.BadFormula, "%s is not given yet", t.name)
 		e.Hint = fmt.Sprintf("write old.%s for what it was before the task", t.name)
 		return e
-	case t.slot != nil && (t.slot.Role.V == "input" || t.slot.Role.V == "weight"):
+	case t.slot != nil && (t.slot.Role == "input" || t.slot.Role == "weight"):
 		return f.mayBeAbsent(n, t, fr)
 	case !t.given():
 		e := failf(n, expr.BadFormula, "%s is read before it is given", t.name)
@@ -182,16 +182,16 @@ func (f *formula) readable(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 // mayBeAbsent checks that an operand is read only where it is there.
 func (f *formula) mayBeAbsent(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	cond := t.slot.Present
-	if !cond.Set() || t.given() || f.known("present("+t.name+")", fr) {
+	if cond == "" || t.given() || f.known("present("+t.name+")", fr) {
 		return nil
 	}
 	e := failf(n, expr.BadFormula, "%s may be absent", t.name)
 	e.Hint = fmt.Sprintf("test it: present(%s) ? ... : ...", t.name)
-	if cond.V == "caller" {
+	if cond == "caller" {
 		return e
 	}
-	e.Hint = fmt.Sprintf("test it: %s ? ... : ...", cond.V)
-	p, err := expr.Parse(cond.V)
+	e.Hint = fmt.Sprintf("test it: %s ? ... : ...", cond)
+	p, err := expr.Parse(cond)
 	if err != nil || f.holds(p, fr) {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/internal/base/english"
-	"github.com/opgen/opgen/internal/spec"
 )
 
 // forms are the functions whose arguments are no values.
@@ -83,9 +82,9 @@ func first(nodes []expr.Node) expr.Node {
 
 // isOperator reports whether a name is that of an operator, and of no function here.
 func (f *formula) isOperator(name string) bool {
-	s := f.c.specs[name]
+	s := f.c.module.Spec(name)
 	_, own := f.functions[name]
-	return s != nil && s.Kind == spec.Operator && !own && builtins[name].usage == "" && f.enumAttr(name) == nil
+	return s != nil && s.Kind == Applicable && !own && builtins[name].usage == "" && f.enumAttr(name) == nil
 }
 
 func (f *formula) evalAll(nodes []expr.Node, fr *frame, index bool) ([]value, *expr.Error) {
@@ -102,7 +101,7 @@ func (f *formula) evalAll(nodes []expr.Node, fr *frame, index bool) ([]value, *e
 
 // ambiguous reports a call of an operator whose name specs of several modules have.
 func (f *formula) ambiguous(n *expr.Call) *expr.Error {
-	return &expr.Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: expr.Ambiguous, Message: severalModules(n.Func), Hint: "write " + strings.Join(f.c.otherNames(n.Func), " or ")}
+	return &expr.Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: expr.Ambiguous, Message: "specs of several modules are named " + n.Func, Hint: "write " + strings.Join(f.c.module.Qualified(n.Func), " or ")}
 }
 
 // noFunction reports a call of what is no function.
@@ -113,7 +112,7 @@ func (f *formula) noFunction(n *expr.Call) *expr.Error {
 		e.Hint = "write " + n.Func + "(k: ...)"
 		return e
 	}
-	if q := f.c.otherNames(n.Func); len(q) > 1 {
+	if q := f.c.module.Qualified(n.Func); len(q) > 1 {
 		return f.ambiguous(n)
 	}
 	if way := otherwise[n.Func]; way != "" {
@@ -128,9 +127,9 @@ func (f *formula) noFunction(n *expr.Call) *expr.Error {
 	names = append(names, slices.Sorted(maps.Keys(f.functions))...)
 	names = append(names, reduction.Names...)
 	if f.s != nil {
-		names = append(names, f.c.names(spec.Operator)...)
+		names = append(names, f.c.module.Names(true)...)
 		for _, a := range f.s.Attrs {
-			if a.Type.V == "enum" {
+			if a.Type == "enum" {
 				names = append(names, a.Name)
 			}
 		}
@@ -199,7 +198,7 @@ func (f *formula) apply(n *expr.Call, fn *expr.Function, owner *formula, args []
 	if owner == f && f.defining {
 		return value{}, err
 	}
-	text := owner.text.V[err.Pos:min(max(err.End, err.Pos), len(owner.text.V))]
+	text := owner.text[err.Pos:min(max(err.End, err.Pos), len(owner.text))]
 	e := failf(n, err.Code, "in %s(%s), of %s: %s", fn.Name, params(fn), strings.Join(strings.Fields(text), " "), err.Message)
 	e.Hint = err.Hint
 	return value{}, e

@@ -5,23 +5,21 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
-	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/spec"
 )
 
 // gradients makes the tensors of gradients, if the formula names some. Those of outputs are read, and lines
 // may give those of inputs and weights.
 func (f *formula) gradients() {
-	if !strings.Contains(f.text.V, "grad.") {
+	if !strings.Contains(f.text, "grad.") {
 		return
 	}
 	for _, t := range slices.Clone(f.order) {
-		role := map[string]string{"input": "output", "weight": "output", "output": "input"}[t.slot.Role.V]
+		role := map[string]string{"input": "output", "weight": "output", "output": "input"}[t.slot.Role]
 		if t.slot.Variadic != nil || t.kinds&kFloat == 0 || role == "" {
 			continue
 		}
 		sl := *t.slot
-		sl.Name, sl.Role.V, sl.Below, sl.Except = "grad."+sl.Name, role, spec.Str{}, spec.Str{}
+		sl.Name, sl.Role, sl.Below, sl.Except = "grad."+sl.Name, role, "", ""
 		f.tensors[sl.Name] = &tensor{name: sl.Name, slot: &sl, elems: t.elems, known: t.known, kinds: kFloat}
 	}
 }
@@ -32,13 +30,13 @@ func (t *tensor) isGradient() bool { return strings.HasPrefix(t.name, "grad.") }
 // gradient checks a line that gives a gradient.
 func (f *formula) gradient(s *expr.Statement, t *tensor) *expr.Error {
 	n, name := s.Targets[0], s.Gradient()
-	i := slices.IndexFunc(f.s.Slots, func(sl *spec.Slot) bool { return sl.Name == name })
+	i := slices.IndexFunc(f.s.Slots, func(sl *Slot) bool { return sl.Name == name })
 	switch {
 	case i < 0 || !t.isGradient():
 		return nil
-	case !slices.ContainsFunc(f.s.Tasks, func(t *spec.Task) bool { return t.Name == "backward" }):
+	case !f.s.Backward:
 		return failf(n, expr.BadFormula, "there is no task backward, so nothing takes %s", t.name)
-	case !rules.Trainable(f.s, f.s.Slots[i]):
+	case !f.s.Slots[i].Trainable:
 		return failf(n, expr.BadFormula, "%s is not trainable, so nothing takes %s", name, t.name)
 	}
 	return nil

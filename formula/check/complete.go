@@ -1,10 +1,10 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/opgen/opgen/formula/expr"
-	"github.com/opgen/opgen/internal/diag"
 )
 
 // complete checks that statements give all that they have to, and that what they give is used.
@@ -14,16 +14,13 @@ func (f *formula) complete(ast *expr.Formula) {
 	for _, t := range f.order {
 		switch {
 		case t.slot == nil || t.given() || f.wanted[t.name]:
-		case t.slot.Role.V == "output" || t.slot.Role.V == "saved" || f.states[t.name]:
+		case t.slot.Role == "output" || t.slot.Role == "saved" || f.states[t.name]:
 			f.missing(t, &unused)
 		}
 		f.exhaustive(t)
-		if t.slot != nil {
-			f.folds(t)
-		}
 	}
 	for _, t := range unused {
-		f.report(failf(nameOf(t), expr.BadFormula, "nothing uses %s", t.name)).Code = diag.Unused
+		f.report(failf(nameOf(t), expr.Unused, "nothing uses %s", t.name))
 	}
 	f.unusedFunctions(used)
 }
@@ -68,9 +65,9 @@ func (f *formula) unusedFunctions(used map[string]bool) {
 		switch {
 		case f.broken[name]:
 		case isValue && !used[attr]:
-			f.report(failf(nameNode(fn), expr.BadFormula, "%s is not applied, so nothing uses this function", attr)).Code = diag.Unused
+			f.report(failf(nameNode(fn), expr.Unused, "%s is not applied, so nothing uses this function", attr))
 		case !isValue && !used[name]:
-			f.report(failf(nameNode(fn), expr.BadFormula, "nothing uses the function %s", name)).Code = diag.Unused
+			f.report(failf(nameNode(fn), expr.Unused, "nothing uses the function %s", name))
 		}
 	}
 }
@@ -118,5 +115,5 @@ func (f *formula) missing(t *tensor, unused *[]*tensor) {
 	if f.states[t.name] {
 		message = "a task writes %s, but no statement of the formula gives it"
 	}
-	f.c.list.Add(diag.BadFormula, t.slot.Key, message, t.name)
+	f.c.about(t.name, &expr.Error{Code: expr.BadFormula, Message: fmt.Sprintf(message, t.name)})
 }

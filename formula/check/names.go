@@ -5,9 +5,6 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
-	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/scope"
-	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -162,7 +159,7 @@ func (f *formula) axis(name string) {
 	if i.hasMin || a == nil || f.s == nil {
 		return
 	}
-	slot := rules.AxisSlot(f.s, a)
+	slot := a.Slot
 	if slot == nil || f.tensors[slot.Name] == nil || slot.Variadic != nil {
 		return
 	}
@@ -170,7 +167,7 @@ func (f *formula) axis(name string) {
 	for _, e := range f.tensors[slot.Name].elems {
 		rank = rank.add(e.rank())
 	}
-	if a.End.V {
+	if a.End {
 		rank = rank.add(constant(1))
 	}
 	i.atLeast(0)
@@ -195,16 +192,15 @@ func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 		if a.Name != n.Name {
 			continue
 		}
-		from, _ := rules.SourceOf(a)
-		switch k := kindsOf[rules.ExprKinds[rules.TypeOf(f.s, a)]]; {
-		case from == task.FromIteration || from == task.FromSeed:
+		switch k := kindsOf[a.Kind]; {
+		case a.From == task.FromIteration || a.From == task.FromSeed:
 			f.atomInfo(n.Name).atLeast(0)
 			return integer(atom(n.Name)), nil
-		case from == task.FromExpression && k == kRun:
+		case a.From == task.FromExpression && k == kRun:
 			return value{kinds: kRun, run: named(n.Name)}, nil
-		case from == task.FromExpression && k == kInt:
+		case a.From == task.FromExpression && k == kInt:
 			return integer(atom(n.Name)), nil
-		case from == task.FromExpression && k != 0:
+		case a.From == task.FromExpression && k != 0:
 			return value{kinds: k}, nil
 		}
 	}
@@ -234,11 +230,11 @@ func (f *formula) dim(name string, s expr.Symbol) value {
 		v.run.each = s.Type.Kind == expr.Shapes
 	}
 	f.lets[name] = v // a definition that refers to itself ends here
-	for _, l := range f.sc.Lets {
-		if l.Name != name || l.Node == nil {
+	for _, l := range f.s.Dims {
+		if l.Name != name || l.X == nil {
 			continue
 		}
-		d, err := f.eval(l.Node, &frame{closed: true, spec: true}, true)
+		d, err := f.eval(l.X, &frame{closed: true, spec: true}, true)
 		if err == nil && v.kinds == kInt && d.int != nil {
 			v.int = d.int
 		} else if err == nil && v.kinds == kRun && d.run != nil {
@@ -288,7 +284,7 @@ func (f *formula) dimOf(base string) (string, value) {
 		return "", value{}
 	}
 	for _, n := range f.sc.Names() {
-		if s, ok := f.sc.Lookup(n); ok && s.Class == expr.Dim && strings.ToLower(n) == base && n != base && scope.IsDimName(n) {
+		if s, ok := f.sc.Lookup(n); ok && s.Class == expr.Dim && strings.ToLower(n) == base && n != base && expr.IsDimName(n) {
 			return n, f.dim(n, s)
 		}
 	}
@@ -337,12 +333,10 @@ func (f *formula) bind(n expr.Node, name string, p part, x extent, fr *frame) *e
 // perTensor notes the dimensions that differ between the tensors of a variadic slot, and the index i of
 // those.
 func (f *formula) perTensor() {
-	f.each = map[string]*spec.Slot{}
-	for _, p := range f.sc.Inputs {
-		for _, e := range p.Elems {
-			if e.Each {
-				f.each[e.Name] = p.Slot
-			}
+	f.each = map[string]*Slot{}
+	for _, sl := range f.s.Slots {
+		for _, name := range sl.Each {
+			f.each[name] = sl
 		}
 	}
 	for _, sl := range f.s.Slots {
@@ -350,7 +344,7 @@ func (f *formula) perTensor() {
 			continue
 		}
 		for _, n := range sl.Shape {
-			if strings.Contains(strings.ReplaceAll(rules.Element(n), " ", ""), "[i]") {
+			if strings.Contains(strings.ReplaceAll(n, " ", ""), "[i]") {
 				f.ranges["i"] = below(f.countOf(sl))
 			}
 		}
@@ -358,9 +352,9 @@ func (f *formula) perTensor() {
 }
 
 // countOf returns how many tensors a variadic slot has.
-func (f *formula) countOf(sl *spec.Slot) poly {
-	if sl.Variadic != nil && sl.Variadic.Count.Set() {
-		if n, err := expr.Parse(sl.Variadic.Count.V); err == nil {
+func (f *formula) countOf(sl *Slot) poly {
+	if sl.Variadic != nil && sl.Variadic.Count != "" {
+		if n, err := expr.Parse(sl.Variadic.Count); err == nil {
 			if v, err := f.eval(n, &frame{closed: true, spec: true}, true); err == nil {
 				return v.int
 			}
@@ -369,8 +363,7 @@ func (f *formula) countOf(sl *spec.Slot) poly {
 	}
 	name := "count(" + sl.Name + ")"
 	if sl.Variadic != nil {
-		least, _ := rules.Limits(f.s, sl.Variadic)
-		f.atomInfo(name).atLeast(int64(max(least, 0)))
+		f.atomInfo(name).atLeast(int64(max(sl.Variadic.Least, 0)))
 	}
 	return atom(name)
 }

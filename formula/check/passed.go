@@ -4,21 +4,19 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/expr"
-	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // passed returns the argument of a name, if the caller passes it.
-func (f *formula) passed(name string) *spec.Arg {
+func (f *formula) passed(name string) *Arg {
 	if f.s == nil {
 		return nil
 	}
-	i := slices.IndexFunc(f.s.Args, func(a *spec.Arg) bool { return a.Name == name })
+	i := slices.IndexFunc(f.s.Args, func(a *Arg) bool { return a.Name == name })
 	if i < 0 {
 		return nil
 	}
-	if from, _ := rules.SourceOf(f.s.Args[i]); from != task.FromCall {
+	if f.s.Args[i].From != task.FromCall {
 		return nil
 	}
 	return f.s.Args[i]
@@ -26,28 +24,24 @@ func (f *formula) passed(name string) *spec.Arg {
 
 // passedKinds returns the kind of an argument that the caller passes. It is an error if formulas cannot
 // compute with it.
-func (f *formula) passedKinds(n expr.Node, a *spec.Arg) (kinds, *expr.Error) {
-	if f.s.Kind == spec.Initializer {
+func (f *formula) passedKinds(n expr.Node, a *Arg) (kinds, *expr.Error) {
+	if f.s.Kind == Initializer {
 		return 0, failf(n, expr.BadFormula, "the task of an initializer has no caller that could pass %s", a.Name)
 	}
-	switch rules.ValueKind(a.Type.V) {
-	case rules.IntegerValue:
-		return kInt, nil
-	case rules.RealValue:
-		return kFloat, nil
-	case rules.TruthValue:
-		return kBool, nil
+	switch a.Holds {
+	case expr.Int, expr.Float, expr.Bool:
+		return kindsOf[a.Holds], nil
 	}
-	if !a.Type.Set() {
+	if a.Type == "" {
 		return kAny, nil // reported elsewhere
 	}
-	e := failf(n, expr.BadType, "%s is of type %s, which formulas cannot compute with", a.Name, a.Type.V)
+	e := failf(n, expr.BadType, "%s is of type %s, which formulas cannot compute with", a.Name, a.Type)
 	e.Hint = "a formula may use what the caller passes if it is of type bool, of a type of integers but uint and uint64, or of type float32 or float64"
 	return 0, e
 }
 
 // passedValue evaluates the value of an argument that is no list.
-func (f *formula) passedValue(n *expr.Ident, a *spec.Arg) (value, *expr.Error) {
+func (f *formula) passedValue(n *expr.Ident, a *Arg) (value, *expr.Error) {
 	k, err := f.passedKinds(n, a)
 	switch {
 	case err != nil:
@@ -63,7 +57,7 @@ func (f *formula) passedValue(n *expr.Ident, a *spec.Arg) (value, *expr.Error) {
 }
 
 // readPassed evaluates one of several values that the caller passes.
-func (f *formula) readPassed(n *expr.Read, a *spec.Arg, fr *frame) (value, *expr.Error) {
+func (f *formula) readPassed(n *expr.Read, a *Arg, fr *frame) (value, *expr.Error) {
 	k, err := f.passedKinds(n, a)
 	switch {
 	case err != nil:
@@ -102,9 +96,8 @@ func (f *formula) readPassed(n *expr.Read, a *spec.Arg, fr *frame) (value, *expr
 }
 
 // valuesOf returns how many values the caller passes for an argument.
-func (f *formula) valuesOf(a *spec.Arg) poly {
+func (f *formula) valuesOf(a *Arg) poly {
 	name := "count(" + a.Name + ")"
-	least, _ := rules.Limits(f.s, a.Variadic)
-	f.atomInfo(name).atLeast(int64(max(least, 0)))
+	f.atomInfo(name).atLeast(int64(max(a.Variadic.Least, 0)))
 	return atom(name)
 }

@@ -1,30 +1,25 @@
 package check
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
-	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/source"
-	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/perm"
 )
 
 // tensor is a slot, or a value that the formula gives.
 type tensor struct {
 	name   string
-	node   expr.Node  // where the formula gives it first
-	slot   *spec.Slot // nil for a value that is no slot
-	elems  []elem     // the shape; that of a variadic slot depends on the number of the tensor
-	known  bool       // whether elems is the shape
-	kinds  kinds      // of its elements
-	int    poly       // of a scalar integer
-	within *extent    // of an integer: what bounds its value
-	except poly       // of an integer: the one value outside of within that is allowed; nil if there is none
-	scalar bool       // without an index, and no slot
-	bad    bool       // a statement that gives it has an error
+	node   expr.Node // where the formula gives it first
+	slot   *Slot     // nil for a value that is no slot
+	elems  []elem    // the shape; that of a variadic slot depends on the number of the tensor
+	known  bool      // whether elems is the shape
+	kinds  kinds     // of its elements
+	int    poly      // of a scalar integer
+	within *extent   // of an integer: what bounds its value
+	except poly      // of an integer: the one value outside of within that is allowed; nil if there is none
+	scalar bool      // without an index, and no slot
+	bad    bool      // a statement that gives it has an error
 	by     []*expr.Statement
 }
 
@@ -41,10 +36,10 @@ func (t *tensor) elements() kinds {
 // slots makes the tensors of the spec's slots.
 func (f *formula) slots() {
 	for _, sl := range f.s.Slots {
-		t := &tensor{name: sl.Name, slot: sl, kinds: f.slotKinds(sl)}
+		t := &tensor{name: sl.Name, slot: sl, kinds: slotKinds(sl)}
 		f.tensors[sl.Name] = t
 		f.order = append(f.order, t)
-		if f.written(sl) {
+		if sl.Written {
 			f.states[sl.Name] = true
 		}
 	}
@@ -52,15 +47,15 @@ func (f *formula) slots() {
 	for _, t := range f.order {
 		t.elems = f.shapeOf(t.slot, integer(atom(indexMark+"i")))
 		t.known = len(t.elems) == len(t.slot.Shape) && t.slot.HasShape
-		if t.slot.Below.Set() {
-			if n, err := expr.Parse(t.slot.Below.V); err == nil {
+		if t.slot.Below != "" {
+			if n, err := expr.Parse(t.slot.Below); err == nil {
 				if v, err := f.eval(n, &frame{closed: true, spec: true}, true); err == nil && v.int != nil {
 					t.within = below(v.int)
 				}
 			}
-			if t.slot.Except.Set() {
+			if t.slot.Except != "" {
 				t.except = atom("the exception of " + t.name) // unless it is known better
-				if n, err := expr.Parse(t.slot.Except.V); err == nil {
+				if n, err := expr.Parse(t.slot.Except); err == nil {
 					if v, err := f.eval(n, &frame{closed: true, spec: true}, true); err == nil && v.int != nil {
 						t.except = v.int
 					}
@@ -71,19 +66,9 @@ func (f *formula) slots() {
 }
 
 // slotKinds returns the kinds that elements of a slot may have.
-func (f *formula) slotKinds(sl *spec.Slot) kinds {
-	types := []string{sl.Type.V}
-	for _, v := range f.s.Types {
-		if v.Name != sl.Type.V {
-			continue
-		}
-		types = nil
-		for _, t := range v.Types {
-			types = append(types, t.V)
-		}
-	}
+func slotKinds(sl *Slot) kinds {
 	var k kinds
-	for _, name := range types {
+	for _, name := range sl.Types {
 		of := elementKind(name)
 		if of == 0 {
 			return kAny
@@ -106,35 +91,19 @@ func elementKind(name string) kinds {
 	return kInt
 }
 
-// written reports whether a task changes an operand.
-func (f *formula) written(sl *spec.Slot) bool {
-	if sl.Role.V != "weight" && sl.Role.V != "input" {
-		return false
-	}
-	return slices.ContainsFunc(f.s.Tasks, func(t *spec.Task) bool {
-		a := rules.Access(t, sl.Name)
-		if a == nil {
-			return false
-		}
-		p, err := perm.Parse(a.Value.V)
-		return err == nil && p.Writes()
-	})
-}
-
 // shapeOf returns the shape of a slot or, of a variadic one, that of the tensor of the given number. Elements
 // that have an error, which is reported elsewhere, are unknown.
-func (f *formula) shapeOf(sl *spec.Slot, number value) []elem {
+func (f *formula) shapeOf(sl *Slot, number value) []elem {
 	fr := &frame{closed: true, spec: true, params: map[string]value{"i": number}}
 	if sl.Variadic == nil {
 		fr.params = nil
 	}
+	if sl.BadShape {
+		return nil
+	}
 	var out []elem
-	for _, n := range sl.Shape {
-		s, ok := n.(*source.Scalar)
-		if !ok {
-			return nil
-		}
-		inner, rest := strings.CutSuffix(rules.Element(s), "...")
+	for _, text := range sl.Shape {
+		inner, rest := strings.CutSuffix(text, "...")
 		e := elem{rest: rest}
 		node, err := expr.Parse(inner)
 		if err == nil {

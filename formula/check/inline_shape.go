@@ -5,9 +5,6 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
-	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/source"
-	"github.com/opgen/opgen/internal/spec"
 )
 
 // attrKinds are the kinds of values that attributes of a type take.
@@ -19,8 +16,8 @@ func (a *application) attributes() *expr.Error {
 	for _, at := range a.s.Attrs {
 		n := a.attrs[at.Name]
 		if n == nil {
-			if at.Default == nil && !at.Optional.V {
-				return failf(a.n, expr.BadFormula, "%s needs the attribute %s", a.s.Name.V, at.Name)
+			if at.Default == nil && !at.Optional {
+				return failf(a.n, expr.BadFormula, "%s needs the attribute %s", a.s.Name, at.Name)
 			}
 			a.values[at.Name] = a.preset(at)
 			continue
@@ -29,11 +26,11 @@ func (a *application) attributes() *expr.Error {
 		if err != nil {
 			return err
 		}
-		k := attrKinds[at.Type.V]
-		if at.List.V {
+		k := attrKinds[at.Type]
+		if at.List {
 			k = kRun | kOther
 		}
-		if v.typ.Optional && at.Optional.V {
+		if v.typ.Optional && at.Optional {
 			v.typ.Optional = false
 		}
 		if err := want(n, v, k); err != nil {
@@ -48,9 +45,9 @@ func (a *application) attributes() *expr.Error {
 }
 
 // enumValue checks that an enum has a value.
-func (a *application) enumValue(at *spec.Attr, n expr.Node) *expr.Error {
+func (a *application) enumValue(at *Attr, n expr.Node) *expr.Error {
 	l, ok := n.(*expr.Lit)
-	if !ok || at.Type.V != "enum" {
+	if !ok || at.Type != "enum" {
 		return nil
 	}
 	names, _ := a.enumValues(at)
@@ -60,7 +57,7 @@ func (a *application) enumValue(at *spec.Attr, n expr.Node) *expr.Error {
 			return nil
 		}
 	}
-	e := failf(n, expr.UnknownName, "%s of %s has no value %s", at.Name, a.s.Name.V, text)
+	e := failf(n, expr.UnknownName, "%s of %s has no value %s", at.Name, a.s.Name, text)
 	if !suggestString(e, text, names) {
 		e.Hint = "values are " + strings.Join(names, ", ")
 	}
@@ -68,15 +65,13 @@ func (a *application) enumValue(at *spec.Attr, n expr.Node) *expr.Error {
 }
 
 // preset returns the value of an attribute that is left out.
-func (a *application) preset(at *spec.Attr) value {
-	v := value{kinds: attrKinds[at.Type.V]}
-	if at.List.V {
+func (a *application) preset(at *Attr) value {
+	v := value{kinds: attrKinds[at.Type]}
+	if at.List {
 		v.kinds = kOther
 	}
-	if s, ok := at.Default.(*source.Scalar); ok && v.kinds == kInt {
-		if i, ok := s.Value.(int64); ok {
-			v.int = constant(i)
-		}
+	if i, ok := at.Default.(int64); ok && v.kinds == kInt {
+		v.int = constant(i)
 	}
 	return v
 }
@@ -84,14 +79,14 @@ func (a *application) preset(at *spec.Attr) value {
 // dims gives the dimensions of an operator their values, from the shapes of its inputs and then from [dims].
 func (a *application) dims() *expr.Error {
 	for _, sl := range a.s.Slots {
-		if t := a.tensors[sl.Name]; sl.Role.V == "input" && t != nil && t.known {
+		if t := a.tensors[sl.Name]; sl.Role == "input" && t != nil && t.known {
 			if !a.match(sl, t.elems) {
-				return failf(a.n, expr.BadFormula, "%s of %s has the shape %s, got %s", sl.Name, a.s.Name.V, shapesOf(sl), shapeText(t.elems))
+				return failf(a.n, expr.BadFormula, "%s of %s has the shape %s, got %s", sl.Name, a.s.Name, shapesOf(sl), shapeText(t.elems))
 			}
 		}
 	}
 	for _, d := range a.s.Dims {
-		if n, err := expr.Parse(d.Expr.V); err == nil {
+		if n, err := expr.Parse(d.Text); err == nil {
 			if parts, ok := a.picked(n); ok {
 				a.bindRun(d.Name, parts)
 			} else {
@@ -103,25 +98,18 @@ func (a *application) dims() *expr.Error {
 }
 
 // shapesOf returns the shape of a slot as the spec writes it.
-func shapesOf(sl *spec.Slot) string {
-	var out []string
-	for _, n := range sl.Shape {
-		if s, ok := n.(*source.Scalar); ok {
-			out = append(out, rules.Element(s))
-		}
-	}
-	return "[" + strings.Join(out, ", ") + "]"
+func shapesOf(sl *Slot) string {
+	return "[" + strings.Join(sl.Shape, ", ") + "]"
 }
 
 // shapeIn returns the shape of a slot of the operator, in terms of the present formula. known is false if it
 // cannot be told how many dimensions there are.
-func (a *application) shapeIn(sl *spec.Slot) (out []elem, known bool) {
-	for _, n := range sl.Shape {
-		s, ok := n.(*source.Scalar)
-		if !ok {
-			return nil, false
-		}
-		text, rest := strings.CutSuffix(rules.Element(s), "...")
+func (a *application) shapeIn(sl *Slot) (out []elem, known bool) {
+	if sl.BadShape {
+		return nil, false
+	}
+	for _, element := range sl.Shape {
+		text, rest := strings.CutSuffix(element, "...")
 		e := elem{rest: rest}
 		x, err := expr.Parse(text)
 		if err == nil {
@@ -212,15 +200,11 @@ func (a *application) within(n expr.Node) value {
 
 // match gives the dimensions in the shape of an input their values: one dimension each, and what is left to a
 // run. It reports whether the tensor has enough dimensions.
-func (a *application) match(sl *spec.Slot, elems []elem) bool {
-	var pattern []string
-	for _, n := range sl.Shape {
-		s, ok := n.(*source.Scalar)
-		if !ok {
-			return true
-		}
-		pattern = append(pattern, rules.Element(s))
+func (a *application) match(sl *Slot, elems []elem) bool {
+	if sl.BadShape {
+		return true
 	}
+	pattern := sl.Shape
 	for len(pattern) > 0 && !strings.HasSuffix(pattern[0], "...") {
 		first, rest, ok := a.front(elems)
 		if !ok {
@@ -254,7 +238,7 @@ func (a *application) around(pattern []string, elems []elem) bool {
 	axis := int64(0)
 	known := false
 	for _, at := range a.s.Attrs {
-		if at.Binds.V == pattern[1] {
+		if at.Binds == pattern[1] {
 			axis, known = a.values[at.Name].int.number()
 		}
 	}

@@ -5,8 +5,6 @@ import (
 
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/base/english"
-	"github.com/opgen/opgen/internal/rules"
-	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -14,7 +12,7 @@ import (
 type application struct {
 	*formula
 	n       *expr.Call
-	s       *spec.Spec
+	s       *Operator
 	fr      *frame
 	tensors map[string]*tensor // by slot
 	attrs   map[string]expr.Node
@@ -67,28 +65,28 @@ func (f *formula) applied(n *expr.Call, output string, fr *frame) (*tensor, *exp
 }
 
 // operatorNamed returns the operator that is applied, which must not apply the present one.
-func (f *formula) operatorNamed(n *expr.Call) (*spec.Spec, *expr.Error) {
+func (f *formula) operatorNamed(n *expr.Call) (*Operator, *expr.Error) {
 	at := expr.NewIdent(n.Func, n.Pos(), n.Pos()+len(n.Func))
-	s := f.c.specs[n.Func]
+	s := f.c.module.Spec(n.Func)
 	switch {
 	case s == nil:
 		e := failf(at, expr.UnknownName, "there is no operator %s", n.Func)
-		if len(f.c.otherNames(n.Func)) > 1 {
+		if len(f.c.module.Qualified(n.Func)) > 1 {
 			return nil, f.ambiguous(n)
 		}
-		suggest(e, n.Func, f.c.names())
+		suggest(e, n.Func, f.c.module.Names(false))
 		return nil, e
 	case f.s == nil:
 		return nil, failf(at, expr.BadFormula, "the formula of an enum cannot apply an operator")
-	case s.Kind != spec.Operator:
+	case s.Kind != Applicable:
 		return nil, failf(at, expr.BadFormula, "%s is no operator, so a formula cannot apply it", n.Func)
-	case !s.Formula.Set():
+	case s.Formula == "":
 		return nil, failf(at, expr.BadFormula, "%s has no formula, so none can apply it", n.Func)
-	case f.c.applies(s, f.s, map[*spec.Spec]bool{}):
-		return nil, failf(at, expr.BadFormula, "%s is defined by itself", f.s.Name.V)
+	case f.c.applies(s, f.s, map[*Operator]bool{}):
+		return nil, failf(at, expr.BadFormula, "%s is defined by itself", f.s.Name)
 	}
 	for _, a := range s.Args {
-		if from, _ := rules.SourceOf(a); from == task.FromCall {
+		if a.From == task.FromCall {
 			return nil, failf(at, expr.BadFormula, "the caller passes %s of %s, so a formula cannot apply it", a.Name, n.Func)
 		}
 	}
@@ -101,7 +99,7 @@ func (f *formula) operatorNamed(n *expr.Call) (*spec.Spec, *expr.Error) {
 }
 
 // applies reports whether the formula of a spec applies an operator, directly or through others.
-func (c *checker) applies(s, other *spec.Spec, seen map[*spec.Spec]bool) bool {
+func (c *session) applies(s, other *Operator, seen map[*Operator]bool) bool {
 	if s == nil || seen[s] || s.Module != other.Module { // modules use each other in one direction
 		return false
 	}
@@ -109,21 +107,21 @@ func (c *checker) applies(s, other *spec.Spec, seen map[*spec.Spec]bool) bool {
 		return true
 	}
 	seen[s] = true
-	return slices.ContainsFunc(expr.Inlined(s.Formula.V), func(n string) bool { return c.applies(c.specs[n], other, seen) })
+	return slices.ContainsFunc(expr.Inlined(s.Formula), func(n string) bool { return c.applies(c.module.Spec(n), other, seen) })
 }
 
 // arguments sorts the arguments into tensors and attributes.
 func (a *application) arguments() *expr.Error {
-	var operands []*spec.Slot
+	var operands []*Slot
 	names := []string{}
 	for _, sl := range a.s.Slots {
-		if sl.Role.V == "input" || sl.Role.V == "weight" {
+		if sl.Role == "input" || sl.Role == "weight" {
 			operands = append(operands, sl)
 			names = append(names, sl.Name)
 		}
 	}
 	if len(a.n.Args) > len(operands) {
-		return failf(a.n, expr.BadType, "%s takes %s, got %d", a.s.Name.V, english.Count(len(operands), "tensor"), len(a.n.Args))
+		return failf(a.n, expr.BadType, "%s takes %s, got %d", a.s.Name, english.Count(len(operands), "tensor"), len(a.n.Args))
 	}
 	for i, x := range a.n.Args {
 		if err := a.operand(operands[i], x); err != nil {
@@ -135,10 +133,10 @@ func (a *application) arguments() *expr.Error {
 	}
 	for _, x := range a.n.Named {
 		name := expr.NewIdent(x.Name, x.Pos(), x.Pos()+len(x.Name))
-		i := slices.IndexFunc(operands, func(sl *spec.Slot) bool { return sl.Name == x.Name })
+		i := slices.IndexFunc(operands, func(sl *Slot) bool { return sl.Name == x.Name })
 		switch {
 		case !slices.Contains(names, x.Name):
-			e := failf(name, expr.UnknownName, "%s has no input, weight or attribute %s", a.s.Name.V, x.Name)
+			e := failf(name, expr.UnknownName, "%s has no input, weight or attribute %s", a.s.Name, x.Name)
 			suggest(e, x.Name, names)
 			return e
 		case a.tensors[x.Name] != nil || a.attrs[x.Name] != nil:
@@ -155,7 +153,7 @@ func (a *application) arguments() *expr.Error {
 }
 
 // operand evaluates the tensor that a slot gets.
-func (a *application) operand(sl *spec.Slot, n expr.Node) *expr.Error {
+func (a *application) operand(sl *Slot, n expr.Node) *expr.Error {
 	var t *tensor
 	switch n := n.(type) {
 	case *expr.Call:
@@ -172,7 +170,7 @@ func (a *application) operand(sl *spec.Slot, n expr.Node) *expr.Error {
 			break
 		}
 		if t.scalar || t.slot != nil && t.slot.Variadic != nil {
-			return failf(n, expr.BadType, "%s is not one tensor, so %s cannot be applied to it", n.Name, a.s.Name.V)
+			return failf(n, expr.BadType, "%s is not one tensor, so %s cannot be applied to it", n.Name, a.s.Name)
 		}
 		if err := a.readable(&expr.Read{Name: n.Name}, t, a.fr); err != nil {
 			err.Pos, err.End = n.Pos(), n.End()
@@ -180,32 +178,29 @@ func (a *application) operand(sl *spec.Slot, n expr.Node) *expr.Error {
 		}
 	}
 	if t == nil {
-		e := failf(n, expr.BadType, "want a tensor for %s of %s, got %s", sl.Name, a.s.Name.V, a.source(n))
+		e := failf(n, expr.BadType, "want a tensor for %s of %s, got %s", sl.Name, a.s.Name, a.source(n))
 		e.Hint = "the name of a slot, of a value that a line above gives, or another operator with its arguments"
 		return e
 	}
-	if k := a.kindsOfSlot(sl); t.elements()&k == 0 && !(k&kFloat != 0 && t.elements()&kInt != 0) {
-		return failf(n, expr.BadType, "%s of %s holds %s, got %s", sl.Name, a.s.Name.V, plural(k), plural(t.elements()))
+	if k := slotKinds(sl); t.elements()&k == 0 && !(k&kFloat != 0 && t.elements()&kInt != 0) {
+		return failf(n, expr.BadType, "%s of %s holds %s, got %s", sl.Name, a.s.Name, plural(k), plural(t.elements()))
 	}
 	a.tensors[sl.Name] = t
 	return nil
 }
 
-// kindsOfSlot returns the kinds of the elements of a slot of the operator.
-func (a *application) kindsOfSlot(sl *spec.Slot) kinds { return (&formula{s: a.s}).slotKinds(sl) }
-
 // complete checks that all is there that must be, and the shapes of weights.
 func (a *application) complete() *expr.Error {
 	for _, sl := range a.s.Slots {
 		t := a.tensors[sl.Name]
-		if sl.Role.V == "input" && t == nil && !sl.Present.Set() || sl.Role.V == "weight" && t == nil && !sl.Present.Set() {
-			return failf(a.n, expr.BadFormula, "%s needs a tensor for %s", a.s.Name.V, sl.Name)
+		if sl.Role == "input" && t == nil && sl.Present == "" || sl.Role == "weight" && t == nil && sl.Present == "" {
+			return failf(a.n, expr.BadFormula, "%s needs a tensor for %s", a.s.Name, sl.Name)
 		}
-		if sl.Role.V != "weight" || t == nil || !t.known {
+		if sl.Role != "weight" || t == nil || !t.known {
 			continue
 		}
 		if elems, known := a.shapeIn(sl); known && !a.sameShape(elems, t.elems) {
-			return failf(a.n, expr.BadFormula, "%s of %s has the shape %s here, got %s", sl.Name, a.s.Name.V, shapeText(elems), shapeText(t.elems))
+			return failf(a.n, expr.BadFormula, "%s of %s has the shape %s here, got %s", sl.Name, a.s.Name, shapeText(elems), shapeText(t.elems))
 		}
 	}
 	return nil
@@ -215,22 +210,22 @@ func (a *application) complete() *expr.Error {
 func (a *application) result(output string) (*tensor, *expr.Error) {
 	var names []string
 	for _, sl := range a.s.Slots {
-		if sl.Role.V != "output" {
+		if sl.Role != "output" {
 			continue
 		}
 		if names = append(names, sl.Name); output != "" && output != sl.Name {
 			continue
 		}
-		t := &tensor{name: a.s.Name.V + "(...)", known: true, kinds: a.kindsOfSlot(sl)}
+		t := &tensor{name: a.s.Name + "(...)", known: true, kinds: slotKinds(sl)}
 		for _, in := range a.s.Slots {
 			from := a.tensors[in.Name]
 			if from == nil {
 				continue
 			}
-			if in.Type.V == sl.Type.V && t.kinds&from.elements() != 0 {
+			if in.Type == sl.Type && t.kinds&from.elements() != 0 {
 				t.kinds &= from.elements()
 			}
-			if in.Role.V == "input" && shapesOf(in) == shapesOf(sl) { // the same, even where ranks are not known
+			if in.Role == "input" && shapesOf(in) == shapesOf(sl) { // the same, even where ranks are not known
 				t.elems, t.known = from.elems, from.known
 				return t, nil
 			}
@@ -238,7 +233,7 @@ func (a *application) result(output string) (*tensor, *expr.Error) {
 		t.elems, t.known = a.shapeIn(sl)
 		return t, nil
 	}
-	e := failf(a.n, expr.UnknownName, "%s has no output %s", a.s.Name.V, output)
+	e := failf(a.n, expr.UnknownName, "%s has no output %s", a.s.Name, output)
 	suggest(e, output, names)
 	return nil, e
 }

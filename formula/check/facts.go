@@ -11,12 +11,12 @@ import (
 // how long lists of attributes are.
 func (f *formula) requirements() {
 	for _, a := range f.s.Attrs {
-		if a.Len.Set() {
-			f.equate(atom("len("+a.Name+")"), constant(a.Len.V))
+		if a.HasLen {
+			f.equate(atom("len("+a.Name+")"), constant(a.Len))
 		}
 	}
-	for _, r := range f.s.Requires {
-		if n, err := expr.Parse(r.That.V); err == nil && r.That.Set() {
+	for _, that := range f.s.Requires {
+		if n, err := expr.Parse(that); err == nil {
 			f.required = append(f.required, n)
 			f.require(n)
 			f.assume(n, true, f.root, true)

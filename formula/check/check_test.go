@@ -1,4 +1,4 @@
-package check
+package check_test
 
 import (
 	"math/rand/v2"
@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/opgen/opgen/formula/check"
+	specs "github.com/opgen/opgen/internal/check"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
@@ -45,7 +47,9 @@ func readCatalogue(t testing.TB) *catalogue {
 		c.byName[s.Name.V] = s
 	}
 	for _, s := range c.specs {
-		(&checker{specs: c.byName}).link(s)
+		for _, a := range s.Attrs {
+			a.Shared = c.byName[a.Enum.V]
+		}
 		if s.Kind != spec.Enum {
 			c.scopes[s] = scope.New(s, &list)
 		}
@@ -57,20 +61,14 @@ func readCatalogue(t testing.TB) *catalogue {
 }
 
 // check checks a text as the formula of a spec.
-func (c *catalogue) check(s *spec.Spec, text string) []*diag.Diagnostic {
-	var list diag.List
+func (c *catalogue) check(s *spec.Spec, text string) []check.Finding {
 	in := *s
-	in.Formula = spec.Str{V: text, Node: &source.Scalar{Span: source.Span{File: s.File, Start: 0, End: 1}, Value: text}}
-	k := &checker{list: &list, specs: c.byName}
+	in.Formula = spec.Str{V: text, Node: &source.Scalar{Value: text}}
+	known := specs.NewDeclarations(c.byName, nil)
 	if s.Kind == spec.Enum {
-		k.enumFormula(&in)
-	} else {
-		(&operator{checker: k, s: &in, sc: c.scopes[s]}).formula()
+		return check.Values(known.Enum(&in), known)
 	}
-	for _, x := range k.following {
-		list.Merge(x.list)
-	}
-	return list.Sorted()
+	return check.Formula(known.Operator(&in, c.scopes[s]), known)
 }
 
 // TestCatalogueFormulas checks that the formulas of all specs are right.
@@ -81,7 +79,7 @@ func TestCatalogueFormulas(t *testing.T) {
 			continue // docs lists these with the reason
 		}
 		for _, d := range c.check(s, s.Formula.V) {
-			t.Errorf("%s: %s %s", s.Base, d.Code, d.Message)
+			t.Errorf("%s: %s", s.Base, d.Message)
 		}
 	}
 }
@@ -203,20 +201,16 @@ func FuzzFormula(f *testing.F) {
 		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
 			return
 		}
-		s := *c.specs[int(number)%len(c.specs)]
-		file := &source.File{Path: "f.toml", Text: "'''" + text + "'''"}
-		s.File = file
-		c.scopes[&s] = c.scopes[c.specs[int(number)%len(c.specs)]]
-		defer delete(c.scopes, &s)
+		s := c.specs[int(number)%len(c.specs)]
 		began := time.Now()
 		defer func() {
 			if took := time.Since(began); took > 5*time.Second {
 				t.Errorf("checking took %v", took)
 			}
 		}()
-		for _, d := range c.check(&s, text) {
-			if d.Span.File == nil || d.Span.Start > d.Span.End {
-				t.Errorf("%s %s stands at %d to %d", d.Code, d.Message, d.Span.Start, d.Span.End)
+		for _, d := range c.check(s, text) {
+			if d.Pos < 0 || d.Pos > d.End || d.End > len(text) {
+				t.Errorf("%s stands at %d to %d of %d", d.Message, d.Pos, d.End, len(text))
 			}
 		}
 	})

@@ -93,7 +93,7 @@ func (c *cases) domain(name string) []string {
 		return []string{"true", "false"}
 	}
 	var values []string
-	switch a.Type.V {
+	switch a.Type {
 	case "enum":
 		values, _ = c.enumValues(a)
 	case "bool":
@@ -101,7 +101,7 @@ func (c *cases) domain(name string) []string {
 	default:
 		values = []string{other}
 	}
-	if a.Optional.V {
+	if a.Optional {
 		values = append(values, absent)
 	}
 	return values
@@ -112,7 +112,7 @@ func (c *cases) leaf(n expr.Node) (name string, values []string, ok bool) {
 	switch n := n.(type) {
 	case *expr.Ident:
 		a := c.enumAttr(n.Name)
-		return n.Name, []string{"true"}, a != nil && a.Type.V == "bool"
+		return n.Name, []string{"true"}, a != nil && a.Type == "bool"
 	case *expr.Call:
 		if len(n.Args) != 1 {
 			return "", nil, false
@@ -127,7 +127,7 @@ func (c *cases) leaf(n expr.Node) (name string, values []string, ok bool) {
 	case *expr.Binary:
 		text, isText := literalText(n.Y)
 		name := show(n.X)
-		if a := c.enumAttr(name); a == nil || a.Type.V != "enum" || !isText {
+		if a := c.enumAttr(name); a == nil || a.Type != "enum" || !isText {
 			return "", nil, false
 		}
 		if n.Op == "==" {
@@ -144,7 +144,7 @@ func (c *cases) leaf(n expr.Node) (name string, values []string, ok bool) {
 			}
 			values = append(values, text)
 		}
-		return name, values, a != nil && a.Type.V == "enum"
+		return name, values, a != nil && a.Type == "enum"
 	}
 	return "", nil, false
 }
@@ -214,7 +214,7 @@ func (c *cases) check(t *tensor) bool {
 			given = append(given, i)
 		}
 	}
-	optional := c.states[t.name] || t.slot == nil || t.slot.Role.V == "scratch"
+	optional := c.states[t.name] || t.slot == nil || t.slot.Role == "scratch"
 	if len(given) == 1 || len(given) == 0 && optional || !c.possible(t) {
 		return true
 	}
@@ -238,8 +238,8 @@ func (c *cases) targetOf(t *tensor, i int) expr.Node {
 // possible reports whether a case is known to be one in which a tensor is there.
 func (c *cases) possible(t *tensor) bool {
 	conds := slices.Clone(c.required)
-	if t.slot != nil && t.slot.Present.Set() && t.slot.Present.V != "caller" {
-		if n, err := expr.Parse(t.slot.Present.V); err == nil {
+	if t.slot != nil && t.slot.Present != "" && t.slot.Present != "caller" {
+		if n, err := expr.Parse(t.slot.Present); err == nil {
 			conds = append(conds, n)
 		}
 	}

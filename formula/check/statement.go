@@ -202,10 +202,10 @@ func (f *formula) twice(s *expr.Statement, n expr.Node, t *tensor) *expr.Error {
 
 // assumePresent notes what holds where a slot is there.
 func (f *formula) assumePresent(t *tensor, fr *frame) {
-	if t.slot == nil || !t.slot.Present.Set() || t.slot.Present.V == "caller" {
+	if t.slot == nil || t.slot.Present == "" || t.slot.Present == "caller" {
 		return
 	}
-	if n, err := expr.Parse(t.slot.Present.V); err == nil {
+	if n, err := expr.Parse(t.slot.Present); err == nil {
 		f.assume(n, true, fr, true)
 	}
 }

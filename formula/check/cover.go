@@ -127,12 +127,12 @@ func (f *formula) lookUpHint(n expr.Node, e elem) string {
 	switch {
 	case slot == nil:
 		return ""
-	case slot.Role.V == "input" || slot.Role.V == "weight":
-		if slot.Except.Set() {
-			return fmt.Sprintf("%s may be %s, too: test it, %s != %[2]s ? ... : ...", r.Name, slot.Except.V, show(r))
+	case slot.Role == "input" || slot.Role == "weight":
+		if slot.Except != "" {
+			return fmt.Sprintf("%s may be %s, too: test it, %s != %[2]s ? ... : ...", r.Name, slot.Except, show(r))
 		}
-		if slot.Below.Set() {
-			return fmt.Sprintf("the slot %s says below = %q", r.Name, slot.Below.V)
+		if slot.Below != "" {
+			return fmt.Sprintf("the slot %s says below = %q", r.Name, slot.Below)
 		}
 		return fmt.Sprintf("say in the slot %s: below = %q", r.Name, plainName(e.n.String()))
 	}

@@ -1,9 +1,10 @@
-package check
+package check_test
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/spec"
@@ -53,7 +54,7 @@ func TestAppliedShapes(t *testing.T) {
 	} {
 		var got []string
 		for _, d := range c.check(s, text+"\noutput[n, k] = input[n, k]") {
-			if d.Code != diag.Unused {
+			if d.Code != expr.Unused {
 				got = append(got, d.Message)
 			}
 		}

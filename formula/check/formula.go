@@ -1,0 +1,193 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
+)
+
+// maxSteps bounds how many expressions are evaluated for a formula, since functions of functions may grow
+// without end. What comes later is accepted.
+const maxSteps = 50_000
+
+// formula checks the formula of an operator, or of an enum: for all values of attributes and all shapes, not
+// those of one use.
+type formula struct {
+	c    *session
+	s    *Operator // nil for an enum
+	sc   Scope     // nil for an enum
+	text string
+
+	functions map[string]*expr.Function
+	tensors   map[string]*tensor // slots, and values that statements give
+	order     []*tensor
+	states    map[string]bool    // operands that a task changes
+	each      map[string]*Slot   // dimensions that differ between the tensors of a slot
+	ranges    map[string]*extent // of indices that are not named after a dimension
+	lets      map[string]value   // dimensions
+	cuts      map[part][2]*poly  // the bounds of slices
+
+	info      map[string]*info
+	equals    map[string]poly   // atoms that equal something else
+	quotients map[string]bool   // atoms of quotients without a rest
+	sizes     map[string]*run   // atoms that are the sizes of parts of runs
+	joined    map[string][]elem // runs that stand for several elements of a shape, in operators that are applied
+	required  []expr.Node       // the conditions of [require]
+	root      *frame            // in which they hold
+
+	divided    map[*expr.Binary]bool // quotients of integers in functions: whether they are part of an index
+	broken     map[string]bool       // functions with an error
+	active     []string              // functions that are being applied
+	defining   bool                  // a function is checked by itself
+	future     map[string]bool       // what statements give
+	wanted     map[string]bool       // slots that a misspelled name means
+	unreadable bool                  // the text has errors
+	steps      int                   // how many expressions may be evaluated, and how many steps proofs may take
+	proofs     int
+	calls      int      // of functions, so far
+	giving     []string // what the statement gives that is checked
+}
+
+func (c *session) newFormula(text string) *formula {
+	return &formula{c: c, text: text, root: &frame{}, functions: map[string]*expr.Function{}, tensors: map[string]*tensor{},
+		states: map[string]bool{}, ranges: map[string]*extent{}, lets: map[string]value{}, cuts: map[part][2]*poly{},
+		info: map[string]*info{}, equals: map[string]poly{}, quotients: map[string]bool{}, sizes: map[string]*run{},
+		joined: map[string][]elem{}, broken: map[string]bool{}, divided: map[*expr.Binary]bool{},
+		future: map[string]bool{}, wanted: map[string]bool{}, steps: maxSteps, proofs: maxProofs}
+}
+
+// report adds an error of the formula to the findings. One between two lines stands at the end of the first.
+func (f *formula) report(err *expr.Error) {
+	e := *err
+	e.End = max(e.End, e.Pos)
+	if e.Pos == e.End && e.Pos <= len(f.text) {
+		e.Pos = len(strings.TrimRight(f.text[:e.Pos], " \t\r\n"))
+		e.End = e.Pos
+	}
+	f.c.findings = append(f.c.findings, Finding{Error: &e})
+}
+
+// operator checks the formula of an operator.
+func (c *session) operator(s *Operator) {
+	f := c.newFormula(s.Formula)
+	f.s, f.sc = s, s.Scope
+	ast, errs := expr.ParseFormula(s.Formula)
+	for _, err := range errs {
+		f.report(err)
+	}
+	f.unreadable = len(errs) > 0
+	if s.Partial {
+		return // what its names mean is not known
+	}
+	f.slots()
+	f.gradients()
+	f.requirements()
+	f.defined(ast)
+	for _, s := range ast.Statements {
+		f.statement(s)
+	}
+	f.pairs(ast)
+	if !f.unreadable {
+		f.complete(ast)
+	}
+}
+
+// nameNode returns the name of a function as a node.
+func nameNode(fn *expr.Function) expr.Node {
+	return expr.NewIdent(fn.Name, fn.Pos, fn.Pos+len(fn.Name))
+}
+
+// noValue reports a function for a value that an enum does not have.
+func (f *formula) noValue(fn *expr.Function, value, what string, values []string) {
+	at := fn.Pos + len(fn.Name) - len(value)
+	e := &expr.Error{Pos: at, End: at + len(value), Code: expr.UnknownName, Message: fmt.Sprintf("%s has no value %s", what, value)}
+	if !suggest(e, value, values) {
+		e.Hint = "values are " + strings.Join(values, ", ")
+	}
+	f.report(e)
+}
+
+// defined takes the functions of a formula and checks each by itself, whatever it is applied to.
+func (f *formula) defined(ast *expr.Formula) {
+	for _, s := range ast.Statements {
+		for _, t := range s.Targets {
+			switch t := t.(type) {
+			case *expr.Ident:
+				f.future[t.Name] = true
+			case *expr.Read:
+				f.future[t.Name] = true
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, fn := range ast.Functions {
+		if seen[fn.Name] {
+			f.report(failf(nameNode(fn), expr.Duplicate, "there are two functions %s", fn.Name))
+			continue
+		}
+		seen[fn.Name] = true
+		if err := f.functionName(fn); err != nil {
+			f.report(err)
+			continue
+		}
+		f.functions[fn.Name] = fn
+	}
+	f.defining = true
+	for _, fn := range ast.Functions {
+		if f.functions[fn.Name] != fn {
+			continue
+		}
+		in := &frame{closed: true, params: map[string]value{}}
+		for _, p := range fn.Params {
+			in.params[p.Name] = value{kinds: kAny}
+		}
+		f.active = []string{fn.Name}
+		if _, err := f.eval(fn.X, in, false); err != nil {
+			f.report(err)
+			f.broken[fn.Name] = true
+		}
+	}
+	f.active, f.defining = nil, false
+}
+
+// functionName checks the name of a function: of its own, or of an enum attribute's value.
+func (f *formula) functionName(fn *expr.Function) *expr.Error {
+	attr, value, isValue := cutLast(fn.Name)
+	if f.s == nil && isValue {
+		return failf(nameNode(fn), expr.BadFormula, "the formula of an enum names its values without the name of an attribute")
+	}
+	if !isValue {
+		switch {
+		case f.s == nil:
+			return nil
+		case builtins[fn.Name].usage != "" || slices.Contains(forms, fn.Name) || reduction.Of(fn.Name) != 0:
+			return failf(nameNode(fn), expr.BadFormula, "every formula has a function %s, so this one needs another name", fn.Name)
+		case f.sc.What(fn.Name) == "attribute":
+			return failf(nameNode(fn), expr.BadFormula, "%s is the name of an attribute, so no function can have it", fn.Name)
+		}
+		return nil
+	}
+	a := f.enumAttr(attr)
+	if a == nil || a.Type != "enum" {
+		e := &expr.Error{Pos: fn.Pos, End: fn.Pos + len(attr), Code: expr.UnknownName, Message: "there is no enum attribute " + attr}
+		suggest(e, attr, f.sc.Names())
+		return e
+	}
+	values, _ := f.enumValues(a)
+	if !slices.Contains(values, value) && len(values) > 0 {
+		f.noValue(fn, value, "the attribute "+attr, values)
+		f.broken[fn.Name] = true
+	}
+	return nil
+}
+
+func cutLast(name string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return "", name, false
+	}
+	return name[:i], name[i+1:], true
+}
