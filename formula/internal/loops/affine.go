@@ -69,68 +69,38 @@ func (z *vectorizer[T]) joinedTo(before int, a affine[T]) int {
 	if a.x != before {
 		z.strip.replaced[before] = true
 	}
-	r := z.register(false)
-	z.emit(r, a.code(r), a.x)
-	z.does(a.operation())
+	r := z.give(a.instruction())
 	z.affine[r] = a
 	return r
 }
 
-// code returns what computes the operations.
-func (a affine[T]) code(r int) func(s *state[T], n int) {
-	x, less, times, plus := a.x, a.less.scalar, a.times.scalar, a.plus.scalar
-	single := func(op simd.Binary, y func(*state[T]) float64) func(s *state[T], n int) {
-		f := simd.BinaryScalarOf[T](op)
-		return func(s *state[T], n int) { f(s.regs[r][:n], s.regs[x][:n], T(y(s))) }
+// The numbers of an affine operation. Low is what the float64 number less has beyond its greater part.
+const (
+	affineLess = iota
+	affineLow
+	affineTimes
+	affinePlus
+	affineNumbers
+)
+
+// instruction returns what computes the operations.
+func (a affine[T]) instruction() instruction[T] {
+	less, times, plus := a.less.scalar != nil, a.times.scalar != nil, a.plus.scalar != nil
+	single := func(op simd.Binary, y operand[T]) instruction[T] {
+		return instruction[T]{op: opBinaryNumber, binary: op, uses: []int{a.x}, numbers: []number[T]{y.number()}}
 	}
 	switch {
-	case less != nil && times == nil && plus == nil && !a.less.split:
-		return single(simd.Sub, less)
-	case less == nil && times != nil && plus == nil:
-		return single(simd.Mul, times)
-	case less == nil && times == nil:
-		return single(simd.Add, plus)
+	case less && !times && !plus && !a.less.split:
+		return single(simd.Sub, a.less)
+	case !less && times && !plus:
+		return single(simd.Mul, a.times)
+	case !less && !times:
+		return single(simd.Add, a.plus)
 	}
-	split := a.less.split
-	// These numbers change no x, not even a negative zero.
-	less, times, plus = orElse(less, 0), orElse(times, 1), orElse(plus, math.Copysign(0, -1))
-	return func(s *state[T], n int) {
-		y := less(s)
-		high, low := T(y), T(0)
-		if split {
-			low = lowOf(y, high)
-		}
-		simd.Affine(s.regs[r][:n], s.regs[x][:n], high, low, T(times(s)), T(plus(s)))
-	}
-}
-
-// operation returns the operations for compiled loops.
-func (a affine[T]) operation() *operation[T] {
-	var numbers []number[T]
-	for _, x := range []operand[T]{a.less, a.times, a.plus} {
-		if x.scalar != nil {
-			numbers = append(numbers, x.number())
-		}
-	}
-	if a.less.split {
-		numbers = slices.Insert(numbers, 1, number[T]{low: true})
-	}
-	return operationOf(func(m *vectors, x, k []value) value {
-		v := x[0]
-		if a.less.scalar != nil {
-			v, k = m.Sub(v, k[0]), k[1:]
-			if a.less.split {
-				v, k = m.Sub(v, k[0]), k[1:]
-			}
-		}
-		if a.times.scalar != nil {
-			v, k = m.Mul(v, k[0]), k[1:]
-		}
-		if a.plus.scalar != nil {
-			v = m.Add(v, k[0])
-		}
-		return v
-	}, numbers...)
+	numbers := make([]number[T], affineNumbers)
+	numbers[affineLess], numbers[affineTimes], numbers[affinePlus] = a.less.number(), a.times.number(), a.plus.number()
+	numbers[affineLow].low = a.less.split
+	return instruction[T]{op: opAffine, uses: []int{a.x}, numbers: numbers}
 }
 
 // lowOf returns what a number has beyond its greater part.
@@ -139,14 +109,6 @@ func lowOf[T simd.Float](y float64, high T) T {
 		return 0
 	}
 	return T(y - float64(high))
-}
-
-// orElse returns what gives a number, or what always gives another one if there is nothing.
-func orElse[T simd.Float](f func(*state[T]) float64, otherwise float64) func(*state[T]) float64 {
-	if f != nil {
-		return f
-	}
-	return func(*state[T]) float64 { return otherwise }
 }
 
 // drop leaves out instructions whose results nothing uses, if others replace them. Those that write to memory

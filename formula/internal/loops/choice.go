@@ -50,18 +50,12 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	if f.hidden(z.v) {
 		return z.compareEach(n)
 	}
-	x, k, r := z.c.difference(n), f.factor(z.v), z.register(false)
-	op := n.Op
-	z.emit(r, func(s *state[T], n int) {
-		out := s.regs[r][:n]
-		lo, hi := stretch(op, x(s), k, n)
-		inside, outside := T(1), T(0)
-		if op == term.Unequal {
-			inside, outside = 0, 1
-		}
-		fillStretch(out, lo, hi, inside, outside)
-	})
-	return r
+	inside, outside := 1.0, 0.0
+	if n.Op == term.Unequal {
+		inside, outside = 0, 1
+	}
+	numbers := []number[T]{constantNumber[T](inside), constantNumber[T](outside)}
+	return z.give(instruction[T]{op: opStretch, relation: n.Op, from: z.count(f, z.c.difference(n)), numbers: numbers})
 }
 
 // farthest bounds differences, and indices whose places are found: what lies beyond is as far from all
@@ -112,12 +106,8 @@ func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	z.c.lenient = true
 	x, y := z.real(n.Args[1]), z.real(n.Args[2])
 	z.c.lenient = was
-	at, k, r, op := z.c.difference(c), f.factor(z.v), z.register(false), c.Op
-	z.emit(r, func(s *state[T], n int) {
-		lo, hi := stretch(op, at(s), k, n)
-		fillStretch(s.regs[r][:n], lo, hi, T(x.scalar(s)), T(y.scalar(s)))
-	})
-	return r, true
+	numbers := []number[T]{x.number(), y.number()}
+	return z.give(instruction[T]{op: opStretch, relation: c.Op, from: z.count(f, z.c.difference(c)), numbers: numbers}), true
 }
 
 // stretch returns for which of n integers first, first+step, ... a comparison with 0 holds; those for which
@@ -157,21 +147,11 @@ func (z *vectorizer[T]) choose(n *term.Term) int {
 	z.c.lenient = true
 	x, y := z.real(n.Args[1]), z.real(n.Args[2])
 	z.c.lenient = was
-	a, b, r := z.vector(x), z.vector(y), z.register(false)
-	z.emit(r, func(s *state[T], n int) {
-		if positive {
-			simd.SelectPositive(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
-			return
-		}
-		simd.Select(s.regs[r][:n], s.regs[w.reg][:n], s.regs[a][:n], s.regs[b][:n])
-	}, w.reg, a, b)
-	z.does(operationOf[T](func(m *vectors, x, _ []value) value {
-		if positive {
-			return m.SelectPositive(x[0], x[1], x[2])
-		}
-		return m.Select(x[0], x[1], x[2])
-	}))
-	return r
+	in := instruction[T]{op: opSelect, uses: []int{w.reg, z.vector(x), z.vector(y)}}
+	if positive {
+		in.op = opSelectPositive
+	}
+	return z.give(in)
 }
 
 // positiveOf returns the number of which a condition says that it is above 0, and true; for other conditions
@@ -191,13 +171,12 @@ func (z *vectorizer[T]) branch(n *term.Term) int {
 	fails := func(s *state[T]) bool { return !holds(s) }
 	for i, when := range []func(*state[T]) bool{holds, fails} {
 		start := len(z.strip.code)
-		z.strip.code = append(z.strip.code, instruction[T]{when: when, def: -1})
+		z.strip.code = append(z.strip.code, instruction[T]{op: opBranch, when: when, test: n.Args[0], not: i > 0, def: -1})
 		outside, views := z.known, len(z.views)
 		z.known = cloned(outside) // what one branch computes is not there in the other
 		x := z.vector(z.real(n.Args[1+i]))
 		z.known, z.views = outside, z.views[:views] // nor is it behind both
-		z.emit(r, func(s *state[T], n int) { copy(s.regs[r][:n], s.regs[x][:n]) }, x)
-		z.does(operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] }))
+		z.emit(instruction[T]{op: opCopy, uses: []int{x}, def: r})
 		z.strip.code[start].skip = len(z.strip.code) - start - 1
 	}
 	return r

@@ -7,27 +7,6 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// instruction is a step of the code of a strip. Its registers are numbers of strips that a state holds.
-type instruction[T simd.Float] struct {
-	run   func(s *state[T], n int) // on strips of n elements
-	uses  []int
-	def   int   // the register that it sets, or -1
-	defs  []int // the registers that a compiled loop sets
-	holds []int // registers that keep buffers of their own while the code runs several times
-	// op says what the instruction computes, if a compiled loop may compute it; otherwise it is nil. An
-	// instruction with a part only sets its register to a part of memory.
-	op   *operation[T]
-	loop *fusedLoop[T] // the compiled loop that the instruction is, or nil
-	sums int           // how many sums it gives, without accumulators of the state
-	part *part
-	// when and skip make a branch: where the condition fails, the next instructions are left out.
-	when func(*state[T]) bool
-	skip int
-	// keeps says that the instruction only copies a strip of a tensor before its memory is written. It is
-	// dropped if nothing reads the register after that.
-	keeps bool
-}
-
 // strip is code for a strip of elements.
 type strip[T simd.Float] struct {
 	over  *term.Variable // the index that goes over the elements
@@ -36,9 +15,9 @@ type strip[T simd.Float] struct {
 	// ahead asks for memory of strips of n elements whose places depend on values of tensors, so that a
 	// processor cannot know them before.
 	ahead   []func(s *state[T], n int)
-	lasting []int         // registers that keep their values while the code runs several times
-	buffer  map[int]int   // the buffer of each other register
-	parts   map[int]*part // which memory views are parts of
+	lasting []int               // registers that keep their values while the code runs several times
+	buffer  map[int]int         // the buffer of each other register
+	parts   map[int]*address[T] // which memory views are parts of
 	// replaced are registers whose operations other instructions compute, too.
 	replaced map[int]bool
 	// numbers are the memories of which code for single elements reads numbers.
@@ -66,7 +45,7 @@ const loopLength = 16 * stripLength
 func (p *strip[T]) limit() {
 	p.length = loopLength
 	for _, in := range p.code {
-		if len(p.buffer) > 0 || in.when == nil && in.part == nil && in.loop == nil {
+		if len(p.buffer) > 0 || in.op != opBranch && in.op != opView && in.op != opLoop {
 			p.length = stripLength
 		}
 	}
@@ -78,8 +57,8 @@ func (p *strip[T]) only() *fusedLoop[T] {
 	var l *fusedLoop[T]
 	for i := range p.code {
 		switch in := &p.code[i]; {
-		case in.part != nil && in.part.fixed && in.when == nil:
-		case in.loop != nil && l == nil:
+		case in.op == opView && in.from.fixed:
+		case in.op == opLoop && l == nil:
 			l = in.loop
 		default:
 			return nil
@@ -88,23 +67,9 @@ func (p *strip[T]) only() *fusedLoop[T] {
 	return l
 }
 
-// exec runs the code on n elements from where the variables of a state stand.
-func (p *strip[T]) exec(s *state[T], n int) {
-	for i := 0; i < len(p.code); i++ {
-		in := &p.code[i]
-		if in.when != nil {
-			if !in.when(s) {
-				i += in.skip
-			}
-			continue
-		}
-		in.run(s, n)
-	}
-}
-
 // writer returns the number of the instruction that writes the memory of which instruction i keeps a copy.
 func (p *strip[T]) writer(i int) int {
-	for i < len(p.code) && p.code[i].keeps {
+	for i < len(p.code) && p.code[i].op == opKeep {
 		i++
 	}
 	return i
@@ -124,7 +89,7 @@ func (p *strip[T]) last() map[int]int {
 // dropKept leaves out copies of memory that nothing reads after it was written.
 func (p *strip[T]) dropKept() {
 	last := p.last()
-	p.remove(func(i int) bool { return p.code[i].keeps && last[p.code[i].uses[0]] <= p.writer(i) })
+	p.remove(func(i int) bool { return p.code[i].op == opKeep && last[p.code[i].uses[0]] <= p.writer(i) })
 }
 
 // assign gives registers buffers: one buffer serves registers that are not needed at the same time. It

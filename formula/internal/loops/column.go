@@ -165,8 +165,7 @@ func (k *unitCompiler[T]) held(n *term.Term, v *term.Variable) (*strip[T], int) 
 	z := newVectorizer(k.compiler, v)
 	r := z.register(true)
 	k.accumulators = append(k.accumulators, r)
-	x := z.vector(z.real(n))
-	z.emit(-1, func(s *state[T], n int) { copy(s.regs[r][:n], s.regs[x][:n]) }, x)
+	z.emit(instruction[T]{op: opCopy, uses: []int{z.vector(z.real(n))}, def: r, folds: true})
 	k.finish(&z.strip)
 	return &z.strip, r
 }
@@ -201,16 +200,12 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v *term.Variable, of folding[T], first int) {
 	b := body(r)
 	if op == simd.Add && r.Guard == nil && r.Kind != reduction.LogSumExp && b.Op == term.Multiply && b.Args[0].Uses(v) {
-		x, y := z.real(b.Args[0]), z.real(b.Args[1])
-		z.addProduct(acc, x, y)
+		in := mulAdd(z.real(b.Args[0]), z.real(b.Args[1]), acc)
+		in.def, in.folds = acc, true
+		z.emit(in)
 	} else {
 		x := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}, first))
-		fold := simd.BinaryOf[T](op)
-		z.emit(-1, func(s *state[T], n int) { fold(s.regs[acc][:n], s.regs[acc][:n], s.regs[x][:n]) }, x)
-		if o := binaryOperation[T](op, operand[T]{}, operand[T]{}); o != nil {
-			o.accumulator = acc
-			z.does(o)
-		}
+		z.emit(instruction[T]{op: opBinary, binary: op, uses: []int{acc, x}, def: acc, folds: true})
 	}
 }
 
@@ -251,13 +246,9 @@ func (k *unitCompiler[T]) columnBlock(r *term.Reduction, v *term.Variable, op si
 		out.repeated = z.register(true)
 		k.accumulators = append(k.accumulators, out.repeated)
 	}
-	x, fold := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}, out.repeated)), simd.BinaryOf[T](op)
-	z.emit(-1, func(s *state[T], all int) {
-		to, from := s.regs[acc][:n], s.regs[x]
-		for i := 0; i < all; i += n {
-			fold(to, to, from[i:i+n])
-		}
-	}, x)
+	z.strip.views[acc] = true
+	x := z.vector(of(z, operand[T]{reg: z.vector(z.real(b))}, out.repeated))
+	z.emit(instruction[T]{op: opFoldRows, binary: op, uses: []int{x}, def: acc, folds: true, at: n})
 	out.code, out.loop = z.strip, k.loop(w)
 	return out
 }
@@ -303,7 +294,7 @@ func (k *unitCompiler[T]) argumentColumns(r *term.Reduction, v *term.Variable, w
 		uses = append(uses, mask)
 	}
 	at, step := k.value(f), f.factor(v)
-	z.emit(-1, func(s *state[T], n int) {
+	z.step("places of extremes", -1, func(s *state[T], n int) {
 		number, best, index := at(s), s.regs[p.acc], s.wide[p.wide]
 		for i, y := range s.regs[x][:n] {
 			if mask >= 0 && s.regs[mask][i] == 0 {
@@ -316,27 +307,6 @@ func (k *unitCompiler[T]) argumentColumns(r *term.Reduction, v *term.Variable, w
 	}, uses...)
 	p.code = z.strip
 	return p
-}
-
-// addProduct emits acc += x*y.
-func (z *vectorizer[T]) addProduct(acc int, x, y operand[T]) {
-	w := x.reg
-	if f := y.scalar; f != nil {
-		z.emit(-1, func(s *state[T], n int) {
-			simd.MulAddScalar(s.regs[acc][:n], s.regs[w][:n], T(f(s)), s.regs[acc][:n])
-		}, w)
-		op := operationOf(func(m *vectors, x, k []value) value { return m.Add(m.Mul(x[1], k[0]), x[0]) }, y.number())
-		op.accumulator = acc
-		z.does(op)
-		return
-	}
-	q := y.reg
-	z.emit(-1, func(s *state[T], n int) {
-		simd.MulAdd(s.regs[acc][:n], s.regs[w][:n], s.regs[q][:n], s.regs[acc][:n])
-	}, w, q)
-	op := operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(m.Mul(x[1], x[2]), x[0]) })
-	op.accumulator = acc
-	z.does(op)
 }
 
 func (u *columns[T]) run(s *state[T], lo, hi int) {

@@ -10,20 +10,10 @@ import (
 // parts, so that little is lost where it is much larger than the difference.
 func (z *vectorizer[T]) difference(x, y *term.Term) int {
 	if w, q, ok := z.factors(y); ok && x.Uses(z.v) {
-		a, r := z.real(x).reg, z.register(false)
-		z.emit(r, func(s *state[T], n int) {
-			simd.MulSubFrom(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[a][:n])
-		}, w, q, a)
-		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(x[2], m.Mul(x[0], x[1])) }))
-		return r
+		return z.give(instruction[T]{op: opMulSubFrom, uses: []int{w, q, z.real(x).reg}})
 	}
 	if w, q, ok := z.factors(x); ok && y.Uses(z.v) {
-		b, r := z.real(y).reg, z.register(false)
-		z.emit(r, func(s *state[T], n int) {
-			simd.MulSub(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[b][:n])
-		}, w, q, b)
-		z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Sub(m.Mul(x[0], x[1]), x[2]) }))
-		return r
+		return z.give(instruction[T]{op: opMulSub, uses: []int{w, q, z.real(y).reg}})
 	}
 	d := z.binary(simd.Sub, z.real(x), z.real(y))
 	if rest, ok := z.rest(y); ok {
@@ -47,18 +37,7 @@ func (z *vectorizer[T]) rest(n *term.Term) (operand[T], bool) {
 	if x, ok := z.known[key]; ok {
 		return x, true
 	}
-	r, at := z.register(false), z.c.value(a.offset)
-	z.emit(r, func(s *state[T], n int) {
-		out, x, first := any(&s.regs[r]).(*[]float32), s.mem[t].f64, at(s)
-		if step == 1 {
-			simd.Rests((*out)[:n], x[first:first+n])
-			return
-		}
-		for i := range n { // the step may be negative
-			(*out)[i] = float32(lowOf(x[first+i*step], float32(x[first+i*step])))
-		}
-	})
-	z.known[key] = operand[T]{reg: r}
+	z.known[key] = operand[T]{reg: z.give(instruction[T]{op: opRests, from: z.address(t, a)})}
 	return z.known[key], true
 }
 

@@ -78,14 +78,14 @@ func single(n *term.Term) bool {
 // inDouble compiles a value in strips of float64, and returns the register with its numbers rounded to T.
 func (z *vectorizer[T]) inDouble(n *term.Term) int {
 	r, run := z.register(false), z.double(n)
-	z.emit(r, func(s *state[T], n int) { convert(s.regs[r][:n], run(s, n)) })
+	z.step("a value in float64", r, func(s *state[T], n int) { convert(s.regs[r][:n], run(s, n)) })
 	return r
 }
 
 // storeExact emits the writing of a value that is computed in strips of float64 to elements of float64.
 func (z *vectorizer[T]) storeExact(t int, a *access, n *term.Term) {
 	at, k, run := z.c.value(a.offset), a.offset.factor(z.v), z.double(n)
-	z.emit(-1, func(s *state[T], n int) { simd.Scatter(s.mem[t].f64, run(s, n), at(s), k) })
+	z.step("a store of a value in float64", -1, func(s *state[T], n int) { simd.Scatter(s.mem[t].f64, run(s, n), at(s), k) })
 }
 
 // double compiles a value in strips of float64. The code returns n numbers from where the variables of a

@@ -17,96 +17,6 @@ type vectors = elementary.Functions[jit.Value, jit.Mask]
 // value is a vector of such a loop.
 type value = jit.Value
 
-// operation says what an instruction computes, element by element, so that it can be a part of a compiled
-// loop.
-type operation[T simd.Float] struct {
-	// compute returns the value for those of the instruction's operands and for numbers.
-	compute func(m *vectors, x, k []value) value
-	// numbers are the values that are the same in all of a strip.
-	numbers []number[T]
-	store   *stored[T]
-	source  *source[T] // elements of another type that the instruction reads from memory; nil for others
-	// accumulator is the register to which the instruction adds. It is the first of the values that compute
-	// gets, and what it returns.
-	accumulator int
-	// lanes is the number of the fold to whose accumulators the result goes, and -1 if it does not. They are
-	// the first of the values.
-	lanes int
-	// sum returns what the fold adds if it is a sum that begins with zeros, without the accumulators;
-	// otherwise it is nil.
-	sum func(m *vectors, x, k []value) value
-}
-
-// stored says where in memory a result goes.
-type stored[T simd.Float] struct {
-	tensor, memory int
-	place          string // names the place; elements at the same place of the same memory are the same
-	offset         form   // the place
-	at             func(*state[T]) int
-	kind           jit.Kind // of the elements
-	past           bool
-	add            bool // whether the result is added to what is there
-	view           int  // the register that is the strip in memory from then on, or -1
-}
-
-// source says where in memory elements of another type lie.
-type source[T simd.Float] struct {
-	part
-	tensor int
-	kind   jit.Kind
-	at     func(*state[T]) int
-}
-
-// kindOf returns how elements of a type are kept, and whether compiled loops know the type.
-func (c *compiler[T]) kindOf(t dtype.Type) (k jit.Kind, ok bool) {
-	switch t {
-	case c.own:
-		return jit.Same, true
-	case dtype.Bool:
-		return jit.Conditions, true
-	case dtype.I32:
-		return jit.Int32, true
-	case dtype.I64:
-		return jit.Int64, true
-	case dtype.F32:
-		return jit.Single, true
-	}
-	return 0, false
-}
-
-// loads says that the last instruction reads neighboring elements of another type.
-func (z *vectorizer[T]) loads(t int, a *access, at func(*state[T]) int) {
-	if k, ok := z.c.kindOf(z.c.tensors[t].Type); ok && len(a.offset.rest) == 0 { // the code may give what another place depends on
-		op := operationOf[T](nil)
-		op.source = &source[T]{part{memory: z.c.tensors[t].Memory, place: z.placeOf(a), offset: a.offset}, t, k, at}
-		z.does(op)
-	}
-}
-
-// gives says that the last instruction writes a register to neighboring elements of another type.
-func (z *vectorizer[T]) gives(t int, a *access, at func(*state[T]) int) {
-	if k, ok := z.c.kindOf(z.c.tensors[t].Type); ok && len(a.offset.rest) == 0 {
-		op := operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] })
-		op.store = &stored[T]{tensor: t, memory: z.c.tensors[t].Memory, place: z.placeOf(a), offset: a.offset, at: at, kind: k, view: -1}
-		z.does(op)
-	}
-}
-
-// part is what an instruction that only sets a register to a strip of memory says of it.
-type part struct {
-	memory int
-	place  string
-	offset form // the place
-	fixed  bool // whether it does not depend on values of tensors
-}
-
-// adding returns the operation that adds values to the accumulators of a fold, which are zeros before.
-func adding[T simd.Float](fold int, of func(m *vectors, x, k []value) value, numbers ...number[T]) *operation[T] {
-	op := operationOf(func(m *vectors, x, k []value) value { return m.Add(x[0], of(m, x[1:], k)) }, numbers...)
-	op.lanes, op.sum = fold, of
-	return op
-}
-
 // unaryCode, binaryCode are the operations of package simd that compiled loops have.
 var unaryCode = map[simd.Unary]func(m *vectors, x value) value{
 	simd.Neg: (*vectors).Neg, simd.Abs: (*vectors).Abs, simd.Square: (*vectors).Square, simd.Rsqrt: (*vectors).Rsqrt, simd.Recip: (*vectors).Recip,
@@ -123,35 +33,65 @@ var binaryCode = map[simd.Binary]func(m *vectors, x, y value) value{
 	simd.Unequal: (*vectors).Unequal, simd.And: (*vectors).All, simd.Or: (*vectors).Any,
 }
 
-// operationOf returns an operation on registers and numbers.
-func operationOf[T simd.Float](compute func(m *vectors, x, k []value) value, numbers ...number[T]) *operation[T] {
-	return &operation[T]{compute: compute, numbers: numbers, accumulator: -1, lanes: -1}
+// fusable reports whether the instruction can be a part of a compiled loop.
+func (in *instruction[T]) fusable(can *jit.Builder) bool {
+	ok := !in.alone
+	switch in.op {
+	case opFill, opCopy, opMulAdd, opMulAddNumber, opMulSub, opMulSubFrom, opAffine, opSelect, opSelectPositive, opSumLanes, opDotLanes, opExpLanes:
+	case opUnary:
+		ok = ok && unaryCode[in.unary] != nil
+	case opBinary, opBinaryNumber, opNumberBinary, opFoldLanes:
+		ok = ok && binaryCode[in.binary] != nil
+	case opLoad:
+		ok = ok && in.from.known && can.Loads(in.from.kind)
+	case opStore, opStoreNumber:
+		ok = ok && in.to.known && can.Stores(in.to.kind)
+	default:
+		return false
+	}
+	return ok
 }
 
-// does says what the last instruction computes.
-func (z *vectorizer[T]) does(op *operation[T]) { z.strip.code[len(z.strip.code)-1].op = op }
-
-// unaryOperation and binaryOperation return operations, or nil if compiled loops do not have them.
-func unaryOperation[T simd.Float](op simd.Unary) *operation[T] {
-	f, ok := unaryCode[op]
-	if !ok {
-		return nil
+// value writes the operations of an instruction on its registers and numbers. It returns what lanes get for
+// those that fold into lanes.
+func (in *instruction[T]) value(m *vectors, x, k []value) value {
+	switch in.op {
+	case opCopy, opStore, opSumLanes, opFoldLanes:
+		return x[0]
+	case opFill, opStoreNumber:
+		return k[0]
+	case opUnary:
+		return unaryCode[in.unary](m, x[0])
+	case opBinary:
+		return binaryCode[in.binary](m, x[0], x[1])
+	case opBinaryNumber:
+		return binaryCode[in.binary](m, x[0], k[0])
+	case opNumberBinary:
+		return binaryCode[in.binary](m, k[0], x[0])
+	case opMulAdd:
+		return m.Add(m.Mul(x[0], x[1]), x[2])
+	case opMulAddNumber:
+		return m.Add(m.Mul(x[0], k[0]), x[1])
+	case opMulSub:
+		return m.Sub(m.Mul(x[0], x[1]), x[2])
+	case opMulSubFrom:
+		return m.Sub(x[2], m.Mul(x[0], x[1]))
+	case opSelect:
+		return m.Select(x[0], x[1], x[2])
+	case opSelectPositive:
+		return m.SelectPositive(x[0], x[1], x[2])
+	case opDotLanes:
+		return m.Mul(x[0], x[1])
+	case opExpLanes:
+		return m.Exp(m.Sub(x[0], k[0]))
 	}
-	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0]) })
-}
-
-// binaryOperation takes the first operand, the second, or none from a number.
-func binaryOperation[T simd.Float](op simd.Binary, first, second operand[T]) *operation[T] {
-	f, ok := binaryCode[op]
-	switch {
-	case !ok:
-		return nil
-	case first.scalar != nil:
-		return operationOf(func(m *vectors, x, k []value) value { return f(m, k[0], x[0]) }, first.number())
-	case second.scalar != nil:
-		return operationOf(func(m *vectors, x, k []value) value { return f(m, x[0], k[0]) }, second.number())
+	v, of := x[0], [affineNumbers]func(x, y value) value{m.Sub, m.Sub, m.Mul, m.Add} // opAffine
+	for i := range in.numbers {
+		if in.numbers[i].there() {
+			v = of[i](v, k[i])
+		}
 	}
-	return operationOf[T](func(m *vectors, x, _ []value) value { return f(m, x[0], x[1]) })
+	return v
 }
 
 // mostNumbers is how many numbers a compiled loop takes at most.
@@ -163,7 +103,7 @@ const mostFolds = 4
 // fewest is of how many instructions a compiled loop is made at least. A single one is a function of package
 // simd, which does as well unless the result is a sum, or goes to memory.
 func fewest[T simd.Float](pending []instruction[T]) int {
-	if op := pending[0].op; len(pending) == 1 && (op.store != nil || op.sum != nil) {
+	if in := &pending[0]; len(pending) == 1 && (in.stores() || in.op.summed()) {
 		return 1
 	}
 	return 2
@@ -203,13 +143,13 @@ func (c *compiler[T]) fuse(p *strip[T]) {
 			f.close()
 		}
 		switch {
-		case in.when != nil:
+		case in.op == opBranch:
 			f.flush()
 			f.open = append(f.open, openBranch{len(f.out), i + in.skip})
 			f.out = append(f.out, in)
-		case in.part != nil && in.part.fixed:
+		case in.op == opView && in.from.fixed:
 			f.out = append(f.out, in)
-		case in.op == nil || in.op.source != nil && !f.can.Loads(in.op.source.kind) || in.op.store != nil && !f.can.Stores(in.op.store.kind):
+		case !in.fusable(f.can):
 			f.flush()
 			f.out = append(f.out, in)
 		default:
@@ -233,46 +173,33 @@ func (f *fuser[T]) close() {
 
 // join adds an instruction to those that one loop will compute.
 func (f *fuser[T]) join(in instruction[T]) {
-	if f.conflicts(in) || f.numbers+len(in.op.numbers) > mostNumbers {
+	if f.conflicts(&in) || f.numbers+len(in.numbers) > mostNumbers {
 		f.flush()
 	}
 	f.pending = append(f.pending, in)
-	f.numbers += len(in.op.numbers)
+	f.numbers += len(in.numbers)
 }
-
-// partOf returns which memory a register is a part of, or nil.
-func (f *fuser[T]) partOf(r int) *part { return f.p.parts[r] }
 
 // conflicts reports whether an instruction uses memory that pending ones write, or writes what they use, at
 // another place. A strip is written after all of it was read, and a loop writes some elements before it reads
 // others.
-func (f *fuser[T]) conflicts(in instruction[T]) bool {
-	differ := func(memory int, place string, other *part) bool {
-		return other != nil && other.memory == memory && other.place != place
-	}
-	read := func(in *instruction[T], memory int, place string) bool { // whether it reads that memory at another place
-		for _, r := range in.uses {
-			if differ(memory, place, f.partOf(r)) {
-				return true
-			}
-		}
-		return in.op.source != nil && differ(memory, place, &in.op.source.part)
+func (f *fuser[T]) conflicts(in *instruction[T]) bool {
+	differ := func(a, b *address[T]) bool { return b != nil && b.memory == a.memory && b.place != a.place }
+	read := func(in *instruction[T], a *address[T]) bool { // whether it reads that memory at another place
+		return differ(a, in.from) || slices.ContainsFunc(in.uses, func(r int) bool { return differ(a, f.p.parts[r]) })
 	}
 	for i := range f.pending {
 		p := &f.pending[i]
-		if s := p.op.store; s != nil {
-			if read(&in, s.memory, s.place) {
-				return true
-			}
-			if t := in.op.store; t != nil && t.memory == s.memory && (t.place != s.place || t.add || s.add) {
+		if p.to != nil {
+			if read(in, p.to) || in.to != nil && in.to.memory == p.to.memory && (in.to.place != p.to.place || in.add || p.add) {
 				return true
 			}
 		}
-		if t := in.op.store; t != nil && read(p, t.memory, t.place) {
+		if in.to != nil && read(p, in.to) {
 			return true
 		}
 	}
-	return in.op.store != nil && read(&in, in.op.store.memory, in.op.store.place)
+	return in.to != nil && read(in, in.to)
 }
 
 // flush makes a loop of the pending instructions.
@@ -317,16 +244,18 @@ type fusedLoop[T simd.Float] struct {
 // passedRegister is a register whose strip a pointer leads to.
 type passedRegister struct{ pointer, register int }
 
-// passedStore is memory that a pointer leads to.
+// passedStore is memory that a pointer leads to, where results go.
 type passedStore[T simd.Float] struct {
 	pointer int
-	*stored[T]
+	*address[T]
+	past bool // whether they may go past the caches
+	view int  // the register that is the strip in memory from then on, or -1
 }
 
 // passedSource is memory with elements of another type that a pointer leads to.
 type passedSource[T simd.Float] struct {
 	pointer int
-	*source[T]
+	*address[T]
 }
 
 // loop compiles instructions. It returns false if there is no code for so many. The loop has accumulators of
@@ -339,7 +268,7 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 		m.Constants = &approx.Double
 	}
 	l := &fusedLoop[T]{number: len(f.c.loops)}
-	in := instruction[T]{def: -1}
+	in := instruction[T]{op: opLoop, def: -1}
 	values, used := map[int]value{}, map[int]int{}
 	inputs := map[int]bool{}
 	for _, p := range pending {
@@ -362,66 +291,65 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 		return v
 	}
 	var k []value
-	for _, p := range pending {
-		op := p.op
+	for i := range pending {
+		p := &pending[i]
 		k = k[:0]
-		for range op.numbers {
+		for i := range p.numbers {
+			if !p.numbers[i].there() {
+				k = append(k, 0)
+				continue
+			}
 			k = append(k, b.Argument(b.Scalar()))
+			l.numbers = append(l.numbers, p.numbers[i])
 		}
-		l.numbers = append(l.numbers, op.numbers...)
+		sum := own && p.op.summed()
+		var lanes value
+		if p.op.toLanes() && !sum {
+			l.lanes = append(l.lanes, passedRegister{b.Pointer(), p.lane})
+			lanes = b.Lanes(l.lanes[len(l.lanes)-1].pointer)
+		}
 		var x []value
-		switch {
-		case op.accumulator >= 0:
-			x = append(x, input(op.accumulator))
-		case op.lanes >= 0 && (op.sum == nil || !own):
-			l.lanes = append(l.lanes, passedRegister{b.Pointer(), op.lanes})
-			x = append(x, b.Lanes(l.lanes[len(l.lanes)-1].pointer))
-		}
 		for _, r := range p.uses {
 			x = append(x, input(r))
 		}
-		if op.sum != nil && own {
-			b.Sum(op.sum(m, x, k))
-			l.sums = append(l.sums, op.lanes)
-			continue
-		}
 		var v value
-		if op.source != nil {
+		if p.op == opLoad {
 			pointer := b.Pointer()
-			v = b.LoadKind(pointer, op.source.kind)
-			l.sources = append(l.sources, passedSource[T]{pointer, op.source})
+			v = b.LoadKind(pointer, p.from.kind)
+			l.sources = append(l.sources, passedSource[T]{pointer, p.from})
 		} else {
-			v = op.compute(m, x, k)
+			v = p.value(m, x, k)
+		}
+		switch {
+		case sum:
+			b.Sum(v)
+			l.sums = append(l.sums, p.lane)
+		case p.op.summed():
+			b.Fold(l.lanes[len(l.lanes)-1].pointer, b.Add(lanes, v))
+		case p.op.toLanes():
+			b.Fold(l.lanes[len(l.lanes)-1].pointer, binaryCode[p.binary](m, lanes, v))
 		}
 		if p.def >= 0 {
 			values[p.def] = v
 		}
-		switch {
-		case op.accumulator >= 0:
-			values[op.accumulator] = v
-		case op.lanes >= 0:
-			b.Fold(l.lanes[len(l.lanes)-1].pointer, v)
-		}
-		if t := op.store; t != nil {
+		if to := p.to; to != nil {
 			pointer := b.Pointer()
 			switch {
-			case t.kind != jit.Same:
-				b.StoreKind(pointer, v, t.kind)
-			case t.add:
-				b.Store(pointer, b.Add(b.Input(pointer), v), t.past)
+			case to.kind != jit.Same:
+				b.StoreKind(pointer, v, to.kind)
+			case p.add:
+				b.Store(pointer, b.Add(b.Input(pointer), v), p.past)
 			default:
-				b.Store(pointer, v, t.past)
+				b.Store(pointer, v, p.past)
 			}
-			l.stores = append(l.stores, passedStore[T]{pointer, t})
-			l.mayLeave = l.mayLeave || t.past
+			l.stores = append(l.stores, passedStore[T]{pointer, to, p.past, p.def})
+			l.mayLeave = l.mayLeave || p.past
 		}
 	}
 	done := map[int]bool{}
 	for _, p := range slices.Backward(pending) {
 		r := p.def
-		if p.op.accumulator >= 0 {
-			r = p.op.accumulator
-		} else if r >= 0 && (f.p.views[r] || f.uses[r] > 0 && used[r] == f.uses[r] && !slices.Contains(f.p.lasting, r)) {
+		if r >= 0 && !p.folds && (f.p.views[r] || f.uses[r] > 0 && used[r] == f.uses[r] && !slices.Contains(f.p.lasting, r)) {
 			r = -1 // memory has it, or only this loop uses it
 		}
 		if r < 0 || done[r] {
@@ -436,7 +364,7 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 		return in, false
 	}
 	f.c.loops = append(f.c.loops, l.code)
-	in.run, in.loop, in.sums = l.run, l, len(l.sums)
+	in.loop, in.sums = l, len(l.sums)
 	for r := range inputs {
 		in.uses = append(in.uses, r)
 	}

@@ -174,7 +174,7 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 		other = z.c.real(r.Else)
 	}
 	direct := z.lookup(a)
-	z.emit(x, func(s *state[T], n int) {
+	z.step("elements that are looked up", x, func(s *state[T], n int) {
 		out, from := s.regs[x][:n], s.mem[t].same
 		if direct != nil && direct.gather(s, out, from) {
 			return
@@ -225,7 +225,7 @@ func (z *vectorizer[T]) repeated(tensor int, a *access) (reg int, ok bool) {
 		return 0, false
 	}
 	at, first, x := z.c.value(same), z.c.value(of), z.register(false)
-	z.emit(x, func(s *state[T], n int) {
+	z.step("elements that are repeated", x, func(s *state[T], n int) {
 		i := first(s)
 		q := shape.FloorDiv(i, times)
 		repeat(s.regs[x][:n], s.mem[tensor].same, at(s)+factor*q, factor, times, i-q*times)
@@ -392,7 +392,7 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 		join = st.fold.Join()
 	}
 	plain := add && !st.joined() && !wide
-	z.emit(-1, func(s *state[T], n int) {
+	z.step("stores to places that are looked up", -1, func(s *state[T], n int) {
 		to, from, done := s.mem[target].same, s.regs[r][:n], 0
 		if direct != nil {
 			if done = direct.add(s, to, from); done == n {

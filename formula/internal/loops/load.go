@@ -31,31 +31,17 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 	if len(a.open) > 0 || r.Which != nil {
 		return z.clipped(n, a)
 	}
-	t, at, k := r.Tensor, z.c.value(a.offset), a.offset.factor(z.v)
-	if k == 1 && z.c.tensors[t].Type == z.c.own {
-		z.fetched(t, a, at)
+	from := z.address(r.Tensor, a)
+	if from.step == 1 && from.typ == z.c.own {
+		z.fetched(r.Tensor, a, from.at)
 		x := z.register(true)
-		z.views = append(z.views, view{x, z.c.tensors[t].Memory})
-		z.emit(x, func(s *state[T], n int) {
-			i := at(s)
-			s.regs[x] = s.mem[t].same[i : i+n]
-		})
-		z.seen(x, z.c.tensors[t].Memory, a)
+		z.views = append(z.views, view{x, from.memory})
+		from.fixed = len(a.offset.rest) == 0
+		z.emit(instruction[T]{op: opView, from: from, def: x})
+		z.strip.parts[x] = from
 		return x
 	}
-	x, read := z.register(false), strided[T](z.c.tensors[t].Type)
-	z.emit(x, func(s *state[T], n int) { read(&s.mem[t], s.regs[x][:n], at(s), k) })
-	if k == 1 {
-		z.loads(t, a, at)
-	}
-	return x
-}
-
-// seen notes which memory the last instruction makes a register a part of.
-func (z *vectorizer[T]) seen(reg, memory int, a *access) {
-	w := &part{memory: memory, place: z.placeOf(a), offset: a.offset, fixed: len(a.offset.rest) == 0}
-	z.strip.parts[reg] = w
-	z.strip.code[len(z.strip.code)-1].part = w
+	return z.give(instruction[T]{op: opLoad, from: from})
 }
 
 // placeOf names the place of an element in memory.
@@ -124,7 +110,7 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 		z.views = append(z.views, view{direct, z.c.tensors[r.Tensor].Memory})
 		z.fetched(r.Tensor, a, at)
 	}
-	z.emit(x, func(s *state[T], n int) {
+	z.step("elements, some outside", x, func(s *state[T], n int) {
 		lo, hi, w := 0, n, which(s)
 		if w < 0 || w >= r.Count {
 			hi = 0
@@ -279,7 +265,7 @@ func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 	case tensor.Type == z.c.own && a.offset.factor(z.v) == 1:
 		z.storeSame(t, a, x, add)
 	case tensor.Type == dtype.Bool && st.value.Kind == term.Boolean && x.scalar == nil:
-		z.storeConditions(t, a, x.reg)
+		z.storeOther(t, a, x, false)
 		z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Boolean, Read: st.left})] = x
 	case z.c.exacts[t] && z.c.own != dtype.F64 && !add:
 		if x.scalar == nil {
@@ -299,118 +285,41 @@ func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 
 // keep emits a copy of a view, whose memory is written next.
 func (z *vectorizer[T]) keep(reg int) {
-	k := z.register(false)
-	z.strip.code = append(z.strip.code, instruction[T]{def: k, uses: []int{reg}, keeps: true, run: func(s *state[T], n int) {
-		copy(s.regs[k][:n], s.regs[reg][:n])
-		s.regs[reg] = s.regs[k]
-	}})
+	z.give(instruction[T]{op: opKeep, uses: []int{reg}})
 }
 
 // storeSame emits the writing of consecutive elements of the type in which the loops compute.
 func (z *vectorizer[T]) storeSame(t int, a *access, x operand[T], add bool) {
-	at, past := z.c.value(a.offset), z.c.past[t] && !z.heavy
-	to := &stored[T]{tensor: t, memory: z.c.tensors[t].Memory, place: z.placeOf(a), offset: a.offset, at: at, past: past && !add, add: add, view: -1}
-	if f := x.scalar; f != nil {
-		sum := simd.BinaryScalarOf[T](simd.Add)
-		z.emit(-1, func(s *state[T], n int) {
-			i, v := at(s), T(f(s))
-			out := s.mem[t].same[i : i+n]
-			switch {
-			case add:
-				sum(out, out, v)
-			case past && s.past:
-				fill(s.beside[:n], v)
-				simd.Stream(out, s.beside[:n])
-			default:
-				fill(out, v)
-			}
-		})
-		op := operationOf(func(_ *vectors, _, k []value) value { return k[0] }, x.number())
-		op.store = to
-		z.does(op)
+	in := instruction[T]{op: opStore, to: z.address(t, a), past: z.c.past[t] && !z.heavy && !add, add: add}
+	switch {
+	case x.scalar != nil:
+		in.op, in.numbers = opStoreNumber, []number[T]{x.number()}
+	case !add && z.direct(in.to, in.past, x.reg):
 		return
+	default:
+		in.uses = []int{x.reg}
 	}
-	op := operationOf[T](func(_ *vectors, x, _ []value) value { return x[0] })
-	op.store = to
-	if add {
-		sum := simd.BinaryOf[T](simd.Add)
-		z.emit(-1, func(s *state[T], n int) {
-			i := at(s)
-			out := s.mem[t].same[i : i+n]
-			sum(out, out, s.regs[x.reg][:n])
-		}, x.reg)
-		z.does(op)
-		return
-	}
-	if z.direct(to, x.reg) {
-		return
-	}
-	z.emit(-1, func(s *state[T], n int) {
-		i := at(s)
-		if past && s.past {
-			simd.Stream(s.mem[t].same[i:i+n], s.regs[x.reg][:n])
-			return
-		}
-		copy(s.mem[t].same[i:i+n], s.regs[x.reg][:n])
-	}, x.reg)
-	z.does(op)
-}
-
-// storeConditions emits the writing of conditions.
-func (z *vectorizer[T]) storeConditions(t int, a *access, reg int) {
-	at, k := z.c.value(a.offset), a.offset.factor(z.v)
-	z.emit(-1, func(s *state[T], n int) {
-		i, bits := at(s), s.mem[t].bits
-		for _, v := range s.regs[reg][:n] {
-			bits[i] = v != 0
-			i += k
-		}
-	}, reg)
-	if k == 1 {
-		z.gives(t, a, at)
-	}
+	z.effect(in)
 }
 
 // direct makes the last instruction write to the memory of a tensor instead of a buffer, if it gives the
 // register.
-func (z *vectorizer[T]) direct(to *stored[T], reg int) bool {
-	t, at := to.tensor, to.at
+func (z *vectorizer[T]) direct(to *address[T], past bool, reg int) bool {
 	last := len(z.strip.code) - 1
-	for last >= 0 && z.strip.code[last].keeps {
+	for last >= 0 && z.strip.code[last].op == opKeep {
 		last--
 	}
-	if last < 0 || z.strip.code[last].def != reg || z.strip.views[reg] || z.strip.code[last].when != nil || last > 0 && z.branched(reg) {
+	if last < 0 || z.strip.code[last].def != reg || z.strip.views[reg] || last > 0 && z.branched(reg) {
 		return false
 	}
 	z.strip.views[reg] = true
+	z.strip.parts[reg] = &address[T]{memory: to.memory, place: to.place}
 	in := z.strip.code[last]
-	if in.op != nil {
-		op := *in.op
-		to.view = reg
-		op.store = to
-		z.strip.code[last].op = &op
-	}
-	z.strip.parts[reg] = &part{memory: to.memory, place: to.place}
-	beside := -1 // the buffer of what is written past the caches
-	if z.c.past[t] && !z.heavy {
-		beside = z.register(false)
-		z.strip.code[last].holds = append(in.holds, beside)
-	}
-	z.strip.code[last].run = func(s *state[T], n int) {
-		i := at(s)
-		if beside >= 0 && s.past {
-			s.regs[reg] = s.regs[beside][:n]
-			in.run(s, n)
-			simd.Stream(s.mem[t].same[i:i+n], s.regs[reg])
-			return
-		}
-		s.regs[reg] = s.mem[t].same[i : i+n]
-		in.run(s, n)
+	if in.to, in.past = to, past; past {
+		in.holds = append(in.holds, z.register(false)) // the buffer of what is written past the caches
 	}
 	// Views that are kept are copied before the memory is written.
-	for i := last; i+1 < len(z.strip.code); i++ {
-		z.strip.code[i], z.strip.code[i+1] = z.strip.code[i+1], z.strip.code[i]
-	}
+	z.strip.code = append(slices.Delete(z.strip.code, last, last+1), in)
 	return true
 }
 
@@ -427,35 +336,9 @@ func (z *vectorizer[T]) branched(reg int) bool {
 
 // storeOther emits the writing of elements of another type, or at distances.
 func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
-	at, k, r, put := z.c.value(a.offset), a.offset.factor(z.v), z.vector(x), putReal[T](z.c.tensors[t].Type, add)
-	if z.c.tensors[t].Type == z.c.own && !add {
-		z.emit(-1, func(s *state[T], n int) { simd.Scatter(s.mem[t].same, s.regs[r][:n], at(s), k) }, r)
-		return
-	}
-	if typ := z.c.tensors[t].Type; k == 1 && typ.IsFloat() && typ != z.c.own {
-		z.emit(-1, func(s *state[T], n int) {
-			if i := at(s); typ == dtype.F32 {
-				given(s.mem[t].f32[i:i+n], s.regs[r][:n], add)
-			} else {
-				given(s.mem[t].f64[i:i+n], s.regs[r][:n], add)
-			}
-		}, r)
-		if !add {
-			z.gives(t, a, at)
-		}
-		return
-	}
-	if z.c.tensors[t].Type == dtype.Bool {
-		z.storeConditions(t, a, r)
-		return
-	}
-	z.emit(-1, func(s *state[T], n int) {
-		i, b := at(s), &s.mem[t]
-		for _, v := range s.regs[r][:n] {
-			put(b, i, float64(v))
-			i += k
-		}
-	}, r)
+	in := instruction[T]{op: opStore, uses: []int{z.vector(x)}, to: z.address(t, a), add: add}
+	in.to.known = in.to.known && !add
+	z.effect(in)
 }
 
 // given sets z to x, or adds x to it in float64.
@@ -498,7 +381,7 @@ func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	if wide {
 		z.c.wide = max(z.c.wide, 1)
 	}
-	z.emit(-1, func(s *state[T], n int) {
+	z.step("rows that are looked up", -1, func(s *state[T], n int) {
 		if !holds(s) {
 			return
 		}
@@ -525,7 +408,7 @@ func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
 	}
 	r, at := z.vector(x), z.at
 	write := z.c.writer(st)
-	z.emit(-1, func(s *state[T], n int) {
+	z.step("stores, one by one", -1, func(s *state[T], n int) {
 		first := s.vars[at]
 		for i, v := range s.regs[r][:n] {
 			s.vars[at] = first + i
@@ -537,12 +420,8 @@ func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
 
 // move emits the copying of elements of a tensor of the same type.
 func (z *vectorizer[T]) move(st *statement) {
-	from, to := accessOf(st.value.Read).offset, accessOf(st.left).offset
-	t, u := st.value.Read.Tensor, st.target
-	at, put := z.c.value(from), z.c.value(to)
-	k, l := from.factor(z.v), to.factor(z.v)
-	copied := mover[T](z.c.tensors[t].Type)
-	z.emit(-1, func(s *state[T], n int) { copied(&s.mem[u], put(s), l, &s.mem[t], at(s), k, n) })
+	from, to := accessOf(st.value.Read), accessOf(st.left)
+	z.effect(instruction[T]{op: opMove, from: z.address(st.value.Read.Tensor, from), to: z.address(st.target, to)})
 }
 
 // mover returns code that copies n elements of a type.

@@ -28,6 +28,11 @@ func (x operand[T]) number() number[T] {
 	return number[T]{get: x.scalar, settled: x.settled, term: x.term, lenient: x.lenient}
 }
 
+// constantNumber returns a number that is always the same.
+func constantNumber[T simd.Float](v float64) number[T] {
+	return number[T]{get: func(*state[T]) float64 { return v }, settled: true, term: term.RealNumber(v)}
+}
+
 // set sets the arguments of a compiled loop to numbers.
 func set[T simd.Float](s *state[T], numbers []number[T], to []T) {
 	var v float64
@@ -39,6 +44,9 @@ func set[T simd.Float](s *state[T], numbers []number[T], to []T) {
 		to[i] = n.of(v)
 	}
 }
+
+// there reports whether there is a number: affine operations may leave some out.
+func (n *number[T]) there() bool { return n.get != nil || n.low }
 
 // of returns the argument for a value of the number.
 func (n *number[T]) of(v float64) T {

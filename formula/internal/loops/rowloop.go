@@ -91,8 +91,8 @@ func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 	for _, row := range [2]int{first + rows - 1, first} { // the last row lies in memory if both do
 		s.vars[r.place] = row
 		for i := range r.code.code {
-			if in := &r.code.code[i]; in.loop == nil {
-				in.run(s, n)
+			if in := &r.code.code[i]; in.op != opLoop {
+				in.view(s, n)
 			}
 		}
 		past = l.point(s, n)

@@ -42,7 +42,7 @@ type rowPass[T simd.Float] struct {
 	// at says where the first element of a strip is, if the elements are those of a tensor, and step how far
 	// the next one is; else at is nil. If they lie side by side, into folds them into the lanes.
 	at           func(*state[T]) int
-	into         func(s *state[T], x []T)
+	into         *instruction[T]
 	tensor, step int
 	last         func(*simd.Lanes[T]) T
 	both         func(a, b float64) float64 // folds the results of strips
@@ -114,13 +114,10 @@ func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accum
 		}
 		if b := r.Body; b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
 			x, y := z.real(b.Args[0]), z.real(b.Args[1])
-			z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[i], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
-			z.does(adding[T](i, productOf))
+			z.effect(instruction[T]{op: opDotLanes, lane: i, uses: []int{x.reg, y.reg}})
 			continue
 		}
-		x := z.vector(z.real(r.Body))
-		z.emit(-1, func(s *state[T], n int) { simd.SumInto(&s.lanes[i], s.regs[x][:n]) }, x)
-		z.does(adding[T](i, firstOf))
+		z.effect(instruction[T]{op: opSumLanes, lane: i, uses: []int{z.vector(z.real(r.Body))}})
 	}
 	k.finish(&z.strip)
 	return &z.strip
@@ -142,13 +139,11 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 		out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
 	case reduction.LogSumExp:
 		top := k.real(r.At[0])
-		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) {
-			simd.ExpInto(&s.lanes[0], x, T(top(s)))
-		}, adding(0, func(m *vectors, x, k []value) value { return m.Exp(m.Sub(x[0], k[0])) }, number[T]{get: top, term: r.At[0], lenient: k.lenient}),
-			0, (*simd.Lanes[T]).Sum, plus, 0)}
+		in := instruction[T]{op: opExpLanes, numbers: []number[T]{{get: top, term: r.At[0], lenient: k.lenient}}}
+		out.passes = []*rowPass[T]{k.pass(r, v, in, 0, (*simd.Lanes[T]).Sum, plus, 0)}
 		out.finish = func(_ *state[T], of []float64, _ int) float64 { return logarithm(of[0]) }
 	case reduction.Prod:
-		out.passes = []*rowPass[T]{k.pass(r, v, func(s *state[T], x []T) { simd.ProdInto(&s.lanes[0], x) }, foldInto[T](simd.Mul), 1, (*simd.Lanes[T]).Prod, times, 1)}
+		out.passes = []*rowPass[T]{k.pass(r, v, instruction[T]{op: opFoldLanes, binary: simd.Mul}, 1, (*simd.Lanes[T]).Prod, times, 1)}
 	case reduction.Any:
 		out.passes = []*rowPass[T]{k.extremePass(r, v, reduction.Max)}
 		out.passes[0].unit = 0
@@ -161,15 +156,6 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	return out
 }
 
-// foldInto returns the operation that folds elements into lanes.
-func foldInto[T simd.Float](op simd.Binary) *operation[T] {
-	return binaryOperation[T](op, operand[T]{}, operand[T]{})
-}
-
-func firstOf(_ *vectors, x, _ []value) value { return x[0] }
-
-func productOf(m *vectors, x, _ []value) value { return m.Mul(x[0], x[1]) }
-
 // around returns a reduction without a condition that is the same in all of a strip, and what leaves out the
 // code that follows where the condition fails.
 func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin func(), end func()) {
@@ -181,25 +167,22 @@ func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin
 	holds, start := z.c.condition(r.Guard), 0
 	return &out, func() {
 			start = len(z.strip.code)
-			z.strip.code = append(z.strip.code, instruction[T]{when: holds, def: -1})
+			z.strip.code = append(z.strip.code, instruction[T]{op: opBranch, when: holds, test: r.Guard, def: -1})
 		}, func() {
 			z.strip.code[start].skip = len(z.strip.code) - start - 1
 		}
 }
 
-// pass compiles a way through the elements.
-func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*state[T], []T), op *operation[T], first T, last func(*simd.Lanes[T]) T,
+// pass compiles a way through the elements, which an instruction folds into lanes that are first before.
+func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into instruction[T], first T, last func(*simd.Lanes[T]) T,
 	both func(a, b float64) float64, unit float64) *rowPass[T] {
 	z := newVectorizer(k.compiler, v)
 	always := r.Guard == nil // so all elements count, and the tensor's own may be folded where they are
 	r, begin, end := z.around(r)
 	begin()
-	x := z.vector(z.real(body(r)))
-	z.emit(-1, func(s *state[T], n int) { into(s, s.regs[x][:n]) }, x)
-	op.lanes = 0
-	if !evenly[T](r, v) || body(r).Op != term.Element {
-		z.does(op)
-	}
+	into.uses = []int{z.vector(z.real(body(r)))}
+	into.alone = evenly[T](r, v) && body(r).Op == term.Element
+	z.effect(into)
 	end()
 	k.finish(&z.strip)
 	p := &rowPass[T]{code: z.strip, last: last, both: both, unit: unit}
@@ -208,7 +191,7 @@ func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into func(*s
 	if b := body(r); always && !p.own && b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
 		if a := accessOf(b.Read); len(a.open) == 0 && len(a.offset.rest) == 0 {
 			if p.at, p.tensor, p.step = k.value(a.offset), b.Read.Tensor, a.offset.factor(v); p.step == 1 {
-				p.into = into
+				p.into = &into
 			}
 		}
 	}
@@ -220,12 +203,11 @@ func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[
 	if b := r.Body; b != nil && r.Guard == nil && b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
 		z := newVectorizer(k.compiler, v)
 		x, y := z.real(b.Args[0]), z.real(b.Args[1])
-		z.emit(-1, func(s *state[T], n int) { simd.DotInto(&s.lanes[0], s.regs[x.reg][:n], s.regs[y.reg][:n]) }, x.reg, y.reg)
-		z.does(adding[T](0, productOf))
+		z.effect(instruction[T]{op: opDotLanes, uses: []int{x.reg, y.reg}})
 		k.finish(&z.strip)
 		return &rowPass[T]{code: z.strip, own: z.strip.sums() > 0, last: (*simd.Lanes[T]).Sum, both: plus}
 	}
-	return k.pass(r, v, func(s *state[T], x []T) { simd.SumInto(&s.lanes[0], x) }, adding[T](0, firstOf), 0, (*simd.Lanes[T]).Sum, plus, 0)
+	return k.pass(r, v, instruction[T]{op: opSumLanes}, 0, (*simd.Lanes[T]).Sum, plus, 0)
 }
 
 // extremePass compiles a maximum or a minimum.
@@ -257,10 +239,10 @@ func leastOf[T simd.Float](x []T, first, n, step int) T {
 // lanesPass compiles a maximum or a minimum of lanes.
 func (k *unitCompiler[T]) lanesPass(r *term.Reduction, v *term.Variable, kind reduction.Kind) *rowPass[T] {
 	if kind == reduction.Min {
-		return k.pass(r, v, func(s *state[T], x []T) { simd.MinInto(&s.lanes[0], x) }, foldInto[T](simd.Min), T(math.Inf(1)), (*simd.Lanes[T]).Min,
+		return k.pass(r, v, instruction[T]{op: opFoldLanes, binary: simd.Min}, T(math.Inf(1)), (*simd.Lanes[T]).Min,
 			func(a, b float64) float64 { return min(a, b) }, math.Inf(1))
 	}
-	return k.pass(r, v, func(s *state[T], x []T) { simd.MaxInto(&s.lanes[0], x) }, foldInto[T](simd.Max), T(math.Inf(-1)), (*simd.Lanes[T]).Max,
+	return k.pass(r, v, instruction[T]{op: opFoldLanes, binary: simd.Max}, T(math.Inf(-1)), (*simd.Lanes[T]).Max,
 		func(a, b float64) float64 { return max(a, b) }, math.Inf(-1))
 }
 
@@ -285,7 +267,7 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 	}
 	at, step := k.value(f), f.factor(v)
 	if mask >= 0 {
-		z.emit(-1, func(s *state[T], n int) {
+		z.step("the place of an extreme under a condition", -1, func(s *state[T], n int) {
 			number := at(s)
 			for i, w := range s.regs[x][:n] {
 				if w := float64(w) * sign; s.regs[mask][i] != 0 && s.better(w) {
@@ -298,7 +280,7 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 		if sign < 0 {
 			into, last = simd.MinInto[T], (*simd.Lanes[T]).Min
 		}
-		z.emit(-1, func(s *state[T], n int) {
+		z.step("the place of an extreme", -1, func(s *state[T], n int) {
 			if n <= fewCompared {
 				number := at(s)
 				for i, w := range s.regs[x][:n] {
@@ -483,7 +465,7 @@ func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 				s.lanes[0] = p.first
 				if p.into != nil {
 					i := p.at(s)
-					p.into(s, s.mem[p.tensor].same[i:i+m])
+					p.into.fold(s, s.mem[p.tensor].same[i:i+m])
 				} else {
 					p.code.exec(s, m)
 				}

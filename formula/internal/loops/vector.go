@@ -40,7 +40,7 @@ type operand[T simd.Float] struct {
 type view struct{ reg, memory int }
 
 func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T] {
-	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{over: v, views: map[int]bool{}, parts: map[int]*part{}, replaced: map[int]bool{},
+	return &vectorizer[T]{c: c, v: v, at: c.place(v), known: map[string]operand[T]{}, strip: strip[T]{over: v, views: map[int]bool{}, parts: map[int]*address[T]{}, replaced: map[int]bool{},
 		numbers: map[int]bool{}},
 		loaded: map[int]bool{}, affine: map[int]affine[T]{}}
 }
@@ -51,10 +51,6 @@ func (z *vectorizer[T]) register(view bool) int {
 	z.c.registers++
 	z.strip.views[r] = view
 	return r
-}
-
-func (z *vectorizer[T]) emit(def int, run func(s *state[T], n int), uses ...int) {
-	z.strip.code = append(z.strip.code, instruction[T]{run: run, uses: uses, def: def})
 }
 
 // real compiles a number or a condition.
@@ -125,17 +121,7 @@ func (z *vectorizer[T]) fromMemory(n *term.Term) {
 // lanes compiles a value element by element.
 func (z *vectorizer[T]) lanes(n *term.Term) int {
 	z.fromMemory(n)
-	x, at, r := z.c.real(n), z.at, z.register(false)
-	z.emit(r, func(s *state[T], n int) {
-		first := s.vars[at]
-		out := s.regs[r][:n]
-		for i := range out {
-			s.vars[at] = first + i
-			out[i] = T(x(s))
-		}
-		s.vars[at] = first
-	})
-	return r
+	return z.give(instruction[T]{op: opNumbers, numbers: []number[T]{{get: z.c.real(n), term: n}}, at: z.at})
 }
 
 // integer compiles an integer as a real number.
@@ -147,15 +133,7 @@ func (z *vectorizer[T]) integer(n *term.Term) int {
 	if f.hidden(z.v) {
 		return z.convertEach(n)
 	}
-	x, k, r := z.c.value(f), f.factor(z.v), z.register(false)
-	z.emit(r, func(s *state[T], n int) {
-		v := x(s)
-		for i := range s.regs[r][:n] {
-			s.regs[r][i] = T(v)
-			v += k
-		}
-	})
-	return r
+	return z.give(instruction[T]{op: opCount, from: z.count(f, z.c.value(f))})
 }
 
 // vector returns the register of an operand; that of a number is filled with it.
@@ -163,12 +141,7 @@ func (z *vectorizer[T]) vector(x operand[T]) int {
 	if x.scalar == nil {
 		return x.reg
 	}
-	r, f := z.register(false), x.scalar
-	z.emit(r, func(s *state[T], n int) {
-		fill(s.regs[r][:n], T(f(s)))
-	})
-	z.does(operationOf(func(_ *vectors, _, k []value) value { return k[0] }, x.number()))
-	return r
+	return z.give(instruction[T]{op: opFill, numbers: []number[T]{x.number()}})
 }
 
 // fill sets all elements to v.
@@ -188,44 +161,35 @@ func fill[T simd.Float](z []T, v T) {
 func (z *vectorizer[T]) unary(op simd.Unary, n *term.Term) int { return z.unaryOf(op, z.real(n)) }
 
 func (z *vectorizer[T]) unaryOf(op simd.Unary, x operand[T]) int {
-	f, a, r := simd.UnaryOf[T](op), z.vector(x), z.register(false)
-	z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n]) }, a)
-	z.does(unaryOperation[T](op))
-	return r
+	return z.give(instruction[T]{op: opUnary, unary: op, uses: []int{z.vector(x)}})
 }
 
 // binary emits a function of two operands, of which one at least is a register.
 func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
-	number, vector := y, x
+	scalar, vector := y, x
 	if op != simd.Sub && x.scalar != nil {
-		number, vector = x, y
+		scalar, vector = x, y
 	}
-	if number.scalar != nil && vector.scalar == nil {
+	if scalar.scalar != nil && vector.scalar == nil {
 		switch op {
 		case simd.Add:
-			return z.plus(vector, number)
+			return z.plus(vector, scalar)
 		case simd.Sub:
-			return z.minus(vector, number)
+			return z.minus(vector, scalar)
 		case simd.Mul:
-			return z.times(vector, number)
+			return z.times(vector, scalar)
 		}
 	}
-	r := z.register(false)
+	in := instruction[T]{op: opBinary, binary: op}
 	switch {
 	case y.scalar != nil && x.scalar == nil:
-		f, a, v := simd.BinaryScalarOf[T](op), x.reg, y.scalar
-		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n], T(v(s))) }, a)
-		z.does(binaryOperation(op, operand[T]{}, y))
+		in.op, in.uses, in.numbers = opBinaryNumber, []int{x.reg}, []number[T]{y.number()}
 	case x.scalar != nil && y.scalar == nil:
-		f, v, b := simd.ScalarBinaryOf[T](op), x.scalar, y.reg
-		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], T(v(s)), s.regs[b][:n]) }, b)
-		z.does(binaryOperation(op, x, operand[T]{}))
+		in.op, in.uses, in.numbers = opNumberBinary, []int{y.reg}, []number[T]{x.number()}
 	default:
-		f, a, b := simd.BinaryOf[T](op), z.vector(x), z.vector(y)
-		z.emit(r, func(s *state[T], n int) { f(s.regs[r][:n], s.regs[a][:n], s.regs[b][:n]) }, a, b)
-		z.does(binaryOperation[T](op, operand[T]{}, operand[T]{}))
+		in.uses = []int{z.vector(x), z.vector(y)}
 	}
-	return r
+	return z.give(in)
 }
 
 // arithmetic compiles a sum, a difference, a product or a quotient.
@@ -281,21 +245,15 @@ func (z *vectorizer[T]) sum(x, y *term.Term) (int, bool) {
 	if a.scalar != nil {
 		a, b = b, a
 	}
-	c, r := z.real(y).reg, z.register(false)
-	w := a.reg
-	if f := b.scalar; f != nil {
-		z.emit(r, func(s *state[T], n int) {
-			simd.MulAddScalar(s.regs[r][:n], s.regs[w][:n], T(f(s)), s.regs[c][:n])
-		}, w, c)
-		z.does(operationOf(func(m *vectors, x, k []value) value { return m.Add(m.Mul(x[0], k[0]), x[1]) }, b.number()))
-		return r, true
+	return z.give(mulAdd(a, b, z.real(y).reg)), true
+}
+
+// mulAdd returns the instruction for x*y + w, where x is a register.
+func mulAdd[T simd.Float](x, y operand[T], w int) instruction[T] {
+	if y.scalar != nil {
+		return instruction[T]{op: opMulAddNumber, uses: []int{x.reg, w}, numbers: []number[T]{y.number()}}
 	}
-	q := b.reg
-	z.emit(r, func(s *state[T], n int) {
-		simd.MulAdd(s.regs[r][:n], s.regs[w][:n], s.regs[q][:n], s.regs[c][:n])
-	}, w, q, c)
-	z.does(operationOf[T](func(m *vectors, x, _ []value) value { return m.Add(m.Mul(x[0], x[1]), x[2]) }))
-	return r, true
+	return instruction[T]{op: opMulAdd, uses: []int{x.reg, y.reg, w}}
 }
 
 // factors returns the registers of the factors of a product of which no value is needed elsewhere.
@@ -356,35 +314,19 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 
 // toSingle compiles the rounding to float32.
 func (z *vectorizer[T]) toSingle(x *term.Term) int {
-	a, r := z.vector(z.real(x)), z.register(false)
-	z.emit(r, func(s *state[T], n int) {
-		out := s.regs[r][:n]
-		for i, v := range s.regs[a][:n] {
-			out[i] = T(float32(v))
-		}
-	}, a)
-	return r
+	return z.give(instruction[T]{op: opNarrow, uses: []int{z.vector(z.real(x))}})
 }
 
 // each compiles a function without vector code. Its arguments may be values of the same strip, which memory
 // does not hold yet.
 func (z *vectorizer[T]) each(n *term.Term) int {
-	f, at, r := n.Func.Real, z.c.numbers, z.register(false)
+	at := z.c.numbers
 	z.c.numbers += len(n.Args)
 	in := make([]int, len(n.Args))
 	for i, x := range n.Args {
 		in[i] = z.vector(z.real(x))
 	}
-	z.emit(r, func(s *state[T], n int) {
-		x := s.numbers[at:][:len(in):len(in)] // a list made for each call would be allocated
-		for i := range s.regs[r][:n] {
-			for k, a := range in {
-				x[k] = float64(s.regs[a][i])
-			}
-			s.regs[r][i] = T(f(x...))
-		}
-	}, in...)
-	return r
+	return z.give(instruction[T]{op: opFunction, of: n.Func, at: at, uses: in})
 }
 
 // drawn compiles random numbers of consecutive elements.
@@ -397,7 +339,7 @@ func (z *vectorizer[T]) drawn(n *term.Term) int {
 	if k == 1 {
 		z.c.words, z.heavy = true, true
 		normal := n.Func == term.Normal
-		z.emit(r, func(s *state[T], n int) {
+		z.step("random numbers", r, func(s *state[T], n int) {
 			narrowed(s.regs[r][:n], s.drawing.draw(n, uint64(int64(seed(s))), uint64(step(s)), uint64(at(s)), normal))
 		})
 		return r
@@ -406,7 +348,7 @@ func (z *vectorizer[T]) drawn(n *term.Term) int {
 	if n.Func == term.Normal {
 		draw = rng.Source.Normal
 	}
-	z.emit(r, func(s *state[T], n int) {
+	z.step("random numbers, one by one", r, func(s *state[T], n int) {
 		source, i := rng.New(uint64(int64(seed(s))), uint64(step(s))), at(s)
 		for j := range s.regs[r][:n] {
 			s.regs[r][j] = T(draw(source, uint64(i+j*k)))

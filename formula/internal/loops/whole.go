@@ -62,7 +62,7 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	least, most, narrow := z.c.boundsFor(st)
 	narrow = narrow && join == nil
 	f.finish()
-	z.emit(-1, func(s *state[T], n int) {
+	z.step("integers", -1, func(s *state[T], n int) {
 		if !holds(s) {
 			return
 		}
@@ -116,7 +116,7 @@ func (z *vectorizer[T]) convertEach(n *term.Term) (reg int) {
 	strip := f.strip(0)
 	f.finish()
 	r := z.register(false)
-	z.emit(r, func(s *state[T], n int) {
+	z.step("integers as numbers", r, func(s *state[T], n int) {
 		x, out := strip(s)[:n], s.regs[r][:n]
 		fill(s, x)
 		for i, v := range x {
@@ -133,7 +133,7 @@ func (z *vectorizer[T]) compareEach(n *term.Term) (reg int) {
 	one, other := f.strip(0), f.strip(1)
 	f.finish()
 	r := z.register(false)
-	z.emit(r, func(s *state[T], n int) {
+	z.step("a comparison of integers", r, func(s *state[T], n int) {
 		x, y, out := one(s)[:n], other(s)[:n], s.regs[r][:n]
 		first(s, x)
 		second(s, y)

@@ -1,0 +1,248 @@
+package loops
+
+import (
+	"math"
+
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// exec runs the code on n elements from where the variables of a state stand.
+func (p *strip[T]) exec(s *state[T], n int) {
+	for i := 0; i < len(p.code); i++ {
+		switch in := &p.code[i]; {
+		case in.op == opView:
+			in.view(s, n)
+		case in.op == opLoop:
+			in.loop.run(s, n)
+		case in.op == opBranch:
+			if !in.when(s) {
+				i += in.skip
+			}
+		case in.to != nil && in.def >= 0:
+			in.execInto(s, n)
+		default:
+			in.exec(s, n)
+		}
+	}
+}
+
+// view makes a register the strip of n elements in memory.
+func (in *instruction[T]) view(s *state[T], n int) {
+	i := in.from.at(s)
+	s.regs[in.def] = s.mem[in.from.tensor].same[i : i+n]
+}
+
+// execInto runs an instruction whose result goes to memory of the strips' type.
+func (in *instruction[T]) execInto(s *state[T], n int) {
+	i := in.to.at(s)
+	out := s.mem[in.to.tensor].same[i : i+n]
+	if in.past && s.past {
+		s.regs[in.def] = s.regs[in.holds[0]][:n]
+		in.exec(s, n)
+		simd.Stream(out, s.regs[in.def])
+		return
+	}
+	s.regs[in.def] = out
+	in.exec(s, n)
+}
+
+// exec runs an instruction on strips of n elements.
+func (in *instruction[T]) exec(s *state[T], n int) {
+	var z, x []T
+	if in.def >= 0 {
+		z = s.regs[in.def][:n]
+	}
+	if len(in.uses) > 0 {
+		x = s.regs[in.uses[0]][:n]
+	}
+	switch in.op {
+	case opStep:
+		in.run(s, n)
+	case opKeep:
+		copy(z, x)
+		s.regs[in.uses[0]] = s.regs[in.def]
+	case opLoad:
+		in.from.read(&s.mem[in.from.tensor], z, in.from.at(s), in.from.step)
+	case opFill:
+		fill(z, in.number(s, 0))
+	case opCopy:
+		copy(z, x)
+	case opUnary:
+		in.simd.unary(z, x)
+	case opBinary:
+		in.simd.binary(z, x, in.reg(s, 1, n))
+	case opBinaryNumber:
+		in.simd.second(z, x, in.number(s, 0))
+	case opNumberBinary:
+		in.simd.first(z, in.number(s, 0), x)
+	case opMulAdd:
+		simd.MulAdd(z, x, in.reg(s, 1, n), in.reg(s, 2, n))
+	case opMulAddNumber:
+		simd.MulAddScalar(z, x, in.number(s, 0), in.reg(s, 1, n))
+	case opMulSub:
+		simd.MulSub(z, x, in.reg(s, 1, n), in.reg(s, 2, n))
+	case opMulSubFrom:
+		simd.MulSubFrom(z, x, in.reg(s, 1, n), in.reg(s, 2, n))
+	case opAffine:
+		less, low, times, plus := in.terms(s)
+		simd.Affine(z, x, less, low, times, plus)
+	case opSelect:
+		simd.Select(z, x, in.reg(s, 1, n), in.reg(s, 2, n))
+	case opSelectPositive:
+		simd.SelectPositive(z, x, in.reg(s, 1, n), in.reg(s, 2, n))
+	case opSumLanes, opDotLanes, opExpLanes, opFoldLanes:
+		in.fold(s, x)
+	case opFoldRows:
+		acc := s.regs[in.def][:in.at]
+		for i := 0; i < n; i += in.at {
+			in.simd.binary(acc, acc, x[i:i+in.at])
+		}
+	case opStore:
+		in.store(s, x)
+	default:
+		in.execElements(s, z, n)
+	}
+}
+
+// reg returns the strip of a register that the instruction uses.
+func (in *instruction[T]) reg(s *state[T], i, n int) []T { return s.regs[in.uses[i]][:n] }
+
+// number returns a number that the instruction uses.
+func (in *instruction[T]) number(s *state[T], i int) T { return T(in.numbers[i].get(s)) }
+
+// fold folds elements into lanes of a state.
+func (in *instruction[T]) fold(s *state[T], x []T) {
+	switch lanes := &s.lanes[in.lane]; {
+	case in.op == opSumLanes:
+		simd.SumInto(lanes, x)
+	case in.op == opDotLanes:
+		simd.DotInto(lanes, x, s.regs[in.uses[1]][:len(x)])
+	case in.op == opExpLanes:
+		simd.ExpInto(lanes, x, in.number(s, 0))
+	case in.binary == simd.Mul:
+		simd.ProdInto(lanes, x)
+	case in.binary == simd.Max:
+		simd.MaxInto(lanes, x)
+	default:
+		simd.MinInto(lanes, x)
+	}
+}
+
+// execElements runs instructions that compiled loops do not have.
+func (in *instruction[T]) execElements(s *state[T], z []T, n int) {
+	switch in.op {
+	case opNarrow:
+		for i, v := range s.regs[in.uses[0]][:n] {
+			z[i] = T(float32(v))
+		}
+	case opCount:
+		v := in.from.at(s)
+		for i := range z {
+			z[i] = T(v)
+			v += in.from.step
+		}
+	case opStretch:
+		lo, hi := stretch(in.relation, in.from.at(s), in.from.step, n)
+		fillStretch(z, lo, hi, in.number(s, 0), in.number(s, 1))
+	case opRests:
+		rests(any(z).([]float32), s.mem[in.from.tensor].f64, in.from.at(s), in.from.step)
+	case opFunction:
+		x := s.numbers[in.at:][:len(in.uses):len(in.uses)] // a list made for each call would be allocated
+		for i := range z {
+			for k, a := range in.uses {
+				x[k] = float64(s.regs[a][i])
+			}
+			z[i] = T(in.of.Real(x...))
+		}
+	case opNumbers:
+		first := s.vars[in.at]
+		for i := range z {
+			s.vars[in.at] = first + i
+			z[i] = in.number(s, 0)
+		}
+		s.vars[in.at] = first
+	case opStoreNumber:
+		in.storeNumber(s, in.number(s, 0), n)
+	case opMove:
+		in.simd.move(&s.mem[in.to.tensor], in.to.at(s), in.to.step, &s.mem[in.from.tensor], in.from.at(s), in.from.step, n)
+	}
+}
+
+// rests sets z to what float64 numbers at equal distances have beyond those of float32. The distance may be
+// negative.
+func rests(z []float32, x []float64, first, step int) {
+	if step == 1 {
+		simd.Rests(z, x[first:first+len(z)])
+		return
+	}
+	for i := range z {
+		v := x[first+i*step]
+		z[i] = float32(lowOf(v, float32(v)))
+	}
+}
+
+// terms returns the numbers of an affine operation. What is left out changes no x, not even a negative zero.
+func (in *instruction[T]) terms(s *state[T]) (less, low, times, plus T) {
+	less, low, times, plus = 0, 0, 1, T(math.Copysign(0, -1))
+	if f := in.numbers[affineLess].get; f != nil {
+		v := f(s)
+		if less = T(v); in.numbers[affineLow].low {
+			low = lowOf(v, less)
+		}
+	}
+	if f := in.numbers[affineTimes].get; f != nil {
+		times = T(f(s))
+	}
+	if f := in.numbers[affinePlus].get; f != nil {
+		plus = T(f(s))
+	}
+	return less, low, times, plus
+}
+
+// store writes a strip to memory.
+func (in *instruction[T]) store(s *state[T], x []T) {
+	a, n := in.to, len(x)
+	i, b := a.at(s), &s.mem[a.tensor]
+	switch {
+	case a.typ == dtype.Of[T]() && a.step == 1:
+		switch out := b.same[i : i+n]; {
+		case in.add:
+			simd.BinaryOf[T](simd.Add)(out, out, x)
+		case in.past && s.past:
+			simd.Stream(out, x)
+		default:
+			copy(out, x)
+		}
+	case a.typ == dtype.Of[T]() && !in.add:
+		simd.Scatter(b.same, x, i, a.step)
+	case a.typ == dtype.F32 && a.step == 1:
+		given(b.f32[i:i+n], x, in.add)
+	case a.typ == dtype.F64 && a.step == 1:
+		given(b.f64[i:i+n], x, in.add)
+	case a.typ == dtype.Bool:
+		for _, v := range x {
+			b.bits[i] = v != 0
+			i += a.step
+		}
+	default:
+		for _, v := range x {
+			a.put(b, i, float64(v))
+			i += a.step
+		}
+	}
+}
+
+// storeNumber writes a number to neighboring elements of the strips' type.
+func (in *instruction[T]) storeNumber(s *state[T], v T, n int) {
+	i := in.to.at(s)
+	switch out := s.mem[in.to.tensor].same[i : i+n]; {
+	case in.add:
+		simd.BinaryScalarOf[T](simd.Add)(out, out, v)
+	case in.past && s.past:
+		fill(s.beside[:n], v)
+		simd.Stream(out, s.beside[:n])
+	default:
+		fill(out, v)
+	}
+}
