@@ -24,6 +24,9 @@ var callees = []task.Callee{
 		Requires: []task.Definition{{Name: "an even number", Is: "K % 2 == 0"}}},
 	{Name: "itself", Formula: []string{"output[n] = itself(input)[n]"},
 		Slots: []task.CalleeSlot{{Name: "input", Shape: "[N...]"}, {Name: "output", Role: task.RoleOutput, Shape: "[N...]"}}},
+	{Name: "stepped", Formula: []string{"output[n, k] = input[n, k] > 0 ? 2 * input[n, k] : 0", "near[n, k] = abs(input[n, k]) < 1 ? grad.output[n, k] : 0",
+		"f(x) = 3 * x", "grad.input[n, k] = f(near[n, k]) as surrogate"},
+		Slots: []task.CalleeSlot{{Name: "input", Shape: "[N, K]"}, {Name: "output", Role: task.RoleOutput, Shape: "[N, K]"}}},
 	{Name: "strict", Formula: []string{"output[n] = rate * input[n]"},
 		Slots: []task.CalleeSlot{{Name: "input", Shape: "[N]"}, {Name: "output", Role: task.RoleOutput, Shape: "[N]"}},
 		Attrs: []task.CalleeAttr{{Name: "rate"}}},
@@ -50,6 +53,7 @@ func TestInlined(t *testing.T) {
 		"g[k] = w[0, k]\ns[n] = scaled(x, g).total[n]":                                              "s[n] = sum(k: x[n, k])",
 		"g[k] = w[0, k]\ns[n] = scaled(x, g).half[1] * x[n, 0]":                                     "s[n] = (w[0, 2] + w[0, 3]) * x[n, 0]",
 		"s[n] = sum(k: share(w)[n, k] * share(w)[n, K - 1 - k])":                                    "u[n, k] = w[n, k] / sum(k': w[n, k'])\ns[n] = sum(k: u[n, k] * u[n, K - 1 - k])",
+		"y[n, k] = stepped(w)[n, k] * x[n, k]":                                                      "y[n, k] = (w[n, k] > 0 ? 2 * w[n, k] : 0) * x[n, k]",
 		"y[#i] = share(w)[#i] + x[#i]":                                                              "y[n, k] = w[n, k] / sum(k': w[n, k']) + x[n, k]",
 		"f(a) = share(w)[a, 1]\ns[n] = f(n) * f(n)":                                                 "s[n] = (w[n, 1] / sum(k: w[n, k]))^2",
 	} {

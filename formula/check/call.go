@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,7 +16,11 @@ var forms = []string{"has", "or", "present", "count", "convert", "min", "max"}
 // call evaluates a call of a function, or of an enum attribute.
 func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error) {
 	if len(n.Named) > 0 && !f.isOperator(n.Func) {
-		return value{}, failf(n.Named[0], expr.BadFormula, "only an operator takes arguments with names")
+		e := failf(n.Named[0], expr.BadFormula, "only an operator takes arguments with names")
+		if reduction.Of(n.Func) != 0 {
+			e.Hint = overIndex(n.Func, n.Named[0].Name)
+		}
+		return value{}, e
 	}
 	if f.isOperator(n.Func) {
 		e := failf(n, expr.BadFormula, "want the index of an element behind the operator %s and its arguments", n.Func)
@@ -51,7 +54,10 @@ func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error)
 	if len(n.Args) != len(b.args) {
 		e := failf(n, expr.BadType, "want %s, got %s", b.usage, english.Count(len(n.Args), "argument"))
 		if id, ok := first(n.Args).(*expr.Ident); ok && len(n.Args) > 1 && reduction.Of(n.Func) != 0 {
-			e.Hint = fmt.Sprintf("a %s over an index has a colon: %s(%s: ...)", n.Func, n.Func, id.Name)
+			e.Hint = overIndex(n.Func, id.Name)
+			if f.tensors[id.Name] != nil {
+				e.Hint = overIndex(n.Func, "k")
+			}
 		}
 		return value{}, e
 	}
@@ -61,6 +67,9 @@ func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error)
 	}
 	for i, a := range args {
 		if err := want(n.Args[i], a, b.args[i]); err != nil {
+			if reduction.Of(n.Func) != 0 {
+				err.Hint = overIndex(n.Func, "k")
+			}
 			return value{}, err
 		}
 	}

@@ -45,6 +45,7 @@ type formula struct {
 	future     map[string]bool       // what statements give
 	wanted     map[string]bool       // slots that a misspelled name means
 	unreadable bool                  // the text has errors
+	lost       map[string]bool       // names that lines with errors may give
 	steps      int                   // how many expressions may be evaluated, and how many steps proofs may take
 	proofs     int
 	calls      int      // of functions, so far
@@ -67,6 +68,12 @@ func (f *formula) report(err *expr.Error) {
 		e.Pos = len(strings.TrimRight(f.text[:e.Pos], " \t\r\n"))
 		e.End = e.Pos
 	}
+	if e.Code == expr.UnknownName && e.End <= len(f.text) && f.lost[f.text[e.Pos:e.End]] {
+		return // it follows from a line that cannot be read
+	}
+	if a := f.enumOf(e.Name); a != nil {
+		e.Name, e.Hint = "", "values of the enum "+a.Name+" stand in quotes: '"+e.Name+"'"
+	}
 	f.c.findings = append(f.c.findings, Finding{Error: &e})
 }
 
@@ -78,7 +85,7 @@ func (c *session) operator(s *Operator) {
 	for _, err := range errs {
 		f.report(err)
 	}
-	f.unreadable = len(errs) > 0
+	f.unreadable, f.lost = len(errs) > 0, lostNames(s.Formula, errs)
 	if s.Partial {
 		return // what its names mean is not known
 	}

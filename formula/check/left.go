@@ -72,6 +72,11 @@ func (f *formula) newName(n expr.Node, name string) *expr.Error {
 		return failf(n, expr.BadFormula, "%s is %s, so no statement can give it", name, what)
 	case strings.ContainsAny(name, ".'"):
 		e := failf(n, expr.UnknownName, "%s is not defined", name)
+		if of, ok := strings.CutPrefix(name, "grad."); ok && f.tensors[of] != nil && f.tensors[of].slot != nil {
+			e.Code, e.Message = expr.BadFormula, of+" has no gradient"
+			e.Hint = "inputs and weights of floating-point types have one, unless they say trainable = false"
+			return e
+		}
 		suggest(e, name, f.names(nil))
 		return e
 	}

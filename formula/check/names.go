@@ -49,7 +49,10 @@ func (f *formula) undefined(n expr.Node, name string, fr *frame) *expr.Error {
 		e.Hint = "declare it: [args.seed] with from = \"seed\""
 		return e
 	}
-	suggest(e, name, f.names(fr))
+	letter := strings.TrimRight(name, "'")
+	if !suggest(e, name, f.names(fr)) && len(letter) == 1 && letter == strings.ToLower(letter) && !f.defining && !fr.closed {
+		e.Hint = "an index stands on the left side, or a sum or another reduction goes over it"
+	}
 	return e
 }
 
@@ -308,6 +311,9 @@ func (f *formula) bindable(n expr.Node, name string) *expr.Error {
 			e.Message = base + " is the name of an " + what + ", so no index can have it"
 		}
 		e.Hint = "name the index otherwise"
+		if what == "dimension" {
+			e.Hint = "the index over " + base + " is " + strings.ToLower(base)
+		}
 		return e
 	}
 	return nil

@@ -52,6 +52,10 @@ func (f *formula) special(n *expr.Call, fr *frame, index bool) (value, *expr.Err
 // extremeOf evaluates the least or the greatest of the elements of one list.
 func (f *formula) extremeOf(n *expr.Call, list value) (value, *expr.Error) {
 	if err := want(n.Args[0], list, kRun); err != nil {
+		if list.kinds&kNumber != 0 {
+			err = failf(n, expr.BadType, "want %s(x, y, ...), got one number", n.Func)
+		}
+		err.Hint = overIndex(n.Func, "k")
 		return value{}, err
 	}
 	if r := runOf(list); r != nil && !r.index && !r.each {

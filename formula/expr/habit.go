@@ -58,7 +58,8 @@ var habitWords = map[string]string{
 	"and": "write && for and", "or": "write || for or", "not": "write ! for not",
 	"if": "a condition is written c ? x : y", "then": "a condition is written c ? x : y", "else": "else stands behind an element that may lie outside: x[i] else 0",
 	"elif": "a condition is written c ? x : y", "lambda": "a function is a line of its own: f(x) = ...", "return": "a statement is written output[i] = ...",
-	"let": "a statement is written output[i] = ...", "var": "a statement is written output[i] = ...", "def": "a function is a line of its own: f(x) = ...",
+	"let": "a statement is written output[i] = ...", "var": "a statement is written output[i] = ...", "const": "a statement is written output[i] = ...",
+	"func": "a function is a line of its own: f(x) = ...", "fn": "a function is a line of its own: f(x) = ...", "function": "a function is a line of its own: f(x) = ...", "def": "a function is a line of its own: f(x) = ...",
 	"mod": "a remainder is written a % b", "div": "integers are divided by quotient(a, b)",
 }
 
@@ -89,6 +90,8 @@ func habit(text string, at int) string {
 		last = before[len(before)-1]
 	}
 	switch {
+	case habitWords[lastWord(before)] != "" && strings.TrimSpace(before[strings.LastIndexByte(before, '\n')+1:]) == lastWord(before):
+		return habitWords[lastWord(before)] // a line that begins with a keyword
 	case r >= utf8.RuneSelf && unicode.IsLetter(r):
 		return "names consist of the letters a to z, digits and _, such as beta"
 	case r == '.' && len(rest) > 1 && isDigit(rest[1]):
@@ -101,6 +104,11 @@ func habit(text string, at int) string {
 		return "write * between the factors of a product"
 	}
 	return ""
+}
+
+// lastWord returns the letters with which a text ends.
+func lastWord(text string) string {
+	return text[len(strings.TrimRightFunc(text, unicode.IsLetter)):]
 }
 
 // openReduction reports whether a text ends with a reduction and the name of its first index.

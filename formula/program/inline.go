@@ -262,8 +262,9 @@ func (b *builder) expand(a *application, output string) (int, error) {
 	if err := in.presence(a, output); err != nil {
 		return 0, err
 	}
-	for i, s := range a.of.formula.Statements {
-		if err := in.statement(s, a.of.formula.Statements[i+1:]); err != nil {
+	statements := withoutGradients(a.of.formula) // gradients follow from the whole
+	for i, s := range statements {
+		if err := in.statement(s, statements[i+1:]); err != nil {
 			return 0, err
 		}
 	}

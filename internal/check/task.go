@@ -48,7 +48,12 @@ func (o *operator) tasks() {
 	}
 	for _, n := range names.must {
 		if !have[n] && !unknown && !o.s.Unread["tasks"] {
-			o.list.Add(diag.BadTask, o.s.Where(), "a spec of kind %s has a task %s, this one does not", o.s.Kind, n).Hinted("add [tasks.%s] with over = \"...\"", n)
+			d := o.list.Add(diag.BadTask, o.s.Where(), "a spec of kind %s has a task %s, this one does not", o.s.Kind, n)
+			if o.s.Formula.Set() { // it says over what the task goes
+				d.Hinted("add [tasks.%s]", n)
+			} else {
+				d.Hinted("add [tasks.%s] with over = \"...\"", n)
+			}
 		}
 	}
 	if !o.s.Unread["slots"] && !o.s.Unread["tasks"] && !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return t.Bad }) {

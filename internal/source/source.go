@@ -357,6 +357,9 @@ func syntaxError(f *File, err error) *SyntaxError {
 		}
 		e.End = start + len(rest)
 		e.Message = fmt.Sprintf("want a value, got %s; strings need quotes", rest)
+		if strings.ContainsAny(rest, "“”„‘’«»") {
+			e.Message = fmt.Sprintf("want a value, got %s; the quotes of strings are those of the keyboard: \"", rest)
+		}
 	}
 	if strings.Contains(pe.Message, "already been defined") || strings.Contains(pe.Message, "already exists") || strings.Contains(pe.Message, "Duplicate") {
 		sc := &scanner{file: f, text: f.Text}

@@ -1,0 +1,52 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/formula/expr"
+)
+
+var formulaName = regexp.MustCompile(`[a-z_][a-z_0-9]*`)
+
+// lostNames returns the names on the left sides of lines that cannot be read. What such a line gives is not known, so an error about its name
+// would follow from the one that is reported.
+func lostNames(text string, errs []*expr.Error) map[string]bool {
+	names := map[string]bool{}
+	for _, err := range errs {
+		at := min(err.Pos, len(text))
+		if at > 0 && at == len(text) || at < len(text) && text[at] == '\n' {
+			at = max(at-1, 0) // the end of a line
+		}
+		line := text[strings.LastIndexByte(text[:at], '\n')+1:]
+		line, _, _ = strings.Cut(line, "\n")
+		left, _, _ := strings.Cut(line, "=")
+		for _, name := range formulaName.FindAllString(left, -1) {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// enumOf returns the enum that has a value of this name, or nil.
+func (f *formula) enumOf(name string) *Attr {
+	if f.s == nil || name == "" {
+		return nil
+	}
+	for _, a := range f.s.Attrs {
+		if a.Type != "enum" {
+			continue
+		}
+		if values, _ := f.enumValues(a); slices.Contains(values, name) {
+			return a
+		}
+	}
+	return nil
+}
+
+// overIndex says how a reduction over an index is written.
+func overIndex(name, index string) string {
+	return fmt.Sprintf("a %s over an index has a colon: %s(%s: ...)", name, name, index)
+}
