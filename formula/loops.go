@@ -155,7 +155,7 @@ func (l *layout) compiled(u *program.Use) (*use, error) {
 		out.why = err
 		return out, nil
 	}
-	options := loops.Options{Steps: len(l.steps())}
+	options := loops.Options{Steps: len(l.steps()), Listed: l.listed}
 	for i := range l.kernel.signature.Steps {
 		options.ByElement = options.ByElement || l.accessor.Resolved.Elementwise(l.kernel.signature, i)
 		options.Ordered = options.Ordered || l.accessor.Resolved.Cuts[[2]int{l.task, i}] != nil

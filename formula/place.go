@@ -26,6 +26,7 @@ type layout struct {
 	given    []bool // whether the task gets the elements
 	wanted   []bool // whether it has to give them
 	places   map[int]bufferPlace
+	listed   bool // whether the code is to be listed
 }
 
 // gradientIn reports whether the task reads the gradient of a slot.

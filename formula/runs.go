@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/loops"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/task"
@@ -21,19 +22,34 @@ type Run struct {
 	Products bool
 	// Host says why CPUs compute the task in plans for GPUs, too; nil if device code does.
 	Host error
+
+	code loops.Code // nil if the interpreter computes the task
 }
+
+// List returns a listing of the loops that compute the task on CPUs, and counts; an empty one if there are
+// none. If portable is true, the listing is the same for all processors, and instructions that no compiled
+// loop can hold have a !. Otherwise it shows behind a | what this processor runs as machine code.
+func (r *Run) List(portable bool) (string, Counts) {
+	if r.code == nil {
+		return "", Counts{}
+	}
+	return r.code.List(portable)
+}
+
+// Counts says how much of some loops does not run in compiled loops.
+type Counts = loops.Counts
 
 // RunOf returns what computes a task in one use of its operator. Of the resolution, it takes the tensors, the
 // grids, the bounds and which slots the task leaves out.
 func RunOf(s *task.Signature, u *program.Use, r *task.Resolution) (*Run, error) {
 	a := &task.Accessor{Signature: s, Resolved: r, Memory: memoryOf(r)}
-	l := &layout{kernel: loopKernel{s, nil}, accessor: a}
+	l := &layout{kernel: loopKernel{s, nil}, accessor: a, listed: true}
 	l.task = slices.Index(s.Operator.Signatures, s)
 	x, err := l.compiled(u)
 	if err != nil {
 		return nil, err
 	}
-	out := &Run{Interpreter: x.why}
+	out := &Run{Interpreter: x.why, code: x.code}
 	if x.code != nil {
 		out.Loops = x.code.Kinds()
 	}

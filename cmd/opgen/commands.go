@@ -26,6 +26,7 @@ type command struct {
 	kernel, cuda   bool
 	list, diffs    bool
 	stages         bool
+	loops          bool
 	against        string
 	module, op     string
 	args           []string
@@ -68,6 +69,7 @@ var (
 	optionList    = &option{name: "l", usage: "change nothing, and list the files that differ from their form", truth: func(c *command) *bool { return &c.list }}
 	optionDiffs   = &option{name: "d", usage: "change nothing, and print the differences", truth: func(c *command) *bool { return &c.diffs }}
 	optionStages  = &option{name: "progress", usage: "print a line for each stage, also where standard error is no terminal", truth: func(c *command) *bool { return &c.stages }}
+	optionLoops   = &option{name: "loops", usage: "print the loops that compute the tasks of an operator on CPUs instead, at the examples, and what this processor runs as machine code", truth: func(c *command) *bool { return &c.loops }}
 	optionDir     = &option{name: "C", usage: "the `FOLDER` to work in", text: func(c *command) *string { return &c.dir }}
 )
 
@@ -99,7 +101,7 @@ func verbs() []*verb {
 			json: "An array of changes. Each has what it `breaks`, the `name` of the operator or enum, its spec, `source`, a `line` there, and a `message`."},
 		{name: "explain", forms: []form{{"OP", "print an operator with all that follows from its spec"}, {"CODE", "explain a diagnostic"},
 			{"FILE:LINE", "show what a line of a spec becomes, or where generated code comes from"}},
-			formats: textOrJSON, min: 1, max: 1, complete: (*command).explained, files: true, run: (*command).explain,
+			options: []*option{optionLoops}, formats: textOrJSON, min: 1, max: 1, complete: (*command).explained, files: true, run: (*command).explain,
 			json: "Of an operator, the object that plug-ins get. Of a diagnostic, an object with `code`, `title`, `doc` and `url`. Of a line, an object with the line of the spec, `spec`, and an array of declarations, `declarations`: each of both has `file`, `line` and `text`."},
 		{name: "new", forms: []form{{"OP", "write a spec to begin with, and a kernel or device code by hand, if asked to"}},
 			options: []*option{optionKernel, optionCUDA}, formats: textOrJSON, min: 1, max: 1, run: (*command).new,

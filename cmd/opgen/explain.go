@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -58,12 +59,31 @@ func (c *command) explain() int {
 		}
 		return c.fail(fmt.Errorf("there is no operator or diagnostic %s; %s", name, hint))
 	}
+	if c.loops {
+		return c.explainLoops(m.Operators[i])
+	}
 	if c.format == "json" {
 		return c.print(m.Operators[i], false)
 	}
 	if err := explain.Operator(c.stdout, m.Operators[i]); err != nil {
 		return c.fail(err)
 	}
+	return clean
+}
+
+// explainLoops prints the loops of an operator's tasks.
+func (c *command) explainLoops(o *model.Operator) int {
+	if c.format == "json" {
+		return c.fail(errors.New("flag -loops prints text only"))
+	}
+	if !o.Derived {
+		return c.fail(fmt.Errorf("operator %s has a kernel by hand, and so no loops", o.Name))
+	}
+	n, interpreted, err := explain.Loops(c.stdout, o, len(o.Operator.Examples), false)
+	if err != nil {
+		return c.fail(err)
+	}
+	fmt.Fprintln(c.stdout, explain.Summary(n, interpreted))
 	return clean
 }
 

@@ -16,11 +16,11 @@
 //	    generate when specs, kernels, inputs of plug-ins or opgen.toml change, until interrupted; print findings as they appear
 //	opgen breaking -against REVISION [-format text|json]
 //	    list changes since a git revision that break users' code, stored plans or files of variables
-//	opgen explain [-format text|json] OP
+//	opgen explain [-loops] [-format text|json] OP
 //	    print an operator with all that follows from its spec
-//	opgen explain [-format text|json] CODE
+//	opgen explain [-loops] [-format text|json] CODE
 //	    explain a diagnostic
-//	opgen explain [-format text|json] FILE:LINE
+//	opgen explain [-loops] [-format text|json] FILE:LINE
 //	    show what a line of a spec becomes, or where generated code comes from
 //	opgen new [-kernel] [-cuda] [-format text|json] OP
 //	    write a spec to begin with, and a kernel or device code by hand, if asked to

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -109,4 +110,35 @@ func (s *summary) text(code, other string) string {
 		parts = append(parts, other+" "+o)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Loops prints the loops that compute the tasks of an operator on CPUs at its first examples, as many as shown
+// says, in f32 where that is possible. If portable is true, the listing is the same for all processors. Loops
+// returns what listings of all examples count, and how many tasks the interpreter computes there.
+func Loops(w io.Writer, o *model.Operator, shown int, portable bool) (n formula.Counts, interpreted int, err error) {
+	var b strings.Builder
+	for k, runs := range example.Runs(o) {
+		for i, r := range runs {
+			if r == nil {
+				continue
+			}
+			text, counts := r.List(portable)
+			n.Add(counts)
+			if r.Interpreter != nil {
+				interpreted++
+				text = fmt.Sprintf("  the interpreter: %v\n", r.Interpreter)
+			}
+			if k < shown {
+				fmt.Fprintf(&b, "%s, %s\n%s", o.Tasks[i].Name, useText(&o.Operator.Examples[k]), text)
+			}
+		}
+	}
+	_, err = io.WriteString(w, b.String())
+	return n, interpreted, err
+}
+
+// Summary says in a line what listings count.
+func Summary(n formula.Counts, interpreted int) string {
+	return fmt.Sprintf("%d loops, %d instructions: %d outside of compiled loops, %d units or instructions one by one, "+
+		"%d tasks by the interpreter", n.Units, n.Instructions, n.Outside, n.Numbers, interpreted)
 }

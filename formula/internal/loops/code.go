@@ -9,9 +9,11 @@ import (
 
 // strip is code for a strip of elements.
 type strip[T simd.Float] struct {
-	over  *term.Variable // the index that goes over the elements
-	code  []instruction[T]
-	views map[int]bool // registers that are parts of tensors' memory
+	over *term.Variable // the index that goes over the elements
+	code []instruction[T]
+	// listed is the code before loops were compiled, if there is to be a listing.
+	listed []instruction[T]
+	views  map[int]bool // registers that are parts of tensors' memory
 	// ahead asks for memory of strips of n elements whose places depend on values of tensors, so that a
 	// processor cannot know them before.
 	ahead   []func(s *state[T], n int)

@@ -238,7 +238,8 @@ type fusedLoop[T simd.Float] struct {
 	lanes    []passedRegister // folds to whose accumulators pointers lead
 	sums     []int            // the folds that the loop's own sums are
 	numbers  []number[T]
-	mayLeave bool // whether results may be written past the caches
+	mayLeave bool             // whether results may be written past the caches
+	listed   []instruction[T] // what the loop computes, if there is to be a listing
 }
 
 // passedRegister is a register whose strip a pointer leads to.
@@ -364,6 +365,9 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 		return in, false
 	}
 	f.c.loops = append(f.c.loops, l.code)
+	if f.c.options.Listed {
+		l.listed = pending
+	}
 	in.loop, in.sums = l, len(l.sums)
 	for r := range inputs {
 		in.uses = append(in.uses, r)

@@ -45,6 +45,9 @@ type Code interface {
 	// value is computed of elements of tensors, "copies", "reductions", "sums by index", where values are
 	// added to elements, "products of matrices", "scans" and "sorting".
 	Kinds() []string
+	// List returns a listing of the code, which was compiled to be listed, and counts. If portable is true,
+	// the listing is the same for all processors; otherwise it shows what this one runs as machine code.
+	List(portable bool) (string, Counts)
 	// Bind returns the code with memory: the elements of the tensors that are not local, little endian, by
 	// tensor.
 	Bind(memory [][]byte) Runner
@@ -75,6 +78,8 @@ type Options struct {
 	// Ordered says that the outermost loops go over the indices of the results in their order, since others
 	// rely on what a part of them uses.
 	Ordered bool
+	// Listed says that there is to be a listing of the code.
+	Listed bool
 }
 
 // Compile compiles statements of a program, which has no open extents. tensors says how those of the program

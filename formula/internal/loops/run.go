@@ -20,6 +20,7 @@ type loopGroup[T simd.Float] struct {
 	block     int // how many values of the last one units take at a time
 	units     []unit[T]
 	kinds     []string // of the units' loops
+	listed    []listed[T]
 	work      int
 	written   int  // how many bytes of elements the units give
 	used      int  // and how many they use, these included

@@ -41,6 +41,9 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		}
 		out.units = append(out.units, k.compile())
 		out.kinds = append(out.kinds, k.kind(out.units[i]))
+		if c.options.Listed {
+			out.listed = append(out.listed, k.list(out.units[i]))
+		}
 		n := k.elements()
 		out.work += n * out.total
 		if p, product := out.units[i].(*matrices[T]); !product {
@@ -295,6 +298,9 @@ func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *v
 func (c *compiler[T]) finish(p *strip[T]) {
 	p.drop()
 	p.dropKept()
+	if c.options.Listed {
+		p.listed = p.code
+	}
 	c.fuse(p)
 	c.buffers = max(c.buffers, p.assign())
 	p.limit()
