@@ -7,7 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/formula/program"
-	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
@@ -112,44 +111,27 @@ func (m *memory) get(slot, number int, typ dtype.Type, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if least, greatest := m.program.extreme(id); typ.IsInteger() && (least || greatest) {
+	if ends := m.program.ends(id); typ.IsInteger() && ends.Any() {
 		e := m.tensors[id]
-		m.tensors[id] = elements{integer: bounded(e.integer, typ, least, greatest)}
+		m.tensors[id] = elements{integer: bounded(e.integer, typ, ends)}
 		defer func() { m.tensors[id] = e }()
 	}
 	m.tensors[id].store(typ, data)
 	return nil
 }
 
-// extreme reports whether a tensor of integers holds extremes, which may be those of nothing: the least
-// integer, which is the greatest of nothing, and the greatest one.
-func (p *compiled) extreme(tensor int) (least, greatest bool) {
-	type bounds [2]bool
-	held := map[int]bounds{}
-	var holds func(n *term.Term) bounds
-	holds = func(n *term.Term) bounds {
-		switch {
-		case n.Kind != term.Integer:
-		case n.Op == term.Reduce && !p.Unsigned(n.Reduction.Body):
-			return bounds{n.Reduction.Kind == reduction.Max, n.Reduction.Kind == reduction.Min}
-		case n.Op == term.Element && n.Read.Count == 1:
-			return held[n.Read.Tensor]
-		case n.Op == term.Choose:
-			x, y := holds(n.Args[1]), holds(n.Args[2])
-			return bounds{x[0] || y[0], x[1] || y[1]}
-		}
-		return bounds{}
-	}
+// ends returns which extremes of nothing a tensor of integers may hold.
+func (p *compiled) ends(tensor int) program.Ends {
+	held := map[int]program.Ends{}
 	for _, s := range p.Statements {
-		x, y := held[s.Target], holds(s.Value)
-		held[s.Target] = bounds{x[0] || y[0], x[1] || y[1]}
+		held[s.Target] = held[s.Target].Or(program.EndsOf(s.Value, held, p.Unsigned))
 	}
-	return held[tensor][0], held[tensor][1]
+	return held[tensor]
 }
 
 // bounded returns integers in which the extremes of nothing, which are the bounds of 64 bits, are those of a
 // type.
-func bounded(x []int64, typ dtype.Type, ofLeast, ofGreatest bool) []int64 {
+func bounded(x []int64, typ dtype.Type, ends program.Ends) []int64 {
 	bits, least, most := 8*typ.Size(), int64(math.MinInt64), int64(math.MaxInt64)
 	switch signed := typ == dtype.I8 || typ == dtype.I16 || typ == dtype.I32 || typ == dtype.I64; {
 	case signed:
@@ -162,9 +144,9 @@ func bounded(x []int64, typ dtype.Type, ofLeast, ofGreatest bool) []int64 {
 	out := slices.Clone(x)
 	for i, v := range out {
 		switch {
-		case ofLeast && v == math.MinInt64:
+		case ends.Least && v == math.MinInt64:
 			out[i] = least
-		case ofGreatest && v == math.MaxInt64:
+		case ends.Most && v == math.MaxInt64:
 			out[i] = most
 		}
 	}

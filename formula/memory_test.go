@@ -41,7 +41,7 @@ func TestElements(t *testing.T) {
 func TestBoundsOfExtremes(t *testing.T) {
 	for typ, want := range map[dtype.Type][2]int64{dtype.I8: {-128, 127}, dtype.I32: {math.MinInt32, math.MaxInt32}, dtype.U16: {0, math.MaxUint16},
 		dtype.I64: {math.MinInt64, math.MaxInt64}, dtype.U64: {0, -1}} {
-		if got := bounded([]int64{math.MinInt64, math.MaxInt64, -3, 1<<40 + 5}, typ, true, true); !slices.Equal(got, []int64{want[0], want[1], -3, 1<<40 + 5}) {
+		if got := bounded([]int64{math.MinInt64, math.MaxInt64, -3, 1<<40 + 5}, typ, program.Ends{Least: true, Most: true}); !slices.Equal(got, []int64{want[0], want[1], -3, 1<<40 + 5}) {
 			t.Errorf("%v: got %v, want %v", typ, got, want)
 		}
 	}

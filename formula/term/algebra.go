@@ -14,6 +14,10 @@ func (n *Term) IsZero() bool { return n.Op == Constant && n.Kind != Boolean && n
 // IsOne reports whether n is the number 1.
 func (n *Term) IsOne() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 1 }
 
+// negative reports whether n is the negative of a number, so that another number counts with a minus in its
+// place. The negative of the least integer is that integer, so its negative as a real number is another one.
+func negative(n, beside *Term) bool { return n.Op == Negate && (n.Kind == Real || beside.Kind != Real) }
+
 // Sum returns x + y.
 func Sum(x, y *Term) *Term {
 	switch {
@@ -21,9 +25,9 @@ func Sum(x, y *Term) *Term {
 		return y
 	case y.IsZero():
 		return x
-	case y.Op == Negate:
+	case negative(y, x):
 		return Difference(x, y.Args[0])
-	case x.Op == Negate:
+	case negative(x, y):
 		return Difference(y, x.Args[0])
 	}
 	return Arithmetic(Add, x, y)
@@ -36,7 +40,7 @@ func Difference(x, y *Term) *Term {
 		return x
 	case x.IsZero():
 		return Opposite(y)
-	case y.Op == Negate:
+	case negative(y, x):
 		return Sum(x, y.Args[0])
 	}
 	return Arithmetic(Subtract, x, y)
@@ -69,9 +73,9 @@ func Product(x, y *Term) *Term {
 		return y
 	case y.IsOne():
 		return x
-	case x.Op == Negate:
+	case negative(x, y):
 		return Opposite(Product(x.Args[0], y))
-	case y.Op == Negate:
+	case negative(y, x):
 		return Opposite(Product(x, y.Args[0]))
 	case guarded(x):
 		return Chosen(x.Args[0], Product(x.Args[1], y), Product(x.Args[2], y))
@@ -97,7 +101,7 @@ func Ratio(x, y *Term) *Term {
 		return x
 	case y.IsOne():
 		return x
-	case x.Op == Negate:
+	case x.Op == Negate && x.Kind == Real:
 		return Opposite(Ratio(x.Args[0], y))
 	case guarded(x):
 		return Chosen(x.Args[0], Ratio(x.Args[1], y), Ratio(x.Args[2], y))

@@ -122,7 +122,7 @@ func (e *evaluation) unary(n *expr.Unary, s *scope, index bool) value {
 	switch x.kind {
 	case integer, boolean:
 		x = x.settled()
-		return value{kind: integer, i: -x.i, unsure: x.unsure, unsigned: x.unsigned}
+		return value{kind: integer, i: -x.i, made: x.made, unsure: x.unsure, unsigned: x.unsigned}
 	}
 	return realValue(neg(x.number()))
 }
@@ -535,5 +535,5 @@ func convert(v value, t dtype.Type) value {
 	case v.kind == real:
 		return truncated(v.r, t)
 	}
-	return wrapped(value{kind: integer, i: v.i, unsigned: v.unsigned, edge: v.edge, unsure: v.unsure}, t)
+	return wrapped(value{kind: integer, i: v.i, unsigned: v.unsigned, edge: v.edge, made: v.made, unsure: v.unsure}, t)
 }

@@ -407,7 +407,9 @@ func (e *evaluation) most(n *expr.Reduce, terms []term, s *scope) value {
 			out.unsigned = sign == without
 		}
 		if len(terms) == 0 && out.unsigned { // 0 and 2^64 - 1 may be elements, so a narrower type holds them as these
-			return out.settled()
+			out = out.settled()
+			out.made = false
+			return out
 		}
 		for _, t := range terms[min(1, len(terms)):] {
 			if t.unsure {

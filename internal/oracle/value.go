@@ -31,6 +31,7 @@ type value struct {
 	kind     kind
 	unsigned bool // of an integer: that it is one of 64 bits without sign
 	edge     int8 // of an integer: that it is the least (-1) or the greatest (1) of whatever type it is stored in, as an extreme of nothing is
+	made     bool // of an integer: that arithmetic made it of an extreme of nothing
 	unsure   bool // of a condition: that rounding may turn it
 	share    share
 	i        int64
@@ -143,7 +144,7 @@ func (v value) settled() value {
 	case v.edge > 0:
 		v.i = -1
 	}
-	v.edge = 0
+	v.made, v.edge = v.made || v.edge != 0, 0
 	return v
 }
 
@@ -252,6 +253,7 @@ func wrapped(v value, t dtype.Type) value {
 		return value{kind: integer, i: high, unsigned: unsigned && t == dtype.U64}
 	}
 	i := v.i
+	open := v.made && t != dtype.I64 // what is simplified may be the extreme, which has the bound of the type
 	switch t {
 	case dtype.I8:
 		i = int64(int8(i))
@@ -266,7 +268,7 @@ func wrapped(v value, t dtype.Type) value {
 	case dtype.U32:
 		i = int64(uint32(i))
 	}
-	return value{kind: integer, i: i, unsigned: t == dtype.U64}
+	return value{kind: integer, i: i, unsigned: t == dtype.U64, unsure: v.unsure || open}
 }
 
 // boundsOf returns the least and the greatest integer of a type, those of u64 by their bits.
@@ -318,7 +320,7 @@ func wholes(op string, x, y value) value {
 	x, y = x.settled(), y.settled()
 	unsigned := x.unsigned && (y.unsigned || y.i >= 0) || y.unsigned && x.i >= 0
 	a, b := x.i, y.i
-	out := value{kind: integer, unsigned: unsigned}
+	out := value{kind: integer, unsigned: unsigned, made: x.made || y.made}
 	if x.unsigned || y.unsigned {
 		// What a number from 2^63 on gives with others, beside quotients, and what is less than 0, is not
 		// said.

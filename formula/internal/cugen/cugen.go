@@ -141,12 +141,10 @@ func (g *generator) widen(nests []*loops.Nest) {
 // extremes finds the tensors of integers that hold extremes. It refuses what is computed with integers of 64
 // bits without a sign: device code computes with a sign.
 func (g *generator) extremes(nests []*loops.Nest) error {
-	g.extreme = map[int]bool{}
+	g.ends = map[int]program.Ends{}
 	for _, n := range nests {
 		for _, s := range n.Statements {
-			if loops.Extreme(s.Value, g.extreme) {
-				g.extreme[s.Target] = true
-			}
+			g.ends[s.Target] = g.ends[s.Target].Or(program.EndsOf(s.Value, g.ends, nil))
 			left := &term.Term{Op: term.Element, Kind: g.p.Tensors[s.Target].Kind, Read: s.Left}
 			for _, part := range []*term.Term{s.Value, s.Guard, left} {
 				if err := g.signed(part); err != nil {
@@ -187,10 +185,10 @@ type generator struct {
 	name    string
 	p       *program.Program
 	tensors []loops.Tensor
-	own     dtype.Type   // of real numbers
-	exacts  map[int]bool // local tensors of float64 that hold values of integers
-	extreme map[int]bool // tensors of integers that hold extremes
-	scratch map[int]int  // the buffers of local tensors
+	own     dtype.Type           // of real numbers
+	exacts  map[int]bool         // local tensors of float64 that hold values of integers
+	ends    map[int]program.Ends // the extremes of nothing that tensors of integers may hold
+	scratch map[int]int          // the buffers of local tensors
 	aligned func(tensor int) bool
 	least   int // rows, columns and terms of products
 	code    *Code

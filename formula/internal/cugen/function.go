@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/internal/loops"
-	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/cname"
 	"github.com/opgen/opgen/runtime/gpu"
@@ -332,13 +332,13 @@ func (f *function) give(s *loops.Nested, v string) {
 	if s.Left.Which != nil {
 		f.fail("one of several tensors that is given", s.Value)
 	}
-	if bounds, ok := boundsOf[f.tensors[s.Target].Type]; ok && loops.Extreme(s.Value, f.extreme) {
-		if s.Value.Op == term.Reduce { // the other bound of 64 bits is an element
-			if s.Value.Reduction.Kind == reduction.Max {
-				bounds[1] = "OPGEN_GREATEST"
-			} else {
-				bounds[0] = "OPGEN_LEAST"
-			}
+	bounds, ok := boundsOf[f.tensors[s.Target].Type]
+	if ends := program.EndsOf(s.Value, f.ends, nil); ok && ends.Any() {
+		if !ends.Least { // a bound of 64 bits that is no extreme of nothing is an element
+			bounds[0] = "OPGEN_LEAST"
+		}
+		if !ends.Most {
+			bounds[1] = "OPGEN_GREATEST"
 		}
 		v = fmt.Sprintf("opgen_bounded(%s, %s, %s)", v, bounds[0], bounds[1])
 	}

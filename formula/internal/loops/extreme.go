@@ -3,39 +3,17 @@ package loops
 import (
 	"math"
 
-	"github.com/opgen/opgen/formula/reduction"
-	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// extremes returns the tensors of integers that hold extremes, which may be those of nothing: the bounds of
-// 64 bits.
-func extremes(statements []*statement) map[int]bool {
-	out := map[int]bool{}
+// extremes returns which extremes of nothing tensors of integers may hold.
+func extremes(statements []*statement) map[int]program.Ends {
+	out := map[int]program.Ends{}
 	for _, s := range statements {
-		if Extreme(s.value, out) {
-			out[s.target] = true
-		}
+		out[s.target] = out[s.target].Or(program.EndsOf(s.value, out, nil))
 	}
 	return out
-}
-
-// Extreme reports whether an integer is an extreme, which may be that of nothing. Some tensors are known to
-// hold extremes.
-func Extreme(n *term.Term, tensors map[int]bool) bool {
-	switch {
-	case n.Kind != term.Integer:
-		return false
-	case n.Op == term.Reduce:
-		return n.Reduction.Kind.Is(reduction.Extreme)
-	case n.Op == term.Constant:
-		return n.Int == math.MinInt || n.Int == math.MaxInt
-	case n.Op == term.Element:
-		return n.Read.Count == 1 && tensors[n.Read.Tensor]
-	case n.Op == term.Choose:
-		return Extreme(n.Args[1], tensors) || Extreme(n.Args[2], tensors)
-	}
-	return false
 }
 
 // bounding returns code that writes integers, in which the extremes of nothing become the bounds of a
@@ -49,18 +27,17 @@ func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) fun
 }
 
 // boundsFor returns what extremes of nothing become in the tensor that a statement gives; ok is false if it
-// gives none, or if they stay what they are. Of a reduction, the other bound of 64 bits is an element.
+// gives none, or if they stay what they are. The bound of 64 bits that is no extreme of nothing is an element.
 func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
 	least, most, ok = boundsOfType(c.tensors[st.target].Type)
-	if !ok || !Extreme(st.value, c.extremes) {
-		return 0, 0, false
-	}
-	if st.value.Op == term.Reduce && st.value.Reduction.Kind == reduction.Max {
-		most = math.MaxInt
-	} else if st.value.Op == term.Reduce {
+	ends := program.EndsOf(st.value, c.extremes, nil)
+	if !ends.Least {
 		least = math.MinInt
 	}
-	return least, most, true
+	if !ends.Most {
+		most = math.MaxInt
+	}
+	return least, most, ok && ends.Any()
 }
 
 // boundsOfType returns the least and the greatest integer of a type of fewer than 64 bits.

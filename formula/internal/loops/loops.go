@@ -156,7 +156,7 @@ type compiler[T simd.Float] struct {
 	options Options
 
 	users    map[int]map[*bundle]bool // the bundles that use a tensor
-	extremes map[int]bool             // the tensors of integers that hold extremes
+	extremes map[int]program.Ends     // the extremes of nothing that tensors of integers may hold
 	given    map[int]bool             // the tensors whose memory statements write
 
 	touched map[*statement][]touch // the uses of memory by statements, while groups are made; nil otherwise
