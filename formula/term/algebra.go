@@ -15,8 +15,18 @@ func (n *Term) IsZero() bool { return n.Op == Constant && n.Kind != Boolean && n
 func (n *Term) IsOne() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 1 }
 
 // negative reports whether n is the negative of a number, so that another number counts with a minus in its
-// place. The negative of the least integer is that integer, so its negative as a real number is another one.
-func negative(n, beside *Term) bool { return n.Op == Negate && (n.Kind == Real || beside.Kind != Real) }
+// place. The negative of the least integer is that integer, so its negative as a real number is another one:
+// elements, and extremes of nothing, may be that integer.
+func negative(n, beside *Term) bool {
+	return n.Op == Negate && (n.Kind == Real || beside.Kind != Real || !mayBeLeast(n.Args[0]))
+}
+
+// mayBeLeast reports whether an integer depends on others than extents, attributes and indices.
+func mayBeLeast(n *Term) bool {
+	found := false
+	n.Walk(func(m *Term) { found = found || m.Kind == Integer && (m.Op == Element || m.Op == Reduce) })
+	return found
+}
 
 // Sum returns x + y.
 func Sum(x, y *Term) *Term {
@@ -101,7 +111,7 @@ func Ratio(x, y *Term) *Term {
 		return x
 	case y.IsOne():
 		return x
-	case x.Op == Negate && x.Kind == Real:
+	case x.Op == Negate && (x.Kind == Real || !mayBeLeast(x.Args[0])):
 		return Opposite(Ratio(x.Args[0], y))
 	case guarded(x):
 		return Chosen(x.Args[0], Ratio(x.Args[1], y), Ratio(x.Args[2], y))
