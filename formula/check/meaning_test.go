@@ -40,3 +40,33 @@ func TestQuotientsHaveOneMeaning(t *testing.T) {
 		}
 	}
 }
+
+// TestKindsOfAlternatives checks that an integer and a real number of which one counts are a real number, unless
+// attributes decide.
+func TestKindsOfAlternatives(t *testing.T) {
+	const refused = "want an integer, got a float"
+	for text, want := range map[string]string{
+		"output[a] = sum(b: (input[a, b + 1] else 0) % 2)":                              refused,
+		"output[a] = sum(b: (input[a, b + 1] else 0) * n % 2)":                          refused,
+		"output[a] = sum(b: 2 % ((input[a, b + 1] else 1)))":                            refused,
+		"output[a] = sum(b: (b > 1 ? 0.5 : b) % 2)":                                     refused,
+		"output[a] = sum(b: (input[a, b] > 1 ? input[a, b] : b) % 2)":                   refused,
+		"output[a] = sum(b: (flag ? b : 0.5) % 2)":                                      "",
+		"output[a] = sum(b: (input[a, b + 1] else 0) * 2)":                              "",
+		"output[a] = sum(b: (b > 1 ? 3 : b) % 2 * input[a, b])":                         "",
+		"t[b] = count(a if input[a, b] > 0)\noutput[a] = sum(b: (t[b + 1] else 0) % 2)": "",
+	} {
+		var list diag.List
+		s := spec.Read("proved.toml", provedSpec, &list)
+		s.Slots[3].Role.V = "weight"
+		c := &catalogue{scopes: map[*spec.Spec]*scope.Scope{s: scope.New(s, &list)}}
+		var found []string
+		for _, d := range c.check(s, text) {
+			found = append(found, d.Message)
+		}
+		got := strings.Join(found, "; ")
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", text, got, want)
+		}
+	}
+}

@@ -88,7 +88,10 @@ func (f *formula) readPassed(n *expr.Read, a *Arg, fr *frame) (value, *expr.Erro
 			return value{}, err
 		}
 	}
-	v := value{kinds: k | outside.kinds&kNumber}
+	v := value{kinds: k}
+	if n.Else != nil {
+		v.kinds = elseOf(k, outside.kinds)
+	}
 	if v.kinds == kInt && n.Else == nil {
 		v.int = atom(f.scoped(show(n), fr))
 	}

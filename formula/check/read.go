@@ -102,7 +102,10 @@ func (f *formula) readTensor(n *expr.Read, t *tensor, fr *frame) (value, *expr.E
 			return value{}, err
 		}
 	}
-	v := value{kinds: t.elements() | outside.kinds&kNumber}
+	v := value{kinds: t.elements()}
+	if n.Else != nil {
+		v.kinds = elseOf(t.elements(), outside.kinds)
+	}
 	if v.kinds == kInt && n.Else == nil {
 		v.int = f.lookup(n, t, fr)
 	}

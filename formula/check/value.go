@@ -291,6 +291,15 @@ func (f *formula) oneMeaning(n *expr.Binary, x, y value, fr *frame, index bool) 
 	return e
 }
 
+// elseOf returns the kinds that an element may have for which another value stands outside: of an integer and a
+// real number, it is a real number.
+func elseOf(x, y kinds) kinds {
+	if x&kNumber == 0 || y&kNumber == 0 {
+		return x | y&kNumber
+	}
+	return x&^kNumber | both(x, y)
+}
+
 // both returns the kinds that a sum of numbers may have.
 func both(x, y kinds) kinds {
 	out := (x | y) & kFloat
@@ -298,6 +307,22 @@ func both(x, y kinds) kinds {
 		out |= kInt
 	}
 	return out
+}
+
+// varies reports whether a condition depends on indices or on elements of tensors.
+func (f *formula) varies(n expr.Node, fr *frame) bool {
+	found := false
+	expr.Walk(n, func(n expr.Node) {
+		switch n := n.(type) {
+		case *expr.Read:
+			found = found || f.tensors[n.Name] != nil
+		case *expr.Reduce, *expr.Inline:
+			found = true
+		case *expr.Ident:
+			found = found || len(fr.indices(n.Name)) > 0
+		}
+	})
+	return found
 }
 
 func (f *formula) cond(n *expr.Cond, fr *frame, index bool) (value, *expr.Error) {
@@ -317,7 +342,11 @@ func (f *formula) cond(n *expr.Cond, fr *frame, index bool) (value, *expr.Error)
 		return value{}, err
 	}
 	v := value{kinds: x.kinds & y.kinds}
-	if x.kinds&kNumber != 0 && y.kinds&kNumber != 0 {
+	switch {
+	case x.kinds&kNumber == 0 || y.kinds&kNumber == 0:
+	case f.varies(n.If, fr):
+		v.kinds = v.kinds&^kNumber | both(x.kinds, y.kinds)
+	default: // attributes decide, and the value is one of the two as it is
 		v.kinds |= (x.kinds | y.kinds) & kNumber
 	}
 	switch {
