@@ -169,8 +169,24 @@ class Quotient(torch.autograd.Function):
         return (g / y).sum_to_size(x.shape), -(g * (x / y) / y if y.shape == g.shape else (g * x).sum_to_size(y.shape) / y / y)
 
 
+class Hypot(torch.autograd.Function):
+    """hypot whose gradient is 0 where both numbers are 0, as that of |x| is at 0. PyTorch divides 0 by 0 there, which is NaN."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        h = torch.hypot(x, y)
+        ctx.save_for_backward(x, y, h)
+        return h
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y, h = ctx.saved_tensors
+        of = lambda z: torch.where(h == 0, torch.zeros_like(h), g * (z / h)).sum_to_size(z.shape)
+        return of(x), of(y)
+
+
 BINARY = {"EW_ADD": torch.add, "EW_SUB": torch.sub, "EW_MUL": torch.mul, "EW_DIV": Quotient.apply, "EW_MAX": torch.maximum, "EW_MIN": torch.minimum, "EW_POW": torch.pow,
-    "EW_HYPOT": torch.hypot}
+    "EW_HYPOT": Hypot.apply}
 
 
 @operator
