@@ -32,7 +32,7 @@ func init() {
 		return v
 	}}
 	builtins["ceildiv"] = builtin{"ceildiv(a, b)", []kinds{kInt, kInt}, func(f *formula, n *expr.Call, args []value) value {
-		return integer(f.div(args[0].int.add(args[1].int).sub(constant(1)), args[1].int))
+		return integer(f.div(args[0].int.Add(args[1].int).Sub(constant(1)), args[1].int))
 	}}
 	builtins["prod"] = builtin{"prod(dims)", []kinds{kRun}, func(f *formula, n *expr.Call, args []value) value {
 		if r := runOf(args[0]); r != nil {

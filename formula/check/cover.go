@@ -56,7 +56,7 @@ func (f *formula) inside(n expr.Node, t *tensor, items []item, elems []elem, fr 
 		if e.n == nil {
 			return nil
 		}
-		if it.int != nil && f.nonnegative(it.int, fr) && f.nonnegative(e.n.sub(constant(1)).sub(it.int), fr) {
+		if it.int != nil && f.nonnegative(it.int, fr) && f.nonnegative(e.n.Sub(constant(1)).Sub(it.int), fr) {
 			return nil
 		}
 		return f.outside(n, t, it, e, fr)
@@ -66,7 +66,7 @@ func (f *formula) inside(n expr.Node, t *tensor, items []item, elems []elem, fr 
 // outside reports an index of which nothing says that it lies in the tensor.
 func (f *formula) outside(n expr.Node, t *tensor, it item, e elem, fr *frame) *expr.Error {
 	text := f.source(it.node)
-	if it.index && it.int.single() != "" {
+	if it.index && it.int.Single() != "" {
 		for _, b := range fr.indices(text) {
 			if len(b.his) == 1 && b.his[0] != nil && !f.same(b.his[0], e.n) {
 				err := failf(it.node, expr.BadFormula, "%s ranges over %s, but this dimension of %s is %s", text, plainName(b.his[0].String()), t.name, plainName(e.n.String()))
@@ -81,13 +81,13 @@ func (f *formula) outside(n expr.Node, t *tensor, it item, e elem, fr *frame) *e
 	why := "lies below " + plainName(e.n.String())
 	if it.int != nil && !f.nonnegative(it.int, fr) {
 		why = "is at least 0"
-		if !f.nonnegative(e.n.sub(constant(1)).sub(it.int), fr) {
+		if !f.nonnegative(e.n.Sub(constant(1)).Sub(it.int), fr) {
 			why = "lies from 0 to below " + plainName(e.n.String())
 		}
 	}
 	err := failf(it.node, expr.BadFormula, "nothing says that %s %s, so this may be outside of %s", text, why, t.name)
 	err.Hint = f.elseHint(n, t)
-	if at, ok := it.int.number(); ok && at < 0 && e.n.single() != "" {
+	if at, ok := it.int.Number(); ok && at < 0 && e.n.Single() != "" {
 		err.Hint = fmt.Sprintf("places count from the front: the last is %s - 1", plainName(e.n.String()))
 	}
 	if hint := f.lookUpHint(it.node, e); hint != "" {
@@ -109,8 +109,8 @@ func (f *formula) elseHint(n expr.Node, t *tensor) string {
 
 // indexOver returns the name of the index over a dimension, or "".
 func (f *formula) indexOver(n poly) string {
-	own := strings.ToLower(n.single())
-	if d, _ := f.dimOf(own); d == "" || d != n.single() {
+	own := strings.ToLower(n.Single())
+	if d, _ := f.dimOf(own); d == "" || d != n.Single() {
 		return ""
 	}
 	return own
@@ -215,7 +215,7 @@ func (f *formula) coversOne(t *tensor, it item, e elem, fr *frame) *expr.Error {
 		return failf(it.node, expr.BadFormula, "%s ranges over %s, but this dimension of %s is %s", vars[0], plainName(rangeText(b)), t.name, plainName(e.n.String()))
 	}
 	if len(vars) == 0 {
-		if n, ok := e.n.number(); ok && n == 1 && it.index {
+		if n, ok := e.n.Number(); ok && n == 1 && it.index {
 			return nil
 		}
 		if id, ok := it.node.(*expr.Ident); ok && f.indexOver(atom(id.Name)) != "" {
@@ -226,7 +226,7 @@ func (f *formula) coversOne(t *tensor, it item, e elem, fr *frame) *expr.Error {
 		if !f.states[t.name] {
 			return failf(it.node, expr.BadFormula, "only %s of the %s elements along this dimension of %s is given", f.source(it.node), plainName(e.n.String()), t.name)
 		}
-		if f.nonnegative(it.int, fr) && f.nonnegative(e.n.sub(constant(1)).sub(it.int), fr) {
+		if f.nonnegative(it.int, fr) && f.nonnegative(e.n.Sub(constant(1)).Sub(it.int), fr) {
 			return nil
 		}
 		return failf(it.node, expr.BadFormula, "nothing says that %s lies below %s", f.source(it.node), plainName(e.n.String()))
@@ -252,7 +252,7 @@ func (f *formula) mixedRadix(p, n poly, vars []string, fr *frame) bool {
 	left := slices.Clone(vars)
 	for len(left) > 0 {
 		i := slices.IndexFunc(left, func(v string) bool {
-			factor, _, ok := rest.linear(indexMark + v)
+			factor, _, ok := rest.Linear(indexMark + v)
 			return ok && f.same(factor, stride)
 		})
 		if i < 0 {
@@ -262,8 +262,8 @@ func (f *formula) mixedRadix(p, n poly, vars []string, fr *frame) bool {
 		if len(b) != 1 || len(b[0].his) != 1 || len(b[0].los) != 1 || !f.same(b[0].los[0], constant(0)) {
 			return false
 		}
-		_, rest, _ = rest.linear(indexMark + left[i])
-		stride = f.normal(stride.mul(b[0].his[0]))
+		_, rest, _ = rest.Linear(indexMark + left[i])
+		stride = f.normal(stride.Mul(b[0].his[0]))
 		left = slices.Delete(left, i, i+1)
 	}
 	return f.same(rest, constant(0)) && f.same(stride, n)
@@ -276,9 +276,9 @@ func (f *formula) offsets(p, n poly, vars []string, fr *frame) bool {
 		return false
 	}
 	for k, v := range vars {
-		factor, rest, ok := p.linear(indexMark + v)
-		x := f.info[rest.single()]
-		if one, isOne := factor.number(); !ok || !isOne || one != 1 || x == nil || x.prefix == nil {
+		factor, rest, ok := p.Linear(indexMark + v)
+		x := f.info[rest.Single()]
+		if one, isOne := factor.Number(); !ok || !isOne || one != 1 || x == nil || x.prefix == nil {
 			continue
 		}
 		i := vars[1-k]
@@ -287,8 +287,8 @@ func (f *formula) offsets(p, n poly, vars []string, fr *frame) bool {
 		if len(inner) != 1 || len(outer) != 1 || len(inner[0].his) != 1 || len(outer[0].his) != 1 {
 			continue
 		}
-		begin, ok := x.prefix.lo.number()
-		if ok && begin == 0 && x.prefix.hi.equal(atom(indexMark+i)) && f.same(inner[0].his[0], f.at(list, atom(indexMark+i))) &&
+		begin, ok := x.prefix.lo.Number()
+		if ok && begin == 0 && x.prefix.hi.Equal(atom(indexMark+i)) && f.same(inner[0].his[0], f.at(list, atom(indexMark+i))) &&
 			f.same(outer[0].his[0], list.rank) && f.same(n, f.sum(list)) {
 			return true
 		}

@@ -1,9 +1,9 @@
 package check
 
 import (
-	"maps"
 	"slices"
 
+	"github.com/opgen/opgen/formula/affine"
 	"github.com/opgen/opgen/formula/expr"
 )
 
@@ -54,30 +54,30 @@ func (f *formula) require(n expr.Node) {
 
 // equate notes that two integers are equal, if one of them is an atom.
 func (f *formula) equate(x, y poly) {
-	if x == nil || y == nil || x.equal(y) {
+	if x == nil || y == nil || x.Equal(y) {
 		return
 	}
-	if x.single() == "" || slices.Contains(y.all(), x.single()) {
+	if x.Single() == "" || slices.Contains(y.Keys(), x.Single()) {
 		x, y = y, x
 	}
-	if a := x.single(); a != "" && !slices.Contains(y.all(), a) && f.equals[a] == nil {
+	if a := x.Single(); a != "" && !slices.Contains(y.Keys(), a) && f.equals[a] == nil {
 		f.equals[a] = y
 	}
 }
 
 // divides notes that n divides a where a % n is 0: then a / n * n is a.
 func (f *formula) divides(rem *expr.Binary, zero poly, fr *frame) {
-	if n, ok := zero.number(); !ok || n != 0 {
+	if n, ok := zero.Number(); !ok || n != 0 {
 		return
 	}
 	a, err1 := f.eval(rem.X, fr, true)
 	n, err2 := f.eval(rem.Y, fr, true)
-	if err1 != nil || err2 != nil || n.int.single() == "" || a.int == nil {
+	if err1 != nil || err2 != nil || n.int.Single() == "" || a.int == nil {
 		return
 	}
-	name := f.div(a.int, n.int).single()
+	name := f.div(a.int, n.int).Single()
 	f.quotients[name] = true
-	if f.obvious(a.int.sub(constant(1)), nil) { // a is not 0, so neither is the quotient
+	if f.obvious(a.int.Sub(constant(1)), nil) { // a is not 0, so neither is the quotient
 		f.atomInfo(name).atLeast(1)
 	}
 }
@@ -86,7 +86,7 @@ func (f *formula) divides(rem *expr.Binary, zero poly, fr *frame) {
 func (f *formula) normal(p poly) poly {
 	for range 20 {
 		q := f.rewrite(p)
-		if q == nil || maps.Equal(p, q) {
+		if q == nil || p.Equal(q) {
 			return q
 		}
 		p = q
@@ -96,55 +96,56 @@ func (f *formula) normal(p poly) poly {
 
 // rewrite applies one equality to each product of p.
 func (f *formula) rewrite(p poly) poly {
-	out := constant(0)
 	if p == nil {
 		return nil
 	}
-	for _, k := range slices.Sorted(maps.Keys(p)) {
-		out = out.plus(f.product(k), p[k])
+	out := constant(0)
+	for _, m := range p.Sorted() {
+		out = out.Plus(f.product(m), m.Coefficient)
 	}
 	return out
 }
 
-func (f *formula) product(k string) poly {
-	for _, a := range atoms(k) {
-		rest, _ := without(k, a)
-		if q := f.equals[a]; q != nil {
-			return poly{rest: 1}.mul(q)
+// product returns a product without its coefficient, or what equals it.
+func (f *formula) product(m *affine.Product[atomName]) poly {
+	for _, a := range m.Factors {
+		rest, _ := m.Without(a.Key())
+		if q := f.equals[a.Key()]; q != nil {
+			return rest.Poly(limits).Mul(q)
 		}
-		if f.quotients[a] {
-			if r, ok := without(rest, f.info[a].by.single()); ok {
-				return poly{r: 1}.mul(f.info[a].over)
+		if f.quotients[a.Key()] {
+			if r, ok := rest.Without(f.info[a.Key()].by.Single()); ok {
+				return r.Poly(limits).Mul(f.info[a.Key()].over)
 			}
 		}
-		if q := f.glue(a, rest); q != nil {
+		if q := f.glue(a.Key(), rest); q != nil {
 			return q
 		}
 	}
-	return poly{k: 1}
+	return m.Alone().Poly(limits)
 }
 
 // glue joins the sizes of two parts of one run that follow each other.
-func (f *formula) glue(a, rest string) poly {
+func (f *formula) glue(a string, rest *affine.Product[atomName]) poly {
 	left := f.sizes[a]
 	if left == nil {
 		return nil
 	}
-	for _, b := range atoms(rest) {
-		right := f.sizes[b]
-		if right == nil || right.whole.text != left.whole.text || !left.hi.equal(right.lo) {
+	for _, b := range rest.Factors {
+		right := f.sizes[b.Key()]
+		if right == nil || right.whole.text != left.whole.text || !left.hi.Equal(right.lo) {
 			continue
 		}
-		r, _ := without(rest, b)
+		r, _ := rest.Without(b.Key())
 		var lo, hi *poly
-		if n, ok := left.lo.number(); !ok || n != 0 {
+		if n, ok := left.lo.Number(); !ok || n != 0 {
 			lo = &left.lo
 		}
-		if !right.hi.equal(left.whole.rank) {
+		if !right.hi.Equal(left.whole.rank) {
 			hi = &right.hi
 		}
 		if joined := f.slice(left.whole, lo, hi); joined != nil {
-			return poly{r: 1}.mul(joined.size)
+			return r.Poly(limits).Mul(joined.size)
 		}
 	}
 	return nil
@@ -152,8 +153,8 @@ func (f *formula) glue(a, rest string) poly {
 
 // same reports whether two integers are equal, as far as is known.
 func (f *formula) same(x, y poly) bool {
-	d := f.normal(x.sub(y))
-	n, ok := d.number()
+	d := f.normal(x.Sub(y))
+	n, ok := d.Number()
 	return ok && n == 0
 }
 

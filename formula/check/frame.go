@@ -147,7 +147,7 @@ func (fr *frame) apart(name string, p poly) bool {
 	for ; fr != nil; fr = fr.outer {
 		for _, t := range fr.unequal {
 			for i, x := range t {
-				if n, ok := t[1-i].sub(p).number(); ok && n == 0 && x.single() == name {
+				if n, ok := t[1-i].Sub(p).Number(); ok && n == 0 && x.Single() == name {
 					return true
 				}
 			}
@@ -201,10 +201,10 @@ func (f *formula) compare(n *expr.Binary, holds bool, fr *frame, index bool) {
 		return
 	case strings.Contains("== !=", n.Op): // what is at least y, and not y, is above y
 		fr.unequal = append(fr.unequal, [2]poly{x.int, y.int})
-		if f.nonnegative(x.int.sub(y.int), fr) {
+		if f.nonnegative(x.int.Sub(y.int), fr) {
 			fr.tests = append(fr.tests, test{x: y.int, y: x.int})
 		}
-		if f.nonnegative(y.int.sub(x.int), fr) {
+		if f.nonnegative(y.int.Sub(x.int), fr) {
 			fr.tests = append(fr.tests, test{x: x.int, y: y.int})
 		}
 		return

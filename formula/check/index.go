@@ -69,10 +69,10 @@ func (f *formula) itemsOf(n expr.Node, t *tensor, group []expr.Node, elems []ele
 func (f *formula) form(n expr.Node, t *tensor, items []item, elems []elem) *expr.Error {
 	have, need := constant(0), constant(0)
 	for _, it := range items {
-		have = have.add(it.rank())
+		have = have.Add(it.rank())
 	}
 	for _, e := range elems {
-		need = need.add(e.rank())
+		need = need.Add(e.rank())
 	}
 	if have == nil || need == nil || f.same(have, need) {
 		return nil
@@ -125,9 +125,9 @@ func (f *formula) numbered(n *expr.Number, fr *frame) (poly, *expr.Error) {
 			if it.run == nil {
 				return nil, nil
 			}
-			size = size.mul(it.run.size)
+			size = size.Mul(it.run.size)
 		case it.index:
-			size = size.mul(f.extentOf(it, fr))
+			size = size.Mul(f.extentOf(it, fr))
 		case it.kinds == kAny:
 			size = nil
 		default:
@@ -139,12 +139,12 @@ func (f *formula) numbered(n *expr.Number, fr *frame) (poly, *expr.Error) {
 
 // extentOf returns how many values an index has.
 func (f *formula) extentOf(it item, fr *frame) poly {
-	if n, ok := it.int.number(); ok && n == 0 {
+	if n, ok := it.int.Number(); ok && n == 0 {
 		return constant(1)
 	}
-	for _, b := range fr.indices(plainName(it.int.single())) {
+	for _, b := range fr.indices(plainName(it.int.Single())) {
 		if len(b.his) == 1 && len(b.los) == 1 {
-			return b.his[0].sub(b.los[0])
+			return b.his[0].Sub(b.los[0])
 		}
 	}
 	return nil
@@ -243,7 +243,7 @@ func (f *formula) cutsWithin(s *expr.Slice, of expr.Node, r *run, fr *frame) *ex
 		if err != nil {
 			return err
 		}
-		if v.kinds != kInt || v.int != nil && f.nonnegative(v.int, fr) && f.nonnegative(r.rank.sub(v.int), fr) {
+		if v.kinds != kInt || v.int != nil && f.nonnegative(v.int, fr) && f.nonnegative(r.rank.Sub(v.int), fr) {
 			continue
 		}
 		e := failf(b, expr.BadFormula, "nothing says that %s has %s elements", f.source(of), f.source(b))
@@ -261,7 +261,7 @@ func (f *formula) holdsAt(n, of expr.Node, r *run, at expr.Node, i value, fr *fr
 	if r == nil || r.rank == nil || i.kinds != kInt {
 		return nil
 	}
-	if i.int != nil && f.nonnegative(i.int, fr) && f.nonnegative(r.rank.sub(constant(1)).sub(i.int), fr) {
+	if i.int != nil && f.nonnegative(i.int, fr) && f.nonnegative(r.rank.Sub(constant(1)).Sub(i.int), fr) {
 		return nil
 	}
 	e := failf(n, expr.BadFormula, "nothing says that %s has an element of the number %s", f.source(of), f.source(at))
@@ -292,10 +292,10 @@ func (f *formula) slicePart(s *expr.Slice, fr *frame) (part, *expr.Error) {
 	lo, hi, err := f.bounds(s, fr)
 	p := part{fn: "["}
 	if lo != nil {
-		p.lo = lo.String()
+		p.lo = (*lo).String()
 	}
 	if hi != nil {
-		p.hi = hi.String()
+		p.hi = (*hi).String()
 	}
 	f.cuts[p] = [2]*poly{lo, hi}
 	return p, err

@@ -164,7 +164,7 @@ func (a *application) axes(n expr.Node, rank int) ([]int, bool) {
 	var out []int
 	for _, e := range l.Elems {
 		v, err := a.eval(e, a.fr, true)
-		i, known := v.int.number()
+		i, known := v.int.Number()
 		if i < 0 {
 			i += int64(rank)
 		}
@@ -239,7 +239,7 @@ func (a *application) around(pattern []string, elems []elem) bool {
 	known := false
 	for _, at := range a.s.Attrs {
 		if at.Binds == pattern[1] {
-			axis, known = a.values[at.Name].int.number()
+			axis, known = a.values[at.Name].int.Number()
 		}
 	}
 	if !known {
@@ -305,7 +305,7 @@ func (a *application) back(elems []elem) (elem, []elem, bool) {
 	if e.run == nil {
 		return elem{}, elems, true
 	}
-	last := e.run.rank.sub(constant(1))
+	last := e.run.rank.Sub(constant(1))
 	return elem{n: a.at(e.run, last)}, append(append([]elem{}, rest...), elem{rest: true, run: a.slice(e.run, nil, &last)}), true
 }
 
@@ -329,7 +329,7 @@ func (a *application) bindRun(name string, elems []elem) {
 		if v.run = named(text); v.run != nil {
 			v.run.rank, v.run.size = constant(0), sizeOf(elems)
 			for _, e := range elems {
-				v.run.rank = v.run.rank.add(e.rank())
+				v.run.rank = v.run.rank.Add(e.rank())
 			}
 			a.joined[text] = elems
 		}

@@ -286,7 +286,7 @@ func (f *formula) dimOfLocal(it expr.Node, t *tensor, fr *frame) (elem, *expr.Er
 	if b.run != nil {
 		return elem{rest: true, run: b.run}, nil
 	}
-	if lo, ok := b.los[0].number(); !ok || lo != 0 {
+	if lo, ok := b.los[0].Number(); !ok || lo != 0 {
 		return elem{}, failf(it, expr.BadFormula, "%s begins at %s, but the elements of %s are numbered from 0", id.Name, plainName(b.los[0].String()), t.name)
 	}
 	n := b.his[0]

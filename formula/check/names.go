@@ -168,10 +168,10 @@ func (f *formula) axis(name string) {
 	}
 	rank := constant(0)
 	for _, e := range f.tensors[slot.Name].elems {
-		rank = rank.add(e.rank())
+		rank = rank.Add(e.rank())
 	}
 	if a.End {
-		rank = rank.add(constant(1))
+		rank = rank.Add(constant(1))
 	}
 	i.atLeast(0)
 	if rank != nil {

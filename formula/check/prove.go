@@ -49,7 +49,7 @@ func (f *formula) div(p, q poly) poly {
 	if p == nil || q == nil {
 		return nil
 	}
-	if n, ok := q.number(); ok && n == 1 {
+	if n, ok := q.Number(); ok && n == 1 {
 		return p
 	}
 	name := "(" + p.String() + " / " + q.String() + ")"
@@ -75,8 +75,8 @@ func (f *formula) mod(p, q poly) poly {
 // choice returns what is x or y, depending on a condition.
 func (f *formula) choice(cond string, x, y poly) poly {
 	name := "(" + cond + " ? " + x.String() + " : " + y.String() + ")"
-	a, ok1 := x.number()
-	b, ok2 := y.number()
+	a, ok1 := x.Number()
+	b, ok2 := y.Number()
 	switch {
 	case ok1 && ok2:
 		f.atomInfo(name).atLeast(min(a, b))
@@ -156,14 +156,14 @@ func (pr *proof) holds(p poly) bool {
 	}
 	name, x := pr.bounded(p)
 	if name == "" {
-		return pr.quotient(p) || pr.listed(p) || slices.ContainsFunc(p.all(), func(a string) bool { return pr.replaced(p, a, pr.tested(a, extent{})) })
+		return pr.quotient(p) || pr.listed(p) || slices.ContainsFunc(p.Keys(), func(a string) bool { return pr.replaced(p, a, pr.tested(a, extent{})) })
 	}
 	return pr.replaced(p, name, x)
 }
 
 // extremeIn returns an atom of p that is the greatest or the least of integers.
 func (pr *proof) extremeIn(p poly) string {
-	for _, a := range p.all() {
+	for _, a := range p.Keys() {
 		if i := pr.info[a]; i != nil && i.of != nil {
 			return a
 		}
@@ -174,13 +174,13 @@ func (pr *proof) extremeIn(p poly) string {
 // oneOrAll reports whether p is at least 0 with each of the integers in place of their extreme or, where that
 // can only be more, with one of them.
 func (pr *proof) oneOrAll(p poly, name string) bool {
-	factor, rest, ok := p.linear(name)
+	factor, rest, ok := p.Linear(name)
 	i := pr.info[name]
-	with := func(q poly) bool { return pr.holds(rest.add(factor.mul(q))) }
+	with := func(q poly) bool { return pr.holds(rest.Add(factor.Mul(q))) }
 	switch {
 	case !ok:
 		return false
-	case pr.obvious(factor, pr.fr) && i.greatest, pr.obvious(constant(0).sub(factor), pr.fr) && !i.greatest:
+	case pr.obvious(factor, pr.fr) && i.greatest, pr.obvious(constant(0).Sub(factor), pr.fr) && !i.greatest:
 		return slices.ContainsFunc(i.of, with)
 	}
 	return every(i.of, with)
@@ -188,7 +188,7 @@ func (pr *proof) oneOrAll(p poly, name string) bool {
 
 // replaced reports whether p is at least 0 with one of the bounds of an atom in place of it.
 func (pr *proof) replaced(p poly, name string, x extent) bool {
-	factor, rest, ok := p.linear(name)
+	factor, rest, ok := p.Linear(name)
 	if !ok {
 		return false
 	}
@@ -196,11 +196,11 @@ func (pr *proof) replaced(p poly, name string, x extent) bool {
 	switch {
 	case pr.obvious(factor, pr.fr):
 		for _, lo := range x.los {
-			with = append(with, pr.normal(rest.add(factor.mul(lo))))
+			with = append(with, pr.normal(rest.Add(factor.Mul(lo))))
 		}
-	case pr.obvious(constant(0).sub(factor), pr.fr):
+	case pr.obvious(constant(0).Sub(factor), pr.fr):
 		for _, hi := range x.his {
-			with = append(with, pr.normal(rest.add(factor.mul(hi.sub(constant(1))))))
+			with = append(with, pr.normal(rest.Add(factor.Mul(hi.Sub(constant(1))))))
 		}
 	}
 	return slices.ContainsFunc(with, func(q poly) bool { return pr.obvious(q, pr.fr) }) || slices.ContainsFunc(with, pr.holds)
@@ -208,7 +208,7 @@ func (pr *proof) replaced(p poly, name string, x extent) bool {
 
 // bounded returns an atom of p that has bounds: a lookup or, from the inside, an index.
 func (pr *proof) bounded(p poly) (string, extent) {
-	all := p.all()
+	all := p.Keys()
 	for _, a := range all {
 		i := pr.info[a]
 		switch {
@@ -235,7 +235,7 @@ func (pr *proof) bounded(p poly) (string, extent) {
 // listed proves what depends on the least, or the greatest, element of a list and on an element: it is at
 // most, or at least, that element.
 func (pr *proof) listed(p poly) bool {
-	all := p.all()
+	all := p.Keys()
 	for _, a := range all {
 		i := pr.info[a]
 		if i == nil || i.bounds == "" {
@@ -245,7 +245,7 @@ func (pr *proof) listed(p poly) bool {
 			if e := pr.info[b]; e == nil || e.list != i.bounds {
 				continue
 			}
-			x := extent{his: []poly{atom(b).add(constant(1))}}
+			x := extent{his: []poly{atom(b).Add(constant(1))}}
 			if i.greatest {
 				x = extent{los: []poly{atom(b)}}
 			}
@@ -260,12 +260,12 @@ func (pr *proof) listed(p poly) bool {
 // prefix returns the bounds of the sum of the first elements of a list, where there is one more of them: that
 // sum and the next element are at most the sum of all.
 func (pr *proof) prefix(r *run) *extent {
-	begin, ok := r.lo.number()
-	if !ok || begin != 0 || r.whole.whole != nil || !pr.holds(r.whole.rank.sub(constant(1)).sub(r.hi)) || !pr.holds(r.hi) {
+	begin, ok := r.lo.Number()
+	if !ok || begin != 0 || r.whole.whole != nil || !pr.holds(r.whole.rank.Sub(constant(1)).Sub(r.hi)) || !pr.holds(r.hi) {
 		return nil
 	}
 	next := pr.at(r.whole, r.hi)
-	return below(pr.sum(r.whole).sub(next).add(constant(1)))
+	return below(pr.sum(r.whole).Sub(next).Add(constant(1)))
 }
 
 // tested adds the bounds that conditions give.
@@ -277,11 +277,11 @@ func (pr *proof) tested(name string, x extent) extent {
 			if t.equal {
 				more = constant(0)
 			}
-			if t.x.single() == name { // x < y
-				x.his = append(x.his, t.y.add(constant(1)).sub(more))
+			if t.x.Single() == name { // x < y
+				x.his = append(x.his, t.y.Add(constant(1)).Sub(more))
 			}
-			if t.y.single() == name {
-				x.los = append(x.los, t.x.add(more))
+			if t.y.Single() == name {
+				x.los = append(x.los, t.x.Add(more))
 			}
 		}
 	}
@@ -291,21 +291,21 @@ func (pr *proof) tested(name string, x extent) extent {
 // quotient proves what depends on one quotient that is rounded down: a / b <= c if a < (c + 1) * b, and
 // a / b >= c if a >= c * b.
 func (pr *proof) quotient(p poly) bool {
-	for _, a := range p.all() {
+	for _, a := range p.Keys() {
 		i := pr.info[a]
 		if i == nil || i.over == nil {
 			continue
 		}
-		factor, rest, ok := p.linear(a)
-		n, isNumber := factor.number()
-		if !ok || !isNumber || !pr.obvious(i.by.sub(constant(1)), pr.fr) {
+		factor, rest, ok := p.Linear(a)
+		n, isNumber := factor.Number()
+		if !ok || !isNumber || !pr.obvious(i.by.Sub(constant(1)), pr.fr) {
 			continue
 		}
 		switch n {
 		case 1:
-			return pr.holds(i.over.add(rest.mul(i.by)))
+			return pr.holds(i.over.Add(rest.Mul(i.by)))
 		case -1:
-			return pr.holds(rest.add(constant(1)).mul(i.by).sub(constant(1)).sub(i.over))
+			return pr.holds(rest.Add(constant(1)).Mul(i.by).Sub(constant(1)).Sub(i.over))
 		}
 	}
 	return false
@@ -318,7 +318,7 @@ func (f *formula) obvious(p poly, fr *frame) bool {
 		return false
 	}
 	shifted := p
-	for _, a := range p.all() {
+	for _, a := range p.Keys() {
 		i := f.atomInfo(a)
 		if !i.hasMin {
 			if !strings.HasPrefix(a, indexMark) || !fr.startsAtZero(a) {
@@ -335,12 +335,7 @@ func (f *formula) obvious(p poly, fr *frame) bool {
 		}
 		shifted = f.shift(shifted, a, least)
 	}
-	for _, c := range shifted {
-		if c < 0 {
-			return false
-		}
-	}
-	return shifted != nil
+	return shifted.NoneNegative()
 }
 
 // shift replaces an atom by the atom plus a number.
@@ -348,11 +343,11 @@ func (f *formula) shift(p poly, name string, by int64) poly {
 	if by == 0 || p == nil {
 		return p
 	}
-	factor, rest, ok := p.linear(name)
+	factor, rest, ok := p.Linear(name)
 	if !ok {
 		return p
 	}
-	return rest.add(factor.mul(atom(name).add(constant(by))))
+	return rest.Add(factor.Mul(atom(name).Add(constant(by))))
 }
 
 // startsAtZero reports whether an index ranges from 0.
@@ -364,7 +359,7 @@ func (fr *frame) startsAtZero(name string) bool {
 func (fr *frame) nonempty(name string) bool {
 	for ; fr != nil; fr = fr.outer {
 		for _, b := range fr.bound {
-			if b.notNegative() && slices.ContainsFunc(b.his, func(hi poly) bool { return hi.single() == name }) {
+			if b.notNegative() && slices.ContainsFunc(b.his, func(hi poly) bool { return hi.Single() == name }) {
 				return true
 			}
 		}
@@ -375,7 +370,7 @@ func (fr *frame) nonempty(name string) bool {
 // notNegative reports whether a range begins at 0 or above.
 func (x *extent) notNegative() bool {
 	return slices.ContainsFunc(x.los, func(lo poly) bool {
-		n, ok := lo.number()
+		n, ok := lo.Number()
 		return ok && n >= 0
 	})
 }

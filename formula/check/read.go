@@ -123,7 +123,7 @@ func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
 		name += " within the bound" // elsewhere it may be the exception
 		f.atomInfo(name).extent = t.within
 	default:
-		if n, ok := t.except.number(); ok && n < 0 { // the bound above holds for the exception, too
+		if n, ok := t.except.Number(); ok && n < 0 { // the bound above holds for the exception, too
 			f.atomInfo(name).extent = &extent{his: t.within.his}
 		}
 	}

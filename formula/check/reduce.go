@@ -242,7 +242,7 @@ func (f *formula) explicit(b *expr.Binder, base string, fr *frame) (*extent, *ex
 // independent reports whether a range is the same wherever it stands.
 func independent(x *extent) bool {
 	for _, p := range slices.Concat(x.los, x.his) {
-		if p == nil || slices.ContainsFunc(p.all(), func(a string) bool { return strings.Contains(a, indexMark) }) {
+		if p == nil || slices.ContainsFunc(p.Keys(), func(a string) bool { return strings.Contains(a, indexMark) }) {
 			return false
 		}
 	}

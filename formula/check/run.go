@@ -49,9 +49,9 @@ func (r *run) pick(fn string, axes *run) *run {
 	case "keep":
 		out.rank = axes.rank
 	case "drop":
-		out.rank = r.rank.sub(axes.rank)
+		out.rank = r.rank.Sub(axes.rank)
 	case "insert":
-		out.rank, out.size = r.rank.add(axes.rank), r.size
+		out.rank, out.size = r.rank.Add(axes.rank), r.size
 	case "permute":
 		out.rank, out.size = r.rank, r.size
 	case "ones":
@@ -68,10 +68,10 @@ func (f *formula) slice(r *run, lo, hi *poly) *run {
 	a, b := constant(0), r.rank
 	from, to := "", ""
 	if lo != nil {
-		a, from = *lo, lo.String()
+		a, from = *lo, (*lo).String()
 	}
 	if hi != nil {
-		b, to = *hi, hi.String()
+		b, to = *hi, (*hi).String()
 	}
 	if a == nil || b == nil {
 		return nil
@@ -80,10 +80,10 @@ func (f *formula) slice(r *run, lo, hi *poly) *run {
 	if out == nil {
 		return nil
 	}
-	out.rank, out.index, out.whole, out.lo, out.hi = b.sub(a), r.index, r, a, b
+	out.rank, out.index, out.whole, out.lo, out.hi = b.Sub(a), r.index, r, a, b
 	if r.whole == nil {
 		f.atomInfo("sum(" + out.text + ")").prefix = out
-		f.sizes[out.size.single()] = out
+		f.sizes[out.size.Single()] = out
 	}
 	return out
 }
@@ -109,10 +109,10 @@ func oneOf(cond string, a, b *run) *run {
 		return nil
 	}
 	out.index = a.index
-	if a.size.equal(b.size) {
+	if a.size.Equal(b.size) {
 		out.size = a.size
 	}
-	if a.rank.equal(b.rank) {
+	if a.rank.Equal(b.rank) {
 		out.rank = a.rank
 	}
 	return out
@@ -161,7 +161,7 @@ func (e elem) size() poly {
 func sizeOf(elems []elem) poly {
 	n := constant(1)
 	for _, e := range elems {
-		n = n.mul(e.size())
+		n = n.Mul(e.size())
 	}
 	return n
 }
@@ -190,7 +190,7 @@ func (f *formula) list(n *expr.List, fr *frame) (value, *expr.Error) {
 			text += ", "
 		}
 		text += show(e)
-		product = product.mul(v.int)
+		product = product.Mul(v.int)
 	}
 	r := named(text + "]")
 	if r == nil {

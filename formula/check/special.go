@@ -60,7 +60,7 @@ func (f *formula) extremeOf(n *expr.Call, list value) (value, *expr.Error) {
 	}
 	if r := runOf(list); r != nil && !r.index && !r.each {
 		v := f.opaque(n.Func + "(" + r.text + ")")
-		if name := v.int.single(); name != "" {
+		if name := v.int.Single(); name != "" {
 			i := f.atomInfo(name)
 			i.bounds, i.greatest = r.text, n.Func == "max"
 		}

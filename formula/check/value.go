@@ -188,7 +188,7 @@ func (f *formula) unary(n *expr.Unary, fr *frame, index bool) (value, *expr.Erro
 	if n.Op == "!" {
 		return value{kinds: kBool}, want(n.X, x, kBool)
 	}
-	return value{kinds: x.kinds & kNumber, int: constant(0).sub(x.int)}, want(n.X, x, kNumber)
+	return value{kinds: x.kinds & kNumber, int: constant(0).Sub(x.int)}, want(n.X, x, kNumber)
 }
 
 func (f *formula) binary(n *expr.Binary, fr *frame, index bool) (value, *expr.Error) {
@@ -232,11 +232,11 @@ func (f *formula) arithmetic(n *expr.Binary, x, y value, fr *frame, index bool) 
 	v := value{kinds: both(x.kinds, y.kinds)}
 	switch n.Op {
 	case "+":
-		v.int = x.int.add(y.int)
+		v.int = x.int.Add(y.int)
 	case "-":
-		v.int = x.int.sub(y.int)
+		v.int = x.int.Sub(y.int)
 	case "*":
-		v.int = x.int.mul(y.int)
+		v.int = x.int.Mul(y.int)
 	case "%", "/":
 		if err := f.divisor(n, y, fr, index); err != nil {
 			return v, err
@@ -264,10 +264,10 @@ func (f *formula) arithmetic(n *expr.Binary, x, y value, fr *frame, index bool) 
 
 // divisor checks that a divisor is not zero and, of integers, that it is at least 1.
 func (f *formula) divisor(n *expr.Binary, y value, fr *frame, index bool) *expr.Error {
-	if c, ok := y.int.number(); ok && c == 0 {
+	if c, ok := y.int.Number(); ok && c == 0 {
 		return failf(n.Y, expr.ZeroDivisor, "this divisor is zero")
 	}
-	if n.Op == "/" && !index || y.int == nil || f.nonnegative(y.int.sub(constant(1)), fr) {
+	if n.Op == "/" && !index || y.int == nil || f.nonnegative(y.int.Sub(constant(1)), fr) {
 		return nil
 	}
 	e := failf(n.Y, expr.ZeroDivisor, "this divisor may be zero or negative")
@@ -357,7 +357,7 @@ func (f *formula) cond(n *expr.Cond, fr *frame, index bool) (value, *expr.Error)
 		return v, want(n.Else, y, x.kinds)
 	case v.kinds&(kElement|kRun) == 0:
 		return v, failf(n, expr.BadType, "want two numbers, booleans or dims around ':', got %s and %s", x.describe(), y.describe())
-	case x.int.equal(y.int):
+	case x.int.Equal(y.int):
 		v.int = x.int
 	case x.int != nil && y.int != nil:
 		v.int = f.choice(f.scoped(show(n.If), fr), x.int, y.int)

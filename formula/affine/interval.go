@@ -1,0 +1,108 @@
+package affine
+
+import "math/bits"
+
+// Interval holds the least and the greatest value of an integer. It is not Known where nothing says them, or
+// where 64 bits do not hold one of them. The zero Interval is not known.
+type Interval struct {
+	Lo, Hi int64
+	Known  bool
+}
+
+// Exactly returns the interval of a number.
+func Exactly(n int64) Interval { return Interval{n, n, true} }
+
+// Plus returns the interval of a sum.
+func (i Interval) Plus(j Interval) Interval {
+	lo, under := sum(i.Lo, j.Lo)
+	hi, over := sum(i.Hi, j.Hi)
+	return Interval{lo, hi, i.Known && j.Known && !under && !over}
+}
+
+// Times returns the interval of a multiple.
+func (i Interval) Times(k int64) Interval {
+	lo, under := product(i.Lo, k)
+	hi, over := product(i.Hi, k)
+	if k < 0 {
+		lo, hi = hi, lo
+	}
+	return Interval{lo, hi, i.Known && !under && !over}
+}
+
+// Mul returns the interval of a product of integers that do not depend on each other.
+func (i Interval) Mul(j Interval) Interval {
+	a, b := i.Times(j.Lo), i.Times(j.Hi)
+	out := a.Either(b)
+	out.Known = out.Known && j.Known
+	return out
+}
+
+// Either returns the interval of an integer that is one of two.
+func (i Interval) Either(j Interval) Interval {
+	return Interval{min(i.Lo, j.Lo), max(i.Hi, j.Hi), i.Known && j.Known}
+}
+
+// Least returns the interval of the lesser of two integers.
+func (i Interval) Least(j Interval) Interval {
+	return Interval{min(i.Lo, j.Lo), min(i.Hi, j.Hi), i.Known && j.Known}
+}
+
+// Greatest returns the interval of the greater of two integers.
+func (i Interval) Greatest(j Interval) Interval {
+	return Interval{max(i.Lo, j.Lo), max(i.Hi, j.Hi), i.Known && j.Known}
+}
+
+// Quotient returns the interval of i / j, rounded down. It is known for divisors of at least 1 only.
+func (i Interval) Quotient(j Interval) Interval {
+	if !i.Known || !j.Known || j.Lo <= 0 {
+		return Interval{}
+	}
+	return Interval{min(floor(i.Lo, j.Lo), floor(i.Lo, j.Hi)), max(floor(i.Hi, j.Lo), floor(i.Hi, j.Hi)), true}
+}
+
+// Modulo returns the interval of i % j, the rest of Quotient. It is known for divisors of at least 1 only,
+// and then also where i is not.
+func (i Interval) Modulo(j Interval) Interval {
+	switch {
+	case !j.Known || j.Lo <= 0:
+		return Interval{}
+	case i.Known && j.Lo == j.Hi && floor(i.Lo, j.Lo) == floor(i.Hi, j.Lo): // no multiple lies between
+		q := floor(i.Lo, j.Lo) * j.Lo
+		return Interval{i.Lo - q, i.Hi - q, true}
+	case i.Known && i.Lo >= 0:
+		return Interval{0, min(i.Hi, j.Hi-1), true}
+	}
+	return Interval{0, j.Hi - 1, true}
+}
+
+// Within reports whether the integer is surely at least 0 and less than n.
+func (i Interval) Within(n int64) bool { return i.Known && i.Lo >= 0 && i.Hi < n }
+
+// floor returns x / d, rounded down, for d > 0.
+func floor(x, d int64) int64 {
+	q := x / d
+	if x%d < 0 {
+		q--
+	}
+	return q
+}
+
+// sum returns x + y, and whether 64 bits do not hold it.
+func sum(x, y int64) (z int64, overflow bool) {
+	z = x + y
+	return z, (z > x) != (y > 0) && y != 0
+}
+
+// product returns x * y, and whether 64 bits do not hold it. It takes -1 << 63 for a number that they do not
+// hold.
+func product(x, y int64) (z int64, overflow bool) {
+	hi, lo := bits.Mul64(absolute(x), absolute(y))
+	return x * y, hi != 0 || lo > 1<<63-1
+}
+
+func absolute(x int64) uint64 {
+	if x < 0 {
+		return -uint64(x)
+	}
+	return uint64(x)
+}
