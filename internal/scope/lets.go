@@ -13,6 +13,7 @@ import (
 // it. A dimension whose definition has an error gets the type unknown, so that its uses are not reported.
 func (sc *Scope) lets() {
 	var cyclic []string
+	names, free := sc.references(), map[string]bool{}
 	for _, l := range sc.Spec.Dims {
 		d := sc.decls[l.Name]
 		if d == nil || d.span != l.Key {
@@ -20,8 +21,9 @@ func (sc *Scope) lets() {
 		}
 		let := Let{Name: l.Name}
 		if !slices.Contains(cyclic, l.Name) {
-			cycle := sc.cycle(l)
+			cycle := cycle(l.Name, names, free)
 			if cycle == nil {
+				free[l.Name] = true
 				let.Node = sc.letExpr(l)
 			} else {
 				sc.list.Add(diag.Cyclic, definition(l).Span(), "dimension %s is defined by itself: %s", l.Name, strings.Join(append(cycle, l.Name), " <- "))
@@ -109,32 +111,39 @@ func (sc *Scope) Validate() {
 	sc.typed[s.Node] = n
 }
 
-// cycle returns the dimensions of a cycle that begins with l. Each is defined by the next, and the last by l.
-// It returns nil if there is no cycle.
-func (sc *Scope) cycle(l *spec.Let) []string {
-	byName := map[string]*spec.Let{}
+// references returns the names in the definition of each dimension.
+func (sc *Scope) references() map[string][]string {
+	names := map[string][]string{}
 	for _, d := range sc.Spec.Dims {
-		byName[d.Name] = d
+		names[d.Name] = nil
+		if n, err := parsed(d); err == nil {
+			names[d.Name] = expr.Names(n)
+		}
 	}
+	return names
+}
+
+// cycle returns the dimensions of a cycle that begins with one. Each is defined by the next, and the last by the first. It returns nil if there
+// is no cycle. No cycle goes by way of what is free.
+func cycle(first string, names map[string][]string, free map[string]bool) []string {
 	seen := map[string]bool{}
-	var visit func(d *spec.Let) []string
-	visit = func(d *spec.Let) []string {
-		n, err := parsed(d)
-		if err != nil || seen[d.Name] {
+	var visit func(d string) []string
+	visit = func(d string) []string {
+		if seen[d] || free[d] {
 			return nil
 		}
-		seen[d.Name] = true
-		for _, name := range expr.Names(n) {
-			if name == l.Name {
-				return []string{d.Name}
+		seen[d] = true
+		for _, name := range names[d] {
+			if name == first {
+				return []string{d}
 			}
-			if next := byName[name]; next != nil {
-				if rest := visit(next); rest != nil {
-					return append([]string{d.Name}, rest...)
+			if _, defined := names[name]; defined {
+				if rest := visit(name); rest != nil {
+					return append([]string{d}, rest...)
 				}
 			}
 		}
 		return nil
 	}
-	return visit(l)
+	return visit(first)
 }
