@@ -64,15 +64,6 @@ func argDoc(a *model.Arg) string {
 	return doc
 }
 
-// followed returns the call that keeps the field of an argument at what the caller passes.
-func followed(a *model.Arg) string {
-	follow := "Follow"
-	if a.Variadic {
-		follow = "FollowAll"
-	}
-	return fmt.Sprintf("opimpl.%s(b, Slot%s, &a.%[2]s)", follow, a.GoName)
-}
-
 // isField reports whether the struct of a task's arguments has a field for an argument. The iteration differs
 // from run to run, so it is a method. Every task has a field Attrs, so an argument of that name adds none.
 func isField(a *model.Arg) bool {
@@ -93,13 +84,4 @@ func (e *emitter) argMethods(t *model.Task) {
 		e.comment("%s returns the argument %s%s.", a.GoName, a.Name, doc)
 		e.p("func (*%s%s) %s(ctx *op.Ctx) int { return int(ctx.Step) }", t.GoName, bracketed(e.typeArgs()), a.GoName)
 	}
-}
-
-// argument returns the call that gives an argument its value when a task is bound.
-func (e *emitter) argument(a *model.Arg) string {
-	get := "Argument"
-	if a.State() {
-		get = "StateOf"
-	}
-	return fmt.Sprintf("opimpl.%s[%s](b, Slot%s)", get, e.goTypeName(a.Type), a.GoName)
 }

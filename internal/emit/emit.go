@@ -76,7 +76,6 @@ type emitter struct {
 	packages map[string]string // the import paths of the packages that generated code may use, by name
 	text     strings.Builder   // the declarations of the file that is emitted
 	embeds   bool              // whether the file embeds another one
-	laid     string            // a declaration of the file that has the form that go/format gives it, or ""
 }
 
 // part is a file of a package.
@@ -90,7 +89,7 @@ func (e *emitter) files(pkg, from string, parts []part) ([]artifact.Artifact, er
 	var out []artifact.Artifact
 	for _, p := range parts {
 		e.text.Reset()
-		e.embeds, e.laid = false, ""
+		e.embeds = false
 		p.emit()
 		data, err := e.layout(pkg, p.doc, e.text.String())
 		if err != nil {

@@ -14,16 +14,14 @@ import (
 )
 
 // generation is the version of the interface between generated code and package opimpl.
-const generation = 3
+const generation = 4
 
-// graph emits the operator's slots and description, the function that inserts it into graphs, and the tensors
-// of its tasks' invocations.
+// graph emits the operator's slots, the function that inserts it into graphs, the tensors of its tasks'
+// invocations, and its description.
 func (e *emitter) graph() {
 	e.comment("This does not compile unless the runtime supports generation %d of generated code.", generation)
-	e.p("const (\n_ = opimpl.EnforceVersion(%d - opimpl.MinVersion)\n_ = opimpl.EnforceVersion(opimpl.MaxVersion - %[1]d)\n)\n", generation)
+	e.p("const _ = opimpl.EnforceVersion(%d-opimpl.MinVersion) + opimpl.EnforceVersion(opimpl.MaxVersion-%[1]d)\n", generation)
 	e.slots()
-	e.p("")
-	e.operator()
 	switch e.op.Kind {
 	case "operator":
 		e.apply()
@@ -36,6 +34,8 @@ func (e *emitter) graph() {
 			e.invocation(t)
 		}
 	}
+	e.p("")
+	e.operator()
 }
 
 // operator emits the operator's description.
@@ -51,8 +51,18 @@ func (e *emitter) operator() {
 		"Operator.Resolve":     fixed("opimpl.Resolve(resolve)"),
 		"Signature.Operator":   fixed(""),
 		"Signature.ID":         func(sig reflect.Value) string { return goname.Exported(sig.FieldByName("Task").String()) + "Task" },
+		"Signature.Returns": func(sig reflect.Value) string {
+			var slots []string
+			for _, slot := range sig.FieldByName("Returns").Interface().([]int) {
+				slots = append(slots, "Slot"+slotNames(o)[slot])
+			}
+			if slots == nil {
+				return ""
+			}
+			return "opimpl.Slots(" + strings.Join(slots, ", ") + ")"
+		},
 		"Arg.Type": func(arg reflect.Value) string {
-			return "reflect.TypeFor[" + e.goTypeName(o.Operator.Slots[arg.FieldByName("Slot").Int()].Type) + "]()"
+			return e.goTypeName(o.Operator.Slots[arg.FieldByName("Slot").Int()].Type)
 		},
 	}}
 	described := *o.Operator
@@ -65,33 +75,17 @@ func (e *emitter) operator() {
 		described.Signatures = append(described.Signatures, &s)
 	}
 	e.comment("Operator describes %s to graphs, engines and tools.", o.Name)
-	description := l.literal(reflect.ValueOf(described), true, tab, 3*tab)
-	if !description.laid {
-		description.text = breakLines(description.text)
-	}
-	description.key = "Operator: "
-	fields := []elem{description}
-	var inits []elem
+	e.p("var Operator = opimpl.New(graph.Operator{\nOperator: %s,", l.literal(reflect.ValueOf(described), true, tab, 3*tab))
+	var inits []string
 	for _, s := range o.Slots {
 		if s.Init.Operator != "" {
-			inits = append(inits, elem{key: "int(Slot" + s.GoName + "): ", text: e.initPkg(s) + ".Operator"})
+			inits = append(inits, "Slot"+s.GoName+": "+e.initPkg(s)+".Operator")
 		}
 	}
 	if inits != nil {
-		x := l.spread("map[int]*graph.Operator", inits, tab)
-		x.key = "Initializers: "
-		fields = append(fields, x)
+		e.p("Initializers: opimpl.Initializers(map[Slot]*graph.Operator{%s}),", strings.Join(inits, ", "))
 	}
-	text := "var Operator = opimpl.New(graph.Operator{\n"
-	for _, x := range fields {
-		text += "\t" + x.String() + ",\n"
-	}
-	text += "})\n"
-	if slices.ContainsFunc(fields, func(x elem) bool { return !x.laid }) {
-		e.text.WriteString(text)
-	} else {
-		e.layDown(text)
-	}
+	e.p("})")
 }
 
 // tensors returns the Go type of the tensors that are bound to a slot.

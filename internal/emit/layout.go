@@ -2,7 +2,8 @@ package emit
 
 import (
 	"bytes"
-	"errors"
+	"fmt"
+	"go/ast"
 	"go/format"
 	"go/parser"
 	"go/scanner"
@@ -10,225 +11,203 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/dave/jennifer/jen"
 )
 
-// layout returns a formatted file of package pkg with a package comment and declarations. Package jen adds
-// the imports of the packages in e.packages that the declarations use.
+// layout returns a formatted file of package pkg with a package comment and declarations. It imports the
+// packages of e.packages that the parsed declarations name. The parse tree is formatted as it is, so the file
+// is parsed and formatted once.
 func (e *emitter) layout(pkg, doc, body string) ([]byte, error) {
-	f := jen.NewFilePathName(e.gen(pkg), pkg)
-	f.NoFormat = true // until imports are grouped and lines are broken
-	for name, p := range e.packages {
-		if name == path.Base(p) {
-			f.ImportName(p, name)
-		} else {
-			f.ImportAlias(p, name)
-		}
-	}
+	var head strings.Builder
 	if doc != "" {
-		for _, line := range commentLines(doc) {
-			f.PackageComment(line)
+		head.WriteString(strings.Join(commentLines(doc), "\n") + "\n")
+	}
+	clause := "package " + pkg + "\n"
+	head.WriteString(clause + "\n")
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "", head.String()+breakLines(body), parser.ParseComments)
+	if err != nil {
+		return nil, err
+	}
+	var formatted bytes.Buffer
+	if err := format.Node(&formatted, fset, file); err != nil {
+		return nil, err
+	}
+	// The comment may have a line like the package clause, but with the slashes of a comment before it.
+	before, after, _ := bytes.Cut(append([]byte("\n"), formatted.Bytes()...), []byte("\n"+clause))
+	before = bytes.TrimPrefix(append(before, '\n'), []byte("\n"))
+	return slices.Concat(before, []byte(clause), []byte(e.imports(file)), after), nil
+}
+
+// imports returns the declaration of a file's imports: those of the standard library, an empty line, and the
+// others.
+func (e *emitter) imports(file *ast.File) string {
+	paths := map[string]string{} // the names of packages, by their paths
+	for _, id := range file.Unresolved {
+		if p := e.packages[id.Name]; p != "" {
+			paths[p] = id.Name
 		}
 	}
 	if e.embeds {
-		f.Anon("embed")
+		paths["embed"] = "_"
 	}
-	f.Add(e.qualify(body))
-	var b bytes.Buffer
-	if err := f.Render(&b); err != nil {
-		return nil, err
-	}
-	src, err := e.format(groupImports(b.Bytes()))
-	if err != nil {
-		return nil, err
-	}
-	return breakDeclarations(src)
-}
-
-// laidBegin and laidEnd enclose what stands in a file in the place of the declaration that is laid out: an
-// identifier of each package that it uses, so that package jen imports them. They begin lines, which texts
-// from specs do not: those are within line comments and strings of one line.
-const laidBegin, laidEnd = "/* laid out: */", "/* end */"
-
-// layDown emits a declaration that has the form that go/format gives it. Its comment stands before it.
-func (e *emitter) layDown(decl string) {
-	e.laid = decl
-	e.text.WriteString(laidBegin)
-	used := map[string]bool{}
-	e.references(decl, func(begin, end int, pkg, name string) {
-		if !used[pkg] {
-			used[pkg] = true
-			e.text.WriteString("\n" + decl[begin:end])
+	var std, others []string
+	for p, name := range paths {
+		line := fmt.Sprintf("\t%q\n", p)
+		if name != path.Base(p) {
+			line = fmt.Sprintf("\t%s %q\n", name, p)
 		}
-	})
-	e.text.WriteString("\n" + laidEnd + "\n")
-}
-
-// format formats a file, except for the declaration that is laid out.
-func (e *emitter) format(src []byte) ([]byte, error) {
-	if e.laid == "" {
-		return format.Source(src)
-	}
-	at := bytes.Index(src, []byte("\n"+laidBegin+"\n")) + 1
-	_, after, found := bytes.Cut(src[at:], []byte("\n"+laidEnd+"\n"))
-	if at == 0 || !found {
-		return nil, errors.New("the place of a declaration is missing")
-	}
-	if _, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+e.laid, parser.SkipObjectResolution); err != nil {
-		return nil, err
-	}
-	before, err := format.Source(src[:at])
-	if err != nil {
-		return nil, err
-	}
-	after, err = format.Source(slices.Concat(bytes.TrimRight(after, " \n"), []byte("\n"))) // which keeps space at the end of a part of a file
-	return slices.Concat(before, []byte(e.laid), after), err
-}
-
-// breakDeclarations breaks the lines of formatted Go code that are too long. It formats the declarations
-// around them once more, and no others: a declaration's layout does not depend on its neighbors.
-func breakDeclarations(src []byte) ([]byte, error) {
-	var out []byte
-	code := string(src)
-	begin, at, long := 0, 0, false // of the declaration, of the line, and whether a line of the declaration must be broken
-	for line := range strings.Lines(code) {
-		at += len(line)
-		long = long || breakAt(line) > 0
-		if line != "}\n" && line != ")\n" {
-			continue
-		}
-		decl := code[begin:at]
-		begin = at
-		if !long {
-			out = append(out, decl...)
-			continue
-		}
-		long = false
-		broken, err := format.Source([]byte(breakLines(decl)))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, broken...)
-	}
-	return append(out, breakLines(code[begin:])...), nil
-}
-
-// qualify returns Go code with the names of the packages in e.packages qualified by their paths.
-func (e *emitter) qualify(code string) *jen.Statement {
-	out, at := &jen.Statement{}, 0 // at is where the code begins that out lacks
-	e.references(code, func(begin, end int, pkg, name string) {
-		out.Op(code[at:begin]).Qual(pkg, name)
-		at = end
-	})
-	return out.Op(code[at:])
-}
-
-// references calls visit with each reference of Go code to a name of a package in e.packages: where it begins
-// and ends, the path of the package, and the name.
-func (e *emitter) references(code string, visit func(begin, end int, pkg, name string)) {
-	var at, dot int // where the last identifier that is no field or method begins, and where a period follows it
-	var pkg string  // the package that it names
-	var previous token.Token
-	scan(code, func(pos token.Pos, tok token.Token, text string) {
-		here := int(pos) - 1
-		switch {
-		case tok == token.PERIOD && pkg != "":
-			dot = here
-		case tok == token.IDENT && previous == token.PERIOD && pkg != "" && dot > at:
-			visit(at, here+len(text), pkg, text)
-			pkg = ""
-		case tok == token.IDENT && previous != token.PERIOD:
-			at, pkg = here, e.packages[text]
-		default:
-			pkg = ""
-		}
-		previous = tok
-	})
-}
-
-// groupImports puts imports of the standard library before all others, with an empty line between them.
-// Package jen sorts all imports into one block.
-func groupImports(src []byte) []byte {
-	open, end := []byte("\nimport (\n"), []byte(")\n")
-	before, rest, ok := bytes.Cut(src, open)
-	block, after, closed := bytes.Cut(rest, end)
-	if !ok || !closed {
-		return src
-	}
-	var std, others []byte
-	for line := range bytes.Lines(block) {
-		if bytes.ContainsRune(line, '.') {
-			others = append(others, line...)
+		if strings.Contains(p, ".") {
+			others = append(others, line)
 		} else {
-			std = append(std, line...)
+			std = append(std, line)
 		}
 	}
-	if len(std) > 0 && len(others) > 0 {
-		std = append(std, '\n')
+	byPath := func(a, b string) int {
+		return strings.Compare(a[strings.IndexByte(a, '"'):], b[strings.IndexByte(b, '"'):])
 	}
-	return slices.Concat(before, open, std, others, end, after)
+	slices.SortFunc(std, byPath)
+	slices.SortFunc(others, byPath)
+	if len(std) > 0 && len(others) > 0 {
+		std = append(std, "\n")
+	}
+	all := slices.Concat(std, others)
+	switch len(all) {
+	case 0:
+		return ""
+	case 1:
+		return "\nimport " + strings.TrimSpace(all[0]) + "\n"
+	}
+	return "\nimport (\n" + strings.Join(all, "") + ")\n"
 }
 
 // width is the largest number of columns of a generated line, except lines that Go does not let be broken.
 const width = 116
 
-// breakLines breaks lines of code that are too long. It breaks them after the comma or operator that the
-// fewest brackets enclose.
+// tab is how many columns a tab takes.
+const tab = 4
+
+// breakLines breaks lines of code that are too long, after the comma or operator that the fewest brackets
+// enclose. The indentation of a line is that which go/format will give it: one more within the brackets that
+// another line opens.
 func breakLines(code string) string {
 	var out strings.Builder
-	for line := range strings.Lines(code) {
+	l := lines{at: 0, tokens: tokens(code)}
+	for text := range strings.Lines(code) {
+		indent, marks := l.next(text)
+		text = strings.TrimLeft(text, "\t ")
 		for {
-			at := breakAt(line)
+			at := breakAt(text, indent, marks)
 			if at == 0 {
 				break
 			}
-			out.WriteString(line[:at] + "\n")
-			line = strings.Repeat("\t", indentOf(line)+1) + strings.TrimLeft(line[at:], " ")
+			out.WriteString(text[:at] + "\n")
+			rest := strings.TrimLeft(text[at:], " ")
+			for i := range marks {
+				marks[i].end -= len(text) - len(rest)
+			}
+			if text = rest; !l.broken {
+				indent, l.broken = indent+1, true
+			}
 		}
-		out.WriteString(line)
+		l.broken = false
+		out.WriteString(text)
 	}
 	return out.String()
 }
 
-func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "\t")) }
-
-// breakAt returns the offset at which to break a line, or 0 if the line is short or cannot be broken.
-func breakAt(line string) int {
-	indent := indentOf(line)
-	if over := indent*(tab-1) + len(strings.TrimRight(line, "\n")) - width; over <= 0 || strings.HasPrefix(line[indent:], "//") {
-		return 0
-	}
-	best, least, depth := 0, 1<<30, 0
-	scan(line, func(at token.Pos, tok token.Token, text string) {
-		end := int(at) - 1 + len(tok.String())
-		switch tok {
-		case token.LPAREN, token.LBRACE, token.LBRACK:
-			depth++
-		case token.RPAREN, token.RBRACE, token.RBRACK:
-			depth--
-		case token.COMMA, token.LAND, token.LOR, token.ADD:
-			if depth <= least && end+indent*(tab-1) <= width {
-				best, least = end, depth
-			}
-		}
-	})
-	if strings.TrimSpace(line[best:]) == "" {
-		return 0
-	}
-	return best
+// mark is a token of code: a bracket, or one behind which a line may be broken.
+type mark struct {
+	end   int // the offset of the end of the token
+	tok   token.Token
+	depth int // in brackets of the line
 }
 
-// scan calls visit with every token of Go code. Positions are offsets plus one.
-func scan(code string, visit func(at token.Pos, tok token.Token, text string)) {
+// tokens returns the marks of code.
+func tokens(code string) []mark {
+	var out []mark
 	var s scanner.Scanner
 	file := token.NewFileSet().AddFile("", 1, len(code))
 	s.Init(file, []byte(code), nil, 0)
 	for {
-		at, tok, text := s.Scan()
-		if tok == token.EOF {
-			return
+		at, tok, _ := s.Scan()
+		switch tok {
+		case token.EOF:
+			return out
+		case token.LPAREN, token.LBRACE, token.LBRACK, token.RPAREN, token.RBRACE, token.RBRACK, token.COMMA, token.LAND,
+			token.LOR, token.ADD:
+			out = append(out, mark{end: int(at) - 1 + len(tok.String()), tok: tok})
 		}
-		visit(at, tok, text)
 	}
+}
+
+// lines goes through code line by line.
+type lines struct {
+	at     int    // where the next line begins
+	tokens []mark // behind there
+	open   []bool // of each open bracket, whether the lines within are indented for it
+	indent int
+	broken bool // whether the line was broken
+}
+
+// next goes to the next line. It returns the line's indentation and its marks, with offsets from where the
+// line's text begins.
+func (l *lines) next(line string) (indent int, marks []mark) {
+	text := strings.TrimLeft(line, "\t ")
+	closed := len(text) - len(strings.TrimLeft(text, ")]}")) // brackets of other lines that the line begins with closing
+	begin, end := l.at+len(line)-len(text), l.at+len(line)
+	l.at = end
+	count := 0
+	for count < len(l.tokens) && l.tokens[count].end <= end {
+		count++
+	}
+	marks, l.tokens = l.tokens[:count], l.tokens[count:]
+	outer, depth := len(l.open), 0
+	indent = l.indent
+	for i := range marks {
+		m := &marks[i]
+		switch m.tok {
+		case token.LPAREN, token.LBRACE, token.LBRACK:
+			depth++
+			l.open = append(l.open, false)
+		case token.RPAREN, token.RBRACE, token.RBRACK:
+			depth--
+			if k := len(l.open) - 1; k >= 0 {
+				if l.open[k] {
+					l.indent--
+				}
+				l.open = l.open[:k]
+				outer = min(outer, k)
+			}
+			if i < closed {
+				indent = l.indent
+			}
+		}
+		m.depth = depth
+		m.end -= begin
+	}
+	if len(l.open) > outer { // the line opens brackets, for the first of which others are indented
+		l.open[outer] = true
+		l.indent++
+	}
+	return indent, marks
+}
+
+// breakAt returns the offset at which to break a line, or 0 if the line is short or cannot be broken.
+func breakAt(line string, indent int, marks []mark) int {
+	if indent*tab+len(strings.TrimRight(line, "\n")) <= width || strings.HasPrefix(line, "//") {
+		return 0
+	}
+	best, least := 0, 1<<30
+	for _, m := range marks {
+		switch m.tok {
+		case token.COMMA, token.LAND, token.LOR, token.ADD:
+			if m.end > 0 && m.depth <= least && m.end+indent*tab <= width {
+				best, least = m.end, m.depth
+			}
+		}
+	}
+	if strings.TrimSpace(line[best:]) == "" {
+		return 0
+	}
+	return best
 }

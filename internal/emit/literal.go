@@ -2,12 +2,10 @@ package emit
 
 import (
 	"fmt"
-	"go/format"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -18,9 +16,7 @@ import (
 
 // literals prints run-time values as Go. Fields that are zero are left out.
 type literals struct {
-	// slots holds the Go names of slots by number. A field with the tag go:"slot" is the number of a slot, or
-	// a list of such numbers. With the tag go:"slot,omitzero", zero is left out. The tag go:"lines" puts each
-	// string of a list on a line.
+	// slots holds the Go names of slots by number.
 	slots []string
 	// fields holds, by "Type.Field", functions that print a field of a struct, such as one that holds a
 	// function. "" leaves the field out.
@@ -47,27 +43,20 @@ var permissions = map[perm.Perm]string{
 	perm.Read: "perm.Read", perm.Write: "perm.Write", perm.ReadWrite: "perm.ReadWrite", perm.Reduce: "perm.Reduce", perm.Scratch: "perm.Scratch",
 }
 
-// elem is an element of a composite literal, or a whole literal. text is a line, or breaks lines that
-// go/format has not seen; if laid, it has the form that go/format gives it.
-type elem struct {
-	key, text string // key is "" or ends with ": "
-	laid      bool
-	sum       bool // whether it is a string, which may be a sum of pieces
-}
-
-func (x elem) String() string { return x.key + x.text }
-
 // literal returns v as Go. Its first line begins at a column, and its other lines are indented by at least
 // indent columns. With named, composite literals have a type. Elements have none, since Go infers it.
-func (l *literals) literal(v reflect.Value, named bool, indent, column int) elem {
+func (l *literals) literal(v reflect.Value, named bool, indent, column int) string {
+	if text, ok := l.call(v); ok {
+		return text
+	}
 	if text, ok := plain(v); ok {
-		return elem{text: text, sum: v.Kind() == reflect.String}
+		return text
 	}
 	name := ""
 	if named {
 		name = v.Type().String()
 	}
-	var elems []elem
+	var elems []string
 	switch v.Kind() {
 	case reflect.Pointer:
 		return l.literal(v.Elem(), false, indent, column) // an element of a list
@@ -80,12 +69,77 @@ func (l *literals) literal(v reflect.Value, named bool, indent, column int) elem
 	case reflect.Map:
 		for _, k := range slices.SortedFunc(slices.Values(v.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) }) {
 			key := strconv.Quote(k.String()) + ": "
-			x := l.literal(v.MapIndex(k), false, indent+tab, indent+tab+len(key))
-			x.key = key
-			elems = append(elems, x)
+			elems = append(elems, key+l.literal(v.MapIndex(k), false, indent+tab, indent+tab+len(key)))
 		}
 	}
-	return l.composite(name, elems, indent, column)
+	return composite(name, elems, indent, column)
+}
+
+// call returns a value that has slots as a call of a function of package opimpl, which takes them with their
+// type.
+func (l *literals) call(v reflect.Value) (string, bool) {
+	slot := func(number int) string { return "Slot" + l.slots[number] }
+	switch x := v.Interface().(type) {
+	case []task.Param:
+		return l.params(x), true
+	case task.InPlace:
+		if x.View {
+			return fmt.Sprintf("opimpl.ViewOf(%s, %s)", slot(x.Slot), slot(x.Of)), true
+		}
+		return fmt.Sprintf("opimpl.InPlace(%s, %s)", slot(x.Slot), slot(x.Of)), true
+	case task.FusionSlot:
+		return fmt.Sprintf("opimpl.Pair(%q, %s)", x.Other, slot(x.Own)), true
+	case task.Arg:
+		args := []string{slot(x.Slot), enums[reflect.TypeFor[task.Source]()].prefix + goname.Exported(x.From.String())}
+		if x.Of != 0 || x.From == task.FromShape {
+			args = append(args, "opimpl.PartitionOf("+slot(x.Of)+")")
+		}
+		if x.Default != "" {
+			args = append(args, "opimpl.Default("+quote(x.Default)+")")
+		}
+		if x.Unchecked {
+			args = append(args, "opimpl.Unchecked")
+		}
+		return fmt.Sprintf("opimpl.Arg[%s](%s)", l.fields["Arg.Type"](v), strings.Join(args, ", ")), true
+	}
+	return "", false
+}
+
+// params returns the parameters of a task as Go: a call for each run of those that are alike but for the
+// slot.
+func (l *literals) params(list []task.Param) string {
+	var calls []string
+	for i := 0; i < len(list); {
+		p := list[i]
+		var slots []string
+		for ; i < len(list); i++ {
+			like := list[i]
+			if like.Slot = p.Slot; like != p {
+				break
+			}
+			slots = append(slots, "Slot"+l.slots[list[i].Slot])
+		}
+		head := "opimpl.Take(" + permissions[p.Perm]
+		redop, _ := plain(reflect.ValueOf(p.Redop))
+		switch {
+		case p.Scatter:
+			head = "opimpl.AddToGrads("
+		case p.Grad:
+			head = "opimpl.TakeGrads(" + permissions[p.Perm]
+		case p.Perm == perm.Reduce:
+			head = "opimpl.FoldInto(" + redop
+		case p.Optional:
+			head = "opimpl.TakeIf(" + permissions[p.Perm]
+		}
+		if !p.Scatter {
+			head += ", "
+		}
+		calls = append(calls, head+strings.Join(slots, ", ")+")")
+	}
+	if len(calls) == 1 {
+		return calls[0]
+	}
+	return "opimpl.Params(\n" + strings.Join(calls, ",\n") + ",\n)"
 }
 
 // plain returns a value that is no composite literal as Go.
@@ -128,129 +182,52 @@ func plain(v reflect.Value) (string, bool) {
 }
 
 // fieldsOf returns the fields of a struct that are not zero.
-func (l *literals) fieldsOf(v reflect.Value, indent int) []elem {
-	var out []elem
+func (l *literals) fieldsOf(v reflect.Value, indent int) []string {
+	var out []string
 	for i := range v.NumField() {
 		f, x := v.Type().Field(i), v.Field(i)
-		key, tag := f.Name+": ", f.Tag.Get("go")
-		var text elem
+		key, text := f.Name+": ", ""
 		switch print := l.fields[v.Type().Name()+"."+f.Name]; {
 		case print != nil:
-			text.text = print(v)
-		case x.Kind() == reflect.Slice && x.Len() == 0, x.IsZero() && tag != "slot" && !enums[f.Type].zero:
-		case tag == "":
-			text = l.literal(x, true, indent, indent+len(key))
-		case tag == "lines":
-			var list []elem
+			text = print(v)
+		case x.Kind() == reflect.Slice && x.Len() == 0, x.IsZero() && !enums[f.Type].zero:
+		case f.Tag.Get("go") == "lines": // each string of the list on a line
+			var list []string
 			for i := range x.Len() {
-				list = append(list, elem{text: quote(x.Index(i).String()), sum: true})
+				list = append(list, raw(x.Index(i).String()))
 			}
-			text = l.spread("[]string", list, indent)
-		case x.Kind() == reflect.Slice:
-			var list []elem
-			for i := range x.Len() {
-				list = append(list, elem{text: l.slot(x.Index(i))})
-			}
-			text = l.composite("[]int", list, indent, indent+len(key))
+			text = spread("[]string", list)
 		default:
-			text.text = l.slot(x)
+			text = l.literal(x, true, indent, indent+len(key))
 		}
-		if text.text != "" {
-			text.key = key
-			out = append(out, text)
+		if text != "" {
+			out = append(out, key+text)
 		}
 	}
 	return out
 }
 
-func (l *literals) slot(number reflect.Value) string { return "int(Slot" + l.slots[number.Int()] + ")" }
-
-// tab is how many columns a tab takes.
-const tab = 4
-
 // composite returns a composite literal. If the literal holds others and is too long for its line, each
 // element has a line. The lines of literals of plain values are left to breakLines.
-func (l *literals) composite(name string, elems []elem, indent, column int) elem {
-	var texts []string
-	plain := true
-	for _, x := range elems {
-		texts = append(texts, x.String())
-		plain = plain && !strings.HasSuffix(x.text, "}}") && (x.key != "" || !strings.HasPrefix(x.text, "{")) &&
-			(x.sum || !strings.Contains(x.text, "\n"))
-	}
-	one := name + "{" + strings.Join(texts, ", ") + "}"
+func composite(name string, elems []string, indent, column int) string {
+	one := name + "{" + strings.Join(elems, ", ") + "}"
+	plain := !slices.ContainsFunc(elems, func(x string) bool {
+		return strings.HasSuffix(x, "}}") || strings.HasPrefix(x, "{") || strings.HasSuffix(x, "\n)") || strings.Contains(x, "{\n")
+	})
 	if plain || column+len(one) <= width && !strings.Contains(one, "\n") {
-		return elem{text: one}
+		return one
 	}
-	return l.spread(name, elems, indent)
+	return spread(name, elems)
 }
 
-// longestKey is how long keys are whose values go/format puts in one column, whatever the lengths of the
-// other keys.
-const longestKey = 40
-
-// spread returns a composite literal that has each element on a line, in the form that go/format gives it:
-// values that follow each other and have a line each begin in one column. An element that breaks its line
-// otherwise is left to go/format.
-//
-// All of it could be left to go/format, but that takes far longer for literals within literals: it prints
-// each of them once for every one around it, to find out how long it is.
-func (l *literals) spread(name string, elems []elem, indent int) elem {
-	begin := "\n" + strings.Repeat("\t", indent/tab+1)
-	fits := make([]bool, len(elems)) // whether the element has one line
-	laid := true
-	for i := range elems {
-		x := &elems[i]
-		fits[i] = !strings.Contains(x.text, "\n") && breakAt(begin[1:]+x.String()+",") == 0
-		if !fits[i] && !x.laid {
-			*x = formatted(*x, indent+tab)
-		}
-		laid = laid && (fits[i] || x.laid) && len(x.key) <= longestKey
-	}
-	var b strings.Builder
-	b.WriteString(name + "{")
-	column := 0 // of values, from where keys begin
-	for i, x := range elems {
-		b.WriteString(begin + x.key)
-		if fits[i] && x.key != "" && laid {
-			if i == 0 || !fits[i-1] {
-				column = 0
-				for k := i; k < len(elems) && fits[k]; k++ {
-					column = max(column, utf8.RuneCountInString(elems[k].key))
-				}
-			}
-			b.WriteString(strings.Repeat(" ", column-utf8.RuneCountInString(x.key)))
-		}
-		b.WriteString(x.text + ",")
-	}
-	b.WriteString(begin[:len(begin)-1] + "}")
-	return elem{text: b.String(), laid: laid}
+// spread returns a composite literal that has each element on a line.
+func spread(name string, elems []string) string {
+	return name + "{\n" + strings.Join(elems, ",\n") + ",\n}"
 }
 
-// formatted returns an element whose lines are broken, and which is indented, as go/format formats it. An
-// element that does not parse is returned as it is. The lines of a sum need no formatter.
-func formatted(x elem, indent int) elem {
-	tabs := strings.Repeat("\t", indent/tab)
-	if x.sum && breakLines(tabs+x.String()) == tabs+x.String() {
-		return elem{key: x.key, text: strings.ReplaceAll(x.text, "\n", "\n"+tabs+"\t"), laid: true}
-	}
-	const open, end = "var _ = T{\n", "\n}\n"
-	src, err := format.Source([]byte(open + breakLines(tabs+x.String()+",") + end))
-	if err != nil {
-		return x
-	}
-	text := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(string(src), open+"\t"), ","+end), "\n\t", "\n"+tabs)
-	text, ok := strings.CutPrefix(text, x.key)
-	return elem{key: x.key, text: text, laid: ok}
-}
-
-// quote returns a string as Go, in back quotes if that saves escapes. A long string becomes a sum of pieces.
-// Each piece ends with a space or a comma.
+// quote returns a string as Go. A long string becomes a sum of pieces, each of which ends with a space or a
+// comma.
 func quote(s string) string {
-	mark := strconv.Quote
-	if strings.ContainsRune(s, '"') && !strings.ContainsAny(s, "`\n\r") {
-		mark = func(s string) string { return "`" + s + "`" }
-	}
 	const longest = width - 6*tab
 	var pieces []string
 	for len(s) > longest {
@@ -258,7 +235,15 @@ func quote(s string) string {
 		if end == 0 {
 			break
 		}
-		pieces, s = append(pieces, mark(s[:end])), s[end:]
+		pieces, s = append(pieces, raw(s[:end])), s[end:]
 	}
-	return strings.Join(append(pieces, mark(s)), " +\n")
+	return strings.Join(append(pieces, raw(s)), " +\n")
+}
+
+// raw returns a string as Go, in back quotes if that saves escapes.
+func raw(s string) string {
+	if strings.ContainsRune(s, '"') && !strings.ContainsAny(s, "`\n\r") {
+		return "`" + s + "`"
+	}
+	return strconv.Quote(s)
 }

@@ -59,7 +59,7 @@ func places(o *model.Operator) map[string]source.Pos {
 		placesOfAttr(at, "Attrs", a)
 	}
 	for _, t := range o.Tasks {
-		for _, name := range []string{t.GoName, t.GoName + "Task", t.GoName + "Tensors", "bind" + t.GoName, t.GoName + "Kernel", "withKernel" + t.GoName} {
+		for _, name := range []string{t.GoName, t.GoName + "Task", t.GoName + "Tensors", t.GoName + "Kernel", "withKernel" + t.GoName} {
 			at[name] = t.Pos
 		}
 		for _, p := range t.Params {
@@ -69,7 +69,7 @@ func places(o *model.Operator) map[string]source.Pos {
 			at[t.GoName+"."+a.GoName], at[t.GoName+"Tensors."+a.GoName] = a.Pos, a.Pos
 		}
 		for _, s := range t.Steps {
-			at["Kernel."+s.GoName], at[t.GoName+"Kernel."+s.GoName], at[bodyType(s)] = s.Pos, s.Pos, s.Pos
+			at["Kernel."+s.GoName], at[t.GoName+"Kernel."+s.GoName] = s.Pos, s.Pos
 		}
 		if !t.Invoked() {
 			at["Kernel."+t.GoName] = t.Pos

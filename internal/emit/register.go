@@ -101,19 +101,58 @@ func (e *emitter) register() {
 	for _, kind := range names {
 		list := tasks[kind]
 		args := e.typeArgs()
+		var types []string
+		for _, a := range args {
+			types = append(types, "dtype.Of["+a+"]()")
+		}
+		variant := "nil"
+		if types != nil {
+			variant = "[]dtype.Type{" + strings.Join(types, ", ") + "}"
+		}
 		e.p("\nfunc with%s%s(k %s%s) opimpl.Variant {", kind, e.typeParams(list[0].Types), kind, bracketed(args))
-		e.p("return opimpl.Variant{\nKernel: k,")
-		if len(args) > 0 {
-			var types []string
-			for _, a := range args {
-				types = append(types, "dtype.Of["+a+"]()")
-			}
-			e.p("Types: []dtype.Type{%s},", strings.Join(types, ", "))
-		}
-		e.p("Tasks: map[task.ID]opimpl.BindFunc{")
+		e.p("return opimpl.NewVariant(k, %s,", variant)
 		for _, t := range list {
-			e.p("%sTask: opimpl.Bind(k, bind%s%s),", t.GoName, t.GoName, bracketed(args))
+			e.p("%s,", e.binding(t))
 		}
-		e.p("},\n}\n}")
+		e.p(")\n}")
 	}
+}
+
+// binding returns the call that binds a task to the methods of a kernel.
+func (e *emitter) binding(t *model.Task) string {
+	args := bracketed(e.typeArgs())
+	kernel := e.kernelType(t) + args
+	if t.Returns != nil {
+		var values []string
+		for i := range t.Returns {
+			values = append(values, fmt.Sprint("state", i))
+		}
+		list := strings.Join(values, ", ")
+		return fmt.Sprintf("opimpl.Init(%[1]sTask, k, func(k %[2]s, ctx *op.Ctx, a *%[1]s%[3]s) ([]any, error) {\n"+
+			"%[4]s, err := k.%[1]s(ctx, a)\nreturn []any{%[4]s}, err\n})", t.GoName, kernel, args, list)
+	}
+	if !t.Invoked() {
+		return fmt.Sprintf("opimpl.Cleanup(%[1]sTask, k, %[2]s.%[1]s)", t.GoName, kernel)
+	}
+	call := fmt.Sprintf("opimpl.Steps(%sTask, k", t.GoName)
+	for _, s := range t.Steps {
+		call += fmt.Sprintf(", %s.%s", kernel, s.GoName)
+	}
+	call += ")"
+	var folds []string
+	for _, p := range t.Params {
+		pkg, function, _, own := p.Redop.Own()
+		if !own {
+			continue
+		}
+		fold := e.use(pkg) + "." + function
+		if p.Slot.Var >= 0 {
+			fold += "[" + e.element(p.Slot) + "]"
+		}
+		folds = append(folds, fmt.Sprintf("opimpl.FoldBy[%s](Slot%s, %s)", e.element(p.Slot), p.Slot.GoName, fold))
+	}
+	if folds != nil {
+		call += ".FoldedBy(" + strings.Join(folds, ", ") + ")"
+	}
+	return call
 }

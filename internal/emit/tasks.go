@@ -2,13 +2,13 @@ package emit
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/perm"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // tasks emits task ids, argument structs, the interfaces of kernels, and the functions that register and bind
@@ -37,10 +37,6 @@ func (e *emitter) tasks() {
 	}
 	e.p("")
 	e.register()
-	for _, t := range o.Tasks {
-		e.p("")
-		e.bind(t)
-	}
 }
 
 // typeParams returns the declaration of type parameters, such as [T dtype.Float], or "" if there are none.
@@ -86,33 +82,33 @@ func (e *emitter) element(s *model.Slot) string {
 	return s.Fixed.GoType()
 }
 
-// view returns the type of a task's view of a slot, the function that makes it, and whether an Opt holds it.
-func view(p *model.Param) (typ, get string, optional bool) {
+// view returns the type of a task's view of a slot, and whether an Opt holds it.
+func view(p *model.Param) (typ string, optional bool) {
 	s := p.Slot
 	switch {
 	case p.Grad && p.Perm == perm.Read:
-		return "RO", "GradOf", s.Optional
+		return "RO", s.Optional
 	case p.Grad && p.Scatter:
-		return "Scatter", "ScatterTo", false
+		return "Scatter", false
 	case p.Grad:
-		return "Grad", "GradTo", false
+		return "Grad", false
 	case s.PerWorker:
-		return "PerWorker", "Local", false
+		return "PerWorker", false
 	}
 	optional = s.Optional || p.OnlyIf != nil
 	switch p.Perm {
 	case perm.Read:
-		return "RO", "ReadOnly", optional
+		return "RO", optional
 	case perm.Write:
-		return "WO", "WriteOnly", optional
+		return "WO", optional
 	case perm.Reduce:
-		return "Reduction", "ReduceTo", optional
+		return "Reduction", optional
 	}
-	return "RW", "ReadWrite", optional
+	return "RW", optional
 }
 
 func (e *emitter) viewType(p *model.Param) string {
-	typ, _, optional := view(p)
+	typ, optional := view(p)
 	v := "tensor." + typ + "[" + e.element(p.Slot) + "]"
 	switch {
 	case p.Slot.Variadic:
@@ -137,7 +133,11 @@ func (e *emitter) arguments(t *model.Task) {
 		if p.OnlyIf != nil {
 			note = p.Slot.Type + p.Slot.Shape + ", given if " + p.IfText
 		}
-		rows = append(rows, row{p.GoName + "\t" + e.viewType(p), note})
+		code := p.GoName + "\t" + e.viewType(p)
+		if p.Slot.Lane != "" && p.Perm != perm.Reduce { // an axis attribute binds a dimension
+			code += fmt.Sprintf("\t`lanes:%q`", p.Slot.Lane)
+		}
+		rows = append(rows, row{code, note})
 	}
 	for _, a := range t.Args {
 		if isField(a) {
@@ -175,7 +175,11 @@ func (e *emitter) kernelTypes() (names []string, tasks map[string][]*model.Task)
 // kernel emits the interface of a hand-written kernel.
 func (e *emitter) kernel(name string, tasks []*model.Task) {
 	if name == "Kernel" {
-		e.comment("Kernel is the interface of hand-written kernels of %s. A method computes the indices r.Lo to r.Hi-1 of its step. Other ranges may run at the same time.", e.op.Name)
+		doc := fmt.Sprintf("Kernel is the interface of hand-written kernels of %s.", e.op.Name)
+		if e.op.CanDerive() {
+			doc += fmt.Sprintf(" The formula runs unless there is one: a type %s in package %s.", e.op.GoName, path.Base(e.paths.Kernels))
+		}
+		e.comment("%s A method computes the indices r.Lo to r.Hi-1 of its step. Other ranges may run at the same time.", doc)
 	} else {
 		e.comment("%s is the interface of hand-written kernels of %s for the task %s, which exists for floating-point types only. Ranges are as in Kernel.", name, e.op.Name, tasks[0].Name)
 	}
@@ -219,95 +223,4 @@ func (e *emitter) kernel(name string, tasks []*model.Task) {
 		}
 	}
 	e.p("}")
-}
-
-// bind emits the function that gives a task its arguments, and the bodies of its steps.
-func (e *emitter) bind(t *model.Task) {
-	args := bracketed(e.typeArgs())
-	params := e.typeParams(t.Types)
-	kernel := e.kernelType(t) + args
-	e.p("func bind%s%s(k %s, b *opimpl.Binder[Slot]) []op.Body {", t.GoName, params, kernel)
-	views, dims := "", "opimpl.DimsOf[Dims](b)"
-	for _, p := range t.Params {
-		views += p.GoName + ": " + e.get(p) + ",\n"
-	}
-	if strings.Contains(views, "len(d.") {
-		e.p("d := %s", dims)
-		dims = "d"
-	}
-	e.p("a := &%s%s{\nAttrs: opimpl.AttrsOf[Attrs](b),\nDims: %s,\n%s", t.GoName, args, dims, strings.TrimSuffix(views, "\n"))
-	for _, a := range t.Args {
-		if isField(a) && a.Source != task.FromCall {
-			e.p("%s: %s,", a.GoName, e.argument(a))
-		}
-	}
-	e.p("}")
-	for _, a := range t.Args {
-		if a.Source == task.FromCall {
-			e.p("%s", followed(a))
-		}
-	}
-	if !t.Invoked() {
-		body := fmt.Sprintf("opimpl.Cleanup(func(ctx *op.Ctx) error { return k.%s(ctx, a) })", t.GoName)
-		if t.Returns != nil {
-			var slots, values []string
-			for i, s := range t.Returns {
-				slots, values = append(slots, "Slot"+s.GoName), append(values, fmt.Sprint("state", i))
-			}
-			list := strings.Join(values, ", ")
-			body = fmt.Sprintf("opimpl.Init(b, func(ctx *op.Ctx) ([]any, error) {\n%s, err := k.%s(ctx, a)\nreturn []any{%s}, err\n}, %s)", list, t.GoName, list, strings.Join(slots, ", "))
-		}
-		e.p("return []op.Body{%s}\n}", body)
-		return
-	}
-	var bodies []string
-	for _, s := range t.Steps {
-		bodies = append(bodies, fmt.Sprintf("&%s%s{k, a}", bodyType(s), args))
-	}
-	e.p("return []op.Body{%s}\n}", strings.Join(bodies, ", "))
-	for _, s := range t.Steps {
-		e.p("\ntype %s%s opimpl.Bound[%s, %s%s]", bodyType(s), params, kernel, t.GoName, args)
-		e.function(fmt.Sprintf("func (b *%s%s) Run(c *op.Ctx, r op.Range) error", bodyType(s), args), "return b.K.%s(c, b.A, r)", s.GoName)
-	}
-}
-
-// get returns the call that makes the view of a parameter. If an axis attribute binds a dimension, the lanes
-// of the view run along it.
-func (e *emitter) get(p *model.Param) string {
-	_, get, optional := view(p)
-	slot := "Slot" + p.Slot.GoName
-	get = "opimpl." + get + "[" + e.element(p.Slot) + "]"
-	if pkg, function, _, own := p.Redop.Own(); own {
-		fold := e.use(pkg) + "." + function
-		if p.Slot.Var >= 0 {
-			fold += "[" + e.element(p.Slot) + "]"
-		}
-		get = "opimpl.ReduceBy[" + e.element(p.Slot) + ", Slot](" + fold + ")"
-	}
-	v := get + "(b, " + slot + ")"
-	switch {
-	case p.Slot.Variadic && p.OnlyIf != nil:
-		v = "opimpl.ListIf(b, " + slot + ", " + get + ")"
-	case p.Slot.Variadic:
-		v = "opimpl.List(b, " + slot + ", " + get + ")"
-	case optional && p.Grad:
-		v = "opimpl.OptionalGrad[" + e.element(p.Slot) + "](b, " + slot + ")"
-	case optional:
-		v = "opimpl.Optional(b, " + slot + ", " + get + ")"
-	}
-	if p.Slot.Lane == "" || p.Perm == perm.Reduce {
-		return v
-	}
-	dim := "len(d." + p.Slot.Lane + ")"
-	switch {
-	case p.Slot.Variadic:
-		return "tensor.AlongEach(" + v + ", " + dim + ")"
-	case optional:
-		return "tensor.Along(" + v + ", " + dim + ")"
-	}
-	return v + ".Along(" + dim + ")"
-}
-
-func bodyType(s *model.Step) string {
-	return strings.ToLower(s.GoName[:1]) + s.GoName[1:] + "Body"
 }

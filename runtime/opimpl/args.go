@@ -4,30 +4,63 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/task"
 )
 
 // Argument returns the value of an argument.
-func Argument[T any, S ~int](a *Binder[S], slot S) T {
-	var zero T
+func Argument[T any, S ~int](a *Binder[S], slot S) (v T) {
+	if arg := a.arg(slot); arg != nil {
+		a.setArgument(arg, reflect.ValueOf(&v).Elem())
+	}
+	return v
+}
+
+// arg returns the argument of a slot; nil if there is an error.
+func (a *Binder[S]) arg(slot S) *task.Arg {
 	if a.err != nil {
-		return zero
+		return nil
 	}
 	arg := a.acc.Signature.Arg(int(slot))
 	if arg == nil {
 		a.noArgument(slot)
-		return zero
 	}
-	value := a.acc.Value(int(slot), arg)
-	v, ok := value.(T)
+	return arg
+}
+
+// argument sets a field to the value of an argument, or to the state that an init task has made. What the
+// caller passes, the field follows.
+func (a *Binder[S]) argument(arg *task.Arg, field reflect.Value) {
+	slot := S(arg.Slot)
+	switch {
+	case a.err != nil:
+	case arg.From == task.FromCall:
+		a.follow(arg, field, a.slot(slot).Variadic)
+	case arg.From == task.FromInit:
+		a.setState(slot, field)
+	default:
+		a.setArgument(arg, field)
+	}
+}
+
+func (a *Binder[S]) setArgument(arg *task.Arg, field reflect.Value) {
+	value := a.acc.Value(arg.Slot, arg)
+	if !set(field, value) {
+		a.fail(S(arg.Slot), whole, fmt.Sprintf("a value of type %v from %v", field.Type(), arg.From), fmt.Sprintf("%T", value))
+	}
 	if arg.From == task.FromExpression {
-		own(reflect.ValueOf(&v).Elem())
+		own(field)
 	}
-	if !ok {
-		a.fail(slot, whole, fmt.Sprintf("a value of type %T from %v", zero, arg.From), fmt.Sprintf("%T", value))
+}
+
+// set sets a field to a value; it returns false if the value has another type. A field of an interface's type
+// holds any value that implements it.
+func set(field reflect.Value, value any) bool {
+	v := reflect.ValueOf(value)
+	if !v.IsValid() || !v.Type().AssignableTo(field.Type()) || field.Kind() != reflect.Interface && v.Type() != field.Type() {
+		return false
 	}
-	return v
+	field.Set(v)
+	return true
 }
 
 // noArgument keeps an error about a slot that is no argument of the task.
@@ -41,59 +74,60 @@ func (a *Binder[S]) noArgument(slot S) {
 
 // Follow keeps a field of a task's arguments at the value that the caller passes for a slot.
 func Follow[T any, S ~int](a *Binder[S], slot S, field *T) {
-	follow(a, slot, func(values []T) {
-		if len(values) == 1 {
-			*field = values[0]
-		}
-	})
+	if arg := a.arg(slot); arg != nil {
+		a.follow(arg, reflect.ValueOf(field).Elem(), false)
+	}
 }
 
 // FollowAll keeps a field of a task's arguments at the values that the caller passes for a slot. There are
 // always as many.
 func FollowAll[T any, S ~int](a *Binder[S], slot S, field *[]T) {
-	follow(a, slot, func(values []T) { *field = append((*field)[:0], values...) })
+	if arg := a.arg(slot); arg != nil {
+		a.follow(arg, reflect.ValueOf(field).Elem(), true)
+	}
 }
 
-func follow[T any, S ~int](a *Binder[S], slot S, set func([]T)) {
-	arg := a.acc.Signature.Arg(int(slot))
-	switch {
-	case a.err != nil:
-		return
-	case arg == nil:
-		a.noArgument(slot)
-		return
-	case a.acc.Passed == nil:
+// follow keeps a field at the value that the caller passes for an argument, or at the list of all its values.
+func (a *Binder[S]) follow(arg *task.Arg, field reflect.Value, all bool) {
+	slot := S(arg.Slot)
+	if a.acc.Passed == nil {
 		a.fail(slot, whole, "values that the caller passes", "none")
 		return
 	}
-	if err := arg.Check(a.acc.Signature, a.acc.Passed.Values(int(slot))); err != nil {
+	if err := arg.Check(a.acc.Signature, a.acc.Passed.Values(arg.Slot)); err != nil {
 		a.err = err
 		return
 	}
-	a.acc.Passed.Follow(int(slot), func(values []any) {
-		list := make([]T, len(values))
+	a.acc.Passed.Follow(arg.Slot, func(values []any) {
+		if all {
+			field.Grow(max(0, len(values)-field.Len()))
+			field.SetLen(len(values))
+		} else if len(values) != 1 {
+			return
+		}
 		for i, v := range values {
-			var ok bool
-			if list[i], ok = v.(T); !ok {
-				a.fail(slot, whole, fmt.Sprintf("a value of type %T", list[i]), fmt.Sprintf("%T", v))
+			to := field
+			if all {
+				to = field.Index(i)
+			}
+			if !set(to, v) {
+				a.fail(slot, whole, fmt.Sprintf("a value of type %v", to.Type()), fmt.Sprintf("%T", v))
 			}
 		}
-		set(list)
 	})
 }
 
 // StateOf returns the state of a slot, which an init task has made. Other tasks use it.
-func StateOf[T any, S ~int](a *Binder[S], slot S) T {
-	var none T
-	s := a.state(slot)
-	if s == nil {
-		return none
-	}
-	v, ok := s.Value().(T)
-	if !ok {
-		a.fail(slot, whole, fmt.Sprintf("state of type %T, made by an init task", none), fmt.Sprintf("%T", s.Value()))
-	}
+func StateOf[T any, S ~int](a *Binder[S], slot S) (v T) {
+	a.setState(slot, reflect.ValueOf(&v).Elem())
 	return v
+}
+
+func (a *Binder[S]) setState(slot S, field reflect.Value) {
+	s := a.state(slot)
+	if s != nil && !set(field, s.Value()) {
+		a.fail(slot, whole, fmt.Sprintf("state of type %v, made by an init task", field.Type()), fmt.Sprintf("%T", s.Value()))
+	}
 }
 
 // state returns the place of the state of a slot.
@@ -118,29 +152,3 @@ func (a *Binder[S]) state(slot S) *task.State {
 	}
 	return s
 }
-
-// once is a body that does the same for every range.
-type once func(ctx *op.Ctx) error
-
-func (f once) Run(ctx *op.Ctx, _ op.Range) error { return f(ctx) }
-
-// Init returns the body of a task that makes the states of slots. make returns a value for each slot, in
-// their order.
-func Init[S ~int](a *Binder[S], make func(*op.Ctx) ([]any, error), slots ...S) op.Body {
-	var places []*task.State
-	for _, slot := range slots {
-		places = append(places, a.state(slot))
-	}
-	return once(func(ctx *op.Ctx) error {
-		values, err := make(ctx)
-		if err == nil {
-			for i, place := range places {
-				place.Put(values[i])
-			}
-		}
-		return err
-	})
-}
-
-// Cleanup returns the body of a task that frees state.
-func Cleanup(free func(*op.Ctx) error) op.Body { return once(free) }

@@ -50,31 +50,43 @@ func (a *Binder[S]) slot(slot S) *task.Slot {
 }
 
 // AttrsOf returns the attributes of the task's node.
-func AttrsOf[A task.Attrs, S ~int](a *Binder[S]) A {
-	v, ok := a.acc.Attrs.(A)
-	if !ok {
-		a.wrong("attributes", v, a.acc.Attrs)
-	}
+func AttrsOf[A task.Attrs, S ~int](a *Binder[S]) (v A) {
+	a.setAttrs(reflect.ValueOf(&v).Elem())
 	return v
+}
+
+// setAttrs sets v to the attributes of the task's node.
+func (a *Binder[S]) setAttrs(v reflect.Value) {
+	got := reflect.ValueOf(a.acc.Attrs)
+	if !got.IsValid() || got.Type() != v.Type() {
+		a.wrong("attributes", v.Type(), a.acc.Attrs)
+		return
+	}
+	v.Set(got)
 }
 
 // DimsOf returns the dimensions of the task's node. They share no memory with those of other nodes.
 func DimsOf[D any, S ~int](a *Binder[S]) (d D) {
-	p, ok := a.acc.Resolved.Dims.(*D)
-	if !ok {
-		a.wrong("dimensions", p, a.acc.Resolved.Dims)
-		return d
-	}
-	d = *p
-	own(reflect.ValueOf(&d).Elem())
+	a.setDims(reflect.ValueOf(&d).Elem())
 	return d
 }
 
+// setDims sets v to the dimensions of the task's node, in memory of their own.
+func (a *Binder[S]) setDims(v reflect.Value) {
+	got := reflect.ValueOf(a.acc.Resolved.Dims)
+	if want := reflect.PointerTo(v.Type()); !got.IsValid() || got.Type() != want {
+		a.wrong("dimensions", want, a.acc.Resolved.Dims)
+		return
+	}
+	v.Set(got.Elem())
+	own(v)
+}
+
 // wrong keeps an error about attributes or dimensions of another type, unless there is an error already.
-func (a *Binder[S]) wrong(what string, want, got any) {
+func (a *Binder[S]) wrong(what string, want reflect.Type, got any) {
 	if a.err == nil {
 		sig := a.acc.Signature
-		a.err = &op.Error{Operator: sig.Operator.FullName(), Task: sig.Task, Want: fmt.Sprintf("%s of type %T", what, want),
+		a.err = &op.Error{Operator: sig.Operator.FullName(), Task: sig.Task, Want: fmt.Sprintf("%s of type %v", what, want),
 			Got: fmt.Sprintf("%T", got)}
 	}
 }
@@ -101,26 +113,25 @@ func own(v reflect.Value) {
 	}
 }
 
-// elements returns the memory of b as a slice of T, after checking type and size.
-func elements[T dtype.Element, S ~int](a *Binder[S], slot S, i int, b task.Buffer) []T {
-	if want := dtype.Of[T](); b.Type != want {
+// memory returns the memory of b for a view with elements of a type, after checking type, size and alignment.
+func (a *Binder[S]) memory(slot S, i int, b task.Buffer, want dtype.Type) (m tensor.Memory, ok bool) {
+	address := uintptr(unsafe.Pointer(unsafe.SliceData(b.Bytes)))
+	m = tensor.Memory{Shape: b.Shape, Size: shape.Prod(b.Shape), Lanes: max(len(b.Shape)-1, 0), Mode: b.Mode}
+	switch {
+	case b.Type != want:
 		a.fail(slot, i, "element type "+want.String(), b.Type.String())
-		return nil
-	}
-	n := shape.Prod(b.Shape)
-	if int64(len(b.Bytes)) != b.Operand.Bytes() {
+	case int64(len(b.Bytes)) != b.Operand.Bytes():
 		a.fail(slot, i, fmt.Sprintf("%d bytes", b.Operand.Bytes()), fmt.Sprint(len(b.Bytes)))
-		return nil
+	case m.Size == 0:
+		m.Data = unlock.Seal([]byte{})
+		return m, true
+	case address%uintptr(b.Type.Size()) != 0:
+		a.fail(slot, i, fmt.Sprintf("memory aligned to %d bytes", b.Type.Size()), fmt.Sprintf("address %#x", address))
+	default:
+		m.Data = unlock.Seal(b.Bytes)
+		return m, true
 	}
-	if n == 0 {
-		return []T{}
-	}
-	p := unsafe.Pointer(unsafe.SliceData(b.Bytes))
-	if uintptr(p)%uintptr(b.Type.Size()) != 0 {
-		a.fail(slot, i, fmt.Sprintf("memory aligned to %d bytes", b.Type.Size()), fmt.Sprintf("address %#x", uintptr(p)))
-		return nil
-	}
-	return unsafe.Slice((*T)(p), n)
+	return m, false
 }
 
 // one returns the memory of tensor number i of a slot, or of its gradient, which it must have.
@@ -156,41 +167,66 @@ func at(i []int) int {
 }
 
 // ReadOnly returns a slot's tensor for reading. The task must have permission read or readwrite.
-func ReadOnly[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.RO[T] {
-	b, ok := a.one(slot, reading, at(i))
-	if !ok {
-		return tensor.RO[T]{}
-	}
-	return tensor.MakeRO(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape)
+func ReadOnly[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) (v tensor.RO[T]) {
+	a.view(slot, false, at(i), &v, options{})
+	return v
 }
 
 // WriteOnly returns a slot's tensor for writing. The task must have permission write, readwrite or scratch.
-func WriteOnly[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.WO[T] {
-	b, ok := a.one(slot, writing, at(i))
-	if !ok {
-		return tensor.WO[T]{}
-	}
-	return tensor.MakeWO(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape)
+func WriteOnly[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) (v tensor.WO[T]) {
+	a.view(slot, false, at(i), &v, options{})
+	return v
 }
 
 // ReadWrite returns a slot's tensor for reading and writing. The task must have permission readwrite or
 // scratch.
-func ReadWrite[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.RW[T] {
-	b, ok := a.one(slot, changing, at(i))
-	if !ok {
-		return tensor.RW[T]{}
-	}
-	return tensor.MakeRW(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape)
+func ReadWrite[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) (v tensor.RW[T]) {
+	a.view(slot, false, at(i), &v, options{})
+	return v
 }
 
 // GradOf returns the gradient of a slot's tensor for reading. The task must take the gradient with permission
 // read.
-func GradOf[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.RO[T] {
-	b, ok := a.one(slot, readingGrad, at(i))
-	if !ok {
-		return tensor.RO[T]{}
+func GradOf[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) (v tensor.RO[T]) {
+	a.view(slot, true, at(i), &v, options{})
+	return v
+}
+
+// GradTo returns the gradient that the task computes for a slot's tensor. The task must take the gradient
+// with permission write, and not add to it element by element.
+func GradTo[T dtype.Number, S ~int](a *Binder[S], slot S, i ...int) (v tensor.Grad[T]) {
+	a.view(slot, true, at(i), &v, options{})
+	return v
+}
+
+// ScatterTo returns the gradient that the task adds to, element by element, for a slot's tensor.
+func ScatterTo[T dtype.Number, S ~int](a *Binder[S], slot S, i ...int) (v tensor.Scatter[T]) {
+	a.view(slot, true, at(i), &v, options{})
+	return v
+}
+
+// ReduceTo returns the tensor of a slot into which the task folds values. The task must have permission
+// reduce.
+func ReduceTo[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) (v tensor.Reduction[T]) {
+	a.view(slot, false, at(i), &v, options{})
+	return v
+}
+
+// ReduceBy returns what returns the tensor of a slot into which the task folds values with a function of the
+// module's own. The identity that the spec gives must be one, which the function shows by folding two of
+// them.
+func ReduceBy[T dtype.Element, S ~int](fold func(x, y T) T) func(a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
+	return func(a *Binder[S], slot S, i ...int) (v tensor.Reduction[T]) {
+		by := FoldBy(slot, fold)
+		a.view(slot, false, at(i), &v, options{fold: &by})
+		return v
 	}
-	return tensor.MakeRO(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape)
+}
+
+// Local returns a slot's scratch memory, of which every worker has its own.
+func Local[T dtype.Element, S ~int](a *Binder[S], slot S) (v tensor.PerWorker[T]) {
+	a.view(slot, false, 0, &v, options{})
+	return v
 }
 
 // contribution returns the memory of a gradient that the task computes, or only its type and shape if it is
@@ -212,33 +248,6 @@ func (a *Binder[S]) contribution(slot S, use use, i int) (b task.Buffer, used bo
 		b.Operand = task.Operand{Type: o[i].Type, Shape: slices.Clone(o[i].Shape)}
 	}
 	return b, false
-}
-
-// GradTo returns the gradient that the task computes for a slot's tensor. The task must take the gradient
-// with permission write, and not add to it element by element.
-func GradTo[T dtype.Number, S ~int](a *Binder[S], slot S, i ...int) tensor.Grad[T] {
-	b, used := a.contribution(slot, writingGrad, at(i))
-	switch n := shape.Prod(b.Shape); {
-	case used:
-		return tensor.MakeGrad(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape, n, b.Mode)
-	case b.Type == dtype.Invalid:
-		return tensor.Grad[T]{} // the slot itself is absent
-	default:
-		return tensor.MakeGrad(unlock.Seal[T](nil), b.Shape, n, tensor.Discard)
-	}
-}
-
-// ScatterTo returns the gradient that the task adds to, element by element, for a slot's tensor.
-func ScatterTo[T dtype.Number, S ~int](a *Binder[S], slot S, i ...int) tensor.Scatter[T] {
-	b, used := a.contribution(slot, addingToGrad, at(i))
-	switch n := shape.Prod(b.Shape); {
-	case used:
-		return tensor.MakeScatter(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape, n)
-	case b.Type == dtype.Invalid:
-		return tensor.Scatter[T]{}
-	default:
-		return tensor.MakeScatter(unlock.Seal[T](nil), b.Shape, n)
-	}
 }
 
 // List returns the tensors of a variadic slot, each read with get.
@@ -270,51 +279,6 @@ func (a *Binder[S]) absent(slot S, grad bool) bool {
 	return false // or the task does not take the slot, and reading it keeps the error
 }
 
-// ReduceTo returns the tensor of a slot into which the task folds values. The task must have permission
-// reduce.
-func ReduceTo[T dtype.Element, S ~int](a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
-	b, ok := a.one(slot, folding, at(i))
-	if !ok {
-		return tensor.Reduction[T]{}
-	}
-	redop := a.param(slot, false).Redop
-	v, ok := tensor.MakeReduction(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape, redop)
-	if !ok {
-		a.fail(slot, at(i), "elements that "+redop.String()+" folds", b.Type.String())
-	}
-	return v
-}
-
-// ReduceBy returns what returns the tensor of a slot into which the task folds values with a function of the
-// module's own. The identity that the spec gives must be one, which the function shows by folding two of
-// them.
-func ReduceBy[T dtype.Element, S ~int](fold func(x, y T) T) func(a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
-	return func(a *Binder[S], slot S, i ...int) tensor.Reduction[T] {
-		b, ok := a.one(slot, folding, at(i))
-		if !ok {
-			return tensor.Reduction[T]{}
-		}
-		redop := a.param(slot, false).Redop
-		pkg, name, identity, own := redop.Own()
-		if !own {
-			a.fail(slot, at(i), "a reduction with a function of the module's own", redop.String())
-			return tensor.Reduction[T]{}
-		}
-		x := number[T](identity)
-		if y := fold(x, x); y != x {
-			a.fail(slot, at(i), fmt.Sprintf("an identity of %s.%s: that of two of them is the same", pkg, name), fmt.Sprintf("%v, which gives %v", x, y))
-		}
-		return tensor.MakeOwnReduction(unlock.Seal(elements[T](a, slot, at(i), b)), b.Shape, fold)
-	}
-}
-
-// number returns a number as an element, in the way in which engines fill tensors with it.
-func number[T dtype.Element](v float64) T {
-	var x T
-	dtype.Of[T]().PutFloat64(unsafe.Slice((*byte)(unsafe.Pointer(&x)), unsafe.Sizeof(x)), v)
-	return x
-}
-
 // Optional returns a slot's tensor, read with get, if the slot has one.
 func Optional[V any, S ~int](a *Binder[S], slot S, get func(*Binder[S], S, ...int) V) tensor.Opt[V] {
 	if a.absent(slot, false) {
@@ -329,16 +293,4 @@ func OptionalGrad[T dtype.Element, S ~int](a *Binder[S], slot S) tensor.Opt[tens
 		return tensor.Opt[tensor.RO[T]]{}
 	}
 	return tensor.Some(GradOf[T](a, slot))
-}
-
-// Local returns a slot's scratch memory, of which every worker has its own.
-func Local[T dtype.Element, S ~int](a *Binder[S], slot S) tensor.PerWorker[T] {
-	if a.permitted(slot, local) == nil {
-		return tensor.PerWorker[T]{}
-	}
-	var own []tensor.RW[T]
-	for i, b := range a.acc.Workers(int(slot)) {
-		own = append(own, tensor.MakeRW(unlock.Seal(elements[T](a, slot, i, b)), b.Shape))
-	}
-	return tensor.MakePerWorker(own)
 }

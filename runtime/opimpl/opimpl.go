@@ -5,6 +5,7 @@ package opimpl
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/runtime/attr"
@@ -17,13 +18,12 @@ import (
 // The generations of generated code that this package supports. Generated code is of one generation, g, and
 // contains
 //
-//	_ = opimpl.EnforceVersion(g - opimpl.MinVersion)
-//	_ = opimpl.EnforceVersion(opimpl.MaxVersion - g)
+//	const _ = opimpl.EnforceVersion(g-opimpl.MinVersion) + opimpl.EnforceVersion(opimpl.MaxVersion-g)
 //
-// of which one is negative, and does not compile, if the generation is not supported.
+// of which one term is negative, and does not compile, if the generation is not supported.
 const (
-	MinVersion = 3
-	MaxVersion = 3
+	MinVersion = 4
+	MaxVersion = 4
 )
 
 // EnforceVersion is a type whose constants are not negative.
@@ -55,28 +55,17 @@ func DecodeAttrs[A task.Attrs](operator string, defaults A, required ...string) 
 	}
 }
 
-// BindFunc binds a task to memory. It returns one body for each of the task's steps.
-type BindFunc = func(*task.Accessor) ([]op.Body, error)
-
-// Bind returns the function with which an engine binds a task of a kernel.
-func Bind[K any, S ~int](kernel K, bind func(K, *Binder[S]) []op.Body) BindFunc {
-	return func(acc *task.Accessor) ([]op.Body, error) {
-		b := NewBinder[S](acc)
-		return bind(kernel, b), b.Err()
-	}
-}
-
-// Bound is a kernel with the arguments of one of its tasks. The bodies of the task's steps are of this form.
-type Bound[Kernel, Args any] struct {
-	K Kernel
-	A *Args
-}
-
 // Variant is a kernel for one choice of element types.
 type Variant struct {
-	Kernel any
-	Types  []dtype.Type         // of the operator's dtype variables
-	Tasks  map[task.ID]BindFunc // the tasks that the kernel implements
+	kernel any
+	types  []dtype.Type
+	tasks  []Binding
+}
+
+// NewVariant returns a kernel for a choice of types of the operator's dtype variables, with the tasks that it
+// implements.
+func NewVariant(kernel any, types []dtype.Type, tasks ...Binding) Variant {
+	return Variant{kernel, types, tasks}
 }
 
 // catalogue is the package of the kernels that opgen has, which call nothing else.
@@ -94,8 +83,8 @@ func Register(r *task.Registry, o *graph.Operator, target op.Target, variants ..
 	for _, s := range o.Signatures {
 		var all []task.Variant
 		for _, v := range variants {
-			if bind := v.Tasks[s.ID]; bind != nil {
-				all = append(all, task.Variant{Target: target, Types: v.Types, Kernel: v.Kernel, Bind: bind, Contained: ours(v.Kernel)})
+			if i := slices.IndexFunc(v.tasks, func(b Binding) bool { return b.id == s.ID }); i >= 0 {
+				all = append(all, task.Variant{Target: target, Types: v.types, Kernel: v.kernel, Bind: v.tasks[i].on, Contained: ours(v.kernel)})
 			}
 		}
 		errs = append(errs, r.RegisterTask(s.ID, o.FullName()+" "+s.Task, s, all...))

@@ -24,7 +24,7 @@ func TestVersion(t *testing.T) {
 		want    string
 	}{{opimpl.MinVersion, ""}, {opimpl.MaxVersion, ""}, {opimpl.MinVersion - 1, overflows}, {opimpl.MaxVersion + 1, overflows}} {
 		file := filepath.Join(t.TempDir(), "p.go")
-		code := fmt.Sprintf("package p\n\nimport \"github.com/opgen/opgen/runtime/opimpl\"\n\nconst (\n_ = opimpl.EnforceVersion(%d - opimpl.MinVersion)\n_ = opimpl.EnforceVersion(opimpl.MaxVersion - %[1]d)\n)\n", c.version)
+		code := fmt.Sprintf("package p\n\nimport \"github.com/opgen/opgen/runtime/opimpl\"\n\nconst _ = opimpl.EnforceVersion(%d-opimpl.MinVersion) + opimpl.EnforceVersion(opimpl.MaxVersion-%[1]d)\n", c.version)
 		if err := os.WriteFile(file, []byte(code), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -43,10 +43,10 @@ func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // Arg is an argument as one task sees it: a value that is no tensor. Its slot says how many values a
 // variadic one has.
 type Arg struct {
-	Slot int          `json:"slot" go:"slot"` // number of the slot, of role argument or state
+	Slot int          `json:"slot"` // number of the slot, of role argument or state
 	Type reflect.Type `json:"-"`              // of one value
 	From Source       `json:"from"`
-	Of   int          `json:"of,omitempty" go:"slot,omitzero"` // the slot whose partition FromShape is
+	Of   int          `json:"of,omitempty"` // the slot whose partition FromShape is
 	// Default holds the value that an argument from the caller has if the caller passes none: a list in JSON,
 	// as plans hold values.
 	Default string `json:"default,omitempty"`

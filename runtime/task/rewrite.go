@@ -3,8 +3,8 @@ package task
 // InPlace says that the tensor of a slot may take the memory of another, because the task reads each element
 // before it writes it. In a backward task the slots stand for their gradients.
 type InPlace struct {
-	Slot int `json:"slot" go:"slot"`
-	Of   int `json:"of" go:"slot"`
+	Slot int `json:"slot"`
+	Of   int `json:"of"`
 	// View says that the elements are the same in the same order: if the memory is shared, the task
 	// has nothing to do for them.
 	View bool `json:"view,omitempty"`
@@ -41,7 +41,7 @@ type Fusion struct {
 // FusionSlot is a slot of another operator, and one of this.
 type FusionSlot struct {
 	Other string `json:"other"`
-	Own   int    `json:"own" go:"slot"`
+	Own   int    `json:"own"`
 }
 
 // FusionWhen is an attribute of one of the operators and the values that it may have, a JSON array.

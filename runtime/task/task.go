@@ -123,7 +123,7 @@ type Init struct {
 
 // Param is a slot as one task sees it.
 type Param struct {
-	Slot     int        `json:"slot" go:"slot"` // number of the slot
+	Slot     int        `json:"slot"` // number of the slot
 	Grad     bool       `json:"grad,omitempty"` // the slot's gradient rather than its value
 	Perm     perm.Perm  `json:"perm"`
 	Redop    perm.Redop `json:"redop,omitempty"`
@@ -153,7 +153,7 @@ type Signature struct {
 	Constraints Constraints `json:"constraints,omitzero"`
 	// Returns lists the slots of the per-device states that an init task makes; nothing if the task makes
 	// none.
-	Returns []int  `json:"returns,omitempty" go:"slot"`
+	Returns []int  `json:"returns,omitempty"`
 	Steps   []Step `json:"steps"`
 	// InPlace lists the tensors that may lie where others lay.
 	InPlace []InPlace `json:"inplace,omitempty"`

@@ -97,7 +97,7 @@ func ExamplePerWorker() {
 // An optional tensor is asked for before it is used.
 func ExampleOpt() {
 	var absent tensor.Opt[tensor.RO[float32]]
-	bias := tensor.Along(tensor.Some(tensortest.RO([]float32{1, 2, 3, 4}, 2, 2)), 0)
+	bias := tensor.Some(tensortest.RO([]float32{1, 2, 3, 4}, 2, 2).Along(0))
 	fmt.Println(absent.Has(), bias.Has())
 	if v, ok := bias.Get(); ok {
 		fmt.Println(v.Lane(1).At(0), v.Lane(1).At(1))
@@ -105,15 +105,4 @@ func ExampleOpt() {
 	// Output:
 	// false true
 	// 2 4
-}
-
-// A slot with several tensors is a list of views. Lanes of all of them run along the same dimension.
-func ExampleAlongEach() {
-	list := []tensor.RO[float32]{tensortest.RO([]float32{1, 2, 3, 4}, 2, 2), tensortest.RO([]float32{5, 6}, 2, 1)}
-	for _, v := range tensor.AlongEach(list, 0) {
-		fmt.Println(v.Lane(0).At(0), v.Lane(0).At(1))
-	}
-	// Output:
-	// 1 3
-	// 5 6
 }

@@ -303,23 +303,6 @@ func (o Opt[V]) Get() (V, bool) { return o.v, o.ok }
 // Has reports whether the view is present.
 func (o Opt[V]) Has() bool { return o.ok }
 
-// Along returns an optional tensor with lanes along dimension dim rather than the last.
-func Along[V interface{ Along(dim int) V }](o Opt[V], dim int) Opt[V] {
-	if o.ok {
-		o.v = o.v.Along(dim)
-	}
-	return o
-}
-
-// AlongEach returns tensors with lanes along dimension dim rather than the last.
-func AlongEach[V interface{ Along(dim int) V }](list []V, dim int) []V {
-	out := make([]V, len(list))
-	for i, v := range list {
-		out[i] = v.Along(dim)
-	}
-	return out
-}
-
 // PerWorker is scratch memory of which every worker has its own copy. What is in it at the start of
 // a range is undefined.
 type PerWorker[T dtype.Element] struct{ own []RW[T] }

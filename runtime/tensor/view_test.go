@@ -226,11 +226,8 @@ func TestOpt(t *testing.T) {
 		t.Error("the zero Opt is present")
 	}
 	some := Some(MakeRO(unlock.Seal(numbers(6)), []int{2, 3}))
-	if v, ok := Along(some, 0).Get(); !ok || !some.Has() || v.Lane(1).At(1) != 4 {
+	if v, ok := some.Get(); !ok || !some.Has() || v.Lane(1).At(1) != 4 {
 		t.Errorf("lane of %v", v)
-	}
-	if Along(none, 0).Has() {
-		t.Error("Along makes an absent view present")
 	}
 }
 

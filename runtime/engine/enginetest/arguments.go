@@ -99,13 +99,17 @@ func (h *heard) bind(a *task.Accessor) ([]op.Body, error) {
 		m, x := opimpl.Argument[*task.Memory](b, listenMemory), opimpl.ReadWrite[float32](b, listenInput)
 		h.devices = append(h.devices, opimpl.Argument[task.Handle](b, listenHandle).Device)
 		h.memory = m
-		return []op.Body{opimpl.Init(b, func(*op.Ctx) ([]any, error) {
+		return []op.Body{bodyFunc(func(*op.Ctx, op.Range) error {
 			table, err := h.init(m, x.Len())
-			return []any{table, x.Len()}, err
-		}, listenState, listenTried)}, b.Err()
+			if err == nil {
+				a.State(listenState).Put(table)
+				a.State(listenTried).Put(x.Len())
+			}
+			return err
+		})}, b.Err()
 	case task.KindCleanup:
 		m, table := opimpl.Argument[*task.Memory](b, listenMemory), opimpl.StateOf[[]float64](b, listenState)
-		return []op.Body{opimpl.Cleanup(func(*op.Ctx) error {
+		return []op.Body{bodyFunc(func(*op.Ctx, op.Range) error {
 			if !h.freeTwice {
 				return nil // the engine frees it
 			}
