@@ -44,7 +44,7 @@ func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // variadic one has.
 type Arg struct {
 	Slot int          `json:"slot"` // number of the slot, of role argument or state
-	Type reflect.Type `json:"-"`              // of one value
+	Type reflect.Type `json:"-"`    // of one value
 	From Source       `json:"from"`
 	Of   int          `json:"of,omitempty"` // the slot whose partition FromShape is
 	// Default holds the value that an argument from the caller has if the caller passes none: a list in JSON,

@@ -123,7 +123,7 @@ type Init struct {
 
 // Param is a slot as one task sees it.
 type Param struct {
-	Slot     int        `json:"slot"` // number of the slot
+	Slot     int        `json:"slot"`           // number of the slot
 	Grad     bool       `json:"grad,omitempty"` // the slot's gradient rather than its value
 	Perm     perm.Perm  `json:"perm"`
 	Redop    perm.Redop `json:"redop,omitempty"`
