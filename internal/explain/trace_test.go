@@ -60,8 +60,8 @@ func TestLine(t *testing.T) {
 	}{
 		{"generated/softmax/tasks.go", "Output tensor.WO[T]", []string{": Forward.Output\n", "specs/softmax.toml:", ": output = { role = \"output\""}},
 		{"generated/softmax/attrs.go", "Dim  int", []string{": Attrs.Dim\n", ": dim = { type = \"axis\""}},
-		{"generated/softmax/tasks.go", "func bindBackward", []string{": bindBackward\n", ": tasks    = { forward = {}, backward = {} }\n"}},
-		{"generated/conv2d/tasks.go", "return b.K.BackwardFilter(", []string{": backwardFilterBody.Run\n", ": backward.steps.filter "}},
+		{"generated/softmax/graph.go", "func (t BackwardTensors) Invoke", []string{": BackwardTensors.Invoke\n", ": tasks    = { forward = {}, backward = {} }\n"}},
+		{"generated/conv2d/tasks.go", "BackwardFilter(ctx", []string{": Kernel.BackwardFilter\n", ": backward.steps.filter "}},
 		{"generated/activation/enum.go", "func (v Activation) String", []string{": Activation.String\n", "specs/activation.toml:"}},
 		{"specs/softmax.toml", "output = {", []string{"specs/softmax.toml:", ": SlotOutput\n", ": Forward.Output\n", ": BackwardTensors.GradOutput\n"}},
 		{"specs/softmax.toml", "name     = ", []string{": Register\n", ": withKernel\n", ": Operator\n", ": Apply\n"}},

@@ -16,7 +16,7 @@ func sealed(data []int32, lanes int, shape ...int) Memory {
 	return Memory{Data: unlock.Seal(bytes), Shape: shape, Size: len(data), Lanes: lanes, Mode: Accumulate, Redop: perm.Sum}
 }
 
-// TestBind makes each view of memory of 2 x 3 elements, with lanes along the first dimension, and takes lane 1.
+// TestBind makes each view of memory of 2 x 3 elements, with lanes along the first dimension.
 func TestBind(t *testing.T) {
 	type lane struct{ n, first, last int }
 	data := []int32{0, 1, 2, 3, 4, 5}
@@ -54,7 +54,7 @@ func TestBind(t *testing.T) {
 	}
 }
 
-// TestBindFold binds reductions by an operator, by one that elements of the type do not have, and by a function.
+// TestBindFold binds reductions by an operator that is not known, and by a function.
 func TestBindFold(t *testing.T) {
 	data := []int32{7}
 	var r Reduction[int32]
@@ -72,7 +72,7 @@ func TestBindFold(t *testing.T) {
 	}
 }
 
-// TestBindNothing binds gradients that nobody takes, and memory without elements.
+// TestBindNothing binds gradients that are not used, and memory without elements.
 func TestBindNothing(t *testing.T) {
 	var g Grad[float32]
 	var s Scatter[float32]
