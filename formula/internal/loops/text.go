@@ -149,9 +149,9 @@ func (c *compiler[T]) nameOf(t int) string {
 }
 
 // List returns the listing of the code, and counts. A unit is a line with its kind and loops, lines with the
-// statements that it computes, and the instructions of its strips. If portable is true, the listing is the
-// same for all processors: instructions that no compiled loop can hold have a !. Otherwise it shows behind a
-// | what this processor runs as machine code.
+// statements that it computes, and the instructions of its strips. Those that no compiled loop can hold have
+// a !. If portable is true, the listing is the same for all processors, and takes AVX-512 for granted there.
+// Otherwise it shows behind a | what this processor runs as machine code.
 func (c *code[T]) List(portable bool) (string, Counts) {
 	p := &lister[T]{c: c, portable: portable}
 	for i, g := range c.groups {
@@ -217,7 +217,7 @@ func (p *lister[T]) unit(u *listed[T]) {
 
 // code writes instructions, each behind a mark.
 func (p *lister[T]) code(code []instruction[T], mark string) {
-	can := jit.NewBuilder(p.c.own == dtype.F64, true)
+	can := jit.NewBuilder(p.c.own == dtype.F64, p.portable || simd.Vector() == 64)
 	for i := range code {
 		in := &code[i]
 		if in.op == opLoop {
@@ -230,9 +230,7 @@ func (p *lister[T]) code(code []instruction[T], mark string) {
 			p.n.Instructions++
 			if !in.fusable(can) {
 				p.n.Outside++
-				if p.portable {
-					m = "!"
-				}
+				m = "!"
 			}
 			if in.op == opNumbers || in.op == opFunction || in.op == opStep && strings.HasSuffix(in.what, "one by one") {
 				p.n.Numbers++
