@@ -156,7 +156,8 @@ def pair(c, t, kinds=None, second=None):
 
 
 class Quotient(torch.autograd.Function):
-    """x / y. Where y repeats, its gradient is a sum that is divided, and no sum of quotients, which are infinite with both signs if y is 0."""
+    """x / y. Where y repeats, its gradient is a sum of g * (x / y) that is divided by y once more: neither g * x nor y * y overflows. A sum of
+    nothing is 0, whatever divides it."""
 
     @staticmethod
     def forward(ctx, x, y):
@@ -166,7 +167,9 @@ class Quotient(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         x, y = ctx.saved_tensors
-        return (g / y).sum_to_size(x.shape), -(g * (x / y) / y if y.shape == g.shape else (g * x).sum_to_size(y.shape) / y / y)
+        if g.numel() == 0:
+            return torch.zeros_like(x), torch.zeros_like(y)
+        return (g / y).sum_to_size(x.shape), -((g * (x / y)).sum_to_size(y.shape) / y)
 
 
 class Hypot(torch.autograd.Function):
