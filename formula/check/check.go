@@ -150,6 +150,9 @@ type session struct {
 	module   Module
 	formulas map[*Enum]*formula
 	findings []Finding
+	main     *formula  // the formula that is checked
+	place    expr.Node // the statement, or the function, that is checked
+	gaveUp   bool      // whether it was reported that there are too many steps
 }
 
 func newSession(module Module) *session {

@@ -11,6 +11,7 @@ import (
 // enum checks the formula of an enum: a function for each value.
 func (c *session) enum(e *Enum) {
 	f := c.shared(e)
+	c.main = f
 	ast, errs := expr.ParseFormula(e.Formula)
 	for _, err := range errs {
 		f.report(err)

@@ -10,8 +10,23 @@ import (
 )
 
 // maxSteps bounds how many expressions are evaluated for a formula, since functions of functions may grow
-// without end. What comes later is accepted.
+// without end.
 const maxSteps = 50_000
+
+// giveUp reports that a formula takes more steps than it may. What was not checked counts as right from there
+// on, so that nothing else is reported about it.
+func (c *session) giveUp() {
+	if c.gaveUp {
+		return
+	}
+	c.gaveUp = true
+	e := &expr.Error{Code: expr.BadFormula, Message: "it takes too many steps to check the formula beyond this place"}
+	if c.place != nil {
+		e.Pos, e.End = c.place.Pos(), c.place.End()
+	}
+	e.Hint = "store values of its own for parts of the formula, and apply functions to those"
+	c.main.report(e)
+}
 
 // formula checks the formula of an operator, or of an enum: for all values of attributes and all shapes, not
 // those of one use.
@@ -80,7 +95,7 @@ func (f *formula) report(err *expr.Error) {
 // operator checks the formula of an operator.
 func (c *session) operator(s *Operator) {
 	f := c.newFormula(s.Formula)
-	f.s, f.sc = s, s.Scope
+	f.s, f.sc, c.main = s, s.Scope, f
 	ast, errs := expr.ParseFormula(s.Formula)
 	for _, err := range errs {
 		f.report(err)
@@ -147,6 +162,7 @@ func (f *formula) defined(ast *expr.Formula) {
 		if f.functions[fn.Name] != fn {
 			continue
 		}
+		f.c.place = nameNode(fn)
 		in := &frame{closed: true, params: map[string]value{}}
 		for _, p := range fn.Params {
 			in.params[p.Name] = value{kinds: kAny}

@@ -10,7 +10,7 @@ import (
 
 // statement checks a statement and reports its first error. What it gives counts as given all the same.
 func (f *formula) statement(s *expr.Statement) {
-	f.giving = nil
+	f.giving, f.c.place = nil, s.Targets[0]
 	for _, n := range s.Targets {
 		name, _ := targetName(n)
 		f.giving = append(f.giving, name)

@@ -90,6 +90,7 @@ func want(n expr.Node, v value, k kinds) *expr.Error {
 // eval finds what an expression is. In an index, / rounds down.
 func (f *formula) eval(n expr.Node, fr *frame, index bool) (value, *expr.Error) {
 	if f.steps--; f.steps < 0 {
+		f.c.giveUp()
 		return value{kinds: kAny}, nil
 	}
 	switch n := n.(type) {

@@ -58,6 +58,8 @@ func (f *formula) exhaustive(t *tensor) {
 	size := 1
 	for _, n := range c.names {
 		if size *= len(c.domains[n]); size > maxCases {
+			f.c.place = t.by[0].Targets[0]
+			f.c.giveUp()
 			return
 		}
 	}
