@@ -8,22 +8,22 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Window says which indices along an axis of a tensor belong to an index of a result: those from lo up to hi.
-// It is nil if only the index itself belongs to it.
+// Window returns the half-open range [lo, hi) of indices along an axis of a tensor that index of a result
+// may read. A nil Window is the identity: each index reads itself only.
 type Window func(index int) (lo, hi int)
 
-// Touch is what statements read along an axis for an index of a result: from Lo up to Hi.
+// Touch is an access: for Index of a result, statements read the range [Lo, Hi) along the axis.
 type Touch struct {
 	Index, Lo, Hi int
-	Any           bool // which indices these are depends on values
+	Any           bool // the range depends on values of tensors
 }
 
-// most is how many values of indices are tried for one read.
+// most bounds how many combinations of index values hull enumerates for one read.
 const most = 1 << 14
 
-// Outside returns an index of a result for which statements read tensor of elsewhere than a window says, or
-// not all of it; nil if there is none. axes are the axes of the result that the index counts, and ofAxes
-// those of the other tensor.
+// Outside checks a declared window against the reads of statements. It follows the index at axes of the
+// result back to reads of tensor of, at ofAxes. It returns the first index whose reads leave the window, or
+// whose window is larger than its reads, with the range that is read. It returns nil if the window is right.
 func Outside(p *program.Program, statements []*program.Statement, result int, axes []int, of int, ofAxes []int, w Window) *Touch {
 	b := &boxes{p: p, statements: statements, of: of, axes: ofAxes, window: w, seen: map[int]bool{}, hulls: map[int][2]int{}}
 	b.tensor(result, axes)
@@ -38,7 +38,7 @@ func Outside(p *program.Program, statements []*program.Statement, result int, ax
 	return b.wrong
 }
 
-// boxes follows an index from a result to the tensor that statements read.
+// boxes follows an index backward from the result to the reads of tensor of.
 type boxes struct {
 	p          *program.Program
 	statements []*program.Statement
@@ -46,12 +46,12 @@ type boxes struct {
 	axes       []int
 	window     Window
 	seen       map[int]bool
-	hulls      map[int][2]int // what is read for an index
-	partial    bool           // whether the index could not be followed everywhere
+	hulls      map[int][2]int // by result index: the hull of its reads
+	partial    bool           // some reads could not be followed: hulls are incomplete
 	wrong      *Touch
 }
 
-// tensor follows the index to the statements that give a tensor, which has it at some axes.
+// tensor follows the index, which subscripts tensor t at axes, into the statements that define t.
 func (b *boxes) tensor(t int, axes []int) {
 	if b.seen[t] {
 		return
@@ -73,7 +73,7 @@ func (b *boxes) tensor(t int, axes []int) {
 	}
 }
 
-// read follows the index into what is read.
+// read follows the index, whose variables are moving, into one read.
 func (b *boxes) read(r *term.Read, moving []*term.Term) {
 	switch {
 	case r.Tensor == b.of && r.Count == 1:
@@ -100,8 +100,8 @@ func (b *boxes) read(r *term.Read, moving []*term.Term) {
 	}
 }
 
-// whole reports whether a tensor that does not depend on the index depends on the tensor that is read, so on
-// all of it.
+// whole reports whether a tensor depends on tensor of. The tensor does not depend on the index, so each
+// index then depends on all of of.
 func (b *boxes) whole(t int, seen map[int]bool) bool {
 	seen[t] = true
 	for _, s := range b.statements {
@@ -118,7 +118,7 @@ func (b *boxes) whole(t int, seen map[int]bool) bool {
 	return false
 }
 
-// found compares a read of the tensor with the window.
+// found compares a read of tensor of with the window, by enumeration of the index.
 func (b *boxes) found(r *term.Read, moving []*term.Term) {
 	if r.ByNumber {
 		b.partial = true
@@ -162,20 +162,21 @@ func (b *boxes) found(r *term.Read, moving []*term.Term) {
 	}
 }
 
-// stated returns the window of an index within the tensor.
+// stated returns the window of index i, clipped to the tensor.
 func (b *boxes) stated(i int) (lo, hi int) {
 	lo, hi = b.window(i)
 	n, _ := b.p.Tensors[b.of].Shape[b.axes[0]].Known()
 	return max(lo, 0), min(hi, n)
 }
 
-// chosen reports whether an index is an element that statements give: they read what they choose from.
+// chosen reports whether a subscript is loaded from a tensor that statements define. The window of such a
+// gather is checked where that tensor is computed.
 func (b *boxes) chosen(x *term.Term) bool {
 	return x.Op == term.Element && b.p.Tensors[x.Read.Tensor].Given
 }
 
-// hull returns the range of an index that depends on others, of which some have values. ok is false if there
-// are too many.
+// hull enumerates the free variables of x, after values are substituted, and returns the range [lo, hi) that
+// contains all values of x. ok is false if there are more than most combinations or a bound is unknown.
 func hull(x *term.Term, values map[*term.Variable]*term.Term) (lo, hi int, ok bool) {
 	lo, hi, left := math.MaxInt/2, math.MinInt/2, most
 	var try func(x *term.Term) bool

@@ -7,9 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Equal reports whether two programs give tensors of the same elements, as far as simplification tells: with
-// what statements give in place of what others read, both are the same term of inputs and weights, which have
-// the same names. x and y are the terms.
+// Equal reports whether tensor s of p and tensor t of q are provably equal. It inlines all definitions in
+// both programs, simplifies, and compares the terms x and y. Inputs and weights correspond by name.
 func Equal(p *program.Program, s int, q *program.Program, t int) (x, y *term.Term, equal bool) {
 	names := map[string]int{}
 	var at []*term.Term // an index over an extent of 1 is 0
@@ -27,8 +26,8 @@ func Equal(p *program.Program, s int, q *program.Program, t int) (x, y *term.Ter
 	return x, y, x != nil && y != nil && term.Identical(x, y)
 }
 
-// closed returns an element of a tensor, without elements that statements give in plain form. Tensors get the
-// numbers that their names have in names. It returns nil if no one statement gives the tensor.
+// closed returns the element of tensor t at index at with all definitions inlined and the term simplified.
+// names numbers the tensors that remain, by name. It returns nil if t has no sole definition.
 func closed(p *program.Program, t int, at []*term.Term, names map[string]int) *term.Term {
 	s := sole(p, t)
 	if s == nil || len(at) != len(s.Left.Idx) {
@@ -42,8 +41,8 @@ func closed(p *program.Program, t int, at []*term.Term, names map[string]int) *t
 	return trim(tidy(c.replace(s.Value.Substitute(values))))
 }
 
-// sole returns the statement that gives all elements of a tensor by plain indices; nil if there is none, or
-// several.
+// sole returns the only statement that defines t, if its left side has plain indices only and it does not
+// accumulate. Otherwise it returns nil.
 func sole(p *program.Program, t int) *program.Statement {
 	var out *program.Statement
 	for _, s := range p.Statements {
@@ -58,7 +57,8 @@ func sole(p *program.Program, t int) *program.Statement {
 	return out
 }
 
-// maxClosed bounds how many elements are replaced, since statements that use others twice double them.
+// maxClosed bounds how many definitions are inlined: a chain of statements that each read another one twice
+// doubles the term each time.
 const maxClosed = 10_000
 
 type closer struct {
@@ -67,7 +67,7 @@ type closer struct {
 	replaced int
 }
 
-// replace puts what statements give in place of elements.
+// replace inlines the definitions of all elements in n.
 func (c *closer) replace(n *term.Term) *term.Term {
 	if n.Op != term.Element {
 		return n.Map(c.replace)

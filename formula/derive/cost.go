@@ -8,11 +8,11 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Flops returns how many floating-point operations statements take, as a sum of products of extents. An
-// operation and a function count as one, and so does a comparison of elements. Each counts once for all
-// indices that it does not depend on. Of two branches the longer one counts. A reduction under a condition of
-// elements is a search, which counts as one step, since kernels sort or look up instead, unless searches
-// count in full.
+// Flops counts the floating-point operations of statements, as a sum of products of extents. An arithmetic
+// operation, a function and a comparison of elements count as one each. An invariant expression counts once,
+// outside of the loops that it does not depend on. A conditional counts as its more costly branch. A
+// reduction with a data-dependent guard is a search: it counts as one operation, since kernels sort or look
+// up instead, unless full is set.
 func Flops(statements []*program.Statement, full bool) *term.Term {
 	out := term.Number(0)
 	for _, s := range statements {
@@ -25,16 +25,17 @@ func Flops(statements []*program.Statement, full bool) *term.Term {
 	return out
 }
 
-// loops holds indices with how many values each has.
+// loops is a loop nest with trip counts.
 type loops struct {
 	vars    []*term.Variable
 	lengths []*term.Term
-	shares  []*term.Term                  // of each index, which part of the values counts: one of so many; nil for all
-	middle  map[*term.Variable]*term.Term // a middle value of each, for ranges that depend on it
-	full    bool                          // whether searches count in full
+	shares  []*term.Term                  // by loop: n if a guard x % n == 0 keeps one of n iterations
+	middle  map[*term.Variable]*term.Term // the middle value of each index, for bounds of inner loops
+	full    bool                          // count searches in full
 }
 
-// within returns the loops with further indices inside, of which those count for which a condition holds.
+// within returns the nest with loops over vars added inside. A guard x % n == 0 divides their trip count by
+// n.
 func (l *loops) within(vars []*term.Variable, guard *term.Term) *loops {
 	out := &loops{slices.Clone(l.vars), slices.Clone(l.lengths), slices.Clone(l.shares), map[*term.Variable]*term.Term{}, l.full}
 	for v, x := range l.middle {
@@ -59,7 +60,7 @@ func (l *loops) within(vars []*term.Variable, guard *term.Term) *loops {
 	return out
 }
 
-// repeats returns how many values some of the indices have together.
+// repeats returns the number of iterations of the loops over vars.
 func (l *loops) repeats(vars []*term.Variable) *term.Term {
 	out := term.Number(1)
 	for i, v := range l.vars {
@@ -73,7 +74,8 @@ func (l *loops) repeats(vars []*term.Variable) *term.Term {
 	return out
 }
 
-// length returns how many values an index has. A range that is cut at the edges of a tensor counts in full.
+// length returns the trip count of the loop over v, without the clipping of its range at the edges of a
+// tensor. If the range depends on outer indices, values holds their middle values.
 func length(v *term.Variable, values map[*term.Variable]*term.Term) *term.Term {
 	var best *term.Term
 	for _, hi := range term.Operands(v.Hi, term.Min) {
@@ -94,7 +96,7 @@ func length(v *term.Variable, values map[*term.Variable]*term.Term) *term.Term {
 	return best
 }
 
-// operations returns how many operations a value takes for all values of the indices.
+// operations counts the operations of n over the whole nest.
 func (l *loops) operations(n *term.Term) *term.Term {
 	switch n.Op {
 	case term.Constant, term.Symbol, term.Index, term.Step:
@@ -123,7 +125,7 @@ func (l *loops) operations(n *term.Term) *term.Term {
 	return out
 }
 
-// counts reports whether a value takes an operation besides those of its operands.
+// counts reports whether the root of n is an operation that Flops counts.
 func counts(n *term.Term) bool {
 	switch n.Op {
 	case term.Negate, term.And, term.Or, term.Not:
@@ -139,7 +141,7 @@ func (l *loops) reduction(n *term.Term) *term.Term {
 	if r.IsOrder() {
 		return l.order(r)
 	}
-	if s := r.Scan(); s != nil { // one operation for each present index, and the expression once
+	if s := r.Scan(); s != nil { // a scan is one pass: one join for each present index, and the body once
 		out := term.Product(term.Number(r.Kind.Operations()), l.repeats(n.Free()))
 		if r.Body == nil {
 			return out
@@ -148,7 +150,7 @@ func (l *loops) reduction(n *term.Term) *term.Term {
 	}
 	inner := l
 	vars := n.Free()
-	if r.IsOrder() { // is worked out once for all places in it
+	if r.IsOrder() { // is computed once for all positions in it
 		vars = slices.DeleteFunc(r.Body.Free(), func(v *term.Variable) bool { return slices.Contains(r.Vars, v) })
 	}
 	if l.full || !r.Guard.Reads() {
@@ -162,8 +164,8 @@ func (l *loops) reduction(n *term.Term) *term.Term {
 	return out
 }
 
-// order returns how many operations an order takes: one for each element that is a real number, since how
-// often kernels compare elements depends on how they sort.
+// order counts the operations of an argsort or a rank: one for each real element that is sorted. How often a
+// kernel compares elements depends on how it sorts.
 func (l *loops) order(r *term.Reduction) *term.Term {
 	inner := l.within(r.Vars, nil)
 	out := inner.operations(r.Body)
@@ -179,14 +181,14 @@ func (l *loops) order(r *term.Reduction) *term.Term {
 	return term.Sum(out, inner.repeats(vars))
 }
 
-// estimate returns the value of a number of operations in this use.
+// estimate returns the value of a count of operations in this instance.
 func estimate(n *term.Term) int {
 	v, _ := n.Known()
 	return v
 }
 
-// Evaluate returns the value of an integer whose symbols have the given values, with fractions. A symbol
-// without a value has that of its use.
+// Evaluate evaluates an integer expression in float64, so that quotients have fractions. symbols binds
+// extents by name; a symbol that is not in it has its value in this instance.
 func Evaluate(n *term.Term, symbols map[string]int) float64 {
 	if n.Op == term.Symbol {
 		if v, ok := symbols[n.Name]; ok {

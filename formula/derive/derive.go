@@ -1,9 +1,9 @@
 // Package derive derives gradients from programs over indices, as statements of the same kind.
 //
-// The derivation is reverse-mode differentiation. A statement that reads S[e] for all values of its variables
-// adds to the gradient of S at e. The derivation solves x == e for the variables, so that the gradient of S
-// at x becomes a sum. Where it finds no solution, such as for an index that is looked up, the statement adds
-// to the gradient element by element.
+// The derivation is reverse-mode differentiation. A statement that reads S[e] for all values of its
+// variables contributes to the gradient of S at e. The derivation solves x == e for the variables, so that
+// the gradient of S at x becomes a sum (a gather). If it finds no solution, as for a subscript loaded from a
+// tensor, the statement scatter-adds into the gradient.
 package derive
 
 import (
@@ -16,32 +16,33 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Gradient is what Gradients derives.
+// Gradient is the backward program that Gradients derives.
 type Gradient struct {
-	// Program holds the tensors of the program and, behind them, those of gradients and of values that
-	// gradients share. Its statements are those of the program, then Statements.
+	// Program holds the tensors of the forward program, then the tensors of gradients and of temporaries
+	// that gradients share. Its statements are the forward statements, then Statements.
 	Program *program.Program
 	// Statements compute the gradients, in order.
 	Statements []*program.Statement
-	// Of holds the tensors of gradients by tensor: those of outputs, which are given, and of inputs and
-	// weights.
+	// Of maps a tensor to the tensor of its gradient: for outputs, whose gradients are inputs of the
+	// backward program, and for inputs and weights.
 	Of map[int]int
-	// Between holds those of values between outputs and inputs that are not worked out where they are used,
-	// by tensor.
+	// Between maps an intermediate tensor to the tensor of its gradient, if that gradient is stored rather
+	// than inlined where it is read.
 	Between map[int]int
-	// Scatter tells of which inputs and weights the gradient is added to element by element.
+	// Scatter is set for the inputs and weights whose gradient has scatter-add statements.
 	Scatter map[int]bool
 }
 
-// Gradients derives the gradients of the program's trainable tensors from those of the outputs in given. It
-// is an error if something has no derivative that can be written as a statement.
+// Gradients derives the gradients of the program's trainable tensors. given lists the outputs whose
+// gradients are inputs of the backward program. It returns an error if an operation has no derivative that
+// can be written as a statement.
 func Gradients(p *program.Program, given []int) (*Gradient, error) {
 	q := *p
 	q.Tensors, q.Statements = slices.Clone(p.Tensors), slices.Clone(p.Statements)
 	d := &deriver{p: &q, forward: p.Statements, slopes: p.Slopes(), found: map[int][]*contribution{}, adjoints: map[int]*adjoint{},
 		out: &Gradient{Program: &q, Of: map[int]int{}, Between: map[int]int{}, Scatter: map[int]bool{}}, names: map[string]int{}}
 	for _, t := range given {
-		if id, ok := p.Grads[t]; ok { // lines that give gradients by hand read it
+		if id, ok := p.Grads[t]; ok { // gradients by hand read this tensor
 			d.out.Of[t] = id
 			continue
 		}
@@ -84,31 +85,31 @@ type deriver struct {
 	p        *program.Program
 	forward  []*program.Statement
 	slopes   *program.Slopes
-	counts   *term.Term              // the condition that the element which the present statement gives counts, if slopes may be infinite
+	counts   *term.Term              // if the present statement is masked: its seed is not 0; else nil
 	found    map[int][]*contribution // by tensor
-	adjoints map[int]*adjoint        // by tensor that statements give
+	adjoints map[int]*adjoint        // by tensor that statements define
 	names    map[string]int
-	size     int // how many terms were derived
+	size     int // the number of terms derived so far
 	out      *Gradient
 }
 
-// contribution adds value to the gradient of the element that read names, for all values of vars for which
-// guard holds.
+// contribution adds value to the gradient of element read, for all values of vars for which guard holds.
 type contribution struct {
 	read         *term.Read
 	vars         []*term.Variable
 	guard, value *term.Term
 }
 
-// adjoint is the gradient of a tensor: an expression of an index, or a tensor.
+// adjoint is the gradient of a tensor that statements define: an expression that is inlined, or a stored
+// tensor.
 type adjoint struct {
 	vars   []*term.Variable
-	value  *term.Term // of vars
-	tensor int        // or -1
+	value  *term.Term // an expression of vars
+	tensor int        // the stored tensor, or -1
 	name   string
 }
 
-// at returns the gradient of the element that a statement gives; nil if there is none.
+// at returns the gradient of the element on the left side of a statement, or nil if the gradient is 0.
 func (a *adjoint) at(left *term.Read) *term.Term {
 	if a.tensor >= 0 {
 		return &term.Term{Op: term.Element, Kind: term.Real,
@@ -124,7 +125,7 @@ func (a *adjoint) at(left *term.Read) *term.Term {
 	return a.value.Substitute(values)
 }
 
-// tensor adds a tensor.
+// tensor declares a temporary of real numbers and returns its number. A name that is in use gets a suffix.
 func (d *deriver) tensor(name string, shape []*term.Term) int {
 	d.names[name]++
 	if n := d.names[name]; n > 1 {
@@ -133,8 +134,8 @@ func (d *deriver) tensor(name string, shape []*term.Term) int {
 	return d.p.Add(&program.Local{Name: name, Shape: shape, Kind: term.Real, Old: -1, Given: true})
 }
 
-// indices returns variables for an index of a tensor, named like those of a statement that gives it, or of
-// contributions.
+// indices returns one variable for each dimension of tensor t. It takes their names from the left side of a
+// statement that defines t, else from reads of t, else from the symbol of the extent.
 func (d *deriver) indices(t int) []*term.Variable {
 	var vars []*term.Variable
 	used := map[string]bool{}
@@ -161,7 +162,8 @@ func (d *deriver) indices(t int) []*term.Variable {
 	return vars
 }
 
-// adjoint works out the gradient of a tensor that statements give, before their right sides are walked.
+// adjoint derives the gradient of tensor t from the contributions of its readers, before the derivation
+// walks the definitions of t. It inlines a small gradient and stores a large one.
 func (d *deriver) adjoint(t int) error {
 	l := d.p.Tensors[t]
 	a := &adjoint{tensor: -1}
@@ -200,8 +202,8 @@ func (d *deriver) adjoint(t int) error {
 	return nil
 }
 
-// masked reports whether a gradient of 0 of what a statement gives is to stay 0, since the slope of the value
-// may be infinite.
+// masked reports whether a gradient of 0 at the target of s must stay 0, although the slope of the value may
+// be infinite: 0*Inf is NaN.
 func (d *deriver) masked(s *program.Statement) bool {
 	return d.slopes.Masks(s)
 }
@@ -210,8 +212,8 @@ func (d *deriver) anyMasked(t int) bool {
 	return slices.ContainsFunc(d.forward, func(s *program.Statement) bool { return s.Target == t && d.masked(s) })
 }
 
-// reduces reports whether elements of a tensor are made of many, for all of which a gradient is best worked
-// out once.
+// reduces reports whether a definition of t contains a reduction. Its gradient is read once for each reduced
+// element, so it is best stored.
 func (d *deriver) reduces(t int) bool {
 	return slices.ContainsFunc(d.forward, func(s *program.Statement) bool { return s.Target == t && s.Value.Reduces() })
 }
@@ -222,12 +224,12 @@ func chooses(n *term.Term) bool {
 	return found
 }
 
-// plain reports whether all statements that give a tensor do so by index rather than by number.
+// plain reports whether no statement that defines t has a flat index on its left side.
 func (d *deriver) plain(t int) bool {
 	return !slices.ContainsFunc(d.forward, func(s *program.Statement) bool { return s.Target == t && s.Left.ByNumber })
 }
 
-// readOnce reports whether what gives a tensor reads at most one element through which a gradient flows.
+// readOnce reports whether the definitions of t together read at most one element that carries a gradient.
 func (d *deriver) readOnce(t int) bool {
 	n := 0
 	for _, s := range d.forward {
@@ -242,14 +244,14 @@ func (d *deriver) readOnce(t int) bool {
 	return n <= 1
 }
 
-// small reports whether a value is worked out twice sooner than it is stored.
+// small reports whether n is cheaper to recompute than to store.
 func small(n *term.Term) bool {
 	size := 0
 	n.Walk(func(*term.Term) { size++ })
 	return size <= 12 && !n.Reduces()
 }
 
-// final gives the gradient of an input or a weight.
+// final derives the gradient of an input or a weight.
 func (d *deriver) final(t int) {
 	l := d.p.Tensors[t]
 	vars := d.indices(t)
@@ -259,7 +261,8 @@ func (d *deriver) final(t int) {
 	d.give(id, vars, d.neat(sum), scatters)
 }
 
-// give adds the statements of a gradient: the sum that gives it, and those that add to its elements.
+// give emits the definition of gradient tensor id: the statement id[vars] = sum, then one scatter-add for
+// each contribution.
 func (d *deriver) give(id int, vars []*term.Variable, sum *term.Term, scatters []*contribution) {
 	l := d.p.Tensors[id]
 	if !sum.IsZero() || len(scatters) == 0 {
@@ -276,7 +279,8 @@ func (d *deriver) give(id int, vars []*term.Variable, sum *term.Term, scatters [
 	}
 }
 
-// emit adds a statement, in which every index has a name of its own with as few primes as there can be.
+// emit appends a statement. It renames indices so that no two have one name and each has as few primes as
+// possible.
 func (d *deriver) emit(s *program.Statement) {
 	used := map[string]bool{}
 	values := map[*term.Variable]*term.Term{}
@@ -297,7 +301,7 @@ func (d *deriver) emit(s *program.Statement) {
 	d.out.Statements = append(d.out.Statements, out)
 }
 
-// unused returns a name with as few primes as make it new, and notes it.
+// unused appends primes to a name until it is new, and marks the result as used.
 func unused(name string, used map[string]bool) string {
 	name = strings.TrimRight(name, "'")
 	for used[name] {
@@ -307,11 +311,11 @@ func unused(name string, used map[string]bool) string {
 	return name
 }
 
-// named returns a value in which the indices of reductions have names that are not used around them.
+// named renames the indices of reductions so that none shadows an index around it.
 func named(n *term.Term, used map[string]bool) *term.Term {
 	if n.Op == term.Reduce {
 		used = maps.Clone(used)
-		n = n.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
+		n = n.Map(func(x *term.Term) *term.Term { return x }) // a copy with fresh variables
 		for _, v := range n.Reduction.Vars {
 			v.Name = unused(v.Name, used)
 		}
@@ -319,8 +323,8 @@ func named(n *term.Term, used map[string]bool) *term.Term {
 	return n.Map(func(x *term.Term) *term.Term { return named(x, used) })
 }
 
-// collect returns the contributions to the gradient of a tensor as a sum, an expression of vars, and those
-// that cannot be written so.
+// collect splits the contributions to the gradient of tensor t into gathers, which it adds up as an
+// expression of vars, and scatters, for which gather finds no solution.
 func (d *deriver) collect(t int, vars []*term.Variable) (sum *term.Term, scatters []*contribution) {
 	sum = term.Number(0)
 	for _, c := range d.found[t] {

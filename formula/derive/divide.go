@@ -6,36 +6,37 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Effect is what dividing a dimension among devices does: each has a part of the tensors with that dimension,
-// and all of the others.
+// Effect says what happens to results if a dimension is partitioned among devices: each device holds its
+// part of the tensors with that dimension, and a replica of all others.
 type Effect uint8
 
 const (
 	// Divided says that each device computes its part of the results.
 	Divided Effect = iota
-	// Partial says that results without the dimension are partial sums.
+	// Partial says that each device computes a partial sum of the results without the dimension (an
+	// all-reduce completes them).
 	Partial
-	// Undivided says that a device needs more than its part.
+	// Undivided says that the dimension cannot be partitioned: a device would read parts of others.
 	Undivided
 )
 
-// String names the effect in words.
+// String describes the effect, as a verb phrase.
 func (e Effect) String() string {
 	return [...]string{"divides results", "leaves partial sums", "is not possible"}[e]
 }
 
-// state is what a device has of a value.
+// state says how a value is distributed over devices. A greater state wins where two values meet.
 type state uint8
 
 const (
-	same  state = iota // all of it, and all devices have the same
-	vary               // its own part
-	part               // a term of a sum over all devices
-	wrong              // something else
+	same  state = iota // replicated: all devices hold the same value
+	vary               // partitioned: each device holds its own part
+	part               // a partial sum, to be added over all devices
+	wrong              // not computable without other parts
 )
 
-// Divide returns the effect of dividing the dimension that a symbol stands for, in a program whose extents
-// are open.
+// Divide returns the effect of partitioning the dimension named symbol, by data flow of states through the
+// statements. The extents of p are symbols.
 func Divide(p *program.Program, symbol string) Effect {
 	d := &divider{p: p, symbol: symbol, states: make([]state, len(p.Tensors)), seen: make([]bool, len(p.Tensors))}
 	for i, l := range p.Tensors {
@@ -66,20 +67,21 @@ type divider struct {
 	p      *program.Program
 	symbol string
 	states []state // by tensor
-	seen   []bool  // whether a statement gave elements
+	seen   []bool  // by tensor: an earlier statement defines elements of it
 }
 
-// is reports whether an extent is the one that is divided.
+// is reports whether n is the partitioned extent.
 func (d *divider) is(n *term.Term) bool { return n.Op == term.Symbol && n.Name == d.symbol }
 
-// depends reports whether a value depends on the extent that is divided.
+// depends reports whether n depends on the partitioned extent.
 func (d *divider) depends(n *term.Term) bool {
 	found := false
 	n.Walk(func(m *term.Term) { found = found || d.is(m) })
 	return found
 }
 
-// own returns what a device has of a tensor, as its shape says.
+// own returns the state of a tensor according to its shape: partitioned if one dimension is the partitioned
+// extent, and replicated if none depends on it.
 func (d *divider) own(shape []*term.Term) state {
 	out := same
 	for _, n := range shape {
@@ -93,7 +95,7 @@ func (d *divider) own(shape []*term.Term) state {
 	return out
 }
 
-// along reports whether a variable goes over the dimension that is divided.
+// along reports whether v ranges over the whole partitioned dimension.
 func (d *divider) along(v *term.Variable) bool { return v.Lo.Is(0) && d.is(v.Hi) }
 
 func (d *divider) statement(s *program.Statement) {
@@ -121,7 +123,7 @@ func (d *divider) statement(s *program.Statement) {
 	case own == vary && got != part:
 		got = vary
 	case own == vary || got == vary:
-		got = wrong // a sum of parts where each device should have its own, or a part where all should have the same
+		got = wrong // the shape says partitioned, the value replicated, or the reverse
 	}
 	if d.seen[s.Target] && d.states[s.Target] != got {
 		got = wrong
@@ -129,12 +131,12 @@ func (d *divider) statement(s *program.Statement) {
 	d.states[s.Target], d.seen[s.Target] = got, true
 }
 
-// value returns what a device has of a value.
+// value returns the state of a value.
 func (d *divider) value(n *term.Term) state {
 	switch n.Op {
 	case term.Symbol:
 		if d.is(n) {
-			return wrong // the extent itself is another on each device
+			return wrong // the extent differs between devices
 		}
 		return same
 	case term.Index:
@@ -177,7 +179,7 @@ func (d *divider) value(n *term.Term) state {
 	return wrong
 }
 
-// element returns what a device has of an element.
+// element returns the state of an element.
 func (d *divider) element(r *term.Read) state {
 	out := d.states[r.Tensor]
 	if out == wrong || r.ByNumber && out != same {
@@ -208,8 +210,7 @@ func (d *divider) element(r *term.Read) state {
 	return out
 }
 
-// reduction returns what a device has of a reduction. A sum over the dimension that is divided is a partial
-// sum.
+// reduction returns the state of a reduction. A sum over the partitioned dimension is a partial sum.
 func (d *divider) reduction(r *term.Reduction) state {
 	over := false
 	for _, v := range r.Vars {
@@ -228,7 +229,7 @@ func (d *divider) reduction(r *term.Reduction) state {
 	if r.Body != nil {
 		body = d.value(r.Body)
 	}
-	for _, i := range r.At { // a place in an order, which goes over all elements
+	for _, i := range r.At { // a position in an argsort or a rank, which sorts all elements
 		body = max(body, d.value(i))
 	}
 	switch {

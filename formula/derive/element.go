@@ -5,7 +5,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// number returns the row-major number of an element among those of its tensor.
+// number returns the row-major flat index of an element.
 func number(r *term.Read) *term.Term {
 	out := term.Number(0)
 	for i, x := range r.Idx {
@@ -18,8 +18,8 @@ func number(r *term.Read) *term.Term {
 	return out
 }
 
-// sameElement reports whether two elements of tensors of equal sizes have the same number, for all values of
-// the indices.
+// sameElement reports whether a and b, elements of tensors of equal sizes, have the same flat index for all
+// values of the variables.
 func sameElement(a, b *term.Read) bool {
 	if b.Which != nil || len(a.Idx) == len(b.Idx) && identicalAll(a.Idx, b.Idx) && sameAll(a.Ext, b.Ext) {
 		return b.Which == nil
@@ -27,7 +27,7 @@ func sameElement(a, b *term.Read) bool {
 	return term.SameInteger(lone(number(a)), lone(number(b)))
 }
 
-// lone returns an integer in which indices of one value in this use are that value.
+// lone replaces each index whose range has one value in this instance by that value.
 func lone(n *term.Term) *term.Term {
 	if n.Op == term.Index {
 		if lo, known := n.Var.Lo.Known(); known {
@@ -48,8 +48,8 @@ func identicalAll(x, y []*term.Term) bool {
 	return true
 }
 
-// sameAll reports whether extents are equal in this use, which is enough where a rule compares sizes in this
-// use as well.
+// sameAll reports whether extents are equal in this instance. That is enough where the caller compares sizes
+// in this instance as well.
 func sameAll(x, y []*term.Term) bool {
 	for i := range x {
 		a, known := x[i].Known()
@@ -61,11 +61,12 @@ func sameAll(x, y []*term.Term) bool {
 	return true
 }
 
-// Size returns how many elements a tensor of a program has in its use.
+// Size returns the number of elements of a tensor in its instance.
 func Size(l *program.Local) int {
 	n, _ := term.Total(l.Shape).Known()
 	return n
 }
 
-// takes reports whether a read may be of an element of a tensor.
+// takes reports whether r may read an element of tensor. A read whose subscript Which selects among Count
+// tensors may read each.
 func takes(r *term.Read, tensor int) bool { return r.Tensor <= tensor && tensor < r.Tensor+r.Count }

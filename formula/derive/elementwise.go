@@ -7,9 +7,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Elementwise reports whether statements that give elements one index at a time touch, of tensors of as many
-// elements as there are indices, those of the index only. results says which tensors these statements give,
-// and others which are given by other steps. It also returns false if no statement gives a result.
+// Elementwise reports whether statements that define result elements are elementwise: of tensors with as
+// many elements as the iteration space has indices, they access only the element at their own flat index.
+// results and others classify targets: results of the task, and targets that other tasks define. It returns
+// false, too, if no statement defines a result.
 func Elementwise(p *program.Program, statements []*program.Statement, indices int, results, others func(tensor int) bool) bool {
 	given := false
 	for _, s := range statements {
@@ -39,9 +40,8 @@ func Elementwise(p *program.Program, statements []*program.Statement, indices in
 	return given
 }
 
-// Spreads reports whether statements that give n elements read other tensors as if their elements were
-// repeated along further dimensions: each element stands at indices of the one that is given, in their order,
-// or at numbers.
+// Spreads reports whether statements that define n elements broadcast every tensor of another size: its
+// subscripts are constants, or indices of the left side in their order.
 func Spreads(p *program.Program, statements []*program.Statement, n int) bool {
 	all := true
 	for _, s := range statements {

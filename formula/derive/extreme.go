@@ -7,13 +7,14 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Equal extremes share the gradient evenly, and so do operands that are NaN, which an extreme is if one of
-// its operands is. What is equal is found by comparing, so both sides must be the same number: an operand
-// that is worked out twice, by two loops, may be rounded in two ways, and then would equal nothing. So
-// operands are compared where they are stored: in a tensor, or in one that they get.
+// Operands that tie for an extreme share its gradient evenly. So do operands that are NaN, since an extreme
+// with a NaN operand is NaN. Ties are found by comparison, so both sides must have the same bits. An operand
+// that two loops compute may be rounded in two ways, and would then equal nothing. So operands are compared
+// as stored: in a tensor that exists, or in a temporary.
 
-// extreme is the derivative of the larger or smallest of some numbers. Operands that do not vary get nothing,
-// and those that are equal to one of them get nothing either: max(x, 0) has the slope 0 at 0.
+// extreme derives the gradients of the operands of max(a, b, ...) or min(a, b, ...). Operands that are
+// constant with respect to trainable tensors get none. Operands that tie with a constant one get none
+// either: the slope of max(x, 0) at 0 is 0.
 func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
 	var varying, fixed []*term.Term
 	for _, x := range term.Operands(n, n.Func) {
@@ -39,9 +40,9 @@ func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Te
 	return nil
 }
 
-// outdone returns the condition under which an extreme is not its one operand that varies: one of the others
-// is as large or as small. The extreme stands for the operand, which need not be kept then, where the others
-// are the same numbers wherever they are worked out.
+// outdone returns the condition that a fixed operand is as extreme as x, the only operand that varies. It
+// compares fixed operands with the extreme n itself, so that x need not be kept, unless a fixed operand may
+// be rounded in two ways.
 func (d *deriver) outdone(n, x *term.Term, fixed []*term.Term, vars []*term.Variable, guard *term.Term) *term.Term {
 	var out *term.Term
 	own := n
@@ -67,8 +68,8 @@ func (d *deriver) outdone(n, x *term.Term, fixed []*term.Term, vars []*term.Vari
 	return out
 }
 
-// shares returns the gradients of the operands of an extreme. That of more than two, and how many are equal
-// to it, are worked out once.
+// shares returns the gradients of the operands values of an extreme with gradient g. For more than two
+// operands, the extreme and the count of ties are stored in temporaries.
 func (d *deriver) shares(f *term.Function, g *term.Term, values, fixed []*term.Term, vars []*term.Variable, guard *term.Term) []*term.Term {
 	zero := term.Number(0)
 	isnan := func(x *term.Term) *term.Term { return term.Applied("isnan", x) }
@@ -79,7 +80,7 @@ func (d *deriver) shares(f *term.Function, g *term.Term, values, fixed []*term.T
 			if f == term.Min {
 				reaches = term.Compare(term.AtMost, x, y)
 			}
-			tie := term.Either(term.Compare(term.Equal, x, y), isnan(y)) // if x is an extreme, too
+			tie := term.Either(term.Compare(term.Equal, x, y), isnan(y)) // x shares if it is an extreme, too
 			return term.Chosen(term.Either(reaches, isnan(x)), term.Chosen(tie, half, g), zero)
 		}
 		return []*term.Term{share(values[0], values[1]), share(values[1], values[0])}
@@ -120,8 +121,8 @@ func (d *deriver) shares(f *term.Function, g *term.Term, values, fixed []*term.T
 	return out
 }
 
-// comparable returns a value in a form that is the same number wherever it is worked out: it gets a tensor of
-// its own unless it is such a value, or its indices have no bounds.
+// comparable returns x in a form with the same bits wherever it is computed. It stores x in a temporary
+// unless x is exact; it cannot if the indices of x have no bounds.
 func (d *deriver) comparable(x *term.Term, vars []*term.Variable, guard *term.Term) *term.Term {
 	if d.exact(x) {
 		d.store(x)
@@ -131,7 +132,7 @@ func (d *deriver) comparable(x *term.Term, vars []*term.Variable, guard *term.Te
 	return x
 }
 
-// extremes is the derivative of a maximum or a minimum over indices, of which fresh has variables of its own.
+// extremes derives the gradient of a max or min reduction n. fresh is a copy of n with fresh variables.
 func (d *deriver) extremes(n, fresh, g *term.Term, vars []*term.Variable, guard *term.Term) error {
 	r := fresh.Reduction
 	inner := append(slices.Clone(vars), r.Vars...)
@@ -140,7 +141,7 @@ func (d *deriver) extremes(n, fresh, g *term.Term, vars []*term.Variable, guard 
 	again := func(kind reduction.Kind, guard, body *term.Term) *term.Term {
 		x := &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &term.Reduction{Kind: kind, Vars: r.Vars, Guard: term.All(r.Guard, guard),
 			Body: body, Part: -1}}
-		return x.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
+		return x.Map(func(x *term.Term) *term.Term { return x }) // a copy with fresh variables
 	}
 	result := d.known(n)
 	switch {
@@ -154,14 +155,14 @@ func (d *deriver) extremes(n, fresh, g *term.Term, vars []*term.Variable, guard 
 	return d.walk(r.Body, term.Ratio(g, ties), inner, term.All(within, is))
 }
 
-// exact reports whether a real number is the same wherever it is worked out: it is stored, or follows from
-// numbers that are by operations that do not round.
+// exact reports whether n has the same bits wherever it is computed: n is stored, or follows from exact
+// values by operations that do not round.
 func (d *deriver) exact(n *term.Term) bool {
 	each := func(terms []*term.Term) bool {
 		return !slices.ContainsFunc(terms, func(x *term.Term) bool { return !d.exact(x) })
 	}
 	switch n.Kind {
-	case term.Integer: // float32 holds these integers
+	case term.Integer: // float32 represents integers of this range exactly
 		lo, hi, ok := spanOf(n)
 		return ok && lo >= -1<<24 && hi <= 1<<24
 	case term.Boolean:
@@ -184,8 +185,8 @@ func (d *deriver) exact(n *term.Term) bool {
 	return false
 }
 
-// decided reports whether an integer or a condition is the same wherever it is worked out: so are the numbers
-// that are compared in it.
+// decided reports whether an integer or a condition has the same value wherever it is computed: the real
+// numbers that it compares are exact.
 func (d *deriver) decided(n *term.Term) bool {
 	switch n.Op {
 	case term.Reduce:
@@ -203,8 +204,7 @@ func (d *deriver) decided(n *term.Term) bool {
 	})
 }
 
-// store makes sure that the tensors that a value reads are stored, so that their elements are the same for
-// all that read them.
+// store marks the tensors that x reads as stored, so that all readers see the same bits.
 func (d *deriver) store(x *term.Term) {
 	x.Walk(func(m *term.Term) {
 		for k := 0; m.Op == term.Element && k < m.Read.Count; k++ {
@@ -216,7 +216,8 @@ func (d *deriver) store(x *term.Term) {
 	})
 }
 
-// given reports whether a value reads tensors that statements give. Backward may work these out again.
+// given reports whether x reads a tensor that statements define. The backward pass may recompute such a
+// tensor.
 func (d *deriver) given(x *term.Term) bool {
 	found := false
 	x.Walk(func(m *term.Term) {

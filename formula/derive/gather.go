@@ -7,27 +7,28 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// equation says that two integers are equal: one of the index at which a gradient is wanted, and one of the
+// equation is x == e: x is an expression of the index at which a gradient is wanted, and e one of the
 // variables of a contribution.
 type equation struct{ x, e *term.Term }
 
-// solution is what an equation says about the variables of a contribution.
+// solution is the result of solving one equation for variables of a contribution.
 type solution struct {
-	values     map[*term.Variable]*term.Term   // of variables
-	ranges     map[*term.Variable][]*term.Term // the conditions under which these values are in the ranges of the variables
-	conditions []*term.Term                    // others, under which there is a solution
-	equations  []equation                      // in its place
-	vars       []*term.Variable                // that are free
-	left       []*term.Variable                // the variables that remain, each behind those on which its range depends
+	values     map[*term.Variable]*term.Term   // of solved variables
+	ranges     map[*term.Variable][]*term.Term // the conditions that the values are in range
+	conditions []*term.Term                    // further conditions that a solution exists
+	equations  []equation                      // that replace the solved equation
+	vars       []*term.Variable                // fresh variables that values depend on
+	left       []*term.Variable                // the variables that remain, in topological order of their ranges
 }
 
-// gather returns a contribution to the gradient of a tensor as an expression of an index; nil if there is
-// none.
+// gather rewrites contribution c to the gradient of tensor t as an expression of the index at: a sum over
+// the variables of c that remain after the subscripts are solved for them. It returns nil if the equations
+// have no solution, so that c stays a scatter-add.
 func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term {
 	if c.read.Which != nil && c.read.Which.Reads() {
 		return nil
 	}
-	// The variables of the contribution become those of the sum.
+	// Copy the variables of the contribution: they become those of the sum.
 	values := map[*term.Variable]*term.Term{}
 	var vars []*term.Variable
 	for _, v := range c.vars {
@@ -37,8 +38,8 @@ func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term
 	}
 	guard, value := c.guard.Substitute(values), c.value.Substitute(values)
 	order := slices.Clone(vars)
-	ranges := map[*term.Variable][]*term.Term{} // the conditions under which a value of a variable is in its range
-	var first []*term.Term                      // other conditions of solutions, which read no tensor
+	ranges := map[*term.Variable][]*term.Term{} // by variable: the conditions that its value is in its range
+	var first []*term.Term                      // further conditions of solutions, which read no tensor
 	equations := d.equations(t, c.read, values, at)
 	s := &solver{shape: d.p.Tensors[t].Shape, at: at}
 	for len(equations) > 0 {
@@ -64,7 +65,8 @@ func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term
 		first = append(first, found.conditions...)
 		value, guard = value.Substitute(found.values), guard.Substitute(found.values)
 	}
-	// A condition on a variable may read a tensor where those on the variables around it hold.
+	// A condition on a variable may read a tensor at an index that only the conditions on outer variables
+	// keep in bounds. So conditions follow the order of variables.
 	conditions := first
 	for _, v := range order {
 		conditions = append(conditions, ranges[v]...)
@@ -90,7 +92,7 @@ func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term
 	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: vars, Guard: guard, Body: value, Part: -1}}
 }
 
-// equations say which element a contribution is to.
+// equations returns one equation for each subscript of r, or one for the flat index if r has that.
 func (d *deriver) equations(t int, r *term.Read, values map[*term.Variable]*term.Term, at []*term.Variable) []equation {
 	shape := d.p.Tensors[t].Shape
 	var idx []*term.Term
@@ -117,7 +119,7 @@ func terms(vars []*term.Variable) []*term.Term {
 	return out
 }
 
-// numberOf returns the row-major number of an index.
+// numberOf returns the row-major flat index of idx in a tensor of shape ext.
 func numberOf(idx, ext []*term.Term) *term.Term {
 	out := term.Number(0)
 	for i, x := range idx {
@@ -132,8 +134,8 @@ type solver struct {
 	at    []*term.Variable
 }
 
-// step returns the solution of an equation and its place. It tries rules in order, each with all equations. A
-// solution in which the range of a variable depends on the variable itself is none.
+// step solves one equation and returns its position and its solution. It tries the rules in order of
+// preference, each on all equations. It returns a nil solution if no rule applies.
 func (s *solver) step(equations []equation, vars []*term.Variable) (int, *solution) {
 	for _, rule := range []func(equation, []*term.Variable) []*solution{s.constant, s.exact, s.radix, s.unit, s.strided, s.floor} {
 		for i, q := range equations {
@@ -147,11 +149,11 @@ func (s *solver) step(equations []equation, vars []*term.Variable) (int, *soluti
 	return 0, nil
 }
 
-// fits works out which variables remain once others have values, with their ranges. It reports whether their
-// ranges can be worked out one after the other.
+// fits sorts the variables that remain topologically, by the variables in their ranges, and substitutes the
+// solved ones in these ranges. It returns false if a range depends on itself.
 func (s *solution) fits(vars []*term.Variable) bool {
 	var open []*term.Variable
-	next := map[*term.Variable]*term.Variable{} // a solution that does not fit must not change the ranges
+	next := map[*term.Variable]*term.Variable{} // applied to vars only if the solution fits
 	values := map[*term.Variable]*term.Term{}
 	for v, x := range s.values {
 		values[v] = x
@@ -175,7 +177,7 @@ func (s *solution) fits(vars []*term.Variable) bool {
 	return true
 }
 
-// substituted returns terms with variables replaced by values.
+// substituted returns terms with values in place of variables.
 func substituted(terms []*term.Term, values map[*term.Variable]*term.Term) []*term.Term {
 	out := make([]*term.Term, len(terms))
 	for i, x := range terms {
@@ -184,7 +186,7 @@ func substituted(terms []*term.Term, values map[*term.Variable]*term.Term) []*te
 	return out
 }
 
-// constant is for an equation without variables, which is a condition.
+// constant solves an equation without variables: it is a condition.
 func (s *solver) constant(q equation, vars []*term.Variable) []*solution {
 	if q.e.UsesAny(vars) || q.e.Reads() {
 		return nil
@@ -195,7 +197,7 @@ func (s *solver) constant(q equation, vars []*term.Variable) []*solution {
 	return []*solution{{conditions: []*term.Term{term.Compare(term.Equal, q.x, q.e)}}}
 }
 
-// exact is for x == v.
+// exact solves x == v.
 func (s *solver) exact(q equation, vars []*term.Variable) []*solution {
 	if q.e.Op != term.Index || !slices.Contains(vars, q.e.Var) {
 		return nil
@@ -208,7 +210,8 @@ func (s *solver) solved(v *term.Variable, x *term.Term, conditions []*term.Term)
 		ranges: map[*term.Variable][]*term.Term{v: s.inRange(v, x)}}
 }
 
-// inRange returns the conditions under which a variable may have a value: none if they follow from ranges.
+// inRange returns the conditions that x is in the range of v, except those that follow from the ranges of
+// indices in x.
 func (s *solver) inRange(v *term.Variable, x *term.Term) []*term.Term {
 	var out []*term.Term
 	if !v.Lo.Is(0) || !term.NonNegative(x) {
@@ -225,7 +228,8 @@ func (s *solver) inRange(v *term.Variable, x *term.Term) []*term.Term {
 	return out
 }
 
-// bounds returns the condition x op y, taken apart where a side is a maximum or a minimum.
+// bounds returns the conjuncts of x op y, where op is < or <=: a maximum on the left and a minimum on the
+// right become two conditions each.
 func bounds(op term.Op, x, y *term.Term) []*term.Term {
 	if x.Op == term.Apply && x.Func == term.Max {
 		return append(bounds(op, x.Args[0], y), bounds(op, x.Args[1], y)...)
@@ -236,8 +240,8 @@ func bounds(op term.Op, x, y *term.Term) []*term.Term {
 	return []*term.Term{term.Compare(op, x, y)}
 }
 
-// radix is for x == m*u + v where v ranges over m: v is x % m, and u is x / m. A digit that counts down, as
-// in x == m*u + (m - 1 - v), is one, too.
+// radix solves x == m*u + v, where v has the range [0, m): v = x % m and u = x / m. It also solves a digit
+// that counts down, x == m*u + (m - 1 - v).
 func (s *solver) radix(q equation, vars []*term.Variable) []*solution {
 	for _, v := range vars {
 		if !v.Lo.Is(0) || !q.e.Uses(v) || v.Hi.UsesAny(vars) {
@@ -273,17 +277,17 @@ func containsQuotient(n *term.Term) bool {
 	return found
 }
 
-// unit is for x == v + rest and x == rest - v.
+// unit solves x == rest + v and x == rest - v.
 func (s *solver) unit(q equation, vars []*term.Variable) []*solution {
 	return s.linear(q, vars, func(c *term.Term) bool { return c.Is(1) || c.Is(-1) })
 }
 
-// strided is for x == c*v + rest, which has a solution where c divides x - rest.
+// strided solves x == c*v + rest: v = (x - rest) / c if c divides x - rest.
 func (s *solver) strided(q equation, vars []*term.Variable) []*solution {
 	return s.linear(q, vars, func(c *term.Term) bool { return !c.Reads() && len(c.Free()) == 0 && !c.IsZero() && positive(c) })
 }
 
-// positive reports whether an integer without variables is greater than 0 in this use.
+// positive reports whether an integer without variables is greater than 0 in this instance.
 func positive(c *term.Term) bool {
 	v, known := c.Known()
 	return known && v > 0
@@ -313,7 +317,7 @@ func (s *solver) linear(q equation, vars []*term.Variable, fits func(c *term.Ter
 	return out
 }
 
-// floor is for x == v / m: v is m*x + w for all w below m.
+// floor solves x == v / m: v = m*x + w for all w in [0, m).
 func (s *solver) floor(q equation, vars []*term.Variable) []*solution {
 	if q.e.Op != term.Quotient || q.e.Args[0].Op != term.Index || !slices.Contains(vars, q.e.Args[0].Var) || len(q.e.Args[1].Free()) > 0 {
 		return nil

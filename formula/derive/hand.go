@@ -6,7 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// byHand adds the gradients that the formula gives. The gradient of an output that is not given is 0.
+// byHand appends the gradients that the formula states itself. They read 0 for the gradient of an output
+// that is not given.
 func (d *deriver) byHand() {
 	absent := map[int]bool{}
 	own := d.p.ByHand()
@@ -25,7 +26,7 @@ func (d *deriver) byHand() {
 	}
 }
 
-// without returns a value in which the elements of some tensors are 0.
+// without returns n with 0 in place of elements of the absent tensors.
 func without(n *term.Term, absent map[int]bool) *term.Term {
 	if len(absent) == 0 {
 		return n

@@ -5,30 +5,32 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Sharing says whether a result may lie in the memory of what it is computed from.
+// Sharing says whether a result may reuse the memory of an operand, and under which conditions.
 type Sharing uint8
 
-// The ways in which a result may share memory. Each allows more than the one before.
+// The levels of sharing, each less restrictive than the one before.
 const (
-	// Apart: an element is read after another value took its place.
+	// Apart: no reuse, since a statement reads an element after its memory was overwritten.
 	Apart Sharing = iota
-	// Reordered: it may, if statements that do not depend on the result run before those that give it.
+	// Reordered: reuse if statements that do not depend on the result run before those that define it.
 	Reordered
-	// Behind: it may, with the statements in their order, if a tensor that is not smaller is complete before.
+	// Behind: reuse in program order, if temporaries of at least the result's size are complete before the
+	// result is written: their loops may not be fused with it.
 	Behind
-	// InOrder: it may, with the statements in their order.
+	// InOrder: reuse in program order.
 	InOrder
-	// SameElements: it may, and has the same elements in the same order.
+	// SameElements: reuse, and the result has the operand's elements in the same order, so that no copy is
+	// needed.
 	SameElements
 )
 
-// InPlace says whether the elements that statements give to tensor out may lie where those of tensor in lie.
-// The tensors have the same size. An element may be read by the statement that gives the one in its place,
-// and by statements before that.
+// InPlace returns how tensor out may share the memory of tensor in, which has the same size: no statement
+// may read an element of in after out's element at the same flat index was written. The statement that
+// defines that element, and earlier ones, may read it.
 func InPlace(p *program.Program, statements []*program.Statement, out, in int) Sharing {
 	best, given := SameElements, false
 	later := map[int]bool{out: true} // tensors that depend on out
-	from := map[int]bool{}           // tensors of which each element depends on the one of in at its place
+	from := map[int]bool{}           // temporaries that are elementwise in tensor in
 	for _, s := range statements {
 		depends, taken, own, near := false, false, true, true
 		s.Reads(func(r *term.Read) {
@@ -75,8 +77,8 @@ func InPlace(p *program.Program, statements []*program.Statement, out, in int) S
 	return best
 }
 
-// copies reports whether a value is an element as it is, under no condition but those that always hold in
-// this use.
+// copies reports whether n is an unmodified element. A bounds check that always holds in this instance is
+// ignored.
 func copies(n *term.Term) bool {
 	if n.Op == term.Choose {
 		c := n.Args[0]
@@ -85,7 +87,8 @@ func copies(n *term.Term) bool {
 	return n.Op == term.Element && n.Read.Else == nil
 }
 
-// below reports whether x is less than n for all values of the indices in x, which grows with each of them.
+// below reports whether x < n for all values of the indices in x. It evaluates x at the last value of each
+// index, so x must be monotonic in its indices.
 func below(x, n *term.Term) bool {
 	if !term.NonNegative(x) {
 		return false

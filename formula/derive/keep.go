@@ -7,17 +7,18 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// axisOf is an axis of a tensor that keeps values: for an index of them, counted from a first one.
+// axisOf is an axis of a temporary: it stores the values of index of at offset of - first.
 type axisOf struct {
 	of     *term.Variable
-	first  *term.Term // of other indices; 0 where the index is counted as it is
+	first  *term.Term // an expression of outer indices; 0 if the axis begins at index 0
 	extent *term.Term
 }
 
-// keep gives a value a tensor of its own, over those of vars that it depends on, and returns its element; ok
-// is false, and the value is as it was, if indices have no bounds. The value is needed where a condition
-// holds. Elsewhere the tensor holds 0, or any number if the value does not depend on all that the condition
-// does; it reads nothing outside of tensors. A value that is new is none that the program gives.
+// keep stores x in a temporary over those of vars that x depends on, and returns the temporary's element. It
+// returns ok false and x itself if an index has no bounds. Readers need the values where condition needed
+// holds. Elsewhere the temporary holds 0, or any number if needed depends on further variables; its loads
+// stay in bounds everywhere. If fresh is set, keep does not reuse a tensor of the forward program with the
+// same value.
 func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term, fresh bool) (kept *term.Term, ok bool) {
 	if x = trim(tidy(x)); !fresh {
 		x = d.neat(x)
@@ -25,7 +26,7 @@ func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term,
 	if x.Op == term.Constant || x.Op == term.Element && !fresh {
 		return x, true
 	}
-	var own []*term.Variable // that the value depends on
+	var own []*term.Variable // those of vars that x depends on
 	for _, v := range vars {
 		if x.Uses(v) {
 			own = append(own, v)
@@ -33,7 +34,7 @@ func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term,
 	}
 	left, here := &term.Read{Count: 1, Idx: []*term.Term{}}, &term.Read{Count: 1, Idx: []*term.Term{}}
 	values := map[*term.Variable]*term.Term{}
-	var within []*term.Term // conditions under which indices are in their ranges
+	var within []*term.Term // conditions that indices are in their ranges
 	var loops []*term.Variable
 	for i, v := range own {
 		a := axisFor(v, own[:i], x)
@@ -50,7 +51,7 @@ func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term,
 		}
 	}
 	var conditions []*term.Term
-	partly := false // whether conditions are left out
+	partly := false // some conditions are left out, so the value is speculative
 	for _, c := range append(within, term.Conjuncts(needed)...) {
 		if slices.ContainsFunc(c.Free(), func(v *term.Variable) bool { return !slices.Contains(own, v) }) {
 			partly = true
@@ -74,8 +75,8 @@ func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term,
 	return &term.Term{Op: term.Element, Kind: term.Real, Read: here}, true
 }
 
-// axisFor returns the axis for an index. Where its range begins at what others say, and those have axes, it
-// is counted from there if the axis is shorter for it. It is nil if the index has no bounds.
+// axisFor returns the shortest axis that holds all values of v in x. The axis starts at the lower bound of
+// v, as an expression of others, if that makes it shorter. It returns nil if v has no bounds.
 func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
 	if v.Hi.Fixed() && v.Lo.Is(0) {
 		return &axisOf{v, term.Number(0), v.Hi}
@@ -97,7 +98,7 @@ func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
 	if best != nil {
 		return best
 	}
-	x.Walk(func(m *term.Term) { // an element that the value reads in any case tells the bounds
+	x.Walk(func(m *term.Term) { // a subscript of an unconditional read is within the extent
 		for i := 0; m.Op == term.Element && m.Read.Else == nil && !m.Read.ByNumber && best == nil && i < len(m.Read.Idx); i++ {
 			if m.Read.Idx[i].Op == term.Index && m.Read.Idx[i].Var == v {
 				best = &axisOf{v, term.Number(0), m.Read.Ext[i]}
@@ -107,8 +108,8 @@ func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
 	return best
 }
 
-// largest returns the extent n - lo, in which hi is the greatest value of n: with symbols if it is hi for the
-// last values of all indices.
+// largest returns the extent n - lo of an axis, where hi is the greatest value of n. The extent keeps its
+// symbols if n reaches hi at the last values of all its indices.
 func largest(n *term.Term, hi, lo int) *term.Term {
 	for range deepest {
 		free := n.Free()
@@ -124,7 +125,8 @@ func largest(n *term.Term, hi, lo int) *term.Term {
 	return term.Number(max(hi-lo, 0))
 }
 
-// total returns a value that reads nothing outside of tensors: an element that may lie there is 0.
+// total returns n with 0 for each element that may be out of bounds, so that n can be evaluated
+// speculatively.
 func total(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -138,7 +140,7 @@ func total(n *term.Term) *term.Term {
 	return out
 }
 
-// nothing returns the value of a kind that stands where there is none.
+// nothing returns the zero value of a kind: 0 or false.
 func nothing(k term.Kind) *term.Term {
 	switch k {
 	case term.Boolean:

@@ -5,8 +5,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Ranges lists how many indices a task that computes statements may run over in this use: products of extents
-// of the indices on a left side, and 1.
+// Ranges returns the possible sizes of the iteration space of a task that computes statements in this
+// instance: all products of extents of left-side indices, and 1.
 func Ranges(statements []*program.Statement) map[int]bool {
 	out := map[int]bool{1: true}
 	for _, s := range statements {
@@ -23,8 +23,8 @@ func Ranges(statements []*program.Statement) map[int]bool {
 	return out
 }
 
-// Products lists the products of some of several extents, each once, and 1 for none of them. There are few,
-// since the extents of many indices are mostly alike.
+// Products returns the distinct products of all subsets of extents, with 1 for the empty subset. There are
+// few, since the extents of many indices are mostly equal.
 func Products(extents []int) []int {
 	out, seen := []int{1}, map[int]bool{1: true}
 	for _, n := range extents {
@@ -38,5 +38,5 @@ func Products(extents []int) []int {
 	return out
 }
 
-// maxProducts bounds how many products are listed. The extents of a tensor of 16 dimensions have fewer.
+// maxProducts bounds the number of products. The extents of a tensor of 16 dimensions have fewer.
 const maxProducts = 1 << 16

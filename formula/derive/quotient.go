@@ -7,9 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// quotients returns a value in which a sum of g*x that is divided by y twice is a sum of g*(x/y), divided by
-// y. The gradient of a divisor that many elements share is such a sum: x and y may be large, or small, where
-// their quotient is neither.
+// quotients rewrites sum(g*x)/(y*y) as sum(g*(x/y))/y. The gradient of a divisor that many elements share
+// has the first form: x and y may overflow or underflow there where their quotient does neither.
 func quotients(n *term.Term) *term.Term {
 	n = n.Derived(quotients)
 	if n == nil || n.Op != term.Divide {
@@ -36,7 +35,7 @@ func quotients(n *term.Term) *term.Term {
 	return f.term()
 }
 
-// squared returns the place of a divisor that is there twice, or -1.
+// squared returns the position of the first of two equal denominators, or -1.
 func (f *factors) squared() int {
 	for i, x := range f.denominators {
 		if x.Op != term.Constant && slices.ContainsFunc(f.denominators[i+1:], func(y *term.Term) bool { return term.Identical(x, y) }) {

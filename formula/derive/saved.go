@@ -2,8 +2,8 @@ package derive
 
 import "github.com/opgen/opgen/formula/term"
 
-// Missing lists the tensors of slots that the gradient reads and that are neither given nor follow from what
-// is given.
+// Missing returns the slot tensors that the gradient reads but that are neither given nor can be recomputed
+// from given slots.
 func (g *Gradient) Missing(given func(slot int) bool) []int {
 	own := g.own()
 	pending, missing := g.direct(), []int(nil)
@@ -38,7 +38,7 @@ func (g *Gradient) Missing(given func(slot int) bool) []int {
 	return missing
 }
 
-// Reads lists the slots of which the gradient reads elements.
+// Reads returns the slots that the gradient reads.
 func (g *Gradient) Reads() map[int]bool {
 	out := map[int]bool{}
 	for _, t := range g.direct() {
@@ -49,7 +49,7 @@ func (g *Gradient) Reads() map[int]bool {
 	return out
 }
 
-// own holds the tensors of gradients, and those that the gradient's statements give.
+// own returns the tensors of gradients and the targets of the gradient's statements.
 func (g *Gradient) own() map[int]bool {
 	own := map[int]bool{}
 	for _, t := range g.Of {
@@ -61,7 +61,7 @@ func (g *Gradient) own() map[int]bool {
 	return own
 }
 
-// direct lists the tensors that the gradient's statements read and do not give, in order of appearance.
+// direct returns the forward tensors that the gradient's statements read, in order of first read.
 func (g *Gradient) direct() []int {
 	own := g.own()
 	seen := map[int]bool{}
@@ -79,7 +79,7 @@ func (g *Gradient) direct() []int {
 	return out
 }
 
-// tensorsOf lists the tensors of which n is an element.
+// tensorsOf returns the tensors that n may be an element of: none if n is no element.
 func tensorsOf(n *term.Term) []int {
 	if n.Op != term.Element {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Shared returns the extents of the dimensions that the left sides of all statements share, in the order of
-// the first left side: a task may run over them, since no statement reads what another index of them gives.
-// Statements without indices and without reductions are left out, since each index can compute them for
-// itself, unless they give a result: that is to be computed also where there is no index.
+// Shared returns the extents of the parallel dimensions that all statements have in common, in the order of
+// the first left side. A task may use them as its iteration space, since no statement reads what another
+// iteration defines. Scalar statements are ignored, because each iteration can recompute them. A scalar
+// result is not ignored: it must be computed even if the iteration space is empty.
 func Shared(statements []*program.Statement, result func(tensor int) bool) []*term.Term {
 	var loops []*program.Statement
 	givenBy := map[int]bool{}
@@ -32,10 +32,10 @@ func Shared(statements []*program.Statement, result func(tensor int) bool) []*te
 	return out
 }
 
-// sharedBy reports whether each statement has one index over the extent, at which it reads what the
-// statements give.
+// sharedBy reports whether all statements are parallel over extent: each has exactly one index over it, and
+// reads targets of the statements only at that index.
 func sharedBy(loops []*program.Statement, given map[int]bool, extent *term.Term) bool {
-	axes := map[int]int{} // where the tensors that statements give have the extent
+	axes := map[int]int{} // by target: the position of the extent on the left side
 	for _, s := range loops {
 		at := axis(s, extent)
 		if was, ok := axes[s.Target]; at < 0 || s.Add || ok && was != at {
@@ -60,8 +60,8 @@ func sharedBy(loops []*program.Statement, given map[int]bool, extent *term.Term)
 	return true
 }
 
-// axis returns the position on the left side of the index that goes over all of an extent; -1 if there is not
-// one such.
+// axis returns the position of the only left-side index that ranges over all of extent. It returns -1 if
+// there is none, or more than one.
 func axis(s *program.Statement, extent *term.Term) int {
 	over := func(i *term.Term) bool {
 		return i.Op == term.Index && i.Var.Lo.Is(0) && i.Var.Hi.Op == term.Symbol && i.Var.Hi.Name == extent.Name
@@ -73,8 +73,8 @@ func axis(s *program.Statement, extent *term.Term) int {
 	return at
 }
 
-// ordered reports whether a value looks up the places of an order by an index, which the order itself does
-// not depend on: it is worked out once for all places.
+// ordered reports whether n contains an argsort or a rank that is invariant in v: one sort serves all
+// iterations of v.
 func ordered(n *term.Term, v *term.Variable) bool {
 	found := false
 	n.Walk(func(m *term.Term) {

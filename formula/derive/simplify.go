@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// neat returns a value in a simpler form: sums over fewer indices, without conditions that ranges imply, and
-// with what the program has computed in its place.
+// neat simplifies n to a fixed point: it reuses stored values, shrinks sums, and drops conditions that
+// ranges imply.
 func (d *deriver) neat(n *term.Term) *term.Term {
 	for range 3 {
 		next := trim(tidy(d.recognize(n)))
@@ -22,9 +22,9 @@ func (d *deriver) neat(n *term.Term) *term.Term {
 	return quotients(n)
 }
 
-// recognize replaces parts of a value that statements of the program give. A quotient is computed again
-// rather than read from a slot: it takes few operations, and a gradient that needs it reads the operands
-// anyway.
+// recognize replaces subterms that a forward statement already computes by its element (common
+// subexpressions). It does not read a quotient from a slot: a quotient is cheap, and the gradient that needs
+// it reads its operands anyway.
 func (d *deriver) recognize(n *term.Term) *term.Term {
 	if n.Op == term.Apply || n.Op == term.Reduce || n.Op == term.Divide || n.Op == term.Multiply {
 		if x := d.known(n); x != n && !(n.Op == term.Divide && d.p.Tensors[x.Read.Tensor].Slot >= 0) {
@@ -34,7 +34,7 @@ func (d *deriver) recognize(n *term.Term) *term.Term {
 	return n.Derived(d.recognize)
 }
 
-// tidy simplifies sums, from the inside outwards.
+// tidy simplifies sums bottom up.
 func tidy(n *term.Term) *term.Term {
 	n = n.Derived(tidy)
 	switch {
@@ -48,13 +48,13 @@ func tidy(n *term.Term) *term.Term {
 	return n
 }
 
-// complements reports whether x counts where a condition holds, and y where it does not.
+// complements reports whether x is c ? a : 0 and y is !c ? b : 0.
 func complements(x, y *term.Term) bool {
 	return x.Op == term.Choose && y.Op == term.Choose && x.Args[2].IsZero() && y.Args[2].IsZero() &&
 		y.Args[0].Op == term.Not && term.Identical(x.Args[0], y.Args[0].Args[0])
 }
 
-// common takes elements that all terms of a sum have as factors out of it: a*y + b*y is (a + b)*y.
+// common factors out the elements that all terms of a sum share: a*y + b*y is (a + b)*y.
 func common(n *term.Term) *term.Term {
 	var products []*factors
 	addends(n, false, &products)
@@ -80,7 +80,7 @@ func common(n *term.Term) *term.Term {
 	return out.term()
 }
 
-// addends lists the terms of a sum as products.
+// addends appends the terms of a sum, each as a signed product.
 func addends(n *term.Term, negative bool, out *[]*factors) {
 	switch {
 	case n.Op == term.Negate:
@@ -95,15 +95,15 @@ func addends(n *term.Term, negative bool, out *[]*factors) {
 	}
 }
 
-// place returns where a factor stands among the numerators, or -1.
+// place returns the position of x among the numerators, or -1.
 func (f *factors) place(x *term.Term) int {
 	return slices.IndexFunc(f.numerators, func(y *term.Term) bool { return term.Identical(x, y) })
 }
 
-// tidySum simplifies a sum. Conditions v == x replace indices, inequalities become ranges, factors and
-// conditions that do not vary move out, and an index that does not occur becomes a factor. What moves out of
-// a sum that may have no terms must not fail there, nor turn its 0 into a NaN: it gets the condition that
-// there are terms, or stays inside.
+// tidySum simplifies a sum. A condition v == x eliminates v, an inequality narrows a range, invariant
+// factors and conditions are hoisted, and an unused index becomes the factor of its extent. A sum may be
+// empty. A hoisted factor must not load out of bounds then, nor turn the sum's 0 into a NaN. Such a factor
+// gets the condition that the sum has terms, or stays inside.
 func tidySum(n *term.Term) *term.Term {
 	r := *n.Reduction
 	s := &sum{vars: slices.Clone(r.Vars), guards: term.Conjuncts(r.Guard), body: r.Body}
@@ -135,7 +135,7 @@ func tidySum(n *term.Term) *term.Term {
 		}
 	}
 	f := factorsOf(s.body)
-	plain := true // whether what moves out can stand where there are no terms
+	plain := true // hoisted factors are safe even if the sum is empty
 	in, out := f.split(func(x *term.Term, below bool) bool {
 		if x.UsesAny(s.vars) {
 			return true
@@ -183,7 +183,7 @@ func tidySum(n *term.Term) *term.Term {
 	return x
 }
 
-// tame reports whether a value can stand where nothing asks for it: it reads no tensor, and is finite.
+// tame reports whether n can be evaluated speculatively: it reads no tensor, and is finite.
 func tame(n *term.Term) bool {
 	ok := true
 	n.Walk(func(m *term.Term) {
@@ -203,8 +203,8 @@ func tame(n *term.Term) bool {
 	return ok
 }
 
-// terms returns the conditions, outside of a sum, without which it has no terms: that ranges have values.
-// told is false if further conditions decide it.
+// terms returns the conditions, in terms of outer indices, that the sum is not empty: that its ranges are
+// not. told is false if emptiness depends on other conditions as well.
 func (s *sum) terms() (conditions []*term.Term, told bool) {
 	told = true
 	for _, v := range s.vars {
@@ -224,8 +224,8 @@ func (s *sum) terms() (conditions []*term.Term, told bool) {
 	return conditions, told
 }
 
-// leaves reports whether a condition leaves values of an index: one that it has another value than something
-// else does if it has two.
+// leaves reports whether guard g cannot empty the sum: g is v != x, it is the only guard, and v has at least
+// two values.
 func (s *sum) leaves(g *term.Term) bool {
 	if g.Op == term.Not && g.Args[0].Op == term.Equal {
 		g = &term.Term{Op: term.Unequal, Kind: term.Boolean, Args: g.Args[0].Args}
@@ -245,23 +245,23 @@ func (s *sum) leaves(g *term.Term) bool {
 	})
 }
 
-// sum is a sum of body over vars where all guards hold.
+// sum is the sum of body over vars for which all guards hold.
 type sum struct {
 	vars   []*term.Variable
 	guards []*term.Term
 	body   *term.Term
 }
 
-// narrow uses conditions on indices, until there are none left to use.
+// narrow applies replace and cut until neither applies.
 func (s *sum) narrow() {
-	for range 50 { // as a bound against forms that lead back to themselves
+	for range 50 { // a bound, since rewriting may loop
 		if !s.replace() && !s.cut() {
 			return
 		}
 	}
 }
 
-// replace uses a condition v == x in place of v.
+// replace eliminates an index v for which there is a guard v == x. It reports whether there is one.
 func (s *sum) replace() bool {
 	for i, v := range s.vars {
 		if slices.ContainsFunc(s.vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) }) {
@@ -272,8 +272,8 @@ func (s *sum) replace() bool {
 			if x == nil {
 				continue
 			}
-			// The conditions on x come before those that have x in place of v, and behind those that x itself
-			// needs.
+			// Guards are evaluated in order. The range check of x precedes the guards that use x in place of
+			// v, and follows the guards that keep the loads in x in bounds.
 			uses := func(g *term.Term) bool { return g.Uses(v) }
 			before := j
 			if i := slices.IndexFunc(s.guards[:j], uses); i >= 0 {
@@ -303,7 +303,7 @@ func (s *sum) replace() bool {
 	return false
 }
 
-// equals returns x if g is v == x, or else nil.
+// equals returns x if g is v == x, else nil.
 func equals(g *term.Term, v *term.Variable) *term.Term {
 	if g.Op != term.Equal || g.Args[0].Kind != term.Integer || g.Args[1].Kind != term.Integer {
 		return nil
@@ -316,7 +316,7 @@ func equals(g *term.Term, v *term.Variable) *term.Term {
 	return nil
 }
 
-// cut uses an inequality as a bound of an index.
+// cut turns a guard that is an inequality into a bound of an index. It reports whether there is one.
 func (s *sum) cut() bool {
 	for i, v := range s.vars {
 		for j, g := range s.guards {
@@ -354,7 +354,8 @@ func (s *sum) cut() bool {
 	return false
 }
 
-// bound returns the bounds that an inequality sets to an index: lo <= v and v < hi. Either may be nil.
+// bound solves the inequality g for v, and returns the bound that it sets: lo <= v or v < hi. Both are nil
+// if g does not bound v.
 func bound(g *term.Term, v *term.Variable) (lo, hi *term.Term) {
 	if g.Op != term.Less && g.Op != term.AtMost || g.Args[0].Kind != term.Integer || g.Args[1].Kind != term.Integer || g.Reads() {
 		return nil, nil
@@ -364,14 +365,14 @@ func bound(g *term.Term, v *term.Variable) (lo, hi *term.Term) {
 		return nil, nil
 	}
 	one := term.Number(1)
-	// n is x / q on one side; y is the other side.
+	// One side is x / q; the other has no v.
 	if x := sideOf(a, b, v); x.Op == term.Quotient {
 		q := x.Args[1]
 		c, rest, ok := term.Linear(x.Args[0], v)
 		if q.Uses(v) || !ok || !positive(q) || !positive(c) {
 			return nil, nil
 		}
-		if a.Uses(v) { // x / q <= top: x <= q*top + q - 1
+		if a.Uses(v) { // x / q <= top iff x <= q*top + q - 1
 			top := b
 			if g.Op == term.Less {
 				top = term.Difference(b, one)
@@ -386,7 +387,7 @@ func bound(g *term.Term, v *term.Variable) (lo, hi *term.Term) {
 		least := term.Difference(term.Difference(term.Product(q, low), rest), one)
 		return term.Norm(term.Sum(term.Arithmetic(term.Quotient, term.Norm(least), c), one)), nil
 	}
-	difference := term.Difference(b, a) // at least 0
+	difference := term.Difference(b, a) // is >= 0
 	if g.Op == term.Less {
 		difference = term.Difference(difference, one)
 	}
@@ -409,7 +410,7 @@ func sideOf(a, b *term.Term, v *term.Variable) *term.Term {
 	return b
 }
 
-// factors is a product of numerators, divided by denominators.
+// factors is a product of numerators divided by denominators, with a sign.
 type factors struct {
 	negative                 bool
 	numerators, denominators []*term.Term
@@ -439,8 +440,7 @@ func (f *factors) add(n *term.Term, below bool) {
 	}
 }
 
-// split returns the factors for which in holds, and the others, which have the sign. below says that it is a
-// denominator.
+// split partitions factors by the predicate in; outside takes the sign. below is true for a denominator.
 func (f *factors) split(in func(x *term.Term, below bool) bool) (inside, outside *factors) {
 	inside, outside = &factors{}, &factors{negative: f.negative}
 	for _, x := range f.numerators {
@@ -460,8 +460,8 @@ func (f *factors) split(in func(x *term.Term, below bool) bool) (inside, outside
 	return inside, outside
 }
 
-// term returns the product, with its constants as one factor. Divisors are not multiplied, since their
-// product may overflow: g*x/(y*y) is g*(x/y)/y.
+// term returns the product, with its constants folded into one factor. It does not multiply denominators,
+// since their product may overflow: it returns g*(x/y)/y for g*x/(y*y).
 func (f *factors) term() *term.Term {
 	scale, out := 1.0, term.Number(1)
 	var above, below []*term.Term
@@ -473,7 +473,7 @@ func (f *factors) term() *term.Term {
 		}
 	}
 	for _, x := range f.denominators {
-		if x.Op == term.Constant && x.Value() == 2 { // exact, as other divisors may not be
+		if x.Op == term.Constant && x.Value() == 2 { // halving is exact; other divisors may round
 			scale /= 2
 		} else if !x.IsOne() {
 			below = append(below, x)
@@ -499,7 +499,7 @@ func (f *factors) term() *term.Term {
 	return out
 }
 
-// constant returns a number, whole if it is.
+// constant returns v as an integer constant if v is whole, else as a real constant.
 func constant(v float64) *term.Term {
 	if v == math.Trunc(v) && v < 1<<31 {
 		return term.Number(int(v))
@@ -507,7 +507,7 @@ func constant(v float64) *term.Term {
 	return term.RealNumber(v)
 }
 
-// trim leaves out conditions that follow from the ranges of indices.
+// trim drops conditions, quotients and remainders that follow from the ranges of indices.
 func trim(n *term.Term) *term.Term {
 	n = n.Derived(trim)
 	switch {
@@ -535,7 +535,7 @@ func withinOne(n *term.Term) bool {
 	return v.Op == term.Index && v.Var.Lo.Is(0) && term.SameInteger(v.Var.Hi, n.Args[1])
 }
 
-// implied returns a condition without the parts that always hold; nil if nothing is left.
+// implied returns g without the conjuncts that always hold, or nil if none is left.
 func implied(g *term.Term) *term.Term {
 	var out []*term.Term
 	for _, c := range term.Conjuncts(g) {

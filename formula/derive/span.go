@@ -4,12 +4,12 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// deepest bounds how far ranges of indices that depend on others are followed.
+// deepest bounds the recursion into ranges that depend on other indices.
 const deepest = 64
 
-// spanOf returns the least and the greatest value of an integer, by interval arithmetic over the ranges of
-// its indices. ok is false if it depends on elements of tensors, or in another way that is not followed. An
-// index without a value counts as one with the first.
+// spanOf returns the least and the greatest value of an integer, both inclusive, by interval arithmetic over
+// the ranges of its indices. ok is false if n depends on elements of tensors, or on an operation that has no
+// rule. An index with an empty range counts as its lower bound.
 func spanOf(n *term.Term) (lo, hi int, ok bool) { return span(n, deepest) }
 
 func span(n *term.Term, depth int) (lo, hi int, ok bool) {
@@ -77,14 +77,15 @@ func span(n *term.Term, depth int) (lo, hi int, ok bool) {
 	return 0, d - 1, true
 }
 
-// atLeast reports whether an integer is at least least for all values of the indices in it. A minimum or a
-// maximum at its top is taken apart, so that an index on both sides of a difference does not count twice.
+// atLeast reports whether n >= least for all values of its indices. n is normalized first, so that an index
+// on both sides of a difference cancels.
 func atLeast(n *term.Term, least int) bool {
 	lo, _, ok := spanOf(term.Norm(n))
 	return ok && lo >= least
 }
 
-// exceeds reports whether hi - lo is at least least for all values of the indices in them.
+// exceeds reports whether hi - lo >= least for all values of the indices. It splits a minimum or a maximum
+// at the root, so that indices cancel in each case.
 func exceeds(hi, lo *term.Term, least int) bool {
 	switch {
 	case isApplied(hi, term.Min):
@@ -101,11 +102,10 @@ func exceeds(hi, lo *term.Term, least int) bool {
 
 func isApplied(n *term.Term, f *term.Function) bool { return n.Op == term.Apply && n.Func == f }
 
-// occupied reports whether the range of an index has a value for all values of the indices on which it
-// depends.
+// occupied reports whether the range of v is never empty, for all values of outer indices.
 func occupied(v *term.Variable) bool { return exceeds(v.Hi, v.Lo, 1) }
 
-// extentOf returns how many values an index has: none where its range ends before it begins.
+// extentOf returns the length of the range of v: 0 if the range is empty.
 func extentOf(v *term.Variable) *term.Term {
 	n := term.Difference(v.Hi, v.Lo)
 	if exceeds(v.Hi, v.Lo, 0) {
@@ -114,7 +114,7 @@ func extentOf(v *term.Variable) *term.Term {
 	return term.Greatest(term.Number(0), n)
 }
 
-// inside reports whether an element lies in its tensor for all values of its indices.
+// inside reports whether element r is in bounds for all values of its indices.
 func inside(r *term.Read) bool {
 	idx, ext := r.Idx, r.Ext
 	if r.Which != nil {
@@ -133,8 +133,7 @@ func inside(r *term.Read) bool {
 	return true
 }
 
-// certain reports whether all elements that a value reads surely lie in their tensors, or have a value
-// outside.
+// certain reports whether all elements in n are in bounds, or have a default.
 func certain(n *term.Term) bool {
 	ok := true
 	n.Walk(func(m *term.Term) { ok = ok && (m.Op != term.Element || m.Read.Else != nil || inside(m.Read)) })

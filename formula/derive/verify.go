@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// verify returns an error if an index in statements has no range where it is used: each is one of the left
-// side, or of a reduction around it, and a range depends on indices that come before its own only.
+// verify checks that statements are well scoped: each index is bound by the left side or by an enclosing
+// reduction, and each range depends on indices bound before it.
 func verify(statements []*program.Statement) error {
 	for _, s := range statements {
 		bound, err := ranges(s.Vars, nil)
@@ -25,7 +25,7 @@ func verify(statements []*program.Statement) error {
 	return nil
 }
 
-// ranges returns indices behind those around them, or an error for a range that depends on others.
+// ranges returns around extended by vars, or an error if a range uses an unbound index.
 func ranges(vars, around []*term.Variable) ([]*term.Variable, error) {
 	bound := slices.Clip(around)
 	for _, v := range vars {
@@ -39,7 +39,7 @@ func ranges(vars, around []*term.Variable) ([]*term.Variable, error) {
 	return bound, nil
 }
 
-// settled returns an error for an index in a value that is none of those around it.
+// settled returns an error if n uses an index that is not in bound.
 func settled(n *term.Term, bound []*term.Variable) error {
 	if n == nil {
 		return nil

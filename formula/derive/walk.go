@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// walk hands the gradient g of a value on to the elements that the value reads.
+// walk propagates the gradient g of n to the elements that n reads, for all values of vars for which guard
+// holds.
 func (d *deriver) walk(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
 	if n.Kind != term.Real || !d.p.Depends(n) || g.IsZero() {
 		return nil
@@ -39,7 +40,7 @@ func (d *deriver) walk(n, g *term.Term, vars []*term.Variable, guard *term.Term)
 	case term.Multiply:
 		return each(x, term.Product(g, y), y, term.Product(g, x))
 	case term.Divide:
-		// The square of a divisor may overflow, or be 0, where the quotient is neither.
+		// y*y may overflow or underflow where x/y does not.
 		return each(x, term.Ratio(g, y), y, term.Opposite(term.Ratio(term.Product(g, term.Ratio(x, y)), y)))
 	case term.Power:
 		return d.apply(term.Pow, n, g, vars, guard)
@@ -63,7 +64,8 @@ func arg(n *term.Term, i int) *term.Term {
 	return nil
 }
 
-// element adds a contribution to the gradient of an element, or hands it on to the value in its place.
+// element records g as a contribution to the gradient of r. If r has a default, it propagates g to the
+// default where r is out of bounds.
 func (d *deriver) element(r *term.Read, g *term.Term, vars []*term.Variable, guard *term.Term) error {
 	inside := guard
 	if r.Else != nil {
@@ -74,7 +76,7 @@ func (d *deriver) element(r *term.Read, g *term.Term, vars []*term.Variable, gua
 		if r.Which != nil {
 			in = append(in, term.Compare(term.AtMost, term.Number(0), r.Which), term.Compare(term.Less, r.Which, term.Number(r.Count)))
 		}
-		outside := term.Condition(false) // an element without indices is there
+		outside := term.Condition(false) // an element without indices is always in bounds
 		if all := term.All(in...); all != nil {
 			outside = term.Negated(all)
 		}
@@ -83,7 +85,7 @@ func (d *deriver) element(r *term.Read, g *term.Term, vars []*term.Variable, gua
 				return err
 			}
 		}
-		// An index that is not looked up gets these conditions again when it is solved for.
+		// gather derives these bounds again for indices that it solves for; a scatter needs them here.
 		inside = term.All(append([]*term.Term{guard}, in...)...)
 	}
 	for k := range r.Count {
@@ -102,7 +104,8 @@ func (d *deriver) element(r *term.Read, g *term.Term, vars []*term.Variable, gua
 	return nil
 }
 
-// apply is the derivative of n, which a function gives.
+// apply propagates g through the application n of function f: the gradient of each operand is g times the
+// partial derivative.
 func (d *deriver) apply(f *term.Function, n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
 	if f.Has(term.Extreme) {
 		return d.extreme(n, g, vars, guard)
@@ -118,17 +121,16 @@ func (d *deriver) apply(f *term.Function, n, g *term.Term, vars []*term.Variable
 	return nil
 }
 
-// reduction is the derivative of a reduction.
+// reduction propagates the gradient g of reduction n to its body.
 func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
 	if n.Reduction.Detached {
 		return nil
 	}
 	if rest, found := withoutCondition(guard, d.counts); found && !d.slopes.Steep(n) {
-		// The condition is part of the gradient of the reduction, which is worked out once for all its
-		// elements.
+		// Move the mask into a stored seed: it is computed once for all elements of the reduction.
 		g, guard = d.aside("slope", vars, term.Chosen(d.counts, g, term.Number(0))), rest
 	}
-	fresh := n.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
+	fresh := n.Map(func(x *term.Term) *term.Term { return x }) // a copy with fresh variables
 	r := fresh.Reduction
 	inner := append(slices.Clone(vars), r.Vars...)
 	inside := term.All(guard, r.Guard)
@@ -156,7 +158,7 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 	return d.walk(body, g, inner, inside)
 }
 
-// withoutCondition returns a condition without a part of it, and whether it has that part.
+// withoutCondition removes the conjunct part from guard, and reports whether guard has it.
 func withoutCondition(guard, part *term.Term) (rest *term.Term, found bool) {
 	var kept []*term.Term
 	for _, c := range term.Conjuncts(guard) {
@@ -169,7 +171,8 @@ func withoutCondition(guard, part *term.Term) (rest *term.Term, found bool) {
 	return term.All(kept...), found
 }
 
-// over returns a reduction over the indices of another, of what f makes of its body.
+// over returns a reduction of another kind over the iteration space of n; f maps the body of n to the new
+// guard and body.
 func (d *deriver) over(n *term.Term, kind reduction.Kind, f func(body *term.Term) (guard, x *term.Term)) *term.Term {
 	fresh := n.Map(func(x *term.Term) *term.Term { return x })
 	r := fresh.Reduction
@@ -177,7 +180,8 @@ func (d *deriver) over(n *term.Term, kind reduction.Kind, f func(body *term.Term
 	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: kind, Vars: r.Vars, Guard: term.All(r.Guard, guard), Body: x, Part: -1}}
 }
 
-// count returns over how many indices a reduction goes.
+// count returns the number of terms of reduction n: the product of extents, or a stored count if n has a
+// guard.
 func (d *deriver) count(n *term.Term, vars []*term.Variable) *term.Term {
 	r := n.Reduction
 	if r.Guard == nil {
@@ -196,10 +200,10 @@ func (d *deriver) count(n *term.Term, vars []*term.Variable) *term.Term {
 	return d.aside("count", vars, d.over(n, reduction.Sum, func(*term.Term) (*term.Term, *term.Term) { return nil, term.Number(1) }))
 }
 
-// others returns factors of the product of the values of a reduction at all other indices than that of n. For
-// several indices there is a factor for each: of values with another value of the index, equal ones of those
-// before it, and any of those after it. The products over these are in a tensor of their own. So every factor
-// is a scan, where one product would take quadratic time.
+// others returns factors whose product is the product of the body of n at all indices but the present one.
+// For several indices v1..vk, factor i multiplies the values with another vi, equal v1..vi-1, and any
+// vi+1..vk; a temporary holds the products over vi+1..vk. Each factor is then a scan over one index. A
+// single product would take quadratic time.
 func (d *deriver) others(n *term.Term, vars []*term.Variable) []*term.Term {
 	r := n.Reduction
 	if slices.ContainsFunc(r.Vars, func(v *term.Variable) bool { return !v.Hi.Fixed() || !v.Lo.Is(0) }) {
@@ -210,7 +214,7 @@ func (d *deriver) others(n *term.Term, vars []*term.Variable) []*term.Term {
 		return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &term.Reduction{Kind: r.Kind, Vars: vars, Guard: guard, Body: body, Part: -1}}
 	}
 	for i, own := range r.Vars {
-		copied := n.Map(func(x *term.Term) *term.Term { return x }).Reduction // with variables of its own
+		copied := n.Map(func(x *term.Term) *term.Term { return x }).Reduction // a copy with fresh variables
 		other := copied.Vars[i]
 		other.Name += "'"
 		values, equal := map[*term.Variable]*term.Term{}, slices.Clone(vars)
@@ -231,7 +235,8 @@ func (d *deriver) others(n *term.Term, vars []*term.Variable) []*term.Term {
 	return out
 }
 
-// anyOther returns the product of the values of a reduction at all other indices than that of n.
+// anyOther returns the product of the body of n at all indices but the present one, as one guarded
+// reduction.
 func (d *deriver) anyOther(n *term.Term) *term.Term {
 	copied := n.Map(func(x *term.Term) *term.Term { return x })
 	r := copied.Reduction
@@ -245,7 +250,9 @@ func (d *deriver) anyOther(n *term.Term) *term.Term {
 	return copied
 }
 
-// aside gives a value that gradients use a tensor of its own, over those of vars that it depends on.
+// aside stores a value of the backward pass in a temporary over those of vars that it depends on, and
+// returns the temporary's element. It returns x itself if x is an element or a constant, or if the range of
+// an index depends on another index.
 func (d *deriver) aside(name string, vars []*term.Variable, x *term.Term) *term.Term {
 	x = d.neat(x)
 	if x.Op == term.Element || x.Op == term.Constant {
@@ -259,7 +266,7 @@ func (d *deriver) aside(name string, vars []*term.Variable, x *term.Term) *term.
 			continue
 		}
 		if !v.Hi.Fixed() || !v.Lo.Is(0) {
-			return x // the ranges of its indices depend on others
+			return x // the range depends on another index
 		}
 		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
 		own = append(own, w)
@@ -274,5 +281,5 @@ func (d *deriver) aside(name string, vars []*term.Variable, x *term.Term) *term.
 	return &term.Term{Op: term.Element, Kind: term.Real, Read: here}
 }
 
-// known returns a value as the element that holds it, where a statement of the program gives it.
+// known returns the element of a forward tensor that holds the value n, if there is one, else n.
 func (d *deriver) known(n *term.Term) *term.Term { return d.p.Recognized(n) }
