@@ -181,14 +181,14 @@ func (l *loops) order(r *term.Reduction) *term.Term {
 	return term.Sum(out, inner.repeats(vars))
 }
 
-// estimate returns the value of a count of operations in this instance.
+// estimate returns the value of a count of operations in this use.
 func estimate(n *term.Term) int {
 	v, _ := n.Known()
 	return v
 }
 
 // Evaluate evaluates an integer expression in float64, so that quotients have fractions. symbols binds
-// extents by name; a symbol that is not in it has its value in this instance.
+// extents by name; a symbol that is not in it has its value in this use.
 func Evaluate(n *term.Term, symbols map[string]int) float64 {
 	if n.Op == term.Symbol {
 		if v, ok := symbols[n.Name]; ok {

@@ -27,7 +27,7 @@ func sameElement(a, b *term.Read) bool {
 	return term.SameInteger(lone(number(a)), lone(number(b)))
 }
 
-// lone replaces each index whose range has one value in this instance by that value.
+// lone replaces each index whose range has one value in this use by that value.
 func lone(n *term.Term) *term.Term {
 	if n.Op == term.Index {
 		if lo, known := n.Var.Lo.Known(); known {
@@ -48,8 +48,8 @@ func identicalAll(x, y []*term.Term) bool {
 	return true
 }
 
-// sameAll reports whether extents are equal in this instance. That is enough where the caller compares sizes
-// in this instance as well.
+// sameAll reports whether extents are equal in this use. That is enough where the caller compares sizes
+// in this use as well.
 func sameAll(x, y []*term.Term) bool {
 	for i := range x {
 		a, known := x[i].Known()
@@ -61,7 +61,7 @@ func sameAll(x, y []*term.Term) bool {
 	return true
 }
 
-// Size returns the number of elements of a tensor in its instance.
+// Size returns the number of elements of a tensor in its use.
 func Size(l *program.Local) int {
 	n, _ := term.Total(l.Shape).Known()
 	return n

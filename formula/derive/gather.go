@@ -287,7 +287,7 @@ func (s *solver) strided(q equation, vars []*term.Variable) []*solution {
 	return s.linear(q, vars, func(c *term.Term) bool { return !c.Reads() && len(c.Free()) == 0 && !c.IsZero() && positive(c) })
 }
 
-// positive reports whether an integer without variables is greater than 0 in this instance.
+// positive reports whether an integer without variables is greater than 0 in this use.
 func positive(c *term.Term) bool {
 	v, known := c.Known()
 	return known && v > 0

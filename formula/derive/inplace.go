@@ -77,7 +77,7 @@ func InPlace(p *program.Program, statements []*program.Statement, out, in int) S
 	return best
 }
 
-// copies reports whether n is an unmodified element. A bounds check that always holds in this instance is
+// copies reports whether n is an unmodified element. A bounds check that always holds in this use is
 // ignored.
 func copies(n *term.Term) bool {
 	if n.Op == term.Choose {

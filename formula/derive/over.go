@@ -6,7 +6,7 @@ import (
 )
 
 // Ranges returns the possible sizes of the iteration space of a task that computes statements in this
-// instance: all products of extents of left-side indices, and 1.
+// use: all products of extents of left-side indices, and 1.
 func Ranges(statements []*program.Statement) map[int]bool {
 	out := map[int]bool{1: true}
 	for _, s := range statements {

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// gradients adds tensors for the gradients that a formula names, where the slots are there.
+// gradients declares a tensor for each gradient that the formula names (grad.NAME), if slot NAME is present.
 func (b *builder) gradients(f *expr.Formula) {
 	f.Walk(func(n expr.Node) {
 		r, ok := n.(*expr.Read)
@@ -34,10 +34,10 @@ func (b *builder) gradients(f *expr.Formula) {
 	})
 }
 
-// withoutGradients returns the statements that neither give a gradient nor depend on one.
+// withoutGradients returns the statements that neither define a gradient nor depend on one.
 func withoutGradients(f *expr.Formula) []*expr.Statement {
 	var out []*expr.Statement
-	left := map[string]bool{} // values and functions that depend on gradients
+	left := map[string]bool{} // names of values and functions that depend on gradients
 	depends := func(n expr.Node) bool {
 		found := false
 		expr.Walk(n, func(n expr.Node) {
@@ -53,7 +53,7 @@ func withoutGradients(f *expr.Formula) []*expr.Statement {
 		return found
 	}
 	functions := func() {
-		for range f.Functions { // each may call the others
+		for range f.Functions { // a fixed point, since each may call the others
 			for _, fn := range f.Functions {
 				left[fn.Name] = left[fn.Name] || depends(fn.X)
 			}
@@ -73,8 +73,8 @@ func withoutGradients(f *expr.Formula) []*expr.Statement {
 	return out
 }
 
-// splitBackward moves the statements that depend on gradients out of those of forward. What gives a slot must
-// not.
+// splitBackward moves the statements that depend on gradients from Statements to Backward. It returns an
+// error if the definition of a slot depends on a gradient.
 func (b *builder) splitBackward() error {
 	p := b.program
 	if p.Grads == nil {
@@ -101,14 +101,15 @@ func (b *builder) splitBackward() error {
 	}
 	for of, id := range p.Grads {
 		if given[id] {
-			p.Tensors[of].Varies = false // nothing is derived for it
+			p.Tensors[of].Varies = false // its gradient is by hand, so none is derived
 		}
 	}
 	p.Statements = forward
 	return nil
 }
 
-// pruneBackward leaves what gradients need that are given by hand, besides the statements of forward.
+// pruneBackward drops the statements of Backward that no gradient by hand needs (dead code), and those that
+// the forward statements have.
 func (b *builder) pruneBackward() {
 	p := b.program
 	need := map[int]bool{}
@@ -134,14 +135,14 @@ func (b *builder) pruneBackward() {
 	p.Backward = kept
 }
 
-// HasGradient reports whether something depends on the gradient of a tensor: what is derived, or lines that
-// give gradients.
+// HasGradient reports whether tensor t has a gradient: one that is derived, or one that lines of the formula
+// read or define.
 func (p *Program) HasGradient(t int) bool {
 	_, read := p.Grads[t]
 	return p.Tensors[t].Varies || read
 }
 
-// ByHand lists the tensors whose gradients the formula gives.
+// ByHand returns the tensors whose gradients the formula defines, in ascending order.
 func (p *Program) ByHand() []int {
 	var out []int
 	for of, id := range p.Grads {

@@ -10,52 +10,53 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// builder turns the statements of a formula into those of a program.
+// builder lowers the statements of a formula to those of a program: it resolves names, expands runs of
+// dimensions to indices, and folds attributes.
 type builder struct {
 	program     *Program
 	byName      map[string]int // the first tensor of a slot, a local or "old.name"
 	env         *environment
 	callees     map[string]*callee
-	inlined     map[string]int // tensors that inlined operators gave, by what was applied to what
+	inlined     map[string]int // the output tensors of inlined operators, by application.key and output
 	prefix      string         // of the names of tensors; "" unless the formula is inlined
 	functions   map[string]*expr.Function
-	conditional map[*expr.Function]bool // whether a function may use its parameters under conditions only, where that is known
+	conditional map[*expr.Function]bool // memo of hasConditions
 	slots       map[string]*Slot
-	counts      map[string]int    // how many values the caller passes for an argument
-	listed      []string          // dimensions of which each tensor of a variadic slot has its own
-	ranges      map[string]extent // of indices that are no dimension's, from where they first stand
-	perTensor   map[string]bool   // those that range over a dimension of which each tensor has its own
-	pairs       map[int]pairOf    // tensors that hold sums of pairs, see relative
-	seconds     map[int]bool      // and those that hold the seconds of pairs
-	hoisted     []hoisted         // values of the statement with elements of tensors that hold them
-	depth       int               // of operators within operators
-	applied     []string          // the functions that are applied, each within the one before
-	unsettled   bool              // whether comparisons of symbols stay conditions
-	deciding    bool              // whether symbols of real numbers have their values in comparisons
-	size        int               // how many expressions were worked out
-	length      int               // and how many of them for the statement
+	counts      map[string]int    // the number of values that the caller passes for an argument
+	listed      []string          // dimensions with a value for each tensor of a variadic slot
+	ranges      map[string]extent // the ranges of names that index no dimension, from their first use on
+	perTensor   map[string]bool   // those that range over a listed dimension
+	pairs       map[int]pairOf    // tensors defined as max + log of a logsumexp, see relative
+	seconds     map[int]bool      // tensors that hold the log of such a pair
+	hoisted     []hoisted         // temporaries of the present statement
+	depth       int               // of nested inlining
+	applied     []string          // the call stack of formula functions
+	unsettled   bool              // comparisons of symbols stay conditions
+	deciding    bool              // real symbols have their values in comparisons
+	size        int               // the number of expressions evaluated so far
+	length      int               // and of those the present statement's
 }
 
-// extent is the range of an index, or of those of a run.
+// extent is the half-open range of an index, or the ranges of the indices of a run.
 type extent struct {
 	lo, hi []*term.Term
 	run    bool
 }
 
-// scope is where names are looked up within a statement.
+// scope is the lexical scope of a statement, a function or a reduction.
 type scope struct {
-	params map[string]value // of a function, and the number of a variadic slot's tensor
+	params map[string]value // arguments of a function, and the tensor number of a variadic slot
 	vars   map[string]*term.Variable
-	bound  []*term.Variable // what loops go over, the outermost first
-	partly bool             // whether a condition may keep the value from being computed
+	bound  []*term.Variable // indices of the enclosing loops, outermost first
+	partly bool             // the expression is conditional, so it may not be evaluated
 }
 
-// inner returns the scope of a reduction, whose indices are its own.
+// inner returns the scope inside a reduction.
 func (s *scope) inner() *scope {
 	return &scope{params: s.params, vars: maps.Clone(s.vars), bound: slices.Clip(s.bound), partly: s.partly}
 }
 
-// under returns the scope of what a condition may keep from being computed.
+// under returns the scope of an expression under a condition.
 func (s *scope) under() *scope {
 	out := *s
 	out.partly = true
@@ -69,8 +70,8 @@ func (s *scope) with(params map[string]value) *scope {
 	return &scope{params: all, vars: s.vars, bound: s.bound, partly: s.partly}
 }
 
-// statement adds a statement, for each tensor where it gives those of a variadic slot. Statements that follow
-// tell whether what it gives is needed, though its slot is absent.
+// statement lowers a statement; for a variadic target, once for each tensor. A statement whose slot is
+// absent is lowered only if one of the following statements reads it.
 func (b *builder) statement(s *expr.Statement, following []*expr.Statement) error {
 	b.length = 0
 	if s.When != nil {
@@ -105,7 +106,7 @@ func (b *builder) statement(s *expr.Statement, following []*expr.Statement) erro
 	return nil
 }
 
-// wanted reports whether one of a statement's targets is there, or is used by a statement that follows.
+// wanted reports whether a target of s is present, or one of the following statements reads it.
 func (b *builder) wanted(s *expr.Statement, following []*expr.Statement) bool {
 	for _, t := range s.Targets {
 		name := nameOf(t)
@@ -138,8 +139,9 @@ func nameOf(target expr.Node) string {
 	return target.(*expr.Ident).Name
 }
 
-// each returns the name that stands for the number of a tensor, for which a statement is repeated, and how
-// often: that in the first index of a variadic target, or i beside tensors that have shapes of their own.
+// each returns the name of the tensor number over which a statement is repeated, and the number of tensors.
+// The name is the first index of a variadic target, or i if the statement reads x[i; ...] of tensors with
+// different shapes. It returns "" if the statement is not repeated.
 func (b *builder) each(s *expr.Statement) (string, int) {
 	if r, ok := s.Targets[0].(*expr.Read); ok && b.slots[r.Name] != nil {
 		if name := tensorName(r); name != "" {
@@ -159,8 +161,7 @@ func (b *builder) each(s *expr.Statement) (string, int) {
 	return "i", count
 }
 
-// tensorName returns the name that numbers the tensor of x[i; ...], or nothing where another expression
-// numbers it, or the read has one group of indices.
+// tensorName returns i for x[i; ...], and "" if the tensor number is another expression or absent.
 func tensorName(r *expr.Read) string {
 	if len(r.Groups) != 2 || len(r.Groups[0]) == 0 {
 		return ""
@@ -172,7 +173,8 @@ func tensorName(r *expr.Read) string {
 	return id.Name
 }
 
-// targets adds a statement for each target; several share an argmax, of which each takes an index.
+// targets lowers one statement for each target. Several targets share an argmax over as many indices; each
+// takes one of them.
 func (b *builder) targets(s *expr.Statement, sc *scope) error {
 	for i, t := range s.Targets {
 		part := -1
@@ -270,8 +272,8 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	return nil
 }
 
-// shapeOfLocal returns the shape of a tensor that a statement gives first: that of the slot where a formula
-// is inlined, and else that of the left side.
+// shapeOfLocal returns the shape of a tensor at its first definition: the shape of its slot if it has one
+// (in an inlined formula), else the extents of the left side.
 func (b *builder) shapeOfLocal(name string, left *term.Read, sc *scope) ([]*term.Term, error) {
 	dims := []*term.Term{}
 	sl := b.slots[name]
@@ -288,7 +290,7 @@ func (b *builder) shapeOfLocal(name string, left *term.Read, sc *scope) ([]*term
 	return dims, nil
 }
 
-// loops lists the variables of indices, in order of appearance.
+// loops returns the distinct variables of indices, in order of appearance.
 func loops(idx []*term.Term) []*term.Variable {
 	var vars []*term.Variable
 	for _, i := range idx {
@@ -301,8 +303,8 @@ func loops(idx []*term.Term) []*term.Variable {
 	return vars
 }
 
-// left works out the index of a target. Names that stand alone there and have no range take that of the
-// slot's shape.
+// left lowers the subscripts of a target. A plain name without a range takes its range from the slot's
+// shape.
 func (b *builder) left(r *expr.Read, id int, left *term.Read, sc *scope) error {
 	items := r.Groups[len(r.Groups)-1]
 	sl := b.slots[r.Name]
@@ -334,7 +336,7 @@ func (b *builder) left(r *expr.Read, id int, left *term.Read, sc *scope) error {
 		b.ranges[name.Name], b.perTensor[name.Name] = x, sl.listed
 	}
 	var idx []*term.Term
-	var plain []bool // whether an index is written as one, rather than worked out
+	var plain []bool // by subscript: it is a plain name, not an expression
 	for _, it := range items {
 		part, err := b.items([]expr.Node{it}, sc)
 		if err != nil {
@@ -389,7 +391,7 @@ func (b *builder) left(r *expr.Read, id int, left *term.Read, sc *scope) error {
 	return nil
 }
 
-// leftByNumber works out the index of a target whose elements are given by their numbers.
+// leftByNumber lowers a target with a flat index: x[#(i, j)].
 func (b *builder) leftByNumber(n *expr.Number, tensor *Local, sl *Slot, left *term.Read, sc *scope) error {
 	if id, ok := n.Items[0].(*expr.Ident); ok && len(n.Items) == 1 && !b.hasRange(id.Name, sc) {
 		if tensor == nil {
@@ -415,7 +417,7 @@ func (b *builder) leftByNumber(n *expr.Number, tensor *Local, sl *Slot, left *te
 	return nil
 }
 
-// extentsOf returns the extents in which indices count.
+// extentsOf returns the extents of the mixed radix in which indices form a flat index.
 func extentsOf(idx []*term.Term) ([]*term.Term, error) {
 	ext := []*term.Term{}
 	for _, i := range idx {
@@ -434,7 +436,7 @@ func extentsOf(idx []*term.Term) ([]*term.Term, error) {
 	return ext, nil
 }
 
-// bounds returns the range of a variable, which must be known.
+// bounds returns the range [lo, hi) of v, or an error if it is not constant.
 func bounds(v *term.Variable) (lo, hi int, err error) {
 	lo, a := v.Lo.Known()
 	hi, c := v.Hi.Known()
@@ -444,9 +446,9 @@ func bounds(v *term.Variable) (lo, hi int, err error) {
 	return lo, max(hi, lo), nil
 }
 
-// shapeOf returns the extents that an element of a shape stands for.
+// shapeOf returns the extents of a shape element: one, or those of a run.
 func (b *builder) shapeOf(e shapeElement, sc *scope) ([]*term.Term, error) {
-	if folds(e.x) { // the tensor tells the extent
+	if folds(e.x) { // the tensor determines the extent
 		return []*term.Term{term.Number(-1)}, nil
 	}
 	v, err := b.value(e.x, &scope{params: sc.params, vars: map[string]*term.Variable{}}, true)
@@ -468,7 +470,7 @@ func (b *builder) shapeOf(e shapeElement, sc *scope) ([]*term.Term, error) {
 	return items, nil
 }
 
-// hasRange reports whether a name is that of an index.
+// hasRange reports whether a name is an index with a range.
 func (b *builder) hasRange(name string, sc *scope) bool {
 	if _, ok := sc.params[name]; ok {
 		return true
@@ -481,7 +483,7 @@ func (b *builder) hasRange(name string, sc *scope) bool {
 	return ok
 }
 
-// index returns the index, or the run of them, that a name stands for.
+// index returns the index, or the run of indices, that a name denotes.
 func (b *builder) index(name string, sc *scope) (value, error) {
 	base := strings.TrimRight(name, "'")
 	x, ok := b.ranges[base]
@@ -524,7 +526,7 @@ func (b *builder) index(name string, sc *scope) (value, error) {
 	return value{run: r}, nil
 }
 
-// variableOf returns the variable of a key, which a loop may go over already.
+// variableOf returns the variable of a key. It declares the variable at the first use.
 func variableOf(key, name string, lo, hi *term.Term, sc *scope) *term.Term {
 	v := sc.vars[key]
 	if v == nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// call returns what a function of the formula, an attribute's value or a built-in function gives.
+// call evaluates the call of a function of the formula, of a function that an attribute's value selects, or
+// of a builtin.
 func (b *builder) call(n *expr.Call, sc *scope, isIndex bool) (value, error) {
 	switch n.Func {
 	case "has", "or":
@@ -72,7 +73,7 @@ func (b *builder) call(n *expr.Call, sc *scope, isIndex bool) (value, error) {
 	return b.builtin(n.Func, args)
 }
 
-// hasConditions reports whether what a call applies may use its arguments under conditions only.
+// hasConditions reports whether the callee may evaluate its arguments conditionally.
 func (b *builder) hasConditions(n *expr.Call) bool {
 	f, ok := b.functions[n.Func]
 	if !ok {
@@ -82,7 +83,7 @@ func (b *builder) hasConditions(n *expr.Call) bool {
 	if found, known := b.conditional[f]; known {
 		return found
 	}
-	b.conditional[f] = false // of one that applies itself, which is an error
+	b.conditional[f] = false // ends a recursion, which is an error elsewhere
 	found := false
 	expr.Walk(f.X, func(m expr.Node) {
 		switch m := m.(type) {
@@ -102,7 +103,7 @@ func (b *builder) hasConditions(n *expr.Call) bool {
 	return found
 }
 
-// attribute returns the value of an attribute, or of a field of one.
+// attribute returns the value of an attribute, or of a field of one: name.field.
 func (b *builder) attribute(name string) (value, bool) {
 	first, rest, _ := strings.Cut(name, ".")
 	if !b.env.attrs[first] {
@@ -136,7 +137,7 @@ func (b *builder) apply(f *expr.Function, args []value, sc *scope, isIndex bool)
 	return b.value(f.X, sc.with(params), isIndex)
 }
 
-// builtin applies a function of the language.
+// builtin evaluates a builtin function of the language.
 func (b *builder) builtin(name string, args []value) (value, error) {
 	if v, ok, err := runFunction(name, args); ok || err != nil {
 		return v, err
@@ -174,7 +175,7 @@ func (b *builder) builtin(name string, args []value) (value, error) {
 	return value{node: applied(f, x)}, nil
 }
 
-// applied returns a function of numbers. Constants are folded.
+// applied applies f to numbers. It folds constants.
 func applied(f *term.Function, x []*term.Term) *term.Term {
 	k := f.Result
 	ints := !slices.ContainsFunc(x, func(n *term.Term) bool { return n.Kind != term.Integer })
@@ -204,7 +205,8 @@ func applied(f *term.Function, x []*term.Term) *term.Term {
 	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: x}
 }
 
-// runFunction applies a function of runs. Indices along other dimensions than those of a run are 0.
+// runFunction evaluates a builtin on runs of indices or extents; ok is false if name is no such builtin. An
+// index that an inserted or replaced dimension needs is 0, and an extent is 1.
 func runFunction(name string, args []value) (value, bool, error) {
 	fail := func(want string) (value, bool, error) { return value{}, true, fmt.Errorf("%s: want %s", name, want) }
 	if k := reduction.Of(name); k.Is(reduction.Same) {
@@ -212,7 +214,7 @@ func runFunction(name string, args []value) (value, bool, error) {
 			x, err := folded(k, args[0].run.items)
 			return value{node: x}, true, err
 		}
-		if k.Is(reduction.Extreme) { // of several numbers
+		if k.Is(reduction.Extreme) { // max and min of several numbers
 			return value{}, false, nil
 		}
 		return fail("a list")
@@ -269,8 +271,7 @@ func runFunction(name string, args []value) (value, bool, error) {
 	return value{run: &run{chosen(name, r.items, axes, unit), r.indices}}, true, nil
 }
 
-// broadcast returns the extents that two shapes have in common: where one has 1, or no dimension, that of the
-// other.
+// broadcast returns the NumPy broadcast of two shapes, which are compatible.
 func broadcast(x, y []*term.Term) []*term.Term {
 	if len(x) < len(y) {
 		x, y = y, x
@@ -285,7 +286,8 @@ func broadcast(x, y []*term.Term) []*term.Term {
 	return out
 }
 
-// chosen returns the items of a run that a function of axes chooses, in its order.
+// chosen returns the items of a run after permute, insert, ones, keep or drop with axes. unit is the item of
+// an inserted or replaced dimension.
 func chosen(name string, items []*term.Term, axes []int, unit *term.Term) []*term.Term {
 	out := []*term.Term{}
 	if name == "permute" {
@@ -316,7 +318,7 @@ func chosen(name string, items []*term.Term, axes []int, unit *term.Term) []*ter
 	return out
 }
 
-// converted returns a number as an element of a type.
+// converted converts x to an element type, with the rounding of that type.
 func converted(x *term.Term, t dtype.Type) *term.Term {
 	k := kindOf(t)
 	f := term.Converting(t, k, func(v float64) float64 { return rounded(v, t) }, func(v float64) int { return whole(v, t) })
@@ -326,11 +328,11 @@ func converted(x *term.Term, t dtype.Type) *term.Term {
 	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: []*term.Term{x}}
 }
 
-// whole returns the integer of a type that is next to a number without its fraction, and 0 for NaN.
+// whole converts v to an integer type: it truncates, saturates, and maps NaN to 0.
 func whole(v float64, t dtype.Type) int {
 	switch {
 	case t == dtype.U64 && v >= 1<<64:
-		return -1 // the bits of the greatest one
+		return -1 // the bits of math.MaxUint64
 	case t == dtype.U64 && v >= 1<<63:
 		return int(uint64(v))
 	case t != dtype.I64 || v != v:
@@ -343,7 +345,7 @@ func whole(v float64, t dtype.Type) int {
 	return int(v)
 }
 
-// rounded returns a number as an element of a type represents it.
+// rounded returns v rounded to an element type.
 func rounded(v float64, t dtype.Type) float64 {
 	switch t {
 	case dtype.F32:

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// folds reports whether a fold, such as sum(i: prod(X[i])), occurs in an expression.
+// folds reports whether n contains a reduction, such as sum(i: prod(X[i])).
 func folds(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(m expr.Node) {
@@ -18,7 +18,7 @@ func folds(n expr.Node) bool {
 	return found
 }
 
-// folded returns the reduction of the elements of a list. An extreme of none has no value.
+// folded returns the reduction of the items of a list. The maximum or minimum of an empty list is an error.
 func folded(k reduction.Kind, items []*term.Term) (*term.Term, error) {
 	if len(items) == 0 {
 		if k.Is(reduction.Extreme) {

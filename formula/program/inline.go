@@ -16,17 +16,17 @@ import (
 // callee is an operator whose formula can be inlined.
 type callee struct {
 	task.Callee
-	formula *expr.Formula // nil before it is inlined
+	formula *expr.Formula // parsed at the first inlining; nil before
 }
 
-// application is an operator that is applied to tensors of a program.
+// application is the call of an operator on tensors of a program.
 type application struct {
 	of      *callee
-	tensors map[string]int // by slot
+	tensors map[string]int // the arguments, by slot
 	attrs   map[string]value
 }
 
-// inlineElement returns an element of what an operator computes.
+// inlineElement returns the element of an inlined operator's output at n.At.
 func (b *builder) inlineElement(n *expr.Inline, sc *scope) (value, error) {
 	id, err := b.inline(n.Call, n.Output, sc)
 	if err != nil {
@@ -40,8 +40,7 @@ func (b *builder) inlineElement(n *expr.Inline, sc *scope) (value, error) {
 	return value{node: b.paired(&term.Term{Op: term.Element, Kind: t.Kind, Read: r})}, nil
 }
 
-// inline adds the statements of an operator that is applied to tensors, and returns the tensor of an output.
-// What is the same is computed once.
+// inline inlines the call of an operator, and returns the tensor of an output. Equal calls are inlined once.
 func (b *builder) inline(n *expr.Call, output string, sc *scope) (int, error) {
 	if b.depth++; b.depth > maxDepth {
 		return 0, fmt.Errorf("%s applies itself", n.Func)
@@ -66,7 +65,7 @@ func (b *builder) inline(n *expr.Call, output string, sc *scope) (int, error) {
 	return id, nil
 }
 
-// application works out the arguments of an operator.
+// application evaluates the arguments of the call of an operator.
 func (b *builder) application(n *expr.Call, sc *scope) (*application, error) {
 	of := b.callees[n.Func]
 	if of == nil {
@@ -116,7 +115,7 @@ func (b *builder) application(n *expr.Call, sc *scope) (*application, error) {
 	return a, a.defaults()
 }
 
-// defaults gives the attributes that are left out their values.
+// defaults sets the attributes that the call leaves out to their defaults.
 func (a *application) defaults() error {
 	for _, x := range a.of.Attrs {
 		if _, given := a.attrs[x.Name]; given {
@@ -140,7 +139,7 @@ func (a *application) defaults() error {
 	return nil
 }
 
-// key tells applications apart.
+// key is equal for two calls if their operator, tensors and attributes are.
 func (a *application) key() string {
 	s := cmp.Or(a.of.Full, a.of.Name) + "("
 	for _, x := range a.of.Slots {
@@ -154,7 +153,7 @@ func (a *application) key() string {
 	return s + ")"
 }
 
-// key tells values apart.
+// key is equal for two values if they are equal.
 func (v value) key() string {
 	switch {
 	case v.node != nil:
@@ -171,8 +170,8 @@ func (v value) key() string {
 	return v.text
 }
 
-// unfolded returns what a statement of an inlined operator gives, in place of the element that it gives: so a
-// tensor that holds nothing else takes the place of the operator's output.
+// unfolded inlines the definition of x if x is a whole output of an inlined operator. So x = op(...)[...]
+// defines the target directly, and not as a copy of a temporary.
 func (b *builder) unfolded(x *term.Term) *term.Term {
 	if x.Op != term.Element || !slices.Contains(slices.Collect(maps.Values(b.inlined)), x.Read.Tensor) || x.Read.ByNumber || x.Read.Else != nil {
 		return x
@@ -200,7 +199,7 @@ func (b *builder) unfolded(x *term.Term) *term.Term {
 	return by.Value.Substitute(values)
 }
 
-// argument returns the tensor that an argument is.
+// argument returns the tensor of an argument: a name, or the output of a nested call.
 func (b *builder) argument(n expr.Node, sc *scope) (int, error) {
 	switch n := n.(type) {
 	case *expr.Ident:
@@ -217,7 +216,7 @@ func (b *builder) argument(n expr.Node, sc *scope) (int, error) {
 	return 0, fmt.Errorf("want the name of a tensor or an operator that is applied to one")
 }
 
-// calleesIn returns the operators to which names in the formula of an operator refer.
+// calleesIn returns the operators that the formula of an inlined operator may inline.
 func (b *builder) calleesIn(of *callee) map[string]*callee {
 	if len(of.Callees) == 0 {
 		return b.callees
@@ -233,7 +232,7 @@ func calleesOf(list []task.Callee) map[string]*callee {
 	return byName
 }
 
-// nameOf returns the name by which a formula or, where it is inlined, the program calls a tensor.
+// nameOf returns the name of a tensor for printing: name, or the prefixed name in an inlined formula.
 func (b *builder) nameOf(id int, name string) string {
 	if b.prefix == "" {
 		return name
@@ -241,7 +240,8 @@ func (b *builder) nameOf(id int, name string) string {
 	return b.program.Tensors[id].Name
 }
 
-// expand adds the statements of an operator.
+// expand lowers the statements of an operator's formula into the program, and returns the tensor of an
+// output.
 func (b *builder) expand(a *application, output string) (int, error) {
 	in := &builder{program: b.program, byName: map[string]int{}, callees: b.calleesIn(a.of), inlined: b.inlined, prefix: a.of.Name + ".",
 		env:       &environment{map[string]value{}, map[string]bool{}, map[string]string{}, map[string][]value{}},

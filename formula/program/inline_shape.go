@@ -10,7 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// bindTensors gives the slots of an operator their tensors, and its dimensions their values.
+// bindTensors binds the slots of an inlined operator to its arguments, infers its dimensions from their
+// shapes, and checks its requirements.
 func (b *builder) bindTensors(a *application) error {
 	for _, s := range a.of.Slots {
 		elements, err := elementsOf(s.Shape)
@@ -46,7 +47,7 @@ func (b *builder) bindTensors(a *application) error {
 	return nil
 }
 
-// valueOf returns the value of an expression of a spec.
+// valueOf evaluates an expression of a spec.
 func (b *builder) valueOf(text string) (value, error) {
 	x, err := expr.Parse(text)
 	if err != nil {
@@ -62,8 +63,8 @@ func (b *builder) setDim(name string, v value) {
 	}
 }
 
-// match gives the dimensions in the shape of an input their values. Those that have one already must have the
-// same.
+// match unifies the shape of an input with the extents dims. It binds the dimensions that have no value yet;
+// other dimensions must be equal.
 func (b *builder) match(a *application, s task.CalleeSlot, elements []shapeElement, dims []*term.Term) error {
 	misfit := fmt.Errorf("%s has the shape %s, which has not %d dimensions", s.Name, s.Shape, len(dims))
 	lengths, spare, open := make([]int, len(elements)), len(dims), 0
@@ -108,7 +109,8 @@ func (b *builder) match(a *application, s task.CalleeSlot, elements []shapeEleme
 	return nil
 }
 
-// front returns how many dimensions stand in front of the one that an axis binds; -1 if none is bound.
+// front returns the number of dimensions before the one that an axis attribute binds, or -1 if no attribute
+// binds one.
 func (a *application) front(elements []shapeElement, rank int) (int, error) {
 	for _, x := range a.of.Attrs {
 		for _, e := range elements {
@@ -132,7 +134,7 @@ func (a *application) front(elements []shapeElement, rank int) (int, error) {
 	return -1, nil
 }
 
-// bindDim gives an element of a shape its extents.
+// bindDim unifies one element of a shape with its extents.
 func (b *builder) bindDim(s task.CalleeSlot, e shapeElement, dims []*term.Term) error {
 	if id, ok := e.x.(*expr.Ident); ok {
 		switch {
@@ -164,7 +166,7 @@ func termsText(terms []*term.Term) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
-// presence says which outputs, weights and saved tensors are there, and compares the shapes of weights.
+// presence decides which outputs, weights and saved tensors are present, and checks the shapes of weights.
 func (b *builder) presence(a *application, output string) error {
 	for _, s := range a.of.Slots {
 		there := s.Present == "" || s.Present == "caller" && (s.Name == output || len(b.slots[s.Name].Tensors) > 0)

@@ -8,20 +8,20 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A logsumexp is a pair: the maximum of the elements, and the logarithm of the sum of the exponentials of
-// what they have beyond it. Their sum is rounded to the digits of the maximum. So a number is added to the
-// maximum first, and the logarithm to that: x - logsumexp(..) is (x - maximum) - logarithm, which keeps its
-// digits for elements of any size.
+// A logsumexp is kept as a pair: the maximum of the elements, and the log of the sum of exp(element -
+// maximum). The sum of both is rounded to the precision of the maximum. So other terms are added to the
+// maximum first, and the log last: x - logsumexp(..) is (x - maximum) - log, which is precise for elements
+// of any magnitude.
 
-// relative returns a logsumexp as the sum of its pair.
+// relative lowers a logsumexp to the sum of its pair.
 func relative(n *term.Term) *term.Term {
 	if len(n.Reduction.Vars) == 0 && n.Reduction.Guard == nil { // the element is its own maximum
 		return n.Reduction.Body
 	}
 	same := func(x *term.Term) *term.Term { return x }
-	top := n.Map(same) // with variables of its own
+	top := n.Map(same) // a copy with fresh variables
 	top.Reduction.Kind, top.Reduction.Detached = reduction.Max, true
-	if b := top.Reduction.Body; b.Kind == term.Integer { // the maximum of no integers is not infinite
+	if b := top.Reduction.Body; b.Kind == term.Integer { // in real numbers, where the maximum of none is -Inf
 		top.Reduction.Body = term.Arithmetic(term.Multiply, term.RealNumber(1), b)
 	}
 	rest := n.Map(same)
@@ -29,9 +29,9 @@ func relative(n *term.Term) *term.Term {
 	return term.Arithmetic(term.Add, top, rest)
 }
 
-// apart returns what a logsumexp goes over with tensors in the place of the pairs within. The parts of a pair
-// hold the value three times, so that pairs of pairs would grow threefold with each level. Pairs under a
-// condition stay, since it may keep their reads inside.
+// apart stores the pairs within the body of a logsumexp in temporaries. The parts of a pair contain the body
+// three times, so nested pairs would otherwise grow threefold with each level. Pairs under a condition stay,
+// since the condition may keep their loads in bounds. around holds the enclosing indices.
 func (b *builder) apart(n *term.Term, around []*term.Variable) *term.Term {
 	switch n.Op {
 	case term.Choose, term.And, term.Or:
@@ -72,9 +72,10 @@ func (b *builder) apart(n *term.Term, around []*term.Variable) *term.Term {
 	return &out
 }
 
-// partOfPair returns what a target of a statement takes that gives both parts of a pair.
+// partOfPair returns the part of pair x that a statement with two targets assigns to target part: the
+// maximum or the log.
 func (b *builder) partOfPair(s *expr.Statement, x *term.Term, part int, sc *scope) (*term.Term, error) {
-	if x.Op != term.Add { // over no index: the element is its own maximum
+	if x.Op != term.Add { // no reduction indices: the element is its own maximum
 		if part == 0 {
 			return x, nil
 		}
@@ -92,13 +93,13 @@ func (b *builder) partOfPair(s *expr.Statement, x *term.Term, part int, sc *scop
 	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &r}, nil
 }
 
-// signed is a term of a sum.
+// signed is a term of a sum, with its sign.
 type signed struct {
 	of       *term.Term
 	negative bool
 }
 
-// logarithms returns a sum without the logarithms that are its last terms, and these.
+// logarithms splits a sum into the trailing logs of pairs and the rest.
 func (b *builder) logarithms(n *term.Term) (rest *term.Term, logs []signed) {
 	switch {
 	case n.Kind != term.Real:
@@ -116,7 +117,7 @@ func (b *builder) logarithms(n *term.Term) (rest *term.Term, logs []signed) {
 	return n, nil
 }
 
-// isLogarithm reports whether a value is the second of a pair.
+// isLogarithm reports whether n is the log of a pair.
 func (b *builder) isLogarithm(n *term.Term) bool {
 	if n.Op == term.Reduce {
 		return n.Reduction.Relative()
@@ -124,7 +125,7 @@ func (b *builder) isLogarithm(n *term.Term) bool {
 	return n.Op == term.Element && b.seconds[n.Read.Tensor]
 }
 
-// add returns x + y, or x - y, with logarithms as the last terms.
+// add returns x + y or x - y, with the logs of pairs as the last terms.
 func (b *builder) add(op term.Op, x, y *term.Term) *term.Term {
 	x, logs := b.logarithms(x)
 	y, more := b.logarithms(y)
@@ -142,8 +143,8 @@ func (b *builder) add(op term.Op, x, y *term.Term) *term.Term {
 	return out
 }
 
-// halve gives the parts of a pair tensors of their own, and notes that what the statement gives is their sum.
-// What reads it reads the parts. The statement must give a whole tensor by plain indices.
+// halve stores the parts of pair x in temporaries, and records that tensor id is their sum, so that readers
+// of id read the parts. It returns x itself unless the statement defines a whole tensor by plain indices.
 func (b *builder) halve(id int, left *term.Read, vars []*term.Variable, x *term.Term) *term.Term {
 	delete(b.pairs, id)
 	if x.Op != term.Add || x.Args[1].Op != term.Reduce || !x.Args[1].Reduction.Relative() || left.ByNumber || len(vars) != len(left.Idx) {
@@ -171,13 +172,13 @@ func (b *builder) halve(id int, left *term.Read, vars []*term.Variable, x *term.
 	return x
 }
 
-// pairOf is the sum of a pair, for the indices of a tensor.
+// pairOf is the sum of a pair, as an expression of the indices vars of a tensor.
 type pairOf struct {
 	vars []*term.Variable
 	sum  *term.Term
 }
 
-// paired returns an element as the sum of its pair; the element itself if it is none.
+// paired returns the sum of the pair that defines element n, or n itself if no pair does.
 func (b *builder) paired(n *term.Term) *term.Term {
 	r := n.Read
 	p, ok := b.pairs[r.Tensor]
@@ -191,7 +192,7 @@ func (b *builder) paired(n *term.Term) *term.Term {
 	return p.sum.Substitute(values)
 }
 
-// temporaryOnce is temporary, which gives one tensor to a value that occurs several times in a statement.
+// temporaryOnce is temporary with one temporary for equal values of a statement.
 func (b *builder) temporaryOnce(n *term.Term, vars []*term.Variable) *term.Term {
 	i := slices.IndexFunc(b.hoisted, func(h hoisted) bool { return term.Identical(h.of, n) && slices.Equal(h.vars, vars) })
 	if i >= 0 {
@@ -202,8 +203,8 @@ func (b *builder) temporaryOnce(n *term.Term, vars []*term.Variable) *term.Term 
 	return x
 }
 
-// hoisted is a value with a tensor of its own, over variables: those that it uses, and those with empty
-// ranges around it.
+// hoisted is a value that is stored in a temporary over vars: those that it uses, and enclosing ones with
+// empty ranges.
 type hoisted struct {
 	of      *term.Term
 	vars    []*term.Variable

@@ -6,9 +6,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Opened returns the program of the same use in which extents and integer attributes are symbols, as in the
-// programs of examples. With unsettled, what symbols are compared with stays a condition, so that the program
-// is that of other uses, too. Settle makes it one that can be computed.
+// Opened rebuilds the program for the same use with symbols for extents and integer attributes, as in the
+// programs of examples. With unsettled set, comparisons of symbols stay conditions, so that the program
+// holds for other uses, too; Settle makes it executable.
 func (p *Program) Opened(unsettled bool) (*Program, error) {
 	u := *p.use
 	u.Open, u.Unsettled = true, unsettled
@@ -19,13 +19,14 @@ func (p *Program) Opened(unsettled bool) (*Program, error) {
 	return out, err
 }
 
-// Forget makes the values of symbols unknown: what is derived of the program then holds for all of them, so
-// also where what it reads depends on which extents are larger than others.
+// Forget marks the values of symbols as unknown, so that analyses of the program hold for all values of its
+// symbols, also where one extent is larger than another.
 func (p *Program) Forget() {
 	p.symbols(func(n *term.Term) { n.Unknown = true })
 }
 
-// Settle puts the values of symbols in their place.
+// Settle replaces symbols by their values in this use, and folds the comparisons that then have known
+// operands.
 func (p *Program) Settle() {
 	if p.use == nil || !p.use.Open {
 		return
@@ -37,9 +38,9 @@ func (p *Program) Settle() {
 	}
 }
 
-// symbols calls visit for each symbol, which is a term of the program alone.
+// symbols calls visit for each symbol. visit may change the symbol in place, since no other program shares it.
 func (p *Program) symbols(visit func(n *term.Term)) {
-	seen := map[*term.Term]bool{} // what occurs several times is looked at once
+	seen := map[*term.Term]bool{} // visit shared subterms once
 	look := func(n *term.Term) {
 		n.WalkInto(func(n *term.Term) bool {
 			more := !seen[n]
@@ -68,8 +69,7 @@ func (p *Program) symbols(visit func(n *term.Term)) {
 	}
 }
 
-// decider holds, for terms that it has seen, those in which comparisons of numbers that are known are
-// conditions that are known.
+// decider folds comparisons of known numbers. It memoizes its results by term.
 type decider map[*term.Term]*term.Term
 
 func (d decider) decided(n *term.Term) *term.Term {

@@ -8,17 +8,17 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Pair is an operator in use, and another one that is applied to tensors of it.
+// Pair is an operator in use, and another operator that is applied to its tensors.
 type Pair struct {
 	Use     *Use
 	Other   task.Callee
-	Attrs   map[string]any    // of the other, as encoding/json decodes them, with json.Number
-	Tensors map[string]string // the slots here that hold the inputs of the other, by its slots
-	Shapes  map[string][]int  // of slots here that are absent, but not in the pair
-	Output  string            // of the other
+	Attrs   map[string]any    // of Other, as encoding/json decodes them, with json.Number
+	Tensors map[string]string // from input slots of Other to slots of Use
+	Shapes  map[string][]int  // of slots that are absent in Use, but present in the pair
+	Output  string            // the slot of Other
 }
 
-// Build returns the program of both operators, and the tensor of the other one's output.
+// Build returns the program of both operators, and the tensor of Output.
 func (p *Pair) Build() (*Program, int, error) {
 	b, err := build(p.Use)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *Pair) Build() (*Program, int, error) {
 	return b.program, id, err
 }
 
-// Tensor returns the first tensor of a slot, or of a value that the formula gives, and whether it is there.
+// Tensor returns the first tensor of a slot, or the tensor of a named value, and whether there is one.
 func (p *Program) Tensor(name string) (int, bool) {
 	i := slices.IndexFunc(p.Tensors, func(l *Local) bool { return l.Name == name })
 	return i, i >= 0

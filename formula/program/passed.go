@@ -8,18 +8,18 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Passed is an argument that the caller passes: one value, or a list of them. Its values may change from run
-// to run, so a program holds them in a tensor.
+// Passed is an argument that the caller passes: one value, or a list. Its values may change from run to run,
+// so the program reads them from a tensor.
 type Passed struct {
 	Name string
 	Slot int
-	// Type is the type of a value. It is a type of numbers or bool, or formulas cannot use the argument.
+	// Type is the Go type of one value. Formulas can use numbers and bool only.
 	Type     reflect.Type
 	Variadic bool
-	Values   []any // in this use; of a list, programs depend on how many there are
+	Values   []any // in this use; a program depends on their number, not on the values
 }
 
-// kind returns what the values are. ok is false if programs cannot compute with them.
+// kind returns the kind of the values. ok is false if formulas cannot use their type.
 func (p *Passed) kind() (k term.Kind, ok bool) {
 	if p.Type == nil {
 		return 0, false
@@ -35,7 +35,7 @@ func (p *Passed) kind() (k term.Kind, ok bool) {
 	return 0, false
 }
 
-// ElementType returns the type of the elements in which a tensor holds values of a kind.
+// ElementType returns the element type of the tensor that holds passed values of a kind.
 func ElementType(k term.Kind) dtype.Type {
 	switch k {
 	case term.Real:
@@ -46,7 +46,7 @@ func ElementType(k term.Kind) dtype.Type {
 	return dtype.Bool
 }
 
-// Number returns a value that a caller passes as a real number: 1 or 0 for a condition.
+// Number converts a passed value to a real number: 1 or 0 for a condition.
 func Number(v any) float64 {
 	switch x := reflect.ValueOf(v); {
 	case x.CanFloat():
@@ -57,7 +57,7 @@ func Number(v any) float64 {
 	return term.Truth(Holds(v))
 }
 
-// Whole returns a whole number that a caller passes.
+// Whole converts a passed integer to int64. It returns 0 for other types.
 func Whole(v any) int64 {
 	if x := reflect.ValueOf(v); x.CanUint() {
 		return int64(x.Uint())
@@ -67,13 +67,13 @@ func Whole(v any) int64 {
 	return 0
 }
 
-// Holds returns a condition that a caller passes.
+// Holds reports whether a passed value is true.
 func Holds(v any) bool {
 	x := reflect.ValueOf(v)
 	return x.Kind() == reflect.Bool && x.Bool()
 }
 
-// addPassed adds tensors that hold what the caller passes.
+// addPassed declares the tensors of passed arguments.
 func (b *builder) addPassed(list []Passed) error {
 	for i := range list {
 		p := &list[i]

@@ -1,5 +1,5 @@
-// Package program turns the formula of a spec into a program for one use of the operator: statements over
-// indices, in which names, ranks, attributes and absent tensors are settled.
+// Package program lowers the formula of a spec to a program for one use of the operator: statements over
+// indices, in which names, ranks, attributes and absent tensors are resolved.
 package program
 
 import (
@@ -13,60 +13,60 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Program is a formula for one use of its operator.
+// Program is the lowered formula for one use of its operator.
 type Program struct {
 	Operator   string
 	Tensors    []*Local
 	Statements []*Statement
-	// Grads holds the tensors of gradients, by tensor, where the formula gives gradients by hand: those of
-	// which it gives them, and those of which it reads them. Backward holds the statements that give them,
-	// and what these alone need.
+	// Grads maps a tensor to the tensor of its gradient, for the gradients that the formula itself defines
+	// or reads. Backward holds the definitions of these gradients and the statements that only they need.
 	Grads    map[int]int
 	Backward []*Statement
-	use      *Use // of which the program was built
+	use      *Use // that the program was built from
 }
 
-// Local is a tensor of a program: that of a slot, one that a statement gives, or what a slot held before.
+// Local is a tensor of a program: of a slot, of a value that a statement defines, or of the value that a
+// slot held before the task.
 type Local struct {
 	Name  string
 	Shape []*term.Term
 	Kind  term.Kind
-	// Unsigned says that the elements are integers of 64 bits without sign.
+	// Unsigned is set for elements of type uint64.
 	Unsigned bool
 	Slot     int // or -1
-	Number   int // among the tensors of a slot
-	Old      int // the tensor of which this one holds the value before; or -1
-	// varies says that the tensor's elements have gradients: it is a trainable tensor of real numbers, or one
-	// that statements give.
+	Number   int // among the tensors of a variadic slot
+	Old      int // the tensor whose value before the task this one holds; or -1
+	// Varies says that the elements have gradients: the tensor is trainable and of real numbers, or a
+	// definition of it depends on such a tensor.
 	Varies bool
-	Given  bool // whether a statement gives elements
-	// Stored says that elements are compared with others that come from them, as those of an extreme are: all
-	// that use an element use the number that is stored, not one that is worked out again and may be rounded
-	// in another way.
+	Given  bool // a statement defines elements
+	// Stored says that the tensor must be materialized: its elements are compared with copies of them, as
+	// for the gradient of a maximum. A recomputed element may be rounded in another way, and equal none.
 	Stored bool
-	// Passed is the argument whose values the tensor holds, which the caller passes; nil if it is none.
+	// Passed is the argument whose values the caller passes in the tensor, or nil.
 	Passed *Passed
 }
 
-// Statement gives elements of a tensor.
+// Statement defines the element Left of a tensor for all values of Vars.
 type Statement struct {
 	Target int
-	Left   *term.Read // which element, with no value outside
+	Left   *term.Read // the element that is defined, without a default
 	Vars   []*term.Variable
 	Value  *term.Term
-	// Add says that X is added to the element, of which there may be several for an index; only where Guard
-	// holds, unless it is nil. Derived gradients have such statements.
+	// Add says that Value is added to the element (scatter-add), for the values of Vars for which Guard
+	// holds or is nil. Several values of Vars may name one element. Only derived gradients have such
+	// statements.
 	Add   bool
 	Guard *term.Term
 }
 
-// Parsed is a formula that was read.
+// Parsed is a formula after parsing.
 type Parsed struct {
 	text    string
 	formula *expr.Formula
 }
 
-// Parse reads the lines of a formula, for several uses of its operator.
+// Parse parses the lines of a formula, to build programs for several uses of its operator.
 func Parse(lines []string) (*Parsed, error) {
 	if len(lines) == 0 {
 		return nil, fmt.Errorf("want one, got none")
@@ -79,8 +79,8 @@ func Parse(lines []string) (*Parsed, error) {
 	return &Parsed{text, f}, nil
 }
 
-// Moves reports whether each value of the formula is an element as it is, at indices without arithmetic and
-// under no condition, so that no attribute and no extent decides what a use computes with elements.
+// Moves reports whether the formula only copies elements: each value is an element at plain indices, without
+// a condition. Then neither attributes nor extents change what is computed from elements.
 func (p *Parsed) Moves() bool {
 	for _, s := range p.formula.Statements {
 		root, ok := s.X.(*expr.Read)
@@ -101,7 +101,7 @@ func (p *Parsed) Moves() bool {
 	return true
 }
 
-// Build returns the program of a use.
+// Build lowers the formula of a use.
 func Build(u *Use) (*Program, error) {
 	b, err := build(u)
 	if err != nil {
@@ -115,8 +115,7 @@ func Build(u *Use) (*Program, error) {
 	return b.program, nil
 }
 
-// build returns the builder with all statements of a use, needed or not.
-// begin returns the beginning of a line, so that a message about it can be read.
+// begin truncates a line for a message.
 func begin(line string) string {
 	const most = 80
 	for i := range line {
@@ -127,6 +126,7 @@ func begin(line string) string {
 	return line
 }
 
+// build lowers all statements of a use, also those that no slot depends on.
 func build(u *Use) (*builder, error) {
 	parsed := u.Parsed
 	if parsed == nil {
@@ -178,8 +178,8 @@ func build(u *Use) (*builder, error) {
 	return b, nil
 }
 
-// define replaces the symbols of dimensions by what their expressions give: the same numbers, made of other
-// symbols. So extents that are the same are told to be.
+// define replaces the symbols of dimensions that have definitions by these, if both have the same value. So
+// extents that are equal by definition become equal terms.
 func (b *builder) define(definitions map[string]expr.Node) {
 	for _, name := range slices.Sorted(maps.Keys(definitions)) {
 		was := b.env.values[name]
@@ -194,7 +194,7 @@ func (b *builder) define(definitions map[string]expr.Node) {
 	}
 }
 
-// itemsOf returns the extents that a value holds.
+// itemsOf returns the extents in a value: one, those of a run, or none.
 func itemsOf(v value) []*term.Term {
 	switch {
 	case v.run != nil:
@@ -211,14 +211,14 @@ func sameValue(x, y *term.Term) bool {
 	return aKnown && bKnown && a == b
 }
 
-// divided reports whether a quotient, a minimum or a maximum occurs in a value.
+// divided reports whether n contains a quotient, a function or a conditional.
 func divided(n *term.Term) bool {
 	found := false
 	n.Walk(func(m *term.Term) { found = found || term.Divides(m.Op) || m.Op == term.Apply || m.Op == term.Choose })
 	return found
 }
 
-// addSlots adds the tensors of the operator's slots.
+// addSlots declares the tensors of the operator's slots.
 func (b *builder) addSlots(slots []*Slot) error {
 	p := b.program
 	for _, s := range slots {
@@ -257,8 +257,8 @@ func (b *builder) addSlots(slots []*Slot) error {
 	return nil
 }
 
-// dimsOf returns the extents of tensor n of a slot: as the slot's shape says, or the numbers where that has
-// another value.
+// dimsOf returns the extents of tensor n of a slot, from the slot's shape. An extent whose value differs
+// from the tensor's becomes the tensor's, as a number.
 func (b *builder) dimsOf(s *Slot, n int) ([]*term.Term, error) {
 	sc := &scope{params: map[string]value{"i": {node: term.Number(n)}}, vars: map[string]*term.Variable{}}
 	dims := []*term.Term{}
@@ -281,11 +281,11 @@ func (b *builder) dimsOf(s *Slot, n int) ([]*term.Term, error) {
 	return dims, nil
 }
 
-// Add adds a tensor that is not of a slot.
+// Add declares a tensor that belongs to no slot, and returns its number.
 func (p *Program) Add(l *Local) int {
 	l.Slot = -1
 	for i, n := range l.Shape {
-		if extent, known := n.Known(); known && extent < 0 { // that of a range that ends before it begins
+		if extent, known := n.Known(); known && extent < 0 { // the range is empty: hi < lo
 			l.Shape[i] = term.Number(0)
 		}
 	}
@@ -293,7 +293,7 @@ func (p *Program) Add(l *Local) int {
 	return len(p.Tensors) - 1
 }
 
-// prune leaves out the statements that no slot needs.
+// prune drops the statements that no slot depends on (dead code).
 func (b *builder) prune() {
 	p := b.program
 	need := make([]bool, len(p.Tensors))
@@ -328,7 +328,7 @@ func (b *builder) prune() {
 	b.pruneBackward()
 }
 
-// Depends reports whether a value depends on elements that have gradients.
+// Depends reports whether n reads an element that has a gradient. It ignores detached reductions.
 func (p *Program) Depends(n *term.Term) bool {
 	found := false
 	n.WalkInto(func(m *term.Term) bool {
@@ -340,8 +340,8 @@ func (p *Program) Depends(n *term.Term) bool {
 	return found
 }
 
-// Reads calls visit for each element that the statement reads: for its value, its guard and the place of what
-// it gives.
+// Reads calls visit for each element that the statement reads: in its value, its guard and its left-side
+// subscripts.
 func (s *Statement) Reads(visit func(*term.Read)) {
 	each := func(n *term.Term) {
 		if n.Op == term.Element {
@@ -355,7 +355,7 @@ func (s *Statement) Reads(visit func(*term.Read)) {
 	}
 }
 
-// String returns the statement in the notation of formulas.
+// String prints the statement in the syntax of formulas.
 func (s *Statement) String() string {
 	left := &term.Term{Op: term.Element, Kind: s.Value.Kind, Read: s.Left}
 	if !s.Add {

@@ -6,7 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Recognized returns the element that holds a value, if a statement gives it, or else the value itself.
+// Recognized returns the element of a tensor that holds the value n, or n itself if no statement defines
+// one. It matches n against the right side of each statement.
 func (p *Program) Recognized(n *term.Term) *term.Term {
 	for _, s := range p.Statements {
 		if s.Left.Which != nil || slices.ContainsFunc(s.Left.Idx, func(i *term.Term) bool { return i.Op != term.Index }) {
@@ -26,9 +27,9 @@ func (p *Program) Recognized(n *term.Term) *term.Term {
 	return n
 }
 
-// given reports whether a statement gives its value for a value of an index: whether that is in the range of
-// the index. It is if the statement reads a tensor at places that depend on the index, and no further value
-// would read inside, since what is recognized reads the tensor there.
+// given reports whether x, matched to index v, is in the range of v. Either the ranges are equal, or x is in
+// range because n loads in bounds: the statement's value loads, unconditionally, at a subscript linear in v
+// that is out of bounds for any v >= hi.
 func given(value *term.Term, v *term.Variable, x *term.Term) bool {
 	if x.Op == term.Index && x.Var.Lo.Is(0) && v.Lo.Is(0) && term.SameInteger(x.Var.Hi, v.Hi) {
 		return true
@@ -40,7 +41,7 @@ func given(value *term.Term, v *term.Variable, x *term.Term) bool {
 	if at, known := x.Known(); known {
 		return 0 <= at && at < hi
 	}
-	last := map[*term.Variable]*term.Term{} // the last values of the indices of reductions
+	last := map[*term.Variable]*term.Term{} // the last values of reduction indices
 	inside := false
 	surely(value, last, func(r *term.Read) {
 		if r.Which != nil || r.Else != nil || r.ByNumber {
@@ -60,8 +61,8 @@ func given(value *term.Term, v *term.Variable, x *term.Term) bool {
 	return inside
 }
 
-// surely calls visit for the elements that a value reads whatever conditions hold, and notes the last values
-// of the indices of reductions around them.
+// surely calls visit for the elements that n loads unconditionally, and records the last values of the
+// indices of enclosing reductions.
 func surely(n *term.Term, last map[*term.Variable]*term.Term, visit func(*term.Read)) {
 	args := n.Args
 	switch n.Op {

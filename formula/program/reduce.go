@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// reduction returns a reduction. One over no index is its value itself.
+// reduction lowers a reduction. A reduction over no index folds to its body.
 func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	inner := sc.inner()
 	r := &term.Reduction{Kind: n.Kind, Part: -1}
@@ -91,14 +91,14 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	if write == nil {
 		return out, nil
 	}
-	if out.Larger(maxTerms) { // what is written holds the value several times
+	if out.Larger(maxTerms) { // lowering duplicates the body
 		return nil, errTooLarge
 	}
 	return write(out), nil
 }
 
-// dimensionOf returns where the dimension of an index begins, and how many values it has: those of its range,
-// for an index that is no dimension's.
+// dimensionOf returns the start and the extent of the dimension that v indexes, or of the range of v if v
+// indexes none.
 func (b *builder) dimensionOf(v *term.Variable) (lo, size *term.Term) {
 	if n := b.env.values[b.env.dims[strings.TrimRight(v.Name, "'")]].node; n != nil {
 		return term.Number(0), n
@@ -106,7 +106,7 @@ func (b *builder) dimensionOf(v *term.Variable) (lo, size *term.Term) {
 	return v.Lo, term.Difference(v.Hi, v.Lo)
 }
 
-// binder returns the variables that a reduction goes over.
+// binder returns the variables that a reduction binds.
 func (b *builder) binder(n *expr.Binder, sc *scope) ([]*term.Variable, error) {
 	if n.Hi == nil {
 		items, err := b.items([]expr.Node{n.X}, sc)
@@ -141,11 +141,11 @@ func (b *builder) binder(n *expr.Binder, sc *scope) ([]*term.Variable, error) {
 	return []*term.Variable{v}, nil
 }
 
-// hoist gives reductions that do not depend on all indices around them tensors of their own, so that they are
-// computed once for those on which they do; and orders and scans that are part of an expression, so that one
-// pass gives them for all indices, and the parts of logsumexp, which gradients use again. Reductions under a
-// condition stay, since the condition may keep their reads inside. Tensors within an empty range have no
-// elements, too, since what is not computed may read elements that are not there.
+// hoist moves three kinds of reductions into temporaries: those invariant in an enclosing index
+// (loop-invariant code motion), orders and scans inside of an expression, which one pass computes for all
+// indices, and the parts of a logsumexp, which its gradient reads again. Reductions under a condition stay,
+// since the condition may keep their loads in bounds. A temporary spans enclosing indices with empty ranges,
+// too, so that it is empty where its value must not be computed. part says that n is a subexpression.
 func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.Term {
 	switch n.Op {
 	case term.Constant, term.Index, term.Step, term.Choose:
@@ -185,8 +185,8 @@ func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.
 	return &out
 }
 
-// needed returns the indices of a tensor that holds a value: those on which it depends, and empty ones around
-// it.
+// needed returns the indices of the temporary for n: the free variables of n, and enclosing ones with empty
+// ranges.
 func (b *builder) needed(n *term.Term, around []*term.Variable) []*term.Variable {
 	vars := n.Free()
 	for _, v := range around {
@@ -197,7 +197,7 @@ func (b *builder) needed(n *term.Term, around []*term.Variable) []*term.Variable
 	return vars
 }
 
-// detached reports whether a value is a reduction through which no gradient flows, or a function of one.
+// detached reports whether n is a detached reduction (without gradient), or a function of one.
 func detached(n *term.Term) bool {
 	if n.Op == term.Apply {
 		return len(n.Args) == 1 && detached(n.Args[0])
@@ -205,14 +205,14 @@ func detached(n *term.Term) bool {
 	return n.Op == term.Reduce && n.Reduction.Detached
 }
 
-// empty reports whether an index is known to have no values.
+// empty reports whether the range of v is known to be empty.
 func empty(v *term.Variable) bool {
 	lo, hi, err := bounds(v)
 	return err == nil && hi == lo
 }
 
-// temporary adds a statement that gives a tensor over variables, and returns its element. It returns n itself
-// if their ranges depend on others.
+// temporary defines a tensor over vars that holds n, and returns its element. It returns n itself if a range
+// is not constant.
 func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
 	id := len(b.program.Tensors)
 	name := "t"
@@ -243,7 +243,7 @@ func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
 	return &term.Term{Op: term.Element, Kind: n.Kind, Read: here}
 }
 
-// fresh returns a name that no tensor has.
+// fresh appends a number to base to make it a new name.
 func (b *builder) fresh(base string) string {
 	name := base
 	for i := 2; ; i++ {
@@ -255,7 +255,7 @@ func (b *builder) fresh(base string) string {
 	}
 }
 
-// renamed returns n with other variables.
+// renamed returns n with the variables to[v] for v.
 func renamed(n *term.Term, to map[*term.Variable]*term.Variable) *term.Term {
 	if n == nil {
 		return nil

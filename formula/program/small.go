@@ -2,8 +2,8 @@ package program
 
 import "github.com/opgen/opgen/formula/term"
 
-// logarithmOfOneAnd returns log(1 + y) as log1p(y), which has the digits of y that the sum loses where y is
-// small; nil for other functions and sums. What the sum does not lose, log1p has, too.
+// logarithmOfOneAnd rewrites log(1 + y) as log1p(y), which is as precise for large y and more precise for
+// small y. It returns nil for other functions and arguments.
 func logarithmOfOneAnd(f *term.Function, sum *term.Term) *term.Term {
 	if f != term.Log || sum.Op != term.Add && sum.Op != term.Subtract {
 		return nil
@@ -21,8 +21,8 @@ func logarithmOfOneAnd(f *term.Function, sum *term.Term) *term.Term {
 	return term.Applied("log1p", y)
 }
 
-// exponentialLessOne returns exp(x) - 1 as expm1(x), which has the digits that the difference loses where x
-// is small, and 1 - exp(x) as its opposite; nil for other sums and differences.
+// exponentialLessOne rewrites exp(x) - 1 as expm1(x), which is more precise for small x, and 1 - exp(x) as
+// -expm1(x). It returns nil for other sums.
 func exponentialLessOne(op term.Op, x, y *term.Term) *term.Term {
 	exponential := func(n *term.Term) bool { return n.Op == term.Apply && n.Func == term.Exp }
 	one := func(n *term.Term, v float64) bool {

@@ -6,29 +6,28 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A function that uses an argument twice doubles what is computed, and a gradient has a factor for each
-// operation on the way. So a value of more than maxWhole terms is taken apart: parts of more than maxPart
-// terms get tensors of their own. maxTerms bounds what cannot be taken apart, such as what a reduction goes
-// over.
+// A function that uses an argument twice duplicates it, and a gradient has a factor for each operation on
+// the way. So a value of more than maxWhole terms is split: its parts of more than maxPart terms are stored
+// in temporaries. A value that cannot be split, such as the body of a reduction, has at most maxTerms.
 const (
 	maxWhole = 1 << 7
 	maxPart  = 1 << 5
 	maxTerms = 1 << 10
 )
 
-// errTooLarge says that a value cannot be taken apart.
+// errTooLarge is the error for a value that cannot be split.
 var errTooLarge = fmt.Errorf("the value consists of more than %d parts once functions are applied, within a reduction or a condition: "+
 	"give parts of it names, by statements of their own", maxTerms)
 
-// splitter takes a value apart. Its tables are by term, so the same part is computed once.
+// splitter splits a value. It memoizes by term, so a shared part is computed once.
 type splitter struct {
 	*builder
 	vars  []*term.Variable
-	parts map[*term.Term]*term.Term // what is computed whatever conditions hold
-	lazy  map[*term.Term]*term.Term // what a condition may keep from being computed
+	parts map[*term.Term]*term.Term // parts that are evaluated unconditionally
+	lazy  map[*term.Term]*term.Term // parts that are evaluated conditionally
 }
 
-// split returns a value in which long parts have tensors of their own.
+// split returns n with large parts stored in temporaries over vars.
 func (b *builder) split(n *term.Term, vars []*term.Variable) (*term.Term, error) {
 	if !n.Larger(maxWhole) {
 		return n, nil
@@ -41,7 +40,7 @@ func (b *builder) split(n *term.Term, vars []*term.Variable) (*term.Term, error)
 	return n, nil
 }
 
-// always takes apart what is computed whatever conditions hold. The whole value stays.
+// always splits a part that is evaluated unconditionally. It does not store the whole value.
 func (s *splitter) always(n *term.Term, whole bool) *term.Term {
 	if x := s.parts[n]; x != nil {
 		return x
@@ -52,7 +51,7 @@ func (s *splitter) always(n *term.Term, whole bool) *term.Term {
 		return n
 	case term.Element, term.Reduce:
 		return s.maybe(n)
-	case term.Choose, term.And, term.Or: // of which only the first part is computed in any case
+	case term.Choose, term.And, term.Or: // only the first operand is evaluated unconditionally
 		out = *n
 		out.Args = []*term.Term{s.always(n.Args[0], false)}
 		for _, a := range n.Args[1:] {
@@ -69,7 +68,7 @@ func (s *splitter) always(n *term.Term, whole bool) *term.Term {
 	if !whole && x.Kind == term.Real && x.Larger(maxPart) && !x.Larger(maxTerms) {
 		var own []*term.Variable
 		for _, v := range s.vars {
-			if x.Uses(v) || empty(v) { // within an empty range, nothing is computed
+			if x.Uses(v) || empty(v) { // an empty range: the part must not be evaluated
 				own = append(own, v)
 			}
 		}
@@ -79,7 +78,7 @@ func (s *splitter) always(n *term.Term, whole bool) *term.Term {
 	return x
 }
 
-// maybe puts tensors in the place of the parts that have some.
+// maybe substitutes temporaries in a part that is evaluated conditionally. It stores no new ones.
 func (s *splitter) maybe(n *term.Term) *term.Term {
 	if n == nil {
 		return nil

@@ -7,16 +7,16 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Slopes tells of which elements a gradient of 0 is to stay 0. An element may not count: a statement reads
-// elements where a condition holds, beside a value outside, at some indices, or chooses among them. The
-// gradient of an element that does not count is 0, and stays 0 through what gives the element, also where a
-// slope there is infinite or NaN.
+// Slopes says for which tensors a gradient of 0 must be masked. An element may be unused: statements read it
+// under a condition, at some indices only, or beside others of which an extreme selects one. The gradient of
+// an unused element is 0. It must stay 0 when it propagates to the definition of the element, even if the
+// derivative there is infinite or NaN.
 type Slopes struct {
-	uncounted []bool // by tensor, whether some elements may not count
-	wild      []bool // by tensor, whether elements may be infinite or NaN where inputs are not
+	uncounted []bool // by tensor: some elements may be unused
+	wild      []bool // by tensor: elements may be infinite or NaN although all inputs are finite
 }
 
-// Slopes returns what is known about slopes in the program.
+// Slopes analyzes the program: unused elements backward, infinite ones forward.
 func (p *Program) Slopes() *Slopes {
 	out := &Slopes{make([]bool, len(p.Tensors)), make([]bool, len(p.Tensors))}
 	for _, s := range slices.Backward(p.Statements) {
@@ -28,10 +28,11 @@ func (p *Program) Slopes() *Slopes {
 	return out
 }
 
-// Masks reports whether a gradient of 0 of what a statement gives is to be kept from the slopes of its value.
+// Masks reports whether a gradient of 0 at the target of s must be masked before it is multiplied by
+// derivatives of the value.
 func (l *Slopes) Masks(s *Statement) bool { return l.uncounted[s.Target] && l.Steep(s.Value) }
 
-// Steep reports whether the slope of a value may be infinite or NaN where the inputs are not.
+// Steep reports whether a derivative of n may be infinite or NaN although the inputs are finite.
 func (l *Slopes) Steep(n *term.Term) bool {
 	found := false
 	n.Walk(func(m *term.Term) {
@@ -46,7 +47,8 @@ func (l *Slopes) Steep(n *term.Term) bool {
 			found = singular(m) || !linear(m) && m.Reads() && slices.ContainsFunc(m.Args, l.isWild)
 		case term.Reduce:
 			kind, body := m.Reduction.Kind, m.Reduction.Body
-			// The slope of a product is that of its other factors, which overflow where there are many.
+			// The derivative of a product is the product of the other factors. It overflows where there are
+			// many.
 			found = kind == reduction.Prod && body.Reads() ||
 				(kind == reduction.Variance || kind == reduction.LogSumExp) && body.Reads() && l.isWild(body)
 		}
@@ -54,8 +56,8 @@ func (l *Slopes) Steep(n *term.Term) bool {
 	return found
 }
 
-// isWild reports whether a value may be infinite or NaN where the inputs are not. Products and exponentials
-// of elements are taken to fit their type.
+// isWild reports whether n may be infinite or NaN although the inputs are finite. It assumes that products
+// and exponentials of elements do not overflow.
 func (l *Slopes) isWild(n *term.Term) bool {
 	found := false
 	n.Walk(func(m *term.Term) {
@@ -83,13 +85,12 @@ func (l *Slopes) isWild(n *term.Term) bool {
 	return found
 }
 
-// linear reports whether a function has a slope that is not infinite, whatever its operands are.
+// linear reports whether n is a function with finite derivatives everywhere.
 func linear(n *term.Term) bool {
 	return n.Op == term.Apply && n.Func.Has(term.Exact|term.Conversion)
 }
 
-// singular reports whether an operation may give an infinite number, or NaN, for numbers, or have such a
-// slope.
+// singular reports whether operation n has an infinite or NaN result or derivative for some finite operands.
 func singular(n *term.Term) bool {
 	switch n.Op {
 	case term.Divide:
@@ -102,8 +103,8 @@ func singular(n *term.Term) bool {
 	return false
 }
 
-// uncounted notes the tensors of whose elements a value reads some; partly says that the value itself does
-// not always count.
+// uncounted marks in out the tensors of which n reads some elements only. partly says that n itself may be
+// unused.
 func (p *Program) uncounted(n *term.Term, partly bool, out []bool) {
 	if n == nil || n.Kind != term.Real {
 		return
@@ -133,8 +134,8 @@ func (p *Program) uncounted(n *term.Term, partly bool, out []bool) {
 	}
 }
 
-// covers reports whether a read is of all elements of a tensor: each index is one of its own, over the
-// extent.
+// covers reports whether r reads all elements of its tensor: its subscripts are distinct indices over the
+// full extents.
 func (p *Program) covers(r *term.Read) bool {
 	if r.ByNumber {
 		own, known := term.Total(r.Ext).Known()

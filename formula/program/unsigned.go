@@ -6,9 +6,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Unsigned reports whether an integer is one of 64 bits without sign: an element of such a tensor, or what
-// such integers and others that are 0 or more give. A difference has a sign. An integer from 2^63 on has the
-// bits of one below 0.
+// Unsigned reports whether an integer term has the type uint64: it is an element of such a tensor, or an
+// operation on uint64 and non-negative operands other than a difference. Its value is stored in the bits of
+// an int64.
 func (p *Program) Unsigned(n *term.Term) bool {
 	if n == nil || n.Kind != term.Integer {
 		return false
@@ -41,13 +41,13 @@ func (p *Program) Unsigned(n *term.Term) bool {
 	return false
 }
 
-// either reports whether one of two integers has no sign, and the other is 0 or more.
+// either reports whether one of x and y is unsigned and the other is unsigned or non-negative.
 func (p *Program) either(x, y *term.Term) bool {
 	a, b := p.Unsigned(x), p.Unsigned(y)
 	return a && b || a && p.natural(y) || b && p.natural(x)
 }
 
-// natural reports whether an integer is known to be 0 or more.
+// natural reports whether n is known to be >= 0.
 func (p *Program) natural(n *term.Term) bool {
 	if n.Kind != term.Integer {
 		return false

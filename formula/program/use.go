@@ -14,60 +14,60 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// value is what a name or an expression stands for: one of the fields, or nothing if it is absent.
+// value is the result of evaluating a name or an expression at build time: one of the fields, or none if it
+// is absent.
 type value struct {
 	node   *term.Term
 	run    *run
-	text   string           // the value of an enum, or an element type
+	text   string           // an enum value or the name of an element type
 	fields map[string]value // of a record
-	known  bool             // whether it is text
+	known  bool             // text is set
 }
 
 // run is a list of indices or of extents.
 type run struct {
 	items   []*term.Term
-	indices bool // rather than extents
+	indices bool // of indices rather than extents
 }
 
 func (v value) absent() bool { return v.node == nil && v.run == nil && v.fields == nil && !v.known }
 
 func text(s string) value { return value{text: s, known: true} }
 
-// environment gives the names of an operator their values in one use.
+// environment binds the names of an operator to their values in one use.
 type environment struct {
 	values map[string]value
-	attrs  map[string]bool    // which of values are attributes
-	dims   map[string]string  // dimensions by the names of their indices: "n" is of "N"
-	lists  map[string][]value // dimensions of which each tensor of a variadic slot has its own, by tensor
+	attrs  map[string]bool    // names in values that are attributes
+	dims   map[string]string  // from index names to dimensions: "n" to "N"
+	lists  map[string][]value // by dimension: its value for each tensor of a variadic slot
 }
 
-// Use is one use of an operator, whose formula a program computes.
+// Use is one use of an operator: its formula with attributes, types and shapes.
 type Use struct {
 	Operator string
 	Formula  []string          // lines
-	Parsed   *Parsed           // of Formula; Build reads it if it is nil
-	Types    map[string]string // the element types of dtype variables
-	Dims     map[string]any    // int, []int, or [][]int where each tensor of a variadic slot has its own
-	// Definitions holds the expressions of dimensions that have one. Where extents stay symbols, such a
-	// dimension becomes what its expression gives, unless that divides.
+	Parsed   *Parsed           // Formula after parsing; Build parses it if this is nil
+	Types    map[string]string // element types, by dtype variable
+	Dims     map[string]any    // int, []int for a run, or [][]int for a run per tensor of a variadic slot
+	// Definitions holds the expressions of dimensions that have one. In an open program such a dimension
+	// becomes its expression, unless that contains a division.
 	Definitions map[string]expr.Node
 	Attrs       map[string]any // as encoding/json decodes them, with json.Number; nil is absent
-	// Args holds the values of arguments from expressions, and the seed: int, float64, bool, string or []int.
+	// Args holds the seed and the arguments that the spec computes: int, float64, bool, string or []int.
 	Args map[string]any
-	// Passed holds the values of arguments that the caller passes. A program reads them each time that it
-	// runs.
+	// Passed holds the arguments that the caller passes. A program reads their values at each run.
 	Passed  []Passed
 	Slots   []*Slot
-	Callees []task.Callee // the operators whose formulas the formula inlines
-	Derived bool          // whether gradients that the formula gives by hand are left out
-	Open    bool          // whether extents and integer attributes stay symbols
-	// Unsettled says that all numbers of attributes stay symbols, and that what symbols are compared with
-	// stays a condition, except behind when. The program holds for other values of symbols, too, and cannot
-	// be computed before it is settled.
+	Callees []task.Callee // operators that the formula may inline
+	Derived bool          // leave out gradients by hand
+	Open    bool          // keep extents and integer attributes symbolic
+	// Unsettled keeps all numeric attributes symbolic and comparisons of symbols unfolded, except behind
+	// when. Such a program holds for other values of the symbols, too. It must be settled before it is
+	// executed.
 	Unsettled bool
 }
 
-// Slot is a slot of an operator with its tensors, none if it is absent.
+// Slot is a slot of an operator with its tensors: none if it is absent, one, or several if it is variadic.
 type Slot struct {
 	Name, Shape string
 	Variadic    bool
@@ -75,17 +75,17 @@ type Slot struct {
 	Tensors     []Operand
 
 	elements []shapeElement
-	listed   bool // whether its tensors have shapes of their own
+	listed   bool // the shape differs between its tensors
 }
 
-// Operand is the type and shape of a tensor of a slot, and the number of the slot.
+// Operand is one tensor of a slot: its element type and shape, and the number of the slot.
 type Operand struct {
 	Type  dtype.Type
 	Shape []int
 	Slot  int
 }
 
-// newEnvironment returns the environment of a use of an operator.
+// newEnvironment returns the environment of a use.
 func newEnvironment(u *Use) *environment {
 	e := &environment{map[string]value{}, map[string]bool{}, map[string]string{}, map[string][]value{}}
 	integerOf := func(_ string, v int) *term.Term { return term.Number(v) }
@@ -122,7 +122,7 @@ func newEnvironment(u *Use) *environment {
 	for name, v := range u.Attrs {
 		e.attrs[name] = true
 		e.values[name] = decoded(v)
-		// 0 and 1 stay numbers, since what they multiply or divide is simpler then.
+		// 0 and 1 stay constants, since products and quotients with them fold.
 		if n := e.values[name].node; n != nil && n.Op == term.Constant && n.Kind == term.Integer && n.Int != 0 && n.Int != 1 {
 			e.values[name] = value{node: integerOf(name, n.Int)}
 		}
@@ -149,10 +149,10 @@ func newEnvironment(u *Use) *environment {
 	return e
 }
 
-// SymbolOf returns the symbol of an extent of a run of dimensions.
+// SymbolOf returns the name of the symbol for extent i of a run of dimensions.
 func SymbolOf(run string, i int) string { return fmt.Sprintf("%s%d", run, i) }
 
-// decoded returns the value of a JSON value.
+// decoded converts a decoded JSON value.
 func decoded(v any) value {
 	switch v := v.(type) {
 	case bool:
@@ -183,7 +183,7 @@ func decoded(v any) value {
 	return value{}
 }
 
-// unknown returns the value of an attribute, in which symbols take the place of numbers.
+// unknown returns the value of an attribute with symbols for its numbers.
 func unknown(name string, v value) value {
 	symbol := func(name string, n *term.Term) *term.Term {
 		if n == nil || n.Op != term.Constant || n.Kind == term.Boolean {
@@ -205,7 +205,7 @@ func unknown(name string, v value) value {
 	return v
 }
 
-// kindOf returns the kind of the elements of a type.
+// kindOf returns the kind of elements of type t.
 func kindOf(t dtype.Type) term.Kind {
 	switch {
 	case t.IsFloat():
@@ -216,11 +216,11 @@ func kindOf(t dtype.Type) term.Kind {
 	return term.Integer
 }
 
-// elementsOf returns the elements of a shape as a spec writes it: [N, X...].
+// elementsOf parses a shape of a spec, such as [N, X...], into its elements.
 func elementsOf(text string) ([]shapeElement, error) {
 	var out []shapeElement
 	for _, e := range shape.Elements(text) {
-		e = strings.TrimPrefix(e, "_ <= ") // what values decide is planned at its bound
+		e = strings.TrimPrefix(e, "_ <= ") // a data-dependent extent is planned at its bound
 		plain, isRun := strings.CutSuffix(e, "...")
 		x, err := expr.Parse(plain)
 		if err != nil {
@@ -231,7 +231,7 @@ func elementsOf(text string) ([]shapeElement, error) {
 	return out, nil
 }
 
-// shapeElement is a dimension of a shape, or a run of them.
+// shapeElement is one dimension of a shape, or a run of them.
 type shapeElement struct {
 	x   expr.Node
 	run bool

@@ -10,19 +10,18 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// maxDepth bounds functions that apply functions, so that one that applies itself is an error.
+// maxDepth bounds nested calls, so that recursion is an error.
 const maxDepth = 50
 
-// maxSize bounds how many expressions of a formula are worked out, since functions that apply functions
-// multiply them, and maxStatement how many of one statement. The gradient of a product is larger than the
-// product, and takes longer to simplify.
+// maxSize bounds the expressions evaluated for a formula, and maxStatement those for one statement: calls of
+// functions that call functions multiply them. maxStatement is small because the gradient of a product is
+// larger than the product, and takes longer to simplify.
 const (
 	maxSize      = 1 << 16
 	maxStatement = 1 << 9
 )
 
-// eval returns what an expression computes, which must be a number or a condition. Where an index stands, /
-// rounds down.
+// eval evaluates an expression to a term: a number or a condition. isIndex makes / a floor division.
 func (b *builder) eval(n expr.Node, sc *scope, isIndex bool) (*term.Term, error) {
 	v, err := b.value(n, sc, isIndex)
 	if err != nil {
@@ -48,7 +47,7 @@ func describe(v value) string {
 	return "nothing"
 }
 
-// value returns what an expression stands for.
+// value evaluates an expression.
 func (b *builder) value(n expr.Node, sc *scope, isIndex bool) (value, error) {
 	b.size++
 	b.length++
@@ -122,8 +121,7 @@ func (b *builder) value(n expr.Node, sc *scope, isIndex bool) (value, error) {
 	return value{}, fmt.Errorf("unknown expression")
 }
 
-// name returns what a name stands for: a parameter, an attribute, an index, a dimension, or a tensor without
-// dimensions.
+// name resolves a name: a parameter, an attribute, an index, a dimension, or a scalar tensor.
 func (b *builder) name(name string, sc *scope) (value, error) {
 	if v, ok := sc.params[name]; ok {
 		return v, nil
@@ -137,7 +135,7 @@ func (b *builder) name(name string, sc *scope) (value, error) {
 	if b.hasRange(name, sc) {
 		return b.index(name, sc)
 	}
-	if v := sc.vars[name]; v != nil { // of a reduction whose range depends on other indices
+	if v := sc.vars[name]; v != nil { // of a reduction with a range that depends on other indices
 		return value{node: &term.Term{Op: term.Index, Kind: term.Integer, Var: v}}, nil
 	}
 	if v, ok := b.env.values[name]; ok {
@@ -155,13 +153,13 @@ func (b *builder) name(name string, sc *scope) (value, error) {
 	return value{}, fmt.Errorf("%s is not defined", name)
 }
 
-// elementOf returns the element of a tensor at an index.
+// elementOf returns the element of tensor id at idx.
 func (b *builder) elementOf(id int, idx []*term.Term) *term.Term {
 	t := b.program.Tensors[id]
 	return &term.Term{Op: term.Element, Kind: t.Kind, Read: &term.Read{Tensor: id, Count: 1, Idx: idx, Ext: t.Shape, Text: t.Name}}
 }
 
-// items returns the indices of a list, in which runs stand for all of theirs.
+// items evaluates a list of indices, with runs expanded.
 func (b *builder) items(items []expr.Node, sc *scope) ([]*term.Term, error) {
 	var out []*term.Term
 	for _, it := range items {
@@ -180,7 +178,7 @@ func (b *builder) items(items []expr.Node, sc *scope) ([]*term.Term, error) {
 	return out, nil
 }
 
-// number returns the row-major number of an index.
+// number returns the row-major flat index of a list of indices.
 func (b *builder) number(items []expr.Node, sc *scope) (*term.Term, error) {
 	idx, err := b.items(items, sc)
 	if err != nil {
@@ -197,7 +195,7 @@ func (b *builder) number(items []expr.Node, sc *scope) (*term.Term, error) {
 	return out, nil
 }
 
-// arithmetic and comparisons hold the operations of operators that have one, whatever they apply to.
+// arithmetic and comparisons map operators to operations. / is not among them: it depends on the context.
 var (
 	arithmetic  = map[string]term.Op{"+": term.Add, "-": term.Subtract, "*": term.Multiply, "%": term.Modulo, "^": term.Power}
 	comparisons = map[string]term.Op{"==": term.Equal, "!=": term.Unequal, "<": term.Less, "<=": term.AtMost}
@@ -209,7 +207,7 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 		return value{}, err
 	}
 	if v, known := x.truth(); known && (n.Op == "&&" && !v || n.Op == "||" && v) {
-		return x, nil // the other side may ask for what is not there
+		return x, nil // short-circuit: the other side may read an absent tensor
 	}
 	if n.Op == "&&" || n.Op == "||" {
 		sc = sc.under()
@@ -252,7 +250,7 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 	}
 	if d, known := y.node.Known(); known && d == 0 && (op == term.Quotient || op == term.Modulo) {
 		if b.idle(sc) {
-			return value{node: term.Number(0)}, nil // opgen check has seen that the divisor is positive where it is computed
+			return value{node: term.Number(0)}, nil // never evaluated
 		}
 		return value{}, fmt.Errorf("the divisor is 0")
 	}
@@ -265,7 +263,7 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 	return value{node: term.Arithmetic(op, x.node, y.node)}, nil
 }
 
-// comparison returns a comparison that the formula makes. What symbols are compared with may be known.
+// comparison returns a comparison of the formula, folded unless symbols must stay open.
 func (b *builder) comparison(op term.Op, x, y *term.Term) *term.Term {
 	switch {
 	case b.unsettled && (hasSymbol(x) || hasSymbol(y)):
@@ -276,7 +274,7 @@ func (b *builder) comparison(op term.Op, x, y *term.Term) *term.Term {
 	return term.Compare(op, x, y)
 }
 
-// hasSymbol reports whether a symbol occurs in a term. It looks at what occurs several times once.
+// hasSymbol reports whether x contains a symbol. It visits shared subterms once.
 func hasSymbol(x *term.Term) bool {
 	found := false
 	seen := map[*term.Term]bool{}
@@ -289,7 +287,7 @@ func hasSymbol(x *term.Term) bool {
 	return found
 }
 
-// valued returns a term in which symbols of real numbers have their values.
+// valued replaces real symbols by their values.
 func valued(n *term.Term) *term.Term {
 	if n.Op == term.Symbol && n.Kind == term.Real {
 		return term.RealNumber(n.Float)
@@ -297,7 +295,7 @@ func valued(n *term.Term) *term.Term {
 	return n.Map(valued)
 }
 
-// idle reports whether one of the indices that loops go over has no value, so that nothing is computed.
+// idle reports whether an enclosing index has an empty range, so that the expression is never evaluated.
 func (b *builder) idle(sc *scope) bool {
 	return slices.ContainsFunc(sc.bound, func(v *term.Variable) bool {
 		if n := b.env.values[b.env.dims[strings.TrimRight(v.Name, "'")]].node; n != nil {
@@ -317,7 +315,7 @@ func (v value) truth() (holds, known bool) {
 	return v.node.Truth()
 }
 
-// same compares values of attributes.
+// same reports whether two lists or two texts are known to be equal.
 func same(x, y value) bool {
 	if x.run != nil && y.run != nil {
 		return slices.EqualFunc(x.run.items, y.run.items, func(a, b *term.Term) bool { x, a1 := a.Settled(); y, b1 := b.Settled(); return a1 && b1 && x == y })
@@ -368,7 +366,7 @@ func (b *builder) in(n *expr.In, sc *scope, isIndex bool) (value, error) {
 	return value{node: term.Condition(false)}, nil
 }
 
-// part returns an item of a run, or a part of it.
+// part evaluates of[items]: an item or a slice of a run.
 func (b *builder) part(of expr.Node, items []expr.Node, sc *scope) (value, error) {
 	v, err := b.value(of, sc, true)
 	if err != nil {
@@ -423,9 +421,8 @@ func (b *builder) partOf(v value, items []expr.Node, sc *scope) (value, error) {
 	return value{node: v.run.items[i]}, nil
 }
 
-// chosenBy returns the item of a list at a place that depends on indices. The place lies in the list, so the
-// last item needs no test. An empty list has no place, so nothing computes the number that stands for its
-// items.
+// chosenBy returns items[at] for a subscript that depends on indices, as a chain of conditionals. at is in
+// range, so the last item needs no test. An empty list is never indexed; its result is an arbitrary 0.
 func chosenBy(at *term.Term, items []*term.Term) *term.Term {
 	if len(items) == 0 {
 		return term.Number(0)
@@ -437,7 +434,7 @@ func chosenBy(at *term.Term, items []*term.Term) *term.Term {
 	return out
 }
 
-// read returns an element of a tensor, or a part of a run.
+// read lowers a subscript expression: an element of a tensor, or a part of a run.
 func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 	id, ok := b.byName[n.Name]
 	sl := b.slots[n.Name]
@@ -490,14 +487,14 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 		if r.Else, err = b.eval(n.Else, sc.under(), false); err != nil {
 			return value{}, err
 		}
-		if r.Else.Kind != kind { // as one of two values is
+		if r.Else.Kind != kind { // integers and real numbers meet as real numbers
 			kind = term.Real
 		}
 	}
 	return value{node: b.paired(&term.Term{Op: term.Element, Kind: kind, Read: r})}, nil
 }
 
-// indexOf works out the index of an element, which is one for each dimension or a row-major number.
+// indexOf lowers the subscripts of an element: one for each dimension, or a flat index behind #.
 func (b *builder) indexOf(r *term.Read, items []expr.Node, sc *scope) error {
 	t := b.program.Tensors[r.Tensor]
 	var err error
@@ -524,7 +521,7 @@ func numberOf(items []expr.Node) (*expr.Number, bool) {
 	return n, ok
 }
 
-// before returns the tensor that holds what another held before the task.
+// before returns the tensor that holds the value of tensor id before the task.
 func (b *builder) before(id int) int {
 	t := b.program.Tensors[id]
 	name := "old." + t.Name
@@ -536,7 +533,7 @@ func (b *builder) before(id int) int {
 	return old
 }
 
-// rangeOf returns the range of a binder. That of a dimension's index is cut to the dimension.
+// rangeOf evaluates the range of a binder, clipped to the dimension that the index names.
 func (b *builder) rangeOf(n *expr.Binder, sc *scope) (lo, hi *term.Term, err error) {
 	lo = term.Number(0)
 	if n.Lo != nil {

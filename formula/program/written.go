@@ -5,12 +5,12 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// written holds what writes reductions that others express, so that nothing behind this package meets them.
+// written lowers the reductions that are defined by others, so that later passes never see them.
 var written = map[reduction.Kind]func(*term.Term) *term.Term{reduction.LogSumExp: relative, reduction.Norm: norm}
 
-// norm returns a norm as scale * sqrt(sum((x / scale)^2)), as BLAS does: squares of great or small elements
-// would overflow or vanish. The scale is a power of 2, so that it rounds nothing. No gradient flows through
-// it, since it changes no result.
+// norm lowers a norm to scale * sqrt(sum((x / scale)^2)), as BLAS nrm2 does: the squares of large or small
+// elements would overflow or underflow. The scale is a power of 2, so the division is exact. The scale is
+// detached, since it does not change the result.
 func norm(n *term.Term) *term.Term {
 	same := func(x *term.Term) *term.Term { return x }
 	x := n.Reduction.Body
@@ -23,7 +23,7 @@ func norm(n *term.Term) *term.Term {
 	top := *n.Reduction
 	top.Kind, top.Detached, top.Body = reduction.Max, true, applied(term.Abs, []*term.Term{x})
 	greatest := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &top}
-	scale := term.Applied("binade", greatest.Map(same)) // with variables of its own
+	scale := term.Applied("binade", greatest.Map(same)) // a copy with fresh variables
 	squares := *n.Reduction
 	square := &term.Term{Op: term.Power, Kind: term.Real, Args: []*term.Term{term.Ratio(x, scale), term.Number(2)}}
 	squares.Kind, squares.Body = reduction.Sum, square
