@@ -1,5 +1,5 @@
-// Package expr reads and checks the expressions of the spec language: arithmetic over dimensions and
-// attributes.
+// Package expr parses the expressions and the formulas of the spec language, and checks expressions:
+// arithmetic over dimensions and attributes.
 package expr
 
 import (
@@ -13,7 +13,7 @@ import (
 type Kind uint8
 
 const (
-	Unknown Kind = iota // of something with an error that is reported elsewhere; fits everywhere
+	Unknown Kind = iota // of an expression with an error that is reported elsewhere; fits every type
 	Int
 	Float
 	Bool
@@ -23,7 +23,7 @@ const (
 	Dims // a list of integers: extents, axes
 	Record
 	Slot      // a tensor slot, as the argument of present
-	OtherList // a list of values other than integers, for has only
+	OtherList // a list of values other than integers, for has and len only
 	Argument  // an argument of tasks, which no expression can use
 	Shapes    // a run of dimensions for each tensor of a variadic slot
 )
@@ -44,7 +44,7 @@ type Field struct {
 	Symbol
 }
 
-// Field returns what is known of a field of a record. ok is false if there is none.
+// Field returns the symbol of a field of a record. ok is false if the record has no such field.
 func (t Type) Field(name string) (s Symbol, ok bool) {
 	for _, f := range t.Fields {
 		if f.Name == name {
@@ -54,7 +54,7 @@ func (t Type) Field(name string) (s Symbol, ok bool) {
 	return Symbol{}, false
 }
 
-// String names the type in words.
+// String describes the type, for messages.
 func (t Type) String() string {
 	s := [...]string{"anything", "integer", "float", "boolean", "string", "enum", "element type", "dims", "record", "slot", "list", "argument", "list of shapes"}[t.Kind]
 	if t.Name != "" {
@@ -66,18 +66,18 @@ func (t Type) String() string {
 	return s
 }
 
-// Node is a node of an expression's tree. Pos and End are byte offsets in its text.
+// Node is a node of the syntax tree. Pos and End are byte offsets in the source text.
 type Node interface {
 	Pos() int
 	End() int
-	// Type returns the type that Check found.
+	// Type returns the type that Check inferred.
 	Type() Type
 }
 
 type base struct {
 	pos, end int
 	typ      Type
-	value    constant.Value // of a number made of literals; nil of all others
+	value    constant.Value // of a numeric constant expression; else nil
 }
 
 func (b *base) Pos() int      { return b.pos }
@@ -98,14 +98,14 @@ type Lit struct {
 	Value any
 }
 
-// Ident is a name. Symbol is what it refers to.
+// Ident is a name. Symbol is the symbol that Check resolved it to.
 type Ident struct {
 	base
 	Name   string
 	Symbol Symbol
 }
 
-// NewIdent returns a name that stands at the bytes pos to end.
+// NewIdent returns a name at bytes [pos, end) of the source.
 func NewIdent(name string, pos, end int) *Ident {
 	return &Ident{base: base{pos: pos, end: end}, Name: name}
 }
@@ -130,7 +130,7 @@ type Cond struct {
 	If, Then, Else Node
 }
 
-// Call is Func(Args...). That of an operator may have arguments with names behind the others.
+// Call is Func(Args..., Named...). Only the call of an operator has named arguments.
 type Call struct {
 	base
 	Func  string
@@ -138,8 +138,8 @@ type Call struct {
 	Named []*Named
 }
 
-// Fold returns the kind of the reduction of a list's elements that the call is: that of sum(dims),
-// prod(dims), min(dims) and max(dims). It is 0 for other calls.
+// Fold returns the kind of the reduction if the call reduces the elements of a list, as sum(dims),
+// prod(dims), min(dims) and max(dims) do. It returns 0 for other calls.
 func (n *Call) Fold() reduction.Kind {
 	if k := reduction.Of(n.Func); len(n.Args) == 1 && k.Is(reduction.Same) {
 		return k
@@ -147,19 +147,19 @@ func (n *Call) Fold() reduction.Kind {
 	return 0
 }
 
-// Named is an argument with a name, Name = X.
+// Named is a named argument, Name = X.
 type Named struct {
 	base
 	Name string
 	X    Node
 }
 
-// Inline is an element of what another operator of the module computes: Call[At...], or Call.Output[At...].
-// Tensors among the arguments of Call are an Ident, or a Call of another operator.
+// Inline is an element of the output of another operator: Call[At...], or Call.Output[At...]. A tensor
+// argument of Call is an Ident, or a nested Call of an operator.
 type Inline struct {
 	base
 	Call   *Call
-	Output string // a slot; "" for the first
+	Output string // a slot; "" for the first output
 	At     []Node
 }
 
@@ -183,7 +183,7 @@ type Select struct {
 	FieldPos int
 }
 
-// NewSelect returns the field of a record, whose name begins at byte pos.
+// NewSelect returns x.field, where field begins at byte pos.
 func NewSelect(x Node, field string, pos int) *Select {
 	return &Select{base{pos: x.Pos(), end: pos + len(field)}, x, field, pos}
 }
@@ -201,27 +201,27 @@ type List struct {
 	Elems []Node
 }
 
-// Read is an element of a tensor, or a part of a run: Name[...], or Name[...][...] where the first index is
-// the number of a variadic slot's tensor. Formulas have it in place of Index. Items of a group may be a Slice
-// without X.
+// Read is an element of a tensor or a part of a run: Name[...], or Name[...][...] for a variadic slot, where
+// the first index selects the tensor. Formulas have Read in place of Index. An item of a group may be a
+// Slice without X.
 type Read struct {
 	base
 	Name    string
-	NameEnd int      // where the name ends
+	NameEnd int      // byte offset of the end of the name
 	Old     bool     // old.Name: the value before the task
-	Groups  [][]Node // at least one
-	Else    Node     // the value outside the tensor; nil if the element must lie inside
+	Groups  [][]Node // one or two lists of subscripts
+	Else    Node     // the default out of bounds; nil if the element must be in bounds
 }
 
-// Number is #(Items...), the row-major number of an index.
+// Number is #(Items...), the row-major flat index of several indices.
 type Number struct {
 	base
 	Items []Node
 }
 
-// Reduce is Kind(Binders... if If: X), such as a sum. In expressions, which have one index, Over holds the
-// lists whose length is its range if the binder gives none. X is nil for count, and If where there is no
-// condition. An order, such as argsort, is Kind(Binders...: X descending)[At...].
+// Reduce is the reduction Kind(Binders... if If: X), such as a sum, or the order Kind(Binders...: X
+// descending)[At...], such as argsort. X is nil for count. If is nil if there is no condition. Outside of
+// formulas there is one binder; Over holds the lists whose length is its range if the binder has none.
 type Reduce struct {
 	base
 	Kind       reduction.Kind
@@ -232,14 +232,14 @@ type Reduce struct {
 	Over       []Node
 }
 
-// Binder is what a reduction, or a statement, goes over: X, or the indices named X from Lo to Hi-1. Lo is nil
-// if it is left out, and so is Hi where X has a range of its own.
+// Binder binds the index variables of a reduction or of a statement: X with the half-open range [Lo, Hi). Lo
+// is nil for 0. Hi is nil if X implies the range.
 type Binder struct {
 	base
 	X, Lo, Hi Node
 }
 
-// Class says what declares a symbol.
+// Class says which declaration introduces a symbol.
 type Class uint8
 
 const (
@@ -247,33 +247,32 @@ const (
 	Dim
 	TypeVar
 	SlotName
-	Position // an index: i, the number of a variadic slot's tensor, or that of a fold
+	Position // an index of a reduction, or i, the number of a variadic slot's tensor
 )
 
-// Symbol is what a name refers to.
+// Symbol is the declaration that a name refers to.
 type Symbol struct {
 	Class Class
 	Type  Type
-	// Min is the least value of an integer, if HasMin.
+	// Min is the lower bound of an integer, if HasMin.
 	Min    int64
 	HasMin bool
-	// Least is the least value of the elements of Dims, and Len how many they are at least; 0 if it is not
-	// known.
+	// Least is a lower bound of the elements of a list, and Len of their number; 0 if unknown.
 	Least, Len int64
-	// Axis marks an axis attribute, whose value is a valid dimension of its slot.
+	// Axis marks an axis attribute. Its value is a valid dimension of its slot.
 	Axis bool
 }
 
-// Error is an error in an expression: bytes Pos to End of its text.
+// Error is an error at bytes [Pos, End) of an expression.
 type Error struct {
 	Pos, End int
 	Code     Code
 	Message  string
 	Hint     string
-	Name     string // of UnknownName: the name of an attribute, a dimension or the like
-	Old, New string // the text at the position, and the one that was probably meant instead; both may be ""
-	// Operators names the operators that a formula applies there. The error may follow from one in the spec
-	// of an operator.
+	Name     string // of UnknownName: the unknown name
+	Old, New string // a suggestion: replace Old at Pos by New; both may be ""
+	// Operators names the operators that the formula inlines at this position. The cause may be in their
+	// specs.
 	Operators []string
 }
 
@@ -281,12 +280,12 @@ type Error struct {
 type Code uint8
 
 const (
-	BadSyntax   Code = iota // not an expression
+	BadSyntax   Code = iota // a syntax error
 	BadType                 // operands of the wrong type
-	UnknownName             // a name that nothing declares
+	UnknownName             // an undeclared name
 	ZeroDivisor             // a divisor that may be zero
 	BadFormula              // a wrong index or statement of a formula
-	Ambiguous               // a name that specs of several modules have
+	Ambiguous               // a name that several modules declare
 	Duplicate               // a name that is declared twice
 	Unused                  // a declaration that nothing uses
 )
@@ -297,7 +296,7 @@ func errorf(n Node, code Code, format string, args ...any) *Error {
 	return &Error{Pos: n.Pos(), End: n.End(), Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Walk calls f for n and everything below it.
+// Walk calls f for n and all nodes below it, in preorder.
 func Walk(n Node, f func(Node)) {
 	if n == nil {
 		return
@@ -376,7 +375,7 @@ func Walk(n Node, f func(Node)) {
 	}
 }
 
-// Names returns the names that an expression uses, in order of appearance, with repetitions.
+// Names returns the identifiers in an expression, in order of appearance, with repetitions.
 func Names(n Node) []string {
 	var names []string
 	Walk(n, func(n Node) {

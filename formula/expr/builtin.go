@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// function describes a built-in function.
+// function is a builtin: its usage for messages, and its type rule.
 type function struct {
 	usage string
 	check func(c *checker, call *Call) (Type, *Error)
@@ -50,7 +50,7 @@ func init() {
 	}
 }
 
-// functionNames lists the names of the built-in functions, sorted.
+// functionNames returns the sorted names of the builtins.
 func functionNames() []string {
 	var names []string
 	for n := range functions {
@@ -99,7 +99,7 @@ func (c *checker) ceildiv(call *Call) (Type, *Error) {
 	return Type{Kind: Int}, nonzero(call.Args[1])
 }
 
-// length checks len, which also counts the tensors of a variadic slot, and the values of any list.
+// length checks len of dims, of the shapes of a variadic slot, or of a list of any values.
 func (c *checker) length(call *Call) (Type, *Error) {
 	if err := arity(call, 1); err != nil {
 		return Type{}, err
@@ -114,12 +114,12 @@ func (c *checker) length(call *Call) (Type, *Error) {
 	return Type{Kind: Int}, c.want(call.Args[0], t, Dims)
 }
 
-// foldOnly refuses a function that has no other arguments than an index and what it goes over.
+// foldOnly rejects a call of all or any without an index.
 func (c *checker) foldOnly(call *Call) (Type, *Error) {
 	return Type{}, errorf(call, BadType, "want %s", functions[call.Func].usage)
 }
 
-// minmax checks the least or the greatest of several numbers, or of the elements of one list.
+// minmax checks min and max of several numbers, or of the elements of one list.
 func (c *checker) minmax(call *Call) (Type, *Error) {
 	switch len(call.Args) {
 	case 0:
@@ -187,7 +187,7 @@ func (c *checker) present(call *Call) (Type, *Error) {
 	return Type{Kind: Bool}, c.args(call, Slot)
 }
 
-// nonzero checks that a divisor is positive for all values of attributes and dimensions.
+// nonzero checks that a divisor is provably positive for all values of attributes and dimensions.
 func nonzero(n Node) *Error {
 	if positive(n) {
 		return nil
@@ -229,7 +229,7 @@ func positive(n Node) bool {
 	return false
 }
 
-// symbolOf returns what is known of an attribute, or of a field of a record that is always given.
+// symbolOf returns the symbol of an attribute, or of a field of a record that cannot be absent.
 func symbolOf(n Node) (Symbol, bool) {
 	switch n := n.(type) {
 	case *Ident:

@@ -10,16 +10,16 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Env gives names their meaning.
+// Env is a scope: it resolves names to symbols.
 type Env interface {
 	// Lookup returns the symbol of a name.
 	Lookup(name string) (Symbol, bool)
-	// Names lists the known names, for suggestions.
+	// Names lists the names in scope, for suggestions.
 	Names() []string
 }
 
-// Check finds the types of an expression's nodes. The type of the whole must be want; an Int also counts as a
-// Float.
+// Check infers the types of all nodes. It returns an error unless the expression has the type want; an Int
+// converts to a Float.
 func Check(n Node, env Env, want Kind) *Error {
 	c := &checker{env}
 	t, err := c.check(n)
@@ -65,7 +65,8 @@ func article(t Type) string {
 	return english.Article(s)
 }
 
-// nearest notes which of the candidates was probably meant by a name, and reports whether one is near.
+// nearest sets the suggestion to the candidate with the least edit distance to name, and reports whether one
+// is close.
 func (e *Error) nearest(name string, candidates []string) bool {
 	if n := nearest.Name(name, candidates); n != "" {
 		e.Old, e.New = name, n
@@ -73,7 +74,7 @@ func (e *Error) nearest(name string, candidates []string) bool {
 	return e.New != ""
 }
 
-// nearestString is nearest for a string in quotes.
+// nearestString is nearest for a string literal, with its quotes.
 func (e *Error) nearestString(text string, candidates []string) bool {
 	if e.nearest(text, candidates) {
 		e.Old, e.New = "'"+e.Old+"'", "'"+e.New+"'"
@@ -274,7 +275,7 @@ func (c *checker) binary(n *Binary) (Type, *Error) {
 	return t, nil
 }
 
-// number checks that an operand is a number.
+// number checks that the type of an operand is Int or Float.
 func (c *checker) number(n Node, t Type) *Error {
 	err := c.want(n, t, Float)
 	if err != nil {
@@ -283,12 +284,11 @@ func (c *checker) number(n Node, t Type) *Error {
 	return err
 }
 
-// comparableKinds lists the kinds whose values can be compared with others of the same kind. Enums,
-// which are not among them, must also be of the same name.
+// comparableKinds lists the kinds with equality. Enums are comparable, too, if they have the same name.
 var comparableKinds = []Kind{Int, Float, Bool, String, DType, Dims}
 
-// comparable checks the operands of == and in. A string literal takes the type of the enum or element
-// type that it is compared with.
+// comparable checks the operand types of ==, != and in. A string literal takes the type of the enum or the
+// element type on the other side.
 func (c *checker) comparable(nx Node, x Type, ny Node, y Type) *Error {
 	if x.Kind == String && y.Kind != String {
 		nx, x, ny, y = ny, y, nx, x

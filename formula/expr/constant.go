@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// Go computes constant expressions exactly when it compiles them, and refuses one that its type does not
-// hold. Generated code must compile on systems where integers have 32 bits, too.
+// Constants are folded exactly, as the Go compiler does for constant expressions in generated code. The
+// compiler rejects a constant that overflows its type, so Check must report it. Generated code must also
+// compile where int has 32 bits.
 
-// constantOf returns the value of a number that is made of literals alone, or nil. The operands are checked
-// already.
+// constantOf returns the value of a numeric constant expression, or nil. Its operands are folded already.
 func constantOf(n Node) constant.Value {
 	switch n := n.(type) {
 	case *Lit:
@@ -39,12 +39,12 @@ func constantBinary(n *Binary) constant.Value {
 		return nil
 	}
 	if op == gotoken.QUO && (n.typ.Kind != Float || constant.Sign(y) == 0) {
-		return nil // integers are divided at run time
+		return nil // generated code divides integers at run time
 	}
 	return constant.BinaryOp(x, op, y)
 }
 
-// constantExtreme returns the value of min or max of constants.
+// constantExtreme folds min or max of constants.
 func constantExtreme(n *Call) constant.Value {
 	op := map[string]gotoken.Token{"min": gotoken.LSS, "max": gotoken.GTR}[n.Func]
 	if op == gotoken.ILLEGAL || len(n.Args) < 2 {
@@ -63,7 +63,7 @@ func constantExtreme(n *Call) constant.Value {
 	return best
 }
 
-// foldConstant keeps the value of a constant, and reports one that its type does not hold.
+// foldConstant stores the value of a constant expression, and reports one that overflows its type.
 func foldConstant(n Node, t Type) *Error {
 	v := constantOf(n)
 	if v == nil {

@@ -1,8 +1,8 @@
 package expr
 
-// AxisIn returns an axis attribute whose number would be part of an extent, or nil. The number of a dimension
-// says nothing about how many elements there are. Axes that choose a dimension, as in X[axis] and X[:axis],
-// are not part of the value.
+// AxisIn returns an axis attribute that contributes its number to the value of an extent, or nil. That is a
+// mistake: an axis numbers a dimension, and is no size. An axis in a subscript, as in X[axis] and X[:axis],
+// contributes nothing.
 func AxisIn(n Node) *Ident {
 	var parts []Node
 	switch n := n.(type) {

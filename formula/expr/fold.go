@@ -7,12 +7,12 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// folds lists the functions that also take an index and what they go over: sum(i: prod(X[i])). The value says
-// whether that is a condition.
+// folds maps the functions that can bind an index, as in sum(i: prod(X[i])), to whether their body is a
+// condition.
 var folds = map[reduction.Kind]bool{reduction.Sum: false, reduction.Prod: false, reduction.Min: false, reduction.Max: false,
 	reduction.All: true, reduction.Any: true}
 
-// foldNames lists the names of folds, sorted.
+// foldNames returns the sorted names of folds.
 func foldNames() []string {
 	var names []string
 	for n := range folds {
@@ -22,8 +22,8 @@ func foldNames() []string {
 	return names
 }
 
-// fold checks a fold and finds its range. Where none is given, it is the length of the lists that the index
-// selects from.
+// fold checks a reduction over an index. Without an explicit range, the range is the length of the lists
+// that the index subscripts.
 func (c *checker) fold(n *Reduce) (Type, *Error) {
 	condition, ok := folds[n.Kind]
 	if !ok {
@@ -71,7 +71,7 @@ func (c *checker) fold(n *Reduce) (Type, *Error) {
 
 func lower(name string) bool { return name[0] >= 'a' && name[0] <= 'z' }
 
-// indexed is an environment with an index.
+// indexed is a scope with one more name: an index.
 type indexed struct {
 	Env
 	id *Ident
@@ -84,7 +84,7 @@ func (e *indexed) Lookup(name string) (Symbol, bool) {
 	return e.Env.Lookup(name)
 }
 
-// selected returns the lists from which an index alone selects elements, such as X in X[i], each once.
+// selected returns the distinct lists that index subscripts directly, such as X in X[i].
 func selected(n Node, index string) []Node {
 	var lists []Node
 	var names []string

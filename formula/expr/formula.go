@@ -8,15 +8,15 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// Formula is what an operator computes, or what the values of an enum mean: functions, and statements in
-// order.
+// Formula is a sequence of macros and statements. It defines the outputs of an operator, or the meaning of
+// the values of an enum.
 type Formula struct {
 	Functions  []*Function
 	Statements []*Statement
 }
 
-// Function is a macro: Name(Params...) = X. The function ATTR.VALUE says what a value of an enum attribute
-// means, and VALUE does so in the formula of the enum itself.
+// Function is a macro: Name(Params...) = X. The macro ATTR.VALUE defines the meaning of a value of an enum
+// attribute; in the formula of the enum itself its name is VALUE.
 type Function struct {
 	Pos    int
 	Name   string
@@ -24,19 +24,20 @@ type Function struct {
 	X      Node
 }
 
-// Statement gives the elements of its targets: Targets... = X for For... when When. It has several targets
-// only if X is an argmax or argmin over as many indices. A target is an Ident, which is a scalar, or a Read.
+// Statement defines the elements of its targets: Targets... = X for For... when When. It has several targets
+// only if X is an argmax or argmin over as many indices, or a logsumexp with two. A target is an Ident (a
+// scalar) or a Read.
 type Statement struct {
 	Pos     int
 	Targets []Node
 	X       Node
-	For     []*Binder // what ranges indices of the left side have that have none otherwise
-	When    Node      // nil if the statement always counts
-	// Surrogate says that a gradient takes the place of the derivative, with which it need not agree.
+	For     []*Binder // ranges of left-side indices that no shape implies
+	When    Node      // the condition of the statement, or nil
+	// Surrogate marks a gradient that deliberately differs from the derivative.
 	Surrogate bool
 }
 
-// Gradient returns the name of the slot whose gradient the statement gives, or "".
+// Gradient returns NAME if the statement defines grad.NAME, else "".
 func (s *Statement) Gradient() string {
 	if r, ok := s.Targets[0].(*Read); ok {
 		if name, ok := strings.CutPrefix(r.Name, "grad."); ok {
@@ -46,14 +47,14 @@ func (s *Statement) Gradient() string {
 	return ""
 }
 
-// formulaWords have a meaning of their own in formulas, besides those that all expressions know.
+// formulaWords are the keywords of formulas, besides those of all expressions.
 var formulaWords = []string{"if", "else", "for", "when"}
 
-// maxFormula bounds the length of a formula in bytes.
+// maxFormula bounds the length of a formula, in bytes.
 const maxFormula = 1 << 14
 
-// ParseFormula reads a formula. It returns all errors, at most one for a line, and what is right. A line that
-// begins with a space or a tab continues the one before, and // begins a comment.
+// ParseFormula parses a formula. It returns the lines without errors, and at most one error for each other
+// line. A line that begins with a space or a tab continues the line before. // begins a comment.
 //
 //	line      = function | statement
 //	function  = name { "." name } "(" names ")" "=" expr
@@ -61,7 +62,7 @@ const maxFormula = 1 << 14
 //	target    = name | name index [ index ]
 //	range     = name "<" expr | name "in" expr ".." expr
 //	index     = "[" [ item { "," item } ] "]" ; item = expr | [ expr ] ":" [ expr ]
-//	expr      = what expressions have, besides X[I] and X[Lo:Hi], and
+//	expr      = as in Parse, but without X[I] and X[Lo:Hi], and
 //	          | expr "^" expr | "#" name | "#" "(" items ")" | [ "old." ] name index [ index ] [ "else" expr ]
 //	          | kind "(" binder { "," binder } [ "if" expr ] [ ":" expr ] ")" | name { "." name } "(" exprs ")"
 //	          | operator "(" [ exprs ] { "," name "=" expr } ")" [ "." name ] index
@@ -86,14 +87,14 @@ func ParseFormula(text string) (*Formula, []*Error) {
 	return f, errs
 }
 
-// formulaLine is a line, with those that continue it. It begins at offset at of text, which ends where the
-// line does; so offsets are those of the whole formula.
+// formulaLine is a logical line: a line with its continuation lines. It is text[at:], where text is the
+// formula up to the end of the line, so that positions are offsets in the formula.
 type formulaLine struct {
 	text string
 	at   int
 }
 
-// formulaLines splits a formula. Comments become spaces.
+// formulaLines splits a formula into logical lines. It replaces comments by spaces.
 func formulaLines(text string) []formulaLine {
 	plain := []byte(text)
 	var lines []formulaLine
@@ -119,8 +120,7 @@ func formulaLines(text string) []formulaLine {
 	return lines
 }
 
-// FormulaLines returns the lines of a formula without comments, each joined with those that continue it.
-// Several spaces become one.
+// FormulaLines returns the logical lines of a formula, without comments and with runs of spaces collapsed.
 func FormulaLines(text string) []string {
 	var lines []string
 	for _, l := range formulaLines(text) {
@@ -139,7 +139,7 @@ func FormulaLines(text string) []string {
 	return lines
 }
 
-// line reads a function or a statement.
+// line parses a function or a statement.
 func (p *parser) line(f *Formula) *Error {
 	pos := p.tok.pos
 	var targets []Node
@@ -216,8 +216,8 @@ func (p *parser) line(f *Formula) *Error {
 	return nil
 }
 
-// Pair returns the logsumexp of which two targets take the parts: the maximum, and the logarithm of the sum
-// of the exponentials of what elements have beyond it. It is nil if the statement is another one.
+// Pair returns the logsumexp of a statement with two targets: the first is the maximum m of the elements,
+// the second log(sum(exp(element - m))). It returns nil for other statements.
 func (s *Statement) Pair() *Reduce {
 	if r, ok := s.X.(*Reduce); ok && r.Kind == reduction.LogSumExp && len(s.Targets) == 2 {
 		return r
@@ -225,7 +225,7 @@ func (s *Statement) Pair() *Reduce {
 	return nil
 }
 
-// function reads the right side of a macro, whose left side was read as a call.
+// function parses the right side of a macro; its left side was parsed as a call.
 func (p *parser) function(f *Formula, left *Call) *Error {
 	out := &Function{Pos: left.Pos(), Name: left.Func}
 	for _, a := range left.Args {
@@ -260,7 +260,7 @@ func (p *parser) acceptWord(word string) bool {
 	return false
 }
 
-// power reads x ^ y, which binds more closely than a sign: -x^2 is -(x^2).
+// power parses x ^ y, which binds more tightly than unary minus: -x^2 is -(x^2).
 func (p *parser) power() (Node, *Error) {
 	x, err := p.postfix()
 	if err != nil || !p.accept("^") {
@@ -277,8 +277,8 @@ func (p *parser) power() (Node, *Error) {
 	return &Binary{base{pos: x.Pos(), end: y.End()}, "^", x, y}, nil
 }
 
-// named reads what begins with a name t, which was read: a name, a call, a reduction or an element of a
-// tensor.
+// named parses an expression that begins with name t: a name, a call, a reduction or an element of a tensor.
+// t was consumed already.
 func (p *parser) named(t token) (Node, *Error) {
 	name, end, old := t.text, t.end, false
 	var x Node = &Ident{base: base{pos: t.pos, end: t.end}, Name: t.text}
@@ -338,7 +338,7 @@ func (p *parser) named(t token) (Node, *Error) {
 	return r, nil
 }
 
-// item reads an index, or a part lo:hi of a run.
+// item parses a subscript, or a slice lo:hi of a run.
 func (p *parser) item() (Node, *Error) {
 	pos := p.tok.pos
 	var lo, hi Node
@@ -359,7 +359,7 @@ func (p *parser) item() (Node, *Error) {
 	return &Slice{base{pos: pos, end: end}, nil, lo, hi}, nil
 }
 
-// number reads #x or #(x, y).
+// number parses a flat index: #x or #(x, y).
 func (p *parser) number() (Node, *Error) {
 	n := &Number{}
 	pos := p.tok.pos

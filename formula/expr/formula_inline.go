@@ -1,6 +1,6 @@
 package expr
 
-// inline reads a call and, where one stands behind it, the index of an element of what an operator computes.
+// inline parses a call and, if one follows, the subscript of an element of the operator's output.
 func (p *parser) inline(pos int, name string) (Node, *Error) {
 	x, err := p.call(pos, name)
 	if err != nil || !p.is("[") && !p.is(".") {
@@ -25,8 +25,8 @@ func (p *parser) inline(pos int, name string) (Node, *Error) {
 	return n, nil
 }
 
-// argument reads an argument of a call. In formulas it may have a name, and those behind it must have one,
-// too.
+// argument parses an argument of a call. In formulas it may be named; positional arguments precede named
+// ones.
 func (p *parser) argument(c *Call) *Error {
 	pos, name := p.tok.pos, p.tok.text
 	if q := *p; p.formula && p.tok.kind == tokName {
@@ -51,7 +51,7 @@ func (p *parser) argument(c *Call) *Error {
 	return nil
 }
 
-// Inlined lists the operators whose formulas a formula inlines, each once, in order of appearance.
+// Inlined returns the distinct operators that a formula inlines, in order of appearance.
 func Inlined(formula string) []string {
 	var names []string
 	add := func(c *Call) {
@@ -73,7 +73,7 @@ func Inlined(formula string) []string {
 	return names
 }
 
-// tensors calls f for an operator and those that are applied to give its arguments.
+// tensors calls f for the call of an operator, and for the calls nested in its arguments.
 func (c *Call) tensors(f func(*Call)) {
 	f(c)
 	for _, a := range c.Args {

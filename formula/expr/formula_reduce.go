@@ -2,8 +2,9 @@ package expr
 
 import "github.com/opgen/opgen/formula/reduction"
 
-// isReduction reports whether what stands in the parentheses that come next belongs to a reduction rather
-// than to a function of the same name: it has a colon that is not that of a condition, an if, or a range.
+// isReduction looks ahead into the parentheses that follow. It reports whether they belong to a reduction
+// rather than to a function of the same name: they contain a range, an if, or a colon that belongs to no
+// conditional.
 func (p *parser) isReduction() bool {
 	q := *p
 	depth, conditions := 0, 0
@@ -74,7 +75,7 @@ func (p *parser) reduction(pos int, kind reduction.Kind) (Node, *Error) {
 	return r, nil
 }
 
-// place reads the place in an order, in brackets behind it.
+// place parses the subscript behind an order: [i].
 func (p *parser) place(r *Reduce) *Error {
 	if r.If != nil {
 		return errorf(r.If, BadSyntax, "%s orders all elements, so it has no condition", r.Kind)
@@ -94,7 +95,7 @@ func (p *parser) place(r *Reduce) *Error {
 	return nil
 }
 
-// binder reads an index, with or without a range, or part of a run.
+// binder parses an index with an optional range, or a part of a run.
 func (p *parser) binder() (*Binder, *Error) {
 	if p.tok.kind != tokName {
 		return nil, p.unexpected("an index")

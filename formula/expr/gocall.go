@@ -2,7 +2,7 @@ package expr
 
 import "strings"
 
-// GoCall is a call of a function in Go, import/path.Func(Args...), which gives a run of dimensions.
+// GoCall is a call of a Go function, import/path.Func(Args...). Its result is a run of dimensions.
 type GoCall struct {
 	base
 	Package string // the import path
@@ -10,7 +10,7 @@ type GoCall struct {
 	Args    []Node
 }
 
-// ParseGoCall reads a call of a function in Go: import/path.Func(a, b).
+// ParseGoCall parses the call of a Go function: import/path.Func(a, b).
 func ParseGoCall(text string) (*GoCall, *Error) {
 	open := strings.IndexByte(text, '(')
 	dot := strings.LastIndexByte(text[:max(open, 0)], '.')
@@ -34,8 +34,7 @@ func ParseGoCall(text string) (*GoCall, *Error) {
 	return &GoCall{base{pos: 0, end: len(text)}, text[:dot], name.text, n.(*Call).Args}, nil
 }
 
-// goCall checks the arguments of a function in Go: numbers, booleans, strings and lists, which have types in
-// Go.
+// goCall checks that the arguments of a Go function have Go types: numbers, booleans, strings and lists.
 func (c *checker) goCall(n *GoCall) (Type, *Error) {
 	for _, a := range n.Args {
 		t, err := c.check(a)

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// habits say how this language writes what other languages, and mathematics, write otherwise: by what the
-// text goes on with where something else was expected. The longest come first.
+// habits maps syntax of other languages and of mathematics to hints on the syntax here. text is the
+// unexpected input, compared as a prefix. A text precedes its own prefixes.
 var habits = []struct{ text, hint string }{
 	{"**", "a power is written x ^ y"},
 	{":=", "a statement gives its value by ="},
@@ -53,7 +53,7 @@ var habits = []struct{ text, hint string }{
 	{"′", "write the quote of the keyboard: '"},
 }
 
-// habitWords are habits that are words.
+// habitWords does the same for words.
 var habitWords = map[string]string{
 	"and": "write && for and", "or": "write || for or", "not": "write ! for not",
 	"if": "a condition is written c ? x : y", "then": "a condition is written c ? x : y", "else": "else stands behind an element that may lie outside: x[i] else 0",
@@ -63,15 +63,14 @@ var habitWords = map[string]string{
 	"mod": "a remainder is written a % b", "div": "integers are divided by quotient(a, b)",
 }
 
-// habit returns a hint for what a text goes on with at a place where the parser wants something else; "" if
-// there is none.
+// habit returns a hint for the unexpected input at text[at:], or "" if there is none.
 func habit(text string, at int) string {
 	rest := text[at:]
 	if strings.HasPrefix(rest, "=") && openReduction(text[:at]) {
 		return "a range is written k in 0 .. K, or k < K"
 	}
 	for _, h := range habits {
-		// An operator of two characters may have been read half.
+		// The lexer may have consumed the first character of an operator of two.
 		if strings.HasPrefix(rest, h.text) || at > 0 && len(h.text) > 1 && h.text[0] < utf8.RuneSelf && strings.HasPrefix(text[at-1:], h.text) {
 			return h.hint
 		}
@@ -118,7 +117,7 @@ func openReduction(text string) bool {
 	return slices.ContainsFunc(reduction.Names, func(kind string) bool { return strings.HasSuffix(text, kind+"(") })
 }
 
-// number returns the number with which a text begins, from its point on.
+// number returns the longest prefix of text that is a point with digits.
 func number(text string) string {
 	n := 1
 	for n < len(text) && isDigit(text[n]) {

@@ -28,13 +28,13 @@ type parser struct {
 	tok     token
 	at      int
 	depth   int
-	formula bool // whether the text is part of a formula
+	formula bool // the text is part of a formula
 }
 
 var operators = []string{"==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "!", "?", ":", "(", ")", "[", "]", ",", "."}
 
-// formulaOperators are those that only formulas have. They go before the others, one of which begins like one
-// of these.
+// formulaOperators are the operators that only formulas have. They are tried first, since "." is a prefix of
+// "..".
 var formulaOperators = []string{"..", "^", "#"}
 
 func (p *parser) next() {
@@ -99,7 +99,7 @@ func (p *parser) next() {
 	}
 }
 
-// operator reads one of the operators, if one is there.
+// operator consumes one of the operators, if one comes next.
 func (p *parser) operator(operators []string) bool {
 	for _, op := range operators {
 		if strings.HasPrefix(p.text[p.at:], op) {

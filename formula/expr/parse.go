@@ -10,13 +10,13 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// maxDepth bounds nesting, and maxLength chains of operators, so that no input exhausts the stack.
+// maxDepth bounds nesting, and maxLength the source in bytes, so that no input overflows the stack.
 const (
 	maxDepth  = 100
 	maxLength = 1 << 14
 )
 
-// Parse reads an expression.
+// Parse parses an expression.
 //
 //	expr   = or [ "?" expr ":" expr ]
 //	or     = and { "||" and }
@@ -29,8 +29,8 @@ const (
 //	primary = number | 'string' | "true" | "false" | name | name "(" args ")" | "(" expr ")" | list
 //	        | fold "(" name [ "<" sum ] ":" expr ")"
 //
-// Division rounds towards minus infinity, and % has the sign of the divisor. Formulas have more: see
-// ParseFormula.
+// / is floor division, and % has the sign of the divisor. ParseFormula describes the further syntax of
+// formulas.
 func Parse(text string) (Node, *Error) {
 	if len(text) > maxLength {
 		return nil, &Error{Pos: 0, End: len(text), Code: BadSyntax, Message: fmt.Sprintf("the expression is longer than %d bytes", maxLength)}
@@ -112,7 +112,7 @@ func (p *parser) expr() (Node, *Error) {
 
 var levels = [][]string{{"||"}, {"&&"}, {"==", "!=", "<=", ">=", "<", ">", "in", "not"}, {"+", "-"}, {"*", "/", "%"}}
 
-// additive is the level of sums.
+// additive is the precedence level of + and -.
 const additive = 3
 
 func (p *parser) binary(level int) (Node, *Error) {
@@ -315,7 +315,7 @@ func (p *parser) primary() (Node, *Error) {
 	return nil, p.unexpected("a value")
 }
 
-// call reads the arguments of a function.
+// call parses the arguments of a function.
 func (p *parser) call(pos int, name string) (Node, *Error) {
 	p.next()
 	c := &Call{Func: name}

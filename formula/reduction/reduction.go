@@ -11,7 +11,7 @@ import (
 // Kind is a kind of reduction.
 type Kind uint8
 
-// The kinds of reductions, in the order in which messages list them. The zero value is none of them.
+// The kinds of reductions, in the order in which messages list them. The zero value is no kind.
 const (
 	Sum Kind = 1 + iota
 	Prod
@@ -30,17 +30,17 @@ const (
 	Rank
 )
 
-// entry is what holds of a kind.
+// entry holds the properties of a kind.
 type entry struct {
 	name       string
 	is         Class
-	join       *join   // nil if no operation joins elements
-	real       float64 // the result of no real numbers
-	whole      int     // the result of no integers
-	operations int     // for each element, besides its value
+	join       *join   // the combiner; nil if there is none
+	real       float64 // the identity for real numbers
+	whole      int     // the identity for integers
+	operations int     // floating-point operations per element, without those of the body
 }
 
-// join is an operation that joins two elements, or the results of two parts.
+// join is an associative operation that combines two elements or two partial results.
 type join struct {
 	real   func(a, b float64) float64
 	whole  func(a, b int) int
@@ -58,31 +58,30 @@ var (
 type Class uint16
 
 const (
-	// Extreme says that the result is one of the elements: the greatest or the least one.
+	// Extreme says that the result is the greatest or the least element.
 	Extreme Class = 1 << iota
-	// Argument says that the result is the index of an element, an integer.
+	// Argument says that the result is the index of an element: an integer.
 	Argument
-	// Order says that the result is a place in the order of the elements, an integer. An order keeps the
-	// place that is asked for in term.Reduction.At.
+	// Order says that the reduction sorts (argsort, rank) and that the result is an integer. The position
+	// that is looked up in the sorted order is in term.Reduction.At.
 	Order
 	// Truth says that elements and result are conditions.
 	Truth
-	// Same says that the result is of the kind of the elements: integers have an integer.
+	// Same says that the result has the kind of the elements: integer for integers.
 	Same
-	// Real says that the result is a real number, also of integers.
+	// Real says that the result is a real number, also for integer elements.
 	Real
-	// Running says that the result follows from that of one element less, so that those of all prefixes take
-	// one pass.
+	// Running says that the result follows from the result of all elements but the last, so that a scan
+	// computes the results of all prefixes in one pass.
 	Running
-	// Fold says that one operation on numbers, such as +, joins the elements, and so the results of parts of
-	// them.
+	// Fold says that one binary operation, such as +, combines elements, and also partial results.
 	Fold
-	// Guarded says that loops over more elements may leave out those for which a condition fails.
+	// Guarded says that loops may run over a larger range and skip the elements for which a guard is false.
 	Guarded
 )
 
-// table holds each kind. Extremes of no integers are the bounds of integers, where those of real numbers are
-// infinite.
+// table holds the properties of each kind. The identity of max and min is infinite for real numbers, and the
+// greatest or least int for integers.
 var table = [...]entry{
 	Sum:       {"sum", Same | Fold | Running | Guarded, plus, 0, 0, 1},
 	Prod:      {"prod", Same | Fold | Running | Guarded, times, 1, 1, 1},
@@ -90,7 +89,7 @@ var table = [...]entry{
 	Min:       {"min", Same | Extreme | Fold | Running | Guarded, least, math.Inf(1), math.MaxInt, 1},
 	Mean:      {"mean", Real | Running, plus, 0, 0, 1},
 	Variance:  {"variance", Real, nil, 0, 0, 3},
-	Norm:      {"norm", Real, nil, 0, 0, 5}, // as package program writes it
+	Norm:      {"norm", Real, nil, 0, 0, 5}, // as lowered by package program
 	LogSumExp: {"logsumexp", Real | Running | Guarded, nil, math.Inf(-1), 0, 2},
 	Count:     {"count", Fold | Running | Guarded, plus, 0, 0, 1},
 	Any:       {"any", Truth | Running | Guarded, greatest, 0, 0, 1},
@@ -101,7 +100,7 @@ var table = [...]entry{
 	Rank:      {"rank", Order, nil, 0, 0, 1},
 }
 
-// Names are the names of the kinds, in formulas.
+// Names lists the names of the kinds in formulas.
 var Names = func() []string {
 	var out []string
 	for _, e := range table[Sum:] {
@@ -110,7 +109,7 @@ var Names = func() []string {
 	return out
 }()
 
-// Of returns the kind with a name, and 0 if there is none.
+// Of returns the kind named name, or 0 if there is none.
 func Of(name string) Kind {
 	for k, e := range table {
 		if e.name == name && k > 0 {
@@ -120,17 +119,18 @@ func Of(name string) Kind {
 	return 0
 }
 
-// Is reports whether a kind has one of some properties; the zero value has none.
+// Is reports whether a kind has at least one of the properties in c. The zero value has none.
 func (k Kind) Is(c Class) bool { return int(k) < len(table) && table[k].is&c != 0 }
 
-// Identity returns what the fold of no real numbers is, or of no conditions, where 1 is true. A mean and a
-// variance of nothing divide it by 0.
+// Identity returns the accumulator of a reduction of no real numbers, or of no conditions, where 1 is true.
+// For mean and variance it is the sum, which is then divided by the count 0.
 func (k Kind) Identity() float64 { return table[k].real }
 
-// IntegerIdentity returns what a reduction of no integers is.
+// IntegerIdentity returns the result of a reduction of no integers.
 func (k Kind) IntegerIdentity() int { return table[k].whole }
 
-// Join returns the operation that joins two real numbers, or conditions as 1 and 0; nil if there is none.
+// Join returns the combiner of two real numbers, or of two conditions as 1 and 0. It returns nil if there is
+// none.
 func (k Kind) Join() func(a, b float64) float64 {
 	if j := table[k].join; j != nil {
 		return j.real
@@ -138,16 +138,16 @@ func (k Kind) Join() func(a, b float64) float64 {
 	return nil
 }
 
-// IntegerJoin returns the operation that joins two integers; the kind must have one.
+// IntegerJoin returns the combiner of two integers. The kind must have a combiner.
 func (k Kind) IntegerJoin() func(a, b int) int { return table[k].join.whole }
 
-// Vector returns the operation that joins elements of vectors; the kind must have one.
+// Vector returns the vector instruction of the combiner. The kind must have a combiner.
 func (k Kind) Vector() simd.Binary { return table[k].join.vector }
 
-// Operations returns how many operations a reduction takes for each element, besides those of its value.
+// Operations returns the number of operations per element, without those of the body.
 func (k Kind) Operations() int { return table[k].operations }
 
-// String returns the name of a kind, in formulas.
+// String returns the name of a kind in formulas.
 func (k Kind) String() string {
 	if k == 0 || int(k) >= len(table) {
 		return fmt.Sprintf("reduction %d", uint8(k))

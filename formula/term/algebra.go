@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// The functions below build numbers as derivations do: they fold zeros and ones, and move signs outwards. The
-// results are equal in exact arithmetic.
+// The constructors below simplify as derivatives need it: they fold zeros and ones, and move signs outward.
+// The results are equal in exact arithmetic.
 
 // IsZero reports whether n is the number 0.
 func (n *Term) IsZero() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 0 }
@@ -73,8 +73,8 @@ func Opposite(x *Term) *Term {
 	return &Term{Op: Negate, Kind: k, Args: []*Term{x}}
 }
 
-// Product returns x * y. A condition with a 0 stays a condition, so that nothing is multiplied by 0 where a
-// factor may be infinite.
+// Product returns x * y. It multiplies (c ? a : 0) * y inside of the conditional, so that 0 is not
+// multiplied by an infinite y.
 func Product(x, y *Term) *Term {
 	switch {
 	case x.IsZero() || y.IsZero():
@@ -99,12 +99,12 @@ func Product(x, y *Term) *Term {
 	return Arithmetic(Multiply, x, y)
 }
 
-// guarded reports whether n is a choice between a value and 0.
+// guarded reports whether n is c ? x : 0 or c ? 0 : x.
 func guarded(n *Term) bool {
 	return n.Op == Choose && n.Kind != Boolean && (n.Args[1].IsZero() || n.Args[2].IsZero())
 }
 
-// Ratio returns x / y, a real number.
+// Ratio returns the real number x / y.
 func Ratio(x, y *Term) *Term {
 	switch {
 	case x.IsZero():
@@ -119,7 +119,7 @@ func Ratio(x, y *Term) *Term {
 	return Arithmetic(Divide, x, y)
 }
 
-// Chosen returns c ? x : y, folded if c is known or x is y.
+// Chosen returns c ? x : y, folded if c is constant or x is y.
 func Chosen(c, x, y *Term) *Term {
 	if holds, known := c.Truth(); known {
 		if holds {
@@ -133,13 +133,13 @@ func Chosen(c, x, y *Term) *Term {
 	return Conditional(c, x, y)
 }
 
-// Applied returns a function of arguments.
+// Applied returns function name of args.
 func Applied(name string, args ...*Term) *Term {
 	f := Functions[name]
 	return &Term{Op: Apply, Kind: f.Result, Func: f, Args: args}
 }
 
-// Conjuncts lists the conditions of which c is the conjunction; none if c is nil.
+// Conjuncts returns the operands of the conjunction c: none if c is nil.
 func Conjuncts(c *Term) []*Term {
 	switch {
 	case c == nil:
@@ -150,7 +150,7 @@ func Conjuncts(c *Term) []*Term {
 	return []*Term{c}
 }
 
-// All returns the conjunction of conditions, each once; nil if there are none.
+// All returns the conjunction of distinct conditions, or nil if there are none. It skips nil.
 func All(conditions ...*Term) *Term {
 	var out *Term
 	var seen []*Term
@@ -174,9 +174,9 @@ next:
 	return out
 }
 
-// Map returns n with its parts replaced by what f gives for them, built anew with the folding of this
-// package. The value stays what it is: a real product or ratio keeps a factor that is 0, or is 0 where a
-// condition fails, unless the other one is finite. Infinity times 0 is NaN.
+// Map rebuilds n with f applied to its operands, and folds the result. Folding preserves the value: a real
+// product or quotient with a factor 0 (or c ? x : 0) is folded only if the other factor is finite, since
+// Inf*0 is NaN. A reduction gets fresh variables.
 func (n *Term) Map(f func(*Term) *Term) *Term {
 	if n == nil {
 		return nil
@@ -257,8 +257,8 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 	return &out
 }
 
-// Derived is Map for parts of a derivative. What is 0 there stays 0, whatever it is multiplied by: nothing
-// depends on it.
+// Derived is Map for derivatives, where it folds 0*x to 0 for every x: a gradient of 0 means that nothing
+// depends on the element.
 func (n *Term) Derived(f func(*Term) *Term) *Term {
 	if n != nil && n.Kind == Real && (n.Op == Multiply || n.Op == Divide) && !vanishes(n.Args[0]) && !vanishes(n.Args[1]) {
 		if x, y := f(n.Args[0]), f(n.Args[1]); n.Op == Multiply {
@@ -270,19 +270,19 @@ func (n *Term) Derived(f func(*Term) *Term) *Term {
 	return n.Map(f)
 }
 
-// vanishes reports whether a number is 0, or a choice between a value and 0.
+// vanishes reports whether n is 0, c ? x : 0 or c ? 0 : x.
 func vanishes(n *Term) bool { return n.IsZero() || guarded(n) }
 
-// finite reports whether a number is known to be finite: an integer or a constant.
+// finite reports whether n is known to be finite: an integer or a finite constant.
 func (n *Term) finite() bool {
 	return n.Kind != Real || n.Op == Constant && !math.IsInf(n.Value(), 0) && !math.IsNaN(n.Value())
 }
 
-// Term returns the value of the variable.
+// Term returns the term that reads the variable.
 func (v *Variable) Term() *Term { return &Term{Op: Index, Kind: Integer, Var: v} }
 
-// Elsewhere returns n with elements of other tensors: those to which a function maps the tensors that n
-// reads. Nothing else changes. Ranges of indices read none of them.
+// Elsewhere returns n with tensor to(t) for each tensor t that n reads. It skips the ranges of indices,
+// which read none of the tensors concerned.
 func (n *Term) Elsewhere(to func(tensor int) int) *Term {
 	if n == nil {
 		return nil
@@ -309,7 +309,7 @@ func (n *Term) Elsewhere(to func(tensor int) int) *Term {
 	return &out
 }
 
-// Substitute returns n with variables replaced by values.
+// Substitute returns n with values in place of variables.
 func (n *Term) Substitute(values map[*Variable]*Term) *Term {
 	if n == nil || len(values) == 0 {
 		return n
@@ -326,8 +326,8 @@ func (n *Term) Substitute(values map[*Variable]*Term) *Term {
 	return n.Map(func(x *Term) *Term { return x.Substitute(values) })
 }
 
-// substituteInside is Substitute for a reduction. Its own variables become new ones in the same pass: with a
-// pass of its own for each, reductions within reductions would take exponential time.
+// substituteInside is Substitute for a reduction. It renames the reduction's variables in the same pass: a
+// pass for each reduction would take time exponential in the depth of nesting.
 func (n *Term) substituteInside(values map[*Variable]*Term) *Term {
 	r := *n.Reduction
 	inner := maps.Clone(values)
@@ -346,14 +346,14 @@ func (n *Term) substituteInside(values map[*Variable]*Term) *Term {
 	return &Term{Op: Reduce, Kind: n.Kind, Reduction: &r}
 }
 
-// Uses reports whether the variable occurs in n.
+// Uses reports whether v occurs in n.
 func (n *Term) Uses(v *Variable) bool {
 	found := false
 	n.Walk(func(m *Term) { found = found || m.Op == Index && m.Var == v })
 	return found
 }
 
-// UsesAny reports whether one of the variables occurs in n.
+// UsesAny reports whether one of vars occurs in n.
 func (n *Term) UsesAny(vars []*Variable) bool {
 	for _, v := range vars {
 		if n.Uses(v) {
@@ -363,14 +363,14 @@ func (n *Term) UsesAny(vars []*Variable) bool {
 	return false
 }
 
-// Reduces reports whether a reduction occurs in n.
+// Reduces reports whether n contains a reduction.
 func (n *Term) Reduces() bool {
 	found := false
 	n.Walk(func(m *Term) { found = found || m.Op == Reduce })
 	return found
 }
 
-// Reads reports whether n depends on elements of tensors.
+// Reads reports whether n reads an element of a tensor.
 func (n *Term) Reads() bool {
 	found := false
 	n.Walk(func(m *Term) { found = found || m.Op == Element })

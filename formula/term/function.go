@@ -9,30 +9,28 @@ import (
 	"github.com/opgen/opgen/runtime/rng"
 )
 
-// Function is an elementary function. Its entry in the table below is all that the compiler knows of it.
-// Device code of the function NAME is opgen_NAME in runtime/gpu/formula.cuh.
+// Function is a builtin function of numbers. Its table entry is all that the compiler knows of it. Device
+// code calls function NAME as opgen_NAME of runtime/gpu/formula.cuh.
 type Function struct {
 	Name   string
-	Params string // the names of its parameters in messages; empty if formulas cannot call it
+	Params string // parameter names for messages; "" if formulas cannot call it
 	Args   int
 	Result Kind
 	Is     Class
-	// Real computes the function of real numbers in float64.
+	// Real computes the function in float64.
 	Real func(x ...float64) float64
-	// Derivative returns the partial derivative with respect to parameter i, given the arguments and the
-	// result y. It is nil for a function whose derivative is 0. At a kink, where there are two, it is the one
-	// of PyTorch.
+	// Derivative returns the partial derivative with respect to parameter i as a term of the arguments x and
+	// the result y. It is nil if the derivative is 0. At a kink it is the subgradient that PyTorch chooses.
 	Derivative func(i int, x []*Term, y *Term) *Term
-	// Unary or Binary is the vector code of the function. Functions without any are computed one by one, in
-	// float64.
+	// Unary or Binary is the vector instruction of the function. Without one, Real is called for each
+	// element.
 	Unary  simd.Unary
 	Binary simd.Binary
-	// Integers is the operation that the function is if all arguments are integers; Constant if there is
-	// none.
+	// Integers is the operation that replaces the function if all arguments are integers, or Constant if
+	// there is none.
 	Integers Op
-	// To is the element type to which a conversion rounds: there is a function for each. Whole is what Real
-	// computes as an integer if that type is one of integers: those of 64 bits are not all numbers of
-	// float64.
+	// To is the element type of a conversion; each type has its own conversion. Whole computes a conversion
+	// to an integer type, since float64 cannot represent all 64-bit integers.
 	To    dtype.Type
 	Whole func(x float64) int
 }
@@ -41,48 +39,51 @@ type Function struct {
 type Class uint16
 
 const (
-	// Extreme says that the result is one of two arguments: the greater or the less one.
+	// Extreme says that the result is one of two arguments: max or min.
 	Extreme Class = 1 << iota
-	// Exact says that the result needs no rounding if the arguments need none, and that no slope is infinite.
+	// Exact says that the result is exact in the precision of the arguments, and that the derivative is
+	// finite.
 	Exact
-	// RoundsOnce says that a result in float64, rounded to float32, is the rounded result.
+	// RoundsOnce says that float32(f(x)) in float64 is the correctly rounded float32 result.
 	RoundsOnce
-	// KeepsIntegers says that the result of integers is an integer.
+	// KeepsIntegers says that integer arguments have an integer result.
 	KeepsIntegers
-	// GivesIntegers says that all results are integers.
+	// GivesIntegers says that the result is always an integer.
 	GivesIntegers
-	// Singular says that the result or its slope is infinite or NaN for some real numbers.
+	// Singular says that the result or the derivative is infinite or NaN at some finite arguments.
 	Singular
-	// Grows says that the result overflows for numbers that are far below the greatest one.
+	// Grows says that the result overflows at moderate arguments, as exp does.
 	Grows
-	// Series says that the function takes a series of operations, and so longer than a load.
+	// Series says that the function is computed by a series or polynomial, so that it costs more than a
+	// load.
 	Series
-	// Random says that the result is a random number, of a seed, a stream and a number, which are integers.
+	// Random says that the result is a counter-based random number of three integers: seed, stream and
+	// number.
 	Random
-	// Conversion says that the function rounds to an element type, which is no operation of its own.
+	// Conversion says that the function only rounds to an element type, and does not count as an operation.
 	Conversion
 )
 
-// Has reports whether a function has one of some properties; no function has none.
+// Has reports whether a function has at least one of the properties in c. A nil function has none.
 func (f *Function) Has(c Class) bool { return f != nil && f.Is&c != 0 }
 
-// Usage returns how a formula calls the function.
+// Usage returns the call of the function with its parameters, for messages.
 func (f *Function) Usage() string { return f.Name + "(" + f.Params + ")" }
 
-// of returns a function of one number.
+// of adapts a function of one number to the type of Function.Real.
 func of(f func(float64) float64) func(...float64) float64 {
 	return func(x ...float64) float64 { return f(x[0]) }
 }
 
-// slope returns the derivative of a function of one number x, whose result is y.
+// slope adapts the derivative of a function y = f(x) of one number to the type of Function.Derivative.
 func slope(f func(x, y *Term) *Term) func(int, []*Term, *Term) *Term {
 	return func(_ int, x []*Term, y *Term) *Term { return f(x[0], y) }
 }
 
-// Functions holds the functions by their names.
+// Functions maps names to functions.
 var Functions = map[string]*Function{}
 
-// The functions that parts of the compiler ask for.
+// Functions that the compiler refers to by name.
 var Max, Min, Abs, Exp, Log, Pow, IsNaN, Normal *Function
 
 func init() {
@@ -97,8 +98,8 @@ func init() {
 	Pow, IsNaN, Normal = Functions["pow"], Functions["isnan"], Functions["normal"]
 }
 
-// table holds each function but conversions. An entry without a number of arguments is of one number, and
-// gives one.
+// table holds all functions but conversions. If Args is absent, the function maps one real number to
+// another.
 var table = []*Function{
 	{Name: "exp", Params: "x", Is: Series | Grows, Real: of(math.Exp), Unary: simd.Exp,
 		Derivative: slope(func(_, y *Term) *Term { return y })},
@@ -109,8 +110,8 @@ var table = []*Function{
 	{Name: "rsqrt", Params: "x", Is: Singular, Unary: simd.Rsqrt,
 		Real:       of(func(x float64) float64 { return 1 / math.Sqrt(x) }),
 		Derivative: slope(func(_, y *Term) *Term { return Opposite(Product(RealNumber(0.5), Product(y, Product(y, y)))) })},
-	// A scale times the root of a sum of squares: a norm, whose slope is 0 where the norm is 0. No gradient
-	// flows through the scale.
+	// length(scale, sum) is scale * sqrt(sum): a norm of scaled elements. Its derivative is 0 where the norm
+	// is 0, and by scale, which is detached.
 	{Name: "length", Args: 2, Result: Real, Is: Singular,
 		Real: func(x ...float64) float64 { return x[0] * math.Sqrt(x[1]) },
 		Derivative: func(i int, x []*Term, y *Term) *Term {
@@ -173,14 +174,14 @@ var table = []*Function{
 		Real: func(x ...float64) float64 { return source(x).Normal(uint64(x[2])) }},
 }
 
-// Converting returns the function that rounds to an element type, as real does. The result is of a kind: if
-// that is Integer, whole computes it.
+// Converting returns the function that converts a number to an element type. k is the kind of the result:
+// whole computes it if k is Integer, else real.
 func Converting(to dtype.Type, k Kind, real func(float64) float64, whole func(float64) int) *Function {
 	return &Function{Name: "convert", Args: 1, Result: k, Is: Conversion, To: to, Real: of(real), Whole: whole,
 		Derivative: slope(func(_, _ *Term) *Term { return Number(1) })}
 }
 
-// source is the stream of random numbers of a seed and a step.
+// source returns the random number generator of seed x[0] and stream x[1].
 func source(x []float64) rng.Source { return rng.New(uint64(int64(x[0])), uint64(x[1])) }
 
 func sigmoid(x float64) float64 {
@@ -191,7 +192,7 @@ func sigmoid(x float64) float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// binade returns the greatest power of 2 that is not above |x|, and 1 if x is 0, infinite or NaN.
+// binade returns the greatest power of 2 that is <= |x|, or 1 if x is 0, infinite or NaN.
 func binade(x float64) float64 {
 	if x == 0 || x-x != 0 {
 		return 1
@@ -217,7 +218,8 @@ func Truth(v bool) float64 {
 	return 0
 }
 
-// powerSlope is the derivative of x^y. That by y is 0 where a factor of 0 meets one that is infinite.
+// powerSlope returns a partial derivative of x^y. The derivative by y at x = 0, y >= 0 is 0, since x^y *
+// log(x) would be 0 * -Inf.
 func powerSlope(i int, args []*Term, _ *Term) *Term {
 	x, y := args[0], args[1]
 	power := func(y *Term) *Term { return &Term{Op: Power, Kind: Real, Args: []*Term{x, y}} }
@@ -240,8 +242,8 @@ func powerSlope(i int, args []*Term, _ *Term) *Term {
 	return general()
 }
 
-// JoinOf returns the operation of two elements that a kind of reductions repeats, and the function if that is
-// Apply. Kinds that repeat none have Constant.
+// JoinOf returns the combiner of two elements of a reduction, and its function if the combiner is Apply. It
+// returns Constant if no operation combines them.
 func JoinOf(k reduction.Kind) (Op, *Function) {
 	switch {
 	case k.Is(reduction.Extreme):
@@ -254,7 +256,7 @@ func JoinOf(k reduction.Kind) (Op, *Function) {
 	return Constant, nil
 }
 
-// Operands lists the numbers of which an extreme of extremes is one; n itself if it is no such value of f.
+// Operands flattens a nested call of f, such as max(a, max(b, c)). It returns n alone if n is no call of f.
 func Operands(n *Term, f *Function) []*Term {
 	var out []*Term
 	var visit func(m *Term)

@@ -2,13 +2,13 @@ package term
 
 import "slices"
 
-// Match finds values of variables for which two values are the same.
+// Match is a one-way match (pattern matching) of terms: it finds values for the open variables.
 type Match struct {
-	Open   []*Variable // that may take any value
+	Open   []*Variable // pattern variables
 	Values map[*Variable]*Term
 }
 
-// Same reports whether x is y once the variables of x have their values.
+// Same reports whether pattern x matches y, and binds the open variables of x.
 func (m *Match) Same(x, y *Term) bool {
 	if x == nil || y == nil {
 		return x == y
@@ -36,9 +36,10 @@ func (m *Match) Same(x, y *Term) bool {
 	return m.sameRead(x.Read, y.Read) && m.sameReduction(x.Reduction, y.Reduction)
 }
 
-// Settled reports whether each open variable has a value, and one that means the same outside of reductions.
+// Settled reports whether each open variable is bound, and to a term that uses no variable of an inner
+// reduction.
 func (m *Match) Settled() bool {
-	var inner []*Variable // of reductions
+	var inner []*Variable // variables of reductions in y
 	for v, value := range m.Values {
 		if !slices.Contains(m.Open, v) {
 			inner = append(inner, value.Var)
@@ -78,7 +79,7 @@ func (m *Match) sameReduction(x, y *Reduction) bool {
 		return false
 	}
 	for i := range x.At {
-		if x.Relative() { // its maximum follows from its body
+		if x.Relative() { // the maximum follows from the body
 			break
 		}
 		if !m.Same(x.At[i], y.At[i]) {
@@ -95,7 +96,7 @@ func (m *Match) sameReduction(x, y *Reduction) bool {
 	return m.Same(x.Guard, y.Guard) && m.Same(x.Body, y.Body) && m.Same(x.Number, y.Number)
 }
 
-// Identical reports whether two values are the same.
+// Identical reports whether x and y are the same term, up to the names of reduction variables.
 func Identical(x, y *Term) bool {
 	m := Match{Values: map[*Variable]*Term{}}
 	return m.Same(x, y)

@@ -109,7 +109,7 @@ func termOf(p poly) *Term {
 	return out
 }
 
-// ordered returns factors with variables first.
+// ordered returns factors with variables first, then by text.
 func ordered(factors []*Term) []*Term {
 	f := slices.Clone(factors)
 	slices.SortStableFunc(f, func(x, y *Term) int {
@@ -124,7 +124,7 @@ func ordered(factors []*Term) []*Term {
 	return f
 }
 
-// Norm returns an integer in a form that equal polynomials share.
+// Norm returns the normal form of an integer: equal polynomials have the same normal form.
 func Norm(n *Term) *Term {
 	if n.Op == Symbol || n.Op == Index || n.Op == Constant && n.Kind == Integer {
 		return n
@@ -132,14 +132,13 @@ func Norm(n *Term) *Term {
 	return termOf(polyOf(n))
 }
 
-// Monomial is a product: a number times factors, which are symbols, variables and parts that are not taken
-// apart.
+// Monomial is the product of a coefficient and factors, which are symbols, variables and opaque terms.
 type Monomial struct {
 	Coefficient int
 	Factors     []*Term
 }
 
-// Monomials returns an integer as a sum of products.
+// Monomials expands an integer to a sum of monomials.
 func Monomials(n *Term) []Monomial {
 	var out []Monomial
 	for _, m := range sorted(polyOf(n)) {
@@ -151,7 +150,7 @@ func Monomials(n *Term) []Monomial {
 // SameInteger reports whether two integers are equal as polynomials.
 func SameInteger(x, y *Term) bool { return x == y || polyOf(x).Equal(polyOf(y)) }
 
-// Linear returns c and r such that n is c*v + r, and v is in neither; ok is false if there are none.
+// Linear decomposes n as c*v + r, where c and r do not use v. ok is false if n is not linear in v.
 func Linear(n *Term, v *Variable) (c, r *Term, ok bool) {
 	p := polyOf(n)
 	for _, m := range p.Products() {
@@ -166,8 +165,8 @@ func Linear(n *Term, v *Variable) (c, r *Term, ok bool) {
 	return termOf(cp), termOf(rp), true
 }
 
-// NonNegative reports whether an integer is 0 or more because all that it consists of is: extents, indices
-// that begin at 0 or above, and sums and products of them.
+// NonNegative reports whether an integer is >= 0 because it is a polynomial with coefficients >= 0 in
+// factors >= 0: extents, and indices with ranges that start at 0 or above.
 func NonNegative(n *Term) bool {
 	for _, m := range polyOf(n).Products() {
 		if m.Coefficient < 0 {

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// levels say how closely operations bind, as in formulas.
+// levels holds the precedence of operations, as in formulas: a greater level binds more tightly.
 var levels = map[Op]int{Choose: 0, Or: 2, And: 3, Equal: 4, Unequal: 4, Less: 4, AtMost: 4, Add: 5, Subtract: 5, Multiply: 6, Divide: 6,
 	Quotient: 6, Modulo: 6, Negate: 7, Not: 7, Power: 8}
 
 var signs = map[Op]string{Or: "||", And: "&&", Equal: "==", Unequal: "!=", Less: "<", AtMost: "<=", Add: "+", Subtract: "-",
 	Multiply: "*", Divide: "/", Quotient: "/", Modulo: "%", Power: "^"}
 
-// String returns n in the notation of formulas.
+// String prints n in the syntax of formulas.
 func (n *Term) String() string {
 	var p printer
 	p.term(n, 0)
 	return p.String()
 }
 
-// printer writes terms one behind the other, so that a deep one takes linear time.
+// printer appends terms to one buffer, so that a deep term takes linear time.
 type printer struct{ strings.Builder }
 
-const closed = 9 // the level of what needs no parentheses
+const closed = 9 // the precedence of terms that never need parentheses
 
-// level says how closely n binds.
+// level returns the precedence of n.
 func (n *Term) level() int {
 	switch n.Op {
 	case Constant:
@@ -43,7 +43,7 @@ func (n *Term) level() int {
 	return closed
 }
 
-// term writes n, in parentheses if it binds less closely than a level.
+// term prints n, in parentheses if its precedence is below level.
 func (p *printer) term(n *Term, level int) {
 	switch {
 	case n == nil:
@@ -120,7 +120,7 @@ func (p *printer) list(terms []*Term) {
 	}
 }
 
-// read writes the element in the notation of formulas. An element that is taken by its number has a #.
+// read prints an element in the syntax of formulas: with # before a flat index.
 func (p *printer) read(r *Read) {
 	p.WriteString(r.Text)
 	if r.Which != nil {
@@ -147,7 +147,7 @@ func (p *printer) read(r *Read) {
 	}
 }
 
-// String returns the reduction in the notation of formulas.
+// String prints the reduction in the syntax of formulas.
 func (r *Reduction) String() string {
 	var p printer
 	p.reduction(r)
@@ -185,7 +185,7 @@ func (p *printer) reduction(r *Reduction) {
 	}
 }
 
-// Range returns the variable with its range, which is left out where it follows from the name.
+// Range prints the variable with its range, unless the variable's name implies the range: n of extent N.
 func (v *Variable) Range() string {
 	var p printer
 	p.variable(v)
@@ -199,7 +199,7 @@ func (p *printer) variable(v *Variable) {
 		p.WriteString(" in ")
 		p.term(v.Lo, levels[Add])
 		p.WriteString(" .. ")
-	case v.Hi.Op == Symbol && slices.ContainsFunc([]string{"", "0"}, func(number string) bool { // of a run of one index
+	case v.Hi.Op == Symbol && slices.ContainsFunc([]string{"", "0"}, func(number string) bool { // N, or N0 of a run of one dimension
 		return strings.EqualFold(v.Hi.Name, strings.TrimRight(v.Name, "'")+number)
 	}):
 		return

@@ -2,28 +2,27 @@ package term
 
 import "github.com/opgen/opgen/formula/reduction"
 
-// Beside says where the indices of a scan lie in relation to the present one.
+// Beside says which indices a scan reduces, relative to the present index p of the result.
 type Beside uint8
 
-// The places of indices. Those before are the ones up to or below the present index, or up to one that grows
-// with it.
+// Before: a prefix, which ends at p or at a bound that grows with p. After: a suffix. Others: all but p.
 const (
 	Before Beside = iota
 	After
 	Others
 )
 
-// Scan is a reduction over the indices before, after or beside a present one, such as a prefix sum. Its
-// values for all present indices take one pass, since each follows from a neighboring one.
+// Scan is a reduction over the indices before, after or other than a present index, such as a prefix sum.
+// One pass computes its values for all present indices, since each follows from its neighbor.
 type Scan struct {
 	Where   Beside
-	Over    *Variable // of the reduction
+	Over    *Variable // the reduction variable
 	Present *Variable
-	Lo, Hi  *Term // of Over, with the bounds that the guard set
-	Guard   *Term // what else must hold; nil if nothing
+	Lo, Hi  *Term // the range of Over, narrowed by bounds in the guard
+	Guard   *Term // the other conjuncts of the guard, or nil
 }
 
-// Scan returns the reduction as a scan; nil if it is none.
+// Scan returns the reduction as a scan, or nil if it is none.
 func (r *Reduction) Scan() *Scan {
 	if len(r.Vars) != 1 || !r.Kind.Is(reduction.Running) {
 		return nil
@@ -61,25 +60,23 @@ func (r *Reduction) Scan() *Scan {
 	return s
 }
 
-// Chain is a sum of values times products from which the present index is left out, such as the gradient of
-// running products:
+// Chain is a sum of values times products that leave out the present index, such as the gradient of cumprod:
 //
 //	sum(v in p .. N: h[v] * prod(w in 0 .. v + 1 if w != p: x[w]))
 //
-// The values for all present indices p take one pass where the products of exactly the values that count have
-// the factor with the index p: what is summed for p + 1, times that factor, is what is summed for p, but for
-// the values that p adds.
+// One pass computes the sums for all present indices p, if exactly the products of values that p+1 shares
+// contain the factor x[p]: the sum at p is x[p] times the sum at p+1, plus the values that p adds.
 type Chain struct {
-	*Scan           // over the values
-	Value *Term     // the other factors
-	Times *Variable // of the product
-	From  *Term     // the range of Times; From depends on Over where the scan is Before, and To does where it is After
+	*Scan           // of the sum
+	Value *Term     // the factors other than the product
+	Times *Variable // the variable of the product
+	From  *Term     // the range of Times: From depends on Over if Where is Before, To if Where is After
 	To    *Term
-	Only  *Term // what else must hold for a factor; nil if nothing
-	X     *Term // a factor
+	Only  *Term // the guard of factors, or nil
+	X     *Term // the body of the product
 }
 
-// Chain returns the reduction as a chain; nil if it is none.
+// Chain returns the reduction as a chain, or nil if it is none.
 func (r *Reduction) Chain() *Chain {
 	if r.Kind != reduction.Sum || len(r.Vars) != 1 || r.Body == nil {
 		return nil
@@ -96,8 +93,8 @@ func (r *Reduction) Chain() *Chain {
 	return out
 }
 
-// products calls visit for the products over an index that are factors of a value, with the value of the
-// other factors. Around returns a value with the factors around it.
+// products calls visit for each product reduction over one index that is a factor of n, with the product of
+// the other factors as value. around wraps a value in the factors that enclose n.
 func products(n *Term, around func(*Term) *Term, visit func(of *Reduction, value *Term)) {
 	switch {
 	case n.Kind != Real:
@@ -113,8 +110,8 @@ func products(n *Term, around func(*Term) *Term, visit func(of *Reduction, value
 	}
 }
 
-// product notes the range of a product. It reports whether the product is that of a chain, as far as its form
-// goes.
+// product sets the product of the chain from r. It reports whether r has the form that a chain needs; Passes
+// checks the ranges.
 func (c *Chain) product(r *Reduction) bool {
 	v, w := c.Over, r.Vars[0]
 	c.Times, c.From, c.To, c.X = w, w.Lo, w.Hi, r.Body
@@ -142,7 +139,8 @@ func (c *Chain) product(r *Reduction) bool {
 		!c.X.Uses(v) && !c.X.Uses(c.Present) && !(c.Only != nil && (c.Only.Uses(v) || c.Only.Uses(c.Present)))
 }
 
-// Passes reports whether one pass gives the values for all present indices from 0 to count-1.
+// Passes reports whether one pass computes the values for all present indices in [0, count). It checks the
+// ranges by enumeration.
 func (c *Chain) Passes(count int) bool {
 	all := true
 	at := func(n *Term, v *Variable, i int) int {
@@ -150,7 +148,7 @@ func (c *Chain) Passes(count int) bool {
 		all = all && known
 		return k
 	}
-	first, end := at(c.Lo, c.Present, 0), at(c.Hi, c.Present, count-1) // of all values that count
+	first, end := at(c.Lo, c.Present, 0), at(c.Hi, c.Present, count-1) // the union of all ranges of Over
 	if count == 0 || first >= end {
 		return all
 	}
@@ -159,7 +157,7 @@ func (c *Chain) Passes(count int) bool {
 		if !all {
 			break
 		}
-		if c.Where == Before { // the products of the values before hi, and of no others, have the factor p
+		if c.Where == Before { // products at v < hi contain the factor p, others do not
 			hi := max(at(c.Hi, c.Present, p), first)
 			all = all && (hi == first || at(c.From, c.Over, hi-1) <= p) && (hi == end || at(c.From, c.Over, hi) > p)
 			continue
@@ -170,8 +168,8 @@ func (c *Chain) Passes(count int) bool {
 	return all
 }
 
-// Relation returns what a condition says of an index: a bound, from which on or below which the index lies,
-// or another index from which it differs.
+// Relation classifies condition g on index v: as a bound lo <= v, as a bound v < hi, or as v != other. All
+// results are nil for other conditions.
 func Relation(g *Term, v *Variable) (lo, hi *Term, other *Variable) {
 	if g.Op == Not && g.Args[0].Op == Equal {
 		g = &Term{Op: Unequal, Kind: Boolean, Args: g.Args[0].Args}
@@ -200,7 +198,7 @@ func Relation(g *Term, v *Variable) (lo, hi *Term, other *Variable) {
 	return nil, nil, nil
 }
 
-// grows reports whether an integer does not become smaller when a variable becomes greater.
+// grows reports whether n is non-decreasing in v.
 func grows(n *Term, v *Variable) bool {
 	if !n.Uses(v) {
 		return !n.Reads()

@@ -1,5 +1,5 @@
-// Package term holds the values of which programs over indices are made: arithmetic, elements of tensors,
-// reductions. It compares, renames and folds them.
+// Package term is the typed intermediate representation of the values in a program over indices: arithmetic,
+// elements of tensors, and reductions. It compares, substitutes and folds terms.
 package term
 
 import (
@@ -10,36 +10,36 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Kind is the kind of a value.
+// Kind is the type of a term.
 type Kind uint8
 
-// The kinds of values.
+// The kinds of terms.
 const (
 	Integer Kind = iota
 	Real
 	Boolean
 )
 
-// String names the kind in words.
+// String describes the kind, for messages.
 func (k Kind) String() string { return [...]string{"whole number", "real number", "condition"}[k] }
 
-// Op is what a term does with its operands.
+// Op is the operation of a term.
 type Op uint8
 
-// The operations. Apply, Reduce and Element have their operands in fields of their own.
+// The operations. Apply, Reduce and Element have fields of their own for their operands.
 const (
 	Constant Op = iota
-	Symbol      // an extent or an attribute that is left open; Int is its value in this use
+	Symbol      // an extent or an attribute kept symbolic; Int is its value in this use
 	Index       // the value of a variable
 	Step        // the number of the training step
-	Element     // of a tensor
+	Element     // a load from a tensor
 	Negate
 	Add
 	Subtract
 	Multiply
 	Divide   // of real numbers
-	Quotient // of integers, rounded down
-	Truncate // of integers, rounded towards zero
+	Quotient // floor division of integers
+	Truncate // integer division that truncates toward zero
 	Modulo   // of integers, with the sign of the divisor
 	Power
 	Equal
@@ -54,14 +54,14 @@ const (
 	Reduce
 )
 
-// Term is a value that a program computes: names, runs, attributes and extents are settled.
+// Term is a node of the intermediate representation. Names, runs, attributes and extents are resolved.
 type Term struct {
 	Op        Op
 	Kind      Kind
 	Name      string  // of a symbol
-	Int       int     // of a constant integer or a symbol, or 1 for a condition that holds
-	Unknown   bool    // of a symbol: whether nothing may follow from its value
-	Float     float64 // of a constant real number
+	Int       int     // of an integer constant or a symbol; 1 for true
+	Unknown   bool    // of a symbol: analyses must hold for all its values
+	Float     float64 // of a real constant
 	Var       *Variable
 	Func      *Function
 	Args      []*Term
@@ -69,53 +69,53 @@ type Term struct {
 	Reduction *Reduction
 }
 
-// Variable is an index. Its range is Lo to Hi-1.
+// Variable is an index with the half-open range [Lo, Hi).
 type Variable struct {
 	Name   string
 	Lo, Hi *Term
 }
 
-// Read is an element of a tensor: the one at Idx of a shape Ext, which is that of the tensor, or any of as
-// many elements when an element is taken by its number.
+// Read is a load of the element at Idx. Ext is the shape of the tensor. With ByNumber, Idx is a mixed-radix
+// flat index, and Ext any shape with as many elements.
 type Read struct {
-	Tensor int   // the first, if Which chooses among several
-	Which  *Term // nil if there is one
-	Count  int   // how many there are
+	Tensor int   // the first of Count consecutive tensors
+	Which  *Term // selects among them; nil if Count is 1
+	Count  int   // the number of tensors that Which selects among
 	Idx    []*Term
 	Ext    []*Term
-	Else   *Term // the value outside; nil if the element must lie inside
-	// ByNumber says that the element is taken by its row-major number.
+	Else   *Term // the default out of bounds; nil if the element must be in bounds
+	// ByNumber says that Idx and Ext form a row-major flat index.
 	ByNumber bool
 	Text     string // the name of the tensor
 }
 
-// Reduction folds Body over all values of Vars for which Guard holds.
+// Reduction reduces Body over all values of Vars for which Guard holds.
 type Reduction struct {
 	Kind  reduction.Kind
 	Vars  []*Variable
-	Guard *Term // nil if all indices count
+	Guard *Term // nil if there is no condition
 	Body  *Term // nil for count
-	Part  int   // which index argmax or argsort gives; all, by number, if it is negative
-	// Number is what argmax and argmin give where the present indices are those of the extreme; nil for
-	// others.
+	Part  int   // which index argmax or argsort returns; if negative, the flat index
+	// Number is the result of argmax or argmin, as an expression of the indices of the extreme; nil for
+	// other kinds.
 	Number *Term
-	// At is the place in an order that argsort looks up, or the index whose place rank gives. Descending says
-	// that the greatest element comes first. At of a logsumexp is the maximum of Body, which the result
-	// leaves out: it is the logarithm of the sum of exp(Body - At), and 0 where the maximum is not finite.
+	// At holds the subscripts behind an order: the position that argsort looks up, or the index whose
+	// position rank returns. Descending sorts the greatest element first. In a logsumexp, At is the maximum
+	// m of Body, which is left out: the result is log(sum(exp(Body - m))), or 0 if m is not finite.
 	At         []*Term
 	Descending bool
-	// Detached says that no gradient flows through the result: that of a maximum beside what its logsumexp
-	// leaves out flows through the logsumexp.
+	// Detached stops the gradient: the maximum m of a logsumexp is detached, since the gradient of m +
+	// log(sum(exp(Body - m))) flows through the log.
 	Detached bool
 }
 
-// Relative reports whether the reduction is a logsumexp that leaves its maximum out.
+// Relative reports whether r is log(sum(exp(Body - m))): a logsumexp relative to its maximum m.
 func (r *Reduction) Relative() bool { return r.Kind == reduction.LogSumExp && len(r.At) > 0 }
 
-// IsOrder reports whether the reduction orders elements.
+// IsOrder reports whether r sorts: argsort or rank.
 func (r *Reduction) IsOrder() bool { return r.Kind.Is(reduction.Order) }
 
-// Number returns a whole number.
+// Number returns an integer constant.
 func Number(v int) *Term {
 	if v >= 0 && v < len(small) {
 		return &small[v]
@@ -123,7 +123,7 @@ func Number(v int) *Term {
 	return &Term{Op: Constant, Kind: Integer, Int: v}
 }
 
-// small holds the numbers that occur most. Terms do not change, so all programs share them.
+// small caches the most frequent constants. Terms are immutable, so all programs share them.
 var small = func() (numbers [65]Term) {
 	for v := range numbers {
 		numbers[v] = Term{Op: Constant, Kind: Integer, Int: v}
@@ -131,10 +131,10 @@ var small = func() (numbers [65]Term) {
 	return numbers
 }()
 
-// RealNumber returns a real number.
+// RealNumber returns a real constant.
 func RealNumber(v float64) *Term { return &Term{Op: Constant, Kind: Real, Float: v} }
 
-// Condition returns a condition that holds or does not.
+// Condition returns a constant condition: true or false.
 func Condition(v bool) *Term {
 	n := &Term{Op: Constant, Kind: Boolean}
 	if v {
@@ -143,22 +143,24 @@ func Condition(v bool) *Term {
 	return n
 }
 
-// IsConst reports whether n is a known integer, and which.
+// IsConst reports whether n is an integer constant, and returns its value.
 func (n *Term) IsConst() (int, bool) { return n.Int, n.Op == Constant && n.Kind == Integer }
 
-// Is reports whether n is the whole number v.
+// Is reports whether n is the integer constant v.
 func (n *Term) Is(v int) bool { i, ok := n.IsConst(); return ok && i == v }
 
-// Known returns the value of an integer in which only constants occur, and symbols whose values are known.
+// Known evaluates an integer of constants and symbols with known values, and reports whether n is one. A
+// symbol has its value in this use.
 func (n *Term) Known() (int, bool) { return n.fixed(false) }
 
-// Fixed reports whether only constants and symbols occur in an integer, which is the same at all indices then.
+// Fixed reports whether n is an integer of constants and symbols, so that it is invariant in all indices.
 func (n *Term) Fixed() bool {
 	_, ok := n.fixed(true)
 	return ok
 }
 
-// fixed returns the value of an integer in which only constants and symbols occur.
+// fixed evaluates an integer of constants and symbols. Symbols with unknown values are allowed if unknown is
+// set.
 func (n *Term) fixed(unknown bool) (int, bool) {
 	switch {
 	case n.Kind != Integer:
@@ -198,7 +200,7 @@ func (n *Term) fixed(unknown bool) (int, bool) {
 	return IntegerOf(n.Op, v[0], v[1]), true
 }
 
-// Total returns the product of extents.
+// Total returns the product of extents: the number of elements.
 func Total(extents []*Term) *Term {
 	out := Number(1)
 	for _, n := range extents {
@@ -207,7 +209,7 @@ func Total(extents []*Term) *Term {
 	return out
 }
 
-// Value returns a constant as a real number.
+// Value returns a constant as float64.
 func (n *Term) Value() float64 {
 	if n.Kind == Real {
 		return n.Float
@@ -215,7 +217,7 @@ func (n *Term) Value() float64 {
 	return float64(n.Int)
 }
 
-// Arithmetic returns op of two numbers. Constants are folded.
+// Arithmetic returns x op y. It folds constants and identities such as x + 0.
 func Arithmetic(op Op, x, y *Term) *Term {
 	k := Integer
 	if x.Kind == Real || y.Kind == Real || op == Divide {
@@ -236,7 +238,7 @@ func Arithmetic(op Op, x, y *Term) *Term {
 		return x
 	case op == Modulo && y.Is(1):
 		return Number(0)
-	case (op == Quotient || op == Modulo) && x.Op == Index && x.Var.Lo.Is(0) && Identical(x.Var.Hi, y): // an index by its extent
+	case (op == Quotient || op == Modulo) && x.Op == Index && x.Var.Lo.Is(0) && Identical(x.Var.Hi, y): // an index divided by its extent
 		if op == Quotient {
 			return Number(0)
 		}
@@ -245,7 +247,7 @@ func Arithmetic(op Op, x, y *Term) *Term {
 	return &Term{Op: op, Kind: k, Args: []*Term{x, y}}
 }
 
-// RealPower returns a power of integers that may be a fraction.
+// RealPower returns x^y as a real number, for integers x and y of which y may be negative.
 func RealPower(x, y *Term) *Term {
 	if x.Op == Constant && y.Op == Constant {
 		return RealNumber(math.Pow(x.Value(), y.Value()))
@@ -267,7 +269,7 @@ func realOf(op Op, x, y float64) float64 {
 	return math.Pow(x, y)
 }
 
-// IntegerOf returns op of two whole numbers. A divisor is above 0, or not 0 if op is Truncate.
+// IntegerOf computes x op y for integers. A divisor must be > 0, or != 0 for Truncate.
 func IntegerOf(op Op, x, y int) int {
 	switch op {
 	case Add:
@@ -286,14 +288,13 @@ func IntegerOf(op Op, x, y int) int {
 	return shape.Mod(x, y)
 }
 
-// Divides reports whether an operation of integers has a divisor.
+// Divides reports whether op is an integer division or a remainder.
 func Divides(op Op) bool { return op == Quotient || op == Truncate || op == Modulo }
 
-// Divisor reports whether op can divide by y: quotients that are rounded down, and their remainders, have
-// divisors above 0.
+// Divisor reports whether y is a valid divisor of op: y > 0, or y != 0 for Truncate.
 func Divisor(op Op, y int) bool { return y > 0 || y < 0 && op == Truncate }
 
-// IntegerPower returns x to the power of y, which is 0 where it is a fraction.
+// IntegerPower returns x^y, truncated to 0 if y is negative and x is not 1 or -1.
 func IntegerPower(x, y int) int {
 	switch {
 	case y >= 0:
@@ -312,7 +313,7 @@ func IntegerPower(x, y int) int {
 	return out
 }
 
-// Compare returns the condition x op y. Constants are folded.
+// Compare returns the condition x op y, folded if both sides are known.
 func Compare(op Op, x, y *Term) *Term {
 	a, xKnown := x.Settled()
 	b, yKnown := y.Settled()
@@ -330,7 +331,7 @@ func Compare(op Op, x, y *Term) *Term {
 	return &Term{Op: op, Kind: Boolean, Args: []*Term{x, y}}
 }
 
-// Settled returns the value of a number that does not depend on indices and tensors.
+// Settled is Known for numbers of any kind.
 func (n *Term) Settled() (float64, bool) {
 	if n.Op == Constant {
 		return n.Value(), true
@@ -339,10 +340,10 @@ func (n *Term) Settled() (float64, bool) {
 	return float64(i), ok
 }
 
-// Truth returns whether n is a known condition, and which.
+// Truth reports whether n is a constant condition, and returns its value.
 func (n *Term) Truth() (value, known bool) { return n.Int != 0, n.Op == Constant && n.Kind == Boolean }
 
-// Both returns the condition that x and y hold. Constants are folded.
+// Both returns x && y, folded if one is constant.
 func Both(x, y *Term) *Term {
 	if v, ok := x.Truth(); ok {
 		if v {
@@ -356,7 +357,7 @@ func Both(x, y *Term) *Term {
 	return &Term{Op: And, Kind: Boolean, Args: []*Term{x, y}}
 }
 
-// Either returns the condition that x or y holds. Constants are folded.
+// Either returns x || y, folded if one is constant.
 func Either(x, y *Term) *Term {
 	if v, ok := x.Truth(); ok {
 		if v {
@@ -370,7 +371,7 @@ func Either(x, y *Term) *Term {
 	return &Term{Op: Or, Kind: Boolean, Args: []*Term{x, y}}
 }
 
-// Negated returns the condition that x does not hold.
+// Negated returns !x.
 func Negated(x *Term) *Term {
 	if v, ok := x.Truth(); ok {
 		return Condition(!v)
@@ -378,7 +379,7 @@ func Negated(x *Term) *Term {
 	return &Term{Op: Not, Kind: Boolean, Args: []*Term{x}}
 }
 
-// Conditional returns c ? x : y, where c is not known.
+// Conditional returns c ? x : y without folding. The result is real if the kinds of x and y differ.
 func Conditional(c, x, y *Term) *Term {
 	k := x.Kind
 	if x.Kind != y.Kind {
@@ -387,7 +388,7 @@ func Conditional(c, x, y *Term) *Term {
 	return &Term{Op: Choose, Kind: k, Args: []*Term{c, x, y}}
 }
 
-// Least returns the smaller, and Greatest the larger, of two integers.
+// Least returns min(x, y), and Greatest max(x, y), of two integers, folded if both are constant.
 func Least(x, y *Term) *Term    { return extreme(Min, x, y) }
 func Greatest(x, y *Term) *Term { return extreme(Max, x, y) }
 
@@ -403,12 +404,12 @@ func extreme(f *Function, x, y *Term) *Term {
 	return &Term{Op: Apply, Kind: Integer, Func: f, Args: []*Term{x, y}}
 }
 
-// Walk calls visit for n and everything below it.
+// Walk calls visit for n and all terms below it, in preorder.
 func (n *Term) Walk(visit func(*Term)) {
 	n.WalkInto(func(m *Term) bool { visit(m); return true })
 }
 
-// WalkInto calls visit for n, and for everything below each value for which visit returns true.
+// WalkInto is Walk that skips the operands of a term for which visit returns false.
 func (n *Term) WalkInto(visit func(*Term) bool) {
 	if n == nil || !visit(n) {
 		return
@@ -440,15 +441,14 @@ func (n *Term) WalkInto(visit func(*Term) bool) {
 	}
 }
 
-// Larger reports whether n consists of more than a number of terms. A term that occurs twice counts twice, as
-// it does where a value is compared, printed and compiled. It looks at no more terms than that number.
+// Larger reports whether n has more than a number of nodes as a tree: a shared subterm counts each time, as
+// it does when n is compared, printed and compiled. It stops at that number.
 func (n *Term) Larger(than int) bool { return n.remaining(than) < 0 }
 
-// Size returns of how many terms n consists, as Larger counts them; at most counts no further than that.
+// Size returns the number of nodes of n as a tree, or atMost if there are more.
 func (n *Term) Size(atMost int) int { return atMost - max(n.remaining(atMost), 0) }
 
-// remaining returns how many of a number of terms are left once those of n are taken from it; a negative
-// number if there are too few.
+// remaining returns left minus the number of nodes of n. It stops at a negative number.
 func (n *Term) remaining(left int) int {
 	if n == nil || left < 0 {
 		return left
@@ -475,7 +475,7 @@ func (n *Term) remaining(left int) int {
 	return left
 }
 
-// Free lists the variables of n that no reduction within it goes over, in order of appearance.
+// Free returns the free variables of n, in order of appearance: those that no reduction in n binds.
 func (n *Term) Free() []*Variable {
 	bound := map[*Variable]bool{}
 	seen := map[*Variable]bool{}
