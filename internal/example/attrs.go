@@ -12,7 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// setAttrs gives attributes the values of the example, or else their defaults.
+// setAttrs sets the attributes to the values of the example, or to their defaults.
 func (u *use) setAttrs(x *task.Example) {
 	var given map[string]any
 	d := json.NewDecoder(strings.NewReader(x.Attrs))
@@ -37,8 +37,8 @@ func (u *use) setAttrs(x *task.Example) {
 	}
 }
 
-// plain returns the value of an attribute in the form in which the runtime writes it: numbers as a float64 or
-// an int is written, element types under their own names, and records with all fields.
+// plain converts the value of an attribute to the canonical form of the runtime: numbers are printed as the
+// runtime prints float64 and int, element types have their names, and records have all fields.
 func plain(a *model.Attr, v any) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -64,7 +64,7 @@ func plain(a *model.Attr, v any) (any, error) {
 // isList reports whether the value of an attribute is a list.
 func isList(a *model.Attr) bool { return a.List || a.Type == "dims" || a.Type == "axes" }
 
-// plainOne is plain for a value that is no list, or for an element of one.
+// plainOne is plain for a scalar value or for one element of a list.
 func plainOne(a *model.Attr, v any) (any, error) {
 	switch x := v.(type) {
 	case json.Number:
@@ -101,8 +101,8 @@ func plainOne(a *model.Attr, v any) (any, error) {
 	return v, nil
 }
 
-// operand returns the value of an attribute for expressions: an int, float64, bool or string, a list, or a
-// record. It returns nil if the attribute is absent.
+// operand converts the value of an attribute for expressions: to an int, float64, bool, string, list or
+// record, or to nil if the attribute is absent.
 func operand(a *model.Attr, v any) any {
 	switch x := v.(type) {
 	case json.Number:
@@ -132,7 +132,7 @@ func operand(a *model.Attr, v any) any {
 	return v
 }
 
-// readable returns a value for a message.
+// readable formats a value for a message.
 func readable(v any) any {
 	switch v := v.(type) {
 	case nil:
@@ -143,7 +143,7 @@ func readable(v any) any {
 	return v
 }
 
-// attr returns the attribute of a name, or nil.
+// attr returns the attribute named name, or nil.
 func (u *use) attr(name string) *model.Attr {
 	i := slices.IndexFunc(u.op.Attrs, func(a *model.Attr) bool { return a.Name == name })
 	if i < 0 {
@@ -152,7 +152,7 @@ func (u *use) attr(name string) *model.Attr {
 	return u.op.Attrs[i]
 }
 
-// checkAxes checks the axis attributes that name dimensions of a slot.
+// checkAxes checks the axis attributes that refer to dimensions of slot s.
 func (u *use) checkAxes(s *model.Slot) {
 	for _, a := range u.op.Attrs {
 		if a.Axis != nil && a.Axis.Slot == s.Name {
@@ -161,7 +161,7 @@ func (u *use) checkAxes(s *model.Slot) {
 	}
 }
 
-// axes returns the value of an axis attribute, or of axes, counted from the front.
+// axes normalizes the value of an axis attribute, an int or a list: negative axes count from the end.
 func (u *use) axes(a *model.Attr, v any) any {
 	switch v := v.(type) {
 	case int:
@@ -176,8 +176,8 @@ func (u *use) axes(a *model.Attr, v any) any {
 	return v
 }
 
-// checkedAxis returns an axis counted from the front. It must be an axis of the attribute's slot. If that is
-// absent, it is 0.
+// checkedAxis normalizes an axis and checks it against the rank of the attribute's slot. It returns 0 if the
+// slot is absent.
 func (u *use) checkedAxis(attr string, axis int) int {
 	a := u.attr(attr)
 	i := slices.IndexFunc(u.op.Slots, func(s *model.Slot) bool { return s.Name == a.Axis.Slot })
@@ -187,7 +187,7 @@ func (u *use) checkedAxis(attr string, axis int) int {
 	return u.axisOf(a, axis, u.tensors[i][0].Shape)
 }
 
-// axisOf returns an axis of a shape, counted from the front.
+// axisOf normalizes an axis of a shape to a number >= 0.
 func (u *use) axisOf(a *model.Attr, axis int, dims []int) int {
 	rank, end := len(dims), len(dims)
 	if a.Axis.End {

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// call returns the value of a built-in function.
+// call evaluates a call of a builtin.
 func (e *evaluator) call(n *expr.Call) any {
 	if k := n.Fold(); k != 0 {
 		return e.combine(k, e.list(n.Args[0]))
@@ -60,7 +60,7 @@ func (e *evaluator) call(n *expr.Call) any {
 	return nil
 }
 
-// sum returns the sum of a list.
+// sum returns the sum of a list, checked for overflow.
 func (e *evaluator) sum(list []int) int {
 	sum := 0
 	for _, n := range list {
@@ -69,8 +69,7 @@ func (e *evaluator) sum(list []int) int {
 	return sum
 }
 
-// or returns the value of an optional attribute, or another if it is absent. That of an axis attribute must
-// be an axis.
+// or evaluates or(attribute, default). The result for an axis attribute is normalized.
 func (e *evaluator) or(n *expr.Call) any {
 	v := e.eval(n.Args[0])
 	if v == nil {
@@ -83,7 +82,7 @@ func (e *evaluator) or(n *expr.Call) any {
 	return v
 }
 
-// extreme returns the least or the greatest of several numbers.
+// extreme evaluates min or max of several numbers.
 func (e *evaluator) extreme(n *expr.Call) any {
 	kind := reduction.Of(n.Func)
 	if n.Type().Kind == expr.Float {
@@ -92,7 +91,7 @@ func (e *evaluator) extreme(n *expr.Call) any {
 	return fold(n, e.integer, kind.IntegerJoin())
 }
 
-// fold applies a function to the arguments of a call, one after the other.
+// fold combines the arguments of a call with f, from left to right.
 func fold[T any](n *expr.Call, value func(expr.Node) T, f func(a, b T) T) T {
 	out := value(n.Args[0])
 	for _, a := range n.Args[1:] {
@@ -110,7 +109,7 @@ func (e *evaluator) broadcast(a, b []int) any {
 	return s
 }
 
-// choose applies a function that chooses extents by their axes.
+// choose evaluates keep, drop, ones, insert or permute of dims and axes.
 func (e *evaluator) choose(f string, dims, axes []int) any {
 	rank := len(dims)
 	if f == "insert" {
@@ -141,7 +140,7 @@ func (e *evaluator) choose(f string, dims, axes []int) any {
 	return out
 }
 
-// distinct checks that axes are different numbers below rank; dims is what they refer to.
+// distinct checks that axes are distinct and in [0, rank). dims is for the message.
 func (e *evaluator) distinct(axes []int, rank int, dims []int) bool {
 	for i, a := range axes {
 		if a < 0 || a >= rank || slices.Contains(axes[:i], a) {

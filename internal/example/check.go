@@ -15,8 +15,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Check tries the examples of a module's operators. specs holds their specs, in any order, and k what Follow
-// worked out of their formulas, or nil. Findings go to list.
+// Check checks the facts that specs state against their formulas, at the examples of a module's operators.
+// specs are in any order. k is the result of Follow, or nil. Diagnostics are added to list.
 func Check(m *model.Module, specs []*spec.Spec, k *Known, list *diag.List) {
 	byName := map[string]*spec.Spec{}
 	for _, s := range specs {
@@ -44,29 +44,29 @@ func Check(m *model.Module, specs []*spec.Spec, k *Known, list *diag.List) {
 	}
 }
 
-// trial tries the examples of an operator.
+// trial checks the examples of one operator.
 type trial struct {
 	op     *model.Operator
 	spec   *spec.Spec
 	list   *diag.List
 	known  *known
 	others map[string]*model.Operator
-	built  map[string]bool // kinds of choices for which the program of the formula was built
-	// What examples say about facts, of which one contradiction each is reported.
+	built  map[string]bool // kinds of choices (see kindsOf) at which the program was built
+	// The evidence of all examples about each stated fact. Each fact is reported once.
 	reported  map[source.Span]bool
-	use       map[int]bool // slots of which the spec states that they are saved: whether the gradient takes anything of them
+	use       map[int]bool // by slot that is stated to be saved: the gradient needs it
 	gradients map[int]scattering
 	placed    map[*spec.InPlace]placing
 	costs     map[string]pricing // by task
 }
 
-// contradict reports that a spec states something else than follows from the formula at an example, which the
-// message ends with. It returns nil if something was reported at the place before.
+// contradict reports that a stated fact contradicts the formula. It appends the number of the example to the
+// message. It returns nil if a diagnostic at this position exists.
 func (t *trial) contradict(at source.Span, format string, v *view, args ...any) *diag.Diagnostic {
 	return t.report(at, format+", as in example %d", append(args, v.example)...)
 }
 
-// report reports a finding at a place once.
+// report adds a diagnostic, at most one for each position.
 func (t *trial) report(at source.Span, format string, args ...any) *diag.Diagnostic {
 	if t.reported[at] || at.File == nil {
 		return nil
@@ -75,9 +75,9 @@ func (t *trial) report(at source.Span, format string, args ...any) *diag.Diagnos
 	return t.list.Add(diag.BadFormula, at, format, args...)
 }
 
-// try tries example number i. It must fit for one choice of element types at least. The program of the
-// formula is built for the first such choice, and for others only if they are of a kind for which no example
-// has built it: opgen check must stay fast, and programs of the same kind do not differ.
+// try checks example i. The example must fit at least one choice of element types. The program is built for
+// the first such choice, and for one choice of each other kind: programs of one kind do not differ, and
+// opgen check must stay fast.
 func (t *trial) try(i int) {
 	if t.known.spent > maxTerms {
 		t.report(t.spec.Examples[0].Span, "the %d examples of %s are more than can be checked: at all of them, the formula and its gradient "+
@@ -120,14 +120,14 @@ func (t *trial) try(i int) {
 	}
 }
 
-// facts compares what the spec states with what follows from the formula in a use of the operator. It reports
-// whether there is more to compare.
+// facts checks the facts that the spec states against the formula at example i. It returns false if the
+// program is too large to check more.
 func (t *trial) facts(u *use, i int) bool {
 	at := t.spec.Examples[i].Span
 	v := u.look(i+1, t.known)
 	switch {
 	case v == nil:
-		return true // Build of the use itself fails as well, which is reported
+		return true // Build of the use itself fails, too, and reports the error
 	case v.tooLarge != nil:
 		t.list.Add(diag.BadFormula, at, "example %d of %s: %v", i+1, t.op.Name, v.tooLarge)
 		return false
@@ -143,8 +143,8 @@ func (t *trial) facts(u *use, i int) bool {
 	return true
 }
 
-// kindsOf names what programs depend on in a choice: whether element types are floats, booleans or integers,
-// and whether outputs are requested.
+// kindsOf returns a key of the properties of a choice that programs depend on: the kind of each element type
+// (float, bool or integer), and whether outputs on request exist.
 func kindsOf(c Choice) string {
 	var b strings.Builder
 	for _, t := range c.Types {

@@ -14,17 +14,17 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Extents grow by these factors before costs are compared, so that the highest powers decide. Extents of 1
-// stay, since they may stand for a dimension that is repeated.
+// Extents and attributes grow by these factors before costs are compared, so that the terms of the highest
+// degree dominate. Extents of 1 stay, since they may mean broadcasting.
 const (
 	dimScale  = 32
 	attrScale = 4
-	// costFactor is how far a stated cost may be from that of the formula.
+	// costFactor is the greatest ratio between a stated cost and the formula's.
 	costFactor = 4
 )
 
-// larger returns the use with larger extents and integer attributes. It serves to work out expressions of
-// both.
+// larger returns a copy of the use with larger extents and integer attributes, for the evaluation of
+// expressions.
 func (u *use) larger() *use {
 	x := *u
 	x.attrs, x.dims = map[string]any{}, map[string]any{}
@@ -46,8 +46,8 @@ func (u *use) larger() *use {
 	return &x
 }
 
-// numbers reports whether an attribute says how many tensors a slot has, each of which has statements of its
-// own.
+// numbers reports whether an attribute determines the number of tensors of a slot. Each of these tensors has
+// statements of its own, so the attribute must not grow.
 func (u *use) numbers(attr string) bool {
 	found := false
 	for _, s := range u.op.Slots {
@@ -75,7 +75,7 @@ func grown(v any) any {
 	return v
 }
 
-// symbolsOf gives symbols the values of a use.
+// symbolsOf returns the values of the symbols of a use, by name.
 func (u *use) symbolsOf() map[string]int {
 	out := map[string]int{}
 	for name, v := range u.attrs {
@@ -96,8 +96,8 @@ func (u *use) symbolsOf() map[string]int {
 	return out
 }
 
-// plausible reports whether a cost that a spec states for a task is within costFactor of that of the formula.
-// ok is false if this use does not tell.
+// plausible reports whether the cost flops that the spec states for a task is within costFactor of the
+// formula's. ok is false if this use is no evidence.
 func (v *view) plausible(m *model.Task, flops expr.Node) (holds, ok bool) {
 	statements := v.statements(m.Kind)
 	x := v.larger()
@@ -107,8 +107,8 @@ func (v *view) plausible(m *model.Task, flops expr.Node) (holds, ok bool) {
 	}
 	symbols := x.symbolsOf()
 	low := derive.Evaluate(v.operations(m.Kind, false), symbols)
-	high := max(low, derive.Evaluate(v.operations(m.Kind, true), symbols)) // a kernel need not search
-	elements := 1.0                                                        // what is moved, beside which a few operations are nothing
+	high := max(low, derive.Evaluate(v.operations(m.Kind, true), symbols)) // searches count in full
+	elements := 1.0                                                        // memory traffic
 	results, p := v.results(m.Kind), v.tensors(m.Kind)
 	for i, l := range p.Tensors {
 		if results(i) {
@@ -121,8 +121,8 @@ func (v *view) plausible(m *model.Task, flops expr.Node) (holds, ok bool) {
 	return stated <= costFactor*high && (low <= costFactor*stated || isFast(flops)), true
 }
 
-// isFast reports whether a cost has a logarithm: that of a kernel that divides its work again and again, and
-// takes fewer operations than a formula, in which nothing of the kind can be said.
+// isFast reports whether a cost contains a logarithm: the cost of a divide-and-conquer kernel, which may be
+// lower than the formula's.
 func isFast(flops expr.Node) (found bool) {
 	expr.Walk(flops, func(n expr.Node) {
 		c, ok := n.(*expr.Call)
@@ -131,7 +131,7 @@ func isFast(flops expr.Node) (found bool) {
 	return found
 }
 
-// noteCosts notes at how many examples the stated costs are plausible.
+// noteCosts counts the examples at which stated costs are plausible.
 func (t *trial) noteCosts(v *view) {
 	for _, m := range v.op.Tasks {
 		if m.FlopsX == nil {
@@ -143,7 +143,7 @@ func (t *trial) noteCosts(v *view) {
 				if single {
 					continue
 				}
-				n = pricing{tells: true} // the examples before do not count any more
+				n = pricing{tells: true} // discard the examples before
 			}
 			n.seen++
 			if !holds {
@@ -154,8 +154,8 @@ func (t *trial) noteCosts(v *view) {
 	}
 }
 
-// single reports whether a dimension is 1, or a run has none: then a cost that lacks it is right all the
-// same.
+// single reports whether a dimension has extent 1, or a run is empty: then a stated cost without this
+// dimension is right by coincidence.
 func (v *view) single() bool {
 	for _, s := range v.op.Slots {
 		for _, name := range s.DimNames {
@@ -178,14 +178,14 @@ func (v *view) single() bool {
 	return false
 }
 
-// pricing is what the examples say about the cost of a task.
+// pricing is the evidence of the examples about the cost of a task.
 type pricing struct {
-	tells     bool // whether they are examples without dimensions of 1, beside which others do not count
+	tells     bool // all are examples without dimensions of extent 1; others are discarded
 	seen, off int
-	view      *view // an example in which the cost is off
+	view      *view // an example at which the cost is off
 }
 
-// checkCosts reports costs that differ from those of the formula by more than costFactor at most examples.
+// checkCosts reports the costs that are not plausible at most examples.
 func (t *trial) checkCosts() {
 	for _, c := range t.spec.Costs {
 		n := t.costs[c.Task]
@@ -199,7 +199,7 @@ func (t *trial) checkCosts() {
 	}
 }
 
-// costs states how many operations tasks take, where one sum of products says it at all examples.
+// costs infers the number of operations of tasks, if one sum of products holds at all examples.
 func (f *follower) costs() {
 	stated := map[string]bool{}
 	for _, c := range f.spec.Costs {
@@ -216,14 +216,14 @@ func (f *follower) costs() {
 	}
 }
 
-// variadic reports whether there is a list of tensors. For each of its tensors there are statements, so that
-// the number of tensors at the examples would stand in what their statements take.
+// variadic reports whether a slot is variadic. The number of its tensors at an example would otherwise
+// become a constant in the cost, since each tensor has statements of its own.
 func (f *follower) variadic() bool {
 	return slices.ContainsFunc(f.op.Slots, func(s *model.Slot) bool { return s.Variadic })
 }
 
-// flops returns the operations of a task as an expression that is exact at one example and close at all; ""
-// if there is none.
+// flops returns the number of operations of a task as an expression of the spec, which is exact at one
+// example and within closeTo at all. It returns "" if there is none.
 func (f *follower) flops(m *model.Task) string {
 	var texts []string
 	for _, v := range f.views {
@@ -243,12 +243,12 @@ func (f *follower) flops(m *model.Task) string {
 	return ""
 }
 
-// closeTo is how far a cost that follows may be from that of the formula at an example: attributes add and
+// closeTo is the greatest ratio between an inferred cost and the formula's at an example. Attributes add and
 // remove operations.
 const closeTo = 2
 
-// costs reports whether an expression, whose names are not resolved, is close to the leading terms of what a
-// task takes.
+// costs reports whether expression n is within closeTo of the leading terms of a task's operations. The
+// names in n are not resolved.
 func (v *view) costs(m *model.Task, n expr.Node) bool {
 	x := v.larger()
 	x.evaluator.name = x.named
@@ -264,7 +264,7 @@ func (v *view) costs(m *model.Task, n expr.Node) bool {
 	return x.err == nil && got <= closeTo*want && want <= closeTo*got
 }
 
-// named returns the value of a name that is not resolved: of a dimension, or else of an attribute.
+// named returns the value of a name that is not resolved: of a dimension, else of an attribute.
 func (u *use) named(id *expr.Ident) any {
 	if d, ok := u.dims[id.Name]; ok {
 		return d
@@ -272,7 +272,7 @@ func (u *use) named(id *expr.Ident) any {
 	return u.attrs[id.Name]
 }
 
-// leading returns the products of a sum of which no other is a multiple. A number alone is nothing.
+// leading returns the dominant monomials of a sum: those that divide no other monomial. It drops constants.
 func leading(n *term.Term) []term.Monomial {
 	all := slices.DeleteFunc(term.Monomials(n), func(m term.Monomial) bool { return len(m.Factors) == 0 })
 	return slices.DeleteFunc(slices.Clone(all), func(m term.Monomial) bool {
@@ -280,7 +280,7 @@ func leading(n *term.Term) []term.Monomial {
 	})
 }
 
-// multiple reports whether m has all factors of o.
+// multiple reports whether o divides m: m has all factors of o.
 func multiple(m, o term.Monomial) bool {
 	rest := slices.Clone(m.Factors)
 	for _, x := range o.Factors {
@@ -293,7 +293,7 @@ func multiple(m, o term.Monomial) bool {
 	return true
 }
 
-// sumOf returns a sum of products in the names of the spec.
+// sumOf prints a sum of products with the names of the spec.
 func (v *view) sumOf(products []term.Monomial) (string, bool) {
 	var parts []string
 	for _, p := range products {

@@ -11,8 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// checkShards compares what a spec states about dividing dimensions among devices with what the formula
-// gives.
+// checkShards checks the partitionings of dimensions among devices that the spec states.
 func (t *trial) checkShards(v *view) {
 	for i, stated := range v.op.Shards {
 		if i >= len(t.spec.Shards) || stated.WhenX != nil && !v.truth(stated.WhenX) {
@@ -32,8 +31,8 @@ func (t *trial) checkShards(v *view) {
 	}
 }
 
-// symbols returns the symbols of a dimension in a program whose extents are open: of a run, those of its
-// dimensions that can be divided.
+// symbols returns the symbols of a dimension in an open program. For a run, it returns those of the extents
+// that can be partitioned.
 func symbols(name string, value any) []string {
 	run, ok := value.([]int)
 	if !ok {
@@ -48,8 +47,8 @@ func symbols(name string, value any) []string {
 	return out
 }
 
-// shards states what dividing each dimension does that the spec does not name, where that is the same at all
-// examples. An example with one element along the dimension does not count.
+// shards infers the effect of partitioning each dimension that the spec does not mention, if the effect is
+// the same at all examples. An example with extent 1 along the dimension is no evidence.
 func (f *follower) shards() {
 	stated := map[string]bool{}
 	for _, s := range f.spec.Shards {
@@ -79,8 +78,8 @@ func (f *follower) shards() {
 	})
 }
 
-// dimension reports whether a name stands for an extent of a tensor that may be divided: a dimension of an
-// input or a weight, on which the spec has no condition.
+// dimension reports whether a name is a dimension that may be partitioned: of an input or a weight, and
+// without a condition in the spec.
 func (f *follower) dimension(name string) bool {
 	for _, q := range f.op.Requires {
 		found := false
@@ -97,8 +96,8 @@ func (f *follower) dimension(name string) bool {
 	})
 }
 
-// sayable reports whether a spec may state an effect: some output has a dimension that divides results, and
-// some has not one that leaves partial sums.
+// sayable reports whether a spec may state effect e: Divided needs an output with the dimension, Partial one
+// without it.
 func (f *follower) sayable(name string, e derive.Effect) bool {
 	return e != derive.Undivided && slices.ContainsFunc(f.spec.Slots, func(s *spec.Slot) bool {
 		changed := s.Role.V == "output" || f.spec.Kind == spec.Optimizer
@@ -106,8 +105,8 @@ func (f *follower) sayable(name string, e derive.Effect) bool {
 	})
 }
 
-// always reports whether dividing a dimension has an effect in all uses, also in those that no example shows.
-// Where it has not, the author may state when it has.
+// always reports whether partitioning has effect e in all uses, also in varied ones that no example shows.
+// Otherwise the author may state a condition.
 func (f *follower) always(name string, e derive.Effect) bool {
 	if f.others == nil {
 		f.others, f.complete = f.varied(false)
@@ -116,7 +115,8 @@ func (f *follower) always(name string, e derive.Effect) bool {
 	return f.complete && (!told || got == e)
 }
 
-// effect returns what dividing a dimension does in all uses that tell; it is not possible if they differ.
+// effect returns the effect of partitioning a dimension in all views, or Undivided if it differs. ok is
+// false if no view is evidence.
 func effect(name string, views []*view) (e derive.Effect, ok bool) {
 	for _, v := range views {
 		n, one := v.dims[name].(int)
@@ -140,7 +140,7 @@ func effect(name string, views []*view) (e derive.Effect, ok bool) {
 	return e, ok
 }
 
-// has reports whether a symbol is an extent of a tensor of a slot.
+// has reports whether a symbol is an extent of a slot's tensor.
 func (v *view) has(symbol string) bool {
 	return slices.ContainsFunc(v.program.Tensors, func(l *program.Local) bool {
 		return l.Slot >= 0 && slices.ContainsFunc(l.Shape, func(n *term.Term) bool { return n.Op == term.Symbol && n.Name == symbol })

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// elementwise reports whether a task or a step touches elements at its own index only, according to the
-// formula. ok is false if this use does not tell.
+// elementwise reports whether a task or a step is elementwise over indices, according to the formula. ok is
+// false if this use is no evidence.
 func (v *view) elementwise(t *model.Task, indices int) (holds, ok bool) {
 	statements := v.statements(t.Kind)
 	if statements == nil || indices < 2 {
@@ -18,7 +18,7 @@ func (v *view) elementwise(t *model.Task, indices int) (holds, ok bool) {
 	}
 	p, all := v.tensors(t.Kind), v.results(t.Kind)
 	results, others := all, func(int) bool { return false }
-	if len(t.Steps) > 1 { // each gives the tensors that it counts
+	if len(t.Steps) > 1 { // each step defines the tensors of its size
 		results = func(tensor int) bool { return all(tensor) && derive.Size(p.Tensors[tensor]) == indices }
 		others = func(tensor int) bool { return all(tensor) && !results(tensor) }
 		if !slices.ContainsFunc(statements, func(s *program.Statement) bool { return results(s.Target) }) {
@@ -28,7 +28,7 @@ func (v *view) elementwise(t *model.Task, indices int) (holds, ok bool) {
 	return derive.Elementwise(p, statements, indices, results, others), true
 }
 
-// checkElementwise compares which tasks and steps are stated to work element by element with the formula.
+// checkElementwise checks the tasks and steps that are stated to be elementwise.
 func (t *trial) checkElementwise(v *view) {
 	for i, m := range v.op.Tasks {
 		steps, indices := v.running(m)
@@ -40,7 +40,7 @@ func (t *trial) checkElementwise(v *view) {
 			if s.Loops {
 				var same bool
 				if n, same = v.use.written(m); !same {
-					continue // where the sizes differ, the loops go over shares
+					continue // sizes differ, so the loops split each tensor into shares
 				}
 			}
 			at := t.spec.Tasks[i].Elementwise.Span
@@ -61,7 +61,7 @@ func (t *trial) checkElementwise(v *view) {
 	}
 }
 
-// counted reports whether a task gives a tensor that has n elements.
+// counted reports whether a task writes a tensor of n elements.
 func (v *view) counted(m *model.Task, n int) bool {
 	for _, p := range m.Params {
 		for _, x := range v.use.tensors[p.Slot.Number] {
@@ -73,7 +73,7 @@ func (v *view) counted(m *model.Task, n int) bool {
 	return false
 }
 
-// taskName names a task, or a step of it.
+// taskName returns TASK or TASK.STEP.
 func taskName(t *model.Task, s *model.Step) string {
 	if s.Name == "" {
 		return t.Name

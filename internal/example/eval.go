@@ -11,30 +11,30 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// evaluator works out typed expressions of specs. Their values are int, float64, bool, string, []int,
-// [][]int, and map[string]any for records; nil stands for what is absent. Enums and element types are
-// strings. It keeps its first error; later calls do nothing.
+// evaluator evaluates typed expressions of specs. Values are int, float64, bool, string, []int, [][]int, and
+// map[string]any for records. nil is an absent value. Enums and element types are strings. The evaluator
+// keeps its first error; later calls do nothing.
 type evaluator struct {
 	name    func(*expr.Ident) any            // the value of an attribute, a dimension, a dtype variable or i
-	count   func(slot string) int            // how many tensors a slot has
-	axis    func(attr string, value int) int // checks a value of an axis attribute
-	indices map[string]int                   // of the folds around
-	steps   int                              // that were computed
+	count   func(slot string) int            // the number of tensors of a slot
+	axis    func(attr string, value int) int // normalizes and checks an axis
+	indices map[string]int                   // the values of enclosing indices of reductions
+	steps   int                              // the number of operations evaluated so far
 	err     error
 }
 
-// maxSteps is how many operations working out an expression of an example may take.
+// maxSteps bounds the operations in the evaluation of expressions of one use.
 const maxSteps = 1 << 20
 
-// fail keeps an error, unless there is one already.
+// fail sets the error, unless there is one.
 func (e *evaluator) fail(format string, args ...any) {
 	if e.err == nil {
 		e.err = fmt.Errorf(format, args...)
 	}
 }
 
-// eval returns the value of an expression, nil if the expression is nil or there is an error. Where integers
-// and floats meet, the value is a float.
+// eval returns the value of n, or nil if n is nil or there is an error. An integer of an expression of type
+// Float becomes a float64.
 func (e *evaluator) eval(n expr.Node) any {
 	if n == nil || e.err != nil {
 		return nil
@@ -50,16 +50,16 @@ func (e *evaluator) eval(n expr.Node) any {
 	return v
 }
 
-// integer returns the value of an expression of integers.
+// integer evaluates an expression of type Int.
 func (e *evaluator) integer(n expr.Node) int { return as[int](e, n, "an integer") }
 
-// list returns the value of an expression of dims.
+// list evaluates an expression of type Dims.
 func (e *evaluator) list(n expr.Node) []int { return as[[]int](e, n, "dims") }
 
-// truth returns the value of a condition.
+// truth evaluates a condition.
 func (e *evaluator) truth(n expr.Node) bool { return as[bool](e, n, "a condition") }
 
-// as returns the value of an expression, which must be a T.
+// as evaluates n to a value of type T. It fails for other types.
 func as[T any](e *evaluator, n expr.Node, want string) T {
 	v := e.eval(n)
 	x, ok := v.(T)
@@ -69,8 +69,8 @@ func as[T any](e *evaluator, n expr.Node, want string) T {
 	return x
 }
 
-// float returns the value of an expression of numbers. Sums, differences and products of integers are those
-// of floats, as in generated code.
+// float evaluates a number as float64. Sums, differences and products of integers are computed in float64,
+// as in generated code.
 func (e *evaluator) float(n expr.Node) float64 {
 	if b, ok := n.(*expr.Binary); ok && b.Type().Kind == expr.Int && strings.Contains("+-*", b.Op) {
 		f, _ := number(e.floats(b.Op, e.float(b.X), e.float(b.Y)))
@@ -129,7 +129,7 @@ func (e *evaluator) valueOf(n expr.Node) any {
 	return nil
 }
 
-// literal returns the value of a literal. Element types have their own names.
+// literal returns the value of a literal. Element types have their canonical names.
 func literal(n *expr.Lit) any {
 	switch v := n.Value.(type) {
 	case int64:
@@ -184,7 +184,7 @@ func (e *evaluator) binary(n *expr.Binary) any {
 	return e.floats(n.Op, f, g)
 }
 
-// number returns the value of a number as a float.
+// number converts an int or a float64 to float64.
 func number(v any) (float64, bool) {
 	if i, ok := v.(int); ok {
 		return float64(i), true
@@ -193,7 +193,7 @@ func number(v any) (float64, bool) {
 	return f, ok
 }
 
-// equal reports whether two values are the same.
+// equal compares two values; int and float64 compare as numbers.
 func equal(x, y any) bool {
 	switch x := x.(type) {
 	case int, float64:
@@ -209,7 +209,7 @@ func equal(x, y any) bool {
 	return false
 }
 
-// integers computes with integers. Quotients are rounded down.
+// integers evaluates an operation on integers. / is floor division.
 func (e *evaluator) integers(op string, a, b int) any {
 	switch op {
 	case "+":
@@ -233,7 +233,7 @@ func (e *evaluator) integers(op string, a, b int) any {
 	return nil
 }
 
-// fit returns a result of integers. ok is false if an int does not hold it.
+// fit returns n, and fails if ok is false: n overflowed.
 func (e *evaluator) fit(n int, ok bool) int {
 	if !ok {
 		e.fail("want integers that %d bits hold, got more", bits.UintSize)
@@ -241,7 +241,7 @@ func (e *evaluator) fit(n int, ok bool) int {
 	return n
 }
 
-// divide returns a quotient or a remainder, or the quotient rounded up if op is ceildiv. The divisor must be
+// divide returns the floor of a/b, the remainder for %, or the ceiling for ceildiv. It fails unless b is
 // positive.
 func (e *evaluator) divide(op string, a, b int) any {
 	switch {
@@ -256,7 +256,7 @@ func (e *evaluator) divide(op string, a, b int) any {
 	return shape.FloorDiv(a, b)
 }
 
-// floats computes with floats.
+// floats evaluates an operation on floats.
 func (e *evaluator) floats(op string, a, b float64) any {
 	switch op {
 	case "+":
@@ -280,7 +280,7 @@ func (e *evaluator) floats(op string, a, b float64) any {
 	return nil
 }
 
-// index returns element i of a list.
+// index evaluates x[i] of a list.
 func (e *evaluator) index(x any, i int) any {
 	switch x := x.(type) {
 	case []int:
@@ -298,7 +298,7 @@ func (e *evaluator) index(x any, i int) any {
 	return nil
 }
 
-// slice returns a part of a list.
+// slice evaluates a slice of a list.
 func (e *evaluator) slice(n *expr.Slice) any {
 	x := e.list(n.X)
 	lo, hi := 0, len(x)
@@ -315,7 +315,7 @@ func (e *evaluator) slice(n *expr.Slice) any {
 	return x[lo:hi:hi]
 }
 
-// field returns a field of a record. The fields of a record that is absent are zero.
+// field evaluates a field of a record. The fields of an absent record are zero.
 func (e *evaluator) field(n *expr.Select) any {
 	record, _ := e.eval(n.X).(map[string]any)
 	if v := record[n.Field]; v != nil || n.Type().Optional {

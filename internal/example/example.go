@@ -1,6 +1,7 @@
-// Package example tries the examples of specs: it makes a use of an operator from each, as the runtime makes
-// one from tensors, and builds the program of the operator's formula for it. So a formula that cannot be
-// computed, and an example that does not fit its operator, are found before anything runs.
+// Package example checks specs at their examples: it makes a use of an operator from each example, as the
+// runtime does from tensors, and lowers the operator's formula for this use. So it finds formulas that
+// cannot be lowered, and examples that do not fit their operators, before anything runs. It also infers
+// facts from the formulas.
 package example
 
 import (
@@ -14,13 +15,14 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Choice is what an example leaves open.
+// Choice completes an example to a use.
 type Choice struct {
-	Types   []dtype.Type // of tensors that are given, for each dtype variable
-	Request bool         // whether outputs that are made on request are made
+	Types   []dtype.Type // by dtype variable, for tensors that the caller passes
+	Request bool         // outputs on request exist
 }
 
-// Use returns the use of an operator that an example shows. The error says what in the example does not fit.
+// Use returns the use of an operator that an example describes. It returns an error if the example does not
+// fit the operator.
 func Use(o *model.Operator, x *task.Example, c Choice) (*program.Use, error) {
 	u := newUse(o, x, c)
 	if u.err != nil {
@@ -29,8 +31,8 @@ func Use(o *model.Operator, x *task.Example, c Choice) (*program.Use, error) {
 	return u.result(), nil
 }
 
-// Open returns the program of the formula at an example, in which extents are symbols, for the first choice
-// of element types that the example allows; nil if there is none.
+// Open lowers the formula at an example with extents as symbols, for the first choice of element types that
+// the example fits. It returns nil if the example fits none.
 func Open(o *model.Operator, x *task.Example) *program.Program {
 	for _, c := range Choices(o) {
 		u, err := Use(o, x, c)
@@ -45,7 +47,7 @@ func Open(o *model.Operator, x *task.Example) *program.Program {
 	return nil
 }
 
-// definitions returns the expressions of the dimensions that have one.
+// definitions returns the defining expressions of dimensions, by name, for those that have one.
 func definitions(o *model.Operator) map[string]expr.Node {
 	out := map[string]expr.Node{}
 	for _, d := range o.Dims {
@@ -56,7 +58,7 @@ func definitions(o *model.Operator) map[string]expr.Node {
 	return out
 }
 
-// newUse makes the use of an operator that an example shows.
+// newUse makes the use of an operator that an example describes.
 func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 	u := &use{
 		op: o, choice: c, raw: map[string]any{}, attrs: map[string]any{}, dims: map[string]any{}, args: map[string]any{},
@@ -85,7 +87,7 @@ func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 		given, ok := x.Dims[d.Name]
 		switch {
 		case ok:
-			u.dims[d.Name] = given // what a Go function gives
+			u.dims[d.Name] = given // the result of a Go function
 		case d.Node != nil:
 			u.dims[d.Name] = u.eval(d.Node)
 		}
@@ -107,28 +109,28 @@ func newUse(o *model.Operator, x *task.Example, c Choice) *use {
 	return u
 }
 
-// exampleSeed stands for the seed, which a graph and a node would give.
+// exampleSeed replaces the seed, which a graph and a node would determine.
 const exampleSeed = 7
 
-// use is the use of an operator while it is made. Like an evaluator, it keeps its first error; later calls do
-// nothing.
+// use is a use of an operator under construction. It keeps its first error, as an evaluator does; later
+// calls do nothing.
 type use struct {
 	evaluator
 	op      *model.Operator
 	choice  Choice
-	raw     map[string]any      // attributes as package program takes them
-	attrs   map[string]any      // attributes as expressions take them, but axes as they are given
+	raw     map[string]any      // attributes for package program
+	attrs   map[string]any      // attributes for expressions; axes are not normalized
 	dims    map[string]any      // int, []int or [][]int
-	args    map[string]any      // of arguments from expressions
-	passed  []program.Passed    // what the caller passes
-	types   []dtype.Type        // of dtype variables; Invalid before they are bound
+	args    map[string]any      // of arguments that expressions define
+	passed  []program.Passed    // arguments that the caller passes
+	types   []dtype.Type        // by dtype variable; Invalid before it is bound
 	tensors [][]program.Operand // by slot
-	asked   map[string]int      // how many tensors the caller asks for of outputs
-	number  int                 // of the tensor of a variadic slot whose shape is read
-	parsed  *program.Parsed     // the formula, if it was read already
+	asked   map[string]int      // by output: the number of tensors that the caller requests
+	number  int                 // of the tensor of a variadic slot whose shape is evaluated
+	parsed  *program.Parsed     // the formula, or nil before it is parsed
 }
 
-// result returns the use as package program takes it.
+// result converts the use for package program.
 func (u *use) result() *program.Use {
 	out := &program.Use{Operator: u.op.Name, Formula: u.op.Operator.Formula, Parsed: u.parsed, Types: map[string]string{}, Dims: u.dims, Attrs: u.raw,
 		Args: u.args, Passed: u.passed, Callees: u.op.Operator.Callees}
@@ -145,7 +147,7 @@ func (u *use) result() *program.Use {
 	return out
 }
 
-// unbound returns the value of a dimension before a tensor gives it one. A list has it if there is no tensor.
+// unbound returns the initial value of a dimension. A list keeps it if there is no tensor.
 func unbound(d model.Dim) any {
 	switch {
 	case d.Rest && d.Each:
@@ -156,7 +158,7 @@ func unbound(d model.Dim) any {
 	return 0
 }
 
-// setInputs gives the slots that the caller fills the tensors of the example.
+// setInputs sets the tensors of slots that the caller passes.
 func (u *use) setInputs(x *task.Example) {
 	for _, s := range u.op.Slots {
 		if s.Pattern == nil {
@@ -181,7 +183,7 @@ func (u *use) setInputs(x *task.Example) {
 	}
 }
 
-// setAsked takes how many tensors of outputs the caller of the example asks for.
+// setAsked sets the numbers of output tensors that the caller requests.
 func (u *use) setAsked(x *task.Example) {
 	u.asked = x.Counts
 	for _, s := range u.op.Slots {
@@ -191,7 +193,7 @@ func (u *use) setAsked(x *task.Example) {
 	}
 }
 
-// givenType returns the element type of a tensor that the caller gives.
+// givenType returns the element type of a tensor that the caller passes.
 func (u *use) givenType(s *model.Slot) dtype.Type {
 	if s.Var < 0 {
 		return s.Fixed
@@ -199,7 +201,7 @@ func (u *use) givenType(s *model.Slot) dtype.Type {
 	return u.choice.Types[s.Var]
 }
 
-// add adds a tensor to a slot.
+// add appends a tensor to a slot. It checks the shape.
 func (u *use) add(s *model.Slot, t dtype.Type, dims []int) {
 	for _, n := range dims {
 		if n < 0 {
@@ -214,7 +216,7 @@ func (u *use) add(s *model.Slot, t dtype.Type, dims []int) {
 	u.tensors[s.Number] = append(u.tensors[s.Number], program.Operand{Type: t, Shape: dims, Slot: s.Number})
 }
 
-// require checks which inputs are there, and the conditions of the operator.
+// require checks the presence of inputs, the requirements of the operator, and the bounds of slots.
 func (u *use) require() {
 	for _, s := range u.op.Slots {
 		if s.Role == task.RoleInput && s.PresentIf != nil && u.truth(s.PresentIf) != (len(u.tensors[s.Number]) > 0) {
@@ -237,7 +239,7 @@ func (u *use) require() {
 	}
 }
 
-// shown returns the value of a name for a message.
+// shown formats the value of a name for a message.
 func (u *use) shown(name string) any {
 	if v, ok := u.attrs[name]; ok {
 		return readable(v)
@@ -248,7 +250,7 @@ func (u *use) shown(name string) any {
 	return readable(u.dims[name])
 }
 
-// setSlot gives a slot that the operator fills its tensors.
+// setSlot sets the tensors of a slot that the operator allocates.
 func (u *use) setSlot(s *model.Slot) {
 	count := 1
 	switch {
@@ -279,5 +281,5 @@ func (u *use) setSlot(s *model.Slot) {
 	}
 }
 
-// maxTensors is how many tensors a slot has at most whose number an expression gives.
+// maxTensors bounds the number of tensors of a slot that an expression determines.
 const maxTensors = 1 << 16

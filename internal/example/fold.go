@@ -6,7 +6,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// fold returns the value of a fold, such as sum(i: prod(X[i])).
+// fold evaluates a reduction over an index, such as sum(i: prod(X[i])).
 func (e *evaluator) fold(n *expr.Reduce) any {
 	name := n.Binders[0].X.(*expr.Ident).Name
 	extent := e.extent(n)
@@ -27,7 +27,7 @@ func (e *evaluator) fold(n *expr.Reduce) any {
 	}))
 }
 
-// holds reports whether a condition holds for all values of an index, or for any.
+// holds evaluates all or any over an index.
 func (e *evaluator) holds(n *expr.Reduce, name string, extent int) bool {
 	truth := func(i int) bool {
 		e.indices[name] = i
@@ -39,7 +39,7 @@ func (e *evaluator) holds(n *expr.Reduce, name string, extent int) bool {
 	return shape.Any(extent, truth)
 }
 
-// extent returns how many values the index of a fold has.
+// extent returns the length of the range of a reduction's index.
 func (e *evaluator) extent(n *expr.Reduce) int {
 	if hi := n.Binders[0].Hi; hi != nil {
 		return e.integer(hi)
@@ -62,7 +62,7 @@ func (e *evaluator) extent(n *expr.Reduce) int {
 	return length
 }
 
-// combine returns the sum or the like of a list.
+// combine reduces a list of integers.
 func (e *evaluator) combine(kind reduction.Kind, list []int) any {
 	switch {
 	case kind == reduction.Sum:

@@ -14,9 +14,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Follow completes specs with the facts that follow from formulas at the examples, where a spec states none.
-// The specs must then be checked again, since they have expressions that were not there. It returns what it
-// worked out of the formulas, and reports whether it added something.
+// Follow infers facts from formulas at the examples, and adds them to the specs that do not state them.
+// These specs must then be checked again, since inferred facts contain expressions. It returns its analyses
+// for Check, and reports whether it added a fact.
 func Follow(m *model.Module, specs []*spec.Spec) (k *Known, added bool) {
 	byName := map[string]*spec.Spec{}
 	for _, s := range specs {
@@ -45,7 +45,7 @@ func Follow(m *model.Module, specs []*spec.Spec) (k *Known, added bool) {
 	return k, slices.Contains(some, true)
 }
 
-// follower completes a spec.
+// follower infers the facts of one operator.
 type follower struct {
 	op    *model.Operator
 	spec  *spec.Spec
@@ -53,17 +53,18 @@ type follower struct {
 	known *known
 	added bool
 
-	others   []*view // of uses that no example shows; nil before they are looked at
-	complete bool    // whether these are all
+	others   []*view // varied uses that no example shows; nil before varied is called
+	complete bool    // others holds all varied uses
 }
 
-// text returns a string as if the spec had it at a place.
+// text returns a string value as if the spec contained it at a position.
 func (f *follower) text(at source.Span, s string) spec.Str {
 	f.added = true
 	return spec.Str{V: s, Node: &source.Scalar{Span: at, Value: s}}
 }
 
-// differentiable reports whether there is a backward task, and the formula has a gradient at all examples.
+// differentiable reports whether the operator has a backward task, and the formula has a gradient at all
+// examples.
 func (f *follower) differentiable() bool {
 	if f.op.Task(task.KindBackward) == nil {
 		return false
@@ -76,10 +77,10 @@ func (f *follower) differentiable() bool {
 	return true
 }
 
-// rankFree returns a product of symbols, and quotients of them, in the names of the spec: all symbols of a
-// run are prod(run). ok is false if only some of them are there.
+// rankFree prints a product of symbols and quotients with the names of the spec, independent of the rank:
+// all symbols of a run become prod(run). ok is false if factors contain only some of them.
 func (v *view) rankFree(factors []*term.Term) (text string, ok bool) {
-	count, own := map[string]int{}, map[string]int{} // by name of the dimension, by symbol
+	count, own := map[string]int{}, map[string]int{} // by dimension, by symbol
 	var names, quotients []string
 	for _, x := range factors {
 		switch {
@@ -126,7 +127,7 @@ func (v *view) rankFree(factors []*term.Term) (text string, ok bool) {
 	return strings.Join(parts, " * "), true
 }
 
-// product returns an integer that is one product in the names of the spec.
+// product prints an integer that is a single monomial with the names of the spec.
 func (v *view) product(n *term.Term) (string, bool) {
 	m := term.Monomials(n)
 	if len(m) != 1 {
@@ -139,7 +140,7 @@ func (v *view) product(n *term.Term) (string, bool) {
 	return text, ok
 }
 
-// dimOf returns the dimension of a symbol: a run, of which the symbol is an extent, or the symbol's own name.
+// dimOf returns the dimension of a symbol: the run that contains it, or its own name.
 func (v *view) dimOf(name string) string {
 	for _, d := range v.op.Dims {
 		run, ok := v.dims[d.Name].([]int)
@@ -152,7 +153,7 @@ func (v *view) dimOf(name string) string {
 	return name
 }
 
-// order sorts names of dimensions and attributes: dimensions in the order of the spec, then attributes.
+// order sorts the names of dimensions and attributes: dimensions in the order of the spec, then attributes.
 func (v *view) order(names []string) []string {
 	var out []string
 	has := map[string]bool{}
@@ -173,7 +174,7 @@ func (v *view) order(names []string) []string {
 	return out
 }
 
-// extentNames lists what extents may be named after: dimensions, then attributes.
+// extentNames returns the names that extents may have: dimensions, then attributes.
 func extentNames(o *model.Operator) []string {
 	var out []string
 	for _, d := range o.Dims {

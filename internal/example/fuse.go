@@ -11,7 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// checkFusions proves at an example that the fused operator makes what the pair makes, for each listed pair.
+// checkFusions proves, for each pair of operators that the spec fuses, that the fused operator computes the
+// same outputs at an example.
 func (t *trial) checkFusions(x *task.Example, c Choice, number int) {
 	for i, f := range t.op.Fusions {
 		other := t.others[f.Other]
@@ -30,7 +31,7 @@ func (t *trial) checkFusions(x *task.Example, c Choice, number int) {
 	}
 }
 
-// attrsOf lists the attributes of the other operator for which a pair is fused, with one value for each.
+// attrsOf returns all combinations of the attribute values of the other operator for which a pair is fused.
 func attrsOf(when []task.FusionWhen) []map[string]any {
 	out := []map[string]any{{}}
 	for _, w := range when {
@@ -49,24 +50,24 @@ func attrsOf(when []task.FusionWhen) []map[string]any {
 	return out
 }
 
-// valuesOf lists the values that an attribute may have.
+// valuesOf returns the values of an attribute for which a pair is fused.
 func valuesOf(w task.FusionWhen) []any {
 	var values []any
 	d := json.NewDecoder(strings.NewReader(w.Values))
 	d.UseNumber()
-	_ = d.Decode(&values) // it was made from values
+	_ = d.Decode(&values) // w.Values was encoded from values
 	return values
 }
 
-// fusedPair is a pair of operators, and the one that takes its place, at an example.
+// fusedPair is a pair of operators and the fused operator that replaces it, at an example.
 type fusedPair struct {
 	pair   *program.Pair
 	fused  *program.Use
-	output string // of the other
+	output string // the output slot of the other operator
 }
 
-// pairOf returns a pair at an example whose attributes are as the pair wants them. ok is false if shapes or
-// attributes do not fit.
+// pairOf instantiates a fusion at an example, with the attributes that the fusion requires. ok is false if
+// shapes or attributes do not fit.
 func (t *trial) pairOf(f model.Fusion, x *task.Example, c Choice, other *model.Operator, attrs map[string]any, output string) (p fusedPair, ok bool) {
 	before, after := decodedObject(x.Attrs), decodedObject(x.Attrs)
 	for _, name := range f.Absent {
@@ -107,20 +108,21 @@ func (t *trial) pairOf(f model.Fusion, x *task.Example, c Choice, other *model.O
 
 // useWith returns the use of an example with other attributes.
 func (t *trial) useWith(attrs map[string]any, x *task.Example, c Choice) *use {
-	text, _ := json.Marshal(attrs) // of what was decoded
+	text, _ := json.Marshal(attrs) // attrs were decoded from JSON
 	return newUse(t.op, &task.Example{Attrs: string(text), Shapes: x.Shapes}, c)
 }
 
-// decodedObject returns the members of a JSON object; none if there is no text.
+// decodedObject decodes a JSON object. The result is empty for an empty text.
 func decodedObject(text string) map[string]any {
 	out := map[string]any{}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	_ = d.Decode(&out) // an empty text, or one that was made from an object
+	_ = d.Decode(&out) // text is empty or was encoded from an object
 	return out
 }
 
-// proveFusion compares the terms of an output of the pair with that of the slot that makes it.
+// proveFusion compares the closed terms of an output of the pair and of the slot of the fused operator that
+// replaces it.
 func (t *trial) proveFusion(at source.Span, p fusedPair, m task.FusionSlot, number int) {
 	pair, id, err := p.pair.Build()
 	if err != nil {
@@ -129,7 +131,7 @@ func (t *trial) proveFusion(at source.Span, p fusedPair, m task.FusionSlot, numb
 	}
 	fused, err := program.Build(p.fused)
 	if err != nil {
-		return // the example itself fails as well, which is reported
+		return // Build of the example itself fails, too, and reports the error
 	}
 	own, there := fused.Tensor(t.op.Slots[m.Own].Name)
 	if !there {

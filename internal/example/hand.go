@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// checkGradients compares gradients that the formula gives by hand with the derived ones at an example, and
-// reports those that differ at their lines. A surrogate may differ.
+// checkGradients compares the gradients that the formula defines by hand with derived ones, numerically at
+// example i. It reports a difference at the line of the gradient. A surrogate may differ.
 func (t *trial) checkGradients(u *use, i int) {
 	if !strings.Contains(t.spec.Formula.V, "grad.") {
 		return
@@ -44,7 +44,7 @@ func (t *trial) checkGradients(u *use, i int) {
 	}
 }
 
-// bound returns the bound of the integers in a slot, which lie below 2 where the spec gives none.
+// bound returns the bound of the integers in a slot: 2 if the spec states none.
 func (u *use) bound(s *model.Slot) task.Bound {
 	b := task.Bound{Below: 2}
 	if s.BelowX != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// sharing returns whether a task's result may lie where what it reads lies. ok is false if one is absent
-// here, or if they differ in size, so that memory is not shared.
+// sharing returns how tensor slot of a task may share the memory of tensor of, according to the formula. ok
+// is false if one is absent or if their sizes differ.
 func (v *view) sharing(k task.Kind, slot, of int) (s derive.Sharing, ok bool) {
 	out, in := v.tensor(k, slot), v.tensor(k, of)
 	p := v.tensors(k)
@@ -19,12 +19,12 @@ func (v *view) sharing(k task.Kind, slot, of int) (s derive.Sharing, ok bool) {
 		return derive.Apart, false
 	}
 	if derive.Size(p.Tensors[out]) < 2 {
-		return derive.SameElements, true // this use does not tell
+		return derive.SameElements, true // this use is no evidence
 	}
 	return derive.InPlace(p, v.statements(k), out, in), true
 }
 
-// notePlaces notes which tensors that are stated to share memory have the same size.
+// notePlaces records which tensors that are stated to share memory have the same size.
 func (t *trial) notePlaces(v *view) {
 	if v == nil {
 		return
@@ -37,14 +37,14 @@ func (t *trial) notePlaces(v *view) {
 			}
 			_, same := v.sharing(m.Kind, p.Slot, p.Of)
 			if same && derive.Size(v.tensors(m.Kind).Tensors[v.tensor(m.Kind, p.Slot)]) < 2 {
-				continue // this use does not tell
+				continue // this use is no evidence
 			}
 			t.placed[stated[i]] = placing{true, t.placed[stated[i]].fits || same}
 		}
 	}
 }
 
-// places lists what the spec states about memory in place in a task.
+// places returns the in-place pairs that the spec states for a task.
 func (t *trial) places(k task.Kind) []*spec.InPlace {
 	switch k {
 	case task.KindForward:
@@ -55,7 +55,7 @@ func (t *trial) places(k task.Kind) []*spec.InPlace {
 	return nil
 }
 
-// requested returns a view of an example with the outputs that are made on request, or nil.
+// requested returns a view of example i with the outputs on request, or nil.
 func (t *trial) requested(i int) *view {
 	if len(t.spec.InPlace)+len(t.spec.InPlaceGrads) == 0 || len(t.op.Operator.Formula) == 0 {
 		return nil
@@ -72,15 +72,15 @@ func (t *trial) requested(i int) *view {
 	return nil
 }
 
-// checkInPlace compares what a spec states about memory in place with the order in which the formula reads
-// and gives elements. A kernel by hand may compute the statements in another order than the formula has them.
+// checkInPlace checks the stated in-place pairs for reads after writes in the formula. A kernel by hand may
+// reorder the statements.
 func (t *trial) checkInPlace(v *view) {
 	t.notePlaces(v)
 	for _, m := range v.op.Tasks {
 		stated := t.places(m.Kind)
 		for i, p := range m.InPlace {
 			if i >= len(stated) {
-				break // the model holds what follows
+				break // the others in the model are inferred
 			}
 			s, ok := v.sharing(m.Kind, p.Slot, p.Of)
 			slot, of := v.op.Slots[p.Slot].Name, v.op.Slots[p.Of].Name
@@ -97,12 +97,12 @@ func (t *trial) checkInPlace(v *view) {
 	}
 }
 
-// placing is what the examples say about two tensors of which one is stated to lie in the place of the other.
+// placing is the evidence of the examples about a stated in-place pair.
 type placing struct {
-	seen, fits bool // whether an example has both, and one has them with the same size
+	seen, fits bool // an example has both tensors; one has them with equal sizes
 }
 
-// checkSizes reports tensors that are stated to share memory and differ in size at all examples.
+// checkSizes reports stated in-place pairs whose sizes differ at all examples.
 func (t *trial) checkSizes() {
 	for i := range t.op.Operator.Examples {
 		t.notePlaces(t.requested(i))
@@ -114,8 +114,8 @@ func (t *trial) checkSizes() {
 	}
 }
 
-// inPlace states which results may lie in the memory of what they are computed from: those that may at every
-// example, which have the same size in all of them. Another tensor of that size need not be complete before.
+// inPlace infers in-place pairs: results that may reuse the memory of an operand at every example, where
+// both have the same size.
 func (f *follower) inPlace() {
 	if f.spec.InPlaceKey.Set() {
 		return
@@ -126,7 +126,7 @@ func (f *follower) inPlace() {
 	}
 }
 
-// pairs returns the results of a task that lie in the place of another tensor, the first one for each.
+// pairs returns, for each result of a task, the first operand of the same type whose memory it may reuse.
 func (f *follower) pairs(k task.Kind, result, of task.Role) (pairs []*spec.InPlace) {
 	m := f.op.Task(k)
 	if m == nil {
@@ -156,14 +156,14 @@ func (f *follower) pairs(k task.Kind, result, of task.Role) (pairs []*spec.InPla
 	return pairs
 }
 
-// moves reports whether the formula moves elements as they are. Otherwise other attributes or extents than
-// those of the examples may give other elements than at the examples.
+// moves reports whether the formula only copies elements. Otherwise the order of elements at the examples
+// proves nothing about other attributes and extents.
 func (f *follower) moves() bool {
 	p, err := program.Parse(f.op.Operator.Formula)
 	return err == nil && p.Moves()
 }
 
-// shared returns how a result may share memory at all examples.
+// shared returns the sharing of two tensors that holds at all examples.
 func (f *follower) shared(k task.Kind, slot, of int) derive.Sharing {
 	best, told := derive.SameElements, false
 	for _, v := range f.views {
@@ -180,7 +180,7 @@ func (f *follower) shared(k task.Kind, slot, of int) derive.Sharing {
 	return best
 }
 
-// scatters reports whether a task adds to the elements of a slot's gradient.
+// scatters reports whether a task scatter-adds into the gradient of a slot.
 func scatters(m *model.Task, slot int) bool {
 	for _, p := range m.Params {
 		if p.Grad && p.Slot.Number == slot && p.Scatter {

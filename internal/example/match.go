@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// matchAll matches the shapes of a slot's tensors with its pattern. The first tensor gives dimensions their
-// values, and the others must agree; a dimension of which each tensor has its own is a list.
+// matchAll matches the shapes of a slot's tensors with the slot's pattern. The first tensor binds
+// dimensions, and the others must agree. A dimension that differs between tensors is bound to a list.
 func (u *use) matchAll(s *model.Slot) {
 	for i, t := range u.tensors[s.Number] {
 		m := &matcher{use: u, slot: s, dims: t.Shape, first: i == 0}
@@ -26,17 +26,17 @@ type matcher struct {
 	*use
 	slot  *model.Slot
 	dims  []int
-	first bool     // of its slot
-	parts [][2]int // where each element of the pattern begins and ends in dims
+	first bool     // this is the first tensor of the slot
+	parts [][2]int // by pattern element: its range [from, to) in dims
 }
 
-// isOpen reports whether an element is a run whose length the pattern does not determine.
+// isOpen reports whether an element is a run of unknown length.
 func isOpen(e scope.Elem) bool {
 	return e.Kind == scope.BindRest || e.Kind == scope.BindEachRest || e.Kind == scope.AnyRest
 }
 
-// place finds what part of the shape each element of the pattern stands for. ok is false if the shape has too
-// few dimensions, or too many.
+// place finds the range of dimensions that each pattern element matches. ok is false if the rank does not
+// fit.
 func (m *matcher) place() (ok bool) {
 	elems := m.slot.Pattern.Elems
 	lengths, total, open := make([]int, len(elems)), 0, false
@@ -75,8 +75,8 @@ func (m *matcher) place() (ok bool) {
 	return m.err == nil
 }
 
-// runLength returns how many of the spare dimensions the next open run has: all, unless it stands in front of
-// the dimension that an axis attribute binds.
+// runLength returns how many of the spare dimensions the next open run takes: all, unless an axis attribute
+// binds a dimension after it.
 func (m *matcher) runLength(spare int) int {
 	at, ok := scope.LaneDim(m.slot.Pattern.Elems)
 	if !ok {
@@ -98,7 +98,7 @@ func (m *matcher) tensor() string {
 	return fmt.Sprintf("%s[%d]", m.slot.Name, m.number)
 }
 
-// bind gives dimensions their values.
+// bind binds the dimensions of the pattern to extents.
 func (m *matcher) bind() {
 	for i, e := range m.slot.Pattern.Elems {
 		part := m.dims[m.parts[i][0]:m.parts[i][1]:m.parts[i][1]]
@@ -123,7 +123,7 @@ func (m *matcher) bind() {
 	}
 }
 
-// compare compares the shape with the expressions of the pattern, which may use what the pattern binds.
+// compare checks the pattern elements that are expressions. They may use dimensions that the pattern binds.
 func (m *matcher) compare() {
 	for i, e := range m.slot.Pattern.Elems {
 		if e.Kind == scope.Match || e.Kind == scope.MatchAll {
@@ -132,7 +132,7 @@ func (m *matcher) compare() {
 	}
 }
 
-// equal requires that element i of the pattern stands for what its name, or its expression, has been before.
+// equal fails unless pattern element i matches the value want, which its name or expression has.
 func (m *matcher) equal(i int, name string, want any) {
 	if name == "" {
 		name = fmt.Sprintf("dimension %d", i)

@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/internal/model"
 )
 
-// value returns what a name stands for in expressions. Axes are counted from the front.
+// value resolves a name in an expression. Axes are normalized.
 func (u *use) value(n *expr.Ident) any {
 	switch n.Symbol.Class {
 	case expr.Attr:
@@ -27,7 +27,7 @@ func (u *use) value(n *expr.Ident) any {
 	return nil
 }
 
-// tensorsOf returns how many tensors a slot has, or how many values the caller passes for an argument.
+// tensorsOf returns the number of tensors of a slot, or of values that the caller passes for an argument.
 func (u *use) tensorsOf(slot string) int {
 	for i := range u.passed {
 		if u.passed[i].Name == slot {

@@ -9,12 +9,12 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// ranges lists how many indices a task may run over in this use: products of extents over which left sides of
-// its statements go, or of those of a tensor that it takes; the elements of all tensors of a list, or how
-// many these are.
+// ranges returns the possible sizes of a task's iteration space in this use: products of extents of
+// left-side indices or of a parameter's dimensions, and for a variadic slot the total number of elements and
+// the number of tensors.
 func (v *view) ranges(t *model.Task) map[int]bool {
 	out := derive.Ranges(v.statements(t.Kind))
-	maps.Copy(out, derive.Ranges(v.program.Statements)) // backward computes again what is not saved
+	maps.Copy(out, derive.Ranges(v.program.Statements)) // backward recomputes what is not saved
 	for _, p := range t.Params {
 		list := v.use.tensors[p.Slot.Number]
 		total := 0
@@ -29,7 +29,8 @@ func (v *view) ranges(t *model.Task) map[int]bool {
 	return out
 }
 
-// checkOver compares how many indices tasks and steps run over with the left sides of their statements.
+// checkOver checks the iteration spaces that the spec states for tasks and steps against the left sides of
+// their statements.
 func (t *trial) checkOver(v *view) {
 	for i, m := range v.op.Tasks {
 		if len(v.statements(m.Kind)) == 0 {

@@ -9,14 +9,15 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// goTypes holds the types of values with which formulas compute. The values of others are not read.
+// goTypes maps the types of arguments that formulas can use to Go types. Values of other types are not
+// decoded.
 var goTypes = map[string]reflect.Type{
 	"bool": reflect.TypeFor[bool](), "int": reflect.TypeFor[int](), "int8": reflect.TypeFor[int8](), "int16": reflect.TypeFor[int16](),
 	"int32": reflect.TypeFor[int32](), "int64": reflect.TypeFor[int64](), "uint8": reflect.TypeFor[uint8](), "uint16": reflect.TypeFor[uint16](),
 	"uint32": reflect.TypeFor[uint32](), "float32": reflect.TypeFor[float32](), "float64": reflect.TypeFor[float64](),
 }
 
-// setPassed gives arguments the values that the caller passes in the example.
+// setPassed sets the arguments that the caller passes to the values of the example, or to their defaults.
 func (u *use) setPassed(x *task.Example) {
 	given := map[string]json.RawMessage{}
 	if x.Args != "" {
@@ -47,7 +48,7 @@ func (u *use) setPassed(x *task.Example) {
 	}
 }
 
-// decodeValues reads a list of values of a type from JSON. Those of an unknown type stay JSON.
+// decodeValues decodes a JSON list of values of type t. If t is nil, the values stay JSON.
 func decodeValues(t reflect.Type, data []byte) ([]any, error) {
 	if t == nil {
 		t = reflect.TypeFor[json.RawMessage]()

@@ -11,9 +11,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Resolve applies an operator to what a graph gives it, as generated code does: it returns the shapes and
-// types of all slots, and what each task runs over. attrs holds the attributes as a JSON object. What the
-// operator divides among devices or cuts into tiles is left out. The error says what does not fit.
+// Resolve infers the shapes and types of all slots and the iteration spaces of all tasks, from the operands
+// of a graph node, as generated code does. attrs is a JSON object. Partitions among devices and tiles are
+// left out. It returns an error if operands or attributes do not fit.
 func Resolve(o *model.Operator, attrs []byte, given task.Given) (*task.Resolution, error) {
 	x, c := exampleOf(o, attrs, given)
 	u := newUse(o, x, c)
@@ -25,7 +25,7 @@ func Resolve(o *model.Operator, attrs []byte, given task.Given) (*task.Resolutio
 	return r, u.err
 }
 
-// resolution returns the resolution of the use, without what the caller gives.
+// resolution returns the resolution of the use, without the operands that the caller passes.
 func (u *use) resolution() *task.Resolution {
 	o := u.op
 	r := &task.Resolution{Dims: u.record(), Types: u.types, Slots: make([][]task.Operand, len(o.Operator.Slots)),
@@ -78,14 +78,14 @@ func (u *use) resolution() *task.Resolution {
 	return r
 }
 
-// usualTiles and smallTask are those of generated code: into how many tiles usual grains cut a grid, and up
-// to how many operations and elements a task stays whole.
+// usualTiles is the number of tiles of a grid with the default grain. A task of at most smallTask operations
+// and elements is not split. Generated code has the same constants.
 const (
 	usualTiles = 16
 	smallTask  = 1 << 16
 )
 
-// grids returns what the steps of a task run over.
+// grids returns the iteration spaces of the steps of a task.
 func (u *use) grids(t *model.Task, largest int, small bool) []op.Grid {
 	var out []op.Grid
 	for _, s := range t.Steps {
@@ -111,8 +111,7 @@ func (u *use) grids(t *model.Task, largest int, small bool) []op.Grid {
 	return out
 }
 
-// written returns how many elements the largest tensor has that a task writes, and whether all of them have
-// as many.
+// written returns the size of the largest tensor that a task writes, and whether all have that size.
 func (u *use) written(t *model.Task) (most int, same bool) {
 	same = true
 	least := -1
@@ -127,7 +126,7 @@ func (u *use) written(t *model.Task) (most int, same bool) {
 	return most, same
 }
 
-// exampleOf returns what a graph gives as an example.
+// exampleOf converts the operands of a graph node to an example.
 func exampleOf(o *model.Operator, attrs []byte, given task.Given) (*task.Example, Choice) {
 	x := &task.Example{Attrs: string(attrs), Shapes: map[string][]int{}}
 	c := Choice{Types: make([]dtype.Type, len(o.Types))}
@@ -149,7 +148,7 @@ func exampleOf(o *model.Operator, attrs []byte, given task.Given) (*task.Example
 	return x, c
 }
 
-// record returns a pointer to a struct of the dimensions, which generated code declares.
+// record returns a pointer to a struct of the dimensions. Its type is the one that generated code declares.
 func (u *use) record() any {
 	var fields []reflect.StructField
 	for _, d := range u.op.Dims {

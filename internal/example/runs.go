@@ -10,9 +10,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Runs returns what computes each task of an operator by its formula in the uses that its examples show: in
-// f32, as far as the operator and an example allow it. There is nil for tasks that graphs do not invoke, and
-// for an example that does not fit or whose formula cannot be computed.
+// Runs returns, by example and task, the compiled formula of an operator: in f32 if the operator and the
+// example allow it. It is nil for a task that graphs do not invoke, and for an example that does not fit or
+// whose formula cannot be lowered.
 func Runs(o *model.Operator) [][]*formula.Run {
 	parsed, err := program.Parse(o.Operator.Formula)
 	if err != nil {
@@ -35,7 +35,7 @@ func Runs(o *model.Operator) [][]*formula.Run {
 	return out
 }
 
-// runs returns what computes each task; nil if the formula cannot be computed.
+// runs returns the compiled formula of each task, or nil if one cannot be compiled.
 func (u *use) runs() []*formula.Run {
 	out := make([]*formula.Run, len(u.op.Tasks))
 	r := u.resolution()

@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// checkSaved compares which tensors are stated to be saved for backward with what the gradient of the formula
-// reads. A kernel by hand may compute a tensor again from others that it is given.
+// checkSaved checks that backward is given the tensors that the gradient of the formula reads, and records
+// which saved tensors the gradient needs. A kernel by hand may recompute a tensor from others.
 func (t *trial) checkSaved(v *view) {
 	backward := v.op.Task(task.KindBackward)
 	if v.gradient == nil || backward == nil {
@@ -41,8 +41,7 @@ func (t *trial) checkSaved(v *view) {
 	}
 }
 
-// checkUse reports the tensors that are stated to be saved, of which the gradient takes nothing at any
-// example.
+// checkUse reports tensors that are stated to be saved, but that the gradient needs at no example.
 func (t *trial) checkUse() {
 	for slot, of := range t.use {
 		if !of && !t.known.saved[slot] {
@@ -52,7 +51,7 @@ func (t *trial) checkUse() {
 	}
 }
 
-// savedKey returns what the spec states about saving a slot; nil if it states nothing.
+// savedKey returns the key saved of a slot in the spec, or nil.
 func (t *trial) savedKey(slot int) source.Node {
 	name := t.op.Slots[slot].Name
 	i := slices.IndexFunc(t.spec.Slots, func(s *spec.Slot) bool { return s.Name == name })
@@ -62,8 +61,8 @@ func (t *trial) savedKey(slot int) source.Node {
 	return t.spec.Slots[i].Saved
 }
 
-// saved states of which tensors backward is given the values: of those of which the gradient reads elements,
-// at an example, and of those from which it computes others again.
+// saved infers which tensors are saved for backward: those that the gradient reads, and those from which
+// backward recomputes others.
 func (f *follower) saved() {
 	if !f.differentiable() {
 		return
@@ -93,8 +92,8 @@ func (f *follower) saved() {
 	}
 }
 
-// undecided reports whether the gradient reads no element, at all examples, of a tensor that may be saved and
-// that the formula names.
+// undecided reports whether the examples are too little evidence: at none of them does the gradient read a
+// tensor that may be saved and that the formula names.
 func (f *follower) undecided() bool {
 	taken := map[int]bool{}
 	for _, v := range f.views {
@@ -111,14 +110,14 @@ func (f *follower) undecided() bool {
 	return false
 }
 
-// mayBeSaved reports whether it follows from the gradient if a slot is saved. An output that may be absent is
-// computed again instead.
+// mayBeSaved reports whether saved is inferred for a slot. An output that may be absent is recomputed
+// instead.
 func (f *follower) mayBeSaved(slot int) bool {
 	s := f.spec.Slots[slot]
 	return s.Saved == nil && (s.Role.V == "input" || s.Role.V == "weight" || s.Role.V == "output" && !s.Present.Set())
 }
 
-// given reports whether backward has the values of a slot, if it is given what it takes.
+// given reports whether backward is given the values of a slot, if those in takes are saved.
 func (f *follower) given(v *view, slot int, takes map[int]bool) bool {
 	s := v.op.Slots[slot]
 	switch {

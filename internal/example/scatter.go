@@ -5,7 +5,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// noteScatter notes which gradients are added element by element according to the formula.
+// noteScatter records which gradients have scatter-adds according to the formula.
 func (t *trial) noteScatter(v *view) {
 	if v.gradient == nil {
 		return
@@ -24,14 +24,14 @@ func (t *trial) noteScatter(v *view) {
 	}
 }
 
-// scattering is what the examples say about the gradient of a slot.
+// scattering is the evidence of the examples about the gradient of a slot.
 type scattering struct {
 	seen      bool
-	scattered *view // an example in which it is added to
+	scattered *view // an example at which the gradient has scatter-adds, or nil
 }
 
-// checkScatter compares how gradients are stated to be given with the formula. A kernel by hand may add
-// elements up before it gives them once, but has no reason to add to what the formula gives once.
+// checkScatter checks which gradients are stated as scatter-adds. A kernel by hand may accumulate in another
+// way and write each element once, but has no reason to scatter where the formula does not.
 func (t *trial) checkScatter() {
 	m := t.op.Task(task.KindBackward)
 	if m == nil {
@@ -59,7 +59,7 @@ func (t *trial) checkScatter() {
 	}
 }
 
-// gradKey returns the place of what a spec states about a gradient, or of the backward task.
+// gradKey returns the position of a gradient's statement in the spec, else of the backward task.
 func (t *trial) gradKey(slot string) source.Span {
 	var at source.Span
 	for _, x := range t.spec.Tasks {

@@ -14,7 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// taskKey returns the place of a task in the spec.
+// taskKey returns the position of a task in the spec.
 func (f *follower) taskKey(m *model.Task) source.Span {
 	for _, t := range f.spec.Tasks {
 		if t.Name == m.Name {
@@ -24,7 +24,7 @@ func (f *follower) taskKey(m *model.Task) source.Span {
 	return f.spec.Where()
 }
 
-// tasks states what tasks run over, and whether they work element by element.
+// tasks infers the iteration spaces of tasks, and which tasks are elementwise.
 func (f *follower) tasks() {
 	for i, t := range f.spec.Tasks {
 		m := f.op.Tasks[i]
@@ -49,7 +49,7 @@ func (f *follower) tasks() {
 	}
 }
 
-// loopsElementwise reports whether loops of a formula work element by element at all examples.
+// loopsElementwise reports whether the loops of a formula are elementwise at all examples.
 func (f *follower) loopsElementwise(m *model.Task) bool {
 	told := false
 	for _, v := range f.views {
@@ -63,8 +63,8 @@ func (f *follower) loopsElementwise(m *model.Task) bool {
 	return told
 }
 
-// elementwise reports whether a task works element by element at all examples, on tensors of one size: of a
-// task that also takes others, the formula does not tell which elements an index stands for.
+// elementwise reports whether a task is elementwise at all examples, over tensors of one size. If a task has
+// tensors of other sizes, the formula does not tell which of their elements an index accesses.
 func (f *follower) elementwise(m *model.Task, indices func(*view) int) bool {
 	told := false
 	for _, v := range f.views {
@@ -78,7 +78,7 @@ func (f *follower) elementwise(m *model.Task, indices func(*view) int) bool {
 	return told
 }
 
-// alike reports whether all tensors that a task takes have n elements.
+// alike reports whether all tensors of a task have n elements.
 func (v *view) alike(m *model.Task, n int) bool {
 	for _, p := range m.Params {
 		for _, x := range v.use.tensors[p.Slot.Number] {
@@ -90,13 +90,13 @@ func (v *view) alike(m *model.Task, n int) bool {
 	return true
 }
 
-// over returns what a task runs over: the product of most dimensions that its statements share at all
-// examples. size is their number in a view.
+// over infers the iteration space of a task: the largest product of dimensions that all statements share at
+// all examples. size evaluates the product in a view.
 func (f *follower) over(m *model.Task) (text string, size func(*view) int) {
 	type shared struct {
 		view   *view
 		number int
-		parts  []string // nil if no product in the names of the spec is that number
+		parts  []string // nil if no product of spec names equals number
 	}
 	var all []shared
 	var products [][]string
@@ -108,7 +108,7 @@ func (f *follower) over(m *model.Task) (text string, size func(*view) int) {
 		s := shared{view: v}
 		factors := v.ofZeros(m.Kind, derive.Shared(statements, v.results(m.Kind)))
 		s.number, _ = term.Total(factors).Known()
-		if x, ok := v.rankFree(factors); ok && x != "1" { // runs without dimensions leave no symbols
+		if x, ok := v.rankFree(factors); ok && x != "1" { // empty runs have no symbols
 			s.parts = strings.Split(x, " * ")
 			products = append(products, s.parts)
 		}
@@ -127,8 +127,8 @@ func (f *follower) over(m *model.Task) (text string, size func(*view) int) {
 	return "1", func(*view) int { return 1 }
 }
 
-// ofZeros returns those of some extents that all gradients have to which nothing adds: they are to be set to
-// 0 also where another extent is 0.
+// ofZeros drops the extents that a gradient without contributions lacks: such a gradient must be set to 0
+// even if the dropped extent is 0.
 func (v *view) ofZeros(k task.Kind, extents []*term.Term) []*term.Term {
 	if k != task.KindBackward || v.gradient == nil {
 		return extents
@@ -143,8 +143,7 @@ func (v *view) ofZeros(k task.Kind, extents []*term.Term) []*term.Term {
 	return extents
 }
 
-// outputs returns the products of the dimensions of outputs, such as one whose dimensions are those of two
-// inputs that are broadcast.
+// outputs returns the factors of the size of each output, such as of one that two inputs broadcast to.
 func outputs(o *model.Operator) [][]string {
 	var all [][]string
 	for i := range o.Slots {
@@ -157,7 +156,7 @@ func outputs(o *model.Operator) [][]string {
 			name, named := d.Node.(*expr.Ident)
 			switch {
 			case !named:
-				parts = append(parts, "") // which is no product
+				parts = append(parts, "") // an expression, which is no factor
 			case d.Rest:
 				parts = append(parts, "prod("+name.Name+")")
 			default:
@@ -171,7 +170,7 @@ func outputs(o *model.Operator) [][]string {
 	return all
 }
 
-// within reports whether all factors of one product are those of another.
+// within reports whether the factors parts are a sub-multiset of the factors of.
 func within(parts, of []string) bool {
 	of = slices.Clone(of)
 	for _, p := range parts {
@@ -184,7 +183,7 @@ func within(parts, of []string) bool {
 	return true
 }
 
-// amount returns the value of a product in the names of the spec; -1 if it has none.
+// amount evaluates a product of spec names, or returns -1 if it has no value.
 func (v *view) amount(product string) int {
 	node, err := expr.Parse(product)
 	if err != nil {

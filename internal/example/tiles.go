@@ -8,11 +8,11 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// checkTiles compares what an index of a step is stated to touch with the indices at which the formula reads.
+// checkTiles checks the footprints of tiles that the spec states against the reads of the formula.
 func (t *trial) checkTiles(v *view) {
 	for _, m := range v.op.Tasks {
 		if m.Kind == task.KindBackward {
-			continue // its tiles are those of gradients, whose statements the kernel may arrange in another way
+			continue // kernels may reorder the statements of gradients
 		}
 		steps, _ := v.running(m)
 		for _, s := range steps {
@@ -33,7 +33,7 @@ func (t *trial) checkTiles(v *view) {
 	}
 }
 
-// checkFootprint compares what an index that counts elements of a result touches of another tensor.
+// checkFootprint checks the elements of tensor of that one index of a result accesses.
 func (t *trial) checkFootprint(v *view, m *model.Task, s *model.Step, result, of model.Footprint) {
 	out, in := v.tensor(m.Kind, result.Slot.Number), v.tensor(m.Kind, of.Slot.Number)
 	if out < 0 || in < 0 {
@@ -63,7 +63,7 @@ func (t *trial) checkFootprint(v *view, m *model.Task, s *model.Step, result, of
 	}
 }
 
-// window returns what a span states; nil if the axis moves with the index.
+// window returns the window of a span, or nil if the axis has the same index as the result.
 func (v *view) window(s model.Span) derive.Window {
 	if s.Window == nil {
 		return nil
@@ -78,7 +78,7 @@ func (v *view) window(s model.Span) derive.Window {
 	return func(i int) (lo, hi int) { return scale*i + shift, scale*i + shift + size }
 }
 
-// windowKey returns the place of what the spec states about a slot's axis, and words for it.
+// windowKey returns the position and a description of what the spec states about an axis of a slot.
 func (t *trial) windowKey(m *model.Task, slot *model.Slot, s model.Span) (at source.Span, what string) {
 	if s.Window != nil {
 		return s.Window.Key, "a window of " + s.Window.Axis
@@ -91,7 +91,7 @@ func (t *trial) windowKey(m *model.Task, slot *model.Slot, s model.Span) (at sou
 	return at, "its own element"
 }
 
-// axesOf returns the axes of a slot's tensor for which an element of its shape stands.
+// axesOf returns the axes of a tensor that one element of its slot's shape denotes.
 func (v *view) axesOf(s *model.Slot, element int) []int {
 	at := 0
 	for i, name := range s.DimNames {
@@ -107,7 +107,7 @@ func (v *view) axesOf(s *model.Slot, element int) []int {
 			return axes
 		}
 		if name == "" && v.op.Slots[s.Number].Pattern == nil && s.Dims[i].Rest {
-			return nil // a run that an expression gives
+			return nil // a run of unknown length
 		}
 		at += n
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// bindTypes gives dtype variables the element types of the tensors, or those that attributes determine.
+// bindTypes binds dtype variables to the element types of tensors, else of attributes.
 func (u *use) bindTypes() {
 	for _, s := range u.op.Slots {
 		if s.Pattern != nil && s.Var >= 0 && len(u.tensors[s.Number]) > 0 {
@@ -19,8 +19,8 @@ func (u *use) bindTypes() {
 	}
 }
 
-// typeFrom gives a dtype variable that no tensor binds the first type of its key from that is given. within
-// lists the variables that wait for it.
+// typeFrom binds dtype variable i, unless a tensor binds it, to the first source in its key from that is
+// present. within holds the variables under evaluation, which ends cycles.
 func (u *use) typeFrom(i int, within []int) {
 	v := u.op.Types[i]
 	if u.types[i] == dtype.Invalid && !slices.Contains(within, i) {
@@ -38,11 +38,11 @@ func (u *use) typeFrom(i int, within []int) {
 	}
 }
 
-// attrTypes gives the element type that the type of an attribute determines.
+// attrTypes maps types of attributes to element types.
 var attrTypes = map[string]dtype.Type{"bool": dtype.Bool, "int": dtype.I64, "float": dtype.F32, "string": dtype.String}
 
-// typeSource returns the element type of a name in the key from: of another dtype variable, an attribute or
-// an element type. It is Invalid if the attribute is absent.
+// typeSource returns the element type of a source: of another dtype variable, an attribute or an element
+// type. It returns Invalid if the attribute is absent.
 func (u *use) typeSource(name string, within []int) dtype.Type {
 	if i := u.typeVar(name); i >= 0 {
 		u.typeFrom(i, within)
@@ -63,12 +63,13 @@ func (u *use) typeSource(name string, within []int) dtype.Type {
 	return attrTypes[a.Type]
 }
 
-// typeVar returns the number of a dtype variable, or -1.
+// typeVar returns the position of a dtype variable, or -1.
 func (u *use) typeVar(name string) int {
 	return slices.IndexFunc(u.op.Types, func(v model.TypeVar) bool { return v.Name == name })
 }
 
-// typeNamed returns the name of a dtype variable's element type. ok is false if there is no such variable.
+// typeNamed returns the element type of a dtype variable by its name. ok is false if there is no such
+// variable.
 func (u *use) typeNamed(name string) (t string, ok bool) {
 	i := u.typeVar(name)
 	if i < 0 {
@@ -77,11 +78,11 @@ func (u *use) typeNamed(name string) (t string, ok bool) {
 	return u.types[i].String(), true
 }
 
-// maxChoices bounds how many choices of element types are made.
+// maxChoices bounds the combinations of element types.
 const maxChoices = 1 << 12
 
-// Choices returns the choices of element types of an operator's dtype variables, without and with the outputs
-// that are made on request. There are at most a few thousand.
+// Choices returns the combinations of element types of an operator's dtype variables, at most maxChoices of
+// them, first without and then with outputs on request.
 func Choices(o *model.Operator) []Choice {
 	types := [][]dtype.Type{nil}
 	for _, v := range o.Types {

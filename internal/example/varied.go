@@ -19,27 +19,26 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// What a formula computes may depend on attributes, on which inputs are there, and on how many dimensions
-// runs have. Extents and most integers stay symbols in a view, and gradients follow from none of their
-// values, so that it holds for all of them. For the rest, uses that no example shows are made here: of each
-// example, with every other value of a factor, and with values of several factors at once.
+// A program may depend on attributes, on the presence of inputs, and on the length of runs. Extents and most
+// integers stay symbols in a view, and gradients depend on none of their values, so that one view holds for
+// all of them. The rest is varied: each example with each other value of one factor, and with values of
+// several factors at once.
 
-// maxVaried bounds how many uses are made of an operator's examples, and maxTogether up to how many have all
-// values of all factors. Factors with at most fewValues other values are varied two at a time.
+// maxVaried bounds the uses made from an operator's examples. All combinations of factors are tried if there
+// are at most maxTogether. Otherwise pairs of factors with at most fewValues other values each are combined.
 const (
 	maxVaried   = 192
 	maxTogether = 64
 	fewValues   = 3
 )
 
-// factor is something in which uses of an operator differ. Each value of it that an example has not is a
-// function that changes the example, whose map of shapes is its own.
+// factor is one degree of freedom of a use. It holds a function for each value other than the example's,
+// which sets the value in a copy of the example.
 type factor []func(*task.Example)
 
-// varied returns views of uses that no example shows: of the first example with values of several factors at
-// once, and of each example with another value of one factor. With gradient, they have the gradients of the
-// formula; otherwise real numbers stay symbols. complete is false if there are more of them than can be
-// looked at.
+// varied returns views of uses that no example shows: combinations of factors at the first example, and one
+// factor at a time at each example. With gradient set, the views have gradients; otherwise real attributes
+// stay symbols. complete is false if the budget of terms ends first.
 func (f *follower) varied(gradient bool) (out []*view, complete bool) {
 	spent := &known{}
 	made := map[string]bool{}
@@ -68,7 +67,7 @@ func (f *follower) varied(gradient bool) (out []*view, complete bool) {
 			}
 			u := newUse(f.op, &y, v.use.choice)
 			if u.err != nil {
-				continue // the operator has no such use
+				continue // the operator does not allow this use
 			}
 			u.parsed = v.parsed
 			if w := u.open(v.example, spent, gradient); w != nil {
@@ -82,8 +81,8 @@ func (f *follower) varied(gradient bool) (out []*view, complete bool) {
 	return out, true
 }
 
-// open returns a view of a use, or nil if the formula cannot be computed. Real numbers stay symbols, unless
-// they decide which statements count.
+// open returns a view of a use, or nil if the formula cannot be lowered. Numeric attributes stay symbols,
+// unless a when condition compares them.
 func (u *use) open(example int, spent *known, gradient bool) *view {
 	x := u.result()
 	x.Open, x.Unsettled, x.Definitions = true, true, definitions(u.op)
@@ -105,8 +104,8 @@ func (u *use) open(example int, spent *known, gradient bool) *view {
 	return &view{u, c}
 }
 
-// alone lists which value each factor has, -1 for that of the example: in the example itself, and with each
-// value of each factor.
+// alone returns choices of values by factor, where -1 is the example's value: first the example itself, then
+// each other value of each factor alone.
 func alone(factors []factor) [][]int {
 	out := [][]int{slices.Repeat([]int{-1}, len(factors))}
 	for i, f := range factors {
@@ -119,8 +118,8 @@ func alone(factors []factor) [][]int {
 	return out
 }
 
-// together lists values of several factors at once: all of them if they are few, or else those of two factors
-// that have few, and some of all at random.
+// together returns combinations of values: all if they are few. Otherwise it returns a random sample, and
+// all combinations of two factors with few values.
 func together(factors []factor) (out [][]int) {
 	all := 1
 	for _, f := range factors {
@@ -160,8 +159,8 @@ func together(factors []factor) (out [][]int) {
 	return out
 }
 
-// factors lists in what other uses differ from that of an example: attributes that the formula names, or on
-// which tensors and dimensions depend, and the inputs that may be left out.
+// factors returns the degrees of freedom of uses at an example: attributes that the formula names or that
+// determine presence and dimensions, and optional inputs.
 func (f *follower) factors(v *view, x *task.Example) (out []factor) {
 	names := namesOf(f.op.Operator.Formula)
 	known := constantsOf(f.op.Operator.Formula)
@@ -183,7 +182,7 @@ func (f *follower) factors(v *view, x *task.Example) (out []factor) {
 	return slices.DeleteFunc(out, func(f factor) bool { return len(f) == 0 })
 }
 
-// namesOf holds the names in a formula.
+// namesOf returns the set of names in a formula.
 func namesOf(formula []string) map[string]bool {
 	names := map[string]bool{}
 	for _, line := range formula {
@@ -194,7 +193,7 @@ func namesOf(formula []string) map[string]bool {
 	return names
 }
 
-// decides reports whether an attribute decides about what is there, or about a dimension.
+// decides reports whether an attribute determines the presence of a slot or a dimension.
 func (f *follower) decides(attr string) bool {
 	found := false
 	look := func(n expr.Node) {
@@ -212,7 +211,7 @@ func (f *follower) decides(attr string) bool {
 	return found
 }
 
-// attrFactor returns the factor of an attribute that may have other values, of which nil stands for none.
+// attrFactor returns the factor of an attribute with the given other values; nil means absent.
 func attrFactor(name string, values []any) (out factor) {
 	for _, value := range values {
 		out = append(out, func(x *task.Example) {
@@ -233,8 +232,8 @@ func attrFactor(name string, values []any) (out factor) {
 	return out
 }
 
-// others lists other values of an attribute than it has, in the form of JSON; nil stands for no value. Of
-// numbers, they are those with which conditions compare numbers, and what lies around these.
+// others returns values of an attribute other than has, as decoded JSON; nil means absent. For numbers, the
+// values are the constants of conditions and their neighbors.
 func others(a *model.Attr, has any, known constants) (out []any) {
 	if a.Optional && a.Default == nil && has != nil {
 		out = append(out, nil)
@@ -255,8 +254,7 @@ func others(a *model.Attr, has any, known constants) (out []any) {
 	return out
 }
 
-// otherValues lists values of an attribute that is no list and no record: all that there are of the types
-// that have few.
+// otherValues returns candidate values of a scalar attribute: all values if its type has few.
 func otherValues(a *model.Attr, known constants) (out []any) {
 	number := func(n int) { out = append(out, json.Number(strconv.Itoa(n))) }
 	switch a.Type {
@@ -287,7 +285,7 @@ func otherValues(a *model.Attr, known constants) (out []any) {
 	return out
 }
 
-// otherLists lists lists that differ from one in one element, or in their order.
+// otherLists returns lists that differ from list in one element, and the reversed list.
 func otherLists(a *model.Attr, list []any, known constants) (out []any) {
 	one := *a
 	one.List, one.Optional = false, false
@@ -309,7 +307,7 @@ func otherLists(a *model.Attr, list []any, known constants) (out []any) {
 	return out
 }
 
-// otherRecords lists records that differ from one in one field.
+// otherRecords returns records that differ from record in one field.
 func otherRecords(a *model.Attr, record map[string]any, known constants) (out []any) {
 	for _, f := range a.Fields {
 		for _, v := range others(f, record[f.Name], known) {
@@ -324,7 +322,7 @@ func otherRecords(a *model.Attr, record map[string]any, known constants) (out []
 	return out
 }
 
-// allowed reports whether a number lies within what the spec says about an attribute.
+// allowed reports whether a number is between the min and max of an attribute.
 func allowed(a *model.Attr, v any) bool {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -342,14 +340,13 @@ func allowed(a *model.Attr, v any) bool {
 	return bound(a.Min, math.Inf(-1)) <= x && x <= bound(a.Max, math.Inf(1))
 }
 
-// constants are some integers, and the numbers in the conditions of a formula that decide which statements
-// count.
+// constants are the numbers in when conditions of a formula, and some small integers.
 type constants struct {
 	whole []int
 	real  []float64
 }
 
-// constantsOf lists the constants of a formula.
+// constantsOf returns the constants of a formula, sorted and distinct.
 func constantsOf(formula []string) constants {
 	out := constants{whole: []int{0, 1, 3}}
 	note := func(n expr.Node) {
@@ -376,8 +373,8 @@ func constantsOf(formula []string) constants {
 	return constants{slices.Compact(out.whole), slices.Compact(out.real)}
 }
 
-// shapeOf returns a shape of an input that the example leaves out, of the dimensions that it has, and of 2
-// elements along others. ok is false if the pattern has what does not follow from these.
+// shapeOf returns a shape of an input that the example leaves out: bound dimensions have their values,
+// others extent 2. ok is false if the pattern has an element of another kind.
 func (v *view) shapeOf(s *model.Slot) (dims []int, ok bool) {
 	x := *v.use
 	x.evaluator = evaluator{name: x.value, count: x.tensorsOf, axis: x.checkedAxis}
@@ -404,7 +401,7 @@ func (v *view) shapeOf(s *model.Slot) (dims []int, ok bool) {
 	return dims, x.err == nil
 }
 
-// unseen returns views, with gradients, of uses that no example shows.
+// unseen returns varied views with gradients.
 func (f *follower) unseen() []*view {
 	out, _ := f.varied(true)
 	return out

@@ -12,45 +12,43 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// view is a use of an operator with what its formula computes there, in which extents are open.
+// view is a use of an operator with the analysis of its formula.
 type view struct {
 	*use
 	*computed
 }
 
-// computed is what a formula computes at an example, in which extents are open. It does not depend on facts.
+// computed is the analysis of a formula at an example, with extents as symbols. It does not depend on facts.
 type computed struct {
-	example  int // its number, from 1
+	example  int // the number of the example, from 1
 	choice   Choice
 	program  *program.Program
 	gradient *derive.Gradient // nil if there is no backward task, or if the formula has no gradient
-	tooLarge *derive.TooLarge // why there is no gradient, if it would take too long to derive
+	tooLarge *derive.TooLarge // set if the gradient is too large to derive
 	flops    map[counted]*term.Term
 }
 
-// counted is what operations are counted of: the statements of a task, with the search for elements or
-// without.
+// counted is the key of a count of operations: a task, and whether searches count in full.
 type counted struct {
 	task   task.Kind
 	search bool
 }
 
-// known is what was worked out of an operator's formula, so that it is worked out once.
+// known holds the analyses of an operator's formula, so that each is made once.
 type known struct {
-	parsed   *program.Parsed // the formula; nil if there is none, or if it cannot be read
+	parsed   *program.Parsed // nil if there is no formula, or if it has syntax errors
 	computed []*computed
-	spent    int          // what was worked out so far, in terms
-	saved    map[int]bool // slots of which it follows that they are saved
+	spent    int          // the terms analyzed so far, a budget
+	saved    map[int]bool // slots that are inferred to be saved
 }
 
-// maxTerms bounds what is worked out of a formula at all examples, and leastTerms is what each of them counts
-// at least.
+// maxTerms bounds the terms analyzed at all examples of a formula. Each analysis counts leastTerms at least.
 const (
 	maxTerms   = 1 << 15
 	leastTerms = 1 << 5
 )
 
-// spend notes the size of a program.
+// spend adds the size of a program to the terms analyzed.
 func (k *known) spend(p *program.Program) {
 	k.spent += leastTerms
 	for _, s := range p.Statements {
@@ -58,11 +56,10 @@ func (k *known) spend(p *program.Program) {
 	}
 }
 
-// Known is what Follow worked out of formulas. It holds for the operators of the module also after facts were
-// added to their specs. A nil Known is empty.
-type Known struct{ of map[string]*known } // by name of the operator
+// Known holds the analyses of Follow. They stay valid when facts are added to specs. A nil Known is empty.
+type Known struct{ of map[string]*known } // by operator
 
-// about returns what is known of an operator, and begins with the formula if that is nothing.
+// about returns the analyses of an operator, or new ones with the parsed formula.
 func (k *Known) about(o *model.Operator) *known {
 	if k != nil && k.of[o.Name] != nil {
 		return k.of[o.Name]
@@ -72,8 +69,8 @@ func (k *Known) about(o *model.Operator) *known {
 	return out
 }
 
-// look returns the view of a use, or nil if the formula cannot be computed, or if too much was computed
-// before.
+// look returns the view of a use, from the cache or by a new analysis. It returns nil if the formula cannot
+// be lowered, or if the budget of terms is spent.
 func (u *use) look(example int, known *known) *view {
 	for _, c := range known.computed {
 		if c.example == example && c.choice.Request == u.choice.Request && slices.Equal(c.choice.Types, u.choice.Types) {
@@ -104,7 +101,7 @@ func (u *use) look(example int, known *known) *view {
 	return &view{u, c}
 }
 
-// views returns a view for each example that fits, with floating-point types where the operator allows them.
+// views returns a view for each example that fits, with floating-point types if the operator allows them.
 func views(o *model.Operator, known *known) []*view {
 	if known.parsed == nil {
 		return nil
@@ -131,8 +128,8 @@ func views(o *model.Operator, known *known) []*view {
 	return out
 }
 
-// others counts the element types of a choice that are not floating-point; one with outputs on request comes
-// behind all.
+// others is the sort key of a choice: the number of element types that are not floating-point. A choice with
+// outputs on request sorts last.
 func (c Choice) others() int {
 	n := 0
 	for _, t := range c.Types {
@@ -146,7 +143,7 @@ func (c Choice) others() int {
 	return n
 }
 
-// statements returns what a task computes; nothing if that is not known.
+// statements returns the statements of a task, or nil if they are not known.
 func (v *view) statements(k task.Kind) []*program.Statement {
 	switch k {
 	case task.KindForward, task.KindUpdate:
@@ -159,7 +156,7 @@ func (v *view) statements(k task.Kind) []*program.Statement {
 	return nil
 }
 
-// operations returns how many operations a task takes; with search, also those that look for elements.
+// operations returns the number of operations of a task. With search set, searches count in full.
 func (v *view) operations(k task.Kind, search bool) *term.Term {
 	c := counted{k, search}
 	if v.flops[c] == nil {
@@ -168,7 +165,7 @@ func (v *view) operations(k task.Kind, search bool) *term.Term {
 	return v.flops[c]
 }
 
-// tensors returns the tensors of which the statements of a task are made.
+// tensors returns the program whose tensors the statements of a task refer to.
 func (v *view) tensors(k task.Kind) *program.Program {
 	if k == task.KindBackward && v.gradient != nil {
 		return v.gradient.Program
@@ -176,8 +173,8 @@ func (v *view) tensors(k task.Kind) *program.Program {
 	return v.program
 }
 
-// tensor returns the tensor of a slot, in backward that of its gradient; -1 if there is none, or if there are
-// several.
+// tensor returns the tensor of a slot, or of its gradient in backward. It returns -1 if there is not exactly
+// one.
 func (v *view) tensor(k task.Kind, slot int) int {
 	t := slices.IndexFunc(v.program.Tensors, func(l *program.Local) bool { return l.Slot == slot && l.Old < 0 })
 	switch {
@@ -193,8 +190,8 @@ func (v *view) tensor(k task.Kind, slot int) int {
 	return -1
 }
 
-// results reports whether a task's statements give a tensor to a slot: an output, or the gradient of an
-// input.
+// results returns a predicate: whether a task defines a tensor for a slot, which is an output or the
+// gradient of an input.
 func (v *view) results(k task.Kind) func(tensor int) bool {
 	return func(t int) bool {
 		if k != task.KindBackward {
@@ -213,7 +210,7 @@ func (v *view) results(k task.Kind) func(tensor int) bool {
 	}
 }
 
-// running lists the steps of a task that run in this use, with how many indices each has.
+// running returns the steps of a task that run in this use, and the sizes of their iteration spaces.
 func (v *view) running(t *model.Task) (steps []*model.Step, indices []int) {
 	for _, s := range t.Steps {
 		if s.WhenX != nil && !v.truth(s.WhenX) {
@@ -228,7 +225,7 @@ func (v *view) running(t *model.Task) (steps []*model.Step, indices []int) {
 	return steps, indices
 }
 
-// Outputs lists the tensors of a program from whose gradients backward computes the others.
+// Outputs returns the output tensors of a program that have gradients: the seeds of backward.
 func Outputs(o *model.Operator, p *program.Program) []int {
 	var out []int
 	for i, l := range p.Tensors {

@@ -1,5 +1,5 @@
-// Package reach finds the elements from which an element of a result is computed, by a formula in a use of
-// its operator.
+// Package reach finds the elements on which an element of a result depends, according to a formula in a use
+// of its operator.
 package reach
 
 import (
@@ -11,32 +11,32 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Use says whether an element is used.
+// Use says whether the result depends on an element.
 type Use uint8
 
-// The ways in which an element is used.
+// The kinds of dependence, in ascending order.
 const (
 	Unused Use = iota
-	Maybe      // values of other elements decide
+	Maybe      // it depends on the values of other elements
 	Used
 )
 
-// Elements are the uses of the elements of tensors, by tensor and row-major number.
+// Elements holds the use of each element, by tensor and row-major flat index.
 type Elements map[int][]Use
 
-// most is how many terms are followed at most.
+// most bounds the terms and elements visited.
 const most = 1 << 17
 
-// Of returns what the element of a tensor at an index is computed from: elements of tensors that no statement
-// of the program gives. ok is false if these are too many to follow, or if how far a statement goes depends
-// on values.
+// Of returns the elements of undefined tensors (inputs, weights and old values) on which the element of
+// tensor at index depends. ok is false if there are too many to visit, or if a range depends on the values
+// of elements.
 func Of(p *program.Program, tensor int, index []int) (all Elements, ok bool) {
 	w := &walker{p: p, all: Elements{}, seen: map[visit]Use{}, left: most}
 	w.element(tensor, index, Used)
 	return w.all, w.left > 0
 }
 
-// visit is an element that statements give, or several, where an index is any.
+// visit is the key of a visited element that statements define. An index of -1 stands for all.
 type visit struct {
 	tensor int
 	index  string
@@ -49,10 +49,10 @@ type walker struct {
 	left int
 }
 
-// known are the values of indices.
+// known maps variables to their values.
 type known map[*term.Variable]int
 
-// element follows an element. An index of -1 is any.
+// element marks an element, or visits its definition. An index of -1 stands for all.
 func (w *walker) element(t int, index []int, how Use) {
 	l := w.p.Tensors[t]
 	if l.Old >= 0 {
@@ -89,7 +89,7 @@ func (w *walker) element(t int, index []int, how Use) {
 	}
 }
 
-// given follows the statements that give an element.
+// given visits the statements that define an element.
 func (w *walker) given(t int, index []int, how Use) {
 	key := visit{t, shape.Format(index)}
 	if w.seen[key] >= how || w.left <= 0 {
@@ -126,7 +126,7 @@ func (w *walker) given(t int, index []int, how Use) {
 	}
 }
 
-// loop calls visit for all values of those variables that have none.
+// loop calls visit for all values of the variables that are not in values.
 func (w *walker) loop(vars []*term.Variable, values known, visit func(known)) {
 	if len(vars) == 0 {
 		visit(values)
@@ -149,7 +149,7 @@ func (w *walker) loop(vars []*term.Variable, values known, visit func(known)) {
 	}
 }
 
-// value follows what a value is computed from.
+// value visits the elements that a term reads. It evaluates conditions that depend on indices only.
 func (w *walker) value(n *term.Term, values known, how Use) {
 	if n == nil || w.left <= 0 {
 		return
@@ -195,7 +195,7 @@ func (w *walker) value(n *term.Term, values known, how Use) {
 	}
 }
 
-// read follows an element that is read, and what decides which one it is.
+// read visits the element of a read, and the elements that its subscripts read.
 func (w *walker) read(r *term.Read, values known, how Use) {
 	index := make([]int, len(r.Idx))
 	for d, x := range r.Idx {
@@ -232,7 +232,7 @@ func (w *walker) read(r *term.Read, values known, how Use) {
 	}
 }
 
-// numbered follows an element that is taken by its number.
+// numbered visits an element with a flat index.
 func (w *walker) numbered(t int, r *term.Read, index, own []int, how Use) {
 	number := 0
 	for d, i := range index {
@@ -249,7 +249,7 @@ func (w *walker) numbered(t int, r *term.Read, index, own []int, how Use) {
 	}
 }
 
-// extents returns the extents of a tensor.
+// extents returns the values of extents.
 func extents(dims []*term.Term) []int {
 	out := make([]int, len(dims))
 	for i, d := range dims {
@@ -258,7 +258,7 @@ func extents(dims []*term.Term) []int {
 	return out
 }
 
-// integer returns the value of an integer, if no element decides it.
+// integer evaluates an integer. ok is false if it depends on elements.
 func integer(n *term.Term, values known) (v int, ok bool) {
 	if v, ok := n.Known(); ok {
 		return v, true
@@ -290,7 +290,7 @@ func integer(n *term.Term, values known) (v int, ok bool) {
 	return term.Norm(x).Known()
 }
 
-// truth returns whether a condition holds, if no element decides it.
+// truth evaluates a condition. sure is false if it depends on elements.
 func truth(n *term.Term, values known) (holds, sure bool) {
 	switch n.Op {
 	case term.Constant:
@@ -301,7 +301,7 @@ func truth(n *term.Term, values known) (holds, sure bool) {
 	case term.And, term.Or:
 		x, first := truth(n.Args[0], values)
 		y, second := truth(n.Args[1], values)
-		decides := n.Op == term.Or // the value of one that decides
+		decides := n.Op == term.Or // the operand value that decides: true for ||
 		if first && x == decides || second && y == decides {
 			return decides, true
 		}
