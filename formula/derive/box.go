@@ -21,9 +21,10 @@ type Touch struct {
 // most bounds how many combinations of index values hull enumerates for one read.
 const most = 1 << 14
 
-// Outside checks a declared window against the reads of statements. It follows the index at axes of the
-// result back to reads of tensor of, at ofAxes. It returns the first index whose reads leave the window, or
-// whose window is larger than its reads, with the range that is read. It returns nil if the window is right.
+// Outside checks a declared window against the reads of statements. Starting at axes of tensor result, it
+// follows the index back to the reads of the source, which is tensor of with axes ofAxes. It returns the
+// first index whose reads leave the window, or whose window is larger than its reads, with the range that it
+// reads. It returns nil if the window is right.
 func Outside(p *program.Program, statements []*program.Statement, result int, axes []int, of int, ofAxes []int, w Window) *Touch {
 	b := &boxes{p: p, statements: statements, of: of, axes: ofAxes, window: w, seen: map[int]bool{}, hulls: map[int][2]int{}}
 	b.tensor(result, axes)
@@ -38,7 +39,7 @@ func Outside(p *program.Program, statements []*program.Statement, result int, ax
 	return b.wrong
 }
 
-// boxes follows an index backward from the result to the reads of tensor of.
+// boxes follows an index backward from the result to the reads of the source.
 type boxes struct {
 	p          *program.Program
 	statements []*program.Statement
@@ -100,8 +101,8 @@ func (b *boxes) read(r *term.Read, moving []*term.Term) {
 	}
 }
 
-// whole reports whether a tensor depends on tensor of. The tensor does not depend on the index, so each
-// index then depends on all of of.
+// whole reports whether tensor t, which does not depend on the index, depends on the source. Then each index
+// depends on the whole source.
 func (b *boxes) whole(t int, seen map[int]bool) bool {
 	seen[t] = true
 	for _, s := range b.statements {
@@ -118,7 +119,7 @@ func (b *boxes) whole(t int, seen map[int]bool) bool {
 	return false
 }
 
-// found compares a read of tensor of with the window, by enumeration of the index.
+// found compares a read of the source with the window, by enumeration of the index.
 func (b *boxes) found(r *term.Read, moving []*term.Term) {
 	if r.ByNumber {
 		b.partial = true

@@ -25,7 +25,8 @@ func (e Effect) String() string {
 	return [...]string{"divides results", "leaves partial sums", "is not possible"}[e]
 }
 
-// state says how a value is distributed over devices. A greater state wins where two values meet.
+// state says how a value is distributed over devices. An operation has the greatest state of its operands,
+// but sums and multiples of partial sums are partial sums.
 type state uint8
 
 const (

@@ -24,13 +24,13 @@ const (
 	SameElements
 )
 
-// InPlace returns how tensor out may share the memory of tensor in, which has the same size: no statement
-// may read an element of in after out's element at the same flat index was written. The statement that
-// defines that element, and earlier ones, may read it.
+// InPlace returns how a result, tensor out, may reuse the memory of an operand of the same size, tensor in.
+// No statement may read an element of the operand after the result's element at the same flat index was
+// written. The statement that defines the result's element, and earlier ones, may read it.
 func InPlace(p *program.Program, statements []*program.Statement, out, in int) Sharing {
 	best, given := SameElements, false
 	later := map[int]bool{out: true} // tensors that depend on out
-	from := map[int]bool{}           // temporaries that are elementwise in tensor in
+	from := map[int]bool{}           // temporaries that are elementwise in the operand
 	for _, s := range statements {
 		depends, taken, own, near := false, false, true, true
 		s.Reads(func(r *term.Read) {

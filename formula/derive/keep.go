@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// axisOf is an axis of a temporary: it stores the values of index of at offset of - first.
+// axisOf is an axis of a temporary. It stores the value at index i at offset i - first.
 type axisOf struct {
 	of     *term.Variable
 	first  *term.Term // an expression of outer indices; 0 if the axis begins at index 0

@@ -8,7 +8,7 @@ import (
 )
 
 // quotients rewrites sum(g*x)/(y*y) as sum(g*(x/y))/y. The gradient of a divisor that many elements share
-// has the first form: x and y may overflow or underflow there where their quotient does neither.
+// has the first form. There x and y may overflow or underflow although their quotient does neither.
 func quotients(n *term.Term) *term.Term {
 	n = n.Derived(quotients)
 	if n == nil || n.Op != term.Divide {

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// habits maps syntax of other languages and of mathematics to hints on the syntax here. text is the
-// unexpected input, compared as a prefix. A text precedes its own prefixes.
+// habits maps syntax of other languages and of mathematics to hints on the syntax here. The unexpected input
+// begins with text. Longer texts precede their prefixes.
 var habits = []struct{ text, hint string }{
 	{"**", "a power is written x ^ y"},
 	{":=", "a statement gives its value by ="},

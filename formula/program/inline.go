@@ -139,7 +139,7 @@ func (a *application) defaults() error {
 	return nil
 }
 
-// key is equal for two calls if their operator, tensors and attributes are.
+// key identifies a call: calls with the same operator, tensors and attributes have equal keys.
 func (a *application) key() string {
 	s := cmp.Or(a.of.Full, a.of.Name) + "("
 	for _, x := range a.of.Slots {
@@ -153,7 +153,7 @@ func (a *application) key() string {
 	return s + ")"
 }
 
-// key is equal for two values if they are equal.
+// key identifies a value: equal values have equal keys.
 func (v value) key() string {
 	switch {
 	case v.node != nil:

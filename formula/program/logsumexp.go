@@ -192,7 +192,7 @@ func (b *builder) paired(n *term.Term) *term.Term {
 	return p.sum.Substitute(values)
 }
 
-// temporaryOnce is temporary with one temporary for equal values of a statement.
+// temporaryOnce is temporary, but equal values of a statement share one temporary.
 func (b *builder) temporaryOnce(n *term.Term, vars []*term.Variable) *term.Term {
 	i := slices.IndexFunc(b.hoisted, func(h hoisted) bool { return term.Identical(h.of, n) && slices.Equal(h.vars, vars) })
 	if i >= 0 {

@@ -152,7 +152,7 @@ func newEnvironment(u *Use) *environment {
 // SymbolOf returns the name of the symbol for extent i of a run of dimensions.
 func SymbolOf(run string, i int) string { return fmt.Sprintf("%s%d", run, i) }
 
-// decoded converts a decoded JSON value.
+// decoded converts the result of encoding/json to a value.
 func decoded(v any) value {
 	switch v := v.(type) {
 	case bool:

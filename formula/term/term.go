@@ -331,7 +331,8 @@ func Compare(op Op, x, y *Term) *Term {
 	return &Term{Op: op, Kind: Boolean, Args: []*Term{x, y}}
 }
 
-// Settled is Known for numbers of any kind.
+// Settled evaluates a number without indices and elements: a constant, or an integer for which Known has a
+// value. It reports whether n is one.
 func (n *Term) Settled() (float64, bool) {
 	if n.Op == Constant {
 		return n.Value(), true

@@ -11,7 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/spec"
 )
 
-// checkShards checks the partitionings of dimensions among devices that the spec states.
+// checkShards checks against the formula what the spec states about partitioning dimensions among devices.
 func (t *trial) checkShards(v *view) {
 	for i, stated := range v.op.Shards {
 		if i >= len(t.spec.Shards) || stated.WhenX != nil && !v.truth(stated.WhenX) {

@@ -121,8 +121,8 @@ func decodedObject(text string) map[string]any {
 	return out
 }
 
-// proveFusion compares the closed terms of an output of the pair and of the slot of the fused operator that
-// replaces it.
+// proveFusion compares an output of the pair with the output of the fused operator that replaces it, as
+// terms in which all definitions are inlined.
 func (t *trial) proveFusion(at source.Span, p fusedPair, m task.FusionSlot, number int) {
 	pair, id, err := p.pair.Build()
 	if err != nil {

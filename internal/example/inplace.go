@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// sharing returns how tensor slot of a task may share the memory of tensor of, according to the formula. ok
-// is false if one is absent or if their sizes differ.
+// sharing returns how the result in one slot of a task may reuse the memory of an operand in another slot,
+// according to the formula. ok is false if one is absent or if their sizes differ.
 func (v *view) sharing(k task.Kind, slot, of int) (s derive.Sharing, ok bool) {
 	out, in := v.tensor(k, slot), v.tensor(k, of)
 	p := v.tensors(k)

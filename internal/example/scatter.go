@@ -59,7 +59,8 @@ func (t *trial) checkScatter() {
 	}
 }
 
-// gradKey returns the position of a gradient's statement in the spec, else of the backward task.
+// gradKey returns the position in the spec that states how a gradient is written, else that of the backward
+// task.
 func (t *trial) gradKey(slot string) source.Span {
 	var at source.Span
 	for _, x := range t.spec.Tasks {

@@ -127,8 +127,8 @@ func (f *follower) over(m *model.Task) (text string, size func(*view) int) {
 	return "1", func(*view) int { return 1 }
 }
 
-// ofZeros drops the extents that a gradient without contributions lacks: such a gradient must be set to 0
-// even if the dropped extent is 0.
+// ofZeros drops the extents that a gradient without contributions lacks. Backward sets such a gradient to 0,
+// even where a dropped extent is 0 and nothing else is computed.
 func (v *view) ofZeros(k task.Kind, extents []*term.Term) []*term.Term {
 	if k != task.KindBackward || v.gradient == nil {
 		return extents
@@ -170,7 +170,8 @@ func outputs(o *model.Operator) [][]string {
 	return all
 }
 
-// within reports whether the factors parts are a sub-multiset of the factors of.
+// within reports whether each factor in parts is a factor of the other product, with at least the same
+// multiplicity.
 func within(parts, of []string) bool {
 	of = slices.Clone(of)
 	for _, p := range parts {

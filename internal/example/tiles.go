@@ -33,7 +33,7 @@ func (t *trial) checkTiles(v *view) {
 	}
 }
 
-// checkFootprint checks the elements of tensor of that one index of a result accesses.
+// checkFootprint checks which elements of another tensor one index of a result accesses.
 func (t *trial) checkFootprint(v *view, m *model.Task, s *model.Step, result, of model.Footprint) {
 	out, in := v.tensor(m.Kind, result.Slot.Number), v.tensor(m.Kind, of.Slot.Number)
 	if out < 0 || in < 0 {
