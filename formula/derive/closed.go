@@ -61,6 +61,7 @@ func sole(p *program.Program, t int) *program.Statement {
 // doubles the term each time.
 const maxClosed = 10_000
 
+// closer inlines the definitions of a program.
 type closer struct {
 	p        *program.Program
 	names    map[string]int

@@ -11,7 +11,7 @@ import (
 // Flops counts the floating-point operations of statements, as a sum of products of extents. An arithmetic
 // operation, a function and a comparison of elements count as one each. An invariant expression counts once,
 // outside of the loops that it does not depend on. A conditional counts as its more costly branch. A
-// reduction with a data-dependent guard is a search: it counts as one operation, since kernels sort or look
+// reduction with a data-dependent guard is a search: it counts as one iteration, since kernels sort or look
 // up instead, unless full is set.
 func Flops(statements []*program.Statement, full bool) *term.Term {
 	out := term.Number(0)

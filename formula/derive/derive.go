@@ -81,6 +81,7 @@ func Gradients(p *program.Program, given []int) (*Gradient, error) {
 	return d.out, nil
 }
 
+// deriver is the state of the derivation of one program.
 type deriver struct {
 	p        *program.Program
 	forward  []*program.Statement

@@ -64,6 +64,7 @@ func Divide(p *program.Program, symbol string) Effect {
 	return Divided
 }
 
+// divider propagates states through the statements of a program.
 type divider struct {
 	p      *program.Program
 	symbol string

@@ -40,9 +40,9 @@ func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Te
 	return nil
 }
 
-// outdone returns the condition that a fixed operand is as extreme as x, the only operand that varies. It
-// compares fixed operands with the extreme n itself, so that x need not be kept, unless a fixed operand may
-// be rounded in two ways.
+// outdone returns the condition that a fixed operand is at least as extreme as x, the only operand that
+// varies. It compares the fixed operands with the extreme n itself, so that x need not be kept, unless a
+// fixed operand may be rounded in two ways.
 func (d *deriver) outdone(n, x *term.Term, fixed []*term.Term, vars []*term.Variable, guard *term.Term) *term.Term {
 	var out *term.Term
 	own := n

@@ -224,8 +224,8 @@ func (s *sum) terms() (conditions []*term.Term, told bool) {
 	return conditions, told
 }
 
-// leaves reports whether guard g cannot empty the sum: g is v != x, it is the only guard, and v has at least
-// two values.
+// leaves reports whether guard g cannot empty the sum: g is v != x, it is the only guard on vars, and v has
+// at least two values.
 func (s *sum) leaves(g *term.Term) bool {
 	if g.Op == term.Not && g.Args[0].Op == term.Equal {
 		g = &term.Term{Op: term.Unequal, Kind: term.Boolean, Args: g.Args[0].Args}

@@ -205,8 +205,8 @@ func applied(f *term.Function, x []*term.Term) *term.Term {
 	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: x}
 }
 
-// runFunction evaluates a builtin on runs of indices or extents; ok is false if name is no such builtin. An
-// index that an inserted or replaced dimension needs is 0, and an extent is 1.
+// runFunction evaluates a builtin on runs of indices or extents. It returns false if name is no such
+// builtin. A dimension that the builtin inserts or replaces has index 0 and extent 1.
 func runFunction(name string, args []value) (value, bool, error) {
 	fail := func(want string) (value, bool, error) { return value{}, true, fmt.Errorf("%s: want %s", name, want) }
 	if k := reduction.Of(name); k.Is(reduction.Same) {

@@ -72,8 +72,8 @@ func (b *builder) apart(n *term.Term, around []*term.Variable) *term.Term {
 	return &out
 }
 
-// partOfPair returns the part of pair x that a statement with two targets assigns to target part: the
-// maximum or the log.
+// partOfPair returns the value of target number part in a statement with two targets: the maximum or the log
+// of pair x.
 func (b *builder) partOfPair(s *expr.Statement, x *term.Term, part int, sc *scope) (*term.Term, error) {
 	if x.Op != term.Add { // no reduction indices: the element is its own maximum
 		if part == 0 {

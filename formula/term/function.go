@@ -57,8 +57,8 @@ const (
 	// Series says that the function is computed by a series or polynomial, so that it costs more than a
 	// load.
 	Series
-	// Random says that the result is a counter-based random number of three integers: seed, stream and
-	// number.
+	// Random says that the result is a counter-based random number, a function of three integers: seed,
+	// stream and number.
 	Random
 	// Conversion says that the function only rounds to an element type, and does not count as an operation.
 	Conversion
@@ -211,6 +211,7 @@ func sign(x float64) float64 {
 	return 0
 }
 
+// Truth converts a condition to a number: 1 if it holds, else 0.
 func Truth(v bool) float64 {
 	if v {
 		return 1

@@ -123,7 +123,7 @@ func Number(v int) *Term {
 	return &Term{Op: Constant, Kind: Integer, Int: v}
 }
 
-// small caches the most frequent constants. Terms are immutable, so all programs share them.
+// small caches the most frequent constants. Constants never change, so all programs share them.
 var small = func() (numbers [65]Term) {
 	for v := range numbers {
 		numbers[v] = Term{Op: Constant, Kind: Integer, Int: v}

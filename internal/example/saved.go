@@ -92,8 +92,8 @@ func (f *follower) saved() {
 	}
 }
 
-// undecided reports whether the examples are too little evidence: at none of them does the gradient read a
-// tensor that may be saved and that the formula names.
+// undecided reports whether the examples are too little evidence: some tensor may be saved, and the formula
+// names it, but the gradient reads it at no example.
 func (f *follower) undecided() bool {
 	taken := map[int]bool{}
 	for _, v := range f.views {

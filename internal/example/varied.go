@@ -25,7 +25,7 @@ import (
 // several factors at once.
 
 // maxVaried bounds the uses made from an operator's examples. All combinations of factors are tried if there
-// are at most maxTogether. Otherwise pairs of factors with at most fewValues other values each are combined.
+// are at most maxTogether. Otherwise factors with at most fewValues other values are combined in pairs.
 const (
 	maxVaried   = 192
 	maxTogether = 64

@@ -42,6 +42,7 @@ type visit struct {
 	index  string
 }
 
+// walker is the state of the search for one element.
 type walker struct {
 	p    *program.Program
 	all  Elements
