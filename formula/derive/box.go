@@ -170,8 +170,8 @@ func (b *boxes) stated(i int) (lo, hi int) {
 	return max(lo, 0), min(hi, n)
 }
 
-// chosen reports whether a subscript is loaded from a tensor that statements define. The window of such a
-// gather is checked where that tensor is computed.
+// chosen reports whether a subscript is loaded from a tensor that statements define, such as an argmax.
+// These statements read the elements among which the subscript selects, so their reads are checked instead.
 func (b *boxes) chosen(x *term.Term) bool {
 	return x.Op == term.Element && b.p.Tensors[x.Read.Tensor].Given
 }

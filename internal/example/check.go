@@ -76,8 +76,8 @@ func (t *trial) report(at source.Span, format string, args ...any) *diag.Diagnos
 }
 
 // try checks example i. The example must fit at least one choice of element types. The program is built for
-// the first such choice, and for one choice of each other kind: programs of one kind do not differ, and
-// opgen check must stay fast.
+// the first such choice, and for others only if no example has built a choice of their kind: programs of one
+// kind do not differ, and opgen check must stay fast.
 func (t *trial) try(i int) {
 	if t.known.spent > maxTerms {
 		t.report(t.spec.Examples[0].Span, "the %d examples of %s are more than can be checked: at all of them, the formula and its gradient "+
