@@ -105,12 +105,12 @@ func habit(text string, at int) string {
 	return ""
 }
 
-// lastWord returns the letters with which a text ends.
+// lastWord returns the longest suffix of letters of a text.
 func lastWord(text string) string {
 	return text[len(strings.TrimRightFunc(text, unicode.IsLetter)):]
 }
 
-// openReduction reports whether a text ends with a reduction and the name of its first index.
+// openReduction reports whether text ends with the beginning of a reduction: its name, "(" and an index.
 func openReduction(text string) bool {
 	text = strings.TrimRight(text, " \t")
 	text = strings.TrimRightFunc(text, func(r rune) bool { return r == '_' || r == '\'' || unicode.IsLetter(r) || unicode.IsDigit(r) })

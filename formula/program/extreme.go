@@ -7,19 +7,19 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Ends says which extremes of nothing an integer may be. They are kept as the bounds of 64 bits: the least
-// integer is the greatest of nothing.
+// Ends says whether an integer may be the identity of a max or min reduction: the result for an empty range.
+// The identity of max is the least int64, and that of min the greatest.
 type Ends struct{ Least, Most bool }
 
-// Any reports whether an integer may be an extreme of nothing.
+// Any reports whether the integer may be an identity.
 func (e Ends) Any() bool { return e.Least || e.Most }
 
-// Or returns which extremes an integer may be that is one of two.
+// Or returns the union of e and f, for an integer that is one of two.
 func (e Ends) Or(f Ends) Ends { return Ends{e.Least || f.Least, e.Most || f.Most} }
 
-// EndsOf returns which extremes of nothing an integer may be, as far as choices and extremes hand them on. It is
-// known which ones tensors hold. The extremes of no integers without sign are none of these, and unsigned tells
-// which integers have none; it is nil if all have a sign.
+// EndsOf returns the Ends of n, by data flow through max, min, conditionals and defaults. held holds the
+// Ends of tensors. unsigned reports whether an integer is unsigned: a reduction of unsigned integers has
+// other identities. A nil unsigned means that all integers are signed.
 func EndsOf(n *term.Term, held map[int]Ends, unsigned func(*term.Term) bool) Ends {
 	of := func(n *term.Term) Ends { return EndsOf(n, held, unsigned) }
 	switch {

@@ -262,7 +262,7 @@ func (b *builder) expand(a *application, output string) (int, error) {
 	if err := in.presence(a, output); err != nil {
 		return 0, err
 	}
-	statements := withoutGradients(a.of.formula) // gradients follow from the whole
+	statements := withoutGradients(a.of.formula) // the whole formula's gradients are derived
 	for i, s := range statements {
 		if err := in.statement(s, statements[i+1:]); err != nil {
 			return 0, err

@@ -14,14 +14,14 @@ func (n *Term) IsZero() bool { return n.Op == Constant && n.Kind != Boolean && n
 // IsOne reports whether n is the number 1.
 func (n *Term) IsOne() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 1 }
 
-// negative reports whether n is the negative of a number, so that another number counts with a minus in its
-// place. The negative of the least integer is that integer, so its negative as a real number is another one:
-// elements, and extremes of nothing, may be that integer.
+// negative reports whether n + beside may be rewritten as beside - x, where n is -x. It may not if x may be
+// the least integer and the sum is real: -x overflows to x as an integer, but not as a real number.
 func negative(n, beside *Term) bool {
 	return n.Op == Negate && (n.Kind == Real || beside.Kind != Real || !mayBeLeast(n.Args[0]))
 }
 
-// mayBeLeast reports whether an integer depends on others than extents, attributes and indices.
+// mayBeLeast reports whether an integer depends on elements or reductions, so that it may be the least
+// integer.
 func mayBeLeast(n *Term) bool {
 	found := false
 	n.Walk(func(m *Term) { found = found || m.Kind == Integer && (m.Op == Element || m.Op == Reduce) })

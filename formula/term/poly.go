@@ -8,10 +8,10 @@ import (
 	"github.com/opgen/opgen/formula/affine"
 )
 
-// poly is an integer as a polynomial over symbols, variables and parts that are not taken apart.
+// poly is an integer as a polynomial over symbols, variables and opaque terms.
 type poly = *affine.Poly[*Term]
 
-// Key tells apart what String may show alike: variables of the same name.
+// Key is String with the addresses of variables, so that two variables of one name differ.
 func (n *Term) Key() string {
 	if n.Op == Index {
 		return fmt.Sprintf("%s@%p", n.Var.Name, n.Var)
@@ -25,7 +25,7 @@ func (n *Term) Key() string {
 	return s
 }
 
-// polyOf returns an integer as a polynomial.
+// polyOf expands an integer to a polynomial.
 func polyOf(n *Term) poly {
 	switch n.Op {
 	case Constant:
@@ -38,7 +38,7 @@ func polyOf(n *Term) poly {
 		return polyOf(n.Args[0]).Sub(polyOf(n.Args[1]))
 	case Multiply:
 		return product(polyOf(n.Args[0]), polyOf(n.Args[1]))
-	case Quotient: // each side is worked out once, so that quotients of quotients take no exponential time
+	case Quotient: // expand each side once, since nested quotients would otherwise take exponential time
 		x, y := polyOf(n.Args[0]), polyOf(n.Args[1])
 		if q := x.Over(y); q != nil {
 			return q
@@ -50,8 +50,7 @@ func polyOf(n *Term) poly {
 	return affine.Of(n, nil)
 }
 
-// maxProducts bounds the products of sums that are multiplied out. A longer one is a part that is not taken
-// apart.
+// maxProducts bounds the expansion of a product of sums. A longer product is an opaque term.
 const maxProducts = 1 << 10
 
 func product(p, q poly) poly {
@@ -61,8 +60,8 @@ func product(p, q poly) poly {
 	return p.Mul(q)
 }
 
-// sorted lists products in an order that does not depend on addresses: those with variables first, then by
-// text.
+// sorted returns the products in an order that does not depend on addresses: those with variables first,
+// then by text.
 func sorted(p poly) []*affine.Product[*Term] {
 	if p.Len() < 2 {
 		return p.Products()
@@ -91,7 +90,7 @@ func rank(m *affine.Product[*Term]) string {
 	return fmt.Sprintf("%d %03d %03d %s", negative, 999-vars, 999-len(m.Factors), strings.Join(texts, "*"))
 }
 
-// termOf returns a polynomial as a term.
+// termOf converts a polynomial to a term.
 func termOf(p poly) *Term {
 	out := Number(0)
 	for _, m := range sorted(p) {
