@@ -38,7 +38,7 @@ func (p *Program) Settle() {
 	}
 }
 
-// symbols calls visit for each symbol. visit may change the symbol in place, since no other program shares it.
+// symbols calls visit for each symbol. visit may change a symbol in place, since no other program shares it.
 func (p *Program) symbols(visit func(n *term.Term)) {
 	seen := map[*term.Term]bool{} // visit shared subterms once
 	look := func(n *term.Term) {
