@@ -19,12 +19,13 @@ func (e Ends) Or(f Ends) Ends { return Ends{e.Least || f.Least, e.Most || f.Most
 
 // EndsOf returns the Ends of n, by data flow through max, min, conditionals and defaults. held holds the
 // Ends of tensors. unsigned reports whether an integer is unsigned: a reduction of unsigned integers has
-// other identities. A nil unsigned means that all integers are signed.
+// other identities. A nil unsigned, as in loops, means that all integers are signed, and that constants may be
+// folded reductions.
 func EndsOf(n *term.Term, held map[int]Ends, unsigned func(*term.Term) bool) Ends {
 	of := func(n *term.Term) Ends { return EndsOf(n, held, unsigned) }
 	switch {
 	case n.Kind != term.Integer:
-	case n.Op == term.Constant:
+	case n.Op == term.Constant && unsigned == nil:
 		return Ends{n.Int == math.MinInt, n.Int == math.MaxInt}
 	case n.Op == term.Reduce && n.Reduction.Kind.Is(reduction.Extreme):
 		if unsigned != nil && unsigned(n.Reduction.Body) {
