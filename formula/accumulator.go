@@ -6,12 +6,12 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// accumulator folds values one after the other: real numbers in v, whole numbers in w.
+// accumulator holds the partial result of a reduction. Real numbers are in v, integers in w.
 type accumulator struct {
 	kind reduction.Kind
-	v    float64 // the sum, the product, the extreme
-	w    int     // the same of whole numbers
-	sum  float64 // of exponentials relative to v, for logsumexp
+	v    float64 // sum, product or extreme so far
+	w    int     // the same for integers
+	sum  float64 // sum of exp(x - v), for logsumexp
 	n    int
 }
 
@@ -19,12 +19,12 @@ func newAccumulator(kind reduction.Kind) accumulator {
 	return accumulator{kind: kind, v: kind.Identity(), w: kind.IntegerIdentity()}
 }
 
-// add adds a value that stands for one element.
+// add reduces the value of one element into a.
 func (a *accumulator) add(e counted) {
 	a.join(accumulator{kind: a.kind, v: e.x, w: e.i, sum: 1, n: 1})
 }
 
-// join adds the values of another accumulator, which come behind.
+// join reduces b into a. The elements of b follow those of a.
 func (a *accumulator) join(b accumulator) {
 	a.n += b.n
 	if a.kind == reduction.LogSumExp {
@@ -34,7 +34,7 @@ func (a *accumulator) join(b accumulator) {
 	a.v, a.w = a.kind.Join()(a.v, b.v), a.kind.IntegerJoin()(a.w, b.w)
 }
 
-// exponentials adds sums of exponentials, relative to the greater of the two exponents.
+// exponentials joins two streaming sums of exp(x - max): the sum with the smaller maximum is rescaled.
 func (a *accumulator) exponentials(b accumulator) {
 	if b.v <= a.v {
 		if !math.IsInf(a.v, 0) {
@@ -46,7 +46,7 @@ func (a *accumulator) exponentials(b accumulator) {
 	a.v = max(a.v, b.v)
 }
 
-// value returns the result as a real number.
+// value returns the result of a real reduction. A logsumexp is relative to the maximum v.
 func (a *accumulator) value() float64 {
 	switch a.kind {
 	case reduction.Mean:
@@ -62,7 +62,7 @@ func (a *accumulator) value() float64 {
 	return a.v
 }
 
-// integer returns the result as a whole number.
+// integer returns the result of an integer reduction.
 func (a *accumulator) integer() int {
 	if a.kind == reduction.Count {
 		return a.n

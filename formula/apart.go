@@ -7,10 +7,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// apart returns statements that compute the same where a result lies in the memory of a tensor that the task
-// reads. Which tensors may do so follows from the examples of the spec. A use with other attributes or
-// extents may read an element after another value took its place, such as the 0 of a gradient to which
-// nothing adds. A copy is read there instead, which the first statements make.
+// apart removes read-after-write hazards between tensors that share memory. The spec's examples decide which
+// output may overwrite an input. An instance with other attributes or extents may read an element of the
+// input after the output overwrote it. apart then prepends statements that copy the input, and redirects
+// reads to the copy.
 func (l *layout) apart(statements []*program.Statement) []*program.Statement {
 	for out := range len(l.program.Tensors) {
 		if !l.wanted[out] || l.given[out] || l.tensors[out].Local {
@@ -29,8 +29,8 @@ func (l *layout) apart(statements []*program.Statement) []*program.Statement {
 	return statements
 }
 
-// copied returns statements that read copies of a tensor, and of the others that a read chooses among with
-// it, behind those that make the copies.
+// copied prepends statements that copy tensor t, and redirects all reads of t to the copy. It also copies
+// the other tensors of a variadic slot if one read selects among them and t.
 func (l *layout) copied(statements []*program.Statement, t int) []*program.Statement {
 	first, last := t, t
 	for _, s := range statements {

@@ -8,18 +8,18 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// bucket is code for a statement that folds, for each index, what a condition assigns to it, such as a
-// histogram: total[e] = sum(b if expert[b] == e: x[b]). It goes over the elements once, and finds the index
-// of each.
+// bucket is code for a segment reduction: a reduction whose guard equates an index of the statement with a
+// value, such as the histogram total[e] = sum(b if expert[b] == e: x[b]). One pass over the elements
+// scatters each into its segment. A naive loop would scan all elements for each segment.
 type bucket struct {
-	target []int              // where a frame keeps the indices that conditions give
-	value  []func(*frame) int // what they are
+	target []int              // frame slots of the indices that the guard determines
+	value  []func(*frame) int // the values that the guard equates with them
 	lo, hi []func(*frame) int
-	each   func(f *frame, visit func(*frame)) // loops over all else
-	guard  func(*frame) bool                  // nil if nothing else must hold
+	each   func(f *frame, visit func(*frame)) // loops over the remaining indices and the reduced ones
+	guard  func(*frame) bool                  // the remaining conjuncts of the guard; nil if none
 }
 
-// bucketOf returns the code of such a statement; nil if it is another one.
+// bucketOf returns the code of a segment reduction, or nil if s is not one.
 func (c *code) bucketOf(s *program.Statement) *bucket {
 	n := s.Value
 	if n.Op != term.Reduce || !plainLoops(s) || !n.Reduction.Kind.Is(reduction.Fold) {
@@ -50,7 +50,8 @@ func (c *code) bucketOf(s *program.Statement) *bucket {
 	return out
 }
 
-// assigned returns the index that a condition v == x gives a value; nil if it gives none.
+// assigned matches the condition v == x for an index v in vars, and returns v and x, or nil if g has another
+// form.
 func assigned(g *term.Term, vars []*term.Variable) (*term.Variable, *term.Term) {
 	if g.Op != term.Equal {
 		return nil, nil
@@ -64,7 +65,7 @@ func assigned(g *term.Term, vars []*term.Variable) (*term.Variable, *term.Term) 
 	return nil, nil
 }
 
-// run visits the elements that count, with the indices to which they belong.
+// run visits each element that passes the guard, with the indices of its segment set in the frame.
 func (b *bucket) run(f *frame, visit func(*frame)) {
 	b.each(f, func(f *frame) {
 		for i, value := range b.value {
@@ -80,7 +81,7 @@ func (b *bucket) run(f *frame, visit func(*frame)) {
 	})
 }
 
-// buckets returns code for a statement that folds what conditions assign; nil if it is another statement.
+// buckets compiles the forward pass of a segment reduction. It returns nil if s is not one.
 func (c *code) buckets(s *program.Statement) func(*frame) {
 	b := c.bucketOf(s)
 	if b == nil || c.p.Unsigned(s.Value.Reduction.Body) {
@@ -108,7 +109,7 @@ func (c *code) buckets(s *program.Statement) func(*frame) {
 	x, isReal := c.integer(countOr(r)), c.p.Tensors[id].Kind == term.Real
 	return func(f *frame) {
 		to, into := f.m.tensors[id].integer, f.m.tensors[id].real
-		if isReal { // which does not hold all integers that are added or multiplied on the way
+		if isReal { // a float64 does not represent every partial integer result
 			to = make([]int64, len(into))
 		}
 		all(f, func(f *frame) { to[at(f)] = int64(first.w) })
@@ -123,7 +124,7 @@ func (c *code) buckets(s *program.Statement) func(*frame) {
 	}
 }
 
-// countOr returns what a sum adds up, which is 1 for a count.
+// countOr returns the summand of a sum, which is the constant 1 for a count.
 func countOr(r *term.Reduction) *term.Term {
 	if r.Body == nil {
 		return term.Number(1)
@@ -131,7 +132,7 @@ func countOr(r *term.Reduction) *term.Term {
 	return r.Body
 }
 
-// backBuckets returns code that hands the gradients of such sums on; nil if the statement is another one.
+// backBuckets compiles the backward pass of a segment sum. It returns nil if s is not one.
 func (c *code) backBuckets(s *program.Statement) func(*frame) {
 	b := c.bucketOf(s)
 	if b == nil || s.Value.Kind != term.Real || s.Value.Reduction.Kind != reduction.Sum {

@@ -12,36 +12,37 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Difference is where a gradient that a formula gives by hand differs most from the derived one.
+// Difference is the element of a gradient at which a hand-written formula and the derived one differ most.
 type Difference struct {
 	Slot       int
 	Index      []int
-	Hand, From float64 // what the formula gives, and what is derived
+	Hand, From float64 // the hand-written and the derived gradient
 }
 
-// String tells the difference in words.
+// String formats the difference for a diagnostic.
 func (d *Difference) String() string {
 	return fmt.Sprintf("it is %.6g at %s, where %.6g is derived", d.Hand, shape.Format(d.Index), d.From)
 }
 
-// tolerance is how far apart gradients of random numbers may be, relative to the greater of the derived one
-// and 1.
+// tolerance is the largest allowed difference of two gradients at random inputs, relative to max(1, |derived
+// gradient|).
 const tolerance = 1e-9
 
-// Draw says how the values of slots are drawn.
+// Draw configures the random inputs of Differences.
 type Draw struct {
-	Bound    func(slot int) task.Bound // of integers
-	IsOutput func(slot int) bool       // whether backward may be given the gradient of the slot
+	Bound    func(slot int) task.Bound // range of the integers of a slot
+	IsOutput func(slot int) bool       // whether backward may take the gradient of the slot
 
-	round uint64 // of values near thresholds
+	round uint64 // seeds the values near thresholds
 }
 
-// nearTolerance is that of gradients near thresholds, where the derived ones may have few digits.
+// nearTolerance replaces tolerance for inputs near thresholds, where cancellation costs digits.
 const nearTolerance = 1e-5
 
-// Differences compares the gradients that a formula gives by hand with the derived ones, in a use of the
-// operator. It draws the values of inputs and weights, and the gradients of outputs: at random, and on both
-// sides of each number with which one of the two formulas compares something.
+// Differences compares hand-written gradients with derived ones, for one instance of an operator, and
+// returns one Difference for each tensor whose gradients differ. Inputs, weights and gradients of outputs
+// are random. Further rounds draw inputs on both sides of each threshold, a constant with which one of the
+// two programs compares a real number.
 func Differences(u *program.Use, draw Draw) ([]*Difference, error) {
 	var programs [2]*program.Program
 	for i, derived := range []bool{false, true} {
@@ -57,7 +58,7 @@ func Differences(u *program.Use, draw Draw) ([]*Difference, error) {
 	if len(near) == 0 {
 		return out, err
 	}
-	// The fewer elements there are, the more often they are drawn, so that each number is.
+	// Small programs get more rounds, so that every threshold is likely drawn.
 	for round := 0; round < 2+min(4*len(near), 400/max(drawn(programs[0]), 1)) && len(out) == 0 && err == nil; round++ {
 		draw.round = uint64(round)
 		out, err = draw.differences(programs, near, nearTolerance)
@@ -65,7 +66,7 @@ func Differences(u *program.Use, draw Draw) ([]*Difference, error) {
 	return out, err
 }
 
-// drawn returns how many real numbers are drawn for a program.
+// drawn returns the number of random real elements in one round.
 func drawn(p *program.Program) int {
 	n := 0
 	for _, l := range p.Tensors {
@@ -76,8 +77,8 @@ func drawn(p *program.Program) int {
 	return n
 }
 
-// thresholds returns the numbers with which programs compare real numbers, and those of which they take the
-// greater or the less; sorted.
+// thresholds returns the constants at which programs may branch: operands of comparisons, min, max and abs.
+// The result is sorted and has no duplicates.
 func thresholds(programs []*program.Program) []float64 {
 	var out []float64
 	visit := func(n *term.Term) {
@@ -109,7 +110,7 @@ func thresholds(programs []*program.Program) []float64 {
 	return slices.Compact(out)
 }
 
-// number returns the value of a constant.
+// number returns the value of a constant, negated or not.
 func number(n *term.Term) (float64, bool) {
 	switch {
 	case n.Op == term.Negate:
@@ -123,7 +124,7 @@ func number(n *term.Term) (float64, bool) {
 	return n.Float, true
 }
 
-// sides returns numbers on both sides of each of sorted numbers, with none of these between.
+// sides returns two numbers around each threshold. The interval between them contains no other threshold.
 func sides(sorted []float64) []float64 {
 	var out []float64
 	for i, v := range sorted {
@@ -142,7 +143,8 @@ func sides(sorted []float64) []float64 {
 	return out
 }
 
-// differences compares the gradients that two programs give: one by hand, and one that is derived.
+// differences compares the gradients of the two programs: programs[0] has them by hand, programs[1] derives
+// them.
 func (d Draw) differences(programs [2]*program.Program, near []float64, tolerance float64) ([]*Difference, error) {
 	var grads [2][][]float64
 	for i, p := range programs {
@@ -163,7 +165,7 @@ func (d Draw) differences(programs [2]*program.Program, near []float64, toleranc
 		worst := tolerance
 		for i := range got {
 			if len(near) > 0 && (math.IsNaN(want[i]) || math.IsInf(want[i], 0)) {
-				continue // the formula has no value there
+				continue // the formula is undefined at this input
 			}
 			if d := math.Abs(got[i]-want[i]) / max(1, math.Abs(want[i])); d > worst || d != d {
 				most = &Difference{l.Slot, shape.Index(i, extents(l.Shape)), got[i], want[i]}
@@ -179,8 +181,8 @@ func (d Draw) differences(programs [2]*program.Program, near []float64, toleranc
 	return out, nil
 }
 
-// gradients returns the gradients of a program at random values, by tensor. Where numbers are given, half of
-// the elements are some of them.
+// gradients runs p forward and backward at random inputs, and returns the gradients by tensor. If near is
+// not empty, about half of the real elements are drawn from it.
 func (d Draw) gradients(p *program.Program, near []float64) ([][]float64, error) {
 	m := (&compiled{p, compile(p)}).newMemory()
 	random := rand.New(rand.NewPCG(1, 2+d.round))

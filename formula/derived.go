@@ -5,17 +5,17 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// derivedCode computes gradients by the statements that package derive writes. What a task is given follows
-// from these statements, which are simplified: reverse mode may read values that do not count in them, such
-// as the condition between two equal values.
+// derivedCode computes gradients by the simplified statements of package derive. The spec's saved tensors
+// follow from these statements. Reverse mode on closures may read more tensors, such as the condition of a
+// choice between two equal values.
 type derivedCode struct {
 	of      *derive.Gradient
 	program *compiled
 	marked  []bool // the statements on which gradients depend
 }
 
-// derived returns the statements of the gradients that follow from those of the given tensors. It is an error
-// if the statements, too, read a value that is not there.
+// derived returns the derived statements of the gradients with respect to all tensors, from the given
+// gradients. It returns missing if the statements read a tensor whose elements are not available.
 func (p *compiled) derived(given, computed []bool) (*derivedCode, error) {
 	var from []int
 	for t, is := range given {
@@ -52,7 +52,7 @@ func (p *compiled) derived(given, computed []bool) (*derivedCode, error) {
 	return d, nil
 }
 
-// run computes the gradients of what a run of the formula has.
+// run computes the gradients from the tensors and output gradients in m.
 func (d *derivedCode) run(m *memory) error {
 	n := d.program.newMemory()
 	n.step = m.step

@@ -16,9 +16,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// RegisterCUDA registers the tasks of operators with device code that is made of their formulas, for all
-// element types that specs name. An operator without a formula is an error. What device code does not cover,
-// backends run on the host.
+// RegisterCUDA registers CUDA kernels that are compiled from the formulas of operators, for all element
+// types of the specs. A task that the CUDA compiler does not support runs on the host. An operator without a
+// formula is an error.
 func RegisterCUDA(r *task.Registry, operators ...*task.Operator) error {
 	return registerFor(r, gpu.CUDA, operators, stored, func(s *task.Signature) binder {
 		k := loopKernel{s, &uses{}}
@@ -32,10 +32,11 @@ func RegisterAll(r *task.Registry, operators ...*task.Operator) error {
 	return errors.Join(Register(r, op.CPU, operators...), RegisterCUDA(r, operators...))
 }
 
-// stored lists element types as they are.
+// stored returns the element types unchanged: device code loads and stores all of them.
 func stored(types []dtype.Type) []dtype.Type { return types }
 
-// deviceKernel computes a task by device code that is made of the operator's formula, or on the host.
+// deviceKernel compiles the operator's formula into device code for one task. host runs tasks that this
+// cannot do.
 type deviceKernel struct {
 	loopKernel
 	host binder
@@ -45,7 +46,8 @@ var _ gpu.Kernel = deviceKernel{}
 
 func (k deviceKernel) bind(a *task.Accessor) ([]op.Body, error) { return k.host.bind(a) }
 
-// Lower returns the device code of the task for a use.
+// Lower compiles the task into device code. An error that is gpu.ErrHost means that the task runs on the
+// host.
 func (k deviceKernel) Lower(a *task.Accessor) (*gpu.Unit, error) {
 	s := k.signature
 	if err := complete(s, a); err != nil {
@@ -58,7 +60,7 @@ func (k deviceKernel) Lower(a *task.Accessor) (*gpu.Unit, error) {
 	return k.lower(a, u, cugen.LeastProduct)
 }
 
-// lower returns the device code for a use, in which products of matrices have least rows, columns and terms.
+// lower compiles u. Matrix products with least rows, columns and terms become calls of cuBLAS.
 func (k deviceKernel) lower(a *task.Accessor, u *program.Use, least int) (*gpu.Unit, error) {
 	s := k.signature
 	l := &layout{kernel: k.loopKernel, accessor: a, task: slices.Index(s.Operator.Signatures, s)}
@@ -82,14 +84,14 @@ func (k deviceKernel) lower(a *task.Accessor, u *program.Use, least int) (*gpu.U
 	return l.unit(code)
 }
 
-// entryName begins the names of a task's functions.
+// entryName returns the common prefix of the names of a task's device functions.
 func entryName(s *task.Signature) string {
 	return notWord.ReplaceAllString("opgen_"+s.Operator.Name+"_"+s.Task, "_")
 }
 
 var notWord = regexp.MustCompile(`[^a-zA-Z0-9_]`)
 
-// bounded lists the integers that the task reads and that specs say are below a bound.
+// bounded lists the integer tensors that the task reads and whose spec bounds their elements.
 func (l *layout) bounded() []cugen.Bounded {
 	var out []cugen.Bounded
 	for _, p := range l.kernel.signature.Params {
@@ -106,13 +108,13 @@ func (l *layout) bounded() []cugen.Bounded {
 	return out
 }
 
-// aligned reports whether the memory of a tensor begins at a multiple of 16 bytes. Addresses that kernels get
-// when they are lowered are as those on the device in that.
+// aligned reports whether the memory of a tensor is aligned to 16 bytes. The host addresses at lowering have
+// the alignment of the device addresses.
 func (l *layout) aligned(t int) bool {
 	return l.program.Tensors[t].Passed != nil || uintptr(unsafe.Pointer(unsafe.SliceData(l.memory[t])))%16 == 0
 }
 
-// folds lists the tensors into which the task folds values.
+// folds lists the output tensors into which the task reduces its results, and the reduction operators.
 func (l *layout) folds() []cugen.Into {
 	var out []cugen.Into
 	for i, t := range l.program.Tensors {
@@ -127,7 +129,8 @@ func (l *layout) folds() []cugen.Into {
 	return out
 }
 
-// unit returns device code with arguments that are parameters of the task.
+// unit converts device code into a gpu.Unit: arguments become parameters of the task. It runs all launches
+// in the first step that has work.
 func (l *layout) unit(code *cugen.Code) (*gpu.Unit, error) {
 	s := l.kernel.signature
 	u := &gpu.Unit{Source: code.Source, Scratch: code.Scratch, Steps: make([][]gpu.Launch, len(s.Steps))}
@@ -144,7 +147,7 @@ func (l *layout) unit(code *cugen.Code) (*gpu.Unit, error) {
 			args[j] = arg
 		}
 	}
-	for i := range u.Steps { // what a step does, no step after it may need to do first
+	for i := range u.Steps { // all launches run in the first step that has work
 		if grid := l.accessor.Resolved.Work(l.task, i); grid.Tiles() > 0 {
 			u.Steps[i] = code.Launches
 			break
@@ -166,7 +169,7 @@ func (l *layout) unit(code *cugen.Code) (*gpu.Unit, error) {
 	return u, nil
 }
 
-// argument returns a tensor of the program as an argument of device code.
+// argument returns the launch argument for tensor t of the program; ok is false if t has no memory.
 func (l *layout) argument(t int) (gpu.Arg, bool) {
 	if l.program.Tensors[t].Passed != nil {
 		return gpu.Arg{Kind: gpu.Host, Bytes: l.memory[t]}, true
@@ -180,5 +183,6 @@ func (l *layout) argument(t int) (gpu.Arg, bool) {
 	return gpu.Arg{}, false
 }
 
-// bufferPlace is a tensor of a task: a parameter of its signature and a number.
+// bufferPlace identifies a tensor of a task: the parameter of the signature and the tensor's number in that
+// parameter.
 type bufferPlace struct{ param, number int }

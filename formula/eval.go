@@ -9,31 +9,31 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// frame is what the code of a statement works on.
+// frame is the environment of a running closure: the values of index variables, and the tensors.
 type frame struct {
 	vars []int
 	m    *memory
 }
 
-// failure is what code panics with; run returns its error.
+// failure is the panic value by which a closure reports an error. memory.run recovers it.
 type failure struct{ err error }
 
-// code is a program as closures. It says which tensors a part of it reads.
+// code is a program compiled into closures. While it compiles, it records the tensors that each part reads.
 type code struct {
 	p      *program.Program
 	reads  map[int]bool
-	slots  map[*term.Variable]int // where a frame keeps the variables of the statement that is compiled
-	depth  int                    // how many variables a frame holds
-	of     *program.Statement     // whose gradient is compiled
-	hands  map[int]bool           // of gradients: the tensors to which a part of it hands them
-	slopes *program.Slopes        // of gradients
-	result *term.Term             // of a derivative: the value of the function, for which known returns code
+	slots  map[*term.Variable]int // frame slots of the variables of the current statement
+	depth  int                    // the size of a frame
+	of     *program.Statement     // the statement whose adjoint is compiled
+	hands  map[int]bool           // of adjoints: the tensors that get a gradient from the current statement
+	slopes *program.Slopes        // of adjoints: properties of slopes
+	result *term.Term             // of a derivative: the term for the value that known computes
 	known  func() func(*frame) float64
 	runs   []func(*frame) // by statement
 	needs  []map[int]bool // by statement: the tensors that it reads
 }
 
-// compile returns the code of a program.
+// compile compiles a program into closures.
 func compile(p *program.Program) *code {
 	c := &code{p: p}
 	for _, s := range p.Statements {
@@ -44,7 +44,7 @@ func compile(p *program.Program) *code {
 	return c
 }
 
-// forward computes everything that the formula gives from the slots that were set.
+// forward runs all statements, for the values of slots that were set.
 func (m *memory) forward() error {
 	all := make([]bool, len(m.program.Statements))
 	for i := range all {
@@ -53,7 +53,7 @@ func (m *memory) forward() error {
 	return m.run(all)
 }
 
-// run runs the statements that are marked.
+// run runs the marked statements in order. An error of a closure ends the run.
 func (m *memory) run(marked []bool) (err error) {
 	defer func() {
 		switch v := recover().(type) {
@@ -84,7 +84,7 @@ func (e elements) clone() elements {
 	return elements{append([]float64(nil), e.real...), append([]int64(nil), e.integer...), append([]bool(nil), e.boolean...)}
 }
 
-// number gives the variables of a statement their places in a frame.
+// number assigns a frame slot to each variable of a statement.
 func (c *code) number(s *program.Statement) {
 	c.slots = map[*term.Variable]int{}
 	place := func(v *term.Variable) {
@@ -107,7 +107,7 @@ func (c *code) number(s *program.Statement) {
 	c.depth = max(c.depth, len(c.slots))
 }
 
-// statement returns code that gives all elements of a statement.
+// statement compiles a statement into code that computes all of its elements.
 func (c *code) statement(s *program.Statement) func(*frame) {
 	c.number(s)
 	if run := c.inOnePass(s); run != nil {
@@ -150,7 +150,8 @@ func (c *code) statement(s *program.Statement) func(*frame) {
 	return func(f *frame) { each(f, set) }
 }
 
-// inOnePass returns code for a statement that need not be computed element by element; nil if it must.
+// inOnePass compiles an order, a scan or a segment reduction into one pass over its elements. It returns nil
+// for other statements.
 func (c *code) inOnePass(s *program.Statement) func(*frame) {
 	for _, way := range []func(*program.Statement) func(*frame){c.orders, c.scans, c.buckets} {
 		if run := way(s); run != nil {
@@ -160,8 +161,8 @@ func (c *code) inOnePass(s *program.Statement) func(*frame) {
 	return nil
 }
 
-// loop returns code that sets variables to all their values, the last the fastest, and visits those that the
-// guard lets through.
+// loop returns code for a loop nest over vars, the last innermost, that visits the indices at which the
+// guard holds.
 func (c *code) loop(vars []*term.Variable, guard *term.Term) func(f *frame, visit func(*frame)) {
 	if len(vars) == 0 {
 		if guard == nil {
@@ -192,8 +193,9 @@ func (c *code) loop(vars []*term.Variable, guard *term.Term) func(f *frame, visi
 	}
 }
 
-// place returns code that finds an element: its tensor and its number. It returns false where it lies outside
-// and the formula says what then.
+// place returns code for the address of an access: the tensor, and the row-major offset of the element in
+// it. ok is false if an index is out of bounds and the access has a default. Without a default this is a
+// failure.
 func (c *code) place(r *term.Read) func(*frame) (tensor, at int, ok bool) {
 	idx := make([]func(*frame) int, len(r.Idx))
 	for i, x := range r.Idx {
@@ -227,14 +229,15 @@ func (c *code) place(r *term.Read) func(*frame) (tensor, at int, ok bool) {
 	}
 }
 
-// saw notes that the code reads the values of an element's tensors.
+// saw records that the code reads the tensors of an access.
 func (c *code) saw(r *term.Read) {
 	for i := range r.Count {
 		c.reads[r.Tensor+i] = true
 	}
 }
 
-// element returns code for an element: get returns one of a tensor, and code that of the value outside.
+// element returns code for a load: get loads from a tensor, and code compiles the default value of an access
+// out of bounds.
 func element[T any](c *code, r *term.Read, code func(*term.Term) func(*frame) T, get func(elements, int) T) func(*frame) T {
 	c.saw(r)
 	place := c.place(r)
@@ -251,7 +254,7 @@ func element[T any](c *code, r *term.Read, code func(*term.Term) func(*frame) T,
 	}
 }
 
-// choice returns code for one of two values.
+// choice returns code for a conditional expression. Only the selected operand is evaluated.
 func choice[T any](c *code, n *term.Term, code func(*term.Term) func(*frame) T) func(*frame) T {
 	holds, x, y := c.boolean(n.Args[0]), code(n.Args[1]), code(n.Args[2])
 	return func(f *frame) T {
@@ -262,7 +265,7 @@ func choice[T any](c *code, n *term.Term, code func(*term.Term) func(*frame) T) 
 	}
 }
 
-// real returns code for a number or a condition as a real number.
+// real returns code for the value of n, converted to float64.
 func (c *code) real(n *term.Term) func(*frame) float64 {
 	if n == c.result {
 		return c.known()
@@ -314,7 +317,7 @@ func (c *code) real(n *term.Term) func(*frame) float64 {
 	return func(f *frame) float64 { return math.Pow(x(f), y(f)) }
 }
 
-// apply returns code for a function of real numbers.
+// apply returns code for a call of a function on real numbers.
 func (c *code) apply(n *term.Term) func(*frame) float64 {
 	f, args := n.Func.Real, c.reals(n.Args)
 	switch len(args) {
@@ -342,7 +345,7 @@ func (c *code) reals(nodes []*term.Term) []func(*frame) float64 {
 	return out
 }
 
-// integer returns code for an integer.
+// integer returns code for the value of n, converted to int.
 func (c *code) integer(n *term.Term) func(*frame) int {
 	if n.Kind != term.Integer {
 		x := c.real(n)
@@ -415,7 +418,7 @@ func (c *code) applyInteger(n *term.Term) func(*frame) int {
 	return func(f *frame) int { return max(x(f), y(f)) }
 }
 
-// boolean returns code for a condition.
+// boolean returns code for the value of n, converted to bool.
 func (c *code) boolean(n *term.Term) func(*frame) bool {
 	if n.Kind != term.Boolean {
 		x := c.real(n)
@@ -453,7 +456,7 @@ func (c *code) boolean(n *term.Term) func(*frame) bool {
 	return comparison(n.Op, c.real(n.Args[0]), c.real(n.Args[1]))
 }
 
-// comparison returns code for a comparison of two numbers.
+// comparison returns code for a comparison of two signed integers or two real numbers.
 func comparison[N int | float64](op term.Op, x, y func(*frame) N) func(*frame) bool {
 	switch op {
 	case term.Equal:
@@ -466,7 +469,7 @@ func comparison[N int | float64](op term.Op, x, y func(*frame) N) func(*frame) b
 	return func(f *frame) bool { return x(f) <= y(f) }
 }
 
-// logic returns code for a condition made of conditions.
+// logic returns code for a logical operation on two conditions.
 func (c *code) logic(n *term.Term) func(*frame) bool {
 	x, y := c.boolean(n.Args[0]), c.boolean(n.Args[1])
 	switch n.Op {

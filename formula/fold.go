@@ -10,14 +10,14 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// folding is a kernel of a task that folds values into tensors. The formula gives these values in memory of
-// their own, and the last step folds them into what the tensors hold.
+// folding is a kernel of a task that reduces its results into output tensors (perm.Reduce). The inner kernel
+// computes the results in temporary memory. The last step reduces them into the tensors.
 type folding struct {
 	binder
 	signature *task.Signature
 }
 
-// folded returns the kernel k of a task, which folds values in where the task has such a permission.
+// folded wraps kernel k in a folding if the task reduces into a tensor, and returns k otherwise.
 func folded(s *task.Signature, k binder) binder {
 	if slices.ContainsFunc(s.Params, func(p task.Param) bool { return p.Perm == perm.Reduce }) {
 		return folding{k, s}
@@ -69,8 +69,8 @@ func (k folding) bind(a *task.Accessor) ([]op.Body, error) {
 	return bodies, nil
 }
 
-// foldInto returns what folds the elements of one buffer into those of another of the same type and shape; ok
-// is false if the operator does not fold elements of the type.
+// foldInto returns a function that reduces the elements of one buffer into another one of the same type and
+// shape; ok is false if operator r does not support the type.
 func foldInto(r perm.Redop, to, from task.Buffer) (fold func(), ok bool) {
 	switch to.Type {
 	case dtype.F32:
@@ -97,15 +97,15 @@ func foldEach[T dtype.Element](r perm.Redop, to, from task.Buffer) (fold func(),
 	}, join != nil
 }
 
-// foldBody is a step of a task that folds values in. Its first range does all, since folds have one order.
+// foldBody is a step of a folding. Its first range runs the whole step, so that the order of reduction is
+// fixed.
 type foldBody struct {
 	op.Body
 	all   op.Range
 	folds []func()
 }
 
-// Contained reports whether the step calls nothing but opgen. What folds does not: functions of others fold
-// in kernels by hand only.
+// Contained reports whether the step runs no foreign code. The reductions are opgen's own code.
 func (b *foldBody) Contained() bool { return op.IsContained(b.Body) }
 
 func (b *foldBody) Run(ctx *op.Ctx, r op.Range) error {

@@ -1,18 +1,17 @@
-// Package formula computes what operators mean: it runs the formulas of their specs, and derives gradients
-// from them.
+// Package formula compiles the formulas of operator specs into kernels, and derives their gradients.
 //
 // A formula is the text of a spec's key of that name: statements over indices, such as
 //
 //	output[n, o] = sum(k: input[n, k] * weight[o, k])
 //
-// A kernel settles first what depends on a use of the operator: ranks, attributes, and which tensors are
-// there. Register registers loops over strips, in the operator's types, which are the kernels of operators
-// that have no other. RegisterReference registers an interpreter that computes in float64, element by
-// element: what kernels are compared with.
+// A kernel is specialized for one instance of an operator: ranks, attributes, and which optional tensors are
+// present. Register registers vectorized loops in the operator's element types. They are the kernels of all
+// operators without a hand-written one. RegisterReference registers an interpreter that computes element by
+// element in float64. It is the oracle of tests.
 //
-// The packages below are the stages of the compiler: expr reads formulas, program makes statements over
-// indices of them for a use of the operator, whose values are those of term, and derive works out gradients.
-// Tools of this module use them. Only this package keeps its form between releases.
+// The packages below are the stages of the compiler. expr parses formulas. program lowers a formula to
+// statements over indices, for one instance of the operator. term is the expressions of statements. derive
+// derives gradients. Tools of this module use these packages. Only package formula has a stable API.
 package formula
 
 import (
@@ -27,19 +26,19 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// compiled is a program that can be run. It may be run by several goroutines at once, each with a memory of
-// its own.
+// compiled is a program with its closures. Several goroutines may run it at once, each with a memory of its
+// own.
 type compiled struct {
 	*program.Program
 	code *code
 }
 
-// mistake returns an error in the formula of an operator, found in one use of it.
+// mistake returns an error in the formula of an operator.
 func mistake(operator, message string) error {
 	return &op.Error{Operator: operator, Message: "formula: " + message}
 }
 
-// missing is the error of a gradient that reads a tensor of which backward is not given the elements.
+// missing is the error of a gradient that reads a tensor that the backward task does not get.
 type missing struct{ operator, tensor string }
 
 func (m missing) Error() string { return m.Unwrap().Error() }
@@ -49,9 +48,9 @@ func (m missing) Unwrap() error {
 	return mistake(m.operator, "gradients need "+m.tensor+", which is not there: no example of the spec shows that they read it, so add one, or state saved = true")
 }
 
-// opened tries what needs a tensor that is not there again with the programs of the same use in which values
-// are symbols: what backward is given follows from such programs, and in them the gradient may read another
-// tensor.
+// opened retries a compilation that failed with missing, on programs of the same instance that keep
+// attributes and conditions symbolic. The saved tensors were derived from such programs. The symbolic
+// gradient may read another tensor, which is available.
 func opened(p *program.Program, err error, try func(*program.Program) error) error {
 	for _, unsettled := range []bool{false, true} {
 		if _, lacks := errors.AsType[missing](err); !lacks {
@@ -66,8 +65,8 @@ func opened(p *program.Program, err error, try func(*program.Program) error) err
 	return err
 }
 
-// newProgram returns the program of an operator with a formula for attributes, what they resolve to, the seed
-// of random numbers, and what the caller passes. The error is an *op.Error.
+// newProgram builds and compiles the program of an instance: attributes, resolved types and shapes, the seed
+// of random numbers, and arguments of the call. The error is an *op.Error.
 func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*compiled, error) {
 	u, err := useOf(o, attrs, r, seed, passed)
 	if err != nil {
@@ -80,7 +79,7 @@ func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int
 	return &compiled{p, compile(p)}, nil
 }
 
-// useOf returns a use of an operator.
+// useOf returns the instance of an operator, as the program builder takes it.
 func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*program.Use, error) {
 	u := &program.Use{Operator: o.FullName(), Formula: o.Formula, Callees: o.Callees, Types: map[string]string{}, Dims: map[string]any{}, Attrs: map[string]any{}, Args: map[string]any{}}
 	for i, t := range o.Types {
@@ -123,7 +122,7 @@ func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, pas
 	return u, nil
 }
 
-// extents returns the values of extents, which are known in a program that runs.
+// extents returns the values of a shape, all of which are constants in a program that runs.
 func extents(dims []*term.Term) []int {
 	out := make([]int, len(dims))
 	for i, d := range dims {
@@ -132,5 +131,5 @@ func extents(dims []*term.Term) []int {
 	return out
 }
 
-// count returns how many elements a tensor has.
+// count returns the number of elements of a tensor.
 func count(l *program.Local) int { return shape.Prod(extents(l.Shape)) }

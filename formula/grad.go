@@ -9,22 +9,23 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// back adds the gradient of a value, times g, to those of the tensors that it reads.
+// back adds g times the gradient of an expression to the gradients of the tensors that the expression reads.
 type back func(f *frame, g float64)
 
-// gradientCode computes gradients for given gradients of outputs and given values.
+// gradientCode is the reverse-mode code of a program, specialized for the tensors that are available.
 type gradientCode struct {
-	given, computed []bool         // by tensor, as they were when the code was made
-	flows           []bool         // by tensor, whether it has a gradient
-	marked          []bool         // the statements whose values are missing
-	hand            []func(*frame) // the statements that give gradients by hand
-	adjoints        []func(*frame) // by statement
+	given, computed []bool         // by tensor: available when the code was compiled
+	flows           []bool         // by tensor: whether a gradient reaches it
+	marked          []bool         // the statements to recompute
+	hand            []func(*frame) // hand-written gradients
+	adjoints        []func(*frame) // by statement; nil without a gradient
 	depth           int
-	derived         *derivedCode // what is used instead, if reverse mode needs a value that is not there; nil otherwise
+	derived         *derivedCode // replaces reverse mode if that reads a tensor that is not available
 }
 
-// backward computes the gradients of trainable tensors from those of outputs that were set with setGrad. What
-// it needs and was not set or computed, it computes. A gradient that was not set is 0.
+// backward computes the gradients of trainable tensors from those of outputs, which setGrad set. It
+// recomputes values that it needs and that are neither set nor computed. An output gradient that was not set
+// is 0.
 func (m *memory) backward() error {
 	given := make([]bool, len(m.grads))
 	for i := range given {
@@ -54,7 +55,7 @@ func (m *memory) backward() error {
 	return m.adjoints(g)
 }
 
-// gradient returns the code for the gradients that follow from those of the given tensors.
+// gradient compiles reverse mode from the gradients of the given tensors.
 func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 	c := &code{p: p.Program, slopes: p.Slopes()}
 	g := &gradientCode{given: given, computed: computed, flows: slices.Clone(given),
@@ -109,14 +110,14 @@ func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 	return g, nil
 }
 
-// adjoints hands gradients on, from the last statement to the first.
+// adjoints runs the adjoints of the statements in reverse order.
 func (m *memory) adjoints(g *gradientCode) error {
 	back := slices.DeleteFunc(slices.Clone(g.adjoints), func(f func(*frame)) bool { return f == nil })
 	slices.Reverse(back)
 	return m.each(g.depth, back)
 }
 
-// each runs code. An error is that of the first part that fails.
+// each runs closures in order, and returns the first error.
 func (m *memory) each(depth int, code []func(*frame)) (err error) {
 	defer func() {
 		switch v := recover().(type) {
@@ -134,7 +135,8 @@ func (m *memory) each(depth int, code []func(*frame)) (err error) {
 	return nil
 }
 
-// adjoint returns code that hands the gradient of what a statement gives on to what it reads.
+// adjoint compiles the adjoint of a statement: it adds to the gradients of what the statement reads, from
+// the gradient of the result. It returns nil if no gradient flows.
 func (c *code) adjoint(s *program.Statement) func(*frame) {
 	c.number(s)
 	for _, way := range []func(*program.Statement) func(*frame){c.backScan, c.backBuckets} {
@@ -157,15 +159,15 @@ func (c *code) adjoint(s *program.Statement) func(*frame) {
 	return func(f *frame) {
 		each(f, func(f *frame) {
 			_, at, _ := place(f)
-			if g := f.m.grads[id][at]; g != 0 || !masked { // what does not count has no gradient, also where a slope is infinite
+			if g := f.m.grads[id][at]; g != 0 || !masked { // masked: 0 times an infinite slope is 0
 				x.add(f, g)
 			}
 		})
 	}
 }
 
-// back returns code for the gradient of n; nil if nothing flows, for which nothing is read. result, unless it
-// is nil, returns code that reads the value of n where it was stored.
+// back returns the reverse-mode code of n, or nil if no gradient flows. In the latter case no reads are
+// recorded. result, unless it is nil, returns code that loads the stored value of n.
 func (c *code) back(n *term.Term, result func() func(*frame) float64) back {
 	if n.Kind != term.Real || !c.p.Depends(n) {
 		return nil
@@ -203,7 +205,7 @@ func (c *code) backOf(n *term.Term, result func() func(*frame) float64) back {
 	flows := false
 	for i, a := range n.Args {
 		if n.Op == term.Multiply && n.Args[1-i].IsZero() || n.Op == term.Divide && i == 1 && n.Args[0].IsZero() {
-			continue // the formula says that the factor does not count
+			continue // a factor that is the constant 0 blocks the gradient
 		}
 		args[i] = c.back(a, nil)
 		flows = flows || args[i] != nil
@@ -255,7 +257,7 @@ func (b back) add(f *frame, g float64) {
 	}
 }
 
-// factor returns code for a number if something is to be multiplied by it.
+// factor returns code for the value of n, or nil if the other operand has no gradient.
 func (c *code) factor(n *term.Term, of back) func(*frame) float64 {
 	if of == nil {
 		return nil
@@ -263,7 +265,8 @@ func (c *code) factor(n *term.Term, of back) func(*frame) float64 {
 	return c.real(n)
 }
 
-// backElement returns code that adds to the gradient of an element, or hands on to the value in its place.
+// backElement returns the adjoint of a load: it adds to the gradient of the element, or continues in the
+// default value if the access is out of bounds.
 func (c *code) backElement(r *term.Read) back {
 	place := c.place(r)
 	var other back
@@ -299,7 +302,7 @@ func (c *code) backElement(r *term.Read) back {
 	}
 }
 
-// backApply returns code for the gradient of the arguments of a function f, which gives n.
+// backApply returns the adjoint of n, a call of function f, with respect to all arguments.
 func (c *code) backApply(f *term.Function, n *term.Term, result func() func(*frame) float64) back {
 	if f.Has(term.Extreme) {
 		return c.backExtreme(n, result)
@@ -319,8 +322,8 @@ func (c *code) backApply(f *term.Function, n *term.Term, result func() func(*fra
 	return out
 }
 
-// slope returns code for the partial derivative of a function f, which gives n, with respect to a parameter.
-// The result of the function is read where it was stored, if that is known.
+// slope returns code for the partial derivative of n, a call of function f, with respect to argument i. If
+// result is not nil, the value of n is loaded and not recomputed.
 func (c *code) slope(f *term.Function, i int, n *term.Term, result func() func(*frame) float64) func(*frame) float64 {
 	y := *n
 	c.result, c.known = &y, func() func(*frame) float64 {
@@ -333,14 +336,14 @@ func (c *code) slope(f *term.Function, i int, n *term.Term, result func() func(*
 	return c.real(f.Derivative(i, n.Args, &y))
 }
 
-// backExtreme returns code for the gradient of the largest or smallest of numbers: those that are equal to it
-// share it, and so do those that are NaN if it is. If one of them does not vary, the others get nothing:
-// max(x, 0) has the slope 0 at 0.
+// backExtreme returns the adjoint of a min or max. Operands that equal the extreme share its gradient, and
+// operands that are NaN do if the extreme is NaN. If a constant operand equals the extreme, the gradient is
+// 0: max(x, 0) has the slope 0 at 0.
 func (c *code) backExtreme(n *term.Term, result func() func(*frame) float64) back {
 	var varying []back
 	var values, fixed []func(*frame) float64
 	var own []*term.Term
-	same := true // whether the others are numbers, which the result's type may have rounded otherwise
+	same := true // whether all fixed operands are constants: others may be rounded in the stored result
 	for _, x := range term.Operands(n, n.Func) {
 		if b := c.back(x, nil); b != nil {
 			varying, own = append(varying, b), append(own, x)
@@ -352,7 +355,7 @@ func (c *code) backExtreme(n *term.Term, result func() func(*frame) float64) bac
 	switch {
 	case len(varying) == 0:
 		return nil
-	case len(varying) == 1 && result != nil && same: // it is the result unless another one is
+	case len(varying) == 1 && result != nil && same: // the operand is the extreme unless a constant is
 		values = append(values, result())
 	default:
 		values = c.reals(own)
@@ -391,5 +394,5 @@ func (c *code) backExtreme(n *term.Term, result func() func(*frame) float64) bac
 	}
 }
 
-// isExtreme reports whether a number of which others are the extreme is it: NaN is, if there is one.
+// isExtreme reports whether operand x attains the extreme. A NaN does: the extreme is NaN then.
 func isExtreme(x, extreme float64) bool { return x == extreme || math.IsNaN(x) }

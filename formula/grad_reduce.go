@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// backReduce returns code for the gradient of a reduction.
+// backReduce returns the adjoint of a reduction.
 func (c *code) backReduce(n *term.Term) back {
 	r := n.Reduction
 	if r.Detached {
@@ -37,7 +37,7 @@ func (c *code) backReduce(n *term.Term) back {
 	case reduction.LogSumExp:
 		return c.backShare(n, each, body)
 	}
-	// Elements that are the extreme share its gradient.
+	// The elements that attain the extreme share its gradient.
 	x, y := c.real(r.Body), c.real(n)
 	return func(f *frame, g float64) {
 		extreme, n := y(f), 0
@@ -54,8 +54,8 @@ func (c *code) backReduce(n *term.Term) back {
 	}
 }
 
-// backShare returns code for the gradient of a logsumexp: each term gets its share, exp((x - maximum) -
-// logarithm). The formula may compute the shares as such, as a softmax does.
+// backShare returns the adjoint of a logsumexp: the gradient of each element is its softmax, exp((x - max) -
+// result). If a statement of the program already computes this softmax, it is loaded.
 func (c *code) backShare(n *term.Term, each func(*frame, func(*frame)), body back) back {
 	total := n
 	if c.of != nil && c.of.Value == n {
@@ -69,17 +69,17 @@ func (c *code) backShare(n *term.Term, each func(*frame, func(*frame)), body bac
 	}
 	x, most, sum := c.real(n.Reduction.Body), c.real(top), c.real(total)
 	return func(f *frame, g float64) {
-		max, log := most(f), sum(f) // before each, which uses the same variables
+		max, log := most(f), sum(f) // evaluate before the loop, which overwrites the reduced indices
 		each(f, func(f *frame) {
-			if v := math.Exp(x(f) - max - log); !math.IsNaN(v) { // of -inf in a sum of nothing else
+			if v := math.Exp(x(f) - max - log); !math.IsNaN(v) { // NaN if all elements are -inf
 				body(f, g*v)
 			}
 		})
 	}
 }
 
-// backProduct returns code for the gradient of a product: for each factor the product of the others, which is
-// right where factors are 0.
+// backProduct returns the adjoint of a product. The gradient of a factor is the product of the others, from
+// prefix and suffix products, so that it is exact if factors are 0.
 func (c *code) backProduct(r *term.Reduction, each func(*frame, func(*frame)), body back) back {
 	x := c.real(r.Body)
 	return func(f *frame, g float64) {

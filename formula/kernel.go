@@ -11,21 +11,20 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Register registers the tasks of operators with kernels that compute their formulas, for all element types
-// that the target stores: loops over strips of elements, in the operator's types. An operator without a
-// formula is an error.
+// Register registers kernels that are compiled from the formulas of operators: vectorized loops, for all
+// element types that the target stores. An operator without a formula is an error.
 func Register(r *task.Registry, target op.Target, operators ...*task.Operator) error {
 	return register(r, target, operators, func(s *task.Signature) binder { return loopKernel{s, &uses{}} })
 }
 
-// RegisterReference does so with kernels that compute element by element, in float64. They are slow, and what
-// other kernels are compared with.
+// RegisterReference registers the float64 interpreter in place of compiled loops. It is slow, and the oracle
+// of tests.
 func RegisterReference(r *task.Registry, target op.Target, operators ...*task.Operator) error {
 	return register(r, target, operators, func(s *task.Signature) binder { return kernel{s} })
 }
 
-// hasByHand reports whether a task has device code by hand for the element types of a variant. It wins over
-// that of formulas.
+// hasByHand reports whether a hand-written CUDA kernel for the types of variant v is registered. It has
+// priority over the formula.
 func hasByHand(r *task.Registry, s *task.Signature, v task.Variant) bool {
 	if v.Target != gpu.CUDA || r == nil {
 		return false
@@ -36,7 +35,7 @@ func hasByHand(r *task.Registry, s *task.Signature, v task.Variant) bool {
 	})
 }
 
-// binder is a kernel of a task.
+// binder binds a kernel to the tensors of a task, and returns one body for each step.
 type binder interface {
 	bind(a *task.Accessor) ([]op.Body, error)
 }
@@ -45,7 +44,7 @@ func register(r *task.Registry, target op.Target, operators []*task.Operator, of
 	return registerFor(r, target, operators, hosts, func(s *task.Signature) binder { return folded(s, of(s)) })
 }
 
-// registerFor registers tasks for the element types that types chooses of those of a variable.
+// registerFor registers kernels for the element types that types selects from those of each type variable.
 func registerFor(r *task.Registry, target op.Target, operators []*task.Operator, types func([]dtype.Type) []dtype.Type, of func(*task.Signature) binder) error {
 	var errs []error
 	for _, o := range operators {
@@ -61,7 +60,7 @@ func registerFor(r *task.Registry, target op.Target, operators []*task.Operator,
 	return errors.Join(errs...)
 }
 
-// variantsOf returns a task's variants for all choices of element types.
+// variantsOf returns one variant of a task for each supported combination of element types.
 func variantsOf(target op.Target, s *task.Signature, typesOf func([]dtype.Type) []dtype.Type, k binder) ([]task.Variant, error) {
 	o := s.Operator
 	if len(o.Formula) == 0 {
@@ -93,7 +92,7 @@ func variantsOf(target op.Target, s *task.Signature, typesOf func([]dtype.Type) 
 	return out, nil
 }
 
-// hosts lists the types in which kernels compute, without repetitions.
+// hosts maps storage types to the types in which host kernels compute, without duplicates.
 func hosts(types []dtype.Type) []dtype.Type {
 	var out []dtype.Type
 	for _, t := range types {
@@ -104,7 +103,7 @@ func hosts(types []dtype.Type) []dtype.Type {
 	return out
 }
 
-// stateless is an init or a cleanup task. Formulas need no state, so it makes one that holds nothing.
+// stateless is an init or cleanup task. Formulas have no state, so init stores an empty one.
 type stateless struct{ signature *task.Signature }
 
 func (k stateless) bind(a *task.Accessor) ([]op.Body, error) {
@@ -116,7 +115,7 @@ func (k stateless) bind(a *task.Accessor) ([]op.Body, error) {
 	return []op.Body{nothing{}}, nil
 }
 
-// nothing is a step whose work an earlier one does.
+// nothing is a step whose work an earlier step does.
 type nothing struct{}
 
 func (nothing) Run(*op.Ctx, op.Range) error { return nil }

@@ -21,28 +21,28 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// loopKernel computes a task by loops that are made of the operator's formula.
+// loopKernel computes a task by loops that are compiled from the operator's formula.
 type loopKernel struct {
 	signature *task.Signature
 	uses      *uses
 }
 
-// use is the code for a use of an operator, which is made once.
+// use is the compiled code of one instance of an operator.
 type use struct {
 	program   *program.Program
-	gradients map[int]int // the tensors of gradients, by tensor
-	between   map[int]int // those of gradients of values that only the task uses
-	code      loops.Code  // nil if the reference computes what loops do not support, or not in one pass
-	why       error       // why there is no code
+	gradients map[int]int // tensor -> its gradient
+	between   map[int]int // tensor -> its gradient, for intermediate values of the task
+	code      loops.Code  // nil if the interpreter runs the task
+	why       error       // why code is nil
 }
 
-// uses holds the code for uses of an operator's task.
+// uses caches the compiled instances of a task, by key.
 type uses struct {
 	mu   sync.Mutex
 	code map[string]*use
 }
 
-// mostUses is how many uses of a task are remembered at most.
+// mostUses is the capacity of the cache. One more instance empties it.
 const mostUses = 1024
 
 func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
@@ -81,8 +81,8 @@ func (u *uses) put(key string, x *use) {
 	u.code[key] = x
 }
 
-// key names a use: attributes, the seed, types, shapes, how many values the caller passes, which tensors have
-// memory, and which share it.
+// key encodes all that compiled code depends on: attributes, seed, types, shapes, the lengths of passed
+// arguments, and which tensors have memory and share it.
 func (k loopKernel) key(a *task.Accessor) (string, error) {
 	attrs, err := attr.Marshal(a.Attrs)
 	if err != nil {
@@ -124,7 +124,7 @@ func (k loopKernel) key(a *task.Accessor) (string, error) {
 	return string(b), nil
 }
 
-// use makes the code for a use of the operator.
+// use compiles the instance of the operator that the accessor describes.
 func (l *layout) use() (*use, error) {
 	o := l.kernel.signature.Operator
 	u, err := useOf(o, l.accessor.Attrs, l.accessor.Resolved, l.accessor.Seed, l.accessor.Passed)
@@ -134,7 +134,7 @@ func (l *layout) use() (*use, error) {
 	return l.compiled(u)
 }
 
-// compiled returns the code for a use.
+// compiled compiles u. If loops do not support a statement, the result has no code but the reason why.
 func (l *layout) compiled(u *program.Use) (*use, error) {
 	p, err := program.Build(u)
 	if err != nil {
@@ -183,7 +183,7 @@ func complete(s *task.Signature, a *task.Accessor) error {
 	return nil
 }
 
-// statements returns the statements that give what the task has to, and the tensors of gradients.
+// statements returns the statements that the task runs, and a map from tensors to their gradients.
 func (l *layout) statements() (statements []*program.Statement, gradients map[int]int, err error) {
 	k := l.kernel.signature
 	all := l.program.Statements
@@ -208,9 +208,8 @@ func (l *layout) statements() (statements []*program.Statement, gradients map[in
 	return statements, of, err
 }
 
-// withOthers returns the statements that give all gradients that the task could give with the tensors that it
-// gets, wanted or not. Loops are made of what all of them share, so that a gradient has the same bits whether
-// or not others are asked for.
+// withOthers adds the statements of the gradients that were not asked for. Loops are fused and shared over
+// all of them, so that a gradient has the same bits whether or not others are asked for.
 func (l *layout) withOthers(gradients map[int]int, statements []*program.Statement) []*program.Statement {
 	if l.kernel.signature.Kind != task.KindBackward {
 		return statements
@@ -234,9 +233,9 @@ func (l *layout) withOthers(gradients map[int]int, statements []*program.Stateme
 	return all
 }
 
-// needed returns the statements on which wanted tensors depend. Those that give what the task gets are left
-// out. It is an error if the statements read a tensor of a slot that the task does not get: what is saved
-// follows from the examples, and none of them may show that a gradient reads the tensor.
+// needed returns the statements on which wanted tensors depend, without those whose results the task reads
+// as input. It returns missing if they read a tensor that the task does not get: the saved tensors follow
+// from the spec's examples, and none of the examples may have shown this read.
 func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) {
 	need := slices.Clone(l.wanted)
 	var kept []*program.Statement
@@ -267,8 +266,8 @@ func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) 
 	return l.apart(l.complete(kept)), nil
 }
 
-// complete adds what statements take for granted: elements that are 0 before something is added to them, or
-// that no statement gives, and copies of what tensors held before.
+// complete prepends implicit initializations: zeros of accumulated tensors and of elements that no statement
+// defines, and copies of old values that are read after their tensor is overwritten.
 func (l *layout) complete(kept []*program.Statement) []*program.Statement {
 	var first []*program.Statement
 	begun := make([]bool, len(l.program.Tensors))
@@ -296,7 +295,7 @@ func (l *layout) complete(kept []*program.Statement) []*program.Statement {
 	return append(first, out...)
 }
 
-// fill returns a statement that gives the number 0 to all elements of a tensor.
+// fill returns a statement that sets all elements of a tensor to 0.
 func (l *layout) fill(t int) *program.Statement {
 	local := l.program.Tensors[t]
 	s := &program.Statement{Target: t, Left: &term.Read{Tensor: t, Count: 1, Ext: local.Shape, Text: local.Name}, Value: term.RealNumber(0)}
@@ -314,8 +313,8 @@ func (l *layout) fill(t int) *program.Statement {
 	return s
 }
 
-// late reports whether what a tensor held before is read when elements of it may have been given already:
-// behind the statement that gives them, or at another place than the one that is given.
+// late reports whether an old value of a tensor is read after it may be overwritten: by a later statement
+// than the one that defines the new value, or by that statement at another offset.
 func (l *layout) late(statements []*program.Statement, old, now int) bool {
 	given, late := false, false
 	for _, s := range statements {
@@ -333,7 +332,7 @@ func (l *layout) late(statements []*program.Statement, old, now int) bool {
 	return late
 }
 
-// bodies returns the bodies of the task's steps.
+// bodies binds the compiled loops to memory, and returns one body for each step of the task.
 func (l *layout) bodies(code loops.Code) []op.Body {
 	out := make([]op.Body, len(l.kernel.signature.Steps))
 	for i := range out {
@@ -362,7 +361,7 @@ func (l *layout) bodies(code loops.Code) []op.Body {
 	return out
 }
 
-// steps lists the steps of the task that have something to go over.
+// steps lists the steps of the task whose grid is not empty.
 func (l *layout) steps() []int {
 	var out []int
 	for i := range l.kernel.signature.Steps {
@@ -373,8 +372,8 @@ func (l *layout) steps() []int {
 	return out
 }
 
-// matched returns the steps of groups of loops, if there are enough steps: each group gets one that goes over
-// as many values, or else the next. It returns nil if there are more groups than steps.
+// matched assigns a step to each group of loops: the next step with as many iterations as the group, or else
+// the next step. It returns nil if there are more groups than steps.
 func (l *layout) matched(code loops.Code, steps []int) []int {
 	groups := code.Groups()
 	if groups > len(steps) {
@@ -395,7 +394,7 @@ func (l *layout) matched(code loops.Code, steps []int) []int {
 	return out
 }
 
-// indices lists the integers that the task reads and that specs say are below a bound.
+// indices lists the integer tensors that the task reads and whose spec bounds their elements.
 func (l *layout) indices() []indices {
 	var out []indices
 	for _, p := range l.kernel.signature.Params {
@@ -417,7 +416,7 @@ func (l *layout) indices() []indices {
 	return out
 }
 
-// indices are the elements of a tensor of integers, which lie within a bound.
+// indices is an integer tensor whose elements the task checks against a bound.
 type indices struct {
 	slot   string
 	shape  []int
@@ -426,8 +425,8 @@ type indices struct {
 	wide   []int64 // these
 }
 
-// check returns an error for the first element of a part of the tensor that is out of bounds: the share from
-// lo to hi of total parts.
+// check returns an error for the first element out of bounds in the share [lo/total, hi/total) of the
+// elements.
 func (x *indices) check(lo, hi, total int) error {
 	n := len(x.narrow) + len(x.wide)
 	lo, hi = n*lo/total, n*hi/total
@@ -443,8 +442,7 @@ func (x *indices) check(lo, hi, total int) error {
 	return nil
 }
 
-// beyond returns the first of integers that is not within a bound, and its place, which is -1 if there is
-// none.
+// beyond returns the position and value of the first element out of bounds, or position -1 if there is none.
 func beyond[U int32 | int64](x []U, bound task.Bound) (at, v int) {
 	if simd.Below(x, bound.Below) {
 		return -1, 0
@@ -456,13 +454,13 @@ func beyond[U int32 | int64](x []U, bound task.Bound) (at, v int) {
 	return i, int(x[i])
 }
 
-// divided divides groups of loops among at most as many steps, in order: it returns the first group of each
-// step, and the number of groups. A step of one group runs in parts, and one of several as a whole, since
-// each group needs all of the ones before. So the groups with most work get steps of their own.
+// divided partitions groups of loops into at most steps contiguous ranges, and returns the first group of
+// each range and the number of groups. Dynamic programming maximizes the work of ranges of one group. Only
+// these run in parallel: a group of a longer range depends on those before it.
 func divided(work []int, steps int) []int {
 	n := len(work)
-	type best struct{ alone, from int } // the work that runs in parts, and where the last step begins
-	table := make([][]best, steps+1)    // by how many steps and groups are used
+	type best struct{ alone, from int } // parallel work, and the first group of the last range
+	table := make([][]best, steps+1)    // by numbers of ranges and groups
 	for s := range table {
 		table[s] = make([]best, n+1)
 		for g := 1; g <= n; g++ {
@@ -496,15 +494,15 @@ func divided(work []int, steps int) []int {
 	return starts
 }
 
-// loopBody is a step of a task: groups of loops, of which each is a phase.
+// loopBody is a step of a task. Each of its groups of loops is a phase.
 type loopBody struct {
 	run      loops.Runner
 	operator string
-	from, to int       // the groups
-	total    int       // of how many indices the first dimension of the step consists
-	boxes    bool      // whether the step has more dimensions
-	apart    bool      // whether the step is declared elementwise, and a part of its group touches other elements, too
-	indices  []indices // that the step tests
+	from, to int       // the range of groups
+	total    int       // extent of the step's first dimension
+	boxes    bool      // whether the step has further dimensions
+	apart    bool      // whether the step is declared elementwise, and ranges of its group cross elements
+	indices  []indices // that the step checks against bounds
 }
 
 var (
@@ -512,7 +510,7 @@ var (
 	_ op.Contained = (*loopBody)(nil)
 )
 
-// Contained reports true: loops call no functions of others.
+// Contained reports true: loops call no foreign code.
 func (b *loopBody) Contained() bool { return true }
 
 func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
@@ -525,7 +523,7 @@ func (b *loopBody) Run(ctx *op.Ctx, r op.Range) error {
 	return b.runGroups(ctx, b.from, b.to, 0, 1, 1)
 }
 
-// first reports whether a range holds the first index of all dimensions.
+// first reports whether a range contains the origin of the iteration space.
 func first(r op.Range) bool {
 	for d := range op.MaxRank {
 		if lo, _ := r.Dim(d); lo > 0 {
@@ -535,15 +533,15 @@ func first(r op.Range) bool {
 	return true
 }
 
-// Whole reports whether the first range does all: there are several groups, or ranges are boxes, which groups
-// are not divided into, or ranges are those of a step that goes element by element, as its group does not.
+// Whole reports whether the first range must run the whole step: it has several groups, its ranges are
+// boxes, or it is declared elementwise and its group is not.
 func (b *loopBody) Whole() bool { return b.boxes || b.apart || b.to > b.from+1 }
 
 // Phases returns the number of groups.
 func (b *loopBody) Phases() int { return b.to - b.from }
 
-// RunPhase runs a part of a group. Of boxes, those do the work that hold the first index of all dimensions
-// but the first one.
+// RunPhase runs a share of one group. If ranges are boxes, only those at the origin of all dimensions but
+// the first one do work.
 func (b *loopBody) RunPhase(ctx *op.Ctx, phase int, r op.Range) error {
 	if across := r; b.boxes {
 		if across.Lo = 0; !first(across) {
@@ -553,8 +551,8 @@ func (b *loopBody) RunPhase(ctx *op.Ctx, phase int, r op.Range) error {
 	return b.runGroups(ctx, b.from+phase, b.from+phase+1, r.Lo, r.Hi, b.total)
 }
 
-// runGroups runs a part of the groups from start to end-1. The first one of the step tests the integers that
-// the step takes.
+// runGroups runs the share [lo/total, hi/total) of the groups from start to end-1. The first group also
+// checks this share of the integer inputs against their bounds.
 func (b *loopBody) runGroups(ctx *op.Ctx, start, end, lo, hi, total int) error {
 	if start == b.from {
 		for i := range b.indices {

@@ -13,19 +13,19 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// memory holds the tensors of a program in one run of it.
+// memory holds the tensors of one run of a program.
 type memory struct {
 	program *compiled
-	step    uint64 // the number of the training step, from 0
+	step    uint64 // number of the training step, from 0
 	tensors []elements
-	grads   [][]float64 // by tensor; nil where there are none
+	grads   [][]float64 // by tensor; nil without a gradient
 	// gradient is the code of the last call of backward.
 	gradient *gradientCode
 	// computed tells which tensors hold values.
 	computed []bool
 }
 
-// elements are those of a tensor; one of the lists holds them, depending on the kind.
+// elements holds the elements of a tensor, in the slice of its kind.
 type elements struct {
 	real    []float64
 	integer []int64
@@ -54,7 +54,7 @@ func (p *compiled) newMemory() *memory {
 	return m
 }
 
-// begin forgets what was set and computed.
+// begin marks all tensors as not computed, but for passed arguments, and clears gradients.
 func (m *memory) begin(step uint64) {
 	m.step = step
 	clear(m.computed)
@@ -64,7 +64,7 @@ func (m *memory) begin(step uint64) {
 	}
 }
 
-// pass gives a tensor the values that the caller passes.
+// pass stores the values of an argument that the caller passes.
 func (m *memory) pass(id int, values []any) {
 	m.computed[id] = true
 	e := m.tensors[id]
@@ -80,7 +80,7 @@ func (m *memory) pass(id int, values []any) {
 	}
 }
 
-// tensor returns the number of a slot's tensor, or an error if the use has none.
+// tensor returns the number of a slot's tensor in the program, or an error if this instance has none.
 func (p *compiled) tensor(slot, number int) (int, error) {
 	for i, t := range p.Tensors {
 		if t.Slot == slot && t.Number == number {
@@ -90,8 +90,7 @@ func (p *compiled) tensor(slot, number int) (int, error) {
 	return 0, mistake(p.Operator, fmt.Sprintf("there is no tensor %d of slot %d", number, slot))
 }
 
-// set gives a slot's tensor its value: the elements, little endian, in the tensor's type or in float64 if
-// that is wide.
+// set loads the elements of a slot's tensor from data, in the layout of typ.
 func (m *memory) set(slot, number int, typ dtype.Type, data []byte) error {
 	id, err := m.program.tensor(slot, number)
 	if err != nil {
@@ -105,7 +104,7 @@ func (m *memory) set(slot, number int, typ dtype.Type, data []byte) error {
 	return nil
 }
 
-// get writes the value of a slot's tensor to data, rounded to the type.
+// get stores the elements of a slot's tensor to data, rounded to typ.
 func (m *memory) get(slot, number int, typ dtype.Type, data []byte) error {
 	id, err := m.program.tensor(slot, number)
 	if err != nil {
@@ -139,7 +138,7 @@ func bounded(x []int64, typ dtype.Type, ends program.Ends) []int64 {
 	case bits < 64:
 		least, most = 0, 1<<bits-1
 	default:
-		least, most = 0, -1 // the greatest one without sign
+		least, most = 0, -1 // the greatest uint64
 	}
 	out := slices.Clone(x)
 	for i, v := range out {
@@ -153,7 +152,7 @@ func bounded(x []int64, typ dtype.Type, ends program.Ends) []int64 {
 	return out
 }
 
-// setGrad gives the gradient of the tensor of a slot.
+// setGrad loads the gradient of a slot's tensor from data, in the layout of typ.
 func (m *memory) setGrad(slot, number int, typ dtype.Type, data []byte) error {
 	id, err := m.program.tensor(slot, number)
 	if err != nil {
@@ -165,7 +164,7 @@ func (m *memory) setGrad(slot, number int, typ dtype.Type, data []byte) error {
 	return nil
 }
 
-// grad returns the gradient of the tensor of a slot; nil if nothing flows to it.
+// grad returns the gradient of a slot's tensor, or nil if no gradient reaches it.
 func (m *memory) grad(slot, number int) ([]float64, error) {
 	id, err := m.program.tensor(slot, number)
 	if err != nil {
@@ -204,7 +203,7 @@ func (e elements) putInteger(i, v int) {
 	e.put(i, float64(v))
 }
 
-// as returns bytes as elements of a type of the host.
+// as reinterprets bytes as a slice of T without a copy.
 func as[T any](data []byte) []T {
 	if len(data) == 0 {
 		return nil
@@ -212,7 +211,7 @@ func as[T any](data []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(*new(T))))
 }
 
-// load reads elements of a type.
+// load decodes elements of a storage type.
 func (e elements) load(typ dtype.Type, data []byte) {
 	if p, ok := typ.Packed(); ok {
 		wide := make([]float32, len(data)/typ.Size())
@@ -238,7 +237,7 @@ func (e elements) load(typ dtype.Type, data []byte) {
 	}
 }
 
-// store writes elements, rounded to a type.
+// store encodes elements, rounded to a storage type.
 func (e elements) store(typ dtype.Type, data []byte) {
 	if p, ok := typ.Packed(); ok {
 		wide := make([]float32, len(data)/typ.Size())
@@ -264,13 +263,13 @@ func (e elements) store(typ dtype.Type, data []byte) {
 	}
 }
 
-// integers reads and writes elements of a type of integers.
+// integers converts between int64 and a storage type of integers.
 type integers struct {
 	load  func(to []int64, data []byte)
 	store func(data []byte, from []int64)
 }
 
-// integersOf returns what reads and writes elements of a stored type of integers.
+// integersOf returns the conversions of an integer storage type.
 func integersOf(typ dtype.Type) integers {
 	switch typ {
 	case dtype.I8:
@@ -306,7 +305,7 @@ func integersAs[T dtype.Integer]() integers {
 	}
 }
 
-// storeGrad puts a gradient into the memory of a task, which accumulates or not.
+// storeGrad stores a gradient to the memory of a task, or adds it if the mode is tensor.Accumulate.
 func storeGrad(grad []float64, typ dtype.Type, mode tensor.Mode, data []byte) {
 	n := len(data) / typ.Size()
 	e := elements{real: make([]float64, n)}
@@ -319,7 +318,7 @@ func storeGrad(grad []float64, typ dtype.Type, mode tensor.Mode, data []byte) {
 	e.store(typ, data)
 }
 
-// outside reports an element that a formula reads or gives outside a tensor.
+// outside returns the error of an access out of bounds.
 func outside(r *term.Read, l *program.Local, idx []int) error {
 	return fmt.Errorf("%s%s lies outside %s%s", l.Name, shape.Format(idx), l.Name, shape.Format(extents(r.Ext)))
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// order is code for an order of elements. sort returns a table: by place the element, or by element the
-// place. find looks up what the reduction gives in it.
+// order is code for argsort or rank. sort returns the permutation of one row, or its inverse for a rank.
+// find evaluates the reduction by a lookup in this table.
 type order struct {
 	sort func(*frame) []int
 	find func(f *frame, table []int) int
 }
 
-// orderOf returns the code of an order.
+// orderOf compiles an argsort or a rank.
 func (c *code) orderOf(r *term.Reduction) order {
 	each, keys := c.loop(r.Vars, nil), c.keysOf(r)
 	slots, lo, hi := make([]int, len(r.Vars)), make([]func(*frame) int, len(r.Vars)), make([]func(*frame) int, len(r.Vars))
 	for i, v := range r.Vars {
 		slots[i], lo[i], hi[i] = c.slots[v], c.integer(v.Lo), c.integer(v.Hi)
 	}
-	name := func(f *frame) int { // of the present element
+	name := func(f *frame) int { // the number of the current element
 		if r.Part >= 0 {
 			return f.vars[slots[r.Part]]
 		}
@@ -89,13 +89,14 @@ func (c *code) orderOf(r *term.Reduction) order {
 	}
 }
 
-// keys are those of elements: add appends that of the present one, compare compares two.
+// keys holds the sort keys of a row: add appends the key of the current element, compare compares two by
+// position.
 type keys struct {
 	add     func(*frame)
 	compare func(i, j int) int
 }
 
-// keysOf returns a function for new keys of an order. Those of whole numbers are exact.
+// keysOf returns a constructor of keys. Integer keys are not rounded to float64.
 func (c *code) keysOf(r *term.Reduction) func() keys {
 	if r.Body.Kind == term.Integer {
 		x := c.ordered(r.Body)
@@ -111,7 +112,7 @@ func (c *code) keysOf(r *term.Reduction) func() keys {
 	}
 }
 
-// compareReal compares numbers. NaN is the greatest, unlike with cmp.Compare.
+// compareReal compares sort keys. NaN is greater than all numbers, unlike with cmp.Compare.
 func compareReal(x, y float64) int {
 	if a, b := math.IsNaN(x), math.IsNaN(y); a || b {
 		return cmp.Compare(term.Truth(a), term.Truth(b))
@@ -119,7 +120,7 @@ func compareReal(x, y float64) int {
 	return cmp.Compare(x, y)
 }
 
-// places returns the numbers below n in the order of their keys. Equal ones keep their order.
+// places returns the permutation of a stable sort: element numbers, in the order of their keys.
 func places(n int, compare func(i, j int) int, descending bool) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -133,8 +134,8 @@ func places(n int, compare func(i, j int) int, descending bool) []int {
 	return out
 }
 
-// orders returns code for a statement that gives an order, which it sorts once for all places; nil if it is
-// another statement.
+// orders compiles a statement whose value is an argsort or a rank. It sorts each row once, and not for each
+// result. It returns nil if s is another statement.
 func (c *code) orders(s *program.Statement) func(*frame) {
 	n := s.Value
 	if n.Op != term.Reduce || !n.Reduction.IsOrder() || !plainLoops(s) {
@@ -162,8 +163,8 @@ func (c *code) orders(s *program.Statement) func(*frame) {
 	}
 }
 
-// plainLoops reports whether the loops of a statement can go in any order: no range depends on another index,
-// and each element is given once.
+// plainLoops reports whether the loops of a statement may be reordered: no bound depends on an index of the
+// statement, and each element is stored once.
 func plainLoops(s *program.Statement) bool {
 	return !s.Add && s.Guard == nil && !slices.ContainsFunc(s.Vars, func(v *term.Variable) bool { return v.Lo.UsesAny(s.Vars) || v.Hi.UsesAny(s.Vars) })
 }

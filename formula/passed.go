@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// passedTo lists the arguments of an operator that the caller passes.
+// passedTo lists the arguments of an operator whose values the caller passes, each once.
 func passedTo(o *task.Operator, passed *task.Passed) []program.Passed {
 	var out []program.Passed
 	for _, sig := range o.Signatures {
@@ -24,7 +24,7 @@ func passedTo(o *task.Operator, passed *task.Passed) []program.Passed {
 	return out
 }
 
-// placePassed gives tensors that hold what the caller passes memory of their own.
+// placePassed allocates memory for the tensors of passed arguments.
 func (l *layout) placePassed() {
 	for i, t := range l.program.Tensors {
 		if t.Passed != nil {
@@ -36,7 +36,8 @@ func (l *layout) placePassed() {
 	}
 }
 
-// follow keeps memory at the values that the caller passes. No task of the node runs while they change.
+// follow subscribes to changes of passed arguments, and copies new values into their memory. No task of the
+// node runs during a change.
 func (l *layout) follow() {
 	for i, t := range l.program.Tensors {
 		if t.Passed == nil || l.accessor.Passed == nil {

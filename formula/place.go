@@ -14,17 +14,17 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// layout says where the tensors of a program are while a task runs.
+// layout maps the tensors of a program to the memory of a task.
 type layout struct {
 	kernel   loopKernel
 	accessor *task.Accessor
 	program  *program.Program
-	between  map[int]int // the tensors of gradients of values that only the task uses, by tensor
+	between  map[int]int // tensor -> its gradient, for intermediate values of the task
 	task     int
 	tensors  []loops.Tensor
 	memory   [][]byte
-	given    []bool // whether the task gets the elements
-	wanted   []bool // whether it has to give them
+	given    []bool // whether the task reads the elements as input
+	wanted   []bool // whether the task must compute them
 	places   map[int]bufferPlace
 	listed   bool // whether the code is to be listed
 }
@@ -34,7 +34,7 @@ func (l *layout) gradientIn(slot int) bool {
 	return slices.ContainsFunc(l.kernel.signature.Params, func(p task.Param) bool { return p.Grad && p.Slot == slot && p.Perm.Reads() })
 }
 
-// buffer returns the memory of a tensor or its gradient; that of an absent one has no type.
+// buffer returns the memory of a tensor or of its gradient. The buffer of an absent tensor has no type.
 func (l *layout) buffer(slot, number int, grad bool) task.Buffer {
 	for _, p := range l.kernel.signature.Params {
 		if p.Slot == slot && p.Grad == grad && (p.Grad || l.accessor.Resolved.Takes(l.task, slot)) {
@@ -46,7 +46,7 @@ func (l *layout) buffer(slot, number int, grad bool) task.Buffer {
 	return task.Buffer{}
 }
 
-// place finds the memory of all tensors.
+// place binds the tensors of the program to the memory of the task's parameters.
 func (l *layout) place(gradients map[int]int) {
 	n := len(l.program.Tensors)
 	l.tensors, l.memory = make([]loops.Tensor, n), make([][]byte, n)
@@ -82,7 +82,7 @@ func (l *layout) place(gradients map[int]int) {
 	}
 	l.placePassed()
 	l.placeScratch()
-	for t, g := range gradients { // with the same rounding if they are not wanted
+	for t, g := range gradients { // an unwanted gradient is rounded as a wanted one
 		if l.tensors[g].Local {
 			l.tensors[g].Type = l.hostOf(t)
 		}
@@ -96,8 +96,8 @@ func (l *layout) place(gradients map[int]int) {
 	}
 }
 
-// placeScratch finds memory for gradients that only the task uses: a scratch slot has that of the value whose
-// name follows grad_ in its own.
+// placeScratch binds gradients of intermediate values to scratch slots: the slot grad_x holds the gradient
+// of x.
 func (l *layout) placeScratch() {
 	for param, p := range l.kernel.signature.Params {
 		name, ok := strings.CutPrefix(l.kernel.signature.Operator.Slots[p.Slot].Name, "grad_")
@@ -118,7 +118,7 @@ func (l *layout) placeScratch() {
 	}
 }
 
-// hostOf returns the type in which kernels keep a tensor of a slot.
+// hostOf returns the type in which host kernels hold a slot's tensor.
 func (l *layout) hostOf(t int) dtype.Type {
 	local := l.program.Tensors[t]
 	if o := l.accessor.Resolved.Operands(local.Slot); local.Number < len(o) {
@@ -127,7 +127,7 @@ func (l *layout) hostOf(t int) dtype.Type {
 	return dtype.Invalid
 }
 
-// share notes which tensors lie in the same memory.
+// share finds the tensors whose memory is the same.
 func (l *layout) share() {
 	first := map[*byte]int{}
 	for i, m := range l.memory {
@@ -142,7 +142,7 @@ func (l *layout) share() {
 	}
 }
 
-// add adds a tensor to the program.
+// add adds a tensor to the program, and returns its number.
 func (l *layout) add(t *program.Local) int {
 	l.tensors = append(l.tensors, loops.Tensor{})
 	l.memory = append(l.memory, nil)

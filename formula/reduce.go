@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// reduceReal returns code for a reduction of real numbers. Sums go in the order of the indices.
+// reduceReal compiles a reduction to a real number. Sums add elements in loop order.
 func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
 	each, x := c.loop(r.Vars, r.Guard), c.real(r.Body)
 	switch r.Kind {
@@ -62,8 +62,8 @@ func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
 	}
 }
 
-// moments returns the mean of values and how many there are. Their differences from the first one are added,
-// so that the mean of equal values is exactly what they are.
+// moments returns the mean and the number of elements. It sums differences from the first element, so that
+// the mean of equal elements is exact.
 func moments(f *frame, each func(*frame, func(*frame)), x func(*frame) float64) (mean, n float64) {
 	s, first := 0.0, 0.0
 	each(f, func(f *frame) {
@@ -77,7 +77,7 @@ func moments(f *frame, each func(*frame, func(*frame)), x func(*frame) float64) 
 	return first + s/n, n
 }
 
-// reduceInteger returns code for a reduction that gives an integer.
+// reduceInteger compiles a reduction to an integer.
 func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 	each := c.loop(r.Vars, r.Guard)
 	if r.Kind == reduction.Count {
@@ -97,7 +97,7 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 	x := c.integer(r.Body)
 	fold, first, flip := r.Kind.IntegerJoin(), r.Kind.IntegerIdentity(), 0
 	if c.p.Unsigned(r.Body) && r.Kind.Is(reduction.Extreme) {
-		flip = math.MinInt // integers without sign have the order of those with one whose first bit is the other
+		flip = math.MinInt // flipping the sign bit maps unsigned order to signed order
 	}
 	return func(f *frame) int {
 		v := first
@@ -106,11 +106,11 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 	}
 }
 
-// argument returns code for argmax and argmin: the index of the first extreme, or its number among several
-// indices. NaN is more extreme than all numbers.
+// argument compiles argmax or argmin: the index of the first extreme, or its row-major number if several
+// indices are reduced. NaN is more extreme than all numbers.
 func (c *code) argument(r *term.Reduction, each func(*frame, func(*frame))) func(*frame) int {
 	if r.Body.Kind == term.Integer {
-		return extremeOf(c, r, each, c.ordered(r.Body)) // real numbers do not hold all integers
+		return extremeOf(c, r, each, c.ordered(r.Body)) // float64 does not represent all integers
 	}
 	return extremeOf(c, r, each, c.real(r.Body))
 }

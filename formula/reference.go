@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// kernel computes a task by the operator's formula.
+// kernel interprets the operator's formula for a task.
 type kernel struct{ signature *task.Signature }
 
 func (k kernel) bind(a *task.Accessor) ([]op.Body, error) {
@@ -19,7 +19,7 @@ func (k kernel) bind(a *task.Accessor) ([]op.Body, error) {
 	}
 	b := &body{program: p, signature: k.signature, accessor: a}
 	bodies := make([]op.Body, len(k.signature.Steps))
-	first := true // of the steps that have something to go over
+	first := true // of the steps with work
 	for i := range bodies {
 		bodies[i] = nothing{}
 		if work := a.Resolved.Work(b.task(), i); first && work.Tiles() > 0 {
@@ -29,19 +29,19 @@ func (k kernel) bind(a *task.Accessor) ([]op.Body, error) {
 	return bodies, nil
 }
 
-// body computes all of a task in the first of its ranges. The others have nothing to do.
+// body runs the whole task in its first range. Other ranges do nothing.
 type body struct {
 	program   *compiled
 	signature *task.Signature
 	accessor  *task.Accessor
-	mu        sync.Mutex // a run of a task ends before the next begins; the memory is of one run
+	mu        sync.Mutex // guards memory
 	memory    *memory    // nil before the first run
 }
 
 // Whole returns true.
 func (b *body) Whole() bool { return true }
 
-// Contained returns true: formulas have no functions of others.
+// Contained returns true: formulas call no foreign code.
 func (b *body) Contained() bool { return true }
 
 func (b *body) Run(ctx *op.Ctx, r op.Range) error {
@@ -68,7 +68,7 @@ func (b *body) Run(ctx *op.Ctx, r op.Range) error {
 	return b.write(m)
 }
 
-// read takes the values and gradients that the task reads, and what the caller passes at present.
+// read loads the tensors and gradients that the task reads, and the current values of passed arguments.
 func (b *body) read(m *memory) error {
 	for i, l := range b.program.Tensors {
 		if l.Passed != nil {
@@ -97,10 +97,10 @@ func (b *body) read(m *memory) error {
 	return nil
 }
 
-// task returns the number of the task among those of the operator.
+// task returns the index of the task in the operator's signatures.
 func (b *body) task() int { return slices.Index(b.signature.Operator.Signatures, b.signature) }
 
-// write stores what the task computed.
+// write stores the results of the task.
 func (b *body) write(m *memory) error {
 	for _, p := range b.signature.Params {
 		if !p.Perm.Writes() {

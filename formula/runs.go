@@ -10,17 +10,17 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Run says what computes a task of an operator in one use, if the formula is the kernel.
+// Run describes the code that runs a task of an operator without a hand-written kernel.
 type Run struct {
-	// Loops names the kinds of loops that compute the task on CPUs, in the order in which they first run.
+	// Loops names the kinds of loop nests on CPUs, in the order in which they first run.
 	Loops []string
-	// Interpreter says why the interpreter computes the task on CPUs instead: what there are no loops for,
-	// with the statement.
+	// Interpreter is the reason why the interpreter runs the task on CPUs: the statement that loops do not
+	// support. It is nil if loops run the task.
 	Interpreter error
-	// Products says whether device code on GPUs has products of matrices that cuBLAS computes where they are
-	// large enough.
+	// Products reports whether device code contains matrix products, which cuBLAS computes if they are large
+	// enough.
 	Products bool
-	// Host says why CPUs compute the task in plans for GPUs, too; nil if device code does.
+	// Host is the reason why the host runs the task in plans for GPUs; nil if device code does.
 	Host error
 
 	code loops.Code // nil if the interpreter computes the task
@@ -69,7 +69,7 @@ func RunOf(s *task.Signature, u *program.Use, r *task.Resolution) (*Run, error) 
 	return out, nil
 }
 
-// memoryOf returns memory for the tensors of a resolution and their gradients.
+// memoryOf returns a function that allocates memory for the tensors of a resolution and their gradients.
 func memoryOf(r *task.Resolution) func(slot int, grad bool) []task.Buffer {
 	type key struct {
 		slot int
@@ -87,7 +87,7 @@ func memoryOf(r *task.Resolution) func(slot int, grad bool) []task.Buffer {
 				out = append(out, task.Buffer{})
 				continue
 			}
-			n := int(o.Bytes()) // aligned as memory of engines is
+			n := int(o.Bytes()) // the alignment of engine memory
 			out = append(out, task.Buffer{Operand: o, Bytes: make([]byte, n, (n+15)/16*16)})
 		}
 		made[at] = out

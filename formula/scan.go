@@ -8,29 +8,30 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// scan is code for a statement that gives a scan: it goes over the elements once for all present indices.
+// scan is code for a prefix, suffix or leave-one-out reduction (a scan), in one pass over the elements of a
+// row.
 type scan struct {
 	*term.Scan
 	kind        reduction.Kind
-	around      func(f *frame, visit func(*frame)) // loops over the other indices of the statement
-	present     int                                // where a frame keeps the present index
-	over        int                                // and that of the reduction
-	first, last func(*frame) int                   // the range of the present index
+	around      func(f *frame, visit func(*frame)) // loops over the batch indices
+	present     int                                // frame slot of the result's index
+	over        int                                // frame slot of the reduced index
+	first, last func(*frame) int                   // the range of the result's index
 	lo, hi      func(*frame) int
-	guard       func(*frame) bool    // nil if all indices count
-	real        func(*frame) float64 // the body; one of the two, or none
+	guard       func(*frame) bool    // nil if there is none
+	real        func(*frame) float64 // the body: real, integer or neither
 	integer     func(*frame) int
 }
 
-// counted is an element that counts in a scan, with its index.
+// counted is an element of a scan that passes the guard, with its index and value.
 type counted struct {
 	at int
 	x  float64
 	i  int
 }
 
-// scanOf returns the code of a statement's scan; nil if the statement is none. Without values, the elements
-// are all 0, and the tensors of which they are made need not be there.
+// scanOf compiles the scan of a statement, or returns nil if the statement is not one. If values is false,
+// all elements are 0, so that the tensors in the body need not be available.
 func (c *code) scanOf(s *program.Statement, values bool) *scan {
 	n := s.Value
 	if n.Op != term.Reduce || !plainLoops(s) {
@@ -62,7 +63,7 @@ func (c *code) scanOf(s *program.Statement, values bool) *scan {
 	return out
 }
 
-// elements lists what the scan goes over, in its order.
+// elements returns the elements of a row that pass the guard, in scan order.
 func (s *scan) elements(f *frame) (out []counted) {
 	lo, hi := s.bounds(f)
 	for i := range hi - lo {
@@ -86,7 +87,7 @@ func (s *scan) elements(f *frame) (out []counted) {
 	return out
 }
 
-// bounds returns the range of all elements that count for a present index.
+// bounds returns the union of the reduced ranges of all results of a row.
 func (s *scan) bounds(f *frame) (lo, hi int) {
 	first, last := s.first(f), s.last(f)
 	if first >= last {
@@ -99,7 +100,8 @@ func (s *scan) bounds(f *frame) (lo, hi int) {
 	return lo, max(lo, hi)
 }
 
-// counts returns how many of the elements count for the present index. At least from of them do.
+// counts returns the number of elements in the range of the current result. The caller knows that it is at
+// least from.
 func (s *scan) counts(f *frame, elements []counted, from int) int {
 	n := from
 	if s.Where == term.Before {
@@ -114,7 +116,7 @@ func (s *scan) counts(f *frame, elements []counted, from int) int {
 	return n
 }
 
-// each visits the present indices in the order in which more elements count, and tells how many do.
+// each visits the results of a row in scan order, with the number of elements that each reduces.
 func (s *scan) each(f *frame, elements []counted, visit func(f *frame, n int)) {
 	first, last := s.first(f), s.last(f)
 	n := 0
@@ -128,7 +130,7 @@ func (s *scan) each(f *frame, elements []counted, visit func(f *frame, n int)) {
 	}
 }
 
-// run calls store with the result for each present index.
+// run computes the scan, and calls store for each result.
 func (s *scan) run(f *frame, store func(*frame, *accumulator)) {
 	s.around(f, func(f *frame) {
 		elements := s.elements(f)
@@ -146,8 +148,7 @@ func (s *scan) run(f *frame, store func(*frame, *accumulator)) {
 	})
 }
 
-// others calls store with the result for all elements but the present one: of what comes before it and what
-// comes behind.
+// others computes leave-one-out reductions of a row, by prefix and suffix reductions.
 func (s *scan) others(f *frame, elements []counted, store func(*frame, *accumulator)) {
 	behind := make([]accumulator, len(elements)+1)
 	behind[len(elements)] = newAccumulator(s.kind)
@@ -166,8 +167,8 @@ func (s *scan) others(f *frame, elements []counted, store func(*frame, *accumula
 	})
 }
 
-// beside visits the present indices. elements[n:next] is the present one, if it counts; those before done
-// were before the last present index, too.
+// beside visits the results of a leave-one-out scan. elements[n:next] is the element to leave out, if it
+// passes the guard. elements[:done] was already a prefix at the previous result.
 func (s *scan) beside(f *frame, elements []counted, visit func(f *frame, done, n, next int)) {
 	n := 0
 	for p, last := s.first(f), s.last(f); p < last; p++ {
@@ -184,7 +185,7 @@ func (s *scan) beside(f *frame, elements []counted, visit func(f *frame, done, n
 	}
 }
 
-// scans returns code for a statement that gives a scan; nil if it is another statement.
+// scans compiles a statement whose value is a scan. It returns nil if s is another statement.
 func (c *code) scans(s *program.Statement) func(*frame) {
 	one := c.scanOf(s, true)
 	if one == nil {

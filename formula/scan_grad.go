@@ -8,14 +8,14 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// backScan returns code that hands the gradients of a scan on, in one pass; nil if the statement is another
-// one.
+// backScan compiles the adjoint of a scan, in one pass over a row. It returns nil if s is not a scan, or one
+// without such an adjoint.
 func (c *code) backScan(s *program.Statement) func(*frame) {
 	kind := reduction.Kind(0)
 	if s.Value.Op == term.Reduce {
 		kind = s.Value.Reduction.Kind
 	}
-	one := c.scanOf(s, kind != reduction.Sum && kind != reduction.Mean) // gradients of sums do not depend on what is added
+	one := c.scanOf(s, kind != reduction.Sum && kind != reduction.Mean) // a sum's gradient needs no values
 	if one == nil || one.real == nil || s.Value.Kind != term.Real {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (c *code) backScan(s *program.Statement) func(*frame) {
 	}
 	place, id, body := c.place(s.Left), s.Target, c.back(s.Value.Reduction.Body, nil)
 	if body == nil {
-		return nil // nothing flows, which adjoint finds out, too
+		return nil // no gradient flows, which adjoint finds out, too
 	}
 	grad := func(f *frame) float64 { _, at, _ := place(f); return f.m.grads[id][at] }
 	return func(f *frame) {
@@ -47,7 +47,7 @@ func (c *code) backScan(s *program.Statement) func(*frame) {
 			if one.Where == term.Others {
 				out = one.backOthers(f, elements, grad)
 			} else {
-				at := make([][]float64, len(elements)+1) // the gradients of results, by how many elements count
+				at := make([][]float64, len(elements)+1) // gradients by the number of reduced elements
 				one.each(f, elements, func(f *frame, n int) {
 					if g := grad(f); g != 0 && one.kind == reduction.Mean {
 						at[n] = append(at[n], g/float64(n))
@@ -67,7 +67,7 @@ func (c *code) backScan(s *program.Statement) func(*frame) {
 	}
 }
 
-// total adds up gradients.
+// total returns the sum of g.
 func total(g []float64) float64 {
 	s := 0.0
 	for _, v := range g {
@@ -76,7 +76,8 @@ func total(g []float64) float64 {
 	return s
 }
 
-// backSums gives each element the gradients of the sums in which it counts.
+// backSums returns the gradient of each element of prefix sums: the sum of the gradients of all results that
+// include it.
 func backSums(elements []counted, at [][]float64) []float64 {
 	out := make([]float64, len(elements))
 	g := 0.0
@@ -87,7 +88,8 @@ func backSums(elements []counted, at [][]float64) []float64 {
 	return out
 }
 
-// backProducts gives each element the gradients of products, times the other factors, which may be 0.
+// backProducts returns the gradient of each element of prefix products. It does not divide by the element,
+// which may be 0.
 func backProducts(elements []counted, at [][]float64) []float64 {
 	out := make([]float64, len(elements))
 	before := make([]float64, len(elements))
@@ -96,7 +98,7 @@ func backProducts(elements []counted, at [][]float64) []float64 {
 		before[i] = p
 		p *= e.x
 	}
-	g := 0.0 // that of the product of the elements up to i, whichever way it goes on
+	g := 0.0 // the gradient of the product of elements[:i+1], with all later factors applied
 	for i := len(elements) - 1; i >= 0; i-- {
 		g += total(at[i+1])
 		out[i] = g * before[i]
@@ -105,10 +107,11 @@ func backProducts(elements []counted, at [][]float64) []float64 {
 	return out
 }
 
-// backExponentials gives each element its share of the gradients of sums of exponentials.
+// backExponentials returns the gradient of each element of prefix logsumexps: its softmax in each result,
+// times the gradient.
 func backExponentials(elements []counted, at [][]float64) []float64 {
 	out := make([]float64, len(elements))
-	type pair struct{ top, log float64 } // the maximum, and the logarithm of the sum of what elements have beyond it
+	type pair struct{ top, log float64 } // a prefix logsumexp: its maximum, and the result relative to it
 	results := make([]pair, len(elements))
 	a := newAccumulator(reduction.LogSumExp)
 	for i, e := range elements {
@@ -116,7 +119,7 @@ func backExponentials(elements []counted, at [][]float64) []float64 {
 		results[i] = pair{a.v, a.value()}
 	}
 	share := func(x, of pair) float64 {
-		if v := math.Exp(x.top - of.top + (x.log - of.log)); !math.IsNaN(v) { // of -inf in a sum of nothing else
+		if v := math.Exp(x.top - of.top + (x.log - of.log)); !math.IsNaN(v) { // NaN if all elements are -inf
 			return v
 		}
 		return 0
@@ -132,7 +135,8 @@ func backExponentials(elements []counted, at [][]float64) []float64 {
 	return out
 }
 
-// backExtremes returns a function that lets equal extremes share the gradients of the results that they are.
+// backExtremes returns the adjoint of prefix extremes. Equal elements share the gradient of the results that
+// they attain.
 func backExtremes(kind reduction.Kind) func([]counted, [][]float64) []float64 {
 	return func(elements []counted, at [][]float64) []float64 {
 		out := make([]float64, len(elements))
@@ -164,13 +168,13 @@ func backExtremes(kind reduction.Kind) func([]counted, [][]float64) []float64 {
 	}
 }
 
-// backOthers gives each element the gradients of the products of others. A product without the elements i and
-// p is needed for each p: pairs of a product and of the sum of what has the gradient of p in place of p, by
-// the product rule.
+// backOthers returns the gradients of leave-one-out products. That of element i is the sum over p of the
+// gradient of result p times the product without i and p. Prefixes and suffixes hold this sum as dual
+// numbers: a product, and its derivative by the product rule.
 func (s *scan) backOthers(f *frame, elements []counted, grad func(*frame) float64) []float64 {
 	type pair struct{ product, sum float64 }
 	join := func(x, y pair) pair { return pair{x.product * y.product, x.product*y.sum + x.sum*y.product} }
-	own, rest := make([]pair, len(elements)), 0.0 // rest is the gradient of products that leave nothing out
+	own, rest := make([]pair, len(elements)), 0.0 // rest is the gradient of results that leave no element out
 	for i, e := range elements {
 		own[i].product = e.x
 	}
@@ -194,5 +198,5 @@ func (s *scan) backOthers(f *frame, elements []counted, grad func(*frame) float6
 	return out
 }
 
-// sameNumber reports whether numbers are equal, or both NaN.
+// sameNumber reports whether x and y are equal, or both NaN.
 func sameNumber(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }

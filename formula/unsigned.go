@@ -8,8 +8,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// ordered returns code for an integer, in which those without sign have the order of those with one: their
-// first bit is the other.
+// ordered returns code for an integer as a signed sort key: the sign bit of an unsigned one is flipped.
 func (c *code) ordered(n *term.Term) func(*frame) int {
 	x := c.integer(n)
 	if !c.p.Unsigned(n) {
@@ -18,7 +17,7 @@ func (c *code) ordered(n *term.Term) func(*frame) int {
 	return func(f *frame) int { return x(f) ^ math.MinInt }
 }
 
-// whole is an integer as code gives it: its bits, and whether these are those of an integer without sign.
+// whole is the value of an integer term: its 64 bits, and whether they are unsigned.
 type whole struct {
 	bits     int
 	unsigned bool
@@ -27,7 +26,7 @@ type whole struct {
 // large reports whether the integer is 2^63 or more.
 func (x whole) large() bool { return x.unsigned && x.bits < 0 }
 
-// compare returns -1, 0 or 1: how two integers compare.
+// compare returns -1, 0 or 1, like cmp.Compare of the mathematical values.
 func (x whole) compare(y whole) int {
 	if a, b := x.large(), y.large(); a != b {
 		return cmp.Compare(term.Truth(a), term.Truth(b))
@@ -35,8 +34,8 @@ func (x whole) compare(y whole) int {
 	return cmp.Compare(x.bits, y.bits)
 }
 
-// divided returns the quotient or the remainder of two integers, of which one has no sign; ok is false if op
-// cannot divide by y.
+// divided returns the quotient or remainder of two integers, at least one of which is unsigned; ok is false
+// if op cannot divide by y.
 func (x whole) divided(op term.Op, y whole) (out int, ok bool) {
 	a, b := uint64(x.bits), uint64(y.bits)
 	switch {
@@ -51,7 +50,7 @@ func (x whole) divided(op term.Op, y whole) (out int, ok bool) {
 		return int(a / b), true
 	case !y.large():
 		return term.IntegerOf(op, x.bits, y.bits), true
-	case op == term.Modulo: // of one below 0 and one from 2^63 on
+	case op == term.Modulo: // x < 0 and y >= 2^63
 		return int(a + b), true
 	case op == term.Quotient:
 		return -1, true
@@ -61,8 +60,7 @@ func (x whole) divided(op term.Op, y whole) (out int, ok bool) {
 	return 0, true
 }
 
-// unsigned returns code for an integer that a quotient, a remainder or an extreme of two gives; nil if both
-// have a sign.
+// unsigned returns code for a quotient, remainder, min or max with an unsigned operand, or nil if n is none.
 func (c *code) unsigned(n *term.Term) func(*frame) int {
 	if len(n.Args) != 2 {
 		return nil
@@ -98,7 +96,7 @@ func (c *code) unsigned(n *term.Term) func(*frame) int {
 	return nil
 }
 
-// compared returns code for a comparison of two integers.
+// compared returns code for a comparison of two integers, signed or not.
 func (c *code) compared(n *term.Term) func(*frame) bool {
 	a, b := c.p.Unsigned(n.Args[0]), c.p.Unsigned(n.Args[1])
 	x, y := c.integer(n.Args[0]), c.integer(n.Args[1])
