@@ -1,8 +1,8 @@
-// Package cugen compiles statements over indices to CUDA C++: a function for each nest of loops, whose
-// threads compute an element each, or share a reduction.
+// Package cugen compiles statements over indices to CUDA C++: one kernel for each loop nest, whose threads
+// compute one element each or share a reduction.
 //
-// Sums have one order, which depends on extents only, so results have the same bits in each run. No function
-// adds to memory atomically.
+// Reductions have a fixed order that depends only on extents, so results are bit-identical in each run. No
+// kernel uses floating-point atomics.
 package cugen
 
 import (
@@ -21,25 +21,25 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Code is compiled statements. Arguments of kind Tensor are the tensors of the program, by their numbers.
+// Code is the compiled statements. Launch arguments of kind Tensor are numbers of the program's tensors.
 type Code struct {
 	Source   string
 	Launches []gpu.Launch
-	Scratch  []int64 // the bytes of local tensors
-	Faults   []Fault // by the code of a record, counted from 1
+	Scratch  []int64 // the sizes of local tensors, in bytes
+	Faults   []Fault // by fault code - 1
 }
 
-// Fault says what a record of a code means.
+// Fault describes the error that device code reports by a fault code. Exactly one of three errors applies.
 type Fault struct {
-	Divisor bool   // an integer was divided by the first value
-	Name    string // otherwise: an element of this tensor
+	Divisor bool   // integer division by the first value of the record
+	Name    string // otherwise an access to this tensor is out of bounds
 	Extents []int  // of this shape
-	Rank    int    // lies outside; so many values of the record are its index
-	Below   bool   // otherwise: the element of this number is not within the bound
+	Rank    int    // the record holds an index of this many values
+	Below   bool   // otherwise an input element, with this row-major number, violates the bound
 	Bound   task.Bound
 }
 
-// Error describes a fault with the values of its record.
+// Error returns the error for the values of a fault record.
 func (f *Fault) Error(values [3]int64) error {
 	switch {
 	case f.Divisor:
@@ -55,16 +55,18 @@ func (f *Fault) Error(values [3]int64) error {
 	return fmt.Errorf("%s%s lies outside %s%s", f.Name, shape.Format(index), f.Name, shape.Format(f.Extents))
 }
 
-// Bounded is a tensor of integers that must lie within a bound. They are tested before anything is computed.
+// Bounded is an integer input whose elements must be within a bound. A kernel checks them before all others
+// run.
 type Bounded struct {
 	Tensor int
 	Bound  task.Bound
 }
 
-// Compile compiles statements of a program, which has no open extents. tensors says how those of the program
-// are kept, and aligned which of those that are not local begin at a multiple of 16 bytes. The program gets
-// further tensors. What statements give for tensors of folds is folded into what these hold. name begins the
-// names of functions. Products of matrices with least rows, columns and terms are computed by tiles.
+// Compile compiles statements of a program whose extents are all constant. tensors describes the memory of
+// the program's tensors. aligned reports whether the memory of a tensor that is not local is aligned to 16
+// bytes. Compile adds local tensors to the program. The results of tensors in folds are reduced into their
+// old contents. name is the prefix of kernel names. Matrix products with least rows, columns and terms are
+// tiled.
 func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, aligned func(tensor int) bool, bounded []Bounded, folds []Into, least int) (*Code, error) {
 	nests, all, own, err := loops.Nests(p, statements, tensors)
 	if err != nil {
@@ -107,17 +109,17 @@ func Compile(name string, p *program.Program, statements []*program.Statement, t
 	return g.code, nil
 }
 
-// ctypes are the types of elements in memory.
+// ctypes maps storage types to C types.
 var ctypes = map[dtype.Type]string{dtype.Bool: "opgen_bool", dtype.I8: "signed char", dtype.I16: "short", dtype.I32: "int", dtype.I64: "long long",
 	dtype.U8: "unsigned char", dtype.U16: "unsigned short", dtype.U32: "unsigned", dtype.U64: "unsigned long long",
 	dtype.F16: "opgen_f16", dtype.BF16: "opgen_bf16", dtype.F32: "float", dtype.F64: "double"}
 
-// boundsOf holds the least and the greatest integer of types of fewer than 64 bits.
+// boundsOf holds the minimum and maximum of integer types below 64 bits, as C expressions.
 var boundsOf = map[dtype.Type][2]string{dtype.I8: {"-128", "127"}, dtype.I16: {"-32768", "32767"},
 	dtype.I32: {"-2147483647 - 1", "2147483647"}, dtype.U8: {"0", "255"}, dtype.U16: {"0", "65535"}, dtype.U32: {"0", "4294967295ll"}}
 
-// widen gives local tensors of few elements that are computed of numbers of type double that type, so that
-// terms which cancel each other have the same digits. Local tensors of values of integers get it, too.
+// widen changes local tensors to double if they hold integers, or if they are small and their values are
+// computed in double. Later differences of such values lose no digits to cancellation.
 func (g *generator) widen(nests []*loops.Nest) {
 	most := 1024
 	for i, t := range g.p.Tensors {
@@ -138,8 +140,8 @@ func (g *generator) widen(nests []*loops.Nest) {
 	}
 }
 
-// extremes finds the tensors of integers that hold extremes. It refuses what is computed with integers of 64
-// bits without a sign: device code computes with a sign.
+// extremes finds the integer tensors that may hold the identity of max or min. It returns an error if a
+// statement computes with uint64: device code has signed integers only.
 func (g *generator) extremes(nests []*loops.Nest) error {
 	g.ends = map[int]program.Ends{}
 	for _, n := range nests {
@@ -159,8 +161,7 @@ func (g *generator) extremes(nests []*loops.Nest) error {
 	return nil
 }
 
-// signed returns an error if an operation has an operand of 64 bits without a sign. A choice of them, as of
-// elements of tensors, is none.
+// signed returns an error if an operation has a uint64 operand. Loads and selections of uint64 are allowed.
 func (g *generator) signed(n *term.Term) error {
 	var err error
 	n.Walk(func(n *term.Term) {
@@ -190,16 +191,16 @@ type generator struct {
 	ends    map[int]program.Ends // the extremes of nothing that tensors of integers may hold
 	scratch map[int]int          // the buffers of local tensors
 	aligned func(tensor int) bool
-	least   int // rows, columns and terms of products
+	least   int // minimum rows, columns and terms of tiled products
 	code    *Code
 	text    strings.Builder
 }
 
-// real is the C type of real numbers.
+// real is the C type of the compute type.
 func (g *generator) real() string { return ctypes[g.own] }
 
-// seal puts a hash of the source in the place of names, so that equal sources have equal names and others do
-// not.
+// seal replaces the placeholder in kernel names by a hash of the source: equal sources have equal names, and
+// different sources have different names.
 func (g *generator) seal() {
 	text := g.text.String()
 	sum := sha256.Sum256([]byte(text))
@@ -210,10 +211,10 @@ func (g *generator) seal() {
 	}
 }
 
-// placeholder stands for the hash in names.
+// placeholder is the text in kernel names that seal replaces.
 const placeholder = "@hash@"
 
-// elements returns how many elements a tensor has.
+// elements returns the number of elements of a tensor.
 func (g *generator) elements(t int) int {
 	n := 1
 	for _, d := range g.p.Tensors[t].Shape {
@@ -223,7 +224,7 @@ func (g *generator) elements(t int) int {
 	return n
 }
 
-// buffer returns the number of the buffer of a local tensor.
+// buffer returns the scratch buffer of a local tensor, and allocates it at the first call.
 func (g *generator) buffer(t int) int {
 	t = g.tensors[t].Memory
 	b, ok := g.scratch[t]
@@ -235,7 +236,7 @@ func (g *generator) buffer(t int) int {
 	return b
 }
 
-// fault returns the code of a fault.
+// fault returns the code of a fault, and registers it at the first call.
 func (g *generator) fault(f Fault) int {
 	same := func(o Fault) bool {
 		return o.Divisor == f.Divisor && o.Name == f.Name && o.Rank == f.Rank && o.Below == f.Below && o.Bound == f.Bound && slices.Equal(o.Extents, f.Extents)
@@ -247,16 +248,17 @@ func (g *generator) fault(f Fault) int {
 	return len(g.code.Faults)
 }
 
-// threads is how many threads a block has.
+// threads is the number of threads of a block.
 const threads = 256
 
-// mostBlocks is how many blocks a grid has at most; threads take further elements in turn.
+// mostBlocks is the maximum number of blocks of a grid. Threads of such a grid loop over elements (grid
+// stride).
 const mostBlocks = 1 << 16
 
-// blocksFor returns how many blocks compute n elements, of which each computes so many at a time.
+// blocksFor returns the number of blocks for n elements, at each elements per block.
 func blocksFor(n, each int) int { return min((n+each-1)/each, mostBlocks) }
 
-// nest compiles a nest of loops.
+// nest compiles a loop nest.
 func (g *generator) nest(n *loops.Nest) error {
 	if box(n.Vars) == 0 {
 		return nil
@@ -273,8 +275,8 @@ func (g *generator) nest(n *loops.Nest) error {
 	return g.alone(rest)
 }
 
-// separate returns the products of matrices of a nest as nests of their own, and the rest. None of the
-// reductions that share a nest needs another.
+// separate splits the matrix products off a nest, each into a nest of its own. Fused reductions are
+// independent, so this is legal.
 func (g *generator) separate(n *loops.Nest) (products []*loops.Nest, rest *loops.Nest) {
 	rest = &loops.Nest{Vars: n.Vars}
 	for _, s := range n.Statements {
@@ -288,7 +290,7 @@ func (g *generator) separate(n *loops.Nest) (products []*loops.Nest, rest *loops
 	return products, rest
 }
 
-// alone compiles a nest of loops by one function, or by two.
+// alone compiles a nest into one kernel, or into two if a reduction is spread over blocks.
 func (g *generator) alone(n *loops.Nest) error {
 	f := g.function(n)
 	first := n.Statements[0]
@@ -313,7 +315,8 @@ func (g *generator) alone(n *loops.Nest) error {
 	return nil
 }
 
-// box is the number of values of indices of known ranges.
+// box is the number of iterations of the loops over vars, without loops whose range depends on other
+// indices.
 func box(vars []*term.Variable) int {
 	n := 1
 	for _, v := range vars {
@@ -324,7 +327,7 @@ func box(vars []*term.Variable) int {
 	return n
 }
 
-// below tests the elements of a tensor of integers.
+// below writes a kernel that checks the elements of an integer input against its bound.
 func (g *generator) below(b Bounded) {
 	n := g.elements(b.Tensor)
 	if n == 0 {

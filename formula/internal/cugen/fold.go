@@ -8,15 +8,14 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// team says how threads share a reduction: so many fold the elements of a result in turn, and then what they
-// have, in pairs.
+// team describes the threads that share a reduction: each member reduces a strided subset of the elements,
+// and a tree reduction combines the partial results.
 type team struct {
-	members int  // a power of 2
+	members int  // whether members are neighboring threads; otherwise teams interleave
 	rows    bool // whether neighboring threads are members of a team; otherwise they fold for neighboring results
 }
 
-// teamFor returns the team for reductions of so many elements, of which there are so many. It depends on
-// extents only.
+// teamFor returns the team for reductions of elements each to results. It depends on extents only.
 func teamFor(results, elements int, rows bool) team {
 	t := team{1, rows}
 	most := 32
@@ -29,7 +28,7 @@ func teamFor(results, elements int, rows bool) team {
 	return t
 }
 
-// fold writes reductions over the same indices.
+// fold writes a nest of reductions over the same indices.
 func (f *function) fold(n *loops.Nest) {
 	r := n.Statements[0].Value.Reduction
 	total, elements := box(n.Vars), box(r.Vars)
@@ -46,7 +45,7 @@ func (f *function) fold(n *loops.Nest) {
 	f.close()
 }
 
-// teams begins a function in which teams take one result after the other, up to the line that begins the
+// teams begins a kernel in which teams loop over results. It writes the prologue, and the header of the
 // loop.
 func (f *function) teams(t team, results int) {
 	f.barriers = true
@@ -67,7 +66,7 @@ func (f *function) teams(t team, results int) {
 	f.line("const bool active = result < %d;", results)
 }
 
-// foldTeam writes the reductions of a team.
+// foldTeam writes the reductions of a team, and stores the results.
 func (f *function) foldTeam(n *loops.Nest, t team) {
 	stride := 1
 	if !t.rows {
@@ -93,16 +92,16 @@ func contiguousOf(r *term.Reduction, vars []*term.Variable) bool {
 	return contiguous(r, vars)
 }
 
-// crew writes reductions that teams share.
+// crew writes the reductions of a nest that a team shares.
 type crew struct {
 	*function
 	nest     *loops.Nest
 	team     team
-	stride   int // from a member of a team to the next, in threads
+	stride   int // distance of a team's members, in threads
 	elements int
 }
 
-// pass writes a way through the elements of a reduction. into writes what becomes of an element.
+// pass writes a loop over the member's share of the elements of a reduction. into writes the loop body.
 func (c *crew) pass(r *term.Reduction, into func()) {
 	c.open("if (active) {")
 	c.indices(c.nest.Vars, "result")
@@ -120,14 +119,14 @@ func (c *crew) pass(r *term.Reduction, into func()) {
 	c.close()
 }
 
-// together writes the fold of what the members of a team have, which all of them get. The members are stride
-// threads from each other.
+// together writes a tree reduction of the partial results in acc. All members get the result. The members
+// are stride threads apart.
 func (f *function) together(acc string, how fold, members, stride int) {
 	f.line("%s = opgen_together<%d, %d>(space, %s, member, [](%s a, %s b) -> %s { return %s; });", acc, members, stride, acc,
 		how.typ, how.typ, how.typ, fmt.Sprintf(how.into, "a", "b"))
 }
 
-// sum writes a fold of values, and returns its name.
+// sum writes a reduction of x by how, and returns the name of the result.
 func (c *crew) sum(r *term.Reduction, name string, how fold, x func() string) string {
 	acc := c.unique(name)
 	c.typed(acc, how.typ)
@@ -137,7 +136,7 @@ func (c *crew) sum(r *term.Reduction, name string, how fold, x func() string) st
 	return acc
 }
 
-// reduction writes a reduction, and returns its value.
+// reduction writes the reduction n, and returns its value.
 func (c *crew) reduction(n *term.Term) string {
 	r := n.Reduction
 	count := func() string {
@@ -169,7 +168,7 @@ func (c *crew) reduction(n *term.Term) string {
 	return c.sum(r, r.Kind.String(), how, func() string { return c.folded(n) })
 }
 
-// most writes the maximum that a logsumexp leaves out: the element that holds it, or a fold of the team.
+// most writes the maximum of a logsumexp: it loads the element that holds the maximum, or reduces.
 func (c *crew) most(r *term.Reduction) string {
 	if r.At[0].Op != term.Element {
 		max, _ := c.foldOf(reduction.Max, term.Real)
@@ -185,8 +184,9 @@ func (c *crew) most(r *term.Reduction) string {
 	return top
 }
 
-// variance writes a variance as a thread alone does. Some element stands for the first one: the greatest one
-// if a condition may leave out the first.
+// variance writes a two-pass variance in double. The first pass sums differences from one element, so that
+// equal elements have variance 0. That is the first element, or the maximum if a guard may exclude the
+// first.
 func (c *crew) variance(r *term.Reduction, count func() string, plus fold) string {
 	number, first := count(), ""
 	if !c.wideBody(r) {
@@ -214,7 +214,8 @@ func (c *crew) variance(r *term.Reduction, count func() string, plus fold) strin
 	return fmt.Sprintf("(%s / %s)", squares, number)
 }
 
-// narrowVariance writes a variance of numbers of float. Their mean may be that of an element.
+// narrowVariance writes a two-pass variance of float elements. The mean is loaded if a statement has stored
+// it.
 func (c *crew) narrowVariance(r *term.Reduction, number string, plus fold) string {
 	mean := ""
 	if len(r.At) > 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// function is a function of device code that is being written.
+// function is a kernel that is being written.
 type function struct {
 	*generator
 	entry    string
@@ -24,31 +24,31 @@ type function struct {
 	depth    int
 	names    map[*term.Variable]string
 	taken    map[string]bool
-	known    []map[string]string // the names of values, by what they are, in the blocks around
+	known    []map[string]string // by open block: expression -> name of its value
 	grid     [3]int
 	block    [3]int
-	faulty   bool                  // whether it may leave a fault
-	checks   bool                  // whether it is to test values, whatever others found
+	faulty   bool                  // whether it may record a fault
+	checks   bool                  // whether it checks inputs, also after a fault
 	doubles  map[string]bool       // names of values of type double
-	exact    bool                  // whether real numbers are written as those of type double: see exactly
+	exact    bool                  // whether real numbers are computed in double: see exactly
 	steps    bool                  // whether it uses the number of the training step
-	lenient  bool                  // whether elements outside of tensors are 0
-	barriers bool                  // whether all threads of a block must reach its lines
-	rooms    []room                // buffers besides local tensors
-	wide     *wide                 // how neighboring elements are computed; nil where a thread computes one
-	turned   map[*term.Read]string // the elements that are in shared memory
-	library  *gpu.Product          // what the function computes, if a library can do so; nil otherwise
+	lenient  bool                  // speculative: loads out of bounds are 0
+	barriers bool                  // whether all threads of a block must reach its barriers
+	rooms    []room                // scratch buffers besides local tensors
+	wide     *wide                 // vectorized access of a thread; nil if a thread computes one element
+	turned   map[*term.Read]string // reads whose elements are in a shared-memory tile
+	library  *gpu.Product          // the equivalent cuBLAS call; nil if there is none
 	err      error
 }
 
-// param is a parameter: the address of a tensor.
+// param is a kernel parameter: the address of a tensor.
 type param struct {
 	tensor int
 	name   string
 	writes bool
 }
 
-// function begins a function.
+// function begins a kernel for nest n. Its comment shows the statements.
 func (g *generator) function(n *loops.Nest) *function {
 	f := &function{generator: g, names: map[*term.Variable]string{}, doubles: map[string]bool{}, taken: map[string]bool{"fault": true, "step": true},
 		known: []map[string]string{{}}, block: [3]int{threads, 1, 1}, grid: [3]int{1, 1, 1}, depth: 1}
@@ -69,7 +69,7 @@ func (g *generator) function(n *loops.Nest) *function {
 	return f
 }
 
-// oneLine returns a text that is safe behind //.
+// oneLine returns a text that is safe in a // comment.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || r == '\\' {
@@ -83,13 +83,13 @@ func oneLine(s string) string {
 	return s
 }
 
-// line writes a line.
+// line writes a line at the current indentation.
 func (f *function) line(format string, args ...any) {
 	f.body = append(f.body, strings.Repeat("\t", f.depth)+fmt.Sprintf(format, args...))
 }
 
-// open writes a line that begins a block, and close one that ends it. Values that are named in the block have
-// no names behind it.
+// open writes a line that begins a block, and close ends the block. Names of values in the block are not
+// reused after it.
 func (f *function) open(format string, args ...any) {
 	f.line(format, args...)
 	f.depth++
@@ -102,7 +102,7 @@ func (f *function) close() {
 	f.line("}")
 }
 
-// otherwise ends a block and begins another.
+// otherwise ends a block and begins its else branch.
 func (f *function) otherwise() {
 	f.depth--
 	f.known[len(f.known)-1] = map[string]string{}
@@ -110,7 +110,7 @@ func (f *function) otherwise() {
 	f.depth++
 }
 
-// apart returns the lines that a function writes as a block of their own, and its value.
+// apart returns the lines that write produces in a block of their own, and its value.
 func (f *function) apart(write func() string) (lines []string, value string) {
 	was := f.body
 	f.body = nil
@@ -123,7 +123,7 @@ func (f *function) apart(write func() string) (lines []string, value string) {
 	return lines, value
 }
 
-// unique returns a name that is not taken.
+// unique returns a valid C identifier that is not taken, similar to name.
 func (f *function) unique(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -145,7 +145,7 @@ func (f *function) unique(name string) string {
 	return out
 }
 
-// reserved are names of functions and variables that CUDA C++ gives a meaning.
+// reserved holds predefined identifiers of CUDA C++.
 var reserved = map[string]bool{}
 
 func init() {
@@ -155,7 +155,8 @@ func init() {
 	}
 }
 
-// name gives a value a name, once for each block that it is computed in.
+// name assigns a value to a constant, and returns its name. Equal expressions share a name (common
+// subexpressions).
 func (f *function) name(typ, hint, value string) string {
 	key := typ + " " + value
 	for _, m := range slices.Backward(f.known) {
@@ -170,19 +171,19 @@ func (f *function) name(typ, hint, value string) string {
 	return n
 }
 
-// typed notes the type of a value.
+// typed records the type of a value.
 func (f *function) typed(name, typ string) {
 	f.doubles[name] = typ == "double" && f.generator.real() != typ
 }
 
-// forget forgets the values of elements, since memory was written.
+// forget invalidates the names of loaded values after a store.
 func (f *function) forget() {
 	for i := range f.known {
 		f.known[i] = map[string]string{}
 	}
 }
 
-// memory returns the name of the address of a tensor.
+// memory returns the parameter that is the address of a tensor.
 func (f *function) memory(t int, writes bool) string {
 	for i := range f.params {
 		if f.params[i].tensor == t {
@@ -194,14 +195,14 @@ func (f *function) memory(t int, writes bool) string {
 	return f.params[len(f.params)-1].name
 }
 
-// shared reports whether another parameter has the same memory.
+// shared reports whether another parameter may alias p.
 func (f *function) shared(p param) bool {
 	return slices.ContainsFunc(f.params, func(q param) bool {
 		return q.tensor != p.tensor && f.tensors[q.tensor].Memory == f.tensors[p.tensor].Memory
 	})
 }
 
-// finish adds the function to the source, and its launch.
+// finish appends the kernel to the source, and its launch to the code.
 func (f *function) finish() {
 	var list []string
 	var args []gpu.Arg
@@ -227,14 +228,14 @@ func (f *function) finish() {
 	if f.steps {
 		list, args = append(list, "unsigned long long step"), append(args, gpu.Arg{Kind: gpu.Step})
 	}
-	guarded := len(f.code.Faults) > 0 // this function or one before may find a fault
+	guarded := len(f.code.Faults) > 0 // this kernel or an earlier one may record a fault
 	if guarded {
 		list, args = append(list, "opgen_record *fault"), append(args, gpu.Arg{Kind: gpu.Fault})
 	}
 	f.text.WriteString(f.comment)
 	fmt.Fprintf(&f.text, "extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {\n", f.block[0]*f.block[1]*f.block[2], f.entry, strings.Join(list, ", "))
 	switch {
-	case guarded && f.barriers: // another block may leave a fault meanwhile, and the threads of this one must agree
+	case guarded && f.barriers: // all threads of a block must decide alike
 		f.text.WriteString("\tif (__syncthreads_or(opgen_faulted(fault))) return;\n")
 	case guarded && !f.checks:
 		f.text.WriteString("\tif (opgen_faulted(fault)) return;\n")
@@ -244,13 +245,12 @@ func (f *function) finish() {
 	}
 	f.text.WriteString("}\n\n")
 	if guarded {
-		f.library = nil // which does not look for faults
+		f.library = nil // it does not check for faults
 	}
 	f.code.Launches = append(f.code.Launches, gpu.Launch{Entry: f.entry, Grid: f.grid, Block: f.block, Args: args, Product: f.library})
 }
 
-// indices writes declarations of indices, of which the number that is in a variable is the place in their
-// box.
+// indices declares the indices vars, and computes them from the row-major iteration number in variable from.
 func (f *function) indices(vars []*term.Variable, from string) {
 	n := box(vars)
 	typ := "long long"
@@ -278,7 +278,7 @@ func (f *function) indices(vars []*term.Variable, from string) {
 	}
 }
 
-// each writes statements whose elements threads compute one by one.
+// each writes statements with one thread per element, or per vector of elements.
 func (f *function) each(vars []*term.Variable, statements []*loops.Nested) {
 	if t := turned(vars, statements); t != nil {
 		f.byTiles(vars, statements[0], t)
@@ -296,7 +296,7 @@ func (f *function) each(vars []*term.Variable, statements []*loops.Nested) {
 	f.close()
 }
 
-// statements writes statements for indices that have been written.
+// statements writes statements whose indices are declared.
 func (f *function) statements(w *wide, statements []*loops.Nested) {
 	if w != nil {
 		f.grouped(w, statements)
@@ -307,7 +307,7 @@ func (f *function) statements(w *wide, statements []*loops.Nested) {
 	}
 }
 
-// statement writes what gives an element.
+// statement writes the computation and the store of one element.
 func (f *function) statement(s *loops.Nested) {
 	if s.Guard != nil {
 		f.open("if (%s) {", f.condition(s.Guard))
@@ -320,14 +320,14 @@ func (f *function) statement(s *loops.Nested) {
 		f.give(s, f.condition(s.Value))
 	default:
 		if s.Value.Op == term.Reduce && s.Value.Kind == term.Real {
-			f.give(s, f.reduce(s.Value)) // with all digits
+			f.give(s, f.reduce(s.Value)) // keeps the precision of the reduction
 			return
 		}
 		f.give(s, f.number(s.Value))
 	}
 }
 
-// give writes an element. The value is a number or a condition as those of the tensor are.
+// give stores the value v of an element. v has the kind of the tensor.
 func (f *function) give(s *loops.Nested, v string) {
 	if s.Left.Which != nil {
 		f.fail("one of several tensors that is given", s.Value)
@@ -361,9 +361,10 @@ func (f *function) give(s *loops.Nested, v string) {
 	f.forget()
 }
 
-// scatter writes a statement that adds to elements which other values of indices may share. Threads share the
-// indices that keep elements apart. The others are loops, so that what is added to an element has one order.
-// Where this gives few threads, more of them go through the loops, and each adds to the elements of its own.
+// scatter writes a scatter-add. Threads parallelize over the indices that alone determine the target
+// element. The other indices are sequential loops, so that additions to an element have a fixed order. If
+// this leaves few threads, several threads run the same loops, and each handles the target elements of its
+// own residue class.
 func (f *function) scatter(n *loops.Nest) {
 	s := n.Statements[0]
 	var own, inner []*term.Variable
@@ -384,7 +385,7 @@ func (f *function) scatter(n *loops.Nest) {
 	i := f.unique("thread")
 	f.open("for (long long %s = opgen_thread(); %s < %d; %s += opgen_threads()) {", i, i, total, i)
 	from, part := i, ""
-	if parts > 1 { // neighboring threads read the same
+	if parts > 1 { // neighboring threads read the same elements
 		part = f.name("int", "part", fmt.Sprintf("(int)(%s %% %d)", i, parts))
 		from = f.name("long long", "rest", fmt.Sprintf("%s / %d", i, parts))
 	}
@@ -405,10 +406,10 @@ func (f *function) scatter(n *loops.Nest) {
 	f.close()
 }
 
-// fewThreads is how many threads a statement should have at least that adds to elements.
+// fewThreads is the minimum number of threads of a scatter-add.
 const fewThreads = 1 << 12
 
-// turns returns how many turns loops have at most; it takes a range for long whose end is not known.
+// turns returns an upper bound of the iterations of loops. A range without a constant bound counts as long.
 func turns(vars []*term.Variable) int {
 	n := 1
 	for _, v := range vars {
@@ -421,7 +422,8 @@ func turns(vars []*term.Variable) int {
 	return n
 }
 
-// owned writes what adds to an element, if it is of the thread's part of all elements.
+// owned writes a scatter-add statement, guarded by whether the target element belongs to the thread's
+// residue class.
 func (f *function) owned(s *loops.Nested, part string, parts int) {
 	rest := *s
 	if rest.Guard != nil {
@@ -439,7 +441,7 @@ func (f *function) owned(s *loops.Nested, part string, parts int) {
 	f.close()
 }
 
-// loop begins a loop over an index.
+// loop begins a sequential loop over an index.
 func (f *function) loop(v *term.Variable) {
 	lo, hi := f.integer(v.Lo), f.integer(v.Hi)
 	name := f.unique(v.Name)

@@ -8,15 +8,15 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// Into is a tensor into which a task folds values with an operator. The statements give these values.
+// Into is an output tensor into which a task reduces its results. The statements compute the results only.
 type Into struct {
 	Tensor int
 	Redop  perm.Redop
 	typ    dtype.Type // of the tensor's elements
 }
 
-// apart gives the values that are folded into tensors memory of their own. Numbers of 16 bits are kept with
-// more digits, and integers in 64 bits, which hold the least and the greatest of no elements.
+// apart redirects the results of reductions into outputs to local tensors. 16-bit floats become the compute
+// type, for precision. int32 becomes int64, which represents the identities of min and max.
 func (g *generator) apart(folds []Into) error {
 	for i := range folds {
 		x := &folds[i]
@@ -36,7 +36,7 @@ func (g *generator) apart(folds []Into) error {
 	return nil
 }
 
-// into folds values into what a tensor holds. A thread folds an element once.
+// into writes a kernel that reduces the results into the tensor. One thread handles one element.
 func (g *generator) into(x Into) {
 	n := g.elements(x.Tensor)
 	if n == 0 {
@@ -54,7 +54,8 @@ func (g *generator) into(x Into) {
 	f.finish()
 }
 
-// joins returns how an operator joins two elements of a type, as a format of both; "" if it does not.
+// joins returns the C expression, with two %s, by which a reduction operator combines two elements of a
+// type, or "" if the operator does not support the type.
 func joins(r perm.Redop, t dtype.Type) string {
 	switch t {
 	case dtype.F16, dtype.BF16, dtype.F32, dtype.F64:

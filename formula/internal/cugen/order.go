@@ -8,16 +8,16 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// An order of few elements is found by counting: the place of an element is the number of those before it.
-// Blocks sort more of them.
+// A short argsort is a rank by counting: the position of an element is the number of smaller elements. For
+// longer rows, a block runs a bitonic sort.
 
-// leastSort is how many elements blocks sort at least, and mostSort at most.
+// leastSort and mostSort are the shortest and the longest rows that a block sorts.
 const (
 	leastSort = 64
 	mostSort  = 1 << 29
 )
 
-// order writes a statement whose value is an order.
+// order writes a statement whose value is an argsort or a rank.
 func (f *function) order(n *loops.Nest) {
 	s, r := n.Statements[0], n.Statements[0].Value.Reduction
 	if r.Kind != reduction.ArgSort || len(n.Statements) > 1 || s.Guard != nil || !foldable(r) {
@@ -34,7 +34,7 @@ func (f *function) order(n *loops.Nest) {
 		f.sort(n, i)
 		return
 	}
-	// A thread finds the place of an element and gives the element's name there.
+	// A thread computes the rank of an element, and scatters the element's number to that position.
 	v := n.Vars[i]
 	vars := slices.Concat(n.Vars[:i], n.Vars[i+1:], r.Vars)
 	total := box(vars)
@@ -50,9 +50,8 @@ func (f *function) order(n *loops.Nest) {
 	f.close()
 }
 
-// sort writes an order whose places are an index of the result. A block sorts a row by exchanges of elements
-// whose distances are powers of 2, which are the same for all rows. What fills a row up to a power of 2 comes
-// last.
+// sort writes an argsort of rows by bitonic sort: a block sorts a row, padded to a power of 2. The padding
+// compares greater than all elements. n.Vars[place] is the position in the sorted row.
 func (f *function) sort(n *loops.Nest, place int) {
 	s, r := n.Statements[0], n.Statements[0].Value.Reduction
 	v := n.Vars[place]
@@ -116,7 +115,7 @@ func (f *function) sort(n *loops.Nest, place int) {
 	f.close()
 }
 
-// rank writes the place of the element at the present indices of an order.
+// rank writes the rank of the element at the current indices, by counting.
 func (f *function) rank(r *term.Reduction) string {
 	all := *r
 	all.Part = -1
@@ -150,7 +149,7 @@ func (f *function) rank(r *term.Reduction) string {
 	return out
 }
 
-// sorted writes an order that is part of a value.
+// sorted writes an argsort or a rank that is part of a larger expression.
 func (f *function) sorted(n *term.Term) string {
 	r := n.Reduction
 	if r.Kind == reduction.Rank {

@@ -11,28 +11,27 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// Products of matrices are computed by tiles, whose factors lie in shared memory. The factors may be any
-// values, so this covers convolutions, too: their windows are never copied to memory.
+// Matrix products are tiled in shared memory. The factors may be any expressions, so convolutions are
+// products, too, with an implicit im2col: windows are never copied to memory.
 const (
-	tileRows = 64 // of the result, and as many columns
-	tileSum  = 16 // products that are added at a time
-	patch    = 4  // rows and columns that a thread computes
+	tileRows = 64 // of the result; a tile has as many columns
+	tileSum  = 16 // terms per step
+	patch    = 4  // a thread computes a patch of patch x patch results
 
-	tilePitch = tileRows + 4 // from a row of a tile to the next, so that a thread reads its part of one by one access
+	tilePitch = tileRows + 4 // the padded row length of a tile, for vector loads of a thread's part
 )
 
-// factors are the indices of a sum of products.
+// factors are the operands and the indices of a matrix product.
 type factors struct {
 	x, y              *term.Term
-	batch, rows, cols []*term.Variable // of both factors or none, of x alone, of y alone
+	batch, rows, cols []*term.Variable // used by both factors or none, by x alone, by y alone
 }
 
-// LeastProduct is how many rows, columns and terms a product of matrices has that is worth tiles, and a call
-// of a library.
+// LeastProduct is the minimum number of rows, columns and terms of a matrix product that is tiled or calls
+// cuBLAS.
 const LeastProduct = 8
 
-// factorsOf returns the factors of a statement that is a product of matrices with as many rows, columns and
-// terms as the generator asks for; nil if it is none.
+// factorsOf matches a matrix product with at least g.least rows, columns and terms, or returns nil.
 func (g *generator) factorsOf(n *loops.Nest) *factors {
 	s := n.Statements[0]
 	r := s.Value.Reduction
@@ -60,7 +59,7 @@ func (g *generator) factorsOf(n *loops.Nest) *factors {
 	return p
 }
 
-// product writes a product of matrices. It returns false if the nest is none.
+// product writes a tiled matrix product. It returns false if the nest is not one.
 func (f *function) product(n *loops.Nest) bool {
 	p := f.factorsOf(n)
 	if p == nil {
@@ -113,9 +112,8 @@ func (f *function) product(n *loops.Nest) bool {
 	return true
 }
 
-// matrices returns a product that a library can compute as well; nil if it cannot. The factors are elements
-// of tensors, and the numbers of rows, columns and so on are those of single indices, or of several that go
-// through memory as one does.
+// matrices returns the equivalent cuBLAS call, or nil if there is none. Both factors must be loads, and the
+// rows, columns, terms and batch must each have one constant stride.
 func (f *function) matrices(s *loops.Nested, p *factors, sum []*term.Variable) *gpu.Product {
 	if s.Add || s.Left.Which != nil || p.x.Op != term.Element || p.y.Op != term.Element {
 		return nil
@@ -131,16 +129,16 @@ func (f *function) matrices(s *loops.Nested, p *factors, sum []*term.Variable) *
 	return out
 }
 
-// libraryTypes are the types of factors and results that libraries multiply, with sums in the greater of both
-// and in f32 at least.
+// libraryTypes are the types of factors and results that cuBLAS supports. It accumulates in the wider type,
+// at least f32.
 var libraryTypes = map[[2]dtype.Type]bool{
 	{dtype.F32, dtype.F32}: true, {dtype.F64, dtype.F64}: true,
 	{dtype.F16, dtype.F16}: true, {dtype.F16, dtype.F32}: true,
 	{dtype.BF16, dtype.BF16}: true, {dtype.BF16, dtype.F32}: true,
 }
 
-// matrix says where the elements of a tensor lie as matrices. It is false if they are none, or if rows and
-// columns both have gaps.
+// matrix describes the elements of a read as a batch of matrices. It returns false if the access is not
+// affine, or if neither rows nor columns are contiguous.
 func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term.Variable) bool {
 	linear, known := true, [3]bool{}
 	m.Offset, linear = loops.Offset(r)
@@ -153,10 +151,10 @@ func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term
 	return linear && known == [3]bool{true, true, true} && m.Arg >= 0 && m.Next >= 0 && beside && max(m.Down, m.Right) <= math.MaxInt32
 }
 
-// strideOf returns by how many elements the place of an element moves with indices that are taken as one. It
-// is false if it moves otherwise.
+// strideOf returns the stride, in elements, of several indices coalesced into one. known is false if they
+// cannot be coalesced.
 func strideOf(r *term.Read, vars []*term.Variable) (elements int, known bool) {
-	after := 1 // the extent of the indices behind
+	after := 1 // product of the inner extents
 	for i := len(vars) - 1; i >= 0; i-- {
 		s, known := loops.Stride(r, vars[i])
 		switch {
@@ -172,7 +170,7 @@ func strideOf(r *term.Read, vars []*term.Variable) (elements int, known bool) {
 	return elements, true
 }
 
-// fetch writes the reading of a thread's share of a part of a factor.
+// fetch writes the loads of a thread's share of the next tile of factor x into registers.
 func (f *function) fetch(to string, x *term.Term, batch, side, sum []*term.Variable, begin string, rows, products int) {
 	f.line("%s %s[%d];", f.real(), to, tileRows*tileSum/threads)
 	f.line("#pragma unroll")
@@ -190,7 +188,7 @@ func (f *function) fetch(to string, x *term.Term, batch, side, sum []*term.Varia
 	f.close()
 }
 
-// put writes the copy of what fetch read to shared memory.
+// put writes the copy of what fetch loaded to shared memory.
 func (f *function) put(to, from string, x *term.Term, sum []*term.Variable) {
 	f.line("#pragma unroll")
 	f.open("for (int e = 0; e < %d; e++) {", tileRows*tileSum/threads)
@@ -199,8 +197,8 @@ func (f *function) put(to, from string, x *term.Term, sum []*term.Variable) {
 	f.close()
 }
 
-// spot writes which row or column i, and which product k, an element of a thread's share belongs to.
-// Neighboring threads read neighboring elements.
+// spot writes the coordinates of an element of a thread's share of a tile: row or column i, and term k. The
+// assignment coalesces loads.
 func (f *function) spot(x *term.Term, sum []*term.Variable) {
 	if alongSum(x, sum) {
 		f.line("const int i = (threadIdx.x + e * %d) / %d, k = threadIdx.x %% %d;", threads, tileSum, tileSum)
@@ -209,7 +207,7 @@ func (f *function) spot(x *term.Term, sum []*term.Variable) {
 	}
 }
 
-// alongSum reports whether the elements of a factor lie side by side along the index of the sum.
+// alongSum reports whether factor x has stride 1 along the index of the sum.
 func alongSum(x *term.Term, sum []*term.Variable) bool {
 	own := false
 	x.Walk(func(n *term.Term) {

@@ -9,14 +9,14 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// fold says how values are folded.
+// fold describes how a reduction combines elements.
 type fold struct {
-	typ   string // of what is folded
-	first string // of nothing
-	into  string // how x is folded into acc, as a format of both
+	typ   string // accumulator type
+	first string // identity
+	into  string // C expression that combines acc and x, with two %s
 }
 
-// foldOf returns how a reduction folds its values, which are of a kind.
+// foldOf returns the fold of a reduction of elements of a kind; false if there is none.
 func (g *generator) foldOf(kind reduction.Kind, of term.Kind) (fold, bool) {
 	if of == term.Integer {
 		switch kind {
@@ -49,8 +49,8 @@ func (g *generator) foldOf(kind reduction.Kind, of term.Kind) (fold, bool) {
 	return fold{}, false
 }
 
-// kindOf returns the kind of the values that a reduction folds. Real numbers may be integers in one use, and
-// are folded as real numbers.
+// kindOf returns the kind in which a reduction accumulates. A real reduction accumulates real numbers, also
+// of elements that are integers in this instance.
 func kindOf(n *term.Term) term.Kind {
 	r := n.Reduction
 	if n.Kind == term.Real {
@@ -62,7 +62,7 @@ func kindOf(n *term.Term) term.Kind {
 	return r.Body.Kind
 }
 
-// folded writes the value that a reduction folds.
+// folded writes the element of a reduction, converted to the kind of the accumulator.
 func (f *function) folded(n *term.Term) string {
 	r := n.Reduction
 	switch {
@@ -79,7 +79,7 @@ func (f *function) folded(n *term.Term) string {
 	return f.number(r.Body)
 }
 
-// reduce writes a reduction that the thread computes alone. Sums have the type double.
+// reduce writes a sequential reduction by one thread. Sums accumulate in double.
 func (f *function) reduce(n *term.Term) string {
 	r := n.Reduction
 	if r.IsOrder() {
@@ -134,9 +134,9 @@ func (f *function) reduce(n *term.Term) string {
 	return acc
 }
 
-// variance writes a variance. The differences from the first element are added: of equal ones, the mean is
-// exactly what they are. A product must not become one operation with the difference, which would be what the
-// product lost.
+// variance writes a two-pass variance in double. The first pass sums differences from the first element, so
+// that equal elements have variance 0. The differences must not be contracted with a product of the element
+// into an FMA, which would leave the product's rounding error.
 func (f *function) variance(r *term.Reduction, around func(func())) string {
 	if !f.wideBody(r) {
 		return f.narrowVariance(r, around)
@@ -164,13 +164,14 @@ func (f *function) variance(r *term.Reduction, around func(func())) string {
 	return fmt.Sprintf("(%s / %s)", squares, count)
 }
 
-// wideBody reports whether the elements of a reduction are numbers of double. Those of float have 24 bits:
-// the sum of equal ones is exact in double, for up to 2^29 of them, so their mean is exactly what they are.
+// wideBody reports whether the elements of a reduction are double. Float elements have 24 bits: the sum of
+// up to 2^29 equal ones is exact in double, and so is their mean.
 func (f *function) wideBody(r *term.Reduction) bool {
 	return f.real() == ctypes[dtype.F64] || f.typeOf(r.Body) == ctypes[dtype.F64]
 }
 
-// narrowVariance writes a variance of numbers of float. Their mean may be that of an element.
+// narrowVariance writes a two-pass variance of float elements. The mean is loaded if a statement has stored
+// it.
 func (f *function) narrowVariance(r *term.Reduction, around func(func())) string {
 	mean, count := f.unique("mean"), f.unique("count")
 	f.typed(mean, "double")
@@ -206,13 +207,12 @@ func (f *function) logsumexp(r *term.Reduction, around func(func())) string {
 	return f.name("double", "logsumexp", logarithm(top, sum))
 }
 
-// logarithm returns code for that of a sum of exponentials relative to a maximum: 0 where the maximum is not
-// finite.
+// logarithm writes the log of a sum of exp(x - top), or 0 if top is not finite.
 func logarithm(top, sum string) string {
 	return fmt.Sprintf("opgen_finite(%s) ? opgen_log(%s) : 0", top, sum)
 }
 
-// number of the present indices of a reduction, in the order of its loops.
+// numbered writes the row-major number of the current indices of a reduction.
 func (f *function) numbered(r *term.Reduction) string {
 	if r.Number != nil {
 		return f.integer(r.Number)
@@ -247,7 +247,7 @@ func (f *function) argument(r *term.Reduction, around func(func())) string {
 	return at
 }
 
-// foldable reports whether threads may share a reduction: its indices have known extents.
+// foldable reports whether threads may share a reduction: its ranges are constant.
 func foldable(r *term.Reduction) bool {
 	for _, v := range r.Vars {
 		if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) {
@@ -257,8 +257,8 @@ func foldable(r *term.Reduction) bool {
 	return len(r.Vars) > 0
 }
 
-// contiguous reports whether the elements that a reduction reads lie side by side along its last index,
-// rather than along an index of the result.
+// contiguous reports whether the reads of a reduction have stride 1 along its last index, rather than along
+// an index of the result.
 func contiguous(r *term.Reduction, vars []*term.Variable) bool {
 	own, result := 0, 0
 	visit := func(n *term.Term) {

@@ -7,17 +7,17 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Nests that go over the same rows, such as the mean of a row, its variance and what is computed with both,
-// become one function. A team of threads computes a row, which lies in the cache after it was read once.
-const leastRows = spreadUntil / 4 // up to which blocks share a row
+// Nests over the same rows, such as the mean of a row, its variance, and the normalized row, are fused into
+// one kernel. A team of threads computes a row, which stays in the cache after its first read.
+const leastRows = spreadUntil / 4 // with fewer rows, several blocks share a row
 
-// rowNest is a nest whose first indices number rows.
+// rowNest is a nest whose outer indices enumerate rows.
 type rowNest struct {
 	*loops.Nest
-	outer int // how many indices number rows
+	outer int // the number of outer indices
 }
 
-// inner is how many elements the nest goes over in a row.
+// inner is the number of elements of a row that the nest reads or writes.
 func (n *rowNest) inner() int {
 	if r := n.Statements[0].Value.Reduction; n.folds() {
 		return box(r.Vars)
@@ -25,10 +25,10 @@ func (n *rowNest) inner() int {
 	return box(n.Vars[n.outer:])
 }
 
-// folds reports whether the nest folds the elements of a row.
+// folds reports whether the nest reduces rows.
 func (n *rowNest) folds() bool { return n.Statements[0].Value.Op == term.Reduce }
 
-// rowsOf returns the first nests that can be one function; nil if there are less than two.
+// rowsOf returns the longest prefix of nests that can be fused, or nil if it has fewer than two.
 func (g *generator) rowsOf(nests []*loops.Nest) []*rowNest {
 	first := nests[0]
 	rows := box(first.Vars)
@@ -46,22 +46,21 @@ func (g *generator) rowsOf(nests []*loops.Nest) []*rowNest {
 	if len(group) < 2 {
 		return nil
 	}
-	// Few teams take longer for long rows than all threads of a device.
+	// Few teams with long rows would leave most of the device idle.
 	if t, most := teamOfRows(group); rows*t.members < fewRowThreads && most > longOfTeam*t.members {
 		return nil
 	}
 	return group
 }
 
-// fewRowThreads is how many threads are few for rows with more than longOfTeam elements for each thread of a
-// team.
+// fewRowThreads is the number of threads below which rows of more than longOfTeam elements per thread are
+// not fused.
 const (
 	fewRowThreads = 1 << 16
 	longOfTeam    = 16
 )
 
-// teamOfRows returns the team of threads that computes a row, and over how many elements of it nests go at
-// most.
+// teamOfRows returns the team that computes a row, and the longest row of the nests.
 func teamOfRows(nests []*rowNest) (t team, most int) {
 	for _, n := range nests {
 		most = max(most, n.inner())
@@ -73,7 +72,7 @@ func teamOfRows(nests []*rowNest) (t team, most int) {
 	return t, most
 }
 
-// rowNest returns a nest as one of so many rows; nil if it is none.
+// rowNest matches a nest over exactly rows rows, or returns nil.
 func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 	if slices.ContainsFunc(n.Vars, loops.IsOpen) {
 		return nil
@@ -105,7 +104,8 @@ func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 	return x
 }
 
-// rowByRow reports whether each row of nests needs nothing of other rows that one of the nests gives.
+// rowByRow reports whether the fused nests are independent across rows: no row reads what another row
+// writes.
 func (g *generator) rowByRow(nests []*rowNest) bool {
 	written := map[int]bool{}
 	for _, n := range nests {
@@ -142,7 +142,7 @@ func (g *generator) rowByRow(nests []*rowNest) bool {
 	return ok
 }
 
-// rows writes nests as one function.
+// rows writes the fused nests as one kernel.
 func (g *generator) rows(nests []*rowNest) error {
 	all := &loops.Nest{}
 	for _, n := range nests {
@@ -169,7 +169,7 @@ func (g *generator) rows(nests []*rowNest) error {
 	return nil
 }
 
-// eachOfRow writes statements whose elements the threads of a team compute for a row.
+// eachOfRow writes the pointwise statements of a row. The team's threads share the elements.
 func (f *function) eachOfRow(n *rowNest, t team) {
 	outer, inner := n.Vars[:n.outer], n.Vars[n.outer:]
 	if len(inner) == 0 {

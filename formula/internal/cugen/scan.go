@@ -10,13 +10,13 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// leastScan is how many elements a scan has at least that a block shares. Threads compute shorter ones by
-// themselves.
+// leastScan is the length of the shortest scan that a block shares. Shorter ones are sequential, one thread
+// per result.
 const leastScan = 32
 
-// scan writes a reduction over the elements before the present one, or behind it, such as a prefix sum. A
-// block folds the elements of a row by pieces, and keeps the fold of the first 0, 1, 2 and so on. The value
-// for a present index is one of these. It returns false if the nest is no such scan.
+// scan writes a prefix or suffix reduction. A block scans a row in chunks of one element per thread
+// (Hillis-Steele), carries the total over, and stores all prefixes. Each result looks its prefix up. It
+// returns false if the nest is not such a scan.
 func (f *function) scan(n *loops.Nest) bool {
 	s := n.Statements[0]
 	r := s.Value.Reduction
@@ -49,7 +49,7 @@ func (f *function) scan(n *loops.Nest) bool {
 	f.line("%s *folds = %s + (long long)blockIdx.x * %d;", how.typ, space, size)
 	f.open("for (long long row = blockIdx.x; row < %d; row += gridDim.x) {", rows)
 	f.indices(others, "row")
-	f.names[t.Present] = "0" // the bounds grow with the present index
+	f.names[t.Present] = "0" // the bounds are monotonic in this index
 	if t.Where == term.Before {
 		f.names[t.Present] = fmt.Sprint(loops.Extent(t.Present) - 1)
 	}
@@ -104,11 +104,11 @@ func (f *function) scan(n *loops.Nest) bool {
 	return true
 }
 
-// mostRooms is how many blocks have room of their own in a buffer at most. Each computes several rows where
-// there are more.
+// mostRooms is the maximum number of blocks with scratch buffers of their own. Blocks loop over further
+// rows.
 const mostRooms = 1 << 12
 
-// room returns the name of the address of a buffer of so many bytes, for elements of a type.
+// room allocates a scratch buffer of some bytes, and returns the parameter of type typ* that is its address.
 func (f *function) room(typ string, bytes int64) string {
 	name := f.unique("space")
 	f.rooms = append(f.rooms, room{typ + " *" + name, gpu.Arg{Kind: gpu.Scratch, Index: len(f.code.Scratch)}})
@@ -116,7 +116,7 @@ func (f *function) room(typ string, bytes int64) string {
 	return name
 }
 
-// room is a parameter that is the address of a buffer.
+// room is a parameter that is the address of a scratch buffer.
 type room struct {
 	param string
 	arg   gpu.Arg

@@ -9,25 +9,25 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// Reductions of many elements to few results, and those of columns, are spread over blocks: each folds a part
-// of the elements of a result, and a second function folds the parts. The parts follow from extents only, so
-// sums have one order.
+// Reductions of many elements to few results, and of columns, are split over blocks (split-K): a first
+// kernel reduces parts of the elements of a result, and a second kernel reduces the partial results. The
+// parts depend on extents only, so the order of reduction is fixed.
 const (
 	leastPart   = 4096 // elements of a part
-	spreadUntil = 512  // blocks
+	spreadUntil = 512  // maximum blocks
 
-	// Where the elements of neighboring results lie side by side, as those of columns do, a block folds those
-	// of as many results as a warp has threads, so that neighboring threads read neighboring elements.
+	// For columns, neighboring results have neighboring elements. A block then reduces one warp of results,
+	// so that loads are coalesced.
 	sideBySide  = 32
 	leastColumn = 128  // elements of a part
-	columnUntil = 1024 // blocks
+	columnUntil = 1024 // maximum blocks
 )
 
-// spreading says how blocks share reductions.
+// spreading describes how blocks share reductions.
 type spreading struct {
-	results, elements int // how many results there are, and elements of each
-	parts             int // into how many the elements are divided
-	side              int // the results of a block
+	results, elements int // the number of results, and of elements of each
+	parts             int // parts of each result
+	side              int // results per block
 }
 
 // spreadingOf returns how blocks share the reductions of a nest.
@@ -44,11 +44,10 @@ func spreadingOf(n *loops.Nest) spreading {
 	return s
 }
 
-// groups is how many groups of results there are that a block folds.
+// groups is the number of groups of side results. A block reduces one group.
 func (s *spreading) groups() int { return (s.results + s.side - 1) / s.side }
 
-// spread writes reductions over the same indices as two functions. It returns false if blocks do not share
-// them.
+// spread writes the reductions of a nest as two kernels. It returns false if one kernel suffices.
 func (f *function) spread(n *loops.Nest) bool {
 	s := spreadingOf(n)
 	how := make([]fold, len(n.Statements))
@@ -64,12 +63,13 @@ func (f *function) spread(n *loops.Nest) bool {
 	}
 	spaces := f.foldParts(n, how, &s)
 	f.finish()
-	*f = *f.generator.function(n) // which has the same buffers
+	*f = *f.generator.function(n) // keeps the scratch buffers
 	f.foldRest(n, how, &s, spaces)
 	return true
 }
 
-// foldParts writes the function that folds parts, and returns the buffers of statements.
+// foldParts writes the kernel that reduces parts, and returns the buffers of the statements' partial
+// results.
 func (f *function) foldParts(n *loops.Nest, how []fold, s *spreading) (spaces []gpu.Arg) {
 	f.share(s, s.parts)
 	each := (s.elements + s.parts - 1) / s.parts
@@ -97,7 +97,7 @@ func (f *function) foldParts(n *loops.Nest, how []fold, s *spreading) (spaces []
 	return spaces
 }
 
-// foldRest writes the function that folds what parts gave.
+// foldRest writes the kernel that reduces the partial results.
 func (f *function) foldRest(n *loops.Nest, how []fold, s *spreading, spaces []gpu.Arg) {
 	f.share(s, 1)
 	values := make([]string, len(n.Statements))
@@ -117,7 +117,7 @@ func (f *function) foldRest(n *loops.Nest, how []fold, s *spreading, spaces []gp
 	f.close()
 }
 
-// first is the condition that a thread is the first one of those that share a result.
+// first is the C condition for the first thread of a result.
 func (s *spreading) first() string {
 	if s.side == 1 {
 		return "member == 0"
@@ -125,7 +125,7 @@ func (s *spreading) first() string {
 	return "active && member == 0"
 }
 
-// share begins a function in which so many blocks share each result.
+// share begins a kernel in which blocks blocks share each result.
 func (f *function) share(s *spreading, blocks int) {
 	f.barriers = true
 	f.grid = [3]int{s.groups() * blocks, 1, 1}
@@ -146,8 +146,8 @@ func (f *function) share(s *spreading, blocks int) {
 	f.line("const bool active = result < %d;", s.results)
 }
 
-// folds writes the fold of elements of numbers in a range, which all threads that share the result get.
-// guarded says that element opens a block.
+// folds writes the reduction of elements [from, to) by a team, all of whose members get the result. guarded
+// says that element opens a block.
 func (f *function) folds(how fold, s *spreading, from, to string, element func(e string) string, guarded bool) string {
 	acc, e := f.unique("fold"), f.unique("element")
 	members := threads / s.side

@@ -8,21 +8,21 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A statement that reads along one index the elements that lie side by side along another, as a transpose
-// does, is computed by tiles: neighboring threads read neighboring elements to shared memory, and then write
-// neighboring elements.
+// A transposing statement reads with stride 1 along one index and writes with stride 1 along another. It is
+// computed by tiles in shared memory: threads load a tile with coalesced accesses, and then store it
+// transposed with coalesced accesses.
 const (
 	turnSide  = 32
 	leastTurn = 1 << 16 // elements
 )
 
-// turn is how a statement is computed by tiles.
+// turn describes a transposing statement.
 type turn struct {
-	read       *term.Read     // whose elements go through shared memory
-	down, last *term.Variable // along which the elements of the read lie side by side, and those that are written
+	read       *term.Read     // the read that goes through shared memory
+	down, last *term.Variable // the indices along which the read and the write have stride 1
 }
 
-// turned returns how a statement is computed by tiles; nil if it is not.
+// turned matches a transposing statement, or returns nil.
 func turned(vars []*term.Variable, statements []*loops.Nested) *turn {
 	if len(statements) != 1 || len(vars) < 2 || box(vars) < leastTurn || slices.ContainsFunc(vars, loops.IsOpen) || statements[0].Guard != nil {
 		return nil
@@ -55,7 +55,7 @@ func turned(vars []*term.Variable, statements []*loops.Nested) *turn {
 	return t
 }
 
-// byTiles writes a statement that is computed by tiles.
+// byTiles writes a transposing statement.
 func (f *function) byTiles(vars []*term.Variable, s *loops.Nested, t *turn) {
 	f.barriers = true
 	across := func(v *term.Variable) int { return (loops.Extent(v) + turnSide - 1) / turnSide }
@@ -104,7 +104,7 @@ func (f *function) byTiles(vars []*term.Variable, s *loops.Nested, t *turn) {
 	f.close()
 }
 
-// typeOfRead returns the type that an element of a tensor has once it is loaded.
+// typeOfRead returns the C type of a loaded element.
 func (f *function) typeOfRead(r *term.Read) string {
 	switch f.p.Tensors[r.Tensor].Kind {
 	case term.Integer:

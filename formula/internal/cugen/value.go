@@ -12,7 +12,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// literal returns a real number.
+// literal returns the C literal of a real number.
 func (f *function) literal(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -42,7 +42,7 @@ func (f *function) literal(v float64) string {
 	return out
 }
 
-// number writes a number or a condition as a real number.
+// number writes the value of n as a real number.
 func (f *function) number(n *term.Term) string {
 	if v, ok := n.Settled(); ok && n.Kind != term.Boolean {
 		return f.literal(v)
@@ -87,8 +87,8 @@ func (f *function) number(n *term.Term) string {
 	return "0"
 }
 
-// power writes a power of x. Powers that products, quotients and roots give are exact where these are: the
-// function pow of a GPU is not.
+// power writes x to the power of n's exponent. Small constant exponents become products, quotients and
+// roots, whose results are exact if representable: CUDA's pow is not.
 func (f *function) power(n *term.Term, x string) string {
 	v, settled := n.Args[1].Settled()
 	if !settled {
@@ -119,8 +119,8 @@ func (f *function) power(n *term.Term, x string) string {
 	return f.name(f.real(), "power", fmt.Sprintf("opgen_pow(%s, %s)", f.rounded(x), f.literal(v)))
 }
 
-// exactly writes a value of integers in double, and rounds it once: the digits of an angle that is far from 0
-// would be lost otherwise.
+// exactly writes an integer-valued expression in double, and rounds it once to the compute type. Rounding of
+// a large angle before a sine would lose digits.
 func (f *function) exactly(n *term.Term) string {
 	f.exact = true
 	x := f.number(n)
@@ -128,7 +128,7 @@ func (f *function) exactly(n *term.Term) string {
 	return f.name(f.real(), "exact", "("+f.real()+")"+x)
 }
 
-// real is the C type of the real numbers that are written.
+// real is the C type in which real numbers are computed now.
 func (f *function) real() string {
 	if f.exact {
 		return ctypes[dtype.F64]
@@ -136,7 +136,7 @@ func (f *function) real() string {
 	return f.generator.real()
 }
 
-// typeOf returns the type of a real number, as that of the generator does.
+// typeOf returns the C type of a real term.
 func (f *function) typeOf(n *term.Term) string {
 	if f.exact {
 		return ctypes[dtype.F64]
@@ -144,14 +144,14 @@ func (f *function) typeOf(n *term.Term) string {
 	return f.generator.typeOf(n)
 }
 
-// fail notes that there is no code for a value.
+// fail records the first value that has no device code.
 func (f *function) fail(what string, n *term.Term) {
 	if f.err == nil {
 		f.err = fmt.Errorf("there is no device code for %s: %s", what, oneLine(n.String()))
 	}
 }
 
-// short returns an expression, or the name of its value if it is long.
+// short returns an expression, or a name for its value if the expression is long.
 func (f *function) short(expr string) string {
 	if len(expr) < 90 {
 		return expr
@@ -159,8 +159,8 @@ func (f *function) short(expr string) string {
 	return f.name(f.widest(expr), "t", expr)
 }
 
-// typeOf returns the type of a real number: double if an element of a local tensor of that type is added to
-// it or the like, since sums are kept with more digits than elements have.
+// typeOf returns the C type of a real term: double if an operand is loaded from a double tensor, and
+// otherwise the compute type.
 func (g *generator) typeOf(n *term.Term) string {
 	wide := false
 	var visit func(n *term.Term)
@@ -184,7 +184,7 @@ func (g *generator) typeOf(n *term.Term) string {
 	return g.real()
 }
 
-// widest returns the type of an expression: double if it has a name of that type.
+// widest returns the C type of an expression: double if it contains a name of that type.
 func (f *function) widest(expr string) string {
 	for _, w := range words.FindAllString(expr, -1) {
 		if f.doubles[w] {
@@ -196,7 +196,7 @@ func (f *function) widest(expr string) string {
 
 var words = regexp.MustCompile(`[a-zA-Z_][a-zA-Z_0-9]*`)
 
-// rounded returns an expression as a number of the type in which functions are computed.
+// rounded converts an expression to the compute type, in which functions are evaluated.
 func (f *function) rounded(expr string) string {
 	if f.widest(expr) == f.real() {
 		return expr
@@ -204,7 +204,7 @@ func (f *function) rounded(expr string) string {
 	return "(" + f.real() + ")" + expr
 }
 
-// apply writes a function of real numbers.
+// apply writes a call of a function on real numbers.
 func (f *function) apply(n *term.Term) string {
 	switch {
 	case n.Func.Has(term.Random):
@@ -224,7 +224,7 @@ func (f *function) apply(n *term.Term) string {
 	return f.name(typ, n.Func.Name, fmt.Sprintf("opgen_%s(%s)", n.Func.Name, strings.Join(args, ", ")))
 }
 
-// converted writes a number as an element of a type has it.
+// converted writes a conversion to a storage type, and back to the C type of n's kind.
 func (f *function) converted(n *term.Term) string {
 	to := ctypes[n.Func.To]
 	if to == "" {
@@ -241,7 +241,7 @@ func (f *function) converted(n *term.Term) string {
 	return f.name(f.real(), "rounded", fmt.Sprintf("(%s)opgen_convert<%s>(%s)", f.real(), to, x))
 }
 
-// narrow reports whether an integer and all parts of it fit 32 bits.
+// narrow reports whether an integer and all its subterms fit 32 bits.
 func narrow(n *term.Term) bool {
 	lo, hi, known := loops.Bounds(n)
 	if !known || lo < math.MinInt32 || hi > math.MaxInt32 || n.Op == term.Reduce || n.Op == term.Element || n.Op == term.Step {
@@ -255,7 +255,7 @@ func narrow(n *term.Term) bool {
 	return true
 }
 
-// integer writes an integer.
+// integer writes the value of n as an integer.
 func (f *function) integer(n *term.Term) string {
 	if n.Kind != term.Integer {
 		if n.Kind == term.Boolean {
@@ -291,7 +291,7 @@ func (f *function) integer(n *term.Term) string {
 	return f.operation(n.Op, n, f.integer(n.Args[0]), f.integer(n.Args[1]))
 }
 
-// whole returns an integer.
+// whole returns the C literal of an integer.
 func whole(v int) string {
 	switch {
 	case int64(v) == math.MinInt64:
@@ -332,7 +332,7 @@ func (f *function) operation(op term.Op, n *term.Term, x, y string) string {
 	lo, _, bounded := loops.Bounds(n.Args[0])
 	if known && term.Divisor(op, d) {
 		sign := map[term.Op]string{term.Quotient: "/", term.Truncate: "/", term.Modulo: "%"}[op]
-		if op == term.Truncate || bounded && lo >= 0 && narrow(n.Args[0]) { // what is wider may have wrapped around
+		if op == term.Truncate || bounded && lo >= 0 && narrow(n.Args[0]) { // wider operands may wrap around
 			return "(" + x + " " + sign + " " + y + ")"
 		}
 		return fmt.Sprintf("opgen_%s(%s, %s)", divisions[op], x, y)
@@ -354,7 +354,7 @@ func (f *function) operation(op term.Op, n *term.Term, x, y string) string {
 	return out
 }
 
-// divisions names the functions of Prelude that divide integers.
+// divisions names the functions of Prelude for integer division.
 var divisions = map[term.Op]string{term.Quotient: "floordiv", term.Modulo: "mod", term.Truncate: "div"}
 
 func (f *function) applyInteger(n *term.Term) string {
@@ -376,7 +376,7 @@ func (f *function) applyInteger(n *term.Term) string {
 	return f.name("long long", "i", fmt.Sprintf("%s %s %s ? %s : %s", x, sign, y, x, y))
 }
 
-// condition writes a condition.
+// condition writes the value of n as a bool.
 func (f *function) condition(n *term.Term) string {
 	if n.Kind != term.Boolean {
 		return "(" + f.number(n) + " != 0)"
@@ -411,8 +411,7 @@ func (f *function) condition(n *term.Term) string {
 	return "(" + f.rounded(f.number(n.Args[0])) + " " + sign + " " + f.rounded(f.number(n.Args[1])) + ")"
 }
 
-// logic writes a conjunction or a disjunction. The second condition is computed only where the first decides
-// nothing.
+// logic writes a short-circuit conjunction or disjunction.
 func (f *function) logic(n *term.Term) string {
 	x := f.condition(n.Args[0])
 	lines, y := f.apart(func() string { return f.condition(n.Args[1]) })
@@ -436,7 +435,7 @@ func (f *function) logic(n *term.Term) string {
 	return out
 }
 
-// choice writes one of two values; only that one is computed.
+// choice writes a conditional expression. Only the selected operand is evaluated.
 func (f *function) choice(n *term.Term, typ string, write func(*term.Term) string) string {
 	holds := f.condition(n.Args[0])
 	xs, x := f.apart(func() string { return write(n.Args[1]) })
@@ -457,7 +456,8 @@ func (f *function) choice(n *term.Term, typ string, write func(*term.Term) strin
 	return out
 }
 
-// place writes the number of an element, and the condition that it lies inside; none if it does for sure.
+// place writes the offset of an access, and the condition that it is in bounds, which is "" if that is
+// known.
 func (f *function) place(r *term.Read) (at, inside string) {
 	open := loops.Open(r)
 	idx := make([]string, len(r.Idx))
@@ -490,7 +490,7 @@ func (f *function) place(r *term.Read) (at, inside string) {
 	return at, strings.Join(tests, " && ")
 }
 
-// element writes an element of a tensor, or the value outside of it.
+// element writes a load, or the default value of an access out of bounds.
 func (f *function) element(n *term.Term, typ string, write func(*term.Term) string) string {
 	r := n.Read
 	if x, ok := f.turned[r]; ok {
@@ -548,7 +548,7 @@ func (f *function) element(n *term.Term, typ string, write func(*term.Term) stri
 	return out
 }
 
-// outside leaves a fault: an element lies outside of its tensor.
+// outside writes the fault of an access out of bounds.
 func (f *function) outside(r *term.Read) {
 	ext := make([]int, len(r.Ext))
 	values := []string{"0", "0", "0"}

@@ -9,32 +9,32 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A thread computes several neighboring elements where it can read and write them by one access each: an
-// access of 16 bytes takes as long as one of 4, and a device has only so many accesses under way.
+// A thread computes a vector of neighboring elements if it can load and store them by 16-byte accesses. Such
+// an access takes as long as one of 4 bytes, and the number of accesses in flight is limited.
 const (
 	accessBytes = 16
-	leastWide   = 1 << 18 // elements, below which more threads are better
+	leastWide   = 1 << 18 // elements; with fewer, more threads are faster
 )
 
-// wide says how a function computes neighboring elements.
+// wide describes the vectorized loop of a kernel.
 type wide struct {
 	lanes int
-	last  *term.Variable // along which they are neighbors
-	group *term.Variable // which numbers the groups of so many
+	last  *term.Variable // the vectorized index
+	group *term.Variable // the index of vectors
 	vars  []*term.Variable
-	first string // the name of the first one's index
-	lane  string // the name of the number of the one that is computed
+	first string // name of the index of the vector's first element
+	lane  string // name of the current lane
 	list  []*access
 }
 
-// access is an access to neighboring elements, which a local array holds meanwhile.
+// access is a vector load or store of one address. A local array holds the vector.
 type access struct {
 	name, at       string
 	tensor, memory int
 	loads, stores  bool
 }
 
-// wideOf returns how each thread computes neighboring elements; nil if that is no use.
+// wideOf returns the vectorization of statements, or nil if it is illegal or does not pay.
 func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wide {
 	if len(vars) == 0 || box(vars) < leastWide || slices.ContainsFunc(vars, loops.IsOpen) {
 		return nil
@@ -84,8 +84,7 @@ func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wi
 	return w
 }
 
-// neighbors reports whether elements with neighboring values of the last index lie side by side, from a
-// multiple of the bytes of an access on.
+// neighbors reports whether the access has stride 1 along the vectorized index and is aligned to the vector.
 func (f *function) neighbors(w *wide, r *term.Read) bool {
 	base, linear := loops.Offset(r)
 	if !linear || base%w.lanes != 0 || !f.aligned(r.Tensor) {
@@ -100,8 +99,7 @@ func (f *function) neighbors(w *wide, r *term.Read) bool {
 	return true
 }
 
-// sameElsewhere reports whether all accesses to the memory of what is written are to the element that is
-// written.
+// sameElsewhere reports whether all accesses that may alias the store are to the same address as the store.
 func (f *function) sameElsewhere(w *wide, written *term.Read, all []*term.Read) bool {
 	for _, r := range all {
 		if f.tensors[r.Tensor].Memory != f.tensors[written.Tensor].Memory {
@@ -122,12 +120,12 @@ func (f *function) sameElsewhere(w *wide, written *term.Read, all []*term.Read) 
 	return true
 }
 
-// groups returns indices of which the last one numbers groups of elements.
+// groups replaces the vectorized index by the index of vectors.
 func (w *wide) groups(vars []*term.Variable) []*term.Variable {
 	return append(slices.Clone(vars[:len(vars)-1]), w.group)
 }
 
-// grouped writes statements for a group of neighboring elements, whose indices have been written.
+// grouped writes statements for a vector of elements, whose indices are declared.
 func (f *function) grouped(w *wide, statements []*loops.Nested) {
 	typ := "int"
 	if loops.Extent(w.last) > math.MaxInt32 {
@@ -158,7 +156,7 @@ func (f *function) grouped(w *wide, statements []*loops.Nested) {
 			f.line("%s;", kind)
 		}
 	}
-	for _, l := range lines { // which apart has written for a block
+	for _, l := range lines { // apart has indented them for a block
 		f.body = append(f.body, l[1:])
 	}
 	for _, x := range w.list {
@@ -169,8 +167,8 @@ func (f *function) grouped(w *wide, statements []*loops.Nested) {
 	f.forget()
 }
 
-// held returns the array that holds an element, and its place there, if the function computes several
-// elements and this is one of them.
+// held returns the local array that holds the vector of an access, and the lane in it, if the access is
+// vectorized.
 func (f *function) held(r *term.Read, writes, adds bool) (array, at string, ok bool) {
 	w := f.wide
 	if w == nil || r.Which != nil || !f.neighbors(w, r) {
