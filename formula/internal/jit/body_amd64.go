@@ -5,33 +5,34 @@ import (
 	"slices"
 )
 
-// way says how a body goes through the nodes.
+// way describes one body of a loop.
 type way struct {
-	unroll, first int         // how many vectors it takes, and how many ones before them the loop has taken already
-	masked, past  bool        // whether it takes the elements of the mask only, and stores past the caches
-	spills        bool        // whether values may be kept in memory
-	holds         bool        // whether registers hold accumulators
-	lanes         map[int]int // the first registers of accumulators, by number; those of others are in memory
-	still         bool        // whether the first vector belongs to the first accumulators, so that the place of all is known
+	unroll, first int         // vectors of the body, and those of earlier bodies of the iteration
+	masked, past  bool        // whether it computes a masked remainder, and uses non-temporal stores
+	spills        bool        // whether values may be spilled
+	holds         bool        // whether accumulators stay in registers
+	lanes         map[int]int // accumulators, by number -> their first register; others are in memory
+	still         bool        // whether all offsets of accumulators are constant
 }
 
-// body is the code of one way through the nodes.
+// body generates the machine code of one way.
 type body struct {
 	*compiler
 	way
 
-	holders [32]int // what registers hold, or none
-	masks   [8]int  // what mask registers hold, or none
-	where   []int   // the registers of values, by number, or none
-	kept    []int   // the slots of values that are kept in memory, by number, or none
-	pinned  []int   // values that the current instruction uses
+	holders [32]int // by register: its value, reserved or none
+	masks   [8]int  // by mask register: its value or none
+	where   []int   // by value: its register or none
+	kept    []int   // by value: its spill slot or none
+	pinned  []int   // operands of the current instruction, which are not evicted
 	steps   []step
-	left    [][]int32 // the steps that still use a value from a register, by the value's number
+	left    [][]int32 // by value: the later steps that use it from a register
 	slotsOf int
-	now     int32 // the current step
+	now     int32 // index of the current step
 }
 
-// value names vector u of a node. Constants and arguments are the same for all vectors.
+// value returns the number of vector u of a node's result. A constant or an argument is one vector for all
+// u.
 func (b *body) value(i int32, u int) int {
 	if op := b.nodes[i].op; op == opConstant || op == opScalar {
 		u = 0
@@ -39,7 +40,7 @@ func (b *body) value(i int32, u int) int {
 	return int(i)*mostVectors + u
 }
 
-// body writes the code for some vectors, and reports whether there are enough registers.
+// body generates the code of one way. It returns false if the registers do not suffice.
 func (c *compiler) body(w way) bool {
 	b := &body{compiler: c, way: w, steps: c.order(w)}
 	values := mostVectors * len(c.nodes)
@@ -85,7 +86,7 @@ func (c *compiler) body(w way) bool {
 	return true
 }
 
-// uses notes that a step uses a value from a register.
+// uses records that a step reads a value from a register.
 func (b *body) uses(i int32, u, at int) {
 	if i != none {
 		v := b.value(i, u)
@@ -93,7 +94,8 @@ func (b *body) uses(i int32, u, at int) {
 	}
 }
 
-// register returns the register of a value. It is loaded if it is not there.
+// register returns the register of a value, and loads or reloads the value if it has none. It returns none
+// if all registers are in use.
 func (b *body) register(i int32, u int) int {
 	if r, ok := b.way.lanes[b.nodes[i].at]; ok && b.nodes[i].op == opLanes {
 		return r + b.first + u
@@ -136,7 +138,7 @@ func (b *body) register(i int32, u int) int {
 	return r
 }
 
-// memory returns where a node that is in memory lies.
+// memory returns the memory operand of a node.
 func (b *body) memory(i int32, u int) operand {
 	d := &b.nodes[i]
 	switch d.op {
@@ -151,7 +153,7 @@ func (b *body) memory(i int32, u int) operand {
 	return operand{register: none, memory: b.place(d, u)}
 }
 
-// place returns the elements at a pointer.
+// place returns the address of vector u at a node's pointer.
 func (b *body) place(d *node, u int) memory {
 	m := memory{base: rdi, index: rax, offset: (b.first + u) * b.bytes(), constant: none}
 	if d.at >= firstSum {
@@ -170,7 +172,7 @@ func (b *body) place(d *node, u int) memory {
 	return m
 }
 
-// last returns the operand of an instruction that may be in memory.
+// last returns an instruction's last operand, which may be in memory.
 func (b *body) last(i int32, u int) (operand, bool) {
 	if _, ok := b.way.lanes[b.nodes[i].at]; ok && b.nodes[i].op == opLanes {
 		return inRegister(b.register(i, u)), true
@@ -188,7 +190,7 @@ func (b *body) last(i int32, u int) (operand, bool) {
 	return inRegister(r), r != none
 }
 
-// registers returns how many registers a body may take.
+// registers returns the number of registers that a body may allocate.
 func (b *body) registers() int {
 	switch {
 	case b.wide:
@@ -199,7 +201,8 @@ func (b *body) registers() int {
 	return 16
 }
 
-// take returns a register for a value.
+// take allocates a register for a value. If none is free, it evicts the value whose next use is farthest
+// (Belady), with a spill if the value cannot be reloaded.
 func (b *body) take(v int) int {
 	n := b.registers()
 	for r := range n {
@@ -243,8 +246,7 @@ func (b *body) take(v int) int {
 	return victim
 }
 
-// again reports whether a value that leaves its register is where it was loaded from, for as long as it is
-// used.
+// again reports whether value v can be reloaded from where it came from, until its last use.
 func (b *body) again(v int) bool {
 	switch b.nodes[v/mostVectors].op {
 	case opConstant, opScalar:
@@ -261,7 +263,7 @@ func (b *body) again(v int) bool {
 	return false
 }
 
-// takeMask returns a mask register for a value.
+// takeMask allocates a mask register for a value, or returns none.
 func (b *body) takeMask(v int) int {
 	for k := 2; k < 8; k++ {
 		if b.masks[k] == none {
@@ -276,7 +278,7 @@ func (b *body) takeMask(v int) int {
 // inMask reports whether the result of a node is in a mask register.
 func (b *body) inMask(i int32) bool { return b.wide && b.nodes[i].masks() }
 
-// release gives back the registers of operands that no later step uses.
+// release frees the registers of operands after their last use.
 func (b *body) release(at int32, u int, operands ...int32) {
 	for _, o := range operands {
 		if o == none {
@@ -304,8 +306,8 @@ func (b *body) release(at int32, u int, operands ...int32) {
 	}
 }
 
-// emit writes the instruction of a node for vector u, which is a step, and reports whether there are enough
-// registers.
+// emit generates the instruction of node i for vector u, which is step at. It returns false if the registers
+// do not suffice.
 func (b *body) emit(i int32, u int, at int32) bool {
 	d := &b.nodes[i]
 	b.now = at
@@ -352,8 +354,8 @@ func (b *body) emit(i int32, u int, at int32) bool {
 	return true
 }
 
-// fused writes an instruction that changes the register of its first operand: that operand's, if nothing else
-// needs it, or a copy.
+// fused generates an FMA, which overwrites its first operand. That operand is copied if a later step uses
+// it.
 func (b *body) fused(i int32, u int, at int32, registers [3]int32, rest int32, in [3]int, y operand) bool {
 	d, z := &b.nodes[i], in[0]
 	first := b.value(registers[0], u)
@@ -380,7 +382,7 @@ func (b *body) fused(i int32, u int, at int32, registers [3]int32, rest int32, i
 	return true
 }
 
-// store writes a store.
+// store generates a store of register r.
 func (b *body) store(d *node, r, u int) {
 	if z, ok := b.way.lanes[d.at]; ok && d.op == opFold {
 		b.vector(b.move(0x10), z+b.first+u, none, inRegister(r), 0, false, 0)
@@ -401,7 +403,7 @@ func (b *body) store(d *node, r, u int) {
 	}
 }
 
-// load sets a register to elements of another kind.
+// load generates a load of elements of another kind, with a conversion.
 func (b *body) load(d *node, z, u int) {
 	m, mask := operand{register: none, memory: b.place(d, u)}, int(b2(b.masked))
 	whole := instruction{table: 1, code: 0x5b, memory: 64} // vcvtdq2ps
@@ -425,7 +427,7 @@ func (b *body) load(d *node, z, u int) {
 	}
 }
 
-// storing returns the instruction that stores elements of another kind.
+// storing returns the instruction that converts elements to kind k and stores them.
 func (b *body) storing(k Kind) instruction {
 	switch {
 	case k == Single:
@@ -436,7 +438,7 @@ func (b *body) storing(k Kind) instruction {
 	return instruction{prefix: 2, table: 2, code: 0x31, memory: 16} // vpmovdb
 }
 
-// ahead asks for a line of memory, once for all vectors that lie in it.
+// ahead generates one prefetch for each cache line.
 func (b *body) ahead(d *node, u int) {
 	if !b.asks || b.masked || u*b.bytes()%line != 0 {
 		return
@@ -446,13 +448,13 @@ func (b *body) ahead(d *node, u int) {
 	b.prefetch(m)
 }
 
-// line is how many bytes of memory the caches hold together.
+// line is the size of a cache line, in bytes.
 const line = 64
 
-// simple are the opcodes of operations of real numbers.
+// simple maps operations to the opcodes of their SSE/AVX instructions.
 var simple = map[opcode]byte{opAdd: 0x58, opMul: 0x59, opSub: 0x5c, opBelow: 0x5d, opDiv: 0x5e, opAbove: 0x5f, opAnd: 0x54, opOr: 0x56, opXor: 0x57}
 
-// operation writes an operation.
+// operation generates a computation of d into register z.
 func (b *body) operation(d *node, z int, in [3]int, y operand, u int) {
 	if code, ok := simple[d.op]; ok {
 		b.vector(b.real(code), z, in[0], y, 0, false, 0)

@@ -1,6 +1,6 @@
 package jit
 
-// call runs code.
+// call calls the code at entry.
 //
 //go:noescape
 func call(entry uintptr, arguments *uint64)

@@ -2,22 +2,22 @@ package jit
 
 import "unsafe"
 
-// Places of arguments, in words.
+// Word offsets in the argument block.
 const (
-	mainEnd      = iota // the offset where the main loop ends
-	singleEnd           // the offset where the loop over single vectors ends
-	tailCount           // how many elements are left then
-	tailMask            // the bits of a mask for them
-	wholeEnd            // the offset behind the last element
-	rowsLeft            // how many rows are left
-	tailLanes           // the mask as a vector of 32 bytes
+	mainEnd      = iota // byte offset at which the main loop ends
+	singleEnd           // byte offset at which the loop over single vectors ends
+	tailCount           // elements of the remainder
+	tailMask            // AVX-512 mask of the remainder
+	wholeEnd            // byte offset after the last element
+	rowsLeft            // rows left
+	tailLanes           // AVX2 mask of the remainder, 32 bytes
 	firstPointer = tailLanes + 4
 )
 
-// MostRows is how many rows a call takes at most.
+// MostRows is the maximum number of rows of a call.
 const MostRows = 64
 
-// Compile returns the code of a loop, or nil if there is none.
+// Compile generates the code of the loop. It returns nil if the loop or the platform is not supported.
 func (b *Builder) Compile() *Code {
 	code, past, unroll, words, rows := b.compile()
 	if code == nil {
@@ -44,15 +44,14 @@ type Code struct {
 	bytes, unroll   int
 	shift           uint
 	words, pointers int
-	rows            int // the word of the first number of the first row
-	scalars, row    int // how many words the numbers of a row have, and these and its sums
+	rows            int // word offset of the first row's scalars
+	scalars, row    int // scalars of a row, and scalars and sums of a row
 }
 
-// Arguments are those of one call of a loop at a time.
+// Arguments is the argument block of one call at a time.
 type Arguments []uint64
 
-// Arguments returns new arguments. They begin with a line of the cache, so that no vector among them is in
-// two lines.
+// Arguments allocates an argument block, aligned to a cache line so that no vector in it crosses a line.
 func (c *Code) Arguments() Arguments {
 	const line = 64
 	a := make(Arguments, c.words+line/8-1)
@@ -60,40 +59,40 @@ func (c *Code) Arguments() Arguments {
 	return a[skip:][:c.words]
 }
 
-// SetPointer sets a pointer to the address of elements, which must stay alive until the loop has run.
+// SetPointer sets pointer i. The memory must stay alive until the loop has run.
 func (a Arguments) SetPointer(i int, p unsafe.Pointer) { a[firstPointer+i] = uint64(uintptr(p)) }
 
-// SetStride sets by how many bytes a pointer moves from one row to the next.
+// SetStride sets the distance of pointer i between rows, in bytes.
 func (c *Code) SetStride(a Arguments, i, bytes int) { a[firstPointer+c.pointers+i] = uint64(bytes) }
 
-// Row returns the numbers of a row, which the caller sets, and behind them its sums, which a run sets. The
-// type is that of the elements.
+// Row returns the scalars of a row, which the caller sets, followed by the row's sums, which Run sets. T is
+// the element type.
 func Row[T float32 | float64](c *Code, a Arguments, row int) []T {
 	return Rows[T](c, a)[row*c.row:][:c.row]
 }
 
-// Rows returns the numbers and sums of all rows, of which each has as many as Code.RowLength says.
+// Rows returns the scalars and sums of all rows, RowLength for each.
 func Rows[T float32 | float64](c *Code, a Arguments) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a[c.rows:]))), MostRows*c.row)
 }
 
-// RowLength returns how many numbers and sums a row has.
+// RowLength returns the number of scalars and sums of a row.
 func (c *Code) RowLength() int { return c.row }
 
-// Sum returns a sum of a row of the last run.
+// Sum returns sum i of a row, from the last run.
 func Sum[T float32 | float64](c *Code, a Arguments, row, i int) float64 {
 	return float64(Row[T](c, a, row)[c.scalars+i])
 }
 
-// Vector returns how many bytes a register holds.
+// Vector returns the size of a register in bytes.
 func (c *Code) Vector() int { return c.bytes }
 
-// Aligned reports whether elements at an address can be written past the caches.
+// Aligned reports whether an address is aligned for non-temporal stores.
 func (c *Code) Aligned(p unsafe.Pointer) bool { return uintptr(p)%uintptr(c.bytes) == 0 }
 
-// Run runs the loop on n elements of each of some rows, at most MostRows. Where there is more than one row,
-// all strides must be set. If past is true, elements are stored past the caches where the code allows it.
-// Their pointers must be aligned in all rows.
+// Run runs the loop on n elements of each row, for at most MostRows rows. With several rows, all strides
+// must be set. If past is true, stores are non-temporal where the code allows it. Their pointers must be
+// aligned in all rows.
 func (c *Code) Run(a Arguments, n, rows int, past bool) {
 	a[rowsLeft] = uint64(rows)
 	total := n << c.shift

@@ -5,46 +5,46 @@ import (
 	"slices"
 )
 
-// longest is how many instructions the body of the main loop has at most, if it takes several vectors at a
-// time, and longestNarrow is that for AVX2, where it may keep values in memory.
+// longest is the maximum number of instructions of an unrolled main loop, and longestNarrow the maximum for
+// AVX2, where values may be spilled.
 const longest, longestNarrow = 160, 320
 
-// mostAsking is how many instructions for each vector a loop has at most that asks for memory ahead. One that
-// computes more leaves memory idle anyway, and took a tenth longer.
+// mostAsking is the maximum number of instructions per vector of a loop that prefetches. A longer loop is
+// not bound by memory: prefetches made it 10 % slower.
 const mostAsking = 14
 
-// accumulators is how many accumulators a fold has, as in package simd.
+// accumulators is the number of accumulators of a fold, as in package simd.
 const accumulators = 64
 
-// reserved is the holder of registers that a body may not take.
+// reserved marks registers that a body may not allocate.
 const reserved = -2
 
-// mostVectors is how many vectors the main loop takes at most at a time.
+// mostVectors is the maximum unroll factor of the main loop.
 const mostVectors = 4
 
-// compiler makes the code of a loop.
+// compiler generates the code of a loop.
 type compiler struct {
 	*Builder
 	encoder
-	swapped []bool // whether the operands of a node change places
-	uses    []int  // how often a node is used
+	swapped []bool // by node: whether its operands are exchanged
+	uses    []int  // by node: the number of uses
 	live    []bool
-	slots   int         // how many vectors are kept in memory at most
-	held    map[int]int // the first registers of accumulators in the main loop, by number
-	asks    bool        // whether the loop asks for memory ahead
+	slots   int         // number of spill slots
+	held    map[int]int // accumulators of the main loop, by number -> their first register
+	asks    bool        // whether the loop prefetches
 }
 
-// offsets of the parts of the arguments, in bytes
+// byte offsets in the argument block
 func (c *compiler) pointer(i int) int { return 8 * (firstPointer + i) }
 func (c *compiler) stride(i int) int  { return 8 * (firstPointer + c.pointers + i) }
 
-// align returns a number of bytes that vectors have, and that is no less than n.
+// align rounds n up to a multiple of the vector size.
 func (c *compiler) align(n int) int { return (n + c.bytes() - 1) &^ (c.bytes() - 1) }
 
-// repeatedScalar is where the vector of an argument is, for AVX2.
+// repeatedScalar is the byte offset of a broadcast scalar, for AVX2.
 func (c *compiler) repeatedScalar(i int) int { return c.align(c.stride(c.pointers)) + 32*i }
 
-// lanes is where the accumulators of a sum are.
+// lanes is the byte offset of the accumulators of sum i.
 func (c *compiler) lanes(i int) int {
 	n := c.align(c.stride(c.pointers))
 	if !c.wide {
@@ -53,17 +53,17 @@ func (c *compiler) lanes(i int) int {
 	return n + accumulators*c.size()*i
 }
 
-// row is how many bytes the numbers and the sums of a row take, and rows is where those of the first row are.
+// row is the size of a row's scalars and sums in bytes, and rows the byte offset of the first row.
 func (c *compiler) row() int  { return c.size() * (c.scalars + c.sums) }
 func (c *compiler) rows() int { return c.lanes(c.sums) }
 
 func (c *compiler) slot(i int) int { return c.align(c.rows()+MostRows*c.row()) + c.bytes()*i }
 
-// compile returns machine code, the offset of the entry for stores past the caches, how many vectors the main
-// loop takes, how many words arguments have, and which of them is the first number of the first row. It
-// returns nil if the loop needs more registers than there are.
+// compile generates machine code. past is the offset of the entry with non-temporal stores, unroll the
+// unroll factor of the main loop, words the size of the argument block, and rows the word offset of the
+// first row's scalars. code is nil if the loop needs too many registers.
 func (b *Builder) compile() (code []byte, past, unroll, words, rows int) {
-	if most := len(free) - int(b2(b.mixed)); b.pointers > most { // the last register has the number of the current element then
+	if most := len(free) - int(b2(b.mixed)); b.pointers > most { // mixed loops reserve the last register
 		return nil, 0, 0, 0, 0
 	}
 	c := &compiler{Builder: b, encoder: encoder{zmm: b.wide, element: b.size()}}
@@ -87,7 +87,8 @@ func (b *Builder) compile() (code []byte, past, unroll, words, rows int) {
 	return c.finish(), past, unroll, words, c.rows() / 8
 }
 
-// analyze finds what is used, and how.
+// analyze computes liveness and use counts, and exchanges operands of commutative operations so that a
+// memory operand is last.
 func (c *compiler) analyze() {
 	n := len(c.nodes)
 	c.swapped, c.uses, c.live = make([]bool, n), make([]int, n), make([]bool, n)
@@ -115,7 +116,7 @@ func (c *compiler) analyze() {
 	}
 }
 
-// inMemory reports whether an instruction can take a node from memory.
+// inMemory reports whether an instruction can use node i as a memory operand.
 func (c *compiler) inMemory(i int32, masked bool) bool {
 	switch c.nodes[i].op {
 	case opConstant, opScalar:
@@ -126,7 +127,8 @@ func (c *compiler) inMemory(i int32, masked bool) bool {
 	return false
 }
 
-// operandsOf returns those that a node takes from registers, and the one that may be in memory, or none.
+// operandsOf returns the operands that a node needs in registers, and the one that may be a memory operand,
+// or none.
 func (c *compiler) operandsOf(i int) (registers [3]int32, last int32) {
 	d := &c.nodes[i]
 	switch d.op {
@@ -154,15 +156,14 @@ func (c *compiler) operandsOf(i int) (registers [3]int32, last int32) {
 	return [3]int32{d.a, none, none}, d.b
 }
 
-// adds reports whether the instruction of a fused product adds to the register of its third operand, and not
-// to that of its first.
+// adds reports whether the FMA of node i overwrites its addend, and not its first factor.
 func (c *compiler) adds(i int) bool {
 	d := &c.nodes[i]
 	return !c.inMemory(d.c, false) || c.inMemory(d.b, false)
 }
 
-// loops writes the code: for each row a loop over several vectors at a time, one over single vectors, and the
-// rest under a mask.
+// loops generates the loop nest. For each row it runs the unrolled main loop, a loop over single vectors,
+// and a masked remainder.
 func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	for i := range c.pointers {
 		c.loadWord(free[i], c.pointer(i))
@@ -178,13 +179,13 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	c.put(0x31, 0xc0) // xor eax, eax
 	count := 0
 	for i := range c.nodes {
-		if op := c.nodes[i].op; c.live[i] && op != opConstant && op != opScalar && op != opAhead { // most constants and arguments are operands in memory
+		if op := c.nodes[i].op; c.live[i] && op != opConstant && op != opScalar && op != opAhead { // the excluded ones are mostly memory operands
 			count++
 		}
 	}
 	c.asks = count <= mostAsking
 	unroll = 1
-	done, found := 0, false // a jump from where sums are complete
+	done, found := 0, false // a jump from the end of the main loop if no remainder is left
 	for _, t := range c.ways(count) {
 		if unroll, done, found = c.main(t, past); found {
 			break
@@ -232,7 +233,8 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	return unroll, true
 }
 
-// ways returns how a main loop of some instructions for each vector may go, the best first.
+// ways returns the candidates for the main loop, by decreasing preference; count is the number of
+// instructions per vector.
 func (c *compiler) ways(count int) (out []way) {
 	folds := false
 	for i := range c.nodes {
@@ -252,17 +254,17 @@ func (c *compiler) ways(count int) (out []way) {
 	return out
 }
 
-// main writes the main loop. It returns how many vectors the loop takes at a time, and the jump to what
-// follows if sums are complete. It returns false if registers do not suffice, or if the loop over single
-// vectors does as well. Accumulators stay in registers if the way holds them, and are otherwise at fixed
-// places in memory.
+// main generates the main loop. It returns the unroll factor, and the jump for rows without a remainder if
+// there are sums. It returns false, and no code, if the registers do not suffice or if the loop over single
+// vectors is as good. Accumulators stay in registers if w.holds, and otherwise at constant offsets in
+// memory.
 func (c *compiler) main(w way, past bool) (unroll, done int, ok bool) {
 	code, constants, fixes := len(c.code), len(c.constants), len(c.fixes)
 	registers := 16
 	if c.wide {
 		registers = 32
 	}
-	lanes := map[int]int{} // the first register of accumulators, by number
+	lanes := map[int]int{} // accumulators, by number -> their first register
 	vectors := accumulators / c.width()
 	for i := range c.nodes {
 		if d := &c.nodes[i]; c.live[i] && d.op == opFold {
@@ -321,14 +323,14 @@ func (c *compiler) main(w way, past bool) (unroll, done int, ok bool) {
 	return all, done, true
 }
 
-// real returns an instruction that has a form for each element type.
+// real returns an instruction that exists for both element types.
 func (c *compiler) real(code byte) instruction {
 	return instruction{prefix: b2(c.double), table: 1, code: code, wide: c.double && c.wide}
 }
 
 func (c *compiler) move(code byte) instruction { return c.real(code) }
 
-// whole returns an instruction on integers: its opcode for 32 bits and for 64.
+// whole returns an integer instruction, with its opcodes for 32 and 64 bits.
 func (c *compiler) whole(single, double byte) instruction {
 	if c.double {
 		return instruction{prefix: 1, table: 1, code: double, wide: c.wide}
@@ -344,7 +346,7 @@ func (c *compiler) broadcast() instruction {
 	return in
 }
 
-// maskedMove returns the AVX2 instruction that moves elements under a mask.
+// maskedMove returns the AVX2 instruction of a masked move.
 func (c *compiler) maskedMove(code byte) instruction {
 	return instruction{prefix: 1, table: 2, code: code + b2(c.double)}
 }

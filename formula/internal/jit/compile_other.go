@@ -2,8 +2,8 @@
 
 package jit
 
-// compile returns no code.
+// compile returns no code: the architecture is not supported.
 func (b *Builder) compile() (code []byte, past, unroll, words, rows int) { return nil, 0, 0, 0, 0 }
 
-// call is not reached: there is no code.
+// call is unreachable, because there is no code.
 func call(uintptr, *uint64) {}

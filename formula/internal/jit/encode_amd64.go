@@ -2,71 +2,70 @@ package jit
 
 import "encoding/binary"
 
-// Numbers of general registers, as instructions have them. Register 14 is Go's, and 4 and 5 are those of the
-// stack.
+// Numbers of the general registers. r14 is reserved by Go; 4 and 5 are the stack and frame pointers.
 const (
-	rax = 0 // the offset of the current element
+	rax = 0 // byte offset of the current element
 	rcx = 1
-	rdx = 2 // the offset of the current accumulator
+	rdx = 2 // byte offset of the current accumulator
 	rbx = 3
-	rsi = 6 // the numbers and sums of the current row
-	rdi = 7 // the arguments
+	rsi = 6 // scalars and sums of the current row
+	rdi = 7 // argument block
 
-	number = 15 // the number of the current element, if there are elements of other kinds
+	number = 15 // index of the current element, if the loop is mixed
 )
 
-// free are the general registers that hold pointers.
+// free lists the general registers for pointers.
 var free = []int{rcx, rbx, 8, 9, 10, 11, 12, 13, 15}
 
-// memory is the place of an operand: base + index<<scale + offset, or a constant.
+// memory is an address: base + index<<scale + offset, or a constant behind the code.
 type memory struct {
-	base, index int // none if there is no index
+	base, index int // index may be none
 	scale       byte
 	offset      int
-	constant    int // the number of a constant, or none
+	constant    int // number of a constant, or none
 }
 
 func at(base, offset int) memory {
 	return memory{base: base, index: none, offset: offset, constant: none}
 }
 
-// operand is a register or a place in memory.
+// operand is a register or a memory operand.
 type operand struct {
 	register int // none for memory
 	memory
-	repeated bool // whether one element of memory stands for all
+	repeated bool // whether memory is one element to broadcast
 }
 
 func inRegister(r int) operand { return operand{register: r} }
 
-// instruction is what is the same in all uses of an instruction.
+// instruction is the encoding of an instruction without its operands.
 type instruction struct {
-	prefix, table, code byte // the prefix and the table of opcodes as the encoding numbers them, and the opcode
-	wide                bool // the bit W
-	element             bool // whether memory holds one element, not a vector
-	memory              int  // how many bytes it takes from memory, if these are neither an element nor a vector
-	half                bool // whether it is on the lower half of registers
+	prefix, table, code byte // mandatory prefix and opcode map, as VEX and EVEX number them, and the opcode
+	wide                bool // the W bit
+	element             bool // whether the memory operand is one element, not a vector
+	memory              int  // size of the memory operand in bytes, if it is neither
+	half                bool // whether it uses half-length registers
 }
 
-// encoder writes machine code.
+// encoder assembles machine code.
 type encoder struct {
 	code    []byte
-	zmm     bool // registers of 512 bits
-	element int  // the bytes of one
-	// constants are those of the code, and fixes are the places of offsets to them.
+	zmm     bool // AVX-512 encoding
+	element int  // size of an element in bytes
+	// constants are placed behind the code. fixes are the displacements that refer to them.
 	constants []uint64
 	fixes     []fix
 }
 
-// fix is a place in code that gets the distance of a constant: from the end of the instruction, which is
-// after bytes behind it.
+// fix is a RIP-relative displacement at offset at, which refers to a constant. after is the number of
+// instruction bytes behind the displacement.
 type fix struct{ at, after, constant int }
 
 func (e *encoder) put(b ...byte) { e.code = append(e.code, b...) }
 
 func (e *encoder) word(v int) { e.code = binary.LittleEndian.AppendUint32(e.code, uint32(int32(v))) }
 
-// constant returns the number of a constant.
+// constant returns the number of a constant, and adds it if it is new.
 func (e *encoder) constant(bits uint64) int {
 	for i, c := range e.constants {
 		if c == bits {
@@ -79,9 +78,8 @@ func (e *encoder) constant(bits uint64) int {
 
 func bit(v, n int) byte { return byte(v>>n) & 1 }
 
-// vector writes an instruction on vectors: z = op(x, y). Operand y may be in memory. x is none if there is
-// none. mask is the number of a mask register, or 0, and zero says that elements without the mask become 0.
-// after is the number of bytes that follow the operands.
+// vector assembles a VEX or EVEX instruction z = op(x, y). y may be in memory, and x none. mask is a mask
+// register, or 0; zero selects zero-masking. after is the number of immediate bytes that follow.
 func (e *encoder) vector(in instruction, z, x int, y operand, mask int, zero bool, after int) {
 	if x == none {
 		x = 0
@@ -119,8 +117,7 @@ func (e *encoder) vector(in instruction, z, x int, y operand, mask int, zero boo
 	e.operand(r, y, unit, after)
 }
 
-// shortVector writes an instruction in the shorter encoding, which those on mask registers have: bit L of it
-// is long.
+// shortVector assembles a VEX instruction, such as those on mask registers. long is its L bit.
 func (e *encoder) shortVector(in instruction, long bool, z, x int, y operand) {
 	b := y.register
 	if b == none {
@@ -130,7 +127,7 @@ func (e *encoder) shortVector(in instruction, long bool, z, x int, y operand) {
 	e.operand(z, y, 0, 0)
 }
 
-// scalarVector writes a move of one element in the shorter encoding.
+// scalarVector assembles a VEX move of one element.
 func (e *encoder) scalarVector(in instruction, r int, y operand) {
 	e.put(0xc4, (^bit(r, 3)&1)<<7|1<<6|(^bit(y.base, 3)&1)<<5|in.table, 15<<3|in.prefix, in.code)
 	e.operand(r, y, 0, 0)
@@ -143,7 +140,8 @@ func b2(v bool) byte {
 	return 0
 }
 
-// operand writes what says which operands an instruction has. Short offsets count units, if unit is not 0.
+// operand assembles ModRM, SIB and displacement. An 8-bit displacement is scaled by unit (EVEX disp8*N),
+// unless unit is 0.
 func (e *encoder) operand(r int, y operand, unit, after int) {
 	reg := byte(r&7) << 3
 	if y.register != none {
@@ -185,37 +183,37 @@ func (e *encoder) operand(r int, y operand, unit, after int) {
 	}
 }
 
-// loadWord sets a general register to a word of the arguments.
+// loadWord loads a word of the argument block into a general register.
 func (e *encoder) loadWord(r, offset int) {
 	e.put(0x48|bit(r, 3)<<2, 0x8b)
 	e.operand(r&7, operand{register: none, memory: at(rdi, offset)}, 0, 0)
 }
 
-// addFrom adds a word of the arguments to a general register.
+// addFrom adds a word of the argument block to a general register.
 func (e *encoder) addFrom(r, offset int) {
 	e.put(0x48|bit(r, 3)<<2, 0x03)
 	e.operand(r&7, operand{register: none, memory: at(rdi, offset)}, 0, 0)
 }
 
-// addressOf sets a general register below 8 to the address of arguments.
+// addressOf sets a general register below 8 to an address in the argument block.
 func (e *encoder) addressOf(r, offset int) {
 	e.put(0x48, 0x8d)
 	e.operand(r, operand{register: none, memory: at(rdi, offset)}, 0, 0)
 }
 
-// decrement subtracts 1 from a word of the arguments.
+// decrement subtracts 1 from a word of the argument block.
 func (e *encoder) decrement(offset int) {
 	e.put(0x48, 0xff)
 	e.operand(1, operand{register: none, memory: at(rdi, offset)}, 0, 0)
 }
 
-// addWord adds a number to a general register below 8.
+// addWord adds an immediate to a general register below 8.
 func (e *encoder) addWord(r, v int) {
 	e.put(0x48, 0x81, 0xc0|byte(r))
 	e.word(v)
 }
 
-// prefetch asks for memory in the second cache. The index is a register below 8.
+// prefetch assembles a prefetch into L2. The index register must be below 8.
 func (e *encoder) prefetch(m memory) {
 	if m.base >= 8 {
 		e.put(0x41)
@@ -231,19 +229,19 @@ func (e *encoder) lane(v int) {
 	e.word(v)
 }
 
-// numberOf sets the register of the current element's number to rax >> n.
+// numberOf sets register number to rax >> n: the index of the current element.
 func (e *encoder) numberOf(n int) {
 	e.put(0x49, 0x89, 0xc7)          // mov r15, rax
 	e.put(0x49, 0xc1, 0xef, byte(n)) // shr r15, n
 }
 
-// compareWord compares rax with a word of the arguments.
+// compareWord compares rax with a word of the argument block.
 func (e *encoder) compareWord(offset int) {
 	e.put(0x48, 0x3b)
 	e.operand(rax, operand{register: none, memory: at(rdi, offset)}, 0, 0)
 }
 
-// Conditions of jumps. They compare without signs.
+// Condition codes of jumps, for unsigned comparisons.
 const (
 	below    = 0x82
 	atLeast  = 0x83
@@ -251,25 +249,26 @@ const (
 	notEqual = 0x85
 )
 
-// jump writes a jump to a place that is not known yet, and returns where its distance goes.
+// jump assembles a forward jump, and returns the offset of its displacement for land.
 func (e *encoder) jump(condition byte) int {
 	e.put(0x0f, condition)
 	e.word(0)
 	return len(e.code) - 4
 }
 
-// land makes a jump lead to the current place.
+// land patches a forward jump to lead here.
 func (e *encoder) land(jump int) {
 	binary.LittleEndian.PutUint32(e.code[jump:], uint32(int32(len(e.code)-jump-4)))
 }
 
-// back writes a jump to an earlier place.
+// back assembles a backward jump.
 func (e *encoder) back(condition byte, to int) {
 	j := e.jump(condition)
 	binary.LittleEndian.PutUint32(e.code[j:], uint32(int32(to-len(e.code))))
 }
 
-// finish writes constants behind the code. Each takes a whole vector where no instruction repeats elements.
+// finish appends the constants and patches the references to them. For AVX2, each constant is broadcast to a
+// vector.
 func (e *encoder) finish() []byte {
 	for len(e.code)%64 != 0 {
 		e.put(0xcc)

@@ -10,23 +10,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// chunk is how many bytes of memory for code are taken from the system at a time.
+// chunk is the size of one mapping for code, in bytes.
 const chunk = 1 << 20
 
-// store keeps code. The same code is kept once. It is never given back, since a program has few loops.
+// store caches installed code by its bytes. Code is never freed: a program has few distinct loops.
 var store struct {
 	sync.Mutex
 	entries         map[string]uintptr
-	writable, codes []byte // two views of the same memory: nothing can be written where code is run
+	writable, codes []byte // two mappings of the same pages, so that none is both writable and executable
 	used            int
 	failed          bool
 }
 
-// off is whether the environment variable OPGEN_JIT is off: then no code is made.
+// off is whether the environment variable OPGEN_JIT is "off", which disables the package.
 var off = os.Getenv("OPGEN_JIT") == "off"
 
-// Available reports whether the system lets the program run code that it makes, and the environment variable
-// OPGEN_JIT is not off.
+// Available reports whether the system allows executable mappings, and OPGEN_JIT is not "off".
 func Available() bool {
 	if off {
 		return false
@@ -36,7 +35,7 @@ func Available() bool {
 	return reserve(0)
 }
 
-// reserve makes room for n bytes.
+// reserve ensures that n bytes of the current mapping are free.
 func reserve(n int) bool {
 	if store.failed || n > chunk {
 		return false
@@ -53,7 +52,7 @@ func reserve(n int) bool {
 	return true
 }
 
-// mapped returns memory that can be written and the same memory as code.
+// mapped maps the same n bytes twice, once writable and once executable.
 func mapped(n int) (writable, codes []byte, err error) {
 	file, err := unix.MemfdCreate("opgen-loops", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -73,7 +72,7 @@ func mapped(n int) (writable, codes []byte, err error) {
 	return writable, codes, nil
 }
 
-// install returns the address of code, or 0 if there is no memory for it.
+// install copies code into executable memory, and returns its address, or 0 if there is no memory.
 func install(code []byte) uintptr {
 	store.Lock()
 	defer store.Unlock()

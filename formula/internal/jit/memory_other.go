@@ -2,8 +2,8 @@
 
 package jit
 
-// Available reports whether the system lets the program run code that it makes.
+// Available returns false: the platform is not supported.
 func Available() bool { return false }
 
-// install returns the address of code, or 0 if there is no memory for it.
+// install returns 0: the platform is not supported.
 func install([]byte) uintptr { return 0 }

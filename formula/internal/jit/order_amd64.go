@@ -2,20 +2,20 @@ package jit
 
 import "slices"
 
-// step is the instruction of a node for one vector.
+// step is one instruction: node for vector u of the unrolled body.
 type step struct {
 	node int32
 	u    int
 }
 
-// order returns the instructions of a body in their order. Those of AVX-512 are in the order of the nodes:
-// their registers suffice for as many vectors side by side as latency takes.
+// order returns the instructions of a body in program order. AVX-512 keeps the order of nodes: its registers
+// suffice for enough vectors to hide latency. AVX2 schedules them.
 func (c *compiler) order(w way) []step {
 	var steps []step
 	for i := range c.nodes {
 		switch c.nodes[i].op {
 		case opConstant, opScalar, opInput, opLanes:
-			continue // they are loaded when they are used first
+			continue // they are loaded at their first use
 		}
 		for u := 0; c.live[i] && u < w.unroll; u++ {
 			steps = append(steps, step{int32(i), u})
@@ -27,7 +27,7 @@ func (c *compiler) order(w way) []step {
 	return c.schedule(steps, 16-len(w.lanes)*accumulators/c.width())
 }
 
-// latency is about how many cycles pass until the result of an operation is there.
+// latency is the approximate latency of an operation, in cycles.
 func latency(op opcode) int {
 	switch op {
 	case opAdd, opSub, opRound, opCompare:
@@ -42,26 +42,25 @@ func latency(op opcode) int {
 	return 1
 }
 
-// scheduler chooses the order of steps by list scheduling, from the last step to the first, so that a value
-// is computed not long before its use.
+// scheduler is a bottom-up list scheduler: it chooses steps from the last to the first, so that values are
+// computed close to their uses.
 type scheduler struct {
 	*compiler
 	steps  []step
-	values [][]int // the operands of a step that other steps compute
-	before [][]int // the steps that must precede a step
-	after  []int   // how many steps that must follow a step are left
-	path   []int   // how long it takes from the first step that a step needs to its end
-	latest []int   // how long before the end of the body a step must end
-	inside []bool  // the values that are in registers, by number
-	held   int     // how many they are
+	values [][]int // by step: the operands that other steps compute
+	before [][]int // by step: its predecessors
+	after  []int   // by step: the number of unscheduled successors
+	path   []int   // by step: the length of the critical path to its end
+	latest []int   // by step: the least distance of its end from the end of the body
+	inside []bool  // by value: whether it is live
+	held   int     // number of live values
 }
 
-// Parameters of the order: how many steps begin in two cycles, and how many values more than registers may be
-// there before steps that free registers come first. A value that is kept in memory meanwhile takes less time
-// than a wait for another one.
+// stepsInTwoCycles is the assumed throughput. valuesInMemory is how many live values beyond the registers
+// are tolerated before steps that reduce register pressure come first: a spill costs less than a stall.
 const stepsInTwoCycles, valuesInMemory = 5, 4
 
-// schedule returns steps in an order in which few wait for others. Registers are how many there are.
+// schedule returns the steps in a latency-hiding order, for a number of registers.
 func (c *compiler) schedule(steps []step, registers int) []step {
 	n := len(steps)
 	s := &scheduler{compiler: c, steps: steps, values: make([][]int, n), before: make([][]int, n), after: make([]int, n), path: make([]int, n),
@@ -98,11 +97,11 @@ func (c *compiler) schedule(steps []step, registers int) []step {
 	return out
 }
 
-// place is memory that the steps of a vector use: slices, of which two may be the same, or the accumulators
-// with a number.
+// place is a memory dependence class of vector u: slices, all of which may alias, or the accumulators with a
+// number.
 type place struct{ u, lanes int }
 
-// placeOf returns which memory a node uses, and false if it uses none.
+// placeOf returns the class of a node's memory access; false if it has none.
 func placeOf(d *node, u int) (place, bool) {
 	switch d.op {
 	case opInput, opStore:
@@ -113,16 +112,15 @@ func placeOf(d *node, u int) (place, bool) {
 	return place{}, false
 }
 
-// linker notes which steps must precede others.
+// linker builds the dependence graph of steps.
 type linker struct {
 	*scheduler
-	at      []int           // the steps that give values, by number
-	stores  map[place]int   // the last steps that write memory
-	readers map[place][]int // the steps that use memory since then
+	at      []int           // by value: the step that computes it
+	stores  map[place]int   // the last store of each class
+	readers map[place][]int // the accesses of each class since its last store
 }
 
-// link notes which steps must precede others: those that give operands, and those that use or write the same
-// memory before.
+// link adds the data dependences of steps, and the dependences through memory.
 func (s *scheduler) link() {
 	l := &linker{s, make([]int, len(s.inside)), map[place]int{}, map[place][]int{}}
 	for i, t := range s.steps {
@@ -150,7 +148,7 @@ func (s *scheduler) link() {
 	}
 }
 
-// operand notes that a step uses a node.
+// operand adds the dependence of step i on node o.
 func (l *linker) operand(i int, o int32, u int) {
 	d := &l.nodes[o]
 	if p, ok := placeOf(d, u); ok {
@@ -173,14 +171,14 @@ func (l *linker) precede(i, j int) {
 	l.after[i]++
 }
 
-// afterStore notes that a step must follow the last one that wrote memory.
+// afterStore adds the dependence of step i on the last store of its class.
 func (l *linker) afterStore(i int, p place) {
 	if store, ok := l.stores[p]; ok {
 		l.precede(store, i)
 	}
 }
 
-// growth returns how many more registers are in use before a step than after it.
+// growth returns the change of the number of live values if step i is scheduled next, bottom-up.
 func (s *scheduler) growth(i int) int {
 	n := 0
 	for _, v := range s.values[i] {
@@ -194,7 +192,7 @@ func (s *scheduler) growth(i int) int {
 	return n
 }
 
-// take notes that a step precedes those that were chosen before.
+// take schedules step i before those already chosen.
 func (s *scheduler) take(i int) {
 	s.held += s.growth(i)
 	s.inside[int(s.steps[i].node)*mostVectors+s.steps[i].u] = false
@@ -203,7 +201,7 @@ func (s *scheduler) take(i int) {
 	}
 }
 
-// choose returns which of the steps that may be next is the best one.
+// choose returns the best of the ready steps.
 func (s *scheduler) choose(ready []int, now int, full bool) int {
 	best := 0
 	for k := 1; k < len(ready); k++ {

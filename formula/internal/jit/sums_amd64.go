@@ -1,7 +1,7 @@
 package jit
 
-// moveSums moves the accumulators of sums that registers hold from memory or to it. All accumulators become
-// zeros if the opcode is 0.
+// moveSums loads (code 0x10) or stores (0x11) the accumulators of sums that registers hold. If code is 0, it
+// zeros all accumulators.
 func (c *compiler) moveSums(code byte) {
 	for k := range c.sums {
 		r, held := c.held[firstSum+k]
@@ -21,22 +21,22 @@ func (c *compiler) moveSums(code byte) {
 	}
 }
 
-// moveLanes moves all accumulators of a sum between memory and registers.
+// moveLanes moves the accumulators of sum k between memory and the registers from r on.
 func (c *compiler) moveLanes(code byte, r, k int) {
 	for i := range accumulators / c.width() {
 		c.vector(c.move(code), r+i, none, c.lanesOf(k, i), 0, false, 0)
 	}
 }
 
-// lanesOf is where a vector of accumulators of a sum is in memory.
+// lanesOf is the memory operand of vector i of the accumulators of sum k.
 func (c *compiler) lanesOf(k, i int) operand {
 	return operand{register: none, memory: at(rdi, c.lanes(k)+i*c.bytes())}
 }
 
-func (c *compiler) zero(r int) { c.vector(c.whole(0xef, 0xef), r, r, inRegister(r), 0, false, 0) } // exclusive or
+func (c *compiler) zero(r int) { c.vector(c.whole(0xef, 0xef), r, r, inRegister(r), 0, false, 0) } // vpxor
 
-// addSums adds the accumulators of each sum in the order of package simd: number i and i+32, then i and i+16,
-// and so on.
+// addSums reduces the accumulators of each sum by a tree, in the order of package simd: i and i+32, then i
+// and i+16, and so on.
 func (c *compiler) addSums() {
 	for k := range c.sums {
 		r, held := c.held[firstSum+k]
@@ -57,7 +57,7 @@ func (c *compiler) addSums() {
 	}
 }
 
-// upper sets the lower elements of a register to those of another one from a number of bytes on.
+// upper copies the elements of register x from a byte offset on to the start of register z.
 func (c *compiler) upper(z, x, bytes int) {
 	switch {
 	case bytes == 32:
@@ -75,9 +75,9 @@ func (c *compiler) upper(z, x, bytes int) {
 	}
 }
 
-// storeElement writes the first element of a register to the sums of the current row.
+// storeElement stores element 0 of a register to the sums of the current row.
 func (c *compiler) storeElement(r, offset int) {
-	if c.wide { // the mask of one element
+	if c.wide { // by a mask of one element
 		c.put(0xb8, 1, 0, 0, 0) // mov eax, 1
 		c.shortVector(instruction{table: 1, code: 0x92}, false, 1, 0, inRegister(rax))
 		c.vector(c.move(0x11), r, none, operand{register: none, memory: at(rsi, offset)}, 1, false, 0)
