@@ -8,9 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// After makes the node run after others, besides those whose tensors it takes: an explicit dependency.
-// What a program needs of n, it then also needs of them. A cycle is an error of the programs that
-// would contain it.
+// After adds explicit dependencies: the node runs after others, besides the nodes whose outputs it reads. A
+// program that needs n also needs others. A cycle is an error of the programs that would contain it.
 func (n *Node) After(others ...*Node) *Node {
 	if n != nil {
 		for _, o := range others {
@@ -25,7 +24,7 @@ func (n *Node) After(others ...*Node) *Node {
 // Preceding returns the nodes given to After.
 func (n *Node) Preceding() []*Node { return n.after }
 
-// before appends to a list the nodes that must run before n.
+// before appends the nodes that n depends on to a list.
 func (n *Node) before(list []*Node) []*Node {
 	for slot := range n.Op.Slots {
 		if n.Op.Slots[slot].Role != task.RoleInput {
@@ -40,8 +39,8 @@ func (n *Node) before(list []*Node) []*Node {
 	return append(list, n.after...)
 }
 
-// order returns the nodes of need, and all that must run before them, each after those: in the order of
-// insertion as far as explicit dependencies allow.
+// order returns the transitive dependencies of need, need included, in topological order. Ties keep the
+// order of insertion.
 func (g *Graph) order(need map[*Node]bool) ([]*Node, error) {
 	known := make(map[*Node]bool, len(g.nodes))
 	for _, n := range g.nodes {
@@ -80,7 +79,7 @@ func (g *Graph) order(need map[*Node]bool) ([]*Node, error) {
 	return w.out, nil
 }
 
-// progress says how far a walk has come with a node.
+// progress is the state of a node in a depth-first search.
 type progress uint8
 
 const (
@@ -89,22 +88,22 @@ const (
 	done
 )
 
-// walk goes through nodes in depth, and lists each behind all that must run before it. The path is a list
-// rather than calls, since it may be as long as the graph.
+// walk is a depth-first search that lists nodes in postorder. It uses an explicit stack, since a path may be
+// as long as the graph.
 type walk struct {
 	state map[*Node]progress
 	path  []visiting
-	next  []*Node // what is left to visit of the nodes on the path, one after the other
+	next  []*Node // the unvisited dependencies of the nodes on the path
 	out   []*Node
 }
 
-// visiting is a node on the path of a walk.
+// visiting is a node on the path of a depth-first search.
 type visiting struct {
 	node *Node
-	next int // where what is left to visit for it begins
+	next int // where its unvisited dependencies begin in walk.next
 }
 
-// visit goes through all that a node depends on.
+// visit lists a node after all that it depends on.
 func (w *walk) visit(n *Node) error {
 	if err := w.enter(n); err != nil {
 		return err
@@ -126,7 +125,7 @@ func (w *walk) visit(n *Node) error {
 	return nil
 }
 
-// enter puts a node on the path, unless the walk has been there.
+// enter pushes a node on the path, unless it is done. A node on the path closes a cycle.
 func (w *walk) enter(n *Node) error {
 	switch w.state[n] {
 	case open:
@@ -138,14 +137,14 @@ func (w *walk) enter(n *Node) error {
 	first := len(w.next)
 	w.path = append(w.path, visiting{n, first})
 	w.next = n.before(w.next)
-	slices.Reverse(w.next[first:]) // the last is taken first
+	slices.Reverse(w.next[first:]) // next is a stack
 	return nil
 }
 
-// shown is the number of nodes of a cycle that its error names at either end.
+// shown is the number of nodes at either end of a cycle that its error names.
 const shown = 5
 
-// cycle describes the cycle that the path closes by coming to n again.
+// cycle returns the error of the cycle that an edge to n closes.
 func (w *walk) cycle(n *Node) error {
 	from := slices.IndexFunc(w.path, func(v visiting) bool { return v.node == n })
 	cycle := w.path[from:]

@@ -10,14 +10,14 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// backward appends the backward steps of nodes, given the gradients of some tensors, and returns the
-// gradients of the tensors wrt.
+// backward appends the backward steps of nodes from the gradients in seeds, and returns the gradients of the
+// tensors wrt (reverse mode).
 //
-// It walks the nodes in reverse order, so when a node's backward is reached all contributions to
-// its outputs' gradients have been made. The first contribution to a gradient is stored, later ones
-// are added, always in this order, so sums are reproducible.
+// It visits nodes in reverse topological order, so that all contributions to the gradients of a node's
+// outputs precede its backward task. The first contribution to a gradient is stored, and later ones are
+// added. Their order is fixed, so sums are reproducible.
 func (p *Program) backward(g *Graph, nodes []*Node, seeds map[Tensor]Tensor, wrt []Tensor) (map[Tensor]Tensor, error) {
-	// A tensor needs a gradient if it is requested, or if it depends on a tensor that needs one.
+	// A tensor needs a gradient if it is in wrt, or depends on a tensor that needs one.
 	needs := map[*info]bool{}
 	for _, t := range wrt {
 		if !t.Type().IsFloat() {
@@ -88,10 +88,10 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 		}
 	}
 	if !reached {
-		return nil // the seeds do not depend on this node
+		return nil // no seed depends on this node
 	}
-	own := map[int][]Tensor{}  // the gradients that the task reads and computes, by slot
-	here := map[*info]Tensor{} // gradients that this node contributes to
+	own := map[int][]Tensor{}  // by slot: the gradients that the task reads and computes
+	here := map[*info]Tensor{} // the gradients that this node contributes to
 	nothing := n.runsOverNothing(sig)
 	fill := func(t Tensor) { p.Steps = append(p.Steps, Step{Phase: Backward, Fill: &Fill{Tensor: t}}) }
 	var after []Step
@@ -105,13 +105,13 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 			switch {
 			case par.Perm.Reads() && have: // gradient of an output
 				grad = Tensor{info: sum.info}
-			case par.Perm.Reads(): // of an output that nothing depends on
+			case par.Perm.Reads(): // of an output that no seed depends on
 				grad = g.constant("grad of "+t.name, t.operand, 0)
 				fill(grad)
 			case !needs[t.info]:
 			case here[t.info].Valid():
-				// The tensor is bound twice to this node, and the two contributions would meet
-				// within one task. The second goes to memory of its own and is added afterwards.
+				// The tensor is bound twice to this node, and one task would write both contributions. The
+				// second has memory of its own, and is added afterwards.
 				grad = g.gradient(t, n.Name+"."+n.Op.Slots[par.Slot].Name)
 				after = append(after, Step{Phase: Backward, Add: &Add{To: here[t.info], From: grad}})
 				if par.Scatter || nothing {
@@ -127,7 +127,7 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 						fill(grad)
 						grad.add = true
 					}
-				case sum.kind == input: // a seed, which stays as the caller feeds it
+				case sum.kind == input: // a seed, which the caller feeds and no task may change
 					grad = g.gradient(t, "")
 					fill(grad)
 					p.Steps = append(p.Steps, Step{Phase: Backward, Add: &Add{To: grad, From: sum.Root()}})
@@ -148,9 +148,8 @@ func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads ma
 	return nil
 }
 
-// runsOverNothing reports whether no step of a task runs over anything, as with a batch without elements.
-// Plans leave such a task out, so gradients with elements, such as that of a weight, are the zeros to which
-// it would add.
+// runsOverNothing reports whether the grids of all steps of a task are empty, as for an empty batch. Plans
+// omit such a task, so gradients that have elements, such as that of a weight, are filled with 0.
 func (n *Node) runsOverNothing(sig *task.Signature) bool {
 	t := slices.Index(n.Op.Signatures, sig)
 	for step := range sig.Steps {
@@ -173,8 +172,8 @@ func (g *Graph) constant(name string, o task.Operand, value float64) Tensor {
 	return g.tensor(info{name: g.free(name), operand: o, kind: constant, value: value})
 }
 
-// free returns name, or name_1, name_2, ... if it is taken. Unlike unique, it does not take it, so
-// that all programs of a graph name their gradients alike.
+// free returns name, or name_1, name_2, ... if it is taken. Unlike unique, it does not reserve the name, so
+// that all programs of a graph use the same names of gradients.
 func (g *Graph) free(name string) string {
 	free := name
 	for i := 1; g.names.asked(free) > 0; i++ {
@@ -183,11 +182,11 @@ func (g *Graph) free(name string) string {
 	return free
 }
 
-// Root returns the tensor itself: the handle without the note, carried by gradients, that others
-// have contributed before. It is what to use as a map key.
+// Root returns the handle of the tensor itself, without the accumulate flag of a gradient. Map keys are
+// roots.
 func (t Tensor) Root() Tensor { return Tensor{info: t.info} }
 
-// Mode says what a task does with a gradient that it contributes to.
+// Mode returns how a task writes a gradient: discard, store, or accumulate.
 func (t Tensor) Mode() tensor.Mode {
 	switch {
 	case !t.Valid():
@@ -198,5 +197,5 @@ func (t Tensor) Mode() tensor.Mode {
 	return tensor.Store
 }
 
-// Variable reports whether the tensor lives from step to step.
+// Variable reports whether the tensor persists between steps.
 func (t Tensor) Variable() bool { return t.Valid() && t.kind == variable }

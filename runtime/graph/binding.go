@@ -14,13 +14,12 @@ import (
 type Invocation struct {
 	Node      *Node
 	Signature *task.Signature
-	// Operands holds, for each of the signature's parameters, its tensors; none if it is absent. Of the
-	// gradients of a variadic slot's tensors, unused ones are the zero Tensor.
+	// Operands holds the tensors of each parameter of the signature, or none if the parameter is absent.
+	// Unused gradients of a variadic slot are the zero Tensor.
 	Operands [][]Tensor
 	// Passed holds, by slot, the values of the arguments that the caller passes.
 	Passed map[int][]any
-	// Added lists the constraints that were added to those of the task. There are none if the task
-	// declares its constraints.
+	// Added lists the constraints that the caller added. It is empty if the task declares its constraints.
 	Added []partition.Constraint
 }
 
@@ -31,7 +30,7 @@ type OpenInvocation struct{ *Invocation }
 // AddConstraint adds a constraint on how launches partition the tensors of the invocation. Terms name slots.
 func (o *OpenInvocation) AddConstraint(c partition.Constraint) error { return o.Invocation.add(c) }
 
-// add adds a constraint, unless the task declares its own or has no such operands.
+// add adds a constraint. It fails if the task declares its constraints, or if the tensors do not fit.
 func (inv *Invocation) add(c partition.Constraint) error {
 	with := *inv
 	with.Added = append(slices.Clone(inv.Added), c)
@@ -58,8 +57,8 @@ type Binding[S ~int] struct {
 	err error
 }
 
-// NewBinding begins an invocation of a node's task of the given kind: the node gives attributes and
-// shapes.
+// NewBinding begins an invocation of a node's task of the given kind, with the attributes and shapes of the
+// node.
 func NewBinding[S ~int](n *Node, kind task.Kind) *Binding[S] {
 	sig := n.Op.Signature(kind)
 	if sig == nil {
@@ -78,7 +77,7 @@ func (n *Node) Invoke() (*Invocation, error) {
 	return n.bind(sig, nil)
 }
 
-// bind binds a task to the node's tensors and, where it takes gradients, to those given by slot.
+// bind binds a task to the node's tensors, and to the given gradients, by slot.
 func (n *Node) bind(sig *task.Signature, grads map[int][]Tensor) (*Invocation, error) {
 	b := NewBinding[int](n, sig.Kind)
 	number := slices.Index(n.Op.Signatures, sig)
@@ -106,13 +105,13 @@ func (b *Binding[S]) fail(slot int, want, got string) {
 	}
 }
 
-// Bind binds a slot to a tensor, or a variadic one to several. Binding none leaves the slot absent.
+// Bind binds a slot to a tensor, or a variadic slot to several. Without tensors the slot is absent.
 func (b *Binding[S]) Bind(slot S, tensors ...Tensor) *Binding[S] {
 	return b.bind(int(slot), false, tensors)
 }
 
-// BindGrad binds the gradient of a slot's tensor. A gradient that the task computes may be left
-// out: then it is unused.
+// BindGrad binds the gradient of a slot's tensor. If a gradient that the task computes is not bound, it is
+// discarded.
 func (b *Binding[S]) BindGrad(slot S, tensors ...Tensor) *Binding[S] {
 	return b.bind(int(slot), true, tensors)
 }
@@ -132,7 +131,7 @@ func (b *Binding[S]) bind(slot int, grad bool, tensors []Tensor) *Binding[S] {
 			b.fail(slot, "one binding", "a second one")
 		}
 		for _, t := range tensors {
-			if t.Valid() || b.op.Slots[slot].Variadic { // the others keep their numbers
+			if t.Valid() || b.op.Slots[slot].Variadic { // absent variadic ones keep their positions
 				b.inv.Operands[i] = append(b.inv.Operands[i], t)
 			}
 		}
@@ -146,7 +145,7 @@ func (b *Binding[S]) bind(slot int, grad bool, tensors []Tensor) *Binding[S] {
 	return b
 }
 
-// BindArg gives an argument that the caller passes its value, or a variadic one its values.
+// BindArg binds an argument of the call to its value, or a variadic argument to its values.
 func (b *Binding[S]) BindArg(slot S, values ...any) *Binding[S] {
 	if b.err != nil {
 		return b
@@ -172,8 +171,8 @@ func (b *Binding[S]) BindArg(slot S, values ...any) *Binding[S] {
 	return b
 }
 
-// AddConstraint adds a constraint on how launches partition the tensors that are bound so far. It fails,
-// when the invocation is made, if the task declares its constraints.
+// AddConstraint adds a constraint on how launches partition the tensors bound so far. If the task declares
+// its constraints, Invocation returns an error.
 func (b *Binding[S]) AddConstraint(c partition.Constraint) *Binding[S] {
 	if b.err == nil {
 		b.err = b.inv.add(c)
@@ -181,7 +180,8 @@ func (b *Binding[S]) AddConstraint(c partition.Constraint) *Binding[S] {
 	return b
 }
 
-// Open is Invocation for a task that does not declare its constraints.
+// Open returns the invocation of a task that does not declare its constraints, so that constraints can be
+// added.
 func (b *Binding[S]) Open() (*OpenInvocation, error) {
 	if b.err == nil && b.inv.Signature.Constraints.Declared {
 		b.err = &op.Error{Code: partition.ConstraintsLocked, Operator: b.op.FullName(), Task: b.inv.Signature.Task, Want: "a task that does not declare its constraints", Got: "one that does"}
@@ -193,8 +193,9 @@ func (b *Binding[S]) Open() (*OpenInvocation, error) {
 	return &OpenInvocation{inv}, nil
 }
 
-// Invocation checks the binding and returns the invocation: no necessary slot is missing, every
-// tensor has the type and shape that the operator's rules give it, and the tensors fit the constraints.
+// Invocation checks the binding and returns the invocation. It is an error if a required slot is missing, if
+// a tensor has another type or shape than the operator's rules infer, or if the tensors violate a
+// constraint.
 func (b *Binding[S]) Invocation() (*Invocation, error) {
 	if b.err != nil {
 		return nil, b.err

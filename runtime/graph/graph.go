@@ -1,9 +1,8 @@
 // Package graph builds graphs of operators and expands them into programs: sequences of task
 // invocations for inference, training or initialization.
 //
-// Operators come from generated packages, whose Apply functions insert nodes. Mistakes while
-// building do not stop the program: the graph keeps them, with the place in the caller's source,
-// and everything derived from the graph returns them.
+// Operators come from generated packages, whose Apply functions insert nodes. The graph collects errors of
+// insertions, with positions in the caller's source. Every function that uses the graph returns them.
 package graph
 
 import (
@@ -21,52 +20,52 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Operator is an operator as generated packages export it: its description, and what fills its weights at
-// first.
+// Operator is an operator as generated packages export it: its description, and the initializers of its
+// weights.
 type Operator struct {
 	task.Operator
-	// Initializers holds, for each weight slot that has one, the operator that fills it at first.
+	// Initializers maps weight slots to the operators that initialize them.
 	Initializers map[int]*Operator
 }
 
-// kind says what a tensor of a graph is.
+// kind is the role of a tensor in a graph.
 type kind uint8
 
 const (
 	input      kind = iota // fed by the caller
-	variable               // lives from step to step
-	activation             // made and consumed within a step
+	variable               // persists between steps
+	activation             // temporary of a step
 	gradient
-	constant // filled with one value before the step
+	constant // filled with one value by the program
 )
 
 type info struct {
-	number  uint64 // that no other tensor has
+	number  uint64 // unique in the process
 	name    string
 	operand task.Operand
-	id      int32 // in its graph
+	id      int32 // index in its graph
 	kind    kind
 	train   bool // of a variable: it gets a gradient and an update
 	device  int
-	node    *Node                // the node that makes it, or owns it as a weight
+	node    *Node                // the producer, or the owner of a weight
 	init    *initializer         // of a variable
-	source  Tensor               // of a variable: one on another device that gives its first value; none if init does
+	source  Tensor               // of a variable: the tensor of which it begins as a copy, or none
 	value   float64              // of a constant
-	whole   *partition.Partition // of the tensor of which it is a part; nil if it is whole
+	whole   *partition.Partition // the partition of which the tensor is a part; nil if it is no part
 }
 
-// Tensor is a handle on a tensor of a graph. Handles are comparable; the zero Tensor is none.
+// Tensor is a handle of a tensor in a graph. Handles are comparable; the zero Tensor is "no tensor".
 type Tensor struct {
 	*info
-	// add: a gradient to which an earlier task has contributed
+	// add is set on a gradient to which an earlier task has contributed.
 	add bool
 }
 
-// Gradient is a tensor that is bound as the gradient of another. It is a type of its own, so that a tensor is
-// not passed where its gradient is meant.
+// Gradient is a tensor that is bound as a gradient. The distinct type prevents that a tensor is passed in
+// place of its gradient.
 type Gradient Tensor
 
-// Node returns the node that makes the tensor, or owns it as a weight; nil for inputs.
+// Node returns the node that produces the tensor or owns it as a weight; nil for inputs.
 func (t Tensor) Node() *Node {
 	if t.info == nil {
 		return nil
@@ -74,10 +73,10 @@ func (t Tensor) Node() *Node {
 	return t.node
 }
 
-// Valid reports whether t is a tensor rather than none.
+// Valid reports whether t is not the zero Tensor.
 func (t Tensor) Valid() bool { return t.info != nil }
 
-// Device returns the number of the device on which the tensor lies.
+// Device returns the number of the tensor's device.
 func (t Tensor) Device() int {
 	if !t.Valid() {
 		return 0
@@ -104,7 +103,7 @@ func (t Tensor) Type() dtype.Type {
 	return t.operand.Type
 }
 
-// Operand returns a copy of type and shape; of none, the zero Operand.
+// Operand returns a copy of the type and shape; the zero Operand for the zero Tensor.
 func (t Tensor) Operand() task.Operand {
 	if !t.Valid() {
 		return task.Operand{}
@@ -115,7 +114,7 @@ func (t Tensor) Operand() task.Operand {
 // ShapeIs reports whether the tensor has these extents.
 func (t Tensor) ShapeIs(dims []int) bool { return t.Valid() && shape.Equal(t.operand.Shape, dims) }
 
-// Elements returns the number of elements; of none, 0.
+// Elements returns the number of elements; 0 for the zero Tensor.
 func (t Tensor) Elements() int {
 	if !t.Valid() {
 		return 0
@@ -131,32 +130,32 @@ func (t Tensor) String() string {
 	return t.name + " " + t.operand.String()
 }
 
-// Graph is a graph of operators under construction. It is not safe for concurrent use. New makes one; adding
-// to a nil or a zero Graph panics.
+// Graph is a graph of operators under construction. It is not safe for concurrent use. New creates one;
+// adding to a nil or a zero Graph panics.
 type Graph struct {
 	seed    uint64
 	device  int
-	mark    string // ends the names of nodes and inputs, and so is a part of all names
+	mark    string // suffix of the names of nodes and inputs
 	nodes   []*Node
 	tensors []*info
 	names   names
 	errs    []error
-	base    *Graph // another graph whose tensors this one may use; nil if none
+	base    *Graph // another graph whose tensors nodes may read; nil if none
 	limiter task.Limiter
-	// resolutions are those of its nodes. known is what the caller passes for the node that is inserted.
+	// resolutions caches shape inference. known is reused memory for the arguments of the current insertion.
 	resolutions task.Resolutions
 	known       task.Given
 }
 
-// New returns an empty graph. The seed decides, together with the names of weights and nodes, the first
-// values of weights and what nodes draw at random.
+// New returns an empty graph. The initial values of weights and the random numbers of nodes depend on the
+// seed and on the names of weights and nodes.
 func New(seed uint64) *Graph {
 	return &Graph{seed: seed, names: newNames()}
 }
 
-// OnDevice returns an empty graph like New, whose tensors lie on a device and whose operators run there.
-// Names of nodes and inputs end in @ and the number of the device, unless it is 0, which is that of all other
-// graphs. So graphs of several devices can be parts of one program.
+// OnDevice returns an empty graph like New, for a device. Names of nodes and inputs get the suffix
+// "@device", unless the device is 0, the default. So the graphs of several devices can be merged into one
+// program.
 func OnDevice(seed uint64, device int) *Graph {
 	g := New(seed)
 	if g.device = device; device > 0 {
@@ -165,7 +164,7 @@ func OnDevice(seed uint64, device int) *Graph {
 	return g
 }
 
-// Err returns all mistakes made so far, joined, or nil.
+// Err returns the errors of all insertions so far, joined, or nil.
 func (g *Graph) Err() error {
 	if g == nil || g.names.numbers == nil {
 		return errNoGraph
@@ -175,17 +174,17 @@ func (g *Graph) Err() error {
 
 var errNoGraph = errors.New("graph: want a graph that New has made, got none")
 
-// must panics for a nil or zero graph: there is nothing that could keep the error.
+// must panics for a nil or zero graph, which cannot record an error.
 func (g *Graph) must() {
 	if g == nil || g.names.numbers == nil {
 		panic(errNoGraph.Error())
 	}
 }
 
-// Nodes returns the nodes in the order in which they were inserted, which is a topological one.
+// Nodes returns the nodes in order of insertion, which is a topological order.
 func (g *Graph) Nodes() []*Node { return slices.Clone(g.nodes) }
 
-// Input adds a tensor that the caller feeds before each step. No other input or node may have its name.
+// Input adds a tensor that the caller feeds before each step. Its name must be unique in the graph.
 func (g *Graph) Input(name string, t dtype.Type, dims ...int) Tensor {
 	g.must()
 	for _, n := range dims {
@@ -219,16 +218,16 @@ func (g *Graph) tensor(in info) Tensor {
 	return t
 }
 
-// tensors counts the tensors that were made.
+// tensors counts the tensors of the process.
 var tensors atomic.Uint64
 
-// numbered returns a new tensor.
+// numbered returns a new tensor with a unique number.
 func numbered(in info) Tensor {
 	in.number = tensors.Add(1) - 1
 	return Tensor{info: &in}
 }
 
-// has reports whether t is a tensor of g.
+// has reports whether t is a tensor of g or of its base.
 func (g *Graph) has(t Tensor) bool {
 	for ; g != nil; g = g.base {
 		if int(t.id) < len(g.tensors) && g.tensors[t.id] == t.info {
@@ -238,7 +237,7 @@ func (g *Graph) has(t Tensor) bool {
 	return false
 }
 
-// unique returns name, or name_1, name_2, ... if it is taken.
+// unique returns name, or name_1, name_2, ... if it is taken, and reserves it.
 func (g *Graph) unique(name string) string {
 	n := g.names.ask(name)
 	if n == 0 {
@@ -247,8 +246,7 @@ func (g *Graph) unique(name string) string {
 	return g.unique(name + "_" + strconv.Itoa(n))
 }
 
-// marked returns a name with the mark of the graph. A name that was made from that of a tensor may have it
-// already.
+// marked returns a name with the graph's suffix, unless the name contains the suffix already.
 func (g *Graph) marked(name string) string {
 	if strings.Contains(name+".", g.mark+".") {
 		return name
@@ -256,7 +254,7 @@ func (g *Graph) marked(name string) string {
 	return name + g.mark
 }
 
-// claim returns an error if a name that the caller gives is that of an earlier node, input or tensor.
+// claim returns an error if a name that the caller chose is taken.
 func (g *Graph) claim(name string) error {
 	if !utf8.ValidString(name) {
 		return fmt.Errorf("want a name in UTF-8, as plans and files hold names, got %q", name)
@@ -271,10 +269,10 @@ func (g *Graph) claim(name string) error {
 	return fmt.Errorf("want a name that nothing else in the graph has, got %s", got)
 }
 
-// fail keeps err with the source position skip frames above the caller of fail's caller.
+// fail records err with the source position skip frames above the caller of fail's caller.
 func (g *Graph) fail(skip int, err error) { g.failAt(caller(skip+2), err) }
 
-// failAt keeps an error of a call.
+// failAt records an error with the position of a call.
 func (g *Graph) failAt(by uintptr, err error) {
 	if at := place(by); at != "" {
 		err = fmt.Errorf("%s: %w", at, err)
@@ -289,19 +287,19 @@ type Node struct {
 	Attrs    task.Attrs
 	Resolved *task.Resolution
 	Device   int // that runs the node's tasks
-	Seed     int // of the node's random numbers: the graph's seed, mixed with the node's name
+	Seed     int // a hash of the graph's seed and the node's name
 
-	graph  *Graph        // into which the node was inserted
+	graph  *Graph        // nil for nodes of initializers
 	slots  [][]Tensor    // per slot
-	passed map[int][]any // values of arguments that the caller passes, per slot
-	// constraints holds those that were added to tasks.
+	passed map[int][]any // by slot: the values of arguments of the call
+	// constraints holds the constraints that the caller added, by task.
 	constraints map[task.Kind][]partition.Constraint
-	wholes      [][]partition.Partition // of the tensors of slots, if these are parts
-	origin      *Node                   // that this one was changed from
+	wholes      [][]partition.Partition // by slot: of the whole tensors; nil if the tensors are no parts
+	origin      *Node                   // the node of the graph from which Change derived this one
 	after       []*Node                 // explicit dependencies
 }
 
-// Tensor returns the tensor of a slot, or none.
+// Tensor returns the first tensor of a slot, or the zero Tensor.
 func (n *Node) Tensor(slot int) Tensor { return first(n.Tensors(slot)) }
 
 // Tensors returns the tensors of a slot.

@@ -2,17 +2,17 @@ package graph
 
 import "fmt"
 
-// Group is weights that an optimizer of their own updates.
+// Group is a set of weights with an optimizer of its own (a parameter group).
 type Group struct {
-	// Weights reports whether a weight belongs to the group; nil takes all.
+	// Weights reports whether a weight belongs to the group; nil means all.
 	Weights func(Tensor) bool
-	// Optimizer updates the weights; nil leaves them as they are.
+	// Optimizer updates the weights; nil freezes them.
 	Optimizer Optimizer
 }
 
-// Groups returns an optimizer that updates each weight as the first group says that the weight belongs to:
-// biases without the decay of other weights, for example. Training with it is an error where a weight belongs
-// to no group, or a group has no weight.
+// Groups returns an optimizer that updates each weight by the first group to which it belongs: biases
+// without weight decay, for example. A weight without a group, or a group without weights, is an error of
+// the program.
 func Groups(groups ...Group) Optimizer {
 	return func(g *Graph, weights, grads []Tensor) {
 		members := make([]struct{ weights, grads []Tensor }, len(groups))

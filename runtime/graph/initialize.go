@@ -11,22 +11,22 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// initializer gives a variable its first value.
+// initializer computes the initial value of a variable.
 type initializer struct {
 	op    *Operator
 	attrs task.Attrs
 	seed  int
 }
 
-// seedOf returns the seed of the random numbers of a node or a weight: it differs from those of others, and
-// stays the same when others are added.
+// seedOf returns the seed of a node or weight: a hash of the graph's seed and the name, so that it does not
+// depend on other nodes.
 func (g *Graph) seedOf(name string) int {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", g.seed, name)
 	return int(h.Sum64() & math.MaxInt32)
 }
 
-// initializer returns the initializer of a weight.
+// initializer returns the initializer of a weight, from its JSON attributes.
 func (g *Graph) initializer(op *Operator, attrs, weight string) (*initializer, error) {
 	if op == nil {
 		return nil, errors.New("want an initializer, got none")
@@ -38,9 +38,9 @@ func (g *Graph) initializer(op *Operator, attrs, weight string) (*initializer, e
 	return &initializer{op, a, g.seedOf(weight)}, nil
 }
 
-// Init makes a weight of a node begin as an initializer says, such as normal.Operator with attributes of
-// package normal, rather than as the spec of the node's operator does. A weight that all nodes of a name
-// share begins once, as the first program says.
+// Init overrides the initializer of a weight: op with attrs, such as normal.Operator with attributes of
+// package normal, replaces the spec's. A weight that several programs share by name is initialized once, as
+// in the first program.
 func Init[S ~int](slot S, op *Operator, attrs task.Attrs) Option {
 	return func(o *options) {
 		choose(o, "Init", slot)
@@ -51,7 +51,7 @@ func Init[S ~int](slot S, op *Operator, attrs task.Attrs) Option {
 	}
 }
 
-// checkInits reports an initializer for a slot that is no weight of the node's own.
+// checkInits returns an error if Init names a slot that is not a weight that the node owns.
 func (in *insertion) checkInits() error {
 	for _, slot := range sorted(in.opts.inits) {
 		if slot < 0 || slot >= len(in.op.Slots) {
@@ -68,8 +68,7 @@ func (in *insertion) checkInits() error {
 	return nil
 }
 
-// initializer returns the initializer of a weight of the node: the one that Init gives, or else that of the
-// spec.
+// initializer returns the initializer of a weight of the node: that of Init, or else the spec's.
 func (in *insertion) initializer(slot int, o task.Operand, weight string) (*initializer, error) {
 	given, ok := in.opts.inits[slot]
 	if !ok {
@@ -83,8 +82,8 @@ func (in *insertion) initializer(slot int, o task.Operand, weight string) (*init
 	return &given, err
 }
 
-// Initialization returns the program that gives the variables of programs their first values. Of
-// variables of one name, which are shared, the first is initialized.
+// Initialization returns the program that initializes the variables of programs. Variables with the same
+// name are shared; the first one is initialized.
 func Initialization(programs ...*Program) (*Program, error) {
 	p := &Program{Name: "initialization"}
 	seen := map[string]Tensor{}
@@ -104,7 +103,7 @@ func Initialization(programs ...*Program) (*Program, error) {
 				p.Steps = append(p.Steps, Step{Phase: Initialize, Copy: &Copy{To: v, From: v.source}})
 				continue
 			}
-			if v.init == nil { // a sum of gradients
+			if v.init == nil { // an accumulated gradient
 				p.Steps = append(p.Steps, Step{Phase: Initialize, Fill: &Fill{Tensor: v}})
 				continue
 			}
@@ -123,7 +122,7 @@ func Initialization(programs ...*Program) (*Program, error) {
 	return p, nil
 }
 
-// node returns a node of the initializer whose output is the variable v.
+// node returns a node that applies the initializer to the variable v.
 func (in *initializer) node(v Tensor) (*Node, error) {
 	out, res, err := in.resolve(v.operand)
 	if err != nil {
@@ -134,8 +133,8 @@ func (in *initializer) node(v Tensor) (*Node, error) {
 	return n, nil
 }
 
-// resolve returns the slot of the initializer that is a variable of the given type and shape, and the
-// resolution.
+// resolve infers the initializer's shapes for a variable of the given type and shape, and returns the slot
+// of the variable.
 func (in *initializer) resolve(o task.Operand) (out int, res *task.Resolution, err error) {
 	out = slices.IndexFunc(in.op.Slots, func(s task.Slot) bool { return s.Provided })
 	if out < 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Option changes how a node is inserted.
+// Option configures the insertion of a node.
 type Option func(*options)
 
 type options struct {
@@ -25,12 +25,11 @@ type options struct {
 	by          uintptr
 }
 
-// InsertedBy attributes the node to a call, given as a program counter of runtime.Callers. Errors then have
-// the source line of that call. It is for generated code, which inserts nodes after the call that asks for
-// them.
+// InsertedBy sets the call to which errors of the node are attributed: a program counter of runtime.Callers.
+// Generated code uses it if it inserts nodes later than the caller asked for them.
 func InsertedBy(call uintptr) Option { return func(o *options) { o.by = call } }
 
-// choice is a slot that an option names: its number, and its name where it is the constant of an operator's
+// choice is a slot that an option names: its number, and its name if it is a constant of an operator's
 // package.
 type choice struct {
 	option string
@@ -38,18 +37,18 @@ type choice struct {
 	name   fmt.Stringer
 }
 
-// choose notes the slot that an option names.
+// choose records the slot that an option names.
 func choose[S ~int](o *options, option string, slot S) {
 	name, _ := any(slot).(fmt.Stringer)
 	o.chosen = append(o.chosen, choice{option, int(slot), name})
 }
 
-// checkChosen reports options that name a slot of another operator, whose number would be that of any slot
-// here. It reports whether there are none.
+// checkChosen reports options with a slot constant of another operator. It returns false if there are
+// errors.
 func (in *insertion) checkChosen() bool {
 	for _, c := range in.opts.chosen {
 		if c.name == nil || c.slot < 0 || c.slot >= len(in.op.Slots) {
-			continue // a number, of which others say whether it fits
+			continue // later checks validate a bare number
 		}
 		if name := c.name.String(); name != in.op.Slots[c.slot].Name {
 			in.fail(fmt.Sprintf("a slot of this operator for %s", c.option), fmt.Sprintf("%T %s", c.name, name))
@@ -58,7 +57,7 @@ func (in *insertion) checkChosen() bool {
 	return len(in.errs) == 0
 }
 
-// With binds an optional input, which Apply functions do not take as a parameter.
+// With binds an optional input, which is no parameter of Apply.
 func With[S ~int](slot S, t Tensor) Option {
 	return func(o *options) {
 		choose(o, "With", slot)
@@ -69,8 +68,7 @@ func With[S ~int](slot S, t Tensor) Option {
 	}
 }
 
-// Pass gives an argument that the caller passes, and that has a default, another value. Packages of operators
-// have typed functions for it.
+// Pass sets an argument of the call that has a default. Packages of operators have typed functions for it.
 func Pass[S ~int](slot S, value any) Option {
 	return func(o *options) {
 		choose(o, "Pass", slot)
@@ -81,7 +79,7 @@ func Pass[S ~int](slot S, value any) Option {
 	}
 }
 
-// Request asks for an output that is made on request only. The node of another output has it.
+// Request adds an optional output of the node, which is computed on request only.
 func Request[S ~int](slot S) Option {
 	return func(o *options) {
 		choose(o, "Request", slot)
@@ -89,61 +87,61 @@ func Request[S ~int](slot S) Option {
 	}
 }
 
-// Named gives the node a name, which no other node or input of the graph may have. Without it, the operator's
-// name and a number make one. Variables are named after their nodes and shared by name between the plans of
-// an engine, so a second graph with the same names works on the same weights.
+// Named sets the name of the node, which must be unique in the graph. The default is the operator's name and
+// a number. Variables are named after their nodes. The plans of an engine share variables by name, so a
+// second graph with the same names uses the same weights.
 func Named(name string) Option { return func(o *options) { o.name = name } }
 
-// Insertion is a node that is being bound, slot by slot. S is the operator's slot type, so that a
-// slot of another operator does not compile; tools use int.
+// Insertion builds a node, slot by slot. S is the operator's slot type, so that a slot of another operator
+// does not compile; tools use int.
 type Insertion[S ~int] struct{ in insertion }
 
-// Insert begins a node of g. Errors are reported at the source line skip calls above the caller.
+// Insert begins a node of g. Errors carry the source line skip calls above the caller.
 func Insert[S ~int](g *Graph, skip int, op *Operator, attrs task.Attrs, opts ...Option) *Insertion[S] {
 	in := new(Insertion[S])
 	in.in.begin(g, skip+1, op, attrs, opts)
 	return in
 }
 
-// Ask asks for n tensors of a variadic output whose number the caller decides.
+// Ask requests n tensors of a variadic output whose count the caller decides.
 func (in *Insertion[S]) Ask(slot S, n int) *Insertion[S] {
 	in.in.ask(int(slot), n)
 	return in
 }
 
-// Bind binds an input slot to a tensor, or a variadic one to several. A tensor that is none because
-// of an earlier error makes the node fail silently: the earlier error is the one to read.
+// Bind binds an input slot to a tensor, or a variadic slot to several. If a required tensor is the zero
+// Tensor because of an earlier error, the node fails without a further error.
 func (in *Insertion[S]) Bind(slot S, tensors ...Tensor) *Insertion[S] {
 	in.in.bind(int(slot), tensors)
 	return in
 }
 
-// BindArg gives an argument that the caller passes its value, or a variadic one its values.
+// BindArg sets an argument of the call to its value, or a variadic argument to its values.
 func (in *Insertion[S]) BindArg(slot S, values ...any) *Insertion[S] {
 	in.in.bindArg(int(slot), values)
 	return in
 }
 
-// Node resolves shapes, makes the node's outputs and weights, and adds it to the graph. It returns
-// nil after an error, which the graph keeps.
+// Node infers shapes, creates the node's outputs and weights, and adds it to the graph. It returns nil after
+// an error, which the graph records.
 func (in *Insertion[S]) Node() *Node { return in.in.node() }
 
-// insertion is what all insertions have in common. It is not generic: the package of an operator would
-// compile all of it again.
+// insertion is the part of Insertion that is not generic, so that it is compiled once and not for each
+// operator.
 type insertion struct {
 	g     *Graph
 	op    *Operator
 	attrs task.Attrs
 	opts  options
 	given [][]Tensor
-	wants []int // tensors of outputs made on request
+	wants []int // counts of optional outputs
 	args  map[int][]any
 	skip  int
 	bad   bool
 	errs  []error
 }
 
-// begin begins the node. Errors are reported at the source line skip calls above the caller.
+// begin initializes the insertion. Errors carry the source line skip calls above the caller.
 func (in *insertion) begin(g *Graph, skip int, op *Operator, attrs task.Attrs, opts []Option) {
 	g.must()
 	*in = insertion{g: g, op: op, attrs: attrs, given: make([][]Tensor, len(op.Slots)), wants: make([]int, len(op.Slots)), skip: skip + 1}
@@ -198,7 +196,7 @@ func (in *insertion) bind(slot int, tensors []Tensor) {
 	}
 }
 
-// Passed returns the values of an argument that the caller of the node passes; none for other slots.
+// Passed returns the values of an argument of the call; nil for other slots.
 func (n *Node) Passed(slot int) []any { return n.passed[slot] }
 
 func (in *insertion) bindArg(slot int, values []any) {
@@ -212,7 +210,7 @@ func (in *insertion) bindArg(slot int, values []any) {
 	in.args[slot] = append(in.args[slot], values...)
 }
 
-// checkArgs completes the values that the caller passes to the operator's tasks, and checks them.
+// checkArgs adds defaults of arguments of the call, and checks all values.
 func (in *insertion) checkArgs() error {
 	for _, slot := range sorted(in.opts.passed) {
 		in.bindArg(slot, in.opts.passed[slot])
@@ -257,8 +255,8 @@ func (in *insertion) checkArgs() error {
 	return nil
 }
 
-// passes returns what the caller passes, but for the values of arguments. The next node of the graph uses its
-// memory again.
+// passes returns the operands of the node for shape inference, without the values of arguments. The next
+// insertion reuses its memory.
 func (in *insertion) passes() task.Given {
 	known := &in.g.known
 	for len(known.Operands) < len(in.given) {

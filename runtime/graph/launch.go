@@ -7,14 +7,14 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Launch returns the launch of an invocation: its tensors as stores, its constraints, and the values
-// that its caller passes. A partition.Checker partitions it for a machine.
+// Launch returns the launch of an invocation: its tensors as stores, its constraints, and the arguments of
+// the call. A partition.Checker partitions it for a machine.
 func (inv *Invocation) Launch() (*partition.Launch, error) {
 	return inv.Signature.Launch(inv.Node.Resolved, inv.stores(), inv.Passed, inv.Added)
 }
 
-// Limits checks the invocation against the constraints of its task and those that were added. It returns what
-// these demand from tiles; nil if there are no constraints.
+// Limits checks the invocation against the constraints of its task and the added ones. It returns their
+// lower bounds on tiles; nil if there are no constraints.
 func (inv *Invocation) Limits() (*partition.Limits, error) {
 	if len(inv.Signature.Constraints.List) == 0 && len(inv.Added) == 0 {
 		return nil, nil
@@ -26,7 +26,7 @@ func (inv *Invocation) Limits() (*partition.Limits, error) {
 	return limiter.Limits(inv.Signature, inv.Node.Resolved, inv.stores(), inv.Passed, inv.Added)
 }
 
-// stores returns the tensors of each parameter as stores. An unused gradient is left out.
+// stores returns the tensors of each parameter as stores, without unused gradients.
 func (inv *Invocation) stores() [][]*partition.Store {
 	out := make([][]*partition.Store, len(inv.Operands))
 	known := map[*info]*partition.Store{}
@@ -49,9 +49,9 @@ func (inv *Invocation) stores() [][]*partition.Store {
 	return out
 }
 
-// Constrain adds a constraint to a task of the node, on how its tensors are partitioned. Terms name slots or
-// groups. It is an error of the programs that invoke the task if the tensors do not fit, or if the task
-// declares its constraints.
+// Constrain adds a constraint on how the tensors of a task of the node are partitioned. Terms name slots or
+// groups. Programs that invoke the task return an error if the tensors do not fit, or if the task declares
+// its constraints.
 func Constrain(kind task.Kind, c partition.Constraint) Option {
 	return func(o *options) {
 		if o.constraints == nil {
@@ -61,8 +61,8 @@ func Constrain(kind task.Kind, c partition.Constraint) Option {
 	}
 }
 
-// checkConstraints reports a constraint on a task that the operator does not have, or that its launches
-// cannot have.
+// checkConstraints returns an error for a constraint on a task that the operator does not have, or a
+// malformed one.
 func (in *insertion) checkConstraints() error {
 	for _, kind := range sorted(in.opts.constraints) {
 		sig := in.op.Signature(kind)

@@ -11,14 +11,14 @@ import (
 	"github.com/opgen/opgen/runtime/internal/numbering"
 )
 
-// names are the names that were asked for in a graph.
+// names counts the requests of each name in a graph.
 type names struct {
 	numbers *numbering.Numbering[string]
 	of      []named // per number
 }
 
-// named says how often a name was asked for, and by which call a node or an input of this name was inserted;
-// 0 if by none.
+// named is the number of requests of a name, and the call that inserted the node or input with the name, or
+// 0.
 type named struct {
 	asked int
 	by    uintptr
@@ -26,7 +26,7 @@ type named struct {
 
 func newNames() names { return names{numbers: numbering.New[string](0)} }
 
-// ask notes that a name is asked for, and returns how often it was before.
+// ask counts a request of a name, and returns the number of earlier requests.
 func (n *names) ask(name string) int {
 	i, added := n.numbers.Add(name)
 	if added {
@@ -36,7 +36,7 @@ func (n *names) ask(name string) int {
 	return n.of[i].asked - 1
 }
 
-// asked returns how often a name was asked for.
+// asked returns the number of requests of a name.
 func (n *names) asked(name string) int {
 	if i, ok := n.numbers.Find(name); ok {
 		return n.of[i].asked
@@ -44,14 +44,14 @@ func (n *names) asked(name string) int {
 	return 0
 }
 
-// put notes by which call a node or an input was inserted.
+// put records the call that inserted the node or input with a name.
 func (n *names) put(name string, by uintptr) {
 	if i, ok := n.numbers.Find(name); ok {
 		n.of[i].by = by
 	}
 }
 
-// place returns the file and line that inserted a node or an input, or nothing if there is none of this name.
+// place returns the file and line of the call that inserted the node or input with a name, or "".
 func (n *names) place(name string) string {
 	if i, ok := n.numbers.Find(name); ok {
 		return place(n.of[i].by)
@@ -59,17 +59,17 @@ func (n *names) place(name string) string {
 	return ""
 }
 
-// clone returns a copy.
+// clone returns an independent copy.
 func (n *names) clone() names { return names{n.numbers.Clone(), slices.Clone(n.of)} }
 
-// caller returns the call skip calls above caller itself, for place; 0 if it is not known.
+// caller returns the program counter skip calls above caller, or 0.
 func caller(skip int) uintptr {
 	var pc [1]uintptr
 	runtime.Callers(skip+1, pc[:])
 	return pc[0]
 }
 
-// place returns the file and line of a call, or nothing if they are not known.
+// place returns the file and line of a program counter, or "".
 func place(call uintptr) string {
 	if call == 0 {
 		return ""

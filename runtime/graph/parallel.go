@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Replica is a network that trains on a part of the batch: the scalar loss of a graph of its own, and the
-// weight of its part in the batch.
+// Replica is the copy of a network that trains on one part of the batch: the scalar loss in the replica's
+// graph, and the weight of the part in the batch.
 type Replica struct {
 	Loss  Tensor
 	Share Share
 }
 
-// DataParallel returns the program of one training step that is divided among devices. Replica i is a copy of
-// the network in a graph made by OnDevice(seed, i), for a part of the batch. Each replica computes the
-// gradients of its part. The gradients of each weight are added in the order of the replicas, with the same
-// result on all devices. Then each replica updates its own weights. Variables of replica 0 get their first
-// values as usual; those of others are copies. So the weights of all replicas stay equal, bit for bit.
+// DataParallel returns the program of one data-parallel training step. Replica i is a copy of the network in
+// a graph of OnDevice(seed, i). Each replica computes the gradients of its part of the batch. An all-reduce
+// adds the gradients of each weight in the order of replicas, with the same bits on all devices. Each
+// replica then updates its own weights. The variables of replica 0 are initialized as usual, and those of
+// other replicas are copies. So the weights of all replicas stay bit-identical.
 //
-// But for rounding, and for what depends on the whole batch, the step is that of Training with a batch of all
-// samples, whose loss is the sum of the replicas' losses, weighted by their shares.
+// Up to rounding, and without operators that depend on the whole batch, the step equals Training on the
+// whole batch with the loss that is the sum of the replicas' losses, weighted by their shares.
 //
-// All replicas must have the same nodes, in the same order. The losses and the given tensors can be read
+// All replicas must have the same nodes, in the same order. The losses and the fetched tensors can be read
 // after a step.
 func DataParallel(replicas []Replica, optimizer Optimizer, fetch ...Tensor) (*Program, error) {
 	if len(replicas) == 0 {
@@ -63,7 +63,7 @@ func DataParallel(replicas []Replica, optimizer Optimizer, fetch ...Tensor) (*Pr
 	return p, p.copyVariables(len(replicas))
 }
 
-// reduce appends the sums of the gradients of each weight.
+// reduce appends an all-reduce of the gradients of each weight.
 func (p *Program) reduce(weights [][]Tensor, grads []map[Tensor]Tensor) error {
 	for k, w := range weights[0] {
 		var sum []Tensor
@@ -85,7 +85,7 @@ func (p *Program) reduce(weights [][]Tensor, grads []map[Tensor]Tensor) error {
 	return nil
 }
 
-// copyVariables makes the variables of all devices but the first begin as copies of those of the first.
+// copyVariables initializes the variables of all other devices as copies of those of device 0.
 func (p *Program) copyVariables(devices int) error {
 	variables := make([][]Tensor, devices)
 	for _, v := range p.Variables {
@@ -104,7 +104,7 @@ func (p *Program) copyVariables(devices int) error {
 	return nil
 }
 
-// twin reports whether u is, on a device, what t is on device 0.
+// twin reports whether u, on a device, corresponds to t on device 0.
 func (t Tensor) twin(u Tensor, device int) bool {
 	name := u.name
 	if device > 0 {

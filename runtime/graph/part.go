@@ -10,10 +10,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// PartInput adds a tensor that the caller feeds before each step: one part of a tensor that is divided among
-// devices, all of whose parts have the same shape. Weights and outputs of the operators that are applied to
-// it are then parts, too, as far as Operator.Parallel says of what. Arguments from shapes show kernels the
-// partitions of whole tensors.
+// PartInput adds an input that is one part of a tensor that is partitioned among devices. All parts must
+// have the same shape. Weights and outputs of operators that read the part are partitioned as
+// Operator.Parallel infers. Kernels whose arguments come from shapes get the partitions of the whole
+// tensors.
 func (g *Graph) PartInput(name string, t dtype.Type, whole partition.Partition) Tensor {
 	g.must()
 	if err := whole.Check(); err != nil {
@@ -34,7 +34,7 @@ func (g *Graph) PartInput(name string, t dtype.Type, whole partition.Partition) 
 	return x
 }
 
-// Partition returns the tensor of which t is a part; of another tensor, one part.
+// Partition returns the partition whose part t is. A tensor that is no part is its own single part.
 func (t Tensor) Partition() partition.Partition {
 	switch {
 	case !t.Valid():
@@ -45,8 +45,9 @@ func (t Tensor) Partition() partition.Partition {
 	return *t.whole
 }
 
-// divide notes of what the weights and outputs of a node are parts, if its inputs are parts. An operator that
-// cannot be divided so gives tensors of its own, unless one of its tasks takes the partition of a tensor.
+// divide infers the partitions of a node's weights and outputs if its inputs are parts. If the operator
+// cannot be partitioned so, the outputs are ordinary tensors. That is an error if a task takes the partition
+// of a tensor as an argument.
 func (n *Node) divide() error {
 	given := map[int][]partition.Partition{}
 	for slot := range n.Op.Slots {
@@ -87,12 +88,11 @@ func (n *Node) divide() error {
 	return nil
 }
 
-// Wholes returns, by slot, the partitions of the tensors of which those of the node are parts; nil if they
-// are not.
+// Wholes returns, by slot, the partitions whose parts the node's tensors are; nil if they are no parts.
 func (n *Node) Wholes() [][]partition.Partition { return n.wholes }
 
-// Weight makes a node use a weight of another node rather than one of its own. The weight has one value, and
-// its gradient is the sum of those of all nodes that use it.
+// Weight makes a node share a weight of another node. The gradient of a shared weight is the sum over all
+// nodes that use it.
 func Weight[S ~int](slot S, t Tensor) Option {
 	return func(o *options) {
 		choose(o, "Weight", slot)
@@ -103,7 +103,7 @@ func Weight[S ~int](slot S, t Tensor) Option {
 	}
 }
 
-// checkWeights reports a weight of another node that does not fit.
+// checkWeights returns an error if a shared weight does not fit its slot.
 func (in *insertion) checkWeights(res *task.Resolution) error {
 	for slot := range in.op.Slots {
 		t, ok := in.opts.weights[slot]

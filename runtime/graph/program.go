@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Phase says to which part of a training step a program step belongs.
+// Phase is the part of a training step to which a program step belongs.
 type Phase uint8
 
 const (
@@ -23,8 +23,8 @@ var phases = [...]string{"initialize", "forward", "backward", "update"}
 // String returns the phase's name.
 func (p Phase) String() string { return phases[p] }
 
-// Step is one step of a program: an invocation, or one of the operations that every engine implements.
-// Exactly one of the pointers is set.
+// Step is one step of a program: an invocation, or a built-in operation of every engine. Exactly one of the
+// pointers is set.
 type Step struct {
 	Phase      Phase
 	Invocation *Invocation
@@ -34,8 +34,8 @@ type Step struct {
 	AllReduce  *AllReduce
 }
 
-// Each calls f for every tensor that the step accesses, without the note that gradients carry. An unused
-// gradient is left out.
+// Each calls f for every tensor that the step accesses, without the accumulate flag of gradients, and
+// without unused gradients.
 func (s *Step) Each(f func(t Tensor, writes bool)) {
 	switch {
 	case s.Fill != nil:
@@ -61,8 +61,8 @@ func (s *Step) Each(f func(t Tensor, writes bool)) {
 	}
 }
 
-// identities returns Fill steps that set the targets of the reductions of an invocation to the identity of
-// the reduction.
+// identities returns steps that fill the targets of an invocation's reductions with the identity of the
+// reduction.
 func identities(phase Phase, inv *Invocation) []Step {
 	var out []Step
 	for i, p := range inv.Signature.Params {
@@ -75,25 +75,25 @@ func identities(phase Phase, inv *Invocation) []Step {
 	return out
 }
 
-// Fill sets every element of a tensor to a value or, if Identity is set, to the identity of that reduction.
+// Fill fills a tensor with a value or, if Identity is set, with the identity of that reduction.
 type Fill struct {
 	Tensor   Tensor
 	Value    float64
 	Identity perm.Redop
 }
 
-// Add adds a tensor to another of the same shape and type, element by element.
+// Add adds From to To element by element. Both have the same shape and type.
 type Add struct{ To, From Tensor }
 
-// Copy copies a tensor to another of the same shape and type, which may lie on another device.
+// Copy copies From to To, of the same shape and type, possibly between devices.
 type Copy struct{ To, From Tensor }
 
-// AllReduce replaces tensors of one shape and floating-point type, which may lie on several devices, by their
-// sum. The sum is added in the order of the tensors, so it has the same bits on all devices.
+// AllReduce replaces tensors by their sum. They have one shape and floating-point type, and may be on
+// several devices. The order of addition is that of Tensors, so the sum has the same bits on all devices.
 type AllReduce struct{ Tensors []Tensor }
 
-// Program is a sequence of steps. Results are those of running them one after the other. Which steps may run
-// side by side follows from permissions.
+// Program is a sequence of steps. Its results are those of sequential execution. The planner derives from
+// permissions which steps may run in parallel.
 type Program struct {
 	Name  string
 	Steps []Step
@@ -101,14 +101,13 @@ type Program struct {
 	Fed []Tensor
 	// Fetched lists the tensors that the caller reads after a step.
 	Fetched []Tensor
-	// Variables lists the tensors that live from step to step.
+	// Variables lists the tensors that persist between steps.
 	Variables []Tensor
 }
 
-// fetchCounts adds the tensors that hold how many rows of others count to those that can be read after a
-// step.
+// fetchCounts adds the tensors that hold dynamic row counts of other tensors to Fetched.
 func (p *Program) fetchCounts() {
-	var fetched map[Tensor]bool // made at the first count
+	var fetched map[Tensor]bool // allocated at the first count
 	for i := range p.Steps {
 		inv := p.Steps[i].Invocation
 		if inv == nil || inv.Signature.Kind != task.KindForward {
@@ -134,7 +133,7 @@ func (p *Program) fetchCounts() {
 	}
 }
 
-// collect fills in Fed and Variables from the steps, and adds counts to Fetched.
+// collect computes Fed and Variables from the steps, and adds row counts to Fetched.
 func (p *Program) collect() {
 	p.fetchCounts()
 	seen := map[*info]bool{}
@@ -158,8 +157,8 @@ func (p *Program) collect() {
 	}
 }
 
-// Inference returns the program that computes the given tensors with a trained network: operators that
-// behave otherwise in training, such as dropout, are applied as their specs say for inference.
+// Inference returns the program that computes the fetched tensors in inference mode: attributes of operators
+// such as dropout are overridden as their specs say.
 func Inference(g *Graph, fetch ...Tensor) (*Program, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
@@ -181,8 +180,8 @@ func Inference(g *Graph, fetch ...Tensor) (*Program, error) {
 	return p, nil
 }
 
-// Whole returns the program that runs every node of g once, in the order of insertion, each with its
-// first task; for an optimizer's node that is its update. The given tensors can be read afterwards.
+// Whole returns the program that runs the first task of every node of g, in order of insertion. For an
+// optimizer's node that is the update. The fetched tensors can be read afterwards.
 func Whole(g *Graph, fetch ...Tensor) (*Program, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
@@ -206,7 +205,7 @@ func Whole(g *Graph, fetch ...Tensor) (*Program, error) {
 	return p, nil
 }
 
-// needed returns the nodes that the given tensors depend on, in an order in which they can run.
+// needed returns the nodes on which tensors depend, in topological order.
 func (g *Graph) needed(tensors []Tensor) ([]*Node, error) {
 	need := map[*Node]bool{}
 	for _, t := range tensors {
@@ -225,7 +224,7 @@ func (g *Graph) needed(tensors []Tensor) ([]*Node, error) {
 
 func (p *Program) forward(nodes []*Node) error { return p.run(Forward, nodes) }
 
-// run appends the first tasks of nodes.
+// run appends the first task of each node.
 func (p *Program) run(phase Phase, nodes []*Node) error {
 	for _, n := range nodes {
 		inv, err := n.Invoke()
@@ -238,9 +237,9 @@ func (p *Program) run(phase Phase, nodes []*Node) error {
 	return nil
 }
 
-// Gradients returns the program that computes forward, and then the gradients of the tensors wrt
-// from given gradients of outputs: seeds maps a tensor of g to an input that holds its gradient. It
-// also returns the gradients; a tensor of wrt that no seed depends on has none.
+// Gradients returns the program of forward, and of the gradients of the tensors wrt. seeds maps a tensor of
+// g to the input that holds its gradient. It also returns the gradients, by tensor; a tensor on which no
+// seed depends has none.
 func Gradients(g *Graph, seeds map[Tensor]Tensor, wrt []Tensor, fetch ...Tensor) (*Program, map[Tensor]Tensor, error) {
 	if err := g.Err(); err != nil {
 		return nil, nil, err

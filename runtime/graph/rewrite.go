@@ -8,10 +8,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Change returns a node of n's operator with other attributes and other tensors, for passes that rewrite
-// programs. Inputs, weights and outputs that tensors does not list keep their tensors. Saved slots get new
-// ones. Request lists outputs that are made on request. It fails if the operator's rules do not give the
-// tensors their types and shapes.
+// Change returns a copy of node n with other attributes and tensors, for passes that rewrite programs.
+// Inputs, weights and outputs that are not in tensors are kept; saved slots get new tensors. request lists
+// optional outputs to compute. It is an error if shape inference gives the tensors other types or shapes.
 func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int) (*Node, error) {
 	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, Device: n.Device, Seed: n.Seed, slots: make([][]Tensor, len(n.slots)), passed: n.passed, constraints: n.constraints, wholes: n.wholes,
 		after: n.after, origin: n.Origin()}
@@ -69,7 +68,7 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 	return c, nil
 }
 
-// Origin returns the node of the graph from which Change made n, or n itself.
+// Origin returns the node of the graph from which Change derived n, or n itself.
 func (n *Node) Origin() *Node {
 	if n.origin != nil {
 		return n.origin
@@ -77,8 +76,8 @@ func (n *Node) Origin() *Node {
 	return n
 }
 
-// Differentiate binds the node's backward task to gradients: of outputs those that it reads, of inputs
-// and weights those that it computes. A slot that grads does not list has none.
+// Differentiate binds the node's backward task to gradients, by slot: of outputs, which it reads, and of
+// inputs and weights, which it computes. Slots that are not in grads have no gradient.
 func (n *Node) Differentiate(grads map[int][]Tensor) (*Invocation, error) {
 	sig := n.Op.Signature(task.KindBackward)
 	if sig == nil {
@@ -87,15 +86,13 @@ func (n *Node) Differentiate(grads map[int][]Tensor) (*Invocation, error) {
 	return n.bind(sig, grads)
 }
 
-// NoGradient returns a step that provides a gradient of zeros for an output on which nothing depends,
-// and the gradient.
+// NoGradient returns the zero gradient of an output on which nothing depends, and the step that fills it.
 func NoGradient(of Tensor) (Step, Tensor) {
 	t := numbered(info{name: "grad of " + of.name, operand: of.operand, kind: constant, device: of.device})
 	return Step{Phase: Backward, Fill: &Fill{Tensor: t}}, t
 }
 
-// inInference returns the node as it is in inference: with the attributes that its operator changes
-// for it.
+// inInference returns the node with the attributes that its operator overrides for inference.
 func (n *Node) inInference() (*Node, error) {
 	if n.Op.Inference == "" {
 		return n, nil

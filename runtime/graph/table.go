@@ -1,18 +1,18 @@
 package graph
 
-// Table holds a value for each tensor, for passes over programs. Tensors that are made one after the other
-// lie side by side. The zero Table holds zero values.
+// Table is a map from tensors to values, for passes over programs. It is a paged array by tensor number, so
+// that tensors made one after the other share a page. The zero Table holds zero values.
 type Table[V any] struct {
 	pages map[uint64]*[pageSize]V
 	last  uint64
-	page  *[pageSize]V // that was used last; it has number last
+	page  *[pageSize]V // the most recently used page, with number last
 	none  V
 }
 
 const pageSize = 128
 
-// At returns the place of the value for a tensor, or for none. It does not depend on the note that gradients
-// carry.
+// At returns the address of the value of a tensor, or of a common value for the zero Tensor. It ignores the
+// accumulate flag of gradients.
 func (x *Table[V]) At(t Tensor) *V {
 	if t.info == nil {
 		return &x.none

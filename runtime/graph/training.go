@@ -7,16 +7,15 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Optimizer inserts, into g, the nodes that update weights from their gradients, which have the same order.
-// Generated packages of optimizers make them. A program may make its own from these: one that inserts nodes
-// that change the gradients, or give the learning rate of the step, and then applies another optimizer to
-// what they give.
+// Optimizer inserts into g the nodes that update weights from their gradients; grads[i] is the gradient of
+// weights[i]. Generated packages of optimizers have constructors. A program may compose its own: insert
+// nodes that transform gradients or compute the learning rate, and call another optimizer with the results.
 type Optimizer func(g *Graph, weights, grads []Tensor)
 
-// Training returns the program of one training step: forward, backward from the scalar loss (and
-// from every auxiliary loss, such as a regularizer's, of the nodes that the loss depends on, or that
-// are in the graph for an auxiliary loss alone), and the update of every trainable weight that the
-// loss depends on. The given tensors can be read after a step.
+// Training returns the program of one training step: forward, backward from the scalar loss, and the update
+// of every trainable weight on which the loss depends. Backward also starts from each auxiliary loss, such
+// as a regularizer's, of a node on which the loss depends, or which is in the graph for its auxiliary loss
+// alone. The fetched tensors can be read after a step.
 func Training(g *Graph, loss Tensor, optimizer Optimizer, fetch ...Tensor) (*Program, error) {
 	p := &Program{Name: "training"}
 	weights, grads, err := p.differentiate(g, loss, Share{1, 1}, fetch, nil)
@@ -30,22 +29,21 @@ func Training(g *Graph, loss Tensor, optimizer Optimizer, fetch ...Tensor) (*Pro
 	return p, nil
 }
 
-// Share is the weight of a micro-batch within the batch of which it is a part: the factors of its loss
-// and of its auxiliary losses in those of the whole batch. If the loss is a mean over samples, both are
-// the part of the samples that it holds; if it is a sum, Loss is 1. The factors of auxiliary losses,
-// each of which every micro-batch computes, add up to 1.
+// Share is the weight of a micro-batch in its batch: the factors of its loss and of its auxiliary losses. If
+// the loss is a mean over samples, both are the fraction of samples in the micro-batch. If it is a sum, Loss
+// is 1. The factors of auxiliary losses add up to 1, since every micro-batch computes these losses.
 type Share struct{ Loss, Aux float64 }
 
-// Accumulation returns the two programs of a training step that takes its batch in several parts. The first
-// is run for each micro-batch: forward and backward, whose gradients are added to sums, one for each weight,
-// that are variables. The second, run afterwards, updates the weights from the sums and clears them.
-// Micro-batches of several sizes have programs of their own graphs, with shares of their own. The update of
-// any of them serves all, since weights and sums have the same names. The step equals that of Training with a
-// batch of all samples, except for rounding and for operators that depend on the whole batch.
+// Accumulation returns the two programs of a training step with gradient accumulation. The first runs for
+// each micro-batch: forward and backward, which adds to one accumulated gradient per weight. The accumulated
+// gradients are variables. The second runs afterwards: it updates the weights from the accumulated
+// gradients, and clears these. Micro-batches of another size have a graph and a share of their own. The
+// update program of any of these graphs serves all, since variables are shared by name. The step equals
+// Training on the whole batch, up to rounding and to operators that depend on the whole batch.
 //
-// A node whose output the optimizer takes, such as a learning rate, is run by the second program. The first
-// one runs it, too, if it is fetched or the loss depends on it. This is an error unless both compute the
-// same: the node, and those that it depends on, change no weight and depend neither on the number of the run
+// The second program runs the nodes whose outputs the optimizer reads, such as a learning rate. The first
+// one runs such a node, too, if it is fetched or the loss depends on it. That is an error unless both
+// results are equal: the node and its dependencies change no weight, and depend neither on the step number
 // nor on random numbers.
 func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch ...Tensor) (micro, update *Program, err error) {
 	micro, update = &Program{Name: "micro-batch"}, &Program{Name: "update"}
@@ -63,7 +61,7 @@ func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch
 	}
 	for w, sum := range grads {
 		if !variables[sum] {
-			delete(grads, w) // nothing contributes to it
+			delete(grads, w) // no node contributes to it
 		}
 	}
 	if err := update.update(g, loss, optimizer, weights, grads); err != nil {
@@ -81,8 +79,7 @@ func Accumulation(g *Graph, loss Tensor, share Share, optimizer Optimizer, fetch
 	return micro, update, nil
 }
 
-// repeats returns an error if the program runs a node that the program of micro-batches runs, too, and that
-// does not give the same there.
+// repeats returns an error if both programs run a node whose results may differ between them.
 func (p *Program) repeats(micro *Program) error {
 	runs := map[*Node]bool{}
 	for _, s := range micro.Steps {
@@ -102,8 +99,8 @@ func (p *Program) repeats(micro *Program) error {
 	return nil
 }
 
-// differs says why an invocation may give something else each time that it runs with the same inputs; "" if
-// it does not.
+// differs returns why repeated runs of an invocation may have different results for the same inputs; "" if
+// they do not.
 func (inv *Invocation) differs() string {
 	for _, a := range inv.Signature.Args {
 		switch a.From {
@@ -123,9 +120,9 @@ func (inv *Invocation) differs() string {
 	return ""
 }
 
-// differentiate appends forward and backward from a loss. It returns the trainable weights that the
-// loss depends on, and their gradients; if sums is given, it provides the tensors that gradients of
-// weights are added to.
+// differentiate appends forward and backward from a loss. It returns the trainable weights on which the loss
+// depends, and their gradients by weight. If sums is not nil, it returns the tensor to which the gradient of
+// a weight is added.
 func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tensor, sums func(Tensor) Tensor) ([]Tensor, map[Tensor]Tensor, error) {
 	if err := g.Err(); err != nil {
 		return nil, nil, err
@@ -143,7 +140,7 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 		return nil, nil, err
 	}
 	seeds := map[Tensor]Tensor{loss: g.constant("grad of "+loss.name, loss.operand, share.Loss)}
-	below, err := g.needed(append(alone, loss)) // without what only the fetched tensors depend on
+	below, err := g.needed(append(alone, loss)) // without the dependencies of fetched tensors
 	if err != nil {
 		return nil, nil, err
 	}
@@ -170,8 +167,8 @@ func (p *Program) differentiate(g *Graph, loss Tensor, share Share, fetch []Tens
 }
 
 // auxiliary returns the auxiliary losses of nodes that are in the graph for these alone: no other node reads
-// an output of theirs, and none is fetched. What other nodes read counts where the loss depends on it, since
-// a graph may have several losses.
+// their outputs, and none is fetched. The auxiliary losses of other nodes count if the loss depends on the
+// node, since a graph may have several losses.
 func (g *Graph) auxiliary(fetched []Tensor) []Tensor {
 	read := map[*Node]bool{}
 	for _, t := range fetched {
@@ -197,10 +194,10 @@ func (g *Graph) auxiliary(fetched []Tensor) []Tensor {
 	return out
 }
 
-// update appends the updates of weights that have gradients.
+// update appends the updates of the weights that have gradients.
 func (p *Program) update(g *Graph, loss Tensor, optimizer Optimizer, weights []Tensor, grads map[Tensor]Tensor) error {
-	// The updates have a graph of their own, so that another program of g names its optimizer's
-	// state alike.
+	// The updates have a graph of their own, so that the optimizer's state has the same names in every
+	// program of g.
 	u := &Graph{seed: g.seed, device: g.device, mark: g.mark, names: g.names.clone(), base: g}
 	if len(grads) == 0 {
 		return fmt.Errorf("graph: %s depends on no trainable weight", loss.name)
@@ -225,9 +222,8 @@ func (p *Program) update(g *Graph, loss Tensor, optimizer Optimizer, weights []T
 	return p.run(Update, append(nodes, u.nodes...))
 }
 
-// missing returns the nodes of g whose outputs the nodes of updates take, and what these depend on, without
-// those that the program runs already. The loss depends on none of them: a node that gives the learning rate
-// is such a node.
+// missing returns the nodes of g that the updates depend on and that the program does not run yet, such as a
+// node that computes the learning rate.
 func (p *Program) missing(g *Graph, updates []*Node) ([]*Node, error) {
 	var taken []Tensor
 	for _, n := range updates {

@@ -11,10 +11,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Validate checks each step of a program by itself: it is exactly one operation, of a phase that exists, on
-// tensors of the types and shapes that the operation takes. The error names the program, the number of the
-// step and, of an invocation, the node, the operator, the task and the slot. Whether the steps fit together
-// is for the planner to check.
+// Validate checks each step of a program: it must be exactly one operation, of a valid phase, on tensors of
+// the required types and shapes. The error names the program, the number of the step and, for an invocation,
+// the node, operator, task and slot. The planner checks the data flow between steps.
 func (p *Program) Validate() error {
 	for i := range p.Steps {
 		if err := p.Steps[i].validate(); err != nil {
@@ -69,7 +68,7 @@ func (s *Step) validate() error {
 	return nil
 }
 
-// alike checks that there are tensors for an operation, all of one type and shape.
+// alike returns an error unless there are tensors, all of one type and shape.
 func alike(operation string, tensors ...Tensor) error {
 	if len(tensors) == 0 {
 		return fmt.Errorf("want tensors for %s, got none", operation)
@@ -86,7 +85,7 @@ func alike(operation string, tensors ...Tensor) error {
 	return nil
 }
 
-// validate checks an invocation that may have been made without a Binding.
+// validate checks an invocation, which may have been made without a Binding.
 func (inv *Invocation) validate() error {
 	switch {
 	case inv.Node == nil || inv.Node.Op == nil || inv.Node.Resolved == nil:
@@ -102,7 +101,7 @@ func (inv *Invocation) validate() error {
 	if err == nil {
 		return nil
 	}
-	// A broken constraint says more than the shape that breaks it.
+	// The error of a violated constraint is more precise than that of a shape.
 	if len(inv.Operands) == len(inv.Signature.Params) {
 		if _, broken := inv.Limits(); broken != nil {
 			err = broken
@@ -111,7 +110,7 @@ func (inv *Invocation) validate() error {
 	return fmt.Errorf("node %s: %w", inv.Node.Name, err)
 }
 
-// check reports the first slot whose tensors or values are not those that the operator's rules give it.
+// check returns an error for the first slot whose tensors or values violate the operator's rules.
 func (inv *Invocation) check() error {
 	sig, res := inv.Signature, inv.Node.Resolved
 	for i := range sig.Args {
@@ -136,7 +135,7 @@ func (inv *Invocation) check() error {
 			continue // the planner provides it
 		}
 		want, got := res.Operands(p.Slot), inv.Operands[i]
-		wanted := !p.Grad || p.Perm.Reads() // gradients that are computed may be unused
+		wanted := !p.Grad || p.Perm.Reads() // computed gradients may be unused
 		if len(got) == 0 && (len(want) == 0 || p.Optional || !wanted) {
 			continue
 		}

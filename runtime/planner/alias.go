@@ -10,15 +10,15 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// aliases lists the tensors of a program that share memory with others, and the steps that need not run for
-// that reason.
+// aliases is the result of alias analysis: the tensors that share memory, and the steps that therefore need
+// not run.
 type aliases struct {
-	of    graph.Table[graph.Tensor] // per tensor: the one in whose memory it lies; none if it has its own
-	pairs [][]plan.Pair             // per step: the parameters that share memory
-	idle  []bool                    // per step: whether its outputs are all views
+	of    graph.Table[graph.Tensor] // the tensor whose memory it shares; none if it has its own
+	pairs [][]plan.Pair             // by step: the parameters that share memory
+	idle  []bool                    // by step: whether all outputs are views
 }
 
-// root returns the tensor in whose memory t lies: itself, unless it is an alias.
+// root returns the tensor that owns the memory of t.
 func (a *aliases) root(t graph.Tensor) graph.Tensor {
 	t = t.Root()
 	if m := *a.of.At(t); m.Valid() {
@@ -27,7 +27,7 @@ func (a *aliases) root(t graph.Tensor) graph.Tensor {
 	return t
 }
 
-// span is the steps that access a memory, counted from 1; 0 stands for none.
+// span is the live range of a memory: numbers of steps, from 1; 0 if none.
 type span struct {
 	first, last, lastWrite int32
 	pinned                 bool // fed, or a variable
@@ -35,14 +35,14 @@ type span struct {
 
 // findAliases decides which tensors share memory.
 //
-// A tensor takes the memory of another if its operator declares that it may, no later step accesses the
-// other, and neither is fed, fetched or a variable. A view has the same elements, so both may be read as long
-// as no step writes either. Accesses to shared memory are accesses to one root, so dependencies follow as for
-// any other.
+// An output takes the memory of an input in place if its operator declares the pair, no later step accesses
+// the input, and neither is fed, fetched or a variable. A view has the elements of the input, so both may be
+// read as long as no step writes either. Later passes see one root, so that dependencies need no special
+// case.
 func findAliases(prog *graph.Program) *aliases {
 	a := &aliases{pairs: make([][]plan.Pair, len(prog.Steps)), idle: make([]bool, len(prog.Steps))}
 	spans := spansOf(prog)
-	explicit := map[*graph.Node]bool{} // nodes in an explicit order
+	explicit := map[*graph.Node]bool{} // nodes with explicit dependencies
 	for i := range prog.Steps {
 		inv := prog.Steps[i].Invocation
 		if inv == nil {
@@ -52,7 +52,7 @@ func findAliases(prog *graph.Program) *aliases {
 			explicit[m.Origin()], explicit[inv.Node.Origin()] = true, true
 		}
 	}
-	end := int32(len(prog.Steps)) + 1 // behind the last step
+	end := int32(len(prog.Steps)) + 1 // after the last step
 	for i := range prog.Steps {
 		inv, now := prog.Steps[i].Invocation, int32(i)+1
 		if inv == nil || len(inv.Signature.InPlace) == 0 {
@@ -94,7 +94,7 @@ func findAliases(prog *graph.Program) *aliases {
 	return a
 }
 
-// accesses returns the number of tensors of an invocation that lie in a memory.
+// accesses returns the number of tensors of an invocation that share a memory.
 func (a *aliases) accesses(inv *graph.Invocation, mem graph.Tensor) int {
 	n := 0
 	for _, ts := range inv.Operands {
@@ -107,7 +107,7 @@ func (a *aliases) accesses(inv *graph.Invocation, mem graph.Tensor) int {
 	return n
 }
 
-// pairOf returns the parameters of an in-place pair, if each has one tensor.
+// pairOf returns the parameters of an in-place pair; false unless each has one tensor.
 func pairOf(inv *graph.Invocation, p task.InPlace) (pair plan.Pair, ok bool) {
 	grad := inv.Signature.Kind == task.KindBackward
 	number := func(slot int) int {
@@ -118,7 +118,7 @@ func pairOf(inv *graph.Invocation, p task.InPlace) (pair plan.Pair, ok bool) {
 	return pair, one(pair.Param) && one(pair.Of)
 }
 
-// onlyViews reports whether everything that an invocation writes may be a view.
+// onlyViews reports whether all outputs of an invocation may be views.
 func onlyViews(inv *graph.Invocation) bool {
 	views := 0
 	for i, p := range inv.Signature.Params {
@@ -133,7 +133,7 @@ func onlyViews(inv *graph.Invocation) bool {
 	return views > 0
 }
 
-// view reports whether the tensor of a parameter may be a view of that of another.
+// view reports whether the tensor of a parameter may be a view of another parameter's tensor.
 func view(inv *graph.Invocation, param int) bool {
 	return slices.ContainsFunc(inv.Signature.InPlace, func(p task.InPlace) bool {
 		if !p.View {
@@ -144,7 +144,7 @@ func view(inv *graph.Invocation, param int) bool {
 	})
 }
 
-// spansOf returns the steps that access each tensor. A fetched tensor is read after the last.
+// spansOf returns the live range of each tensor. A fetched tensor is live after the last step.
 func spansOf(prog *graph.Program) *graph.Table[span] {
 	spans := &graph.Table[span]{}
 	for i := range prog.Steps {

@@ -14,14 +14,14 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// likeCall is what calls have in common that differ in their nodes and tensors.
+// likeCall is the key of calls that differ only in nodes and tensors.
 type likeCall struct {
 	signature *task.Signature
 	resolved  *task.Resolution
 }
 
-// call returns a call of a node's task without tensors. Calls that are alike share what depends on the use of
-// the operator.
+// call returns a call of a node's task without tensors. Calls with the same key share the description of the
+// operator's instance.
 func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (plan.Call, error) {
 	key := likeCall{sig, n.Resolved}
 	like, same := b.like[key], n.Attrs == n.Resolved.Attrs
@@ -51,7 +51,7 @@ func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (p
 	return c, nil
 }
 
-// describe fills in what a call says of the use of an operator.
+// describe fills in the parts of a call that depend on the operator's instance only.
 func describe(c *plan.Call, n *graph.Node, sig *task.Signature) error {
 	op, res := sig.Operator, n.Resolved
 	attrs, err := attr.Marshal(n.Attrs)
@@ -86,7 +86,7 @@ func describe(c *plan.Call, n *graph.Node, sig *task.Signature) error {
 	return nil
 }
 
-// state adds the node's per-device state to the plan at its first call.
+// state adds the per-device state of a node to the plan, at the node's first call.
 func (b *builder) state(n *graph.Node) error {
 	init := n.Op.Signature(task.KindInit)
 	if init == nil || b.stated[n.Name] {
@@ -139,7 +139,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	}
 	access := b.accesses.Make(tensors)[:0]
 	slots, demands := b.slots[:0], b.demands[:0] // per access: the slot for its footprint, or -1 for a view, and what constraints demand
-	var made []int                               // accesses of tensors that the call makes and reads
+	var made []int                               // accesses of tensors that the call itself writes first
 	var worker int64
 	var conv conversions
 	for i, p := range sig.Params {
@@ -201,7 +201,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	b.slots, b.demands = slots, demands
 	later := access // of all steps but the first
 	if len(made) > 0 {
-		// The first step writes these. Only later steps of its call read what it leaves there.
+		// The first step only writes these tensors. Later steps of the call read them.
 		access = b.accesses.Copy(access)
 		for _, k := range made {
 			access[k].Perm = perm.Write
@@ -230,7 +230,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	return nil
 }
 
-// note records that the tasks from number first on are those of a node, if others explicitly run after it.
+// note records the range of a node's tasks, from first on, if other nodes explicitly depend on it.
 func (b *builder) note(phase graph.Phase, n *graph.Node, first int) {
 	if phase == graph.Backward || len(b.tasks) == 0 {
 		return
@@ -240,7 +240,7 @@ func (b *builder) note(phase graph.Phase, n *graph.Node, first int) {
 	}
 }
 
-// after returns the tasks of the nodes after which a node explicitly runs.
+// after returns the tasks on which a node explicitly depends.
 func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 	if phase == graph.Backward {
 		return nil, nil
@@ -258,7 +258,7 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 	return after, nil
 }
 
-// pass adds to a call the values of the arguments that the caller passes.
+// pass adds the arguments of the call.
 func pass(c *plan.Call, inv *graph.Invocation) error {
 	for slot, values := range inv.Passed {
 		data, err := inv.Signature.Arg(slot).Encode(values)
@@ -273,8 +273,7 @@ func pass(c *plan.Call, inv *graph.Invocation) error {
 	return nil
 }
 
-// effective returns the permission with which a parameter is accessed: adding to a gradient reads what was
-// there.
+// effective returns the permission of an access: accumulating into a gradient also reads it.
 func effective(p task.Param, mode tensor.Mode) perm.Perm {
 	if p.Grad && p.Perm == perm.Write && mode == tensor.Accumulate {
 		return perm.ReadWrite

@@ -11,14 +11,15 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// conversions are the built-in operations around a call. Kernels do not compute in the types of all tensors
-// that are stored, so the call works on roots of its own, which are planned like any other.
+// conversions are the type conversions around a call. If the target does not compute in the storage type of
+// a tensor, the call uses a temporary root of the compute type.
 type conversions struct {
 	before, after []plan.Task
 }
 
-// convert returns the binding for tensor k of parameter i of a call, which is stored as t, and adds its
-// conversions. made says that the call reads only what it has written itself.
+// convert returns the binding of tensor k of parameter i, stored as t, to a temporary root, and adds its
+// conversions. made says that the call reads only what it has written itself, so that no conversion precedes
+// it.
 func (b *builder) convert(c *conversions, call *plan.Call, inv *graph.Invocation, i, k int, t graph.Tensor, made bool) plan.Bound {
 	p := inv.Signature.Params[i]
 	name := fmt.Sprintf("%s.%s.%s", inv.Node.Name, call.Task, call.Slots[i])
@@ -53,10 +54,10 @@ func (b *builder) convert(c *conversions, call *plan.Call, inv *graph.Invocation
 	return bound
 }
 
-// isConverted reports whether a call works on other memory than that in which a tensor is stored.
+// isConverted reports whether calls use a temporary root for a tensor.
 func (b *builder) isConverted(t graph.Tensor) bool { return t.Type() != b.target.Type(t.Type()) }
 
-// unconverted returns the pairs of parameters of a call that share memory.
+// unconverted returns the in-place pairs whose tensors are not converted.
 func (b *builder) unconverted(inv *graph.Invocation, inPlace []plan.Pair) []plan.Pair {
 	return slices.DeleteFunc(slices.Clone(inPlace), func(p plan.Pair) bool { return b.isConverted(inv.Operands[p.Param][0]) })
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// depend derives the dependencies of the plan's tasks from their accesses, from the reuse of memory and from
-// Task.After. It expects roots to have lifetimes and places.
+// depend derives the dependencies of the plan's tasks from data hazards, from reuse of memory, and from
+// Task.After. Lifetimes and places must be known.
 func (p draft) depend() (*schedule.Graph, error) {
 	b := deps.NewBuilder(len(p.Roots), len(p.Tasks))
 	reuse := p.reuse()
@@ -57,7 +57,7 @@ func (p draft) whole(r region.Root, box *region.Box) bool {
 	return true
 }
 
-// access appends an access for package deps, to a box of a root that is its whole or not.
+// access appends an access for package deps; whole says that the box covers the root.
 func (p draft) access(to []deps.Access, a *region.Access, box *region.Box, whole bool) []deps.Access {
 	if box.Empty() {
 		return to
@@ -69,23 +69,23 @@ func (p draft) access(to []deps.Access, a *region.Access, box *region.Box, whole
 	return append(to, d)
 }
 
-// reuse holds, for each root, the roots that have had its memory before.
+// reuse holds, for each root, the roots whose memory it reuses.
 type reuse struct {
-	before  [][]region.Root // per root
-	settled []bool          // per root: a task that all later accesses depend on comes after those before
-	// first is, per root, a tile that comes after those before, and which later tasks come after; or -1.
-	// Without it, every tile would come after every tile of those before.
+	before  [][]region.Root // by root
+	settled []bool          // by root: whether later accesses are ordered already
+	// first is, by root, a tile that is ordered after the earlier roots, and on which later tasks depend; or
+	// -1. It avoids a quadratic number of dependencies between tiles.
 	first []int
 }
 
-// reuse returns, for each root, the roots that lie in some of its memory directly before it. Roots that live
-// at the same time are left out, since they share no memory.
+// reuse computes, for each root, the last owners of its memory. Roots whose lifetimes overlap are not
+// counted: they share no memory.
 func (p draft) reuse() *reuse {
 	u := &reuse{make([][]region.Root, len(p.Roots)), make([]bool, len(p.Roots)), make([]int, len(p.Roots))}
 	for r := range u.first {
 		u.first[r] = -1
 	}
-	// A root without accesses does not order the roots before and after it.
+	// A root without accesses imposes no order.
 	touched := make([]bool, len(p.Roots))
 	for t := range p.Tasks {
 		for i := range p.Tasks[t].Access {
@@ -112,15 +112,15 @@ func (p draft) reuse() *reuse {
 	return u
 }
 
-// owners says which root has had each byte of the arena last. Bytes are divided at the ends of all roots.
+// owners maps the bytes of the arena to their last owners. Intervals begin and end at boundaries of roots.
 type owners struct {
-	cuts   []int64 // ends of roots, ascending
+	cuts   []int64 // boundaries of roots, ascending
 	begins intset.Set
-	end    []int32       // per cut at which bytes of one owner begin: the cut at which they end
-	owner  []region.Root // likewise
+	end    []int32       // by first cut of an interval: its end
+	owner  []region.Root // by first cut of an interval: its owner
 }
 
-// owners returns the owners of bytes that no root has had.
+// owners returns owners of an unused arena.
 func (p draft) owners(roots []region.Root) *owners {
 	o := &owners{}
 	for _, r := range roots {
@@ -133,7 +133,7 @@ func (p draft) owners(roots []region.Root) *owners {
 	return o
 }
 
-// take gives the bytes from lo to hi to a root, and calls had with the owners before, by address.
+// take makes r the owner of bytes [lo, hi), and calls had with each previous owner, by address.
 func (o *owners) take(lo, hi int64, r region.Root, had func(region.Root)) {
 	from, _ := slices.BinarySearch(o.cuts, lo)
 	to, _ := slices.BinarySearch(o.cuts, hi)
@@ -147,7 +147,7 @@ func (o *owners) take(lo, hi int64, r region.Root, had func(region.Root)) {
 	o.set(from, to, r)
 }
 
-// split divides the bytes of one owner at a cut.
+// split splits the interval that contains a cut.
 func (o *owners) split(at int) {
 	i := o.begins.Below(at)
 	if i == intset.None || int(o.end[i]) <= at {
@@ -157,14 +157,14 @@ func (o *owners) split(at int) {
 	o.end[i] = int32(at)
 }
 
-// set gives the bytes between two cuts to a root.
+// set makes r the owner of the interval between two cuts.
 func (o *owners) set(from, to int, r region.Root) {
 	o.begins.Add(from)
 	o.end[from], o.owner[from] = int32(to), r
 }
 
-// access appends what must be over before an access of a root. If the access conflicts with all others of the
-// root, later ones come after it, and need nothing more.
+// access appends dependencies on the previous owners of a root's memory. After an access that conflicts with
+// all others of the root, later accesses need none: they depend on it.
 func (u *reuse) access(to []deps.Access, a *region.Access, box *region.Box, whole bool) []deps.Access {
 	if u.settled[a.Root] || a.Perm == perm.None || box.Empty() {
 		return to

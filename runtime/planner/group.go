@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// group fuses neighboring elementwise tasks: independent ones of one operator, such as updates of weights,
-// and ones that pass tensors on.
+// group fuses neighboring elementwise tasks: a batch of independent tasks of one operator, such as updates
+// of weights, or a chain of tasks that pass tensors on.
 func (p draft) group() {
 	g := &grouper{p, make([]bool, len(p.Tasks)), make([]touch, len(p.Roots))}
 	for r := range g.roots {
@@ -21,7 +21,7 @@ func (p draft) group() {
 			g.fixed[t], g.fixed[m] = true, true
 		}
 	}
-	number := make([]int, 0, len(p.Tasks)) // of each task after fusing
+	number := make([]int, 0, len(p.Tasks)) // by old task: its number after fusion
 	tasks := make([]plan.Task, 0, len(p.Tasks))
 	for from := 0; from < len(p.Tasks); {
 		form, to := g.run(from)
@@ -46,26 +46,25 @@ func (p draft) group() {
 	p.Tasks = tasks
 }
 
-// maxParts bounds the tasks of a group, so that a group of a large program stays a task of bounded size, and
-// the memory between the parts of a chain stays bounded.
+// maxParts bounds the parts of a fused task, and with it the size of the task and the memory live in a
+// chain.
 const maxParts = 1024
 
-// grouper fuses the tasks of a draft. fixed marks those in an explicit order, and roots notes what the tasks
-// of the current run do with each root.
+// grouper fuses the tasks of a draft. fixed marks tasks with explicit dependencies. roots records the
+// accesses of the current run of tasks.
 type grouper struct {
 	draft
 	fixed []bool
 	roots []touch
 }
 
-// touch says what the tasks of the run that begins at task from do with a root. That of an earlier run does
-// not count.
+// touch records how the run that begins at task from accesses a root. An entry of an earlier run is stale.
 type touch struct {
 	from   int
 	writes bool
 }
 
-// run returns the form in which tasks from number from on can be fused, and the end of these tasks.
+// run returns the longest run of fusible tasks from number from on, as a batch or a chain, and its end.
 func (p *grouper) run(from int) (plan.Form, int) {
 	end := min(len(p.Tasks), from+maxParts)
 	usable := func(t int) bool {
@@ -91,7 +90,7 @@ func (p *grouper) run(from int) (plan.Form, int) {
 	return plan.Chain, to
 }
 
-// note adds a task to the run that begins at task from.
+// note adds the accesses of a task to the run that begins at task from.
 func (p *grouper) note(from, t int) {
 	for i := range p.Tasks[t].Access {
 		a := &p.Tasks[t].Access[i]
@@ -103,8 +102,8 @@ func (p *grouper) note(from, t int) {
 	}
 }
 
-// shared calls f for every root that a task and the run that begins at task from access and one of them
-// writes.
+// shared calls f for every root on which a task conflicts with the run that begins at task from: both access
+// the root, and one of them writes.
 func (p *grouper) shared(from, t int, f func(region.Root)) {
 	for i := range p.Tasks[t].Access {
 		a := &p.Tasks[t].Access[i]
@@ -114,14 +113,14 @@ func (p *grouper) shared(from, t int, f func(region.Root)) {
 	}
 }
 
-// meets reports whether a task accesses a root that the run writes, or the other way round.
+// meets reports whether a task conflicts with the run.
 func (p *grouper) meets(from, t int) bool {
 	meets := false
 	p.shared(from, t, func(region.Root) { meets = true })
 	return meets
 }
 
-// fusible reports whether a task is elementwise, on whole tensors, and cut as it likes.
+// fusible reports whether a task is elementwise, on whole tensors, with ranges of any size.
 func (p draft) fusible(t *plan.Task) bool {
 	return t.Elementwise && t.Inner == nil && t.Tile == 0 && !slices.ContainsFunc(t.Access, func(a region.Access) bool {
 		return a.Perm == perm.Scratch || a.Perm == perm.Reduce || a.Least != nil || !p.whole(a.Root, &a.Box)
@@ -134,7 +133,7 @@ func (p draft) sameTask(a, b int) bool {
 	return t.Builtin == nil && u.Builtin == nil && t.Step == u.Step && p.Calls[t.Call].ID == p.Calls[u.Call].ID
 }
 
-// conflict reports whether one of two tasks writes a root that the other accesses.
+// conflict reports whether two tasks conflict: both access a root, and one of them writes.
 func (p draft) conflict(t, u *plan.Task) bool {
 	for i := range t.Access {
 		a := &t.Access[i]
@@ -147,8 +146,8 @@ func (p draft) conflict(t, u *plan.Task) bool {
 	return false
 }
 
-// chains reports whether a task can follow the run range by range: it accesses a tensor that the run writes,
-// or the other way round, and every such tensor has as many elements as there are indices.
+// chains reports whether a task can join the run as a chain: it conflicts with the run, and all conflicts
+// are elementwise, on tensors with as many elements as the task has iterations.
 func (p *grouper) chains(from, next int) bool {
 	takes, fits := false, true
 	p.shared(from, next, func(r region.Root) {
@@ -158,7 +157,7 @@ func (p *grouper) chains(from, next int) bool {
 	return takes && fits
 }
 
-// fused returns the task that runs others as a group.
+// fused returns the task that runs parts as a group.
 func (p draft) fused(form plan.Form, parts []plan.Task) plan.Task {
 	f := plan.Task{Call: -1, Device: parts[0].Device, Elementwise: true, Access: p.externalAccesses(parts), Group: &plan.Group{Form: form, Parts: slices.Clone(parts)}}
 	f.Over, f.Grain = parts[0].Over, parts[0].Grain
@@ -172,8 +171,8 @@ func (p draft) fused(form plan.Form, parts []plan.Task) plan.Task {
 	return f
 }
 
-// externalAccesses returns the accesses of tasks that run one after the other as one task. A read is
-// internal, and left out, if an earlier part wrote the root.
+// externalAccesses returns the accesses of a fused task. A read of a root that an earlier part wrote is
+// internal, and omitted.
 func (p draft) externalAccesses(parts []plan.Task) []region.Access {
 	var access []region.Access
 	at := map[region.Root]int{}

@@ -10,7 +10,7 @@ import (
 
 func align(n int64) int64 { return (n + plan.Align - 1) / plan.Align * plan.Align }
 
-// lifetimes fills in First and Last of every root. A fetched root lives until the end.
+// lifetimes computes First and Last of every root. A fetched root lives until the end.
 func (p draft) lifetimes(fetched []region.Root) {
 	for i := range p.Roots {
 		p.Roots[i].First, p.Roots[i].Last = len(p.Tasks), -1
@@ -31,11 +31,10 @@ func (p draft) lifetimes(fetched []region.Root) {
 	}
 }
 
-// buffers returns the roots that share a device's part of the arena, and the aligned memory that each of them
-// needs.
+// buffers returns the roots in a device's part of the arena, and the aligned size and lifetime of each.
 //
-// Between the last task and the first, results are fetched and inputs are fed. That is one more step, so what
-// is fed for the next run overwrites no result of the last run.
+// Fetching and feeding are one more step between the last task and the first of the next run, so that inputs
+// of the next run overwrite no result of the last one.
 func (p draft) buffers(device int) (roots []int, buffers []memplan.Buffer) {
 	between := len(p.Tasks)
 	for i := range p.Roots {
@@ -50,7 +49,7 @@ func (p draft) buffers(device int) (roots []int, buffers []memplan.Buffer) {
 			case r.Last < 0:
 				b.Last = between
 			case r.Last == between && between > 0:
-				b.Last = between - 1 // all the time
+				b.Last = between - 1 // always live
 			}
 		}
 		roots = append(roots, i)
@@ -59,7 +58,7 @@ func (p draft) buffers(device int) (roots []int, buffers []memplan.Buffer) {
 	return roots, buffers
 }
 
-// place gives every root its memory. Variables have memory of their own; the others share the arena.
+// place assigns an offset to every root. Variables have memory of their own; other roots share the arena.
 func (p draft) place() error {
 	for i := range p.Roots {
 		p.Roots[i].Place.Space = region.Arena

@@ -109,7 +109,7 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 	return b.Plan, nil
 }
 
-// draft is a plan in the making.
+// draft is a plan under construction.
 type draft struct{ *plan.Plan }
 
 // builder lowers a program to a draft.
@@ -117,25 +117,25 @@ type builder struct {
 	draft
 	target  *target.Target
 	tiled   bool
-	roots   graph.Table[region.Root] // per tensor: the number of its root, plus 1; 0 if it has none yet
-	tasks   map[*graph.Node]interval // of the nodes after which others explicitly run; without backward
-	like    map[likeCall]*plan.Call  // a call of each use of a task
+	roots   graph.Table[region.Root] // tensor -> its root + 1; 0 if it has none yet
+	tasks   map[*graph.Node]interval // of nodes with explicit dependents, without backward
+	like    map[likeCall]*plan.Call  // by instance of a task: a call without node and tensors
 	stated  map[string]bool          // nodes in States
 	aliases *aliases
-	// Memory of the plan's calls and tasks.
+	// Arenas for the slices of calls and tasks.
 	extents  arena.Arena[int]
 	bounds   arena.Arena[plan.Bound]
 	params   arena.Arena[[]plan.Bound]
 	accesses arena.Arena[region.Access]
-	// Of the accesses of one call: slots of footprints, and what constraints demand.
+	// Buffers for one call, by access: the slot of the footprint, and the lower bounds of constraints.
 	slots   []int
 	demands []partition.Limit
 }
 
-// interval is the first of some tasks and the end; both are -1 if the tasks are not known yet.
+// interval is a range of tasks [first, end); both are -1 if it is not known yet.
 type interval struct{ first, end int }
 
-// root returns the root of a tensor, which is made at its first use.
+// root returns the root of a tensor, and creates it at the first call.
 func (b *builder) root(t graph.Tensor) region.Root {
 	t = b.aliases.root(t)
 	at := b.roots.At(t)
@@ -150,9 +150,9 @@ func (b *builder) root(t graph.Tensor) region.Root {
 	return r
 }
 
-// add adds a root to the plan, which keeps a copy of the shape.
+// add adds a root to the plan, with a copy of the shape.
 func (b *builder) add(r plan.Root) region.Root {
-	r.Shape = b.extents.Copy(r.Shape) // never null in JSON
+	r.Shape = b.extents.Copy(r.Shape) // an empty shape is not null in JSON
 	r.Place.Bytes = r.Operand().Bytes()
 	if r.Device > 0 {
 		b.Devices = max(b.Devices, r.Device+1)
@@ -161,13 +161,13 @@ func (b *builder) add(r plan.Root) region.Root {
 	return region.Root(len(b.Roots) - 1)
 }
 
-// all returns an access to all elements of a root.
+// all returns an access to the whole root r.
 func (b *builder) all(r region.Root, p perm.Perm) region.Access {
 	to := b.Roots[r].Shape
 	return region.Access{Region: region.Region{Root: r, Box: region.Box{Lo: b.extents.Make(len(to)), Hi: b.extents.Copy(to)}}, Perm: p}
 }
 
-// builtinGrain is the number of elements of a range of a built-in operation.
+// builtinGrain is the number of elements in a range of a built-in operation.
 const builtinGrain = 16384
 
 // builtin appends a built-in operation to the tasks of the plan.
@@ -175,13 +175,13 @@ func (b *builder) builtin(op plan.Builtin, access ...region.Access) {
 	b.Tasks = b.appendBuiltin(b.Tasks, op, access...)
 }
 
-// appendBuiltin appends a built-in operation on the tensor of the first access, if it has elements.
+// appendBuiltin appends a built-in operation on the tensor of the first access, unless it is empty.
 func (b *builder) appendBuiltin(tasks []plan.Task, op plan.Builtin, access ...region.Access) []plan.Task {
 	over := shape.Prod(b.Roots[access[0].Root].Shape)
 	if over == 0 {
 		return tasks
 	}
 	t := plan.Task{Call: -1, Builtin: &op, Over: over, Grain: builtinGrain, Access: access, Device: b.Roots[access[0].Root].Device}
-	t.Elementwise = !t.Crosses() // what crosses devices runs by itself
+	t.Elementwise = !t.Crosses() // copies between devices are not fused
 	return append(tasks, t)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/target"
 )
 
-// Reschedule returns a plan with dependencies and queues made again, for another number of workers.
-// Everything else is shared with p, which is not changed.
+// Reschedule returns a plan with new dependencies and queues, for another number of workers. Everything else
+// is shared with p, which is not modified.
 func Reschedule(p *plan.Plan, opts ...Option) (*plan.Plan, error) {
 	if p == nil {
 		return nil, errors.New("planner: want a plan, got nil")
@@ -24,7 +24,7 @@ func Reschedule(p *plan.Plan, opts ...Option) (*plan.Plan, error) {
 	return &q, nil
 }
 
-// schedule fills in dependencies and queues.
+// schedule computes dependencies and queues.
 func (p draft) schedule(o options) error {
 	if err := verify.Program(p.Plan); err != nil {
 		return err

@@ -11,13 +11,12 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Tiled makes a task of each tile of a step whose operator says how it is cut into tiles. Dependencies are
-// then those between tiles. A step stays one task if tiles would write the same elements. The plan computes
-// the same.
+// Tiled splits each step into one task per tile, if its operator declares tiles. Dependencies are then
+// between tiles. A step is not split if its tiles write overlapping elements. Results are the same.
 func Tiled() Option { return func(o *options) { o.tiled = true } }
 
-// step appends a step of a call: one task, or one for each tile. slots holds the slot of each access, or -1
-// if the access has no footprint, and demands what constraints demand from the tiles of each access.
+// step appends a step of a call: one task, or one per tile. slots holds the slot of each access, or -1 for
+// an access without footprint. demands holds the lower bounds of constraints on the tiles of each access.
 func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int, demands []partition.Limit) {
 	t.Over, t.Grain = grid.Over, grid.Grain
 	if grid.Rank() > 1 {
@@ -49,8 +48,8 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int
 	}
 }
 
-// constrain notes in a task's accesses what constraints demand from its tiles, and returns these accesses. A
-// view has other axes than its root, so the step is not cut.
+// constrain sets the lower bounds of constraints on a task's accesses, and returns these accesses. A view
+// has other axes than its root, so a constrained view prevents tiling.
 func (b *builder) constrain(t *plan.Task, demands []partition.Limit) []region.Access {
 	var out []region.Access
 	for i, d := range demands {
@@ -75,7 +74,7 @@ func (b *builder) constrain(t *plan.Task, demands []partition.Limit) []region.Ac
 	return out
 }
 
-// coarsen makes the tiles of a task larger until they are as large as its accesses demand.
+// coarsen enlarges the tiles of a task until they satisfy the lower bounds of its accesses.
 func coarsen(t *plan.Task, accesses []region.Access) {
 	for d := tooFine(t, accesses); d >= 0; d = tooFine(t, accesses) {
 		if d == 0 {
@@ -86,7 +85,7 @@ func coarsen(t *plan.Task, accesses []region.Access) {
 	}
 }
 
-// tooFine returns a dimension along which the tiles of a task are too small for an access, or -1.
+// tooFine returns a dimension along which tiles violate a lower bound, or -1.
 func tooFine(t *plan.Task, accesses []region.Access) int {
 	g := t.Grid()
 	for i := range accesses {
