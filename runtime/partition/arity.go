@@ -7,9 +7,8 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// Group is one of the four groups into which a task's arguments fall. Which group a slot belongs to
-// follows from the task's permission for it: read makes an input, write and read-write an output,
-// reduce a reduction; arguments are scalars.
+// Group is one of the four groups of a task's arguments. The permission of a slot determines its group: read
+// is an input, write and read-write are outputs, reduce is a reduction. Arguments are scalars.
 type Group uint8
 
 const (
@@ -40,7 +39,7 @@ func ParseGroup(name string) (Group, bool) {
 	return 0, false
 }
 
-// Arity says how many arguments a group may have. The zero Arity is unchecked: any number.
+// Arity is the allowed number of arguments of a slot or group. The zero Arity allows any number.
 type Arity struct {
 	form   arityForm
 	lo, hi int
@@ -55,10 +54,10 @@ const (
 	atLeast
 )
 
-// Unlimited is the upper bound of an arity that has none.
+// Unlimited is the upper bound of an unbounded arity.
 const Unlimited = math.MaxInt
 
-// Exactly is the arity of n arguments, no more and no fewer; of Unlimited ones, any number.
+// Exactly is the arity of n arguments; Exactly(Unlimited) allows any number.
 func Exactly(n int) Arity {
 	if n == Unlimited {
 		return Arity{}
@@ -80,16 +79,16 @@ func AtLeast(lo int) Arity { return Arity{atLeast, lo, Unlimited} }
 // isChecked reports whether the number of arguments is checked at all.
 func (a Arity) isChecked() bool { return a.form != unchecked }
 
-// isRanged reports whether the number of arguments may vary within limits.
+// isRanged reports whether the arity allows several numbers of arguments, with a lower bound.
 func (a Arity) isRanged() bool { return a.form == ranged || a.form == atLeast }
 
 // Allows reports whether n arguments are allowed.
 func (a Arity) Allows(n int) bool { return a.form == unchecked || a.lo <= n && n <= a.hi }
 
-// hasIndex reports whether an argument of number i can exist.
+// hasIndex reports whether an argument with index i may exist.
 func (a Arity) hasIndex(i int) bool { return i >= 0 && (a.form == unchecked || i < a.hi) }
 
-// String says the arity in words: "2", "3 to 5", "at least 1", "any number".
+// String formats the arity as "2", "3 to 5", "at least 1" or "any number".
 func (a Arity) String() string {
 	switch a.form {
 	case exact:
@@ -102,7 +101,7 @@ func (a Arity) String() string {
 	return "any number"
 }
 
-// check reports limits that contradict each other.
+// check returns an error for inconsistent bounds.
 func (a Arity) check(task, slot string) error {
 	fail := func(code op.Code, want, got string) error {
 		return &op.Error{Code: code, Task: task, Slot: slot, Want: want, Got: got}

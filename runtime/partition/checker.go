@@ -8,12 +8,11 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// Checker checks the launches of one task on one machine. It keeps the strategies of launches, so that
-// of the launches with stores of the same shapes in the same pattern only the first is solved. It may
-// be used by several goroutines.
+// Checker solves the launches of one task on one machine. It caches strategies by the shapes of the stores
+// and the pattern in which stores are passed. Several goroutines may use it.
 //
-// A launch whose strategy depends on more than shapes is solved each time: one with added constraints,
-// a manual one, or one with a store that holds a partition or the values of an image.
+// A launch whose strategy depends on more than shapes is not cached: a launch with added constraints, a
+// manual one, or one with a store that holds a partition or the values of an image.
 type Checker struct {
 	declaration *Declaration
 	machine     Machine
@@ -23,10 +22,10 @@ type Checker struct {
 	solved map[uint64][]*entry
 }
 
-// entry is a launch that was solved.
+// entry is a cached launch.
 type entry struct {
 	key      []int
-	pattern  int // how much of the key is the pattern in which stores were passed
+	pattern  int // length of the pattern at the start of key
 	strategy *Strategy
 	err      error
 }
@@ -36,11 +35,11 @@ func NewChecker(d *Declaration, m Machine) *Checker {
 	return &Checker{declaration: d, machine: m, solved: map[uint64][]*entry{}}
 }
 
-// maxSolved is the number of launches that a checker keeps. One more empties it.
+// maxSolved is the capacity of the cache. One more launch empties it.
 const maxSolved = 4096
 
-// Launch checks a launch of the checker's task and returns its strategy. Equal launches share the
-// strategy of the first: arguments are the same by number, but the stores may differ.
+// Launch checks a launch of the checker's task and returns its strategy. Equal launches share a strategy,
+// whose arguments are identified by number: its stores may be those of another launch.
 func (c *Checker) Launch(l *Launch) (*Strategy, error) {
 	if e := c.last.Load(); e != nil && l.checker == c && l.matches(e) {
 		return e.strategy, e.err
@@ -78,16 +77,15 @@ func (c *Checker) Launch(l *Launch) (*Strategy, error) {
 	return e.strategy, e.err
 }
 
-// plain reports whether the strategy depends only on the shapes of the stores and their pattern.
+// plain reports whether the strategy depends only on the shapes of stores and their pattern.
 func (l *Launch) plain() bool { return !l.Manual && len(l.added) == 0 }
 
-// plain reports whether strategies depend only on the store's shape and element type.
+// plain reports whether a strategy depends only on the store's shape and element type.
 func (s *Store) plain() bool { return s.Held == nil && s.Values == nil }
 
-// flatten sets the pattern in which stores are passed: for each slot the number of its scalars and stores,
-// and for each store the number of the equal store before it. In front stand the dimensions along which the
-// task may be divided. The pattern changes only with Add and SetDims; the shapes of stores may change at any
-// time.
+// flatten computes the pattern in which stores are passed: the dimensions along which the task may be
+// divided and, for each slot, the number of scalars and stores, and the identity of each store. Only Add,
+// AddScalars and SetDims change the pattern; the shapes of stores may change at any time.
 func (l *Launch) flatten() {
 	l.pattern, l.distinct = l.dimsKey(), nil
 	for slot, stores := range l.stores {
@@ -103,8 +101,8 @@ func (l *Launch) flatten() {
 	}
 }
 
-// key returns what the strategy depends on: the pattern, and the form and extents of each store. ok is
-// false if it depends on more.
+// key returns the cache key: the pattern, and the form and extents of each store. ok is false if the launch
+// cannot be cached.
 func (l *Launch) key() (key []int, ok bool) {
 	if !l.plain() {
 		return nil, false
@@ -121,7 +119,7 @@ func (l *Launch) key() (key []int, ok bool) {
 	return key, true
 }
 
-// form packs the element type of a store, and the number of its extents, into integers of 32 bits.
+// form encodes the element type and the rank of a store as two integers.
 func (s *Store) form() (element, dims int) {
 	element = s.Element.Bytes<<16 | s.Element.Points<<8 | s.Element.Rects
 	dims = s.Rank<<9 | len(s.Shape)<<1
@@ -131,7 +129,7 @@ func (s *Store) form() (element, dims int) {
 	return element, dims
 }
 
-// matches reports whether a launch has the key of an entry. It allocates nothing.
+// matches reports whether a launch has the key of an entry, without an allocation.
 func (l *Launch) matches(e *entry) bool {
 	if !l.plain() || e.pattern != len(l.pattern) || !slices.Equal(l.pattern, e.key[:e.pattern]) {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// The codes of the errors of signatures, added constraints and launches.
+// The error codes of signatures, added constraints and launches.
 const (
 	BadCount               op.Code = "bad-count"
 	BadRange               op.Code = "bad-range"
@@ -39,22 +39,22 @@ const (
 	OverlappingWrite       op.Code = "overlapping-write"
 )
 
-// All is the index of a term that means all arguments of a group or slot.
+// All is the Index of a term that denotes all arguments of a group or slot.
 const All = -1 << 31
 
-// Term is an operand of a constraint: a whole group or slot, or one of its arguments.
+// Term is an operand of a constraint: all arguments of a group or slot, or one of them.
 type Term struct {
 	Name  string // of a group ("inputs") or of a slot
 	Index int    // All, or the number of an argument
 }
 
-// Whole is the term of all arguments of a group or slot.
+// Whole returns the term for all arguments of a group or slot.
 func Whole(name string) Term { return Term{name, All} }
 
-// At is the term of argument i of a group or slot.
+// At returns the term for argument i of a group or slot.
 func At(name string, i int) Term { return Term{name, i} }
 
-// ParseTerm reads what String writes. A text in another form becomes the name of a term.
+// ParseTerm parses the format of String. Any other text is the name of a term.
 func ParseTerm(s string) Term {
 	name, rest, ok := strings.Cut(s, "[")
 	if digits, closed := strings.CutSuffix(rest, "]"); ok && closed {
@@ -82,8 +82,8 @@ func (t *Term) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Kind is the kind of a constraint. A new kind is a constant here, a row of kinds in kind.go, and the
-// functions of that row.
+// Kind is the kind of a constraint. A new kind needs a constant here, a row in the table kinds (kind.go),
+// and the functions of that row.
 type Kind uint8
 
 const (
@@ -92,7 +92,7 @@ const (
 	MinExtents             // no tile is smaller than the extents
 	Scale                  // the target's tiles are the source's, times factors
 	Bloat                  // the target's tiles are the source's, grown by low below and high above
-	Image                  // the target's tiles hold what the source's elements point to
+	Image                  // the target's tiles contain what the source's elements point to
 	numKinds
 )
 
@@ -100,19 +100,21 @@ const (
 type Constraint struct {
 	Kind  Kind   `json:"kind"`
 	Terms []Term `json:"terms"` // as many as Form.Terms says
-	// Axes are those that Broadcast keeps whole, or to which the numbers of other kinds belong; nil means
-	// all. Negative ones count from the end.
+	// Axes are the axes that Broadcast does not partition, or to which the lists of other kinds refer. nil
+	// means all axes. Negative axes count from the end.
 	Axes []int `json:"axes,omitempty"`
-	// Dims names further axes: dimensions in the shape of the first term's slot, runs, or attributes that are
-	// axes. Only tasks of operators may have them, whose uses turn them into numbers.
+	// Dims names further axes: dimensions in the shape of the first term's slot, runs of dimensions, or
+	// attributes that are axes. Only constraints of operators have names; each instance of the operator
+	// resolves them to numbers.
 	Dims    []string `json:"dims,omitempty"`
-	Extents []int    `json:"extents,omitempty"` // of MinExtents, one for each axis; 0 demands nothing
+	Extents []int    `json:"extents,omitempty"` // of MinExtents, one for each axis; 0 is no bound
 	Factors []int    `json:"factors,omitempty"` // of Scale
 	Low     []int    `json:"low,omitempty"`     // of Bloat
 	High    []int    `json:"high,omitempty"`    // of Bloat
 	Hint    Hint     `json:"hint,omitempty"`    // of Image
-	// Exprs holds, by their names, lists with expressions over attributes and dimensions, in place of the
-	// lists above. Only tasks of operators may have them, whose uses turn them into numbers.
+	// Exprs holds lists of expressions over attributes and dimensions, by the names of the lists above,
+	// which they replace. Only constraints of operators have expressions; each instance of the operator
+	// evaluates them.
 	Exprs map[string][]string `json:"exprs,omitempty"`
 }
 
@@ -129,13 +131,13 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Hint says how exact an image must be.
+// Hint is the allowed approximation of an image.
 type Hint uint8
 
 const (
-	NoHint    Hint = iota // exactly the elements that the source points to
-	MinMax                // the box around all of them
-	FirstLast             // the box around the first and the last of them
+	NoHint    Hint = iota // exact: the points to which the source's elements point
+	MinMax                // bounding box of all points
+	FirstLast             // bounding box of the first and the last point
 )
 
 var hintNames = [...]string{"no_hint", "min_max", "first_last"}
@@ -187,7 +189,7 @@ func (c Constraint) String() string {
 	return c.Kind.String() + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// Equal reports whether two constraints are the same. To align a group means to align its first
+// Equal reports whether two constraints are equivalent. Aligning a group is equivalent to aligning its first
 // argument with the group.
 func (c Constraint) Equal(d Constraint) bool {
 	if c.Kind != d.Kind || c.Hint != d.Hint || !slices.Equal(c.Dims, d.Dims) || !maps.EqualFunc(c.Exprs, d.Exprs, slices.Equal) || !slices.Equal(c.alignTerms(), d.alignTerms()) {
@@ -199,7 +201,7 @@ func (c Constraint) Equal(d Constraint) bool {
 	})
 }
 
-// alignTerms returns the terms. An aligned group is written as its first argument and the group.
+// alignTerms returns the terms, where an aligned group is replaced by its first argument and the group.
 func (c Constraint) alignTerms() []Term {
 	if c.Kind.Form().Terms == AnyTerms && len(c.Terms) == 1 && c.Terms[0].Index == All {
 		return []Term{At(c.Terms[0].Name, 0), c.Terms[0]}
@@ -207,13 +209,13 @@ func (c Constraint) alignTerms() []Term {
 	return c.Terms
 }
 
-// Check reports a constraint that has not the form of its kind.
+// Check returns an error if the constraint does not have the form of its kind.
 func (c Constraint) Check() error {
 	return c.check("", func(string) bool { return true })
 }
 
-// check reports a constraint whose terms or lists do not have the form of its kind. known reports
-// whether a term may have a name.
+// check returns an error if terms or lists do not have the form of the constraint's kind. known reports
+// whether a name of a term exists.
 func (c Constraint) check(task string, known func(name string) bool) error {
 	fail := func(code op.Code, slot, want, got string) error {
 		return &op.Error{Code: code, Task: task, Slot: slot, Want: want + " for " + c.Kind.String(), Got: got}

@@ -8,29 +8,28 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// DeclaredSlot is a slot of a declaration: the arguments that go into it are counted, and
-// constraints may name it.
+// DeclaredSlot is a slot of a declaration. Its arguments are counted, and constraints may name it.
 type DeclaredSlot struct {
 	Name  string
 	Group Group
 	Arity Arity
-	// Provided tells that an engine fills the slot, so that launches do not.
+	// Provided says that the engine fills the slot, so that launches do not.
 	Provided bool
 }
 
-// single reports whether the slot holds one tensor at most, so that its name needs no index. Slots that
-// stand for groups always have one.
+// single reports whether the slot has at most one tensor, so that terms need no index. Slots that denote
+// groups always have an index.
 func (s *DeclaredSlot) single() bool {
 	_, group := ParseGroup(s.Name)
 	return !group && (s.Arity == Exactly(1) || s.Arity == Between(0, 1))
 }
 
-// Declaration is what a task declares about its launches: how many arguments go into each slot, and
-// how stores are partitioned. It is the part of a signature that [Legate] calls a TaskSignature.
+// Declaration declares the launches of a task: the number of arguments of each slot, and the constraints on
+// the partitions of stores. It corresponds to a TaskSignature of [Legate].
 //
-// Generated signatures carry one that follows from the spec. Tools build one step by step; the first
-// mistake is kept, and Err returns it. The zero Declaration has one slot for each group, named after
-// it, checks no counts, and lets launches add constraints.
+// Generated signatures contain the declaration of the spec. Tools build one step by step; Err returns the
+// first error. The zero Declaration has one slot for each group, with the group's name, checks no counts,
+// and allows launches to add constraints.
 //
 // [Legate]: https://docs.nvidia.com/legate/latest/
 type Declaration struct {
@@ -39,16 +38,16 @@ type Declaration struct {
 
 	slots       []DeclaredSlot
 	constraints []Constraint
-	// declared tells that constraints were given, even if none: launches may not add any.
+	// declared says that SetConstraints was called, maybe with no constraints: launches may not add any.
 	declared bool
 	err      error
 }
 
-// groupSlots are the slots of a declaration that names none.
+// groupSlots are the slots of a declaration without named slots.
 var groupSlots = []DeclaredSlot{{Name: "inputs", Group: Inputs}, {Name: "outputs", Group: Outputs}, {Name: "redops", Group: Redops}, {Name: "scalars", Group: Scalars}}
 
-// NewDeclaration returns the declaration of a task with named slots. Within a group, arguments are
-// numbered in the order of the slots.
+// NewDeclaration returns the declaration of a task with named slots. The arguments of a group are numbered
+// in the order of the slots.
 func NewDeclaration(task string, slots ...DeclaredSlot) *Declaration {
 	return &Declaration{Task: task, slots: slots}
 }
@@ -61,7 +60,7 @@ func (d *Declaration) Slots() []DeclaredSlot {
 	return d.slots
 }
 
-// Err returns the first mistake, or nil.
+// Err returns the first error, or nil.
 func (d *Declaration) Err() error { return d.err }
 
 func (d *Declaration) keep(err error) *Declaration {
@@ -71,8 +70,8 @@ func (d *Declaration) keep(err error) *Declaration {
 	return d
 }
 
-// SetCount sets the arity of the slot of the given name; of a declaration without named slots, that
-// of a group. The last call for a slot counts.
+// SetCount sets the arity of a slot or, in a declaration without named slots, of a group. The last call for
+// a slot wins.
 func (d *Declaration) SetCount(slot string, a Arity) *Declaration {
 	if err := a.check(d.Task, slot); err != nil {
 		return d.keep(err)
@@ -89,8 +88,8 @@ func (d *Declaration) SetCount(slot string, a Arity) *Declaration {
 	return d.keep(&op.Error{Task: d.Task, Slot: slot, Want: "a slot of the task", Got: "none of this name"})
 }
 
-// SetConstraints declares the constraints of every launch; none is a declaration, too. After
-// UnsetConstraints, or without either, launches may add constraints.
+// SetConstraints declares the constraints of every launch, maybe none. Launches may add constraints only if
+// SetConstraints was not called, or UnsetConstraints was called later.
 func (d *Declaration) SetConstraints(cs ...Constraint) *Declaration {
 	for _, c := range cs {
 		if err := d.CheckForm(c); err != nil {
@@ -101,19 +100,20 @@ func (d *Declaration) SetConstraints(cs ...Constraint) *Declaration {
 	return d
 }
 
-// UnsetConstraints takes back what SetConstraints declared.
+// UnsetConstraints reverts SetConstraints.
 func (d *Declaration) UnsetConstraints() *Declaration {
 	d.constraints, d.declared = nil, false
 	return d
 }
 
-// CheckForm reports a constraint that has not the right form, or names what is no store argument.
+// CheckForm returns an error if the constraint does not have the form of its kind, or if a term names no
+// store argument.
 func (d *Declaration) CheckForm(c Constraint) error {
 	return c.check(d.Task, func(name string) bool { return len(d.named(name)) > 0 })
 }
 
-// named returns the numbers of the slots of stores that a term's name stands for: a slot, or all
-// slots of a group.
+// named returns the indices of the slots that a term's name denotes: a slot of stores, or all slots of a
+// group.
 func (d *Declaration) named(name string) []int {
 	var out []int
 	g, isGroup := ParseGroup(name)
@@ -127,12 +127,12 @@ func (d *Declaration) named(name string) []int {
 		}
 	}
 	if isGroup && g != Scalars && out == nil {
-		return []int{} // a group without slots is known, and empty
+		return []int{} // a known group without slots
 	}
 	return out
 }
 
-// arityOf returns how many arguments a slot or group may have.
+// arityOf returns the arity of a slot, or the sum of the arities of a group's slots.
 func (d *Declaration) arityOf(name string) Arity {
 	slots := d.named(name)
 	if len(slots) == 1 {
@@ -155,19 +155,19 @@ func (d *Declaration) arityOf(name string) Arity {
 	return sum
 }
 
-// Clone returns a copy that later changes of d do not touch.
+// Clone returns an independent copy.
 func (d *Declaration) Clone() *Declaration {
 	c := *d
 	c.slots, c.constraints = slices.Clone(d.slots), slices.Clone(d.constraints)
 	return &c
 }
 
-// Equal reports whether two declarations say the same.
+// Equal reports whether two declarations are equivalent.
 func (d *Declaration) Equal(e *Declaration) bool {
 	return slices.Equal(d.Slots(), e.Slots()) && d.declared == e.declared && slices.EqualFunc(d.constraints, e.constraints, Constraint.Equal)
 }
 
-// argumentTerm returns the term that names argument i of slot number slot in messages.
+// argumentTerm returns the term for argument i of a slot, as messages show it.
 func (d *Declaration) argumentTerm(slot, i int) Term {
 	s := &d.Slots()[slot]
 	if s.single() {
@@ -176,8 +176,8 @@ func (d *Declaration) argumentTerm(slot, i int) Term {
 	return At(s.Name, i)
 }
 
-// locate returns the slot and the number within it of what a term with an index stands for, given how
-// many arguments each slot has. ok is false if there is no such argument.
+// locate resolves a term with an index to a slot and the argument's number in the slot; counts returns the
+// number of arguments of a slot. ok is false if there is no such argument.
 func (d *Declaration) locate(t Term, counts func(slot int) int) (slot, i int, ok bool) {
 	i = t.Index
 	if i < 0 {
@@ -193,8 +193,8 @@ func (d *Declaration) locate(t Term, counts func(slot int) int) (slot, i int, ok
 	return 0, 0, false
 }
 
-// canonical returns the term of a single argument in one spelling, as far as that is known before a
-// launch. ok is false if the term stands for several arguments.
+// canonical returns the normal form of a term for one argument, as far as it is known before a launch. ok is
+// false if the term denotes several arguments.
 func (d *Declaration) canonical(t Term) (Term, bool) {
 	slots := d.named(t.Name)
 	if t.Index == All {
@@ -217,9 +217,8 @@ func (d *Declaration) canonical(t Term) (Term, bool) {
 	return t, true
 }
 
-// Validate checks what can be checked before a launch: that every index of a term can exist, and that
-// the constraints on single arguments do not contradict each other. It is called when a task is
-// registered.
+// Validate makes the checks that need no launch: every index of a term may exist, and the constraints on
+// single arguments are consistent. It runs when a task is registered.
 func (d *Declaration) Validate() error {
 	if d.err != nil {
 		return d.err
@@ -243,7 +242,7 @@ func (d *Declaration) Validate() error {
 		}
 		c.Terms = terms
 		if !all || c.Kind.dependent() && allSame(terms) {
-			continue // groups are known at launch; an argument does not constrain itself
+			continue // groups are expanded at launch; a self-reference is no constraint
 		}
 		single = append(single, c)
 	}
@@ -267,9 +266,9 @@ func overlapping(task, output string) error {
 	return &op.Error{Code: OverlappingWrite, Task: task, Slot: output, Want: "an output whose tiles do not overlap", Got: "one that a bloat grows"}
 }
 
-// checkDependents checks constraints whose terms each stand for one thing: an argument, or, at launch,
-// a store. A target has one source, and neither an align nor a min_extents; nothing is scaled or
-// bloated from an image; dependent constraints form no cycle.
+// checkDependents checks constraints whose terms each denote one argument or, at launch, one store. A target
+// has exactly one source, no align and no min_extents. The source of a scale or bloat is not the target of
+// an image. Dependences are acyclic.
 func checkDependents(task string, cs []Constraint) error {
 	targets := map[Term]Constraint{}
 	for _, c := range cs {
@@ -309,7 +308,7 @@ func allSame(terms []Term) bool {
 	return !slices.ContainsFunc(terms, func(t Term) bool { return t != terms[0] })
 }
 
-// checkCycle follows every target to its source, and so on.
+// checkCycle follows every target to its source, transitively, and returns an error for a cycle.
 func checkCycle(task string, cs []Constraint, targets map[Term]Constraint) error {
 	for _, c := range cs {
 		if !c.Kind.dependent() {

@@ -6,24 +6,23 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Dim is a dimension along which a task may be divided. Each leaf of a launch has its part of the tensors
-// with the dimension.
+// Dim is a dimension along which a task may be divided. Each leaf of a launch gets one part of the tensors
+// that have the dimension.
 type Dim struct {
 	Name string
-	// Axes holds the axis that is the dimension, for each slot that has it.
+	// Axes maps the slots that have the dimension to the axis that it is.
 	Axes map[string]int
-	// Sums lists the slots without the dimension of which each leaf computes a term of a sum. What leaves
-	// write of other slots without it is the same in all of them.
+	// Sums lists the slots without the dimension to which each leaf contributes a partial sum. Other slots
+	// without the dimension are replicated: all leaves write the same.
 	Sums []string
 }
 
-// SetDims says along which dimensions the task may be divided, and that it may be divided along no other.
-// Constraints then restrict these.
+// SetDims sets the dimensions along which the task may be divided. Constraints may exclude some of them.
 func (l *Launch) SetDims(dims []Dim) {
 	l.dims, l.divisible, l.checker = dims, true, nil
 }
 
-// dimsKey returns what strategies depend on of the dimensions.
+// dimsKey returns the cache key of the dimensions.
 func (l *Launch) dimsKey() []int {
 	var key []int
 	for i, d := range l.dims {
@@ -38,14 +37,14 @@ func (l *Launch) dimsKey() []int {
 	return key
 }
 
-// cut is a dimension of a launch that is divided, or may be.
+// cut is a dimension of a launch that may be divided, and the number of its parts.
 type cut struct {
 	*Dim
 	extent, degree int
-	least          int // extent of a part
+	least          int // lower bound of the extent of a part
 }
 
-// moved returns the axis of an argument that the dimension is, or -1.
+// moved returns the axis of a slot's tensors that is the dimension, or -1.
 func (c *cut) moved(l *Launch, slot int) int {
 	if axis, ok := c.Axes[l.Declaration.Slots()[slot].Name]; ok {
 		return axis
@@ -53,9 +52,9 @@ func (c *cut) moved(l *Launch, slot int) int {
 	return -1
 }
 
-// cuts returns the dimensions that tensors and constraints allow to be divided: tensors have the same extent
-// along them, none is kept whole by a broadcast, aligned ones move together, and no target of another
-// constraint moves.
+// cuts returns the dimensions that may be divided: all tensors have the same extent along the dimension, no
+// broadcast excludes its axis, aligned stores are divided along the same axis, and no target of a dependent
+// constraint is divided.
 func (l *Launch) cuts(s *solver) []cut {
 	var out []cut
 	for i := range l.dims {
@@ -97,17 +96,17 @@ func (l *Launch) cuts(s *solver) []cut {
 	return out
 }
 
-// divide chooses how many parts each dimension has. Dimensions that leave sums are divided only if no others
-// are.
+// divide chooses the number of parts of each dimension. Dimensions with partial sums are divided only if no
+// other dimension is.
 func divide(cuts []cut, procs int) {
 	if !spread(cuts, procs, false) {
 		spread(cuts, procs, true)
 	}
 }
 
-// spread divides dimensions that leave sums, or those that leave none: each prime factor of the number of
-// processors, greatest first, divides the dimension whose parts are longest. It reports whether any was
-// divided.
+// spread divides the dimensions with partial sums, or those without. Each prime factor of the number of
+// processors, in descending order, divides the dimension with the longest parts. It reports whether any
+// dimension was divided.
 func spread(cuts []cut, procs int, sums bool) bool {
 	divided := false
 	for _, f := range primeFactors(procs) {
@@ -159,7 +158,7 @@ func (l *Launch) solveDims(s *solver, args []argument) *Strategy {
 		}
 	}
 	for _, a := range args {
-		s.tilingOf(a.store) // of targets
+		s.tilingOf(a.store) // computes the tilings of targets
 	}
 	out := newStrategy(domain, args, s.tilings)
 	for i := range out.Stores {
@@ -170,8 +169,8 @@ func (l *Launch) solveDims(s *solver, args []argument) *Strategy {
 	return out
 }
 
-// partOf returns the partition of a store among the leaves of a launch, and notes its tiles for those that
-// follow.
+// partOf returns the partition of a store among the leaves of a launch. It records the tiles, from which
+// those of targets are derived.
 func (s *solver) partOf(l *Launch, slot int, x *Store, cuts []cut, domain []int) *StorePartition {
 	p := &StorePartition{Store: x, Partition: Undivided(x.Shape), Tile: slices.Clone(x.Shape)}
 	sums, replicas := make([]bool, len(cuts)), make([]bool, len(cuts))

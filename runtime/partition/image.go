@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// image derives the tiles of a target from what the elements in the source's tiles point to. If the
-// source's values are unknown, every leaf gets the whole target.
+// image computes the tiles of a target as the images of the source's tiles: what their elements point to. If
+// the source's values are unknown, every leaf gets the whole target.
 func image(cl *class, target, source *Store, from tiling) tiling {
 	var to tiling
 	if source.Values == nil && shape.Prod(source.Shape) > 0 {
@@ -38,7 +38,7 @@ func image(cl *class, target, source *Store, from tiling) tiling {
 	return to
 }
 
-// elements returns the row-major numbers of the elements that a leaf sees.
+// elements returns the row-major numbers of the source elements of a leaf.
 func (t *tiling) elements(leaf int, extents []int) []int {
 	if t.points == nil {
 		return elements(t.tiles[leaf], extents)
@@ -74,7 +74,7 @@ func elements(b Box, extents []int) []int {
 	return out
 }
 
-// widen makes a box that is not empty whole along some axes.
+// widen extends a box, unless it is empty, to the full extent of some axes.
 func widen(b Box, axes []bool, extents []int) Box {
 	if b.Empty() {
 		return b
@@ -87,7 +87,7 @@ func widen(b Box, axes []bool, extents []int) Box {
 	return b
 }
 
-// points returns the points of boxes, sorted, each once.
+// points returns the union of the points of boxes, sorted.
 func points(boxes []Box) [][]int {
 	out := [][]int{}
 	for _, b := range boxes {
@@ -107,7 +107,7 @@ func points(boxes []Box) [][]int {
 	return slices.CompactFunc(out, func(a, b []int) bool { return slices.Equal(a, b) })
 }
 
-// around returns the smallest box that holds all boxes, or an empty one if there are none.
+// around returns the bounding box of boxes; an empty box if there are none.
 func around(boxes []Box, rank int) Box {
 	if len(boxes) == 0 {
 		return Box{Lo: make([]int, rank), Hi: make([]int, rank)}

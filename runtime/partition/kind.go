@@ -7,25 +7,25 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// Terms is how many terms a kind of constraint has.
+// Terms is the number and the roles of the terms of a kind of constraint.
 type Terms uint8
 
 const (
-	AnyTerms     Terms = iota // one or more, of equal standing
+	AnyTerms     Terms = iota // one or more, symmetric
 	OneTerm                   // one
-	SourceTarget              // two: the source's tiles determine those of the target
+	SourceTarget              // two: a source, and a target whose tiles depend on it
 )
 
-// Form is the part of a kind that readers of constraints use.
+// Form is the syntax of a kind of constraint.
 type Form struct {
-	Name   string // of the kind, which is its key in specs
+	Name   string // of the kind, its key in specs
 	Terms  Terms
 	Fields []Field
-	// Hints reports that the constraint may have a hint.
+	// Hints reports whether the constraint takes a hint.
 	Hints bool
-	// SameRank and SameExtents demand that all terms have as many dimensions, or the same shape.
+	// SameRank and SameExtents require equal ranks, or equal shapes, of all terms.
 	SameRank, SameExtents bool
-	// Points demands that the source's elements are integers which point into the target.
+	// Points requires that the source's elements are points or rectangles of the target.
 	Points bool
 }
 
@@ -33,28 +33,28 @@ type Form struct {
 type Field struct {
 	Name     string // its key in specs
 	Of       func(*Constraint) *[]int
-	Least    int  // the least number that a required field may hold
-	Required bool // a required field has a number for each axis, or for each of those that another lists
+	Least    int  // lower bound of the numbers of a required field
+	Required bool // whether the list has one number for each axis, or for each listed axis
 }
 
-// kind is a form with the functions that launches need.
+// kind is a form, and the functions by which launches check and solve it.
 type kind struct {
 	Form
-	// check reports stores that the constraint does not fit.
+	// check returns an error if stores do not fit the constraint.
 	check func(p *pair) *op.Error
-	// restrict notes, of a constraint with one term, what it demands from the tiles of the store.
+	// restrict applies a constraint with one term to the class of its store.
 	restrict func(cl *class, c *Constraint)
-	// A target's tiles follow in one of two ways: box returns the bounds on an axis of the target's
-	// tile from those of the source's tile; derive returns all tiles.
+	// One of two functions computes a target's tiles: box computes the bounds of one tile on one axis from
+	// those of the source's tile; derive computes all tiles.
 	box    func(c *Constraint, axis, lo, hi int) (int, int)
 	derive func(cl *class, target, source *Store, from tiling) tiling
-	// grows reports whether tiles of the target overlap where those of the source do not.
+	// grows reports whether the target's tiles may overlap although the source's do not.
 	grows func(c *Constraint) bool
 }
 
 var kinds [numKinds]kind
 
-// The table is filled here because its functions, in turn, read names from it.
+// The table is filled in init, because its functions refer to it.
 func init() {
 	axes := Field{Name: "axes", Of: func(c *Constraint) *[]int { return &c.Axes }}
 	extents := Field{Name: "extents", Of: func(c *Constraint) *[]int { return &c.Extents }, Required: true}
@@ -83,11 +83,11 @@ func (k Kind) String() string {
 	return fmt.Sprintf("partition.Kind(%d)", uint8(k))
 }
 
-// Form returns what constraints of the kind look like.
+// Form returns the syntax of constraints of the kind.
 func (k Kind) Form() *Form { return &kinds[k].Form }
 
-// dependent reports whether the constraint derives the tiles of its second term, the target, from
-// those of its first, the source.
+// dependent reports whether the tiles of the second term, the target, depend on those of the first, the
+// source.
 func (k Kind) dependent() bool { return kinds[k].Terms == SourceTarget }
 
 // Kinds lists the names of the kinds.
@@ -105,19 +105,19 @@ func ParseKind(name string) (Kind, bool) {
 	return Kind(max(i, 0)), i >= 0
 }
 
-// grows reports whether the target's tiles overlap where those of the source do not.
+// grows reports whether the target's tiles may overlap although the source's do not.
 func (c Constraint) grows() bool {
 	grows := kinds[c.Kind].grows
 	return grows != nil && grows(&c)
 }
 
-// pair is a constraint between stores: of one, or of two if the kind has two.
+// pair is a constraint on one store, or on a pair of stores.
 type pair struct {
 	c    Constraint
 	a, b argument // b.store is nil for constraints on one store
 }
 
-// both names the stores in an error.
+// both formats the stores for an error.
 func (p *pair) both() string {
 	if p.b.store == nil {
 		return p.a.term.String()
@@ -129,7 +129,7 @@ func (p *pair) fail(code op.Code, slot, want, got string) *op.Error {
 	return &op.Error{Code: code, Slot: slot, Want: want + " for " + p.c.String(), Got: got}
 }
 
-// check reports stores that the constraint does not fit.
+// check returns an error if the stores do not fit the constraint.
 func (p *pair) check() *op.Error {
 	if p.c.Kind.dependent() {
 		if p.a.store == p.b.store {
@@ -175,8 +175,8 @@ func checkLists(p *pair) *op.Error {
 	return nil
 }
 
-// spread turns axes into numbers from 0. Lists that belong to some axes get a number for each: those of other
-// axes demand nothing.
+// spread normalizes axes to non-negative numbers, and expands lists for some axes to all axes. Other axes
+// get the neutral value.
 func (p *pair) spread() *op.Error {
 	if p.c.Dims != nil {
 		return p.fail(BadOperand, p.both(), "axes by their numbers", fmt.Sprint(p.c.Dims))
@@ -222,7 +222,7 @@ func (p *pair) spread() *op.Error {
 func checkImage(p *pair) *op.Error {
 	source, rank := p.a.store, p.b.store.rank()
 	e, want := source.Element, fmt.Sprintf("points or rects of rank %d", rank)
-	if rank == 0 { // of which no element is one, so ranks that are not set would fit
+	if rank == 0 { // no element type has rank 0, and unset ranks would match
 		return p.fail(ImageType, p.b.term.String(), "a store of rank 1 or more", "rank 0")
 	}
 	if e.Points != rank && e.Rects != rank {

@@ -1,9 +1,8 @@
-// Package partition says how tensors are partitioned into tiles.
+// Package partition partitions tensors into tiles.
 //
-// A Partition is the division of one tensor. A Declaration says which arguments a task takes, and how
-// they may be partitioned; a Launch is checked against it. A Launch also yields a Strategy: from the
-// shapes, the constraints and the machine follow the shape of the launch and the partition of every
-// store.
+// A Partition describes how one tensor is divided. A Declaration lists the arguments of a task and the
+// constraints on their partitions. A Launch is checked against a Declaration, and solved to a Strategy: the
+// number of leaf tasks, and the partition of every store, from the shapes, the constraints and the machine.
 //
 // The rules are those of [Legate]'s documentation; docs/signature.md lists where its code differs.
 // Ties follow the order of declaration: inputs, outputs, redops.
@@ -21,20 +20,21 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Element is the element type of a store: its size, and whether elements point into another store.
+// Element is the element type of a store: its size, and whether its elements point into another store.
 type Element struct {
 	Name  string
 	Bytes int
-	// Points is the rank of elements that are points, and Rects that of rectangles. Both are 0 otherwise.
+	// Points is the rank of elements that are points, Rects the rank of elements that are rectangles; 0
+	// otherwise.
 	Points, Rects int
 }
 
-// PointElement is the type of points of a rank.
+// PointElement returns the element type of points of a rank.
 func PointElement(rank int) Element {
 	return Element{Name: fmt.Sprintf("point%d", rank), Bytes: 8 * rank, Points: rank}
 }
 
-// RectElement is the type of rectangles of a rank.
+// RectElement returns the element type of rectangles of a rank.
 func RectElement(rank int) Element {
 	return Element{Name: fmt.Sprintf("rect%d", rank), Bytes: 16 * rank, Rects: rank}
 }
@@ -42,18 +42,17 @@ func RectElement(rank int) Element {
 // Box is the set of indices lo <= i < hi.
 type Box = region.Box
 
-// Store is an array that is passed to a launch. Stores are compared by identity: one that is passed
-// twice is one store.
+// Store is an array argument of a launch. Identity is by pointer: a store that is passed twice is one store.
 type Store struct {
 	Name    string
 	Shape   []int // nil if unbound
 	Rank    int   // of an unbound store
 	Unbound bool
 	Element Element
-	// Held is the partition that the store has before the launch, or nil.
+	// Held is the partition of the store before the launch, or nil.
 	Held *Held
-	// Values lists where the elements of a store of points or rectangles point, row-major. A point is a
-	// box of one element.
+	// Values lists the targets of the elements of a store of points or rectangles, in row-major order. A
+	// point is a box of one element.
 	Values []Box
 }
 
@@ -65,22 +64,22 @@ func (s *Store) rank() int {
 	return len(s.Shape)
 }
 
-// Held is the partition that a store has before a launch: its tile, and the number of processors that
-// it was made for.
+// Held is the partition that a store has before a launch: its tile size, and the number of processors for
+// which it was made.
 type Held struct {
 	Tile   []int
 	Pieces int
 }
 
-// Machine is what a launch runs on.
+// Machine describes the processors that run a launch.
 type Machine struct {
 	Kind  string // of its processors: "cpu", "omp", "gpu"
 	Procs int
-	// Threshold is the number of elements below which a store is not partitioned.
+	// Threshold is the number of elements below which stores are not partitioned.
 	Threshold int
 }
 
-// DefaultThreshold returns the usual threshold of a kind of processor.
+// DefaultThreshold returns the default Threshold for a kind of processor.
 func DefaultThreshold(kind string) int {
 	switch kind {
 	case "gpu":
@@ -91,10 +90,10 @@ func DefaultThreshold(kind string) int {
 	return 1 << 14
 }
 
-// Launch is a task given its arguments.
+// Launch is a task with its arguments.
 type Launch struct {
 	Declaration *Declaration
-	// Manual means that the caller sets the shape of the launch, Domain, and that nothing is partitioned.
+	// Manual means that the caller sets the shape of the launch, Domain, and that no store is partitioned.
 	Manual bool
 	Domain []int
 
@@ -102,13 +101,13 @@ type Launch struct {
 	scalars []int      // per slot
 	added   []Constraint
 
-	// dims are the dimensions along which the task may be divided, if divisible says that these are known.
+	// dims are the dimensions along which the task may be divided, if divisible is true.
 	dims      []Dim
 	divisible bool
 
-	checker  *Checker // whose declaration is equal to this one; it made the next two fields
-	pattern  []int    // in which stores are passed
-	distinct []*Store // each once
+	checker  *Checker // whose declaration equals this one; it computed the next two fields
+	pattern  []int    // in which stores are passed: see flatten
+	distinct []*Store // the distinct stores
 }
 
 // New returns a launch without arguments.
@@ -117,7 +116,7 @@ func New(d *Declaration) *Launch {
 	return &Launch{Declaration: d, stores: make([][]*Store, n), scalars: make([]int, n)}
 }
 
-// Add passes stores as the next arguments of the slot of a name.
+// Add appends stores to the arguments of a slot.
 func (l *Launch) Add(slot string, stores ...*Store) error {
 	i, err := l.slot(slot, false)
 	if err == nil {
@@ -127,7 +126,7 @@ func (l *Launch) Add(slot string, stores ...*Store) error {
 	return err
 }
 
-// AddScalars passes n scalars as the next arguments of the slot of a name.
+// AddScalars appends n scalars to the arguments of a slot.
 func (l *Launch) AddScalars(slot string, n int) error {
 	i, err := l.slot(slot, true)
 	if err == nil {
@@ -146,8 +145,8 @@ func (l *Launch) slot(name string, scalar bool) (int, error) {
 	return 0, &op.Error{Task: l.Declaration.Task, Slot: name, Want: "a slot of the task", Got: "none of this name and kind"}
 }
 
-// AddConstraint adds a constraint to this launch. It fails if the task declares its constraints, even
-// if it declares none. Only declared constraints count axes from the end: the ranks of a launch are known.
+// AddConstraint adds a constraint to this launch. It fails if the task declares its constraints, or declares
+// that there are none. Axes must not be negative: the ranks of a launch are known.
 func (l *Launch) AddConstraint(c Constraint) error {
 	d := l.Declaration
 	if l.Manual {
@@ -181,10 +180,10 @@ func (l *Launch) AddConstraint(c Constraint) error {
 	return nil
 }
 
-// passed returns how many stores a slot was given.
+// passed returns the number of stores in a slot.
 func (l *Launch) passed(slot int) int { return len(l.stores[slot]) }
 
-// argument is a store as one argument of the launch.
+// argument is one argument of the launch that is a store.
 type argument struct {
 	term  Term
 	group Group
@@ -210,7 +209,7 @@ func (l *Launch) arguments() []argument {
 	return out
 }
 
-// check checks the machine, unbound arguments, counts, and the domain of a manual launch.
+// check checks the machine, unbound stores, counts, and the domain of a manual launch.
 func (l *Launch) check(m Machine, args []argument) error {
 	d := l.Declaration
 	if m.Procs < 1 {
@@ -230,7 +229,7 @@ func (l *Launch) check(m Machine, args []argument) error {
 	return nil
 }
 
-// counts reports all slots with a wrong number of arguments at once.
+// counts returns one error for all slots with a wrong number of arguments.
 func (l *Launch) counts() error {
 	var want, got []string
 	for i, s := range l.Declaration.Slots() {
@@ -252,7 +251,7 @@ func (l *Launch) counts() error {
 	return &op.Error{Code: CountMismatch, Task: l.Declaration.Task, Want: strings.Join(want, ", "), Got: strings.Join(got, ", ")}
 }
 
-// expand turns the constraints on terms into constraints on arguments.
+// expand converts the constraints on terms into constraints on arguments, or pairs of arguments.
 func (l *Launch) expand() ([]pair, error) {
 	declared := l.Declaration.constraints
 	var out []pair
@@ -289,8 +288,8 @@ func (l *Launch) expand() ([]pair, error) {
 	return out, nil
 }
 
-// resolve returns the arguments of a constraint's terms. ok is false if the constraint does not apply
-// because it names an optional argument that this launch does not pass.
+// resolve returns the arguments that a constraint's terms denote. ok is false if a term names an optional
+// argument that is not passed: the constraint does not apply then.
 func (l *Launch) resolve(c Constraint) (groups [][]argument, ok bool, err error) {
 	missing, optional := "", false
 	for _, t := range c.Terms {
@@ -317,8 +316,8 @@ func (l *Launch) resolve(c Constraint) (groups [][]argument, ok bool, err error)
 	return groups, missing == "", nil
 }
 
-// onStores returns the expanded constraints with stores as operands. A store has the name of the first
-// argument that holds it, so a store that is passed twice is one operand.
+// onStores returns the expanded constraints with stores as operands. The operand of a store is the term of
+// its first argument, so that a store that is passed twice is one operand.
 func onStores(args []argument, pairs []pair) []Constraint {
 	first := map[*Store]Term{}
 	for _, a := range args {
@@ -338,8 +337,8 @@ func onStores(args []argument, pairs []pair) []Constraint {
 	return out
 }
 
-// overlaps reports an output that is written through overlapping tiles: the target of a constraint
-// that grows tiles, or of one whose source is such a target.
+// overlaps returns an error for an output whose tiles overlap: the target of a bloat, or of a constraint
+// whose source's tiles overlap.
 func (l *Launch) overlaps(args []argument, pairs []pair) error {
 	grown := map[*Store]bool{}
 	for changed := true; changed; {
@@ -358,7 +357,7 @@ func (l *Launch) overlaps(args []argument, pairs []pair) error {
 	return nil
 }
 
-// Solve checks the launch and partitions its stores among the processors of a machine.
+// Solve checks the launch, and partitions its stores among the processors of a machine.
 func (l *Launch) Solve(m Machine) (*Strategy, error) {
 	args := l.arguments()
 	if err := l.check(m, args); err != nil {

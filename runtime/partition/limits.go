@@ -2,22 +2,22 @@ package partition
 
 import "slices"
 
-// Limits says what the constraints of a launch demand from the tiles of its stores.
+// Limits holds the lower bounds that the constraints of a launch impose on the tiles of its stores.
 type Limits struct {
 	launch *Launch
 	of     map[*Store]Limit
 }
 
-// Limit says what tiles of one store must keep to.
+// Limit is the bound on the tiles of one store.
 type Limit struct {
-	// Extents holds the least extent of a tile on each axis; 0 demands nothing.
+	// Extents holds the minimum extent of a tile on each axis; 0 is no bound.
 	Extents []int
-	// Whole marks the axes that are not partitioned.
+	// Whole marks the axes that must not be partitioned.
 	Whole []bool
 }
 
-// Limits checks a launch against the constraints of its task and those that were added. It returns what these
-// demand from tiles. Aligned stores have the demands of each other.
+// Limits checks a launch against the constraints of its task and the added ones, and returns the bounds that
+// they impose on tiles. Aligned stores share their bounds.
 func (l *Launch) Limits() (*Limits, error) {
 	args := l.arguments()
 	if err := l.counts(); err != nil {
@@ -35,8 +35,7 @@ func (l *Launch) Limits() (*Limits, error) {
 	return out, nil
 }
 
-// Of returns the limit of argument i of the slot of a name; the zero Limit if there is none. Nil Limits have
-// none.
+// Of returns the limit of argument i of a slot; the zero Limit if there is none, or if l is nil.
 func (l *Limits) Of(slot string, i int) Limit {
 	if l == nil {
 		return Limit{}
@@ -49,7 +48,7 @@ func (l *Limits) Of(slot string, i int) Limit {
 	return Limit{}
 }
 
-// pairs returns the constraints on arguments, after it has checked them.
+// pairs expands the constraints to arguments, and checks them.
 func (l *Launch) pairs(args []argument) ([]pair, error) {
 	pairs, err := l.expand()
 	if err != nil {

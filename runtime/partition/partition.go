@@ -8,30 +8,31 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// Partition says how a tensor is partitioned into parts. Like [FlexFlow]'s parallel tensor shape, it has a
-// degree for each dimension, replicas and partial sums. Like a partition of [Legion], it may also
-// consist of any tiles, which need not form a grid.
+// Partition divides a tensor into parts. Like [FlexFlow]'s parallel tensor shape, it has a degree for each
+// dimension, replicas and partial sums. Like a partition of [Legion], it may also be an arbitrary list of
+// tiles.
 //
-// Parts are numbered with the sums outermost, then the replicas, then the tiles of the grid, row-major.
+// Parts are numbered in the order sum, replica, tile, the last fastest. The tiles of a grid are in row-major
+// order.
 //
 // [FlexFlow]: https://flexflow.ai
 // [Legion]: https://legion.stanford.edu
 type Partition struct {
 	// Extents is the shape of the whole tensor.
 	Extents []int `json:"extents"`
-	// Degrees is the number of tiles along each dimension. All but the last have ceil(extent/degree)
-	// indices; the last has the rest. Trailing tiles may be empty.
+	// Degrees is the number of tiles along each dimension. A tile has ceil(extent/degree) indices, and the
+	// last one the remainder. Trailing tiles may be empty.
 	Degrees []int `json:"degrees"`
 	// Replicas is the number of copies of each tile; 0 means 1.
 	Replicas int `json:"replicas,omitempty"`
-	// Sums is the number of terms: tensors of this shape that are added, element by element, to give the
-	// tensor's values. 0 means 1.
+	// Sums is the number of partial sums: tensors of this shape whose elementwise sum is the tensor. 0 means
+	// 1.
 	Sums int `json:"sums,omitempty"`
-	// Tiles lists the tiles if they do not form such a grid. They may overlap, or leave elements out.
+	// Tiles lists the tiles if they are no such grid. They may overlap, or omit elements.
 	Tiles []Box `json:"tiles,omitempty"`
 }
 
-// Undivided returns the tensor of the given shape in one part.
+// Undivided returns the partition into one part.
 func Undivided(extents []int) Partition {
 	p := Partition{Extents: slices.Clone(extents), Degrees: make([]int, len(extents))}
 	for d := range p.Degrees {
@@ -40,7 +41,7 @@ func Undivided(extents []int) Partition {
 	return p
 }
 
-// Check reports negative extents, degrees, replicas or sums, and tiles outside of the tensor.
+// Check returns an error for negative extents or counts, and for tiles outside of the tensor.
 func (p Partition) Check() error {
 	if len(p.Degrees) != len(p.Extents) {
 		return fmt.Errorf("partition %v: want a degree for each of %d dimensions, got %d", p, len(p.Extents), len(p.Degrees))
@@ -78,11 +79,11 @@ func (p Partition) tiles() int {
 	return n
 }
 
-// Parts returns the number of parts: tiles, times replicas, times sums.
+// Parts returns the number of parts: tiles * replicas * sums.
 func (p Partition) Parts() int { return p.tiles() * max(p.Replicas, 1) * max(p.Sums, 1) }
 
-// Part returns the region of part i within the root that holds the tensor. Replicas and terms of a sum
-// have the same region, each in memory of its own.
+// Part returns the region of part i in the root of the tensor. Replicas and partial sums of a tile have the
+// same region, each in a memory of its own.
 func (p Partition) Part(root region.Root, i int) region.Region {
 	i %= p.tiles()
 	if p.Tiles != nil {
@@ -105,7 +106,8 @@ func (p Partition) Equal(q Partition) bool {
 		slices.EqualFunc(p.Tiles, q.Tiles, func(a, b Box) bool { return slices.Equal(a.Lo, b.Lo) && slices.Equal(a.Hi, b.Hi) })
 }
 
-// String formats the partition as [8/2, 3] x2 replicas x4 sums: 2 tiles along the dimension of 8.
+// String formats the partition as "[8/2, 3] x2 replicas x4 sums", for 2 tiles along the dimension of extent
+// 8.
 func (p Partition) String() string {
 	var parts []string
 	for d, n := range p.Extents {

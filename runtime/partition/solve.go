@@ -8,13 +8,13 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// class is a set of aligned stores, which have the same tiles.
+// class is an equivalence class of aligned stores, which have the same tiles.
 type class struct {
 	stores    []*Store // in order of declaration
 	broadcast []bool   // axes that are not partitioned
-	extents   []int    // the least extent of a tile on each axis
-	target    *pair    // the constraint that derives its tiles, or nil
-	// The solver finds the number of tiles on each axis, colors, and their size. A class without colors
+	extents   []int    // minimum extent of a tile on each axis
+	target    *pair    // the dependent constraint whose target the class is, or nil
+	// The solver computes the number of tiles (colors) on each axis, and their size. A class without colors
 	// is whole.
 	colors []int
 	tile   []int
@@ -23,11 +23,11 @@ type class struct {
 // unclipped is a box before clipping to the store's shape.
 type unclipped = Box
 
-// tiling holds the tiles of a store. The zero tiling has none: every leaf gets the whole store.
+// tiling is the solved tiles of a store. The zero tiling is whole: every leaf gets the whole store.
 type tiling struct {
-	tile   []int     // the size of a tile before clipping; nil for an image
-	tiles  []Box     // one for each leaf, in row-major order; empty where there is nothing
-	points [][][]int // of an image without hint: the points of each leaf, sorted
+	tile   []int     // size of a tile before clipping; nil for an image
+	tiles  []Box     // by leaf, in row-major order; may be empty
+	points [][][]int // by leaf: the sorted points of an exact image
 }
 
 type solver struct {
@@ -35,8 +35,8 @@ type solver struct {
 	args    []argument
 	classes []*class
 	of      map[*Store]*class
-	access  map[*Store]int // write before reduce before read
-	// tiles before clipping, for each store that is partitioned into boxes
+	access  map[*Store]int // the strongest access: see below
+	// tiles before clipping, of each store that is partitioned into boxes
 	boxes   map[*Store][]unclipped
 	tilings map[*Store]tiling
 }
@@ -84,7 +84,7 @@ func newSolver(m Machine, args []argument, pairs []pair) *solver {
 	return s
 }
 
-// join makes one class of two. The stores stay in order of declaration.
+// join merges class b into class a. Stores stay in order of declaration.
 func (s *solver) join(a, b *class) {
 	if a == b {
 		return
@@ -100,7 +100,7 @@ func (s *solver) join(a, b *class) {
 	s.classes = slices.DeleteFunc(s.classes, func(c *class) bool { return c == b })
 }
 
-// solve finds the tiles of all stores, and returns the shape of the launch: nil for a single task.
+// solve computes the tiles of all stores, and returns the shape of the launch, or nil for a single task.
 func (s *solver) solve() []int {
 	for _, c := range s.classes {
 		if c.target == nil && !c.stores[0].Unbound {
@@ -122,7 +122,7 @@ func (s *solver) solve() []int {
 	return domain
 }
 
-// partition chooses the colors and the tile of a class that is no target.
+// partition chooses the colors and the tile size of a class that is no target.
 func (s *solver) partition(c *class) {
 	key := c.stores[0]
 	for _, x := range c.stores[1:] {
@@ -145,14 +145,14 @@ func (s *solver) partition(c *class) {
 	for d, e := range key.Shape {
 		tile[d] = shape.CeilDiv(e, colors[d])
 		if smallest(e, colors[d], tile[d]) < c.extents[d] {
-			return // the class is whole; there is no second try
+			return // no other partition is tried: the class is whole
 		}
 	}
 	c.colors, c.tile = colors, tile
 }
 
-// before reports whether x rather than y decides about the tiles of a class: the greater in bytes, then
-// one that holds a usable partition, then the one with the stronger access.
+// before reports whether store x takes precedence over y in the choice of the class's tiles: by size in
+// bytes, then by a usable held partition, then by access.
 func (s *solver) before(c *class, x, y *Store) bool {
 	bytes := func(s *Store) int { return shape.Prod(s.Shape) * s.Element.Bytes }
 	held := func(x *Store) int {
@@ -164,7 +164,7 @@ func (s *solver) before(c *class, x, y *Store) bool {
 	return cmp.Or(cmp.Compare(bytes(x), bytes(y)), cmp.Compare(held(x), held(y)), cmp.Compare(s.access[x], s.access[y])) > 0
 }
 
-// usable reports whether the partition that a store holds fits the class.
+// usable reports whether the held partition of a store satisfies the class's constraints.
 func (s *solver) usable(c *class, x *Store) bool {
 	if x.Held == nil || x.Held.Pieces != s.machine.Procs || len(x.Held.Tile) != len(x.Shape) {
 		return false
@@ -182,11 +182,11 @@ func (s *solver) usable(c *class, x *Store) bool {
 	return true
 }
 
-// smallest returns the extent of the last tile of an axis.
+// smallest returns the extent of the last tile on an axis.
 func smallest(extent, colors, tile int) int { return max(0, extent-(colors-1)*tile) }
 
-// colorsOf returns the number of tiles on each axis of a store, or nil if the store is whole. Axes that
-// broadcast marks are not partitioned.
+// colorsOf returns the number of tiles on each axis, or nil if the store is whole. Axes in broadcast are not
+// partitioned.
 func colorsOf(extents []int, broadcast []bool, m Machine) []int {
 	volume := shape.Prod(extents)
 	if m.Procs == 1 || volume == 0 || volume < m.Threshold {
@@ -224,7 +224,7 @@ func colorsOf(extents []int, broadcast []bool, m Machine) []int {
 	return colors
 }
 
-// colors2 partitions two axes so that tiles are about square and the colors divide the processors.
+// colors2 factors procs over two axes so that tiles are about square.
 func colors2(e []int, procs int) []int {
 	if e[0]*e[1] < procs {
 		return slices.Clone(e)
@@ -259,8 +259,9 @@ func colors2(e []int, procs int) []int {
 	return out
 }
 
-// colorsN partitions three or more axes. Each prime factor of the number of processors, greatest first,
-// divides the axis with the longest tile. The last axis keeps runs of 32.
+// colorsN partitions three or more axes. Each prime factor of the number of processors, in descending order,
+// divides the axis with the longest tile. The last axis keeps at least 32 contiguous elements if another
+// axis can be divided.
 func colorsN(e []int, procs int) []int {
 	colors := make([]int, len(e))
 	for d := range colors {
@@ -288,7 +289,7 @@ func colorsN(e []int, procs int) []int {
 	return colors
 }
 
-// primeFactors returns the prime factors of n with repetition, greatest first.
+// primeFactors returns the prime factors of n with multiplicity, in descending order.
 func primeFactors(n int) []int {
 	var out []int
 	for f := 2; n > 1; f++ {
@@ -304,7 +305,7 @@ func primeFactors(n int) []int {
 	return out
 }
 
-// domain returns the shape of the launch, nil for a single task.
+// domain returns the shape of the launch on which all classes agree, or nil for a single task.
 func (s *solver) domain() []int {
 	var offers [][]int
 	rank := -1 // of unbound classes
@@ -361,7 +362,7 @@ func (s *solver) domain() []int {
 	return []int{volume}
 }
 
-// place gives the stores of a partitioned class their tiles.
+// place computes the tiles of the stores of a partitioned class.
 func (s *solver) place(c *class) {
 	if c.colors == nil {
 		return
@@ -395,7 +396,7 @@ func clip(boxes []unclipped, extents []int) []Box {
 	return out
 }
 
-// tilingOf returns the tiles of a store; those of a target follow from its source.
+// tilingOf returns the tiles of a store. The tiles of a target are derived from its source, recursively.
 func (s *solver) tilingOf(x *Store) tiling {
 	if t, ok := s.tilings[x]; ok {
 		return t
@@ -416,7 +417,7 @@ func (s *solver) tilingOf(x *Store) tiling {
 	return t
 }
 
-// boxwise derives the tiles of a target from those of its source, box by box.
+// boxwise derives each tile of a target from the source's tile.
 func (s *solver) boxwise(c *class, x, source *Store, from tiling) tiling {
 	var boxes []unclipped
 	tile := slices.Clone(from.tile)

@@ -6,29 +6,29 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Strategy is the result of a launch: how each of its stores is partitioned.
+// Strategy is the solution of a launch: the partition of each of its stores.
 type Strategy struct {
-	// Domain is the shape of the launch; nil is a single task, in which every argument is whole.
+	// Domain is the shape of the launch. nil means a single task, whose arguments are whole.
 	Domain []int
-	// Stores lists the stores in order of declaration, each once.
+	// Stores lists the distinct stores in order of declaration.
 	Stores []StorePartition
 
-	// args holds the number in Stores of each argument, in order of declaration.
+	// args maps each argument, in order of declaration, to its index in Stores.
 	args []int
 }
 
-// StorePartition is a store with its partition among the leaves of a launch, in row-major order.
+// StorePartition is the partition of a store among the leaves of a launch, which are in row-major order.
 type StorePartition struct {
 	Store *Store
-	// Partition is a grid of tiles where they form one, and a list of tiles elsewhere. A store that is
-	// whole in every leaf has replicas; if leaves reduce into it, it has terms of a sum. The tiles of an
-	// image without hint are the boxes around its points. An unbound store has the zero Partition.
+	// Partition is a grid of tiles if the tiles form one, and otherwise a list. A store that every leaf
+	// reads whole has replicas, and a store into which every leaf reduces has partial sums. The tiles of an
+	// exact image are the bounding boxes of its points. An unbound store has the zero Partition.
 	Partition
-	// Tile is the size of a tile before clipping; nil for a whole store and an image.
+	// Tile is the size of a tile before clipping; nil for a whole store or an image.
 	Tile []int
-	// PartOf holds the number of each leaf's part, if leaves share parts. Otherwise leaf i has part i.
+	// PartOf maps leaves to parts, if several leaves share a part. Otherwise leaf i has part i.
 	PartOf []int
-	// Points lists, for an image without hint, the points of each leaf, sorted.
+	// Points lists the points of each leaf in an exact image, sorted.
 	Points [][][]int
 }
 
@@ -40,11 +40,11 @@ func (p *StorePartition) Whole() bool {
 // Leaves returns the number of the launch's leaves: 1 for a single task.
 func (s *Strategy) Leaves() int { return shape.Prod(s.Domain) }
 
-// Argument returns the store of argument i with its partition. Arguments are numbered in order of
-// declaration: inputs, outputs, reductions.
+// Argument returns the partition of argument i. Arguments are numbered in order of declaration: inputs,
+// outputs, reductions.
 func (s *Strategy) Argument(i int) *StorePartition { return &s.Stores[s.args[i]] }
 
-// newStrategy returns the strategy with the given tiles. Stores without tiles are whole.
+// newStrategy returns the strategy with the given tilings. Stores without tiles are whole.
 func newStrategy(domain []int, args []argument, tilings map[*Store]tiling) *Strategy {
 	s := &Strategy{Domain: domain, args: make([]int, len(args))}
 	at := map[*Store]int{}
@@ -68,7 +68,7 @@ func newStrategy(domain []int, args []argument, tilings map[*Store]tiling) *Stra
 	return s
 }
 
-// partition returns the tiles of a store of the given shape as its partition among leaves.
+// partition converts the tiling of a store to a partition among leaves.
 func (t *tiling) partition(extents []int, leaves int, reduced bool) Partition {
 	p := Undivided(extents)
 	switch {
@@ -97,7 +97,7 @@ func (t *tiling) partition(extents []int, leaves int, reduced bool) Partition {
 	return p
 }
 
-// grid returns a list of tiles, of the given size before clipping, as a grid if they form one.
+// grid converts a list of tiles to a grid, if they form one; tile is their size before clipping.
 func (p Partition) grid(tile []int) (Partition, bool) {
 	g := Undivided(p.Extents)
 	if len(tile) != len(p.Extents) || len(p.Tiles) == 0 {
@@ -105,7 +105,7 @@ func (p Partition) grid(tile []int) (Partition, bool) {
 	}
 	last := p.Tiles[len(p.Tiles)-1]
 	for d := range p.Extents {
-		// The last tile may be empty, but its lower bound is that of a tile.
+		// The last tile may be empty, but its lower bound is on the grid.
 		if tile[d] > 0 {
 			g.Degrees[d] = max(shape.CeilDiv(last.Lo[d], tile[d])+1, 1)
 		}
