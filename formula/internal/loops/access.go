@@ -6,15 +6,15 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// access says how an element is found: its place in memory as a linear form.
+// access is an analyzed load or store, with an affine offset.
 type access struct {
 	offset form
 	idx    []form
 	ext    []int
-	open   []int // the dimensions in which the element may lie outside
+	open   []int // the dimensions whose bounds are not proved
 }
 
-// accessOf returns how the elements of a read are found.
+// accessOf analyzes a read.
 func accessOf(r *term.Read) *access {
 	a := &access{ext: make([]int, len(r.Ext))}
 	for i, n := range r.Ext {
@@ -36,7 +36,7 @@ func accessOf(r *term.Read) *access {
 	return a
 }
 
-// reads calls visit for the elements that a value reads.
+// reads calls visit for all loads in a value.
 func reads(n *term.Term, visit func(*term.Read)) {
 	n.Walk(func(m *term.Term) {
 		if m.Op == term.Element {
@@ -45,7 +45,7 @@ func reads(n *term.Term, visit func(*term.Read)) {
 	})
 }
 
-// forms calls visit for every linear form in a value: offsets of elements, and integers that are used as
+// forms calls visit for every affine form in a value: offsets of accesses, and integers that are used as
 // numbers.
 func forms(n *term.Term, visit func(form)) {
 	if n == nil {
@@ -64,7 +64,7 @@ func forms(n *term.Term, visit func(form)) {
 	parts(n, visit)
 }
 
-// parts calls visit for the linear forms in the operands of a value.
+// parts calls visit for the affine forms in the operands of a value.
 func parts(n *term.Term, visit func(form)) {
 	for _, a := range n.Args {
 		forms(a, visit)
@@ -72,7 +72,7 @@ func parts(n *term.Term, visit func(form)) {
 	if r := n.Read; r != nil {
 		a := accessOf(r)
 		visit(a.offset)
-		if len(a.open) > 0 { // bounds are tested by dimension
+		if len(a.open) > 0 { // bounds are checked by dimension
 			for _, f := range a.idx {
 				visit(f)
 			}

@@ -8,15 +8,14 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// affine is a register to which up to three operations with numbers lead: (x - less)*times + plus. One
-// primitive computes all of them. Each operation is rounded as it is alone, so results do not depend on how
-// many are joined.
+// affine is a chain of up to three operations with scalars on a register, fused into one primitive: (x -
+// less)*times + plus. Each operation is rounded separately, so that fusion does not change bits.
 type affine[T simd.Float] struct {
 	x                 int        // the register of x
-	less, times, plus operand[T] // numbers; what is left out has no code
+	less, times, plus operand[T] // scalars; without code if absent
 }
 
-// negative returns the negative of a number.
+// negative returns the negated scalar.
 func negative[T simd.Float](x operand[T]) operand[T] {
 	f := x.scalar
 	out := operand[T]{scalar: func(s *state[T]) float64 { return -f(s) }, settled: x.settled, lenient: x.lenient}
@@ -26,8 +25,8 @@ func negative[T simd.Float](x operand[T]) operand[T] {
 	return out
 }
 
-// affineOf returns the operations that lead to a register, for one more that needs those of which fits says
-// that none is there. It returns the register without operations if there are none, or others.
+// affineOf returns the chain that computes a register, if it can be extended (fits), or else an empty chain
+// on the register.
 func (z *vectorizer[T]) affineOf(reg int, fits func(affine[T]) bool) affine[T] {
 	if a, ok := z.affine[reg]; ok && fits(a) {
 		return a
@@ -35,7 +34,7 @@ func (z *vectorizer[T]) affineOf(reg int, fits func(affine[T]) bool) affine[T] {
 	return affine[T]{x: reg}
 }
 
-// minus emits x - y, where y is the same in all of a strip.
+// minus emits x - y for a uniform y.
 func (z *vectorizer[T]) minus(x, y operand[T]) int {
 	if !y.split {
 		if a := z.affineOf(x.reg, func(a affine[T]) bool { return a.times.scalar != nil && a.plus.scalar == nil }); a.times.scalar != nil {
@@ -46,7 +45,7 @@ func (z *vectorizer[T]) minus(x, y operand[T]) int {
 	return z.joinedTo(x.reg, affine[T]{x: x.reg, less: y})
 }
 
-// times emits x * y, where y is the same in all of a strip.
+// times emits x * y for a uniform y.
 func (z *vectorizer[T]) times(x, y operand[T]) int {
 	a := z.affineOf(x.reg, func(a affine[T]) bool { return a.times.scalar == nil && (a.plus.scalar == nil || a.less.scalar == nil) })
 	if a.plus.scalar != nil {
@@ -56,15 +55,15 @@ func (z *vectorizer[T]) times(x, y operand[T]) int {
 	return z.joinedTo(x.reg, a)
 }
 
-// plus emits x + y, where y is the same in all of a strip.
+// plus emits x + y for a uniform y.
 func (z *vectorizer[T]) plus(x, y operand[T]) int {
 	a := z.affineOf(x.reg, func(a affine[T]) bool { return a.plus.scalar == nil })
 	a.plus = y
 	return z.joinedTo(x.reg, a)
 }
 
-// joinedTo emits the operations that lead from a register to a new one. The instruction for the operations
-// before the last one is left out if nothing else uses its result.
+// joinedTo emits a chain into a new register. The shorter chain in register before is dropped later if
+// nothing else uses it.
 func (z *vectorizer[T]) joinedTo(before int, a affine[T]) int {
 	if a.x != before {
 		z.strip.replaced[before] = true
@@ -103,7 +102,7 @@ func (a affine[T]) instruction() instruction[T] {
 	return instruction[T]{op: opAffine, uses: []int{a.x}, numbers: numbers}
 }
 
-// lowOf returns what a number has beyond its greater part.
+// lowOf returns the rounding error y - high, in T.
 func lowOf[T simd.Float](y float64, high T) T {
 	if math.IsInf(float64(high), 0) {
 		return 0
@@ -127,7 +126,7 @@ func (p *strip[T]) drop() {
 	p.remove(func(i int) bool { return dead[i] })
 }
 
-// remove leaves out instructions.
+// remove removes the dead instructions, and adjusts branches.
 func (p *strip[T]) remove(dead func(i int) bool) {
 	var code []instruction[T]
 	for i, in := range p.code {

@@ -9,16 +9,15 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// A histogram is a statement that folds, for each index, what a condition assigns to it: total[e] = sum(b if
-// expert[b] == e: x[b]). It becomes two: one that gives the result of nothing, and one that goes over the
-// elements once and folds each into its place.
+// A segment reduction is a statement whose guard equates an index of the result with a value: total[e] =
+// sum(b if expert[b] == e: x[b]). It becomes two statements: one initializes the result with the identity,
+// and one scatters each element into its segment.
 
-// crowded is how many elements may belong to an index on average, if sums of float32 are not carried in
+// crowded is the average number of elements of a segment up to which sums of float32 do not accumulate in
 // float64.
 const crowded = 4
 
-// histogram returns the statement that folds elements of a histogram into their places; nil if a statement is
-// none.
+// histogram returns the scatter statement of a segment reduction, or nil if s is not one.
 func histogram(s *statement) *statement {
 	r := s.reduction()
 	if r == nil || s.add || s.guard != nil || s.left.Which != nil {
@@ -55,7 +54,7 @@ func histogram(s *statement) *statement {
 	if len(rest) > 0 {
 		out.guard = assign(term.All(rest...), to)
 	}
-	var last []*term.Variable // an index of consecutive elements, of which strips are made
+	var last []*term.Variable // the index with stride 1, which becomes the innermost one
 	for _, v := range s.vars {
 		switch {
 		case slices.Contains(given, v):
@@ -69,9 +68,10 @@ func histogram(s *statement) *statement {
 	return out
 }
 
-// spread returns the statement that adds an element to all places of a range that tensors give, as in
-// total[e] = sum(r if first[r] <= e && e < first[r + 1]: x[r]); nil if a statement is none. It goes over the
-// ranges, and not over all elements for each place.
+// spread returns the statement of a ragged scatter: it adds each element to all results in a range that
+// tensors bound, as in total[e] = sum(r if first[r] <= e && e < first[r + 1]: x[r]). It loops over the
+// elements and their ranges, and not over all elements for each result. It returns nil if s is another
+// statement.
 func spread(s *statement) *statement {
 	r := s.reduction()
 	conditions := term.Conjuncts(r.Guard)
@@ -94,9 +94,8 @@ func spread(s *statement) *statement {
 	return nil
 }
 
-// assign puts looked-up integers in the place of indices. Elements for which one lies outside of its
-// dimension are skipped, but reductions get tensors of their own, which are computed for all: there the
-// nearest index stands for such an integer.
+// assign substitutes gathered integers for indices. Elements with an integer out of bounds are skipped.
+// Nested reductions are computed for all elements, so there the integer is clamped.
 func assign(n *term.Term, to map[*term.Variable]*term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -114,8 +113,8 @@ func assign(n *term.Term, to map[*term.Variable]*term.Term) *term.Term {
 	return n.Substitute(near)
 }
 
-// assigned returns the index to which a condition v == x assigns elements, the value, and where the index
-// stands on the left side. The value is looked up.
+// assigned matches a condition v == x with a gathered value x, and returns the index, the value and the
+// dimension of the index on the left side.
 func assigned(g *term.Term, s *statement) (v *term.Variable, x *term.Term, dim int) {
 	if g.Op != term.Equal {
 		return nil, nil, 0
@@ -136,8 +135,7 @@ func assigned(g *term.Term, s *statement) (v *term.Variable, x *term.Term, dim i
 	return nil, nil, 0
 }
 
-// scattered reports whether a statement folds what a condition assigns to an index, in a way for which there
-// are no loops.
+// scattered reports whether a statement is a segment reduction that loops do not support.
 func scattered(s *statement) bool {
 	r := s.reduction()
 	if r == nil || s.add || s.guard != nil {
@@ -154,7 +152,7 @@ func scattered(s *statement) bool {
 	})
 }
 
-// histogram adds the statements of a histogram. It returns false if the statement is none.
+// histogram adds the statements of a segment reduction; false if n is not one.
 func (z *normalizer) histogram(n *statement) bool {
 	into := histogram(n)
 	if into == nil {
@@ -166,7 +164,7 @@ func (z *normalizer) histogram(n *statement) bool {
 	if wide && t.Local && t.Type == dtype.Invalid {
 		t.Type, wide = dtype.F64, false
 	}
-	// Real numbers do not hold all integers that are added or multiplied on the way.
+	// Real numbers do not represent all partial results of integers.
 	wide = wide || n.value.Kind == term.Integer && z.p.Tensors[n.target].Kind == term.Real && !fits(n.reduction(), z.own)
 	if adds := into.fold == reduction.Sum || into.fold == reduction.Count; wide || t.Add && !adds || z.readsTarget(into) {
 		z.aside(n, into)
@@ -181,7 +179,7 @@ func (z *normalizer) histogram(n *statement) bool {
 	return true
 }
 
-// readsTarget reports whether what a statement folds is in the memory into which it folds.
+// readsTarget reports whether a statement reads the memory into which it scatters.
 func (z *normalizer) readsTarget(s *statement) bool {
 	found := false
 	s.walk(func(n *term.Term) {
@@ -192,7 +190,7 @@ func (z *normalizer) readsTarget(s *statement) bool {
 	return found
 }
 
-// foldedOf returns what is folded of nothing.
+// foldedOf returns the identity of a reduction.
 func foldedOf(kind reduction.Kind, of term.Kind) *term.Term {
 	if of == term.Integer {
 		return term.Number(kind.IntegerIdentity())
@@ -200,7 +198,7 @@ func foldedOf(kind reduction.Kind, of term.Kind) *term.Term {
 	return term.RealNumber(kind.Identity())
 }
 
-// aside folds into a tensor of its own and then gives its elements.
+// aside scatters into a temporary of the accumulator type, and then copies it to the result.
 func (z *normalizer) aside(n, into *statement) {
 	l := &program.Local{Name: "t", Kind: n.value.Kind, Slot: -1, Old: -1}
 	read := &term.Read{Count: 1, Text: "t"}
@@ -209,7 +207,7 @@ func (z *normalizer) aside(n, into *statement) {
 		l.Shape = append(l.Shape, v.Hi)
 		read.Idx = append(read.Idx, v.Term())
 		at := v.Term()
-		for d, x := range n.left.Idx { // what takes the place of the index
+		for d, x := range n.left.Idx { // the scattered subscript of the index
 			if x.Op == term.Index && x.Var == v {
 				at = into.left.Idx[d]
 			}
@@ -232,9 +230,9 @@ func (z *normalizer) aside(n, into *statement) {
 	z.finish(&given)
 }
 
-// join notes that the histogram of statement i is joined with another value, as in y[n] = x[n] + total[n],
-// and needs no tensor of its own: its elements are folded into what the other statement gives of x. It
-// returns false if it is not.
+// join fuses the segment reduction of statement i into the later statement that adds it to another value, as
+// in y[n] = x[n] + total[n]: the elements are scattered into y, which begins as x. It returns false if that
+// is illegal.
 func (z *normalizer) join(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	t := z.tensors[s.Target]
@@ -243,13 +241,13 @@ func (z *normalizer) join(statements []*program.Statement, i int) bool {
 	}
 	reader := slices.IndexFunc(statements, func(o *program.Statement) bool { return uses(o, s.Target) > 0 })
 	n := 0
-	for _, o := range z.p.Statements { // all that there are, so that the values do not depend on which ones a task needs
+	for _, o := range z.p.Statements { // of the whole program, so that bits do not depend on the task
 		n += uses(o, s.Target)
 	}
 	if n != 1 || reader < i || statements[reader].Add || statements[reader].Guard != nil || z.joined[statements[reader]] != nil {
-		return false // the value is joined with another one already
+		return false // the statement is already fused with another one
 	}
-	early := false // whether what is folded is written between the two
+	early := false // whether the elements are overwritten in between
 	s.Value.Walk(func(m *term.Term) {
 		for k := 0; m.Op == term.Element && k < m.Read.Count; k++ {
 			for _, o := range statements[i : reader+1] {
@@ -264,7 +262,7 @@ func (z *normalizer) join(statements []*program.Statement, i int) bool {
 	return true
 }
 
-// uses returns at how many places a statement reads a tensor.
+// uses returns the number of loads from a tensor in a statement.
 func uses(s *program.Statement, t int) int {
 	count := 0
 	for _, n := range append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...) {
@@ -277,8 +275,8 @@ func uses(s *program.Statement, t int) int {
 	return count
 }
 
-// joinedWith returns what is joined with an element of a tensor, if a value is both joined in the way of a
-// kind of reductions.
+// joinedWith matches a value that combines an element of a tensor with another real value, by the operation
+// of a kind of reduction, and returns the other value and the load.
 func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term, read *term.Read, ok bool) {
 	if op, f := term.JoinOf(kind); n.Op != op || n.Func != f {
 		return nil, nil, false
@@ -291,8 +289,8 @@ func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term
 	return nil, nil, false
 }
 
-// folded adds the statements of a value and a histogram that are joined. It returns false if the places of
-// both are not the same.
+// folded adds the fused statements of value n and segment reduction h; false if their elements do not
+// correspond.
 func (z *normalizer) folded(n, h *statement) bool {
 	into := histogram(h)
 	if into == nil || z.tensors[n.target].Add && into.fold != reduction.Sum {

@@ -1,9 +1,9 @@
 package loops
 
-// byElement reports whether the statements of a group go over n values, and touch for each of them the
-// element of that number only: of every tensor that has n elements they use this one, and of all others they
-// only read. A part of the group then touches the elements of its values only, so the group may run range by
-// range with others that do the same. That is judged by what the statements touch, however they were grouped.
+// byElement reports whether a group is elementwise: its n iterations access, of every tensor with n
+// elements, only the element with the number of the iteration, and do not write other tensors. A share then
+// accesses only the elements of its iterations, so ranges of the group may interleave with ranges of other
+// elementwise groups. The answer depends on the accesses only, not on how statements were fused.
 func (c *compiler[T]) byElement(g *bundleGroup) bool {
 	n := box(g.bundles[0].vars[:g.depth])
 	for _, b := range g.bundles {
@@ -32,8 +32,7 @@ func (c *compiler[T]) byElement(g *bundleGroup) bool {
 	return true
 }
 
-// sameValue reports whether two forms have the same value for all values of their variables, of which some
-// may have one value only.
+// sameValue reports whether two forms are equal for all values of their variables.
 func (f form) sameValue(g form) bool {
 	d := f.plus(g, -1).bounds()
 	return d.known && d.lo == 0 && d.hi == 0

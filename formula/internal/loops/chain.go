@@ -5,14 +5,14 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// chain is a statement that gives a chain, in one pass over the values and one over the factors. Numbers are
-// kept in float64 on the way.
+// chain is a sum of values times products that leave one factor out, such as the gradient of a cumulative
+// product (see term.Chain), in one pass over the values and one over the factors. It accumulates in float64.
 type chain[T simd.Float] struct {
 	scan[T]      // over the values
-	times    int // where a state keeps the index of the product
+	times    int // slot of the product's index
 	from, to func(*state[T]) int
 	factors  strip[T] // computes factors
-	factor   int      // their register
+	factor   int      // the register of factors
 }
 
 // chainUnit compiles a chain.
@@ -26,8 +26,8 @@ func (k *unitCompiler[T]) chainUnit(st *statement, c *term.Chain) unit[T] {
 	return u
 }
 
-// countedStrip returns code for values of an index, or a number where a condition does not hold, and their
-// register.
+// countedStrip returns code for x over a strip of index v, with other where the guard fails, and the
+// register of the result.
 func (k *unitCompiler[T]) countedStrip(v *term.Variable, guard, x *term.Term, other float64) (strip[T], int) {
 	if guard != nil {
 		x = term.Conditional(guard, x, term.RealNumber(other))
@@ -38,7 +38,7 @@ func (k *unitCompiler[T]) countedStrip(v *term.Variable, guard, x *term.Term, ot
 	return z.strip, reg
 }
 
-// resultStrip returns code that stores results of an index, and the register from which it takes them.
+// resultStrip returns code that stores results over a strip of index v, and the register of the results.
 func (k *unitCompiler[T]) resultStrip(st *statement, v *term.Variable) (strip[T], int) {
 	z := newVectorizer(k.compiler, v)
 	reg := z.register(true)
@@ -54,7 +54,7 @@ func (u *chain[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, y) })
 }
 
-// row computes the results for all present indices.
+// row computes the results of one row.
 func (u *chain[T]) row(s *state[T], y []T) {
 	first, end := u.bounds(s)
 	if first >= end {
@@ -87,7 +87,7 @@ func (u *chain[T]) row(s *state[T], y []T) {
 	}
 }
 
-// fetch computes numbers of consecutive values of an index.
+// fetch computes len(to) values over an index, from first on.
 func fetch[T simd.Float](s *state[T], code *strip[T], place, reg, first int, to []float64) {
 	for done := 0; done < len(to); done += stripLength {
 		s.vars[place] = first + done
@@ -97,9 +97,9 @@ func fetch[T simd.Float](s *state[T], code *strip[T], place, reg, first int, to 
 	}
 }
 
-// after computes a chain whose values begin at a place that grows with the present index: from the last index
-// to the first what is summed of the values times the factors behind the index, and then the factors before
-// it. What no values give is 0, whatever the factors are.
+// after computes a chain whose sums are suffixes. A backward pass over the results sums the values, times
+// the factors after the result's index. A forward pass multiplies by the factors before the index. An empty
+// sum is 0, whatever the factors are.
 func (u *chain[T]) after(s *state[T], values, factors, results []float64, first, from int) {
 	sum, next := 0.0, len(values)
 	for p := u.count - 1; p >= 0; p-- {
@@ -126,7 +126,7 @@ func (u *chain[T]) after(s *state[T], values, factors, results []float64, first,
 	}
 }
 
-// before computes a chain whose values end at a place that grows with the present index, the other way round.
+// before computes a chain whose sums are prefixes. It mirrors after.
 func (u *chain[T]) before(s *state[T], values, factors, results []float64, first, from int) {
 	sum, next, empty := 0.0, 0, 0
 	for p := range results {

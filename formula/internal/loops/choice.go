@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// condition compiles a condition as 1 or 0.
+// condition compiles a condition to a register of 1 and 0.
 func (z *vectorizer[T]) condition(n *term.Term) int {
 	switch n.Op {
 	case term.Element:
@@ -20,7 +20,7 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 	case term.And, term.Or:
 		op := map[term.Op]simd.Binary{term.And: simd.And, term.Or: simd.Or}[n.Op]
 		x, was := z.real(n.Args[0]), z.c.lenient
-		z.c.lenient = true // the second condition counts only where the first one does not decide
+		z.c.lenient = true // the second operand is speculative
 		y := z.real(n.Args[1])
 		z.c.lenient = was
 		return z.binary(op, x, y)
@@ -44,7 +44,7 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 	return z.lanes(n)
 }
 
-// compareIntegers compiles a comparison of integers. They need not be exact as numbers of T.
+// compareIntegers compiles a comparison of integers. T need not represent them exactly.
 func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	f := linear(n.Args[0]).plus(linear(n.Args[1]), -1)
 	if f.hidden(z.v) {
@@ -58,12 +58,12 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	return z.give(instruction[T]{op: opStretch, relation: n.Op, from: z.count(f, z.c.difference(n)), numbers: numbers})
 }
 
-// farthest bounds differences, and indices whose places are found: what lies beyond is as far from all
-// extents as the bound.
+// farthest bounds differences of integers, and subscripts: all values beyond are out of bounds of every
+// extent.
 const farthest = math.MaxInt/2 + 1
 
-// difference returns code for how far the integers of a comparison are apart. Integers of tensors may be so
-// far apart that the difference would wrap around.
+// difference returns code for the difference of a comparison's operands. It saturates, since elements of
+// tensors may be so far apart that the difference would overflow.
 func (c *compiler[T]) difference(n *term.Term) func(*state[T]) int {
 	x, y := c.value(linear(n.Args[0])), c.value(linear(n.Args[1]))
 	return func(s *state[T]) int {
@@ -79,15 +79,15 @@ func (c *compiler[T]) difference(n *term.Term) func(*state[T]) int {
 	}
 }
 
-// fillStretch sets the elements from lo to hi-1 to inside, and the others to outside.
+// fillStretch sets z[lo:hi] to inside, and the rest of z to outside.
 func fillStretch[T simd.Float](z []T, lo, hi int, inside, outside T) {
 	fill(z[:lo], outside)
 	fill(z[lo:hi], inside)
 	fill(z[hi:], outside)
 }
 
-// chooseStretch compiles a choice between two numbers by a comparison of integers that are linear in the
-// variable: false if it is another one.
+// chooseStretch compiles a choice of two uniform values by a comparison of integers that is affine in the
+// variable; false if n is another choice.
 func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	c := n.Args[0]
 	if n.Args[1].Uses(z.v) || n.Args[2].Uses(z.v) || len(c.Args) != 2 || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
@@ -110,11 +110,11 @@ func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	return z.give(instruction[T]{op: opStretch, relation: c.Op, from: z.count(f, z.c.difference(c)), numbers: numbers}), true
 }
 
-// stretch returns for which of n integers first, first+step, ... a comparison with 0 holds; those for which
-// Unequal fails.
+// stretch returns the interval of i in [0, n) in which first + i*step compares with 0 by op. For Unequal it
+// returns the complement.
 func stretch(op term.Op, first, step, n int) (lo, hi int) {
 	if op == term.Less {
-		first++ // so that it must be at most 0
+		first++ // now it must be at most 0
 	}
 	if op == term.Equal || op == term.Unequal {
 		if lo, hi = within(first, step, 1, n); lo > hi {
@@ -133,7 +133,8 @@ func stretch(op term.Op, first, step, n int) (lo, hi int) {
 	return min(n, max(0, -shape.FloorDiv(-first, -step))), n
 }
 
-// choose compiles a choice. Where the condition is the same in all of a strip, only one value is computed.
+// choose compiles a conditional expression. If the condition is uniform in a strip, only one operand is
+// computed.
 func (z *vectorizer[T]) choose(n *term.Term) int {
 	if !n.Args[0].Uses(z.v) {
 		return z.branch(n)
@@ -154,8 +155,7 @@ func (z *vectorizer[T]) choose(n *term.Term) int {
 	return z.give(in)
 }
 
-// positiveOf returns the number of which a condition says that it is above 0, and true; for other conditions
-// itself, and false.
+// positiveOf returns x and true for a condition x > 0, and otherwise the condition and false.
 func positiveOf(n *term.Term) (*term.Term, bool) {
 	if n.Op == term.Less && n.Args[1].Kind == term.Real {
 		if v, known := n.Args[0].Settled(); known && v == 0 {
@@ -165,7 +165,7 @@ func positiveOf(n *term.Term) (*term.Term, bool) {
 	return n, false
 }
 
-// branch compiles a choice between strips.
+// branch compiles a choice by a condition that is uniform in a strip.
 func (z *vectorizer[T]) branch(n *term.Term) int {
 	holds, r := z.c.condition(n.Args[0]), z.register(false)
 	fails := func(s *state[T]) bool { return !holds(s) }
@@ -173,7 +173,7 @@ func (z *vectorizer[T]) branch(n *term.Term) int {
 		start := len(z.strip.code)
 		z.strip.code = append(z.strip.code, instruction[T]{op: opBranch, when: when, test: n.Args[0], not: i > 0, def: -1})
 		outside, views := z.known, len(z.views)
-		z.known = cloned(outside) // what one branch computes is not there in the other
+		z.known = cloned(outside) // values of one branch are unknown in the other
 		x := z.vector(z.real(n.Args[1+i]))
 		z.known, z.views = outside, z.views[:views] // nor is it behind both
 		z.emit(instruction[T]{op: opCopy, uses: []int{x}, def: r})

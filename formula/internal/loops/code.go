@@ -22,15 +22,15 @@ type strip[T simd.Float] struct {
 	parts   map[int]*address[T] // which memory views are parts of
 	// replaced are registers whose operations other instructions compute, too.
 	replaced map[int]bool
-	// numbers are the memories of which code for single elements reads numbers.
+	// numbers are the memories that scalar code reads.
 	numbers map[int]bool
-	// accumulate says that all folds take accumulators of the state.
+	// accumulate says that reductions use the accumulators of the state.
 	accumulate bool
-	// length is how many elements the code takes at most.
+	// length is the maximum number of elements of an execution.
 	length int
 }
 
-// sums returns how many sums the code gives without accumulators of the state.
+// sums returns the number of sums that the code computes in registers of its own.
 func (p *strip[T]) sums() int {
 	n := 0
 	for _, in := range p.code {
@@ -39,11 +39,10 @@ func (p *strip[T]) sums() int {
 	return n
 }
 
-// loopLength is how many elements code takes that keeps all values in registers.
+// loopLength is the maximum length of an execution of one fused loop without buffers.
 const loopLength = 16 * stripLength
 
-// limit sets the length of the code. Values in buffers, and instructions that use those of a state, take a
-// strip.
+// limit sets the length of the code: stripLength if it uses buffers of a state.
 func (p *strip[T]) limit() {
 	p.length = loopLength
 	for _, in := range p.code {
@@ -53,8 +52,8 @@ func (p *strip[T]) limit() {
 	}
 }
 
-// only returns the compiled loop of which the code consists, beside strips that are parts of memory at linear
-// places; nil if there is other code.
+// only returns the fused loop of code that consists of one fused loop and of views at affine offsets, or
+// nil.
 func (p *strip[T]) only() *fusedLoop[T] {
 	var l *fusedLoop[T]
 	for i := range p.code {
@@ -77,7 +76,7 @@ func (p *strip[T]) writer(i int) int {
 	return i
 }
 
-// last returns the number of the last instruction that uses a register.
+// last returns the last use of each register.
 func (p *strip[T]) last() map[int]int {
 	last := map[int]int{}
 	for i, in := range p.code {
@@ -88,14 +87,13 @@ func (p *strip[T]) last() map[int]int {
 	return last
 }
 
-// dropKept leaves out copies of memory that nothing reads after it was written.
+// dropKept removes copies of memory that nothing reads after it is overwritten.
 func (p *strip[T]) dropKept() {
 	last := p.last()
 	p.remove(func(i int) bool { return p.code[i].op == opKeep && last[p.code[i].uses[0]] <= p.writer(i) })
 }
 
-// assign gives registers buffers: one buffer serves registers that are not needed at the same time. It
-// returns how many buffers there are.
+// assign allocates buffers to registers by their live ranges, and returns the number of buffers.
 func (p *strip[T]) assign() int {
 	last := p.last()
 	p.buffer = map[int]int{}
@@ -130,7 +128,7 @@ func (p *strip[T]) assign() int {
 		for _, r := range in.uses {
 			if b, taken := p.buffer[r]; taken && last[r] == i {
 				free = append(free, b)
-				last[r] = -1 // a register that is used twice is given back once
+				last[r] = -1 // free it once, also if it is used twice
 			}
 		}
 	}

@@ -2,9 +2,9 @@ package loops
 
 import "github.com/opgen/opgen/formula/term"
 
-// collapse joins neighboring indices of bundles: those that together number consecutive places, in all that
-// the bundles use, become one. It returns by how much the last shared index was joined with indices of each
-// bundle.
+// collapse coalesces adjacent loops of a group's bundles if every access of the bundles is contiguous across
+// both. It returns, for each bundle, the number of iterations that were coalesced into one iteration of the
+// last shared loop.
 func collapse(g *bundleGroup) []int {
 	for d := g.depth - 2; d >= 0; d-- {
 		all := true
@@ -35,7 +35,7 @@ func collapse(g *bundleGroup) []int {
 	return factors
 }
 
-// forms calls visit for all linear forms of a bundle.
+// forms calls visit for all affine forms of a bundle.
 func (b *bundle) forms(visit func(form)) {
 	for _, s := range b.statements {
 		if b.folds == nil {
@@ -54,8 +54,8 @@ func (b *bundle) forms(visit func(form)) {
 	}
 }
 
-// joinable reports whether the outer of two indices only occurs as its extent times the inner one, and in no
-// range of a reduction.
+// joinable reports whether two loops can be coalesced: every affine form uses the outer index with the inner
+// extent times the factor of the inner one, and no range of a reduction uses either.
 func (b *bundle) joinable(outer, inner *term.Variable) bool {
 	n, ok := extent(inner), true
 	for _, r := range b.folds {
@@ -65,13 +65,13 @@ func (b *bundle) joinable(outer, inner *term.Variable) bool {
 	return ok
 }
 
-// joined returns an index that stands for two, and by what the two are replaced.
+// joined returns the index of a coalesced loop, and the substitution of the two indices.
 func joined(outer, inner *term.Variable) (*term.Variable, map[*term.Variable]*term.Term) {
 	w := &term.Variable{Name: inner.Name, Lo: term.Number(0), Hi: term.Number(extent(outer) * extent(inner))}
 	return w, map[*term.Variable]*term.Term{outer: term.Number(0), inner: w.Term()}
 }
 
-// joinVars joins indices d and d+1.
+// joinVars coalesces loops d and d+1.
 func (b *bundle) joinVars(d int) {
 	w, to := joined(b.vars[d], b.vars[d+1])
 	vars := append([]*term.Variable{}, b.vars[:d]...)
@@ -101,7 +101,7 @@ func (b *bundle) joinVars(d int) {
 	}
 }
 
-// joinFolds joins the indices of reductions, which all go over the same ones.
+// joinFolds coalesces loops of the bundle's reductions.
 func (b *bundle) joinFolds() {
 	if b.folds == nil || argument(b.folds[0]) || b.folds[0].IsOrder() {
 		return
@@ -114,7 +114,7 @@ func (b *bundle) joinFolds() {
 				_, known := v.Hi.Known()
 				ok = ok && known && v.Lo.Is(0)
 			}
-			for _, v := range r.Vars { // ranges that depend on these
+			for _, v := range r.Vars { // their ranges may depend on the two indices
 				ok = ok && !v.Lo.UsesAny([]*term.Variable{outer, inner}) && !v.Hi.UsesAny([]*term.Variable{outer, inner})
 			}
 			if ok {
@@ -137,7 +137,7 @@ func (b *bundle) joinFolds() {
 	}
 }
 
-// flattened returns a value in which elements that lie inside for sure are found by their numbers.
+// flattened replaces in-bounds accesses in a value by accesses with a row-major offset.
 func flattened(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -151,7 +151,7 @@ func flattened(n *term.Term) *term.Term {
 	return m
 }
 
-// numbered returns an element that is found by its number, if it lies inside for sure.
+// numbered returns an in-bounds access with a row-major offset in place of several indices, or r itself.
 func numbered(r *term.Read) *term.Read {
 	a := accessOf(r)
 	if len(a.open) > 0 || len(r.Idx) < 2 {

@@ -9,52 +9,50 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// columns is reductions whose strips go over an index of the results: every element of a strip is a result.
+// columns is an outer reduction: strips run over an index of the results, so that every lane of a strip is a
+// result.
 type columns[T simd.Float] struct {
-	outer nest[T] // the indices of the results but v
+	outer nest[T] // over the indices of the results but v
 	strip loop[T]
-	inner nest[T] // the reduced indices
+	inner nest[T] // over the reduced indices
 	sums  []*columnSum[T]
-	// joint is code that computes all sums in one way through the elements, or nil.
+	// joint computes several sums in one pass, or is nil.
 	joint *strip[T]
-	among *rowLoop[T] // the joint code over the last of the reduced indices, or nil
+	among *rowLoop[T] // joint over several iterations of the last reduced index in one call, or nil
 }
 
-// columnSum is a reduction.
+// columnSum is one of the reductions.
 type columnSum[T simd.Float] struct {
-	// before is code that sets a register of its own, which the passes use, before them; nil if they use
-	// none.
+	// before computes a register that the passes use, such as the maximum of a logsumexp; nil if none.
 	before *strip[T]
 	passes []*columnPass[T]
 	give   func(s *state[T], of []float64, n int)
-	// finish makes results of what the passes give.
+	// finish converts the results of the passes into the result.
 	finish func(s *state[T], x []float64, count int)
-	// put sets the results to elements of the strips' type, which were not added in float64; nil if that
-	// takes more.
+	// put stores results that were not accumulated in float64; nil if that needs more than a copy.
 	put func(s *state[T], x []T)
 }
 
-// columnPass is one way through the elements.
+// columnPass is one pass over the elements.
 type columnPass[T simd.Float] struct {
 	code  strip[T]
-	among *rowLoop[T] // the code over the last of the reduced indices, or nil
-	acc   int         // the register of what was folded
+	among *rowLoop[T] // code over several iterations of the last reduced index in one call, or nil
+	acc   int         // register of the accumulators
 	first T
-	sums  bool // whether sums of some terms are added in float64
-	wide  int  // in which strip of float64
-	// search says that the pass looks for extremes, whose indices are in the strip of float64: NaN before
-	// there is one.
+	sums  bool // whether partial sums of T accumulate in float64
+	wide  int  // number of the float64 strip
+	// search says that the pass is an argmax or argmin, whose indices are in the float64 strip: NaN before
+	// the first element.
 	search bool
-	// direct says where the rows of a tensor are whose elements a pass only adds; nil if it adds other
-	// values.
+	// direct locates the rows of a tensor that the pass only sums; nil for other values.
 	direct *directRows[T]
-	block  *columnBlock[T] // how short rows are folded; nil if there is no other way than one by one
+	block  *columnBlock[T] // blocks of contiguous short rows; nil if not applicable
 }
 
-// flushed is how many terms are added in T before the sum is added to one in float64.
+// flushed is the number of terms in a partial sum of T.
 const flushed = 64
 
-// columns compiles reductions with strips that go over v.
+// columns compiles an outer reduction over strips of v.
 func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 	r := k.bundle.folds[0]
 	u := &columns[T]{outer: k.loops(k.free(), v), strip: k.loop(v), inner: k.loops(r.Vars, nil)}
@@ -75,8 +73,8 @@ func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 	return u
 }
 
-// jointColumns returns code for several sums at once, whose values share what they read. It returns nil if
-// others are among them.
+// jointColumns returns code for several sums in one pass, with common subexpressions; nil if other
+// reductions are among them.
 func (k *unitCompiler[T]) jointColumns(sums []*columnSum[T], folds []*term.Reduction, v *term.Variable) *strip[T] {
 	if len(folds) < 2 || len(folds) > mostFolds {
 		return nil
@@ -160,7 +158,7 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 	return out
 }
 
-// held returns code that sets a register of its own to a value, and the register.
+// held returns code that computes n into a register of its own, and the register.
 func (k *unitCompiler[T]) held(n *term.Term, v *term.Variable) (*strip[T], int) {
 	z := newVectorizer(k.compiler, v)
 	r := z.register(true)
@@ -170,7 +168,7 @@ func (k *unitCompiler[T]) held(n *term.Term, v *term.Variable) (*strip[T], int) 
 	return &z.strip, r
 }
 
-// columnPass compiles a way through the elements.
+// columnPass compiles a pass over the elements.
 func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op simd.Binary, of folding[T], first int) *columnPass[T] {
 	z := newVectorizer(k.compiler, v)
 	p := &columnPass[T]{acc: z.register(true), sums: op == simd.Add}
@@ -196,7 +194,7 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 	return p
 }
 
-// accumulate emits code that folds a value into an accumulator.
+// accumulate emits the reduction of a value into an accumulator register.
 func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v *term.Variable, of folding[T], first int) {
 	b := body(r)
 	if op == simd.Add && r.Guard == nil && r.Kind != reduction.LogSumExp && b.Op == term.Multiply && b.Args[0].Uses(v) {
@@ -209,22 +207,20 @@ func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v
 	}
 }
 
-// folding emits what a pass folds, of elements and of a register: the results of the first pass, or what was
-// set before, and otherwise -1.
+// folding emits the element that a pass reduces, from a register and from the register of an earlier pass,
+// or -1.
 type folding[T simd.Float] func(z *vectorizer[T], x operand[T], first int) operand[T]
 
-// columnBlock is code for several rows that follow one another in all that it reads: one strip goes over
-// them.
+// columnBlock is code for blocks of contiguous short rows: one strip covers several rows.
 type columnBlock[T simd.Float] struct {
 	code     strip[T]
-	n, rows  int // how many elements a row has, and how many rows a strip
-	repeated int // the register with the results of the first pass once for each row, or -1
-	first    int // and that with the results
+	n, rows  int // elements of a row, and rows of a strip
+	repeated int // register with the first pass's results, repeated for each row, or -1
+	first    int // register with the first pass's results
 	loop     loop[T]
 }
 
-// columnBlock returns code for several rows of a reduction over one index; nil if they do not follow one
-// another, or are long.
+// columnBlock returns code for blocks of rows, or nil if rows are long or not contiguous.
 func (k *unitCompiler[T]) columnBlock(r *term.Reduction, v *term.Variable, op simd.Binary, of folding[T], first, acc int) *columnBlock[T] {
 	n, b := extent(v), body(r)
 	if len(r.Vars) != 1 || r.Guard != nil || n < 1 || n > stripLength/2 {
@@ -253,7 +249,7 @@ func (k *unitCompiler[T]) columnBlock(r *term.Reduction, v *term.Variable, op si
 	return out
 }
 
-// foldBlocks folds all rows of whole width, and returns how many there are.
+// foldBlocks reduces all rows, and returns their number.
 func (p *columnPass[T]) foldBlocks(s *state[T]) int {
 	b := p.block
 	if b.repeated >= 0 {
@@ -273,7 +269,7 @@ func (p *columnPass[T]) foldBlocks(s *state[T]) int {
 	return rows
 }
 
-// argumentColumns compiles the search for extremes. NaN is more extreme than all numbers.
+// argumentColumns compiles an argmax or argmin. NaN is more extreme than all numbers.
 func (k *unitCompiler[T]) argumentColumns(r *term.Reduction, v *term.Variable, wide int) *columnPass[T] {
 	z := newVectorizer(k.compiler, v)
 	p := &columnPass[T]{acc: z.register(true), wide: wide, search: true}
@@ -319,7 +315,8 @@ func (u *columns[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// column computes n results. All first passes share one way through the elements, and so do all second ones.
+// column computes n results. The first passes of all reductions share one pass over the elements, and so do
+// the second passes.
 func (u *columns[T]) column(s *state[T], n int) {
 	for _, f := range u.sums {
 		if f.before != nil {
@@ -348,7 +345,8 @@ func (u *columns[T]) column(s *state[T], n int) {
 	}
 }
 
-// pass runs passes number i. It returns how many elements each folded, or -1 if there is no such pass.
+// pass runs pass i of all reductions. It returns the number of reduced elements, or -1 if there is no such
+// pass.
 func (u *columns[T]) pass(s *state[T], i, n int) int {
 	any := false
 	for _, f := range u.sums {
@@ -405,7 +403,7 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 	return count
 }
 
-// several folds rows of n elements, some of them in one call. It returns how many there are.
+// several reduces rows of n elements, some of them in one call. It returns the number of rows.
 func (u *columns[T]) several(s *state[T], code *rowLoop[T], n int, sums ...*columnSum[T]) int {
 	count := 0
 	u.inner.stretches(s, 0, 0, 0, mostRows(n), func(s *state[T], first, rows int) {
@@ -444,7 +442,7 @@ func (p *columnPass[T]) begin(s *state[T], n int) {
 	}
 }
 
-// flush adds what was summed in T to the sum in float64, which begins with the first flushed terms of count.
+// flush adds partial sums of T to the float64 sums; count terms were reduced so far.
 func (p *columnPass[T]) flush(s *state[T], n, count int) {
 	acc, wide := s.regs[p.acc][:n], s.wide[p.wide][:n]
 	if count > flushed {
@@ -466,7 +464,7 @@ func widen[T simd.Float](z []float64, x []T) {
 	}
 }
 
-// result returns what was folded of count elements.
+// result returns the reductions of count elements.
 func (p *columnPass[T]) result(s *state[T], n, count int) []float64 {
 	x := s.wide[p.wide][:n]
 	if p.sums {
@@ -489,8 +487,7 @@ func (p *columnPass[T]) result(s *state[T], n, count int) []float64 {
 	return x
 }
 
-// settle leaves in the register what the next pass needs: the mean, or the maximum. Of infinite maxima
-// nothing is subtracted.
+// settle leaves the mean in the register, for the next pass.
 func (p *columnPass[T]) settle(s *state[T], n, count int) {
 	if !p.sums {
 		return
@@ -500,8 +497,7 @@ func (p *columnPass[T]) settle(s *state[T], n, count int) {
 	}
 }
 
-// columnSetter returns code that sets neighboring elements of the strips' type to results; nil if they are
-// others.
+// columnSetter returns code that copies results of type T to memory; nil if a store needs more.
 func (k *unitCompiler[T]) columnSetter(st *statement, v *term.Variable) func(s *state[T], x []T) {
 	a, t := accessOf(st.left), k.tensors[st.target]
 	if len(a.open) > 0 || a.offset.hidden(v) || a.offset.factor(v) != 1 || st.left.Which != nil || t.Type != k.own || t.Add || st.add {
@@ -511,7 +507,7 @@ func (k *unitCompiler[T]) columnSetter(st *statement, v *term.Variable) func(s *
 	return func(s *state[T], x []T) { copy(s.mem[id].same[at(s):], x) }
 }
 
-// columnWriter returns code that writes results to elements whose index v takes consecutive values.
+// columnWriter returns code that stores n results along index v.
 func (k *unitCompiler[T]) columnWriter(st *statement, v *term.Variable) func(s *state[T], x []float64, n int) {
 	a, t := accessOf(st.left), k.tensors[st.target]
 	id, add := st.target, t.Add || st.add

@@ -6,33 +6,33 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// directRows are rows of a tensor. They are added without running the code of a strip for each of them.
+// directRows locates rows of a tensor that are summed without strip code.
 type directRows[T simd.Float] struct {
 	tensor int
-	at     func(*state[T]) int // where the first row begins, or row 0 of those that are looked up
-	apart  int                 // how far rows lie apart
-	number *lookedUp[T]        // how their numbers are looked up; nil if rows follow one another
-	// begins says where rows over several indices begin, from the first one on; nil if they go over one
+	at     func(*state[T]) int // offset of the first row, or of row 0 if rows are gathered
+	apart  int                 // stride between rows
+	number *lookedUp[T]        // the gathered row numbers; nil if rows have a constant stride
+	// begins holds the offsets of rows over several reduced indices, relative to the first one; nil for one
 	// index.
 	begins []int
-	step   int // how far neighbors lie apart in rows over several indices
+	step   int // stride between elements, for several reduced indices
 }
 
-// mostBegins is of how many rows over several indices it is noted at most where they begin.
+// mostBegins is the maximum length of begins.
 const mostBegins = 256
 
-// lookedUp is numbers of rows, which a tensor holds.
+// lookedUp is a tensor of row numbers for a gather.
 type lookedUp[T simd.Float] struct {
 	tensor int
-	wide   bool // whether they have 64 bits
+	wide   bool // whether they are int64
 	first  func(*state[T]) int
 	apart  int
-	rows   int  // how many rows there are
-	some   bool // whether a number stands for no row, and which
+	rows   int  // exclusive upper bound of row numbers
+	some   bool // whether the number none means "no row" (padding)
 	none   int
 }
 
-// directRows returns where the rows are that a reduction over one index adds, if they are parts of a tensor.
+// directRows locates the rows of a tensor that a reduction sums, or returns nil.
 func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Variable) *directRows[T] {
 	if b.Op != term.Element || b.Read.Which != nil || k.tensors[b.Read.Tensor].Type != k.own {
 		return nil
@@ -54,8 +54,8 @@ func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Va
 	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(a.offset.plus(form{vars: []multiple{{w, 1}}}, -apart)), apart: apart}
 }
 
-// windowRows returns where the rows are that a reduction over several indices adds, such as those of a
-// window, if there are few.
+// windowRows locates the rows of a reduction over several indices, such as those of a window, if there are
+// few.
 func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
 	step := a.offset.factor(v)
 	if r.Guard != nil || len(a.open) > 0 || len(a.offset.rest) > 0 || b.Read.Else != nil || step < 1 || a.offset.hidden(v) {
@@ -80,8 +80,7 @@ func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *access,
 	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(first), begins: begins, step: step}
 }
 
-// lookedUp returns where the rows are that a reduction over one index adds, if a tensor holds their numbers;
-// otherwise nil.
+// lookedUp locates the rows of a gather whose row numbers are in a tensor, or returns nil.
 func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
 	w, p := r.Vars[0], a.offset.rest[0]
 	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.offset.rest) > 1 || len(a.open) != 1 || a.offset.factor(v) != 1 || a.offset.factor(w) != 0 ||
@@ -108,8 +107,7 @@ func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v
 	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(same), apart: p.factor, number: n}
 }
 
-// addRows adds the first n elements of rows that are parts of a tensor. It returns false if there is no row
-// with a number that is looked up.
+// addRows sums the first n elements of all rows. It returns false if a gathered row number is out of bounds.
 func (p *columnPass[T]) addRows(s *state[T], n, rows int) bool {
 	if l := p.direct.number; l != nil {
 		if l.wide {
@@ -126,7 +124,7 @@ func (p *columnPass[T]) addRows(s *state[T], n, rows int) bool {
 			for i := range m {
 				addApart(acc, x[at+d.begins[first+i]:], d.step)
 			}
-		case d.begins == nil && d.apart == n: // one after the other, as the processor foresees
+		case d.begins == nil && d.apart == n: // contiguous, which the processor predicts
 			for i := range m {
 				add(acc, acc, x[at+(first+i)*n:][:n])
 			}
@@ -148,7 +146,7 @@ func (p *columnPass[T]) addRows(s *state[T], n, rows int) bool {
 	return true
 }
 
-// addApart adds elements of x, which lie apart, to those of z.
+// addApart adds the elements of x with a stride to z.
 func addApart[T simd.Float](z, x []T, apart int) {
 	x = x[:(len(z)-1)*apart+1]
 	if apart == 2 {
@@ -162,14 +160,13 @@ func addApart[T simd.Float](z, x []T, apart int) {
 	}
 }
 
-// addLookedUp adds the first n elements of rows whose numbers are given. Memory of rows is asked for ahead:
-// of the next results, too.
+// addLookedUp sums gathered rows, and prefetches the rows ahead, also those of the next result.
 func addLookedUp[T simd.Float, U int32 | int64](p *columnPass[T], s *state[T], n, rows int, numbers []U) bool {
 	l, from := p.direct.number, p.direct.at(s)
 	acc, x := s.regs[p.acc][:n], s.mem[p.direct.tensor].same
 	for first := 0; first < rows; first += flushed {
 		end := min(first+flushed, rows)
-		places, m := s.places[:0], 0 // m of them are added
+		places, m := s.places[:0], 0 // the first m are summed
 		for i := first; i < end+simd.Ahead && i*l.apart < len(numbers); i++ {
 			k := int(numbers[i*l.apart])
 			switch {

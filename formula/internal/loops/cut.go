@@ -6,12 +6,12 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A sum of at least leastCut elements that gives one element is cut into sums of up to mostSums equal parts,
-// which run side by side if the task has a step for them.
+// A sum of at least leastCut elements to one result is split into up to mostSums equal partial sums, which
+// run in parallel if the task has a step for them.
 const leastCut, mostSums = 1 << 16, 64
 
-// cut replaces statements that sum very many elements to one: they sum parts, and then these in float64. Into
-// which parts follows from extents alone, so every number of workers gives the same bits.
+// cut splits long sums with one result into partial sums, and a sum of these in float64. The partition
+// depends on extents only, so results are bit-identical for every number of workers.
 func (z *normalizer) cut() {
 	var out []*statement
 	for _, s := range z.out {
@@ -28,7 +28,7 @@ func (z *normalizer) cut() {
 	z.out = out
 }
 
-// cutAt returns which index of a reduction is cut, and into how many parts: 0 if it is to stay whole.
+// cutAt returns the index of a reduction to split, and the number of parts; 0 parts if none.
 func cutAt(r *term.Reduction) (d, parts int) {
 	all := 1
 	for _, v := range r.Vars {
@@ -51,7 +51,7 @@ func cutAt(r *term.Reduction) (d, parts int) {
 	return 0, 0
 }
 
-// partial returns a statement that sums parts of what s sums, and makes s sum their results.
+// partial returns a statement of the partial sums of s, and makes s their sum.
 func (z *normalizer) partial(s *statement, r *term.Reduction, d, parts int) *statement {
 	v := r.Vars[d]
 	n := term.Number(extent(v) / parts)

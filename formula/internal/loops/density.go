@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// densities returns a value in which the density of the standard normal distribution is one function. The
-// slope of x * Phi(x) has x times it, which is NaN at infinity.
+// densities replaces the pdf of the standard normal distribution, exp(-x*x/2)/sqrt(2*pi), by one function.
+// The derivative of x * normal_cdf(x) multiplies it by x, which would be NaN at infinity.
 func densities(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -30,7 +30,7 @@ func densities(n *term.Term) *term.Term {
 	return m
 }
 
-// exponent returns x if n is exp(-(x * x / 2)); otherwise nil.
+// exponent returns x if n is exp(-(x * x / 2)), and otherwise nil.
 func exponent(n *term.Term) *term.Term {
 	if n.Op != term.Apply || n.Func != term.Exp || n.Args[0].Op != term.Negate || n.Args[0].Args[0].Op != term.Divide {
 		return nil

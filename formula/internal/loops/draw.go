@@ -9,23 +9,23 @@ import (
 	"github.com/opgen/opgen/internal/base/simd/approx"
 )
 
-// drawing is memory for drawing random numbers.
+// drawing holds the buffers of a random generator.
 type drawing struct {
 	drawer    simd.Drawer
-	high, low []uint64  // random words
-	numbers   []float64 // numbers that are made of them
+	high, low []uint64  // random 64-bit words
+	numbers   []float64 // the numbers computed from the words
 	code      *normalLoop
 	arguments jit.Arguments
 }
 
-// normalLoop is a compiled loop that makes numbers of the normal distribution of words.
+// normalLoop is a fused loop that maps random words to the normal distribution.
 type normalLoop struct {
 	*jit.Code
 	high, low, numbers int // pointers
 }
 
-// normalCode returns the loop, or nil where package simd does as well: the registers of AVX2 hold the values
-// of one vector, and the compiler keeps those of more in memory.
+// normalCode returns the loop, or nil if package simd is as fast. It is used for AVX2 only: 16 registers
+// hold one vector's values, while the Go compiler's code for package simd spills them.
 var normalCode = sync.OnceValue(func() *normalLoop {
 	if simd.Vector() != 32 || !jit.Available() {
 		return nil
@@ -40,7 +40,7 @@ var normalCode = sync.OnceValue(func() *normalLoop {
 	return l
 })
 
-// newDrawing returns memory for drawing as many numbers as a strip has.
+// newDrawing allocates buffers for one strip.
 func newDrawing() *drawing {
 	d := &drawing{high: make([]uint64, stripLength), low: make([]uint64, stripLength), numbers: make([]float64, stripLength), code: normalCode()}
 	if d.code != nil {
@@ -52,10 +52,9 @@ func newDrawing() *drawing {
 	return d
 }
 
-// draw returns n random numbers at consecutive positions: those of a normal distribution, or of a uniform
-// one, as package rng draws them.
+// draw returns n random numbers at consecutive counters, normal or uniform, as package rng defines them.
 func (d *drawing) draw(n int, seed, stream, index uint64, normal bool) []float64 {
-	all := (n + 7) &^ 7 // words are drawn in groups
+	all := (n + 7) &^ 7 // words are drawn in groups of eight
 	d.drawer.Draw(d.high[:all], d.low[:all], seed, stream, index)
 	switch {
 	case !normal:

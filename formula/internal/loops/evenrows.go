@@ -6,29 +6,29 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// evenRows is a reduction of rows of one tensor, which are folded as they lie there. Several short ones are
-// folded in one call: the processor then asks for the next row while it folds one.
+// evenRows is an inner reduction of contiguous rows of one tensor, without a copy to strips. One call
+// reduces several short rows, which overlaps the loads of a row with the reduction of the row before.
 type evenRows[T simd.Float] struct {
-	outer nest[T] // the indices of the results but the last
-	row   loop[T] // that of the last index
-	last  loop[T] // that of the index that is reduced
+	outer nest[T] // over the indices of the results but the last
+	row   loop[T] // over the last index of the results
+	last  loop[T] // over the reduced index
 	sum   *rowSum[T]
 	fold  func(z, x []T, n, apart int)
-	n     int // how many elements a row has
-	apart int // how far rows lie apart
-	// to says where the first result goes, if results of the strips' type are set as they are; to is nil if
-	// that takes more.
+	n     int // length of a row
+	apart int // stride between rows
+	// to is the offset of the first result, if results are stored without a conversion or a further
+	// operation; otherwise nil.
 	to       func(*state[T]) int
 	target   int
 	toApart  int
-	together int            // how many rows are folded in one call
-	wide     *rowResults[T] // where results go, if they are numbers of float64; otherwise nil
+	together int            // rows per call
+	wide     *rowResults[T] // destination of float32 and float64 results; otherwise nil
 }
 
-// linesTogether is how many elements rows that are folded in one call have about.
+// linesTogether is the approximate number of elements in the rows of one call.
 const linesTogether = 16 << 10
 
-// rowFolds are the kinds of reductions for which rows are folded in one call.
+// rowFolds returns the primitive that reduces several rows, or nil.
 func rowFolds[T simd.Float](kind reduction.Kind) func(z, x []T, n, apart int) {
 	switch kind {
 	case reduction.Sum, reduction.Mean:
@@ -41,17 +41,16 @@ func rowFolds[T simd.Float](kind reduction.Kind) func(z, x []T, n, apart int) {
 	return nil
 }
 
-// evenLength is of which number of elements the rows have a multiple.
+// evenLength is the required divisor of the row length.
 const evenLength = 64
 
-// evenly reports whether rows of a reduction may be folded as they lie in a tensor.
+// evenly reports whether the rows of a reduction may be reduced in place.
 func evenly[T simd.Float](r *term.Reduction, v *term.Variable) bool {
 	n, known := v.Hi.Known()
 	return rowFolds[T](r.Kind) != nil && known && v.Lo.Is(0) && n > 0 && n%evenLength == 0
 }
 
-// even returns code for rows that are parts of one tensor; nil if they are not, or if they are of uneven
-// lengths.
+// even returns a unit for rows of one tensor, or nil if the reduction is another one.
 func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) unit[T] {
 	if !evenly[T](r, v) || len(u.sums) != 1 || len(u.inner.loops) > 0 || len(u.outer.loops) == 0 {
 		return nil
@@ -84,7 +83,7 @@ func (u *evenRows[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.rows(s, lo, hi) })
 }
 
-// rows computes the results of the rows of one value of the outer indices.
+// rows reduces the rows of one iteration of the outer loops.
 func (u *evenRows[T]) rows(s *state[T], lo, hi int) {
 	a, b := u.row.limits(s, lo, hi)
 	s.vars[u.last.place] = 0
@@ -114,7 +113,7 @@ func (u *evenRows[T]) rows(s *state[T], lo, hi int) {
 	}
 }
 
-// long folds a row of several strips.
+// long reduces a row that is longer than a strip.
 func (u *evenRows[T]) long(s *state[T], x []T) float64 {
 	p := u.sum.passes[0]
 	total := p.unit
@@ -130,7 +129,7 @@ func (u *evenRows[T]) long(s *state[T], x []T) float64 {
 	return total
 }
 
-// give finishes one result and writes it.
+// give finishes and stores one result.
 func (u *evenRows[T]) give(s *state[T], total float64) {
 	s.folded[0], s.count = total, u.n
 	u.sum.give(s, u.sum.finish(s, s.folded[:], u.n))

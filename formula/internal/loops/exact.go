@@ -6,27 +6,26 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// A value that no real number of a tensor is a part of depends on indices, integers, attributes and constants
-// only, such as the angle of a position. Single numbers are computed in float64, and so are strips of such
-// values, whatever the type of the other strips: the digits of an angle that is far from 0 would be lost
-// otherwise, and results would depend on the index that strips go over. They are rounded once, where they
-// meet real numbers of tensors.
+// Values without real elements of tensors depend on indices, integers, attributes and constants only, such
+// as the angle of a position. Scalar code computes them in float64, and so do strips of such values,
+// whatever the compute type: float32 would lose the digits of a large angle, and results would depend on the
+// vectorized index. They are rounded once, where they meet real elements.
 
-// wider reports whether a value has no real number of a tensor, and takes more than one rounding in strips of
+// wider reports whether a value has no real element of a tensor, and needs more than one rounding in
 // float32.
 func (z *vectorizer[T]) wider(n *term.Term) bool {
 	return z.c.own == dtype.F32 && n.Op != term.Element && n.Uses(z.v) && OfIntegers(n, z.c.exacts)
 }
 
-// OfIntegers reports whether a real number depends on indices, integers, attributes and constants only, and
-// takes more than one rounding in float32. It may have elements of the tensors in exacts, which are local
-// tensors of float64 that hold such values.
+// OfIntegers reports whether a real value depends on indices, integers, attributes and constants only, and
+// needs more than one rounding in float32. It may load from the tensors in exacts, float64 temporaries of
+// such values.
 func OfIntegers(n *term.Term, exacts map[int]bool) bool {
 	return n.Kind == term.Real && n.Op != term.Constant && !roundsOnce(n) && ofIntegers(n, exacts)
 }
 
-// ofIntegers reports whether a value depends on no random number, and on no real number of a tensor but those
-// that keep all digits of such values.
+// ofIntegers reports whether a value has no random number, and no real element but those of tensors in
+// exacts.
 func ofIntegers(n *term.Term, exacts map[int]bool) bool {
 	ok := true
 	n.Walk(func(m *term.Term) {
@@ -35,9 +34,9 @@ func ofIntegers(n *term.Term, exacts map[int]bool) bool {
 	return ok
 }
 
-// roundsOnce reports whether a value is one operation on numbers that float32 holds, whose result is the same
-// if it is computed in float64 and rounded then. That is so of sums, differences, products, quotients and
-// square roots, since float64 has more than twice as many digits.
+// roundsOnce reports whether a value is one operation on numbers that float32 represents, so that its
+// float64 result rounds to the float32 result. This holds for sums, differences, products, quotients and
+// square roots, since float64 has more than twice the digits.
 func roundsOnce(n *term.Term) bool {
 	args := n.Args
 	switch n.Op {
@@ -63,7 +62,7 @@ func roundsOnce(n *term.Term) bool {
 	return true
 }
 
-// single reports whether float32 holds a number.
+// single reports whether float32 represents a number.
 func single(n *term.Term) bool {
 	if v, known := n.Settled(); known {
 		return float64(float32(v)) == v
@@ -75,21 +74,20 @@ func single(n *term.Term) bool {
 	return n.Kind == term.Integer && b.known && b.lo >= -exact32 && b.hi <= exact32
 }
 
-// inDouble compiles a value in strips of float64, and returns the register with its numbers rounded to T.
+// inDouble compiles a value in float64 strips, and returns the register with its values rounded to T.
 func (z *vectorizer[T]) inDouble(n *term.Term) int {
 	r, run := z.register(false), z.double(n)
 	z.step("a value in float64", r, func(s *state[T], n int) { convert(s.regs[r][:n], run(s, n)) })
 	return r
 }
 
-// storeExact emits the writing of a value that is computed in strips of float64 to elements of float64.
+// storeExact emits a store of a value that is computed in float64 strips, without rounding.
 func (z *vectorizer[T]) storeExact(t int, a *access, n *term.Term) {
 	at, k, run := z.c.value(a.offset), a.offset.factor(z.v), z.double(n)
 	z.step("a store of a value in float64", -1, func(s *state[T], n int) { simd.Scatter(s.mem[t].f64, run(s, n), at(s), k) })
 }
 
-// double compiles a value in strips of float64. The code returns n numbers from where the variables of a
-// state stand.
+// double compiles a value in float64 strips. The code returns the next n values.
 func (z *vectorizer[T]) double(n *term.Term) func(s *state[T], n int) []float64 {
 	z.fromMemory(n)
 	c := z.c.inDouble()
@@ -118,7 +116,7 @@ func (z *vectorizer[T]) double(n *term.Term) func(s *state[T], n int) []float64 
 	}
 }
 
-// inDouble returns the compiler of strips of float64, which have the same indices.
+// inDouble returns the compiler of nested float64 strips, which shares the indices.
 func (c *compiler[T]) inDouble() *compiler[float64] {
 	if c.double == nil {
 		c.double = &compiler[float64]{p: c.p, options: c.options, own: dtype.F64, tensors: c.tensors, places: c.places, kept: map[int]bool{}, narrow: c.narrow,
@@ -127,7 +125,7 @@ func (c *compiler[T]) inDouble() *compiler[float64] {
 	return c.double
 }
 
-// stateInDouble returns the state of strips of float64, which has the variables of a state.
+// stateInDouble returns the state of nested float64 strips, which shares the variables.
 func stateInDouble[T simd.Float](c *compiler[T], vars []int) *state[float64] {
 	if c.double == nil {
 		return nil
@@ -138,7 +136,7 @@ func stateInDouble[T simd.Float](c *compiler[T], vars []int) *state[float64] {
 	return s
 }
 
-// noteExact keeps local tensors in float64 that hold values of integers, so that these keep their digits.
+// noteExact keeps temporaries of integer-valued reals in float64.
 func (c *compiler[T]) noteExact(statements []*statement) {
 	given := map[int]int{}
 	for _, s := range statements {

@@ -9,9 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// extracted returns a value in which reductions are elements of tensors that statements of their own give.
-// Under a condition, and behind one that may decide alone, a reduction is computed where the condition fails,
-// too.
+// extracted replaces the reductions in a value by loads from temporaries, which new statements define. A
+// reduction behind a condition is evaluated speculatively.
 func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	switch n.Op {
 	case term.Reduce:
@@ -47,7 +46,7 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 	return n.Map(func(x *term.Term) *term.Term { return z.extracted(x, around, lenient) })
 }
 
-// inside returns a reduction in whose body the reductions are extracted.
+// inside extracts the reductions that are nested in the body of a reduction.
 func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	r := *n.Reduction
 	vars := slices.Clone(around)
@@ -72,8 +71,7 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 }
 
-// withMean returns a variance for device code that knows the mean, if a statement gives it: as what stands
-// behind the reduction.
+// withMean attaches the mean to a variance, for device code, if a statement defines it.
 func (z *normalizer) withMean(n *term.Term) *term.Term {
 	if !z.whole || n.Op != term.Reduce || n.Reduction.Kind != reduction.Variance {
 		return n
@@ -93,8 +91,7 @@ func (z *normalizer) withMean(n *term.Term) *term.Term {
 	return n
 }
 
-// givenBy returns the element of its tensor to which a statement gives a reduction; nil if it gives another
-// value.
+// givenBy returns the load of the result of statement s, if s is the given reduction; otherwise nil.
 func givenBy(s *statement, reduction *term.Term) *term.Term {
 	if s.add || s.guard != nil || s.reduction() == nil || s.left.Which != nil {
 		return nil
@@ -102,14 +99,14 @@ func givenBy(s *statement, reduction *term.Term) *term.Term {
 	return elementBy(s, reduction)
 }
 
-// elementBy returns the element of its tensor to which a statement gives a value; nil if it gives another
-// one.
+// elementBy returns the load of the result of statement s, if s has the given value for some indices;
+// otherwise nil.
 func elementBy(s *statement, value *term.Term) *term.Term {
 	m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
 	if !m.Same(s.value, value) || !m.Settled() {
 		return nil
 	}
-	for _, v := range s.vars { // it may give some elements of its tensor only
+	for _, v := range s.vars { // s may define a part of its tensor only
 		if x := m.Values[v]; x != nil {
 			if b := linear(x).bounds(); !b.known || b.lo < 0 || b.hi >= extent(v) {
 				return nil
@@ -124,9 +121,9 @@ func elementBy(s *statement, value *term.Term) *term.Term {
 	return &term.Term{Op: term.Element, Kind: value.Kind, Read: &read}
 }
 
-// known returns the element of a local tensor to which an earlier statement gives the same reduction, and
-// which is still what the reduction would be; nil if there is none. Such tensors keep all digits. A reduction
-// that may read outside its tensors must not stand for one that fails there.
+// known returns the load of a temporary that an earlier statement defines as the same reduction, if neither
+// the temporary nor its inputs were overwritten since; otherwise nil (common subexpressions). A speculative
+// definition must not replace a reduction that fails on accesses out of bounds.
 func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
 	if n.Op != term.Reduce {
 		return nil
@@ -152,7 +149,7 @@ func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
 	return nil
 }
 
-// temporary adds a statement that gives a tensor over variables, and returns its element.
+// temporary defines a tensor over vars with value n, and returns its load.
 func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	t := Tensor{Local: true}
 	l := &program.Local{Name: "t", Kind: n.Kind, Slot: -1, Old: -1}
@@ -163,7 +160,7 @@ func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool
 		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
 		to[v] = w.Term()
 		own = append(own, w)
-		l.Shape = append(l.Shape, term.Number(extent(v))) // the end of a range without values may be below 0
+		l.Shape = append(l.Shape, term.Number(extent(v))) // the end of an empty range may be negative
 		there.Idx, here.Idx = append(there.Idx, w.Term()), append(here.Idx, v.Term())
 	}
 	there.Ext, here.Ext = l.Shape, l.Shape

@@ -40,7 +40,7 @@ func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
 	return least, most, ok && ends.Any()
 }
 
-// boundsOfType returns the least and the greatest integer of a type of fewer than 64 bits.
+// boundsOfType returns the bounds of an integer type below 64 bits.
 func boundsOfType(t dtype.Type) (least, most int, ok bool) {
 	switch t {
 	case dtype.I8:
@@ -53,7 +53,7 @@ func boundsOfType(t dtype.Type) (least, most int, ok bool) {
 	return 0, 0, false
 }
 
-// bounded returns an integer, and in place of the bounds of 64 bits others.
+// bounded maps the bounds of int64 to other integers.
 func bounded(v, least, most int) int {
 	switch v {
 	case math.MinInt:
@@ -64,7 +64,7 @@ func bounded(v, least, most int) int {
 	return v
 }
 
-// boundAll does so for a strip of integers.
+// boundAll maps the bounds of int64 in a strip of integers.
 func boundAll(x []int, least, most int) {
 	for i, v := range x {
 		x[i] = bounded(v, least, most)

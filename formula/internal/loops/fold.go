@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// fold compiles reductions. Strips go over the last index that is reduced, or over an index of the result, so
-// that elements are read where they lie side by side.
+// fold compiles reductions: inner reductions, whose strips run over the last reduced index, or outer
+// reductions, whose strips run over an index of the results. The choice makes accesses contiguous.
 func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	r := k.bundle.folds[0]
 	if !r.Kind.Is(reduction.Running) && !argument(r) || len(r.Vars) == 0 {
@@ -35,13 +35,13 @@ func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	return k.plain(first)
 }
 
-// foldOver says over which index the strips of a reduction go.
+// foldOver is the kind of index over which the strips of a reduction run.
 type foldOver int
 
 const (
 	undecided   foldOver = iota
-	overReduced          // the last one of those that are reduced
-	overResults          // one of the results
+	overReduced          // the last reduced index: an inner reduction
+	overResults          // an index of the results: an outer reduction
 )
 
 // reaches reports whether the range of a reduction depends on an index.
@@ -49,13 +49,12 @@ func reaches(r *term.Reduction, v *term.Variable) bool {
 	return slices.ContainsFunc(r.Vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) })
 }
 
-// argument reports whether a reduction gives the index of an extreme.
+// argument reports whether a reduction is argmax or argmin.
 func argument(r *term.Reduction) bool { return r.Kind.Is(reduction.Argument) && !r.IsOrder() }
 
-// foldOver decides over which index the strips of a bundle's reduction go, as in a group of its own that
-// shares as many indices as depth. It follows from the reduction alone, and the bits of its results with it:
-// which indices groups share, and which of them can be joined, depends on what else they compute, such as the
-// gradients that are wanted.
+// foldOver chooses the vectorized index of a bundle's reduction, as in a group of its own with depth shared
+// loops. The choice depends on the reduction alone, and so do the bits of its results. Fusion and coalescing
+// also depend on other statements, such as the gradients that are wanted.
 func (c *compiler[T]) foldOver(b bundle, depth int) foldOver {
 	b.statements, b.folds = slices.Clone(b.statements), slices.Clone(b.folds)
 	g := &bundleGroup{[]*bundle{&b}, depth}
@@ -69,9 +68,9 @@ func (c *compiler[T]) foldOver(b bundle, depth int) foldOver {
 	return overResults
 }
 
-// foldVariable returns the index of the results that the strips of a reduction go over: the last one, or nil
-// if strips go over the last of the reduced indices, or if a range depends on the last one. Elements are then
-// read side by side.
+// foldVariable returns the last index of the results if strips should run over it, or nil if they should run
+// over the last reduced index. If a range depends on the last index of the results, the answer is not an
+// outer reduction.
 func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Variable {
 	r := b.folds[0]
 	own := r.Vars[len(r.Vars)-1]
@@ -94,7 +93,7 @@ func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Varia
 	return result
 }
 
-// foldScore is greater for an index of consecutive elements.
+// foldScore is larger if more accesses are contiguous along v.
 func foldScore(r *term.Reduction, v *term.Variable) float64 {
 	score := 10.0
 	visit := func(e *term.Read) {
@@ -110,7 +109,7 @@ func foldScore(r *term.Reduction, v *term.Variable) float64 {
 	reads(r.Body, visit)
 	reads(r.Guard, visit)
 	for _, part := range []*term.Term{r.Body, r.Guard} {
-		part.Walk(func(n *term.Term) { // one that is compared with an integer of each element is converted element by element
+		part.Walk(func(n *term.Term) { // gathers by comparison convert element by element
 			if (n.Op == term.Equal || n.Op == term.Unequal) && n.Args[0].Kind == term.Integer && n.Reads() {
 				reads(n, func(e *term.Read) {
 					if accessOf(e).offset.factor(v) != 0 {
@@ -123,7 +122,7 @@ func foldScore(r *term.Reduction, v *term.Variable) float64 {
 	return score * float64(min(extent(v), 64))
 }
 
-// body returns the value that a reduction folds: its identity where the guard fails.
+// body returns the reduced value, with the identity where the guard fails.
 func body(r *term.Reduction) *term.Term {
 	x := r.Body
 	if r.Kind == reduction.Count {
@@ -135,7 +134,7 @@ func body(r *term.Reduction) *term.Term {
 	return term.Conditional(r.Guard, x, term.RealNumber(r.Kind.Identity()))
 }
 
-// sameIndices returns reduction i of the bundle over the indices of the first one.
+// sameIndices returns reduction i of the bundle, over the indices of the first reduction.
 func (k *unitCompiler[T]) sameIndices(i int) *term.Reduction {
 	out := *k.bundle.folds[i]
 	to := map[*term.Variable]*term.Term{}

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// form is an integer as a linear form: a number, multiples of variables, and multiples of values of other
-// kinds, such as quotients and elements of tensors.
+// form is an integer as an affine form: a constant, multiples of indices, and multiples of opaque integers,
+// such as quotients and elements of tensors.
 type form struct {
 	base int
 	vars []multiple
@@ -26,7 +26,7 @@ type addend struct {
 	factor int
 }
 
-// linear returns an integer as a linear form.
+// linear returns an integer as an affine form.
 func linear(n *term.Term) form {
 	if v, ok := n.Known(); ok {
 		return form{base: v}
@@ -52,7 +52,7 @@ func linear(n *term.Term) form {
 	return form{rest: []addend{{n, 1}}}
 }
 
-// constant reports whether the form is a number.
+// constant reports whether the form is a constant.
 func (f form) constant() bool { return len(f.vars) == 0 && len(f.rest) == 0 }
 
 // plus returns f + factor*g.
@@ -89,7 +89,7 @@ func (f form) without(v *term.Variable) form {
 	return f.plus(form{vars: []multiple{{v, 1}}}, -f.factor(v))
 }
 
-// factor returns the multiple of a variable.
+// factor returns the coefficient of a variable.
 func (f form) factor(v *term.Variable) int {
 	for _, m := range f.vars {
 		if m.of == v {
@@ -99,18 +99,17 @@ func (f form) factor(v *term.Variable) int {
 	return 0
 }
 
-// hidden reports whether a variable occurs in the values that are not linear.
+// hidden reports whether an opaque integer uses a variable.
 func (f form) hidden(v *term.Variable) bool {
 	return slices.ContainsFunc(f.rest, func(p addend) bool { return p.of.Uses(v) })
 }
 
-// same reports whether two forms have the same value.
+// same reports whether two forms are equal.
 func (f form) same(g form) bool { return f.plus(g, -1).isZero() }
 
 func (f form) isZero() bool { return f.constant() && f.base == 0 }
 
-// settled returns a value in which comparisons that hold, or fail, for all values of the indices are known,
-// and so are extremes of integers.
+// settled folds comparisons and integer extremes that the ranges of the indices decide.
 func settled(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -132,7 +131,7 @@ func settled(n *term.Term) *term.Term {
 	}
 	if m.Op == term.Truncate {
 		d, known := m.Args[1].Known()
-		if b := linear(m.Args[0]).bounds(); known && d > 0 && b.known && b.lo >= 0 { // it is rounded down, too
+		if b := linear(m.Args[0]).bounds(); known && d > 0 && b.known && b.lo >= 0 { // truncation is floor
 			return term.Arithmetic(term.Quotient, m.Args[0], m.Args[1])
 		}
 	}
@@ -148,7 +147,7 @@ func settled(n *term.Term) *term.Term {
 	return m
 }
 
-// nothing returns what a reduction gives of nothing.
+// nothing returns the value of a reduction without elements.
 func nothing(n *term.Term) *term.Term {
 	switch kind := n.Reduction.Kind; {
 	case n.Kind == term.Boolean:
@@ -164,7 +163,7 @@ func nothing(n *term.Term) *term.Term {
 	}
 }
 
-// compared tells whether a comparison of integers holds, if that follows from the ranges of the indices.
+// compared returns the truth of an integer comparison, if the ranges of the indices decide it.
 func compared(n *term.Term) (holds, known bool) {
 	if n.Args[0].Kind != term.Integer || n.Args[1].Kind != term.Integer {
 		return false, false

@@ -11,10 +11,10 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// vectors writes operations on vectors of a loop that is compiled to machine code.
+// vectors generates operations on vectors in a fused loop.
 type vectors = elementary.Functions[jit.Value, jit.Mask]
 
-// value is a vector of such a loop.
+// value is a vector in a fused loop.
 type value = jit.Value
 
 // unaryCode, binaryCode are the operations of package simd that compiled loops have.
@@ -94,14 +94,14 @@ func (in *instruction[T]) value(m *vectors, x, k []value) value {
 	return v
 }
 
-// mostNumbers is how many numbers a compiled loop takes at most.
+// mostNumbers is the maximum number of scalars of a fused loop.
 const mostNumbers = 32
 
-// mostFolds is how many reductions one loop computes at most.
+// mostFolds is the maximum number of reductions of one loop.
 const mostFolds = 4
 
-// fewest is of how many instructions a compiled loop is made at least. A single one is a function of package
-// simd, which does as well unless the result is a sum, or goes to memory.
+// fewest is the minimum number of instructions of a fused loop. For a single instruction, the primitive of
+// package simd is as fast, unless the result is a sum or is stored.
 func fewest[T simd.Float](pending []instruction[T]) int {
 	if in := &pending[0]; len(pending) == 1 && (in.stores() || in.op.summed()) {
 		return 1
@@ -109,12 +109,12 @@ func fewest[T simd.Float](pending []instruction[T]) int {
 	return 2
 }
 
-// fuser joins instructions of a strip that follow one another to compiled loops.
+// fuser compiles runs of consecutive instructions of a strip into fused loops.
 type fuser[T simd.Float] struct {
 	c    *compiler[T]
 	p    *strip[T]
-	uses map[int]int  // how many instructions use a register
-	can  *jit.Builder // knows what loops can do
+	uses map[int]int  // number of instructions that use a register
+	can  *jit.Builder // for queries of what loops support
 	out  []instruction[T]
 
 	pending []instruction[T]
@@ -123,10 +123,10 @@ type fuser[T simd.Float] struct {
 	open    []openBranch
 }
 
-// openBranch is a branch whose instructions are not all there yet.
+// openBranch is a branch whose end is not emitted yet.
 type openBranch struct{ at, last int }
 
-// fuse joins what it can.
+// fuse replaces the instructions of p by fused loops where it can.
 func (c *compiler[T]) fuse(p *strip[T]) {
 	bytes := simd.Vector()
 	if bytes == 0 || !jit.Available() {
@@ -171,7 +171,7 @@ func (f *fuser[T]) close() {
 	f.out[b.at].skip = len(f.out) - b.at - 1
 }
 
-// join adds an instruction to those that one loop will compute.
+// join adds an instruction to the pending loop.
 func (f *fuser[T]) join(in instruction[T]) {
 	if f.conflicts(&in) || f.numbers+len(in.numbers) > mostNumbers {
 		f.flush()
@@ -202,12 +202,12 @@ func (f *fuser[T]) conflicts(in *instruction[T]) bool {
 	return in.to != nil && read(in, in.to)
 }
 
-// flush makes a loop of the pending instructions.
+// flush compiles the pending instructions.
 func (f *fuser[T]) flush() {
 	pending := f.pending
 	f.pending, f.numbers = nil, 0
 	for len(pending) > 0 {
-		n := len(pending) // a loop takes as many as registers allow
+		n := len(pending) // as many as the registers allow
 		least := fewest(pending)
 		for ; n >= least; n /= 2 {
 			in, ok := f.loop(pending[:n], !f.p.accumulate)
@@ -227,22 +227,22 @@ func (f *fuser[T]) flush() {
 	}
 }
 
-// fusedLoop is a compiled loop in place of instructions.
+// fusedLoop is a compiled loop that replaces instructions.
 type fusedLoop[T simd.Float] struct {
 	code     *jit.Code
-	number   int // of its arguments in a state
+	number   int // index of its arguments in a state
 	inputs   []passedRegister
 	outputs  []passedRegister
 	stores   []passedStore[T]
 	sources  []passedSource[T]
-	lanes    []passedRegister // folds to whose accumulators pointers lead
-	sums     []int            // the folds that the loop's own sums are
+	lanes    []passedRegister // reductions whose accumulators are passed by pointer
+	sums     []int            // the reductions whose sums the loop computes in registers
 	numbers  []number[T]
 	mayLeave bool             // whether results may be written past the caches
 	listed   []instruction[T] // what the loop computes, if there is to be a listing
 }
 
-// passedRegister is a register whose strip a pointer leads to.
+// passedRegister is a pointer argument for the strip of a register.
 type passedRegister struct{ pointer, register int }
 
 // passedStore is memory that a pointer leads to, where results go.
@@ -253,14 +253,14 @@ type passedStore[T simd.Float] struct {
 	view int  // the register that is the strip in memory from then on, or -1
 }
 
-// passedSource is memory with elements of another type that a pointer leads to.
+// passedSource is a pointer argument for a load of another type.
 type passedSource[T simd.Float] struct {
 	pointer int
 	*address[T]
 }
 
-// loop compiles instructions. It returns false if there is no code for so many. The loop has accumulators of
-// its own for sums if own is true.
+// loop compiles instructions; false if they need too many registers. If own is true, sums accumulate in
+// registers of the loop.
 func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], bool) {
 	double := unsafe.Sizeof(T(0)) == 8
 	b := jit.NewBuilder(double, simd.Vector() == 64)
@@ -286,7 +286,7 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 			values[r] = v
 			inputs[r] = true
 			if at := f.p.parts[r]; f.c.ahead != nil && at != nil && !f.c.tensors[at.memory].Local && at.offset.factor(f.c.ahead) != 0 {
-				b.Ahead(p, blocks.elements*f.c.own.Size()) // about where the next block of the group begins
+				b.Ahead(p, blocks.elements*f.c.own.Size()) // about the start of the group's next block
 			}
 		}
 		return v
@@ -393,15 +393,15 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 	}
 }
 
-// again runs the loop on the elements to which its pointers lead.
+// again runs the loop with unchanged pointers.
 func (l *fusedLoop[T]) again(s *state[T], n int) {
 	a := s.arguments[l.number]
 	set(s, l.numbers, jit.Row[T](l.code, a, 0))
 	l.code.Run(a, n, 1, false)
 }
 
-// point sets the pointers of the loop to strips of n elements. It reports whether results may be written past
-// the caches.
+// point sets the pointers of the loop to strips of n elements. It reports whether stores may be
+// non-temporal.
 func (l *fusedLoop[T]) point(s *state[T], n int) (past bool) {
 	a := s.arguments[l.number]
 	for _, p := range l.inputs {

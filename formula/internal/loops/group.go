@@ -10,35 +10,35 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// bundle is statements with the same loops.
+// bundle is the statements of one loop nest.
 type bundle struct {
 	vars       []*term.Variable
 	statements []*statement
-	// folds are the reductions that give the statements' values, if they are reductions; they go over the
-	// same indices.
+	// folds are the statements' reductions, if their values are reductions. All of them reduce the same
+	// indices.
 	folds []*term.Reduction
-	// over says over which index the strips of reductions go.
+	// over is the index over which the strips of reductions run.
 	over foldOver
 }
 
-// bundleGroup is bundles that share the values of their first indices.
+// bundleGroup is a list of fused bundles, whose outermost loops are shared.
 type bundleGroup struct {
 	bundles []*bundle
-	depth   int // how many indices are shared
+	depth   int // the number of shared loops
 }
 
-// touch is a use of memory by a statement.
+// touch is a memory access of a statement.
 type touch struct {
 	memory int
 	at     form
 	writes bool
-	simple bool // whether at is linear
+	simple bool // whether the offset is affine
 	vars   []*term.Variable
 	access *access
 }
 
-// touches lists the uses of memory by a statement. While groups are made, which compares each statement with
-// others many times, it lists those of a statement once.
+// touches lists the memory accesses of a statement. The list is cached while statements are fused, which
+// compares all pairs of statements.
 func (c *compiler[T]) touches(s *statement) []touch {
 	if out, ok := c.touched[s]; ok {
 		return out
@@ -64,7 +64,7 @@ func (c *compiler[T]) touches(s *statement) []touch {
 	return out
 }
 
-// grouped makes bundles of statements, and groups of bundles.
+// grouped fuses statements into bundles, and bundles into groups.
 func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
 	c.touched = map[*statement][]touch{}
 	defer func() { c.touched = nil }() // statements change later
@@ -83,8 +83,8 @@ func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
 	return serial(c.fit(out, c.options.Steps))
 }
 
-// serial joins groups that follow one another and share no index: none of them is divided into parts, and
-// their units run in order.
+// serial merges consecutive groups without shared loops: none of them runs in shares, and their units run in
+// order.
 func serial(groups []*bundleGroup) []*bundleGroup {
 	out := groups[:0]
 	for _, g := range groups {
@@ -97,8 +97,7 @@ func serial(groups []*bundleGroup) []*bundleGroup {
 	return out
 }
 
-// follow adds a group to the one before, if all of its statements may run whenever the values of shared
-// indices are done, and if that saves a way to memory for one of them.
+// follow fuses group next into g if that is legal, and if it saves a pass over memory.
 func (c *compiler[T]) follow(g, next *bundleGroup) bool {
 	if c.options.Steps > 1 {
 		return false
@@ -120,7 +119,7 @@ func newBundle(s *statement) *bundle {
 	return b
 }
 
-// newBundle returns a bundle of which it is decided over which index strips go.
+// newBundle returns the bundle of a statement, with the loop order of its reduction.
 func (c *compiler[T]) newBundle(s *statement) *bundle {
 	b := newBundle(s)
 	if b.folds != nil {
@@ -129,13 +128,13 @@ func (c *compiler[T]) newBundle(s *statement) *bundle {
 	return b
 }
 
-// depth returns how many of its indices a statement may share.
+// depth returns the number of outermost loops that a statement may share.
 func (c *compiler[T]) depth(s *statement) int {
 	switch {
 	case s.add:
 		return min(c.separate(s), s.even())
-	case c.copies(s): // also if it adds, so that a range gives the same elements
-		if row, col := crossed(s, s.vars); row != nil { // a tile goes over both
+	case c.copies(s): // also if it accumulates, so that a share is the same copy
+		if row, col := crossed(s, s.vars); row != nil { // a tile covers both indices
 			return 1 + min(slices.Index(s.vars, row), slices.Index(s.vars, col))
 		}
 	case s.present() != nil:
@@ -151,7 +150,7 @@ func (c *compiler[T]) depth(s *statement) int {
 	return len(s.vars)
 }
 
-// separate returns how many leading indices keep the elements apart to which a statement adds.
+// separate returns the number of outermost loops whose iterations accumulate into different elements.
 func (c *compiler[T]) separate(s *statement) int {
 	a := accessOf(s.left)
 	if s.left.Which != nil {
@@ -165,8 +164,8 @@ func (c *compiler[T]) separate(s *statement) int {
 	return 0
 }
 
-// ownDimensions reports whether each of the indices v, and the same of w, has a dimension of its own.
-// Elements are then different ones wherever the indices have different values.
+// ownDimensions reports whether each index of v, and the corresponding one of w, is alone in one dimension
+// of the accesses x and y. Different values of the indices then access different elements.
 func ownDimensions(v, w []*term.Variable, x, y *access) bool {
 	for i := range v {
 		own := false
@@ -184,8 +183,7 @@ func ownDimensions(v, w []*term.Variable, x, y *access) bool {
 	return true
 }
 
-// join adds a statement to a group if the statement may run whenever the values of shared indices are done,
-// and if that saves a way to memory.
+// join fuses a statement into a group if that is legal, and if it saves a pass over memory.
 func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 	for d := min(g.depth, c.depth(s)); d > 0; d-- {
 		if !c.matches(g, s, d) || !c.profits(g, s, d) || c.splits(g, s, d) {
@@ -211,8 +209,8 @@ func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 	return false
 }
 
-// splits reports whether a statement and a group must not share d indices, since one of them would no longer
-// go element by element, as a step of the task is meant to. With one step, all groups are of this step.
+// splits reports whether sharing d loops would make an elementwise group, or an elementwise statement, not
+// elementwise. With one step, all groups belong to this step, and fusion is allowed.
 func (c *compiler[T]) splits(g *bundleGroup, s *statement, d int) bool {
 	if !c.options.ByElement || c.options.Steps == 1 {
 		return false
@@ -222,14 +220,15 @@ func (c *compiler[T]) splits(g *bundleGroup, s *statement, d int) bool {
 	return (c.byElement(g) || c.byElement(alone)) && !c.byElement(&bundleGroup{append(slices.Clone(g.bundles), own), d})
 }
 
-// gives reports whether a group gives a tensor that is not local.
+// gives reports whether a group writes a tensor that is not a temporary.
 func (c *compiler[T]) gives(g *bundleGroup) bool {
 	return slices.ContainsFunc(g.bundles, func(b *bundle) bool {
 		return slices.ContainsFunc(b.statements, func(s *statement) bool { return !c.tensors[s.target].Local })
 	})
 }
 
-// matches reports whether a statement may share d indices with a group.
+// matches reports whether a statement may share d loops with a group: no data hazard crosses iterations of
+// the shared loops.
 func (c *compiler[T]) matches(g *bundleGroup, s *statement, d int) bool {
 	mine := c.touches(s)
 	for _, b := range g.bundles {
@@ -252,7 +251,7 @@ func (c *compiler[T]) matches(g *bundleGroup, s *statement, d int) bool {
 	return true
 }
 
-// disjoint reports whether two uses of memory have no element in common, whatever values their indices have.
+// disjoint reports whether two accesses never access the same element.
 func disjoint(x, y touch) bool {
 	if !x.simple || !y.simple {
 		return false
@@ -261,8 +260,8 @@ func disjoint(x, y touch) bool {
 	return a.known && b.known && (a.hi < b.lo || b.hi < a.lo)
 }
 
-// apart reports whether elements at x and y are different ones wherever the indices v and w have different
-// values.
+// apart reports whether the offsets x and y differ whenever the values of the indices v and w differ. The
+// indices must be digits of a mixed-radix number, whose lower digits cannot overflow.
 func apart(v, w []*term.Variable, x, y form) bool {
 	type digit struct{ factor, extent int }
 	var digits []digit
@@ -289,8 +288,8 @@ func apart(v, w []*term.Variable, x, y form) bool {
 	return true
 }
 
-// profits reports whether a statement and a group use a tensor at places that the shared indices decide
-// alike.
+// profits reports whether a statement and a group access a tensor at offsets with the same strides along the
+// shared indices, so that the element is still in the cache.
 func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 	for _, y := range c.touches(s) {
 		for _, b := range g.bundles {
@@ -307,8 +306,8 @@ func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 	return false
 }
 
-// never reports whether two places differ whatever values the indices v and w have: both are numbers with the
-// same digits beside one that differs.
+// never reports whether the offsets x and y differ for all values of the indices v and w: both are
+// mixed-radix numbers, with one digit that differs.
 func never(v, w []*term.Variable, x, y form) bool {
 	d := x.base - y.base
 	if d <= 0 {
@@ -331,7 +330,8 @@ func alike(v, w []*term.Variable, x, y form) bool {
 	return true
 }
 
-// conflicts reports whether a statement uses memory that a bundle writes, or writes what it reads.
+// conflicts reports whether a statement and a bundle have a data hazard: both access some memory, and one of
+// them writes.
 func (c *compiler[T]) conflicts(b *bundle, s *statement) bool {
 	mine := c.touches(s)
 	for _, o := range b.statements {
@@ -346,8 +346,8 @@ func (c *compiler[T]) conflicts(b *bundle, s *statement) bool {
 	return false
 }
 
-// merge adds a statement to a bundle with the same loops, if elements that both use are used for the same
-// values of the indices. Sums over the same indices are merged if neither needs the other.
+// merge adds a statement to a bundle with the same loops, if every memory hazard between them is at the same
+// iteration. Reductions over the same indices are merged if they are independent.
 func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 	r := s.reduction()
 	if len(b.vars) != len(s.vars) || s.add || b.statements[0].add || (r != nil) != (b.folds != nil) || s.guard != nil || b.statements[0].guard != nil ||
@@ -366,7 +366,7 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 		to[v] = b.vars[i].Term()
 	}
 	mine := c.touches(s)
-	computed := !c.copies(s) && !c.copies(b.statements[0]) // copies of parts are faster apart
+	computed := !c.copies(s) && !c.copies(b.statements[0]) // copies of parts are faster if not fused
 	for _, o := range b.statements {
 		for _, x := range c.touches(o) {
 			for _, y := range mine {
@@ -391,9 +391,9 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 	return true
 }
 
-// order says in which order a sum is computed, so that it is the same alone and merged with others: over
-// which index strips go, and which indices can be joined. Those of the results count only if strips may go
-// over them.
+// order describes the order of additions in a sum: the index of its strips, and the indices that can be
+// coalesced. Only sums with the same order are merged, so that fusion does not change bits. The result's
+// indices count only if strips run over them.
 func (c *compiler[T]) order(s *statement) string {
 	b := c.newBundle(s)
 	out := fmt.Sprint(b.over)
@@ -407,8 +407,7 @@ func (c *compiler[T]) order(s *statement) string {
 	return out
 }
 
-// sameElement reports whether two places are the same for the same values of all indices, and differ for
-// others.
+// sameElement reports whether two offsets are equal for equal values of the indices, and differ otherwise.
 func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y form) bool {
 	for i := range v {
 		f := x.factor(v[i])
@@ -420,12 +419,12 @@ func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y form) bool {
 	return x.same(y)
 }
 
-// summed reports whether several reductions of a kind may be computed at once.
+// summed reports whether reductions of a kind may be merged.
 func summed(r *term.Reduction) bool {
 	return (r.Kind == reduction.Sum || r.Kind == reduction.Mean) && r.Guard == nil
 }
 
-// sameLoops reports whether two reductions go over as many values of as many indices.
+// sameLoops reports whether two reductions have the same constant ranges.
 func sameLoops(r, q *term.Reduction) bool {
 	if len(r.Vars) != len(q.Vars) {
 		return false
@@ -440,8 +439,8 @@ func sameLoops(r, q *term.Reduction) bool {
 	return true
 }
 
-// strips reports whether a statement's value can be computed in strips: integers cannot, unless they are only
-// moved.
+// strips reports whether a statement's value can be computed in strips of T. Integers cannot, unless they
+// are only copied, or the result is exact in T.
 func (c *compiler[T]) strips(s *statement) bool {
 	if s.parts {
 		return false
@@ -453,21 +452,20 @@ func (c *compiler[T]) strips(s *statement) bool {
 	return s.value.Kind != term.Integer || c.tensors[s.target].Type.IsFloat() || c.moves(s)
 }
 
-// exact reports whether a reduction of integers has the same value as one of real numbers of the type in
-// which the loops compute: the extremes of no integers are no infinities.
+// exact reports whether a reduction of integers is exact in the compute type. The identities of integer
+// extremes are not.
 func (c *compiler[T]) exact(r *term.Reduction) bool {
 	return fits(r, c.own) && !(r.Kind.Is(reduction.Extreme) && mayBeEmpty(r))
 }
 
-// fits reports whether real numbers of a type hold all results on the way of a reduction of integers: sums
-// and products of integers wrap around.
+// fits reports whether all partial results of an integer reduction are exact in type t.
 func fits(r *term.Reduction, t dtype.Type) bool {
 	if r.Kind != reduction.Sum && r.Kind != reduction.Count {
 		return r.Kind.Is(reduction.Extreme)
 	}
 	most := exact32
 	if t == dtype.F64 {
-		most = int(min(int64(exact64), math.MaxInt)) // which may have 32 bits
+		most = int(min(int64(exact64), math.MaxInt)) // int may have 32 bits
 	}
 	all := interval{1, 1, true}
 	if r.Kind == reduction.Sum {
@@ -481,7 +479,7 @@ func fits(r *term.Reduction, t dtype.Type) bool {
 	return all.known && all.lo >= -most && all.hi <= most
 }
 
-// mayBeEmpty reports whether a reduction may go over nothing.
+// mayBeEmpty reports whether a reduction may have no elements.
 func mayBeEmpty(r *term.Reduction) bool {
 	return r.Guard != nil || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
 		lo, known := v.Lo.Known()
@@ -490,10 +488,10 @@ func mayBeEmpty(r *term.Reduction) bool {
 	})
 }
 
-// moves reports whether a statement only copies elements of a tensor of the same type.
+// moves reports whether a statement only copies elements, without a conversion.
 func (c *compiler[T]) moves(s *statement) bool { return c.copies(s) && !c.tensors[s.target].Add }
 
-// copies reports whether a statement copies elements, or adds them to those of its tensor.
+// copies reports whether a statement copies elements, or adds them to the elements of its tensor.
 func (c *compiler[T]) copies(s *statement) bool {
 	n := s.value
 	if n.Op != term.Element || n.Read.Which != nil || s.guard != nil || s.add || s.left.Which != nil ||

@@ -8,11 +8,11 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// adder is code that adds an integer to every element of a strip of integers.
+// adder is code that adds an integer value to every element of an integer strip.
 type adder[T float32 | float64] func(s *state[T], out []int)
 
-// indices returns code that fills strips with the values of an integer, of which a part is not linear in the
-// variable: elements of tensors of integers, quotients and remainders. It returns nil for others.
+// indices returns code that fills integer strips with the values of a form. Elements of integer tensors,
+// quotients and remainders may depend on the variable. It returns nil for other forms.
 func (z *vectorizer[T]) indices(f form) adder[T] {
 	same := form{base: f.base, vars: f.vars}
 	var parts []adder[T]
@@ -36,7 +36,7 @@ func (z *vectorizer[T]) indices(f form) adder[T] {
 	}
 }
 
-// count sets integers to first, first+step, and so on.
+// count sets out to first, first+step, ...
 func count(out []int, first, step int) {
 	for i := range out {
 		out[i] = first
@@ -44,8 +44,7 @@ func count(out []int, first, step int) {
 	}
 }
 
-// part returns code that adds a multiple of an integer that is not linear in the variable; nil if there is
-// none for it.
+// part returns code that adds a multiple of an opaque integer, or nil if there is none for it.
 func (z *vectorizer[T]) part(p addend) adder[T] {
 	switch n := p.of; n.Op {
 	case term.Element:
@@ -81,7 +80,7 @@ func (z *vectorizer[T]) part(p addend) adder[T] {
 	return nil
 }
 
-// addElements adds multiples of elements at equal distances.
+// addElements adds multiples of strided elements.
 func addElements[U integer](out []int, x []U, at, step, factor int) {
 	for i := range out {
 		out[i] += factor * int(x[at])
@@ -89,7 +88,8 @@ func addElements[U integer](out []int, x []U, at, step, factor int) {
 	}
 }
 
-// addDigits adds multiples of the quotients and of the remainders of first, first+step, ... by d.
+// addDigits adds multiples of the quotients and of the remainders of first, first+step, ... by d, by
+// strength reduction.
 func addDigits(out []int, first, step, d, quotient, rest int) {
 	q := shape.FloorDiv(first, d)
 	r := first - q*d
@@ -105,20 +105,20 @@ func addDigits(out []int, first, step, d, quotient, rest int) {
 	}
 }
 
-// finder is code that finds the elements of a strip one by one.
+// finder computes the offsets of a gather or scatter.
 type finder[T float32 | float64] struct {
 	offset adder[T]
 	tests  []outside[T]
 }
 
-// outside tells which elements lie outside a dimension.
+// outside is a bounds check of one dimension.
 type outside[T float32 | float64] struct {
 	index  adder[T]
 	extent int
 }
 
-// found returns code that finds elements whose places are not linear in the variable; nil if strips of
-// integers do not hold them.
+// found returns a finder for an access whose offset is not affine in the variable; nil if integer strips
+// cannot compute it.
 func (z *vectorizer[T]) found(a *access) *finder[T] {
 	f := &finder[T]{offset: z.indices(a.offset)}
 	if f.offset == nil {
@@ -135,8 +135,7 @@ func (z *vectorizer[T]) found(a *access) *finder[T] {
 	return f
 }
 
-// places returns the places of the elements of a strip, and reports whether none lies outside. The place of
-// one that does is -1.
+// places returns the offsets of n elements, -1 for those out of bounds, and whether all are in bounds.
 func (f *finder[T]) places(s *state[T], n int) (at []int, inside bool) {
 	at, inside = s.integers[0][:n], true
 	f.offset(s, at)
@@ -152,9 +151,8 @@ func (f *finder[T]) places(s *state[T], n int) (at []int, inside bool) {
 	return at, inside
 }
 
-// gathered compiles an element of which the place is not linear in the variable. It returns false for
-// elements of other types than that in which the loops compute, and for places that strips of integers do not
-// hold.
+// gathered compiles a gather. It returns false if elements have another type than T, or if integer strips
+// cannot compute the offsets.
 func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	r := n.Read
 	if r.Which != nil || z.c.tensors[r.Tensor].Type != z.c.own || r.Else != nil && r.Else.Uses(z.v) {
@@ -195,15 +193,15 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 				out[i] = from[k]
 				continue
 			}
-			z.single(s, i, one) // fails unless elements outside have a value
+			z.single(s, i, one) // fails unless the access has a default
 			out[i] = v
 		}
 	})
 	return x, true
 }
 
-// repeated compiles elements of which each is repeated some times: their places are those of the quotient of
-// an index by a number. It returns false for others.
+// repeated compiles a load of elements that are each repeated several times: the subscript is the quotient
+// of an index by a constant. It returns false for other loads.
 func (z *vectorizer[T]) repeated(tensor int, a *access) (reg int, ok bool) {
 	same, times, factor := form{base: a.offset.base, vars: a.offset.vars}, 0, 0
 	var of form
@@ -233,8 +231,8 @@ func (z *vectorizer[T]) repeated(tensor int, a *access) (reg int, ok bool) {
 	return x, true
 }
 
-// repeat sets z to elements at equal distances, each of which it repeats. Of the first one, some repetitions
-// are done.
+// repeat sets z to strided elements of x, each repeated times times. done repetitions of the first one are
+// skipped.
 func repeat[T simd.Float](z, x []T, at, step, times, done int) {
 	for len(z) > 0 {
 		if n := len(z) / 2; times == 2 && step == 1 && done == 0 && n > 0 {
@@ -252,19 +250,19 @@ func repeat[T simd.Float](z, x []T, at, step, times, done int) {
 	}
 }
 
-// lookup is the usual way in which elements are found: a multiple of an index that a tensor holds for each of
-// them, and a part that is linear in the variable.
+// lookup is the usual form of a gather's offset: a multiple of an index that a tensor holds for each
+// element, plus an affine part.
 type lookup[T float32 | float64] struct {
 	base   func(*state[T]) int
 	step   int
-	tensor int // that holds the indices
+	tensor int // the tensor of indices
 	first  func(*state[T]) int
-	wide   bool // whether the indices have 64 bits
+	wide   bool // whether the indices are int64
 	factor int
-	extent int // what the indices are below
+	extent int // exclusive upper bound of the indices
 }
 
-// lookup returns how elements are found; nil if it is in another way.
+// lookup matches the offset of a gather, or returns nil.
 func (z *vectorizer[T]) lookup(a *access) *lookup[T] {
 	var one *addend
 	same := form{base: a.offset.base, vars: a.offset.vars}
@@ -291,7 +289,7 @@ func (z *vectorizer[T]) lookup(a *access) *lookup[T] {
 		factor: one.factor, extent: a.ext[a.open[0]]}
 }
 
-// gather sets z to elements. It returns false if one lies outside.
+// gather loads elements into z; false if an index is out of bounds.
 func (l *lookup[T]) gather(s *state[T], z, x []T) bool {
 	base, first := l.base(s), l.first(s)
 	if l.wide {
@@ -312,8 +310,7 @@ func gatherBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, fact
 		}
 		return true
 	}
-	// One way through the indices, which come from memory, takes less time than one that tests them and one
-	// that uses them.
+	// One loop that checks and uses the indices is faster than two loops, which load them twice.
 	x = x[at : at+extent]
 	n := uint(len(x))
 	for len(z) >= 4 && len(index) >= 4 {
@@ -333,7 +330,7 @@ func gatherBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, fact
 	return true
 }
 
-// add adds x to elements, in their order. It returns how many it added before one that lies outside.
+// add scatter-adds x in order. It returns the number of elements before one out of bounds.
 func (l *lookup[T]) add(s *state[T], z, x []T) int {
 	base, first := l.base(s), l.first(s)
 	if l.wide {
@@ -364,9 +361,8 @@ func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor,
 	return len(x)
 }
 
-// placed emits the writing of a strip to elements whose places are not linear in the variable, in their
-// order. It returns false where strips of integers do not hold the places, and where the statement chooses
-// among tensors.
+// placed emits a scatter in order. It returns false if integer strips cannot compute the offsets, or if the
+// statement selects among tensors.
 func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
 	if st.left.Which != nil || st.guard != nil && !st.skip || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) {
@@ -404,7 +400,7 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 			k, v := at[i], from[i]
 			switch {
 			case k < 0:
-				z.single(s, i, one) // fails unless elements outside are left out
+				z.single(s, i, one) // fails unless stores out of bounds are skipped
 			case mask >= 0 && s.regs[mask][i] == 0:
 			case plain:
 				to[k] += v
@@ -420,8 +416,8 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	return true
 }
 
-// single finds element i of a strip by itself: code that must not find elements outside fails with a message
-// about this one.
+// single locates element i of a strip by scalar code, which reports an error if the element is out of
+// bounds.
 func (z *vectorizer[T]) single(s *state[T], i int, find func(*state[T]) (tensor, at int, inside bool)) {
 	first := s.vars[z.at]
 	s.vars[z.at] = first + i

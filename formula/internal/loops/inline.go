@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// withoutCheap returns statements in which the elements of local tensors that are all the same number, or
-// follow from few numbers, are replaced by what gives them. Such tensors need no memory.
+// withoutCheap inlines temporaries whose values are constants, or are cheap functions of few elements. Such
+// temporaries need no memory.
 func (z *normalizer) withoutCheap(statements []*program.Statement) []*program.Statement {
 	out := slices.Clone(statements)
 	for i := 0; i < len(out); i++ {
@@ -24,9 +24,9 @@ func (z *normalizer) withoutCheap(statements []*program.Statement) []*program.St
 	return out
 }
 
-// withoutCopies returns statements in which a value that a local tensor holds until a later statement copies
-// all of it is given by that statement. Elements of a local tensor that is a copy are read where they come
-// from, and those of which few are used are computed where they are.
+// withoutCopies eliminates copies. A temporary that a later statement copies as a whole is computed in place
+// of the copy. Reads of a temporary that is a copy become reads of its source. Sparsely used temporaries are
+// inlined.
 func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.Statement {
 	out := slices.Clone(statements)
 	for i := 0; i < len(out); i++ {
@@ -62,7 +62,7 @@ func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.S
 	return out
 }
 
-// copies reports whether a statement copies all of a tensor, which no later statement writes, to a local one.
+// copies reports whether statement i copies a whole tensor, which no later statement writes, to a temporary.
 func (z *normalizer) copies(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	if s.Value.Op != term.Element || !z.alone(statements, i) {
@@ -83,7 +83,7 @@ func (z *normalizer) copies(statements []*program.Statement, i int) bool {
 	return z.stays(statements, i)
 }
 
-// stays reports whether neither a statement nor a later one writes memory that it reads.
+// stays reports whether no statement from i on writes memory that statement i reads.
 func (z *normalizer) stays(statements []*program.Statement, i int) bool {
 	ok := true
 	statements[i].Value.Walk(func(n *term.Term) {
@@ -95,8 +95,8 @@ func (z *normalizer) stays(statements []*program.Statement, i int) bool {
 	return ok
 }
 
-// rare reports whether a statement gives a local tensor of which one later statement uses at most half of the
-// elements, in one place, such as the logarithm of each probability where a loss takes that of the label.
+// rare reports whether statement i defines a temporary whose only use, in one later statement, reads at most
+// half of the elements, such as the log-probabilities of which a loss gathers those of the labels.
 func (z *normalizer) rare(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != z.own || s.Value.Kind != term.Real || s.Value.Reduces() || !z.alone(statements, i) ||
@@ -120,11 +120,11 @@ func (z *normalizer) rare(statements []*program.Statement, i int) bool {
 		all, known := knownBox(o.Vars)
 		return known && 2*n*all <= elements(z.p.Tensors[s.Target])
 	}
-	return false // it is used in a condition or an index of the left side
+	return false // in a guard or a subscript
 }
 
-// often returns how many elements of a tensor a value reads; known is false if that is not known, or if it
-// reads them for an order or a scan.
+// often returns an upper bound of the loads from a tensor in one evaluation of n. known is false if there is
+// none, or if a sort or scan contains them.
 func often(n *term.Term, tensor int) (count int, known bool) {
 	known = true
 	n.Map(func(x *term.Term) *term.Term {
@@ -142,7 +142,7 @@ func often(n *term.Term, tensor int) (count int, known bool) {
 	return count, known
 }
 
-// knownBox returns the number of values of indices, if it is known.
+// knownBox returns the number of iterations of vars, if their ranges are constant.
 func knownBox(vars []*term.Variable) (n int, known bool) {
 	n = 1
 	for _, v := range vars {
@@ -155,7 +155,7 @@ func knownBox(vars []*term.Variable) (n int, known bool) {
 	return n, true
 }
 
-// lasts reports whether a value is the same for all of the task: no statement writes memory that it reads.
+// lasts reports whether a value is constant during the task: no statement writes memory that it reads.
 func (z *normalizer) lasts(s *program.Statement) bool {
 	ok := true
 	s.Value.Walk(func(n *term.Term) {
@@ -166,11 +166,11 @@ func (z *normalizer) lasts(s *program.Statement) bool {
 	return ok
 }
 
-// mostParts is of how many parts a value consists at most that is computed wherever it is used.
+// mostParts is the maximum size, in terms, of a value that is inlined.
 const mostParts = 16
 
-// few reports whether a value takes few operations, and reads only elements that are the same for all values
-// of some of the indices, which no statement gives.
+// few reports whether a value is cheap to recompute: it has few operations, and loads only invariant
+// elements, along at least one index, of tensors that no statement writes.
 func (z *normalizer) few(s *program.Statement) bool {
 	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != z.own || s.Value.Kind != term.Real {
 		return false
@@ -191,14 +191,14 @@ func (z *normalizer) few(s *program.Statement) bool {
 	return ok && parts <= mostParts
 }
 
-// cheap reports whether a statement gives all elements of a local tensor a number, or a value of few parts,
-// and no other one gives any.
+// cheap reports whether statement i is the only definition of a temporary, and its value a constant or
+// cheap.
 func (z *normalizer) cheap(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	return (s.Value.Op == term.Constant || z.few(s)) && z.alone(statements, i)
 }
 
-// alone reports whether a statement gives all elements of a local tensor, and no other one gives any.
+// alone reports whether statement i is the only definition of a temporary, and defines all of its elements.
 func (z *normalizer) alone(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	if t := z.tensors[s.Target]; !t.Local || z.p.Tensors[s.Target].Stored || t.Memory != s.Target || s.Add || s.Guard != nil ||
@@ -213,7 +213,7 @@ func (z *normalizer) alone(statements []*program.Statement, i int) bool {
 	for j, o := range statements {
 		again := j != i && o.Target == s.Target
 		for _, n := range append([]*term.Term{o.Value, o.Guard, o.Left.Which}, o.Left.Idx...) {
-			n.Walk(func(m *term.Term) { // one of several tensors, or an element that may lie outside
+			n.Walk(func(m *term.Term) { // selection among tensors, or an access that may be out of bounds
 				if m.Op == term.Element && m.Read.Tensor <= s.Target && s.Target < m.Read.Tensor+m.Read.Count {
 					again = again || m.Read.Count > 1 || m.Read.Which != nil || !z.withinExtents(m)
 				}
@@ -226,8 +226,7 @@ func (z *normalizer) alone(statements []*program.Statement, i int) bool {
 	return true
 }
 
-// withinExtents reports whether an element lies inside its tensor, if integers of tensors are in their
-// ranges.
+// withinExtents reports whether a load is in bounds, if index tensors respect their bounds.
 func (z *normalizer) withinExtents(n *term.Term) bool {
 	if x := z.ranged(n); x.Op == term.Element {
 		n = x
@@ -235,7 +234,7 @@ func (z *normalizer) withinExtents(n *term.Term) bool {
 	return len(accessOf(n.Read).open) == 0
 }
 
-// replaced returns a statement in which the elements that another one gives are its value.
+// replaced inlines the definition s into a statement o.
 func replaced(o, s *program.Statement) *program.Statement {
 	var replace func(n *term.Term) *term.Term
 	replace = func(n *term.Term) *term.Term {

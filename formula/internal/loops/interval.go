@@ -7,8 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// interval holds the least and the greatest value of an integer. It is not known where 64 bits do not hold
-// one of them.
+// interval is the closed range of an integer. It is unknown if an end overflows int64.
 type interval struct {
 	lo, hi int
 	known  bool
@@ -35,13 +34,13 @@ func (i interval) times(k int) interval {
 	return interval{lo, hi, i.known && !under && !over}
 }
 
-// exactSum returns x + y, and whether 64 bits do not hold it.
+// exactSum returns x + y, and whether it overflows.
 func exactSum(x, y int) (z int, overflow bool) {
 	z = x + y
 	return z, (z > x) != (y > 0) && y != 0
 }
 
-// exactProduct returns x * y, and whether 64 bits do not hold it.
+// exactProduct returns x * y, and whether it overflows.
 func exactProduct(x, y int) (z int, overflow bool) {
 	hi, lo := bits.Mul64(absolute(x), absolute(y))
 	return x * y, hi != 0 || lo > 1<<63-1
@@ -54,12 +53,12 @@ func absolute(x int) uint64 {
 	return uint64(x)
 }
 
-// mostRanges is of how many indices the ranges are followed that the range of an index depends on. An
-// interval that takes more is not known.
+// mostRanges is the maximum number of indices in the dependences of a range. A longer chain makes the
+// interval unknown.
 const mostRanges = 64
 
-// ranges finds the intervals of integers. It finds that of an index whose range depends on others once. An
-// index whose range depends on itself, by way of others, has no interval.
+// ranges computes intervals. It memoizes those of indices whose ranges depend on other indices. A cyclic
+// range has no interval.
 type ranges struct {
 	found map[*term.Variable]interval
 }
@@ -76,7 +75,7 @@ func (r *ranges) of(f form) interval {
 	return out
 }
 
-// variable returns the values that an index may take.
+// variable returns the interval of an index.
 func (r *ranges) variable(v *term.Variable) interval {
 	if lo, known := v.Lo.Known(); known {
 		if hi, known := v.Hi.Known(); known {
@@ -92,14 +91,14 @@ func (r *ranges) variable(v *term.Variable) interval {
 	if r.found == nil {
 		r.found = map[*term.Variable]interval{}
 	}
-	r.found[v] = interval{} // while it is being found
+	r.found[v] = interval{} // a cycle is unknown
 	lo, hi := r.of(linear(v.Lo)), r.of(linear(v.Hi))
-	i := interval{lo.lo, hi.hi - 1, lo.known && hi.known && hi.hi > lo.lo} // so hi.hi - 1 does not overflow
+	i := interval{lo.lo, hi.hi - 1, lo.known && hi.known && hi.hi > lo.lo} // hi.hi - 1 cannot overflow
 	r.found[v] = i
 	return i
 }
 
-// value returns the interval of an integer that is not linear.
+// value returns the interval of an opaque integer.
 func (r *ranges) value(n *term.Term) interval {
 	of := func(x *term.Term) interval { return r.of(linear(x)) }
 	switch {
@@ -123,7 +122,7 @@ func (r *ranges) value(n *term.Term) interval {
 		case x.known && x.lo >= 0 && x.hi < d:
 			return x
 		}
-		return interval{0, d - 1, true} // of any number
+		return interval{0, d - 1, true} // of any dividend
 	}
 	return interval{}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// takesLong reports whether a value is a function that takes a series of operations.
+// takesLong reports whether a value is an expensive function, such as a power or a transcendental function.
 func takesLong(n *term.Term) bool {
 	switch {
 	case n.Kind != term.Real:
@@ -23,15 +23,14 @@ func takesLong(n *term.Term) bool {
 	return false
 }
 
-// mostFixed is how many elements a tensor of constants has at most.
+// mostFixed is the maximum number of elements of a tensor of constants.
 const mostFixed = 4096
 
-// leastHoisted is how many values fewer a function is computed for at least so that they are kept.
+// leastHoisted is the minimum number of evaluations that hoisting must save.
 const leastHoisted = 64
 
-// hoisted returns a statement that reads elements of tensors in place of functions which take a series of
-// operations and depend on fewer indices than the statement has: earlier statements give them. Those that
-// depend on nothing but indices are constants.
+// hoisted hoists expensive functions that depend on fewer indices than the statement: earlier statements
+// compute them into temporaries. Functions of indices only become tensors of constants.
 func (z *normalizer) hoisted(s *statement) *statement {
 	if !pointwiseValue(s) || len(s.vars) == 0 || box(s.vars) == 0 {
 		return s
@@ -46,14 +45,14 @@ func (z *normalizer) hoisted(s *statement) *statement {
 	if h.first != nil {
 		last := len(s.vars) - 1
 		rest := slices.DeleteFunc(slices.Clone(s.vars[:last]), func(v *term.Variable) bool { return slices.Contains(h.first, v) })
-		slices.SortStableFunc(rest, func(v, w *term.Variable) int { return extent(v) - extent(w) }) // a loop goes over many rows in one call
+		slices.SortStableFunc(rest, func(v, w *term.Variable) int { return extent(v) - extent(w) }) // a call covers many rows
 		out.vars = slices.Concat(h.first, rest, s.vars[last:])
 	}
 	return &out
 }
 
-// final reports whether nothing but the statement uses what it gives, and whether no statement gives what it
-// reads. Its indices may then be in any order, unless others rely on it.
+// final reports whether no other statement reads the result of s, and no statement writes what s reads. The
+// loops of s may then be permuted, unless other code relies on their order.
 func (z *normalizer) final(s *statement) bool {
 	ok := !z.ordered && !z.tensors[s.target].Local && !z.used[s.target]
 	s.walk(func(n *term.Term) {
@@ -64,16 +63,16 @@ func (z *normalizer) final(s *statement) bool {
 	return ok
 }
 
-// hoister finds the functions of a statement that are computed before it.
+// hoister hoists functions out of one statement.
 type hoister struct {
 	*normalizer
 	s     *statement
-	free  bool             // whether its indices may be in another order
-	exact bool             // whether functions are parts of a value of integers, which keeps the digits of float64
-	first []*term.Variable // the indices that must come first, in this order, if functions were found; nil if the order stays
+	free  bool             // whether the loops may be permuted
+	exact bool             // whether functions are in a float64 value of integers
+	first []*term.Variable // the new outermost loops; nil if the order is unchanged
 }
 
-// value returns a value with elements in place of functions.
+// value replaces the functions in a value by loads.
 func (h *hoister) value(n *term.Term, lenient bool) *term.Term {
 	if !long(n) {
 		return n
@@ -88,7 +87,7 @@ func (h *hoister) value(n *term.Term, lenient bool) *term.Term {
 	return h.parts(n, lenient)
 }
 
-// parts returns a value with elements in place of functions that are parts of it.
+// parts replaces the functions in the operands of a value by loads.
 func (h *hoister) parts(n *term.Term, lenient bool) *term.Term {
 	if was := h.exact; n.Kind == term.Real && ofIntegers(n, h.exacts) {
 		h.exact = true
@@ -100,9 +99,9 @@ func (h *hoister) parts(n *term.Term, lenient bool) *term.Term {
 	return n.Map(func(x *term.Term) *term.Term { return h.value(x, lenient) })
 }
 
-// worth reports whether functions of some indices are better computed before the statement. Strips go over
-// the last index, so others cost little where it is long. The other indices come first then, which the
-// statements share, so that parts of them run side by side.
+// worth reports whether hoisting functions of vars pays. They must use the vectorized index: other functions
+// are computed once per strip. The remaining indices of vars become the outermost loops, which the
+// statements then share, so that their shares run in parallel.
 func (h *hoister) worth(vars []*term.Variable) bool {
 	last := h.s.vars[len(h.s.vars)-1]
 	if !h.free || !slices.Contains(vars, last) || box(h.s.vars)-box(vars) < leastHoisted || len(vars) < 2 {
@@ -116,14 +115,14 @@ func (h *hoister) worth(vars []*term.Variable) bool {
 	return true
 }
 
-// long reports whether a function that takes a series of operations is a part of a value.
+// long reports whether a value contains an expensive function.
 func long(n *term.Term) bool {
 	found := false
 	n.Walk(func(m *term.Term) { found = found || takesLong(m) })
 	return found
 }
 
-// fixed reports whether a value depends on nothing but indices.
+// fixed reports whether a value depends on indices only.
 func fixed(n *term.Term) bool {
 	ok := true
 	n.Walk(func(m *term.Term) {
@@ -132,11 +131,11 @@ func fixed(n *term.Term) bool {
 	return ok
 }
 
-// before returns the element of a tensor to which a value is given before the statement, or when code is made
-// if the value is a constant.
+// before returns the load of a temporary that an earlier statement, or the compiler if the value is
+// constant, computes.
 func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant bool) *term.Term {
 	z := h.normalizer
-	if !constant { // those of its own, which cannot change the order of its indices, are constants
+	if !constant { // nested functions that cannot permute loops
 		n = (&hoister{normalizer: z, s: &statement{vars: vars}, exact: h.exact}).value(n, lenient)
 	}
 	typ := z.own
@@ -156,7 +155,7 @@ func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant 
 		z.exacts[target] = true
 	}
 	if constant {
-		z.tensors[target].Planned = true // it has memory of its own
+		z.tensors[target].Planned = true // with memory of its own
 		z.constants = append(z.constants, z.out[last])
 		z.out = z.out[:last]
 	} else {
@@ -165,8 +164,8 @@ func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant 
 	return x
 }
 
-// constant computes the elements of a tensor of constants. Strips compute them, as they would where the value
-// stands, so that both have the same bits: a gradient may compare them.
+// constant evaluates a tensor of constants. Strips compute it, so that its bits are those of the replaced
+// value: a gradient may compare both.
 func constant[T simd.Float](p *program.Program, tensors []Tensor, o Options, s *statement) block[T] {
 	own := &compiler[T]{p: p, options: o, own: dtype.Of[T](), tensors: tensors, places: map[*term.Variable]int{}, kept: map[int]bool{}}
 	u := (&unitCompiler[T]{compiler: own, bundle: own.newBundle(s), factor: 1}).compile()

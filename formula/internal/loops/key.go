@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// key names a value: values of one name are the same, until a tensor that they read is written.
+// key returns a structural key of a value. Values with equal keys are equal, until a tensor that they load
+// is written.
 func (c *compiler[T]) key(n *term.Term) string {
 	var b strings.Builder
 	c.name(&b, n)
@@ -69,7 +70,7 @@ func (c *compiler[T]) name(b *strings.Builder, n *term.Term) {
 	b.WriteString(")")
 }
 
-// tensorKey is what the names of values that read a tensor contain.
+// tensorKey is the substring that marks a load from a tensor in keys.
 func tensorKey(t int) string { return fmt.Sprintf("E%d[", t) }
 
 func cloned[V any](m map[string]V) map[string]V { return maps.Clone(m) }

@@ -2,7 +2,7 @@ package loops
 
 import "slices"
 
-// Kinds names the kinds of loops, each once, in the order in which they first run.
+// Kinds names the kinds of loop nests, each once, in the order in which they first run.
 func (c *code[T]) Kinds() []string {
 	var out []string
 	for _, g := range c.groups {
@@ -15,7 +15,7 @@ func (c *code[T]) Kinds() []string {
 	return out
 }
 
-// kind names the kind of the loops of a unit, as pages of operators do.
+// kind names the kind of a unit's loop nest.
 func (k *unitCompiler[T]) kind(u unit[T]) string {
 	switch u.(type) {
 	case *matrices[T]:

@@ -1,10 +1,10 @@
-// Package loops compiles statements over indices into loops over strips: some hundred consecutive elements,
-// for which operations of package simd compute one intermediate value after the other. The strips stay in the
-// nearest cache, so a chain of operations costs one pass over memory. This is vectorized interpretation, as
-// in MonetDB/X100 and numexpr.
+// Package loops compiles statements over indices into vectorized loops. A loop runs in strips, blocks of
+// some hundred consecutive iterations: the operations of package simd compute one intermediate value after
+// the other for a whole strip. Strips stay in the L1 cache, so a chain of operations costs one pass over
+// memory. This is vectorized interpretation, as in MonetDB/X100 and numexpr.
 //
-// Statements that go over the same indices share their loops. Sums have one order, which depends on extents
-// only: not on the number of workers, nor on the instructions that the machine has.
+// Statements over the same indices are fused. The order of a sum depends on extents only: not on the number
+// of workers, nor on the instruction set.
 package loops
 
 import (
@@ -19,31 +19,31 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Tensor says how the elements of a program's tensor are kept.
+// Tensor describes the memory of a tensor of the program.
 type Tensor struct {
 	Type    dtype.Type
-	Memory  int  // the tensor whose memory this one has: another one's if they share it
-	Add     bool // whether statements add to the elements instead of giving them
-	Local   bool // whether the loops keep the tensor themselves: nothing else uses what it holds
-	Planned bool // whether a local tensor has memory all the same
-	Below   int  // what the integers are below, none of which is negative; 0 if that is not known. Code that uses one as an index tests it
+	Memory  int  // the tensor that owns the memory: another one if they share it
+	Add     bool // whether statements accumulate into the tensor
+	Local   bool // whether the tensor is a temporary of the loops
+	Planned bool // whether a temporary has memory from the plan
+	Below   int  // exclusive upper bound of non-negative integers, which every gather checks; 0 if unknown
 }
 
-// Code is compiled statements: groups of loops, of which each needs what earlier ones give.
+// Code is compiled statements: groups of loops, each of which depends on earlier ones.
 type Code interface {
-	// Groups returns how many groups there are.
+	// Groups returns the number of groups.
 	Groups() int
-	// Work returns about how many operations on elements a group takes.
+	// Work returns the approximate number of operations on elements in a group.
 	Work(group int) int
-	// Total returns over how many values the outermost loops of a group go.
+	// Total returns the number of iterations of a group's shared loops.
 	Total(group int) int
-	// ByElement reports whether a part of a group touches only the elements of its values, of every tensor
-	// that has as many elements as the outermost loops have values, and only reads others. Parts may then run
-	// between parts of other code that does the same.
+	// ByElement reports whether a group is elementwise: a share accesses only the elements of its
+	// iterations, of every tensor with as many elements as the shared loops have iterations, and writes no
+	// other tensor. Ranges of such groups may interleave with ranges of other elementwise code.
 	ByElement(group int) bool
-	// Kinds names the kinds of loops, each once, in the order in which they first run: "elements", where each
-	// value is computed of elements of tensors, "copies", "reductions", "sums by index", where values are
-	// added to elements, "products of matrices", "scans" and "sorting".
+	// Kinds names the kinds of loop nests, each once, in the order in which they first run: "elements"
+	// (pointwise), "copies", "reductions", "sums by index" (scatter-add), "products of matrices", "scans"
+	// and "sorting".
 	Kinds() []string
 	// List returns a listing of the code, which was compiled to be listed, and counts. If portable is true,
 	// the listing is the same for all processors; otherwise it shows what this one runs as machine code.
@@ -53,39 +53,38 @@ type Code interface {
 	Bind(memory [][]byte) Runner
 }
 
-// Runner is code that can be run.
+// Runner is bound code.
 type Runner interface {
-	// Run runs a part of the groups from first to end-1: the share from lo to hi of total parts of equal
-	// size. Parts may run at the same time, if there is more than one, but several groups run as a whole,
-	// since each of them needs what earlier ones give. The error tells of an element that lies outside its
-	// tensor, or of a division of an integer by 0.
+	// Run runs the share [lo/total, hi/total) of the groups from first to end-1. Shares of one group may run
+	// concurrently. Several groups must run as a whole, since each depends on earlier ones. The error
+	// reports an access out of bounds, or an integer division by 0.
 	Run(first, end int, at Time, lo, hi, total int) error
 }
 
-// Time says when a part of a group runs: the number of the training step, and that of the run within the
-// process, or 0. The parts of one run read the same inputs.
+// Time identifies a run: the number of the training step, and the number of the run in the process, or 0.
+// All shares of a run read the same inputs.
 type Time struct{ Step, Run uint64 }
 
-// Options say how statements are grouped.
+// Options restricts how statements are fused.
 type Options struct {
-	// Steps is how many steps the task has: with several, tensors that are not local are given by groups of
-	// their own, unless they are sums that are computed at once, or there would be more groups than steps. 0
-	// stands for any number of steps.
+	// Steps is the number of the task's steps. With several steps, tensors that are not local get groups of
+	// their own, unless they are sums that are reduced together, or there would be more groups than steps. 0
+	// means any number of steps.
 	Steps int
-	// ByElement says that a step is meant to touch the elements of its indices only, so products of matrices
-	// are not used, and with several steps no group that does so becomes a part of one that does not.
+	// ByElement says that a step is declared elementwise. Matrix products are then not used and, with
+	// several steps, no elementwise group is fused into one that is not.
 	ByElement bool
-	// Ordered says that the outermost loops go over the indices of the results in their order, since others
-	// rely on what a part of them uses.
+	// Ordered says that the shared loops must run in the order of the results' indices, since other code
+	// relies on what a share accesses.
 	Ordered bool
 	// Listed says that there is to be a listing of the code.
 	Listed bool
 }
 
-// Compile compiles statements of a program, which has no open extents. tensors says how those of the program
-// are kept. The program gets further tensors. It is an error if one pass does not give a scan, if an order or
-// a scan is a part of what a reduction goes over, or if the range of an index on the left side depends on
-// other indices and the statement does not add.
+// Compile compiles statements of a program whose extents are all constant. tensors describes the memory of
+// the program's tensors. Compile adds temporaries to the program. It is an error if a scan cannot run in one
+// pass, if a sort or a scan is nested in a reduction, or if the range of an index on the left side depends
+// on other indices and the statement does not accumulate.
 func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	for _, s := range statements {
 		if err := unsigned(s); err != nil {
@@ -101,10 +100,10 @@ func Compile(p *program.Program, statements []*program.Statement, tensors []Tens
 	return compile[float32](p, statements, tensors, o)
 }
 
-// types are the element types of tensors.
+// types lists the supported storage types.
 var types = []dtype.Type{dtype.F32, dtype.F64, dtype.I8, dtype.U8, dtype.I32, dtype.I64, dtype.Bool}
 
-// unsigned returns an error if a statement has an integer of 64 bits without sign.
+// unsigned returns an error if a statement converts to uint64.
 func unsigned(s *program.Statement) error {
 	var err error
 	s.Value.Walk(func(n *term.Term) {
@@ -115,9 +114,9 @@ func unsigned(s *program.Statement) error {
 	return err
 }
 
-// typeOf returns the type in which loops compute: float64 if most tensors of real numbers that are not local
-// have it. Tensors that share memory count each, so that the type, and with it the bits of results, does not
-// depend on which of them do.
+// typeOf returns the compute type of the loops: float64 if most elements of the real tensors that are not
+// local have it. Tensors that share memory count separately, so that the compute type, and the bits of
+// results, do not depend on sharing.
 func typeOf(p *program.Program, tensors []Tensor) dtype.Type {
 	narrow, wide := 0, 0
 	for i, t := range tensors {
@@ -136,7 +135,7 @@ func typeOf(p *program.Program, tensors []Tensor) dtype.Type {
 	return dtype.F32
 }
 
-// elements returns how many elements a tensor has.
+// elements returns the number of elements of a tensor.
 func elements(l *program.Local) int {
 	n := 1
 	for _, d := range l.Shape {
@@ -146,46 +145,46 @@ func elements(l *program.Local) int {
 	return n
 }
 
-// compiler compiles statements for loops that compute in T.
+// compiler compiles statements into loops with compute type T.
 type compiler[T simd.Float] struct {
 	p       *program.Program
 	tensors []Tensor
 	own     dtype.Type
-	places  map[*term.Variable]int // where a state keeps variables
-	lenient bool                   // whether elements outside tensors are 0
+	places  map[*term.Variable]int // slots of variables in a state
+	lenient bool                   // speculative: loads out of bounds are 0
 	options Options
 
 	users    map[int]map[*bundle]bool // the bundles that use a tensor
 	extremes map[int]program.Ends     // the extremes of nothing that tensors of integers may hold
 	given    map[int]bool             // the tensors whose memory statements write
 
-	touched map[*statement][]touch // the uses of memory by statements, while groups are made; nil otherwise
+	touched map[*statement][]touch // accesses of each statement, cached while statements are fused
 
-	constants map[int]block[T] // the elements of tensors of constants
-	exacts    map[int]bool     // the tensors of float64 that keep all digits of values of integers
+	constants map[int]block[T] // elements of tensors of constants
+	exacts    map[int]bool     // float64 temporaries whose values are integers
 
-	narrow map[int]bool // the tensors of float64 that have few digits beyond those of strips
+	narrow map[int]bool // float64 temporaries that need no more digits than T
 
-	kept map[int]bool // the local tensors whose elements stay in registers or in the blocks of parts
-	past map[int]bool // the tensors of the group that is compiled which may be written past the caches
+	kept map[int]bool // temporaries that stay in registers, or in blocks of shares
+	past map[int]bool // tensors of the current group that may be stored non-temporally
 
-	// ahead is an index of which the code that is compiled asks for later elements: those that units of its
-	// group use first when it is done.
+	// ahead is the index along which the current code prefetches the elements that the next block's units
+	// access first.
 	ahead *term.Variable
 
-	registers    int         // how many registers there are
-	buffers      int         // how many strips serve them
-	wide         int         // how many strips of float64 there are
-	integers     int         // how many strips of integers there are
-	apart        int         // how many others, each of which one code uses
-	numbers      int         // how many arguments functions of single numbers have together
+	registers    int         // number of registers
+	buffers      int         // number of strips that registers share
+	wide         int         // number of float64 strips
+	integers     int         // number of integer strips
+	apart        int         // number of integer strips that are not shared
+	numbers      int         // number of arguments of scalar functions
 	words        bool        // whether random words are drawn
 	fails        bool        // whether code may fail
-	accumulators []int       // registers that have a strip of their own
-	compiled     []*strip[T] // all code of strips
-	loops        []*jit.Code // loops of them that are compiled to machine code
+	accumulators []int       // registers with a strip of their own
+	compiled     []*strip[T] // the code of all strips
+	loops        []*jit.Code // the machine code of strips
 
-	double *compiler[float64] // of the strips of float64 beside; nil if there are none
+	double *compiler[float64] // compiler of nested float64 strips; nil if there are none
 }
 
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
@@ -232,7 +231,7 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 	return out, nil
 }
 
-// noteUsers notes which bundles use a tensor.
+// noteUsers computes which bundles access each tensor.
 func (c *compiler[T]) noteUsers(groups []*bundleGroup) {
 	c.users = map[int]map[*bundle]bool{}
 	note := func(t int, b *bundle) {
@@ -255,21 +254,21 @@ func (c *compiler[T]) noteUsers(groups []*bundleGroup) {
 	}
 }
 
-// complete chooses the types of local tensors. Results of reductions, which are few, are kept in float64.
+// complete chooses the types of temporaries. The results of reductions are few, and become float64.
 func (c *compiler[T]) complete(statements []*statement) {
 	most := 0
-	for i, t := range c.p.Tensors { // whether or not the task gives them
+	for i, t := range c.p.Tensors { // also tensors that the task does not write
 		if t.Slot >= 0 {
 			most = max(most, elements(c.p.Tensors[i]))
 		}
 	}
-	multiplied := map[int]bool{} // tensors that products of matrices may take, which are of one type
+	multiplied := map[int]bool{} // operands of matrix products, which have one type
 	for _, s := range statements {
 		if x, y := factors(s); x != nil {
 			multiplied[x.Tensor], multiplied[y.Tensor] = true, true
 		}
 	}
-	typed := map[int]bool{} // the local tensors whose types are given
+	typed := map[int]bool{} // temporaries with a given type
 	for i := range c.tensors {
 		t := &c.tensors[i]
 		typed[i] = t.Type != dtype.Invalid
@@ -290,10 +289,10 @@ func (c *compiler[T]) complete(statements []*statement) {
 	}
 	for _, s := range statements {
 		if t := &c.tensors[s.target]; t.Local && !t.Planned && !typed[s.target] && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
-			elements(c.p.Tensors[s.target])*4 <= max(most, 1024) { // few
+			elements(c.p.Tensors[s.target])*4 <= max(most, 1024) { // is small
 			t.Type = dtype.F64
-			// Strips hold an extreme, which is one of their elements, and the logarithm of a logsumexp, which
-			// is smaller than the digits of its exponentials, as well as float64 does.
+			// Extremes equal one of their elements, and a logsumexp is relative to the maximum: neither
+			// needs more digits than T.
 			kind := s.reduction().Kind
 			c.narrow[s.target] = kind.Is(reduction.Extreme) || kind == reduction.LogSumExp
 		}
@@ -304,8 +303,8 @@ func (c *compiler[T]) complete(statements []*statement) {
 type code[T simd.Float] struct {
 	*compiler[T]
 	groups    []*loopGroup[T]
-	transient bool   // whether parts have memory for some tensors
-	stored    []bool // by tensor: whether it is a local one that has memory beyond a block
+	transient bool   // whether shares have memory for some temporaries
+	stored    []bool // by tensor: whether it is a temporary with memory for all elements
 	local     localMemory
 }
 
@@ -326,7 +325,7 @@ func (c *code[T]) Bind(memory [][]byte) Runner {
 		case t.Memory != i:
 		case ok:
 			r.mem[i] = constant
-		case t.Local && !t.Planned && (r.locals.bytes > 0 || !c.stored[i]): // it has memory while the task runs, or none
+		case t.Local && !t.Planned && (r.locals.bytes > 0 || !c.stored[i]): // its memory is in an arena, if any
 		case t.Local && !t.Planned:
 			r.mem[i] = allocated[T](t.Type, elements(c.p.Tensors[i]))
 		default:
@@ -344,7 +343,7 @@ func (c *code[T]) Bind(memory [][]byte) Runner {
 	return r
 }
 
-// box is the number of values of the indices of loops.
+// box returns the number of iterations of the loops over vars.
 func box(vars []*term.Variable) int {
 	n := 1
 	for _, v := range vars {
@@ -354,7 +353,7 @@ func box(vars []*term.Variable) int {
 	return n
 }
 
-// extent returns how many values an index that starts at 0 has.
+// extent returns the number of values of an index that starts at 0.
 func extent(v *term.Variable) int {
 	hi, _ := v.Hi.Known()
 	return max(hi, 0)
