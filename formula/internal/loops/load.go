@@ -11,7 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// load compiles an element of a tensor, of which the strip has one for each value of the variable.
+// load compiles a load, which has one element for each iteration of a strip.
 func (z *vectorizer[T]) load(n *term.Term) int {
 	r := n.Read
 	for i := range r.Count {
@@ -44,7 +44,7 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 	return z.give(instruction[T]{op: opLoad, from: from})
 }
 
-// placeOf names the place of an element in memory.
+// placeOf returns a key of the offset of an access.
 func (z *vectorizer[T]) placeOf(a *access) string {
 	var b strings.Builder
 	fmt.Fprint(&b, a.offset.base)
@@ -58,9 +58,9 @@ func (z *vectorizer[T]) placeOf(a *access) string {
 	return b.String()
 }
 
-// fetched notes that memory may be asked for ahead if its place depends on values of tensors.
+// fetched records that memory may be prefetched if its offset is data-dependent.
 func (z *vectorizer[T]) fetched(tensor int, a *access, at func(*state[T]) int) {
-	surely := func(p addend) bool { // whether the value is there for all values of the indices
+	surely := func(p addend) bool { // whether the subscript is defined for all indices
 		if p.of.Op != term.Element || p.of.Read.Which != nil {
 			return false
 		}
@@ -77,7 +77,7 @@ func (z *vectorizer[T]) fetched(tensor int, a *access, at func(*state[T]) int) {
 	})
 }
 
-// clipped compiles elements of which some may lie outside, in dimensions that are linear in the variable.
+// clipped compiles a load that may be out of bounds, in dimensions whose subscripts are affine.
 func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	r := n.Read
 	var other operand[T]
@@ -104,7 +104,7 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	if r.Else != nil && other.scalar == nil {
 		uses = append(uses, other.reg)
 	}
-	direct := x // where the strip is, if all of it lies inside
+	direct := x // the register of the strip, a view if all of it is in bounds
 	if k == 1 && r.Which == nil && z.c.tensors[r.Tensor].Type == z.c.own {
 		direct = z.register(true)
 		z.views = append(z.views, view{direct, z.c.tensors[r.Tensor].Memory})
@@ -158,7 +158,7 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	return direct
 }
 
-// within returns for which of n elements first, first+factor, ... lies in 0 to ext-1.
+// within returns the interval of i in [0, n) for which first + i*factor is in [0, ext).
 func within(first, factor, ext, n int) (lo, hi int) {
 	first = max(-farthest, min(first, farthest))
 	if factor == 0 {
@@ -173,7 +173,7 @@ func within(first, factor, ext, n int) (lo, hi int) {
 	return max(0, -shape.FloorDiv(first, factor)), min(n, shape.FloorDiv(ext-1-first, factor)+1)
 }
 
-// strided returns code that reads elements of a type at equal distances as numbers of T.
+// strided returns code that loads elements with a stride, and converts them to T.
 func strided[T simd.Float](t dtype.Type) func(b *block[T], z []T, start, stride int) {
 	switch t {
 	case dtype.F32:
@@ -216,7 +216,7 @@ func read[T, U simd.Float](same []T, x []U, z []T, start, stride int) {
 	}
 }
 
-// convert sets z to x.
+// convert converts x to the type of z.
 func convert[T, U simd.Float](z []T, x []U) {
 	switch z := any(z).(type) {
 	case []float32:
@@ -237,8 +237,7 @@ func converted[T simd.Float, U float32 | float64 | int8 | uint8 | int32 | int64]
 	}
 }
 
-// store emits the writing of a value to the elements of a statement. What was known of the tensor is
-// forgotten.
+// store emits the store of a statement's result. Loaded values of the tensor become unknown.
 func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 	t := st.target
 	z.fromMemory(st.guard)
@@ -283,12 +282,12 @@ func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 	}
 }
 
-// keep emits a copy of a view, whose memory is written next.
+// keep emits a copy of a view, whose memory the next instruction overwrites.
 func (z *vectorizer[T]) keep(reg int) {
 	z.give(instruction[T]{op: opKeep, uses: []int{reg}})
 }
 
-// storeSame emits the writing of consecutive elements of the type in which the loops compute.
+// storeSame emits a contiguous store of type T.
 func (z *vectorizer[T]) storeSame(t int, a *access, x operand[T], add bool) {
 	in := instruction[T]{op: opStore, to: z.address(t, a), past: z.c.past[t] && !z.heavy && !add, add: add}
 	switch {
@@ -323,7 +322,7 @@ func (z *vectorizer[T]) direct(to *address[T], past bool, reg int) bool {
 	return true
 }
 
-// branched reports whether a register is set in the branches of a choice.
+// branched reports whether both branches of a choice define a register.
 func (z *vectorizer[T]) branched(reg int) bool {
 	n := 0
 	for _, in := range z.strip.code {
@@ -334,14 +333,14 @@ func (z *vectorizer[T]) branched(reg int) bool {
 	return n > 1
 }
 
-// storeOther emits the writing of elements of another type, or at distances.
+// storeOther emits a store with a conversion or a stride.
 func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
 	in := instruction[T]{op: opStore, uses: []int{z.vector(x)}, to: z.address(t, a), add: add}
 	in.to.known = in.to.known && !add
 	z.effect(in)
 }
 
-// given sets z to x, or adds x to it in float64.
+// given stores x to z with a conversion, or adds it in float64.
 func given[T, U simd.Float](z []U, x []T, add bool) {
 	if !add {
 		convert(z, x)
@@ -352,8 +351,8 @@ func given[T, U simd.Float](z []U, x []T, add bool) {
 	}
 }
 
-// addRow emits the adding of a strip to consecutive elements, whose place depends on values of tensors. It
-// returns false if each element has a place of its own.
+// addRow emits the accumulation of a strip into contiguous elements at a data-dependent offset; false if
+// elements have separate offsets.
 func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
 	if t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 ||
@@ -401,7 +400,7 @@ func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	return true
 }
 
-// scatter emits the writing of elements that are found one by one.
+// scatter emits a store whose elements are not contiguous or may be out of bounds.
 func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
 	if z.addRow(st, x) || z.placed(st, x) {
 		return
@@ -418,13 +417,13 @@ func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
 	}, r)
 }
 
-// move emits the copying of elements of a tensor of the same type.
+// move emits a copy of elements without a conversion.
 func (z *vectorizer[T]) move(st *statement) {
 	from, to := accessOf(st.value.Read), accessOf(st.left)
 	z.effect(instruction[T]{op: opMove, from: z.address(st.value.Read.Tensor, from), to: z.address(st.target, to)})
 }
 
-// mover returns code that copies n elements of a type.
+// mover returns code that copies n strided elements of a type.
 func mover[T simd.Float](t dtype.Type) func(to *block[T], at, stride int, from *block[T], start, step, n int) {
 	switch t {
 	case dtype.I8:

@@ -8,9 +8,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// block is the memory of a tensor; one of the lists holds its elements.
+// block is the memory of a tensor, as a slice of its element type.
 type block[T simd.Float] struct {
-	same []T // elements of the type in which the loops compute
+	same []T // elements of the compute type
 	f32  []float32
 	f64  []float64
 	i8   []int8
@@ -20,7 +20,7 @@ type block[T simd.Float] struct {
 	bits []bool
 }
 
-// blockOf returns memory as elements of a type.
+// blockOf reinterprets bytes as elements of a type.
 func blockOf[T simd.Float](t dtype.Type, data []byte) block[T] {
 	var b block[T]
 	switch t {
@@ -44,7 +44,7 @@ func blockOf[T simd.Float](t dtype.Type, data []byte) block[T] {
 	return b
 }
 
-// sameBlock returns the block of elements of the type in which the loops compute.
+// sameBlock returns a block of elements of the compute type.
 func sameBlock[T simd.Float](x []T) block[T] {
 	b := block[T]{same: x}
 	switch x := any(x).(type) {
@@ -56,7 +56,7 @@ func sameBlock[T simd.Float](x []T) block[T] {
 	return b
 }
 
-// elements returns the address of n elements of a kind, of which the first has a number.
+// elements returns the address of elements [first, first+n) of a kind.
 func (b *block[T]) elements(k jit.Kind, first, n int) unsafe.Pointer {
 	switch k {
 	case jit.Conditions:
@@ -71,7 +71,7 @@ func (b *block[T]) elements(k jit.Kind, first, n int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(b.same[first : first+n]))
 }
 
-// as returns bytes as elements of a type of the host.
+// as reinterprets bytes as a slice of U without a copy.
 func as[T any](data []byte) []T {
 	if len(data) == 0 {
 		return nil
@@ -79,7 +79,7 @@ func as[T any](data []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), len(data)/int(unsafe.Sizeof(*new(T))))
 }
 
-// allocated returns new memory for n elements of a type, all 0.
+// allocated returns zeroed memory for n elements of a type.
 func allocated[T simd.Float](t dtype.Type, n int) block[T] {
 	words := make([]uint64, (n*t.Size()+7)/8) // aligned for all types
 	if n == 0 {
@@ -88,7 +88,7 @@ func allocated[T simd.Float](t dtype.Type, n int) block[T] {
 	return blockOf[T](t, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n*t.Size()))
 }
 
-// real returns code that reads an element as a real number.
+// realAt returns code that loads an element as float64.
 func realAt[T simd.Float](t dtype.Type) func(*block[T], int) float64 {
 	switch t {
 	case dtype.F32:
@@ -112,7 +112,7 @@ func realAt[T simd.Float](t dtype.Type) func(*block[T], int) float64 {
 	}
 }
 
-// integerAt returns code that reads an element as an integer.
+// integerAt returns code that loads an element as int.
 func integerAt[T simd.Float](t dtype.Type) func(*block[T], int) int {
 	switch t {
 	case dtype.I8:
@@ -128,7 +128,7 @@ func integerAt[T simd.Float](t dtype.Type) func(*block[T], int) int {
 	return func(b *block[T], i int) int { return int(get(b, i)) }
 }
 
-// putReal returns code that writes an element, or adds to it.
+// putReal returns code that stores a float64 as an element, or adds it to the element.
 func putReal[T simd.Float](t dtype.Type, add bool) func(*block[T], int, float64) {
 	switch {
 	case t == dtype.F32 && add:
@@ -146,7 +146,7 @@ func putReal[T simd.Float](t dtype.Type, add bool) func(*block[T], int, float64)
 	return func(b *block[T], i int, v float64) { put(b, i, int(v)) }
 }
 
-// putInteger returns code that writes an element, or adds to it. Integers wrap around.
+// putInteger returns code that stores an int as an element, or adds it to the element. Integers wrap around.
 func putInteger[T simd.Float](t dtype.Type, add bool) func(*block[T], int, int) {
 	switch {
 	case t == dtype.I8 && add:
@@ -170,7 +170,7 @@ func putInteger[T simd.Float](t dtype.Type, add bool) func(*block[T], int, int) 
 	return func(b *block[T], i int, v int) { put(b, i, float64(v)) }
 }
 
-// integer is a type of integers that memory holds.
+// integer is a storage type of integers.
 type integer interface {
 	int8 | uint8 | int32 | int64
 }

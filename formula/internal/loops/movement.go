@@ -10,41 +10,42 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// movement is a statement that only moves elements to rows of the result. Places of rows follow from one
-// another, so a short row costs little more than its elements.
+// movement is a strided copy to contiguous rows. Row offsets are updated incrementally, so that a short row
+// costs little more than its elements.
 type movement[T simd.Float] struct {
-	dims         []stride // the outermost first; the last one goes over consecutive elements of the result
-	straight     bool     // whether consecutive elements stay consecutive
-	joined       []stride // the same, of which those that go on where others end are one
-	inner        []stride // those from the last shared index on, in the same way
-	lead         int      // the number of the last shared index, or -1
-	factor       int      // of its values, if other indices were joined to it
-	from, to     int      // the first places
-	begins       []stride // variables that say where blocks begin, in which the places lie
+	dims         []stride // loops, the outermost first; the last one has stride 1 in the result
+	straight     bool     // whether the copy is contiguous
+	joined       []stride // dims, with contiguous loops coalesced
+	inner        []stride // the same for the loops from the last shared one on
+	lead         int      // the number of the last shared loop, or -1
+	factor       int      // iterations coalesced into one of the shared loop
+	from, to     int      // offsets at index 0
+	begins       []stride // variables of blocks, by which offsets move
 	source, goal int
-	times        int // how often each element of the source is repeated along a row
-	// other copies elements of another type than that in which the loops compute; nil for that one.
+	times        int // repetitions of each source element in a row
+	// other copies elements of another type than T; nil for T.
 	other func(to *block[T], at, stride int, from *block[T], start, step, n int)
-	rows  *rowLookup[T] // where the rows of the source are looked up; nil if they are not
+	rows  *rowLookup[T] // the gather of source rows; nil if there is none
 }
 
-// rowLookup is an integer for each row of the result that says which row of the source it is.
+// rowLookup is a tensor of source row numbers, one for each row of the result.
 type rowLookup[T simd.Float] struct {
-	tensor, at int // that holds the integers, and the first place
+	tensor, at int // tensor of the row numbers, and the offset of the first one
 	strides    []int
 	get        func(*block[T], int) int
-	extent     int                                           // what the integers are below
-	step       int                                           // how far rows of the source lie apart
-	fail       func(*state[T]) (tensor, at int, inside bool) // nil if all integers are known to be below
+	extent     int                                           // exclusive upper bound of row numbers
+	step       int                                           // stride of source rows
+	fail       func(*state[T]) (tensor, at int, inside bool) // nil if all row numbers are in bounds
 }
 
-// stride says how places move with an index, and by how many tensors the source does if it is one of several.
+// stride holds the strides of a loop: in the source, in the result, and among the tensors of a variadic
+// source.
 type stride struct{ place, extent, from, to, source int }
 
-// mostStrides is how many indices such a statement has at most.
+// mostStrides is the maximum number of loops of a movement.
 const mostStrides = 8
 
-// movement compiles a statement that only moves elements; it returns nil for others.
+// movement compiles a copy; it returns nil for other statements.
 func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	n, vars := s.value, k.bundle.vars
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || len(vars) > mostStrides || n.Op != term.Element ||
@@ -59,7 +60,7 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	}
 	a, b, which := accessOf(n.Read), accessOf(s.left), form{}
 	row := vars[len(vars)-1]
-	if n.Read.Which != nil { // an index may say which tensor is the source, but not that of rows
+	if n.Read.Which != nil { // an index may select the source tensor, but not within a row
 		which = linear(n.Read.Which)
 		if of := which.bounds(); !of.known || of.lo < 0 || of.hi >= n.Read.Count || len(which.rest) > 0 || which.factor(row) != 0 || len(a.offset.rest) > 0 {
 			return nil
@@ -82,7 +83,7 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 		}
 		u.other = mover[T](t)
 	}
-	if len(a.offset.rest) > 0 && rows == nil { // elements that are repeated
+	if len(a.offset.rest) > 0 && rows == nil { // each element is repeated
 		p := a.offset.rest[0]
 		d, known := 0, false
 		if p.of.Op == term.Quotient {
@@ -101,7 +102,7 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	return u
 }
 
-// others lists the variables of linear forms that are not among some.
+// others lists the variables of forms that are not in vars.
 func others(vars []*term.Variable, of ...form) []*term.Variable {
 	var out []*term.Variable
 	for _, f := range of {
@@ -114,7 +115,7 @@ func others(vars []*term.Variable, of ...form) []*term.Variable {
 	return out
 }
 
-// rowLookup returns how a statement looks up the rows that it moves; nil if it does not, or looks up more.
+// rowLookup matches a copy whose source rows are gathered, or returns nil.
 func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variable) *rowLookup[T] {
 	if len(a.offset.rest) != 1 || s.lenient || s.skip || s.value.Read.Else != nil || len(a.open) > 1 {
 		return nil
@@ -142,8 +143,7 @@ func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variab
 	return r
 }
 
-// together returns indices in which one takes the place of two if the elements of a row go on in the next
-// one.
+// together coalesces loops whose strides are contiguous.
 func together(dims []stride) []stride {
 	out := []stride{dims[len(dims)-1]}
 	for _, d := range slices.Backward(dims[:len(dims)-1]) {
@@ -176,7 +176,7 @@ func (u *movement[T]) run(s *state[T], lo, hi int) {
 	u.elements(s, u.inner, source, from, to, lo*each, hi*each)
 }
 
-// all moves elements for the values lo to hi-1 of the shared indices, taken as one number.
+// all copies iterations [lo, hi) of the shared loops, taken as one loop.
 func (u *movement[T]) all(s *state[T], lo, hi int) {
 	each := size(u.dims[u.lead+1:])
 	switch {
@@ -190,7 +190,7 @@ func (u *movement[T]) all(s *state[T], lo, hi int) {
 	u.elements(s, u.joined, u.source, u.from, u.to, lo*each, hi*each)
 }
 
-// size is how many elements indices number.
+// size is the number of iterations of loops.
 func size(dims []stride) int {
 	n := 1
 	for _, d := range dims {
@@ -199,7 +199,7 @@ func size(dims []stride) int {
 	return n
 }
 
-// elements moves elements lo to hi-1 of those that some indices number.
+// elements copies iterations [lo, hi) of loops dims, taken as one loop.
 func (u *movement[T]) elements(s *state[T], dims []stride, source, from, to, lo, hi int) {
 	if lo >= hi {
 		return
@@ -241,7 +241,7 @@ func (u *movement[T]) elements(s *state[T], dims []stride, source, from, to, lo,
 	}
 }
 
-// lookedUp does the same where the rows of the source are looked up. dims are the last ones of all.
+// lookedUp is elements with gathered source rows. dims are the last of all loops.
 func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int) {
 	r, skipped := u.rows, len(u.dims)-len(dims)
 	strides, which := r.strides[skipped:], r.at
@@ -262,10 +262,10 @@ func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int)
 		}
 		k := r.get(&s.mem[r.tensor], w)
 		if r.fail != nil && uint(k) >= uint(r.extent) {
-			r.fail(s) // with a message about this row
+			r.fail(s) // with an error about this row
 		}
 		n := min(row-first, hi-lo)
-		if i := last - 1; i >= 0 && r.fail != nil && u.other == nil && dims[last].from == 1 && s.vars[dims[i].place]+1 < dims[i].extent { // memory is asked for the next row
+		if i := last - 1; i >= 0 && r.fail != nil && u.other == nil && dims[last].from == 1 && s.vars[dims[i].place]+1 < dims[i].extent { // prefetch the next row
 			if k := r.get(&s.mem[r.tensor], w+strides[i]); uint(k) < uint(r.extent) {
 				simd.Fetch(s.mem[u.source].same[f+dims[i].from+k*r.step:][:row])
 			}
@@ -275,7 +275,7 @@ func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int)
 	}
 }
 
-// row moves n elements of a row, from the one with a number on.
+// row copies n elements of a row, from element first on.
 func (u *movement[T]) row(s *state[T], source, from, to, first, n int) {
 	step := u.dims[len(u.dims)-1].from
 	if u.other != nil {
@@ -304,7 +304,7 @@ func (u *movement[T]) row(s *state[T], source, from, to, first, n int) {
 	}
 }
 
-// strip sets elements to those of a row of x, from the one with a number on.
+// strip sets out to the elements of a source row, from element first on.
 func (u *movement[T]) strip(out, x []T, from, first, step int) {
 	switch {
 	case u.times > 1:

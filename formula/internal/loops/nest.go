@@ -8,28 +8,29 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Nest is statements that share all of their loops. Within a nest, a statement uses what another one of it
-// gives only for the same values of the indices.
+// Nest is statements in one loop nest. A statement of the nest reads the result of another one only at the
+// same iteration.
 type Nest struct {
-	Vars       []*term.Variable // from 0 on, of known extents, but for those of which IsOpen is true
+	Vars       []*term.Variable // from 0, with constant extents unless IsOpen
 	Statements []*Nested
 }
 
-// Nested is a statement of a nest. A reduction is all of its value, or part of the body of another one.
+// Nested is a statement of a nest. A reduction is the whole value, or is nested in the body of another
+// reduction.
 type Nested struct {
 	Target int
 	Left   *term.Read
 	Value  *term.Term
-	Add    bool       // the value is added to the element, of which there may be several for an index
-	Guard  *term.Term // of what is added; nil if all is
-	// Lenient says that the value is also computed where it is not needed. Elements outside of tensors are
-	// then 0.
+	Add    bool       // whether the value is accumulated; an iteration may share its element with others
+	Guard  *term.Term // of the accumulation; nil if none
+	// Lenient says that the value is speculative: it is also evaluated where it is not used. Loads out of
+	// bounds are then 0.
 	Lenient bool
 }
 
-// Nests returns the statements of a program as nests, which run one after the other, and how all tensors are
-// kept. Tensors that it adds to the program are local. own is the type of real numbers. If the range of an
-// index depends on others, the statement must be one that adds to elements.
+// Nests returns the statements of a program as loop nests, which run in order, and the memory of all
+// tensors. Tensors that it adds to the program are temporaries. own is the compute type. Only statements
+// that accumulate may have indices whose ranges depend on other indices.
 func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor) (nests []*Nest, all []Tensor, own dtype.Type, err error) {
 	c := &compiler[float32]{p: p, own: typeOf(p, tensors), places: map[*term.Variable]int{}, narrow: map[int]bool{}}
 	z := newNormalizer(p, tensors, c.own)
@@ -71,26 +72,26 @@ func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 	return nests, c.tensors, c.own, nil
 }
 
-// Open lists the dimensions in which an element may lie outside of its tensor.
+// Open lists the dimensions of an access whose bounds are not proved.
 func Open(r *term.Read) []int { return accessOf(r).open }
 
-// Stride returns by how many elements the place of an element moves with an index. It is false if the place
-// depends on the index in another way.
+// Stride returns the stride of an access along an index, in elements; false if the offset is not affine in
+// the index.
 func Stride(r *term.Read, v *term.Variable) (elements int, known bool) {
 	f := accessOf(r).offset
 	return f.factor(v), !f.hidden(v)
 }
 
-// Offset returns the place of the element at which all indices are 0. It is false if the place is not a
-// linear function of the indices, or if the element may lie outside.
+// Offset returns the offset of an access at index 0; false if the offset is not affine, or if bounds are not
+// proved.
 func Offset(r *term.Read) (elements int, linear bool) {
 	a := accessOf(r)
 	return a.offset.base, len(a.offset.rest) == 0 && len(a.open) == 0 && r.Which == nil
 }
 
-// Row tells where elements lie in rows, one for each value that outer indices have when they are taken as
-// one: by how many elements a row begins after the one before, and from where to where in its row elements
-// lie. It is false if they do not lie so.
+// Row describes an access as rows of elements, one row for each iteration of the outer loops. stride is the
+// distance of rows, and first to last the range of elements in a row. It returns false if the access has
+// another form.
 func Row(r *term.Read, outer []*term.Variable) (stride, first, last int, known bool) {
 	a := accessOf(r)
 	if len(a.offset.rest) > 0 || len(a.open) > 0 || r.Which != nil {

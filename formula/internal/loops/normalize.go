@@ -10,29 +10,29 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// statement is a statement of a program in which every reduction is all of its value.
+// statement is a statement whose only reduction, if any, is its whole value.
 type statement struct {
 	target int
 	left   *term.Read
 	vars   []*term.Variable
 	value  *term.Term
-	add    bool // the value is added to the element, of which there may be several for an index
-	// fold says in which other way the value is joined with the element, such as Prod; 0 if in none. With
-	// skip, elements outside are left out.
+	add    bool // whether the value is accumulated; an iteration may share its element with others
+	// fold is the kind of an accumulation that is not a sum, such as Prod; 0 if none. With skip, stores out
+	// of bounds are skipped.
 	fold  reduction.Kind
 	skip  bool
 	guard *term.Term
-	// lenient says that the value is computed where it is not needed, since a condition around it was left
-	// out. Elements outside tensors are then 0.
+	// lenient says that the value is speculative: it is also evaluated where its guard, which was removed,
+	// is false. Loads out of bounds are then 0.
 	lenient bool
-	// parts says that the value is the sum of few sums, which are added in float64, one after the other.
+	// parts says that the value adds few partial sums in float64.
 	parts bool
-	// ragged are indices whose ranges depend on others. They go from 0 to constants here, and the guard
-	// begins with their ranges.
+	// ragged are indices whose ranges depended on other indices. They have constant ranges here, and the
+	// guard begins with the original ranges.
 	ragged []*term.Variable
 }
 
-// reduction returns the reduction that gives the value; nil if there is none.
+// reduction returns the reduction that is the statement's value, or nil.
 func (s *statement) reduction() *term.Reduction {
 	if s.value.Op == term.Reduce {
 		return s.value.Reduction
@@ -40,22 +40,22 @@ func (s *statement) reduction() *term.Reduction {
 	return nil
 }
 
-// normalizer rewrites statements. Tensors that it adds hold the values of reductions.
+// normalizer rewrites statements for loops. It adds temporaries for nested reductions.
 type normalizer struct {
 	p       *program.Program
-	own     dtype.Type // in which the loops compute
+	own     dtype.Type // compute type
 	tensors []Tensor
 	out     []*statement
-	written map[int]bool                              // the memory that statements write
-	numbers map[int]*term.Term                        // the values of local tensors of one element that need no loop
-	joined  map[*program.Statement]*program.Statement // histograms that are folded into what other statements give, by these
-	whole   bool                                      // whether statements stay whole where conditions change
+	written map[int]bool                              // owners of memory that statements write
+	numbers map[int]*term.Term                        // scalar temporaries that are inlined
+	joined  map[*program.Statement]*program.Statement // statement -> the segment reduction fused into it
+	whole   bool                                      // whether device code is compiled
 
-	ordered   bool         // whether the order of indices must stay
-	used      map[int]bool // the tensors that statements read
-	exacts    map[int]bool // the tensors of float64 that keep all digits of values of integers
-	constants []*statement // what gives tensors of constants
-	early     []*statement // what gives tensors that stand for functions of other statements
+	ordered   bool         // whether loops must not be permuted
+	used      map[int]bool // tensors that statements read
+	exacts    map[int]bool // float64 temporaries whose values are integers
+	constants []*statement // definitions of tensors of constants
+	early     []*statement // definitions of hoisted functions
 }
 
 func newNormalizer(p *program.Program, tensors []Tensor, own dtype.Type) *normalizer {
@@ -63,7 +63,7 @@ func newNormalizer(p *program.Program, tensors []Tensor, own dtype.Type) *normal
 		joined: map[*program.Statement]*program.Statement{}}
 }
 
-// normalize returns the statements of a program in the form from which loops are made.
+// normalize rewrites the statements of a program for loops.
 func (z *normalizer) normalize(statements []*program.Statement) error {
 	for _, s := range statements {
 		z.written[z.tensors[s.Target].Memory] = true
@@ -96,7 +96,7 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 	return nil
 }
 
-// prune leaves out the statements on which no tensor depends that is not local.
+// prune removes dead statements: no tensor that is not a temporary depends on them.
 func (z *normalizer) prune() {
 	need := map[int]bool{} // memory
 	var kept []*statement
@@ -115,7 +115,7 @@ func (z *normalizer) prune() {
 	z.out = kept
 }
 
-// read returns a statement of a program.
+// read returns a statement of a program, with scalar temporaries inlined.
 func (z *normalizer) read(s *program.Statement) *statement {
 	left := *s.Left
 	left.Which, left.Idx = z.inlined(s.Left.Which), nil
@@ -125,7 +125,7 @@ func (z *normalizer) read(s *program.Statement) *statement {
 	return &statement{target: s.Target, left: &left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
 }
 
-// fromZero makes the indices of a statement begin at 0.
+// fromZero normalizes the ranges of a statement's indices to begin at 0.
 func (z *normalizer) fromZero(n *statement) (err error) {
 	var ranges *term.Term
 	if ranges, err = z.shift(n); err == nil {
@@ -134,7 +134,7 @@ func (z *normalizer) fromZero(n *statement) (err error) {
 	return err
 }
 
-// held returns a value without the conditions that hold since integers of tensors are in their ranges.
+// held removes conditions that hold because index tensors respect their bounds.
 func (z *normalizer) held(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -154,8 +154,7 @@ func (z *normalizer) held(n *term.Term) *term.Term {
 	return m
 }
 
-// ranged returns an integer in which elements of tensors whose ranges are known are indices with these
-// ranges.
+// ranged replaces loads from bounded index tensors by indices with the same range.
 func (z *normalizer) ranged(n *term.Term) *term.Term {
 	if n.Op == term.Element && n.Kind == term.Integer && n.Read.Count == 1 && n.Read.Which == nil && z.tensors[n.Read.Tensor].Below > 0 {
 		if n.Read.Else == nil || len(accessOf(n.Read).open) == 0 {
@@ -165,7 +164,7 @@ func (z *normalizer) ranged(n *term.Term) *term.Term {
 	return n.Map(z.ranged)
 }
 
-// statement adds a statement of a program.
+// statement normalizes a statement of a program.
 func (z *normalizer) statement(s *program.Statement) error {
 	n := z.read(s)
 	if z.number(n) {
@@ -232,7 +231,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 	return nil
 }
 
-// counted returns a value whose reductions count the elements of windows of constant size, without indices of
+// counted rewrites reductions over sliding windows to constant ranges with guards, and removes indices with
 // one value.
 func (z *normalizer) counted(n *term.Term) *term.Term {
 	if w, found := windows(n); found {
@@ -241,8 +240,8 @@ func (z *normalizer) counted(n *term.Term) *term.Term {
 	return n
 }
 
-// consecutiveLast returns a statement that adds to elements with the index of consecutive elements as the
-// last one, if there is one. Each element gets what is added in the same order.
+// consecutiveLast makes an index with stride 1 the innermost loop of a scatter, if there is one. The order
+// of additions to an element is unchanged.
 func consecutiveLast(s *statement) *statement {
 	f := accessOf(s.left).offset
 	i := slices.IndexFunc(s.vars, func(v *term.Variable) bool { return f.factor(v) == 1 && !f.hidden(v) && extent(v) >= shortest })
@@ -254,8 +253,8 @@ func consecutiveLast(s *statement) *statement {
 	return &out
 }
 
-// number notes the value of a local tensor of one element, if it needs no loop. Such a value is computed
-// wherever it is used, so that it needs no step of its own.
+// number records the value of a scalar temporary that needs no loop. It is inlined, so that it needs no step
+// of its own.
 func (z *normalizer) number(s *statement) bool {
 	if !z.tensors[s.target].Local || len(s.left.Idx) > 0 || len(s.vars) > 0 || s.add || s.guard != nil {
 		return false
@@ -271,7 +270,7 @@ func (z *normalizer) number(s *statement) bool {
 	return true
 }
 
-// inlined returns a value with the numbers that were noted.
+// inlined inlines scalar temporaries in a value.
 func (z *normalizer) inlined(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -284,7 +283,7 @@ func (z *normalizer) inlined(n *term.Term) *term.Term {
 	return n.Map(z.inlined)
 }
 
-// finish adds a statement whose reductions are statements of their own.
+// finish extracts the nested reductions of a statement, and appends it.
 func (z *normalizer) finish(n *statement) {
 	if n.guard != nil {
 		if holds, known := n.guard.Truth(); known {
@@ -298,8 +297,8 @@ func (z *normalizer) finish(n *statement) {
 	z.out = append(z.out, n)
 }
 
-// separated returns the value of a statement in which reductions are elements of tensors that statements of
-// their own give, but for one that is the value.
+// separated returns the statement's value with nested reductions extracted, unless a reduction is the whole
+// value.
 func (z *normalizer) separated(n *statement) *term.Term {
 	if n.value.Op != term.Reduce || n.add {
 		ragged := func(v *term.Variable) bool { return slices.Contains(n.ragged, v) }
@@ -320,8 +319,8 @@ func (z *normalizer) separated(n *statement) *term.Term {
 	return x
 }
 
-// shift makes the indices of a statement begin at 0, and replaces those of one value by it. It returns the
-// conditions under which indices are in ranges that depend on others.
+// shift makes the indices of a statement begin at 0, and eliminates indices with one value. It returns the
+// guard of indices whose ranges depend on other indices.
 func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 	to := map[*term.Variable]*term.Term{}
 	var vars []*term.Variable
@@ -338,7 +337,7 @@ func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 			}
 			to[from] = v.Term()
 		}
-		lo, known := v.Lo.Known() // what depends on an index of one value does not any longer
+		lo, known := v.Lo.Known() // an index with one value is a constant now
 		hi, both := v.Hi.Known()
 		switch {
 		case !known || !both:
@@ -371,8 +370,8 @@ func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 	return ranges, nil
 }
 
-// around returns an index of all values that one may have whose range depends on others; nil if they are not
-// known.
+// around returns an index with a constant range that contains the data-dependent range of v, or nil if there
+// is none.
 func (z *normalizer) around(v *term.Variable) *term.Variable {
 	lo, known := bound(z.ranged(v.Lo), term.Max, func(i interval) int { return i.lo })
 	hi, both := bound(z.ranged(v.Hi), term.Min, func(i interval) int { return i.hi })
@@ -382,8 +381,8 @@ func (z *normalizer) around(v *term.Variable) *term.Variable {
 	return &term.Variable{Name: v.Name, Lo: term.Number(lo), Hi: term.Number(max(hi, lo))}
 }
 
-// bound returns a bound of an integer on one side: the end of its interval or, if that is not known, of that
-// of an argument of the function that only moves the integer away from the bound.
+// bound returns a one-sided bound of an integer: an end of its interval or, for a min or max, an end of the
+// interval of an operand.
 func bound(n *term.Term, function *term.Function, end func(interval) int) (int, bool) {
 	if i := linear(n).bounds(); i.known {
 		return end(i), true
@@ -398,8 +397,7 @@ func bound(n *term.Term, function *term.Function, end func(interval) int) (int, 
 	return 0, false
 }
 
-// single returns a value in which reductions go over no index of one value, and from 0 where the range is
-// known.
+// single eliminates reduced indices with one value, and makes the constant ranges of the others begin at 0.
 func (z *normalizer) single(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -418,7 +416,7 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 		case known && both && hi == lo+1:
 			to[v] = term.Number(lo)
 			continue
-		case known && both && (lo != 0 || hi < 0): // a range that ends before it begins has no values, rather than a negative number of them
+		case known && both && (lo != 0 || hi < 0): // an empty range has 0 values, not a negative number
 			w.Lo, w.Hi = term.Number(0), term.Number(max(hi-lo, 0))
 			to[v] = term.Sum(w.Term(), term.Number(lo))
 		default:

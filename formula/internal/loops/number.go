@@ -5,25 +5,25 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// number is a value that is the same in all of a strip.
+// number is a scalar that is uniform in a strip.
 type number[T simd.Float] struct {
 	get func(*state[T]) float64
-	// low says that the number is what the one before it has beyond its greater part.
+	// low says that the scalar is the low part of the scalar before it.
 	low     bool
-	settled bool // whether the number is always the same
-	// term is what get computes, or nil if it computes something else.
+	settled bool // whether the number is constant
+	// term is the value that get computes, or nil if there is no such term.
 	term *term.Term
-	// lenient says that elements outside of tensors are 0 in the term.
+	// lenient says that the term is speculative: loads out of bounds are 0.
 	lenient bool
 }
 
-// wideElement is an element of float64.
+// wideElement is a load of a float64 element at an affine offset.
 type wideElement struct {
 	tensor int
 	offset form
 }
 
-// number returns the number that an operand is.
+// number returns the scalar of an operand.
 func (x operand[T]) number() number[T] {
 	return number[T]{get: x.scalar, settled: x.settled, term: x.term, lenient: x.lenient}
 }

@@ -8,13 +8,12 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// leastLarge is how many elements a tensor has at least that is too large for a scan within a reduction, if
-// none of the task is larger.
+// leastLarge is the minimum size, in elements, of a temporary that is too large to hold a nested scan,
+// unless a tensor of the task is larger.
 const leastLarge = 1 << 12
 
-// onePass gives scans that are parts of a statement's value tensors of their own, since loops over the
-// statement's indices would go through all elements for each of them. s is the statement of the program. It
-// is an error if scans or orders remain.
+// onePass extracts scans that are nested in a statement's value into temporaries, since otherwise each
+// iteration of the statement would run the whole scan. It is an error if nested scans or sorts remain.
 func (z *normalizer) onePass(s *program.Statement, n *statement) error {
 	from := len(z.out)
 	if n.present() == nil && n.order() == nil && passes(n.value) != nil {
@@ -28,7 +27,7 @@ func (z *normalizer) onePass(s *program.Statement, n *statement) error {
 	return nil
 }
 
-// passes returns an order or a scan that is a part of a value; nil if there is none.
+// passes returns a scan or a sort in a value, or nil.
 func passes(n *term.Term) *term.Reduction {
 	var found *term.Reduction
 	n.Walk(func(m *term.Term) {
@@ -39,7 +38,7 @@ func passes(n *term.Term) *term.Reduction {
 	return found
 }
 
-// remaining returns an order or a scan in a statement for which there are no loops; nil if there is none.
+// remaining returns a scan or a sort for which a statement has no loops, or nil.
 func (s *statement) remaining() *term.Reduction {
 	var parts []*term.Term
 	switch c := s.chain(); {
@@ -58,8 +57,8 @@ func (s *statement) remaining() *term.Reduction {
 	return nil
 }
 
-// turn makes a statement go over an index from the last value to the first, if loops can give it then: those
-// of a scan whose range shrinks while the index grows. It returns false if there are no such loops.
+// turn reverses a loop of a statement if that makes its value a supported scan: one whose range shrinks
+// while the index grows. It returns false if there is no such loop.
 func (s *statement) turn() bool {
 	for i, v := range s.vars {
 		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
@@ -74,7 +73,7 @@ func (s *statement) turn() bool {
 	return false
 }
 
-// inShortForm returns a value in which sums of integers have their shortest form.
+// inShortForm normalizes the sums of integers in a value.
 func inShortForm(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -86,7 +85,7 @@ func inShortForm(n *term.Term) *term.Term {
 	return m
 }
 
-// large reports whether a tensor over indices would be larger than those of the task.
+// large reports whether a temporary over vars would be larger than all tensors of the task.
 func (z *normalizer) large(vars []*term.Variable) bool {
 	most := leastLarge
 	for _, t := range z.p.Tensors {

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/internal/base/sorting"
 )
 
-// order returns the order that gives the value; nil if there is none.
+// order returns the argsort or rank that is the statement's value, or nil.
 func (s *statement) order() *term.Reduction {
 	if r := s.reduction(); r != nil && r.IsOrder() && !s.add && s.guard == nil {
 		return r
@@ -17,8 +17,8 @@ func (s *statement) order() *term.Reduction {
 	return nil
 }
 
-// orderedFirst returns an order with the indices on which its elements depend as the first ones, and their
-// number: one order is for all values of the others.
+// orderedFirst makes the indices on which the sort keys depend the outermost loops, and returns their
+// number. Each row is sorted once, for all values of the other indices.
 func orderedFirst(s *statement) (*statement, int) {
 	r, out := s.reduction(), *s
 	var outer, inner []*term.Variable
@@ -33,16 +33,16 @@ func orderedFirst(s *statement) (*statement, int) {
 	return &out, len(outer)
 }
 
-// order is a statement that gives an order, which it finds once for all places.
+// order is a statement whose value is an argsort or a rank. It sorts each row once.
 type order[T simd.Float] struct {
 	outer, inner nest[T]
-	vars         nest[T] // the indices that are ordered, but the last
+	vars         nest[T] // the sorted indices but the last
 	last         loop[T]
 	keys         strip[T]
-	x            int                   // the register of keys
-	whole        func(*state[T]) int   // the keys, if they are whole numbers
-	at           []func(*state[T]) int // which place is looked up, or which element's
-	first        int                   // how many places may be looked up; all if it is negative
+	x            int                   // register of the keys
+	whole        func(*state[T]) int   // integer keys, or nil
+	at           []func(*state[T]) int // the position of an argsort, or the element of a rank
+	first        int                   // length of the sorted prefix that is needed; negative for all
 	rank         bool
 	part         int
 	descending   bool
@@ -50,7 +50,7 @@ type order[T simd.Float] struct {
 	give         func(*state[T], int)
 }
 
-// orderUnit compiles an order.
+// orderUnit compiles an argsort or a rank.
 func (k *unitCompiler[T]) orderUnit(st *statement, r *term.Reduction) unit[T] {
 	k.fails = true
 	_, shared := orderedFirst(st)
@@ -76,7 +76,7 @@ func (k *unitCompiler[T]) orderUnit(st *statement, r *term.Reduction) unit[T] {
 	return u
 }
 
-// orders is memory for orders.
+// orders holds the buffers of sorts.
 type orders[T simd.Float] struct {
 	keys  []T
 	whole []int
@@ -86,7 +86,7 @@ type orders[T simd.Float] struct {
 
 func (u *order[T]) run(s *state[T], lo, hi int) { u.outer.each(s, 0, lo, hi, u.row) }
 
-// row finds one order and looks its places up.
+// row sorts one row, and stores the results that look it up.
 func (u *order[T]) row(s *state[T]) {
 	o := &s.orders
 	o.keys, o.whole = o.keys[:0], o.whole[:0]
@@ -121,7 +121,7 @@ func (u *order[T]) row(s *state[T]) {
 	})
 }
 
-// collect appends the keys of a row of elements.
+// collect appends the keys of one row.
 func (u *order[T]) collect(s *state[T]) {
 	lo, hi := u.last.limits(s, 0, 0)
 	if u.whole != nil {
@@ -139,7 +139,7 @@ func (u *order[T]) collect(s *state[T]) {
 	}
 }
 
-// dim returns the range of an index that is ordered.
+// dim returns the range of a sorted index.
 func (u *order[T]) dim(s *state[T], d int) (lo, n int) {
 	l := &u.last
 	if d < len(u.vars.loops) {
@@ -149,7 +149,7 @@ func (u *order[T]) dim(s *state[T], d int) (lo, n int) {
 	return lo, max(hi-lo, 0)
 }
 
-// element returns the number of the element whose place is looked up.
+// element returns the number of the element whose rank is wanted.
 func (u *order[T]) element(s *state[T]) int {
 	n := 0
 	for d, x := range u.at {
@@ -163,7 +163,7 @@ func (u *order[T]) element(s *state[T]) int {
 	return n
 }
 
-// number returns what an order gives for an element: its number, or one of its indices.
+// number converts an element's number to the argsort's result: the number, or one of the indices.
 func (u *order[T]) number(s *state[T], n int) int {
 	whole := 0
 	scale := 1

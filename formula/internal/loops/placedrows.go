@@ -6,30 +6,29 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// placedRows is a statement that adds short rows to rows whose places depend on values of tensors, such as
-// those of a table of which rows were looked up. A strip goes over several rows, and the places of all of
-// them are found at once.
+// placedRows is a scatter-add of short rows, such as the gradient of an embedding. A strip covers several
+// rows, whose offsets are computed together.
 type placedRows[T simd.Float] struct {
-	outer    nest[T] // all indices but that of rows and that of elements
+	outer    nest[T] // over all indices but those of rows and of elements
 	row      loop[T]
-	last     int // the variable of elements
-	n        int // how many elements a row has
-	together int // how many rows a strip has
+	last     int // slot of the index of elements
+	n        int // elements of a row
+	together int // rows of a strip
 	code     strip[T]
-	x        int // the register of what is added
+	x        int // register of the summands
 	places   *finder[T]
-	single   func(s *state[T], row int) // fails if elements outside are an error; the index of rows stands at the first row of the strip
+	single   func(s *state[T], row int) // reports an error for a row out of bounds
 	target   int
-	wide     bool // whether the target has float64 and the strips do not
-	fetched  bool // whether rows of the target are asked for ahead
+	wide     bool // whether the target is float64 and T is not
+	fetched  bool // whether target rows are prefetched
 }
 
-// leastFetched is how many bytes a tensor has at least if memory of its rows is asked for ahead. A cache
-// holds smaller ones.
+// leastFetched is the minimum size in bytes of a tensor whose rows are prefetched. Smaller ones stay in a
+// cache.
 const leastFetched = 1 << 18
 
-// placedRows returns code for rows that are added at such places; nil if the statement is another one, if
-// rows are long, or if what is added does not follow one another.
+// placedRows returns a unit for a scatter-add of short rows, or nil if the statement is another one, if rows
+// are long, or if the summands are not contiguous.
 func (k *unitCompiler[T]) placedRows() unit[T] {
 	vars, s := k.bundle.vars, k.bundle.statements[0]
 	d, t := len(vars)-2, k.tensors[s.target]
@@ -49,7 +48,7 @@ func (k *unitCompiler[T]) placedRows() unit[T] {
 	}
 	follows := true
 	forms(s.value, func(f form) { follows = follows && f.factor(w) == n*f.factor(v) && !f.hidden(w) && !f.hidden(v) })
-	reads(s.value, func(r *term.Read) { // all of a strip is read before a row is written
+	reads(s.value, func(r *term.Read) { // a strip is read before a row is written
 		for i := range r.Count {
 			follows = follows && k.tensors[r.Tensor+i].Memory != t.Memory
 		}
@@ -63,7 +62,7 @@ func (k *unitCompiler[T]) placedRows() unit[T] {
 	out := &placedRows[T]{last: k.place(v), n: n, together: stripLength / n, places: places, target: s.target, wide: t.Type != k.own,
 		fetched: elements(k.p.Tensors[s.target])*t.Type.Size() >= leastFetched}
 	if out.wide {
-		k.compiler.wide = max(k.compiler.wide, 1) // a strip of float64
+		k.compiler.wide = max(k.compiler.wide, 1) // a float64 strip
 	}
 	out.single = func(s *state[T], row int) { rows.single(s, row, one) }
 	out.x = z.vector(z.real(s.value))
@@ -83,7 +82,7 @@ func (u *placedRows[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// strip adds some rows, in their order.
+// strip adds some rows, in order.
 func (u *placedRows[T]) strip(s *state[T], rows int) {
 	u.code.exec(s, rows*u.n)
 	x := s.regs[u.x][:rows*u.n]
@@ -104,12 +103,11 @@ func (u *placedRows[T]) strip(s *state[T], rows int) {
 	addRows(s.mem[u.target].same, x, places, u.n, u.fetched, func(z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) })
 }
 
-// fewAdded is how many elements rows have at most that a loop adds. A call of a primitive takes longer for
-// them.
+// fewAdded is the maximum length of a row that an inline loop adds. A call costs more.
 const fewAdded = 12
 
-// addRows adds rows of n elements to parts of z, long ones by a function. A row whose place is negative is
-// left out.
+// addRows adds rows of n elements to z at given offsets, long rows by a function. It skips rows with
+// negative offsets.
 func addRows[U, T simd.Float](z []U, x []T, places []int, n int, fetched bool, long func(z []U, x []T)) {
 	for i, at := range places {
 		if fetched && i+distance < len(places) && places[i+distance] >= 0 {

@@ -9,14 +9,13 @@ import (
 	"github.com/opgen/opgen/runtime/blas"
 )
 
-// product is a sum of products of elements of two tensors that is a product of matrices, or several of them.
+// product is a sum of products of loads from two tensors that is a matrix product, or a batch of them.
 type product struct {
 	a, b  *term.Read
-	outer int // how many of the leading indices may be shared: those that are not the columns of the result
+	outer int // number of loops that may be shared: the batch indices and the rows
 }
 
-// factors returns the elements of which a statement sums the products, if it gives a vector or a matrix of
-// such sums.
+// factors matches a sum of products of two loads, and returns the loads.
 func factors(s *statement) (x, y *term.Read) {
 	r := s.reduction()
 	if r == nil || r.Kind != reduction.Sum || r.Guard != nil || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
@@ -29,7 +28,7 @@ func factors(s *statement) (x, y *term.Read) {
 	return a.Read, b.Read
 }
 
-// product returns how a statement is a product of matrices; nil if it is none.
+// product matches a matrix product, or returns nil.
 func (c *compiler[T]) product(s *statement) *product {
 	r := s.reduction()
 	x, y := factors(s)
@@ -63,46 +62,45 @@ func (c *compiler[T]) product(s *statement) *product {
 	if a.factor(k) != 1 && !slices.ContainsFunc(s.vars, func(v *term.Variable) bool { return a.factor(v) == 1 }) {
 		return nil
 	}
-	// A matrix and a vector are read once, so sums share rows with other statements instead.
+	// A matrix-vector product reads its operands once, and is better fused with other statements as a
+	// reduction.
 	rows := func(v *term.Variable) bool { return a.factor(v) != 0 && b.factor(v) == 0 && left.factor(v) != 0 }
 	if a.factor(k) == 1 && b.factor(k) == 1 && extent(k) >= longRow && !slices.ContainsFunc(s.vars, rows) {
 		return nil
 	}
 	p.outer = len(s.vars) - 1
-	for p.outer > 0 && a.factor(s.vars[p.outer-1]) == 0 { // more columns
+	for p.outer > 0 && a.factor(s.vars[p.outer-1]) == 0 { // another index of columns
 		p.outer--
 	}
 	return p
 }
 
-// leastShared is how many products of as many rows there are at least that share a copy of a factor. Each
-// worker computes some of them, and a product alone takes less time with copies of blocks, which stay in the
-// second-level cache.
+// leastShared is the minimum number of products of the same size that share a packed copy of a factor. They
+// run on several workers. A single product is faster if it packs blocks, which stay in the L2 cache.
 const leastShared = 4
 
-// longRow is how many elements the rows of a matrix have at least that is multiplied by a vector row by row.
+// longRow is the minimum row length of a matrix-vector product that is computed as reductions.
 const longRow = 64
 
-// matrices is a product of matrices for all values of outer indices.
+// matrices is a batched matrix product.
 type matrices[T simd.Float] struct {
-	outer      nest[T] // the indices of neither rows, columns nor sums
-	sums       nest[T] // those of sums of products
+	outer      nest[T] // over the batch indices
+	sums       nest[T] // over the reduced indices but the last
 	rows       loop[T]
 	single     bool // whether there is one row
 	a, b, left func(*state[T]) int
 	tensors    [3]int
 	n, k       int
-	all        int // how many rows all parts have together if they have b in common, and 0 otherwise
+	all        int // rows of all shares if they share b, otherwise 0
 	lda, ldb   int
 	ldc        int
 	ta, tb     bool
 	give       func(*state[T], []T, int)
 	add        bool
-	buffer     bool // whether results are of another type, and go through a buffer
+	buffer     bool // whether results are converted, by way of a buffer
 }
 
-// productUnit compiles a product of matrices; it is a reduction like others where the rows of the result
-// cannot be found.
+// productUnit compiles a matrix product. If the operands have no matrix layout, it compiles a reduction.
 func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
 	r := k.bundle.folds[0]
 	vars, free := k.bundle.vars, k.free()
@@ -111,8 +109,7 @@ func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
 	if n == k.lead() {
 		return k.fold(st)
 	}
-	// The blocks begin where these indices are 0. Other statements that have the same ones may have left
-	// other values.
+	// Offsets are at index 0 of these indices, whose slots other statements may have changed.
 	first := func(f form) func(*state[T]) int { return k.value(f.without(n).without(sum)) }
 	u := &matrices[T]{n: extent(n), k: extent(sum), a: first(a), b: first(b), left: first(left),
 		tensors: [3]int{p.a.Tensor, p.b.Tensor, st.target}, add: k.tensors[st.target].Add}
@@ -178,7 +175,7 @@ func (u *matrices[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// multiply computes one block of the result: a product of matrices, or a sum of them.
+// multiply computes one matrix product, or a sum of products.
 func (u *matrices[T]) multiply(s *state[T], m int) {
 	if u.n == 0 {
 		return

@@ -6,10 +6,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// limits are the ends of a range.
+// limits are the bounds of a data-dependent range.
 type limits struct{ lo, hi *term.Term }
 
-// limit takes the ranges of ragged indices from the guard of the statement: its loops go over these only.
+// limit converts guards on ragged indices to bounds of their loops.
 func (k *unitCompiler[T]) limit() {
 	s := *k.bundle.statements[0]
 	if s.ragged == nil {
@@ -24,8 +24,8 @@ func (k *unitCompiler[T]) limit() {
 	k.bundle.statements[0] = &s
 }
 
-// limitBy limits the loop of a ragged index by a condition. It returns false if the condition is another one,
-// or depends on later indices.
+// limitBy converts the condition g to a bound of a ragged index; false if g has another form, or depends on
+// later indices.
 func (k *unitCompiler[T]) limitBy(s *statement, g *term.Term) bool {
 	for i, v := range s.vars {
 		lo, hi, _ := term.Relation(g, v)
@@ -48,7 +48,7 @@ func (k *unitCompiler[T]) limitBy(s *statement, g *term.Term) bool {
 	return false
 }
 
-// even returns how many of a statement's indices are before the first ragged one.
+// even returns the number of indices before the first ragged one.
 func (s *statement) even() int {
 	i := slices.IndexFunc(s.vars, func(v *term.Variable) bool { return slices.Contains(s.ragged, v) })
 	if i < 0 {

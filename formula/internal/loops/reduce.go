@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// each returns code that sets variables to all their values, the last the fastest, and visits those that the
-// guard lets through.
+// each returns code for a loop nest over vars, the last innermost, that visits the iterations at which the
+// guard holds.
 func (c *compiler[T]) each(vars []*term.Variable, guard *term.Term) func(s *state[T], visit func()) {
 	if len(vars) == 0 {
 		if guard == nil {
@@ -31,7 +31,7 @@ func (c *compiler[T]) each(vars []*term.Variable, guard *term.Term) func(s *stat
 	}
 }
 
-// reduceReal returns code for a reduction of real numbers, one element after the other.
+// reduceReal returns scalar code for a reduction to a real number.
 func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 	each, x := c.each(r.Vars, r.Guard), c.real(r.Body)
 	fold := func(first float64, f func(a, b float64) float64) func(*state[T]) float64 {
@@ -60,7 +60,7 @@ func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 		}
 	case reduction.Variance:
 		return func(s *state[T]) float64 {
-			sum, n, first := 0.0, 0.0, 0.0 // the differences from the first element are added: of equal ones, the mean is exactly what they are
+			sum, n, first := 0.0, 0.0, 0.0 // differences keep the mean of equal elements exact
 			each(s, func() {
 				v := x(s)
 				if n == 0 {
@@ -83,8 +83,8 @@ func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 	}
 }
 
-// logarithm returns the logarithm of a sum of exponentials relative to their maximum: 0 where that is not
-// finite, so that the sum is none.
+// logarithm returns the log of a sum of exponentials relative to their maximum, or 0 if the maximum is not
+// finite.
 func logarithm(sum float64) float64 {
 	if !(sum > 0) {
 		return 0
@@ -92,7 +92,7 @@ func logarithm(sum float64) float64 {
 	return math.Log(sum)
 }
 
-// reduceInteger returns code for a reduction that gives an integer.
+// reduceInteger returns scalar code for a reduction to an integer.
 func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
 	if r.Kind == reduction.Count {
 		return c.counted(r.Vars, r.Guard, func(*state[T]) bool { return true })
@@ -106,7 +106,7 @@ func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
 		outer := c.each(r.Vars[:len(r.Vars)-1], nil)
 		return func(s *state[T]) int {
 			v := first
-			all := func(_ int, x []int) { v = fold(v, x) } // made once: each one made is allocated
+			all := func(_ int, x []int) { v = fold(v, x) } // allocated once, not per call
 			outer(s, func() { values(s, all) })
 			return v
 		}
@@ -123,7 +123,7 @@ func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
 	}
 }
 
-// integerFolds are the functions that fold integers into one.
+// integerFolds are the functions that reduce slices of integers.
 var integerFolds = map[reduction.Kind]func(v int, x []int) int{
 	reduction.Sum: func(v int, x []int) int {
 		for _, y := range x {
@@ -151,8 +151,8 @@ var integerFolds = map[reduction.Kind]func(v int, x []int) int{
 	},
 }
 
-// argument returns code for argmax and argmin: the index of the first extreme, or its number among several
-// indices. NaN is more extreme than all numbers.
+// argument returns scalar code for argmax or argmin: the index of the first extreme, or its row-major number
+// if several indices are reduced. NaN is more extreme than all numbers.
 func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) func(*state[T]) int {
 	at := c.value(linear(r.Number))
 	if r.Body.Kind == term.Integer {
@@ -174,7 +174,7 @@ func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) 
 	}
 }
 
-// wholeArgument is argument for integers: real numbers do not hold all of them.
+// wholeArgument is argument for integers, which float64 does not represent exactly.
 func (c *compiler[T]) wholeArgument(r *term.Reduction, each func(*state[T], func()), at func(*state[T]) int) func(*state[T]) int {
 	least := r.Kind == reduction.ArgMin
 	if values := c.folded(r); values != nil {
@@ -205,7 +205,7 @@ func (c *compiler[T]) wholeArgument(r *term.Reduction, each func(*state[T], func
 	}
 }
 
-// quantified returns code for the conditions any and all.
+// quantified returns scalar code for the reductions any and all.
 func (c *compiler[T]) quantified(r *term.Reduction) func(*state[T]) bool {
 	x := c.condition(r.Body)
 	if r.Kind == reduction.All {
@@ -216,8 +216,7 @@ func (c *compiler[T]) quantified(r *term.Reduction) func(*state[T]) bool {
 	return func(s *state[T]) bool { return hold(s) > 0 }
 }
 
-// counted returns code that counts for how many values of variables a condition holds, of those that the
-// guard lets through. It allocates nothing.
+// counted returns code for the number of iterations at which guard and holds are true. It allocates nothing.
 func (c *compiler[T]) counted(vars []*term.Variable, guard *term.Term, holds func(*state[T]) bool) func(*state[T]) int {
 	if len(vars) == 0 {
 		through := func(*state[T]) bool { return true }

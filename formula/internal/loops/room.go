@@ -11,24 +11,23 @@ import (
 	"github.com/opgen/opgen/internal/base/memplan"
 )
 
-// room is memory for local tensors while a task runs.
+// room is a scratch arena for the temporaries of a running task.
 type room []uint64
 
-// rooms are those that no task uses.
+// rooms holds the arenas that no task uses.
 var rooms roomPool
 
-// roomPool keeps rooms for the next tasks. Tasks that run one after the other share a room, which becomes as
-// large as the largest of them needs. Rooms are given up if no task took one between two collections of
-// garbage.
+// roomPool recycles arenas. Tasks that run one after the other reuse an arena, which grows to the largest
+// size. The pool drops its arenas if no task took one between two garbage collections.
 type roomPool struct {
 	mu      sync.Mutex
 	free    []room
-	taken   bool // whether one was taken since the last collection
-	watched bool // whether collections are noticed
+	taken   bool // whether an arena was taken since the last collection
+	watched bool // whether a finalizer reports the next collection
 }
 
-// take returns a room of some words at least: the smallest one that suffices, or a larger one in place of the
-// largest.
+// take returns an arena of at least words words: the smallest sufficient one, or a larger one that replaces
+// the largest.
 func (p *roomPool) take(words int) room {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +59,7 @@ func (p *roomPool) give(r room) {
 	}
 }
 
-// watch calls collected after the next collection.
+// watch calls collected at the next garbage collection.
 func (p *roomPool) watch() {
 	type garbage struct{ of *roomPool }
 	runtime.SetFinalizer(&garbage{p}, func(g *garbage) { g.of.collected() })
@@ -77,36 +76,35 @@ func (p *roomPool) collected() {
 	p.watch()
 }
 
-// leastRoom is how many bytes the local tensors of a task have at least that have memory only while it runs.
+// leastRoom is the minimum size in bytes of a task's temporaries that are in an arena.
 const leastRoom = 64 << 10
 
-// local is a local tensor, and where it lies in a room.
+// local is a temporary, and its offset in the arena.
 type local struct{ tensor, at, bytes int }
 
-// localMemory is where the local tensors of code lie in a room.
+// localMemory is the layout of an arena.
 type localMemory struct {
 	places []local
-	bytes  int // of all together; 0 if they have memory of their own
+	bytes  int // total size; 0 if temporaries have memory of their own
 }
 
-// locals is the memory of a runner's local tensors.
+// locals is the memory of a runner's temporaries.
 type locals struct {
 	localMemory
-	aliases []int // tensors that lie where a local one does
-	work    int   // how many values the shared indices of all groups have together
+	aliases []int // tensors that share the memory of a temporary
+	work    int   // number of iterations of all groups' shared loops
 
 	mu    sync.Mutex
-	there atomic.Bool // whether the tensors have memory
+	there atomic.Bool // whether the temporaries have memory
 	room  room
 	run   uint64
-	done  atomic.Int64 // how many of the values are done in the run
+	done  atomic.Int64 // iterations that the run has finished
 }
 
-// roomAlign is the number of bytes that the places of tensors in a room are multiples of.
+// roomAlign is the alignment of temporaries in an arena.
 const roomAlign = 64
 
-// enter gives local tensors memory before a part of a run, unless another part did. What earlier parts of the
-// run wrote there is there as long as the run is not done.
+// enter acquires the arena of a run, unless another share has. Its contents last until the run is finished.
 func (r *runner[T]) enter(run uint64) {
 	l := &r.locals
 	if l.there.Load() && atomic.LoadUint64(&l.run) == run {
@@ -114,7 +112,7 @@ func (r *runner[T]) enter(run uint64) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.run != run { // an earlier run may have ended before it was done
+	if l.run != run { // an earlier run may have been aborted
 		atomic.StoreUint64(&l.run, run)
 		l.done.Store(0)
 	}
@@ -132,8 +130,8 @@ func (r *runner[T]) enter(run uint64) {
 	l.there.Store(true)
 }
 
-// leave notes that a part of a run computed what it does for n values of shared indices. After the last one,
-// the room is free for other tasks. A run without a number may go on at any time.
+// leave records that a share of a run has finished n iterations of shared loops. After the last one, the
+// arena is released. A run without a number is never finished.
 func (r *runner[T]) leave(run uint64, n int) {
 	l := &r.locals
 	if run == 0 || l.done.Add(int64(n)) < int64(l.work) {
@@ -153,7 +151,7 @@ func (r *runner[T]) leave(run uint64, n int) {
 	l.room = nil
 }
 
-// usersOf returns the bundles that use the memory of a tensor.
+// usersOf returns the bundles that access the memory of a tensor.
 func (c *compiler[T]) usersOf(t int) map[*bundle]bool {
 	out := map[*bundle]bool{}
 	for i, o := range c.tensors {
@@ -164,8 +162,8 @@ func (c *compiler[T]) usersOf(t int) map[*bundle]bool {
 	return out
 }
 
-// placeLocals places the local tensors of code: those that are used by different groups, which run one after
-// the other, may share memory. If all are small, they have memory of their own.
+// placeLocals computes the layout of the arena: temporaries with disjoint live ranges of groups share
+// memory. Small temporaries have memory of their own.
 func (c *code[T]) placeLocals(groups []*bundleGroup) {
 	var buffers []memplan.Buffer
 	c.stored = make([]bool, len(c.tensors))
@@ -195,7 +193,7 @@ func (c *code[T]) placeLocals(groups []*bundleGroup) {
 	}
 }
 
-// findLocals says where local tensors lie if others lie in some memory, by tensor.
+// findLocals copies the layout of the arena, and finds the tensors that share memory with temporaries.
 func (c *code[T]) findLocals(out *locals, memory [][]byte) {
 	if out.localMemory = c.local; out.bytes == 0 {
 		return

@@ -9,20 +9,19 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// rowLoop runs a compiled loop on several rows in one call: strips of equal lengths for values of an index
-// that follow one another. Places in memory are linear in the index. Numbers, which may differ from row to
-// row, are computed before the call.
+// rowLoop runs a fused loop over several rows in one call: strips of equal length, at consecutive values of
+// one index. Offsets must be affine in the index. Scalars, which may differ between rows, are computed
+// before the call.
 type rowLoop[T simd.Float] struct {
 	code    *strip[T]
 	loop    *fusedLoop[T]
-	place   int   // of the index
-	strides []int // by how many bytes each pointer moves
+	place   int   // slot of the index
+	strides []int // strides of the pointers, in bytes
 	numbers []rowNumber[T]
 }
 
-// rowLoop returns how the code of a strip goes over values of the last of some indices in one call. It
-// returns nil if other code than one loop computes the strip, if places are not linear in the index, or if a
-// number may be one that the loop writes.
+// rowLoop returns the row loop of a strip along the last of vars; nil if the strip is not one fused loop, if
+// offsets are not affine in the index, or if the loop may write one of its scalars.
 func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	vars = slices.DeleteFunc(slices.Clone(vars), func(v *term.Variable) bool { return v == p.over })
 	if _, known := p.over.Hi.Known(); len(vars) == 0 || len(p.ahead) > 0 || !known || !p.over.Lo.Is(0) {
@@ -49,7 +48,7 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 		switch at := p.parts[x.register]; {
 		case at != nil && at.fixed && !at.offset.hidden(w):
 			out.strides[x.pointer] = at.offset.factor(w) * size
-		case at != nil || !slices.Contains(c.accumulators, x.register): // an accumulator stays where it is
+		case at != nil || !slices.Contains(c.accumulators, x.register): // an accumulator does not move
 			return nil
 		}
 	}
@@ -76,19 +75,19 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	return out
 }
 
-// mostRows returns over how many rows of n elements a call goes. Long rows are few, since Go cannot stop a
-// goroutine within a call.
+// mostRows is the maximum number of rows of n elements in one call. It bounds the time of a call, since the
+// Go runtime cannot preempt it.
 func mostRows(n int) int { return max(1, min(jit.MostRows, loopLength/max(n, 1))) }
 
-// run runs the loop on n elements of each of the rows from first on. The index of the strip stands at the
-// first element.
+// run runs the loop on n elements of rows rows, from row first on. The strip's index must be at the first
+// element.
 func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 	if n == 0 || rows == 0 {
 		return
 	}
 	l := r.loop
 	past := false
-	for _, row := range [2]int{first + rows - 1, first} { // the last row lies in memory if both do
+	for _, row := range [2]int{first + rows - 1, first} { // if both are views, the last row is in memory
 		s.vars[r.place] = row
 		for i := range r.code.code {
 			if in := &r.code.code[i]; in.op != opLoop {
@@ -111,20 +110,19 @@ func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 	l.code.Run(a, n, rows, past)
 }
 
-// sum returns a sum of a row of the last run.
+// sum returns sum i of a row, from the last run.
 func (r *rowLoop[T]) sum(s *state[T], row, i int) float64 {
 	return jit.Sum[T](r.loop.code, s.arguments[r.loop.number], row, i)
 }
 
-// sums returns the sums of all rows of the last run that have a number. Those of neighbors lie step elements
-// apart.
+// sums returns sum i of all rows, from the last run. Rows have a stride of step elements.
 func (r *rowLoop[T]) sums(s *state[T], i int) (of []T, step int) {
 	code := r.loop.code
 	return jit.Rows[T](code, s.arguments[r.loop.number])[len(r.numbers)+i:], code.RowLength()
 }
 
-// stretches calls visit for values of the last of the loops from number k on, at most a number of them at a
-// time.
+// stretches calls visit for chunks of at most most iterations of the innermost loop. k is the number of the
+// outermost loop to run.
 func (p *nest[T]) stretches(s *state[T], k, lo, hi, most int, visit func(s *state[T], first, n int)) {
 	l := &p.loops[k]
 	a, b := l.limits(s, lo, hi)

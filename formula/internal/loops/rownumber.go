@@ -7,29 +7,29 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// rowNumber is a number of each row.
+// rowNumber computes a scalar of each row.
 type rowNumber[T simd.Float] struct {
 	number[T]
-	at     func(*state[T]) int // where the element of a row is, if the number is one of float64 at a linear place; otherwise nil
+	at     func(*state[T]) int // offset of the scalar if it is a float64 load, or nil
 	tensor int                 // of the element
-	apart  int                 // how far those of neighbors lie apart
-	// all computes the number for several rows at once; it is nil if that takes a row at a time. The numbers
-	// go to values, in a state.
+	apart  int                 // stride between rows
+	// all computes the scalar for several rows at once, into s.numbers[values:]; nil if it must be computed
+	// row by row.
 	all    rowTerm[T]
 	values int
 }
 
-// rowTerm computes a real number for several values of an index, from first on.
+// rowTerm computes a real value for consecutive values of an index, from first on.
 type rowTerm[T simd.Float] func(s *state[T], first int, to []float64)
 
-// rowNumber returns how a number is computed for several values of an index.
+// rowNumber returns code that computes a scalar for consecutive values of an index.
 func (c *compiler[T]) rowNumber(n number[T], w *term.Variable) rowNumber[T] {
 	out := rowNumber[T]{number: n}
 	if n.settled || n.term == nil {
 		return out
 	}
 	was := c.lenient
-	c.lenient = n.lenient // as where the strip reads it
+	c.lenient = n.lenient // speculative as in the strip
 	defer func() { c.lenient = was }()
 	if e := c.wideElement(n.term); e != nil {
 		out.at, out.tensor, out.apart = c.value(e.offset), e.tensor, e.offset.factor(w)
@@ -39,14 +39,13 @@ func (c *compiler[T]) rowNumber(n number[T], w *term.Variable) rowNumber[T] {
 	return out
 }
 
-// rowValues returns where a state holds numbers of rows.
+// rowValues allocates a buffer for one scalar of all rows.
 func (c *compiler[T]) rowValues() int {
 	c.numbers += jit.MostRows
 	return c.numbers - jit.MostRows
 }
 
-// rowTerm returns code for several values of an index. It computes what compiler.real does. It returns nil
-// for terms that take an element at a time.
+// rowTerm is real for consecutive values of an index. It returns nil for terms that need scalar code.
 func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
 	if n.Kind != term.Real {
 		return nil
@@ -81,7 +80,7 @@ func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
 	return nil
 }
 
-// rowElements returns code for elements of a tensor, at places that are linear in the index.
+// rowElements returns code for strided loads.
 func (c *compiler[T]) rowElements(r *term.Read, w *term.Variable) rowTerm[T] {
 	a, t := accessOf(r), c.tensors[r.Tensor].Type
 	if len(a.open) > 0 || r.Which != nil || len(a.offset.rest) > 0 || t != dtype.F32 && t != dtype.F64 {
@@ -100,7 +99,7 @@ func (c *compiler[T]) rowElements(r *term.Read, w *term.Variable) rowTerm[T] {
 	}
 }
 
-// from sets numbers to elements that lie apart.
+// from loads strided elements.
 func from[T simd.Float](to []float64, memory []T, at, apart int) {
 	for i := range to {
 		to[i] = float64(memory[at])
@@ -121,8 +120,8 @@ func (c *compiler[T]) rowUnary(n *term.Term, w *term.Variable, f func(float64) f
 	}
 }
 
-// rowApply returns code for a function. Its argument is in a state, since a list of arguments would be
-// allocated for each call.
+// rowApply returns code for a function. Its argument is in a buffer: a new slice would be allocated for each
+// call.
 func (c *compiler[T]) rowApply(n *term.Term, w *term.Variable) rowTerm[T] {
 	x := c.rowTerm(n.Args[0], w)
 	if x == nil {
@@ -171,9 +170,8 @@ func (c *compiler[T]) rowBinary(n *term.Term, w *term.Variable) rowTerm[T] {
 	}
 }
 
-// set sets the arguments that the number has in some rows, from first on. Those of neighbors lie step
-// arguments apart. The number was set for these rows already if again is true, and what else it says of them
-// is wanted.
+// set sets the arguments of a scalar for rows rows, from row first on, with a stride of step arguments. If
+// again is true, the values are already computed, and only the low parts are wanted.
 func (n *rowNumber[T]) set(s *state[T], place, first, rows int, again bool, to []T, step int) {
 	switch {
 	case n.settled:
@@ -198,7 +196,7 @@ func (n *rowNumber[T]) set(s *state[T], place, first, rows int, again bool, to [
 	}
 }
 
-// put sets the arguments of some rows to values that lie apart, from at on.
+// put sets the arguments of rows to strided values.
 func (n *rowNumber[T]) put(values []float64, at, apart, rows int, to []T, step int) {
 	k := 0
 	if n.low {

@@ -7,17 +7,16 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// rowResults is where the results of rows that follow one another go, if they are real numbers at linear
-// places: sums, or means.
+// rowResults is the destination of per-row sums, means or extremes: real elements at a constant stride.
 type rowResults[T simd.Float] struct {
 	tensor int
-	at     func(*state[T]) int // the place for the row at which the index stands
-	apart  int                 // how far those of neighbors lie apart
-	mean   bool                // whether a result is what is folded divided by how many elements there are
+	at     func(*state[T]) int // offset for the current row
+	apart  int                 // stride between rows
+	mean   bool                // whether results are divided by the row length
 }
 
-// rowResults returns where a statement puts its results for values of an index; nil if that takes more than
-// to write a sum or a mean.
+// rowResults returns the destination of a statement's results along index w, or nil if storing needs more
+// than a conversion and a division.
 func (c *compiler[T]) rowResults(st *statement, r *term.Reduction, w *term.Variable) *rowResults[T] {
 	t, a := c.tensors[st.target], accessOf(st.left)
 	if t.Type != dtype.F64 && t.Type != dtype.F32 || t.Add || st.add || st.guard != nil || st.left.Which != nil || len(a.open) > 0 || a.offset.hidden(w) {
@@ -33,8 +32,8 @@ func (c *compiler[T]) rowResults(st *statement, r *term.Reduction, w *term.Varia
 	return &rowResults[T]{st.target, c.value(a.offset), a.offset.factor(w), false}
 }
 
-// put writes what was folded in each of some rows of n elements. The results of neighbors lie step apart, and
-// the index stands at the first row.
+// put stores the results of rows rows of n elements. Results have a stride of step, and the index is at the
+// first row.
 func (p *rowResults[T]) put(s *state[T], of []T, step, rows, n int) {
 	if m := &s.mem[p.tensor]; m.f64 != nil {
 		putRows(p, m.f64, s, of, step, rows, n)

@@ -9,46 +9,44 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// rows is reductions whose strips go over the last of the reduced indices.
+// rows is an inner reduction: strips run over the last reduced index.
 type rows[T simd.Float] struct {
-	outer nest[T] // the indices of the results
-	inner nest[T] // the reduced indices but the last
+	outer nest[T] // over the indices of the results
+	inner nest[T] // over the reduced indices but the last
 	last  loop[T]
-	// varies says that the range of the last index depends on the other reduced ones.
+	// varies says that the range of the last reduced index depends on the other reduced indices.
 	varies bool
 	sums   []*rowSum[T]
-	// joint is code that computes all sums in one way through the elements, or nil.
+	// joint computes several sums in one pass, or is nil.
 	joint *strip[T]
-	own   bool // whether the code gives sums and needs no lanes
-	// among is the joint code over the last of the other reduced indices, or else over the last index of the
-	// results; it may be nil.
+	own   bool // whether sums accumulate in registers of the code
+	// among runs joint over several iterations of the next outer index in one call; it may be nil.
 	among *rowLoop[T]
 }
 
-// rowSum is a reduction, or several sums that are computed at once.
+// rowSum is one of the reductions.
 type rowSum[T simd.Float] struct {
 	passes []*rowPass[T]
 	give   func(*state[T], float64)
-	finish func(s *state[T], of []float64, n int) float64 // of what the passes give
-	to     *rowResults[T]                                 // where results of several rows go at once, or nil
+	finish func(s *state[T], of []float64, n int) float64 // converts the results of the passes
+	to     *rowResults[T]                                 // destination of several rows' results, or nil
 }
 
-// rowPass is one way through the elements: code that computes them, and how they are folded.
+// rowPass is one pass over the elements of a row.
 type rowPass[T simd.Float] struct {
 	code  strip[T]
-	own   bool          // whether the code gives a sum and needs no lanes
-	among *rowLoop[T]   // the code over another index, as in rows
-	first simd.Lanes[T] // the lanes before anything is folded
-	// at says where the first element of a strip is, if the elements are those of a tensor, and step how far
-	// the next one is; else at is nil. If they lie side by side, into folds them into the lanes.
+	own   bool          // whether the sum accumulates in registers of the code
+	among *rowLoop[T]   // code over several rows in one call, as in rows
+	first simd.Lanes[T] // identity in all lanes
+	// at is the offset of the strip's first element, if the pass reduces strided elements of a tensor in
+	// place; otherwise nil. If they are contiguous, into reduces them into the lanes.
 	at           func(*state[T]) int
 	into         *instruction[T]
 	tensor, step int
 	last         func(*simd.Lanes[T]) T
-	both         func(a, b float64) float64 // folds the results of strips
+	both         func(a, b float64) float64 // joins the results of strips
 	unit         float64
-	// extreme, unless it is nil, returns the extreme of few elements of a tensor, from the first one on,
-	// which are so far from one another. Lanes take longer for them.
+	// extreme, unless nil, returns the extreme of few strided elements, which is faster than by lanes.
 	extreme func(x []T, first, n, step int) T
 }
 
@@ -56,7 +54,7 @@ func plus(a, b float64) float64 { return a + b }
 
 func times(a, b float64) float64 { return a * b }
 
-// rows compiles reductions with strips that go over the last reduced index.
+// rows compiles an inner reduction over strips of v.
 func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 	u := &rows[T]{outer: k.loops(k.free(), nil)}
 	r := k.bundle.folds[0]
@@ -71,7 +69,7 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 	}
 	if u.joint = k.joint(folds, v, false); u.joint != nil {
 		n := u.joint.sums()
-		if u.own = n == len(folds); !u.own && n > 0 { // all of them or none
+		if u.own = n == len(folds); !u.own && n > 0 { // all reductions or none
 			u.joint = k.joint(folds, v, true)
 		}
 	}
@@ -100,8 +98,8 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 	return u
 }
 
-// joint returns code for several sums at once, whose values share what they read. It returns nil if others
-// are among them. accumulate says that they take accumulators of the state.
+// joint returns code for several sums in one pass, with common subexpressions; nil if other reductions are
+// among them. If accumulate is true, sums use the accumulators of the state.
 func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accumulate bool) *strip[T] {
 	if len(folds) < 2 || len(folds) > mostFolds {
 		return nil
@@ -177,7 +175,7 @@ func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin
 func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into instruction[T], first T, last func(*simd.Lanes[T]) T,
 	both func(a, b float64) float64, unit float64) *rowPass[T] {
 	z := newVectorizer(k.compiler, v)
-	always := r.Guard == nil // so all elements count, and the tensor's own may be folded where they are
+	always := r.Guard == nil // all elements count, so they may be reduced in place
 	r, begin, end := z.around(r)
 	begin()
 	into.uses = []int{z.vector(z.real(body(r)))}
@@ -198,7 +196,7 @@ func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into instruc
 	return p
 }
 
-// sumPass compiles a sum; that of products needs no strip for them.
+// sumPass compiles a sum. The products in a sum of products need no strip.
 func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[T] {
 	if b := r.Body; b != nil && r.Guard == nil && b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
 		z := newVectorizer(k.compiler, v)
@@ -210,7 +208,7 @@ func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[
 	return k.pass(r, v, instruction[T]{op: opSumLanes}, 0, (*simd.Lanes[T]).Sum, plus, 0)
 }
 
-// extremePass compiles a maximum or a minimum.
+// extremePass compiles a max or min.
 func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind reduction.Kind) *rowPass[T] {
 	p := k.lanesPass(r, v, kind)
 	if p.extreme = mostOf[T]; kind == reduction.Min {
@@ -219,7 +217,7 @@ func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind 
 	return p
 }
 
-// mostOf and leastOf return the extremes of n elements, or a NaN if there is one.
+// mostOf and leastOf return the max and min of n strided elements, or NaN if one is NaN.
 func mostOf[T simd.Float](x []T, first, n, step int) T {
 	y := x[first]
 	for i := 1; i < n; i++ {
@@ -236,7 +234,7 @@ func leastOf[T simd.Float](x []T, first, n, step int) T {
 	return y
 }
 
-// lanesPass compiles a maximum or a minimum of lanes.
+// lanesPass compiles a max or min by lanes.
 func (k *unitCompiler[T]) lanesPass(r *term.Reduction, v *term.Variable, kind reduction.Kind) *rowPass[T] {
 	if kind == reduction.Min {
 		return k.pass(r, v, instruction[T]{op: opFoldLanes, binary: simd.Min}, T(math.Inf(1)), (*simd.Lanes[T]).Min,
@@ -246,7 +244,7 @@ func (k *unitCompiler[T]) lanesPass(r *term.Reduction, v *term.Variable, kind re
 		func(a, b float64) float64 { return max(a, b) }, math.Inf(-1))
 }
 
-// argumentPass compiles the search for an extreme. NaN is more extreme than all numbers.
+// argumentPass compiles an argmax or argmin. NaN is more extreme than all numbers.
 func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *rowPass[T] {
 	z := newVectorizer(k.compiler, v)
 	f := linear(k.number)
@@ -303,7 +301,7 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 	return &rowPass[T]{code: z.strip, last: func(*simd.Lanes[T]) T { return 0 }, both: plus}
 }
 
-// fewCompared is how many elements are compared one by one at most. Lanes of extremes take longer for them.
+// fewCompared is the maximum number of elements that are compared one by one, which is faster than by lanes.
 const fewCompared = 32
 
 // better reports whether a value is more extreme than the best one so far.
@@ -311,8 +309,8 @@ func (s *state[T]) better(w float64) bool {
 	return !s.found || w > s.best || w != w && s.best == s.best
 }
 
-// firstOfLanes returns where the first element is that equals v, or that is a NaN if v is one. Each lane
-// holds an extreme of its elements, and one at least is v.
+// firstOfLanes returns the position of the first element that equals v, or is NaN if v is. It searches only
+// lanes whose extreme is v.
 func firstOfLanes[T simd.Float](lanes *simd.Lanes[T], x []T, v T) int {
 	same := func(w T) bool { return w == v || w != w && v != v }
 	first := len(x)
@@ -345,14 +343,14 @@ func (u *rows[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// short returns the length of rows if each is one strip, at whose beginning the index then stands.
+// short returns the row length if a row fits one strip, and moves the index to its begin.
 func (u *rows[T]) short(s *state[T]) (n int, ok bool) {
 	lo, hi := u.last.limits(s, 0, 0)
 	s.vars[u.last.place] = lo
 	return hi - lo, lo < hi && hi-lo <= stripLength
 }
 
-// together reports whether all sums of several rows are computed at once.
+// together reports whether all reductions can run over several rows in one call.
 func (u *rows[T]) together() bool {
 	if u.joint != nil {
 		return u.among != nil
@@ -360,7 +358,7 @@ func (u *rows[T]) together() bool {
 	return !slices.ContainsFunc(u.sums, func(f *rowSum[T]) bool { return len(f.passes) > 1 || f.passes[0].among == nil })
 }
 
-// several computes all sums of several rows.
+// several computes all reductions of several rows.
 func (u *rows[T]) several(s *state[T], n, first, rows int) {
 	give := func(f *rowSum[T], code *rowLoop[T], i int) {
 		if f.to != nil {
@@ -388,7 +386,7 @@ func (u *rows[T]) several(s *state[T], n, first, rows int) {
 	}
 }
 
-// sumAll computes all sums at once.
+// sumAll computes the joint sums of one row.
 func (u *rows[T]) sumAll(s *state[T]) {
 	var totals [mostFolds]float64
 	n := 0
@@ -438,7 +436,7 @@ func (u *rows[T]) sumAll(s *state[T]) {
 	}
 }
 
-// sum computes one reduction.
+// sum computes one reduction of one row.
 func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
 	s.found, s.index = false, 0
 	for i, p := range f.passes {

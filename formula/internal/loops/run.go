@@ -8,59 +8,58 @@ import (
 	"github.com/opgen/opgen/runtime/blas"
 )
 
-// stripLength is how many elements a strip has. The buffers of some strips fit the nearest cache.
+// stripLength is the number of elements in a strip. The buffers of several strips fit the L1 cache.
 const stripLength = 1024
 
-// loopGroup is units whose loops share the values of some indices.
+// loopGroup is the fused units of a group, which share their outermost loops.
 type loopGroup[T simd.Float] struct {
 	shared []shared // the outermost first
-	total  int      // how many values they have
-	// byElement says that a part touches the elements of its values only.
+	total  int      // number of iterations of the shared loops
+	// byElement says that the group is elementwise.
 	byElement bool
-	block     int // how many values of the last one units take at a time
+	block     int // iterations of the last shared loop in a block
 	units     []unit[T]
 	kinds     []string // of the units' loops
 	listed    []listed[T]
 	work      int
-	written   int  // how many bytes of elements the units give
-	used      int  // and how many they use, these included
-	past      bool // whether large parts write results past the caches
+	written   int  // bytes of tensors that the units write
+	used      int  // bytes of tensors that the units read or write
+	past      bool // whether large shares use non-temporal stores
 
-	transients []*transient // tensors of which parts keep blocks
-	room       int          // the bytes of these blocks
+	transients []*transient // temporaries of which shares keep one block
+	room       int          // size of these blocks, in bytes
 
-	whole whole[T]      // the only unit, if it goes over all shared indices by itself; otherwise nil
+	whole whole[T]      // the only unit, if it runs all shared loops itself; otherwise nil
 	rows  *pointwise[T] // the only unit, if it runs several rows in one call; otherwise nil
 
-	// flat is the compiled loop that the group consists of if it goes over flatLength consecutive elements,
-	// in memory that stays where it is; otherwise nil.
+	// flat is the fused loop of which the group consists, if it runs over flatLength contiguous elements in
+	// memory that does not move; otherwise nil.
 	flat       *fusedLoop[T]
 	flatLength int
 }
 
-// A part writes its results past the caches if its group gives and uses as many bytes as this at least, and
-// if it gives leastPart itself. The caches do not hold so much until it is used, and memory that is written
-// as a whole is then not read first. All parts of a group count, since they run at about the same time. Parts
-// of chains of tasks, whose results are used while they are in a cache, are smaller. Tests change the bounds.
+// A share uses non-temporal stores if its group writes at least leastWritten bytes and accesses at least
+// leastUsed bytes, and if the share writes at least leastPart bytes. Caches cannot hold the results until
+// they are read, and non-temporal stores do not load a line before overwriting it. The bounds are for the
+// whole group, whose shares run concurrently. Shares of chains of tasks are smaller, and their results are
+// read from a cache. Tests change the bounds.
 var leastWritten, leastUsed, leastPart = 8 << 20, 24 << 20, 1 << 20
 
-// shared is an index that the units of a group share.
+// shared is a loop that the units of a group share.
 type shared struct {
-	places []int // of the variable in each unit: units have variables of their own
+	places []int // slots of the index, by unit
 	extent int
 }
 
-// unit is statements with loops of their own.
+// unit is a loop nest of fused statements.
 type unit[T simd.Float] interface {
-	// run computes what the statements give where the last shared index is lo to hi-1. The other shared
-	// indices are set.
+	// run runs iterations [lo, hi) of the last shared loop. The indices of the other shared loops are set.
 	run(s *state[T], lo, hi int)
 }
 
-// whole is a unit that goes over all shared indices by itself.
+// whole is a unit that runs all shared loops itself.
 type whole[T simd.Float] interface {
-	// all computes what the statements give for the values lo to hi-1 of the shared indices, taken as one
-	// number.
+	// all runs iterations [lo, hi) of the shared loops, taken as one loop.
 	all(s *state[T], lo, hi int)
 }
 
@@ -68,21 +67,21 @@ type whole[T simd.Float] interface {
 type runner[T simd.Float] struct {
 	code   *code[T]
 	mem    []block[T]
-	number uint64 // of all runners
+	number uint64 // unique in the process
 	locals locals
 
-	// spare is a state that no part uses. One part after the other takes it without a lock, which costs as
-	// much as a small tensor.
+	// spare is a state that no share uses. Shares take it without a lock, which would cost as much as a
+	// small tensor.
 	spare atomic.Pointer[state[T]]
 	mu    sync.Mutex
-	idle  []*state[T] // of further parts that ran at the same time
-	own   *state[T]   // of runs that have one part
+	idle  []*state[T] // states of further concurrent shares
+	own   *state[T]   // state of runs with one share
 }
 
-// runners is how many runners there are.
+// runners counts the runners of the process.
 var runners atomic.Uint64
 
-// take returns a state that no other part uses.
+// take returns a state that no other share uses.
 func (r *runner[T]) take() *state[T] {
 	if s := r.spare.Swap(nil); s != nil {
 		return s
@@ -106,7 +105,7 @@ func (r *runner[T]) give(s *state[T]) {
 	r.mu.Unlock()
 }
 
-// newState returns a state with buffers for the registers. Units use the same ones, one after the other.
+// newState returns a state with buffers for registers. Units share the buffers.
 func (r *runner[T]) newState() *state[T] {
 	c := r.code
 	mem := r.mem
@@ -153,7 +152,7 @@ func (r *runner[T]) newState() *state[T] {
 
 func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) error {
 	s := r.own
-	alone := lo == 0 && hi == total // so no other part runs meanwhile
+	alone := lo == 0 && hi == total // no other share runs concurrently
 	switch {
 	case !alone:
 		s = r.take()
@@ -190,7 +189,7 @@ func (r *runner[T]) guarded(s *state[T], first, end, lo, hi, total int) (err err
 	return nil
 }
 
-// groups runs a part of some groups.
+// groups runs a share of some groups.
 func (r *runner[T]) groups(s *state[T], first, end, lo, hi, total int) {
 	for i, g := range r.code.groups[first:end] {
 		from, to := 0, g.total
@@ -217,7 +216,7 @@ func (r *runner[T]) groups(s *state[T], first, end, lo, hi, total int) {
 	}
 }
 
-// part runs units for a part of the values of the shared indices, with memory for transient tensors.
+// part runs a share of a group, with memory for transient temporaries.
 func (r *runner[T]) part(s *state[T], g *loopGroup[T], from, to int) {
 	if !r.code.transient {
 		g.part(s, from, to)
@@ -233,7 +232,7 @@ func (r *runner[T]) part(s *state[T], g *loopGroup[T], from, to int) {
 	rooms.give(room)
 }
 
-// part runs units for a part of the values of the shared indices.
+// part runs a share of a group: iterations [from, to) of its shared loops.
 func (g *loopGroup[T]) part(s *state[T], from, to int) {
 	s.past = g.past && float64(to-from)/float64(g.total)*float64(g.written) >= float64(leastPart)
 	g.run(s, from, to)
@@ -242,7 +241,7 @@ func (g *loopGroup[T]) part(s *state[T], from, to int) {
 	}
 }
 
-// share returns where part i of equal parts of n begins.
+// share returns the first of the iterations of share i of n.
 func share(n, i, total int) int {
 	if total == 0 {
 		return 0
@@ -250,7 +249,7 @@ func share(n, i, total int) int {
 	return (n*i + total - 1) / total
 }
 
-// run runs units for the values lo to hi-1 of the shared indices, taken as one number.
+// run runs iterations [lo, hi) of the shared loops, taken as one loop.
 func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
 	n := len(g.shared)
 	if n == 0 {
@@ -289,7 +288,7 @@ func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
 	}
 }
 
-// noteUnit notes what the only unit of a group can do.
+// noteUnit records what the only unit of a group supports.
 func (g *loopGroup[T]) noteUnit() {
 	if len(g.units) > 1 || len(g.shared) == 0 {
 		return
@@ -297,11 +296,11 @@ func (g *loopGroup[T]) noteUnit() {
 	g.whole, _ = g.units[0].(whole[T])
 	if u, ok := g.units[0].(*pointwise[T]); ok && len(g.shared) > 1 && u.rows != nil && len(u.outer.loops) == 0 &&
 		g.shared[len(g.shared)-1].extent*u.inner.factor <= u.code.length {
-		g.rows = u // with all values of the last shared index
+		g.rows = u // including all iterations of the last shared loop
 	}
 }
 
-// noteFlat notes whether the group is one compiled loop that goes once over memory which stays where it is.
+// noteFlat records whether the group is one fused loop over memory that does not move.
 func (g *loopGroup[T]) noteFlat() {
 	u, ok := g.units[0].(*pointwise[T])
 	if !ok || len(g.units) > 1 || len(g.shared) != 1 || len(u.outer.loops) > 0 || !u.inner.lead || g.past {
@@ -321,14 +320,14 @@ func (g *loopGroup[T]) noteFlat() {
 		}
 	}
 	for _, x := range l.stores {
-		if len(x.offset.rest) > 0 { // the place may be another one in another step
+		if len(x.offset.rest) > 0 { // the address may differ in another step
 			return
 		}
 	}
 	g.flat, g.flatLength = l, n
 }
 
-// set sets the shared indices but the last one to their values: row is their number.
+// set sets the indices of all shared loops but the last, from the row number.
 func (g *loopGroup[T]) set(s *state[T], row int) {
 	for i := len(g.shared) - 2; i >= 0; i-- {
 		d := &g.shared[i]
@@ -340,14 +339,14 @@ func (g *loopGroup[T]) set(s *state[T], row int) {
 	}
 }
 
-// nest is loops of which one may be that of the last shared index.
+// nest is a loop nest, in which one loop may be the last shared one.
 type nest[T simd.Float] struct{ loops []loop[T] }
 
 type loop[T simd.Float] struct {
 	place  int
 	lo, hi func(*state[T]) int
-	lead   bool // whether it goes over the values that the unit is run for
-	factor int  // of these values, if other indices were joined to the shared one
+	lead   bool // whether it is the last shared loop
+	factor int  // iterations coalesced into one of the shared loop
 }
 
 // limits returns the range of a loop.
@@ -358,11 +357,11 @@ func (l *loop[T]) limits(s *state[T], lo, hi int) (int, int) {
 	return l.lo(s), l.hi(s)
 }
 
-// distance is how many rows ahead memory is asked for.
+// distance is the prefetch distance, in iterations.
 const distance = 8
 
-// ahead asks for the memory of strips of n elements that a strip's code uses some values of the last loop
-// later. At the first value it asks for that of all values between, too.
+// ahead prefetches for code the strips of n elements distance iterations of the last loop later. At the
+// first iteration it also prefetches for those between.
 func (p *nest[T]) ahead(s *state[T], code *strip[T], n, lo, hi int) {
 	if len(code.ahead) == 0 || len(p.loops) == 0 {
 		return
@@ -383,7 +382,7 @@ func (p *nest[T]) ahead(s *state[T], code *strip[T], n, lo, hi int) {
 	s.vars[l.place] = now
 }
 
-// each calls visit for all values of the loops from number k on.
+// each calls visit for all iterations of the loops from number k on.
 func (p *nest[T]) each(s *state[T], k, lo, hi int, visit func(*state[T])) {
 	if k == len(p.loops) {
 		visit(s)
