@@ -12,55 +12,55 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// state is what loops work on: one goroutine's.
+// state is the mutable state of one goroutine that runs loops.
 type state[T simd.Float] struct {
-	vars []int      // the values of variables
+	vars []int      // values of index variables
 	mem  []block[T] // by tensor
 	regs [][]T      // strips, by register
 	step uint64     // the number of the training step
-	// double is the state of strips of float64 beside, or nil.
+	// double is the state of nested float64 strips, or nil.
 	double *state[float64]
-	key    blas.Key // of the copies of factors that parts of this run share
+	key    blas.Key // of packed factors that shares of a run have in common
 
-	arguments []jit.Arguments // of compiled loops
-	pointed   uint64          // the groups whose flat loop has pointers to its memory, by number
+	arguments []jit.Arguments // of fused loops
+	pointed   uint64          // bit set of groups whose flat loop has its pointers set
 
-	past   bool // whether results are written past the caches
-	beside []T  // a strip that is copied there next
-	tile   []T  // a tile of which rows are
+	past   bool // whether stores are non-temporal
+	beside []T  // buffer of a strip for non-temporal stores
+	tile   []T  // buffer of a tile for non-temporal stores
 
-	lanes  [mostFolds]simd.Lanes[T] // of the reductions that are computed
-	totals [mostFolds]float64       // sums that compiled loops gave
-	folded [2]float64               // what its passes gave
-	count  int                      // of how many elements
-	found  bool                     // whether there is an extreme, of which best is the value and index the index
+	lanes  [mostFolds]simd.Lanes[T] // accumulators of the current reductions
+	totals [mostFolds]float64       // sums from registers of fused loops
+	folded [2]float64               // results of passes
+	count  int                      // number of reduced elements
+	found  bool                     // whether there is an extreme: best, at index
 	best   float64
 	index  int
-	wide   [][]float64               // sums of columns
-	wider  []float64                 // a strip of them
-	places [flushed + simd.Ahead]int // where rows begin that are added
+	wide   [][]float64               // accumulators of outer reductions
+	wider  []float64                 // buffer of a float64 strip
+	places [flushed + simd.Ahead]int // offsets of rows to sum
 
-	integers [][]int // strips of integers, such as places of elements
-	apart    [][]int // those of which one code uses each
-	// numbers are arguments of functions of single numbers. Each function has places of its own.
+	integers [][]int // integer strips, such as offsets
+	apart    [][]int // integer strips that are not shared
+	// numbers are arguments of scalar functions, at offsets that each function owns.
 	numbers []float64
 
-	row   []float64 // what was folded of the elements of a scan
-	whole []int     // the same of whole numbers
+	row   []float64 // partial results of a scan
+	whole []int     // partial results of an integer scan
 
 	orders orders[T]
 
 	drawing *drawing // if random numbers are drawn
 
-	products []T // the results of products of matrices that are stored in another type
+	products []T // buffer for results of matrix products that are converted
 }
 
-// failure is what code panics with; Run returns its error.
+// failure is the panic value by which code reports an error. Run recovers it.
 type failure struct{ err error }
 
 func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
-// place returns the number under which a state keeps a variable.
+// place returns the slot of a variable in a state.
 func (c *compiler[T]) place(v *term.Variable) int {
 	i, ok := c.places[v]
 	if !ok {
@@ -70,7 +70,7 @@ func (c *compiler[T]) place(v *term.Variable) int {
 	return i
 }
 
-// value returns code for a linear form.
+// value returns scalar code for an affine form.
 func (c *compiler[T]) value(f form) func(*state[T]) int {
 	base := f.base
 	if f.constant() {
@@ -122,7 +122,7 @@ func (c *compiler[T]) value(f form) func(*state[T]) int {
 	}
 }
 
-// integer returns code for an integer.
+// integer returns scalar code for an integer.
 func (c *compiler[T]) integer(n *term.Term) func(*state[T]) int {
 	if n.Kind != term.Integer {
 		x := c.real(n)
@@ -131,9 +131,9 @@ func (c *compiler[T]) integer(n *term.Term) func(*state[T]) int {
 	return c.value(linear(n))
 }
 
-// operation returns code for an integer that is not linear.
+// operation returns scalar code for an opaque integer.
 func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
-	if n.Kind != term.Integer { // a condition, which counts as 1 or 0
+	if n.Kind != term.Integer { // a condition, as 1 or 0
 		x := c.real(n)
 		return func(s *state[T]) int { return int(x(s)) }
 	}
@@ -170,8 +170,7 @@ func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
 	}
 }
 
-// divided returns code for a division by a number above 0, which does not fail: a quotient that is rounded
-// down, or its remainder.
+// divided returns code for a floor quotient or its remainder by a positive constant, which cannot fail.
 func (c *compiler[T]) divided(op term.Op, x func(*state[T]) int, d int) func(*state[T]) int {
 	if op == term.Quotient {
 		return func(s *state[T]) int { return shape.FloorDiv(x(s), d) }
@@ -205,8 +204,8 @@ func (c *compiler[T]) applyInteger(n *term.Term) func(*state[T]) int {
 	return func(s *state[T]) int { return max(x(s), y(s)) }
 }
 
-// reached returns code that finds an element: the tensor and the place in it. It returns false where it lies
-// outside and is looked up below a bound.
+// reached returns code for the address of an access: the tensor, and the offset in it. inside is false if
+// the access is out of bounds, and may be.
 func (c *compiler[T]) reached(r *term.Read) func(*state[T]) (tensor, at int, inside bool) {
 	a := accessOf(r)
 	at, first := c.value(a.offset), r.Tensor
@@ -245,7 +244,7 @@ func (c *compiler[T]) reached(r *term.Read) func(*state[T]) (tensor, at int, ins
 	}
 }
 
-// element returns code for an element of a tensor, or for the value outside it.
+// element returns scalar code for a load, or for the default value of an access out of bounds.
 func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.Term) func(*state[T]) V, get func(*block[T], int) V) func(*state[T]) V {
 	find := c.reached(r)
 	other := func(*state[T]) V { return *new(V) }
@@ -265,7 +264,7 @@ func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.
 	}
 }
 
-// single returns code for the only element of a tensor of real numbers; nil for others.
+// single returns scalar code for the load of a real tensor's only element, or nil for other loads.
 func (c *compiler[T]) single(r *term.Read) func(*state[T]) float64 {
 	if a := accessOf(r); len(a.open) > 0 || r.Which != nil || !a.offset.isZero() {
 		return nil
@@ -280,8 +279,8 @@ func (c *compiler[T]) single(r *term.Read) func(*state[T]) float64 {
 	return nil
 }
 
-// wideElement returns where an element of float64 lies whose place is linear in indices, such as a mean that
-// a norm has for each row; otherwise nil.
+// wideElement matches a load of a float64 element at an affine offset, such as the mean of a row, or returns
+// nil.
 func (c *compiler[T]) wideElement(n *term.Term) *wideElement {
 	if n.Op != term.Element {
 		return nil
@@ -293,7 +292,7 @@ func (c *compiler[T]) wideElement(n *term.Term) *wideElement {
 	return nil
 }
 
-// choice returns code for one of two values.
+// choice returns scalar code for a conditional expression.
 func choice[T simd.Float, V any](c *compiler[T], n *term.Term, code func(*term.Term) func(*state[T]) V) func(*state[T]) V {
 	holds := c.condition(n.Args[0])
 	x, y := code(n.Args[1]), code(n.Args[2])
@@ -305,7 +304,7 @@ func choice[T simd.Float, V any](c *compiler[T], n *term.Term, code func(*term.T
 	}
 }
 
-// real returns code for a number or a condition as a real number.
+// real returns scalar code for a value as float64.
 func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 	if v, ok := n.Settled(); ok && n.Kind != term.Boolean {
 		return func(*state[T]) float64 { return v }
@@ -355,7 +354,7 @@ func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 	return func(s *state[T]) float64 { return math.Pow(x(s), y(s)) }
 }
 
-// apply returns code for a function of real numbers.
+// apply returns scalar code for a function of real numbers.
 func (c *compiler[T]) apply(n *term.Term) func(*state[T]) float64 {
 	f := n.Func.Real
 	args := make([]func(*state[T]) float64, len(n.Args))
@@ -381,7 +380,7 @@ func (c *compiler[T]) apply(n *term.Term) func(*state[T]) float64 {
 	}
 }
 
-// condition returns code for a condition.
+// condition returns scalar code for a condition.
 func (c *compiler[T]) condition(n *term.Term) func(*state[T]) bool {
 	if n.Kind != term.Boolean {
 		x := c.real(n)
@@ -417,14 +416,14 @@ func (c *compiler[T]) condition(n *term.Term) func(*state[T]) bool {
 	return ordered(n.Op, c.rounded(n.Args[0]), c.rounded(n.Args[1]))
 }
 
-// rounded returns code for a real number as T. What was stored once is compared with what is computed anew,
-// such as a maximum with the elements.
+// rounded returns scalar code for a real value, rounded to T. Comparisons round, so that a recomputed value
+// equals a stored one, such as an element and the maximum.
 func (c *compiler[T]) rounded(n *term.Term) func(*state[T]) float64 {
 	x := c.real(n)
 	return func(s *state[T]) float64 { return float64(T(x(s))) }
 }
 
-// ordered returns code for a comparison.
+// ordered returns scalar code for a comparison.
 func ordered[T simd.Float, V int | float64](op term.Op, x, y func(*state[T]) V) func(*state[T]) bool {
 	switch op {
 	case term.Equal:

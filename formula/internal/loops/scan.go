@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// scan returns the scan that gives the value; nil if there is none.
+// scan returns the scan that is the statement's value, or nil.
 func (s *statement) scan() *term.Scan {
 	r := s.reduction()
 	if r == nil || s.add || s.guard != nil {
@@ -20,7 +20,7 @@ func (s *statement) scan() *term.Scan {
 	return nil
 }
 
-// chain returns the chain that gives the value; nil if there is none.
+// chain returns the chain that is the statement's value, or nil.
 func (s *statement) chain() *term.Chain {
 	r := s.reduction()
 	if r == nil || s.add || s.guard != nil {
@@ -32,7 +32,7 @@ func (s *statement) chain() *term.Chain {
 	return nil
 }
 
-// present returns the present index of the scan or of the chain that gives the value; nil if there is none.
+// present returns the index of the results of the statement's scan or chain, or nil.
 func (s *statement) present() *term.Variable {
 	if t := s.scan(); t != nil {
 		return t.Present
@@ -43,8 +43,7 @@ func (s *statement) present() *term.Variable {
 	return nil
 }
 
-// presentLast returns a scan or a chain with its present index as the last one, so that the others can be
-// shared.
+// presentLast makes the index of a scan's results the innermost loop, so that the other loops can be shared.
 func presentLast(s *statement) *statement {
 	v := s.present()
 	if v == nil {
@@ -55,8 +54,8 @@ func presentLast(s *statement) *statement {
 	return &out
 }
 
-// scannable reports whether one pass gives a scan: whether what was folded of some elements is all that is
-// needed of them.
+// scannable reports whether one pass computes a scan: whether the reduction of a prefix is all that later
+// results need.
 func scannable(t *term.Scan, kind reduction.Kind) bool {
 	switch kind {
 	case reduction.Mean:
@@ -67,27 +66,27 @@ func scannable(t *term.Scan, kind reduction.Kind) bool {
 	return true
 }
 
-// scan is a statement that gives a scan, in one pass over the elements. Values are folded in float64, one
-// after the other; sums in fours.
+// scan is a statement whose value is a prefix, suffix or leave-one-out reduction. One pass computes a row.
+// It accumulates in float64, in order; sums in groups of four.
 type scan[T simd.Float] struct {
 	*term.Scan
 	kind    reduction.Kind
-	unit    float64 // what no elements give
+	unit    float64 // the identity
 	outer   nest[T]
-	present int // where a state keeps the present index
-	count   int // how many values it has
-	over    int // where a state keeps the index that is reduced
+	present int // slot of the result's index
+	count   int // number of results of a row
+	over    int // slot of the reduced index
 	lo, hi  func(*state[T]) int
 	in      strip[T] // computes elements
-	x       int      // their register
+	x       int      // the register of elements
 	out     strip[T] // stores results
-	y       int      // their register
-	// shift returns by how much the present index of a result is above that of the last element in it. It is
-	// nil if that is not the same for all.
+	y       int      // the register of results
+	// shift returns the distance of a result's index from that of the last element in its range; nil if it
+	// is not constant.
 	shift func(*state[T]) int
 }
 
-// scanUnit compiles a scan. Strips go over an index of the results, or over the elements.
+// scanUnit compiles a scan. Strips run over an index of the results, or over the elements of a row.
 func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	r := k.bundle.folds[0]
 	if st.value.Kind == term.Integer {
@@ -114,8 +113,8 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	return &scanRows[T]{u}
 }
 
-// scanColumn returns the index of the results that strips go over: one of consecutive elements. It is nil if
-// strips go over the elements of a scan.
+// scanColumn returns a batch index with stride 1, over which strips run; nil if strips run over the elements
+// of a row.
 func (k *unitCompiler[T]) scanColumn(st *statement, t *term.Scan) *term.Variable {
 	to := accessOf(st.left).offset
 	if to.factor(t.Present) == 1 || k.bundle.folds[0].Kind == reduction.LogSumExp {
@@ -129,8 +128,8 @@ func (k *unitCompiler[T]) scanColumn(st *statement, t *term.Scan) *term.Variable
 	return nil
 }
 
-// shiftOf returns by how much a present index is above that of the last element that counts for it, if only
-// that bound depends on it.
+// shiftOf returns code for scan.shift, if the range's moving bound is the result's index plus a constant;
+// otherwise nil.
 func (k *unitCompiler[T]) shiftOf(t *term.Scan) func(*state[T]) int {
 	bounds, more := term.Operands(t.Hi, term.Min), 1
 	if t.Where == term.After {
@@ -152,7 +151,7 @@ func (k *unitCompiler[T]) shiftOf(t *term.Scan) func(*state[T]) int {
 	return shift
 }
 
-// bounds returns the range of all elements that count for a present index.
+// bounds returns the union of the ranges of a row's results.
 func (u *scan[T]) bounds(s *state[T]) (lo, hi int) {
 	if u.count == 0 {
 		return 0, 0
@@ -164,14 +163,14 @@ func (u *scan[T]) bounds(s *state[T]) (lo, hi int) {
 	return lo, max(lo, hi)
 }
 
-// elements computes n elements from one on.
+// elements computes elements [at, at+n) of a row.
 func (u *scan[T]) elements(s *state[T], at, n int) []T {
 	s.vars[u.over] = at
 	u.in.exec(s, n)
 	return s.regs[u.x][:n]
 }
 
-// give stores results of present indices from one on.
+// give stores results from index at on.
 func (u *scan[T]) give(s *state[T], at int, y []T) {
 	if len(y) == 0 {
 		return
@@ -181,7 +180,7 @@ func (u *scan[T]) give(s *state[T], at int, y []T) {
 	u.out.exec(s, len(y))
 }
 
-// constant stores a result of the present indices from lo to hi-1.
+// constant stores v as the results with indices [lo, hi).
 func (u *scan[T]) constant(s *state[T], lo, hi int, v float64, y []T) {
 	lo, hi = max(lo, 0), min(hi, u.count)
 	if lo >= hi {
@@ -194,7 +193,7 @@ func (u *scan[T]) constant(s *state[T], lo, hi int, v float64, y []T) {
 	}
 }
 
-// scanRows is a scan whose strips go over its elements.
+// scanRows is a scan whose strips run over the elements of a row.
 type scanRows[T simd.Float] struct{ scan[T] }
 
 func (u *scanRows[T]) run(s *state[T], lo, hi int) {
@@ -212,7 +211,7 @@ func (u *scanRows[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// shifted computes a scan in which each present index has one element more than the last.
+// shifted computes a scan in which each result reduces one element more than the result before.
 func (u *scanRows[T]) shifted(s *state[T], y []T) {
 	lo, hi := u.bounds(s)
 	shift, acc := u.shift(s), u.unit
@@ -245,10 +244,10 @@ func (u *scanRows[T]) shifted(s *state[T], y []T) {
 	}
 }
 
-// counted computes a scan where the number of elements grows in another way.
+// counted computes a scan whose ranges grow in another way, by a table of all prefixes.
 func (u *scanRows[T]) counted(s *state[T], y []T) {
 	lo, hi := u.bounds(s)
-	at := func(i int) int { // in the order in which elements are folded
+	at := func(i int) int { // in scan order
 		if u.Where == term.After {
 			return hi - 1 - i
 		}
@@ -276,7 +275,7 @@ func (u *scanRows[T]) counted(s *state[T], y []T) {
 	})
 }
 
-// each stores what value gives for each present index.
+// each stores value for each result of a row.
 func (u *scan[T]) each(s *state[T], y []T, value func(*state[T]) float64) {
 	for p := 0; p < u.count; p += stripLength {
 		n := min(stripLength, u.count-p)
@@ -288,20 +287,20 @@ func (u *scan[T]) each(s *state[T], y []T, value func(*state[T]) float64) {
 	}
 }
 
-// others computes a scan of all elements but the present one: of what comes before it and what comes behind.
+// others computes a leave-one-out scan, by prefix and suffix reductions.
 func (u *scanRows[T]) others(s *state[T], y []T) {
 	lo, hi := u.bounds(s)
 	m := hi - lo
 	if cap(s.row) < 2*m+1 {
 		s.row = make([]float64, 2*m+1)
 	}
-	elements, behind := s.row[:m], s.row[m:2*m+1] // behind[i] is what the elements from i on give
+	elements, behind := s.row[:m], s.row[m:2*m+1] // behind[i] reduces elements[i:]
 	for done := 0; done < m; done += stripLength {
 		x := u.elements(s, lo+done, min(stripLength, m-done))
 		widen(elements[done:done+len(x)], x)
 	}
 	foldBehind(u.kind, u.unit, elements, behind)
-	if lo > 0 || hi < u.count { // results in which all elements are
+	if lo > 0 || hi < u.count { // results that include all elements
 		all := u.unit
 		for _, v := range elements {
 			all = u.kind.Join()(all, v)
@@ -320,14 +319,14 @@ func (u *scanRows[T]) others(s *state[T], y []T) {
 	}
 }
 
-// scanColumns is a scan whose strips go over an index of the results.
+// scanColumns is a scan whose strips run over a batch index.
 type scanColumns[T simd.Float] struct {
 	scan[T]
 	strip loop[T]
 	join  func(z, x, y []float64)
 }
 
-// scanned is how many numbers the parts of a strip are kept of at most, for scans that leave one element out.
+// scanned bounds the buffer of suffixes in a leave-one-out scan.
 const scanned = 1 << 17
 
 func (u *scanColumns[T]) run(s *state[T], lo, hi int) {
@@ -351,14 +350,14 @@ func (u *scanColumns[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// element computes a strip of an element in float64.
+// element computes element at of a strip's rows, in float64.
 func (u *scanColumns[T]) element(s *state[T], at, n int) []float64 {
 	s.vars[u.over] = at
 	u.in.exec(s, n)
 	return widened(s.regs[u.x][:n], s.wider)
 }
 
-// widened returns numbers in float64. w is a buffer.
+// widened converts x to float64. w is a buffer.
 func widened[T simd.Float](x []T, w []float64) []float64 {
 	switch x := any(x).(type) {
 	case []float32:
@@ -369,7 +368,7 @@ func widened[T simd.Float](x []T, w []float64) []float64 {
 	return w[:len(x)]
 }
 
-// narrowed sets z to numbers in float64.
+// narrowed converts x to T.
 func narrowed[T simd.Float](z []T, x []float64) {
 	switch z := any(z).(type) {
 	case []float32:
@@ -379,7 +378,7 @@ func narrowed[T simd.Float](z []T, x []float64) {
 	}
 }
 
-// column computes the results of a strip.
+// column computes a scan for a strip of rows.
 func (u *scanColumns[T]) column(s *state[T], y []T, lo, hi int) {
 	n, done := len(y), 0
 	acc := s.wide[0][:n]
@@ -408,7 +407,7 @@ func (u *scanColumns[T]) column(s *state[T], y []T, lo, hi int) {
 	}
 }
 
-// counts returns how many elements count for the present index.
+// counts returns the number of elements in the range of the current result.
 func (u *scan[T]) counts(s *state[T], lo, hi int) int {
 	if u.Where == term.After {
 		return min(hi-u.lo(s), hi-lo)
@@ -416,7 +415,7 @@ func (u *scan[T]) counts(s *state[T], lo, hi int) int {
 	return min(u.hi(s)-lo, hi-lo)
 }
 
-// others computes the results of a strip for scans of all elements but the present one.
+// others computes a leave-one-out scan for a strip of rows.
 func (u *scanColumns[T]) others(s *state[T], y []T, lo, hi int) {
 	n, m := len(y), hi-lo
 	if cap(s.row) < (m+1)*n {

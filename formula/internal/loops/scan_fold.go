@@ -8,8 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// foldOn folds elements one after the other, and sets each of z to what is folded up to there. It returns the
-// last.
+// foldOn computes prefix reductions z of x, beginning with acc, and returns the last.
 func foldOn[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
 	switch kind {
 	case reduction.Sum, reduction.Count:
@@ -33,7 +32,7 @@ func foldOn[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
 	return acc
 }
 
-// foldBack is like foldOn from the last element to the first.
+// foldBack computes suffix reductions.
 func foldBack[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
 	n := len(x)
 	z = z[:n]
@@ -72,8 +71,7 @@ func foldBack[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 
 	return acc
 }
 
-// foldBehind sets each of behind to what is folded of the elements from there on. The last is what is folded
-// of none.
+// foldBehind sets behind[i] to the reduction of x[i:].
 func foldBehind(kind reduction.Kind, unit float64, x, behind []float64) {
 	behind = behind[:len(x)+1]
 	acc := unit
@@ -92,8 +90,7 @@ func foldBehind(kind reduction.Kind, unit float64, x, behind []float64) {
 	}
 }
 
-// foldBeside sets each of z to what is folded of the elements before it, of which acc are those before the
-// first one, and of those behind it. It returns what is folded of all elements of x and those before.
+// foldBeside sets z[i] to the reduction of acc, x[:i] and behind[i], and returns that of acc and x.
 func foldBeside[T simd.Float](kind reduction.Kind, acc float64, x, behind []float64, z []T) float64 {
 	behind, z = behind[:len(x)], z[:len(x)]
 	if kind == reduction.Prod {
@@ -111,12 +108,12 @@ func foldBeside[T simd.Float](kind reduction.Kind, acc float64, x, behind []floa
 	return acc
 }
 
-// folder folds numbers one after the other.
+// folder accumulates a reduction element by element.
 type folder struct {
 	kind reduction.Kind
 	join func(a, b float64) float64 // nil for logsumexp
 	v    float64
-	sum  float64 // of exponentials relative to v, for logsumexp
+	sum  float64 // of exp(x - v), for logsumexp
 	n    int
 }
 
@@ -139,7 +136,7 @@ func (f *folder) add(x float64) {
 	}
 }
 
-// value returns what was folded.
+// value returns the result.
 func (f *folder) value() float64 {
 	switch {
 	case f.kind == reduction.Mean:
@@ -152,7 +149,7 @@ func (f *folder) value() float64 {
 	return f.v
 }
 
-// integerScan is a scan of whole numbers.
+// integerScan is a scan of integers.
 type integerScan[T simd.Float] struct {
 	scan[T]
 	guard func(*state[T]) bool
@@ -162,7 +159,7 @@ type integerScan[T simd.Float] struct {
 	first int
 }
 
-// integerScanUnit compiles a scan of whole numbers.
+// integerScanUnit compiles a scan of integers.
 func (k *unitCompiler[T]) integerScanUnit(st *statement, t *term.Scan) unit[T] {
 	r := k.bundle.folds[0]
 	u := &integerScan[T]{scan: scan[T]{Scan: t, kind: r.Kind, present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over), lo: k.integer(t.Lo),
@@ -178,7 +175,7 @@ func (k *unitCompiler[T]) integerScanUnit(st *statement, t *term.Scan) unit[T] {
 	return u
 }
 
-// integerWriter returns code that writes a whole number to the element that a statement gives.
+// integerWriter returns code that stores an integer result of a statement.
 func (c *compiler[T]) integerWriter(st *statement) func(*state[T], int) {
 	find, t := c.target(st), c.tensors[st.target]
 	put := c.bounding(st, putInteger[T](t.Type, t.Add))
@@ -193,14 +190,14 @@ func (u *integerScan[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, u.row)
 }
 
-// row computes the results for all present indices.
+// row computes the results of one row.
 func (u *integerScan[T]) row(s *state[T]) {
 	lo, hi := u.bounds(s)
 	m := hi - lo
 	if cap(s.whole) < 2*m+2 {
 		s.whole = make([]int, 2*m+2)
 	}
-	before, behind := s.whole[:m+1], s.whole[m+1:2*m+2] // of as many elements, and from an element on
+	before, behind := s.whole[:m+1], s.whole[m+1:2*m+2] // prefix and suffix reductions
 	before[0], behind[m] = u.first, u.first
 	for i := range m {
 		v := u.first

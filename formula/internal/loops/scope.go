@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// scoped returns an error if a statement uses an index where nothing binds it: outside of the reduction that
-// goes over it, or in a range of an index before it. Loops have no value for it there.
+// scoped returns an error if a statement uses an index out of scope: outside of the reduction that binds it,
+// or in a range of an earlier index.
 func scoped(p *program.Program, target int, left *term.Read, vars []*term.Variable, values ...*term.Term) error {
 	var bound []*term.Variable
 	var free *term.Variable
@@ -32,7 +32,7 @@ func scoped(p *program.Program, target int, left *term.Read, vars []*term.Variab
 	return nil
 }
 
-// unbound calls visit for the indices in a value that neither a reduction around them nor bound binds.
+// unbound calls visit for the indices in a value that are free, and not in bound.
 func unbound(n *term.Term, bound []*term.Variable, visit func(*term.Variable)) {
 	switch {
 	case n == nil:

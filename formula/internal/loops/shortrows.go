@@ -5,30 +5,30 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// shortRows is a statement over rows of few elements. A strip goes over several rows, which follow one
-// another, and elements that are the same in all rows are repeated for as many rows before.
+// shortRows is a pointwise statement over contiguous short rows. A strip covers several rows. Operands that
+// are the same in all rows (broadcasts) are repeated into a strip first.
 type shortRows[T simd.Float] struct {
-	outer    nest[T] // all indices but that of rows and that of elements
+	outer    nest[T] // over all indices but those of rows and of elements
 	row      loop[T]
-	last     int // the variable of elements
-	n        int // how many elements a row has
-	together int // how many rows a strip has
+	last     int // slot of the index of elements
+	n        int // elements of a row
+	together int // rows of a strip
 	repeated []repeatedRow[T]
 	code     strip[T]
 }
 
-// repeatedRow is elements that are the same in all rows.
+// repeatedRow is a broadcast operand.
 type repeatedRow[T simd.Float] struct {
 	code strip[T]
-	x    int // the register that the code sets
-	all  int // that of the elements, once for each row
+	x    int // register of one row
+	all  int // register of the repeated rows
 }
 
-// longestShort is how many elements a short row has at most.
+// longestShort is the maximum length of a short row.
 const longestShort = 128
 
-// shortRows returns code for short rows; nil if rows are long, or if what the statement uses neither follows
-// one another nor is the same in all rows.
+// shortRows returns a unit for short rows, or nil if rows are long, or if an access is neither contiguous
+// across rows nor a broadcast.
 func (k *unitCompiler[T]) shortRows() unit[T] {
 	vars, s := k.bundle.vars, k.bundle.statements[0]
 	d := len(vars) - 2
@@ -60,20 +60,19 @@ func (k *unitCompiler[T]) shortRows() unit[T] {
 	return out
 }
 
-// apart returns the value of a statement with others in place of the elements that are the same in all rows,
-// and notes these.
+// apart replaces the broadcast operands in a statement's value by contiguous loads, and records them in out.
 func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer[T], out *shortRows[T]) *term.Term {
 	seen := map[string]bool{}
 	var without func(x *term.Term) *term.Term
 	without = func(x *term.Term) *term.Term {
-		if x.Op == term.Reduce { // its elements depend on its indices
+		if x.Op == term.Reduce { // a nested reduction has indices of its own
 			return x
 		}
 		if x.Op != term.Element || x.Kind != term.Real || x.Read.Which != nil || x.Read.Else != nil || x.Uses(w) || !x.Uses(v) ||
 			k.tensors[x.Read.Tensor].Memory == k.tensors[s.target].Memory {
 			return x.Map(without)
 		}
-		if a := accessOf(x.Read); len(a.open) > 0 || len(a.offset.rest) > 0 { // it may lie outside, where a condition leaves it out
+		if a := accessOf(x.Read); len(a.open) > 0 || len(a.offset.rest) > 0 { // it may be out of bounds
 			return x.Map(without)
 		}
 		if key := k.key(x); !seen[key] {
@@ -81,7 +80,7 @@ func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer
 			repeat := func(p *vectorizer[T], reg int, name func(*term.Term) string) {
 				r := repeatedRow[T]{code: p.strip, x: reg, all: z.register(true)}
 				was := k.lenient
-				for _, k.lenient = range []bool{false, true} { // in a choice the element has another name
+				for _, k.lenient = range []bool{false, true} { // a speculative load has another key
 					z.known[name(x)] = operand[T]{reg: r.all}
 				}
 				k.lenient = was
@@ -99,7 +98,7 @@ func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer
 	return without(s.value)
 }
 
-// following returns an element that follows the ones before in all rows, in place of another one.
+// following returns a load that is contiguous across rows, in place of x.
 func following(x *term.Term, w, v *term.Variable) *term.Term {
 	at := term.Sum(term.Product(w.Term(), term.Number(extent(v))), v.Term())
 	read := *x.Read
@@ -107,7 +106,7 @@ func following(x *term.Term, w, v *term.Variable) *term.Term {
 	return &term.Term{Op: term.Element, Kind: x.Kind, Read: &read}
 }
 
-// accumulate gives registers with repeated elements strips of their own.
+// accumulate allocates strips for registers of repeated rows.
 func (k *unitCompiler[T]) accumulate(u *shortRows[T]) {
 	for _, r := range u.repeated {
 		k.accumulators = append(k.accumulators, r.all)
@@ -118,7 +117,7 @@ func (u *shortRows[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.rows(s, lo, hi) })
 }
 
-// rows computes the rows of one value of the outer indices.
+// rows computes the rows of one iteration of the outer loops.
 func (u *shortRows[T]) rows(s *state[T], lo, hi int) {
 	a, b := u.row.limits(s, lo, hi)
 	if a >= b {

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// digits returns a statement in which an index whose quotient and remainder by a number are used became two:
-// that quotient and that remainder. So places that depend on them are linear.
+// digits splits a loop over an index whose quotient and remainder by a constant are used into two loops,
+// over the quotient and over the remainder. Offsets then become affine.
 func digits(s *statement) *statement {
 	for i, v := range s.vars {
 		n := divisor(s, v)
@@ -21,12 +21,11 @@ func digits(s *statement) *statement {
 	return s
 }
 
-// maxResidues is of how many statements one becomes at most for its remainders.
+// maxResidues is the maximum number of statements that residues returns.
 const maxResidues = 16
 
-// residues returns statements in which no index is divided beside a constant, nor by a number that does not
-// divide its extent, if the divisor is small: one for each remainder, and one for the values that are left
-// over. Windows that lie some elements apart are such divisions.
+// residues splits a loop over i that uses (i+c)/n or (i+c)%n for a small n into one loop for each i%n, and a
+// remainder loop if n does not divide the extent. Strided windows contain such divisions.
 func residues(s *statement) []*statement {
 	if !apartValues(s) {
 		return []*statement{digits(s)}
@@ -52,8 +51,7 @@ func residues(s *statement) []*statement {
 	return []*statement{digits(s)}
 }
 
-// split returns a statement with other indices in place of one, whose quotient by n and whose remainder are
-// given.
+// split replaces index i of a statement by vars; high and low are its quotient and remainder by n.
 func (s *statement) split(i, n int, vars []*term.Variable, high, low *term.Term) *statement {
 	v := s.vars[i]
 	whole := term.Sum(term.Product(high, term.Number(n)), low)
@@ -83,7 +81,7 @@ func (s *statement) split(i, n int, vars []*term.Variable, high, low *term.Term)
 	return out
 }
 
-// from returns a statement for some of the values of an index.
+// from restricts index i of a statement to count values, from lo on.
 func (s *statement) from(i, lo, count int) *statement {
 	v := s.vars[i]
 	w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(count)}
@@ -98,16 +96,16 @@ func (s *statement) from(i, lo, count int) *statement {
 	return out
 }
 
-// shortest is how many elements an innermost index goes over at least, if it comes from another one.
+// shortest is the minimum extent of an innermost loop that splitting creates.
 const shortest = 16
 
-// found reports whether a statement only copies or adds elements of one tensor, which strips of integers can
-// find.
+// found reports whether a statement only copies or adds loaded elements, which a gather by integer strips
+// supports.
 func found(s *statement) bool {
 	return s.value.Op == term.Element && s.value.Read.Else == nil && s.guard == nil
 }
 
-// mapped returns a statement with its values replaced.
+// mapped returns a statement with f applied to its terms.
 func (s *statement) mapped(f func(*term.Term) *term.Term) *statement {
 	out := *s
 	left := *s.left
@@ -125,7 +123,7 @@ func (s *statement) mapped(f func(*term.Term) *term.Term) *statement {
 	return &out
 }
 
-// walk calls visit for the values of a statement.
+// walk calls visit for the terms of a statement.
 func (s *statement) walk(visit func(*term.Term)) {
 	s.value.Walk(visit)
 	s.guard.Walk(visit)
@@ -135,7 +133,7 @@ func (s *statement) walk(visit func(*term.Term)) {
 	}
 }
 
-// divisor returns the number by which an index is divided, if that divides its extent; otherwise 0.
+// divisor returns the constant by which an index is divided and that divides its extent, or 0.
 func divisor(s *statement, v *term.Variable) int {
 	n := 0
 	s.walk(func(x *term.Term) {
@@ -148,8 +146,8 @@ func divisor(s *statement, v *term.Variable) int {
 	return n
 }
 
-// residue returns the small number by which an index is divided beside a constant, or which does not divide
-// its extent; otherwise 0.
+// residue returns the small constant n of a quotient or remainder of v+c by n, if c is not 0 or n does not
+// divide the extent; otherwise 0.
 func residue(s *statement, v *term.Variable) int {
 	n := 0
 	s.walk(func(x *term.Term) {
@@ -165,7 +163,8 @@ func residue(s *statement, v *term.Variable) int {
 	return n
 }
 
-// apartValues reports whether a statement gives each of its elements once, from tensors other than its own.
+// apartValues reports whether a statement stores each of its elements once, and reads no tensor that it
+// stores.
 func apartValues(s *statement) bool {
 	ok := givesOnce(s) && s.present() == nil && s.order() == nil
 	s.walk(func(n *term.Term) {
@@ -174,8 +173,7 @@ func apartValues(s *statement) bool {
 	return ok
 }
 
-// dividend reports whether x is the quotient or the remainder of an index beside a constant by a number, and
-// returns the constant.
+// dividend matches x = (v + at) / n or its remainder, and returns the constant at.
 func dividend(x *term.Term, v *term.Variable, n int) (at int, divides bool) {
 	if x.Op != term.Quotient && x.Op != term.Modulo {
 		return 0, false
@@ -185,11 +183,11 @@ func dividend(x *term.Term, v *term.Variable, n int) (at int, divides bool) {
 	return f.base, known && d == n && len(f.rest) == 0 && len(f.vars) == 1 && f.vars[0].of == v && f.vars[0].factor == 1
 }
 
-// maxPieces is into how many pieces a statement is cut at most.
+// maxPieces is the maximum number of pieces of a statement.
 const maxPieces = 8
 
-// pieces cuts a statement where conditions on one of its indices begin or cease to hold, so that each piece
-// has loops without these conditions.
+// pieces splits a loop where conditions on its index change (index-set splitting), so that the conditions
+// are constant in each piece.
 func pieces(s *statement) []*statement {
 	for i, v := range s.vars {
 		cuts := cutsOf(s, v)
@@ -209,7 +207,7 @@ func pieces(s *statement) []*statement {
 	return []*statement{s}
 }
 
-// cutsOf returns where conditions on an index change, with the ends of its range; nothing if there are none.
+// cutsOf returns the boundaries of the pieces of index v, with the ends of its range; nil if there is none.
 func cutsOf(s *statement, v *term.Variable) []int {
 	at := []int{0, extent(v)}
 	s.walk(func(x *term.Term) {
@@ -221,7 +219,7 @@ func cutsOf(s *statement, v *term.Variable) []int {
 		if len(f.rest) > 0 || len(f.vars) != 1 || f.vars[0].of != v || f.vars[0].factor != 1 && f.vars[0].factor != -1 {
 			return
 		}
-		zero := -f.base * f.vars[0].factor // where both sides are equal
+		zero := -f.base * f.vars[0].factor // both sides are equal here
 		switch {
 		case x.Op == term.Equal || x.Op == term.Unequal:
 			at = append(at, zero, zero+1)
@@ -240,11 +238,11 @@ func cutsOf(s *statement, v *term.Variable) []int {
 	return at
 }
 
-// mostUnrolled is how many values an index has at most of which each gets a statement of its own.
+// mostUnrolled is the maximum extent of a loop that is unrolled.
 const mostUnrolled = 4
 
-// unrolled returns a statement for each value of the last index, if that has few values and the statement
-// reads its elements backwards: strips would have as many elements. The statements share what they compute.
+// unrolled unrolls a short innermost loop with negative strides, which would make short strips. The
+// statements share common subexpressions.
 func (z *normalizer) unrolled(s *statement) []*statement {
 	last := len(s.vars) - 1
 	if last < 1 || z.ordered || !pointwiseValue(s) || found(s) || extent(s.vars[last]) > mostUnrolled || extent(s.vars[last-1]) < shortest {
@@ -264,19 +262,19 @@ func (z *normalizer) unrolled(s *statement) []*statement {
 	return out
 }
 
-// givesOnce reports whether a statement gives each of its elements once.
+// givesOnce reports whether a statement stores each of its elements once.
 func givesOnce(s *statement) bool {
 	return !s.add && !s.parts && s.fold == 0 && s.left.Which == nil
 }
 
-// pointwiseValue reports whether a statement gives each of its elements a real number once, without a
-// reduction.
+// pointwiseValue reports whether a statement stores each of its elements once, with a real value without
+// reductions.
 func pointwiseValue(s *statement) bool {
 	return givesOnce(s) && s.value.Kind == term.Real && !s.value.Reduces()
 }
 
-// apart reports whether a statement reads no memory that it may have written for another value of an index:
-// it reads the memory of its own tensor, if at all, where it writes it.
+// apart reports whether no loop over v carries a dependence: s reads the memory of its target, if at all,
+// where it writes it.
 func (z *normalizer) apart(s *statement, v *term.Variable) bool {
 	own := accessOf(s.left).offset
 	ok := !own.hidden(v)
@@ -288,7 +286,7 @@ func (z *normalizer) apart(s *statement, v *term.Variable) bool {
 	return ok
 }
 
-// reversed reports whether a statement reads the elements of an index backwards.
+// reversed reports whether a statement has loads with a negative stride along v.
 func reversed(s *statement, v *term.Variable) bool {
 	found := false
 	s.value.Walk(func(n *term.Term) {

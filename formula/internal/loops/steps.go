@@ -5,21 +5,19 @@ import (
 	"slices"
 )
 
-// wide is over how many values the outermost loops of a group go at least so that any number of workers has
-// parts of it.
+// wide is the number of iterations of shared loops that suffices for any number of workers.
 const wide = 64
 
-// union is two groups that can become one.
+// union is a candidate for the fusion of two groups.
 type union struct {
-	at, next int  // their numbers
-	up       bool // whether the second moves to the first
-	depth    int  // how many indices all share then
-	width    int  // over how many values these go
+	at, next int  // the indices of the groups
+	up       bool // whether the second group moves up to the first
+	depth    int  // the number of shared loops after fusion
+	width    int  // the number of iterations of the shared loops
 }
 
-// fit joins groups until there are as few as steps, since the groups of a step run one after the other: each
-// of them needs all of the ones before. Groups are joined if that saves a way to memory, and if they keep
-// their parts.
+// fit fuses groups until there are at most steps of them, since the groups of one step run one after the
+// other. Fusion must save a pass over memory, and must keep enough iterations for parallelism.
 func (c *compiler[T]) fit(groups []*bundleGroup, steps int) []*bundleGroup {
 	for steps > 0 && len(groups) > steps {
 		var best *union
@@ -45,13 +43,12 @@ func (c *compiler[T]) fit(groups []*bundleGroup, steps int) []*bundleGroup {
 	return groups
 }
 
-// better reports whether it is better to join the groups of u than those of v: those that have more parts, or
-// that are nearer to each other.
+// better reports whether the fusion u is preferable to v: more parallel iterations, or else nearer groups.
 func better(u, v *union) bool {
 	return cmp.Or(cmp.Compare(min(u.width, wide), min(v.width, wide)), v.next-v.at-(u.next-u.at), u.at-v.at) > 0
 }
 
-// union returns how groups i and j, which comes later, can become one: nil if they cannot.
+// union returns the fusion of groups i < j, or nil if it is illegal or does not pay.
 func (c *compiler[T]) union(groups []*bundleGroup, i, j int) *union {
 	g, next := groups[i], groups[j]
 	u := &union{at: i, next: j, up: true}
@@ -77,8 +74,7 @@ func (c *compiler[T]) union(groups []*bundleGroup, i, j int) *union {
 	return nil
 }
 
-// goesWith reports whether all statements of a group may share indices with another one, and whether that
-// saves a way to memory.
+// goesWith reports whether fusing two groups at a depth is legal, and saves a pass over memory.
 func (c *compiler[T]) goesWith(g, next *bundleGroup, depth int) bool {
 	matches, profits := true, false
 	for _, b := range next.bundles {
@@ -90,10 +86,10 @@ func (c *compiler[T]) goesWith(g, next *bundleGroup, depth int) bool {
 	return matches && profits
 }
 
-// width returns over how many values the first indices of a group go.
+// width returns the number of iterations of a group's outermost loops.
 func width(g *bundleGroup, depth int) int { return box(g.bundles[0].vars[:depth]) }
 
-// depends reports whether a group has to run before a later one.
+// depends reports whether a later group depends on g.
 func (c *compiler[T]) depends(g, later *bundleGroup) bool {
 	for _, b := range g.bundles {
 		for _, l := range later.bundles {

@@ -7,22 +7,21 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// transient is a local tensor that only one group uses, and whose elements are used for the values of the
-// shared indices for which they are given. A part has memory for the elements of one block at a time, which
-// stay in a cache.
+// transient is a temporary that only one group accesses, and only at the iteration of the shared loops that
+// defines the element. A share keeps the elements of one block, which stay in a cache.
 type transient struct {
 	tensor  int
-	place   int   // of the variable that says where the elements of a block begin
-	strides []int // how many elements later they begin with the next value of a shared index, by index
-	first   int   // where the elements for the first values begin
-	span    int   // how many elements each value of the last shared index has, with those of others that lie between
-	at      int   // where they lie in a part's room
+	place   int   // slot of the variable with the offset of the current block
+	strides []int // stride of blocks along each shared index
+	first   int   // offset of the first block
+	span    int   // elements of one iteration of the last shared loop
+	at      int   // offset in the share's arena
 	bytes   int
 }
 
-// transients makes the statements of a group find elements of transient tensors from where a block's begin.
-// The indices of the bundles are joined before, so the last shared index of bundle i goes over factors[i]
-// values for each of its own.
+// transients makes the accesses of a group to transient temporaries relative to the current block. Loops of
+// the bundles are coalesced already: one iteration of the last shared loop is factors[i] iterations in
+// bundle i.
 func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
 	if len(g.bundles) < 2 || g.depth == 0 {
 		return nil
@@ -36,7 +35,7 @@ func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
 		if x == nil {
 			continue
 		}
-		begin := &term.Variable{Name: "begin", Lo: term.Number(0), Hi: term.Number(1)} // so places are in the bounds that they had
+		begin := &term.Variable{Name: "begin", Lo: term.Number(0), Hi: term.Number(1)} // keeps proved bounds
 		for _, b := range g.bundles {
 			b.relative(t, begin)
 		}
@@ -46,7 +45,7 @@ func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
 	return out
 }
 
-// onlyIn reports whether only a group uses the memory of a tensor, and no other tensor has it.
+// onlyIn reports whether the memory of a tensor is accessed by one group only, and is not shared.
 func (c *compiler[T]) onlyIn(g *bundleGroup, t int) bool {
 	if len(c.users[t]) == 0 {
 		return false
@@ -64,8 +63,7 @@ func (c *compiler[T]) onlyIn(g *bundleGroup, t int) bool {
 	return true
 }
 
-// transient returns how the blocks of a tensor follow one another; nil if the places of its elements do not
-// say that.
+// transient returns the layout of a tensor's blocks, or nil if its accesses have no such layout.
 func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient {
 	x := &transient{tensor: t}
 	lo, hi := 0, -1
@@ -78,7 +76,7 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 			stride := rest.factor(v)
 			if d == g.depth-1 {
 				stride *= factor
-				if factor > 1 { // each value of the shared index is several of v
+				if factor > 1 { // an iteration of the shared loop is several of v
 					rest = rest.plus(form{vars: []multiple{{&term.Variable{Lo: term.Number(0), Hi: term.Number(factor)}, 1}}}, rest.factor(v))
 				}
 			}
@@ -105,14 +103,13 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 	if !ok || x.strides == nil {
 		return nil
 	}
-	each := x.strides[len(x.strides)-1] // code may take whole rows of which it uses a part
+	each := x.strides[len(x.strides)-1] // code may access whole rows
 	x.first = lo / each * each
 	x.span = hi/each*each + each - x.first
 	return x
 }
 
-// elements calls visit for the elements of a tensor that a bundle uses: those that it reads, and those that
-// it gives.
+// elements calls visit for the loads and stores of a tensor in a bundle.
 func (b *bundle) elements(t int, visit func(*term.Read)) {
 	for i, s := range b.statements {
 		all := *s
@@ -132,7 +129,7 @@ func (b *bundle) elements(t int, visit func(*term.Read)) {
 	}
 }
 
-// relative makes the statements of a bundle count the elements of a tensor from a variable on.
+// relative makes the accesses of a bundle to a tensor relative to an offset.
 func (b *bundle) relative(t int, begin *term.Variable) {
 	moved := func(r *term.Read) *term.Read {
 		q := *numbered(r)
@@ -171,8 +168,8 @@ func (b *bundle) relative(t int, begin *term.Variable) {
 	}
 }
 
-// keep has parts keep blocks of those tensors of which a block has at most half of the elements. The others
-// stay as they are, since all of their blocks begin at 0.
+// keep selects the temporaries of which shares keep blocks: those whose block has at most half of the
+// elements. The others stay whole, with offset 0.
 func (c *compiler[T]) keep(g *loopGroup[T], all []*transient) {
 	last := len(g.shared) - 1
 	for _, x := range all {
@@ -187,8 +184,7 @@ func (c *compiler[T]) keep(g *loopGroup[T], all []*transient) {
 	}
 }
 
-// enter gives a part of a group memory for transient tensors. It returns the room in which they lie, which
-// the part gives back.
+// enter allocates the blocks of a share, in an arena that the share must release.
 func (c *code[T]) enter(s *state[T], g *loopGroup[T]) room {
 	r := rooms.take((g.room + 7) / 8)
 	base := unsafe.Pointer(unsafe.SliceData(r))
@@ -198,8 +194,8 @@ func (c *code[T]) enter(s *state[T], g *loopGroup[T]) room {
 	return r
 }
 
-// begin says where the elements of transient tensors begin for a block: that of the values from first on of
-// the last shared index. row is the number of the values of the others.
+// begin sets the offsets of the block at iteration first of the last shared loop; row is the number of the
+// iteration of the outer ones.
 func (g *loopGroup[T]) begin(s *state[T], row, first int) {
 	for _, x := range g.transients {
 		last := len(g.shared) - 1

@@ -9,30 +9,28 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// transposed is a copy in which consecutive elements of the result lie apart in the source, and the other way
-// round. It goes by tiles: a tile is read by rows of the source, and written by rows of the result, so that
-// every line of the cache is used as a whole.
+// transposed is a transposing copy: the source and the result have stride 1 along different indices. It
+// copies tiles, which use whole cache lines of both.
 type transposed[T simd.Float] struct {
 	outer        nest[T]
-	row, col     loop[T] // of indices that are consecutive in the source and in the result
+	row, col     loop[T] // over the indices with stride 1 in the source and in the result
 	from, to     func(*state[T]) int
-	rowTo        int // how far rows of the result lie apart
-	colFrom      int // and columns in the source
+	rowTo        int // stride of rows in the result
+	colFrom      int // stride of columns in the source
 	source, goal int
 	element      dtype.Type
 	copied       func(to *block[T], at, stride int, from *block[T], start, step, n int)
-	own          bool // whether the elements are of the type in which the loops compute
+	own          bool // whether elements have the compute type
 }
 
 // tileSide is the number of rows and columns of a tile.
 const tileSide = 64
 
-// pastRows and pastCols are the numbers of rows and columns of a tile that is written past the caches: of
-// several lines of the source and of the result.
+// pastRows and pastCols are the rows and columns of a tile for non-temporal stores: several cache lines
+// each.
 const pastRows, pastCols = 128, 64
 
-// transposed compiles a statement that only moves elements, if consecutive ones lie apart; otherwise it
-// returns nil.
+// transposed compiles a transposing copy, or returns nil for other statements.
 func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || !k.moves(s) {
 		return nil
@@ -48,8 +46,7 @@ func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
 		copied: mover[T](k.tensors[s.target].Type), own: k.tensors[s.target].Type == k.own}
 }
 
-// crossed returns the indices of elements that are consecutive in the source and in the result, if these are
-// two of the given ones.
+// crossed returns the indices with stride 1 in the source and in the result, if they differ.
 func crossed(s *statement, vars []*term.Variable) (row, col *term.Variable) {
 	from, to := accessOf(s.value.Read).offset, accessOf(s.left).offset
 	for _, v := range vars {
@@ -106,13 +103,12 @@ func (u *transposed[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// bitsOf returns integers as numbers of the same size, which are only moved.
+// bitsOf reinterprets integers as floats of the same size, for copies.
 func bitsOf[U float32 | float64, I int32 | int64](x []I) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
-// tiles calls visit for all tiles, with the numbers of their rows and columns. The indices stand at the first
-// element of the tile.
+// tiles calls visit for all tiles, with their sizes. The indices are at the first element of the tile.
 func (u *transposed[T]) tiles(s *state[T], lo, hi, height, width int, visit func(s *state[T], rows, cols int)) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
 		a, b := u.row.limits(s, lo, hi)

@@ -10,11 +10,11 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// group compiles bundles that share indices.
+// group compiles fused bundles.
 func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 	byElement := c.byElement(g)
 	factors := collapse(g)
-	if len(g.bundles) == 1 { // parts may cut what was joined
+	if len(g.bundles) == 1 { // shares may split what was coalesced
 		factors[0] = 1
 	}
 	out := &loopGroup[T]{total: 1, block: math.MaxInt32, byElement: byElement}
@@ -60,8 +60,8 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 	return out
 }
 
-// streams notes how many bytes a group gives and uses, and which tensors may be written past the caches:
-// those that nothing else of the task uses.
+// streams estimates the bytes that a group writes and accesses, and selects the tensors for non-temporal
+// stores: results that nothing else in the task reads.
 func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
 	c.past = map[int]bool{}
 	read := map[int]int{} // bytes, by memory
@@ -104,17 +104,17 @@ func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
 	}
 }
 
-// unitCompiler compiles a bundle, of whose indices the first are shared.
+// unitCompiler compiles one bundle of a group.
 type unitCompiler[T simd.Float] struct {
 	*compiler[T]
 	bundle *bundle
 	depth  int
-	factor int        // of the last shared index, which others were joined to
-	number *term.Term // what a search for an extreme gives
+	factor int        // iterations coalesced into one of the last shared loop
+	number *term.Term // the result of an argmax or argmin
 	limits map[*term.Variable]limits
 }
 
-// lead returns the last shared index; nil if there is none.
+// lead returns the index of the last shared loop, or nil.
 func (k *unitCompiler[T]) lead() *term.Variable {
 	if k.depth == 0 {
 		return nil
@@ -122,10 +122,10 @@ func (k *unitCompiler[T]) lead() *term.Variable {
 	return k.bundle.vars[k.depth-1]
 }
 
-// free lists the indices that the unit goes over: the last shared one and its own.
+// free lists the indices of the unit's own loops, and of the last shared loop.
 func (k *unitCompiler[T]) free() []*term.Variable { return k.bundle.vars[max(k.depth-1, 0):] }
 
-// elements returns about how many elements are computed for a value of the last shared index.
+// elements estimates the elements that one iteration of the last shared loop computes.
 func (k *unitCompiler[T]) elements() int {
 	n := k.factor * box(k.bundle.vars[k.depth:])
 	if k.depth == 0 {
@@ -164,7 +164,8 @@ func (k *unitCompiler[T]) loops(vars []*term.Variable, v *term.Variable) nest[T]
 	return out
 }
 
-// fewTested is of how many elements conditions are tested one by one. Strips of them take longer.
+// fewTested is the number of elements up to which conditions are reduced one by one, which is faster than by
+// strips.
 const fewTested = 8
 
 func (k *unitCompiler[T]) compile() unit[T] {
@@ -233,11 +234,11 @@ type pointwise[T simd.Float] struct {
 	outer nest[T]
 	inner loop[T]
 	code  strip[T]
-	rows  *rowLoop[T] // over the last of the other indices, or nil
+	rows  *rowLoop[T] // over several iterations of the next outer index, or nil
 }
 
-// pointwise compiles the statements with strips that go over v. Local tensors of which only these statements
-// use elements stay in strips.
+// pointwise compiles pointwise statements in strips of v. Temporaries that only these statements access stay
+// in strips.
 func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 	kept := map[int]bool{}
 	for _, s := range k.bundle.statements {
@@ -258,7 +259,7 @@ func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 	u := &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip}
 	over := k.free()
 	if len(u.outer.loops) == 0 {
-		over = k.bundle.vars // the group goes over the others
+		over = k.bundle.vars // the group runs the other loops
 	}
 	if _, ragged := k.limits[v]; !ragged {
 		u.rows = k.rowLoop(&u.code, over)
@@ -266,7 +267,7 @@ func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 	return u
 }
 
-// private reports whether only statements of the bundle use a tensor.
+// private reports whether only the bundle accesses a tensor.
 func (k *unitCompiler[T]) private(t int) bool {
 	for b := range k.users[t] {
 		if b != k.bundle {
@@ -276,7 +277,7 @@ func (k *unitCompiler[T]) private(t int) bool {
 	return true
 }
 
-// pointwiseStrip compiles the statements without storing the tensors in kept.
+// pointwiseStrip compiles the statements, without stores to the tensors in kept.
 func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *vectorizer[T] {
 	z := newVectorizer(k.compiler, v)
 	for _, s := range k.bundle.statements {
@@ -293,8 +294,7 @@ func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *v
 	return z
 }
 
-// finish drops what nothing reads, compiles what it can to machine code, and gives the registers of a strip's
-// code buffers.
+// finish eliminates dead code, fuses instructions into machine code, and allocates buffers to registers.
 func (c *compiler[T]) finish(p *strip[T]) {
 	p.drop()
 	p.dropKept()
@@ -312,7 +312,7 @@ func (u *pointwise[T]) run(s *state[T], lo, hi int) {
 		u.row(s, lo, hi)
 		return
 	}
-	if u.rows != nil { // so the range of the inner loop does not depend on the others, which may have no values
+	if u.rows != nil { // the inner range is then independent of the outer loops
 		if a, b := u.inner.limits(s, lo, hi); b-a <= u.code.length {
 			s.vars[u.inner.place] = a
 			u.outer.stretches(s, 0, lo, hi, mostRows(b-a), func(s *state[T], first, rows int) { u.rows.run(s, b-a, first, rows) })
@@ -322,7 +322,7 @@ func (u *pointwise[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, lo, hi) })
 }
 
-// several runs rows of n elements, from the first on. loopGroup.together reports whether the unit can.
+// several runs rows of n elements, from row first on. loopGroup.noteUnit decides whether it is used.
 func (u *pointwise[T]) several(s *state[T], n, first, rows int) {
 	s.vars[u.inner.place] = 0
 	for most := mostRows(n); rows > 0; rows -= most {
@@ -342,7 +342,7 @@ func (u *pointwise[T]) row(s *state[T], lo, hi int) {
 	}
 }
 
-// plain is a statement that is computed element by element.
+// plain is a statement in scalar code.
 type plain[T simd.Float] struct {
 	loops nest[T]
 	give  func(*state[T])
@@ -357,7 +357,7 @@ func (k *unitCompiler[T]) plain(st *statement) unit[T] {
 
 func (u *plain[T]) run(s *state[T], lo, hi int) { u.loops.each(s, 0, lo, hi, u.give) }
 
-// giver returns code that gives one element.
+// giver returns scalar code that computes and stores one element.
 func (c *compiler[T]) giver(st *statement) func(*state[T]) {
 	holds := func(*state[T]) bool { return true }
 	if st.guard != nil {
@@ -393,12 +393,12 @@ func (c *compiler[T]) giver(st *statement) func(*state[T]) {
 	}
 }
 
-// joined reports whether a statement folds values into elements in another way than by adding.
+// joined reports whether a statement accumulates by another operation than addition.
 func (s *statement) joined() bool {
 	return s.fold != 0 && s.fold != reduction.Sum && s.fold != reduction.Count
 }
 
-// putNumber returns code that gives a number to an element, or folds it into it.
+// putNumber returns code that stores a real number, or accumulates it.
 func putNumber[T simd.Float](st *statement, t Tensor) func(*block[T], int, float64) {
 	if !st.joined() {
 		return putReal[T](t.Type, t.Add || st.add)
@@ -407,7 +407,7 @@ func putNumber[T simd.Float](st *statement, t Tensor) func(*block[T], int, float
 	return func(b *block[T], i int, v float64) { put(b, i, join(get(b, i), v)) }
 }
 
-// putWhole is putNumber for whole numbers.
+// putWhole returns code that stores an integer, or accumulates it.
 func putWhole[T simd.Float](st *statement, t Tensor) func(*block[T], int, int) {
 	if !st.joined() {
 		return putInteger[T](t.Type, t.Add || st.add)
@@ -416,7 +416,8 @@ func putWhole[T simd.Float](st *statement, t Tensor) func(*block[T], int, int) {
 	return func(b *block[T], i int, v int) { put(b, i, join(get(b, i), v)) }
 }
 
-// target returns code that finds the element that a statement gives. It reports whether there is one.
+// target returns code for the address at which a statement stores. inside is false if it is out of bounds,
+// and may be.
 func (c *compiler[T]) target(st *statement) func(*state[T]) (tensor, at int, inside bool) {
 	left := *st.left
 	left.Tensor, left.Count, left.Else = st.target, max(left.Count, 1), nil
@@ -426,7 +427,7 @@ func (c *compiler[T]) target(st *statement) func(*state[T]) (tensor, at int, ins
 	return c.reached(&left)
 }
 
-// writer returns code that writes a number to the element that a statement gives, if its guard holds.
+// writer returns code that stores a result of a statement, if its guard holds.
 func (c *compiler[T]) writer(st *statement) func(*state[T], float64) {
 	find, put := c.target(st), putNumber[T](st, c.tensors[st.target])
 	if a := accessOf(st.left); st.guard == nil && len(a.open) == 0 && st.left.Which == nil {

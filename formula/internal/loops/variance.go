@@ -8,13 +8,12 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// varied returns a variance as what the corrected two-pass algorithm of Chan, Golub and LeVeque gives. A mean
-// is rounded, by the sum of its elements and then to the type of strips. In a second way through the
-// elements, both their squared differences from the rounded mean and the differences themselves are added.
-// The mean of the differences corrects both the mean and the variance: of equal elements, it is exactly what
-// the mean is off, since their differences are equal and have few digits. It returns n if there is no place
-// for the mean, or if no strips fold the elements, since conditions leave out some or ranges depend on other
-// indices: reduceReal then begins at the first one.
+// varied rewrites a variance by the corrected two-pass algorithm of Chan, Golub and LeVeque. The first pass
+// computes a mean, rounded to T. The second pass averages both the differences from this mean and their
+// squares. The average difference corrects both the mean and the variance: if all elements are equal, it is
+// exactly the error of the mean. It returns n if the mean cannot be stored, or if strips do not compute the
+// reduction, because of a guard or of ranges that depend on other indices: reduceReal then computes
+// differences from the first element.
 func (z *normalizer) varied(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	r := n.Reduction
 	if z.whole || n.Op != term.Reduce || r.Kind != reduction.Variance || r.Guard != nil || len(r.Vars) == 0 || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
@@ -36,7 +35,7 @@ func (z *normalizer) varied(n *term.Term, vars []*term.Variable, lenient bool) *
 		return n
 	}
 	place := givenBy(s, mean)
-	if place == nil { // its indices are not all told by the mean, so that what gives it cannot be recognized
+	if place == nil { // the mean does not determine all its indices, and cannot be matched
 		return n
 	}
 	own := func(name string, typed bool) *term.Read {

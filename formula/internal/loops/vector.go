@@ -9,34 +9,34 @@ import (
 	"github.com/opgen/opgen/runtime/rng"
 )
 
-// vectorizer compiles values of which one variable goes over the elements of strips. While a strip is
-// computed, the variable stands at the strip's first element.
+// vectorizer compiles values into strip code; v is the vectorized index. While a strip runs, the index is at
+// the strip's first element.
 type vectorizer[T simd.Float] struct {
 	c      *compiler[T]
 	v      *term.Variable
-	at     int // the place of v
+	at     int // the slot of v
 	strip  strip[T]
-	known  map[string]operand[T] // values that the code has computed, by what they are
-	views  []view                // strips that are parts of tensors
-	loaded map[int]bool          // the tensors of which elements are read from memory
-	// heavy says that the code computes for longer than memory takes. Ordinary stores go on meanwhile, and
-	// those past the caches do not.
+	known  map[string]operand[T] // available values, by key
+	views  []view                // registers that point into memory
+	loaded map[int]bool          // tensors from whose memory elements are loaded
+	// heavy says that the code is compute-bound. It then uses ordinary stores, which overlap with
+	// computation, and no non-temporal ones.
 	heavy  bool
-	affine map[int]affine[T] // the operations with numbers that lead to registers
+	affine map[int]affine[T] // the chains of scalar operations that define registers
 }
 
-// operand is a value: a number, which is the same in all of a strip, or a register.
+// operand is the result of a value: a scalar, uniform in a strip, or a register.
 type operand[T simd.Float] struct {
 	scalar func(*state[T]) float64 // nil for a register
 	reg    int
-	// settled, lenient and term are those of a number.
+	// settled, lenient and term describe a scalar: see number.
 	settled, lenient bool
 	term             *term.Term
-	// split says that the number is computed in float64 and is worth two numbers of T where it is subtracted.
+	// split says that the scalar is computed in float64, and is subtracted as a high and a low part.
 	split bool
 }
 
-// view is a register that holds a part of a tensor's memory.
+// view is a register that points into the memory of a tensor.
 type view struct{ reg, memory int }
 
 func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T] {
@@ -45,7 +45,7 @@ func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T
 		loaded: map[int]bool{}, affine: map[int]affine[T]{}}
 }
 
-// register returns a new register. That of a view has no buffer of its own.
+// register returns a new register. A view has no buffer.
 func (z *vectorizer[T]) register(view bool) int {
 	r := z.c.registers
 	z.c.registers++
@@ -75,12 +75,12 @@ func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	return x
 }
 
-// sameType reports whether a number is an element of the strips' type, which has no digits beyond theirs.
+// sameType reports whether a scalar is an element of type T, which has no low part.
 func (c *compiler[T]) sameType(n *term.Term) bool {
 	return n.Op == term.Element && n.Kind == term.Real && n.Read.Count == 1 && n.Read.Else == nil && c.tensors[n.Read.Tensor].Type == c.own
 }
 
-// compute compiles a value that is not the same in all of a strip, and returns its register.
+// compute compiles a value that is not uniform, and returns its register.
 func (z *vectorizer[T]) compute(n *term.Term) int {
 	switch n.Kind {
 	case term.Boolean:
@@ -105,8 +105,7 @@ func (z *vectorizer[T]) compute(n *term.Term) int {
 	return z.lanes(n)
 }
 
-// fromMemory notes that code for single elements reads the tensors of a value. It reads their memory, and no
-// strips.
+// fromMemory records that scalar code loads the tensors of a value from memory, and not from strips.
 func (z *vectorizer[T]) fromMemory(n *term.Term) {
 	n.Walk(func(m *term.Term) {
 		if m.Op == term.Element {
@@ -118,13 +117,13 @@ func (z *vectorizer[T]) fromMemory(n *term.Term) {
 	})
 }
 
-// lanes compiles a value element by element.
+// lanes compiles a value by scalar code, element by element.
 func (z *vectorizer[T]) lanes(n *term.Term) int {
 	z.fromMemory(n)
 	return z.give(instruction[T]{op: opNumbers, numbers: []number[T]{{get: z.c.real(n), term: n}}, at: z.at})
 }
 
-// integer compiles an integer as a real number.
+// integer compiles an integer, converted to T.
 func (z *vectorizer[T]) integer(n *term.Term) int {
 	if n.Op == term.Element {
 		return z.load(n)
@@ -136,7 +135,7 @@ func (z *vectorizer[T]) integer(n *term.Term) int {
 	return z.give(instruction[T]{op: opCount, from: z.count(f, z.c.value(f))})
 }
 
-// vector returns the register of an operand; that of a number is filled with it.
+// vector returns the register of an operand. A scalar is broadcast.
 func (z *vectorizer[T]) vector(x operand[T]) int {
 	if x.scalar == nil {
 		return x.reg
@@ -164,7 +163,7 @@ func (z *vectorizer[T]) unaryOf(op simd.Unary, x operand[T]) int {
 	return z.give(instruction[T]{op: opUnary, unary: op, uses: []int{z.vector(x)}})
 }
 
-// binary emits a function of two operands, of which one at least is a register.
+// binary emits a binary operation. At least one operand is a register.
 func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
 	scalar, vector := y, x
 	if op != simd.Sub && x.scalar != nil {
@@ -223,8 +222,8 @@ func (z *vectorizer[T]) arithmetic(n *term.Term) int {
 	return z.binary(simd.Div, a, b)
 }
 
-// invertible reports whether products with the inverse of a number, rounded to T, are as good as quotients
-// but for the last place. An inverse that is infinite or denormal is not, nor is that of a denormal number.
+// invertible reports whether division by v may become a multiplication by 1/v, with an error in the last
+// place only. Neither v nor 1/v may be infinite or denormal in T.
 func invertible[T simd.Float](v float64) bool {
 	least := 0x1p-125
 	if dtype.Of[T]() == dtype.F64 {
@@ -233,7 +232,7 @@ func invertible[T simd.Float](v float64) bool {
 	return math.Abs(v) >= least && math.Abs(1/v) >= least
 }
 
-// sum compiles x + y where x is a product of which no value is needed elsewhere.
+// sum compiles x + y, fused with a product x whose value is not available.
 func (z *vectorizer[T]) sum(x, y *term.Term) (int, bool) {
 	if x.Op != term.Multiply || x.Kind != term.Real || !x.Uses(z.v) || !y.Uses(z.v) || term.Identical(x.Args[0], x.Args[1]) || z.wider(x) {
 		return 0, false
@@ -256,7 +255,7 @@ func mulAdd[T simd.Float](x, y operand[T], w int) instruction[T] {
 	return instruction[T]{op: opMulAdd, uses: []int{x.reg, y.reg, w}}
 }
 
-// factors returns the registers of the factors of a product of which no value is needed elsewhere.
+// factors returns the registers of the factors of a product whose value is not available.
 func (z *vectorizer[T]) factors(n *term.Term) (w, q int, ok bool) {
 	if n.Op != term.Multiply || n.Kind != term.Real || !n.Args[0].Uses(z.v) || !n.Args[1].Uses(z.v) || term.Identical(n.Args[0], n.Args[1]) || z.wider(n) {
 		return 0, 0, false
@@ -267,13 +266,13 @@ func (z *vectorizer[T]) factors(n *term.Term) (w, q int, ok bool) {
 	return z.real(n.Args[0]).reg, z.real(n.Args[1]).reg, true
 }
 
-// power compiles a power. Small whole exponents are products.
+// power compiles a power. Small integer exponents become products.
 func (z *vectorizer[T]) power(n *term.Term) int {
 	v, known := n.Args[1].Settled()
 	switch {
 	case known && v == 2:
 		return z.unary(simd.Square, n.Args[0])
-	case known && v == 0.5: // the root but for -0, whose power is 0, and -Inf, whose power is infinite
+	case known && v == 0.5: // sqrt differs at -0 and -Inf
 		root := term.Applied("abs", term.Applied("sqrt", n.Args[0]))
 		least := term.Compare(term.Equal, n.Args[0], term.RealNumber(math.Inf(-1)))
 		return z.vector(z.real(term.Chosen(least, term.RealNumber(math.Inf(1)), root)))
@@ -291,7 +290,7 @@ func (z *vectorizer[T]) power(n *term.Term) int {
 	return z.binary(simd.Pow, z.real(n.Args[0]), z.real(n.Args[1]))
 }
 
-// apply compiles a function.
+// apply compiles a function call.
 func (z *vectorizer[T]) apply(n *term.Term) int {
 	f := n.Func
 	z.heavy = z.heavy || f.Has(term.Series)
@@ -303,7 +302,7 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 	case f.Has(term.Random):
 		return z.drawn(n)
 	case f.Has(term.Conversion) && (f.To == z.c.own || f.To == dtype.F64 && n.Args[0].Kind == term.Real):
-		return z.vector(z.real(n.Args[0])) // strips hold no more digits than they can
+		return z.vector(z.real(n.Args[0])) // T has no more digits
 	case f.Has(term.Conversion) && f.To == dtype.F32:
 		return z.toSingle(n.Args[0])
 	case f.Has(term.Conversion):
@@ -312,13 +311,13 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 	return z.each(n)
 }
 
-// toSingle compiles the rounding to float32.
+// toSingle compiles a rounding to float32.
 func (z *vectorizer[T]) toSingle(x *term.Term) int {
 	return z.give(instruction[T]{op: opNarrow, uses: []int{z.vector(z.real(x))}})
 }
 
-// each compiles a function without vector code. Its arguments may be values of the same strip, which memory
-// does not hold yet.
+// each compiles a function without vector code. Its arguments may be in strips that are not stored to
+// memory.
 func (z *vectorizer[T]) each(n *term.Term) int {
 	at := z.c.numbers
 	z.c.numbers += len(n.Args)
@@ -329,7 +328,7 @@ func (z *vectorizer[T]) each(n *term.Term) int {
 	return z.give(instruction[T]{op: opFunction, of: n.Func, at: at, uses: in})
 }
 
-// drawn compiles random numbers of consecutive elements.
+// drawn compiles random numbers at consecutive counters.
 func (z *vectorizer[T]) drawn(n *term.Term) int {
 	f := linear(n.Args[2])
 	if n.Args[0].Uses(z.v) || n.Args[1].Uses(z.v) || n.Args[2].Kind != term.Integer || f.hidden(z.v) {

@@ -9,13 +9,11 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// filler is code that sets a strip of integers to values. Strips of integers from a number on hold what it
-// computes in between.
+// filler is code that fills an integer strip. It may use integer strips from a number on as buffers.
 type filler[T float32 | float64] func(s *state[T], out []int)
 
-// wholes compiles a statement that gives integers in strips of integers, or adds them; it returns nil for
-// statements that find their element in another way than by its place, or by a condition, for each element of
-// a strip.
+// wholes compiles an integer statement in integer strips. It returns nil if the address or the guard of a
+// store needs scalar code.
 func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 	vars, t := k.bundle.vars, k.tensors[st.target]
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || st.value.Kind != term.Integer || st.left.Which != nil || !t.Type.IsInteger() {
@@ -38,7 +36,7 @@ func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 	return &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip}
 }
 
-// storeWhole emits the computation of integers, and their writing.
+// storeWhole emits the computation and the store of integers.
 func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	f := &wholeCompiler[T]{z: z}
 	holds := func(*state[T]) bool { return true }
@@ -71,7 +69,7 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 			return
 		}
 		x, to := strip(s)[:n], &s.mem[id]
-		fill(s, x) // the code may read what is written next
+		fill(s, x) // before the store: the code may load the same memory
 		if narrow {
 			boundAll(x, least, most)
 		}
@@ -88,8 +86,7 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	}, f.uses...)
 }
 
-// putWholes writes integers to elements at equal distances, joined with what they are unless join is nil.
-// Integers wrap around.
+// putWholes stores strided integers, or accumulates them by join. Integers wrap around.
 func putWholes[U integer](to []U, at, step int, x []int, join func(x, y int) int) {
 	switch {
 	case join != nil:
@@ -109,7 +106,7 @@ func putWholes[U integer](to []U, at, step int, x []int, join func(x, y int) int
 	}
 }
 
-// convertEach compiles an integer that is not linear in the variable as a real number.
+// convertEach compiles an integer that is not affine in the variable, converted to T.
 func (z *vectorizer[T]) convertEach(n *term.Term) (reg int) {
 	f := &wholeCompiler[T]{z: z}
 	fill := f.value(n, 1)
@@ -126,7 +123,7 @@ func (z *vectorizer[T]) convertEach(n *term.Term) (reg int) {
 	return r
 }
 
-// compareEach compiles a comparison of integers, of which one is not linear in the variable, as 1 or 0.
+// compareEach compiles a comparison of integers that are not affine in the variable, as 1 or 0.
 func (z *vectorizer[T]) compareEach(n *term.Term) (reg int) {
 	f := &wholeCompiler[T]{z: z}
 	first, second, op := f.value(n.Args[0], 2), f.value(n.Args[1], 2), n.Op
@@ -159,7 +156,7 @@ func (z *vectorizer[T]) compareEach(n *term.Term) (reg int) {
 	return r
 }
 
-// truth returns 1 for what holds, otherwise 0.
+// truth returns 1 or 0.
 func truth(v bool) int {
 	if v {
 		return 1
@@ -167,18 +164,18 @@ func truth(v bool) int {
 	return 0
 }
 
-// wholeCompiler compiles an integer in strips.
+// wholeCompiler compiles an integer in integer strips.
 type wholeCompiler[T simd.Float] struct {
 	z      *vectorizer[T]
-	uses   []int // the registers with conditions
-	strips int   // how many strips of integers there are
-	apart  bool  // whether it has strips that no other code uses: it may run while other code fills strips
+	uses   []int // registers of conditions
+	strips int   // number of integer strips
+	apart  bool  // whether it uses strips of its own, since it may run while other code fills strips
 }
 
-// finish has strips made for what was compiled.
+// finish reserves the integer strips of the compiled code.
 func (f *wholeCompiler[T]) finish() { f.z.c.integers = max(f.z.c.integers, f.strips) }
 
-// strip returns code that finds the strip with a number.
+// strip returns code for integer strip number.
 func (f *wholeCompiler[T]) strip(number int) func(*state[T]) []int {
 	if f.apart {
 		n := f.z.c.apart
@@ -189,8 +186,8 @@ func (f *wholeCompiler[T]) strip(number int) func(*state[T]) []int {
 	return func(s *state[T]) []int { return s.integers[number] }
 }
 
-// value returns code for an integer or a condition, which counts as 1 or 0. Strips from the number free on
-// are free.
+// value returns code for an integer, or for a condition as 1 or 0. Integer strips from number free on are
+// unused.
 func (f *wholeCompiler[T]) value(n *term.Term, free int) filler[T] {
 	z := f.z
 	if !n.Uses(z.v) {
@@ -221,7 +218,7 @@ func (f *wholeCompiler[T]) value(n *term.Term, free int) filler[T] {
 	return f.lanes(n)
 }
 
-// lanes computes integers one by one.
+// lanes returns scalar code, element by element.
 func (f *wholeCompiler[T]) lanes(n *term.Term) filler[T] {
 	z := f.z
 	z.fromMemory(n)
@@ -236,7 +233,7 @@ func (f *wholeCompiler[T]) lanes(n *term.Term) filler[T] {
 	}
 }
 
-// truth returns code for a condition, which is computed before.
+// truth returns code for a condition, which strip code computes before.
 func (f *wholeCompiler[T]) truth(n *term.Term) filler[T] {
 	r := f.z.vector(f.z.real(n))
 	f.uses = append(f.uses, r)
@@ -247,7 +244,7 @@ func (f *wholeCompiler[T]) truth(n *term.Term) filler[T] {
 	}
 }
 
-// sum returns code for a linear form.
+// sum returns code for an affine form with opaque integers.
 func (f *wholeCompiler[T]) sum(sum form, free int) filler[T] {
 	z := f.z
 	same := form{base: sum.base, vars: sum.vars}
@@ -284,14 +281,14 @@ func (f *wholeCompiler[T]) sum(sum form, free int) filler[T] {
 	}
 }
 
-// operation returns code for an operation on integers; nil if there is none for it.
+// operation returns code for an opaque integer, or nil if there is none.
 func (f *wholeCompiler[T]) operation(n *term.Term, free int) filler[T] {
 	switch n.Op {
 	case term.Element:
 		return f.element(n)
 	case term.Choose:
 		if fails(n) {
-			return nil // only the value that is chosen may be computed
+			return nil // only the selected operand may be evaluated
 		}
 		r := f.z.vector(f.z.real(n.Args[0]))
 		f.uses = append(f.uses, r)
@@ -363,14 +360,14 @@ func (f *wholeCompiler[T]) operation(n *term.Term, free int) filler[T] {
 	return nil
 }
 
-// converted returns code for elements of real numbers as integers.
+// converted returns code for real elements that are converted to integers.
 func (f *wholeCompiler[T]) converted(n *term.Term) filler[T] {
 	if t := n.Args[0].Read.Tensor; f.z.c.tensors[t].Type != f.z.c.own {
 		return nil // its elements may have more digits
 	}
 	r, whole := f.z.vector(f.z.real(n.Args[0])), n.Func.Whole
 	f.uses = append(f.uses, r)
-	least, end := math.Inf(1), math.Inf(-1) // numbers from least on and below end only lose their fraction
+	least, end := math.Inf(1), math.Inf(-1) // conversions of numbers in [least, end) truncate
 	switch n.Func.To {
 	case dtype.I8:
 		least, end = -1<<7, 1<<7
@@ -393,8 +390,7 @@ func (f *wholeCompiler[T]) converted(n *term.Term) filler[T] {
 	}
 }
 
-// both returns code for an operation on two integers, of which join gives the results in place of the first
-// ones.
+// both returns code for a binary operation; join computes it in place of the first operand.
 func (f *wholeCompiler[T]) both(n *term.Term, free int, join func(out, y []int)) filler[T] {
 	x, y, strip := f.value(n.Args[0], free), f.value(n.Args[1], free+1), f.strip(free)
 	return func(s *state[T], out []int) {
@@ -405,7 +401,7 @@ func (f *wholeCompiler[T]) both(n *term.Term, free int, join func(out, y []int))
 	}
 }
 
-// element returns code for elements at equal distances; nil for others.
+// element returns code for strided loads, or nil for other loads.
 func (f *wholeCompiler[T]) element(n *term.Term) filler[T] {
 	a, t, z := accessOf(n.Read), n.Read.Tensor, f.z
 	if a.offset.hidden(z.v) || len(a.open) > 0 || n.Read.Which != nil {
@@ -426,7 +422,7 @@ func (f *wholeCompiler[T]) element(n *term.Term) filler[T] {
 	return nil
 }
 
-// setElements sets integers to elements at equal distances.
+// setElements loads strided elements.
 func setElements[U integer](out []int, x []U, at, step int) {
 	if step == 1 {
 		for i, v := range x[at : at+len(out)] {
@@ -440,9 +436,8 @@ func setElements[U integer](out []int, x []U, at, step int) {
 	}
 }
 
-// folded returns code that gives the values of an integer for a range of a reduction's last index, strip by
-// strip, while the others stand. It returns nil for values that it cannot compute apart from other strips,
-// such as those with conditions on real numbers.
+// folded returns code that visits the strips of an integer reduction's body, over the last reduced index. It
+// returns nil if the body needs strip code of T, such as conditions on real numbers.
 func (c *compiler[T]) folded(r *term.Reduction) func(s *state[T], visit func(first int, values []int)) {
 	if r.Guard != nil || r.Body.Kind != term.Integer || len(r.Vars) == 0 {
 		return nil
@@ -466,8 +461,8 @@ func (c *compiler[T]) folded(r *term.Reduction) func(s *state[T], visit func(fir
 	}
 }
 
-// fails reports whether computing a value may fail: an integer is divided by another one, or an element may
-// lie outside of its tensor.
+// fails reports whether the evaluation of a value may fail: by a division by 0, or by an access out of
+// bounds.
 func fails(n *term.Term) bool {
 	found := false
 	n.Walk(func(m *term.Term) {

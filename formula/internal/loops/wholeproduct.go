@@ -9,19 +9,17 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// leastProducts is how many products of integers a sum of them has together at least so that it is computed
-// as a product of matrices.
+// leastProducts is the minimum number of products in integer sums that are computed as a matrix product.
 const leastProducts = 4096
 
-// Numbers of these types hold all integers up to these bounds, so sums of them are exact.
+// All integers up to these bounds are exact in float32 and float64.
 const (
 	exact32 = 1 << 24
 	exact64 = 1 << 53
 )
 
-// wholeFactors returns the factors of which a statement sums the products, if it gives a matrix of sums of
-// products of integers which are exact as numbers of float64. most is the greatest absolute value that a sum
-// of them may have. x is nil for other statements.
+// wholeFactors matches sums of products of integers that form a matrix product, exact in float64. It returns
+// the factors, and an upper bound of the absolute value of a sum. x is nil for other values.
 func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x, y *term.Term, most float64) {
 	if value.Op != term.Reduce || value.Kind != term.Integer {
 		return nil, nil, 0
@@ -43,7 +41,7 @@ func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x,
 		return nil, nil, 0
 	}
 	x, y = r.Body.Args[0], r.Body.Args[1]
-	alone := func(a, b *term.Term) bool { // whether an index of the result is one of a alone
+	alone := func(a, b *term.Term) bool { // whether an index of the result is used by a, and not by b
 		return slices.ContainsFunc(vars, func(v *term.Variable) bool { return a.Uses(v) && !b.Uses(v) })
 	}
 	last := r.Vars[len(r.Vars)-1]
@@ -60,13 +58,13 @@ func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x,
 	return x, y, most
 }
 
-// magnitude is the greatest absolute value in an interval.
+// magnitude is the greatest absolute value in an interval, at least 1.
 func magnitude(x interval) float64 { return float64(max(-x.lo, x.hi, 1)) }
 
-// mostRange bounds the intervals of factors, so that no product of two of them overflows.
+// mostRange bounds the intervals of factors, so that products of bounds do not overflow.
 const mostRange = 1 << 24
 
-// wholeRange returns between which bounds an integer lies whatever its tensors hold.
+// wholeRange returns the interval of an integer, for all contents of its tensors.
 func wholeRange(n *term.Term, tensors []Tensor) interval {
 	out := interval{}
 	switch n.Op {
@@ -102,7 +100,7 @@ func wholeRange(n *term.Term, tensors []Tensor) interval {
 	return out
 }
 
-// elementRange returns between which bounds an element of a tensor of integers lies.
+// elementRange returns the interval of an element of an integer tensor.
 func elementRange(n *term.Term, tensors []Tensor) interval {
 	t := tensors[n.Read.Tensor]
 	out := interval{known: n.Read.Count == 1}
@@ -123,9 +121,8 @@ func elementRange(n *term.Term, tensors []Tensor) interval {
 	return out
 }
 
-// wholeProduct returns the integer that a product of matrices of real numbers gives in place of sums of
-// products of integers, which are the same. The factors are tensors that earlier statements give. It returns
-// nil for other values.
+// wholeProduct replaces sums of products of integers by a matrix product of real numbers, which is exact,
+// and returns its result as an integer. Temporaries hold the factors. It returns nil for other values.
 func (z *normalizer) wholeProduct(value *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	x, y, most := wholeFactors(vars, value, z.tensors)
 	if x == nil || z.own == dtype.F32 && most > exact32 {
@@ -143,8 +140,7 @@ func (z *normalizer) wholeProduct(value *term.Term, vars []*term.Variable, lenie
 	return &term.Term{Op: term.Apply, Kind: term.Integer, Func: whole, Args: []*term.Term{sum}}
 }
 
-// realTemporary adds a statement that gives a tensor of real numbers of the type in which the loops compute,
-// and returns its element.
+// realTemporary adds a temporary of the compute type, and returns its load.
 func (z *normalizer) realTemporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	x := z.temporary(n, vars, lenient)
 	x.Kind = term.Real
@@ -153,8 +149,8 @@ func (z *normalizer) realTemporary(n *term.Term, vars []*term.Variable, lenient 
 	return x
 }
 
-// wideProducts reports whether statements sum products of integers that are exact as numbers of float64, and
-// not of float32.
+// wideProducts reports whether statements contain matrix products of integers that are exact in float64 and
+// not in float32.
 func wideProducts(statements []*program.Statement, tensors []Tensor) bool {
 	found := false
 	for _, s := range statements {

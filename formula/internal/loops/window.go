@@ -8,8 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// windows returns a value whose reductions count the elements of their windows, if a condition may leave out
-// some of what they reduce, and whether there are any.
+// windows applies windowed to the guardable reductions in a value, and reports whether any changed.
 func windows(n *term.Term) (out *term.Term, found bool) {
 	if !n.Reduces() {
 		return n, false
@@ -27,8 +26,8 @@ func windows(n *term.Term) (out *term.Term, found bool) {
 	return out, found
 }
 
-// windowed returns a reduction in which an index whose range is a window of constant size, cut at the
-// borders, counts the elements of the window. Conditions leave out what lies beyond the borders.
+// windowed gives a reduction over a window of constant size, clipped at the borders, a constant range. A
+// guard excludes elements beyond the borders.
 func windowed(r *term.Reduction) *term.Reduction {
 	out := *r
 	out.Vars = nil
@@ -36,12 +35,12 @@ func windowed(r *term.Reduction) *term.Reduction {
 	var conditions []*term.Term
 	for i, v := range r.Vars {
 		w := v
-		if v.Lo.UsesAny(r.Vars) || v.Hi.UsesAny(r.Vars) { // of those before, which may count the elements of their windows now
+		if v.Lo.UsesAny(r.Vars) || v.Hi.UsesAny(r.Vars) { // of earlier indices, which may have been shifted
 			w = &term.Variable{Name: v.Name, Lo: v.Lo.Substitute(to), Hi: v.Hi.Substitute(to)}
 			to[v] = w.Term()
 		}
 		first, size, rest := window(w)
-		if size == 0 || looksUp(r.Vars[i+1:], v) { // a later range is asked for beyond the borders, too
+		if size == 0 || looksUp(r.Vars[i+1:], v) { // a later range would be loaded beyond the borders
 			out.Vars = append(out.Vars, w)
 			continue
 		}
@@ -56,7 +55,7 @@ func windowed(r *term.Reduction) *term.Reduction {
 	if !found {
 		return r
 	}
-	conditions = append(conditions, r.Guard) // last, since it may read elements that are beyond the borders
+	conditions = append(conditions, r.Guard) // last: it may load elements beyond the borders
 	for i, c := range conditions {
 		conditions[i] = settled(c.Substitute(to))
 		if conditions[i] == nil {
@@ -71,21 +70,19 @@ func windowed(r *term.Reduction) *term.Reduction {
 	return &out
 }
 
-// looksUp reports whether the range of an index depends on elements of tensors at places that another index
-// decides.
+// looksUp reports whether the range of an index is loaded from tensors at subscripts that use index by.
 func looksUp(vars []*term.Variable, by *term.Variable) bool {
 	return slices.ContainsFunc(vars, func(v *term.Variable) bool {
 		return v.Lo.Reads() && v.Lo.Uses(by) || v.Hi.Reads() && v.Hi.Uses(by)
 	})
 }
 
-// mostInWindow is how many values an index has at most so that it counts all of them where its range is a
-// part.
+// mostInWindow is the maximum extent of a range that does not move, for which windowed loops over a constant
+// superset.
 const mostInWindow = 16
 
-// window returns where the range of an index begins, its constant size, and the conditions that its borders
-// are: those of the smallest window that the range is a part of. The size is 0 if the range is known, or if
-// no size is constant.
+// window returns the begin, the constant size and the border conditions of the smallest window that contains
+// the range of v. size is 0 if the range is constant, or if there is no constant size.
 func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Term) {
 	if _, known := v.Lo.Known(); known {
 		if _, known := v.Hi.Known(); known {
@@ -100,7 +97,7 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 			if !d.constant() || d.base <= 0 || size > 0 && d.base >= size {
 				continue
 			}
-			if linear(lo).constant() && (d.base > mostInWindow || v.Lo.Reads() || v.Hi.Reads()) { // the range may be a small part of all values
+			if linear(lo).constant() && (d.base > mostInWindow || v.Lo.Reads() || v.Hi.Reads()) { // the range may be a small part of the window
 				continue
 			}
 			at, end, first, size = i, j, lo, d.base
@@ -122,8 +119,8 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 	return first, size, conditions
 }
 
-// steady returns a linear form in which the constant part of what is divided is below the divisor, so that
-// quotients which differ by a constant do so as forms.
+// steady normalizes the dividends of quotients to constants in [0, divisor), so that quotients that differ
+// by a constant have the same form.
 func steady(f form) form {
 	out := form{base: f.base, vars: f.vars}
 	for _, p := range f.rest {
@@ -144,7 +141,7 @@ func steady(f form) form {
 	return out
 }
 
-// quotient returns x, d and c such that n is x / d + c, rounded down; d is 0 if n is another integer.
+// quotient matches n = x / d + c with a floor quotient; d is 0 otherwise.
 func quotient(n *term.Term) (x *term.Term, d, c int) {
 	f := linear(n)
 	if len(f.vars) > 0 || len(f.rest) != 1 || f.rest[0].factor != 1 || f.rest[0].of.Op != term.Quotient {
@@ -157,8 +154,8 @@ func quotient(n *term.Term) (x *term.Term, d, c int) {
 	return nil, 0, 0
 }
 
-// atMost returns the condition x <= y, and below x < y, without the quotient that one side may be: strips
-// find where linear forms are equal.
+// atMost returns x <= y, and below x < y, as comparisons without a quotient on one side: strips compare
+// affine forms.
 func atMost(x, y *term.Term) *term.Term {
 	if a, d, c := quotient(x); d > 0 { // a / d <= y - c
 		most := term.Sum(term.Product(term.Number(d), term.Difference(y, term.Number(c))), term.Number(d))
