@@ -39,7 +39,7 @@ type Draw struct {
 // nearTolerance replaces tolerance for inputs near thresholds, where cancellation costs digits.
 const nearTolerance = 1e-5
 
-// Differences compares hand-written gradients with derived ones, for one instance of an operator, and
+// Differences compares hand-written gradients with derived ones, for one instantiation of an operator, and
 // returns one Difference for each tensor whose gradients differ. Inputs, weights and gradients of outputs
 // are random. Further rounds draw inputs on both sides of each threshold, a constant with which one of the
 // two programs compares a real number.

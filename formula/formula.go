@@ -4,14 +4,14 @@
 //
 //	output[n, o] = sum(k: input[n, k] * weight[o, k])
 //
-// A kernel is specialized for one instance of an operator: ranks, attributes, and which optional tensors are
-// present. Register registers vectorized loops in the operator's element types. They are the kernels of all
-// operators without a hand-written one. RegisterReference registers an interpreter that computes element by
-// element in float64. It is the oracle of tests.
+// A kernel is specialized for one instantiation of an operator: ranks, attributes, and which optional
+// tensors are present. Register registers vectorized loops in the operator's element types. They are the
+// kernels of all operators without a hand-written one. RegisterReference registers an interpreter that
+// computes element by element in float64. It is the oracle of tests.
 //
 // The packages below are the stages of the compiler. expr parses formulas. program lowers a formula to
-// statements over indices, for one instance of the operator. term is the expressions of statements. derive
-// derives gradients. Tools of this module use these packages. Only package formula has a stable API.
+// statements over indices, for one instantiation of the operator. term is the expressions of statements.
+// derive derives gradients. Tools of this module use these packages. Only package formula has a stable API.
 package formula
 
 import (
@@ -48,7 +48,7 @@ func (m missing) Unwrap() error {
 	return mistake(m.operator, "gradients need "+m.tensor+", which is not there: no example of the spec shows that they read it, so add one, or state saved = true")
 }
 
-// opened retries a compilation that failed with missing, on programs of the same instance that keep
+// opened retries a compilation that failed with missing, on programs of the same instantiation that keep
 // attributes and conditions symbolic. The saved tensors were derived from such programs. The symbolic
 // gradient may read another tensor, which is available.
 func opened(p *program.Program, err error, try func(*program.Program) error) error {
@@ -65,8 +65,8 @@ func opened(p *program.Program, err error, try func(*program.Program) error) err
 	return err
 }
 
-// newProgram builds and compiles the program of an instance: attributes, resolved types and shapes, the seed
-// of random numbers, and arguments of the call. The error is an *op.Error.
+// newProgram builds and compiles the program of an instantiation: attributes, resolved types and shapes, the
+// seed of random numbers, and arguments of the call. The error is an *op.Error.
 func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*compiled, error) {
 	u, err := useOf(o, attrs, r, seed, passed)
 	if err != nil {
@@ -79,7 +79,7 @@ func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int
 	return &compiled{p, compile(p)}, nil
 }
 
-// useOf returns the instance of an operator, as the program builder takes it.
+// useOf returns the instantiation of an operator, as the program builder takes it.
 func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*program.Use, error) {
 	u := &program.Use{Operator: o.FullName(), Formula: o.Formula, Callees: o.Callees, Types: map[string]string{}, Dims: map[string]any{}, Attrs: map[string]any{}, Args: map[string]any{}}
 	for i, t := range o.Types {

@@ -27,7 +27,7 @@ type loopKernel struct {
 	uses      *uses
 }
 
-// use is the compiled code of one instance of an operator.
+// use is the compiled code of one instantiation of an operator.
 type use struct {
 	program   *program.Program
 	gradients map[int]int // tensor -> its gradient
@@ -36,13 +36,13 @@ type use struct {
 	why       error       // why code is nil
 }
 
-// uses caches the compiled instances of a task, by key.
+// uses caches the compiled instantiations of a task, by key.
 type uses struct {
 	mu   sync.Mutex
 	code map[string]*use
 }
 
-// mostUses is the capacity of the cache. One more instance empties it.
+// mostUses is the capacity of the cache. One more instantiation empties it.
 const mostUses = 1024
 
 func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
@@ -124,7 +124,7 @@ func (k loopKernel) key(a *task.Accessor) (string, error) {
 	return string(b), nil
 }
 
-// use compiles the instance of the operator that the accessor describes.
+// use compiles the instantiation of the operator that the accessor describes.
 func (l *layout) use() (*use, error) {
 	o := l.kernel.signature.Operator
 	u, err := useOf(o, l.accessor.Attrs, l.accessor.Resolved, l.accessor.Seed, l.accessor.Passed)

@@ -80,7 +80,7 @@ func (m *memory) pass(id int, values []any) {
 	}
 }
 
-// tensor returns the number of a slot's tensor in the program, or an error if this instance has none.
+// tensor returns the number of a slot's tensor in the program, or an error if this instantiation has none.
 func (p *compiled) tensor(slot, number int) (int, error) {
 	for i, t := range p.Tensors {
 		if t.Slot == slot && t.Number == number {

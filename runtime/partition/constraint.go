@@ -104,7 +104,7 @@ type Constraint struct {
 	// means all axes. Negative axes count from the end.
 	Axes []int `json:"axes,omitempty"`
 	// Dims names further axes: dimensions in the shape of the first term's slot, runs of dimensions, or
-	// attributes that are axes. Only constraints of operators have names; each instance of the operator
+	// attributes that are axes. Only constraints of operators have names; each instantiation of the operator
 	// resolves them to numbers.
 	Dims    []string `json:"dims,omitempty"`
 	Extents []int    `json:"extents,omitempty"` // of MinExtents, one for each axis; 0 is no bound
@@ -113,7 +113,7 @@ type Constraint struct {
 	High    []int    `json:"high,omitempty"`    // of Bloat
 	Hint    Hint     `json:"hint,omitempty"`    // of Image
 	// Exprs holds lists of expressions over attributes and dimensions, by the names of the lists above,
-	// which they replace. Only constraints of operators have expressions; each instance of the operator
+	// which they replace. Only constraints of operators have expressions; each instantiation of the operator
 	// evaluates them.
 	Exprs map[string][]string `json:"exprs,omitempty"`
 }

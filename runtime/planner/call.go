@@ -21,7 +21,7 @@ type likeCall struct {
 }
 
 // call returns a call of a node's task without tensors. Calls with the same key share the description of the
-// operator's instance.
+// operator's instantiation.
 func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (plan.Call, error) {
 	key := likeCall{sig, n.Resolved}
 	like, same := b.like[key], n.Attrs == n.Resolved.Attrs
@@ -51,7 +51,7 @@ func (b *builder) call(phase graph.Phase, n *graph.Node, sig *task.Signature) (p
 	return c, nil
 }
 
-// describe fills in the parts of a call that depend on the operator's instance only.
+// describe fills in the parts of a call that depend on the operator's instantiation only.
 func describe(c *plan.Call, n *graph.Node, sig *task.Signature) error {
 	op, res := sig.Operator, n.Resolved
 	attrs, err := attr.Marshal(n.Attrs)

@@ -119,7 +119,7 @@ type builder struct {
 	tiled   bool
 	roots   graph.Table[region.Root] // tensor -> its root + 1; 0 if it has none yet
 	tasks   map[*graph.Node]interval // of nodes with explicit dependents, without backward
-	like    map[likeCall]*plan.Call  // by instance of a task: a call without node and tensors
+	like    map[likeCall]*plan.Call  // by instantiation of a task: a call without node and tensors
 	stated  map[string]bool          // nodes in States
 	aliases *aliases
 	// Arenas for the slices of calls and tasks.

@@ -50,7 +50,7 @@ func (g *generator) foldOf(kind reduction.Kind, of term.Kind) (fold, bool) {
 }
 
 // kindOf returns the kind in which a reduction accumulates. A real reduction accumulates real numbers, also
-// of elements that are integers in this instance.
+// of elements that are integers in this instantiation.
 func kindOf(n *term.Term) term.Kind {
 	r := n.Reduction
 	if n.Kind == term.Real {
