@@ -38,8 +38,9 @@ func NewChecker(d *Declaration, m Machine) *Checker {
 // maxSolved is the capacity of the cache. One more launch empties it.
 const maxSolved = 4096
 
-// Launch checks a launch of the checker's task and returns its strategy. Equal launches share a strategy,
-// whose arguments are identified by number: its stores may be those of another launch.
+// Launch checks a launch of the checker's task and returns its strategy. Equal launches share one strategy,
+// whose stores may be those of an earlier launch: Strategy.Argument finds the partition of an argument by
+// its number.
 func (c *Checker) Launch(l *Launch) (*Strategy, error) {
 	if e := c.last.Load(); e != nil && l.checker == c && l.matches(e) {
 		return e.strategy, e.err

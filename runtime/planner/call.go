@@ -258,7 +258,7 @@ func (b *builder) after(phase graph.Phase, n *graph.Node) ([]int, error) {
 	return after, nil
 }
 
-// pass adds the arguments of the call.
+// pass encodes the arguments that the caller passes into a call of the plan.
 func pass(c *plan.Call, inv *graph.Invocation) error {
 	for slot, values := range inv.Passed {
 		data, err := inv.Signature.Arg(slot).Encode(values)

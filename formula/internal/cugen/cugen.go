@@ -29,7 +29,8 @@ type Code struct {
 	Faults   []Fault // by fault code - 1
 }
 
-// Fault describes the error that device code reports by a fault code. Exactly one of three errors applies.
+// Fault describes the error of a fault code that device code records: a division by 0, an access out of
+// bounds, or an input element out of its bound.
 type Fault struct {
 	Divisor bool   // integer division by the first value of the record
 	Name    string // otherwise an access to this tensor is out of bounds

@@ -97,8 +97,8 @@ func (c *compiler) schedule(steps []step, registers int) []step {
 	return out
 }
 
-// place is a memory dependence class of vector u: slices, all of which may alias, or the accumulators with a
-// number.
+// place is an alias class of the memory accesses for vector u: all slices, which may alias each other, or
+// the accumulators with number lanes.
 type place struct{ u, lanes int }
 
 // placeOf returns the class of a node's memory access; false if it has none.

@@ -403,7 +403,7 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 	return count
 }
 
-// several reduces rows of n elements, some of them in one call. It returns the number of rows.
+// several reduces rows of n elements, several rows per call. It returns the number of rows.
 func (u *columns[T]) several(s *state[T], code *rowLoop[T], n int, sums ...*columnSum[T]) int {
 	count := 0
 	u.inner.stretches(s, 0, 0, 0, mostRows(n), func(s *state[T], first, rows int) {

@@ -149,7 +149,8 @@ func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
 	return nil
 }
 
-// temporary defines a tensor over vars with value n, and returns its load.
+// temporary adds a statement that computes n into a new temporary over vars, and returns the load of the
+// temporary.
 func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	t := Tensor{Local: true}
 	l := &program.Local{Name: "t", Kind: n.Kind, Slot: -1, Old: -1}

@@ -133,7 +133,7 @@ func (c *compiler[T]) depth(s *statement) int {
 	switch {
 	case s.add:
 		return min(c.separate(s), s.even())
-	case c.copies(s): // also if it accumulates, so that a share is the same copy
+	case c.copies(s): // also if it accumulates: a range then covers the same elements
 		if row, col := crossed(s, s.vars); row != nil { // a tile covers both indices
 			return 1 + min(slices.Index(s.vars, row), slices.Index(s.vars, col))
 		}

@@ -45,7 +45,8 @@ func (c *compiler[T]) rowValues() int {
 	return c.numbers - jit.MostRows
 }
 
-// rowTerm is real for consecutive values of an index. It returns nil for terms that need scalar code.
+// rowTerm returns code that computes a real value, as compiler.real does, for consecutive values of an index
+// in one call. It returns nil for terms that need scalar code.
 func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
 	if n.Kind != term.Real {
 		return nil
@@ -170,8 +171,9 @@ func (c *compiler[T]) rowBinary(n *term.Term, w *term.Variable) rowTerm[T] {
 	}
 }
 
-// set sets the arguments of a scalar for rows rows, from row first on, with a stride of step arguments. If
-// again is true, the values are already computed, and only the low parts are wanted.
+// set sets the argument that a scalar has in each of rows rows, from row first on. Arguments have a stride
+// of step. If again is true, the values were computed by the scalar before, and this one takes their low
+// parts.
 func (n *rowNumber[T]) set(s *state[T], place, first, rows int, again bool, to []T, step int) {
 	switch {
 	case n.settled:

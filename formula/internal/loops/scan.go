@@ -326,7 +326,7 @@ type scanColumns[T simd.Float] struct {
 	join  func(z, x, y []float64)
 }
 
-// scanned bounds the buffer of suffixes in a leave-one-out scan.
+// scanned is the maximum number of elements in the buffer of suffix reductions of a leave-one-out scan.
 const scanned = 1 << 17
 
 func (u *scanColumns[T]) run(s *state[T], lo, hi int) {
