@@ -87,7 +87,7 @@ func memoryOf(r *task.Resolution) func(slot int, grad bool) []task.Buffer {
 				out = append(out, task.Buffer{})
 				continue
 			}
-			n := int(o.Bytes()) // the alignment of engine memory
+			n := int(o.Bytes()) // aligned like the memory of engines
 			out = append(out, task.Buffer{Operand: o, Bytes: make([]byte, n, (n+15)/16*16)})
 		}
 		made[at] = out
