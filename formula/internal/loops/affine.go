@@ -110,8 +110,7 @@ func lowOf[T simd.Float](y float64, high T) T {
 	return T(y - float64(high))
 }
 
-// drop leaves out instructions whose results nothing uses, if others replace them. Those that write to memory
-// stay.
+// drop removes dead instructions that a longer chain replaces. Stores stay.
 func (p *strip[T]) drop() {
 	used := map[int]bool{}
 	dead := make([]bool, len(p.code))

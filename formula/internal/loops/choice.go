@@ -175,7 +175,7 @@ func (z *vectorizer[T]) branch(n *term.Term) int {
 		outside, views := z.known, len(z.views)
 		z.known = cloned(outside) // values of one branch are unknown in the other
 		x := z.vector(z.real(n.Args[1+i]))
-		z.known, z.views = outside, z.views[:views] // nor is it behind both
+		z.known, z.views = outside, z.views[:views] // and after both
 		z.emit(instruction[T]{op: opCopy, uses: []int{x}, def: r})
 		z.strip.code[start].skip = len(z.strip.code) - start - 1
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// strip is code for a strip of elements.
+// strip is the code of a strip: straight-line instructions with forward branches.
 type strip[T simd.Float] struct {
 	over *term.Variable // the index that goes over the elements
 	code []instruction[T]
@@ -17,10 +17,10 @@ type strip[T simd.Float] struct {
 	// ahead asks for memory of strips of n elements whose places depend on values of tensors, so that a
 	// processor cannot know them before.
 	ahead   []func(s *state[T], n int)
-	lasting []int               // registers that keep their values while the code runs several times
-	buffer  map[int]int         // the buffer of each other register
+	lasting []int               // registers that live across executions of the code
+	buffer  map[int]int         // buffer of each other register
 	parts   map[int]*address[T] // which memory views are parts of
-	// replaced are registers whose operations other instructions compute, too.
+	// replaced are registers that a longer chain of operations recomputes.
 	replaced map[int]bool
 	// numbers are the memories that scalar code reads.
 	numbers map[int]bool
@@ -68,7 +68,8 @@ func (p *strip[T]) only() *fusedLoop[T] {
 	return l
 }
 
-// writer returns the number of the instruction that writes the memory of which instruction i keeps a copy.
+// writer returns the number of the instruction that overwrites the memory of which instruction i keeps a
+// copy.
 func (p *strip[T]) writer(i int) int {
 	for i < len(p.code) && p.code[i].op == opKeep {
 		i++

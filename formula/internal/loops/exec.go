@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// exec runs the code on n elements from where the variables of a state stand.
+// exec runs the code on n elements, from the iteration that the state's variables hold.
 func (p *strip[T]) exec(s *state[T], n int) {
 	for i := 0; i < len(p.code); i++ {
 		switch in := &p.code[i]; {

@@ -17,7 +17,7 @@ type vectors = elementary.Functions[jit.Value, jit.Mask]
 // value is a vector in a fused loop.
 type value = jit.Value
 
-// unaryCode, binaryCode are the operations of package simd that compiled loops have.
+// unaryCode and binaryCode map operations of package simd to those of fused loops.
 var unaryCode = map[simd.Unary]func(m *vectors, x value) value{
 	simd.Neg: (*vectors).Neg, simd.Abs: (*vectors).Abs, simd.Square: (*vectors).Square, simd.Rsqrt: (*vectors).Rsqrt, simd.Recip: (*vectors).Recip,
 	simd.Sqrt: func(m *vectors, x value) value { return m.Sqrt(x) }, simd.Exp: (*vectors).Exp, simd.Log: (*vectors).Log, simd.Expm1: (*vectors).Expm1, simd.Log1p: (*vectors).Log1p,
@@ -180,9 +180,9 @@ func (f *fuser[T]) join(in instruction[T]) {
 	f.numbers += len(in.numbers)
 }
 
-// conflicts reports whether an instruction uses memory that pending ones write, or writes what they use, at
-// another place. A strip is written after all of it was read, and a loop writes some elements before it reads
-// others.
+// conflicts reports whether an instruction and a pending one access the same memory at different offsets,
+// one of them writing. Strip code writes a strip after it has read all of it, while a fused loop interleaves
+// loads and stores.
 func (f *fuser[T]) conflicts(in *instruction[T]) bool {
 	differ := func(a, b *address[T]) bool { return b != nil && b.memory == a.memory && b.place != a.place }
 	read := func(in *instruction[T], a *address[T]) bool { // whether it reads that memory at another place
@@ -250,7 +250,7 @@ type passedStore[T simd.Float] struct {
 	pointer int
 	*address[T]
 	past bool // whether they may go past the caches
-	view int  // the register that is the strip in memory from then on, or -1
+	view int  // the register that views the strip in memory afterwards, or -1
 }
 
 // passedSource is a pointer argument for a load of another type.
@@ -351,7 +351,7 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 	for _, p := range slices.Backward(pending) {
 		r := p.def
 		if r >= 0 && !p.folds && (f.p.views[r] || f.uses[r] > 0 && used[r] == f.uses[r] && !slices.Contains(f.p.lasting, r)) {
-			r = -1 // memory has it, or only this loop uses it
+			r = -1 // it is in memory, or used in this loop only
 		}
 		if r < 0 || done[r] {
 			continue

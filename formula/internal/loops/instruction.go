@@ -68,9 +68,9 @@ type instruction[T simd.Float] struct {
 
 	uses    []int       // the registers that it reads
 	numbers []number[T] // the operands that are the same in all of a strip
-	def     int         // the register that it sets, or -1
-	defs    []int       // the registers that a compiled loop sets
-	holds   []int       // registers that keep buffers of their own while the code runs several times
+	def     int         // the register that it defines, or -1
+	defs    []int       // the registers that a fused loop defines
+	holds   []int       // registers with buffers that outlive one execution
 	from    *address[T]
 	to      *address[T] // where the result goes; the register is then this part of memory
 	lane    int         // the number of the fold to whose lanes the result goes
@@ -81,7 +81,7 @@ type instruction[T simd.Float] struct {
 	what    string        // what run does, for people
 	loop    *fusedLoop[T] // of opLoop
 	sums    int           // how many sums the loop gives, without accumulators of the state
-	// when and skip make a branch: where the condition fails, the next instructions are left out.
+	// when and skip are a branch: if the condition fails, the next skip instructions are skipped.
 	when func(*state[T]) bool
 	test *term.Term // the condition
 	not  bool       // whether its opposite counts
@@ -101,7 +101,7 @@ type primitive[T simd.Float] struct {
 type address[T simd.Float] struct {
 	tensor, memory int
 	typ            dtype.Type
-	place          string // names the place; elements at the same place of the same memory are the same
+	place          string // key of the offset; equal keys mean equal addresses
 	offset         form   // the place of the first element
 	step           int    // how far elements lie apart
 	at             func(*state[T]) int
@@ -129,7 +129,7 @@ func (z *vectorizer[T]) count(f form, at func(*state[T]) int) *address[T] {
 	return &address[T]{tensor: -1, offset: f, step: f.factor(z.v), at: at}
 }
 
-// kindOf returns how elements of a type are kept, and whether compiled loops know the type.
+// kindOf returns how fused loops load a storage type; false if they do not support it.
 func (c *compiler[T]) kindOf(t dtype.Type) (k jit.Kind, ok bool) {
 	switch t {
 	case c.own:

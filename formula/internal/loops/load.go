@@ -301,8 +301,8 @@ func (z *vectorizer[T]) storeSame(t int, a *access, x operand[T], add bool) {
 	z.effect(in)
 }
 
-// direct makes the last instruction write to the memory of a tensor instead of a buffer, if it gives the
-// register.
+// direct makes the last instruction compute into the memory of a tensor, without a buffer, if it defines
+// reg.
 func (z *vectorizer[T]) direct(to *address[T], past bool, reg int) bool {
 	last := len(z.strip.code) - 1
 	for last >= 0 && z.strip.code[last].op == opKeep {
@@ -317,7 +317,7 @@ func (z *vectorizer[T]) direct(to *address[T], past bool, reg int) bool {
 	if in.to, in.past = to, past; past {
 		in.holds = append(in.holds, z.register(false)) // the buffer of what is written past the caches
 	}
-	// Views that are kept are copied before the memory is written.
+	// Copies of views precede the store.
 	z.strip.code = append(slices.Delete(z.strip.code, last, last+1), in)
 	return true
 }

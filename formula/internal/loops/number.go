@@ -33,7 +33,7 @@ func constantNumber[T simd.Float](v float64) number[T] {
 	return number[T]{get: func(*state[T]) float64 { return v }, settled: true, term: term.RealNumber(v)}
 }
 
-// set sets the arguments of a compiled loop to numbers.
+// set sets the scalar arguments of a fused loop.
 func set[T simd.Float](s *state[T], numbers []number[T], to []T) {
 	var v float64
 	for i := range numbers {
@@ -48,7 +48,7 @@ func set[T simd.Float](s *state[T], numbers []number[T], to []T) {
 // there reports whether there is a number: affine operations may leave some out.
 func (n *number[T]) there() bool { return n.get != nil || n.low }
 
-// of returns the argument for a value of the number.
+// of converts the scalar's value to an argument.
 func (n *number[T]) of(v float64) T {
 	if n.low {
 		return lowOf(v, T(v))

@@ -154,8 +154,8 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	return out
 }
 
-// around returns a reduction without a condition that is the same in all of a strip, and what leaves out the
-// code that follows where the condition fails.
+// around splits off a guard that is uniform in a strip. begin and end emit a branch that skips the code
+// between them where the guard fails.
 func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin func(), end func()) {
 	if r.Guard == nil || r.Guard.Uses(z.v) || argument(r) {
 		return r, func() {}, func() {}

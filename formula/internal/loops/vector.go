@@ -53,7 +53,7 @@ func (z *vectorizer[T]) register(view bool) int {
 	return r
 }
 
-// real compiles a number or a condition.
+// real compiles a number or a condition, unless it is available.
 func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	if !n.Uses(z.v) {
 		z.fromMemory(n)
