@@ -73,7 +73,7 @@ func (z *vectorizer[T]) joinedTo(before int, a affine[T]) int {
 	return r
 }
 
-// The numbers of an affine operation. Low is what the float64 number less has beyond its greater part.
+// The scalars of opAffine. Low is the low part of less, which T rounds off.
 const (
 	affineLess = iota
 	affineLow
@@ -82,7 +82,7 @@ const (
 	affineNumbers
 )
 
-// instruction returns what computes the operations.
+// instruction returns the instruction of the chain.
 func (a affine[T]) instruction() instruction[T] {
 	less, times, plus := a.less.scalar != nil, a.times.scalar != nil, a.plus.scalar != nil
 	single := func(op simd.Binary, y operand[T]) instruction[T] {

@@ -19,7 +19,7 @@ type strip[T simd.Float] struct {
 	ahead   []func(s *state[T], n int)
 	lasting []int               // registers that live across executions of the code
 	buffer  map[int]int         // buffer of each other register
-	parts   map[int]*address[T] // which memory views are parts of
+	parts   map[int]*address[T] // the memory to which views point
 	// replaced are registers that a longer chain of operations recomputes.
 	replaced map[int]bool
 	// numbers are the memories that scalar code reads.

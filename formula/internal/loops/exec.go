@@ -27,13 +27,13 @@ func (p *strip[T]) exec(s *state[T], n int) {
 	}
 }
 
-// view makes a register the strip of n elements in memory.
+// view points the register into the memory of a tensor.
 func (in *instruction[T]) view(s *state[T], n int) {
 	i := in.from.at(s)
 	s.regs[in.def] = s.mem[in.from.tensor].same[i : i+n]
 }
 
-// execInto runs an instruction whose result goes to memory of the strips' type.
+// execInto computes an instruction into the memory of a tensor, without a buffer.
 func (in *instruction[T]) execInto(s *state[T], n int) {
 	i := in.to.at(s)
 	out := s.mem[in.to.tensor].same[i : i+n]
@@ -105,13 +105,13 @@ func (in *instruction[T]) exec(s *state[T], n int) {
 	}
 }
 
-// reg returns the strip of a register that the instruction uses.
+// reg returns the strip of the i-th operand.
 func (in *instruction[T]) reg(s *state[T], i, n int) []T { return s.regs[in.uses[i]][:n] }
 
-// number returns a number that the instruction uses.
+// number returns the i-th scalar operand.
 func (in *instruction[T]) number(s *state[T], i int) T { return T(in.numbers[i].get(s)) }
 
-// fold folds elements into lanes of a state.
+// fold reduces elements into lanes.
 func (in *instruction[T]) fold(s *state[T], x []T) {
 	switch lanes := &s.lanes[in.lane]; {
 	case in.op == opSumLanes:
@@ -129,7 +129,7 @@ func (in *instruction[T]) fold(s *state[T], x []T) {
 	}
 }
 
-// execElements runs instructions that compiled loops do not have.
+// execElements runs instructions that are not compiled into fused loops.
 func (in *instruction[T]) execElements(s *state[T], z []T, n int) {
 	switch in.op {
 	case opNarrow:
@@ -148,7 +148,7 @@ func (in *instruction[T]) execElements(s *state[T], z []T, n int) {
 	case opRests:
 		rests(any(z).([]float32), s.mem[in.from.tensor].f64, in.from.at(s), in.from.step)
 	case opFunction:
-		x := s.numbers[in.at:][:len(in.uses):len(in.uses)] // a list made for each call would be allocated
+		x := s.numbers[in.at:][:len(in.uses):len(in.uses)] // a new slice would be allocated per call
 		for i := range z {
 			for k, a := range in.uses {
 				x[k] = float64(s.regs[a][i])
@@ -169,7 +169,7 @@ func (in *instruction[T]) execElements(s *state[T], z []T, n int) {
 	}
 }
 
-// rests sets z to what float64 numbers at equal distances have beyond those of float32. The distance may be
+// rests sets z to the low parts, which float32 rounds off, of strided float64 elements. The stride may be
 // negative.
 func rests(z []float32, x []float64, first, step int) {
 	if step == 1 {
@@ -182,7 +182,7 @@ func rests(z []float32, x []float64, first, step int) {
 	}
 }
 
-// terms returns the numbers of an affine operation. What is left out changes no x, not even a negative zero.
+// terms returns the scalars of opAffine. Absent ones are neutral for all x, also for a negative zero.
 func (in *instruction[T]) terms(s *state[T]) (less, low, times, plus T) {
 	less, low, times, plus = 0, 0, 1, T(math.Copysign(0, -1))
 	if f := in.numbers[affineLess].get; f != nil {
@@ -200,7 +200,7 @@ func (in *instruction[T]) terms(s *state[T]) (less, low, times, plus T) {
 	return less, low, times, plus
 }
 
-// store writes a strip to memory.
+// store stores a strip to memory.
 func (in *instruction[T]) store(s *state[T], x []T) {
 	a, n := in.to, len(x)
 	i, b := a.at(s), &s.mem[a.tensor]
@@ -233,7 +233,7 @@ func (in *instruction[T]) store(s *state[T], x []T) {
 	}
 }
 
-// storeNumber writes a number to neighboring elements of the strips' type.
+// storeNumber stores a scalar to contiguous elements of type T.
 func (in *instruction[T]) storeNumber(s *state[T], v T, n int) {
 	i := in.to.at(s)
 	switch out := s.mem[in.to.tensor].same[i : i+n]; {

@@ -33,7 +33,7 @@ var binaryCode = map[simd.Binary]func(m *vectors, x, y value) value{
 	simd.Unequal: (*vectors).Unequal, simd.And: (*vectors).All, simd.Or: (*vectors).Any,
 }
 
-// fusable reports whether the instruction can be a part of a compiled loop.
+// fusable reports whether an instruction can be compiled into a fused loop.
 func (in *instruction[T]) fusable(can *jit.Builder) bool {
 	ok := !in.alone
 	switch in.op {
@@ -52,8 +52,8 @@ func (in *instruction[T]) fusable(can *jit.Builder) bool {
 	return ok
 }
 
-// value writes the operations of an instruction on its registers and numbers. It returns what lanes get for
-// those that fold into lanes.
+// value generates the operation of an instruction on registers and scalars. For an operation that updates
+// lanes, it returns the new lanes.
 func (in *instruction[T]) value(m *vectors, x, k []value) value {
 	switch in.op {
 	case opCopy, opStore, opSumLanes, opFoldLanes:
@@ -185,7 +185,7 @@ func (f *fuser[T]) join(in instruction[T]) {
 // loads and stores.
 func (f *fuser[T]) conflicts(in *instruction[T]) bool {
 	differ := func(a, b *address[T]) bool { return b != nil && b.memory == a.memory && b.place != a.place }
-	read := func(in *instruction[T], a *address[T]) bool { // whether it reads that memory at another place
+	read := func(in *instruction[T], a *address[T]) bool { // whether it reads at another offset
 		return differ(a, in.from) || slices.ContainsFunc(in.uses, func(r int) bool { return differ(a, f.p.parts[r]) })
 	}
 	for i := range f.pending {
@@ -245,11 +245,11 @@ type fusedLoop[T simd.Float] struct {
 // passedRegister is a pointer argument for the strip of a register.
 type passedRegister struct{ pointer, register int }
 
-// passedStore is memory that a pointer leads to, where results go.
+// passedStore is a pointer argument for a destination.
 type passedStore[T simd.Float] struct {
 	pointer int
 	*address[T]
-	past bool // whether they may go past the caches
+	past bool // whether the store may be non-temporal
 	view int  // the register that views the strip in memory afterwards, or -1
 }
 

@@ -7,18 +7,18 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// opcode says what an instruction does. Comments call registers that it uses x, y and w, in their order, and
-// numbers a and b.
+// opcode is the operation of an instruction. Below, x, y and w are its registers uses[0], uses[1] and
+// uses[2], and a and b its scalars.
 type opcode uint8
 
 const (
-	opStep   opcode = iota // what run does
-	opBranch               // skips instructions unless a condition holds
-	opLoop                 // a compiled loop
+	opStep   opcode = iota // run
+	opBranch               // skips instructions if a condition fails
+	opLoop                 // a fused loop
 
-	opView // the strip of memory at from
-	opKeep // a copy of a view, to which the register of the view leads from then on
-	opLoad // elements of any type, or at equal distances, at from
+	opView // points the register to the strip at from
+	opKeep // copies view x before its memory is overwritten, and points x to the copy
+	opLoad // loads strided elements of any type at from
 
 	opFill           // a
 	opCopy           // x
@@ -30,101 +30,100 @@ const (
 	opMulAddNumber   // x*a + y
 	opMulSub         // x*y - w
 	opMulSubFrom     // w - x*y
-	opAffine         // (x - less - low)*times + plus, of which some are left out
+	opAffine         // (x - less - low)*times + plus; absent operands are skipped
 	opSelect         // y where x is not 0, otherwise w
 	opSelectPositive // y where x is above 0, otherwise w
 	opNarrow         // x rounded to float32
-	opCount          // integers from the number at from on, at equal distances
-	opStretch        // a where a comparison of integers that are linear in the index holds, otherwise b
-	opRests          // what elements of float64 at from have beyond numbers of the strip
-	opFunction       // a function without vector code, element by element
-	opNumbers        // a, computed for each element
+	opCount          // integers with a constant stride, from the one at from
+	opStretch        // a where an affine integer satisfies relation, otherwise b
+	opRests          // low parts, which float32 rounds off, of float64 elements at from
+	opFunction       // a scalar function, element by element
+	opNumbers        // a, evaluated for each element
 
-	opSumLanes  // adds x to lanes
-	opDotLanes  // adds x*y to lanes
-	opExpLanes  // adds exp(x - a) to lanes
-	opFoldLanes // folds x into lanes
-	opFoldRows  // folds rows of x into an accumulator
+	opSumLanes  // adds x to the lanes
+	opDotLanes  // adds x*y to the lanes
+	opExpLanes  // adds exp(x - a) to the lanes
+	opFoldLanes // reduces x into the lanes
+	opFoldRows  // reduces rows of x into an accumulator
 
-	opStore       // writes x to to
-	opStoreNumber // writes a to to
-	opMove        // copies elements from from to to, which are of one type
+	opStore       // stores x at to
+	opStoreNumber // stores a at to
+	opMove        // copies elements at from to elements at to, without a conversion
 )
 
-// instruction is a step of the code of a strip. Its registers are numbers of strips that a state holds. A
-// switch runs it on a strip (exec), another one makes operations of compiled loops of it (value), a third one
-// prints it (text).
+// instruction is one operation on strips. Registers are strips of a state, by number. Three switches
+// interpret instructions: exec runs one on a strip, value compiles it into a fused loop, and text prints it.
 type instruction[T simd.Float] struct {
 	op     opcode
 	unary  simd.Unary
 	binary simd.Binary
 	// relation is the comparison of opStretch.
 	relation term.Op
-	// folds says that def is a register of its own, which lasts: an accumulator, most often one of uses, too.
+	// folds says that def is an accumulator, which outlives the execution of the code.
 	folds bool
-	add   bool // whether a store adds to what is there
-	past  bool // whether what is stored may be written past the caches
-	alone bool // whether it stays out of compiled loops
+	add   bool // whether a store adds to memory
+	past  bool // whether a store may be non-temporal
+	alone bool // whether it must not be fused
 
 	uses    []int       // the registers that it reads
-	numbers []number[T] // the operands that are the same in all of a strip
+	numbers []number[T] // the scalar operands, uniform in a strip
 	def     int         // the register that it defines, or -1
 	defs    []int       // the registers that a fused loop defines
 	holds   []int       // registers with buffers that outlive one execution
 	from    *address[T]
-	to      *address[T] // where the result goes; the register is then this part of memory
-	lane    int         // the number of the fold to whose lanes the result goes
-	at      int         // opFunction: its first argument in a state; opNumbers: the place of the index; opFoldRows: a row's length
+	to      *address[T] // destination of the result; def is then a view of it
+	lane    int         // the reduction whose lanes are updated
+	at      int         // opFunction: offset of its arguments in state.numbers; opNumbers: slot of the index; opFoldRows: row length
 	of      *term.Function
-	simd    primitive[T] // the function of package simd for unary or binary
+	simd    primitive[T] // the primitive of unary or binary
 	run     func(s *state[T], n int)
-	what    string        // what run does, for people
+	what    string        // describes run in dumps
 	loop    *fusedLoop[T] // of opLoop
-	sums    int           // how many sums the loop gives, without accumulators of the state
+	sums    int           // number of sums that the loop computes in registers of its own
 	// when and skip are a branch: if the condition fails, the next skip instructions are skipped.
 	when func(*state[T]) bool
 	test *term.Term // the condition
-	not  bool       // whether its opposite counts
+	not  bool       // whether when is the negation of test
 	skip int
 }
 
-// primitive is a function of package simd, or one that copies.
+// primitive is a function of package simd, or a copy function.
 type primitive[T simd.Float] struct {
 	unary  func(z, x []T)
 	binary func(z, x, y []T)
-	second func(z, x []T, y T) // with a number as its second operand
+	second func(z, x []T, y T) // with a scalar second operand
 	first  func(z []T, x T, y []T)
 	move   func(to *block[T], at, stride int, from *block[T], start, step, n int)
 }
 
-// address says where in memory the elements of a strip lie.
+// address is the memory address of a strip.
 type address[T simd.Float] struct {
 	tensor, memory int
 	typ            dtype.Type
 	place          string // key of the offset; equal keys mean equal addresses
-	offset         form   // the place of the first element
-	step           int    // how far elements lie apart
+	offset         form   // of the first element
+	step           int    // stride
 	at             func(*state[T]) int
-	// kind is how compiled loops read and write the elements, if known is true.
+	// kind is the storage type for fused loops, which support it if known is true.
 	kind  jit.Kind
 	known bool
-	fixed bool // whether the place does not depend on values of tensors
+	fixed bool // whether the offset is not data-dependent
 
 	read func(b *block[T], z []T, start, stride int)
 	put  func(b *block[T], i int, v float64)
 }
 
-// address returns where elements of a tensor lie.
+// address returns the address of an access to tensor t.
 func (z *vectorizer[T]) address(t int, a *access) *address[T] {
 	tensor := z.c.tensors[t]
 	out := &address[T]{tensor: t, memory: tensor.Memory, typ: tensor.Type, place: z.placeOf(a), offset: a.offset, step: a.offset.factor(z.v), at: z.c.value(a.offset)}
 	out.kind, out.known = z.c.kindOf(tensor.Type)
-	// The loop may compute what another place depends on.
+	// A fused loop may compute what a data-dependent offset reads.
 	out.known = out.known && out.step == 1 && (out.kind == jit.Same || len(a.offset.rest) == 0)
 	return out
 }
 
-// count returns the integers from a number on.
+// count returns the "address" of an integer sequence with a constant stride.
 func (z *vectorizer[T]) count(f form, at func(*state[T]) int) *address[T] {
 	return &address[T]{tensor: -1, offset: f, step: f.factor(z.v), at: at}
 }
@@ -146,7 +145,7 @@ func (c *compiler[T]) kindOf(t dtype.Type) (k jit.Kind, ok bool) {
 	return 0, false
 }
 
-// emit adds an instruction.
+// emit appends an instruction, and selects its primitive.
 func (z *vectorizer[T]) emit(in instruction[T]) {
 	switch in.op {
 	case opUnary:
@@ -167,28 +166,27 @@ func (z *vectorizer[T]) emit(in instruction[T]) {
 	z.strip.code = append(z.strip.code, in)
 }
 
-// give adds an instruction that sets a new register, and returns the register.
+// give appends an instruction that defines a new register, and returns the register.
 func (z *vectorizer[T]) give(in instruction[T]) int {
 	in.def = z.register(false)
 	z.emit(in)
 	return in.def
 }
 
-// effect adds an instruction that sets no register.
+// effect appends an instruction that defines no register.
 func (z *vectorizer[T]) effect(in instruction[T]) {
 	in.def = -1
 	z.emit(in)
 }
 
-// step adds code for which there is no opcode. It sets register def, unless that is -1.
+// step appends code that has no opcode. It defines register def, unless def is -1.
 func (z *vectorizer[T]) step(what string, def int, run func(s *state[T], n int), uses ...int) {
 	z.emit(instruction[T]{op: opStep, what: what, run: run, uses: uses, def: def})
 }
 
-// toLanes reports whether the result goes to lanes, and summed whether lanes begin with zeros and the result
-// is added.
+// toLanes reports whether an operation updates lanes, and summed whether it adds to lanes that begin at 0.
 func (op opcode) toLanes() bool { return op >= opSumLanes && op <= opFoldLanes }
 func (op opcode) summed() bool  { return op >= opSumLanes && op < opFoldLanes }
 
-// stores reports whether the instruction writes to memory, instead of a register or as well.
+// stores reports whether an instruction stores to memory.
 func (in *instruction[T]) stores() bool { return in.to != nil && in.op != opMove }

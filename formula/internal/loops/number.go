@@ -28,7 +28,7 @@ func (x operand[T]) number() number[T] {
 	return number[T]{get: x.scalar, settled: x.settled, term: x.term, lenient: x.lenient}
 }
 
-// constantNumber returns a number that is always the same.
+// constantNumber returns a constant scalar.
 func constantNumber[T simd.Float](v float64) number[T] {
 	return number[T]{get: func(*state[T]) float64 { return v }, settled: true, term: term.RealNumber(v)}
 }
@@ -45,7 +45,7 @@ func set[T simd.Float](s *state[T], numbers []number[T], to []T) {
 	}
 }
 
-// there reports whether there is a number: affine operations may leave some out.
+// there reports whether the scalar is present: opAffine has optional scalars.
 func (n *number[T]) there() bool { return n.get != nil || n.low }
 
 // of converts the scalar's value to an argument.
