@@ -44,7 +44,7 @@ type cut struct {
 	least          int // lower bound of the extent of a part
 }
 
-// moved returns the axis of a slot's tensors that is the dimension, or -1.
+// moved returns the axis along which the tensors of a slot have the dimension, or -1.
 func (c *cut) moved(l *Launch, slot int) int {
 	if axis, ok := c.Axes[l.Declaration.Slots()[slot].Name]; ok {
 		return axis

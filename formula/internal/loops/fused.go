@@ -53,7 +53,7 @@ func (in *instruction[T]) fusable(can *jit.Builder) bool {
 }
 
 // value generates the operation of an instruction on registers and scalars. For an operation that updates
-// lanes, it returns the new lanes.
+// lanes, it returns the value that is reduced into the lanes.
 func (in *instruction[T]) value(m *vectors, x, k []value) value {
 	switch in.op {
 	case opCopy, opStore, opSumLanes, opFoldLanes:

@@ -170,7 +170,7 @@ func (u *scan[T]) elements(s *state[T], at, n int) []T {
 	return s.regs[u.x][:n]
 }
 
-// give stores results from index at on.
+// give stores y as the results with indices [at, at+len(y)).
 func (u *scan[T]) give(s *state[T], at int, y []T) {
 	if len(y) == 0 {
 		return
@@ -350,7 +350,7 @@ func (u *scanColumns[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// element computes element at of a strip's rows, in float64.
+// element computes the elements with index at of n rows, in float64.
 func (u *scanColumns[T]) element(s *state[T], at, n int) []float64 {
 	s.vars[u.over] = at
 	u.in.exec(s, n)
