@@ -21,7 +21,7 @@ type columns[T simd.Float] struct {
 	among *rowLoop[T] // joint over several iterations of the last reduced index in one call, or nil
 }
 
-// columnSum is one of the reductions.
+// columnSum is the code of one of the bundle's reductions: its passes over the elements.
 type columnSum[T simd.Float] struct {
 	// before computes a register that the passes use, such as the maximum of a logsumexp; nil if none.
 	before *strip[T]

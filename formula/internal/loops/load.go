@@ -315,7 +315,7 @@ func (z *vectorizer[T]) direct(to *address[T], past bool, reg int) bool {
 	z.strip.parts[reg] = &address[T]{memory: to.memory, place: to.place}
 	in := z.strip.code[last]
 	if in.to, in.past = to, past; past {
-		in.holds = append(in.holds, z.register(false)) // the buffer of what is written past the caches
+		in.holds = append(in.holds, z.register(false)) // buffer of a non-temporal store
 	}
 	// Copies of views precede the store.
 	z.strip.code = append(slices.Delete(z.strip.code, last, last+1), in)

@@ -24,7 +24,7 @@ type rows[T simd.Float] struct {
 	among *rowLoop[T]
 }
 
-// rowSum is one of the reductions.
+// rowSum is the code of one of the bundle's reductions: its passes over a row.
 type rowSum[T simd.Float] struct {
 	passes []*rowPass[T]
 	give   func(*state[T], float64)
