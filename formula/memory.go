@@ -128,8 +128,7 @@ func (p *compiled) ends(tensor int) program.Ends {
 	return held[tensor]
 }
 
-// bounded returns integers in which the extremes of nothing, which are the bounds of 64 bits, are those of a
-// type.
+// bounded replaces the identities of max and min in 64 bits by those of an integer type: its bounds.
 func bounded(x []int64, typ dtype.Type, ends program.Ends) []int64 {
 	bits, least, most := 8*typ.Size(), int64(math.MinInt64), int64(math.MaxInt64)
 	switch signed := typ == dtype.I8 || typ == dtype.I16 || typ == dtype.I32 || typ == dtype.I64; {

@@ -39,8 +39,8 @@ func (r *Run) List(portable bool) (string, Counts) {
 // Counts says how much of some loops does not run in compiled loops.
 type Counts = loops.Counts
 
-// RunOf returns what computes a task in one use of its operator. Of the resolution, it takes the tensors, the
-// grids, the bounds and which slots the task leaves out.
+// RunOf compiles a task of one instantiation of an operator, and returns what runs it. It uses the tensors,
+// grids, bounds and omitted slots of the resolution.
 func RunOf(s *task.Signature, u *program.Use, r *task.Resolution) (*Run, error) {
 	a := &task.Accessor{Signature: s, Resolved: r, Memory: memoryOf(r)}
 	l := &layout{kernel: loopKernel{s, nil}, accessor: a, listed: true}

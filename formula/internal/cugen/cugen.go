@@ -187,10 +187,10 @@ type generator struct {
 	name    string
 	p       *program.Program
 	tensors []loops.Tensor
-	own     dtype.Type           // of real numbers
-	exacts  map[int]bool         // local tensors of float64 that hold values of integers
+	own     dtype.Type           // compute type of real numbers
+	exacts  map[int]bool         // local float64 tensors whose values are integers
 	ends    map[int]program.Ends // the extremes of nothing that tensors of integers may hold
-	scratch map[int]int          // the buffers of local tensors
+	scratch map[int]int          // tensor -> scratch buffer
 	aligned func(tensor int) bool
 	least   int // minimum rows, columns and terms of tiled products
 	code    *Code

@@ -9,13 +9,13 @@ import (
 
 // strip is the code of a strip: straight-line instructions with forward branches.
 type strip[T simd.Float] struct {
-	over *term.Variable // the index that goes over the elements
+	over *term.Variable // the index that the strip runs over
 	code []instruction[T]
 	// listed is the code before loops were compiled, if there is to be a listing.
 	listed []instruction[T]
-	views  map[int]bool // registers that are parts of tensors' memory
-	// ahead asks for memory of strips of n elements whose places depend on values of tensors, so that a
-	// processor cannot know them before.
+	views  map[int]bool // registers that point into the memory of tensors
+	// ahead prefetches data-dependent addresses of strips of n elements, which the hardware prefetcher
+	// cannot predict.
 	ahead   []func(s *state[T], n int)
 	lasting []int               // registers that live across executions of the code
 	buffer  map[int]int         // buffer of each other register

@@ -16,8 +16,8 @@ func extremes(statements []*statement) map[int]program.Ends {
 	return out
 }
 
-// bounding returns code that writes integers, in which the extremes of nothing become the bounds of a
-// narrower type.
+// bounding returns code that stores integers, and maps the 64-bit identities of max and min to those of the
+// storage type.
 func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) func(*block[T], int, int) {
 	least, most, ok := c.boundsFor(st)
 	if !ok {

@@ -238,7 +238,7 @@ type fusedLoop[T simd.Float] struct {
 	lanes    []passedRegister // reductions whose accumulators are passed by pointer
 	sums     []int            // the reductions whose sums the loop computes in registers
 	numbers  []number[T]
-	mayLeave bool             // whether results may be written past the caches
+	mayLeave bool             // whether stores may be non-temporal
 	listed   []instruction[T] // what the loop computes, if there is to be a listing
 }
 

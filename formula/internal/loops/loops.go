@@ -48,7 +48,7 @@ type Code interface {
 	// List returns a listing of the code, which was compiled to be listed, and counts. If portable is true,
 	// the listing is the same for all processors; otherwise it shows what this one runs as machine code.
 	List(portable bool) (string, Counts)
-	// Bind returns the code with memory: the elements of the tensors that are not local, little endian, by
+	// Bind binds the code to memory: the elements of the tensors that are not local, little endian, by
 	// tensor.
 	Bind(memory [][]byte) Runner
 }
@@ -154,9 +154,9 @@ type compiler[T simd.Float] struct {
 	lenient bool                   // speculative: loads out of bounds are 0
 	options Options
 
-	users    map[int]map[*bundle]bool // the bundles that use a tensor
+	users    map[int]map[*bundle]bool // tensor -> the bundles that access it
 	extremes map[int]program.Ends     // the extremes of nothing that tensors of integers may hold
-	given    map[int]bool             // the tensors whose memory statements write
+	given    map[int]bool             // owners of memory that statements write
 
 	touched map[*statement][]touch // accesses of each statement, cached while statements are fused
 
