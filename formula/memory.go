@@ -119,7 +119,7 @@ func (m *memory) get(slot, number int, typ dtype.Type, data []byte) error {
 	return nil
 }
 
-// ends returns which extremes of nothing a tensor of integers may hold.
+// ends returns which identities of integer max and min an integer tensor may hold.
 func (p *compiled) ends(tensor int) program.Ends {
 	held := map[int]program.Ends{}
 	for _, s := range p.Statements {

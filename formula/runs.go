@@ -36,7 +36,7 @@ func (r *Run) List(portable bool) (string, Counts) {
 	return r.code.List(portable)
 }
 
-// Counts says how much of some loops does not run in compiled loops.
+// Counts counts the instructions of loops that no fused loop contains.
 type Counts = loops.Counts
 
 // RunOf compiles a task of one instantiation of an operator, and returns what runs it. It uses the tensors,

@@ -189,7 +189,7 @@ type generator struct {
 	tensors []loops.Tensor
 	own     dtype.Type           // compute type of real numbers
 	exacts  map[int]bool         // local float64 tensors whose values are integers
-	ends    map[int]program.Ends // the extremes of nothing that tensors of integers may hold
+	ends    map[int]program.Ends // identities of max and min in integer tensors
 	scratch map[int]int          // tensor -> scratch buffer
 	aligned func(tensor int) bool
 	least   int // minimum rows, columns and terms of tiled products

@@ -334,7 +334,7 @@ func (f *function) give(s *loops.Nested, v string) {
 	}
 	bounds, ok := boundsOf[f.tensors[s.Target].Type]
 	if ends := program.EndsOf(s.Value, f.ends, nil); ok && ends.Any() {
-		if !ends.Least { // a bound of 64 bits that is no extreme of nothing is an element
+		if !ends.Least { // this bound of int64 is an ordinary value
 			bounds[0] = "OPGEN_LEAST"
 		}
 		if !ends.Most {

@@ -11,7 +11,7 @@ import (
 type strip[T simd.Float] struct {
 	over *term.Variable // the index that the strip runs over
 	code []instruction[T]
-	// listed is the code before loops were compiled, if there is to be a listing.
+	// listed is the code before fusion, if it will be listed.
 	listed []instruction[T]
 	views  map[int]bool // registers that point into the memory of tensors
 	// ahead prefetches data-dependent addresses of strips of n elements, which the hardware prefetcher

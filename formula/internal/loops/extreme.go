@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// extremes returns which extremes of nothing tensors of integers may hold.
+// extremes returns which identities of max and min each integer tensor may hold.
 func extremes(statements []*statement) map[int]program.Ends {
 	out := map[int]program.Ends{}
 	for _, s := range statements {
@@ -26,8 +26,8 @@ func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) fun
 	return func(b *block[T], i, v int) { put(b, i, bounded(v, least, most)) }
 }
 
-// boundsFor returns what extremes of nothing become in the tensor that a statement gives; ok is false if it
-// gives none, or if they stay what they are. The bound of 64 bits that is no extreme of nothing is an element.
+// boundsFor returns the bounds to which the identities of max and min are mapped in the target of st; ok is
+// false if no mapping is needed. A bound of int64 that is not such an identity is an ordinary value.
 func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
 	least, most, ok = boundsOfType(c.tensors[st.target].Type)
 	ends := program.EndsOf(st.value, c.extremes, nil)

@@ -239,7 +239,7 @@ type fusedLoop[T simd.Float] struct {
 	sums     []int            // the reductions whose sums the loop computes in registers
 	numbers  []number[T]
 	mayLeave bool             // whether stores may be non-temporal
-	listed   []instruction[T] // what the loop computes, if there is to be a listing
+	listed   []instruction[T] // the instructions of the loop, if it will be listed
 }
 
 // passedRegister is a pointer argument for the strip of a register.

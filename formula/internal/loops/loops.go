@@ -155,7 +155,7 @@ type compiler[T simd.Float] struct {
 	options Options
 
 	users    map[int]map[*bundle]bool // tensor -> the bundles that access it
-	extremes map[int]program.Ends     // the extremes of nothing that tensors of integers may hold
+	extremes map[int]program.Ends     // tensor -> identities of integer max and min that it may hold
 	given    map[int]bool             // owners of memory that statements write
 
 	touched map[*statement][]touch // accesses of each statement, cached while statements are fused
