@@ -168,6 +168,13 @@ func (k *unitCompiler[T]) loops(vars []*term.Variable, v *term.Variable) nest[T]
 // strips.
 const fewTested = 8
 
+// whole reports whether a unit goes over all values of an index. Where its group shares the index, the unit has
+// those of a block only: a reduction may become a scan after the group is made, as it loses an index of which the
+// value is independent.
+func (k *unitCompiler[T]) whole(v *term.Variable) bool {
+	return slices.Contains(k.bundle.vars[k.depth:], v)
+}
+
 func (k *unitCompiler[T]) compile() unit[T] {
 	k.limit()
 	first := k.bundle.statements[0]
@@ -181,12 +188,12 @@ func (k *unitCompiler[T]) compile() unit[T] {
 		if r := first.order(); r != nil {
 			return k.orderUnit(first, r)
 		}
-		if t := first.scan(); t != nil {
+		if t := first.scan(); t != nil && k.whole(t.Present) {
 			k.lenient = first.lenient
 			defer func() { k.lenient = false }()
 			return k.scanUnit(first, t)
 		}
-		if c := first.chain(); c != nil {
+		if c := first.chain(); c != nil && k.whole(c.Present) {
 			k.lenient = first.lenient
 			defer func() { k.lenient = false }()
 			return k.chainUnit(first, c)
