@@ -30,7 +30,7 @@ func Check(m *model.Module, specs []*spec.Spec, k *Known, list *diag.List) {
 	parallel.Do(len(m.Operators), func(i int) {
 		o := m.Operators[i]
 		t := &trial{op: o, spec: byName[o.Name], known: k.about(o), list: &lists[i], others: others, built: map[string]bool{}, reported: map[source.Span]bool{},
-			use: map[int]bool{}, gradients: map[int]scattering{}, placed: map[*spec.InPlace]placing{}, costs: map[string]pricing{}}
+			use: map[int]bool{}, gradients: map[int]scattering{}, placed: map[*spec.InPlace]placing{}, costs: map[string]pricing{}, shown: map[source.Span]string{}}
 		for k := range t.spec.Examples {
 			t.try(k)
 		}
@@ -38,6 +38,7 @@ func Check(m *model.Module, specs []*spec.Spec, k *Known, list *diag.List) {
 		t.checkSizes()
 		t.checkScatter()
 		t.checkCosts()
+		t.checkShown()
 	})
 	for i := range lists {
 		list.Merge(&lists[i])
@@ -57,7 +58,8 @@ type trial struct {
 	use       map[int]bool // by slot that is stated to be saved: the gradient needs it
 	gradients map[int]scattering
 	placed    map[*spec.InPlace]placing
-	costs     map[string]pricing // by task
+	costs     map[string]pricing     // by task
+	shown     map[source.Span]string // where elementwise is stated: "", or the task's name if no example so far shows it
 }
 
 // contradict reports that a stated fact contradicts the formula. It appends the number of the example to the

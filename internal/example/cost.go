@@ -97,10 +97,9 @@ func (u *use) symbolsOf() map[string]int {
 }
 
 // plausible reports whether the cost flops that the spec states for a task is within costFactor of the
-// formula's. ok is false if this use is no evidence.
-func (v *view) plausible(m *model.Task, flops expr.Node) (holds, ok bool) {
+// formula's. ok is false if this use is no evidence. x is the use with larger extents, which gives names their values.
+func (v *view) plausible(m *model.Task, x *use, flops expr.Node) (holds, ok bool) {
 	statements := v.statements(m.Kind)
-	x := v.larger()
 	stated := x.float(flops)
 	if len(statements) == 0 || x.err != nil {
 		return false, false
@@ -137,19 +136,8 @@ func (t *trial) noteCosts(v *view) {
 		if m.FlopsX == nil {
 			continue
 		}
-		if holds, ok := v.plausible(m, m.FlopsX); ok {
-			n := t.costs[m.Name]
-			if single := v.single(); single && n.tells || !single && !n.tells {
-				if single {
-					continue
-				}
-				n = pricing{tells: true} // discard the examples before
-			}
-			n.seen++
-			if !holds {
-				n.off, n.view = n.off+1, v
-			}
-			t.costs[m.Name] = n
+		if holds, ok := v.plausible(m, v.larger(), m.FlopsX); ok {
+			t.costs[m.Name] = t.costs[m.Name].with(v, holds)
 		}
 	}
 }
@@ -185,11 +173,28 @@ type pricing struct {
 	view      *view // an example at which the cost is off
 }
 
+// with adds what an example says.
+func (n pricing) with(v *view, holds bool) pricing {
+	if single := v.single(); single && n.tells {
+		return n
+	} else if !single && !n.tells {
+		n = pricing{tells: true} // discard the examples before
+	}
+	n.seen++
+	if !holds {
+		n.off, n.view = n.off+1, v
+	}
+	return n
+}
+
+// wrong reports whether a cost is off at most examples.
+func (n pricing) wrong() bool { return 2*n.off > n.seen }
+
 // checkCosts reports the costs that are not plausible at most examples.
 func (t *trial) checkCosts() {
 	for _, c := range t.spec.Costs {
 		n := t.costs[c.Task]
-		if 2*n.off <= n.seen {
+		if !n.wrong() {
 			continue
 		}
 		m := n.view.op.Tasks[slices.IndexFunc(t.op.Tasks, func(m *model.Task) bool { return m.Name == c.Task })]
@@ -236,11 +241,25 @@ func (f *follower) flops(m *model.Task) string {
 	}
 	for _, text := range texts {
 		n, err := expr.Parse(text)
-		if err == nil && !slices.ContainsFunc(f.views, func(v *view) bool { return !v.costs(m, n) }) {
+		if err == nil && !slices.ContainsFunc(f.views, func(v *view) bool { return !v.costs(m, n) }) && !f.wrongCost(m, n) {
 			return text
 		}
 	}
 	return ""
+}
+
+// wrongCost reports whether a cost, whose names are not resolved, would be a finding if the spec stated it: leading
+// terms may say little about what a task takes at small extents.
+func (f *follower) wrongCost(m *model.Task, flops expr.Node) bool {
+	var n pricing
+	for _, v := range f.views {
+		x := v.larger()
+		x.evaluator.name = x.named
+		if holds, ok := v.plausible(m, x, flops); ok {
+			n = n.with(v, holds)
+		}
+	}
+	return n.wrong()
 }
 
 // closeTo is the greatest ratio between an inferred cost and the formula's at an example. Attributes add and

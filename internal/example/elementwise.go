@@ -36,19 +36,23 @@ func (t *trial) checkElementwise(v *view) {
 			if !s.Elementwise {
 				continue
 			}
-			n := indices[k]
-			if s.Loops {
-				var same bool
-				if n, same = v.use.written(m); !same {
-					continue // sizes differ, so the loops split each tensor into shares
-				}
-			}
 			at := t.spec.Tasks[i].Elementwise.Span
 			for _, x := range t.spec.Tasks[i].Steps {
 				if x.Name == s.Name {
 					at = x.Elementwise.Span
 				}
 			}
+			n := indices[k]
+			if s.Loops {
+				var same bool
+				if n, same = v.use.written(m); !same {
+					if _, seen := t.shown[at]; !seen {
+						t.shown[at] = taskName(m, s)
+					}
+					continue // sizes differ, so the loops split each tensor into shares
+				}
+			}
+			t.shown[at] = ""
 			if n > 1 && !v.counted(m, n) {
 				t.contradict(at, "%s of %s gives elements one by one according to the spec, but no tensor that it gives has %d, as many as there are indices",
 					v, taskName(m, s), v.op.Name, n)
@@ -57,6 +61,21 @@ func (t *trial) checkElementwise(v *view) {
 				t.contradict(at, "%s of %s touches index i only of tensors with %d elements according to the spec, but others according to the formula",
 					v, taskName(m, s), v.op.Name, n)
 			}
+		}
+	}
+}
+
+// checkShown reports tasks that are stated to work element by element, which loops do at no example: their sizes
+// differ.
+func (t *trial) checkShown() {
+	for at, task := range t.shown {
+		if task == "" {
+			continue
+		}
+		d := t.report(at, "%s of %s works element by element according to the spec, but gives tensors of several sizes at all examples, so its loops go over shares",
+			task, t.op.Name)
+		if d != nil {
+			d.Hinted("leave elementwise out, or give an example at which what it gives has one size")
 		}
 	}
 }
