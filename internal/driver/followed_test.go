@@ -13,10 +13,16 @@ func TestFollowedCosts(t *testing.T) {
 	for _, formula := range []string{
 		"output[k] = max(cos(k / 4), v[k])", "output[k] = sum(k': v[k' / 2])", "output[k] = sum(a in k .. 3: v[k / 2] * (1 + a))",
 		"output[k] = count(a in k .. 3) * v[k]", "output[k] = mean(a in 2 .. k if v[k] > a: (v[a] else 1))", "output[k] = exp(-k / 5) + v[k]",
+		"output[k] = logsumexp(a in k - 4 .. 0 if v[k] > a: scale[] * (1 + a))", "output[k] = max(a in k + 2 .. k if v[k] > a: scale[] * a)",
 	} {
 		for _, examples := range []string{"v = [1]", "v = [1]\n\n[[examples]]\nv = [2]", "v = [2]", "v = [4]", "v = [1]\n\n[[examples]]\nv = [7]"} {
+			slots := "v = { role = \"input\", type = \"T\", shape = [\"K\"] }\n"
+			if strings.Contains(formula, "scale") {
+				slots += "scale = { role = \"input\", type = \"T\", shape = [] }\n"
+				examples = strings.ReplaceAll(examples, "v = ", "scale = []\nv = ")
+			}
 			text := "edition = 1\nname = \"a\"\ndoc = \"A test.\"\nformula = \"" + formula + "\"\n\n[dtypes]\nT = [\"f32\", \"f64\"]\n\n[slots]\n" +
-				"v = { role = \"input\", type = \"T\", shape = [\"K\"] }\noutput = { role = \"output\", type = \"T\", shape = [\"K\"] }\n\n" +
+				slots + "output = { role = \"output\", type = \"T\", shape = [\"K\"] }\n\n" +
 				"[tasks.forward]\n[tasks.backward]\n\n[[examples]]\n" + examples + "\n"
 			var list diag.List
 			driver.Resolve([]driver.Input{{Path: "specs/a.toml", Text: text}}, &list)
