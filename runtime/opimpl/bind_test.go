@@ -29,18 +29,18 @@ type boundKernel struct{ steps *[]string }
 
 func (k boundKernel) First(_ *op.Ctx, a *boundArgs, r op.Range) error {
 	*k.steps = append(*k.steps, "first")
-	a.Pairs[1].Set(r.Lo, a.X.Lane(1).At(1))
+	a.Pairs[1].Set(r.Lo, a.X.Lane(2).At(1))
 	return nil
 }
 
 func (k boundKernel) Second(_ *op.Ctx, a *boundArgs, _ op.Range) error {
 	*k.steps = append(*k.steps, "second")
-	a.GradX.Lane(1).Put(1, 7)
+	a.GradX.Lane(2).Put(1, 7)
 	return nil
 }
 
-// boundAccessor returns an accessor of a task with the parameters of boundArgs, and the memory of x, of the second of
-// pairs and of the gradient.
+// boundAccessor returns an accessor of a task with the parameters of boundArgs, and the memory of x, of the
+// second of pairs and of the gradient.
 func boundAccessor(t *testing.T) (acc *task.Accessor, memories [3][]float32) {
 	t.Helper()
 	buffer := func(i int, dims ...int) task.Buffer {
@@ -56,10 +56,10 @@ func boundAccessor(t *testing.T) (acc *task.Accessor, memories [3][]float32) {
 	return b.acc, memories
 }
 
-// TestSteps binds a task of two steps, with an absent tensor, a list, a gradient, and lanes along the first dimension.
+// TestSteps binds a task of two steps, with an absent tensor, a list and lanes along the first dimension.
 func TestSteps(t *testing.T) {
 	acc, memories := boundAccessor(t)
-	memories[0][4] = 3
+	memories[0][5] = 3
 	var steps []string
 	bodies, err := Steps(1, boundKernel{&steps}, boundKernel.First, boundKernel.Second).on(acc)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestSteps(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := strings.Join(steps, " "); got != "first second" || memories[1][1] != 3 || memories[2][4] != 7 {
+	if got := strings.Join(steps, " "); got != "first second" || memories[1][1] != 3 || memories[2][5] != 7 {
 		t.Errorf("steps %s wrote %v and %v", got, memories[1], memories[2])
 	}
 }
