@@ -1,16 +1,14 @@
 package affine
 
-import "math/bits"
-
 // Interval holds the least and the greatest value of an integer. It is not Known where nothing says them, or
-// where 64 bits do not hold one of them. The zero Interval is not known.
+// where an int does not hold one of them. The zero Interval is not known.
 type Interval struct {
-	Lo, Hi int64
+	Lo, Hi int
 	Known  bool
 }
 
 // Exactly returns the interval of a number.
-func Exactly(n int64) Interval { return Interval{n, n, true} }
+func Exactly(n int) Interval { return Interval{n, n, true} }
 
 // Plus returns the interval of a sum.
 func (i Interval) Plus(j Interval) Interval {
@@ -20,7 +18,7 @@ func (i Interval) Plus(j Interval) Interval {
 }
 
 // Times returns the interval of a multiple.
-func (i Interval) Times(k int64) Interval {
+func (i Interval) Times(k int) Interval {
 	lo, under := product(i.Lo, k)
 	hi, over := product(i.Hi, k)
 	if k < 0 {
@@ -69,17 +67,15 @@ func (i Interval) Modulo(j Interval) Interval {
 	case i.Known && j.Lo == j.Hi && floor(i.Lo, j.Lo) == floor(i.Hi, j.Lo): // no multiple lies between
 		q := floor(i.Lo, j.Lo) * j.Lo
 		return Interval{i.Lo - q, i.Hi - q, true}
-	case i.Known && i.Lo >= 0:
-		return Interval{0, min(i.Hi, j.Hi-1), true}
 	}
 	return Interval{0, j.Hi - 1, true}
 }
 
 // Within reports whether the integer is surely at least 0 and less than n.
-func (i Interval) Within(n int64) bool { return i.Known && i.Lo >= 0 && i.Hi < n }
+func (i Interval) Within(n int) bool { return i.Known && i.Lo >= 0 && i.Hi < n }
 
 // floor returns x / d, rounded down, for d > 0.
-func floor(x, d int64) int64 {
+func floor(x, d int) int {
 	q := x / d
 	if x%d < 0 {
 		q--
@@ -87,22 +83,14 @@ func floor(x, d int64) int64 {
 	return q
 }
 
-// sum returns x + y, and whether 64 bits do not hold it.
-func sum(x, y int64) (z int64, overflow bool) {
+// sum returns x + y, and whether T does not hold it.
+func sum[T int | int64](x, y T) (z T, overflow bool) {
 	z = x + y
 	return z, (z > x) != (y > 0) && y != 0
 }
 
-// product returns x * y, and whether 64 bits do not hold it. It takes -1 << 63 for a number that they do not
-// hold.
-func product(x, y int64) (z int64, overflow bool) {
-	hi, lo := bits.Mul64(absolute(x), absolute(y))
-	return x * y, hi != 0 || lo > 1<<63-1
-}
-
-func absolute(x int64) uint64 {
-	if x < 0 {
-		return -uint64(x)
-	}
-	return uint64(x)
+// product returns x * y, and whether T does not hold it.
+func product[T int | int64](x, y T) (z T, overflow bool) {
+	z = x * y
+	return z, x != 0 && (z/x != y || x == -1 && y != 0 && z == y)
 }

@@ -9,7 +9,7 @@ import (
 // all are the intervals with bounds from -4 to 6.
 func all() []Interval {
 	var out []Interval
-	for lo := int64(-4); lo <= 6; lo++ {
+	for lo := -4; lo <= 6; lo++ {
 		for hi := lo; hi <= 6; hi++ {
 			out = append(out, Interval{lo, hi, true})
 		}
@@ -21,18 +21,18 @@ func all() []Interval {
 // a rest, whose interval holds more where a multiple of the divisor lies between.
 func TestIntervals(t *testing.T) {
 	t.Parallel()
-	mod := func(x, d int64) int64 { return ((x % d) + d) % d }
+	mod := func(x, d int) int { return ((x % d) + d) % d }
 	for name, op := range map[string]struct {
 		of    func(i, j Interval) Interval
-		at    func(x, y int64) int64
+		at    func(x, y int) int
 		loose bool
 		by    bool // the second one is a divisor
 	}{
-		"plus":     {of: Interval.Plus, at: func(x, y int64) int64 { return x + y }},
-		"mul":      {of: Interval.Mul, at: func(x, y int64) int64 { return x * y }},
-		"least":    {of: Interval.Least, at: func(x, y int64) int64 { return min(x, y) }},
-		"greatest": {of: Interval.Greatest, at: func(x, y int64) int64 { return max(x, y) }},
-		"quotient": {of: Interval.Quotient, by: true, at: func(x, y int64) int64 { return (x - mod(x, y)) / y }},
+		"plus":     {of: Interval.Plus, at: func(x, y int) int { return x + y }},
+		"mul":      {of: Interval.Mul, at: func(x, y int) int { return x * y }},
+		"least":    {of: Interval.Least, at: func(x, y int) int { return min(x, y) }},
+		"greatest": {of: Interval.Greatest, at: func(x, y int) int { return max(x, y) }},
+		"quotient": {of: Interval.Quotient, by: true, at: func(x, y int) int { return (x - mod(x, y)) / y }},
 		"modulo":   {of: Interval.Modulo, by: true, loose: true, at: mod},
 	} {
 		for _, i := range all() {
@@ -44,7 +44,7 @@ func TestIntervals(t *testing.T) {
 					}
 					continue
 				}
-				want := Interval{math.MaxInt64, math.MinInt64, true}
+				want := Interval{math.MaxInt, math.MinInt, true}
 				for x := i.Lo; x <= i.Hi; x++ {
 					for y := j.Lo; y <= j.Hi; y++ {
 						want = Interval{min(want.Lo, op.at(x, y)), max(want.Hi, op.at(x, y)), true}
@@ -60,7 +60,7 @@ func TestIntervals(t *testing.T) {
 		}
 	}
 	for _, i := range all() {
-		for k := int64(-3); k <= 3; k++ {
+		for k := -3; k <= 3; k++ {
 			if got, want := i.Times(k), i.Mul(Exactly(k)); got != want {
 				t.Errorf("%v times %d: got %v, want %v", i, k, got, want)
 			}
@@ -80,10 +80,10 @@ func TestIntervals(t *testing.T) {
 // bits do not hold is not known.
 func TestWideIntervals(t *testing.T) {
 	t.Parallel()
-	numbers := []int64{0, 1, -1, 2, -2, 3, 1 << 31, -1 << 31, 1 << 32, 1 << 62, -1 << 62, math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1}
+	numbers := []int{0, 1, -1, 2, -2, 3, 1 << 15, -1 << 15, 1 << 16, math.MaxInt/2 + 1, math.MinInt / 2, math.MaxInt, math.MaxInt - 1, math.MinInt, math.MinInt + 1}
 	for _, x := range numbers {
 		for _, y := range numbers {
-			a, b := big.NewInt(x), big.NewInt(y)
+			a, b := big.NewInt(int64(x)), big.NewInt(int64(y))
 			for name, c := range map[string]struct {
 				got  Interval
 				want *big.Int
@@ -92,10 +92,10 @@ func TestWideIntervals(t *testing.T) {
 				"times": {Exactly(x).Times(y), new(big.Int).Mul(a, b)},
 				"mul":   {Exactly(x).Mul(Exactly(y)), new(big.Int).Mul(a, b)},
 			} {
-				if c.got.Known && (c.want.Cmp(big.NewInt(c.got.Lo)) != 0 || c.got.Lo != c.got.Hi) {
+				if c.got.Known && (c.want.Cmp(big.NewInt(int64(c.got.Lo))) != 0 || c.got.Lo != c.got.Hi) {
 					t.Errorf("%s of %d and %d: got %v, want %v", name, x, y, c.got, c.want)
 				}
-				if !c.got.Known && c.want.IsInt64() && c.want.Int64() != math.MinInt64 {
+				if !c.got.Known && c.want.IsInt64() && c.want.Int64() == int64(int(c.want.Int64())) {
 					t.Errorf("%s of %d and %d: got nothing, want %v", name, x, y, c.want)
 				}
 			}

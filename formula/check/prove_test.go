@@ -178,6 +178,7 @@ func TestProofs(t *testing.T) {
 		{"(len(X) > 0 ? X[0] : 0)", true},
 		{"(len(X) > n ? X[n] : 0)", true},
 		{"(len(X) >= n ? X[n] : 0)", false},
+		{"input[a, b * 4611686018427387904 * 4]", false}, // the product wraps
 		{"maybe", false},
 		{"(has(maybe) ? maybe : 0)", true},
 		{"(!has(maybe) ? 0 : maybe)", true},

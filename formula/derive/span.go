@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"github.com/opgen/opgen/formula/affine"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -8,73 +9,52 @@ import (
 const deepest = 64
 
 // spanOf returns the least and the greatest value of an integer, both inclusive, by interval arithmetic over
-// the ranges of its indices. ok is false if n depends on elements of tensors, or on an operation that has no
-// rule. An index with an empty range counts as its lower bound.
-func spanOf(n *term.Term) (lo, hi int, ok bool) { return span(n, deepest) }
+// the ranges of its indices. ok is false if n depends on elements of tensors, on an operation that has no
+// rule, or if an int does not hold a bound. An index with an empty range counts as its lower bound.
+func spanOf(n *term.Term) (lo, hi int, ok bool) {
+	i := span(n, deepest)
+	return i.Lo, i.Hi, i.Known
+}
 
-func span(n *term.Term, depth int) (lo, hi int, ok bool) {
+func span(n *term.Term, depth int) affine.Interval {
 	if depth == 0 || n.Kind == term.Real {
-		return 0, 0, false
+		return affine.Interval{}
 	}
+	of := func(i int) affine.Interval { return span(n.Args[i], depth-1) }
 	switch n.Op {
 	case term.Constant, term.Symbol:
-		return n.Int, n.Int, !n.Unknown
+		return affine.Interval{Lo: n.Int, Hi: n.Int, Known: !n.Unknown}
 	case term.Index:
-		lo, _, ok = span(n.Var.Lo, depth-1)
-		_, hi, both := span(n.Var.Hi, depth-1)
-		return lo, max(hi-1, lo), ok && both
+		lo, hi := span(n.Var.Lo, depth-1), span(n.Var.Hi, depth-1).Plus(affine.Exactly(-1))
+		return affine.Interval{Lo: lo.Lo, Hi: max(hi.Hi, lo.Lo), Known: lo.Known && hi.Known}
 	case term.Choose:
-		a, b, ok := span(n.Args[1], depth-1)
-		c, d, both := span(n.Args[2], depth-1)
-		return min(a, c), max(b, d), ok && both
-	case term.Apply:
-		if !n.Func.Has(term.KeepsIntegers) {
-			return 0, 0, false
-		}
-	case term.Negate, term.Add, term.Subtract, term.Multiply, term.Quotient, term.Modulo:
-	default:
-		return 0, 0, false
-	}
-	a, b, ok := span(n.Args[0], depth-1)
-	if !ok || len(n.Args) == 1 {
-		switch {
-		case n.Op == term.Negate:
-			return -b, -a, ok
-		case a >= 0:
-			return a, b, ok
-		case b <= 0:
-			return -b, -a, ok
-		}
-		return 0, max(-a, b), ok
-	}
-	c, d, ok := span(n.Args[1], depth-1)
-	if !ok {
-		return 0, 0, false
-	}
-	switch n.Op {
+		return of(1).Either(of(2))
+	case term.Negate:
+		return of(0).Times(-1)
 	case term.Add:
-		return a + c, b + d, true
+		return of(0).Plus(of(1))
 	case term.Subtract:
-		return a - d, b - c, true
+		return of(0).Plus(of(1).Times(-1))
 	case term.Multiply:
-		return min(a*c, a*d, b*c, b*d), max(a*c, a*d, b*c, b*d), true
-	case term.Apply:
-		if n.Func == term.Min {
-			return min(a, c), min(b, d), true
+		return of(0).Mul(of(1))
+	case term.Quotient:
+		return of(0).Quotient(of(1))
+	case term.Modulo:
+		if x := of(0); x.Known {
+			return x.Modulo(of(1))
 		}
-		return max(a, c), max(b, d), true
+	case term.Apply:
+		switch {
+		case n.Func == term.Min:
+			return of(0).Least(of(1))
+		case n.Func == term.Max:
+			return of(0).Greatest(of(1))
+		case n.Func.Has(term.KeepsIntegers) && len(n.Args) == 1: // the absolute value
+			x := of(0)
+			return x.Greatest(x.Times(-1)).Greatest(affine.Exactly(0))
+		}
 	}
-	if c <= 0 {
-		return 0, 0, false
-	}
-	quotient := func(x, y int) int { return term.IntegerOf(term.Quotient, x, y) }
-	if n.Op == term.Quotient {
-		return min(quotient(a, c), quotient(a, d)), max(quotient(b, c), quotient(b, d)), true
-	}
-	if c == d && quotient(a, c) == quotient(b, c) {
-		return term.IntegerOf(term.Modulo, a, c), term.IntegerOf(term.Modulo, b, c), true
-	}
-	return 0, d - 1, true
+	return affine.Interval{}
 }
 
 // atLeast reports whether n >= least for all values of its indices. n is normalized first, so that an index

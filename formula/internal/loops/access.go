@@ -29,7 +29,7 @@ func accessOf(r *term.Read) *access {
 	}
 	slices.Reverse(a.idx)
 	for i, f := range a.idx {
-		if b := f.bounds(); !b.known || b.lo < 0 || b.hi >= a.ext[i] {
+		if b := f.bounds(); !b.Known || b.Lo < 0 || b.Hi >= a.ext[i] {
 			a.open = append(a.open, i)
 		}
 	}

@@ -35,5 +35,5 @@ func (c *compiler[T]) byElement(g *bundleGroup) bool {
 // sameValue reports whether two forms are equal for all values of their variables.
 func (f form) sameValue(g form) bool {
 	d := f.plus(g, -1).bounds()
-	return d.known && d.lo == 0 && d.hi == 0
+	return d.Known && d.Lo == 0 && d.Hi == 0
 }

@@ -71,7 +71,7 @@ func single(n *term.Term) bool {
 		return true
 	}
 	b := linear(n).bounds()
-	return n.Kind == term.Integer && b.known && b.lo >= -exact32 && b.hi <= exact32
+	return n.Kind == term.Integer && b.Known && b.Lo >= -exact32 && b.Hi <= exact32
 }
 
 // inDouble compiles a value in float64 strips, and returns the register with its values rounded to T.

@@ -108,7 +108,7 @@ func elementBy(s *statement, value *term.Term) *term.Term {
 	}
 	for _, v := range s.vars { // s may define a part of its tensor only
 		if x := m.Values[v]; x != nil {
-			if b := linear(x).bounds(); !b.known || b.lo < 0 || b.hi >= extent(v) {
+			if b := linear(x).bounds(); !b.Known || b.Lo < 0 || b.Hi >= extent(v) {
 				return nil
 			}
 		}

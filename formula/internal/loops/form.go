@@ -131,16 +131,16 @@ func settled(n *term.Term) *term.Term {
 	}
 	if m.Op == term.Truncate {
 		d, known := m.Args[1].Known()
-		if b := linear(m.Args[0]).bounds(); known && d > 0 && b.known && b.lo >= 0 { // truncation is floor
+		if b := linear(m.Args[0]).bounds(); known && d > 0 && b.Known && b.Lo >= 0 { // truncation is floor
 			return term.Arithmetic(term.Quotient, m.Args[0], m.Args[1])
 		}
 	}
 	if m.Op == term.Apply && m.Kind == term.Integer && m.Func.Has(term.Extreme) && m.Args[0].Kind == term.Integer && m.Args[1].Kind == term.Integer {
 		d := linear(m.Args[0]).plus(linear(m.Args[1]), -1).bounds()
 		switch {
-		case d.known && (d.hi <= 0 && m.Func == term.Min || d.lo >= 0 && m.Func == term.Max):
+		case d.Known && (d.Hi <= 0 && m.Func == term.Min || d.Lo >= 0 && m.Func == term.Max):
 			return m.Args[0]
-		case d.known && (d.lo >= 0 && m.Func == term.Min || d.hi <= 0 && m.Func == term.Max):
+		case d.Known && (d.Lo >= 0 && m.Func == term.Min || d.Hi <= 0 && m.Func == term.Max):
 			return m.Args[1]
 		}
 	}
@@ -169,16 +169,16 @@ func compared(n *term.Term) (holds, known bool) {
 		return false, false
 	}
 	d := linear(n.Args[0]).plus(linear(n.Args[1]), -1).bounds()
-	if !d.known {
+	if !d.Known {
 		return false, false
 	}
 	switch n.Op {
 	case term.Less:
-		return d.hi < 0, d.hi < 0 || d.lo >= 0
+		return d.Hi < 0, d.Hi < 0 || d.Lo >= 0
 	case term.AtMost:
-		return d.hi <= 0, d.hi <= 0 || d.lo > 0
+		return d.Hi <= 0, d.Hi <= 0 || d.Lo > 0
 	case term.Equal:
-		return d.lo == 0 && d.hi == 0, d.lo == 0 && d.hi == 0 || d.lo > 0 || d.hi < 0
+		return d.Lo == 0 && d.Hi == 0, d.Lo == 0 && d.Hi == 0 || d.Lo > 0 || d.Hi < 0
 	}
-	return d.lo > 0 || d.hi < 0, d.lo == 0 && d.hi == 0 || d.lo > 0 || d.hi < 0
+	return d.Lo > 0 || d.Hi < 0, d.Lo == 0 && d.Hi == 0 || d.Lo > 0 || d.Hi < 0
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	algebra "github.com/opgen/opgen/formula/affine"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -257,7 +258,7 @@ func disjoint(x, y touch) bool {
 		return false
 	}
 	a, b := x.at.bounds(), y.at.bounds()
-	return a.known && b.known && (a.hi < b.lo || b.hi < a.lo)
+	return a.Known && b.Known && (a.Hi < b.Lo || b.Hi < a.Lo)
 }
 
 // apart reports whether the offsets x and y differ whenever the values of the indices v and w differ. The
@@ -274,11 +275,11 @@ func apart(v, w []*term.Variable, x, y form) bool {
 		digits = append(digits, digit{max(f, -f), extent(v[i])})
 	}
 	a, b := x.bounds(), y.bounds()
-	if !a.known || !b.known {
+	if !a.Known || !b.Known {
 		return false
 	}
 	slices.SortFunc(digits, func(p, q digit) int { return p.factor - q.factor })
-	least := max(a.hi, b.hi) - min(a.lo, b.lo) + 1
+	least := max(a.Hi, b.Hi) - min(a.Lo, b.Lo) + 1
 	for _, d := range digits {
 		if d.factor < least {
 			return false
@@ -467,16 +468,16 @@ func fits(r *term.Reduction, t dtype.Type) bool {
 	if t == dtype.F64 {
 		most = int(min(int64(exact64), math.MaxInt)) // int may have 32 bits
 	}
-	all := interval{1, 1, true}
+	all := algebra.Interval{Lo: 1, Hi: 1, Known: true}
 	if r.Kind == reduction.Sum {
 		all = linear(r.Body).bounds()
 	}
 	for _, v := range r.Vars {
 		var of ranges
 		i := of.variable(v)
-		all = interval{min(all.lo, 0), max(all.hi, 0), all.known && i.known}.times(max(i.hi-i.lo+1, 0))
+		all = all.Either(algebra.Interval{Known: i.Known}).Times(max(i.Hi-i.Lo+1, 0)) // of no elements, it is 0
 	}
-	return all.known && all.lo >= -most && all.hi <= most
+	return all.Known && all.Lo >= -most && all.Hi <= most
 }
 
 // mayBeEmpty reports whether a reduction may have no elements.

@@ -62,7 +62,7 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	row := vars[len(vars)-1]
 	if n.Read.Which != nil { // an index may select the source tensor, but not within a row
 		which = linear(n.Read.Which)
-		if of := which.bounds(); !of.known || of.lo < 0 || of.hi >= n.Read.Count || len(which.rest) > 0 || which.factor(row) != 0 || len(a.offset.rest) > 0 {
+		if of := which.bounds(); !of.Known || of.Lo < 0 || of.Hi >= n.Read.Count || len(which.rest) > 0 || which.factor(row) != 0 || len(a.offset.rest) > 0 {
 			return nil
 		}
 	}

@@ -110,13 +110,13 @@ func Row(r *term.Read, outer []*term.Variable) (stride, first, last int, known b
 		inner = inner.without(outer[i])
 	}
 	b := inner.bounds()
-	return stride, b.lo, b.hi, b.known
+	return stride, b.Lo, b.Hi, b.Known
 }
 
 // Bounds returns the least and the greatest value of an integer, if they are known.
 func Bounds(n *term.Term) (lo, hi int, known bool) {
 	b := linear(n).bounds()
-	return b.lo, b.hi, b.known
+	return b.Lo, b.Hi, b.Known
 }
 
 // IsOpen reports whether the range of an index depends on others, which are before it.

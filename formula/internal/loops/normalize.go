@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	algebra "github.com/opgen/opgen/formula/affine"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -373,8 +374,8 @@ func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 // around returns an index with a constant range that contains the data-dependent range of v, or nil if there
 // is none.
 func (z *normalizer) around(v *term.Variable) *term.Variable {
-	lo, known := bound(z.ranged(v.Lo), term.Max, func(i interval) int { return i.lo })
-	hi, both := bound(z.ranged(v.Hi), term.Min, func(i interval) int { return i.hi })
+	lo, known := bound(z.ranged(v.Lo), term.Max, func(i algebra.Interval) int { return i.Lo })
+	hi, both := bound(z.ranged(v.Hi), term.Min, func(i algebra.Interval) int { return i.Hi })
 	if !known || !both {
 		return nil
 	}
@@ -383,8 +384,8 @@ func (z *normalizer) around(v *term.Variable) *term.Variable {
 
 // bound returns a one-sided bound of an integer: an end of its interval or, for a min or max, an end of the
 // interval of an operand.
-func bound(n *term.Term, function *term.Function, end func(interval) int) (int, bool) {
-	if i := linear(n).bounds(); i.known {
+func bound(n *term.Term, function *term.Function, end func(algebra.Interval) int) (int, bool) {
+	if i := linear(n).bounds(); i.Known {
 		return end(i), true
 	}
 	if n.Op == term.Apply && n.Func == function {

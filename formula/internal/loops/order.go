@@ -62,8 +62,8 @@ func (k *unitCompiler[T]) orderUnit(st *statement, r *term.Reduction) unit[T] {
 	for _, x := range r.At {
 		u.at = append(u.at, k.integer(x))
 	}
-	if b := linear(r.At[0]).bounds(); !u.rank && b.known && b.lo >= 0 {
-		u.first = b.hi + 1
+	if b := linear(r.At[0]).bounds(); !u.rank && b.Known && b.Lo >= 0 {
+		u.first = b.Hi + 1
 	}
 	if r.Body.Kind == term.Integer {
 		u.whole = k.integer(r.Body)

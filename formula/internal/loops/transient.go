@@ -84,15 +84,15 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 			rest = rest.without(v)
 		}
 		bounds := rest.bounds()
-		if r.Count != 1 || r.Which != nil || len(a.open) > 0 || len(rest.rest) > 0 || !bounds.known || slices.Min(strides) <= 0 ||
+		if r.Count != 1 || r.Which != nil || len(a.open) > 0 || len(rest.rest) > 0 || !bounds.Known || slices.Min(strides) <= 0 ||
 			x.strides != nil && !slices.Equal(strides, x.strides) {
 			ok = false
 			return
 		}
 		if x.strides == nil {
-			x.strides, lo, hi = strides, bounds.lo, bounds.hi
+			x.strides, lo, hi = strides, bounds.Lo, bounds.Hi
 		}
-		lo, hi = min(lo, bounds.lo), max(hi, bounds.hi)
+		lo, hi = min(lo, bounds.Lo), max(hi, bounds.Hi)
 	}
 	for i, b := range g.bundles {
 		for _, s := range b.statements {

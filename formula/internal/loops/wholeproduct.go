@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	algebra "github.com/opgen/opgen/formula/affine"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -49,7 +50,7 @@ func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x,
 		return nil, nil, 0
 	}
 	a, b := wholeRange(x, tensors), wholeRange(y, tensors)
-	if !a.known || !b.known {
+	if !a.Known || !b.Known {
 		return nil, nil, 0
 	}
 	if most = magnitude(a) * magnitude(b) * float64(count); most > exact64 {
@@ -58,65 +59,62 @@ func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x,
 	return x, y, most
 }
 
-// magnitude is the greatest absolute value in an interval, at least 1.
-func magnitude(x interval) float64 { return float64(max(-x.lo, x.hi, 1)) }
+// magnitude is the greatest absolute value in an interval.
+func magnitude(x algebra.Interval) float64 { return float64(max(-x.Lo, x.Hi, 1)) }
 
 // mostRange bounds the intervals of factors, so that products of bounds do not overflow.
 const mostRange = 1 << 24
 
-// wholeRange returns the interval of an integer, for all contents of its tensors.
-func wholeRange(n *term.Term, tensors []Tensor) interval {
-	out := interval{}
+// wholeRange returns between which bounds an integer lies whatever its tensors hold.
+func wholeRange(n *term.Term, tensors []Tensor) algebra.Interval {
+	out := algebra.Interval{}
 	switch n.Op {
 	case term.Constant, term.Symbol:
 		v, known := n.Known()
-		out = interval{v, v, known}
+		out = algebra.Interval{Lo: v, Hi: v, Known: known}
 	case term.Index:
 		hi, known := n.Var.Hi.Known()
-		out = interval{0, max(hi-1, 0), known && n.Var.Lo.Is(0)}
+		out = algebra.Interval{Hi: max(hi-1, 0), Known: known && n.Var.Lo.Is(0)}
 	case term.Element:
 		out = elementRange(n, tensors)
 	case term.Negate:
-		x := wholeRange(n.Args[0], tensors)
-		out = interval{-x.hi, -x.lo, x.known}
+		out = wholeRange(n.Args[0], tensors).Times(-1)
 	case term.Add, term.Subtract, term.Multiply, term.Choose:
 		x, y := wholeRange(n.Args[len(n.Args)-2], tensors), wholeRange(n.Args[len(n.Args)-1], tensors)
-		out = interval{known: x.known && y.known}
 		switch n.Op {
 		case term.Add:
-			out.lo, out.hi = x.lo+y.lo, x.hi+y.hi
+			out = x.Plus(y)
 		case term.Subtract:
-			out.lo, out.hi = x.lo-y.hi, x.hi-y.lo
+			out = x.Plus(y.Times(-1))
 		case term.Multiply:
-			ends := []int{x.lo * y.lo, x.lo * y.hi, x.hi * y.lo, x.hi * y.hi}
-			out.lo, out.hi = slices.Min(ends), slices.Max(ends)
+			out = x.Mul(y)
 		default:
-			out.lo, out.hi = min(x.lo, y.lo), max(x.hi, y.hi)
+			out = x.Either(y)
 		}
 	}
-	if out.lo < -mostRange || out.hi > mostRange {
-		return interval{}
+	if out.Lo < -mostRange || out.Hi > mostRange {
+		return algebra.Interval{}
 	}
 	return out
 }
 
-// elementRange returns the interval of an element of an integer tensor.
-func elementRange(n *term.Term, tensors []Tensor) interval {
+// elementRange returns between which bounds an element of a tensor of integers lies.
+func elementRange(n *term.Term, tensors []Tensor) algebra.Interval {
 	t := tensors[n.Read.Tensor]
-	out := interval{known: n.Read.Count == 1}
+	out := algebra.Interval{Known: n.Read.Count == 1}
 	switch {
 	case t.Type == dtype.I8:
-		out.lo, out.hi = -1<<7, 1<<7-1
+		out.Lo, out.Hi = -1<<7, 1<<7-1
 	case t.Type == dtype.U8:
-		out.lo, out.hi = 0, 1<<8-1
+		out.Lo, out.Hi = 0, 1<<8-1
 	case t.Type == dtype.Bool:
-		out.lo, out.hi = 0, 1
+		out.Lo, out.Hi = 0, 1
 	default:
-		return interval{}
+		return algebra.Interval{}
 	}
 	if n.Read.Else != nil {
 		other := wholeRange(n.Read.Else, tensors)
-		out = interval{min(out.lo, other.lo), max(out.hi, other.hi), out.known && other.known}
+		out = out.Either(other)
 	}
 	return out
 }
