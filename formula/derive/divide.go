@@ -13,10 +13,9 @@ type Effect uint8
 const (
 	// Divided says that each device computes its part of the results.
 	Divided Effect = iota
-	// Partial says that each device computes a partial sum of the results without the dimension (an
-	// all-reduce completes them).
+	// Partial says that results without the dimension are partial sums.
 	Partial
-	// Undivided says that the dimension cannot be partitioned: a device would read parts of others.
+	// Undivided says that a device needs more than its part.
 	Undivided
 )
 
@@ -30,24 +29,47 @@ func (e Effect) String() string {
 type state uint8
 
 const (
-	same  state = iota // replicated: all devices hold the same value
-	vary               // partitioned: each device holds its own part
-	part               // a partial sum, to be added over all devices
-	wrong              // not computable without other parts
+	same  state = iota // all of it, and all devices have the same
+	vary               // its own part
+	part               // a term of a sum over all devices
+	wrong              // something else
 )
 
 // Divide returns the effect of partitioning the dimension named symbol, by data flow of states through the
 // statements. The extents of p are symbols.
 func Divide(p *program.Program, symbol string) Effect {
-	d := &divider{p: p, symbol: symbol, states: make([]state, len(p.Tensors)), seen: make([]bool, len(p.Tensors))}
-	for i, l := range p.Tensors {
-		d.states[i] = d.own(l.Shape)
+	d := newDivider(p)
+	d.symbols[symbol] = true
+	return d.run()
+}
+
+// divider works out what a device has of each tensor, if what it divides are the axes, variables and symbols of
+// a set.
+type divider struct {
+	p       *program.Program
+	symbols map[string]bool
+	vars    map[*term.Variable]bool
+	axes    map[Axis]bool
+	derived map[string]bool // symbols that may differ in a part, though they are not in the set
+	joined  bool            // whether the set is one of Divisions
+	states  []state         // by tensor
+	seen    []bool          // whether a statement gave elements
+}
+
+func newDivider(p *program.Program) *divider {
+	return &divider{p: p, symbols: map[string]bool{}, vars: map[*term.Variable]bool{}, axes: map[Axis]bool{},
+		states: make([]state, len(p.Tensors)), seen: make([]bool, len(p.Tensors))}
+}
+
+func (d *divider) run() Effect {
+	for i := range d.p.Tensors {
+		d.states[i] = d.own(i)
 	}
-	for _, s := range p.Statements {
+	for _, s := range d.p.Statements {
 		d.statement(s)
 	}
 	partial := 0
-	for i, l := range p.Tensors {
+	for i, l := range d.p.Tensors {
 		if l.Slot < 0 || !l.Given && l.Old < 0 && d.states[i] != wrong {
 			continue
 		}
@@ -64,33 +86,29 @@ func Divide(p *program.Program, symbol string) Effect {
 	return Divided
 }
 
-// divider propagates states through the statements of a program.
-type divider struct {
-	p      *program.Program
-	symbol string
-	states []state // by tensor
-	seen   []bool  // by tensor: an earlier statement defines elements of it
-}
+// symbol reports whether an extent is one that is divided.
+func (d *divider) symbol(n *term.Term) bool { return n.Op == term.Symbol && d.symbols[n.Name] }
 
-// is reports whether n is the partitioned extent.
-func (d *divider) is(n *term.Term) bool { return n.Op == term.Symbol && n.Name == d.symbol }
+// is reports whether a dimension of a tensor, of the given extent, is one that is divided.
+func (d *divider) is(tensor, dim int, extent *term.Term) bool {
+	return d.symbol(extent) || d.axes[Axis{tensor, dim}]
+}
 
 // depends reports whether n depends on the partitioned extent.
 func (d *divider) depends(n *term.Term) bool {
 	found := false
-	n.Walk(func(m *term.Term) { found = found || d.is(m) })
+	n.Walk(func(m *term.Term) { found = found || d.symbol(m) })
 	return found
 }
 
-// own returns the state of a tensor according to its shape: partitioned if one dimension is the partitioned
-// extent, and replicated if none depends on it.
-func (d *divider) own(shape []*term.Term) state {
+// own returns what a device has of a tensor, as its shape says.
+func (d *divider) own(tensor int) state {
 	out := same
-	for _, n := range shape {
+	for i, n := range d.p.Tensors[tensor].Shape {
 		switch {
-		case d.is(n) && out == same:
+		case d.is(tensor, i, n) && out == same && n.Op != term.Constant:
 			out = vary
-		case d.depends(n):
+		case d.is(tensor, i, n) || d.depends(n):
 			return wrong
 		}
 	}
@@ -98,25 +116,31 @@ func (d *divider) own(shape []*term.Term) state {
 }
 
 // along reports whether v ranges over the whole partitioned dimension.
-func (d *divider) along(v *term.Variable) bool { return v.Lo.Is(0) && d.is(v.Hi) }
+func (d *divider) along(v *term.Variable) bool {
+	return v.Lo.Is(0) && (d.vars[v] || d.symbol(v.Hi))
+}
 
 func (d *divider) statement(s *program.Statement) {
 	t := d.p.Tensors[s.Target]
-	own := d.own(t.Shape)
+	own := d.own(s.Target)
 	got := d.value(s.Value)
 	for _, v := range s.Vars {
 		if !d.along(v) && (d.depends(v.Lo) || d.depends(v.Hi)) {
 			got = wrong
 		}
 	}
-	for i, x := range s.Left.Idx {
-		divided := !s.Left.ByNumber && d.is(t.Shape[i])
+	left, byNumber := s.Left.Idx, s.Left.ByNumber
+	if idx := d.subscripts(s.Left); idx != nil {
+		left, byNumber = idx, false
+	}
+	for i, x := range left {
+		divided := !byNumber && d.is(s.Target, i, t.Shape[i])
 		plain := x.Op == term.Index && d.along(x.Var)
 		if divided != plain && (divided || d.value(x) != same) {
 			got = wrong
 		}
 	}
-	if s.Add || s.Left.ByNumber && own != same {
+	if s.Add || byNumber && own != same {
 		got = wrong
 	}
 	switch {
@@ -125,7 +149,7 @@ func (d *divider) statement(s *program.Statement) {
 	case own == vary && got != part:
 		got = vary
 	case own == vary || got == vary:
-		got = wrong // the shape says partitioned, the value replicated, or the reverse
+		got = wrong // a sum of parts where each device should have its own, or a part where all should have the same
 	}
 	if d.seen[s.Target] && d.states[s.Target] != got {
 		got = wrong
@@ -137,8 +161,8 @@ func (d *divider) statement(s *program.Statement) {
 func (d *divider) value(n *term.Term) state {
 	switch n.Op {
 	case term.Symbol:
-		if d.is(n) {
-			return wrong // the extent differs between devices
+		if d.symbol(n) || d.derived[n.Name] {
+			return wrong // the extent itself is another on each device
 		}
 		return same
 	case term.Index:
@@ -184,19 +208,23 @@ func (d *divider) value(n *term.Term) state {
 // element returns the state of an element.
 func (d *divider) element(r *term.Read) state {
 	out := d.states[r.Tensor]
-	if out == wrong || r.ByNumber && out != same {
+	idx, ext, byNumber := r.Idx, r.Ext, r.ByNumber
+	if x := d.subscripts(r); x != nil {
+		idx, ext, byNumber = x, d.p.Tensors[r.Tensor].Shape, false
+	}
+	if out == wrong || byNumber && out != same {
 		return wrong
 	}
 	if r.Which != nil && d.value(r.Which) != same {
 		return wrong
 	}
-	for i, x := range r.Idx {
+	for i, x := range idx {
 		switch {
-		case d.is(r.Ext[i]):
+		case !byNumber && d.is(r.Tensor, i, ext[i]):
 			if x.Op != term.Index || !d.along(x.Var) || out == part {
 				return wrong
 			}
-		case d.depends(r.Ext[i]):
+		case d.depends(ext[i]):
 			return wrong
 		default:
 			s := d.value(x)
@@ -231,7 +259,7 @@ func (d *divider) reduction(r *term.Reduction) state {
 	if r.Body != nil {
 		body = d.value(r.Body)
 	}
-	for _, i := range r.At { // a position in an argsort or a rank, which sorts all elements
+	for _, i := range r.At { // a place in an order, which goes over all elements
 		body = max(body, d.value(i))
 	}
 	switch {
@@ -257,4 +285,14 @@ func (d *divider) choice(n *term.Term) state {
 		return wrong
 	}
 	return max(c, x, y)
+}
+
+// subscripts returns the subscripts of an element that is given by its row-major number, where the indices
+// that the number counts are those of the tensor: they have its extents but for those of 1. It returns nil for
+// others, and outside of Divisions.
+func (d *divider) subscripts(r *term.Read) []*term.Term {
+	if !d.joined || !r.ByNumber {
+		return nil
+	}
+	return subscripts(d.p, r)
 }

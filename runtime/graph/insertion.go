@@ -347,10 +347,13 @@ func (in *insertion) node() *Node {
 			}
 		}
 	}
-	if err := n.divide(); err != nil {
+	if err := n.divide(given); err != nil {
 		g.failAt(by, fmt.Errorf("node %s: %w", name, err))
-		return nil
+		for i, ts := range n.slots {
+			n.slots[i] = make([]Tensor, len(ts)) // so that lists of outputs have their length
+		}
+	} else {
+		g.nodes = append(g.nodes, n)
 	}
-	g.nodes = append(g.nodes, n)
 	return n
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
@@ -10,10 +11,11 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// PartInput adds an input that is one part of a tensor that is partitioned among devices. All parts must
-// have the same shape. Weights and outputs of operators that read the part are partitioned as
-// Operator.Parallel infers. Kernels whose arguments come from shapes get the partitions of the whole
-// tensors.
+// PartInput adds a tensor that the caller feeds before each step: one part of a tensor that is divided among
+// devices, all of whose parts have the same shape. Weights and outputs of the operators that are applied to
+// it are then parts, too, and Operator.Parallel says of what. An operator that cannot be applied to the parts
+// by themselves, such as a softmax along a divided dimension, is an error of the graph. Arguments from shapes
+// show kernels the partitions of whole tensors.
 func (g *Graph) PartInput(name string, t dtype.Type, whole partition.Partition) Tensor {
 	g.must()
 	if err := whole.Check(); err != nil {
@@ -34,7 +36,7 @@ func (g *Graph) PartInput(name string, t dtype.Type, whole partition.Partition) 
 	return x
 }
 
-// Partition returns the partition whose part t is. A tensor that is no part is its own single part.
+// Partition returns the tensor of which t is a part; of another tensor, one part.
 func (t Tensor) Partition() partition.Partition {
 	switch {
 	case !t.Valid():
@@ -45,37 +47,35 @@ func (t Tensor) Partition() partition.Partition {
 	return *t.whole
 }
 
-// divide infers the partitions of a node's weights and outputs if its inputs are parts. If the operator
-// cannot be partitioned so, the outputs are ordinary tensors. That is an error if a task takes the partition
-// of a tensor as an argument.
-func (n *Node) divide() error {
-	given := map[int][]partition.Partition{}
+// divide notes of what the weights and outputs of a node are parts, if its inputs are parts. given is what the
+// node was resolved from. The error names the operator, the slot and the dimension that cannot be divided.
+func (n *Node) divide(given task.Given) error {
+	parts := map[int][]partition.Partition{}
 	for slot := range n.Op.Slots {
 		role := n.Op.Slots[slot].Role
+		if role != task.RoleInput && role != task.RoleWeight || !slices.ContainsFunc(n.slots[slot], func(t Tensor) bool { return t.whole != nil }) {
+			continue
+		}
 		for _, t := range n.slots[slot] {
-			if t.whole != nil && (role == task.RoleInput || role == task.RoleWeight) {
-				given[slot] = nil
-			}
+			parts[slot] = append(parts[slot], t.Partition())
 		}
 	}
-	if len(given) == 0 {
+	if len(parts) == 0 {
 		return nil
 	}
-	for slot := range given {
-		for _, t := range n.slots[slot] {
-			given[slot] = append(given[slot], t.Partition())
-		}
-	}
-	wholes, err := n.Op.Parallel(n.Resolved, given)
+	wholes, err := n.Op.Parallel(n.Resolved, parts, true)
 	if err != nil {
-		for _, sig := range n.Op.Signatures {
-			for _, a := range sig.Args {
-				if a.From == task.FromShape {
-					return err
-				}
+		return err
+	}
+	if err := n.compareWhole(given, wholes); err != nil {
+		return err
+	}
+	for slot := range n.Op.Slots {
+		for k, t := range n.slots[slot] {
+			if n.Op.Slots[slot].Role == task.RoleInput && t.whole == nil && slices.ContainsFunc(wholes[slot][k].Degrees, func(n int) bool { return n > 1 }) {
+				return &op.Error{Operator: n.Op.FullName(), Slot: n.Op.Slots[slot].Name, Want: "a part of " + wholes[slot][k].String(), Got: t.String() + ", which is whole"}
 			}
 		}
-		return nil
 	}
 	n.wholes = wholes
 	for slot := range n.Op.Slots {
@@ -88,11 +88,46 @@ func (n *Node) divide() error {
 	return nil
 }
 
-// Wholes returns, by slot, the partitions whose parts the node's tensors are; nil if they are no parts.
+// compareWhole applies the operator to the whole inputs, and reports a tensor whose whole is another one than
+// that of which the node has a part. An extent that an attribute fixes is that of a part.
+func (n *Node) compareWhole(given task.Given, wholes [][]partition.Partition) error {
+	operands := make([][]task.Operand, len(given.Operands))
+	for slot, list := range given.Operands {
+		for k, t := range list {
+			operands[slot] = append(operands[slot], task.Operand{Type: t.Type, Shape: wholes[slot][k].Extents})
+		}
+	}
+	given.Operands = operands
+	whole, err := task.Resolve(&n.Op.Operator, n.Attrs, given)
+	if err != nil {
+		return fmt.Errorf("applied to the whole of which the inputs are parts: %w", err)
+	}
+	for slot := range n.Op.Slots {
+		if role := n.Op.Slots[slot].Role; role != task.RoleWeight && role != task.RoleOutput {
+			continue
+		}
+		if len(whole.Operands(slot)) != len(wholes[slot]) {
+			return &op.Error{Operator: n.Op.FullName(), Slot: n.Op.Slots[slot].Name, Want: count(len(whole.Operands(slot))), Got: count(len(wholes[slot])) + " of parts"}
+		}
+		for k, t := range whole.Operands(slot) {
+			part := n.Resolved.Operands(slot)[k].Shape
+			for d, extent := range t.Shape {
+				if got := wholes[slot][k].Extents[d]; got != extent && extent != part[d] {
+					return &op.Error{Operator: n.Op.FullName(), Slot: n.Op.Slots[slot].Name,
+						Want: fmt.Sprintf("parts of %v, which is what the operator makes of the whole inputs", t), Got: wholes[slot][k].String()}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Wholes returns, by slot, the partitions of the tensors of which those of the node are parts; nil if they
+// are not.
 func (n *Node) Wholes() [][]partition.Partition { return n.wholes }
 
-// Weight makes a node share a weight of another node. The gradient of a shared weight is the sum over all
-// nodes that use it.
+// Weight makes a node use a weight of another node rather than one of its own. The weight has one value, and
+// its gradient is the sum of those of all nodes that use it.
 func Weight[S ~int](slot S, t Tensor) Option {
 	return func(o *options) {
 		choose(o, "Weight", slot)
@@ -103,7 +138,7 @@ func Weight[S ~int](slot S, t Tensor) Option {
 	}
 }
 
-// checkWeights returns an error if a shared weight does not fit its slot.
+// checkWeights reports a weight of another node that does not fit.
 func (in *insertion) checkWeights(res *task.Resolution) error {
 	for slot := range in.op.Slots {
 		t, ok := in.opts.weights[slot]

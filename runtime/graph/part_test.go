@@ -1,11 +1,17 @@
 package graph_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/reshape"
 	"github.com/opgen/opgen/generated/softmax"
+	"github.com/opgen/opgen/generated/transpose"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/partition"
@@ -30,18 +36,18 @@ func TestParallel(t *testing.T) {
 		"both":      {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{2, 1}, 4)}}, "[8/4, 4] x2 replicas; [6/2, 8/4]"},
 		"inner":     {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}}, "[8, 4/2]; [6, 8] x2 sums"},
 		"weight":    {noBias(8), given{at(linear.SlotWeight): {of([]int{8, 4}, []int{2, 1}, 0)}}, "[8/2, 4]; [6, 8/2]"},
-		"bias":      {linear.Defaults(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}}, "operator linear, slot input: want dimension 1 undivided, since each part of the result needs all of it, got degree 2"},
+		"bias":      {linear.Defaults(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}}, "operator linear, slot input: want dimension 1 undivided, since each part of the result needs all of it; dimension 0 may be divided, got degree 2"},
 		"uneven":    {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{4, 1}, 0)}}, "want a degree that divides the extent 6 of dimension 0, got 4"},
 		"conflict":  {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 2}, 0)}, at(linear.SlotWeight): {of([]int{8, 4}, []int{1, 4}, 0)}}, "slot weight: want degree 2 of dimension 1, as of input, got 4"},
 		"too few":   {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 0)}, at(linear.SlotWeight): {of([]int{8, 4}, []int{2, 1}, 0)}}, "slot input: want a multiple of 2 replicas, one for each part of what it is combined with, got 1"},
 		"of 3":      {noBias(8), given{at(linear.SlotInput): {of([]int{6, 4}, []int{1, 1}, 3)}}, "slot weight: want replicas whose number divides the extent 8 of out_channels, got 3"},
 		"sums":      {noBias(8), given{at(linear.SlotInput): {{Extents: []int{6, 4}, Degrees: []int{1, 1}, Sums: 2}}}, "slot input: want a tensor whose terms were added, got [6, 4] x2 sums"},
 		"of output": {noBias(8), given{at(linear.SlotOutput): {of([]int{6, 8}, []int{2, 1}, 0)}}, "operator linear: want partitions of inputs and weights, got one of output"},
-		"shape":     {noBias(8), given{at(linear.SlotInput): {of([]int{6, 5}, []int{1, 1}, 0)}}, "slot input: want a partition whose parts, or whose whole, are f32[6, 4], got [6, 5]"},
+		"shape":     {noBias(8), given{at(linear.SlotInput): {of([]int{6, 5}, []int{1, 1}, 0)}}, "slot input: want a partition of f32[6, 4], got [6, 5]"},
 	} {
 		g := graph.New(1)
 		n := linear.Apply(g, tt.attrs, g.Input("x", dtype.F32, 6, 4)).Node()
-		out, err := n.Op.Parallel(n.Resolved, tt.given)
+		out, err := n.Op.Parallel(n.Resolved, tt.given, false)
 		if err != nil {
 			if !strings.HasSuffix(err.Error(), tt.want) {
 				t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
@@ -72,11 +78,6 @@ func TestPartInput(t *testing.T) {
 	if got := []string{x.String(), y.Partition().String(), weight.Partition().String()}; strings.Join(got, "; ") != "x f32[4, 4]; [8/2, 3]; [3, 4] x2 replicas" {
 		t.Errorf("got %v", got)
 	}
-	// Softmax cannot be divided along its rows: what it gives is no part.
-	z := softmax.Apply(g, along(0), x)
-	if got := z.Partition().String(); got != "[4, 4]" {
-		t.Errorf("got %s", got)
-	}
 	for want, p := range map[string]partition.Partition{
 		"want parts of one shape, got [3/2]":         of([]int{3}, []int{2}, 0),
 		"want a degree for each of 1 dimensions":     of([]int{3}, nil, 0),
@@ -86,6 +87,62 @@ func TestPartInput(t *testing.T) {
 		if g.PartInput("x", dtype.F32, p); g.Err() == nil || !strings.Contains(g.Err().Error(), want) {
 			t.Errorf("%v: got %v", p, g.Err())
 		}
+	}
+}
+
+// TestPartErrors applies operators to parts that they cannot be applied to one by one.
+func TestPartErrors(t *testing.T) {
+	for name, tt := range map[string]struct {
+		whole partition.Partition
+		apply func(g *graph.Graph, x graph.Tensor) graph.Tensor
+		want  string
+	}{
+		"softmax along a divided dimension": {of([]int{8, 4}, []int{1, 2}, 0), func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+			return softmax.Apply(g, softmax.Defaults(), x)
+		}, "node softmax: operator softmax, slot input: want dimension 1 undivided, since each part of the result needs all of it; dimension 0 may be divided, got degree 2"},
+		"a function of partial sums": {of([]int{8, 4}, []int{1, 2}, 0), func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+			return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), linear.Apply(g, noBias(3), x))
+		}, "node element_unary: operator element_unary, slot input: want a tensor whose terms were added, got [8, 3] x2 sums"},
+		"a bias for each partial sum": {of([]int{8, 4}, []int{1, 2}, 0), func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+			return linear.Apply(g, linear.Defaults(3), x)
+		}, "node linear: operator linear, slot input: want dimension 1 undivided, since each part of the result needs all of it; dimension 0 may be divided, got degree 2"},
+		"a part and a whole": {of([]int{8, 4}, []int{2, 1}, 0), func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+			return elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(g.Input("y", dtype.F32, 4, 4)))
+		}, "node element_binary: operator element_binary, slot rhs_input: want a part of [8/2, 4], got y f32[4, 4], which is whole"},
+		"an element's number in the whole": {of([]int{8, 4}, []int{2, 1}, 0), func(g *graph.Graph, x graph.Tensor) graph.Tensor {
+			return reshape.Apply(g, reshape.Defaults(attr.ListOf(16)), x)
+		}, "node reshape: operator reshape, slot input: want dimension 0 undivided, since each part of the result needs all of it; no dimension may be divided, got degree 2"},
+	} {
+		g := graph.New(1)
+		tt.apply(g, g.PartInput("x", dtype.F32, tt.whole))
+		if err := g.Err(); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
+			t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
+		}
+	}
+}
+
+// TestParts follows parts through operators whose divisions follow from their formulas only.
+func TestParts(t *testing.T) {
+	g := graph.New(1)
+	x := g.PartInput("x", dtype.F32, of([]int{4, 6, 8}, []int{2, 1, 1}, 0))
+	row := g.Input("row", dtype.F32, 8)
+	y := elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(row))
+	z := transpose.Apply(g, transpose.Defaults(attr.ListOf(1, 0, 2)), y)
+	if err := g.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := y.Partition().String() + " " + z.Partition().String() + " " + fmt.Sprint(z.Shape()); got != "[4/2, 6, 8] [6, 4/2, 8] [6 2 8]" {
+		t.Errorf("got %s", got)
+	}
+	// A replicated input divides the weight: the node makes its part of the output, as Megatron's first layer.
+	w := g.PartInput("w", dtype.F32, of([]int{4, 8}, []int{1, 1}, 2))
+	h := linear.Apply(g, linear.Defaults(8), w)
+	o := linear.Apply(g, noBias(8), h)
+	if err := g.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(h.Partition(), h.Shape(), o.Partition(), o.Shape()); got != "[4, 16/2] [4 8] [4, 8] x2 sums [4 8]" {
+		t.Errorf("got %s", got)
 	}
 }
 

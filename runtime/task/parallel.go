@@ -3,6 +3,7 @@ package task
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
@@ -10,7 +11,7 @@ import (
 
 // Parallel returns the partitions of all slots' tensors, given those of inputs, and of weights if the caller
 // chooses them. A tensor without a given partition follows. given and the result are by slot. r is a use of
-// the operator on whole tensors, or on parts; given partitions tell which.
+// the operator on whole tensors, or on parts of them.
 //
 //   - A dimension that is divided has the same degree in all tensors that have it.
 //   - A tensor without the dimension has a replica for each part, or, if the dimension leaves partial sums,
@@ -20,8 +21,12 @@ import (
 //
 // The error says which degree does not divide an extent, which dimension may not be divided, or which
 // partitions do not fit each other.
-func (o *Operator) Parallel(r *Resolution, given map[int][]partition.Partition) ([][]partition.Partition, error) {
-	p := &parallel{op: o, r: r, given: given, dims: o.dimensions(r)}
+func (o *Operator) Parallel(r *Resolution, given map[int][]partition.Partition, parts bool) ([][]partition.Partition, error) {
+	dims, err := o.Divisions(r)
+	if err != nil {
+		return nil, err
+	}
+	p := &parallel{op: o, r: r, given: given, part: parts, dims: dims}
 	p.degrees, p.from = make([]int, len(p.dims)), make([]string, len(p.dims))
 	for d := range p.degrees {
 		p.degrees[d] = 1
@@ -45,7 +50,7 @@ type parallel struct {
 	r       *Resolution
 	given   map[int][]partition.Partition
 	part    bool // r is a use on parts of tensors
-	dims    []dimension
+	dims    []Division
 	degrees []int    // of dims
 	from    []string // the slot that a degree comes from
 	copies  int      // replicas of all tensors
@@ -90,14 +95,13 @@ func (p *parallel) check() error {
 			return p.fail(slot, "%v", fmt.Sprintf("a partition of %v", t), q)
 		}
 		for d, n := range q.Extents {
-			if n%q.Degrees[d] != 0 {
+			switch part := n / q.Degrees[d]; {
+			case n%q.Degrees[d] != 0:
 				return p.fail(slot, "%v", fmt.Sprintf("a degree that divides the extent %d of dimension %d", n, d), q.Degrees[d])
-			}
-			p.part = p.part || n != t.Shape[d]
-		}
-		for d, n := range q.Extents {
-			if p.part && n/q.Degrees[d] != t.Shape[d] {
-				return p.fail(slot, "%v", fmt.Sprintf("a partition whose parts, or whose whole, are %v", t), q)
+			case p.part && part != t.Shape[d]:
+				return p.fail(slot, "%v", fmt.Sprintf("a partition whose parts are %v", t), q)
+			case !p.part && n != t.Shape[d]:
+				return p.fail(slot, "%v", fmt.Sprintf("a partition of %v", t), q)
 			}
 		}
 		return nil
@@ -108,10 +112,10 @@ func (p *parallel) check() error {
 func (p *parallel) divide() error {
 	return p.each(func(slot int, _ Operand, q partition.Partition) error {
 		for axis, n := range q.Degrees {
-			d := slices.IndexFunc(p.dims, func(d dimension) bool { at, ok := d.axes[slot]; return ok && at == axis })
+			d := slices.IndexFunc(p.dims, func(d Division) bool { at, ok := d.Axes[slot]; return ok && at == axis })
 			switch {
 			case d < 0 && n > 1:
-				return p.fail(slot, "degree %v", fmt.Sprintf("dimension %d undivided, since each part of the result needs all of it", axis), n)
+				return p.fail(slot, "degree %v", fmt.Sprintf("dimension %d undivided, since each part of the result needs all of it; %s", axis, p.fits(slot)), n)
 			case d < 0:
 			case p.from[d] != "" && p.degrees[d] != n:
 				return p.fail(slot, "%v", fmt.Sprintf("degree %d of dimension %d, as of %s", p.degrees[d], axis, p.from[d]), n)
@@ -121,6 +125,34 @@ func (p *parallel) divide() error {
 		}
 		return nil
 	})
+}
+
+// fits says which dimensions of a slot's tensors may be divided.
+func (p *parallel) fits(slot int) string {
+	var axes []int
+	for _, d := range p.dims {
+		if at, ok := d.Axes[slot]; ok {
+			axes = append(axes, at)
+		}
+	}
+	switch slices.Sort(axes); len(axes) {
+	case 0:
+		if divideFormula == nil && len(p.op.Formula) > 0 {
+			return "no dimension may be divided by [sharding] alone, and the program does not import package formula, which knows more"
+		}
+		return "no dimension may be divided"
+	case 1:
+		return fmt.Sprintf("dimension %d may be divided", axes[0])
+	}
+	return fmt.Sprintf("dimensions %s may be divided", strings.Join(strings.Fields(strings.Trim(fmt.Sprint(axes), "[]")), ", "))
+}
+
+// name returns what messages call a dimension that a weight has.
+func (p *parallel) name(dim, slot, axis int) string {
+	if n := p.dims[dim].Name; n != "" {
+		return n
+	}
+	return fmt.Sprintf("dimension %d of %s", axis, p.op.SlotName(slot))
 }
 
 // replicate finds what the replicas of inputs that no dimension asks for do.
@@ -150,7 +182,7 @@ func (p *parallel) replicate() error {
 		if slot, axis := p.weights(d); slot >= 0 && p.from[d] == "" {
 			extent := p.r.Operands(slot)[0].Shape[axis]
 			if !p.part && extent%more != 0 {
-				return p.fail(slot, "%v", fmt.Sprintf("replicas whose number divides the extent %d of %s", extent, p.dims[d].Dim), more)
+				return p.fail(slot, "%v", fmt.Sprintf("replicas whose number divides the extent %d of %s", extent, p.name(d, slot, axis)), more)
 			}
 			p.degrees[d], p.from[d] = more, first
 			return nil
@@ -165,7 +197,7 @@ func (p *parallel) weights(dim int) (slot, axis int) {
 	d := &p.dims[dim]
 	slot = -1
 	for s := range p.op.Slots {
-		at, ok := d.axes[s]
+		at, ok := d.Axes[s]
 		switch {
 		case !ok:
 		case p.op.Slots[s].Role == RoleInput || d.Partial:
@@ -182,7 +214,7 @@ func (p *parallel) of(slot int, t Operand) partition.Partition {
 	q := partition.Undivided(t.Shape)
 	replicas, sums := p.copies, 1
 	for i, d := range p.dims {
-		axis, ok := d.axes[slot]
+		axis, ok := d.Axes[slot]
 		switch {
 		case ok:
 			q.Degrees[axis] *= p.degrees[i]

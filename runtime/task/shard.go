@@ -1,6 +1,8 @@
 package task
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 )
@@ -18,26 +20,65 @@ type Shard struct {
 // one if it is a run of dimensions, any of which may be divided.
 type ShardAxes struct{ Slot, Lo, Hi int }
 
-// dimension is one dimension of a shard.
-type dimension struct {
-	*Shard
-	axes map[int]int // by slot
+// Division is a dimension along which a use of an operator may be divided among devices.
+type Division struct {
+	// Name is that of the dimension in the spec; empty if none stands for it.
+	Name string
+	// Partial says that results without the dimension are partial sums.
+	Partial bool
+	// Axes holds the axis of the tensors of a slot, by slot. The tensors of others do not have the dimension.
+	Axes map[int]int
 }
 
-// dimensions returns the dimensions along which the operator may be divided, with these attributes and
-// shapes.
-func (o *Operator) dimensions(r *Resolution) []dimension {
-	var out []dimension
+// divideFormula is what DivideFormulas set.
+var divideFormula func(*Operator, *Resolution) ([]Division, error)
+
+// DivideFormulas says how uses of operators with formulas can be divided, beside what specs say. The compiler
+// of formulas calls it once, before any other use of this package.
+func DivideFormulas(divide func(*Operator, *Resolution) ([]Division, error)) { divideFormula = divide }
+
+// Divisions returns the dimensions along which a use of the operator may be divided: those that follow from
+// its formula for the extents and attributes of this use, and those of the spec's sharding.
+func (o *Operator) Divisions(r *Resolution) ([]Division, error) {
+	var out []Division
+	if divideFormula != nil && len(o.Formula) > 0 {
+		found, err := divideFormula(o, r)
+		if err != nil {
+			return nil, err
+		}
+		out = found
+	}
+	followed := len(out)
+	for _, d := range o.shards(r) {
+		known := slices.ContainsFunc(out[:followed], func(e Division) bool {
+			for slot, axis := range d.Axes {
+				if at, ok := e.Axes[slot]; ok && at == axis {
+					return true
+				}
+			}
+			return false
+		})
+		if !known {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// shards returns the dimensions along which the operator may be divided according to its spec, with these
+// attributes and shapes.
+func (o *Operator) shards(r *Resolution) []Division {
+	var out []Division
 	for k, axes := range r.Shards {
 		run := 0
 		for _, a := range axes {
 			run = max(run, a.Hi-a.Lo)
 		}
 		for j := range run {
-			d := dimension{&o.Shards[k], map[int]int{}}
+			d := Division{o.Shards[k].Dim, o.Shards[k].Partial, map[int]int{}}
 			for _, a := range axes {
 				if a.Lo+j < a.Hi {
-					d.axes[a.Slot] = a.Lo + j
+					d.Axes[a.Slot] = a.Lo + j
 				}
 			}
 			out = append(out, d)
@@ -51,10 +92,10 @@ func (o *Operator) dimensions(r *Resolution) []dimension {
 // a partial sum.
 func (s *Signature) dims(r *Resolution) []partition.Dim {
 	var out []partition.Dim
-	for _, d := range s.Operator.dimensions(r) {
-		dim := partition.Dim{Name: d.Dim, Axes: map[string]int{}}
+	for _, d := range s.Operator.shards(r) {
+		dim := partition.Dim{Name: d.Name, Axes: map[string]int{}}
 		for i, p := range s.Params {
-			axis, ok := d.axes[p.Slot]
+			axis, ok := d.Axes[p.Slot]
 			switch {
 			case p.Perm == perm.Scratch:
 			case ok:
