@@ -2,14 +2,12 @@ package formula
 
 import (
 	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/opgen/opgen/formula/internal/loops"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -96,12 +94,11 @@ func (l *layout) place(gradients map[int]int) {
 	}
 }
 
-// placeScratch binds gradients of intermediate values to scratch slots: the slot grad_x holds the gradient
-// of x.
+// placeScratch binds gradients of intermediate values to the scratch slots that say so.
 func (l *layout) placeScratch() {
 	for param, p := range l.kernel.signature.Params {
-		name, ok := strings.CutPrefix(l.kernel.signature.Operator.Slots[p.Slot].Name, "grad_")
-		if !ok || p.Grad || p.Perm != perm.Scratch || !l.accessor.Resolved.Takes(l.task, p.Slot) {
+		name := l.kernel.signature.Operator.Slots[p.Slot].GradOf
+		if name == "" || p.Grad || !l.accessor.Resolved.Takes(l.task, p.Slot) {
 			continue
 		}
 		m := l.accessor.Memory(p.Slot, false)

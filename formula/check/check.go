@@ -131,11 +131,19 @@ type Finding struct {
 	About string
 }
 
-// Formula checks the formula of an operator.
-func Formula(s *Operator, module Module) []Finding {
+// Own is a tensor that a formula gives and that is no slot.
+type Own struct {
+	Name     string
+	Pos, End int      // where the formula gives it first
+	Shape    []string // as that of a slot in a spec
+}
+
+// Formula checks the formula of an operator. It returns what is wrong, and the tensors that are the formula's
+// own.
+func Formula(s *Operator, module Module) ([]Finding, []Own) {
 	c := newSession(module)
-	c.operator(s)
-	return c.findings
+	own := c.operator(s)
+	return c.findings, own
 }
 
 // Values checks the formula of an enum: a function for each value.

@@ -248,6 +248,16 @@ func rangeText(bound []*binding) string {
 
 // mixedRadix reports whether p, such as a * N + b with b < N, takes each value below n once.
 func (f *formula) mixedRadix(p, n poly, vars []string, fr *frame) bool {
+	size := f.radix(p, vars, fr)
+	return size != nil && f.same(size, n)
+}
+
+// radix returns the number n of which p, such as a * N + b with b < N, takes each value below n once; nil if
+// p is no such number.
+func (f *formula) radix(p poly, vars []string, fr *frame) poly {
+	if p == nil {
+		return nil
+	}
 	stride, rest := constant(1), f.normal(p)
 	left := slices.Clone(vars)
 	for len(left) > 0 {
@@ -256,17 +266,20 @@ func (f *formula) mixedRadix(p, n poly, vars []string, fr *frame) bool {
 			return ok && f.same(factor, stride)
 		})
 		if i < 0 {
-			return false
+			return nil
 		}
 		b := fr.indices(left[i])
 		if len(b) != 1 || len(b[0].his) != 1 || len(b[0].los) != 1 || !f.same(b[0].los[0], constant(0)) {
-			return false
+			return nil
 		}
 		_, rest, _ = rest.Linear(indexMark + left[i])
 		stride = f.normal(stride.Mul(b[0].his[0]))
 		left = slices.Delete(left, i, i+1)
 	}
-	return f.same(rest, constant(0)) && f.same(stride, n)
+	if !f.same(rest, constant(0)) {
+		return nil
+	}
+	return stride
 }
 
 // offsets reports whether p is sum(C[:i]) + c with c below C[i], which takes each value below n = sum(C)

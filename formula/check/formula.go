@@ -92,8 +92,8 @@ func (f *formula) report(err *expr.Error) {
 	f.c.findings = append(f.c.findings, Finding{Error: &e})
 }
 
-// operator checks the formula of an operator.
-func (c *session) operator(s *Operator) {
+// operator checks the formula of an operator. It returns the tensors that are the formula's own.
+func (c *session) operator(s *Operator) []Own {
 	f := c.newFormula(s.Formula)
 	f.s, f.sc, c.main = s, s.Scope, f
 	ast, errs := expr.ParseFormula(s.Formula)
@@ -102,7 +102,7 @@ func (c *session) operator(s *Operator) {
 	}
 	f.unreadable, f.lost = len(errs) > 0, lostNames(s.Formula, errs)
 	if s.Partial {
-		return // what its names mean is not known
+		return nil // what its names mean is not known
 	}
 	f.slots()
 	f.gradients()
@@ -115,6 +115,18 @@ func (c *session) operator(s *Operator) {
 	if !f.unreadable {
 		f.complete(ast)
 	}
+	return f.own()
+}
+
+// own lists the tensors that are the formula's own, with the shapes that follow from left sides.
+func (f *formula) own() []Own {
+	var out []Own
+	for _, t := range f.order {
+		if t.slot == nil && !t.scalar && !t.bad && t.known && !t.isGradient() {
+			out = append(out, Own{t.name, t.node.Pos(), t.node.Pos() + len(t.name), t.shape})
+		}
+	}
+	return out
 }
 
 // nameNode returns the name of a function as a node.

@@ -250,6 +250,7 @@ func (f *formula) localTarget(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 		return failf(n, expr.BadFormula, "%s is one tensor, so it has one index in brackets", t.name)
 	}
 	var elems []elem
+	var texts []string
 	seen := map[string]bool{}
 	for _, it := range n.Groups[0] {
 		if err := f.enter(it, elem{}, false, fr); err != nil {
@@ -259,28 +260,48 @@ func (f *formula) localTarget(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 		if err != nil {
 			return err
 		}
-		if name := f.source(it); seen[name] {
-			return failf(it, expr.BadFormula, "%s stands twice on the left side, so not all elements of %s are given", name, t.name)
+		for _, name := range f.indicesIn(item{node: it}) {
+			if seen[name] {
+				return failf(it, expr.BadFormula, "%s stands twice on the left side, so not all elements of %s are given", name, t.name)
+			}
+			seen[name] = true
 		}
-		seen[f.source(it)] = true
 		elems = append(elems, e)
+		texts = append(texts, f.dimText(it, e))
 	}
 	if t.given() && t.known && !f.sameShape(t.elems, elems) {
 		return failf(n, expr.BadFormula, "%s has the shape %s above, and %s here", t.name, shapeText(t.elems), shapeText(elems))
 	}
-	t.elems, t.known = elems, true
+	if t.elems, t.known = elems, true; t.shape == nil {
+		t.shape = texts
+	}
 	return nil
 }
 
-// dimOfLocal returns the dimension, or the run of them, that an index gives a value which is no slot.
+// dimText returns an element of a shape as a spec says it: by the name of the dimension over which an index
+// ranges, if there is one.
+func (f *formula) dimText(it expr.Node, e elem) string {
+	if id, ok := it.(*expr.Ident); ok {
+		switch d, _ := f.dimOf(strings.TrimRight(id.Name, "'")); {
+		case d != "" && e.rest:
+			return d + "..."
+		case d != "":
+			return d
+		}
+	}
+	return e.String()
+}
+
+// dimOfLocal returns the dimension, or the run of them, that an item gives a value which is no slot: an index
+// by itself, a part of a run of indices, or a number that several indices make up, such as h * D + d.
 func (f *formula) dimOfLocal(it expr.Node, t *tensor, fr *frame) (elem, *expr.Error) {
 	id, ok := it.(*expr.Ident)
-	var bound []*binding
-	if ok {
-		bound = fr.indices(id.Name)
+	if !ok {
+		return f.dimOfItem(it, t, fr)
 	}
+	bound := fr.indices(id.Name)
 	if len(bound) != 1 || bound[0].part != (part{}) {
-		return elem{}, failf(it, expr.BadFormula, "%s is no slot, so its shape follows from the left side: want an index by itself, got %s", t.name, f.source(it))
+		return elem{}, f.noDim(it, t)
 	}
 	b := bound[0]
 	if b.run != nil {
@@ -297,6 +318,45 @@ func (f *formula) dimOfLocal(it expr.Node, t *tensor, fr *frame) (elem, *expr.Er
 		return elem{}, failf(it, expr.BadFormula, "how far %s ranges depends on other indices, so %s has no shape", id.Name, t.name)
 	}
 	return elem{n: n}, nil
+}
+
+// dimOfItem is dimOfLocal for an item that is no name.
+func (f *formula) dimOfItem(it expr.Node, t *tensor, fr *frame) (elem, *expr.Error) {
+	switch n := it.(type) {
+	case *expr.Binary:
+		v, err := f.integer(it, fr)
+		if err != nil {
+			return elem{}, err
+		}
+		vars := f.indicesIn(item{node: it})
+		for _, name := range vars {
+			for _, b := range fr.indices(name) {
+				if !independent(&b.extent) {
+					return elem{}, f.noDim(it, t)
+				}
+			}
+		}
+		if size := f.radix(v.int, vars, fr); size != nil && len(vars) > 1 {
+			return elem{n: size}, nil
+		}
+	case *expr.Call:
+		if n.Func != "keep" && n.Func != "drop" && n.Func != "permute" {
+			break
+		}
+		v, err := f.eval(it, fr, true)
+		if err != nil {
+			return elem{}, err
+		}
+		if v.kinds == kRun && v.run != nil && v.run.index {
+			return elem{rest: true, run: v.run}, nil
+		}
+	}
+	return elem{}, f.noDim(it, t)
+}
+
+// noDim reports an item from which no dimension of a value that is no slot follows.
+func (f *formula) noDim(it expr.Node, t *tensor) *expr.Error {
+	return failf(it, expr.BadFormula, "%s is no slot, so its shape follows from the left side: want an index by itself, got %s", t.name, f.source(it))
 }
 
 // sameShape reports whether two shapes are the same, as far as is known.

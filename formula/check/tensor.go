@@ -13,6 +13,7 @@ type tensor struct {
 	node   expr.Node // where the formula gives it first
 	slot   *Slot     // nil for a value that is no slot
 	elems  []elem    // the shape; that of a variadic slot depends on the number of the tensor
+	shape  []string  // that of a value that is no slot, as a spec says it
 	known  bool      // whether elems is the shape
 	kinds  kinds     // of its elements
 	int    poly      // of a scalar integer

@@ -1,6 +1,13 @@
 package derive
 
-import "github.com/opgen/opgen/formula/term"
+import (
+	"maps"
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
 
 // Missing returns the slot tensors that the gradient reads but that are neither given nor can be recomputed
 // from given slots.
@@ -87,6 +94,167 @@ func tensorsOf(n *term.Term) []int {
 	var out []int
 	for k := range n.Read.Count {
 		out = append(out, n.Read.Tensor+k)
+	}
+	return out
+}
+
+// Kept lists the values of the formula's own that forward keeps for the gradient: those that the gradient
+// reads and that are not elementwise of what is given or kept. They are real numbers, or random choices.
+// Integers and other conditions are computed again. given tells which slots that statements give are given,
+// and may which values may be kept. A value that may not is computed again of others that may.
+func (g *Gradient) Kept(given func(slot int) bool, may func(t int) bool) []int {
+	own, kept := g.own(), map[int]bool{}
+	var there func(t int, within map[int]bool) bool
+	there = func(t int, within map[int]bool) bool {
+		l := g.Program.Tensors[t]
+		switch {
+		case own[t] || kept[t] || l.Slot >= 0 && l.Given && l.Old < 0 && given(l.Slot):
+			return true
+		case l.Old >= 0 || within[t]:
+			return false
+		case !l.Given:
+			return true
+		}
+		within[t] = true
+		defer delete(within, t)
+		return !g.costly(t) && !slices.ContainsFunc(g.readsOf(t), func(r int) bool { return !there(r, within) })
+	}
+	seen := map[int]bool{}
+	var keep func(t int)
+	keep = func(t int) {
+		if seen[t] || there(t, map[int]bool{}) {
+			return
+		}
+		seen[t] = true
+		if l := g.Program.Tensors[t]; l.Slot < 0 && l.Given && (l.Kind == term.Real || g.costly(t)) && may(t) {
+			kept[t] = true
+			return
+		}
+		for _, r := range g.readsOf(t) {
+			keep(r)
+		}
+	}
+	direct := g.direct()
+	slices.Sort(direct) // in the order in which statements give them
+	for _, t := range direct {
+		keep(t)
+	}
+	return slices.Sorted(maps.Keys(kept))
+}
+
+// readsOf lists the tensors of which the formula makes a tensor, in their order.
+func (g *Gradient) readsOf(t int) []int {
+	var out []int
+	for _, s := range g.giving(t) {
+		s.Reads(func(r *term.Read) {
+			for k := range r.Count {
+				out = append(out, r.Tensor+k)
+			}
+		})
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// giving returns the statements of the formula that give a tensor.
+func (g *Gradient) giving(t int) []*program.Statement {
+	var out []*program.Statement
+	for _, s := range g.Program.Statements {
+		if s.Target == t {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// costly reports whether an element of a tensor is a real number that takes a reduction, or a condition that
+// takes a random number.
+func (g *Gradient) costly(t int) bool {
+	kind, found := g.Program.Tensors[t].Kind, false
+	for _, s := range g.giving(t) {
+		s.Value.Walk(func(n *term.Term) {
+			found = found || kind == term.Real && n.Op == term.Reduce || kind == term.Boolean && n.Func.Has(term.Random)
+		})
+	}
+	return found
+}
+
+// Statistic reports whether a tensor has fewer elements than those of which it is made: each element that its
+// reductions go over is used for one of its elements only, as those of a row are for the mean of the row. An
+// element of a product of matrices, in contrast, is used for many.
+func (g *Gradient) Statistic(t int) bool { return g.statistic(t, map[int]bool{}) }
+
+func (g *Gradient) statistic(t int, within map[int]bool) bool {
+	if within[t] {
+		return false
+	}
+	within[t] = true
+	defer delete(within, t)
+	reduces, all := false, true
+	for _, s := range g.giving(t) {
+		needs := func(n *term.Term) bool {
+			free := n.Free()
+			return !slices.ContainsFunc(s.Vars, func(v *term.Variable) bool { return !slices.Contains(free, v) })
+		}
+		s.Value.WalkInto(func(n *term.Term) bool {
+			switch n.Op {
+			case term.Reduce:
+				reduces = true
+				n.Walk(func(m *term.Term) { all = all && (m.Op != term.Element || needs(m)) })
+				return false
+			case term.Element:
+				if l := g.Program.Tensors[n.Read.Tensor]; l.Slot < 0 && l.Given && g.reductions(n.Read.Tensor, map[int]bool{}) {
+					reduces = true
+					all = all && needs(n) && g.statistic(n.Read.Tensor, within)
+				}
+			}
+			return true
+		})
+	}
+	return reduces && all
+}
+
+// reductions reports whether an element of a tensor takes a reduction, or elements that do.
+func (g *Gradient) reductions(t int, seen map[int]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	found := false
+	for _, s := range g.giving(t) {
+		s.Value.Walk(func(n *term.Term) {
+			found = found || n.Op == term.Reduce || n.Op == term.Element && g.Program.Tensors[n.Read.Tensor].Given && g.reductions(n.Read.Tensor, seen)
+		})
+	}
+	return found
+}
+
+// Extreme reports whether each element of a tensor is one of those of which it is made, or a bound.
+func (g *Gradient) Extreme(t int) bool {
+	all := g.giving(t)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(s *program.Statement) bool {
+		return s.Value.Op != term.Reduce || !s.Value.Reduction.Kind.Is(reduction.Extreme)
+	})
+}
+
+// Whole lists the values between outputs and inputs, of sums over products and the like, of whose gradients
+// some statement reads elements of all places for each of its own: no part of them is done with before all
+// are there.
+func (g *Gradient) Whole() map[int]bool {
+	out := map[int]bool{}
+	for t, of := range g.Between {
+		if !g.costly(t) || g.Statistic(t) {
+			continue
+		}
+		for _, s := range g.Statements {
+			s.Reads(func(r *term.Read) {
+				if r.Tensor != of || len(r.Idx) == 0 || r.ByNumber {
+					return
+				}
+				shared := slices.ContainsFunc(s.Vars, func(v *term.Variable) bool { return slices.Contains(r.Idx[0].Free(), v) })
+				out[t] = out[t] || !shared
+			})
+		}
 	}
 	return out
 }

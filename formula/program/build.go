@@ -362,13 +362,11 @@ func (b *builder) left(r *expr.Read, id int, left *term.Read, sc *scope) error {
 		}
 	} else {
 		for _, i := range idx {
-			if i.Op != term.Index {
-				return fmt.Errorf("%s is no slot: want plain indices on the left", r.Name)
+			n, err := extentOf(i)
+			if err != nil {
+				return fmt.Errorf("%s is no slot: %w", r.Name, err)
 			}
-			if _, _, err := bounds(i.Var); err != nil {
-				return err
-			}
-			dims = append(dims, i.Var.Hi)
+			dims = append(dims, n)
 		}
 	}
 	if len(idx) != len(dims) {
@@ -389,6 +387,22 @@ func (b *builder) left(r *expr.Read, id int, left *term.Read, sc *scope) error {
 		left.Ext = []*term.Term{}
 	}
 	return nil
+}
+
+// extentOf returns how many values an index of a tensor of the formula's own has: an index by itself, or the
+// number that several make up, of which each value stands for one value of each of them.
+func extentOf(i *term.Term) (*term.Term, error) {
+	var extents []*term.Term
+	for _, v := range i.Free() {
+		if _, _, err := bounds(v); err != nil {
+			return nil, err
+		}
+		extents = append(extents, v.Hi)
+	}
+	if len(extents) == 0 {
+		return nil, fmt.Errorf("want indices on the left")
+	}
+	return term.Total(extents), nil
 }
 
 // leftByNumber lowers a target with a flat index: x[#(i, j)].

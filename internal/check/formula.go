@@ -18,7 +18,8 @@ func (o *operator) formula() {
 	}
 	declared := NewDeclarations(o.specs, o.others)
 	op := declared.Operator(o.s, o.sc)
-	for _, x := range formulas.Formula(op, declared) {
+	findings, own := formulas.Formula(op, declared)
+	for _, x := range findings {
 		at := source.Span{}
 		if i := slices.IndexFunc(o.s.Slots, func(sl *spec.Slot) bool { return sl.Name == x.About }); i >= 0 {
 			at = o.s.Slots[i].Key
@@ -27,6 +28,10 @@ func (o *operator) formula() {
 	}
 	if ast, errs := expr.ParseFormula(o.s.Formula.V); len(errs) == 0 && !op.Partial {
 		o.folds(ast.Statements)
+	}
+	o.s.Own = nil
+	for _, x := range own {
+		o.s.Own = append(o.s.Own, spec.Value{Name: x.Name, Pos: o.s.Formula.Node.Within(x.Pos, x.End), Shape: x.Shape})
 	}
 }
 

@@ -73,7 +73,7 @@ func (o *operator) tasks() {
 // unused reports scratch slots and arguments that no task uses.
 func (o *operator) unused() {
 	for _, s := range o.s.Slots {
-		if s.Role.V == "scratch" && !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return rules.Access(t, s.Name) != nil }) {
+		if s.Role.V == "scratch" && s.GradOf == "" && !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return rules.Access(t, s.Name) != nil }) {
 			o.list.Add(diag.Unused, s.Key, "no task uses the scratch slot %s", s.Name).Hinted("give it access in a task: access = { %s = \"scratch\" }", s.Name)
 		}
 	}

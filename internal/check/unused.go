@@ -100,22 +100,13 @@ func Unused(s *spec.Spec) []Declared {
 	return slices.DeleteFunc(all, func(d Declared) bool { return used[d.Name] > 1 })
 }
 
-// UnusedScratch returns the scratch slots that code of the formula does not use: those that are neither given
-// by it nor named grad_ and a name of it.
-func UnusedScratch(s *spec.Spec) []Declared {
+// Scratch returns the scratch slots that the spec states.
+func Scratch(s *spec.Spec) []Declared {
 	var out []Declared
-	names := map[string]bool{}
-	for _, name := range namesIn.FindAllString(s.Formula.V, -1) {
-		names[name] = true
-	}
 	for _, x := range s.Slots {
-		of, gradient := strings.CutPrefix(x.Name, "grad_")
-		if x.Role.V == "scratch" && !x.Bad && !names[x.Name] && !(gradient && names[of]) {
+		if x.Role.V == "scratch" && !x.Bad && x.GradOf == "" {
 			out = append(out, Declared{What: "scratch slot", Name: x.Name, Span: x.Key})
 		}
 	}
 	return out
 }
-
-// namesIn matches the names in a formula.
-var namesIn = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*`)

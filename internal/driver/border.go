@@ -59,8 +59,8 @@ func needKernels(names []string) string {
 	return "operators " + strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1] + " need kernels"
 }
 
-// unused reports attributes and dimensions that neither the spec nor a kernel uses, and scratch slots that
-// code of a formula does not use. A kernel that is not written yet may.
+// unused reports attributes and dimensions that neither the spec nor a kernel uses, and scratch slots of
+// operators without a kernel by hand. A kernel that is not written yet may.
 func (p *Project) unused(m *model.Module) {
 	goNames := map[string]*model.Operator{}
 	for _, o := range m.Operators {
@@ -71,9 +71,9 @@ func (p *Project) unused(m *model.Module) {
 	for i, sc := range p.checked.Scopes {
 		o := goNames[sc.Spec.Name.V]
 		if o.Derived && sc.Spec.CUDA == nil { // other code may use any scratch memory, and may be written later
-			for _, u := range check.UnusedScratch(sc.Spec) {
+			for _, u := range check.Scratch(sc.Spec) {
 				p.Border.Add(diag.Unused, u.Span, "nothing uses the %s %s", u.What, u.Name).
-					Hinted("the formula may give it; if it is named grad_ and a value of the formula, it holds the gradient of that value")
+					Hinted("leave it out: scratch memory is for kernels by hand, and that of a formula's code follows from the formula")
 			}
 		}
 		for _, u := range unused[i] {

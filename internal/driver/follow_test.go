@@ -9,6 +9,7 @@ import (
 
 	"github.com/opgen/opgen/internal/driver"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // facts returns the facts of an operator as text.
@@ -185,6 +186,107 @@ slots    = { x = { role = "input", type = "T", shape = ["N", "K"] }, output = { 
 				t.Errorf("x is saved: got %q, want %q", got, c.saved)
 			}
 		})
+	}
+}
+
+// TestKeep resolves operators whose gradients read values of the formula's own. What is saved, and which
+// gradients have memory of the plan, follows.
+func TestKeep(t *testing.T) {
+	for name, c := range map[string]struct{ formula, want string }{
+		"statistics": {`m[n] = mean(k: x[n, k])
+s[n]         = rsqrt(variance(k: x[n, k]) + 1)
+output[n, k] = (x[n, k] - m[n]) * s[n]`, "saved m f64[N]\nsaved s f64[N]\n"},
+		"an extreme is an element": {`m[n] = max(k: x[n, k])
+output[n, k] = x[n, k] * m[n]`, "saved m T[N]\n"},
+		"of saved values": {`s[n] = sum(k: x[n, k]^2)
+r[n]         = sqrt(s[n])
+output[n, k] = x[n, k] * r[n] * s[n]`, "saved s f64[N]\n"},
+		"elementwise of inputs": {`y[n, k] = exp(x[n, k])
+output[n, k] = y[n, k] * (y[n, k] + 1)`, ""},
+		"condition": {`m[n] = squared ? mean(k: x[n, k]) : 2
+output[n, k] = x[n, k] * m[n]`, "saved m f64[N] if squared\n"},
+		"both values of the condition": {`m[n] = squared ? mean(k: x[n, k]) : max(k: x[n, k])
+output[n, k] = x[n, k] * m[n]`, "saved m f64[N]\n"},
+		"a product, and its gradient as a whole": {`y[n, o] = sum(k: x[n, k] * w[o, k]) for o < 3
+output[n, o] = squared ? tanh(y[n, o]) : y[n, o]^3`, "saved y T[N, 3] if !squared\nscratch grad_y T[N, 3]\n"},
+		"a random choice": {`kept[n, k] = uniform(7, 0, #(n, k)) > 0.5
+output[n, k] = kept[n, k] ? 2 * x[n, k] : 0`, "saved kept bool[N, K]\n"},
+		"a random number": {`noise[n, k] = uniform(7, 0, #(n, k))
+output[n, k] = x[n, k] * noise[n, k]`, ""},
+		"an index": {`at[n] = argmax(k: x[n, k])
+output[n] = x[n, at[n]]^2`, ""},
+		"parts of an index": {`y[n, 2 * k + i] = sum(k': x[n, k'] * w[i, k]) for i < 2
+output[n, i] = sum(k: y[n, 2 * k + i]^2)`, "saved y T[N, 2 * K]\nscratch grad_y T[N, 2 * K]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			weight, output, example := "", `["N", "K"]`, ""
+			switch {
+			case strings.Contains(c.formula, "output[n, o]"):
+				weight, output, example = `w = { role = "input", type = "T", shape = [3, "K"] }`, `["N", 3]`, "w = [3, 4]"
+			case strings.Contains(c.formula, "output[n, i]"):
+				weight, output, example = `w = { role = "input", type = "T", shape = [2, "K"] }`, `["N", 2]`, "w = [2, 4]"
+			case strings.Contains(c.formula, "output[n] "):
+				output = `["N"]`
+			}
+			attrs := ""
+			if strings.Contains(c.formula, "squared") {
+				attrs = "[attrs]\nsquared = { type = \"bool\", default = true }"
+			}
+			o := operatorOf(t, fmt.Sprintf(`edition = 1
+name     = "op"
+doc      = "An operator."
+formula  = """
+%s"""
+tasks    = { forward = {}, backward = {} }
+examples = [{ x = [3, 4], %s }]
+dtypes   = { T = ["f32", "f64"] }
+%s
+[slots]
+x      = { role = "input", type = "T", shape = ["N", "K"] }
+output = { role = "output", type = "T", shape = %s }
+%s
+`, c.formula, example, attrs, output, weight))
+			got := ""
+			for _, s := range o.Slots {
+				if s.Role == task.RoleSaved || s.Role == task.RoleScratch {
+					got += fmt.Sprintf("%s %s %s%s", s.Role, s.Name, s.Type, s.Shape)
+					if s.Present != "" {
+						got += " if " + s.Present
+					}
+					got += "\n"
+				}
+			}
+			if got != c.want {
+				t.Errorf("got\n%swant\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSpecsStateNoMemory checks that specs of the catalogue state no saved and no scratch slot, and not under
+// which condition a tensor is saved, where an operator has no kernel by hand.
+func TestSpecsStateNoMemory(t *testing.T) {
+	p, err := driver.Load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, derived := p.Module(), 0
+	if m == nil {
+		t.Fatal(p.Findings)
+	}
+	for _, o := range m.Operators {
+		if !o.Derived {
+			continue
+		}
+		derived++
+		for _, word := range []string{`"saved"`, `"scratch"`, "saved ="} {
+			if strings.Contains(o.Text, word) {
+				t.Errorf("the spec of %s says %s", o.Name, word)
+			}
+		}
+	}
+	if derived < 90 {
+		t.Errorf("got %d operators without a kernel by hand, want those of the catalogue", derived)
 	}
 }
 

@@ -131,16 +131,24 @@ func (p *Project) follow() {
 	for _, sc := range p.checked.Scopes {
 		specs = append(specs, sc.Spec)
 	}
-	known, added := example.Follow(p.module, specs)
-	if p.known = known; !added {
+	if example.Keep(p.module, specs) && !p.again(specs) {
 		return
 	}
+	known, added := example.Follow(p.module, specs)
+	if p.known = known; added {
+		p.again(specs)
+	}
+}
+
+// again checks and resolves specs to which facts were added. It reports whether there are no findings.
+func (p *Project) again(specs []*spec.Spec) bool {
 	if p.checked = check.Again(specs, p.others, p.Findings); !p.Findings.Empty() {
 		p.module = nil
-		return
+		return false
 	}
 	p.module = model.Resolve(p.checked, p.used...)
 	p.findKernels()
+	return true
 }
 
 // findKernels derives the kernels of operators from their formulas where none is written by hand.

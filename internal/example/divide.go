@@ -109,7 +109,7 @@ func (f *follower) sayable(name string, e derive.Effect) bool {
 // Otherwise the author may state a condition.
 func (f *follower) always(name string, e derive.Effect) bool {
 	if f.others == nil {
-		f.others, f.complete = f.varied(false)
+		f.others, f.complete = f.varied(false, false)
 	}
 	got, told := effect(name, f.others)
 	return f.complete && (!told || got == e)

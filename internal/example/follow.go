@@ -55,6 +55,8 @@ type follower struct {
 
 	others   []*view // varied uses that no example shows; nil before varied is called
 	complete bool    // others holds all varied uses
+
+	gradients, choices []*view // of such uses, with gradients; nil before they are looked at
 }
 
 // text returns a string value as if the spec contained it at a position.

@@ -71,6 +71,8 @@ func (f *follower) saved() {
 	views := f.views
 	if f.undecided() {
 		views = slices.Concat(views, f.unseen())
+	} else if f.op.Derived && f.decided() {
+		views = slices.Concat(views, f.chosen())
 	}
 	for _, v := range views {
 		for slot := range v.gradient.Reads() {
@@ -85,11 +87,43 @@ func (f *follower) saved() {
 		}
 	}
 	for i, s := range f.spec.Slots {
-		if f.mayBeSaved(i) && takes[i] != (rules.Saved(s) != "") {
+		if !f.mayBeSaved(i) {
+			continue
+		}
+		if stated := rules.Saved(s) != ""; takes[i] != stated {
 			s.Saved = &source.Scalar{Span: s.Key, Value: takes[i]}
 			f.known.saved[i], f.added = true, true
 		}
+		if c := f.savedIf(i, takes); takes[i] && c != "" {
+			s.Saved = &source.Scalar{Span: s.Key, Value: c}
+			f.known.saved[i], f.added = true, true
+		}
 	}
+}
+
+// savedIf returns the condition under which backward of an operator without a kernel by hand is given a slot
+// that some uses need: that of the attributes in which these differ from others, or "".
+func (f *follower) savedIf(slot int, takes map[int]bool) string {
+	if !f.op.Derived || !takes[slot] || !f.decided() {
+		return ""
+	}
+	views := slices.Concat(f.views, f.chosen())
+	views = slices.DeleteFunc(views, func(v *view) bool { return len(v.use.tensors[slot]) == 0 })
+	so := make([]bool, len(views))
+	for i, v := range views {
+		without := func(s int) bool { return s != slot && f.given(v, s, takes) }
+		so[i] = v.gradient.Reads()[slot] || slices.ContainsFunc(v.gradient.Missing(without), func(t int) bool { return v.program.Tensors[t].Slot == slot })
+	}
+	return f.condition(views, so, true)
+}
+
+// decided reports whether an attribute of few values, or one that may be absent, decides what the formula
+// computes.
+func (f *follower) decided() bool {
+	names := namesOf(f.op.Operator.Formula)
+	return slices.ContainsFunc(f.op.Attrs, func(a *model.Attr) bool {
+		return hasFew(a) && (names[a.Name] || f.decides(a.Name))
+	})
 }
 
 // undecided reports whether the examples are too little evidence: some tensor may be saved, and the formula

@@ -38,13 +38,14 @@ type factor []func(*task.Example)
 
 // varied returns views of uses that no example shows: combinations of factors at the first example, and one
 // factor at a time at each example. With gradient set, the views have gradients; otherwise real attributes
-// stay symbols. complete is false if the budget of terms ends first.
-func (f *follower) varied(gradient bool) (out []*view, complete bool) {
+// stay symbols. With few set, factors are attributes of few values and inputs only. complete is false if the
+// budget of terms ends first.
+func (f *follower) varied(gradient, few bool) (out []*view, complete bool) {
 	spent := &known{}
 	made := map[string]bool{}
 	for i, v := range f.views {
 		x := &f.op.Operator.Examples[v.example-1]
-		factors := f.factors(v, x)
+		factors := f.factors(v, x, few)
 		var uses [][]int
 		if i == 0 && len(factors) > 1 {
 			uses = together(factors)
@@ -161,11 +162,11 @@ func together(factors []factor) (out [][]int) {
 
 // factors returns the degrees of freedom of uses at an example: attributes that the formula names or that
 // determine presence and dimensions, and optional inputs.
-func (f *follower) factors(v *view, x *task.Example) (out []factor) {
+func (f *follower) factors(v *view, x *task.Example, few bool) (out []factor) {
 	names := namesOf(f.op.Operator.Formula)
 	known := constantsOf(f.op.Operator.Formula)
 	for _, a := range f.op.Attrs {
-		if names[a.Name] || f.decides(a.Name) {
+		if (names[a.Name] || f.decides(a.Name)) && !(few && !hasFew(a)) {
 			out = append(out, attrFactor(a.Name, others(a, v.raw[a.Name], known)))
 		}
 	}
@@ -403,6 +404,27 @@ func (v *view) shapeOf(s *model.Slot) (dims []int, ok bool) {
 
 // unseen returns varied views with gradients.
 func (f *follower) unseen() []*view {
-	out, _ := f.varied(true)
-	return out
+	if f.gradients == nil {
+		out, _ := f.varied(true, false)
+		f.gradients = append([]*view{}, out...)
+	}
+	return f.gradients
+}
+
+// chosen returns views, with gradients, of uses that no example shows and that differ in attributes of few
+// values and in the inputs that are there.
+func (f *follower) chosen() []*view {
+	if f.gradients != nil {
+		return f.gradients // these, and others
+	}
+	if f.choices == nil {
+		out, _ := f.varied(true, true)
+		f.choices = append([]*view{}, out...)
+	}
+	return f.choices
+}
+
+// hasFew reports whether an attribute has few values, or may be absent.
+func hasFew(a *model.Attr) bool {
+	return !isList(a) && (a.Type == "bool" || a.Type == "enum" || a.Optional)
 }

@@ -71,7 +71,7 @@ func describeSlot(s *spec.Spec, sl *spec.Slot) task.Slot {
 		OnRequest: sl.Role.V == "output" && sl.Present.V == "caller" || sl.Asked(),
 		Provided:  s.Kind == spec.Initializer && sl.Role.V == "output",
 		Trainable: s.Kind == spec.Operator && rules.Trainable(s, sl),
-		PerWorker: sl.Per.V == "worker", AuxLoss: sl.AuxLoss.V, CountedBy: sl.Count.V}
+		PerWorker: sl.Per.V == "worker", GradOf: sl.GradOf, AuxLoss: sl.AuxLoss.V, CountedBy: sl.Count.V}
 	if sl.Variadic != nil {
 		d.Variadic = true
 		d.Min, d.Max = rules.Limits(s, sl.Variadic)

@@ -88,6 +88,8 @@ func inferred(task string, s *spec.Slot) perm.Perm {
 	switch {
 	case task == "init" || task == "cleanup":
 		return perm.None // tensors hold nothing when they run
+	case s.GradOf != "" && task == "backward":
+		return perm.Scratch
 	case s.Role.V == "scratch":
 		return perm.None // a task that uses scratch memory says so
 	case task == "backward":

@@ -94,6 +94,7 @@ type Spec struct {
 	Validate     Str             // a call of a Go function that checks attributes
 	Values       []*EnumValue    // of an Enum
 	ValuesSpan   source.Span
+	Own          []Value // the tensors that are the formula's own; package check finds them
 	// Unread holds the keys of tables that could not be read. What they would have declared is not
 	// reported as missing.
 	Unread map[string]bool
@@ -141,6 +142,13 @@ type TypeVar struct {
 	// From says what binds the variable if no input does: attributes, other variables or element
 	// types. The first that is present counts.
 	From []Str
+}
+
+// Value is a tensor that a formula gives and that is no slot. Its shape has the form of that of a slot.
+type Value struct {
+	Name  string
+	Pos   source.Span
+	Shape []string
 }
 
 // EnumValue is a value of an enum.
@@ -202,6 +210,7 @@ type Slot struct {
 	Saved     source.Node // boolean or expression
 	Init      *Init
 	Per       Str
+	GradOf    string // of scratch memory that follows from the formula: the value whose gradient it holds
 	AuxLoss   Bool
 	Below     Str
 	Except    Str

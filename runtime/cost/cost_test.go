@@ -140,7 +140,9 @@ func TestOperators(t *testing.T) {
 		gradients, scratch int64
 	}{
 		{scce.Apply(g, scce.Defaults(), scce.Logit(logit), scce.Label(label), graph.Request(scce.SlotProbs)).Node(), 84, 84, 2, 8 * (1 + 21 + 21), 0},
-		{accuracy.Apply(g, accuracy.Defaults(), accuracy.Logit(logit), accuracy.Label(label)).Node(), 21, 0, 0, 0, 7},
+		{accuracy.Apply(g, accuracy.Defaults(), accuracy.Logit(logit), accuracy.Label(label)).Node(), 21, 0, 0, 0, 0},
+		{linear.Apply(g, linear.Defaults(2).WithUseBias(false).WithActivation(activation.Relu), logit).Node(), 84, 168, 2,
+			8 * (21 + 6 + 14), 8 * 14},
 		{pool2d.Apply(g, pool, image).Node(), 600, 150, 2, 4 * (216 + 150), 0},
 		{conv2d.Apply(g, conv, image).Node(), 2 * 2 * 4 * 25 * 12, 4 * 2 * 4 * 25 * 12, 2, 4 * (216 + 48 + 4 + 200), 4 * (2*12*25 + 2*4*12)},
 		{update, 150, 0, 0, 0, 0},

@@ -107,6 +107,7 @@ type Slot struct {
 	Max       int    `json:"max,omitempty"`
 	Trainable bool   `json:"trainable,omitempty"`  // its tensor gets a gradient
 	PerWorker bool   `json:"per_worker,omitempty"` // scratch of which every worker has its own
+	GradOf    string `json:"grad_of,omitempty"`    // of scratch memory: the value of the formula whose gradient it holds
 	AuxLoss   bool   `json:"aux_loss,omitempty"`   // a scalar output that training adds to the loss
 	CountedBy string `json:"counted_by,omitempty"` // the output that holds how many rows of this one count, of those that are planned
 	Init      Init   `json:"init,omitzero"`        // how a weight begins

@@ -107,6 +107,11 @@ func (j *judge) resolve(specs []*spec.Spec, list *diag.List) *model.Module {
 	if m == nil {
 		return nil
 	}
+	if example.Keep(m, specs) {
+		if m = resolve(); m == nil {
+			return nil
+		}
+	}
 	known, added := example.Follow(m, specs)
 	if added {
 		if m = resolve(); m == nil {
