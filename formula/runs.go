@@ -27,8 +27,8 @@ type Run struct {
 }
 
 // List returns a listing of the loops that compute the task on CPUs, and counts; an empty one if there are
-// none. Instructions that no compiled loop can hold have a !. If portable is true, the listing is the same for
-// all processors; otherwise it shows behind a | what this processor runs as machine code.
+// none. Instructions that no compiled loop can hold have a !. If portable is true, the listing is the same
+// for all processors; otherwise it shows behind a | what this processor runs as machine code.
 func (r *Run) List(portable bool) (string, Counts) {
 	if r.code == nil {
 		return "", Counts{}

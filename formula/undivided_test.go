@@ -52,9 +52,9 @@ var undivided = map[string]string{
 	"weight":              fixedShape,
 }
 
-// TestUndivided holds the list to the catalogue: each operator can be divided at one of its examples, or has a
-// reason. It also gives Parallel each input in two parts along each axis: it either finds the partitions of all
-// tensors, or says which axis must stay whole.
+// TestUndivided holds the list to the catalogue: each operator can be divided at one of its examples, or has
+// a reason. It also gives Parallel each input in two parts along each axis: it either finds the partitions of
+// all tensors, or says which axis must stay whole.
 func TestUndivided(t *testing.T) {
 	names, divided := map[string]bool{}, map[string]bool{}
 	parts, refused := 0, 0

@@ -137,8 +137,8 @@ func (d division) check(t *testing.T, want values) {
 	}
 }
 
-// part runs the operator on the indices in [lo, hi) of the axis. It returns nil if the operator refuses them, and
-// the spec does not say that the dimension may be divided.
+// part runs the operator on the indices in [lo, hi) of the axis. It returns nil if the operator refuses them,
+// and the spec does not say that the dimension may be divided.
 func (d division) part(t *testing.T, lo, hi int) values {
 	t.Helper()
 	s := d.sample

@@ -11,8 +11,8 @@ import (
 
 var formulaName = regexp.MustCompile(`[a-z_][a-z_0-9]*`)
 
-// lostNames returns the names on the left sides of lines that cannot be read. What such a line gives is not known, so an error about its name
-// would follow from the one that is reported.
+// lostNames returns the names on the left sides of lines that cannot be read. What such a line gives is not
+// known, so an error about its name would follow from the one that is reported.
 func lostNames(text string, errs []*expr.Error) map[string]bool {
 	names := map[string]bool{}
 	for _, err := range errs {

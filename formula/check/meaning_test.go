@@ -41,8 +41,8 @@ func TestQuotientsHaveOneMeaning(t *testing.T) {
 	}
 }
 
-// TestKindsOfAlternatives checks that an integer and a real number of which one counts are a real number, unless
-// attributes decide.
+// TestKindsOfAlternatives checks that an integer and a real number of which one counts are a real number,
+// unless attributes decide.
 func TestKindsOfAlternatives(t *testing.T) {
 	const refused = "want an integer, got a float"
 	for text, want := range map[string]string{

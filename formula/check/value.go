@@ -292,8 +292,8 @@ func (f *formula) oneMeaning(n *expr.Binary, x, y value, fr *frame, index bool) 
 	return e
 }
 
-// elseOf returns the kinds that an element may have for which another value stands outside: of an integer and a
-// real number, it is a real number.
+// elseOf returns the kinds that an element may have for which another value stands outside: of an integer and
+// a real number, it is a real number.
 func elseOf(x, y kinds) kinds {
 	if x&kNumber == 0 || y&kNumber == 0 {
 		return x | y&kNumber

@@ -43,8 +43,8 @@ func Divide(p *program.Program, symbol string) Effect {
 	return d.run()
 }
 
-// divider works out what a device has of each tensor, if what it divides are the axes, variables and symbols of
-// a set.
+// divider works out what a device has of each tensor, if what it divides are the axes, variables and symbols
+// of a set.
 type divider struct {
 	p       *program.Program
 	symbols map[string]bool
@@ -288,8 +288,8 @@ func (d *divider) choice(n *term.Term) state {
 }
 
 // subscripts returns the subscripts of an element that is given by its row-major number, where the indices
-// that the number counts are those of the tensor: they have its extents but for those of 1. It returns nil for
-// others, and outside of Divisions.
+// that the number counts are those of the tensor: they have its extents but for those of 1. It returns nil
+// for others, and outside of Divisions.
 func (d *divider) subscripts(r *term.Read) []*term.Term {
 	if !d.joined || !r.ByNumber {
 		return nil

@@ -12,8 +12,8 @@ import (
 // Axis is a dimension of a tensor of a program.
 type Axis struct{ Tensor, Dim int }
 
-// Division is a set of axes that devices can divide together, each having its part of every axis in it, and all
-// of the tensors without one.
+// Division is a set of axes that devices can divide together, each having its part of every axis in it, and
+// all of the tensors without one.
 type Division struct {
 	// Axes are those of slots' tensors, in order. A tensor has at most one.
 	Axes []Axis
@@ -24,8 +24,9 @@ type Division struct {
 }
 
 // Divisions returns the ways in which a use can be divided. The program of the use must be open and not
-// settled, so that a condition on an extent counts as one that may or may not hold in a part. derived holds the
-// symbols of dimensions that are computed from other extents: they count as numbers that differ in a part.
+// settled, so that a condition on an extent counts as one that may or may not hold in a part. derived holds
+// the symbols of dimensions that are computed from other extents: they count as numbers that differ in a
+// part.
 //
 // Axes belong together if one index subscripts both. The classes are found by union-find over axes, indices
 // and the symbols of extents.

@@ -17,9 +17,9 @@ func (e Ends) Any() bool { return e.Least || e.Most }
 // Or returns the union of e and f, for an integer that is one of two.
 func (e Ends) Or(f Ends) Ends { return Ends{e.Least || f.Least, e.Most || f.Most} }
 
-// EndsOf returns the Ends of n, by data flow through max, min, conditionals and defaults. held holds the
-// Ends of tensors. unsigned reports whether an integer is unsigned: a reduction of unsigned integers has
-// other identities. A nil unsigned, as in loops, means that all integers are signed, and that constants may be
+// EndsOf returns the Ends of n, by data flow through max, min, conditionals and defaults. held holds the Ends
+// of tensors. unsigned reports whether an integer is unsigned: a reduction of unsigned integers has other
+// identities. A nil unsigned, as in loops, means that all integers are signed, and that constants may be
 // folded reductions.
 func EndsOf(n *term.Term, held map[int]Ends, unsigned func(*term.Term) bool) Ends {
 	of := func(n *term.Term) Ends { return EndsOf(n, held, unsigned) }

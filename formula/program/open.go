@@ -19,7 +19,7 @@ func (p *Program) Opened(unsettled bool) (*Program, error) {
 	return out, err
 }
 
-// Forget marks the values of symbols as unknown, so that analyses of the program hold for all values of its
+// Forget marks the values of symbols as unknown, so that what an analysis finds holds for all values of its
 // symbols, also where one extent is larger than another.
 func (p *Program) Forget() {
 	p.symbols(func(n *term.Term) { n.Unknown = true })

@@ -60,7 +60,7 @@ type Term struct {
 	Kind      Kind
 	Name      string  // of a symbol
 	Int       int     // of an integer constant or a symbol; 1 for true
-	Unknown   bool    // of a symbol: analyses must hold for all its values
+	Unknown   bool    // of a symbol: an analysis must hold for all its values
 	Float     float64 // of a real constant
 	Var       *Variable
 	Func      *Function

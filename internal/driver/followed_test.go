@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/internal/driver"
 )
 
-// TestFollowedCosts checks formulas whose costs follow from small examples: none contradicts the formula, as if the spec stated it.
+// TestFollowedCosts checks formulas whose costs follow from small examples: none contradicts the formula, as
+// if the spec stated it.
 func TestFollowedCosts(t *testing.T) {
 	for _, formula := range []string{
 		"output[k] = max(cos(k / 4), v[k])", "output[k] = sum(k': v[k' / 2])", "output[k] = sum(a in k .. 3: v[k / 2] * (1 + a))",

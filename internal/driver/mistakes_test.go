@@ -12,7 +12,8 @@ import (
 	"github.com/opgen/opgen/internal/driver"
 )
 
-// rowsSpec is an operator in which mistakes are made: formulas, attributes, an enum, dtypes, slots with bounds, costs and examples.
+// rowsSpec is an operator in which mistakes are made: formulas, attributes, an enum, dtypes, slots with
+// bounds, costs and examples.
 const rowsSpec = `edition = 1
 name = "rows"
 doc = "Scales rows and adds elements at places."
@@ -96,7 +97,7 @@ at = [3]
 weight = [4]
 `
 
-// mistakes are small changes of rowsSpec, as somebody makes them who writes a first operator.
+// mistakes are small changes of rowsSpec, as the author of a first operator makes them.
 var mistakes = []struct{ name, old, new string }{
 	{"two mistakes", "tanh(x) : sigmoid(x)", "tahn(x) : sigmoid(y)"},
 	{"key", "role = \"input\", type = \"T\"", "rol = \"input\", type = \"T\""},
@@ -182,7 +183,7 @@ var mistakes = []struct{ name, old, new string }{
 	{"weight without init", ", init = \"ones\"", ""},
 	{"shape a string", "shape = [\"K\"], init", "shape = \"K\", init"},
 	{"dims lower", "shape = [\"K\"], init", "shape = [\"k\"], init"},
-	{"task misspelt", "forward = {}", "foward = {}"},
+	{"task misspelled", "forward = {}", "foward = {}"},
 	{"no forward", "forward = {}\n", ""},
 	{"task key", "forward = {}", "forward = { grian = 1 }"},
 	{"grad of no slot", "{ input = \"scatter\" }", "{ inputs = \"scatter\" }"},
@@ -211,8 +212,8 @@ var mistakes = []struct{ name, old, new string }{
 	{"init a number", "init = \"ones\"", "init = 1.0"},
 }
 
-// TestMistakesByHand compares what opgen check says about each mistake with testdata/mistakes.txtar. Each has a finding, and none is told of the
-// operator that applies the one with the mistake, which is right.
+// TestMistakesByHand compares what opgen check says about each mistake with testdata/mistakes.txtar. Each has
+// a finding, and none is told of the operator that applies the one with the mistake, which is right.
 func TestMistakesByHand(t *testing.T) {
 	check := func(rows string) string {
 		var list diag.List

@@ -77,7 +77,8 @@ func lines(n int, text string, last ...string) []string {
 	return append(strings.Split(joined(n, "\n", text), "\n"), last...)
 }
 
-// chain returns lines of which each gives a value from that of the one before, which @ stands for, in one of some ways; % is its number.
+// chain returns lines of which each gives a value from that of the one before, which @ stands for, in one of
+// some ways; % is its number.
 func chain(r *rand.Rand, n int, first, name string, ways ...string) []string {
 	out := []string{first}
 	for i := 1; i < n; i++ {

@@ -11,8 +11,8 @@ import (
 // condition returns an expression of attributes that holds in all views in which something is so, and in as
 // few others as attributes tell; "" if they tell nothing. An attribute tells that something is not so for one
 // of its values if it is never so with this value, and if it is so in a view that differs in nothing else.
-// Without values, of an attribute that may be absent only counts whether it is there, so that the condition stays when
-// an enum gets values.
+// Without values, of an attribute that may be absent only counts whether it is there, so that the condition
+// stays when an enum gets values.
 func (f *follower) condition(views []*view, so []bool, values bool) string {
 	told := slices.Clone(so) // views in which it is so, or of which a test tells that it is not
 	var out []string

@@ -97,7 +97,8 @@ func (u *use) symbolsOf() map[string]int {
 }
 
 // plausible reports whether the cost flops that the spec states for a task is within costFactor of the
-// formula's. ok is false if this use is no evidence. x is the use with larger extents, which gives names their values.
+// formula's. ok is false if this use is no evidence. x is the use with larger extents, which gives names
+// their values.
 func (v *view) plausible(m *model.Task, x *use, flops expr.Node) (holds, ok bool) {
 	statements := v.statements(m.Kind)
 	stated := x.float(flops)
@@ -248,8 +249,8 @@ func (f *follower) flops(m *model.Task) string {
 	return ""
 }
 
-// wrongCost reports whether a cost, whose names are not resolved, would be a finding if the spec stated it: leading
-// terms may say little about what a task takes at small extents.
+// wrongCost reports whether a cost, whose names are not resolved, would be a finding if the spec stated it:
+// leading terms may say little about what a task takes at small extents.
 func (f *follower) wrongCost(m *model.Task, flops expr.Node) bool {
 	var n pricing
 	for _, v := range f.views {

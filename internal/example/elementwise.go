@@ -65,8 +65,8 @@ func (t *trial) checkElementwise(v *view) {
 	}
 }
 
-// checkShown reports tasks that are stated to work element by element, which loops do at no example: their sizes
-// differ.
+// checkShown reports tasks that are stated to work element by element, which loops do at no example: their
+// sizes differ.
 func (t *trial) checkShown() {
 	for at, task := range t.shown {
 		if task == "" {

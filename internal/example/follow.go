@@ -15,7 +15,7 @@ import (
 )
 
 // Follow infers facts from formulas at the examples, and adds them to the specs that do not state them.
-// These specs must then be checked again, since inferred facts contain expressions. It returns its analyses
+// These specs must then be checked again, since inferred facts contain expressions. It returns its results
 // for Check, and reports whether it added a fact.
 func Follow(m *model.Module, specs []*spec.Spec) (k *Known, added bool) {
 	byName := map[string]*spec.Spec{}

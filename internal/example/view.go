@@ -34,7 +34,7 @@ type counted struct {
 	search bool
 }
 
-// known holds the analyses of an operator's formula, so that each is made once.
+// known holds the results of analyzing an operator's formula, so that each is made once.
 type known struct {
 	parsed   *program.Parsed // nil if there is no formula, or if it has syntax errors
 	computed []*computed
@@ -56,10 +56,10 @@ func (k *known) spend(p *program.Program) {
 	}
 }
 
-// Known holds the analyses of Follow. They stay valid when facts are added to specs. A nil Known is empty.
+// Known holds the results of Follow. They stay valid when facts are added to specs. A nil Known is empty.
 type Known struct{ of map[string]*known } // by operator
 
-// about returns the analyses of an operator, or new ones with the parsed formula.
+// about returns what is known of an operator, or nothing but the parsed formula.
 func (k *Known) about(o *model.Operator) *known {
 	if k != nil && k.of[o.Name] != nil {
 		return k.of[o.Name]

@@ -112,9 +112,9 @@ func (s *summary) text(code, other string) string {
 	return strings.Join(parts, "; ")
 }
 
-// Loops prints the loops that compute the tasks of an operator on CPUs at its first examples, as many as shown
-// says, in f32 where that is possible. If portable is true, the listing is the same for all processors. Loops
-// returns what listings of all examples count, and how many tasks the interpreter computes there.
+// Loops prints the loops that compute the tasks of an operator on CPUs at its first examples, as many as
+// shown says, in f32 where that is possible. If portable is true, the listing is the same for all processors.
+// Loops returns what listings of all examples count, and how many tasks the interpreter computes there.
 func Loops(w io.Writer, o *model.Operator, shown int, portable bool) (n formula.Counts, interpreted int, err error) {
 	var b strings.Builder
 	for k, runs := range example.Runs(o) {

@@ -40,11 +40,13 @@ type Case struct {
 	Type            string         // f32 or f64
 	Few             bool           // whether inputs are drawn from few numbers, so that some are equal
 	Values          uint64         // the seed of their elements
-	// Numbers says how elements are drawn: "" is around 1, "zeros" also rows of 0, "equal" rows of one number, "great" and "small" of many
-	// sizes, "far" of one size far from 1, "tiny" below the least normal number, "special" also NaN and infinities, "bits" integers with all
-	// their bits, and "bounds" those at the bounds of their types. Of real numbers, only x and u are drawn so.
+	// Numbers says how elements are drawn: "" is around 1, "zeros" also rows of 0, "equal" rows of one
+	// number, "great" and "small" of many sizes, "far" of one size far from 1, "tiny" below the least normal
+	// number, "special" also NaN and infinities, "bits" integers with all their bits, and "bounds" those at
+	// the bounds of their types. Of real numbers, only x and u are drawn so.
 	Numbers string
-	// Meant are lines that mean the same, for an oracle that bounds their digits better; nil if they are the lines themselves.
+	// Meant are lines that mean the same, for an oracle that bounds their digits better; nil if they are the
+	// lines themselves.
 	Meant    []string
 	Features map[string]bool
 	Text     string // the spec, if it is a given one

@@ -10,10 +10,12 @@ import (
 // kind is a kind of formulas: those of one form in which implementations have been wrong.
 type kind struct {
 	name string
-	// texts are the forms, one of which is drawn. Statements end at ";". One of the parts of "{a | b}" is drawn, and so is what a word such
-	// as $f stands for, which words says. "=>" is followed by statements that mean the same, and whose digits the oracle bounds better.
+	// texts are the forms, one of which is drawn. Statements end at ";". One of the parts of "{a | b}" is
+	// drawn, and so is what a word such as $f stands for, which words says. "=>" is followed by statements
+	// that mean the same, and whose digits the oracle bounds better.
 	texts []string
-	// once are words of the kind's own. Each is drawn once for a formula, so that all of its places have the same text.
+	// once are words of the kind's own. Each is drawn once for a formula, so that all of its places have the
+	// same text.
 	once    [][2]string
 	numbers string // how elements are drawn: see Case
 	single  bool   // f32 alone
@@ -123,7 +125,8 @@ func dimsOf(indices string) []string {
 	return dims
 }
 
-// around puts an operation around a result of real numbers, gives what it is made of a name, or leaves it as it is.
+// around puts an operation around a result of real numbers, gives what it is made of a name, or leaves it as
+// it is.
 func (w *writer) around() {
 	for i, l := range w.c.Lines {
 		m := result.FindStringSubmatch(l)

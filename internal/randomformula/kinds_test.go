@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/internal/driver"
 )
 
-// TestTextsOfKinds checks that each text of each kind gives formulas that opgen check accepts: one that it refuses is not judged.
+// TestTextsOfKinds checks that each text of each kind gives formulas that opgen check accepts: one that it
+// refuses is not judged.
 func TestTextsOfKinds(t *testing.T) {
 	for _, k := range kinds {
 		for i := range max(len(k.texts), 1) {

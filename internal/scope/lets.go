@@ -123,8 +123,8 @@ func (sc *Scope) references() map[string][]string {
 	return names
 }
 
-// cycle returns the dimensions of a cycle that begins with one. Each is defined by the next, and the last by the first. It returns nil if there
-// is no cycle. No cycle goes by way of what is free.
+// cycle returns the dimensions of a cycle that begins with one. Each is defined by the next, and the last by
+// the first. It returns nil if there is no cycle. No cycle goes by way of what is free.
 func cycle(first string, names map[string][]string, free map[string]bool) []string {
 	seen := map[string]bool{}
 	var visit func(d string) []string

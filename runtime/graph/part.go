@@ -47,8 +47,9 @@ func (t Tensor) Partition() partition.Partition {
 	return *t.whole
 }
 
-// divide notes of what the weights and outputs of a node are parts, if its inputs are parts. given is what the
-// node was resolved from. The error names the operator, the slot and the dimension that cannot be divided.
+// divide notes of what the weights and outputs of a node are parts, if its inputs are parts. given is what
+// the node was resolved from. The error names the operator, the slot and the dimension that cannot be
+// divided.
 func (n *Node) divide(given task.Given) error {
 	parts := map[int][]partition.Partition{}
 	for slot := range n.Op.Slots {

@@ -134,7 +134,8 @@ func TestParts(t *testing.T) {
 	if got := y.Partition().String() + " " + z.Partition().String() + " " + fmt.Sprint(z.Shape()); got != "[4/2, 6, 8] [6, 4/2, 8] [6 2 8]" {
 		t.Errorf("got %s", got)
 	}
-	// A replicated input divides the weight: the node makes its part of the output, as Megatron's first layer.
+	// A replicated input divides the weight: the node makes its part of the output, as Megatron's first
+	// layer.
 	w := g.PartInput("w", dtype.F32, of([]int{4, 8}, []int{1, 1}, 2))
 	h := linear.Apply(g, linear.Defaults(8), w)
 	o := linear.Apply(g, noBias(8), h)

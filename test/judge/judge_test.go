@@ -78,7 +78,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestMeant judges a formula beside lines that mean something else, which must be noticed, and beside lines that mean the same.
+// TestMeant judges a formula beside lines that mean something else, which must be noticed, and beside lines
+// that mean the same.
 func TestMeant(t *testing.T) {
 	r := newRunner(false)
 	defer r.close()

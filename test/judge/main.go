@@ -8,7 +8,8 @@
 //
 //	go run ./test/judge -formulas 10000 -seed 1
 //
-// Each kind of formulas in which an implementation has been wrong has a generator of its own: -kind all judges as many of each.
+// Each kind of formulas in which an implementation has been wrong has a generator of its own: -kind all
+// judges as many of each.
 package main
 
 import (

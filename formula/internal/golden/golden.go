@@ -6,8 +6,8 @@
 //
 //	x[N, K] label[N] i64 -> y[N]
 //
-// with element types where they differ from T. Then come the values of dimensions and attributes behind "with",
-// and the lines of the formula. What the pass makes of it stands behind a line "---".
+// with element types where they differ from T. Then come the values of dimensions and attributes behind
+// "with", and the lines of the formula. What the pass makes of it stands behind a line "---".
 package golden
 
 import (
@@ -27,7 +27,8 @@ import (
 
 var update = flag.Bool("update", false, "write what passes make into the files of golden tests")
 
-// Test compares what a pass makes of each use in a file with the text there. With -update, it writes the file.
+// Test compares what a pass makes of each use in a file with the text there. With -update, it writes the
+// file.
 func Test(t *testing.T, file string, pass func(u *program.Use) (string, error)) {
 	t.Helper()
 	data, err := os.ReadFile(file)

@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// pure lists instructions of every operation that compiled loops hold and that uses no memory: on registers 0 to
-// 2, with result 3.
+// pure lists instructions of every operation that compiled loops hold and that uses no memory: on registers 0
+// to 2, with result 3.
 func pure[T simd.Float]() []instruction[T] {
 	constant := constantNumber[T]
 	var out []instruction[T]
@@ -52,8 +52,8 @@ func pure[T simd.Float]() []instruction[T] {
 		instruction[T]{op: opExpLanes, uses: []int{2}, numbers: []number[T]{constant(2)}})
 }
 
-// TestInstructions compares what strips give with what compiled loops give, bit by bit, for each operation that
-// both have.
+// TestInstructions compares what strips give with what compiled loops give, bit by bit, for each operation
+// that both have.
 func TestInstructions(t *testing.T) {
 	t.Run("f32", instructions[float32])
 	t.Run("f64", instructions[float64])

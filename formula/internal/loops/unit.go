@@ -168,9 +168,9 @@ func (k *unitCompiler[T]) loops(vars []*term.Variable, v *term.Variable) nest[T]
 // strips.
 const fewTested = 8
 
-// whole reports whether a unit goes over all values of an index. Where its group shares the index, the unit has
-// those of a block only: a reduction may become a scan after the group is made, as it loses an index of which the
-// value is independent.
+// whole reports whether a unit goes over all values of an index. Where its group shares the index, the unit
+// has those of a block only: a reduction may become a scan after the group is made, as it loses an index of
+// which the value is independent.
 func (k *unitCompiler[T]) whole(v *term.Variable) bool {
 	return slices.Contains(k.bundle.vars[k.depth:], v)
 }
