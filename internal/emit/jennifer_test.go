@@ -18,8 +18,8 @@ import (
 var activation = &model.Enum{Name: "activation", Package: "activation", GoName: "Activation", Doc: "a function of an element", Source: "specs/activation.toml",
 	Values: []model.EnumValue{{Name: "RELU", GoName: "Relu", Doc: "max(x, 0)"}, {Name: "SIGMOID", GoName: "Sigmoid"}, {Name: "TANH", GoName: "Tanh"}, {Name: "GELU", GoName: "Gelu"}}}
 
-// enumByJennifer emits the file of a shared enum from values of jennifer, without comments. It is the other half
-// of the comparison in docs/adr/0090-text-of-generated-go.md.
+// enumByJennifer emits the file of a shared enum from values of jennifer, without comments. It is the other
+// half of the comparison in docs/adr/0090-text-of-generated-go.md.
 func enumByJennifer(p Paths, en *model.Enum) ([]byte, error) {
 	attr := p.Runtime + "/attr"
 	f := jen.NewFile(en.Package)
