@@ -71,9 +71,6 @@ func (i Interval) Modulo(j Interval) Interval {
 	return Interval{0, j.Hi - 1, true}
 }
 
-// Within reports whether the integer is surely at least 0 and less than n.
-func (i Interval) Within(n int) bool { return i.Known && i.Lo >= 0 && i.Hi < n }
-
 // floor returns x / d, rounded down, for d > 0.
 func floor(x, d int) int {
 	q := x / d

@@ -93,7 +93,7 @@ func first(nodes []expr.Node) expr.Node {
 func (f *formula) isOperator(name string) bool {
 	s := f.c.module.Spec(name)
 	_, own := f.functions[name]
-	return s != nil && s.Kind == Applicable && !own && builtins[name].usage == "" && f.enumAttr(name) == nil
+	return s != nil && s.Kind == applicable && !own && builtins[name].usage == "" && f.enumAttr(name) == nil
 }
 
 func (f *formula) evalAll(nodes []expr.Node, fr *frame, index bool) ([]value, *expr.Error) {

@@ -9,10 +9,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Kinds of specs that matter to formulas. A formula may apply operators of kind Applicable.
+// Kinds of specs that matter to formulas. A formula may apply operators of kind applicable.
 const (
-	Applicable  = "operator"
-	Initializer = "initializer"
+	applicable  = "operator"
+	initializer = "initializer"
 )
 
 // Operator is what a spec declares that its formula, or one that applies it, may refer to. Texts are as the
@@ -117,7 +117,7 @@ type Enum struct {
 type Module interface {
 	// Spec returns the spec of a name, the same one each time; nil if there is none.
 	Spec(name string) *Operator
-	// Names lists the names of all specs, or those of kind Applicable only.
+	// Names lists the names of all specs, or those of kind applicable only.
 	Names(applicable bool) []string
 	// Qualified lists the names with modules that a plain name may stand for.
 	Qualified(plain string) []string

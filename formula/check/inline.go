@@ -78,7 +78,7 @@ func (f *formula) operatorNamed(n *expr.Call) (*Operator, *expr.Error) {
 		return nil, e
 	case f.s == nil:
 		return nil, failf(at, expr.BadFormula, "the formula of an enum cannot apply an operator")
-	case s.Kind != Applicable:
+	case s.Kind != applicable:
 		return nil, failf(at, expr.BadFormula, "%s is no operator, so a formula cannot apply it", n.Func)
 	case s.Formula == "":
 		return nil, failf(at, expr.BadFormula, "%s has no formula, so none can apply it", n.Func)

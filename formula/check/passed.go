@@ -25,7 +25,7 @@ func (f *formula) passed(name string) *Arg {
 // passedKinds returns the kind of an argument that the caller passes. It is an error if formulas cannot
 // compute with it.
 func (f *formula) passedKinds(n expr.Node, a *Arg) (kinds, *expr.Error) {
-	if f.s.Kind == Initializer {
+	if f.s.Kind == initializer {
 		return 0, failf(n, expr.BadFormula, "the task of an initializer has no caller that could pass %s", a.Name)
 	}
 	switch a.Holds {

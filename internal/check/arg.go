@@ -138,7 +138,7 @@ func (o *operator) exprArg(a *spec.Arg) {
 	default:
 		before := o.list.Len()
 		o.sc.Expr(a.From, want)
-		if words := rules.SourceWords(); o.list.Len() > before && snake.MatchString(a.From.V) {
+		if words := rules.SourceWords(); o.list.Len() > before && rules.Snake.MatchString(a.From.V) {
 			o.list.Last().Nearest(a.From.V, words)
 		}
 	}

@@ -202,32 +202,23 @@ type checker struct {
 	following []following           // findings about operators that formulas apply
 }
 
-var (
-	snake = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
-	upper = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]*$`)
-)
-
-// reservedNames have a meaning in expressions. Attributes, slots and arguments cannot have them.
-var reservedNames = []string{"true", "false", "in", "not", "none"}
+var upper = regexp.MustCompile(`^[A-Z][A-Za-z0-9_]*$`)
 
 // inExpressions lists what expressions refer to by name.
 var inExpressions = []string{"attribute", "field", "slot", "argument"}
-
-// reservedSlots cannot be names of slots, because tasks have them.
-var reservedSlots = []string{"forward", "backward", "init", "cleanup"}
 
 func (c *checker) name(name, what string, span source.Span) {
 	switch {
 	case len(name) > source.MaxKey:
 		c.list.Add(diag.BadName, span, "%s: want a name of at most %d letters, got %d", what, source.MaxKey, len(name))
-	case !snake.MatchString(name):
+	case !rules.Snake.MatchString(name):
 		d := c.list.Add(diag.BadName, span, "%s %q: want lower-case letters, digits and single underscores, beginning with a letter", what, name)
-		if s := toSnake(name); snake.MatchString(s) {
+		if s := toSnake(name); rules.Snake.MatchString(s) {
 			d.Hinted("write %s", s)
 		}
-	case slices.Contains(reservedNames, name) && slices.Contains(inExpressions, what):
+	case slices.Contains(rules.Reserved, name) && slices.Contains(inExpressions, what):
 		c.list.Add(diag.Reserved, span, "%s cannot be named %s: the name has a meaning of its own in expressions", what, name)
-	case what == "slot" && slices.Contains(reservedSlots, name):
+	case what == "slot" && slices.Contains(rules.ReservedSlots, name):
 		c.list.Add(diag.Reserved, span, "slot cannot be named %s: that is the name of a task", name)
 	}
 }
@@ -275,7 +266,7 @@ func (c *checker) header(s *spec.Spec) {
 		what = "spec"
 	}
 	c.name(s.Name.V, what, s.Name.Span())
-	if pkg := goname.Package(s.Name.V); snake.MatchString(s.Name.V) && goname.Reserved(pkg) {
+	if pkg := goname.Package(s.Name.V); rules.Snake.MatchString(s.Name.V) && goname.Reserved(pkg) {
 		c.list.Add(diag.Reserved, s.Name.Span(), "%s cannot be named %s: generated code, Go or Windows uses the name %s for something else", what, s.Name.V, pkg)
 	}
 	if s.Name.V != s.Base {

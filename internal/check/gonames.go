@@ -128,7 +128,7 @@ func (o *operator) slotNames(pkg *goScope) {
 	}
 	args := o.goScope("Attrs", "Dims", "Invoke")
 	for _, s := range o.s.Slots {
-		if slices.Contains(reservedSlots, s.Name) || o.sc.Where(s.Name) != s.Key {
+		if slices.Contains(rules.ReservedSlots, s.Name) || o.sc.Where(s.Name) != s.Key {
 			continue // already reported
 		}
 		g := goname.Exported(s.Name)

@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -462,7 +463,7 @@ func zeroIsAbsent(n expr.Node) bool {
 func (e *emitter) enumConst(enum, value string) string {
 	for _, a := range e.op.Attrs {
 		for _, f := range append([]*model.Attr{a}, a.Fields...) {
-			if f.Enum == nil || f.Enum.Name != enum {
+			if f.Enum == nil || cmp.Or(f.EnumName, f.Enum.Name) != enum {
 				continue
 			}
 			for _, v := range f.Enum.Values {

@@ -90,15 +90,18 @@ func (f *follower) keep() {
 		}
 	}
 	for _, m := range memories {
-		if name := "grad_" + m.value.Name; m.whole && f.free(name) {
+		if name := "grad_" + m.value.Name; m.whole && rules.IsSlotName(name) && f.free(name) {
 			f.addSlot(all, m, "scratch", name, f.float(), m.held).GradOf = m.value.Name
 		}
 	}
 }
 
-// nameable reports whether a slot may have the shape of a value: its extents are expressions of dimensions
-// and attributes.
+// nameable reports whether a slot may have the name and the shape of a value: its extents are expressions of
+// dimensions and attributes. Another value is computed again by backward.
 func (f *follower) nameable(x spec.Value) bool {
+	if !rules.IsSlotName(x.Name) {
+		return false
+	}
 	known := map[string]bool{}
 	for _, n := range extentNames(f.op) {
 		known[n] = true

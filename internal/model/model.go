@@ -108,6 +108,7 @@ type Attr struct {
 	Max      any        `json:"max,omitempty"`      // the greatest value, of a list that of each element
 	Len      *int       `json:"len,omitempty"`      // of a list: how many values it has
 	Enum     *Enum      `json:"enum,omitempty"`     // of an enum: its values
+	EnumName string     `json:"-"`                  // the name of Enum in expressions of the spec, which two modules may share
 	Axis     *Axis      `json:"axis,omitempty"`     // of an axis: what it names
 	Fields   []*Attr    `json:"fields,omitempty"`   // of a record
 	Pos      source.Pos `json:"pos"`

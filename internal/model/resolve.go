@@ -155,7 +155,7 @@ func attr(s *spec.Spec, a *spec.Attr, shared enums) *Attr {
 	switch a.Type.V {
 	case "enum":
 		if a.Shared != nil {
-			m.Enum = shared.of(a.Shared)
+			m.Enum, m.EnumName = shared.of(a.Shared), a.Enum.V
 			break
 		}
 		m.Enum = &Enum{Name: a.Name, GoName: goname.Exported(a.Name), Doc: a.Doc.V, Pos: a.Key.Pos()}

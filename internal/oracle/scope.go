@@ -65,6 +65,7 @@ type array struct {
 	// varies says that the elements have gradients.
 	varies bool
 	given  bool // whether the elements are there
+	absent bool // whether it stands for an absent slot, of which only the shape is known
 }
 
 func newArray(k kind, t dtype.Type, dims []int) *array {

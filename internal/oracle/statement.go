@@ -161,9 +161,12 @@ func (e *evaluation) targets(st *expr.Statement, s *scope) {
 			nodes = number.Items
 		}
 		vars := e.variables(nodes, s)
-		if a == nil {
+		switch {
+		case a == nil:
 			a = newArray(e.kindOf(st.X, e.sample(vars, s), false), dtype.Invalid, ownShape(name, nodes, vars))
-		} else {
+		case a.absent:
+			a = newArray(e.kindOf(st.X, e.sample(vars, s), false), dtype.Invalid, a.shape)
+		default:
 			a = a.copied()
 		}
 		a.given = true
@@ -220,7 +223,8 @@ func (a *array) copied() *array {
 }
 
 // destination returns the tensor that a target gives, and its number in its slot; nil for a value of the
-// formula's own that nothing gave before.
+// formula's own that nothing gave before. A slot that is absent has no elements yet: its kind is that of the
+// value.
 func (e *evaluation) destination(t expr.Node, s *scope) (*array, int) {
 	name := nameOf(t)
 	at := 0
@@ -234,12 +238,11 @@ func (e *evaluation) destination(t expr.Node, s *scope) (*array, int) {
 		return l[at], at
 	}
 	if sl := e.slots[name]; sl != nil { // absent, but needed
-		k := real
 		if len(sl.Tensors) > at {
 			t := sl.Tensors[at]
 			return newArray(kindOf(t.Type), t.Type, t.Shape), at
 		}
-		return newArray(k, dtype.Invalid, e.shapeOf(e.elements[name], s)), at
+		return &array{absent: true, shape: e.shapeOf(e.elements[name], s)}, at
 	}
 	return nil, at
 }

@@ -82,7 +82,7 @@ func (v *RW[T]) bind(m []Memory) bool {
 
 func (v *Reduction[T]) bind(m []Memory) (ok bool) {
 	if fold, own := m[0].Fold.(func(x, y T) T); own {
-		*v = MakeOwnReduction(of[T](m[0]), m[0].Shape, fold)
+		*v = makeOwnReduction(of[T](m[0]), m[0].Shape, fold)
 		return true
 	}
 	*v, ok = MakeReduction(of[T](m[0]), m[0].Shape, m[0].Redop)

@@ -106,3 +106,15 @@ func ExampleOpt() {
 	// false true
 	// 2 4
 }
+
+// What a kernel writes or adds to has lanes along any dimension, too.
+func ExampleWO_Along() {
+	out, sums := make([]float32, 6), make([]float32, 6)
+	lane := tensortest.WO(out, 2, 3).Along(0).Lane(1) // the second column
+	lane.Set(0, 5)
+	lane.Set(1, 6)
+	tensortest.Grad(tensor.Store, sums, 2, 3).Along(0).Lane(2).Put(1, 7)
+	tensortest.Scatter(sums, 2, 3).Along(0).Lane(2).Add(1, 1)
+	fmt.Println(out, sums)
+	// Output: [0 5 0 0 6 0] [0 0 0 0 0 8]
+}

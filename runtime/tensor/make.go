@@ -43,10 +43,10 @@ func MakePerWorker[T dtype.Element](own []RW[T]) PerWorker[T] {
 // does not fold elements of the type.
 func MakeReduction[T dtype.Element](m unlock.Memory[T], shape []int, op perm.Redop) (v Reduction[T], ok bool) {
 	join := Joining[T](op)
-	return MakeOwnReduction(m, shape, join), join != nil
+	return makeOwnReduction(m, shape, join), join != nil
 }
 
-// MakeOwnReduction returns a tensor into which values are folded with a function.
-func MakeOwnReduction[T dtype.Element](m unlock.Memory[T], shape []int, fold func(x, y T) T) Reduction[T] {
+// makeOwnReduction returns a tensor into which values are folded with a function.
+func makeOwnReduction[T dtype.Element](m unlock.Memory[T], shape []int, fold func(x, y T) T) Reduction[T] {
 	return Reduction[T]{layout: rows(shape), data: unlock.Open(m), join: fold}
 }

@@ -65,6 +65,7 @@ func casesOf(path string) ([]*randomformula.Case, error) {
 				case task.RoleOutput:
 					slot.Fixed = false
 					c.Outputs = append(c.Outputs, slot)
+				case task.RoleSaved, task.RoleScratch: // follow from the formula
 				default:
 					return nil, fmt.Errorf("%s: want inputs and outputs only, got a slot %s", path, s.Name)
 				}

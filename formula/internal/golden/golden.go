@@ -41,7 +41,7 @@ func Test(t *testing.T, file string, pass func(u *program.Use) (string, error)) 
 		use, want, _ := strings.Cut(text, "\n---\n")
 		title, use, _ := strings.Cut(use, "\n")
 		got := ""
-		u, err := Use(use)
+		u, err := read(use)
 		if err == nil {
 			got, err = pass(u)
 		}
@@ -66,8 +66,8 @@ var (
 	values = regexp.MustCompile(`(\w+)=(\S+)`)
 )
 
-// Use reads a use of an operator: its slots, its dimensions and attributes, and its formula.
-func Use(text string) (*program.Use, error) {
+// read reads a use of an operator: its slots, its dimensions and attributes, and its formula.
+func read(text string) (*program.Use, error) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) < 3 || !strings.HasPrefix(lines[1], "with ") {
 		return nil, fmt.Errorf("want slots, values behind with, and a formula, got %q", text)
