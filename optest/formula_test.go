@@ -23,7 +23,7 @@ func newKit(t *testing.T, opts ...Option) *Kit {
 // TestWrongFormulasDiffer checks that the comparison with formulas finds a wrong one.
 func TestWrongFormulasDiffer(t *testing.T) {
 	o := linear.Operator
-	sum := "pre[n, o] = sum(k: input[n, k] * weight[o, k]) + (use_bias ? bias[o] : 0)"
+	sum := "pre[n, o] = sum(k: input[n, k] * weight[o, k]) + (use_bias ? bias[o] : 0) for o < out_channels"
 	at := slices.Index(o.Formula, sum)
 	if at < 0 {
 		t.Fatalf("want the line %s, got %q", sum, o.Formula)
@@ -40,11 +40,11 @@ func TestWrongFormulasDiffer(t *testing.T) {
 		want       []string // the beginnings of all differences
 	}{
 		{"right", sum, nil},
-		{"no bias", "pre[n, o] = sum(k: input[n, k] * weight[o, k])", []string{"node.output", "grad of input", "grad of node.weight", "grad of node.bias"}},
-		{"another index", "pre[n, o] = sum(k: input[n, k] * weight[o, K - 1 - k]) + (use_bias ? bias[o] : 0)", []string{"node.output", "grad of input"}},
+		{"no bias", "pre[n, o] = sum(k: input[n, k] * weight[o, k]) for o < out_channels", []string{"node.output", "grad of input", "grad of node.weight", "grad of node.bias"}},
+		{"another index", "pre[n, o] = sum(k: input[n, k] * weight[o, K - 1 - k]) + (use_bias ? bias[o] : 0) for o < out_channels", []string{"node.output", "grad of input"}},
 		// Values are multiples of 1 / 2^30, so that the line gives the right values. The gradient of round
 		// is 0.
-		{"a gradient", "pre[n, o] = sum(k: round(input[n, k] * 2^30) / 2^30 * weight[o, k]) + (use_bias ? bias[o] : 0)", []string{"grad of input"}},
+		{"a gradient", "pre[n, o] = sum(k: round(input[n, k] * 2^30) / 2^30 * weight[o, k]) + (use_bias ? bias[o] : 0) for o < out_channels", []string{"grad of input"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

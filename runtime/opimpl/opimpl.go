@@ -5,7 +5,6 @@ package opimpl
 import (
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/runtime/attr"
@@ -55,17 +54,33 @@ func DecodeAttrs[A task.Attrs](operator string, defaults A, required ...string) 
 	}
 }
 
+// BindFunc binds a task to memory. It returns one body for each of the task's steps.
+type BindFunc = func(*task.Accessor) ([]op.Body, error)
+
+// Bind returns the function with which an engine binds a task whose tensors and arguments code by hand asks
+// for. Generated code binds tasks with Steps.
+func Bind[K any, S ~int](kernel K, bind func(K, *Binder[S]) []op.Body) BindFunc {
+	return func(acc *task.Accessor) ([]op.Body, error) {
+		b := NewBinder[S](acc)
+		return bind(kernel, b), b.Err()
+	}
+}
+
 // Variant is a kernel for one choice of element types.
 type Variant struct {
-	kernel any
-	types  []dtype.Type
-	tasks  []Binding
+	Kernel any
+	Types  []dtype.Type         // of the operator's dtype variables
+	Tasks  map[task.ID]BindFunc // the tasks that the kernel implements
 }
 
 // NewVariant returns a kernel for a choice of types of the operator's dtype variables, with the tasks that it
 // implements.
 func NewVariant(kernel any, types []dtype.Type, tasks ...Binding) Variant {
-	return Variant{kernel, types, tasks}
+	v := Variant{kernel, types, map[task.ID]BindFunc{}}
+	for _, b := range tasks {
+		v.Tasks[b.id] = b.on
+	}
+	return v
 }
 
 // catalogue is the package of the kernels that opgen has, which call nothing else.
@@ -83,8 +98,8 @@ func Register(r *task.Registry, o *graph.Operator, target op.Target, variants ..
 	for _, s := range o.Signatures {
 		var all []task.Variant
 		for _, v := range variants {
-			if i := slices.IndexFunc(v.tasks, func(b Binding) bool { return b.id == s.ID }); i >= 0 {
-				all = append(all, task.Variant{Target: target, Types: v.types, Kernel: v.kernel, Bind: v.tasks[i].on, Contained: ours(v.kernel)})
+			if bind := v.Tasks[s.ID]; bind != nil {
+				all = append(all, task.Variant{Target: target, Types: v.Types, Kernel: v.Kernel, Bind: bind, Contained: ours(v.Kernel)})
 			}
 		}
 		errs = append(errs, r.RegisterTask(s.ID, o.FullName()+" "+s.Task, s, all...))

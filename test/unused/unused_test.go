@@ -44,8 +44,9 @@ func placeOf(fset *token.FileSet, at token.Pos) place {
 // are used only in their own declaration.
 //
 // These symbols count as used: methods that implement an interface, exported symbols of an operator that only
-// its kernel and the catalogue import, what a kernel that another module writes by hand uses, and the tensors
-// of invocations, as package opimpl reads their fields by reflection, and methods of attributes.
+// its kernel and the catalogue import, what a kernel that another module writes by hand uses, the tensors of
+// invocations and the arguments of tasks, as package opimpl reads and fills their fields by reflection, and
+// methods of attributes.
 func TestNoUnusedSymbols(t *testing.T) {
 	unused, all := unusedSymbols(t, nil, "./...")
 	if all < 1000 {
@@ -113,15 +114,26 @@ func unusedSymbols(t *testing.T, overlay map[string][]byte, patterns ...string) 
 	for _, p := range pkgs {
 		markUses(fset, p, symbols)
 	}
+	names := map[string]bool{}
+	for _, s := range symbols {
+		names[s.name] = true
+	}
 	for _, s := range symbols {
 		path := s.object.Pkg().Path()
-		if s.used || s.object.Exported() && importers[path] == 0 && path != generated+"catalogue" || wanted(s.object, interfaces) || ofInvocation(s.name) || ofAttrs(s.name) || ofKernel(s.object, s.name) {
+		if ofArguments(s.name, names) || s.used || s.object.Exported() && importers[path] == 0 && path != generated+"catalogue" || wanted(s.object, interfaces) || ofInvocation(s.name) || ofAttrs(s.name) || ofKernel(s.object, s.name) {
 			continue
 		}
 		unused = append(unused, s.name)
 	}
 	slices.Sort(unused)
 	return unused, len(symbols)
+}
+
+// ofArguments reports whether a symbol is a field of the arguments of a task: a struct that also holds the
+// attributes and the dimensions. Package opimpl fills its fields by reflection.
+func ofArguments(name string, names map[string]bool) bool {
+	i := strings.LastIndex(name, ".")
+	return names[name[:i]+".Attrs"] && names[name[:i]+".Dims"] && strings.Count(name, ".") == 2
 }
 
 // ofAttrs reports whether a symbol is a method of an operator's attributes. Every operator has all of them.
