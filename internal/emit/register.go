@@ -128,11 +128,11 @@ func (e *emitter) binding(t *model.Task) string {
 			values = append(values, fmt.Sprint("state", i))
 		}
 		list := strings.Join(values, ", ")
-		return fmt.Sprintf("opimpl.Init(%[1]sTask, k, func(k %[2]s, ctx *op.Ctx, a *%[1]s%[3]s) ([]any, error) {\n"+
+		return fmt.Sprintf("opimpl.InitStep(%[1]sTask, k, func(k %[2]s, ctx *op.Ctx, a *%[1]s%[3]s) ([]any, error) {\n"+
 			"%[4]s, err := k.%[1]s(ctx, a)\nreturn []any{%[4]s}, err\n})", t.GoName, kernel, args, list)
 	}
 	if !t.Invoked() {
-		return fmt.Sprintf("opimpl.Cleanup(%[1]sTask, k, %[2]s.%[1]s)", t.GoName, kernel)
+		return fmt.Sprintf("opimpl.CleanupStep(%[1]sTask, k, %[2]s.%[1]s)", t.GoName, kernel)
 	}
 	call := fmt.Sprintf("opimpl.Steps(%sTask, k", t.GoName)
 	for _, s := range t.Steps {

@@ -43,9 +43,9 @@ type body[K, A any] struct {
 
 func (b *body[K, A]) Run(ctx *op.Ctx, r op.Range) error { return b.run(b.kernel, ctx, b.args, r) }
 
-// Init returns the binding of a task that makes state. make returns a value for each slot that the signature
+// InitStep returns the binding of a task that makes state. make returns a value for each slot that the signature
 // says the task returns, in their order.
-func Init[K, A any](id task.ID, kernel K, make func(K, *op.Ctx, *A) ([]any, error)) Binding {
+func InitStep[K, A any](id task.ID, kernel K, make func(K, *op.Ctx, *A) ([]any, error)) Binding {
 	return Binding{id: id, bind: func(b *Binder[int], folds []Fold) []op.Body {
 		a := arguments[A](b, folds)
 		var places []*task.State
@@ -53,19 +53,13 @@ func Init[K, A any](id task.ID, kernel K, make func(K, *op.Ctx, *A) ([]any, erro
 			places = append(places, b.state(slot))
 		}
 		return []op.Body{once(func(ctx *op.Ctx) error {
-			values, err := make(kernel, ctx, a)
-			if err == nil {
-				for i, place := range places {
-					place.Put(values[i])
-				}
-			}
-			return err
+			return put(ctx, func(ctx *op.Ctx) ([]any, error) { return make(kernel, ctx, a) }, places)
 		})}
 	}}
 }
 
-// Cleanup returns the binding of a task that frees state.
-func Cleanup[K, A any](id task.ID, kernel K, free func(K, *op.Ctx, *A) error) Binding {
+// CleanupStep returns the binding of a task that frees state.
+func CleanupStep[K, A any](id task.ID, kernel K, free func(K, *op.Ctx, *A) error) Binding {
 	return Binding{id: id, bind: func(b *Binder[int], folds []Fold) []op.Body {
 		a := arguments[A](b, folds)
 		return []op.Body{once(func(ctx *op.Ctx) error { return free(kernel, ctx, a) })}
@@ -256,3 +250,27 @@ func (a *Binder[S]) folding(slot S, i int, m *tensor.Memory, by *Fold) bool {
 // uses are the uses of views. That of a view that reads a gradient is readingGrad.
 var uses = [...]use{tensor.Reads: reading, tensor.Writes: writing, tensor.Changes: changing, tensor.Folds: folding,
 	tensor.Contributes: writingGrad, tensor.Scatters: addingToGrad, tensor.Keeps: local}
+
+// Init returns the body of a task, bound by hand, that makes the states of slots. make returns a value for each
+// slot, in their order.
+func Init[S ~int](a *Binder[S], make func(*op.Ctx) ([]any, error), slots ...S) op.Body {
+	var places []*task.State
+	for _, slot := range slots {
+		places = append(places, a.state(slot))
+	}
+	return once(func(ctx *op.Ctx) error { return put(ctx, make, places) })
+}
+
+// put makes states, and puts each in its place.
+func put(ctx *op.Ctx, make func(*op.Ctx) ([]any, error), places []*task.State) error {
+	values, err := make(ctx)
+	if err == nil {
+		for i, place := range places {
+			place.Put(values[i])
+		}
+	}
+	return err
+}
+
+// Cleanup returns the body of a task, bound by hand, that frees state.
+func Cleanup(free func(*op.Ctx) error) op.Body { return once(free) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/opgen/opgen/generated/batchnorm"
 	"github.com/opgen/opgen/generated/concat"
+	"github.com/opgen/opgen/generated/fft"
 	"github.com/opgen/opgen/generated/gather"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -51,6 +52,9 @@ func ExampleOptional() {
 	}
 	_ = func(b *opimpl.Binder[gather.Slot]) { opimpl.ScatterTo[float32](b, gather.SlotInput).Add(0, 1) }
 	_ = func(b *opimpl.Binder[batchnorm.Slot]) { opimpl.OptionalGrad[float32](b, batchnorm.SlotOutput).Has() }
+	_ = func(b *opimpl.Binder[fft.Slot]) []op.Body {
+		return []op.Body{opimpl.Init(b, func(*op.Ctx) ([]any, error) { return []any{1}, nil }), opimpl.Cleanup(func(*op.Ctx) error { return nil })}
+	}
 	fmt.Println(bias.Has())
 	// Output: false
 }
