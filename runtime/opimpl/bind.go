@@ -43,8 +43,8 @@ type body[K, A any] struct {
 
 func (b *body[K, A]) Run(ctx *op.Ctx, r op.Range) error { return b.run(b.kernel, ctx, b.args, r) }
 
-// InitStep returns the binding of a task that makes state. make returns a value for each slot that the signature
-// says the task returns, in their order.
+// InitStep returns the binding of a task that makes state. make returns a value for each slot that the
+// signature says the task returns, in their order.
 func InitStep[K, A any](id task.ID, kernel K, make func(K, *op.Ctx, *A) ([]any, error)) Binding {
 	return Binding{id: id, bind: func(b *Binder[int], folds []Fold) []op.Body {
 		a := arguments[A](b, folds)
@@ -251,8 +251,8 @@ func (a *Binder[S]) folding(slot S, i int, m *tensor.Memory, by *Fold) bool {
 var uses = [...]use{tensor.Reads: reading, tensor.Writes: writing, tensor.Changes: changing, tensor.Folds: folding,
 	tensor.Contributes: writingGrad, tensor.Scatters: addingToGrad, tensor.Keeps: local}
 
-// Init returns the body of a task, bound by hand, that makes the states of slots. make returns a value for each
-// slot, in their order.
+// Init returns the body of a task, bound by hand, that makes the states of slots. make returns a value for
+// each slot, in their order.
 func Init[S ~int](a *Binder[S], make func(*op.Ctx) ([]any, error), slots ...S) op.Body {
 	var places []*task.State
 	for _, slot := range slots {

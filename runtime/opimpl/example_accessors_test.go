@@ -21,8 +21,8 @@ type run func()
 
 func (f run) Run(*op.Ctx, op.Range) error { f(); return nil }
 
-// A task may be bound by hand: the binder gives each tensor with the permission that is asked for, and keeps an
-// error if the task's signature does not have it.
+// A task may be bound by hand: the binder gives each tensor with the permission that is asked for, and keeps
+// an error if the task's signature does not have it.
 func ExampleBind() {
 	forward := opimpl.Bind("copies", func(_ string, b *opimpl.Binder[concat.Slot]) []op.Body {
 		in := opimpl.List(b, concat.SlotInput, opimpl.ReadOnly[float32, concat.Slot])
