@@ -163,7 +163,7 @@ func (e *evaluation) targets(st *expr.Statement, s *scope) {
 		vars := e.variables(nodes, s)
 		switch {
 		case a == nil:
-			a = newArray(e.kindOf(st.X, e.sample(vars, s), false), dtype.Invalid, ownShape(name, nodes, vars))
+			a = newArray(e.kindOf(st.X, e.sample(vars, s), false), dtype.Invalid, e.ownShape(nodes, vars, s))
 		case a.absent:
 			a = newArray(e.kindOf(st.X, e.sample(vars, s), false), dtype.Invalid, a.shape)
 		default:
@@ -276,16 +276,25 @@ func (e *evaluation) rangesOfLeft(name string, nodes []expr.Node, a *array, s *s
 	}
 }
 
-// ownShape returns the shape of a value of the formula's own: the ranges of its indices.
-func ownShape(name string, nodes []expr.Node, vars []item) []int {
+// ownShape returns the shape of a value of the formula's own: the ranges of its indices, and one more than the
+// greatest value of an expression such as h * D + d.
+func (e *evaluation) ownShape(nodes []expr.Node, vars []item, s *scope) []int {
 	dims := []int{}
-	for _, v := range vars {
-		dims = append(dims, int(max(v.hi, 0)))
-	}
-	for _, n := range nodes {
-		if _, ok := n.(*expr.Ident); !ok {
-			fail("%s is no slot: want plain indices on the left", name)
+	var computed []int // dimensions
+	for d, it := range e.indexItems(nodes, e.sample(vars, s)) {
+		dims = append(dims, int(max(it.hi, 0)))
+		if it.name == "" {
+			dims[d] = 0
+			computed = append(computed, d)
 		}
+	}
+	if computed != nil {
+		e.loop(vars, s, nil, func(s *scope, _ []item) {
+			at := coordinates(e.indexItems(nodes, s))
+			for _, d := range computed {
+				dims[d] = max(dims[d], int(at[d])+1)
+			}
+		})
 	}
 	return dims
 }
