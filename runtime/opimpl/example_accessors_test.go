@@ -52,11 +52,23 @@ func ExampleOptional() {
 	}
 	_ = func(b *opimpl.Binder[gather.Slot]) { opimpl.ScatterTo[float32](b, gather.SlotInput).Add(0, 1) }
 	_ = func(b *opimpl.Binder[batchnorm.Slot]) { opimpl.OptionalGrad[float32](b, batchnorm.SlotOutput).Has() }
-	_ = func(b *opimpl.Binder[fft.Slot]) []op.Body {
-		return []op.Body{opimpl.Init(b, func(*op.Ctx) ([]any, error) { return []any{1}, nil }), opimpl.Cleanup(func(*op.Ctx) error { return nil })}
-	}
 	fmt.Println(bias.Has())
 	// Output: false
+}
+
+// A task that is bound by hand makes the states of slots, and another one frees them.
+func ExampleInit() {
+	plan := opimpl.Bind("plan", func(_ string, b *opimpl.Binder[fft.Slot]) []op.Body {
+		return []op.Body{opimpl.Init(b, func(*op.Ctx) ([]any, error) { return []any{1}, nil }, fft.SlotTransform)}
+	})
+	forget := opimpl.Bind("plan", func(_ string, _ *opimpl.Binder[fft.Slot]) []op.Body {
+		return []op.Body{opimpl.Cleanup(func(*op.Ctx) error { return nil })}
+	})
+	var r task.Registry
+	err := opimpl.Register(&r, fft.Operator, op.CPU, opimpl.Variant{Kernel: "plan", Types: []dtype.Type{dtype.F32},
+		Tasks: map[task.ID]opimpl.BindFunc{fft.InitTask: plan, fft.CleanupTask: forget}})
+	fmt.Println(err)
+	// Output: <nil>
 }
 
 // A module's own function may fold values into a tensor.
