@@ -276,8 +276,8 @@ func (e *evaluation) rangesOfLeft(name string, nodes []expr.Node, a *array, s *s
 	}
 }
 
-// ownShape returns the shape of a value of the formula's own: the ranges of its indices, and one more than the
-// greatest value of an expression such as h * D + d.
+// ownShape returns the shape of a value of the formula's own: the ranges of its indices, and one more than
+// the greatest value of an expression such as h * D + d.
 func (e *evaluation) ownShape(nodes []expr.Node, vars []item, s *scope) []int {
 	dims := []int{}
 	var computed []int // dimensions
