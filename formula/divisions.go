@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/formula/program"
@@ -32,23 +30,8 @@ func divisions(o *task.Operator, r *task.Resolution) ([]task.Division, error) {
 	if err != nil {
 		return nil, nil // the formula uses such an argument
 	}
-	derived := map[string]bool{}
-	for name, v := range u.Dims {
-		switch v := v.(type) {
-		case int:
-			derived[name] = true
-		case []int:
-			for i := range v {
-				derived[program.SymbolOf(name, i)] = true
-			}
-		case [][]int:
-			for i := range v {
-				for k := range v[i] {
-					derived[program.SymbolOf(fmt.Sprintf("%s%d_", name, i), k)] = true
-				}
-			}
-		}
-	}
+	dims := dimensions(u)
+	derived := maps.Clone(dims)
 	for _, l := range p.Tensors {
 		if l.Slot < 0 || o.Slots[l.Slot].Role != task.RoleInput && o.Slots[l.Slot].Role != task.RoleWeight {
 			continue
@@ -60,10 +43,9 @@ func divisions(o *task.Operator, r *task.Resolution) ([]task.Division, error) {
 		}
 	}
 	var out []task.Division
-	found := derive.Divisions(p, derived)
-	for _, d := range found {
+	for _, d := range derive.Divisions(p, derived) {
 		of, tensors := map[int]int{}, map[int]int{}
-		name, same := nameOf(u, d.Symbols)
+		name, same := nameOf(u, dims, d.Symbols)
 		for _, a := range d.Axes {
 			slot := p.Tensors[a.Tensor].Slot
 			if p.Tensors[a.Tensor].Old >= 0 {
@@ -85,23 +67,45 @@ func divisions(o *task.Operator, r *task.Resolution) ([]task.Division, error) {
 	return out, nil
 }
 
-// nameOf returns the name of the attribute or of the dimension that extents with these symbols have; an
-// attribute's, if there is one. It fails if a part has other attributes and no single number says which.
-func nameOf(u *program.Use, symbols []string) (name string, ok bool) {
-	attrs, dims := "", ""
-	for _, s := range symbols {
-		_, attr := u.Attrs[s]
-		_, dim := u.Dims[s].(int)
-		switch {
-		case attr && attrs != "":
-			return "", false
-		case attr:
-			attrs = s
-		case dim && dims == "":
-			dims = s
-		case !dim && !slices.ContainsFunc(slices.Collect(maps.Keys(u.Dims)), func(run string) bool { return run != s && strings.HasPrefix(s, run) }):
-			return "", false // an element of a list of numbers
+// dimensions returns the symbols of a use's dimensions, also of those of runs.
+func dimensions(u *program.Use) map[string]bool {
+	out := map[string]bool{}
+	run := func(name string, extents []int) {
+		for i := range extents {
+			out[program.SymbolOf(name, i)] = true
 		}
 	}
-	return cmp.Or(attrs, dims), true
+	for name, v := range u.Dims {
+		switch v := v.(type) {
+		case int:
+			out[name] = true
+		case []int:
+			run(name, v)
+		case [][]int:
+			for i := range v {
+				run(fmt.Sprintf("%s%d_", name, i), v[i])
+			}
+		}
+	}
+	return out
+}
+
+// nameOf returns the name of the attribute or of the dimension that extents with these symbols have: an
+// attribute's, if there is one, and none for a dimension of a run. It fails for several attributes, and for an
+// element of an attribute that is a list, since no single number says what a part has.
+func nameOf(u *program.Use, dims map[string]bool, symbols []string) (name string, ok bool) {
+	attr, dim := "", ""
+	for _, s := range symbols {
+		_, isAttr := u.Attrs[s]
+		_, single := u.Dims[s].(int)
+		switch {
+		case isAttr && attr == "":
+			attr = s
+		case isAttr || !dims[s]:
+			return "", false
+		case single && dim == "":
+			dim = s
+		}
+	}
+	return cmp.Or(attr, dim), true
 }
