@@ -205,6 +205,8 @@ output[n, k] = x[n, k] * r[n] * s[n]`, "saved s f64[N]\n"},
 output[n, k] = y[n, k] * (y[n, k] + 1)`, ""},
 		"condition": {`m[n] = squared ? mean(k: x[n, k]) : 2
 output[n, k] = x[n, k] * m[n]`, "saved m f64[N] if squared\n"},
+		"either of two conditions": {`m[n] = squared || doubled ? mean(k: x[n, k]) : 2
+output[n, k] = x[n, k] * m[n]`, "saved m f64[N]\n"},
 		"both values of the condition": {`m[n] = squared ? mean(k: x[n, k]) : max(k: x[n, k])
 output[n, k] = x[n, k] * m[n]`, "saved m f64[N]\n"},
 		"a product, and its gradient as a whole": {`y[n, o] = sum(k: x[n, k] * w[o, k]) for o < 3
@@ -231,6 +233,9 @@ output[n, i] = sum(k: y[n, 2 * k + i]^2)`, "saved y T[N, 2 * K]\nscratch grad_y 
 			attrs := ""
 			if strings.Contains(c.formula, "squared") {
 				attrs = "[attrs]\nsquared = { type = \"bool\", default = true }"
+			}
+			if strings.Contains(c.formula, "doubled") {
+				attrs += "\ndoubled = { type = \"bool\", default = false }"
 			}
 			o := operatorOf(t, fmt.Sprintf(`edition = 1
 name     = "op"

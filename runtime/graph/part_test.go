@@ -15,6 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/partition"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // of returns a partition as text gives it: extents, degrees, replicas.
@@ -118,6 +119,28 @@ func TestPartErrors(t *testing.T) {
 		if err := g.Err(); err == nil || !strings.HasSuffix(err.Error(), tt.want) {
 			t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
 		}
+	}
+}
+
+// TestWhole applies an operator whose output has each pair of elements. Its second extent depends on a divided
+// one in a way that no axis shows, so the parts of the output are no parts of what the whole gives.
+func TestWhole(t *testing.T) {
+	pairs := &graph.Operator{Operator: task.Operator{
+		Name: "pairs",
+		Slots: []task.Slot{{Name: "x", Role: task.RoleInput, Type: "f32", Shape: "[N]"},
+			{Name: "y", Role: task.RoleOutput, Type: "f32", Shape: "[N, N]"}},
+		Shards: []task.Shard{{Dim: "N"}},
+		Resolve: func(o *task.Operator, _ task.Attrs, given task.Given) (*task.Resolution, error) {
+			n := given.Operands[0][0].Shape[0]
+			return &task.Resolution{Slots: [][]task.Operand{given.Operands[0], {{Type: dtype.F32, Shape: []int{n, n}}}},
+				Shards: [][]task.ShardAxes{{{Slot: 0, Lo: 0, Hi: 1}, {Slot: 1, Lo: 0, Hi: 1}}}}, nil
+		},
+	}}
+	g := graph.New(1)
+	graph.Insert[int](g, 0, pairs, struct{}{}).Bind(0, g.PartInput("x", dtype.F32, of([]int{8}, []int{2}, 0))).Node()
+	const want = "node pairs: operator pairs, slot y: want parts of f32[8, 8], which is what the operator makes of the whole inputs, got [8/2, 4]"
+	if err := g.Err(); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
