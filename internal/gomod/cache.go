@@ -1,7 +1,6 @@
 package gomod
 
 import (
-	"go/build"
 	goversion "go/version"
 	"os"
 	"path/filepath"
@@ -37,7 +36,11 @@ func setting(name string) string {
 	}
 	gopath := setting("GOPATH")
 	if gopath == "" {
-		gopath = build.Default.GOPATH
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return ""
+		}
+		gopath = filepath.Join(home, "go") // build.Default has the variable with which the program began
 	}
 	first, _, _ := strings.Cut(gopath, string(filepath.ListSeparator))
 	return filepath.Join(first, "pkg", "mod")
