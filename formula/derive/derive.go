@@ -31,6 +31,8 @@ type Gradient struct {
 	Between map[int]int
 	// Scatter is set for the inputs and weights whose gradient has scatter-add statements.
 	Scatter map[int]bool
+
+	giver map[int][]*program.Statement // by tensor; nil before it is asked for
 }
 
 // Gradients derives the gradients of the program's trainable tensors. given lists the outputs whose

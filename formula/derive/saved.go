@@ -104,30 +104,34 @@ func tensorsOf(n *term.Term) []int {
 // and may which values may be kept. A value that may not is computed again of others that may.
 func (g *Gradient) Kept(given func(slot int) bool, may func(t int) bool) []int {
 	own, kept := g.own(), map[int]bool{}
-	var there func(t int, within map[int]bool) bool
-	there = func(t int, within map[int]bool) bool {
+	known := map[int]bool{} // of there, so that values that many others read are looked at once
+	var there func(t int) bool
+	there = func(t int) bool {
 		l := g.Program.Tensors[t]
-		switch {
+		switch is, seen := known[t]; {
 		case own[t] || kept[t] || l.Slot >= 0 && l.Given && l.Old < 0 && given(l.Slot):
 			return true
-		case l.Old >= 0 || within[t]:
+		case l.Old >= 0:
 			return false
 		case !l.Given:
 			return true
+		case seen:
+			return is
 		}
-		within[t] = true
-		defer delete(within, t)
-		return !g.costly(t) && !slices.ContainsFunc(g.readsOf(t), func(r int) bool { return !there(r, within) })
+		known[t] = false
+		known[t] = !g.costly(t) && !slices.ContainsFunc(g.readsOf(t), func(r int) bool { return !there(r) })
+		return known[t]
 	}
 	seen := map[int]bool{}
 	var keep func(t int)
 	keep = func(t int) {
-		if seen[t] || there(t, map[int]bool{}) {
+		if seen[t] || there(t) {
 			return
 		}
 		seen[t] = true
 		if l := g.Program.Tensors[t]; l.Slot < 0 && l.Given && (l.Kind == term.Real || g.costly(t)) && may(t) {
 			kept[t] = true
+			clear(known)
 			return
 		}
 		for _, r := range g.readsOf(t) {
@@ -158,13 +162,13 @@ func (g *Gradient) readsOf(t int) []int {
 
 // giving returns the statements of the formula that give a tensor.
 func (g *Gradient) giving(t int) []*program.Statement {
-	var out []*program.Statement
-	for _, s := range g.Program.Statements {
-		if s.Target == t {
-			out = append(out, s)
+	if g.giver == nil {
+		g.giver = map[int][]*program.Statement{}
+		for _, s := range g.Program.Statements {
+			g.giver[s.Target] = append(g.giver[s.Target], s)
 		}
 	}
-	return out
+	return g.giver[t]
 }
 
 // costly reports whether an element of a tensor is a real number that takes a reduction, or a condition that
@@ -184,12 +188,12 @@ func (g *Gradient) costly(t int) bool {
 // element of a product of matrices, in contrast, is used for many.
 func (g *Gradient) Statistic(t int) bool { return g.statistic(t, map[int]bool{}) }
 
-func (g *Gradient) statistic(t int, within map[int]bool) bool {
-	if within[t] {
-		return false
+// statistic is Statistic with what is known of other tensors.
+func (g *Gradient) statistic(t int, known map[int]bool) bool {
+	if is, seen := known[t]; seen {
+		return is
 	}
-	within[t] = true
-	defer delete(within, t)
+	known[t] = false
 	reduces, all := false, true
 	for _, s := range g.giving(t) {
 		needs := func(n *term.Term) bool {
@@ -205,13 +209,14 @@ func (g *Gradient) statistic(t int, within map[int]bool) bool {
 			case term.Element:
 				if l := g.Program.Tensors[n.Read.Tensor]; l.Slot < 0 && l.Given && g.reductions(n.Read.Tensor, map[int]bool{}) {
 					reduces = true
-					all = all && needs(n) && g.statistic(n.Read.Tensor, within)
+					all = all && needs(n) && g.statistic(n.Read.Tensor, known)
 				}
 			}
 			return true
 		})
 	}
-	return reduces && all
+	known[t] = reduces && all
+	return known[t]
 }
 
 // reductions reports whether an element of a tensor takes a reduction, or elements that do.

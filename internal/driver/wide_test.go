@@ -150,6 +150,17 @@ func wide(n int, r *rand.Rand) map[string]*wideSpec {
 		"statements that use all": {formula: append(many(min(n, 50), func(i int) string {
 			return fmt.Sprintf("t%d[n, k] = x[n, k] %s", i, joined(i, "", pick("+ t%[n, k] ", "* t%[n, k] ")))
 		}), fmt.Sprintf("output[n, k] = t%d[n, k]", min(n, 50)-1))},
+		"statements that use the two before": {formula: append(many(min(n, 120), func(i int) string {
+			x, y := fmt.Sprintf("t%d", i-1), fmt.Sprintf("t%d", i-2)
+			switch i {
+			case 0:
+				return "t0[n, k] = x[n, k] / 2"
+			case 1:
+				return "t1[n, k] = x[n, k] + 1"
+			}
+			return fmt.Sprintf("t%d[n, k] = ", i) + fmt.Sprintf(pick("tanh(%s[n, k]) * %s[n, k]", "max(k': %s[n, k']) * %s[n, k]", "%s[n, k] > 0 ? %s[n, k] : 1",
+				"sum(k': %s[n, k']^2) * %s[n, k]"), x, y)
+		}), fmt.Sprintf("output[n, k] = t%d[n, k]", min(n, 120)-1))},
 		"lines of one value": {
 			formula: lines(min(n, 300), "output[n, k] = x[n, k] * % when size == %"), attrs: []string{`size = { type = "int", min = 0, default = 1 }`}},
 		"a long sum": {formula: []string{"output[n, k] = " + joined(min(n, 60), pick(" + ", " * "), "(x[n, k + %] else %)")}},

@@ -122,8 +122,8 @@ func TestPartErrors(t *testing.T) {
 	}
 }
 
-// TestWhole applies an operator whose output has each pair of elements. Its second extent depends on a divided
-// one in a way that no axis shows, so the parts of the output are no parts of what the whole gives.
+// TestWhole applies an operator whose output has each pair of elements. Its second extent depends on a
+// divided one in a way that no axis shows, so the parts of the output are no parts of what the whole gives.
 func TestWhole(t *testing.T) {
 	pairs := &graph.Operator{Operator: task.Operator{
 		Name: "pairs",
