@@ -99,9 +99,10 @@ var checkedBy = map[string]string{
 	"Box.Lo":           "verify",
 	"Box.Hi":           "verify",
 	"Span.Of":          "verify: its form; Load: the operator's",
-	"Span.Scale":       "verify: its form; Load: the operator's",
+	"Span.Scale":       "Load: the operator's",
 	"Span.Shift":       "Load: the operator's",
 	"Span.Size":        "verify: its form; Load: the operator's",
+	"Span.Grow":        "Load: the operator's",
 
 	"Constraint.Kind":    "verify: the form; Load; validate",
 	"Constraint.Terms":   "verify: the form; Load; validate",

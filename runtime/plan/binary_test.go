@@ -13,7 +13,7 @@ import (
 
 // samples returns plans with tiles, with every kind of queue entry, and with nothing. They need not be right.
 func samples() []*Plan {
-	access := []region.Access{{Region: region.Whole(0, []int{8, 6}), Perm: perm.Write, Footprint: region.Footprint{region.Along(0, 2, -1, 3), {}}}}
+	access := []region.Access{{Region: region.Whole(0, []int{8, 6}), Perm: perm.Write, Footprint: region.Footprint{region.Along(0, 2, -1, 3), region.Between(0, [2]int{0, 0}, [2]int{1, 1})}}}
 	other := []region.Access{{Region: region.Whole(1, []int{4}), Perm: perm.Read}}
 	tile := func(k int) Task {
 		return Task{Call: 1, Step: 2, Over: 4, Grain: 1, Inner: []op.Axis{{Over: 3, Grain: 2}}, Tile: k, Access: access, After: []int{0}}

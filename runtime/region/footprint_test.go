@@ -37,7 +37,8 @@ func touched(f Footprint, shape []int, r op.Range) map[point]bool {
 	each(lo[:], hi[:], func(i point) {
 		each(make([]int, len(shape)), shape, func(e point) {
 			for d, s := range f {
-				if from := s.Scale*i[max(s.Of-1, 0)] + s.Shift; s.Of > 0 && (e[d] < from || e[d] >= from+s.Size) {
+				at := i[max(s.Of-1, 0)]
+				if lo := s.Scale*at + s.Shift; s.Of > 0 && (e[d] < lo || e[d] >= lo+s.Size+s.Grow*at) {
 					return
 				}
 			}
@@ -59,7 +60,10 @@ func random(r *rand.Rand) (op.Grid, []int, Footprint) {
 		shape = append(shape, 1+r.IntN(6))
 		s := Span{}
 		if r.IntN(4) > 0 {
-			s = Along(r.IntN(g.Rank()), 1+r.IntN(3), r.IntN(5)-2, 1+r.IntN(3))
+			s = Along(r.IntN(g.Rank()), r.IntN(7)-3, r.IntN(5)-2, 1+r.IntN(3))
+			if r.IntN(3) == 0 {
+				s.Grow = r.IntN(7) - 3
+			}
 		}
 		f = append(f, s)
 	}
@@ -67,7 +71,8 @@ func random(r *rand.Rand) (op.Grid, []int, Footprint) {
 }
 
 // TestFootprint checks the boxes of tiles against the elements that their indices touch. A box holds them
-// all. Along each axis it is the smallest that does, unless a stride steps over elements.
+// all. Along each axis it is the smallest that does, unless a stride steps over elements, or an index touches
+// none.
 func TestFootprint(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var box Box
@@ -89,10 +94,19 @@ func TestFootprint(t *testing.T) {
 			}
 			for d, s := range f {
 				low, high := shape[d], 0
+				every := true // index touches some, and the next one begins where it ends or before
+				if s.Of > 0 {
+					first, end := tile.Dim(s.Of - 1)
+					for i := first; i < end; i++ {
+						size := s.Size + s.Grow*i
+						every = every && size > 0 && s.Scale*i+s.Shift < shape[d] && s.Scale*i+s.Shift+size > 0
+						every = every && max(s.Scale, -s.Scale-s.Grow) <= size && max(s.Scale+s.Grow, -s.Scale) <= size+s.Grow
+					}
+				}
 				for e := range touched(Footprint{s}, shape[d:d+1], tile) {
 					low, high = min(low, e[0]), max(high, e[0]+1)
 				}
-				if low < high && s.Size >= s.Scale && (low != box.Lo[d] || high != box.Hi[d]) {
+				if low < high && every && (low != box.Lo[d] || high != box.Hi[d]) {
 					t.Fatalf("%v, %+v: tile %v touches [%d, %d) of axis %d, the box is %v", &g, f, tile, low, high, d, box)
 				}
 			}
@@ -137,12 +151,76 @@ func TestDisjoint(t *testing.T) {
 // TestFootprintCheck lists footprints that are refused.
 func TestFootprintCheck(t *testing.T) {
 	ok := Along(0, 1, 0, 1)
-	for _, f := range []Footprint{{ok}, {ok, ok, ok}, {ok, Along(1, 1, 0, 1)}, {ok, Along(0, 0, 0, 1)}, {ok, Along(0, 1, 0, 0)}, {ok, {Of: -1}}} {
+	for _, f := range []Footprint{{ok}, {ok, ok, ok}, {ok, Along(1, 1, 0, 1)}, {ok, Along(0, 1, 0, 0)}, {ok, Along(0, 0, 3, -1)}, {ok, {Of: -1}}} {
 		if f.Check(1, 2) == nil {
 			t.Errorf("%+v is accepted", f)
 		}
 	}
-	if err := (Footprint)(nil).Check(1, 2); err != nil {
-		t.Error(err)
+	for _, f := range []Footprint{nil, {ok, Along(0, 0, 0, 1)}, {ok, Along(0, -1, 7, 1)}, {ok, Between(0, [2]int{0, 0}, [2]int{1, 1})}} {
+		if err := f.Check(1, 2); err != nil {
+			t.Errorf("%+v: %v", f, err)
+		}
+	}
+}
+
+// TestSpans lists what tiles of indices touch through masks, reversed axes and constant ranges.
+func TestSpans(t *testing.T) {
+	causal, rest := Between(0, [2]int{0, 0}, [2]int{1, 1}), Between(0, [2]int{1, 1}, [2]int{0, 8})
+	tests := []struct {
+		name     string
+		s        Span
+		lo, hi   int // of the indices 2 and 3 of 8
+		disjoint bool
+	}{
+		{"up to i", causal, 0, 4, false},
+		{"behind i", rest, 3, 8, false},
+		{"backwards", Along(0, -1, 7, 1), 4, 6, true},
+		{"pairs backwards", Along(0, -2, 14, 2), 8, 12, true},
+		{"pairs that overlap", Along(0, -1, 7, 2), 4, 7, false},
+		{"the same for all", Along(0, 0, 3, 2), 3, 5, false},
+		{"growing blocks", Between(0, [2]int{2, 0}, [2]int{3, 1}), 4, 10, false},
+		{"shrinking blocks", Between(0, [2]int{9, 0}, [2]int{8, 8}), 18, 32, true},
+	}
+	for _, tt := range tests {
+		a := Access{Region: Whole(0, []int{99}), Footprint: Footprint{tt.s}}
+		var box Box
+		a.On(op.Range{Lo: 2, Hi: 4}, &box)
+		if box.Lo[0] != tt.lo || box.Hi[0] != tt.hi || a.Footprint.Disjoint(op.Line(8, 2)) != tt.disjoint {
+			t.Errorf("%s: %+v touches %v; disjoint: %v", tt.name, tt.s, box, !tt.disjoint)
+		}
+	}
+}
+
+// TestReaches compares the first dimension along which tiles are too small with what their boxes say.
+func TestReaches(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	small := 0
+	var box Box
+	for range 3000 {
+		g, shape, f := random(r)
+		least := make([]int, len(shape))
+		for d := range least {
+			least[d] = r.IntN(4)
+		}
+		a := Access{Region: Whole(0, shape), Footprint: f}
+		bad := map[int]bool{}
+		for k := range g.Tiles() {
+			a.On(g.Tile(k), &box)
+			for d, s := range f {
+				if s.Of > 0 && g.Dim(s.Of-1).Grain < g.Dim(s.Of-1).Over && box.Hi[d]-box.Lo[d] < least[d] {
+					bad[s.Of-1] = true
+				}
+			}
+		}
+		d := f.Cut(&g, shape, least)
+		if d < 0 && len(bad) > 0 || d >= 0 && !bad[d] {
+			t.Fatalf("%v, %+v, shape %v, least %v: tiles are too small along %d, want one of %v", &g, f, shape, least, d, bad)
+		}
+		if d >= 0 {
+			small++
+		}
+	}
+	if small < 100 {
+		t.Errorf("only %d footprints have tiles that are too small", small)
 	}
 }

@@ -52,7 +52,8 @@ func (f Footprint) Cut(g *op.Grid, shape, least []int) int {
 }
 
 // reaches reports whether each tile of an axis of a grid touches at least so many indices along an axis of a
-// root.
+// root. Between the first tiles and the last ones, their number is the least of affine functions, which is
+// smallest at an end.
 func (s Span) reaches(a op.Axis, extent, least int) bool {
 	if a.Grain >= a.Over {
 		return true
@@ -61,7 +62,7 @@ func (s Span) reaches(a op.Axis, extent, least int) bool {
 	for _, k := range []int{0, 1, last - 1, last} {
 		lo := max(k, 0) * a.Grain
 		hi := min(lo+a.Grain, a.Over)
-		if from, to := max(0, s.Scale*lo+s.Shift), min(extent, s.Scale*(hi-1)+s.Shift+s.Size); to-from < least {
+		if from, to := s.ends(lo, hi-1); min(extent, to)-max(0, from) < least {
 			return false
 		}
 	}

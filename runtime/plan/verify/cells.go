@@ -58,8 +58,15 @@ func (c checker) box(t, i int, to *region.Box) {
 	last[0] = min(first[0]+task.Grain, task.Over) - 1
 	for d, s := range a.Footprint {
 		if s.Of > 0 {
-			to.Lo[d] = max(a.Lo[d], first[s.Of-1]*s.Scale+s.Shift)
-			to.Hi[d] = min(a.Hi[d], last[s.Of-1]*s.Scale+s.Shift+s.Size)
+			from, end := &first, &last // the indices of the outermost lower and upper bound
+			if s.Scale < 0 {
+				from = &last
+			}
+			if s.Scale+s.Grow < 0 {
+				end = &first
+			}
+			to.Lo[d] = max(a.Lo[d], from[s.Of-1]*s.Scale+s.Shift)
+			to.Hi[d] = min(a.Hi[d], end[s.Of-1]*(s.Scale+s.Grow)+s.Shift+s.Size)
 		}
 	}
 }
