@@ -144,6 +144,7 @@ func build(u *Use) (*builder, error) {
 		ranges:    map[string]extent{},
 		perTensor: map[string]bool{},
 		slots:     map[string]*Slot{},
+		assigned:  map[string]bool{},
 		counts:    map[string]int{},
 		pairs:     map[int]pairOf{},
 		seconds:   map[int]bool{},
@@ -151,6 +152,11 @@ func build(u *Use) (*builder, error) {
 	}
 	for _, fn := range f.Functions {
 		b.functions[fn.Name] = fn
+	}
+	for _, s := range f.Statements {
+		for _, t := range s.Targets {
+			b.assigned[nameOf(t)] = true
+		}
 	}
 	b.callees, b.inlined = calleesOf(u.Callees), map[string]int{}
 	if u.Open {

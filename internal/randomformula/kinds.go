@@ -112,6 +112,13 @@ var kinds = []kind{
 		"t0[n] = norm(k: x[n, k]) ; t1[m] = norm(k: z[m, k]) ; y0[n, m] = sum(k: x[n, k] * z[m, k]) / max(t0[n] * t1[m], 0.01)",
 		"y0[n] = u[n] > 0 ? {sqrt(u[n]) | log(u[n]) | 1 / u[n] | u[n]^0.5} : {0 | limit[]}",
 	}},
+	// Values of the formula's own that are named as temporaries of the compiler are.
+	{name: "names", once: [][2]string{{"#t", "t | t2 | t3 | top | rest | t22 | values | mean | extreme"}}, texts: []string{
+		"t0[n, k] = x[n, k] * $ext(n' in $runn: x[n', k] * n') - sum(n' in {1 .. n + 1 | $runn}: x[n', k]) ; #t[n, k] = sum(k' in $run: {x[n, k'] | x[n, k] * v[k']}) ; " +
+			"y0[n, k] = {variance | sum | norm}(k' in $run: #t[n, k] * k' {/ (2 + t0[n, k]^2) | })",
+		"t0[n] = u[n] / (1 + {norm | logsumexp | mean}(k: x[n, k])) + {logsumexp | sum}(k: w[n, k]) ; #t[n] = {$f(u[n] * 2) | mean(k: x[n, k])} ; y0[n, k] = {tanh(#t[n]) | #t[n]^2 | #t[n]} * x[n, k] + t0[n]",
+		"y0[n] = {sum | max | variance}(k: x[n, k] * sum(n': x[n', k]^2)) ; #t[n, k] = exp(sin(x[n, k])) ; y1[n, k] = #t[n, k] * {#t[n, k] | (#t[n, k + 1] else 0.5)}",
+	}},
 	// Unsigned numbers from 2^63 on.
 	{name: "unsigned", numbers: "bits", texts: []string{
 		"big0[n] = {max(big[n], {3 | big[N - 1 - n]}) | min(big[n], {3 | big[0]}) | quotient(big[n], {2 | 3 | size}) | big[n] % {5 | 2} | max(n' in $runn: big[n']) | big[n] + {1 | big[n]} | (u[n] > 0 ? big[n] : 3)}",
