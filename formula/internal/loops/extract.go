@@ -18,9 +18,13 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 		if z.whole || n.Reduction.Chain() == nil {
 			inner = z.inside(n, around, lenient)
 		}
-		vars := slices.DeleteFunc(slices.Clone(around), func(v *term.Variable) bool { return !inner.Uses(v) })
-		if len(inner.Free()) != len(vars) { // an index of a reduction around this one, of a range that is not known
+		used := slices.DeleteFunc(slices.Clone(around), func(v *term.Variable) bool { return !inner.Uses(v) })
+		if len(inner.Free()) != len(used) { // an index of a reduction around this one, of a range that is not known
 			return n
+		}
+		vars := around // over nothing, no element may be read
+		if box(around) > 0 {
+			vars = used
 		}
 		if !z.whole && passes(inner) != nil && z.large(vars) {
 			return n
