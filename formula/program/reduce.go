@@ -243,8 +243,8 @@ func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
 	return &term.Term{Op: term.Element, Kind: n.Kind, Read: here}
 }
 
-// fresh appends a number to base to make it a new name. Slots of what a task saves are matched to values of the
-// formula by name, so the name differs from those that later statements give, too.
+// fresh appends a number to base to make it a new name. Slots of what a task saves are matched to values of
+// the formula by name, so the name differs from those that later statements give, too.
 func (b *builder) fresh(base string) string {
 	name := base
 	for i := 2; ; i++ {

@@ -302,7 +302,8 @@ func (e *evaluation) norm(terms []term) number {
 		great += x.err
 		out.varies, out.lanes = out.varies || x.varies, out.lanes|x.lanes
 	}
-	// The second order of an error e of the vector x is at most |e|^2/(2|x|), and all of e where x has no length.
+	// The second order of an error e of the vector x is at most |e|^2/(2|x|), and all of e where x has no
+	// length.
 	out.err = errs + min(great, over(great*great, 2*out.v)) + roundings*math.Abs(out.v)
 	unsure := near(number{v: out.v, err: great}, number{}, e.unit)
 	for _, t := range terms {
