@@ -79,6 +79,40 @@ func bruteMemory(p *plan.Plan) bool {
 	return true
 }
 
+// shareBytes reports whether two parts of roots lie in a common byte.
+func shareBytes(p *plan.Plan, a, b region.Region) bool {
+	mine := bruteBytes(p, a)
+	for at := range bruteBytes(p, b) {
+		if mine[at] {
+			return true
+		}
+	}
+	return false
+}
+
+// bruteBytes returns the bytes of the arena in which a part of a root lies, one by one.
+func bruteBytes(p *plan.Plan, a region.Region) map[int64]bool {
+	out := map[int64]bool{}
+	r := &p.Roots[a.Root]
+	if r.Place.Space != region.Arena {
+		return out
+	}
+	size := int64(r.Type.Size())
+	for i := range r.Place.Bytes / size {
+		inside, left := true, int(i)
+		for d := len(r.Shape) - 1; d >= 0; d-- {
+			k := left % r.Shape[d]
+			inside, left = inside && a.Lo[d] <= k && k < a.Hi[d], left/r.Shape[d]
+		}
+		for b := range size {
+			if inside {
+				out[r.Place.Off+i*size+b] = true
+			}
+		}
+	}
+	return out
+}
+
 // brutePairs returns the pairs of tasks of which the first must be over before the second begins.
 func brutePairs(p *plan.Plan) [][2]int {
 	elements := func(a region.Access) map[[2]int]bool {
@@ -97,7 +131,7 @@ func brutePairs(p *plan.Plan) [][2]int {
 			return false
 		}
 		if a.Root != b.Root {
-			return p.Roots[a.Root].Place.Overlaps(p.Roots[b.Root].Place)
+			return shareBytes(p, a.Region, b.Region)
 		}
 		if a.Perm == perm.Read && b.Perm == perm.Read {
 			return false
@@ -206,4 +240,44 @@ func bruteOrder(p *plan.Plan, who []int, pairs [][2]int) bool {
 		}
 	}
 	return true
+}
+
+// tilePairs is brutePairs for tensors of any rank: the pairs of tasks, in the order of the second, of which
+// one writes an element or a byte that the other one accesses.
+func tilePairs(p *plan.Plan) [][2]int {
+	type touch struct {
+		region.Region
+		perm perm.Perm
+	}
+	var all [][]touch
+	var pairs [][2]int
+	for t := range p.Tasks {
+		var mine []touch
+		for i, a := range p.Tasks[t].Access {
+			var box region.Box
+			if p.Tasks[t].On(i, &box); a.Perm != perm.None && box.Volume() > 0 {
+				mine = append(mine, touch{region.Region{Root: a.Root, Box: box}, a.Perm})
+			}
+		}
+		must := func(s int) bool {
+			for _, a := range mine {
+				for _, b := range all[s] {
+					switch {
+					case a.Root == b.Root && (a.perm != perm.Read || b.perm != perm.Read) && a.Intersect(b.Box).Volume() > 0:
+						return true
+					case a.Root != b.Root && p.Roots[a.Root].Place.Overlaps(p.Roots[b.Root].Place) && shareBytes(p, a.Region, b.Region):
+						return true
+					}
+				}
+			}
+			return false
+		}
+		for s := range t {
+			if must(s) {
+				pairs = append(pairs, [2]int{s, t})
+			}
+		}
+		all = append(all, mine)
+	}
+	return pairs
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/schedule"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // depend derives the dependencies of the plan's tasks from data hazards, from reuse of memory, and from
@@ -29,20 +30,12 @@ func (p draft) depend() (*schedule.Graph, error) {
 			task.On(i, box)
 			whole := p.whole(a.Root, box)
 			acc = p.access(acc, a, box, whole)
-			if first := reuse.first[a.Root]; first >= 0 {
-				if first < t {
-					after = append(after, first)
-				}
-				continue
-			}
-			n := len(acc)
-			if acc = reuse.access(acc, a, box, whole); len(acc) > n && task.Tile > 0 {
-				reuse.first[a.Root] = t
-			}
+			acc = reuse.access(acc, t, i, box, whole)
 		}
-		if _, err := b.Task(acc, after...); err != nil {
+		if _, err := b.Task(acc, reuse.after(after, t)...); err != nil {
 			return nil, fmt.Errorf("plan %s, %s: %w", p.Name, p.Label(t), err)
 		}
+		reuse.note(t, len(b.Last()))
 	}
 	return b.Graph(), nil
 }
@@ -69,29 +62,55 @@ func (p draft) access(to []deps.Access, a *region.Access, box *region.Box, whole
 	return append(to, d)
 }
 
-// reuse holds, for each root, the roots whose memory it reuses.
+// reuse finds the tasks that touch memory for which later roots have a use.
 type reuse struct {
-	before  [][]region.Root // by root
-	settled []bool          // by root: whether later accesses are ordered already
-	// first is, by root, a tile that is ordered after the earlier roots, and on which later tasks depend; or
-	// -1. It avoids a quadratic number of dependencies between tiles.
-	first []int
+	draft
+	before [][]region.Root // by root: the last owners of its memory
+	parts  []bool          // by root: whether tasks touch parts of it
+	fresh  []fresh         // by root
 }
 
+// fresh says which accesses of a root are the first ones to its memory. Once all elements were written, later
+// accesses come after those writes, and so after what had the memory before.
+type fresh struct {
+	settled bool
+	call    int   // number of a call, and of
+	step    int   // a step, and of an access of it, whose tiles write the root
+	access  int   //
+	left    int   // elements that tiles to come write
+	many    bool  // whether the next tile comes after all accesses to the owners before
+	first   int32 // this tile, on which later ones depend, or -1
+}
+
+// manyBefore is the number of predecessors of a tile from which on the next tiles of its step depend on one
+// of them that comes after all accesses to memory which they use again. It avoids a quadratic number of
+// dependencies between tiles.
+const manyBefore = 256
+
 // reuse computes, for each root, the last owners of its memory. Roots whose lifetimes overlap are not
-// counted: they share no memory.
+// counted: they share no memory. An owner of which tasks leave elements untouched has its own owners beside
+// it.
 func (p draft) reuse() *reuse {
-	u := &reuse{make([][]region.Root, len(p.Roots)), make([]bool, len(p.Roots)), make([]int, len(p.Roots))}
-	for r := range u.first {
-		u.first[r] = -1
-	}
+	u := &reuse{p, make([][]region.Root, len(p.Roots)), make([]bool, len(p.Roots)), make([]fresh, len(p.Roots))}
 	// A root without accesses imposes no order.
-	touched := make([]bool, len(p.Roots))
+	touched, covered := make([]bool, len(p.Roots)), make([]bool, len(p.Roots))
+	var box region.Box
 	for t := range p.Tasks {
-		for i := range p.Tasks[t].Access {
-			a := &p.Tasks[t].Access[i]
-			touched[a.Root] = touched[a.Root] || a.Perm != perm.None && !a.Empty()
+		task := &p.Tasks[t]
+		for i := range task.Access {
+			a := &task.Access[i]
+			if a.Perm == perm.None || a.Empty() {
+				continue
+			}
+			touched[a.Root] = true
+			task.On(i, &box)
+			whole := p.whole(a.Root, &box)
+			covered[a.Root] = covered[a.Root] || u.covers(t, i, &box, whole)
+			u.parts[a.Root] = u.parts[a.Root] || !whole
 		}
+	}
+	for r := range u.fresh {
+		u.fresh[r] = fresh{first: -1}
 	}
 	var order []region.Root
 	for i := range p.Roots {
@@ -108,8 +127,61 @@ func (p draft) reuse() *reuse {
 				u.before[r] = append(u.before[r], owner)
 			}
 		})
+		for i := 0; i < len(u.before[r]); i++ {
+			owner := u.before[r][i]
+			if covered[owner] {
+				continue
+			}
+			for _, q := range u.before[owner] {
+				if p.Roots[q].Place.Overlaps(*place) && !slices.Contains(u.before[r], q) {
+					u.before[r] = append(u.before[r], q)
+				}
+			}
+		}
 	}
 	return u
+}
+
+// covers reports whether an access is the last one of a step, all tiles of which touch all of the root
+// together, each its own elements. It counts the elements that are left.
+func (u *reuse) covers(t, i int, box *region.Box, whole bool) bool {
+	task := &u.Tasks[t]
+	a := &task.Access[i]
+	f := &u.fresh[a.Root]
+	if whole || task.Tile == 0 {
+		return whole
+	}
+	if f.left == 0 || f.call != task.Call || f.step != task.Step || f.access != i {
+		if g := task.Grid(); task.Tile > 1 || !a.Footprint.Disjoint(&g) {
+			return false
+		}
+		f.call, f.step, f.access, f.left = task.Call, task.Step, i, shape.Prod(u.Roots[a.Root].Shape)
+	}
+	f.left -= box.Volume()
+	return f.left == 0
+}
+
+// after appends the tiles on which a task depends, since they come after the earlier owners of memory.
+func (u *reuse) after(to []int, t int) []int {
+	for i := range u.Tasks[t].Access {
+		if first := int(u.fresh[u.Tasks[t].Access[i].Root].first); first >= 0 && first < t {
+			to = append(to, first)
+		}
+	}
+	return to
+}
+
+// note notes how many predecessors a task has.
+func (u *reuse) note(t, preds int) {
+	task := &u.Tasks[t]
+	if preds < manyBefore || task.Tile == 0 {
+		return
+	}
+	for i := range task.Access {
+		r := task.Access[i].Root
+		f := &u.fresh[r]
+		f.many = f.many || !f.settled && len(u.before[r]) > 0
+	}
 }
 
 // owners maps the bytes of the arena to their last owners. Intervals begin and end at boundaries of roots.
@@ -163,15 +235,37 @@ func (o *owners) set(from, to int, r region.Root) {
 	o.end[from], o.owner[from] = int32(to), r
 }
 
-// access appends dependencies on the previous owners of a root's memory. After an access that conflicts with
-// all others of the root, later accesses need none: they depend on it.
-func (u *reuse) access(to []deps.Access, a *region.Access, box *region.Box, whole bool) []deps.Access {
-	if u.settled[a.Root] || a.Perm == perm.None || box.Empty() {
+// access appends dependencies on the earlier owners of the memory of access i of task t: on what touches the
+// same bytes of theirs. After all elements of the root were written, later accesses need none: they come
+// after those writes.
+func (u *reuse) access(to []deps.Access, t, i int, box *region.Box, whole bool) []deps.Access {
+	task := &u.Tasks[t]
+	a := &task.Access[i]
+	f, before := &u.fresh[a.Root], u.before[a.Root]
+	if len(before) == 0 || f.settled || f.first >= 0 || a.Perm == perm.None || box.Empty() {
 		return to
 	}
-	for _, r := range u.before[a.Root] {
-		to = append(to, deps.Access{Root: int32(r), Retire: true})
+	if f.many {
+		f.first = int32(t)
 	}
-	u.settled[a.Root] = whole && (a.Perm.Writes() || a.Perm == perm.Scratch)
+	for _, r := range before {
+		d := deps.Access{Root: int32(r), Retire: true}
+		if u.parts[r] && !f.many {
+			mine, theirs := u.layout(a.Root), u.layout(r)
+			under := mine.Under(box, theirs)
+			if d.Box = &under; under.Empty() {
+				continue
+			}
+			d.Meets = func(other *region.Box) bool { return mine.Meets(box, theirs, other) }
+		}
+		to = append(to, d)
+	}
+	f.settled = (a.Perm.Writes() || a.Perm == perm.Scratch) && u.covers(t, i, box, whole)
 	return to
+}
+
+// layout returns where the elements of a root lie.
+func (p draft) layout(r region.Root) *region.Layout {
+	root := &p.Roots[r]
+	return &region.Layout{Off: root.Place.Off, Elem: root.Type.Size(), Shape: root.Shape}
 }

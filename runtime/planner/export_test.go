@@ -5,4 +5,5 @@ var (
 	RandomPlan = randomPlan
 	RunRandom  = runRandom
 	Ordered    = ordered
+	BrutePairs = tilePairs
 )

@@ -73,7 +73,7 @@ func ordered(p *plan.Plan) error {
 			return false
 		}
 		if a.Root != b.Root {
-			return share(a.Root, b.Root)
+			return share(a.Root, b.Root) && shareBytes(p, region.Region{Root: a.Root, Box: on}, region.Region{Root: b.Root, Box: other})
 		}
 		return (a.Perm != perm.Read || b.Perm != perm.Read) && on.Intersect(other).Volume() > 0
 	}

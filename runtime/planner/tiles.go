@@ -12,7 +12,8 @@ import (
 )
 
 // Tiled splits each step into one task per tile, if its operator declares tiles. Dependencies are then
-// between tiles. A step is not split if its tiles write overlapping elements. Results are the same.
+// between tiles, and where memory is used again, between those that touch the same bytes. A step is not split
+// if a tile writes what another one accesses. Results are the same.
 func Tiled() Option { return func(o *options) { o.tiled = true } }
 
 // step appends a step of a call: one task, or one per tile. slots holds the slot of each access, or -1 for
@@ -32,7 +33,7 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int
 	}
 	constrained := b.constrain(&t, demands)
 	coarsen(&t, constrained)
-	if tiles == nil || !b.tiled || len(b.Calls[t.Call].InPlace) > 0 || !disjoint(t.Access, &grid) {
+	if tiles == nil || !b.tiled || !disjoint(t.Access, &grid) {
 		b.Tasks = append(b.Tasks, t)
 		return
 	}
@@ -97,7 +98,22 @@ func tooFine(t *plan.Task, accesses []region.Access) int {
 	return -1
 }
 
-// disjoint reports whether no two tiles write the same element.
+// disjoint reports whether no tile writes an element that another one accesses: no two write the same
+// element, and of a tensor in place of another, each tile reads what it writes.
 func disjoint(access []region.Access, g *op.Grid) bool {
-	return !slices.ContainsFunc(access, func(a region.Access) bool { return a.Perm != perm.Read && !a.Footprint.Disjoint(g) })
+	for i := range access {
+		a := &access[i]
+		if a.Perm == perm.Read {
+			continue
+		}
+		if !a.Footprint.Disjoint(g) {
+			return false
+		}
+		for k := range access {
+			if b := &access[k]; b.Root == a.Root && !slices.Equal(a.Footprint, b.Footprint) {
+				return false
+			}
+		}
+	}
+	return true
 }

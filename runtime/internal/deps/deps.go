@@ -7,6 +7,7 @@ package deps
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/region"
@@ -18,10 +19,13 @@ type Access struct {
 	Root int32
 	Perm perm.Perm
 	// Retire says that the task touches memory that the root had until now, and not the root. The task
-	// comes after all accesses so far. Perm and Box are ignored.
+	// comes after all accesses so far that touch Box, and that Meets does not except. Perm is ignored.
 	Retire bool
 	// Box is the elements in the root's index space; nil means the whole root. The builder does not keep it.
 	Box *region.Box
+	// Meets reports, for an access that retires a root, whether it touches memory of a box of the root.
+	// Without it, it does. Accesses to the whole root are not asked about.
+	Meets func(*region.Box) bool
 }
 
 // nothing reports whether the access touches no element.
@@ -81,6 +85,7 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 		}
 		b.depend(first, int32(p))
 	}
+	retires := false // parts of a root
 	for i := range accesses {
 		a := &accesses[i]
 		if a.Root < 0 || int(a.Root) >= len(b.roots) {
@@ -88,6 +93,8 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 			return 0, fmt.Errorf("deps: task %d accesses root %d of %d", t, a.Root, len(b.roots))
 		}
 		switch {
+		case a.Retire && a.Box != nil:
+			retires = true
 		case a.Retire:
 			b.preds(t, first, &Access{Root: a.Root, Perm: perm.Write})
 		case a.Perm == perm.Read && a.Box == nil:
@@ -100,6 +107,9 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 		case !a.nothing():
 			b.preds(t, first, a)
 		}
+	}
+	if retires {
+		b.retire(t, first, accesses)
 	}
 	for i := range accesses {
 		a := &accesses[i]
@@ -121,8 +131,41 @@ func (b *Builder) Task(accesses []Access, after ...int) (int, error) {
 	return int(t), nil
 }
 
+// retire adds the predecessors that follow from accesses which retire parts of roots. It leaves out those
+// that come directly before another predecessor, such as the task that wrote what others read since.
+func (b *Builder) retire(t int32, first int, accesses []Access) {
+	own := len(b.graph.Pred)
+	for i := range accesses {
+		if a := &accesses[i]; a.Retire && a.Box != nil {
+			b.preds(t, first, &Access{Root: a.Root, Perm: perm.Write, Box: a.Box, Meets: a.Meets})
+		}
+	}
+	all := b.graph.Pred[first:]
+	if len(all) > short {
+		return
+	}
+	kept := own
+	for i := own; i < len(b.graph.Pred); i++ {
+		p := b.graph.Pred[i]
+		follows := slices.ContainsFunc(all, func(q int32) bool {
+			return q > p && slices.Contains(b.graph.Pred[b.graph.Start[q]:b.graph.Start[q+1]], p)
+		})
+		if !follows {
+			b.graph.Pred[kept] = p
+			kept++
+		}
+	}
+	b.graph.Pred, b.marked = b.graph.Pred[:kept], 0
+}
+
 // Graph returns the tasks added so far. The builder must not be used afterwards.
 func (b *Builder) Graph() *schedule.Graph { return &b.graph }
+
+// Last returns the predecessors of the task that was added last. They may not be changed.
+func (b *Builder) Last() []int32 {
+	n := len(b.graph.Start)
+	return b.graph.Pred[b.graph.Start[n-2]:b.graph.Start[n-1]]
+}
 
 // depend adds a predecessor of the current task, whose predecessors begin at first, unless it is one.
 func (b *Builder) depend(first int, p int32) {

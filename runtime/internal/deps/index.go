@@ -86,7 +86,10 @@ func (x *index) conflicts(a *Access, visit func(task int32)) {
 	x.each(a.Box, func(head *int32) {
 		for i := *head; i != none; i = x.links[i].next {
 			rec := &x.records[x.links[i].task]
-			if perm.Conflict(a.Perm, rec.perm) && (a.Box == nil || overlap(*a.Box, x.box(x.links[i].task))) {
+			if !perm.Conflict(a.Perm, rec.perm) {
+				continue
+			}
+			if box := x.box(x.links[i].task); a.Box == nil || overlap(*a.Box, box) && (a.Meets == nil || a.Meets(&box)) {
 				visit(rec.task)
 			}
 		}

@@ -115,8 +115,8 @@ type edge struct {
 }
 
 // sweep goes through the arena by address, and calls visit for two roots that have bytes in common, until it
-// returns false. At each byte at which a root begins these are it and the roots before and after it by First,
-// and the first and the last. If no two of them live together, no two roots of a byte do. Roots that no task
+// returns false. At each byte at which a root begins or ends these are the roots that follow each other by
+// First from there on, and the first and the last. If no two of them live together, no two roots of a byte do. Roots that no task
 // touches have no memory, and others count only if some function says so.
 func (c checker) sweep(counts func(region.Root) bool, visit func(a, b region.Root) bool) {
 	var order []region.Root // by First
@@ -149,8 +149,10 @@ func (c checker) sweep(counts func(region.Root) bool, visit func(a, b region.Roo
 	}
 	for _, e := range edges {
 		rank := int(e.rank)
-		if e.ends { // those before and after it have been at a byte with it
-			here.Remove(rank)
+		if e.ends { // those before and after it follow each other now
+			if here.Remove(rank); !pair(here.Below(rank), here.Above(rank)) {
+				return
+			}
 			continue
 		}
 		here.Add(rank)
