@@ -116,8 +116,8 @@ type edge struct {
 
 // sweep goes through the arena by address, and calls visit for two roots that have bytes in common, until it
 // returns false. At each byte at which a root begins or ends these are the roots that follow each other by
-// First from there on, and the first and the last. If no two of them live together, no two roots of a byte do. Roots that no task
-// touches have no memory, and others count only if some function says so.
+// First from there on, and the first and the last. If no two of them live together, no two roots of a byte
+// do. Roots that no task touches have no memory, and others count only if some function says so.
 func (c checker) sweep(counts func(region.Root) bool, visit func(a, b region.Root) bool) {
 	var order []region.Root // by First
 	for i := range c.Roots {
