@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms
+.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -138,6 +138,11 @@ platforms:
 	$(GO) run ./test/platforms $$(sed -n 's/^| `\([a-z0-9]*\/[a-z0-9]*\)` .*/\1/p' docs/platforms.md)
 	GOARCH=386 $(GO) test -vet=off -short ./internal/base/simd ./internal/base/sorting ./internal/base/memplan ./runtime/blas ./runtime/box ./runtime/op ./runtime/opimpl \
 		./runtime/partition ./runtime/shape ./runtime/task ./runtime/contraction
+
+# arm64 runs tests of what computes for linux/arm64 in the emulator qemu, which it installs if it may, and trains two models to the same bits there and here. It
+# takes about three minutes.
+arm64:
+	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/arm64
 
 # simd checks that the assembly of package simd is what its generator makes, that compilers fuse no operations of the
 # portable functions, and that products are right with each set of instructions. The generator is a module of its own, and needs the module avo.
