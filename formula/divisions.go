@@ -90,9 +90,8 @@ func dimensions(u *program.Use) map[string]bool {
 	return out
 }
 
-// nameOf returns the name of the attribute or of the dimension that extents with these symbols have: an
-// attribute's, if there is one, and none for a dimension of a run. It fails for several attributes, and for
-// an element of an attribute that is a list, since no single number says what a part has.
+// nameOf returns the attribute that the symbols of an extent contain, or else the dimension. The name is ""
+// for a dimension of a run. Two attributes, or an element of a list, have no name: ok is false.
 func nameOf(u *program.Use, dims map[string]bool, symbols []string) (name string, ok bool) {
 	attr, dim := "", ""
 	for _, s := range symbols {

@@ -229,8 +229,8 @@ func (f *formula) elementOf(n, of expr.Node, list value, group []expr.Node, elem
 	return value{kinds: elem}, f.holdsAt(n, of, list.run, group[0], i, fr)
 }
 
-// cutsWithin checks that a run is as long as the bounds of a range say. Dimensions and attributes that are
-// bounds by themselves are checked where shapes are.
+// cutsWithin checks that the bounds of a slice of a run, such as x[2:], lie within the run. Bounds that are a
+// dimension or an attribute are checked with shapes.
 func (f *formula) cutsWithin(s *expr.Slice, of expr.Node, r *run, fr *frame) *expr.Error {
 	if r == nil || r.rank == nil || fr.ofSpec() {
 		return nil

@@ -244,7 +244,8 @@ func soleNumber(group []expr.Node) (*expr.Number, bool) {
 	return n, ok
 }
 
-// localTarget checks the left side that gives a value which is no slot. Its plain indices are its shape.
+// localTarget checks the left side of a statement that defines a value of the formula's own, not a slot. The
+// plain indices are the shape of the value.
 func (f *formula) localTarget(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	if len(n.Groups) > 1 {
 		return failf(n, expr.BadFormula, "%s is one tensor, so it has one index in brackets", t.name)

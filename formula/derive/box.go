@@ -119,7 +119,8 @@ func (b *boxes) whole(t int, seen map[int]bool) bool {
 	return false
 }
 
-// found compares a read of the source with the window, by enumeration of the index.
+// found checks that a read of the source stays within the window that the spec declares. It tries all values
+// of the index.
 func (b *boxes) found(r *term.Read, moving []*term.Term) {
 	if r.ByNumber {
 		b.partial = true

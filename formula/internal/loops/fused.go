@@ -393,7 +393,7 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 	}
 }
 
-// again runs the loop with unchanged pointers.
+// again runs the loop on the strips to which its pointers already point.
 func (l *fusedLoop[T]) again(s *state[T], n int) {
 	a := s.arguments[l.number]
 	set(s, l.numbers, jit.Row[T](l.code, a, 0))

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// leastLarge is the minimum size, in elements, of a temporary that is too large to hold a nested scan,
-// unless a tensor of the task is larger.
+// leastLarge is a number of elements. A temporary that is larger, and larger than all tensors of the task, is
+// not used to hold the results of a nested scan.
 const leastLarge = 1 << 12
 
 // onePass extracts scans that are nested in a statement's value into temporaries, since otherwise each
@@ -73,7 +73,7 @@ func (s *statement) turn() bool {
 	return false
 }
 
-// inShortForm normalizes the sums of integers in a value.
+// inShortForm collects the terms of integer sums in a value, so that (n - 1) - (n - 1 - k) becomes k.
 func inShortForm(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
