@@ -258,3 +258,25 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherBits compares gradients alone with those among others: an infinity counts unless twice the
+// gradient is beyond the greatest number.
+func TestOtherBits(t *testing.T) {
+	of := func(x float64) map[string]elements { return map[string]elements{"grad.x": {real: []float64{x}}} }
+	inf := math.Inf(-1)
+	for _, c := range []struct {
+		alone, among, greatest float64
+		same                   bool
+	}{
+		{1, 1, math.Inf(1), true},
+		{math.NaN(), math.NaN(), math.Inf(1), true},
+		{1, 1.5, math.Inf(1), false},
+		{inf, -3e38, math.Inf(1), false},
+		{inf, -3e38, math.MaxFloat32 / 2, true},
+		{inf, -1e38, math.MaxFloat32 / 2, false},
+	} {
+		if got := otherBits("grad.x", of(c.alone), of(c.among), c.greatest); (got == "") != c.same {
+			t.Errorf("%v alone and %v among others, up to %v: got %q", c.alone, c.among, c.greatest, got)
+		}
+	}
+}
