@@ -274,33 +274,7 @@ func (k *unitCompiler[T]) argumentColumns(r *term.Reduction, v *term.Variable, w
 	z := newVectorizer(k.compiler, v)
 	p := &columnPass[T]{acc: z.register(true), wide: wide, search: true}
 	k.accumulators = append(k.accumulators, p.acc)
-	if r.Guard != nil {
-		was := k.lenient
-		k.lenient = true
-		defer func() { k.lenient = was }()
-	}
-	f, sign := linear(k.number), T(1)
-	if r.Kind == reduction.ArgMin {
-		sign = -1
-	}
-	x := z.vector(z.real(r.Body))
-	uses, mask := []int{x}, -1
-	if r.Guard != nil {
-		mask = z.vector(z.real(r.Guard))
-		uses = append(uses, mask)
-	}
-	at, step := k.value(f), f.factor(v)
-	z.step("places of extremes", -1, func(s *state[T], n int) {
-		number, best, index := at(s), s.regs[p.acc], s.wide[p.wide]
-		for i, y := range s.regs[x][:n] {
-			if mask >= 0 && s.regs[mask][i] == 0 {
-				continue
-			}
-			if y *= sign; index[i] != index[i] || y > best[i] || y != y && best[i] == best[i] {
-				best[i], index[i] = y, float64(number+i*step)
-			}
-		}
-	}, uses...)
+	z.extremePlace(r, k.number, &extremePlace[T]{columns: true, acc: p.acc, wide: wide})
 	p.code = z.strip
 	return p
 }

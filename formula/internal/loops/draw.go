@@ -5,8 +5,10 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/formula/internal/jit"
+	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/internal/base/simd/approx"
+	"github.com/opgen/opgen/runtime/rng"
 )
 
 // drawing holds the buffers of a random generator.
@@ -65,4 +67,49 @@ func (d *drawing) draw(n int, seed, stream, index uint64, normal bool) []float64
 		simd.Normals(d.numbers[:all], d.high[:all], d.low[:all])
 	}
 	return d.numbers[:n]
+}
+
+// drawn compiles random numbers at counters with a constant stride.
+func (z *vectorizer[T]) drawn(n *term.Term) int {
+	f := linear(n.Args[2])
+	if n.Args[0].Uses(z.v) || n.Args[1].Uses(z.v) || n.Args[2].Kind != term.Integer || f.hidden(z.v) {
+		return z.lanes(n)
+	}
+	o := &draw[T]{of: n, seed: z.c.real(n.Args[0]), stream: z.c.real(n.Args[1]), counters: z.count(f, z.c.value(f))}
+	if o.counters.step == 1 {
+		z.c.words, z.heavy = true, true
+	}
+	return z.other(o, z.register(false))
+}
+
+// draw draws random numbers.
+type draw[T simd.Float] struct {
+	of           *term.Term
+	seed, stream func(*state[T]) float64
+	counters     *address[T]
+}
+
+func (o *draw[T]) exec(s *state[T], in *instruction[T], n int) {
+	z, normal := s.regs[in.def][:n], o.of.Func == term.Normal
+	seed, stream, at := uint64(int64(o.seed(s))), uint64(o.stream(s)), uint64(o.counters.at(s))
+	if o.counters.step == 1 {
+		narrowed(z, s.drawing.draw(n, seed, stream, at, normal))
+		return
+	}
+	number := rng.Source.Uniform
+	if normal {
+		number = rng.Source.Normal
+	}
+	source := rng.New(seed, stream)
+	for i := range z {
+		z[i] = T(number(source, at))
+		at += uint64(o.counters.step)
+	}
+}
+
+func (o *draw[T]) text(_ *lister[T], _ []string) string {
+	if o.counters.step == 1 {
+		return o.of.String()
+	}
+	return o.of.String() + ", one by one"
 }

@@ -76,19 +76,28 @@ func single(n *term.Term) bool {
 
 // inDouble compiles a value in float64 strips, and returns the register with its values rounded to T.
 func (z *vectorizer[T]) inDouble(n *term.Term) int {
-	r, run := z.register(false), z.double(n)
-	z.step("a value in float64", r, func(s *state[T], n int) { convert(s.regs[r][:n], run(s, n)) })
-	return r
+	o := z.double(n)
+	return z.other(o, z.register(false))
 }
 
 // storeExact emits a store of a value that is computed in float64 strips, without rounding.
 func (z *vectorizer[T]) storeExact(t int, a *access, n *term.Term) {
-	at, k, run := z.c.value(a.offset), a.offset.factor(z.v), z.double(n)
-	z.step("a store of a value in float64", -1, func(s *state[T], n int) { simd.Scatter(s.mem[t].f64, run(s, n), at(s), k) })
+	o := z.double(n)
+	o.to = z.address(t, a)
+	z.other(o, -1)
 }
 
-// double compiles a value in float64 strips. The code returns the next n values.
-func (z *vectorizer[T]) double(n *term.Term) func(s *state[T], n int) []float64 {
+// doubled is a value that is computed in float64 strips.
+type doubled[T simd.Float] struct {
+	code    strip[float64]
+	from    int         // the register of the value
+	of      *term.Term  // the value
+	tensors []int       // from which the code loads
+	to      *address[T] // where the value is stored; nil for a value that is rounded to T
+}
+
+// double compiles a value in float64 strips.
+func (z *vectorizer[T]) double(n *term.Term) *doubled[T] {
 	z.fromMemory(n)
 	c := z.c.inDouble()
 	c.lenient = z.c.lenient
@@ -97,23 +106,35 @@ func (z *vectorizer[T]) double(n *term.Term) func(s *state[T], n int) []float64 
 	c.finish(&d.strip)
 	c.lenient = false
 	z.c.fails, z.heavy = z.c.fails || c.fails, z.heavy || d.heavy
-	var tensors []int
+	o := &doubled[T]{code: d.strip, from: from, of: n}
 	n.Walk(func(m *term.Term) {
 		for i := 0; m.Op == term.Element && i < m.Read.Count; i++ {
-			tensors = append(tensors, m.Read.Tensor+i)
+			o.tensors = append(o.tensors, m.Read.Tensor+i)
 		}
 	})
-	code := d.strip
-	return func(s *state[T], n int) []float64 {
-		x := s.double
-		x.step = s.step
-		for _, t := range tensors {
-			m := &s.mem[t]
-			x.mem[t] = block[float64]{same: m.f64, f64: m.f64, i8: m.i8, u8: m.u8, i32: m.i32, i64: m.i64, bits: m.bits}
-		}
-		code.exec(x, n)
-		return x.regs[from][:n]
+	return o
+}
+
+func (o *doubled[T]) exec(s *state[T], in *instruction[T], n int) {
+	x := s.double
+	x.step = s.step
+	for _, t := range o.tensors {
+		m := &s.mem[t]
+		x.mem[t] = block[float64]{same: m.f64, f64: m.f64, i8: m.i8, u8: m.u8, i32: m.i32, i64: m.i64, bits: m.bits}
 	}
+	o.code.exec(x, n)
+	if value := x.regs[o.from][:n]; o.to != nil {
+		simd.Scatter(s.mem[o.to.tensor].f64, value, o.to.at(s), o.to.step)
+	} else {
+		convert(s.regs[in.def][:n], value)
+	}
+}
+
+func (o *doubled[T]) text(p *lister[T], _ []string) string {
+	if o.to != nil {
+		return p.address(o.to) + " = " + o.of.String() + ", in f64"
+	}
+	return o.of.String() + ", in f64"
 }
 
 // inDouble returns the compiler of nested float64 strips, which shares the indices.

@@ -49,6 +49,10 @@ func (in *instruction[T]) execInto(s *state[T], n int) {
 
 // exec runs an instruction on strips of n elements.
 func (in *instruction[T]) exec(s *state[T], n int) {
+	if in.op == opOther {
+		in.other.exec(s, in, n)
+		return
+	}
 	var z, x []T
 	if in.def >= 0 {
 		z = s.regs[in.def][:n]
@@ -57,8 +61,6 @@ func (in *instruction[T]) exec(s *state[T], n int) {
 		x = s.regs[in.uses[0]][:n]
 	}
 	switch in.op {
-	case opStep:
-		in.run(s, n)
 	case opKeep:
 		copy(z, x)
 		s.regs[in.uses[0]] = s.regs[in.def]

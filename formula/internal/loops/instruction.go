@@ -12,7 +12,7 @@ import (
 type opcode uint8
 
 const (
-	opStep   opcode = iota // run
+	opOther  opcode = iota // an operation that has operands of its own: other
 	opBranch               // skips instructions if a condition fails
 	opLoop                 // a fused loop
 
@@ -75,9 +75,8 @@ type instruction[T simd.Float] struct {
 	lane    int         // the reduction whose lanes are updated
 	at      int         // opFunction: offset of its arguments in state.numbers; opNumbers: slot of the index; opFoldRows: row length
 	of      *term.Function
-	simd    primitive[T] // the primitive of unary or binary
-	run     func(s *state[T], n int)
-	what    string        // describes run in dumps
+	simd    primitive[T]  // the primitive of unary or binary
+	other   operation[T]  // of opOther
 	loop    *fusedLoop[T] // of opLoop
 	sums    int           // number of sums that the loop computes in registers of its own
 	// when and skip are a branch: if the condition fails, the next skip instructions are skipped.
@@ -179,9 +178,19 @@ func (z *vectorizer[T]) effect(in instruction[T]) {
 	z.emit(in)
 }
 
-// step appends code that has no opcode. It defines register def, unless def is -1.
-func (z *vectorizer[T]) step(what string, def int, run func(s *state[T], n int), uses ...int) {
-	z.emit(instruction[T]{op: opStep, what: what, run: run, uses: uses, def: def})
+// operation is an operation on strips that has operands of its own, such as a gather. It runs outside of
+// fused loops.
+type operation[T simd.Float] interface {
+	// exec runs it as instruction in on n elements.
+	exec(s *state[T], in *instruction[T], n int)
+	// text says what it computes of registers, whose names are x.
+	text(p *lister[T], x []string) string
+}
+
+// other appends an operation that has operands of its own. It defines register def, unless def is -1.
+func (z *vectorizer[T]) other(o operation[T], def int, uses ...int) int {
+	z.emit(instruction[T]{op: opOther, other: o, uses: uses, def: def})
+	return def
 }
 
 // toLanes reports whether an operation updates lanes, and summed whether it adds to lanes that begin at 0.

@@ -84,78 +84,115 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	if r.Else != nil {
 		other = z.real(r.Else)
 	}
-	lenient := z.c.lenient || r.Else != nil
-	type test struct {
-		value       func(*state[T]) int
-		factor, ext int
-	}
-	var tests []test
+	o := &clip[T]{of: r, name: z.c.p.Tensors[r.Tensor].Name, lenient: z.c.lenient || r.Else != nil, ext: a.ext, from: z.address(r.Tensor, a), x: z.register(false)}
 	for _, d := range a.open {
-		tests = append(tests, test{z.c.value(a.idx[d]), a.idx[d].factor(z.v), a.ext[d]})
+		o.tests = append(o.tests, inBounds[T]{z.count(a.idx[d], z.c.value(a.idx[d])), a.ext[d]})
 	}
-	which := func(*state[T]) int { return 0 }
 	if r.Which != nil {
-		which = z.c.integer(r.Which)
+		o.which = z.c.integer(r.Which)
 	}
-	at, k, x, read := z.c.value(a.offset), a.offset.factor(z.v), z.register(false), strided[T](z.c.tensors[r.Tensor].Type)
-	name := z.c.p.Tensors[r.Tensor].Name
-	z.c.fails = z.c.fails || !lenient
+	o.from.read = strided[T](o.from.typ)
+	z.c.fails = z.c.fails || !o.lenient
 	var uses []int
-	if r.Else != nil && other.scalar == nil {
+	switch {
+	case r.Else != nil && other.scalar == nil:
 		uses = append(uses, other.reg)
+	case r.Else != nil:
+		o.other = other.number()
 	}
-	direct := x // the register of the strip, a view if all of it is in bounds
-	if k == 1 && r.Which == nil && z.c.tensors[r.Tensor].Type == z.c.own {
-		direct = z.register(true)
-		z.views = append(z.views, view{direct, z.c.tensors[r.Tensor].Memory})
-		z.fetched(r.Tensor, a, at)
+	if direct := z.register(true); o.from.step == 1 && r.Which == nil && o.from.typ == z.c.own {
+		o.views = true
+		z.views = append(z.views, view{direct, o.from.memory})
+		z.fetched(r.Tensor, a, o.from.at)
+		z.strip.lasting = append(z.strip.lasting, o.x)
+		return z.other(o, direct, uses...)
 	}
-	z.step("elements, some outside", x, func(s *state[T], n int) {
-		lo, hi, w := 0, n, which(s)
-		if w < 0 || w >= r.Count {
+	return z.other(o, o.x, uses...)
+}
+
+// clip loads elements, some of which may be out of bounds. These have the value of the register that it
+// uses, if any, or else of other.
+type clip[T simd.Float] struct {
+	of      *term.Read
+	name    string // of the tensor
+	from    *address[T]
+	tests   []inBounds[T]
+	which   func(*state[T]) int // selects a tensor; nil if there is one
+	other   number[T]
+	lenient bool // whether elements may be out of bounds
+	ext     []int
+	x       int  // the register of the elements
+	views   bool // whether def views memory if all elements are in bounds
+}
+
+// inBounds is a bounds check of one dimension, whose index is affine.
+type inBounds[T simd.Float] struct {
+	index  *address[T]
+	extent int
+}
+
+func (o *clip[T]) exec(s *state[T], in *instruction[T], n int) {
+	lo, hi, w := 0, n, 0
+	if o.which != nil {
+		if w = o.which(s); w < 0 || w >= o.of.Count {
 			hi = 0
 		}
-		for _, t := range tests {
-			first, last := within(t.value(s), t.factor, t.ext, n)
-			lo, hi = max(lo, first), min(hi, last)
-		}
-		if lo >= hi {
-			lo, hi = n, n
-		}
-		if direct != x {
-			if lo == 0 && hi == n {
-				i := at(s)
-				s.regs[direct] = s.mem[r.Tensor].same[i : i+n]
-				return
-			}
-			s.regs[direct] = s.regs[x]
-		}
-		if !lenient && (lo > 0 || hi < n) {
-			fail("%s is read outside its shape %s", name, shape.Format(a.ext))
-		}
-		out := s.regs[x][:n]
-		for _, part := range [][2]int{{0, lo}, {hi, n}} {
-			switch p := out[part[0]:part[1]]; {
-			case len(p) == 0:
-			case r.Else == nil:
-				clear(p)
-			case other.scalar == nil:
-				copy(p, s.regs[other.reg][part[0]:part[1]])
-			default:
-				v := T(other.scalar(s))
-				for i := range p {
-					p[i] = v
-				}
-			}
-		}
-		if lo < hi {
-			read(&s.mem[r.Tensor+w], out[lo:hi], at(s)+lo*k, k)
-		}
-	}, uses...)
-	if direct != x {
-		z.strip.lasting = append(z.strip.lasting, x)
 	}
-	return direct
+	for i := range o.tests {
+		t := &o.tests[i]
+		first, last := within(t.index.at(s), t.index.step, t.extent, n)
+		lo, hi = max(lo, first), min(hi, last)
+	}
+	if lo >= hi {
+		lo, hi = n, n
+	}
+	if o.views {
+		if lo == 0 && hi == n {
+			i := o.from.at(s)
+			s.regs[in.def] = s.mem[o.from.tensor].same[i : i+n]
+			return
+		}
+		s.regs[in.def] = s.regs[o.x]
+	}
+	if !o.lenient && (lo > 0 || hi < n) {
+		fail("%s is read outside its shape %s", o.name, shape.Format(o.ext))
+	}
+	out := s.regs[o.x][:n]
+	for _, part := range [][2]int{{0, lo}, {hi, n}} {
+		switch p := out[part[0]:part[1]]; {
+		case len(p) == 0:
+		case len(in.uses) > 0:
+			copy(p, s.regs[in.uses[0]][part[0]:part[1]])
+		case o.other.there():
+			v := T(o.other.get(s))
+			for i := range p {
+				p[i] = v
+			}
+		default:
+			clear(p)
+		}
+	}
+	if lo < hi {
+		o.from.read(&s.mem[o.from.tensor+w], out[lo:hi], o.from.at(s)+lo*o.from.step, o.from.step)
+	}
+}
+
+func (o *clip[T]) text(p *lister[T], x []string) string {
+	other := "0"
+	switch {
+	case len(x) > 0:
+		other = x[0]
+	case o.other.there():
+		other = numberText(&o.other)
+	}
+	var tests []string
+	if o.which != nil {
+		tests = append(tests, fmt.Sprintf("0 <= %s < %d", o.of.Which, o.of.Count))
+	}
+	for _, t := range o.tests {
+		tests = append(tests, fmt.Sprintf("0 <= %s < %d", p.form(t.index.offset), t.extent))
+	}
+	return fmt.Sprintf("%s if %s, or else %s", p.address(o.from), strings.Join(tests, " and "), other)
 }
 
 // within returns the interval of i in [0, n) for which first + i*factor is in [0, ext).
@@ -368,36 +405,53 @@ func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	if st.joined() {
 		op = st.fold.Vector()
 	}
-	find, r, join, add := z.c.target(st), z.vector(x), simd.BinaryOf[T](op), t.Add || st.add
-	holds := func(*state[T]) bool { return true }
-	if st.guard != nil {
-		holds = z.c.condition(st.guard)
-	}
+	o := &rowStore[T]{guard: z.c.holds(st.guard), find: z.c.target(st), to: z.address(st.target, a), op: op, joins: t.Add || st.add, join: simd.BinaryOf[T](op)}
 	if t.Type == z.c.own {
-		z.fetched(st.target, a, z.c.value(a.offset))
-	}
-	wide, joinWide := t.Type != z.c.own, simd.BinaryOf[float64](op)
-	if wide {
+		z.fetched(st.target, a, o.to.at)
+	} else {
+		o.wide = simd.BinaryOf[float64](op)
 		z.c.wide = max(z.c.wide, 1)
 	}
-	z.step("rows that are looked up", -1, func(s *state[T], n int) {
-		if !holds(s) {
-			return
-		}
-		id, i, inside := find(s)
-		switch {
-		case !inside:
-		case wide:
-			row := s.mem[id].f64[i : i+n]
-			joinWide(row, row, widened(s.regs[r][:n], s.wider))
-		case add:
-			row := s.mem[id].same[i : i+n]
-			join(row, row, s.regs[r][:n])
-		default:
-			copy(s.mem[id].same[i:i+n], s.regs[r][:n])
-		}
-	}, r)
+	z.other(o, -1, z.vector(x))
 	return true
+}
+
+// rowStore joins its register with contiguous elements at a data-dependent offset.
+type rowStore[T simd.Float] struct {
+	guard func(*state[T]) bool
+	find  func(*state[T]) (tensor, at int, inside bool)
+	to    *address[T]
+	op    simd.Binary
+	joins bool // whether elements are joined with what is in memory
+	join  func(z, x, y []T)
+	wide  func(z, x, y []float64) // the same, if memory is float64 and T is not
+}
+
+func (o *rowStore[T]) exec(s *state[T], in *instruction[T], n int) {
+	if !o.guard(s) {
+		return
+	}
+	id, i, inside := o.find(s)
+	x := s.regs[in.uses[0]][:n]
+	switch {
+	case !inside:
+	case o.wide != nil:
+		row := s.mem[id].f64[i : i+n]
+		o.wide(row, row, widened(x, s.wider))
+	case o.joins:
+		row := s.mem[id].same[i : i+n]
+		o.join(row, row, x)
+	default:
+		copy(s.mem[id].same[i:i+n], x)
+	}
+}
+
+func (o *rowStore[T]) text(p *lister[T], x []string) string {
+	to, value := p.address(o.to), x[0]
+	if o.joins {
+		value = infix(o.op, to, value)
+	}
+	return to + " = " + value
 }
 
 // scatter emits a store whose elements are not contiguous or may be out of bounds.
@@ -405,16 +459,27 @@ func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
 	if z.addRow(st, x) || z.placed(st, x) {
 		return
 	}
-	r, at := z.vector(x), z.at
-	write := z.c.writer(st)
-	z.step("stores, one by one", -1, func(s *state[T], n int) {
-		first := s.vars[at]
-		for i, v := range s.regs[r][:n] {
-			s.vars[at] = first + i
-			write(s, float64(v))
-		}
-		s.vars[at] = first
-	}, r)
+	z.other(&eachStore[T]{z.c.writer(st), st.left, z.at}, -1, z.vector(x))
+}
+
+// eachStore stores its register by scalar code, one by one.
+type eachStore[T simd.Float] struct {
+	write func(*state[T], float64)
+	left  *term.Read
+	place int // slot of the vectorized index
+}
+
+func (o *eachStore[T]) exec(s *state[T], in *instruction[T], n int) {
+	first := s.vars[o.place]
+	for i, v := range s.regs[in.uses[0]][:n] {
+		s.vars[o.place] = first + i
+		o.write(s, float64(v))
+	}
+	s.vars[o.place] = first
+}
+
+func (o *eachStore[T]) text(p *lister[T], x []string) string {
+	return p.c.nameOf(o.left.Tensor) + indices(o.left.Idx) + " = " + x[0] + ", one by one"
 }
 
 // move emits a copy of elements without a conversion.

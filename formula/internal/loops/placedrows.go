@@ -54,8 +54,8 @@ func (k *unitCompiler[T]) placedRows() unit[T] {
 		}
 	})
 	rows := newVectorizer(k.compiler, w)
-	places := rows.found(a)
-	if !follows || places == nil {
+	places, _ := rows.found(a)
+	if !follows || len(rows.strip.code) > 0 {
 		return nil
 	}
 	z, one := newVectorizer(k.compiler, v), k.target(s)
@@ -64,7 +64,7 @@ func (k *unitCompiler[T]) placedRows() unit[T] {
 	if out.wide {
 		k.compiler.wide = max(k.compiler.wide, 1) // a float64 strip
 	}
-	out.single = func(s *state[T], row int) { rows.single(s, row, one) }
+	out.single = func(s *state[T], row int) { locate(s, rows.at, row, one) }
 	out.x = z.vector(z.real(s.value))
 	k.finish(&z.strip)
 	out.outer, out.row, out.code = k.loops(k.free()[:len(k.free())-2], nil), k.loop(w), z.strip

@@ -219,10 +219,7 @@ func (c *compiler[T]) quantified(r *term.Reduction) func(*state[T]) bool {
 // counted returns code for the number of iterations at which guard and holds are true. It allocates nothing.
 func (c *compiler[T]) counted(vars []*term.Variable, guard *term.Term, holds func(*state[T]) bool) func(*state[T]) int {
 	if len(vars) == 0 {
-		through := func(*state[T]) bool { return true }
-		if guard != nil {
-			through = c.condition(guard)
-		}
+		through := c.holds(guard)
 		return func(s *state[T]) int {
 			if through(s) && holds(s) {
 				return 1

@@ -247,84 +247,9 @@ func (k *unitCompiler[T]) lanesPass(r *term.Reduction, v *term.Variable, kind re
 // argumentPass compiles an argmax or argmin. NaN is more extreme than all numbers.
 func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *rowPass[T] {
 	z := newVectorizer(k.compiler, v)
-	f := linear(k.number)
-	sign := 1.0
-	if r.Kind == reduction.ArgMin {
-		sign = -1
-	}
-	if r.Guard != nil {
-		was := k.lenient
-		k.lenient = true
-		defer func() { k.lenient = was }()
-	}
-	x := z.vector(z.real(r.Body))
-	uses, mask := []int{x}, -1
-	if r.Guard != nil {
-		mask = z.vector(z.real(r.Guard))
-		uses = append(uses, mask)
-	}
-	at, step := k.value(f), f.factor(v)
-	if mask >= 0 {
-		z.step("the place of an extreme under a condition", -1, func(s *state[T], n int) {
-			number := at(s)
-			for i, w := range s.regs[x][:n] {
-				if w := float64(w) * sign; s.regs[mask][i] != 0 && s.better(w) {
-					s.best, s.found, s.index = w, true, number+i*step
-				}
-			}
-		}, uses...)
-	} else {
-		into, last := simd.MaxInto[T], (*simd.Lanes[T]).Max
-		if sign < 0 {
-			into, last = simd.MinInto[T], (*simd.Lanes[T]).Min
-		}
-		z.step("the place of an extreme", -1, func(s *state[T], n int) {
-			if n <= fewCompared {
-				number := at(s)
-				for i, w := range s.regs[x][:n] {
-					if w := float64(w) * sign; s.better(w) {
-						s.best, s.found, s.index = w, true, number+i*step
-					}
-				}
-				return
-			}
-			lanes := &s.lanes[0]
-			lanes.Fill(T(math.Inf(int(-sign))))
-			into(lanes, s.regs[x][:n])
-			extreme := last(lanes)
-			if w := float64(extreme) * sign; s.better(w) {
-				s.best, s.found, s.index = w, true, at(s)+firstOfLanes(lanes, s.regs[x][:n], extreme)*step
-			}
-		}, uses...)
-	}
+	z.extremePlace(r, k.number, &extremePlace[T]{})
 	k.finish(&z.strip)
 	return &rowPass[T]{code: z.strip, last: func(*simd.Lanes[T]) T { return 0 }, both: plus}
-}
-
-// fewCompared is the maximum number of elements that are compared one by one, which is faster than by lanes.
-const fewCompared = 32
-
-// better reports whether a value is more extreme than the best one so far.
-func (s *state[T]) better(w float64) bool {
-	return !s.found || w > s.best || w != w && s.best == s.best
-}
-
-// firstOfLanes returns the position of the first element that equals v, or is NaN if v is. It searches only
-// lanes whose extreme is v.
-func firstOfLanes[T simd.Float](lanes *simd.Lanes[T], x []T, v T) int {
-	same := func(w T) bool { return w == v || w != w && v != v }
-	first := len(x)
-	for lane, w := range lanes {
-		if !same(w) {
-			continue
-		}
-		for i := lane; i < first; i += len(lanes) {
-			if same(x[i]) {
-				first = i
-			}
-		}
-	}
-	return first
 }
 
 func (u *rows[T]) run(s *state[T], lo, hi int) {

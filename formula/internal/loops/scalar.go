@@ -416,6 +416,14 @@ func (c *compiler[T]) condition(n *term.Term) func(*state[T]) bool {
 	return ordered(n.Op, c.rounded(n.Args[0]), c.rounded(n.Args[1]))
 }
 
+// holds returns scalar code for a guard, which may be nil.
+func (c *compiler[T]) holds(guard *term.Term) func(*state[T]) bool {
+	if guard == nil {
+		return func(*state[T]) bool { return true }
+	}
+	return c.condition(guard)
+}
+
 // rounded returns scalar code for a real value, rounded to T. Comparisons round, so that a recomputed value
 // equals a stored one, such as an element and the maximum.
 func (c *compiler[T]) rounded(n *term.Term) func(*state[T]) float64 {

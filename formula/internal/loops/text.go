@@ -232,11 +232,12 @@ func (p *lister[T]) code(code []instruction[T], mark string) {
 				p.n.Outside++
 				m = "!"
 			}
-			if in.op == opNumbers || in.op == opFunction || in.op == opStep && strings.HasSuffix(in.what, "one by one") {
-				p.n.Numbers++
-			}
 		}
-		fmt.Fprintf(&p.b, "      %s %s\n", m, p.text(in))
+		text := p.text(in)
+		if strings.Contains(text, "one by one") {
+			p.n.Numbers++
+		}
+		fmt.Fprintf(&p.b, "      %s %s\n", m, text)
 	}
 }
 
@@ -291,11 +292,8 @@ func (p *lister[T]) text(in *instruction[T]) string {
 // value returns what an instruction computes of registers and numbers.
 func (p *lister[T]) value(in *instruction[T], x, k []string) string {
 	switch in.op {
-	case opStep:
-		if len(x) == 0 {
-			return in.what
-		}
-		return in.what + ": " + strings.Join(x, ", ")
+	case opOther:
+		return in.other.text(p, x)
 	case opBranch:
 		test := "unless " + in.test.String()
 		if in.not {

@@ -366,11 +366,7 @@ func (u *plain[T]) run(s *state[T], lo, hi int) { u.loops.each(s, 0, lo, hi, u.g
 
 // giver returns scalar code that computes and stores one element.
 func (c *compiler[T]) giver(st *statement) func(*state[T]) {
-	holds := func(*state[T]) bool { return true }
-	if st.guard != nil {
-		holds = c.condition(st.guard)
-	}
-	find, t := c.target(st), c.tensors[st.target]
+	holds, find, t := c.holds(st.guard), c.target(st), c.tensors[st.target]
 	if st.value.Kind == term.Integer && !t.Type.IsFloat() {
 		x, put := c.integer(st.value), c.bounding(st, putWhole[T](st, t))
 		return func(s *state[T]) {
@@ -441,10 +437,7 @@ func (c *compiler[T]) writer(st *statement) func(*state[T], float64) {
 		at, t := c.value(a.offset), st.target
 		return func(s *state[T], v float64) { put(&s.mem[t], at(s), v) }
 	}
-	holds := func(*state[T]) bool { return true }
-	if st.guard != nil {
-		holds = c.condition(st.guard)
-	}
+	holds := c.holds(st.guard)
 	return func(s *state[T], v float64) {
 		if !holds(s) {
 			return

@@ -6,7 +6,6 @@ import (
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/rng"
 )
 
 // vectorizer compiles values into strip code; v is the vectorized index. While a strip runs, the index is at
@@ -326,32 +325,4 @@ func (z *vectorizer[T]) each(n *term.Term) int {
 		in[i] = z.vector(z.real(x))
 	}
 	return z.give(instruction[T]{op: opFunction, of: n.Func, at: at, uses: in})
-}
-
-// drawn compiles random numbers at consecutive counters.
-func (z *vectorizer[T]) drawn(n *term.Term) int {
-	f := linear(n.Args[2])
-	if n.Args[0].Uses(z.v) || n.Args[1].Uses(z.v) || n.Args[2].Kind != term.Integer || f.hidden(z.v) {
-		return z.lanes(n)
-	}
-	seed, step, at, k, r := z.c.real(n.Args[0]), z.c.real(n.Args[1]), z.c.value(f), f.factor(z.v), z.register(false)
-	if k == 1 {
-		z.c.words, z.heavy = true, true
-		normal := n.Func == term.Normal
-		z.step("random numbers", r, func(s *state[T], n int) {
-			narrowed(s.regs[r][:n], s.drawing.draw(n, uint64(int64(seed(s))), uint64(step(s)), uint64(at(s)), normal))
-		})
-		return r
-	}
-	draw := rng.Source.Uniform
-	if n.Func == term.Normal {
-		draw = rng.Source.Normal
-	}
-	z.step("random numbers, one by one", r, func(s *state[T], n int) {
-		source, i := rng.New(uint64(int64(seed(s))), uint64(step(s))), at(s)
-		for j := range s.regs[r][:n] {
-			s.regs[r][j] = T(draw(source, uint64(i+j*k)))
-		}
-	})
-	return r
 }

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/opgen/opgen/formula/reduction"
@@ -8,9 +9,6 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
 )
-
-// filler is code that fills an integer strip. It may use integer strips from a number on as buffers.
-type filler[T float32 | float64] func(s *state[T], out []int)
 
 // wholes compiles an integer statement in integer strips. It returns nil if the address or the guard of a
 // store needs scalar code.
@@ -38,53 +36,66 @@ func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 
 // storeWhole emits the computation and the store of integers.
 func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
-	f := &wholeCompiler[T]{z: z}
-	holds := func(*state[T]) bool { return true }
+	f := newIntegerCompiler(z)
 	if st.guard != nil {
 		z.fromMemory(st.guard)
-		holds = z.c.condition(st.guard)
 	}
 	for _, x := range st.left.Idx {
 		z.fromMemory(x)
 	}
-	find := z.c.target(st)
-	fill, k, typ := f.value(st.value, 1), a.offset.factor(z.v), z.c.tensors[st.target].Type
-	var join func(x, y int) int
+	o := &integerStore[T]{guard: z.c.holds(st.guard), find: z.c.target(st), step: a.offset.factor(z.v), typ: z.c.tensors[st.target].Type}
 	switch {
 	case st.joined():
-		join = st.fold.IntegerJoin()
+		o.join = st.fold.IntegerJoin()
 	case z.c.tensors[st.target].Add || st.add:
-		join = reduction.Sum.IntegerJoin()
+		o.join = reduction.Sum.IntegerJoin()
 	}
-	strip := f.strip(0)
-	least, most, narrow := z.c.boundsFor(st)
-	narrow = narrow && join == nil
-	f.finish()
-	z.step("integers", -1, func(s *state[T], n int) {
-		if !holds(s) {
-			return
-		}
-		id, at, inside := find(s)
-		if !inside {
-			return
-		}
-		x, to := strip(s)[:n], &s.mem[id]
-		fill(s, x) // before the store: the code may load the same memory
-		if narrow {
-			boundAll(x, least, most)
-		}
-		switch typ {
-		case dtype.I8:
-			putWholes(to.i8, at, k, x, join)
-		case dtype.U8:
-			putWholes(to.u8, at, k, x, join)
-		case dtype.I32:
-			putWholes(to.i32, at, k, x, join)
-		default:
-			putWholes(to.i64, at, k, x, join)
-		}
-	}, f.uses...)
+	o.x = f.value(st.value, 0)
+	o.least, o.most, o.narrow = z.c.boundsFor(st)
+	o.narrow = o.narrow && o.join == nil
+	o.code = f.finish()
+	z.other(o, -1, o.code.uses...)
 }
+
+// integerStore stores integers, if a guard holds.
+type integerStore[T simd.Float] struct {
+	code        integers[T]
+	x           int // the strip of the integers
+	guard       func(*state[T]) bool
+	find        func(*state[T]) (tensor, at int, inside bool)
+	step        int
+	typ         dtype.Type
+	join        func(x, y int) int // accumulates, or nil
+	narrow      bool               // whether the identities of max and min are mapped to least and most
+	least, most int
+}
+
+func (o *integerStore[T]) exec(s *state[T], _ *instruction[T], n int) {
+	if !o.guard(s) {
+		return
+	}
+	id, at, inside := o.find(s)
+	if !inside {
+		return
+	}
+	o.code.exec(s, n) // before the store: the code may load the same memory
+	x, to := s.integerStrip(o.x)[:n], &s.mem[id]
+	if o.narrow {
+		boundAll(x, o.least, o.most)
+	}
+	switch o.typ {
+	case dtype.I8:
+		putWholes(to.i8, at, o.step, x, o.join)
+	case dtype.U8:
+		putWholes(to.u8, at, o.step, x, o.join)
+	case dtype.I32:
+		putWholes(to.i32, at, o.step, x, o.join)
+	default:
+		putWholes(to.i64, at, o.step, x, o.join)
+	}
+}
+
+func (o *integerStore[T]) text(p *lister[T], _ []string) string { return "store of " + o.code.text(p) }
 
 // putWholes stores strided integers, or accumulates them by join. Integers wrap around.
 func putWholes[U integer](to []U, at, step int, x []int, join func(x, y int) int) {
@@ -108,52 +119,68 @@ func putWholes[U integer](to []U, at, step int, x []int, join func(x, y int) int
 
 // convertEach compiles an integer that is not affine in the variable, converted to T.
 func (z *vectorizer[T]) convertEach(n *term.Term) (reg int) {
-	f := &wholeCompiler[T]{z: z}
-	fill := f.value(n, 1)
-	strip := f.strip(0)
-	f.finish()
-	r := z.register(false)
-	z.step("integers as numbers", r, func(s *state[T], n int) {
-		x, out := strip(s)[:n], s.regs[r][:n]
-		fill(s, x)
-		for i, v := range x {
-			out[i] = T(v)
-		}
-	}, f.uses...)
-	return r
+	f := newIntegerCompiler(z)
+	x := f.value(n, 0)
+	o := &integerNumbers[T]{x: x, code: f.finish()}
+	return z.other(o, z.register(false), o.code.uses...)
 }
+
+// integerNumbers is integers converted to T.
+type integerNumbers[T simd.Float] struct {
+	code integers[T]
+	x    int // the strip of the integers
+}
+
+func (o *integerNumbers[T]) exec(s *state[T], in *instruction[T], n int) {
+	o.code.exec(s, n)
+	out := s.regs[in.def][:n]
+	for i, v := range s.integerStrip(o.x)[:n] {
+		out[i] = T(v)
+	}
+}
+
+func (o *integerNumbers[T]) text(p *lister[T], _ []string) string { return "numbers " + o.code.text(p) }
 
 // compareEach compiles a comparison of integers that are not affine in the variable, as 1 or 0.
 func (z *vectorizer[T]) compareEach(n *term.Term) (reg int) {
-	f := &wholeCompiler[T]{z: z}
-	first, second, op := f.value(n.Args[0], 2), f.value(n.Args[1], 2), n.Op
-	one, other := f.strip(0), f.strip(1)
-	f.finish()
-	r := z.register(false)
-	z.step("a comparison of integers", r, func(s *state[T], n int) {
-		x, y, out := one(s)[:n], other(s)[:n], s.regs[r][:n]
-		first(s, x)
-		second(s, y)
-		switch op {
-		case term.Equal:
-			for i, v := range x {
-				out[i] = T(truth(v == y[i]))
-			}
-		case term.Unequal:
-			for i, v := range x {
-				out[i] = T(truth(v != y[i]))
-			}
-		case term.Less:
-			for i, v := range x {
-				out[i] = T(truth(v < y[i]))
-			}
-		default:
-			for i, v := range x {
-				out[i] = T(truth(v <= y[i]))
-			}
+	f := newIntegerCompiler(z)
+	x, y := f.value(n.Args[0], 0), f.value(n.Args[1], 1)
+	o := &integerComparison[T]{op: n.Op, x: x, y: y, code: f.finish()}
+	return z.other(o, z.register(false), o.code.uses...)
+}
+
+// integerComparison compares two strips.
+type integerComparison[T simd.Float] struct {
+	code integers[T]
+	op   term.Op
+	x, y int
+}
+
+func (o *integerComparison[T]) exec(s *state[T], in *instruction[T], n int) {
+	o.code.exec(s, n)
+	x, y, out := s.integerStrip(o.x)[:n], s.integerStrip(o.y)[:n], s.regs[in.def][:n]
+	switch o.op {
+	case term.Equal:
+		for i, v := range x {
+			out[i] = T(truth(v == y[i]))
 		}
-	}, f.uses...)
-	return r
+	case term.Unequal:
+		for i, v := range x {
+			out[i] = T(truth(v != y[i]))
+		}
+	case term.Less:
+		for i, v := range x {
+			out[i] = T(truth(v < y[i]))
+		}
+	default:
+		for i, v := range x {
+			out[i] = T(truth(v <= y[i]))
+		}
+	}
+}
+
+func (o *integerComparison[T]) text(p *lister[T], _ []string) string {
+	return fmt.Sprintf("%s; i0 %s i1", o.code.text(p), relationNames[o.op])
 }
 
 // truth returns 1 or 0.
@@ -164,209 +191,209 @@ func truth(v bool) int {
 	return 0
 }
 
-// wholeCompiler compiles an integer in integer strips.
-type wholeCompiler[T simd.Float] struct {
+// integerCompiler compiles integers into code on integer strips.
+type integerCompiler[T simd.Float] struct {
 	z      *vectorizer[T]
-	uses   []int // registers of conditions
-	strips int   // number of integer strips
-	apart  bool  // whether it uses strips of its own, since it may run while other code fills strips
+	out    integers[T]
+	strips int // number of integer strips
+	// apart says that the code uses strips of its own, since it may run while other code fills strips.
+	apart bool
+	own   []int // these strips
 }
 
-// finish reserves the integer strips of the compiled code.
-func (f *wholeCompiler[T]) finish() { f.z.c.integers = max(f.z.c.integers, f.strips) }
+func newIntegerCompiler[T simd.Float](z *vectorizer[T]) *integerCompiler[T] {
+	return &integerCompiler[T]{z: z, out: integers[T]{at: z.at}}
+}
 
-// strip returns code for integer strip number.
-func (f *wholeCompiler[T]) strip(number int) func(*state[T]) []int {
-	if f.apart {
-		n := f.z.c.apart
+// finish reserves the integer strips of the code, and returns the code.
+func (f *integerCompiler[T]) finish() integers[T] {
+	f.z.c.integers = max(f.z.c.integers, f.strips)
+	return f.out
+}
+
+// strip returns strip k of the code.
+func (f *integerCompiler[T]) strip(k int) int {
+	if !f.apart {
+		f.strips = max(f.strips, k+1)
+		return k
+	}
+	for len(f.own) <= k {
+		f.own = append(f.own, ^f.z.c.apart)
 		f.z.c.apart++
-		return func(s *state[T]) []int { return s.apart[n] }
 	}
-	f.strips = max(f.strips, number+1)
-	return func(s *state[T]) []int { return s.integers[number] }
+	return f.own[k]
 }
 
-// value returns code for an integer, or for a condition as 1 or 0. Integer strips from number free on are
-// unused.
-func (f *wholeCompiler[T]) value(n *term.Term, free int) filler[T] {
+func (f *integerCompiler[T]) emit(k int, in integerInstruction[T]) {
+	in.dst = f.strip(k)
+	f.out.code = append(f.out.code, in)
+}
+
+// value emits code that computes an integer, or a condition as 1 or 0, in strip k. It overwrites later
+// strips. It returns the number of the strip in a state.
+func (f *integerCompiler[T]) value(n *term.Term, k int) int {
 	z := f.z
-	if !n.Uses(z.v) {
+	switch {
+	case !n.Uses(z.v):
 		z.fromMemory(n)
-		x := z.c.integer(n)
-		return func(s *state[T], out []int) {
-			v := x(s)
-			for i := range out {
-				out[i] = v
-			}
-		}
-	}
-	if n.Kind == term.Boolean && !fails(n) {
-		return f.truth(n)
-	}
-	if n.Kind == term.Integer {
+		f.emit(k, integerInstruction[T]{op: integerUniform, of: n, value: z.c.integer(n)})
+		return f.strip(k)
+	case n.Kind == term.Boolean && !fails(n):
+		f.truth(n, k)
+		return f.strip(k)
+	case n.Kind == term.Integer:
 		sum := linear(n)
 		if len(sum.rest) != 1 || sum.rest[0].factor != 1 || sum.base != 0 || len(sum.vars) > 0 {
-			return f.sum(sum, free)
+			f.sum(sum, k)
+			return f.strip(k)
 		}
 		if n = sum.rest[0].of; n.Kind != term.Integer {
-			return f.value(n, free)
+			return f.value(n, k)
 		}
-		if x := f.operation(n, free); x != nil {
-			return x
+		if f.operation(n, k) {
+			return f.strip(k)
 		}
 	}
-	return f.lanes(n)
-}
-
-// lanes returns scalar code, element by element.
-func (f *wholeCompiler[T]) lanes(n *term.Term) filler[T] {
-	z := f.z
 	z.fromMemory(n)
-	x, at := z.c.integer(n), z.at
-	return func(s *state[T], out []int) {
-		first := s.vars[at]
-		for i := range out {
-			s.vars[at] = first + i
-			out[i] = x(s)
-		}
-		s.vars[at] = first
-	}
+	f.emit(k, integerInstruction[T]{op: integerEach, of: n, value: z.c.integer(n)})
+	return f.strip(k)
 }
 
-// truth returns code for a condition, which strip code computes before.
-func (f *wholeCompiler[T]) truth(n *term.Term) filler[T] {
+// register returns the register of a value that the vectorizer computes before.
+func (f *integerCompiler[T]) register(n *term.Term) int {
 	r := f.z.vector(f.z.real(n))
-	f.uses = append(f.uses, r)
-	return func(s *state[T], out []int) {
-		for i, v := range s.regs[r][:len(out)] {
-			out[i] = int(v)
-		}
-	}
+	f.out.uses = append(f.out.uses, r)
+	return r
 }
 
-// sum returns code for an affine form with opaque integers.
-func (f *wholeCompiler[T]) sum(sum form, free int) filler[T] {
-	z := f.z
+// truth emits a condition.
+func (f *integerCompiler[T]) truth(n *term.Term, k int) {
+	f.emit(k, integerInstruction[T]{op: integerTruth, reg: f.register(n)})
+}
+
+// sum emits an affine form with opaque integers.
+func (f *integerCompiler[T]) sum(sum form, k int) {
 	same := form{base: sum.base, vars: sum.vars}
-	type part struct {
-		fill   filler[T]
-		factor int
-	}
-	var parts []part
-	strip := f.strip(free)
+	var parts []addend
 	for _, p := range sum.rest {
-		if !p.of.Uses(z.v) {
-			z.fromMemory(p.of)
-			same.rest = append(same.rest, p)
+		if p.of.Uses(f.z.v) {
+			parts = append(parts, p)
 			continue
 		}
-		parts = append(parts, part{f.value(p.of, free+1), p.factor})
+		f.z.fromMemory(p.of)
+		same.rest = append(same.rest, p)
 	}
-	first, k := z.c.value(same), sum.factor(z.v)
-	return func(s *state[T], out []int) {
-		count(out, first(s), k)
-		x := strip(s)[:len(out)]
-		for _, p := range parts {
-			p.fill(s, x)
-			if p.factor == 1 {
-				for i, v := range x {
-					out[i] += v
-				}
-				continue
-			}
-			for i, v := range x {
-				out[i] += p.factor * v
-			}
+	f.emit(k, integerInstruction[T]{op: integerCount, from: f.z.count(same, f.z.c.value(same))})
+	for _, p := range parts {
+		if in := f.elements(p.of); in != nil {
+			in.op, in.factor = integerAddElements, p.factor
+			f.emit(k, *in)
+		} else if in := f.digits(p.of); in != nil {
+			in.factor = p.factor
+			f.emit(k, *in)
+		} else {
+			y := f.value(p.of, k+1)
+			f.emit(k, integerInstruction[T]{op: integerAdd, y: y, factor: p.factor})
 		}
 	}
 }
 
-// operation returns code for an opaque integer, or nil if there is none.
-func (f *wholeCompiler[T]) operation(n *term.Term, free int) filler[T] {
+// elements returns a strided load of integers, or nil if n is something else.
+func (f *integerCompiler[T]) elements(n *term.Term) *integerInstruction[T] {
+	if n.Op != term.Element || n.Read.Which != nil || !f.z.c.tensors[n.Read.Tensor].Type.IsInteger() {
+		return nil
+	}
+	a := accessOf(n.Read)
+	if a.offset.hidden(f.z.v) || len(a.open) > 0 {
+		return nil
+	}
+	f.z.fromMemory(n)
+	return &integerInstruction[T]{op: integerElements, from: f.z.address(n.Read.Tensor, a)}
+}
+
+// digits returns code that adds the quotients or the remainders of an affine form by a constant, or nil if n
+// is something else.
+func (f *integerCompiler[T]) digits(n *term.Term) *integerInstruction[T] {
+	if n.Op != term.Quotient && n.Op != term.Modulo {
+		return nil
+	}
+	d, known := n.Args[1].Known()
+	of := linear(n.Args[0])
+	if !known || d <= 0 || of.hidden(f.z.v) {
+		return nil
+	}
+	f.z.fromMemory(n)
+	in := &integerInstruction[T]{op: integerAddQuotients, from: f.z.count(of, f.z.c.value(of)), divisor: d, factor: 1}
+	if n.Op == term.Modulo {
+		in.op = integerAddRests
+	}
+	return in
+}
+
+// operation emits an opaque integer. It returns false if scalar code must compute it.
+func (f *integerCompiler[T]) operation(n *term.Term, k int) bool {
 	switch n.Op {
 	case term.Element:
-		return f.element(n)
+		in := f.elements(n)
+		if in == nil {
+			return false
+		}
+		f.emit(k, *in)
 	case term.Choose:
 		if fails(n) {
-			return nil // only the selected operand may be evaluated
+			return false // only the selected operand may be evaluated
 		}
-		r := f.z.vector(f.z.real(n.Args[0]))
-		f.uses = append(f.uses, r)
-		x, y, strip := f.value(n.Args[1], free), f.value(n.Args[2], free+1), f.strip(free)
-		return func(s *state[T], out []int) {
-			x(s, out)
-			other := strip(s)[:len(out)]
-			y(s, other)
-			for i, v := range s.regs[r][:len(out)] {
-				if v == 0 {
-					out[i] = other[i]
-				}
-			}
-		}
+		r := f.register(n.Args[0])
+		f.value(n.Args[1], k)
+		y := f.value(n.Args[2], k+1)
+		f.emit(k, integerInstruction[T]{op: integerSelect, reg: r, y: y})
 	case term.Apply:
 		convert := n.Func.Has(term.Conversion)
 		switch {
 		case convert && n.Args[0].Kind == term.Boolean && !fails(n):
-			return f.truth(n.Args[0])
+			f.truth(n.Args[0], k)
 		case convert && n.Args[0].Op == term.Element && !fails(n):
-			return f.converted(n)
+			return f.converted(n, k)
 		case convert || n.Args[0].Kind != term.Integer:
-			return nil
+			return false
 		case n.Func == term.Abs:
-			x := f.value(n.Args[0], free)
-			return func(s *state[T], out []int) {
-				x(s, out)
-				for i, v := range out {
-					out[i] = max(v, -v)
-				}
-			}
-		case n.Func == term.Min:
-			return f.both(n, free, func(out, y []int) {
-				for i, v := range y {
-					out[i] = min(out[i], v)
-				}
-			})
-		case n.Func == term.Max:
-			return f.both(n, free, func(out, y []int) {
-				for i, v := range y {
-					out[i] = max(out[i], v)
-				}
-			})
+			f.value(n.Args[0], k)
+			f.emit(k, integerInstruction[T]{op: integerAbs})
+		case n.Func == term.Min || n.Func == term.Max:
+			f.both(n, k)
+		default:
+			return false
 		}
-	case term.Multiply:
-		return f.both(n, free, func(out, y []int) {
-			for i, v := range y {
-				out[i] *= v
-			}
-		})
-	case term.Power:
-		return f.both(n, free, func(out, y []int) {
-			for i, v := range y {
-				out[i] = term.IntegerPower(out[i], v)
-			}
-		})
+	case term.Multiply, term.Power:
+		f.both(n, k)
 	case term.Quotient, term.Truncate, term.Modulo:
-		op := n.Op
+		if in := f.digits(n); in != nil {
+			zero := form{}
+			f.emit(k, integerInstruction[T]{op: integerCount, from: f.z.count(zero, f.z.c.value(zero))})
+			f.emit(k, *in)
+			return true
+		}
 		f.z.c.fails = true
-		return f.both(n, free, func(out, y []int) {
-			for i, d := range y {
-				if !term.Divisor(op, d) {
-					fail("an integer is divided by %d", d)
-				}
-				out[i] = term.IntegerOf(op, out[i], d)
-			}
-		})
+		f.both(n, k)
+	default:
+		return false
 	}
-	return nil
+	return true
 }
 
-// converted returns code for real elements that are converted to integers.
-func (f *wholeCompiler[T]) converted(n *term.Term) filler[T] {
+// both emits a binary operation.
+func (f *integerCompiler[T]) both(n *term.Term, k int) {
+	f.value(n.Args[0], k)
+	y := f.value(n.Args[1], k+1)
+	f.emit(k, integerInstruction[T]{op: integerBinary, of: n, y: y})
+}
+
+// converted emits real elements that are converted to integers. It returns false if they may have more digits
+// than T.
+func (f *integerCompiler[T]) converted(n *term.Term, k int) bool {
 	if t := n.Args[0].Read.Tensor; f.z.c.tensors[t].Type != f.z.c.own {
-		return nil // its elements may have more digits
+		return false
 	}
-	r, whole := f.z.vector(f.z.real(n.Args[0])), n.Func.Whole
-	f.uses = append(f.uses, r)
 	least, end := math.Inf(1), math.Inf(-1) // conversions of numbers in [least, end) truncate
 	switch n.Func.To {
 	case dtype.I8:
@@ -378,62 +405,8 @@ func (f *wholeCompiler[T]) converted(n *term.Term) filler[T] {
 	case dtype.I64:
 		least, end = -1<<63, 1<<63
 	}
-	lo, hi := T(least), T(end)
-	return func(s *state[T], out []int) {
-		for i, v := range s.regs[r][:len(out)] {
-			if v >= lo && v < hi {
-				out[i] = int(v)
-			} else {
-				out[i] = whole(float64(v))
-			}
-		}
-	}
-}
-
-// both returns code for a binary operation; join computes it in place of the first operand.
-func (f *wholeCompiler[T]) both(n *term.Term, free int, join func(out, y []int)) filler[T] {
-	x, y, strip := f.value(n.Args[0], free), f.value(n.Args[1], free+1), f.strip(free)
-	return func(s *state[T], out []int) {
-		x(s, out)
-		other := strip(s)[:len(out)]
-		y(s, other)
-		join(out, other)
-	}
-}
-
-// element returns code for strided loads, or nil for other loads.
-func (f *wholeCompiler[T]) element(n *term.Term) filler[T] {
-	a, t, z := accessOf(n.Read), n.Read.Tensor, f.z
-	if a.offset.hidden(z.v) || len(a.open) > 0 || n.Read.Which != nil {
-		return nil
-	}
-	z.fromMemory(n)
-	at, k := z.c.value(a.offset), a.offset.factor(z.v)
-	switch z.c.tensors[t].Type {
-	case dtype.I8:
-		return func(s *state[T], out []int) { setElements(out, s.mem[t].i8, at(s), k) }
-	case dtype.U8:
-		return func(s *state[T], out []int) { setElements(out, s.mem[t].u8, at(s), k) }
-	case dtype.I32:
-		return func(s *state[T], out []int) { setElements(out, s.mem[t].i32, at(s), k) }
-	case dtype.I64:
-		return func(s *state[T], out []int) { setElements(out, s.mem[t].i64, at(s), k) }
-	}
-	return nil
-}
-
-// setElements loads strided elements.
-func setElements[U integer](out []int, x []U, at, step int) {
-	if step == 1 {
-		for i, v := range x[at : at+len(out)] {
-			out[i] = int(v)
-		}
-		return
-	}
-	for i := range out {
-		out[i] = int(x[at])
-		at += step
-	}
+	f.emit(k, integerInstruction[T]{op: integerConverted, reg: f.register(n.Args[0]), of: n, least: T(least), end: T(end)})
+	return true
 }
 
 // folded returns code that visits the strips of an integer reduction's body, over the last reduced index. It
@@ -444,19 +417,19 @@ func (c *compiler[T]) folded(r *term.Reduction) func(s *state[T], visit func(fir
 	}
 	v := r.Vars[len(r.Vars)-1]
 	z := newVectorizer(c, v)
-	f := &wholeCompiler[T]{z: z, apart: true}
-	fill, strip := f.value(r.Body, 1), f.strip(0)
+	f := newIntegerCompiler(z)
+	f.apart = true
+	x, code := f.value(r.Body, 0), f.finish()
 	if len(z.strip.code) > 0 {
 		return nil
 	}
 	lo, hi, at := c.integer(v.Lo), c.integer(v.Hi), c.place(v)
 	return func(s *state[T], visit func(first int, values []int)) {
-		all := strip(s)
-		for i, end := lo(s), hi(s); i < end; i += len(all) {
+		for i, end := lo(s), hi(s); i < end; i += stripLength {
 			s.vars[at] = i
-			x := all[:min(len(all), end-i)]
-			fill(s, x)
-			visit(i, x)
+			n := min(stripLength, end-i)
+			code.exec(s, n)
+			visit(i, s.integerStrip(x)[:n])
 		}
 	}
 }

@@ -1,0 +1,382 @@
+package loops
+
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// finder computes the offsets of a gather or scatter in integer strips.
+type finder[T simd.Float] struct {
+	offset integers[T]
+	at     int // the strip of the offsets
+	tests  []outside[T]
+}
+
+// outside is a bounds check of one dimension.
+type outside[T simd.Float] struct {
+	index  integers[T]
+	at     int // the strip of the indices
+	extent int
+}
+
+// found returns a finder for an access whose offset is not affine in the variable, and the registers that it
+// uses.
+func (z *vectorizer[T]) found(a *access) (f *finder[T], uses []int) {
+	code := newIntegerCompiler(z)
+	f = &finder[T]{at: code.strip(0)}
+	code.sum(a.offset, 0)
+	f.offset = code.finish()
+	uses = f.offset.uses
+	for _, d := range a.open {
+		code := newIntegerCompiler(z)
+		code.sum(a.idx[d], 1)
+		f.tests = append(f.tests, outside[T]{code.finish(), code.strip(1), a.ext[d]})
+		uses = append(uses, code.out.uses...)
+	}
+	return f, uses
+}
+
+// places returns the offsets of n elements, -1 for those out of bounds, and whether all are in bounds.
+func (f *finder[T]) places(s *state[T], n int) (at []int, inside bool) {
+	f.offset.exec(s, n)
+	at, inside = s.integerStrip(f.at)[:n], true
+	for i := range f.tests {
+		t := &f.tests[i]
+		t.index.exec(s, n)
+		for i, v := range s.integerStrip(t.at)[:n] {
+			if uint(v) >= uint(t.extent) {
+				at[i], inside = -1, false
+			}
+		}
+	}
+	return at, inside
+}
+
+// text returns the code of the offsets.
+func (f *finder[T]) text(p *lister[T]) string { return "[" + f.offset.text(p) + "]" }
+
+// gathered compiles a gather. It returns false if elements have another type than T.
+func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
+	r := n.Read
+	if r.Which != nil || z.c.tensors[r.Tensor].Type != z.c.own || r.Else != nil && r.Else.Uses(z.v) {
+		return 0, false
+	}
+	if o := z.repeated(r.Tensor, a); o != nil {
+		return z.other(o, z.register(false)), true
+	}
+	places, uses := z.found(a)
+	o := &gather[T]{tensor: r.Tensor, places: places, one: z.c.reached(r), place: z.at, direct: z.lookup(a)}
+	if r.Else != nil {
+		z.fromMemory(r.Else)
+		o.other = number[T]{get: z.c.real(r.Else), term: r.Else}
+	}
+	return z.other(o, z.register(false), uses...), true
+}
+
+// gather loads elements at offsets that integer strips hold.
+type gather[T simd.Float] struct {
+	tensor int
+	places *finder[T]
+	direct *lookup[T]                                    // the same in one loop, or nil
+	other  number[T]                                     // the value of elements out of bounds
+	one    func(*state[T]) (tensor, at int, inside bool) // locates one element
+	place  int                                           // slot of the vectorized index
+}
+
+func (o *gather[T]) exec(s *state[T], in *instruction[T], n int) {
+	out, from := s.regs[in.def][:n], s.mem[o.tensor].same
+	if o.direct != nil && o.direct.gather(s, out, from) {
+		return
+	}
+	at, inside := o.places.places(s, n)
+	if inside {
+		for i, k := range at {
+			out[i] = from[k]
+		}
+		return
+	}
+	var v T
+	if o.other.there() {
+		v = T(o.other.get(s))
+	}
+	for i, k := range at {
+		if k >= 0 {
+			out[i] = from[k]
+			continue
+		}
+		locate(s, o.place, i, o.one) // fails unless the access has a default
+		out[i] = v
+	}
+}
+
+func (o *gather[T]) text(p *lister[T], _ []string) string {
+	out := p.c.nameOf(o.tensor) + "@" + o.places.text(p)
+	if o.other.there() {
+		out += ", or else " + numberText(&o.other)
+	}
+	return out
+}
+
+// repetition loads elements that are each repeated several times: the subscript is the quotient of an index
+// by a constant.
+type repetition[T simd.Float] struct {
+	from          *address[T] // of the first element
+	first         *address[T] // the index
+	factor, times int
+}
+
+// repeated matches a load of elements that are each repeated several times, or returns nil.
+func (z *vectorizer[T]) repeated(tensor int, a *access) *repetition[T] {
+	same, times, factor := form{base: a.offset.base, vars: a.offset.vars}, 0, 0
+	var of form
+	for _, p := range a.offset.rest {
+		d := 0
+		if p.of.Op == term.Quotient {
+			d, _ = p.of.Args[1].Known()
+		}
+		switch {
+		case !p.of.Uses(z.v):
+			same.rest = append(same.rest, p)
+		case times > 0 || d <= 1:
+			return nil
+		default:
+			of, times, factor = linear(p.of.Args[0]), d, p.factor
+		}
+	}
+	if times == 0 || len(a.open) > 0 || a.offset.factor(z.v) != 0 || of.hidden(z.v) || of.factor(z.v) != 1 {
+		return nil
+	}
+	return &repetition[T]{&address[T]{tensor: tensor, typ: z.c.own, offset: same, step: factor, at: z.c.value(same)}, z.count(of, z.c.value(of)), factor, times}
+}
+
+func (o *repetition[T]) exec(s *state[T], in *instruction[T], n int) {
+	i := o.first.at(s)
+	q := shape.FloorDiv(i, o.times)
+	repeat(s.regs[in.def][:n], s.mem[o.from.tensor].same, o.from.at(s)+o.factor*q, o.factor, o.times, i-q*o.times)
+}
+
+func (o *repetition[T]) text(p *lister[T], _ []string) string {
+	return fmt.Sprintf("%s, from %s / %d, each %d times", p.address(o.from), p.form(o.first.offset), o.times, o.times)
+}
+
+// repeat sets z to strided elements of x, each repeated times times. done repetitions of the first one are
+// skipped.
+func repeat[T simd.Float](z, x []T, at, step, times, done int) {
+	for len(z) > 0 {
+		if n := len(z) / 2; times == 2 && step == 1 && done == 0 && n > 0 {
+			simd.Twice(z[:2*n], x[at:at+n])
+			z, at = z[2*n:], at+n
+		}
+		n, v := min(times-done, len(z)), T(0)
+		if n > 0 {
+			v = x[at]
+		}
+		for i := range z[:n] {
+			z[i] = v
+		}
+		z, at, done = z[n:], at+step, 0
+	}
+}
+
+// lookup is the usual form of a gather's offset: a multiple of an index that a tensor holds for each
+// element, plus an affine part.
+type lookup[T float32 | float64] struct {
+	base   func(*state[T]) int
+	step   int
+	tensor int // the tensor of indices
+	first  func(*state[T]) int
+	wide   bool // whether the indices are int64
+	factor int
+	extent int // exclusive upper bound of the indices
+}
+
+// lookup matches the offset of a gather, or returns nil.
+func (z *vectorizer[T]) lookup(a *access) *lookup[T] {
+	var one *addend
+	same := form{base: a.offset.base, vars: a.offset.vars}
+	for i, p := range a.offset.rest {
+		switch {
+		case !p.of.Uses(z.v):
+			same.rest = append(same.rest, p)
+		case one != nil || p.of.Op != term.Element:
+			return nil
+		default:
+			one = &a.offset.rest[i]
+		}
+	}
+	if one == nil || len(a.open) != 1 {
+		return nil
+	}
+	r, idx := one.of.Read, a.idx[a.open[0]]
+	at, typ := accessOf(r), z.c.tensors[r.Tensor].Type
+	if len(at.open) > 0 || r.Which != nil || at.offset.factor(z.v) != 1 || typ != dtype.I32 && typ != dtype.I64 ||
+		!idx.same(form{rest: []addend{{one.of, 1}}}) {
+		return nil
+	}
+	return &lookup[T]{base: z.c.value(same), step: a.offset.factor(z.v), tensor: r.Tensor, first: z.c.value(at.offset), wide: typ == dtype.I64,
+		factor: one.factor, extent: a.ext[a.open[0]]}
+}
+
+// gather loads elements into z; false if an index is out of bounds.
+func (l *lookup[T]) gather(s *state[T], z, x []T) bool {
+	base, first := l.base(s), l.first(s)
+	if l.wide {
+		return gatherBy(z, x, s.mem[l.tensor].i64[first:], base, l.step, l.factor, l.extent)
+	}
+	return gatherBy(z, x, s.mem[l.tensor].i32[first:], base, l.step, l.factor, l.extent)
+}
+
+func gatherBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor, extent int) bool {
+	index = index[:len(z)]
+	if step != 0 || factor != 1 {
+		if !simd.Below(index, extent) {
+			return false
+		}
+		for i, k := range index {
+			z[i] = x[at+int(k)*factor]
+			at += step
+		}
+		return true
+	}
+	// One loop that checks and uses the indices is faster than two loops, which load them twice.
+	x = x[at : at+extent]
+	n := uint(len(x))
+	for len(z) >= 4 && len(index) >= 4 {
+		a, b, c, d := uint(index[0]), uint(index[1]), uint(index[2]), uint(index[3])
+		if a >= n || b >= n || c >= n || d >= n {
+			return false
+		}
+		z[0], z[1], z[2], z[3] = x[a], x[b], x[c], x[d]
+		z, index = z[4:], index[4:]
+	}
+	for i, k := range index {
+		if uint(k) >= n {
+			return false
+		}
+		z[i] = x[k]
+	}
+	return true
+}
+
+// add scatter-adds x in order. It returns the number of elements before one out of bounds.
+func (l *lookup[T]) add(s *state[T], z, x []T) int {
+	base, first := l.base(s), l.first(s)
+	if l.wide {
+		return addBy(z, x, s.mem[l.tensor].i64[first:], base, l.step, l.factor, l.extent)
+	}
+	return addBy(z, x, s.mem[l.tensor].i32[first:], base, l.step, l.factor, l.extent)
+}
+
+func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor, extent int) int {
+	index = index[:len(x)]
+	if step == 0 && factor == 1 {
+		z, x = z[at:at+extent], x[:len(index)]
+		for i, k := range index {
+			if uint(k) >= uint(len(z)) {
+				return i
+			}
+			z[k] += x[i]
+		}
+		return len(x)
+	}
+	for i, k := range index {
+		if uint(k) >= uint(extent) {
+			return i
+		}
+		z[at+int(k)*factor] += x[i]
+		at += step
+	}
+	return len(x)
+}
+
+// placed emits a scatter in order. It returns false if the statement selects among tensors, or stores another
+// type than T.
+func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
+	a, t := accessOf(st.left), z.c.tensors[st.target]
+	if st.left.Which != nil || st.guard != nil && !st.skip || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) {
+		return false
+	}
+	places, uses := z.found(a)
+	o := &scatter[T]{target: st.target, places: places, place: z.at, guarded: st.guard != nil, wide: t.Type != z.c.own, join: reduction.Sum.Join()}
+	add := t.Add || st.add
+	if add && !st.joined() && st.guard == nil && !o.wide {
+		o.direct = z.lookup(a)
+	}
+	operands := []int{z.vector(x)}
+	o.one = z.c.target(st)
+	if o.guarded {
+		operands = append(operands, z.vector(z.real(st.guard)))
+	}
+	if st.joined() {
+		o.join = st.fold.Join()
+	}
+	o.adds, o.joins = add && !st.joined() && !o.wide, add
+	z.other(o, -1, append(operands, uses...)...)
+	return true
+}
+
+// scatter stores its first register to places that integer strips hold, in order. Its second register, if
+// any, is the guard.
+type scatter[T simd.Float] struct {
+	target  int
+	places  *finder[T]
+	direct  *lookup[T]                                    // the same in one loop, or nil
+	one     func(*state[T]) (tensor, at int, inside bool) // locates one element
+	place   int                                           // slot of the vectorized index
+	guarded bool
+	wide    bool // whether the target is float64 and T is not
+	adds    bool // whether elements are added in T
+	joins   bool // whether elements are joined with what is in memory
+	join    func(x, y float64) float64
+}
+
+func (o *scatter[T]) exec(s *state[T], in *instruction[T], n int) {
+	to, from, done := s.mem[o.target].same, s.regs[in.uses[0]][:n], 0
+	if o.direct != nil {
+		if done = o.direct.add(s, to, from); done == n {
+			return
+		}
+	}
+	at, _ := o.places.places(s, n)
+	for i := done; i < n; i++ {
+		k, v := at[i], from[i]
+		switch {
+		case k < 0:
+			locate(s, o.place, i, o.one) // fails unless stores out of bounds are skipped
+		case o.guarded && s.regs[in.uses[1]][i] == 0:
+		case o.adds:
+			to[k] += v
+		case o.wide:
+			s.mem[o.target].f64[k] = o.join(s.mem[o.target].f64[k], float64(v))
+		case o.joins:
+			to[k] = T(o.join(float64(to[k]), float64(v)))
+		default:
+			to[k] = v
+		}
+	}
+}
+
+func (o *scatter[T]) text(p *lister[T], x []string) string {
+	sign, guard := " = ", ""
+	if o.joins {
+		sign = " += "
+	}
+	if o.guarded {
+		guard = " if " + x[1]
+	}
+	return p.c.nameOf(o.target) + "@" + o.places.text(p) + sign + x[0] + guard
+}
+
+// locate locates element i of a strip over the index in a slot by scalar code, which reports an error if the
+// element is out of bounds.
+func locate[T simd.Float](s *state[T], place, i int, find func(*state[T]) (tensor, at int, inside bool)) {
+	first := s.vars[place]
+	s.vars[place] = first + i
+	find(s)
+	s.vars[place] = first
+}

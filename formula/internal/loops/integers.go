@@ -1,0 +1,266 @@
+package loops
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// integerOp is the operation of an instruction on integer strips, which hold integers exactly. Below, z is
+// strip dst, y is strip y, and r is register reg.
+type integerOp uint8
+
+const (
+	integerUniform      integerOp = iota // z = value
+	integerEach                          // z = value, evaluated for each element
+	integerCount                         // z = integers with a constant stride, from the one at from
+	integerElements                      // z = elements at from
+	integerAddElements                   // z += factor * elements at from
+	integerAddQuotients                  // z += factor * quotients of integers with a constant stride by divisor
+	integerAddRests                      // z += factor * remainders of integers with a constant stride by divisor
+	integerAdd                           // z += factor * y
+	integerTruth                         // z = r, whose elements are 1 and 0
+	integerConverted                     // z = r, converted by the function of
+	integerSelect                        // z = y where r is 0
+	integerAbs                           // z = abs(z)
+	integerBinary                        // z = z and y, joined as in of
+)
+
+// integerInstruction is one operation on integer strips.
+type integerInstruction[T simd.Float] struct {
+	op              integerOp
+	dst, y          int // integer strips
+	reg             int
+	factor, divisor int
+	from            *address[T]
+	of              *term.Term
+	value           func(*state[T]) int // scalar code for of
+	least, end      T                   // integerConverted: the numbers in [least, end) are truncated
+}
+
+// integers is straight-line code on integer strips.
+type integers[T simd.Float] struct {
+	code []integerInstruction[T]
+	uses []int // registers with operands
+	at   int   // slot of the vectorized index
+}
+
+// integerStrip returns an integer strip: a negative number k is that of strip ^k of those that are not
+// shared.
+func (s *state[T]) integerStrip(k int) []int {
+	if k < 0 {
+		return s.apart[^k]
+	}
+	return s.integers[k]
+}
+
+// exec runs the code on n elements.
+func (p *integers[T]) exec(s *state[T], n int) {
+	for i := range p.code {
+		p.code[i].exec(s, s.integerStrip(p.code[i].dst)[:n], p.at)
+	}
+}
+
+// exec computes strip z. The vectorized index is in slot place.
+func (in *integerInstruction[T]) exec(s *state[T], z []int, place int) {
+	switch in.op {
+	case integerUniform:
+		count(z, in.value(s), 0)
+	case integerEach:
+		first := s.vars[place]
+		for i := range z {
+			s.vars[place] = first + i
+			z[i] = in.value(s)
+		}
+		s.vars[place] = first
+	case integerCount:
+		count(z, in.from.at(s), in.from.step)
+	case integerElements, integerAddElements:
+		in.load(&s.mem[in.from.tensor], z, in.from.at(s))
+	case integerAddQuotients:
+		addDigits(z, in.from.at(s), in.from.step, in.divisor, in.factor, 0)
+	case integerAddRests:
+		addDigits(z, in.from.at(s), in.from.step, in.divisor, 0, in.factor)
+	case integerAdd:
+		addElements(z, s.integerStrip(in.y), 0, 1, in.factor)
+	case integerTruth:
+		for i, v := range s.regs[in.reg][:len(z)] {
+			z[i] = int(v)
+		}
+	case integerConverted:
+		for i, v := range s.regs[in.reg][:len(z)] {
+			if v >= in.least && v < in.end {
+				z[i] = int(v)
+			} else {
+				z[i] = in.of.Func.Whole(float64(v))
+			}
+		}
+	case integerSelect:
+		y := s.integerStrip(in.y)[:len(z)]
+		for i, v := range s.regs[in.reg][:len(z)] {
+			if v == 0 {
+				z[i] = y[i]
+			}
+		}
+	case integerAbs:
+		for i, v := range z {
+			z[i] = max(v, -v)
+		}
+	case integerBinary:
+		in.join(z, s.integerStrip(in.y)[:len(z)])
+	}
+}
+
+// join replaces z by the results of a binary operation on z and y.
+func (in *integerInstruction[T]) join(z, y []int) {
+	switch op := in.of.Op; {
+	case in.of.Func == term.Min:
+		for i, v := range y {
+			z[i] = min(z[i], v)
+		}
+	case in.of.Func == term.Max:
+		for i, v := range y {
+			z[i] = max(z[i], v)
+		}
+	case op == term.Multiply:
+		for i, v := range y {
+			z[i] *= v
+		}
+	case op == term.Power:
+		for i, v := range y {
+			z[i] = term.IntegerPower(z[i], v)
+		}
+	default:
+		for i, d := range y {
+			if !term.Divisor(op, d) {
+				fail("an integer is divided by %d", d)
+			}
+			z[i] = term.IntegerOf(op, z[i], d)
+		}
+	}
+}
+
+// load loads strided elements, or adds their multiples.
+func (in *integerInstruction[T]) load(b *block[T], z []int, at int) {
+	switch in.from.typ {
+	case dtype.I8:
+		loadIntegers(in, z, b.i8, at)
+	case dtype.U8:
+		loadIntegers(in, z, b.u8, at)
+	case dtype.I32:
+		loadIntegers(in, z, b.i32, at)
+	default:
+		loadIntegers(in, z, b.i64, at)
+	}
+}
+
+func loadIntegers[T simd.Float, U integer](in *integerInstruction[T], z []int, x []U, at int) {
+	step := in.from.step
+	switch {
+	case in.op == integerAddElements:
+		addElements(z, x, at, step, in.factor)
+	case step == 1:
+		for i, v := range x[at : at+len(z)] {
+			z[i] = int(v)
+		}
+	default:
+		for i := range z {
+			z[i] = int(x[at])
+			at += step
+		}
+	}
+}
+
+// count sets out to first, first+step, ...
+func count(out []int, first, step int) {
+	for i := range out {
+		out[i] = first
+		first += step
+	}
+}
+
+// addElements adds multiples of strided elements.
+func addElements[U integer | int](out []int, x []U, at, step, factor int) {
+	for i := range out {
+		out[i] += factor * int(x[at])
+		at += step
+	}
+}
+
+// addDigits adds multiples of the quotients and of the remainders of first, first+step, ... by d, by
+// strength reduction.
+func addDigits(out []int, first, step, d, quotient, rest int) {
+	q := shape.FloorDiv(first, d)
+	r := first - q*d
+	more := shape.FloorDiv(step, d)
+	step -= more * d
+	for i := range out {
+		out[i] += quotient*q + rest*r
+		q += more
+		if r += step; r >= d {
+			r -= d
+			q++
+		}
+	}
+}
+
+// text lists the operations of the code.
+func (p *integers[T]) text(l *lister[T]) string {
+	names := map[int]string{}
+	name := func(k int) string {
+		if names[k] == "" {
+			names[k] = "i" + strconv.Itoa(len(names))
+		}
+		return names[k]
+	}
+	var texts []string
+	for i := range p.code {
+		in := &p.code[i]
+		texts = append(texts, name(in.dst)+in.text(l, name))
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (in *integerInstruction[T]) text(p *lister[T], name func(int) string) string {
+	z, sign, times := name(in.dst), " = ", ""
+	if in.op >= integerAddElements && in.op <= integerAdd {
+		if sign = " += "; in.factor != 1 {
+			times = fmt.Sprintf("%d*", in.factor)
+		}
+	}
+	return sign + times + func() string {
+		switch in.op {
+		case integerUniform:
+			return in.of.String()
+		case integerEach:
+			return in.of.String() + ", one by one"
+		case integerAddQuotients:
+			return fmt.Sprintf("(%s) / %d", p.address(in.from), in.divisor)
+		case integerAddRests:
+			return fmt.Sprintf("(%s) %% %d", p.address(in.from), in.divisor)
+		case integerAdd:
+			return name(in.y)
+		case integerTruth:
+			return p.register(in.reg)
+		case integerConverted:
+			return in.of.Func.Name + "(" + p.register(in.reg) + ")"
+		case integerSelect:
+			return fmt.Sprintf("%s ? %s : %s", p.register(in.reg), z, name(in.y))
+		case integerAbs:
+			return "abs(" + z + ")"
+		case integerBinary:
+			if in.of.Func != nil {
+				return fmt.Sprintf("%s(%s, %s)", in.of.Func.Name, z, name(in.y))
+			}
+			return fmt.Sprintf("%s %s %s", z, integerNames[in.of.Op], name(in.y))
+		}
+		return p.address(in.from)
+	}()
+}
+
+var integerNames = map[term.Op]string{term.Multiply: "*", term.Power: "^", term.Quotient: "/", term.Truncate: "quo", term.Modulo: "%"}

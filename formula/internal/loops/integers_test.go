@@ -1,0 +1,87 @@
+package loops
+
+import (
+	"math"
+	"testing"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// TestIntegers compares what code on integer strips computes with scalar code, for each of its operations,
+// and checks how listings print it.
+func TestIntegers(t *testing.T) {
+	const n = 37
+	v := index("i", n)
+	p := &program.Program{Tensors: []*program.Local{reals("k", 2*n), reals("x", n)}}
+	p.Tensors[0].Kind = term.Integer
+	element := func(at *term.Term) *term.Term {
+		return &term.Term{Op: term.Element, Kind: term.Integer, Read: readOf(p, 0, at)}
+	}
+	i := v.Term()
+	k := element(term.Product(i, term.Number(2)))
+	small := element(i)
+	test := term.Compare(term.Less, k, i)
+	applied := func(f *term.Function, args ...*term.Term) *term.Term {
+		return &term.Term{Op: term.Apply, Kind: term.Integer, Func: f, Args: args}
+	}
+	bound := func(x float64) int { return int(max(-1<<31, min(x, 1<<31-1))) }
+	whole := applied(term.Converting(dtype.I32, term.Integer, math.Trunc, bound), elementOf(readOf(p, 1, i)))
+	for _, c := range []struct {
+		of   *term.Term
+		want string
+	}{
+		{term.Number(7), "i0 = 7"},
+		{term.Sum(term.Product(i, term.Number(3)), term.Number(1)), "i0 = integers from (3*i + 1), by 3"},
+		{k, "i0 = i32 k@2*i, by 2"},
+		{term.Sum(term.Product(k, term.Number(5)), i), "i0 = integers from i; i0 += 5*i32 k@2*i, by 2"},
+		{term.Arithmetic(term.Quotient, i, term.Number(4)), "i0 = integers from 0, by 0; i0 += (integers from i) / 4"},
+		{term.Sum(term.Product(term.Arithmetic(term.Modulo, i, term.Number(5)), term.Number(2)), i), "i0 = integers from i; i0 += 2*(integers from i) % 5"},
+		{term.Product(k, small), "i0 = i32 k@2*i, by 2; i1 = i32 k@i; i0 = i0 * i1"},
+		{term.Sum(term.Product(k, small), i), "i0 = integers from i; i1 = i32 k@2*i, by 2; i2 = i32 k@i; i1 = i1 * i2; i0 += i1"},
+		{term.Arithmetic(term.Modulo, k, term.Sum(i, term.Number(1))), "i0 = i32 k@2*i, by 2; i1 = integers from (i + 1); i0 = i0 % i1"},
+		{applied(term.Abs, k), "i0 = i32 k@2*i, by 2; i0 = abs(i0)"},
+		{applied(term.Max, k, small), "i0 = i32 k@2*i, by 2; i1 = i32 k@i; i0 = max(i0, i1)"},
+		{applied(term.Min, k, small), "i0 = i32 k@2*i, by 2; i1 = i32 k@i; i0 = min(i0, i1)"},
+		{test, "i0 = r0"},
+		{term.Chosen(test, k, small), "i0 = i32 k@2*i, by 2; i1 = i32 k@i; i0 = r0 ? i0 : i1"},
+		{whole, "i0 = convert(r0)"},
+		{element(applied(term.Abs, k)), "i0 = [abs([i * 2])], one by one"},
+	} {
+		comp := &compiler[float64]{p: p, own: dtype.F64, places: map[*term.Variable]int{}, kept: map[int]bool{}, narrow: map[int]bool{}, lenient: true,
+			tensors: []Tensor{{Type: dtype.I32}, {Type: dtype.F64, Memory: 1}}}
+		z := newVectorizer(comp, v)
+		f := newIntegerCompiler(z)
+		x := f.value(c.of, 0)
+		strips := f.finish()
+		want := comp.integer(c.of)
+		comp.finish(&z.strip)
+		r := &runner[float64]{code: &code[float64]{compiler: comp}, mem: []block[float64]{{}, sameBlock(make([]float64, n))}}
+		for j := range 2 * n {
+			r.mem[0].i32 = append(r.mem[0].i32, int32(j*7919%101-50))
+			if j < n {
+				r.mem[1].same[j] = float64(j)*1e9 - 5e9
+			}
+		}
+		s := r.newState()
+		for _, first := range []int{0, 5} {
+			s.vars[comp.place(v)] = first
+			z.strip.exec(s, n-first)
+			strips.exec(s, n-first)
+			got := s.integerStrip(x)[:n-first]
+			if s.vars[comp.place(v)] != first {
+				t.Errorf("%s: the index moved", c.of)
+			}
+			for j, w := range got {
+				s.vars[comp.place(v)] = first + j
+				if w != want(s) {
+					t.Errorf("%s at %d is %d, want %d", c.of, first+j, w, want(s))
+				}
+			}
+		}
+		if got := strips.text(&lister[float64]{c: r.code, names: map[int]int{}}); got != c.want {
+			t.Errorf("%s is %q, want %q", c.of, got, c.want)
+		}
+	}
+}

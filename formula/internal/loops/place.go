@@ -1,0 +1,115 @@
+package loops
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/internal/base/simd"
+)
+
+// fewCompared is the maximum number of elements that are compared one by one, which is faster than by lanes.
+const fewCompared = 32
+
+// extremePlace finds the place of an extreme in its first register, along the strip or for each lane of strips.
+// NaN is more extreme than all numbers. Its second register, if any, is the guard.
+type extremePlace[T simd.Float] struct {
+	number  *address[T] // the number of an element
+	least   bool        // whether it is an argmin
+	guarded bool
+	columns bool // whether every lane has a place of its own
+	acc     int  // columns: the register of the extremes
+	wide    int  // columns: the float64 strip of their places, NaN before the first element
+}
+
+// extremePlace emits an argmax or argmin, whose elements have the numbers number.
+func (z *vectorizer[T]) extremePlace(r *term.Reduction, number *term.Term, o *extremePlace[T]) {
+	was := z.c.lenient
+	z.c.lenient = was || r.Guard != nil
+	defer func() { z.c.lenient = was }()
+	uses := []int{z.vector(z.real(r.Body))}
+	if o.guarded = r.Guard != nil; o.guarded {
+		uses = append(uses, z.vector(z.real(r.Guard)))
+	}
+	f := linear(number)
+	o.number, o.least = z.count(f, z.c.value(f)), r.Kind == reduction.ArgMin
+	z.other(o, -1, uses...)
+}
+
+func (o *extremePlace[T]) exec(s *state[T], in *instruction[T], n int) {
+	number, step, sign, x := o.number.at(s), o.number.step, 1.0, s.regs[in.uses[0]][:n]
+	if o.least {
+		sign = -1
+	}
+	var mask []T
+	if o.guarded {
+		mask = s.regs[in.uses[1]][:n]
+	}
+	switch {
+	case o.columns:
+		best, index := s.regs[o.acc], s.wide[o.wide]
+		for i, y := range x {
+			if o.guarded && mask[i] == 0 {
+				continue
+			}
+			if y *= T(sign); index[i] != index[i] || y > best[i] || y != y && best[i] == best[i] {
+				best[i], index[i] = y, float64(number+i*step)
+			}
+		}
+	case o.guarded || n <= fewCompared:
+		for i, w := range x {
+			if w := float64(w) * sign; (!o.guarded || mask[i] != 0) && s.better(w) {
+				s.best, s.found, s.index = w, true, number+i*step
+			}
+		}
+	default:
+		lanes := &s.lanes[0]
+		lanes.Fill(T(math.Inf(int(-sign))))
+		var extreme T
+		if o.least {
+			simd.MinInto(lanes, x)
+			extreme = lanes.Min()
+		} else {
+			simd.MaxInto(lanes, x)
+			extreme = lanes.Max()
+		}
+		if w := float64(extreme) * sign; s.better(w) {
+			s.best, s.found, s.index = w, true, number+firstOfLanes(lanes, x, extreme)*step
+		}
+	}
+}
+
+func (o *extremePlace[T]) text(p *lister[T], x []string) string {
+	name, guard := "argmax", ""
+	if o.least {
+		name = "argmin"
+	}
+	if o.guarded {
+		guard = " if " + x[1]
+	}
+	return fmt.Sprintf("%s %s at %s%s", name, x[0], p.form(o.number.offset), guard)
+}
+
+// better reports whether a value is more extreme than the best one so far.
+func (s *state[T]) better(w float64) bool {
+	return !s.found || w > s.best || w != w && s.best == s.best
+}
+
+// firstOfLanes returns the position of the first element that equals v, or is NaN if v is. It searches only
+// lanes whose extreme is v.
+func firstOfLanes[T simd.Float](lanes *simd.Lanes[T], x []T, v T) int {
+	same := func(w T) bool { return w == v || w != w && v != v }
+	first := len(x)
+	for lane, w := range lanes {
+		if !same(w) {
+			continue
+		}
+		for i := lane; i < first; i += len(lanes) {
+			if same(x[i]) {
+				first = i
+			}
+		}
+	}
+	return first
+}
