@@ -12,8 +12,8 @@ import (
 // fewCompared is the maximum number of elements that are compared one by one, which is faster than by lanes.
 const fewCompared = 32
 
-// extremePlace finds the place of an extreme in its first register, along the strip or for each lane of strips.
-// NaN is more extreme than all numbers. Its second register, if any, is the guard.
+// extremePlace finds the place of an extreme in its first register, along the strip or for each lane of
+// strips. NaN is more extreme than all numbers. Its second register, if any, is the guard.
 type extremePlace[T simd.Float] struct {
 	number  *address[T] // the number of an element
 	least   bool        // whether it is an argmin
