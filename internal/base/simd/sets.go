@@ -19,8 +19,8 @@ var sets = append([]set{{"go", true, func() {
 	use(t, wide, conversionTable{widen, narrow, rests, draw, units, normals, func([]byte) {}, nil, func() {}, below[int32], below[int64]})
 }, 0}}, ofProcessor()...)
 
-// variable is the environment variable that names the set of instructions to use: go, avx2 or avx512. A value
-// that names none which the processor has is ignored, since results are the same with all sets.
+// variable is the environment variable that names the set of instructions to use: go, avx2, avx512 or neon. A
+// value that names none which the processor has is ignored, since results are the same with all sets.
 const variable = "OPGEN_SIMD"
 
 // chosen is the set in use, outside of tests.

@@ -1,6 +1,6 @@
-//go:build !amd64
+//go:build !amd64 && !arm64
 
 package simd
 
-// ofProcessor returns no sets of instructions: there is assembly for amd64 only.
+// ofProcessor returns no sets of instructions: there is assembly for amd64 and arm64 only.
 func ofProcessor() []set { return nil }

@@ -5,8 +5,9 @@
 // sequences of operations, and sums have a fixed order: that of Lanes. Only Tile adds products with one
 // rounding, on every machine.
 //
-// Functions come in portable Go, and on amd64 in assembly for AVX2 and for AVX-512. The package takes the
-// best that the processor has, or the one that the environment variable OPGEN_SIMD names: go, avx2 or avx512.
+// Functions come in portable Go, on amd64 in assembly for AVX2 and for AVX-512, and many on arm64 in assembly
+// for NEON. The package takes the best that the processor has, or the one that the environment variable
+// OPGEN_SIMD names: go, avx2, avx512 or neon.
 //
 // All slices of a call have the same length. A result may be the same slice as an operand, but may not
 // otherwise overlap with one.

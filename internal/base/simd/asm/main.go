@@ -34,7 +34,7 @@ func write(folder string) error {
 			return err
 		}
 	}
-	return nil
+	return writeNEON(folder)
 }
 
 func fail(err error) {

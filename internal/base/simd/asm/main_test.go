@@ -20,8 +20,8 @@ func TestUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(made) != 4 {
-		t.Errorf("want 4 files, got %d", len(made))
+	if len(made) != 6 {
+		t.Errorf("want 6 files, got %d", len(made))
 	}
 	for _, f := range made {
 		want, err := os.ReadFile(filepath.Join(folder, f.Name()))
