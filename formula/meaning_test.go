@@ -144,7 +144,7 @@ func meaning(t *testing.T, text string, typ dtype.Type, rows, cols int, p *progr
 
 // farther returns how a number differs from another one by more than its bound.
 func farther(got float64, want oracle.Element, typ dtype.Type) string {
-	if math.IsNaN(want.Real) || want.Allows(got, typ == dtype.F32) {
+	if math.IsNaN(want.Real) || want.Allows(got, typ) {
 		return ""
 	}
 	return fmt.Sprintf("got %v, want %v within %v", got, want.Real, want.Bound)

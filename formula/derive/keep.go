@@ -26,9 +26,9 @@ func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term,
 	if x.Op == term.Constant || x.Op == term.Element && !fresh {
 		return x, true
 	}
-	var own []*term.Variable // those of vars that x depends on
+	var own []*term.Variable // those of vars that x depends on, and those over nothing, where no element may be read
 	for _, v := range vars {
-		if x.Uses(v) {
+		if x.Uses(v) || exceeds(v.Lo, v.Hi, 0) {
 			own = append(own, v)
 		}
 	}

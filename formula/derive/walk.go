@@ -262,7 +262,7 @@ func (d *deriver) aside(name string, vars []*term.Variable, x *term.Term) *term.
 	values := map[*term.Variable]*term.Term{}
 	var own []*term.Variable
 	for _, v := range vars {
-		if !x.Uses(v) {
+		if !x.Uses(v) && !exceeds(v.Lo, v.Hi, 0) {
 			continue
 		}
 		if !v.Hi.Fixed() || !v.Lo.Is(0) {

@@ -119,6 +119,13 @@ var kinds = []kind{
 		"t0[n] = u[n] / (1 + {norm | logsumexp | mean}(k: x[n, k])) + {logsumexp | sum}(k: w[n, k]) ; #t[n] = {$f(u[n] * 2) | mean(k: x[n, k])} ; y0[n, k] = {tanh(#t[n]) | #t[n]^2 | #t[n]} * x[n, k] + t0[n]",
 		"y0[n] = {sum | max | variance}(k: x[n, k] * sum(n': x[n', k]^2)) ; #t[n, k] = exp(sin(x[n, k])) ; y1[n, k] = #t[n, k] * {#t[n, k] | (#t[n, k + 1] else 0.5)}",
 	}},
+	// Elements at constant places, which are there wherever an index is, and read by values of fewer indices.
+	{name: "places", texts: []string{
+		"y0[n, k] = {$ext($nk, $f(u[0])) | (v[k] > u[0] ? $nk : u[0]) | $ext($nk, (k >= j[0] ? v[k] : 0.3)) | $ext(max(a < 4, k': (a == k ? 0.5 : x[n, 0]) * k'), (k >= j[0] ? v[k] : 0.3))}",
+		"y0[n, k] = {x[n, 0] * sum(n': w[n', 0] * n') | variance(k': x[n, k'] * u[0]) | norm(k': x[n, k'] - v[0]) + mean(n': x[n', 0]) | logsumexp(k': x[n, k'] + u[N - 1]) * v[0]}",
+		"t0[n, k] = $red(n' in $runn: x[n', 0] * u[n']) ; y0[n, k] = {t0[n, 0] * $nk | t0[0, k] + $f(v[0]) | $ext(t0[n, k], u[0])}",
+		"y0[n] = {$ext(k: $ext(x[n, k], u[0])) | sum(k: x[n, k] * (x[n, 0] > u[0] ? v[k] : v[0])) | $red(k: x[n, k] * x[n, 0])} ; y1[k] = sum(n: x[n, k] * {x[n, 0] | $f(v[0]) | u[0]})",
+	}},
 	// Unsigned numbers from 2^63 on.
 	{name: "unsigned", numbers: "bits", texts: []string{
 		"big0[n] = {max(big[n], {3 | big[N - 1 - n]}) | min(big[n], {3 | big[0]}) | quotient(big[n], {2 | 3 | size}) | big[n] % {5 | 2} | max(n' in $runn: big[n']) | big[n] + {1 | big[n]} | (u[n] > 0 ? big[n] : 3)}",
