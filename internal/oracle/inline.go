@@ -93,7 +93,7 @@ func (e *evaluation) apply(c *callee, n *expr.Call, output string, s *scope) *ev
 	if len(errs) > 0 {
 		fail("%s: %s", n.Func, errs[0].Message)
 	}
-	use := &Use{Single: e.use.Single, MaxSteps: e.use.MaxSteps, Step: e.use.Step}
+	use := &Use{Type: e.use.Type, MaxSteps: e.use.MaxSteps, Step: e.use.Step}
 	in := use.evaluation(f)
 	in.steps, in.depth, in.attrs = e.steps, e.depth, attrs
 	in.callees = e.callees

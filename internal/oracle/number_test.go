@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/opgen/opgen/runtime/dtype"
+
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/formula/reduction"
 )
@@ -78,7 +80,7 @@ func TestAllows(t *testing.T) {
 		{1, 1, 0, true}, {1, 1.1, 0.2, true}, {1, 1.1, 0.05, false}, {nan, nan, 0, true}, {nan, 1, 0.1, false}, {1, nan, 0, false}, {inf, inf, 0, true},
 		{inf, 1, 1, false}, {1, inf, 0, false}, {-inf, inf, 0, false}, {3, 1, inf, true}, {0, 1e-301, 0, true},
 	} {
-		if ok := (Element{Real: x.want, Bound: x.bound}).Allows(x.got, false); ok != x.ok {
+		if ok := (Element{Real: x.want, Bound: x.bound}).Allows(x.got, dtype.F64); ok != x.ok {
 			t.Errorf("%v, want %v within %v: got %v, want %v", x.got, x.want, x.bound, ok, x.ok)
 		}
 	}

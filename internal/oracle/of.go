@@ -4,7 +4,6 @@ import (
 	"reflect"
 
 	"github.com/opgen/opgen/runtime/attr"
-	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -53,7 +52,7 @@ func Of(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed
 		sl := &Slot{Name: s.Name, Shape: s.Shape, Variadic: s.Variadic, Trainable: s.Trainable || s.Role == task.RoleWeight}
 		for _, x := range r.Slots[i] {
 			sl.Tensors = append(sl.Tensors, &Tensor{Type: x.Type, Shape: x.Shape})
-			u.Single = u.Single || x.Type.IsFloat() && x.Type != dtype.F64
+			u.Type = coarser(u.Type, x.Type)
 		}
 		u.Slots = append(u.Slots, sl)
 	}

@@ -31,8 +31,9 @@ type Use struct {
 	Step    int // the number of the training step
 	Slots   []*Slot
 	Callees []task.Callee // the operators that the formula applies
-	// Single says that kernels compute in f32, rather than in f64.
-	Single bool
+	// Type is the type of real numbers: f64 unless it is set. Kernels compute in f32 with f16 and bf16, and
+	// round what a tensor holds to the type.
+	Type dtype.Type
 	// MaxSteps bounds how many operations an evaluation may take; 0 stands for 1 << 24.
 	MaxSteps int
 }
@@ -89,21 +90,29 @@ type Place struct {
 	Tensor, Number int
 }
 
-// unit returns the rounding error of the type in which kernels compute.
-func (u *Use) unit() float64 {
-	if u.Single {
-		return 0x1p-24
+// unit returns the rounding error of the type.
+func (u *Use) unit() float64 { return units[u.Type] }
+
+// units are the rounding errors of types, and greatest their greatest numbers.
+var (
+	units    = map[dtype.Type]float64{dtype.Invalid: 0x1p-53, dtype.F64: 0x1p-53, dtype.F32: 0x1p-24, dtype.F16: 0x1p-11, dtype.BF16: 0x1p-8}
+	greatest = map[dtype.Type]float64{dtype.Invalid: math.MaxFloat64, dtype.F64: math.MaxFloat64, dtype.F32: math.MaxFloat32, dtype.F16: 65504, dtype.BF16: 0xffp120}
+	// leasts lie above the least normal numbers, below which rounding errors are not relative.
+	leasts = map[dtype.Type]float64{dtype.Invalid: 1e-300, dtype.F64: 1e-300, dtype.F32: 1e-35, dtype.F16: 1e-4, dtype.BF16: 1e-35}
+)
+
+// coarser returns the type whose rounding error is larger.
+func coarser(x, y dtype.Type) dtype.Type {
+	if units[y] > units[x] {
+		return y
 	}
-	return 0x1p-53
+	return x
 }
 
-// Allows reports whether a result is the element, within its bound. single says that kernels compute in f32.
-// What may overflow may be anything.
-func (x Element) Allows(got float64, single bool) bool {
-	least, most := 1e-300, math.MaxFloat64
-	if single {
-		least, most = 1e-35, math.MaxFloat32
-	}
+// Allows reports whether a result of a type is the element, within its bound. What may overflow may be
+// anything.
+func (x Element) Allows(got float64, t dtype.Type) bool {
+	least, most := leasts[t], greatest[t]
 	w := x.Real
 	switch {
 	case math.IsNaN(x.Bound) || math.IsInf(x.Bound, 0), math.IsNaN(got) && math.IsNaN(w), got == w:
@@ -123,8 +132,18 @@ func (e *evaluation) rounded(n number) value {
 
 // greatest returns the greatest number of the type with which formulas compute.
 func (e *evaluation) greatest() float64 {
-	if e.use.Single {
-		return math.MaxFloat32
+	return greatest[e.use.Type]
+}
+
+// stored returns a value as a tensor holds it, which rounds to f16 or bf16 what is computed in f32.
+func (e *evaluation) stored(v value) value {
+	if v.kind != real || e.use.Type != dtype.F16 && e.use.Type != dtype.BF16 {
+		return v
 	}
-	return math.MaxFloat64
+	n := v.number()
+	n.err += abs(n.v)
+	for i := range n.d {
+		n.de[i] += abs(n.d[i])
+	}
+	return realValue(n)
 }

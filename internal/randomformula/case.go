@@ -37,7 +37,7 @@ type Case struct {
 	Dims            map[string]int // extents of the use
 	Example         map[string]int // extents of the example in the spec
 	Run             []int          // the extents of N, if N is a run of dimensions; nil if it is one
-	Type            string         // f32 or f64
+	Type            string         // f16, bf16, f32 or f64
 	Few             bool           // whether inputs are drawn from few numbers, so that some are equal
 	Values          uint64         // the seed of their elements
 	// Numbers says how elements are drawn: "" is around 1, "zeros" also rows of 0, "equal" rows of one
@@ -59,7 +59,7 @@ func (c *Case) Spec() string {
 		return c.Text
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "edition = 1\nname = %q\ndoc = \"A random operator.\"\nformula = \"\"\"\n%s\"\"\"\n\n[dtypes]\nT = [\"f32\", \"f64\"]\n", c.Name, strings.Join(c.Lines, "\n"))
+	fmt.Fprintf(&b, "edition = 1\nname = %q\ndoc = \"A random operator.\"\nformula = \"\"\"\n%s\"\"\"\n\n[dtypes]\nT = [\"f16\", \"bf16\", \"f32\", \"f64\"]\n", c.Name, strings.Join(c.Lines, "\n"))
 	if c.Declared != "" {
 		fmt.Fprintf(&b, "\n[attrs]\n%s", c.Declared)
 	}
@@ -116,7 +116,17 @@ func (c *Case) TypeOf(s Slot) string {
 }
 
 // HasGradient reports whether a slot has a gradient.
-func (c *Case) HasGradient(s Slot) bool { return !s.Fixed && strings.HasPrefix(c.TypeOf(s), "f") }
+func (c *Case) HasGradient(s Slot) bool {
+	return !s.Fixed && slices.Contains([]string{"f16", "bf16", "f32", "f64"}, c.TypeOf(s))
+}
+
+// half makes one of three cases one of f16 or bf16, if elements are drawn around 1.
+func (c *Case) half(number uint64) *Case {
+	if c != nil && c.Numbers == "" && number%3 == 1 {
+		c.Type = []string{"bf16", "f16"}[number/3%2]
+	}
+	return c
+}
 
 // Extents returns the extents of a shape in the use.
 func (c *Case) Extents(shape []string) []int { return extents(shape, c.Dims, c.Run) }

@@ -106,7 +106,10 @@ func (k kind) formula(seed, number uint64) *Case {
 			w.c.Dims[s.Below] = max(w.c.Dims[s.Below], 1) // no integer from 0 on lies below 0
 		}
 	}
-	return w.c
+	if k.single {
+		return w.c
+	}
+	return w.c.half(number)
 }
 
 // result matches the left side of a statement that gives an output, whose name says its type.

@@ -101,7 +101,7 @@ func New(seed, number uint64) *Case {
 			w.c.Dims[s.Below] = 1 // no integer from 0 on lies below 0
 		}
 	}
-	return w.c
+	return w.c.half(number)
 }
 
 func (w *writer) pick(of ...string) string { return of[w.IntN(len(of))] }

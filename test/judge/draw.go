@@ -45,7 +45,7 @@ func draw(c *randomformula.Case) drawn {
 				if r.IntN(3) == 0 {
 					v = -v
 				}
-				e.real = append(e.real, float64(float32(v)))
+				e.real = append(e.real, rounded(t, v))
 			case t == dtype.Bool:
 				e.whole = append(e.whole, int64(r.IntN(2)))
 			case s.Except != "" && r.IntN(3) == 0:
@@ -74,6 +74,13 @@ func draw(c *randomformula.Case) drawn {
 		}
 	}
 	return d
+}
+
+// rounded returns a number that the type represents, and f32.
+func rounded(t dtype.Type, v float64) float64 {
+	b := make([]byte, t.Size())
+	t.PutFloat64(b, float64(float32(v)))
+	return t.Float64(b)
 }
 
 // exceptionOf returns the integer that may lie outside of the bound of a slot.

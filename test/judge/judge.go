@@ -12,6 +12,7 @@ import (
 	"github.com/opgen/opgen/internal/driver"
 	"github.com/opgen/opgen/internal/oracle"
 	"github.com/opgen/opgen/internal/randomformula"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -197,6 +198,10 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 		return "", 0
 	}
 	compared := 0
+	typ, err := dtype.Parse(j.c.Type)
+	if err != nil {
+		panic(err) // randomformula writes types
+	}
 	for _, s := range j.c.Outputs {
 		have := got[s.Name]
 		list := j.answer.Results[s.Name]
@@ -212,7 +217,7 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 				if !math.IsInf(w.Bound, 0) && have.whole[i] != w.Whole {
 					return fmt.Sprintf("%s[%d]: got %d, want %d", s.Name, i, have.whole[i], w.Whole), compared
 				}
-			} else if !w.Allows(have.real[i], j.c.Type == "f32") {
+			} else if !w.Allows(have.real[i], typ) {
 				return fmt.Sprintf("%s[%d]: got %v, want %v within %.2g", s.Name, i, have.real[i], w.Real, w.Bound), compared
 			}
 			compared++
@@ -230,7 +235,7 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 		} else if v.forward || v.alone != "" && v.alone != p.Slot {
 			continue
 		}
-		if !w.Allows(g, j.c.Type == "f32") {
+		if !w.Allows(g, typ) {
 			return fmt.Sprintf("gradient of %s[%d]: got %v, want %v within %.2g", p.Slot, p.Number, g, w.Real, w.Bound), compared
 		}
 		compared++
@@ -324,7 +329,7 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 		if d == "" && x.alone != "" {
 			greatest := math.Inf(1)
 			if x.grouped {
-				greatest = map[string]float64{"f32": math.MaxFloat32, "f64": math.MaxFloat64}[c.Type] / 2
+				greatest = map[string]float64{"f16": 65504, "bf16": math.MaxFloat32, "f32": math.MaxFloat32, "f64": math.MaxFloat64}[c.Type] / 2
 			}
 			d = otherBits("grad."+x.alone, got, first, greatest)
 		}

@@ -335,7 +335,7 @@ func (n *network) compare(have map[string][]float64, names map[graph.Tensor]stri
 		if err != nil {
 			return compared, err
 		}
-		u.MaxSteps, u.Single = mostSteps, n.typ == dtype.F32
+		u.MaxSteps, u.Type = mostSteps, n.typ
 		seed := have["seed"]
 		if y != last {
 			seed = have[names[y]]
@@ -370,7 +370,7 @@ func (n *network) compare(have map[string][]float64, names map[graph.Tensor]stri
 		for slot := range node.Op.Slots {
 			if s := &node.Op.Slots[slot]; s.Role == task.RoleOutput && len(node.Tensors(slot)) > 0 {
 				for i, w := range a.Results[s.Name][0].Elements {
-					if g := have[y.Name()][i]; !widened(w, n.typ).Allows(g, n.typ == dtype.F32) {
+					if g := have[y.Name()][i]; !widened(w, n.typ).Allows(g, n.typ) {
 						return compared, fmt.Errorf("%s, element %d of %s: got %v, want %v within %.2g", y.Name(), i, s.Name, g, w.Real, w.Bound)
 					}
 					compared++
@@ -393,7 +393,7 @@ func (n *network) compare(have map[string][]float64, names map[graph.Tensor]stri
 		}
 		for i, p := range places[x] {
 			w := widened(want[x][i], n.typ)
-			if got := have[g][p]; !math.IsNaN(w.Real) && !w.Allows(got, n.typ == dtype.F32) {
+			if got := have[g][p]; !math.IsNaN(w.Real) && !w.Allows(got, n.typ) {
 				return compared, fmt.Errorf("gradient of %s, element %d: got %v, want %v within %.2g", x.Name(), p, got, w.Real, w.Bound)
 			}
 			compared++
