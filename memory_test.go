@@ -52,7 +52,7 @@ func random(r *rand.Rand, to []float32) {
 func TestCallersMemory(t *testing.T) {
 	t.Parallel()
 	const n, k = 300, 70
-	for _, opts := range [][]opgen.Option{{opgen.Workers(1)}, {opgen.Workers(3)}, {opgen.Plain()}, {opgen.Fuse()}, {opgen.Checked()}} {
+	for _, opts := range [][]opgen.Option{{opgen.Workers(1)}, {opgen.Workers(3)}, {opgen.Plain()}, {opgen.Tiled()}, {opgen.Fuse()}, {opgen.Checked()}} {
 		err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 			p, x, y, probs, view := outsideRows(t, n, k)
 			copies, err := s.Load(t.Context(), p)

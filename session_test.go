@@ -318,7 +318,7 @@ func TestChecked(t *testing.T) {
 // adds two inputs.
 func TestSharedState(t *testing.T) {
 	t.Parallel()
-	for _, options := range [][]opgen.Option{nil, {opgen.Plain(), opgen.Workers(3)}, {opgen.Checked()}} {
+	for _, options := range [][]opgen.Option{nil, {opgen.Plain(), opgen.Workers(3)}, {opgen.Tiled(), opgen.Workers(2)}, {opgen.Checked()}} {
 		s := open(t, options...)
 		g := graph.New(1)
 		x, y := g.Input("x", dtype.F32, 2), g.Input("y", dtype.F32, 2)

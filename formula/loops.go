@@ -34,6 +34,7 @@ type use struct {
 	between   map[int]int // tensor -> its gradient, for intermediate values of the task
 	code      loops.Code  // nil if the interpreter runs the task
 	why       error       // why code is nil
+	notRows   error       // why the code does not compute rows by themselves
 }
 
 // uses caches the compiled instantiations of a task, by key.
@@ -54,6 +55,13 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 		return nil, mistake(k.signature.Operator.FullName(), err.Error())
 	}
 	l := &layout{kernel: k, accessor: a, task: slices.Index(k.signature.Operator.Signatures, k.signature)}
+	if a.Rows {
+		tiles, err := a.Resolved.Tiles(l.task, 0)
+		if err != nil {
+			return nil, mistake(k.signature.Operator.FullName(), "want rows that are computed by themselves: "+err.Error())
+		}
+		l.axes = len(tiles.Rows)
+	}
 	k.uses.mu.Lock()
 	u := k.uses.code[key]
 	k.uses.mu.Unlock()
@@ -65,6 +73,9 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	} else {
 		l.program, l.between = u.program, u.between
 		l.place(maps.Clone(u.gradients))
+	}
+	if a.Rows {
+		return l.rowBodies(u)
 	}
 	if u.code == nil {
 		return kernel{k.signature}.bind(a)
@@ -88,7 +99,7 @@ func (k loopKernel) key(a *task.Accessor) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	b := attrs
+	b := strconv.AppendBool(attrs, a.Rows)
 	number := func(n int) { b = append(strconv.AppendInt(b, int64(n), 10), ' ') }
 	number(a.Seed)
 	for i := range k.signature.Operator.Slots {
@@ -160,7 +171,15 @@ func (l *layout) compiled(u *program.Use) (*use, error) {
 		options.ByElement = options.ByElement || l.accessor.Resolved.Elementwise(l.kernel.signature, i)
 		options.Ordered = options.Ordered || l.accessor.Resolved.Cuts[[2]int{l.task, i}] != nil
 	}
-	out.code, out.why = loops.Compile(l.program, l.withOthers(gradients, statements), l.tensors, options)
+	all := l.withOthers(gradients, statements)
+	if l.axes > 0 {
+		options.Ordered = true
+		options.Rows, out.notRows = l.divide(all)
+	}
+	out.code, out.why = loops.Compile(l.program, all, l.tensors, options)
+	if options.Rows > 0 && out.code != nil {
+		out.notRows = out.code.RowByRow()
+	}
 	return out, nil
 }
 
@@ -403,7 +422,7 @@ func (l *layout) indices() []indices {
 			continue
 		}
 		for _, b := range l.accessor.Memory(p.Slot, false) {
-			x := indices{slot: l.kernel.signature.Operator.Slots[p.Slot].Name, shape: b.Shape, bound: bound}
+			x := indices{number: p.Slot, slot: l.kernel.signature.Operator.Slots[p.Slot].Name, shape: b.Shape, bound: bound}
 			switch b.Type {
 			case dtype.I32:
 				x.narrow = as[int32](b.Bytes)
@@ -418,6 +437,7 @@ func (l *layout) indices() []indices {
 
 // indices is an integer tensor whose elements the task checks against a bound.
 type indices struct {
+	number int // of the slot
 	slot   string
 	shape  []int
 	bound  task.Bound

@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/tensor"
 )
@@ -25,6 +26,10 @@ type layout struct {
 	wanted   []bool // whether the task must compute them
 	places   map[int]bufferPlace
 	listed   bool // whether the code is to be listed
+	// Where loops are to compute rows by themselves: how many axes a row has, and what follows from that.
+	axes    int
+	rows    []int                    // extents of these axes
+	touches map[int]region.Footprint // by tensor: what a row touches
 }
 
 // gradientIn reports whether the task reads the gradient of a slot.

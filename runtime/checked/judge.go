@@ -6,6 +6,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // judge checks the ranges of a step of a call.
@@ -146,17 +147,21 @@ func (j *judge) fill(x *cell, t *trial) {
 // belongs returns the elements that belong to the indices of a range, of tensors of which not all do.
 func (j *judge) belongs(r op.Range) map[*cell][]bool {
 	c, in := j.call, map[*cell][]bool{}
-	tiles := c.Resolved.Tiles(c.number, j.step)
+	var tiles *task.Tiles
+	if j.tile > 0 {
+		tiles, _ = c.Resolved.Tiles(c.number, j.step) // the engine has refused a tile of a step without tiles
+	}
 	grid := c.Resolved.Work(c.number, j.step)
 	for _, x := range c.cells {
 		var f region.Footprint
-		if tiles != nil && j.tile > 0 {
+		if tiles != nil {
 			f = tiles.Footprints[c.Signature.Params[x.param].Slot]
 		}
 		switch {
 		case x.use == own:
 		case len(f) > 0 && len(f) == len(x.tensor.Shape):
 			in[x] = x.box(f, r)
+		case tiles != nil && tiles.Rows != nil: // all of it
 		case !c.Resolved.Elementwise(c.Signature, j.step) || c.whole(j.step):
 		case x.n == grid.Over:
 			in[x] = make([]bool, x.n)

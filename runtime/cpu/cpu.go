@@ -134,6 +134,9 @@ func (b *Backend) BindCall(c *engine.Call) ([]engine.Launchable, error) {
 	bodies, err := c.Variant.Bind(c.Accessor(host))
 	steps := make([]engine.Launchable, len(bodies))
 	for i := range bodies {
+		if b, ok := bodies[i].(op.Rows); c.Rows && !(ok && b.Rows()) {
+			return nil, fmt.Errorf("want a kernel that computes tiles of rows, since they are tasks of the plan, got one that has ranges of its own")
+		}
 		steps[i] = launchable{bodies[i], c.Variant.Contained || op.IsContained(bodies[i])}
 	}
 	return steps, err

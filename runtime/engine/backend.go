@@ -93,6 +93,8 @@ type Call struct {
 	States task.States
 	memory *stateMemory      // of the node's state, for init and cleanup tasks; nil for others
 	limits *partition.Limits // what constraints demand from tiles; nil if there are none
+	// Rows says that tasks of the plan run tiles of rows of the results. Bodies are op.Rows then.
+	Rows bool
 	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each
 	// worker has for itself stands there once for each worker.
 	Params [][]Tensor
@@ -117,7 +119,7 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		return out
 	}
 	a := &task.Accessor{
-		Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Seed: c.Seed, Passed: c.Passed, Memory: buffers,
+		Rows: c.Rows, Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Seed: c.Seed, Passed: c.Passed, Memory: buffers,
 		Workers:   func(slot int) []task.Buffer { return buffers(slot, false) },
 		State:     c.States.Slot,
 		Profiling: c.Profiling, Handle: c.Handle,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/internal/arena"
 	"github.com/opgen/opgen/runtime/internal/numbering"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
@@ -242,6 +243,9 @@ func (in *Instance) bindTask(t *plan.Task, calls []bound) (Launchable, error) {
 		}
 		if err := in.checkState(&in.plan.Calls[t.Call], c.Signature); err != nil {
 			return nil, err
+		}
+		if c.Rows = t.Tile > 0 && c.cutInRows(t.Step); c.Rows && in.engine.target.Name != op.CPU {
+			return nil, fmt.Errorf("want whole steps for %s, got tiles of rows", in.engine.target.Name)
 		}
 		if call.steps, err = in.engine.backend.BindCall(c); err != nil {
 			return nil, err

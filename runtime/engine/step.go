@@ -24,6 +24,12 @@ type bound struct {
 // number returns the number of the call's task among those of its operator.
 func (c *bound) number() int { return slices.Index(c.Signature.Operator.Signatures, c.Signature) }
 
+// cutInRows reports whether a step is cut into tiles of rows.
+func (c *Call) cutInRows(step int) bool {
+	tiles, err := c.Resolved.Tiles(slices.Index(c.Signature.Operator.Signatures, c.Signature), step)
+	return err == nil && tiles.Rows != nil
+}
+
 // next returns the first step from number from on that has anything to do.
 func (c *bound) next(from int) int {
 	for from < len(c.steps) {
@@ -55,15 +61,22 @@ func (c *bound) advance(t *plan.Task) error {
 func (c *bound) checkGrid(t *plan.Task) error {
 	number := c.number()
 	got, want := t.Grid(), c.Resolved.Work(number, t.Step)
+	if t.Tile > 0 {
+		tiles, err := c.Resolved.Tiles(number, t.Step)
+		if err != nil {
+			return fmt.Errorf("want step %d as one task, got a tile of it: %w", t.Step, err)
+		}
+		want = tiles.Grid(want)
+	}
+	if rows := t.Tile > 0 && c.cutInRows(t.Step); rows != c.Rows {
+		return fmt.Errorf("want tiles of one grid for all steps, or none")
+	}
 	ok := got.Rank() == want.Rank()
 	for d := 0; ok && d < want.Rank(); d++ {
 		ok = got.Dim(d).Over == want.Dim(d).Over
 	}
 	if !ok {
 		return fmt.Errorf("want step %d over %v, got %v", t.Step, &want, &got)
-	}
-	if t.Tile > 0 && c.Resolved.Tiles(number, t.Step) == nil {
-		return fmt.Errorf("want step %d as one task, got a tile of it", t.Step)
 	}
 	if got.Tiles() > 1 && slices.ContainsFunc(c.Signature.Params, func(p task.Param) bool { return p.Perm == perm.Reduce }) {
 		return fmt.Errorf("want step %d in one range, since it folds values, got %v", t.Step, &got)
@@ -77,7 +90,10 @@ func (c *bound) checkGrid(t *plan.Task) error {
 // footprint returns what an index of a step touches of a tensor of a parameter, as the operator says; nil for
 // all.
 func (c *bound) footprint(t *plan.Task, p *task.Param, b plan.Bound, rank int) region.Footprint {
-	tiles := c.Resolved.Tiles(c.number(), t.Step)
+	tiles := c.Resolved.Cuts[[2]int{c.number(), t.Step}]
+	if tiles == nil && t.Tile > 0 {
+		tiles, _ = c.Resolved.Tiles(c.number(), t.Step) // checkGrid has refused a tile of a step without tiles
+	}
 	if tiles == nil || b.Shape != nil || len(tiles.Footprints[p.Slot]) != rank {
 		return nil
 	}

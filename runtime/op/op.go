@@ -143,6 +143,13 @@ func IsWhole(b Body) bool {
 	return ok && w.Whole()
 }
 
+// Rows is a body that may compute tiles of rows of its results, as they follow from a formula.
+type Rows interface {
+	Body
+	// Rows reports whether ranges are boxes of rows.
+	Rows() bool
+}
+
 // Contained is a body that may call nothing but opgen. Such a body does not end its goroutine, and does not
 // call the engine that runs it.
 type Contained interface {

@@ -41,6 +41,7 @@ func (r *resolver) Elements(id task.ID) {
 		r.Shares(id)
 		return
 	}
+	r.loops(id)
 	r.setWork(id, "", elementwiseGrain, []int{most})
 	r.usual = append(r.usual, r.step(id, ""))
 }
@@ -61,11 +62,20 @@ func (r *resolver) Shares(id task.ID) {
 			}
 		}
 	}
+	r.loops(id)
 	r.setWork(id, "", 0, []int{n})
 	if r.res.Shares == nil {
 		r.res.Shares = map[int]bool{}
 	}
 	r.res.Shares[r.task(id)] = true
+}
+
+// loops notes that loops of a formula compute a task.
+func (r *resolver) loops(id task.ID) {
+	if r.res.Loops == nil {
+		r.res.Loops = map[int]bool{}
+	}
+	r.res.Loops[r.task(id)] = true
 }
 
 // written returns the least and the greatest number of elements of the tensors that a task writes.

@@ -217,12 +217,16 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	b.Calls = append(b.Calls, c)
 	number := slices.Index(op.Signatures, sig)
 	for step := range sig.Steps {
+		tiles := res.Cuts[[2]int{number, step}]
+		if tiles == nil && b.tiled {
+			tiles, _ = res.Tiles(number, step) // a step without tiles is one task
+		}
 		grid := res.Work(number, step)
 		if grid.Tiles() == 0 {
 			continue
 		}
 		b.step(plan.Task{Call: len(b.Calls) - 1, Step: step, Device: c.Device, Access: access, After: after, Elementwise: res.Elementwise(sig, step)},
-			grid, res.Tiles(number, step), slots, demands)
+			grid, tiles, slots, demands)
 		access = later
 	}
 	b.Tasks = append(b.Tasks, conv.after...)

@@ -11,25 +11,27 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Tiled splits each step into one task per tile, if its operator declares tiles. Dependencies are then
-// between tiles, and where memory is used again, between those that touch the same bytes. A step is not split
-// if a tile writes what another one accesses. Results are the same.
+// Tiled splits each step into one task per tile: tiles of rows of its results, where loops of a formula
+// compute it row by row, or those that its operator declares. Dependencies are then between tiles, and where
+// memory is used again, between those that touch the same bytes. A step is not split if a tile writes what
+// another one accesses. Results are the same.
 func Tiled() Option { return func(o *options) { o.tiled = true } }
 
 // step appends a step of a call: one task, or one per tile. slots holds the slot of each access, or -1 for
 // an access without footprint. demands holds the lower bounds of constraints on the tiles of each access.
 func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int, demands []partition.Limit) {
+	if tiles != nil && tiles.Rows != nil {
+		if b.tiled && b.target.Name == op.CPU && b.rows(t, tiles.Grid(grid), tiles, slots, demands) {
+			return
+		}
+		tiles = nil
+	}
 	t.Over, t.Grain = grid.Over, grid.Grain
 	if grid.Rank() > 1 {
 		t.Inner = slices.Clone(grid.Inner)
 	}
 	if tiles != nil {
-		t.Access = slices.Clone(t.Access)
-		for i, s := range slots {
-			if s >= 0 && len(tiles.Footprints[s]) == len(t.Access[i].Lo) {
-				t.Access[i].Footprint = tiles.Footprints[s]
-			}
-		}
+		t.Access = touching(t.Access, tiles, slots)
 	}
 	constrained := b.constrain(&t, demands)
 	coarsen(&t, constrained)
@@ -42,11 +44,41 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int
 		t.Inner[d].Grain = tiles.Size[d+1]
 	}
 	coarsen(&t, constrained)
-	grid = t.Grid()
+	b.split(t)
+}
+
+// rows appends tiles of rows of a step's results, which follow from a formula. It reports false if there is
+// one tile only, or if a tile writes what another one accesses.
+func (b *builder) rows(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int, demands []partition.Limit) bool {
+	t.Over, t.Grain, t.Inner = grid.Over, grid.Grain, grid.Inner
+	t.Elementwise = false
+	t.Access = touching(t.Access, tiles, slots)
+	coarsen(&t, b.constrain(&t, demands))
+	if grid = t.Grid(); grid.Tiles() < 2 || !disjoint(t.Access, &grid) {
+		return false
+	}
+	b.split(t)
+	return true
+}
+
+// split appends a task for each tile of a task.
+func (b *builder) split(t plan.Task) {
+	grid := t.Grid()
 	for k := range grid.Tiles() {
 		t.Tile = k + 1
 		b.Tasks = append(b.Tasks, t)
 	}
+}
+
+// touching returns accesses with the footprints of their slots.
+func touching(access []region.Access, tiles *task.Tiles, slots []int) []region.Access {
+	access = slices.Clone(access)
+	for i, s := range slots {
+		if s >= 0 && len(tiles.Footprints[s]) == len(access[i].Lo) {
+			access[i].Footprint = tiles.Footprints[s]
+		}
+	}
+	return access
 }
 
 // constrain sets the lower bounds of constraints on a task's accesses, and returns these accesses. A view

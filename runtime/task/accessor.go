@@ -33,6 +33,8 @@ type Accessor struct {
 	Seed      int
 	Profiling Profiling
 	Handle    Handle
+	// Rows says that ranges of the body are tiles of rows of the results, as Resolution.Tiles says.
+	Rows bool
 	// Heap is the argument from "memory" of init and cleanup tasks; nil for others.
 	Heap *Memory
 }

@@ -55,8 +55,10 @@ type Resolution struct {
 	// Shares tells, by task, which tasks loops of a formula compute that do not work element by element in
 	// this use: an index of the grid stands for a share of what the loops go over, and for no element.
 	Shares map[int]bool
-	Cuts   map[[2]int]*Tiles
-	Costs  []Cost
+	// Loops tells, by task, which tasks loops of a formula compute.
+	Loops map[int]bool
+	Cuts  map[[2]int]*Tiles
+	Costs []Cost
 	// Bounds holds the bounds of integer inputs by slot.
 	Bounds map[int]Bound
 	// Shards holds, for each of the operator's shards, the slots whose tensors have its dimension, and where;
@@ -70,6 +72,9 @@ type Resolution struct {
 	Args map[int]any
 	// Unused holds, for each task, the slots whose tensors it does not take under these attributes.
 	Unused []map[int]bool
+
+	operator *Operator
+	found    *cuts // in formulas
 }
 
 // Given is what a caller passes to an operator, by slot number.
@@ -103,7 +108,7 @@ func Resolve(o *Operator, attrs Attrs, given Given) (*Resolution, error) {
 	}
 	r, err := o.Resolve(o, attrs, given)
 	if err == nil {
-		r.Attrs = attrs
+		r.Attrs, r.operator, r.found = attrs, o, &cuts{}
 	}
 	return r, err
 }

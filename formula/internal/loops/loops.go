@@ -41,6 +41,9 @@ type Code interface {
 	// iterations, of every tensor with as many elements as the shared loops have iterations, and writes no
 	// other tensor. Ranges of such groups may interleave with ranges of other elementwise code.
 	ByElement(group int) bool
+	// RowByRow returns nil if shares of Options.Rows run whole rows: all groups may run on some rows, while
+	// other rows run elsewhere.
+	RowByRow() error
 	// Kinds names the kinds of loop nests, each once, in the order in which they first run: "elements"
 	// (pointwise), "copies", "reductions", "sums by index" (scatter-add), "products of matrices", "scans"
 	// and "sorting".
@@ -77,6 +80,8 @@ type Options struct {
 	// Ordered says that the shared loops must run in the order of the results' indices, since other code
 	// relies on what a share accesses.
 	Ordered bool
+	// Rows is the number of rows of the results, of which shares are to run some; or 0.
+	Rows int
 	// Listed says that there is to be a listing of the code.
 	Listed bool
 }
@@ -218,9 +223,17 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 	out := &code[T]{compiler: c}
 	groups := c.grouped(z.out)
 	c.noteUsers(groups)
+	if o.Rows > 0 {
+		out.rowByRow = c.rowByRow(groups, o.Rows)
+	}
 	for _, g := range groups {
 		out.groups = append(out.groups, c.group(g))
 		out.transient = out.transient || len(out.groups[len(out.groups)-1].transients) > 0
+	}
+	for _, g := range out.groups {
+		if out.rowByRow == nil && o.Rows > 0 && g.total%o.Rows != 0 {
+			out.rowByRow = fmt.Errorf("loops go over several of %d rows at once", o.Rows)
+		}
 	}
 	out.placeLocals(groups)
 	for _, g := range out.groups {
@@ -303,6 +316,7 @@ func (c *compiler[T]) complete(statements []*statement) {
 type code[T simd.Float] struct {
 	*compiler[T]
 	groups    []*loopGroup[T]
+	rowByRow  error  // why the groups do not go row by row
 	transient bool   // whether shares have memory for some temporaries
 	stored    []bool // by tensor: whether it is a temporary with memory for all elements
 	local     localMemory
@@ -313,6 +327,8 @@ func (c *code[T]) Groups() int { return len(c.groups) }
 func (c *code[T]) Work(group int) int { return c.groups[group].work }
 
 func (c *code[T]) Total(group int) int { return c.groups[group].total }
+
+func (c *code[T]) RowByRow() error { return c.rowByRow }
 
 func (c *code[T]) ByElement(group int) bool { return c.groups[group].byElement }
 

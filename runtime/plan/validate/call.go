@@ -56,8 +56,14 @@ func (c *call) key() key { return key{c.inv.Node.Name, c.phase, c.sig.ID} }
 // work returns what a step runs over.
 func (c *call) work(step int) op.Grid { return c.inv.Node.Resolved.Work(c.index, step) }
 
-// tiles returns how a step is cut into tiles.
-func (c *call) tiles(step int) *task.Tiles { return c.inv.Node.Resolved.Tiles(c.index, step) }
+// tiles returns how a step is cut into tiles; nil if it is not.
+func (c *call) tiles(step int) *task.Tiles {
+	tiles, err := c.inv.Node.Resolved.Tiles(c.index, step)
+	if err != nil {
+		return nil
+	}
+	return tiles
+}
 
 // find returns the call of the program that a call of the plan stands for, or nil. Those of a plan mostly
 // have the order of the program.
@@ -313,7 +319,15 @@ func (v *validator) step(m *memory[region.Root], now *running, t int, part *plan
 func (v *validator) extents(t int, c *call, bound *plan.Call, part *plan.Task) *plan.Error {
 	w := c.work(part.Step)
 	grid := part.Grid()
-	same := grid.Rank() == w.Rank() && (part.Tile == 0 || c.tiles(part.Step) != nil)
+	same := true
+	if part.Tile > 0 {
+		if tiles := c.tiles(part.Step); tiles != nil {
+			w = tiles.Grid(w)
+		} else {
+			same = false
+		}
+	}
+	same = same && grid.Rank() == w.Rank()
 	for d := 0; same && d < w.Rank(); d++ {
 		same = grid.Dim(d).Over == w.Dim(d).Over
 	}

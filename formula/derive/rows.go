@@ -1,0 +1,395 @@
+package derive
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/region"
+)
+
+// Rows returns what a row of the results touches, where statements compute all that they define row by row:
+// the first k axes of every tensor that they define have the same extents, and an index of these axes, which
+// is a row, gives elements of its own row, and reads none of other rows. The footprints are those of all
+// tensors that the statements read or define, for a grid of the extents over. The error says why there are no
+// rows.
+func Rows(p *program.Program, statements []*program.Statement, k int) (over []int, of map[int]region.Footprint, err error) {
+	r := &rows{p: p, given: map[int]bool{}, of: map[int]region.Footprint{}, boxes: map[int][][2]end{}}
+	for _, s := range statements {
+		r.given[s.Target] = true
+	}
+	for _, s := range statements {
+		if err := r.statement(s, k); err != nil {
+			return nil, nil, err
+		}
+	}
+	for t, box := range r.boxes {
+		r.of[t] = r.footprint(t, box)
+	}
+	return r.over, r.of, nil
+}
+
+// rows is the state of a search for what rows touch.
+type rows struct {
+	p     *program.Program
+	given map[int]bool // tensors that statements define
+	over  []int
+	of    map[int]region.Footprint
+	boxes map[int][][2]end // of tensors that are read: per axis, the lower end and the upper one, inclusive
+	vars  []*term.Variable // the indices of the row, in the current statement
+}
+
+// nested bounds how deep bounds of indices depend on those of others.
+const nested = 8
+
+// end is an affine function of a row: the sum of base and of multiples of its indices. It is not known
+// unless ok.
+type end struct {
+	base  int
+	times [op.MaxRank]int
+	ok    bool
+}
+
+func (e end) plus(f end, factor int) end {
+	e.base += factor * f.base
+	for d := range e.times {
+		e.times[d] += factor * f.times[d]
+	}
+	e.ok = e.ok && f.ok
+	return e
+}
+
+// atMost reports whether e is nowhere greater than f.
+func (r *rows) atMost(e, f end) bool {
+	d := e.plus(f, -1)
+	most := d.base
+	for i, n := range r.over {
+		most += max(d.times[i]*(n-1), 0)
+	}
+	return most <= 0
+}
+
+// statement notes what a row of a statement touches.
+func (r *rows) statement(s *program.Statement, k int) error {
+	name := r.p.Tensors[s.Target].Name
+	if s.Left.ByNumber || len(s.Left.Idx) < k {
+		return fmt.Errorf("%s has less than %d axes", name, k)
+	}
+	if s.Left.Which != nil {
+		return fmt.Errorf("a value selects the tensor of %s", name)
+	}
+	r.vars = nil
+	var over []int
+	for d, i := range s.Left.Idx[:k] {
+		n, known := s.Left.Ext[d].Known()
+		if i.Op != term.Index || !i.Var.Lo.Is(0) || !known || slices.Contains(r.vars, i.Var) {
+			return fmt.Errorf("%s is not defined for each index of axis %d", name, d)
+		}
+		if hi, ok := i.Var.Hi.Known(); !ok || hi != n {
+			return fmt.Errorf("%s is not defined for each index of axis %d", name, d)
+		}
+		r.vars, over = append(r.vars, i.Var), append(over, n)
+	}
+	if r.over == nil {
+		r.over = over
+	}
+	if !slices.Equal(r.over, over) {
+		return fmt.Errorf("%s goes over %v, and not over %v", name, over, r.over)
+	}
+	own := make(region.Footprint, len(r.p.Tensors[s.Target].Shape))
+	for d := range r.vars {
+		own[d] = region.Along(d, 1, 0, 1)
+	}
+	r.of[s.Target] = own
+	var facts []fact
+	if s.Guard != nil {
+		facts = holding(nil, s.Guard, true)
+		if err := r.value(s.Guard, nil); err != nil {
+			return err
+		}
+	}
+	for _, i := range s.Left.Idx[k:] {
+		if err := r.value(i, facts); err != nil {
+			return err
+		}
+	}
+	return r.value(s.Value, facts)
+}
+
+// fact says that a number is at least 0, where a term is evaluated.
+type fact struct{ number *term.Term }
+
+// holding appends what follows from a condition that holds, or does not hold.
+func holding(facts []fact, n *term.Term, holds bool) []fact {
+	switch {
+	case n.Op == term.Not:
+		return holding(facts, n.Args[0], !holds)
+	case n.Op == term.And && holds, n.Op == term.Or && !holds:
+		return holding(holding(facts, n.Args[0], holds), n.Args[1], holds)
+	case len(n.Args) != 2 || n.Args[0].Kind != term.Integer || n.Args[1].Kind != term.Integer || n.Args[0].Reads() || n.Args[1].Reads():
+		return facts
+	}
+	x, y := n.Args[0], n.Args[1]
+	least := func(x, y *term.Term, gap int) fact {
+		return fact{term.Difference(term.Difference(y, x), term.Number(gap))}
+	}
+	switch {
+	case n.Op == term.Less && holds:
+		return append(slices.Clip(facts), least(x, y, 1))
+	case n.Op == term.Less:
+		return append(slices.Clip(facts), least(y, x, 0))
+	case n.Op == term.AtMost && holds:
+		return append(slices.Clip(facts), least(x, y, 0))
+	case n.Op == term.AtMost:
+		return append(slices.Clip(facts), least(y, x, 1))
+	case n.Op == term.Equal && holds, n.Op == term.Unequal && !holds:
+		return append(slices.Clip(facts), least(x, y, 0), least(y, x, 0))
+	}
+	return facts
+}
+
+// value notes what a term reads.
+func (r *rows) value(n *term.Term, facts []fact) error {
+	if n == nil {
+		return nil
+	}
+	all := func(facts []fact, list ...*term.Term) error {
+		for _, x := range list {
+			if err := r.value(x, facts); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch n.Op {
+	case term.Element:
+		if err := r.read(n.Read, facts); err != nil {
+			return err
+		}
+		if err := all(facts, n.Read.Which, n.Read.Else); err != nil {
+			return err
+		}
+		return all(facts, n.Read.Idx...)
+	case term.Choose:
+		if err := r.value(n.Args[0], facts); err != nil {
+			return err
+		}
+		if err := r.value(n.Args[1], holding(facts, n.Args[0], true)); err != nil {
+			return err
+		}
+		return r.value(n.Args[2], holding(facts, n.Args[0], false))
+	case term.Reduce:
+		x := n.Reduction
+		for _, v := range x.Vars {
+			if err := all(facts, v.Lo, v.Hi); err != nil {
+				return err
+			}
+		}
+		inner := facts
+		if x.Guard != nil {
+			inner = holding(facts, x.Guard, true)
+		}
+		if err := all(facts, x.Guard); err != nil {
+			return err
+		}
+		if err := all(inner, x.Body, x.Number); err != nil {
+			return err
+		}
+		return all(inner, x.At...)
+	}
+	return all(facts, n.Args...)
+}
+
+// read notes what a row reads through a load.
+func (r *rows) read(x *term.Read, facts []fact) error {
+	for t := x.Tensor; t < x.Tensor+x.Count; t++ {
+		l := r.p.Tensors[t]
+		if r.given[t] || l.Old >= 0 && r.given[l.Old] {
+			for d, v := range r.vars {
+				if x.ByNumber || d >= len(x.Idx) || x.Idx[d].Op != term.Index || x.Idx[d].Var != v {
+					return fmt.Errorf("a row needs other rows of %s", l.Name)
+				}
+			}
+			if l.Old >= 0 && r.given[l.Old] {
+				continue
+			}
+		}
+		box := make([][2]end, len(l.Shape))
+		if !x.ByNumber && len(x.Idx) == len(box) {
+			for d, i := range x.Idx {
+				box[d] = [2]end{r.bound(i, false, facts, nested), r.bound(i, true, facts, nested)}
+			}
+		}
+		owner := r.owner(t)
+		if r.boxes[owner] == nil {
+			r.boxes[owner] = box
+			continue
+		}
+		for d, b := range r.boxes[owner] {
+			r.boxes[owner][d] = [2]end{r.outer(b[0], box[d][0], false), r.outer(b[1], box[d][1], true)}
+		}
+	}
+	return nil
+}
+
+// owner returns the tensor whose elements a tensor has: that of which it is the old value, or itself.
+func (r *rows) owner(t int) int {
+	if l := r.p.Tensors[t]; l.Old >= 0 {
+		return l.Old
+	}
+	return t
+}
+
+// outer returns an end that lies beyond two others everywhere.
+func (r *rows) outer(a, b end, upper bool) end {
+	switch {
+	case !a.ok || !b.ok:
+		return end{}
+	case upper && r.atMost(a, b), !upper && r.atMost(b, a):
+		return b
+	case upper && r.atMost(b, a), !upper && r.atMost(a, b):
+		return a
+	}
+	return r.constant(a, b, upper)
+}
+
+// constant returns a number beyond two ends.
+func (r *rows) constant(a, b end, upper bool) end {
+	x, y := r.extreme(a, upper), r.extreme(b, upper)
+	if upper == (x < y) {
+		x = y
+	}
+	return end{base: x, ok: true}
+}
+
+// extreme returns the greatest or the least value of an end.
+func (r *rows) extreme(e end, upper bool) int {
+	n := e.base
+	for d, over := range r.over {
+		if m := e.times[d] * (over - 1); (m > 0) == upper {
+			n += m
+		}
+	}
+	return n
+}
+
+// bound returns an end beyond which an integer does not lie: above it, or below it. Indices of a row stay.
+// Another index counts with an end of its range, or with what a condition says, whichever is closer.
+func (r *rows) bound(n *term.Term, upper bool, facts []fact, depth int) end {
+	if depth == 0 {
+		return end{}
+	}
+	out := end{ok: true}
+	for _, m := range term.Monomials(n) {
+		switch {
+		case len(m.Factors) == 0:
+			out.base += m.Coefficient
+		case len(m.Factors) == 1:
+			out = out.plus(r.factor(m.Factors[0], upper == (m.Coefficient > 0), facts, depth-1), m.Coefficient)
+		default:
+			return end{}
+		}
+	}
+	return out
+}
+
+// factor is bound for what is not a sum.
+func (r *rows) factor(f *term.Term, upper bool, facts []fact, depth int) end {
+	switch {
+	case f.Op == term.Index && slices.Contains(r.vars, f.Var):
+		out := end{ok: true}
+		out.times[slices.Index(r.vars, f.Var)] = 1
+		return out
+	case f.Op == term.Index:
+		return r.index(f.Var, upper, facts, depth)
+	case f.Op == term.Apply && (f.Func == term.Min || f.Func == term.Max):
+		a, b := r.bound(f.Args[0], upper, facts, depth), r.bound(f.Args[1], upper, facts, depth)
+		if (f.Func == term.Min) == upper {
+			return r.closer(a, b, upper)
+		}
+		return r.outer(a, b, upper)
+	case f.Op == term.Choose:
+		return r.outer(r.bound(f.Args[1], upper, holding(facts, f.Args[0], true), depth), r.bound(f.Args[2], upper, holding(facts, f.Args[0], false), depth), upper)
+	}
+	lo, hi, ok := spanOf(f)
+	if !upper {
+		hi = lo
+	}
+	return end{base: hi, ok: ok}
+}
+
+// index is bound for an index that is none of the row's.
+func (r *rows) index(v *term.Variable, upper bool, facts []fact, depth int) end {
+	limit := v.Lo
+	if upper {
+		limit = term.Difference(v.Hi, term.Number(1))
+	}
+	out := r.bound(limit, upper, facts, depth)
+	for i, f := range facts {
+		c, rest, ok := term.Linear(f.number, v)
+		if !ok || upper && !c.Is(-1) || !upper && !c.Is(1) {
+			continue
+		}
+		if !upper { // v + rest >= 0
+			rest = term.Opposite(rest)
+		}
+		others := slices.Delete(slices.Clone(facts), i, i+1)
+		out = r.closer(out, r.bound(rest, upper, others, depth-1), upper)
+	}
+	return out
+}
+
+// closer returns the closer one of two ends beyond which an integer does not lie.
+func (r *rows) closer(a, b end, upper bool) end {
+	switch {
+	case !a.ok:
+		return b
+	case !b.ok:
+		return a
+	case upper && r.atMost(b, a), !upper && r.atMost(a, b):
+		return b
+	}
+	return a
+}
+
+// footprint returns the footprint of a tensor from the ends of its axes. A span moves with one index of the
+// row. Of several in one end, the others count with their whole range.
+func (r *rows) footprint(t int, box [][2]end) region.Footprint {
+	out := make(region.Footprint, len(box))
+	for d, b := range box {
+		n, known := r.p.Tensors[t].Shape[d].Known()
+		if !b[0].ok || !b[1].ok || !known {
+			continue
+		}
+		of := -1
+		for i := range b[0].times {
+			if b[0].times[i] != 0 || b[1].times[i] != 0 {
+				if of < 0 || size(b[0].times[i])+size(b[1].times[i]) > size(b[0].times[of])+size(b[1].times[of]) {
+					of = i
+				}
+			}
+		}
+		alone := func(e end, upper bool) [2]int {
+			c := 0
+			if of >= 0 {
+				c, e.times[of] = e.times[of], 0
+			}
+			return [2]int{c, r.extreme(e, upper)}
+		}
+		lo, hi := alone(b[0], false), alone(b[1], true)
+		if hi[1]++; of < 0 && lo[1] <= 0 && hi[1] >= n {
+			continue
+		}
+		if s := region.Between(max(of, 0), lo, hi); s.Grow != 0 || s.Size > 0 {
+			out[d] = s
+		}
+	}
+	if own := r.of[t]; own != nil { // it is read and defined
+		return own
+	}
+	return out
+}
+
+func size(n int) int { return max(n, -n) }

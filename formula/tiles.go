@@ -1,0 +1,248 @@
+package formula
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+func init() { task.TileFormulas(tilesOf) }
+
+// tilesOf returns how a task that loops compute is cut into tiles, for one use of its operator: a grid of the
+// first axes of its results, of which each index touches what the formula says. The error says why it is not.
+func tilesOf(o *task.Operator, r *task.Resolution, number int) (*task.Tiles, error) {
+	s := o.Signatures[number]
+	switch {
+	case s.Kind != task.KindForward && s.Kind != task.KindBackward && s.Kind != task.KindUpdate:
+		return nil, errors.New("no formula computes it")
+	case slices.ContainsFunc(s.Args, func(a task.Arg) bool { return a.From == task.FromCall }):
+		return nil, errors.New("the caller passes arguments")
+	case slices.ContainsFunc(s.Params, func(p task.Param) bool { return p.Perm == perm.Reduce }):
+		return nil, errors.New("it folds values into a tensor")
+	case len(s.Steps) != 1:
+		return nil, errors.New("it has several steps")
+	}
+	u, err := useOf(o, r.Attrs, r, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	return rowsOf(s, u, r)
+}
+
+// rowsOf is tilesOf for a use. It takes as many of the first axes as the formula and the loops permit.
+func rowsOf(s *task.Signature, u *program.Use, r *task.Resolution) (*task.Tiles, error) {
+	a := &task.Accessor{Signature: s, Attrs: r.Attrs, Resolved: r, Memory: memoryOf(r)}
+	var why error
+	for k := op.MaxRank; k > 0; k-- {
+		l := &layout{kernel: loopKernel{s, nil}, accessor: a, task: slices.Index(s.Operator.Signatures, s), axes: k}
+		x, err := l.compiled(u)
+		if err == nil && x.code == nil {
+			return nil, fmt.Errorf("the interpreter computes it: %w", x.why)
+		}
+		if err == nil {
+			err = x.notRows
+		}
+		if err == nil {
+			return l.tiles()
+		}
+		why = err
+	}
+	return nil, why
+}
+
+// divide finds the rows of the statements that the task runs, and returns their number; 0 if there are none.
+func (l *layout) divide(statements []*program.Statement) (n int, err error) {
+	l.rows, l.touches, err = derive.Rows(l.program, statements, l.axes)
+	if n = shape.Prod(l.rows); err == nil && n < 2 {
+		err = errors.New("it has one row")
+	}
+	if err != nil {
+		n = 0
+	}
+	return n, err
+}
+
+// tiles returns the footprints of slots, and extents of tiles. The gradient of a slot has the footprint of
+// its value, so it is an error if they differ and the gradient is written.
+func (l *layout) tiles() (*task.Tiles, error) {
+	s := l.kernel.signature
+	out := &task.Tiles{Rows: l.rows, Footprints: make([]region.Footprint, len(s.Operator.Slots))}
+	seen, written := make([]bool, len(s.Operator.Slots)), make([]bool, len(s.Operator.Slots))
+	for t, at := range l.places {
+		slot := s.Params[at.param].Slot
+		f := l.touches[t]
+		if f != nil && !slices.ContainsFunc(f, func(s region.Span) bool { return s.Of > 0 }) {
+			f = nil
+		}
+		if seen[slot] && !slices.Equal(f, out.Footprints[slot]) {
+			f = nil // the tensors of a slot, or its gradient, are touched elsewhere
+		}
+		out.Footprints[slot], seen[slot] = f, true
+		written[slot] = written[slot] || s.Params[at.param].Perm != perm.Read
+	}
+	for slot, is := range written {
+		if is && out.Footprints[slot] == nil {
+			return nil, fmt.Errorf("a row reads other elements of %s than it gives", s.Operator.Slots[slot].Name)
+		}
+	}
+	out.Size = sizeOf(l.rows, work(l.accessor.Resolved, l.task))
+	return out, nil
+}
+
+// work returns about how many operations and elements a task takes.
+func work(r *task.Resolution, number int) float64 {
+	n := r.Costs[number].Flops
+	for _, operands := range r.Slots {
+		for _, o := range operands {
+			n += float64(shape.Prod(o.Shape))
+		}
+	}
+	return n
+}
+
+// Tiles of a formula are up to mostTiles, each with leastWork operations and elements, about: as many as take
+// longer than to pass a tile on.
+const (
+	mostTiles = 16
+	leastWork = 1 << 12
+)
+
+// sizeOf returns extents of tiles. The number of tiles is about a power of 2, so that tiles of neighboring
+// tasks begin at the same rows. The first dimensions are cut before those behind them.
+func sizeOf(rows []int, work float64) []int {
+	left := 1
+	for left < mostTiles && work >= float64(2*left*leastWork) {
+		left *= 2
+	}
+	var out []int
+	for _, n := range rows {
+		size := max(shape.CeilDiv(n, left), 1)
+		out = append(out, size)
+		left = max(left/max(shape.CeilDiv(n, size), 1), 1)
+	}
+	return out
+}
+
+// rowBody computes boxes of rows: all groups of loops, one run of rows after the other.
+type rowBody struct {
+	loopBody
+	rows    []int
+	checked []checkedIndices
+}
+
+// checkedIndices are integers that a tile checks against bounds, where its footprint says.
+type checkedIndices struct {
+	indices
+	touches region.Access
+}
+
+// Whole reports false: each range is a box of rows.
+func (b *rowBody) Whole() bool { return false }
+
+// Rows reports true.
+func (b *rowBody) Rows() bool { return true }
+
+// Run computes a box of rows.
+func (b *rowBody) Run(ctx *op.Ctx, r op.Range) error {
+	var box region.Box
+	for i := range b.checked {
+		x := &b.checked[i]
+		if x.touches.On(r, &box); box.Empty() {
+			continue
+		}
+		if err := x.checkBox(&box); err != nil {
+			return err
+		}
+	}
+	return b.runs(ctx, r, 0, 0, 1)
+}
+
+// runs computes the rows of a box whose first indices are those of row first, of n rows.
+func (b *rowBody) runs(ctx *op.Ctx, r op.Range, d, first, n int) error {
+	lo, hi := r.Dim(d)
+	n *= b.rows[d]
+	whole := true // whether all rows of the axes behind this one are in the box
+	for e := d + 1; e < len(b.rows); e++ {
+		from, to := r.Dim(e)
+		whole = whole && from == 0 && to == b.rows[e]
+	}
+	if whole {
+		return b.share(ctx, first*b.rows[d]+lo, first*b.rows[d]+hi, n)
+	}
+	for i := lo; i < hi; i++ {
+		if err := b.runs(ctx, r, d+1, first*b.rows[d]+i, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// share runs rows lo to hi-1 of n.
+func (b *rowBody) share(ctx *op.Ctx, lo, hi, n int) error {
+	if err := b.run.Run(b.from, b.to, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, n); err != nil {
+		return mistake(b.operator, err.Error())
+	}
+	return nil
+}
+
+// checkBox returns an error for the first element of a box out of bounds.
+func (x *indices) checkBox(b *region.Box) error {
+	run := 1 // elements in one piece
+	d := len(x.shape) - 1
+	for ; d >= 0; d-- {
+		run *= b.Hi[d] - b.Lo[d]
+		if b.Lo[d] > 0 || b.Hi[d] < x.shape[d] {
+			break
+		}
+	}
+	at := slices.Clone(b.Lo)
+	for {
+		n := 0
+		for d, i := range at {
+			n = n*x.shape[d] + i
+		}
+		if err := x.check(n, n+run, len(x.narrow)+len(x.wide)); err != nil {
+			return err
+		}
+		e := d - 1
+		for ; e >= 0; e-- {
+			if at[e]++; at[e] < b.Hi[e] {
+				break
+			}
+			at[e] = b.Lo[e]
+		}
+		if e < 0 {
+			return nil
+		}
+	}
+}
+
+// rowBodies returns the body of tiles of rows.
+func (l *layout) rowBodies(u *use) ([]op.Body, error) {
+	tiles, err := l.accessor.Resolved.Tiles(l.task, 0)
+	if err == nil && u.code == nil {
+		err = u.why
+	}
+	if err == nil {
+		err = u.notRows
+	}
+	if err != nil {
+		return nil, mistake(l.kernel.signature.Operator.FullName(), "want rows that are computed by themselves: "+err.Error())
+	}
+	l.follow()
+	b := &rowBody{rows: tiles.Rows}
+	b.run, b.operator, b.to = u.code.Bind(l.memory), l.kernel.signature.Operator.FullName(), u.code.Groups()
+	for _, x := range l.indices() {
+		b.checked = append(b.checked, checkedIndices{x, region.Access{Region: region.Whole(0, x.shape), Footprint: tiles.Footprints[x.number]}})
+	}
+	return []op.Body{b}, nil
+}
