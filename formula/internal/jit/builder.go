@@ -4,8 +4,11 @@
 // elements at the same index of several slices. Each operation is rounded as in package simd, so that
 // results are bit-identical to its block kernels. Intermediate values stay in registers.
 //
-// Code is generated on Linux/amd64, for AVX-512 and AVX2. Elsewhere, and where the system does not allow
-// executable memory, Compile returns nil, and the caller runs block kernels.
+// Code is generated on Linux, for AVX-512 and AVX2 on amd64 and for NEON on arm64. Elsewhere, and where the
+// system does not allow executable memory, Compile returns nil, and the caller runs block kernels.
+//
+// A processor has two files: encode_*.go with its registers and jumps, and lower_*.go with the instructions
+// of operations. Register allocation, the order of instructions and the loop nest are those of all.
 package jit
 
 import "math"
@@ -119,8 +122,8 @@ type Builder struct {
 	sums     int
 }
 
-// NewBuilder returns a Builder of a loop over float64 (double) or float32 elements, for AVX-512 (wide) or
-// AVX2.
+// NewBuilder returns a Builder of a loop over float64 (double) or float32 elements, for AVX-512 (wide), or
+// for AVX2 or NEON, whichever the processor has.
 func NewBuilder(double, wide bool) *Builder {
 	return &Builder{double: double, wide: wide, known: map[node]int32{}}
 }
@@ -138,7 +141,7 @@ func (b *Builder) bytes() int {
 	if b.wide {
 		return 64
 	}
-	return 32
+	return vectorBytes
 }
 
 func (b *Builder) width() int { return b.bytes() / b.size() }
@@ -322,7 +325,7 @@ func (b *Builder) Compare(x Value, predicate uint8, y Value) Mask {
 
 // Signs returns the mask of the sign bits. AVX2 blends by sign bits, so x is the mask itself.
 func (b *Builder) Signs(x Value) Mask {
-	if !b.wide {
+	if !b.wide && onSigns {
 		return Mask(x)
 	}
 	return Mask(b.operation(opSigns, x, none))

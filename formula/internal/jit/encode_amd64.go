@@ -11,32 +11,13 @@ const (
 	rsi = 6 // scalars and sums of the current row
 	rdi = 7 // argument block
 
+	elementAt, laneAt, rowAt, block = rax, rdx, rsi, rdi
+
 	number = 15 // index of the current element, if the loop is mixed
 )
 
 // free lists the general registers for pointers.
 var free = []int{rcx, rbx, 8, 9, 10, 11, 12, 13, 15}
-
-// memory is an address: base + index<<scale + offset, or a constant behind the code.
-type memory struct {
-	base, index int // index may be none
-	scale       byte
-	offset      int
-	constant    int // number of a constant, or none
-}
-
-func at(base, offset int) memory {
-	return memory{base: base, index: none, offset: offset, constant: none}
-}
-
-// operand is a register or a memory operand.
-type operand struct {
-	register int // none for memory
-	memory
-	repeated bool // whether memory is one element to broadcast
-}
-
-func inRegister(r int) operand { return operand{register: r} }
 
 // instruction is the encoding of an instruction without its operands.
 type instruction struct {
@@ -60,6 +41,15 @@ type encoder struct {
 // fix is a RIP-relative displacement at offset at, which refers to a constant. after is the number of
 // instruction bytes behind the displacement.
 type fix struct{ at, after, constant int }
+
+func newEncoder(b *Builder) encoder { return encoder{zmm: b.wide, element: b.size()} }
+
+// pad fills the code up to a multiple of n bytes with traps.
+func (e *encoder) pad(n int) {
+	for len(e.code)%n != 0 {
+		e.put(0xcc)
+	}
+}
 
 func (e *encoder) put(b ...byte) { e.code = append(e.code, b...) }
 
@@ -270,9 +260,7 @@ func (e *encoder) back(condition byte, to int) {
 // finish appends the constants and patches the references to them. For AVX2, each constant is broadcast to a
 // vector.
 func (e *encoder) finish() []byte {
-	for len(e.code)%64 != 0 {
-		e.put(0xcc)
-	}
+	e.pad(64)
 	start, step := len(e.code), 8
 	if !e.zmm {
 		step = 32

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package jit
 
@@ -13,7 +13,6 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/internal/base/simd/approx"
 	"github.com/opgen/opgen/internal/base/simd/elementary"
-	"golang.org/x/sys/cpu"
 )
 
 // sets calls f for the sets of instructions of the processor.
@@ -24,13 +23,13 @@ func sets(t testing.TB, f func(t testing.TB, wide bool)) {
 	}
 	n := 0
 	for _, wide := range []bool{false, true} {
-		if wide && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ || !wide && cpu.X86.HasAVX2 {
+		if has(wide) {
 			f(t, wide)
 			n++
 		}
 	}
 	if n == 0 {
-		t.Log("the processor has neither AVX2 nor AVX-512")
+		t.Log("the processor has no set of instructions for loops")
 	}
 }
 

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package jit
 
@@ -83,7 +83,9 @@ func install(code []byte) uintptr {
 		return 0
 	}
 	copy(store.writable[store.used:], code)
-	at := uintptr(unsafe.Pointer(&store.codes[store.used]))
+	executed := &store.codes[store.used]
+	synchronize(&store.writable[store.used], executed, uintptr(len(code)))
+	at := uintptr(unsafe.Pointer(executed))
 	store.used += (len(code) + 63) &^ 63
 	if store.entries == nil {
 		store.entries = map[string]uintptr{}

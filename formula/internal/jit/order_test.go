@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package jit
 
@@ -13,7 +13,7 @@ func TestOrder(t *testing.T) {
 	for seed := range uint64(200) {
 		b := NewBuilder(seed%2 == 0, false)
 		program(rand.New(rand.NewPCG(seed, 6)), b, int(seed))
-		c := &compiler{Builder: b, encoder: encoder{element: b.size()}}
+		c := &compiler{Builder: b, encoder: newEncoder(b)}
 		c.analyze()
 		const unroll = 4
 		place := map[step]int{}

@@ -26,10 +26,11 @@ type normalLoop struct {
 	high, low, numbers int // pointers
 }
 
-// normalCode returns the loop, or nil if package simd is as fast. It is used for AVX2 only: 16 registers
-// hold one vector's values, while the Go compiler's code for package simd spills them.
+// normalCode returns the loop, or nil if package simd is as fast, as it is with AVX-512. With AVX2, 16
+// registers hold one vector's values, while the assembly of package simd spills them. For NEON, package simd
+// computes one number at a time.
 var normalCode = sync.OnceValue(func() *normalLoop {
-	if simd.Vector() != 32 || !jit.Available() {
+	if v := simd.Vector(); v == 0 || v == 64 || !jit.Available() {
 		return nil
 	}
 	b := jit.NewBuilder(true, false)

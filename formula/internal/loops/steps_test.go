@@ -105,7 +105,7 @@ func TestSharedIndex(t *testing.T) {
 			for j := range cols {
 				var want float32
 				for k := range sums {
-					want += a[i*sums+k] * b[j*sums+k]
+					want += float32(a[i*sums+k] * b[j*sums+k])
 				}
 				if got := x[i*cols+j]; got != want {
 					t.Errorf("%d parts, element [%d, %d]: got %v, want %v", parts, i, j, got, want)

@@ -192,8 +192,7 @@ func TestColumns(t *testing.T) {
 					var part float32
 					for k := range rows {
 						v := x[k*cols+i]
-						v *= v
-						if part += v; (k+1)%flushed == 0 {
+						if part += float32(v * v); (k+1)%flushed == 0 {
 							sum += float64(part)
 							part = 0
 						}
@@ -254,7 +253,7 @@ func TestShortRows(t *testing.T) {
 			}
 			want := make([]float32, n)
 			for i := range want {
-				v := element(i) * m[i/(rows*cols)*cols+i%cols]
+				v := float32(element(i) * m[i/(rows*cols)*cols+i%cols])
 				want[i] = v + b[i%cols]
 			}
 			t.Run(fmt.Sprint(rows, cols), func(t *testing.T) { check(t, out, memory, want) })

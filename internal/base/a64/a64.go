@@ -2,6 +2,8 @@
 // others that loops over them take. Go's assembler has no words for most of the former.
 package a64
 
+import "math/bits"
+
 // Op is an instruction on vectors, without its registers. Its bits are those for elements of 32 bits, or
 // without a size.
 type Op uint32
@@ -24,6 +26,8 @@ const (
 	Eor   Op = 0x6e201c00
 	Bic   Op = 0x4e601c00 // x and not y
 	Bsl   Op = 0x6e601c00 // x where z has ones, otherwise y
+	Bit   Op = 0x6ea01c00 // x where y has ones, otherwise z
+	Bif   Op = 0x6ee01c00 // x where y has none, otherwise z
 	Add   Op = 0x4ea08400
 	Sub   Op = 0x6ea08400
 )
@@ -43,7 +47,7 @@ const (
 // bitwise instructions know no size of elements.
 func (op Op) bitwise() bool {
 	switch op {
-	case And, Orr, Eor, Bic, Bsl, Not:
+	case And, Orr, Eor, Bic, Bsl, Bit, Bif, Not:
 		return true
 	}
 	return false
@@ -106,10 +110,6 @@ func Move(z, x int) uint32 { return Three(Orr, false, z, x, x) }
 // Zero encodes z = 0.
 func Zero(z int) uint32 { return 0x6f00e400 | uint32(z) }
 
-// Widen and Narrow encode conversions of two numbers between float32, in the lower half, and float64.
-func Widen(z, x int) uint32  { return 0x0e617800 | uint32(x)<<5 | uint32(z) }
-func Narrow(z, x int) uint32 { return 0x0e616800 | uint32(x)<<5 | uint32(z) }
-
 // Size is how many bytes a load or a store of a vector register moves.
 type Size int
 
@@ -153,3 +153,55 @@ func LoadRepeat(double bool, v, base int) uint32 {
 	}
 	return 0x4d40c800 | uint32(base)<<5 | uint32(v)
 }
+
+// LoadNear encodes a load of vector register v from a distance in bytes behind the instruction.
+func LoadNear(v, distance int) uint32 { return 0x9c000000 | Distance(distance) | uint32(v) }
+
+// Distance returns the bits of a distance in bytes, a multiple of 4, in jumps and in LoadNear.
+func Distance(bytes int) uint32 { return uint32(bytes/4) & (1<<19 - 1) << 5 }
+
+// LoadWord encodes a load of general register r from base + offset, a multiple of 8 below 8*4096.
+func LoadWord(r, base, offset int) uint32 {
+	return 0xf9400000 | uint32(offset/8)<<10 | uint32(base)<<5 | uint32(r)
+}
+
+// StoreWord encodes the store.
+func StoreWord(r, base, offset int) uint32 { return LoadWord(r, base, offset) &^ (1 << 22) }
+
+// AddNumber encodes z = x + n, for n below 4096, and AddPages z = x + 4096*n.
+func AddNumber(z, x, n int) uint32 { return 0x91000000 | uint32(n)<<10 | uint32(x)<<5 | uint32(z) }
+func AddPages(z, x, n int) uint32  { return AddNumber(z, x, n) | 1<<22 }
+
+// AddWord encodes z = x + y, and SetWord z = n, for n below 65536.
+func AddWord(z, x, y int) uint32 { return 0x8b000000 | uint32(y)<<16 | uint32(x)<<5 | uint32(z) }
+func SetWord(z, n int) uint32    { return 0xd2800000 | uint32(n)<<5 | uint32(z) }
+
+// Decrement encodes z = x - 1, and sets the condition of jumps.
+func Decrement(z, x int) uint32 { return 0xf1000400 | uint32(x)<<5 | uint32(z) }
+
+// AndOnes encodes z = x & ones, which is below a power of 2.
+func AndOnes(z, x, ones int) uint32 {
+	return 0x92400000 | uint32(bits.Len(uint(ones))-1)<<10 | uint32(x)<<5 | uint32(z)
+}
+
+// Compare encodes a comparison of general registers.
+func Compare(x, y int) uint32 { return 0xeb00001f | uint32(y)<<16 | uint32(x)<<5 }
+
+// Condition is a condition of a jump: how what was compared stands, as numbers without a sign.
+type Condition uint32
+
+// Conditions.
+const (
+	NotEqual Condition = 1
+	AtLeast  Condition = 2
+	Below    Condition = 3
+)
+
+// Jump encodes a jump on a condition to a distance in bytes behind the instruction.
+func Jump(c Condition, distance int) uint32 { return 0x54000000 | Distance(distance) | uint32(c) }
+
+// Return encodes a return to the caller.
+func Return() uint32 { return 0xd65f03c0 }
+
+// Prefetch encodes a request for the memory at base in the second cache.
+func Prefetch(base int) uint32 { return 0xf9800002 | uint32(base)<<5 }

@@ -24,7 +24,7 @@ func cases() (words []uint32, texts []string) {
 		words, texts = append(words, w), append(texts, fmt.Sprintf(format, args...))
 	}
 	three := map[Op]string{Fadd: "fadd", Fsub: "fsub", Fmul: "fmul", Fdiv: "fdiv", Fmax: "fmax", Fmin: "fmin", Fmla: "fmla", Fmls: "fmls", Fcmeq: "fcmeq",
-		Fcmge: "fcmge", Fcmgt: "fcmgt", And: "and", Orr: "orr", Eor: "eor", Bic: "bic", Bsl: "bsl", Add: "add", Sub: "sub"}
+		Fcmge: "fcmge", Fcmgt: "fcmgt", And: "and", Orr: "orr", Eor: "eor", Bic: "bic", Bsl: "bsl", Bit: "bit", Bif: "bif", Add: "add", Sub: "sub"}
 	two := map[Op]string{Fneg: "fneg", Fabs: "fabs", Fsqrt: "fsqrt", Frintn: "frintn", Frintm: "frintm", Frintp: "frintp", Not: "not", Cmlt: "cmlt"}
 	for _, double := range []bool{false, true} {
 		of, element := "4s", "s"
@@ -37,7 +37,7 @@ func cases() (words []uint32, texts []string) {
 			}
 			return of
 		}
-		for _, op := range []Op{Fadd, Fsub, Fmul, Fdiv, Fmax, Fmin, Fmla, Fmls, Fcmeq, Fcmge, Fcmgt, And, Orr, Eor, Bic, Bsl, Add, Sub} {
+		for _, op := range []Op{Fadd, Fsub, Fmul, Fdiv, Fmax, Fmin, Fmla, Fmls, Fcmeq, Fcmge, Fcmgt, And, Orr, Eor, Bic, Bsl, Bit, Bif, Add, Sub} {
 			s := shape(op)
 			add(Three(op, double, 1, 30, 7), "%s v1.%s, v30.%s, v7.%s", three[op], s, s, s)
 			add(Three(op, double, 31, 2, 16), "%s v31.%s, v2.%s, v16.%s", three[op], s, s, s)
@@ -62,8 +62,22 @@ func cases() (words []uint32, texts []string) {
 	add(Ext(3, 18, 29, 8), "ext v3.16b, v18.16b, v29.16b, #8")
 	add(Move(3, 28), "mov v3.16b, v28.16b")
 	add(Zero(22), "movi v22.2d, #0")
-	add(Widen(20, 3), "fcvtl v20.2d, v3.2s")
-	add(Narrow(20, 3), "fcvtn v20.2s, v3.2d")
+	add(LoadNear(20, 1048572), "ldr q20, . + 1048572")
+	add(LoadWord(26, 3, 32760), "ldr x26, [x3, #32760]")
+	add(StoreWord(5, 19, 8), "str x5, [x19, #8]")
+	add(AddNumber(16, 9, 4095), "add x16, x9, #4095")
+	add(AddPages(16, 9, 77), "add x16, x9, #77, lsl #12")
+	add(AddWord(16, 9, 25), "add x16, x9, x25")
+	add(SetWord(2, 0), "mov x2, #0")
+	add(Decrement(17, 16), "subs x17, x16, #1")
+	add(AndOnes(3, 2, 255), "and x3, x2, #255")
+	add(AndOnes(3, 2, 511), "and x3, x2, #511")
+	add(Compare(2, 17), "cmp x2, x17")
+	add(Jump(NotEqual, -1048576), "b.ne . - 1048576")
+	add(Jump(AtLeast, 8), "b.hs . + 8")
+	add(Jump(Below, -4), "b.lo . - 4")
+	add(Return(), "ret")
+	add(Prefetch(17), "prfm pldl2keep, [x17]")
 	for _, s := range []Size{Single, Double, Vector} {
 		name := map[Size]string{Single: "s", Double: "d", Vector: "q"}[s]
 		for _, offset := range []int{0, 1, 4095} {

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package jit
 
 import (
@@ -22,7 +24,16 @@ const reserved = -2
 // mostVectors is the maximum unroll factor of the main loop.
 const mostVectors = 4
 
-// compiler generates the code of a loop.
+// transfer is what happens to a vector register.
+type transfer uint8
+
+const (
+	clearing transfer = iota // it becomes 0
+	loading                  // from memory
+	storing                  // to memory
+)
+
+// compiler generates the code of a loop. Files for processors have the instructions.
 type compiler struct {
 	*Builder
 	encoder
@@ -41,16 +52,9 @@ func (c *compiler) stride(i int) int  { return 8 * (firstPointer + c.pointers + 
 // align rounds n up to a multiple of the vector size.
 func (c *compiler) align(n int) int { return (n + c.bytes() - 1) &^ (c.bytes() - 1) }
 
-// repeatedScalar is the byte offset of a broadcast scalar, for AVX2.
-func (c *compiler) repeatedScalar(i int) int { return c.align(c.stride(c.pointers)) + 32*i }
-
 // lanes is the byte offset of the accumulators of sum i.
 func (c *compiler) lanes(i int) int {
-	n := c.align(c.stride(c.pointers))
-	if !c.wide {
-		n += 32 * c.scalars
-	}
-	return n + accumulators*c.size()*i
+	return c.align(c.stride(c.pointers)) + c.copies() + accumulators*c.size()*i
 }
 
 // row is the size of a row's scalars and sums in bytes, and rows the byte offset of the first row.
@@ -63,23 +67,25 @@ func (c *compiler) slot(i int) int { return c.align(c.rows()+MostRows*c.row()) +
 // unroll factor of the main loop, words the size of the argument block, and rows the word offset of the
 // first row's scalars. code is nil if the loop needs too many registers.
 func (b *Builder) compile() (code []byte, past, unroll, words, rows int) {
-	if most := len(free) - int(b2(b.mixed)); b.pointers > most { // mixed loops reserve the last register
+	most := len(free)
+	if b.mixed {
+		most-- // mixed loops reserve the last register
+	}
+	if b.pointers > most {
 		return nil, 0, 0, 0, 0
 	}
-	c := &compiler{Builder: b, encoder: encoder{zmm: b.wide, element: b.size()}}
+	c := &compiler{Builder: b, encoder: newEncoder(b)}
 	c.analyze()
 	anyPast := false
 	for _, n := range b.nodes {
-		anyPast = anyPast || n.past
+		anyPast = anyPast || n.past && passes
 	}
 	unroll, ok := c.loops(false)
 	if !ok {
 		return nil, 0, 0, 0, 0
 	}
 	if anyPast {
-		for len(c.code)%16 != 0 {
-			c.put(0xcc)
-		}
+		c.pad(16)
 		past = len(c.code)
 		c.loops(true)
 	}
@@ -118,6 +124,9 @@ func (c *compiler) analyze() {
 
 // inMemory reports whether an instruction can use node i as a memory operand.
 func (c *compiler) inMemory(i int32, masked bool) bool {
+	if !takesMemory {
+		return false
+	}
 	switch c.nodes[i].op {
 	case opConstant, opScalar:
 		return true
@@ -163,20 +172,14 @@ func (c *compiler) adds(i int) bool {
 }
 
 // loops generates the loop nest. For each row it runs the unrolled main loop, a loop over single vectors,
-// and a masked remainder.
+// and the remainder.
 func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	for i := range c.pointers {
 		c.loadWord(free[i], c.pointer(i))
 	}
-	c.addressOf(rsi, c.rows())
+	c.addressOf(rowAt, c.rows())
 	row := len(c.code)
-	if !c.wide {
-		for i := range c.scalars {
-			c.vector(c.broadcast(), 0, none, operand{register: none, memory: at(rsi, c.size()*i)}, 0, false, 0)
-			c.vector(c.move(0x11), 0, none, operand{register: none, memory: at(rdi, c.repeatedScalar(i))}, 0, false, 0)
-		}
-	}
-	c.put(0x31, 0xc0) // xor eax, eax
+	c.beginRow()
 	count := 0
 	for i := range c.nodes {
 		if op := c.nodes[i].op; c.live[i] && op != opConstant && op != opScalar && op != opAhead { // the excluded ones are mostly memory operands
@@ -202,34 +205,25 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	if !c.body(way{unroll: 1, past: past, spills: true}) {
 		return 0, false
 	}
-	c.addWord(rax, c.bytes())
+	c.addWord(elementAt, c.bytes())
 	c.compareWord(8 * singleEnd)
 	c.back(below, start)
 	c.land(out)
-	c.put(0x48, 0x83, 0x7f, 8*tailCount, 0) // cmp qword [rdi+tailCount], 0
-	out = c.jump(equal)
-	if c.wide {
-		c.shortVector(instruction{table: 1, code: 0x90}, false, 1, 0, operand{register: none, memory: at(rdi, 8*tailMask)})
-	} else {
-		c.vector(c.move(0x10), 15, none, operand{register: none, memory: at(rdi, 8*tailLanes)}, 0, false, 0)
-	}
-	if !c.body(way{unroll: 1, masked: true, spills: true}) {
+	if !c.remainder(past) {
 		return 0, false
 	}
-	c.land(out)
 	if c.sums > 0 {
-		c.moveSums(0x10)
+		c.moveSums(loading)
 		c.land(done)
 		c.addSums()
 	}
 	for i := range c.pointers {
 		c.addFrom(free[i], c.stride(i))
 	}
-	c.addWord(rsi, c.row())
+	c.addWord(rowAt, c.row())
 	c.decrement(8 * rowsLeft)
 	c.back(notEqual, row)
-	c.put(0xc5, 0xf8, 0x77) // vzeroupper
-	c.put(0xc3)             // ret
+	c.leave()
 	return unroll, true
 }
 
@@ -260,10 +254,7 @@ func (c *compiler) ways(count int) (out []way) {
 // memory.
 func (c *compiler) main(w way, past bool) (unroll, done int, ok bool) {
 	code, constants, fixes := len(c.code), len(c.constants), len(c.fixes)
-	registers := 16
-	if c.wide {
-		registers = 32
-	}
+	registers := c.vectors()
 	lanes := map[int]int{} // accumulators, by number -> their first register
 	vectors := accumulators / c.width()
 	for i := range c.nodes {
@@ -291,17 +282,17 @@ func (c *compiler) main(w way, past bool) (unroll, done int, ok bool) {
 		lanes = map[int]int{}
 	}
 	c.held = lanes
-	c.moveSums(0) // to zeros
+	c.moveSums(clearing)
 	c.compareWord(8 * mainEnd)
 	out := c.jump(atLeast)
-	move := func(code byte) {
+	move := func(way transfer) {
 		for _, p := range slices.Sorted(maps.Keys(lanes)) {
 			for i := 0; p < firstSum && i < vectors; i++ {
-				c.vector(c.move(code), lanes[p]+i, none, operand{register: none, memory: at(free[p], i*c.bytes())}, 0, false, 0)
+				c.transfer(way, lanes[p]+i, at(free[p], i*c.bytes()))
 			}
 		}
 	}
-	move(0x10)
+	move(loading)
 	start := len(c.code)
 	w.unroll, w.past, w.lanes = min(w.unroll, all), past, lanes
 	for ; w.first < all; w.first += w.unroll {
@@ -310,43 +301,15 @@ func (c *compiler) main(w way, past bool) (unroll, done int, ok bool) {
 			return 0, 0, false
 		}
 	}
-	c.addWord(rax, all*c.bytes())
+	c.addWord(elementAt, all*c.bytes())
 	c.compareWord(8 * mainEnd)
 	c.back(below, start)
-	move(0x11)
+	move(storing)
 	c.land(out)
 	if c.sums > 0 {
 		c.compareWord(8 * wholeEnd)
 		done = c.jump(atLeast)
-		c.moveSums(0x11)
+		c.moveSums(storing)
 	}
 	return all, done, true
-}
-
-// real returns an instruction that exists for both element types.
-func (c *compiler) real(code byte) instruction {
-	return instruction{prefix: b2(c.double), table: 1, code: code, wide: c.double && c.wide}
-}
-
-func (c *compiler) move(code byte) instruction { return c.real(code) }
-
-// whole returns an integer instruction, with its opcodes for 32 and 64 bits.
-func (c *compiler) whole(single, double byte) instruction {
-	if c.double {
-		return instruction{prefix: 1, table: 1, code: double, wide: c.wide}
-	}
-	return instruction{prefix: 1, table: 1, code: single}
-}
-
-func (c *compiler) broadcast() instruction {
-	in := instruction{prefix: 1, table: 2, code: 0x18, element: true}
-	if c.double {
-		in.code, in.wide = 0x19, c.wide
-	}
-	return in
-}
-
-// maskedMove returns the AVX2 instruction of a masked move.
-func (c *compiler) maskedMove(code byte) instruction {
-	return instruction{prefix: 1, table: 2, code: code + b2(c.double)}
 }

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package jit
 
 import "slices"
@@ -9,7 +11,7 @@ type step struct {
 }
 
 // order returns the instructions of a body in program order. AVX-512 keeps the order of nodes: its registers
-// suffice for enough vectors to hide latency. AVX2 schedules them.
+// suffice for enough vectors to hide latency. Other sets of instructions schedule them.
 func (c *compiler) order(w way) []step {
 	var steps []step
 	for i := range c.nodes {
@@ -24,7 +26,7 @@ func (c *compiler) order(w way) []step {
 	if c.wide || w.unroll == 1 {
 		return steps
 	}
-	return c.schedule(steps, 16-len(w.lanes)*accumulators/c.width())
+	return c.schedule(steps, c.vectors()-len(w.lanes)*accumulators/c.width())
 }
 
 // latency is the approximate latency of an operation, in cycles.

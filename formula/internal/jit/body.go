@@ -1,14 +1,13 @@
+//go:build amd64 || arm64
+
 package jit
 
-import (
-	"math/bits"
-	"slices"
-)
+import "slices"
 
 // way describes one body of a loop.
 type way struct {
 	unroll, first int         // vectors of the body, and those of earlier bodies of the iteration
-	masked, past  bool        // whether it computes a masked remainder, and uses non-temporal stores
+	masked, past  bool        // whether it computes elements of the remainder, and uses non-temporal stores
 	spills        bool        // whether values may be spilled
 	holds         bool        // whether accumulators stay in registers
 	lanes         map[int]int // accumulators, by number -> their first register; others are in memory
@@ -74,9 +73,7 @@ func (c *compiler) body(w way) bool {
 	if lanes && len(w.lanes) == 0 && !w.still {
 		c.lane(64*c.size() - 1)
 	}
-	if c.mixed {
-		c.numberOf(int(bits.TrailingZeros(uint(c.size()))))
-	}
+	c.beginBody(b)
 	for at, s := range b.steps {
 		if !b.emit(s.node, s.u, int32(at)) {
 			return false
@@ -111,61 +108,24 @@ func (b *body) register(i int32, u int) int {
 	}
 	b.pinned = append(b.pinned, v)
 	if s := b.kept[v]; s != none {
-		b.vector(b.move(0x10), r, none, operand{register: none, memory: at(rdi, b.slot(s))}, 0, false, 0)
+		b.transfer(loading, r, at(block, b.slot(s)))
 		return r
 	}
-	d := &b.nodes[i]
-	switch d.op {
-	case opConstant, opScalar:
-		m := b.memory(i, u)
-		if b.wide {
-			m.repeated = false
-			b.vector(b.broadcast(), r, none, m, 0, false, 0)
-		} else {
-			b.vector(b.move(0x10), r, none, m, 0, false, 0)
-		}
-	default:
-		m := b.memory(i, u)
-		switch {
-		case b.masked && b.wide:
-			b.vector(b.move(0x10), r, none, m, 1, true, 0)
-		case b.masked:
-			b.vector(b.maskedMove(0x2c), r, 15, m, 0, false, 0)
-		default:
-			b.vector(b.move(0x10), r, none, m, 0, false, 0)
-		}
-	}
+	b.fetch(i, u, r)
 	return r
-}
-
-// memory returns the memory operand of a node.
-func (b *body) memory(i int32, u int) operand {
-	d := &b.nodes[i]
-	switch d.op {
-	case opConstant:
-		return operand{register: none, memory: memory{base: 0, index: none, constant: b.constant(d.bits)}, repeated: b.wide}
-	case opScalar:
-		if b.wide {
-			return operand{register: none, memory: at(rsi, b.size()*d.at), repeated: true}
-		}
-		return operand{register: none, memory: at(rdi, b.repeatedScalar(d.at))}
-	}
-	return operand{register: none, memory: b.place(d, u)}
 }
 
 // place returns the address of vector u at a node's pointer.
 func (b *body) place(d *node, u int) memory {
-	m := memory{base: rdi, index: rax, offset: (b.first + u) * b.bytes(), constant: none}
+	m := memory{base: block, index: elementAt, offset: (b.first + u) * b.bytes(), constant: none}
 	if d.at >= firstSum {
 		m.offset += b.compiler.lanes(d.at - firstSum)
 	} else {
 		m.base = free[d.at]
 	}
-	if d.kind != Same {
-		m.index, m.scale, m.offset = number, d.kind.scale(), (b.first+u)*b.width()*d.kind.Bytes(b.size())
-	}
+	b.ofKind(d, u, &m)
 	if d.op == opLanes || d.op == opFold {
-		if m.index = rdx; b.still {
+		if m.index = laneAt; b.still {
 			m.index = none
 		}
 	}
@@ -183,22 +143,11 @@ func (b *body) last(i int32, u int) (operand, bool) {
 		}
 	}
 	v := b.value(i, u)
-	if b.kept[v] != none && b.where[v] == none && len(b.left[v]) == 1 {
-		return operand{register: none, memory: at(rdi, b.slot(b.kept[v]))}, true
+	if takesMemory && b.kept[v] != none && b.where[v] == none && len(b.left[v]) == 1 {
+		return operand{register: none, memory: at(block, b.slot(b.kept[v]))}, true
 	}
 	r := b.register(i, u)
 	return inRegister(r), r != none
-}
-
-// registers returns the number of registers that a body may allocate.
-func (b *body) registers() int {
-	switch {
-	case b.wide:
-		return 32
-	case b.masked:
-		return 15 // the last one holds the mask
-	}
-	return 16
 }
 
 // take allocates a register for a value. If none is free, it evicts the value whose next use is farthest
@@ -238,7 +187,7 @@ func (b *body) take(v int) int {
 		if b.kept[h] == none {
 			b.kept[h] = b.slotsOf
 			b.slotsOf++
-			b.vector(b.move(0x11), victim, none, operand{register: none, memory: at(rdi, b.slot(b.kept[h]))}, 0, false, 0)
+			b.transfer(storing, victim, at(block, b.slot(b.kept[h])))
 		}
 	}
 	b.holders[victim] = v
@@ -357,7 +306,7 @@ func (b *body) emit(i int32, u int, at int32) bool {
 // fused generates an FMA, which overwrites its first operand. That operand is copied if a later step uses
 // it.
 func (b *body) fused(i int32, u int, at int32, registers [3]int32, rest int32, in [3]int, y operand) bool {
-	d, z := &b.nodes[i], in[0]
+	z := in[0]
 	first := b.value(registers[0], u)
 	before := b.holders[z]
 	b.release(at, u, registers[0])
@@ -368,74 +317,11 @@ func (b *body) fused(i int32, u int, at int32, registers [3]int32, rest int32, i
 		if z = b.take(b.value(i, u)); z == none {
 			return false
 		}
-		b.vector(b.move(0x10), z, none, inRegister(in[0]), 0, false, 0)
+		b.copy(z, in[0])
 	}
 	b.release(at, u, registers[1], registers[2], rest)
-	code := byte(0xa8) // z = z*x + y
-	if b.adds(int(i)) {
-		code = 0xb8 // z = x*y + z
-	}
-	if d.op == opMulSubFrom {
-		code += 4
-	}
-	b.vector(instruction{prefix: 1, table: 2, code: code, wide: b.double}, z, in[1], y, 0, false, 0)
+	b.mulAdd(int(i), z, in[1], y)
 	return true
-}
-
-// store generates a store of register r.
-func (b *body) store(d *node, r, u int) {
-	if z, ok := b.way.lanes[d.at]; ok && d.op == opFold {
-		b.vector(b.move(0x10), z+b.first+u, none, inRegister(r), 0, false, 0)
-		return
-	}
-	m := operand{register: none, memory: b.place(d, u)}
-	switch {
-	case d.kind != Same:
-		b.vector(b.storing(d.kind), r, none, m, int(b2(b.masked)), false, 0)
-	case b.masked && b.wide:
-		b.vector(b.move(0x11), r, none, m, 1, false, 0)
-	case b.masked:
-		b.vector(b.maskedMove(0x2e), r, 15, m, 0, false, 0)
-	case b.past && d.past:
-		b.vector(b.move(0x2b), r, none, m, 0, false, 0)
-	default:
-		b.vector(b.move(0x11), r, none, m, 0, false, 0)
-	}
-}
-
-// load generates a load of elements of another kind, with a conversion.
-func (b *body) load(d *node, z, u int) {
-	m, mask := operand{register: none, memory: b.place(d, u)}, int(b2(b.masked))
-	whole := instruction{table: 1, code: 0x5b, memory: 64} // vcvtdq2ps
-	if b.double {
-		whole = instruction{prefix: 2, table: 1, code: 0xe6, memory: 32} // vcvtdq2pd
-	}
-	wider := instruction{prefix: 2, table: 1, code: 0xe6, wide: true, memory: 64} // vcvtqq2pd
-	switch {
-	case d.kind == Conditions && b.double:
-		b.vector(instruction{prefix: 1, table: 2, code: 0x32, memory: 8}, z, none, m, mask, b.masked, 0) // vpmovzxbq
-		b.vector(wider, z, none, inRegister(z), 0, false, 0)
-	case d.kind == Conditions:
-		b.vector(instruction{prefix: 1, table: 2, code: 0x31, memory: 16}, z, none, m, mask, b.masked, 0) // vpmovzxbd
-		b.vector(whole, z, none, inRegister(z), 0, false, 0)
-	case d.kind == Int32:
-		b.vector(whole, z, none, m, mask, b.masked, 0)
-	case d.kind == Int64:
-		b.vector(wider, z, none, m, mask, b.masked, 0)
-	default:
-		b.vector(instruction{table: 1, code: 0x5a, memory: 32}, z, none, m, mask, b.masked, 0) // vcvtps2pd
-	}
-}
-
-// storing returns the instruction that converts elements to kind k and stores them.
-func (b *body) storing(k Kind) instruction {
-	switch {
-	case k == Single:
-		return instruction{table: 1, code: 0x11, half: true, memory: 32} // vmovups of 256 bits
-	case b.double:
-		return instruction{prefix: 2, table: 2, code: 0x32, memory: 8} // vpmovqb
-	}
-	return instruction{prefix: 2, table: 2, code: 0x31, memory: 16} // vpmovdb
 }
 
 // ahead generates one prefetch for each cache line.
@@ -450,72 +336,3 @@ func (b *body) ahead(d *node, u int) {
 
 // line is the size of a cache line, in bytes.
 const line = 64
-
-// simple maps operations to the opcodes of their SSE/AVX instructions.
-var simple = map[opcode]byte{opAdd: 0x58, opMul: 0x59, opSub: 0x5c, opBelow: 0x5d, opDiv: 0x5e, opAbove: 0x5f, opAnd: 0x54, opOr: 0x56, opXor: 0x57}
-
-// operation generates a computation of d into register z.
-func (b *body) operation(d *node, z int, in [3]int, y operand, u int) {
-	if code, ok := simple[d.op]; ok {
-		b.vector(b.real(code), z, in[0], y, 0, false, 0)
-		return
-	}
-	switch d.op {
-	case opLoad:
-		b.load(d, z, u)
-	case opNarrow:
-		b.vector(instruction{prefix: 1, table: 1, code: 0x5a, wide: true}, z, none, inRegister(in[0]), 0, false, 0) // vcvtpd2ps
-	case opAddInt:
-		b.vector(b.whole(0xfe, 0xd4), z, in[0], y, 0, false, 0)
-	case opSubInt:
-		b.vector(b.whole(0xfa, 0xfb), z, in[0], y, 0, false, 0)
-	case opSqrt:
-		b.vector(b.real(0x51), z, none, y, 0, false, 0)
-	case opRound:
-		i := instruction{prefix: 1, table: 3, code: 0x08 + b2(b.double), wide: b.double && b.wide}
-		b.vector(i, z, none, y, 0, false, 1)
-		b.put(d.imm)
-	case opUp, opDown:
-		kind := 6
-		if d.op == opDown {
-			kind = 2
-		}
-		b.vector(b.whole(0x72, 0x73), kind, z, inRegister(in[0]), 0, false, 1)
-		b.put(d.imm)
-	case opScale:
-		b.vector(instruction{prefix: 1, table: 2, code: 0x2c, wide: b.double}, z, in[0], y, 0, false, 0)
-	case opCompare:
-		b.vector(b.real(0xc2), z, in[0], y, 0, false, 1)
-		b.put(d.imm)
-	case opSigns:
-		b.vector(instruction{prefix: 2, table: 2, code: 0x39, wide: b.double}, z, none, inRegister(in[0]), 0, false, 0)
-	case opBoth, opEither:
-		code, narrow := byte(0x41), byte(0x54)
-		if d.op == opEither {
-			code, narrow = 0x45, 0x56
-		}
-		if b.wide {
-			b.shortVector(instruction{table: 1, code: code}, true, z, in[0], inRegister(in[1]))
-		} else {
-			b.vector(b.real(narrow), z, in[0], inRegister(in[1]), 0, false, 0)
-		}
-	case opTruth:
-		if b.wide {
-			if y.register == none {
-				y.repeated = false
-				b.vector(b.broadcast(), z, none, y, in[0], true, 0)
-			} else {
-				b.vector(b.move(0x10), z, none, y, in[0], true, 0)
-			}
-		} else {
-			b.vector(b.real(0x54), z, in[0], y, 0, false, 0)
-		}
-	case opChoose:
-		if b.wide {
-			b.vector(instruction{prefix: 1, table: 2, code: 0x65, wide: b.double}, z, in[1], y, in[0], false, 0)
-		} else {
-			b.vector(instruction{prefix: 1, table: 3, code: 0x4a + b2(b.double)}, z, in[1], y, 0, false, 1)
-			b.put(byte(in[0] << 4))
-		}
-	}
-}
