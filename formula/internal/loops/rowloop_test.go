@@ -29,12 +29,11 @@ func withoutRowLoops(c *code[float32]) (n int) {
 			switch u := u.(type) {
 			case *pointwise[float32]:
 				drop(&u.rows)
-			case *evenRows[float32]:
-				if u.wide != nil {
+			case *rows[float32]:
+				if u.even != nil {
 					n++
 				}
-				u.wide = nil
-			case *rows[float32]:
+				u.even = nil
 				drop(&u.among)
 				for _, f := range u.sums {
 					for _, p := range f.passes {

@@ -35,9 +35,12 @@ func (c *compiler[T]) rowResults(st *statement, r *term.Reduction, w *term.Varia
 // put stores the results of rows rows of n elements. Results have a stride of step, and the index is at the
 // first row.
 func (p *rowResults[T]) put(s *state[T], of []T, step, rows, n int) {
-	if m := &s.mem[p.tensor]; m.f64 != nil {
+	switch m := &s.mem[p.tensor]; {
+	case m.same != nil && step == 1 && !p.mean:
+		simd.Scatter(m.same, of[:rows], p.at(s), p.apart)
+	case m.f64 != nil:
 		putRows(p, m.f64, s, of, step, rows, n)
-	} else {
+	default:
 		putRows(p, m.f32, s, of, step, rows, n)
 	}
 }

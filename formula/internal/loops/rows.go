@@ -22,6 +22,7 @@ type rows[T simd.Float] struct {
 	own   bool // whether sums accumulate in registers of the code
 	// among runs joint over several iterations of the next outer index in one call; it may be nil.
 	among *rowLoop[T]
+	even  *evenRows[T] // reduces rows in place, or nil
 }
 
 // rowSum is the code of one of the bundle's reductions: its passes over a row.
@@ -73,9 +74,7 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 			u.joint = k.joint(folds, v, true)
 		}
 	}
-	if e := k.even(u, r, v); e != nil {
-		return e
-	}
+	u.even = k.even(u, r, v)
 	over := k.free()
 	if len(u.inner.loops) > 0 {
 		over = r.Vars
@@ -253,6 +252,10 @@ func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *row
 }
 
 func (u *rows[T]) run(s *state[T], lo, hi int) {
+	if u.even != nil {
+		u.outer.stretches(s, 0, lo, hi, u.even.together, u.inPlace)
+		return
+	}
 	if n, ok := u.short(s); ok && len(u.inner.loops) == 0 && len(u.outer.loops) > 0 && u.together() {
 		u.outer.stretches(s, 0, lo, hi, mostRows(n), func(s *state[T], first, rows int) { u.several(s, n, first, rows) })
 		return
@@ -286,17 +289,8 @@ func (u *rows[T]) together() bool {
 // several computes all reductions of several rows.
 func (u *rows[T]) several(s *state[T], n, first, rows int) {
 	give := func(f *rowSum[T], code *rowLoop[T], i int) {
-		if f.to != nil {
-			s.vars[code.place] = first
-			sums, step := code.sums(s, i)
-			f.to.put(s, sums, step, rows, n)
-			return
-		}
-		for row := range rows {
-			s.vars[code.place] = first + row
-			s.folded[0], s.count = code.sum(s, row, i), n
-			f.give(s, f.finish(s, s.folded[:], n))
-		}
+		sums, step := code.sums(s, i)
+		f.put(s, code.place, first, sums, step, rows, n)
 	}
 	if u.joint != nil {
 		u.among.run(s, n, first, rows)
@@ -308,6 +302,20 @@ func (u *rows[T]) several(s *state[T], n, first, rows int) {
 	for _, f := range u.sums {
 		f.passes[0].among.run(s, n, first, rows)
 		give(f, f.passes[0].among, 0)
+	}
+}
+
+// put stores the results of several rows of n elements, from row first on. The results lie step apart.
+func (f *rowSum[T]) put(s *state[T], place, first int, of []T, step, rows, n int) {
+	s.vars[place] = first
+	if f.to != nil {
+		f.to.put(s, of, step, rows, n)
+		return
+	}
+	for row := range rows {
+		s.vars[place] = first + row
+		s.folded[0], s.count = float64(of[row*step]), n
+		f.give(s, f.finish(s, s.folded[:], n))
 	}
 }
 
