@@ -9,36 +9,27 @@ import (
 // placedRows is a scatter-add of short rows, such as the gradient of an embedding. A strip covers several
 // rows, whose offsets are computed together.
 type placedRows[T simd.Float] struct {
-	outer    nest[T] // over all indices but those of rows and of elements
-	row      loop[T]
-	last     int // slot of the index of elements
-	n        int // elements of a row
-	together int // rows of a strip
-	code     strip[T]
-	x        int // register of the summands
-	places   *finder[T]
-	single   func(s *state[T], row int) // reports an error for a row out of bounds
-	target   int
-	wide     bool // whether the target is float64 and T is not
-	fetched  bool // whether target rows are prefetched
+	x       int // register of the summands
+	places  *finder[T]
+	single  func(s *state[T], row int) // reports an error for a row out of bounds
+	target  int
+	wide    bool // whether the target is float64 and T is not
+	fetched bool // whether target rows are prefetched
 }
 
 // leastFetched is the minimum size in bytes of a tensor whose rows are prefetched. Smaller ones stay in a
 // cache.
 const leastFetched = 1 << 18
 
-// placedRows returns a unit for a scatter-add of short rows, or nil if the statement is another one, if rows
+// placedRows compiles a scatter-add of short rows. It returns nil if the statement is another one, if rows
 // are long, or if the summands are not contiguous.
 func (k *unitCompiler[T]) placedRows() unit[T] {
-	vars, s := k.bundle.vars, k.bundle.statements[0]
-	d, t := len(vars)-2, k.tensors[s.target]
-	if d < 0 || d < k.depth-1 || len(k.bundle.statements) > 1 || s.guard != nil || s.joined() || s.left.Which != nil || s.value.Kind != term.Real ||
-		!s.add && !t.Add || t.Type != k.own && !(t.Type == dtype.F64 && s.add) {
+	s, w, v := k.shortIndices()
+	if s == nil || s.joined() || extent(v) < 1 {
 		return nil
 	}
-	w, v := vars[d], vars[d+1]
-	n, a := extent(v), accessOf(s.left)
-	if n < 1 || n > longestShort || !a.offset.hidden(w) || a.offset.hidden(v) || a.offset.factor(v) != 1 {
+	t, n, a := k.tensors[s.target], extent(v), accessOf(s.left)
+	if !s.add && !t.Add || t.Type != k.own && !(t.Type == dtype.F64 && s.add) || !a.offset.hidden(w) || a.offset.hidden(v) || a.offset.factor(v) != 1 {
 		return nil
 	}
 	for _, i := range a.open {
@@ -59,7 +50,7 @@ func (k *unitCompiler[T]) placedRows() unit[T] {
 		return nil
 	}
 	z, one := newVectorizer(k.compiler, v), k.target(s)
-	out := &placedRows[T]{last: k.place(v), n: n, together: stripLength / n, places: places, target: s.target, wide: t.Type != k.own,
+	out := &placedRows[T]{places: places, target: s.target, wide: t.Type != k.own,
 		fetched: elements(k.p.Tensors[s.target])*t.Type.Size() >= leastFetched}
 	if out.wide {
 		k.compiler.wide = max(k.compiler.wide, 1) // a float64 strip
@@ -67,25 +58,14 @@ func (k *unitCompiler[T]) placedRows() unit[T] {
 	out.single = func(s *state[T], row int) { locate(s, rows.at, row, one) }
 	out.x = z.vector(z.real(s.value))
 	k.finish(&z.strip)
-	out.outer, out.row, out.code = k.loops(k.free()[:len(k.free())-2], nil), k.loop(w), z.strip
-	return out
+	u := k.ofRows(w, v, z.strip)
+	u.to = out
+	return u
 }
 
-func (u *placedRows[T]) run(s *state[T], lo, hi int) {
-	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
-		a, b := u.row.limits(s, lo, hi)
-		s.vars[u.last] = 0
-		for i := a; i < b; i += u.together {
-			s.vars[u.row.place] = i
-			u.strip(s, min(u.together, b-i))
-		}
-	})
-}
-
-// strip adds some rows, in order.
-func (u *placedRows[T]) strip(s *state[T], rows int) {
-	u.code.exec(s, rows*u.n)
-	x := s.regs[u.x][:rows*u.n]
+// add adds rows of n elements, in order.
+func (u *placedRows[T]) add(s *state[T], n, rows int) {
+	x := s.regs[u.x][:rows*n]
 	places, inside := u.places.places(s, rows)
 	if !inside {
 		for i, at := range places {
@@ -95,12 +75,12 @@ func (u *placedRows[T]) strip(s *state[T], rows int) {
 		}
 	}
 	if u.wide {
-		addRows(s.mem[u.target].f64, x, places, u.n, u.fetched, func(z []float64, x []T) {
+		addRows(s.mem[u.target].f64, x, places, n, u.fetched, func(z []float64, x []T) {
 			simd.BinaryOf[float64](simd.Add)(z, z, widened(x, s.wider))
 		})
 		return
 	}
-	addRows(s.mem[u.target].same, x, places, u.n, u.fetched, func(z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) })
+	addRows(s.mem[u.target].same, x, places, n, u.fetched, func(z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) })
 }
 
 // fewAdded is the maximum length of a row that an inline loop adds. A call costs more.

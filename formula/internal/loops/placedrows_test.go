@@ -27,7 +27,7 @@ func TestPlacedRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u, ok := compiled.(*code[float32]).groups[0].units[0].(*placedRows[float32]); !ok || rows <= u.together {
+		if u, ok := compiled.(*code[float32]).groups[0].units[0].(*pointwise[float32]); !ok || u.to == nil || rows <= u.length {
 			t.Errorf("%d elements: got the unit %T", n, compiled.(*code[float32]).groups[0].units[0])
 		}
 		memory := [][]byte{make([]byte, 4*entries*n), make([]byte, 4*blocks*rows*n), make([]byte, 4*blocks*rows)}

@@ -303,7 +303,7 @@ func (g *loopGroup[T]) noteUnit() {
 // noteFlat records whether the group is one fused loop over memory that does not move.
 func (g *loopGroup[T]) noteFlat() {
 	u, ok := g.units[0].(*pointwise[T])
-	if !ok || len(g.units) > 1 || len(g.shared) != 1 || len(u.outer.loops) > 0 || !u.inner.lead || g.past {
+	if !ok || len(g.units) > 1 || len(g.shared) != 1 || len(u.outer.loops) > 0 || !u.inner.lead || u.elements > 1 || u.to != nil || g.past {
 		return
 	}
 	n := g.total * u.inner.factor

@@ -5,17 +5,8 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// shortRows is a pointwise statement over contiguous short rows. A strip covers several rows. Operands that
-// are the same in all rows (broadcasts) are repeated into a strip first.
-type shortRows[T simd.Float] struct {
-	outer    nest[T] // over all indices but those of rows and of elements
-	row      loop[T]
-	last     int // slot of the index of elements
-	n        int // elements of a row
-	together int // rows of a strip
-	repeated []repeatedRow[T]
-	code     strip[T]
-}
+// Strips of short contiguous rows cover several rows. Operands that are the same in all rows (broadcasts) are
+// repeated into a strip first.
 
 // repeatedRow is a broadcast operand.
 type repeatedRow[T simd.Float] struct {
@@ -27,41 +18,54 @@ type repeatedRow[T simd.Float] struct {
 // longestShort is the maximum length of a short row.
 const longestShort = 128
 
-// shortRows returns a unit for short rows, or nil if rows are long, or if an access is neither contiguous
-// across rows nor a broadcast.
-func (k *unitCompiler[T]) shortRows() unit[T] {
+// shortIndices returns the statement of a bundle, and the indices of its rows and of their elements, if it may
+// run in strips of several rows; otherwise nil.
+func (k *unitCompiler[T]) shortIndices() (s *statement, w, v *term.Variable) {
 	vars, s := k.bundle.vars, k.bundle.statements[0]
 	d := len(vars) - 2
-	if d < 0 || d < k.depth-1 || len(k.bundle.statements) > 1 || s.guard != nil || s.add || s.value.Kind != term.Real || s.left.Which != nil {
-		return nil
+	if d < 0 || d < k.depth-1 || len(k.bundle.statements) > 1 || s.guard != nil || s.value.Kind != term.Real || s.left.Which != nil || extent(vars[d+1]) > longestShort {
+		return nil, nil, nil
 	}
-	w, v := vars[d], vars[d+1]
+	return s, vars[d], vars[d+1]
+}
+
+// ofRows returns code for strips of several rows. w is the index of the rows, and v that of their elements.
+func (k *unitCompiler[T]) ofRows(w, v *term.Variable, code strip[T]) *pointwise[T] {
 	n := extent(v)
-	if n < 2 || n > longestShort || extent(w) < 4 {
+	return &pointwise[T]{outer: k.loops(k.free()[:len(k.free())-2], nil), inner: k.loop(w), code: code, elements: n, last: k.place(v), length: stripLength / n}
+}
+
+// shortRows compiles a statement in strips of several rows. It returns nil if rows are long, or if an access
+// is neither contiguous across rows nor a broadcast.
+func (k *unitCompiler[T]) shortRows() unit[T] {
+	s, w, v := k.shortIndices()
+	if s == nil || s.add || extent(v) < 2 || extent(w) < 4 {
 		return nil
 	}
-	out := &shortRows[T]{last: k.place(v), n: n, together: stripLength / n}
+	n := extent(v)
 	z, a := newVectorizer(k.compiler, v), accessOf(s.left)
 	follows := true
 	check := func(f form) { follows = follows && f.factor(w) == n*f.factor(v) && !f.hidden(w) && !f.hidden(v) }
 	check(a.offset)
 	follows = follows && len(a.open) == 0 && a.offset.factor(v) == 1
-	forms(k.apart(s, w, v, z, out), check)
-	if !follows || len(out.repeated) == 0 {
+	var repeated []repeatedRow[T]
+	forms(k.apart(s, w, v, z, &repeated), check)
+	if !follows || len(repeated) == 0 {
 		return nil
 	}
 	z.store(s, z.real(s.value))
 	k.finish(&z.strip)
-	for i := range out.repeated {
-		k.finish(&out.repeated[i].code)
+	for i := range repeated {
+		k.finish(&repeated[i].code)
+		k.accumulators = append(k.accumulators, repeated[i].all)
 	}
-	k.accumulate(out)
-	out.outer, out.row, out.code = k.loops(k.free()[:len(k.free())-2], nil), k.loop(w), z.strip
+	out := k.ofRows(w, v, z.strip)
+	out.repeated = repeated
 	return out
 }
 
 // apart replaces the broadcast operands in a statement's value by contiguous loads, and records them in out.
-func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer[T], out *shortRows[T]) *term.Term {
+func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer[T], out *[]repeatedRow[T]) *term.Term {
 	seen := map[string]bool{}
 	var without func(x *term.Term) *term.Term
 	without = func(x *term.Term) *term.Term {
@@ -84,7 +88,7 @@ func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer
 					z.known[name(x)] = operand[T]{reg: r.all}
 				}
 				k.lenient = was
-				out.repeated = append(out.repeated, r)
+				*out = append(*out, r)
 			}
 			p := newVectorizer(k.compiler, v)
 			repeat(p, p.vector(p.real(x)), k.key)
@@ -106,34 +110,10 @@ func following(x *term.Term, w, v *term.Variable) *term.Term {
 	return &term.Term{Op: term.Element, Kind: x.Kind, Read: &read}
 }
 
-// accumulate allocates strips for registers of repeated rows.
-func (k *unitCompiler[T]) accumulate(u *shortRows[T]) {
-	for _, r := range u.repeated {
-		k.accumulators = append(k.accumulators, r.all)
-	}
-}
-
-func (u *shortRows[T]) run(s *state[T], lo, hi int) {
-	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.rows(s, lo, hi) })
-}
-
-// rows computes the rows of one iteration of the outer loops.
-func (u *shortRows[T]) rows(s *state[T], lo, hi int) {
-	a, b := u.row.limits(s, lo, hi)
-	if a >= b {
-		return
-	}
-	s.vars[u.row.place], s.vars[u.last] = a, 0
-	for i := range u.repeated {
-		r := &u.repeated[i]
-		r.code.exec(s, u.n)
-		x, all := s.regs[r.x][:u.n], s.regs[r.all][:u.n*min(u.together, b-a)]
-		for len(all) > 0 {
-			all = all[copy(all, x):]
-		}
-	}
-	for i := a; i < b; i += u.together {
-		s.vars[u.row.place] = i
-		u.code.exec(s, u.n*min(u.together, b-i))
+// fill repeats a row into a strip.
+func (r *repeatedRow[T]) fill(s *state[T], n, rows int) {
+	r.code.exec(s, n)
+	for i := range rows {
+		copy(s.regs[r.all][i*n:], s.regs[r.x][:n])
 	}
 }

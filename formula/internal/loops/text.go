@@ -31,8 +31,6 @@ type namedStrip[T simd.Float] struct {
 // stripped is a unit with strips that listings show.
 type stripped[T simd.Float] interface{ strips() []namedStrip[T] }
 
-func (u *pointwise[T]) strips() []namedStrip[T]   { return []namedStrip[T]{{"", &u.code}} }
-func (u *placedRows[T]) strips() []namedStrip[T]  { return []namedStrip[T]{{"", &u.code}} }
 func (u *scanRows[T]) strips() []namedStrip[T]    { return u.scan.strips() }
 func (u *scanColumns[T]) strips() []namedStrip[T] { return u.scan.strips() }
 
@@ -51,7 +49,7 @@ func (u *order[T]) strips() []namedStrip[T] {
 	return []namedStrip[T]{{"keys", &u.keys}}
 }
 
-func (u *shortRows[T]) strips() []namedStrip[T] {
+func (u *pointwise[T]) strips() []namedStrip[T] {
 	var out []namedStrip[T]
 	for i := range u.repeated {
 		out = append(out, namedStrip[T]{"repeated", &u.repeated[i].code})
@@ -94,6 +92,9 @@ func (k *unitCompiler[T]) list(u unit[T]) listed[T] {
 	kind, _, _ = strings.Cut(kind[strings.LastIndex(kind[:strings.IndexByte(kind, '[')], ".")+1:], "[")
 	out := listed[T]{kind: kind, loops: loopsText(k.bundle.vars)}
 	_, out.number = u.(*plain[T])
+	if p, ok := u.(*pointwise[T]); ok && (p.elements > 1 || p.to != nil) {
+		out.loops += "; several rows in a strip"
+	}
 	if f := k.bundle.folds; f != nil {
 		out.loops += "; reduced " + loopsText(f[0].Vars)
 	}

@@ -238,10 +238,17 @@ func (k *unitCompiler[T]) compile() unit[T] {
 
 // pointwise is statements without reductions, in strips.
 type pointwise[T simd.Float] struct {
-	outer nest[T]
-	inner loop[T]
-	code  strip[T]
-	rows  *rowLoop[T] // over several iterations of the next outer index, or nil
+	outer  nest[T]
+	inner  loop[T]
+	length int // most iterations of inner in a strip
+	code   strip[T]
+	rows   *rowLoop[T] // over several iterations of the next outer index, or nil
+
+	// elements is the number of elements of an iteration of inner: of a row, if strips cover several. The index
+	// in slot last is at the first element.
+	elements, last int
+	repeated       []repeatedRow[T] // operands that are the same in all rows
+	to             *placedRows[T]   // where sums by index add the rows, or nil
 }
 
 // pointwise compiles pointwise statements in strips of v. Temporaries that only these statements access stay
@@ -263,7 +270,7 @@ func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 	}
 	maps.Copy(k.kept, kept)
 	k.finish(&z.strip)
-	u := &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip}
+	u := &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip, elements: 1, last: k.place(v), length: z.strip.length}
 	over := k.free()
 	if len(u.outer.loops) == 0 {
 		over = k.bundle.vars // the group runs the other loops
@@ -341,11 +348,19 @@ func (u *pointwise[T]) several(s *state[T], n, first, rows int) {
 // row runs the strips of one row.
 func (u *pointwise[T]) row(s *state[T], lo, hi int) {
 	a, b := u.inner.limits(s, lo, hi)
-	for i := a; i < b; i += u.code.length {
+	s.vars[u.last], s.vars[u.inner.place] = 0, a
+	for i := range u.repeated {
+		u.repeated[i].fill(s, u.elements, min(u.length, b-a))
+	}
+	for i := a; i < b; i += u.length {
 		s.vars[u.inner.place] = i
-		n := min(u.code.length, b-i)
+		rows := min(u.length, b-i)
+		n := rows * u.elements
 		u.outer.ahead(s, &u.code, n, lo, hi)
 		u.code.exec(s, n)
+		if u.to != nil {
+			u.to.add(s, u.elements, rows)
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 	z := newVectorizer(k.compiler, v)
 	z.storeWhole(st, a)
 	k.finish(&z.strip)
-	return &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip}
+	return &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip, elements: 1, last: k.place(v), length: z.strip.length}
 }
 
 // storeWhole emits the computation and the store of integers.
