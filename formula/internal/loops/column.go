@@ -21,32 +21,26 @@ type columns[T simd.Float] struct {
 	among *rowLoop[T] // joint over several iterations of the last reduced index in one call, or nil
 }
 
-// columnSum is the code of one of the bundle's reductions: its passes over the elements.
+// columnSum is one of the bundle's reductions: its pass over the elements.
 type columnSum[T simd.Float] struct {
-	// before computes a register that the passes use, such as the maximum of a logsumexp; nil if none.
+	kind reduction.Kind
+	// before computes a register that the pass uses, such as the maximum of a logsumexp; nil if none.
 	before *strip[T]
-	passes []*columnPass[T]
-	give   func(s *state[T], of []float64, n int)
-	// finish converts the results of the passes into the result.
-	finish func(s *state[T], x []float64, count int)
-	// put stores results that were not accumulated in float64; nil if that needs more than a copy.
-	put func(s *state[T], x []T)
-}
-
-// columnPass is one pass over the elements.
-type columnPass[T simd.Float] struct {
-	code  strip[T]
-	among *rowLoop[T] // code over several iterations of the last reduced index in one call, or nil
-	acc   int         // register of the accumulators
-	first T
-	sums  bool // whether partial sums of T accumulate in float64
-	wide  int  // number of the float64 strip
-	// search says that the pass is an argmax or argmin, whose indices are in the float64 strip: NaN before
-	// the first element.
+	code   strip[T]
+	among  *rowLoop[T] // code over several iterations of the last reduced index in one call, or nil
+	acc    int         // register of the accumulators
+	first  T
+	sums   bool // whether partial sums of T accumulate in float64
+	wide   int  // number of the float64 strip
+	// search says that the reduction is an argmax or argmin, whose indices are in the float64 strip: NaN
+	// before the first element.
 	search bool
 	// direct locates the rows of a tensor that the pass only sums; nil for other values.
 	direct *directRows[T]
 	block  *columnBlock[T] // blocks of contiguous short rows; nil if not applicable
+	give   func(s *state[T], of []float64, n int)
+	// put stores results that were not accumulated in float64; nil if that needs more than a copy.
+	put func(s *state[T], x []T)
 }
 
 // flushed is the number of terms in a partial sum of T.
@@ -66,9 +60,7 @@ func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 		u.among = k.rowLoop(u.joint, r.Vars)
 	}
 	for _, f := range u.sums {
-		for _, p := range f.passes {
-			p.among = k.rowLoop(&p.code, r.Vars)
-		}
+		f.among = k.rowLoop(&f.code, r.Vars)
 	}
 	return u
 }
@@ -84,7 +76,7 @@ func (k *unitCompiler[T]) jointColumns(sums []*columnSum[T], folds []*term.Reduc
 		if r.Kind != reduction.Sum && r.Kind != reduction.Mean || r.Guard != nil || !r.Body.Uses(v) {
 			return nil
 		}
-		acc := sums[i].passes[0].acc
+		acc := sums[i].acc
 		z.strip.views[acc] = true
 		z.accumulate(acc, simd.Add, r, v, func(_ *vectorizer[T], x operand[T], _ int) operand[T] { return x }, -1)
 	}
@@ -92,70 +84,34 @@ func (k *unitCompiler[T]) jointColumns(sums []*columnSum[T], folds []*term.Reduc
 	return &z.strip
 }
 
+// columnSum compiles one reduction.
 func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Variable, number int) *columnSum[T] {
-	out := &columnSum[T]{give: k.columnWriter(st, v), finish: func(*state[T], []float64, int) {}}
-	first := -1
-	pass := func(op simd.Binary, wide int, of folding[T]) *columnPass[T] {
-		if len(out.passes) > 0 {
-			first = out.passes[0].acc
-		}
-		p := k.columnPass(r, v, op, of, first)
-		p.wide = wide
-		k.wide = max(k.wide, wide+1)
-		out.passes = append(out.passes, p)
+	k.wide = max(k.wide, number+1)
+	p := &columnSum[T]{kind: r.Kind, give: k.columnWriter(st, v), wide: number}
+	if argument(r) {
+		k.argumentColumns(p, r, v)
+		k.finish(&p.code)
 		return p
 	}
-	same := func(_ *vectorizer[T], x operand[T], _ int) operand[T] { return x }
-	if kind := r.Kind; kind == reduction.Sum || kind == reduction.Count || kind == reduction.Prod || kind == reduction.Max || kind == reduction.Min {
-		out.put = k.columnSetter(st, v)
-	}
-	w := 2 * number
-	switch r.Kind {
-	case reduction.Sum, reduction.Mean, reduction.Count:
-		pass(simd.Add, w, same)
-	case reduction.ArgMax, reduction.ArgMin:
-		k.wide = max(k.wide, w+1)
-		p := k.argumentColumns(r, v, w)
-		out.passes = append(out.passes, p)
-	case reduction.Prod:
-		pass(simd.Mul, w, same)
-	case reduction.Max, reduction.Any:
-		pass(simd.Max, w, same)
-	case reduction.Min, reduction.All:
-		pass(simd.Min, w, same)
-	case reduction.LogSumExp:
-		out.before, first = k.held(r.At[0], v)
-		pass(simd.Add, w, func(z *vectorizer[T], x operand[T], top int) operand[T] {
+	op, of, first := simd.Add, func(_ *vectorizer[T], x operand[T], _ int) operand[T] { return x }, -1
+	if r.Kind == reduction.LogSumExp {
+		p.before, first = k.held(r.At[0], v)
+		of = func(z *vectorizer[T], x operand[T], top int) operand[T] {
 			z.heavy = true
 			return operand[T]{reg: z.unaryOf(simd.Exp, operand[T]{reg: z.binary(simd.Sub, x, operand[T]{reg: top})})}
-		})
-	}
-	if r.Kind == reduction.Any {
-		out.passes[0].first = 0
-	}
-	if r.Kind == reduction.All {
-		out.passes[0].first = 1
-	}
-	for _, p := range out.passes {
-		k.finish(&p.code)
-		if p.block != nil {
-			k.finish(&p.block.code)
 		}
+	} else {
+		op, p.first = r.Kind.Vector(), T(r.Kind.Identity())
 	}
-	kind := r.Kind
-	out.finish = func(s *state[T], x []float64, n int) {
-		switch kind {
-		case reduction.Mean:
-			for i := range x {
-				x[i] /= float64(n)
-			}
-		case reduction.LogSumExp:
-			for i := range x {
-				x[i] = logarithm(x[i])
-			}
-		}
+	if r.Kind.Is(reduction.Fold) {
+		p.put = k.columnSetter(st, v)
 	}
-	return out
+	k.columnPass(p, r, v, op, of, first)
+	k.finish(&p.code)
+	if p.block != nil {
+		k.finish(&p.block.code)
+	}
+	return p
 }
 
 // held returns code that computes n into a register of its own, and the register.
@@ -169,18 +125,10 @@ func (k *unitCompiler[T]) held(n *term.Term, v *term.Variable) (*strip[T], int) 
 }
 
 // columnPass compiles a pass over the elements.
-func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op simd.Binary, of folding[T], first int) *columnPass[T] {
+func (k *unitCompiler[T]) columnPass(p *columnSum[T], r *term.Reduction, v *term.Variable, op simd.Binary, of folding[T], first int) {
 	z := newVectorizer(k.compiler, v)
-	p := &columnPass[T]{acc: z.register(true), sums: op == simd.Add}
+	p.acc, p.sums = z.register(true), op == simd.Add
 	k.accumulators = append(k.accumulators, p.acc)
-	switch op {
-	case simd.Mul:
-		p.first = 1
-	case simd.Max:
-		p.first = T(math.Inf(-1))
-	case simd.Min:
-		p.first = T(math.Inf(1))
-	}
 	whole := r
 	r, begin, end := z.around(r)
 	begin()
@@ -191,7 +139,6 @@ func (k *unitCompiler[T]) columnPass(r *term.Reduction, v *term.Variable, op sim
 	if op == simd.Add && r.Kind != reduction.LogSumExp {
 		p.direct = k.directRows(whole, body(r), v)
 	}
-	return p
 }
 
 // accumulate emits the reduction of a value into an accumulator register.
@@ -250,7 +197,7 @@ func (k *unitCompiler[T]) columnBlock(r *term.Reduction, v *term.Variable, op si
 }
 
 // foldBlocks reduces all rows, and returns their number.
-func (p *columnPass[T]) foldBlocks(s *state[T]) int {
+func (p *columnSum[T]) foldBlocks(s *state[T]) int {
 	b := p.block
 	if b.repeated >= 0 {
 		for i := range b.rows {
@@ -270,13 +217,12 @@ func (p *columnPass[T]) foldBlocks(s *state[T]) int {
 }
 
 // argumentColumns compiles an argmax or argmin. NaN is more extreme than all numbers.
-func (k *unitCompiler[T]) argumentColumns(r *term.Reduction, v *term.Variable, wide int) *columnPass[T] {
+func (k *unitCompiler[T]) argumentColumns(p *columnSum[T], r *term.Reduction, v *term.Variable) {
 	z := newVectorizer(k.compiler, v)
-	p := &columnPass[T]{acc: z.register(true), wide: wide, search: true}
+	p.acc, p.search = z.register(true), true
 	k.accumulators = append(k.accumulators, p.acc)
-	z.extremePlace(r, k.number, &extremePlace[T]{columns: true, acc: p.acc, wide: wide})
+	z.extremePlace(r, k.number, &extremePlace[T]{columns: true, acc: p.acc, wide: p.wide})
 	p.code = z.strip
-	return p
 }
 
 func (u *columns[T]) run(s *state[T], lo, hi int) {
@@ -289,88 +235,62 @@ func (u *columns[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// column computes n results. The first passes of all reductions share one pass over the elements, and so do
-// the second passes.
+// column computes n results. All reductions share one pass over the elements.
 func (u *columns[T]) column(s *state[T], n int) {
-	for _, f := range u.sums {
-		if f.before != nil {
-			f.before.exec(s, n)
+	for _, p := range u.sums {
+		if p.before != nil {
+			p.before.exec(s, n)
 		}
 	}
-	for i := range 2 {
-		count := u.pass(s, i, n)
-		if count < 0 {
-			break
+	count := u.pass(s, n)
+	for _, p := range u.sums {
+		if p.put != nil && (!p.sums || count < flushed) {
+			p.put(s, s.regs[p.acc][:n])
+			continue
 		}
-		for _, f := range u.sums {
-			if i == len(f.passes)-1 {
-				p := f.passes[i]
-				if f.put != nil && (!p.sums || count < flushed) {
-					f.put(s, s.regs[p.acc][:n])
-					continue
-				}
-				x := p.result(s, n, count)
-				f.finish(s, x, count)
-				f.give(s, x, n)
-			} else if i < len(f.passes) {
-				f.passes[i].settle(s, n, count)
-			}
-		}
+		p.give(s, p.result(s, n, count), n)
 	}
 }
 
-// pass runs pass i of all reductions. It returns the number of reduced elements, or -1 if there is no such
-// pass.
-func (u *columns[T]) pass(s *state[T], i, n int) int {
-	any := false
-	for _, f := range u.sums {
-		if i < len(f.passes) {
-			any = true
-			f.passes[i].begin(s, n)
-		}
-	}
-	if !any {
-		return -1
-	}
-	if p := u.sums[0].passes[0]; len(u.sums) == 1 && i == 0 && p.direct != nil {
-		count := len(p.direct.begins)
-		if count == 0 {
-			count = u.inner.loops[0].hi(s)
-		}
-		if p.addRows(s, n, count) {
-			return count
-		}
+// pass runs the pass of all reductions. It returns the number of reduced elements.
+func (u *columns[T]) pass(s *state[T], n int) int {
+	for _, p := range u.sums {
 		p.begin(s, n)
 	}
-	if f := u.sums[0]; len(u.sums) == 1 && f.passes[i].block != nil && n == f.passes[i].block.n {
-		return f.passes[i].foldBlocks(s)
+	if p := u.sums[0]; len(u.sums) == 1 {
+		if p.direct != nil {
+			count := len(p.direct.begins)
+			if count == 0 {
+				count = u.inner.loops[0].hi(s)
+			}
+			if p.addRows(s, n, count) {
+				return count
+			}
+			p.begin(s, n)
+		}
+		if p.block != nil && n == p.block.n {
+			return p.foldBlocks(s)
+		}
+		if p.among != nil {
+			return u.several(s, p.among, n)
+		}
 	}
 	if u.among != nil {
-		return u.several(s, u.among, n, u.sums...)
-	}
-	if f := u.sums[0]; len(u.sums) == 1 && f.passes[i].among != nil {
-		return u.several(s, f.passes[i].among, n, f)
+		return u.several(s, u.among, n)
 	}
 	count := 0
 	u.inner.each(s, 0, 0, 0, func(s *state[T]) {
 		count++
 		if u.joint != nil {
 			u.joint.exec(s, n)
-			if count%flushed == 0 {
-				for _, f := range u.sums {
-					f.passes[0].flush(s, n, count)
-				}
-			}
-			return
 		}
-		for _, f := range u.sums {
-			if i < len(f.passes) {
-				p := f.passes[i]
+		for _, p := range u.sums {
+			if u.joint == nil {
 				u.inner.ahead(s, &p.code, n, 0, 0)
 				p.code.exec(s, n)
-				if p.sums && count%flushed == 0 {
-					p.flush(s, n, count)
-				}
+			}
+			if p.sums && count%flushed == 0 {
+				p.flush(s, n, count)
 			}
 		}
 	})
@@ -378,7 +298,7 @@ func (u *columns[T]) pass(s *state[T], i, n int) int {
 }
 
 // several reduces rows of n elements, several rows per call. It returns the number of rows.
-func (u *columns[T]) several(s *state[T], code *rowLoop[T], n int, sums ...*columnSum[T]) int {
+func (u *columns[T]) several(s *state[T], code *rowLoop[T], n int) int {
 	count := 0
 	u.inner.stretches(s, 0, 0, 0, mostRows(n), func(s *state[T], first, rows int) {
 		for rows > 0 {
@@ -388,11 +308,9 @@ func (u *columns[T]) several(s *state[T], code *rowLoop[T], n int, sums ...*colu
 			if count%flushed > 0 {
 				continue
 			}
-			for _, f := range sums {
-				for _, p := range f.passes {
-					if p.sums && (p.among == code || u.among == code) {
-						p.flush(s, n, count)
-					}
+			for _, p := range u.sums {
+				if p.sums {
+					p.flush(s, n, count)
 				}
 			}
 		}
@@ -400,7 +318,7 @@ func (u *columns[T]) several(s *state[T], code *rowLoop[T], n int, sums ...*colu
 	return count
 }
 
-func (p *columnPass[T]) begin(s *state[T], n int) {
+func (p *columnSum[T]) begin(s *state[T], n int) {
 	acc := s.regs[p.acc][:n]
 	if p.sums {
 		clear(acc)
@@ -417,7 +335,7 @@ func (p *columnPass[T]) begin(s *state[T], n int) {
 }
 
 // flush adds partial sums of T to the float64 sums; count terms were reduced so far.
-func (p *columnPass[T]) flush(s *state[T], n, count int) {
+func (p *columnSum[T]) flush(s *state[T], n, count int) {
 	acc, wide := s.regs[p.acc][:n], s.wide[p.wide][:n]
 	if count > flushed {
 		w := s.wider[:n]
@@ -438,37 +356,35 @@ func widen[T simd.Float](z []float64, x []T) {
 	}
 }
 
-// result returns the reductions of count elements.
-func (p *columnPass[T]) result(s *state[T], n, count int) []float64 {
+// result returns the results of count elements.
+func (p *columnSum[T]) result(s *state[T], n, count int) []float64 {
 	x := s.wide[p.wide][:n]
-	if p.sums {
-		if count != flushed {
-			p.flush(s, n, count)
-		}
-		return x
-	}
-	if p.search {
+	switch {
+	case p.sums && count != flushed:
+		p.flush(s, n, count)
+	case p.sums:
+	case p.search:
 		for i, v := range x {
 			if v != v {
 				x[i] = 0
 			}
 		}
-		return x
+	default:
+		for i, v := range s.regs[p.acc][:n] {
+			x[i] = float64(v)
+		}
 	}
-	for i, v := range s.regs[p.acc][:n] {
-		x[i] = float64(v)
+	switch p.kind {
+	case reduction.Mean:
+		for i := range x {
+			x[i] /= float64(count)
+		}
+	case reduction.LogSumExp:
+		for i := range x {
+			x[i] = logarithm(x[i])
+		}
 	}
 	return x
-}
-
-// settle leaves the mean in the register, for the next pass.
-func (p *columnPass[T]) settle(s *state[T], n, count int) {
-	if !p.sums {
-		return
-	}
-	for i, v := range p.result(s, n, count) {
-		s.regs[p.acc][i] = T(v / float64(count))
-	}
 }
 
 // columnSetter returns code that copies results of type T to memory; nil if a store needs more.

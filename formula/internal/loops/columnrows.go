@@ -108,7 +108,7 @@ func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v
 }
 
 // addRows sums the first n elements of all rows. It returns false if a gathered row number is out of bounds.
-func (p *columnPass[T]) addRows(s *state[T], n, rows int) bool {
+func (p *columnSum[T]) addRows(s *state[T], n, rows int) bool {
 	if l := p.direct.number; l != nil {
 		if l.wide {
 			return addLookedUp(p, s, n, rows, s.mem[l.tensor].i64[l.first(s):])
@@ -161,7 +161,7 @@ func addApart[T simd.Float](z, x []T, apart int) {
 }
 
 // addLookedUp sums gathered rows, and prefetches the rows ahead, also those of the next result.
-func addLookedUp[T simd.Float, U int32 | int64](p *columnPass[T], s *state[T], n, rows int, numbers []U) bool {
+func addLookedUp[T simd.Float, U int32 | int64](p *columnSum[T], s *state[T], n, rows int, numbers []U) bool {
 	l, from := p.direct.number, p.direct.at(s)
 	acc, x := s.regs[p.acc][:n], s.mem[p.direct.tensor].same
 	for first := 0; first < rows; first += flushed {

@@ -46,7 +46,7 @@ func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) 
 	if !evenly[T](r, v) || len(u.sums) != 1 || len(u.inner.loops) > 0 || len(u.outer.loops) == 0 {
 		return nil
 	}
-	if p := u.sums[0].passes; len(p) != 1 || p[0].into == nil {
+	if u.sums[0].into == nil {
 		return nil
 	}
 	w, from := k.free()[len(k.free())-1], accessOf(r.Body.Read).offset
@@ -62,13 +62,12 @@ func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) 
 
 // inPlace reduces several rows in place, from row first on.
 func (u *rows[T]) inPlace(s *state[T], first, rows int) {
-	e, f := u.even, u.sums[0]
+	e, p := u.even, u.sums[0]
 	s.vars[e.place], s.vars[u.last.place] = first, 0
-	p := f.passes[0]
 	x, z := s.mem[p.tensor].same[p.at(s):], s.beside[:rows]
 	if e.n <= stripLength {
 		e.fold(z, x, e.n, e.apart)
-		f.put(s, e.place, first, z, 1, rows, e.n)
+		p.put(s, e.place, first, z, 1, rows, e.n)
 		return
 	}
 	total := p.unit
@@ -77,10 +76,9 @@ func (u *rows[T]) inPlace(s *state[T], first, rows int) {
 		z := s.beside[:min(len(x)/n, stripLength)]
 		e.fold(z, x, n, n)
 		for _, v := range z {
-			total = p.both(total, float64(v))
+			total = p.join(total, float64(v))
 		}
 		x = x[n*len(z):]
 	}
-	s.folded[0], s.count = total, e.n
-	f.give(s, f.finish(s, s.folded[:], e.n))
+	p.finish(s, total, e.n)
 }

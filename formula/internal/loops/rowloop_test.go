@@ -36,16 +36,12 @@ func withoutRowLoops(c *code[float32]) (n int) {
 				u.even = nil
 				drop(&u.among)
 				for _, f := range u.sums {
-					for _, p := range f.passes {
-						drop(&p.among)
-					}
+					drop(&f.among)
 				}
 			case *columns[float32]:
 				drop(&u.among)
 				for _, f := range u.sums {
-					for _, p := range f.passes {
-						drop(&p.among)
-					}
+					drop(&f.among)
 				}
 			}
 		}

@@ -1,7 +1,6 @@
 package loops
 
 import (
-	"math"
 	"slices"
 
 	"github.com/opgen/opgen/formula/reduction"
@@ -25,35 +24,24 @@ type rows[T simd.Float] struct {
 	even  *evenRows[T] // reduces rows in place, or nil
 }
 
-// rowSum is the code of one of the bundle's reductions: its passes over a row.
+// rowSum is one of the bundle's reductions: its pass over the elements of a row.
 type rowSum[T simd.Float] struct {
-	passes []*rowPass[T]
-	give   func(*state[T], float64)
-	finish func(s *state[T], of []float64, n int) float64 // converts the results of the passes
-	to     *rowResults[T]                                 // destination of several rows' results, or nil
-}
-
-// rowPass is one pass over the elements of a row.
-type rowPass[T simd.Float] struct {
+	kind  reduction.Kind
 	code  strip[T]
 	own   bool          // whether the sum accumulates in registers of the code
 	among *rowLoop[T]   // code over several rows in one call, as in rows
-	first simd.Lanes[T] // identity in all lanes
+	op    simd.Binary   // reduces lanes to one number
+	first simd.Lanes[T] // the identity in all lanes
+	unit  float64       // the identity
+	join  func(a, b float64) float64
 	// at is the offset of the strip's first element, if the pass reduces strided elements of a tensor in
 	// place; otherwise nil. If they are contiguous, into reduces them into the lanes.
 	at           func(*state[T]) int
 	into         *instruction[T]
 	tensor, step int
-	last         func(*simd.Lanes[T]) T
-	both         func(a, b float64) float64 // joins the results of strips
-	unit         float64
-	// extreme, unless nil, returns the extreme of few strided elements, which is faster than by lanes.
-	extreme func(x []T, first, n, step int) T
+	give         func(*state[T], float64)
+	to           *rowResults[T] // destination of several rows' results, or nil
 }
-
-func plus(a, b float64) float64 { return a + b }
-
-func times(a, b float64) float64 { return a * b }
 
 // rows compiles an inner reduction over strips of v.
 func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
@@ -83,10 +71,8 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 		u.among = k.rowLoop(u.joint, over)
 	}
 	for _, f := range u.sums {
-		for _, p := range f.passes {
-			if p.own {
-				p.among = k.rowLoop(&p.code, over)
-			}
+		if f.own {
+			f.among = k.rowLoop(&f.code, over)
 		}
 	}
 	if len(u.inner.loops) == 0 && len(over) > 0 {
@@ -122,35 +108,74 @@ func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accum
 
 // rowSum compiles one reduction.
 func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Variable) *rowSum[T] {
-	out := &rowSum[T]{give: k.writer(&statement{target: st.target, left: st.left, add: st.add})}
-	one := func(s *state[T], of []float64, n int) float64 { return of[0] }
-	out.finish = one
-	switch r.Kind {
-	case reduction.Sum, reduction.Count:
-		out.passes = []*rowPass[T]{k.sumPass(r, v)}
-	case reduction.ArgMax, reduction.ArgMin:
-		out.passes = []*rowPass[T]{k.argumentPass(r, v)}
-		out.finish = func(s *state[T], _ []float64, _ int) float64 { return float64(s.index) }
-	case reduction.Mean:
-		out.passes = []*rowPass[T]{k.sumPass(r, v)}
-		out.finish = func(s *state[T], of []float64, n int) float64 { return of[0] / float64(n) }
-	case reduction.LogSumExp:
-		top := k.real(r.At[0])
-		in := instruction[T]{op: opExpLanes, numbers: []number[T]{{get: top, term: r.At[0], lenient: k.lenient}}}
-		out.passes = []*rowPass[T]{k.pass(r, v, in, 0, (*simd.Lanes[T]).Sum, plus, 0)}
-		out.finish = func(_ *state[T], of []float64, _ int) float64 { return logarithm(of[0]) }
-	case reduction.Prod:
-		out.passes = []*rowPass[T]{k.pass(r, v, instruction[T]{op: opFoldLanes, binary: simd.Mul}, 1, (*simd.Lanes[T]).Prod, times, 1)}
-	case reduction.Any:
-		out.passes = []*rowPass[T]{k.extremePass(r, v, reduction.Max)}
-		out.passes[0].unit = 0
-	case reduction.All:
-		out.passes = []*rowPass[T]{k.extremePass(r, v, reduction.Min)}
-		out.passes[0].unit = 1
-	default:
-		out.passes = []*rowPass[T]{k.extremePass(r, v, r.Kind)}
+	p := &rowSum[T]{kind: r.Kind, op: simd.Add, join: reduction.Sum.Join(), give: k.writer(&statement{target: st.target, left: st.left, add: st.add})}
+	z := newVectorizer(k.compiler, v)
+	into := instruction[T]{op: opSumLanes}
+	switch {
+	case argument(r):
+		z.extremePlace(r, k.number, &extremePlace[T]{})
+		k.finish(&z.strip)
+		p.code = z.strip
+		return p
+	case r.Kind == reduction.LogSumExp:
+		into = instruction[T]{op: opExpLanes, numbers: []number[T]{{get: k.real(r.At[0]), term: r.At[0], lenient: k.lenient}}}
+	case r.Kind.Vector() != simd.Add:
+		p.op, p.unit, p.join = r.Kind.Vector(), r.Kind.Identity(), r.Kind.Join()
+		into = instruction[T]{op: opFoldLanes, binary: p.op}
 	}
-	return out
+	p.first.Fill(T(p.unit))
+	if b := r.Body; into.op == opSumLanes && b != nil && r.Guard == nil && b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
+		x, y := z.real(b.Args[0]), z.real(b.Args[1]) // the products need no strip
+		z.effect(instruction[T]{op: opDotLanes, uses: []int{x.reg, y.reg}})
+		k.finish(&z.strip)
+		p.code, p.own = z.strip, z.strip.sums() > 0
+		return p
+	}
+	always := r.Guard == nil // all elements count, so they may be reduced in place
+	r, begin, end := z.around(r)
+	begin()
+	b := body(r)
+	into.uses = []int{z.vector(z.real(b))}
+	into.alone = evenly[T](r, v) && b.Op == term.Element
+	z.effect(into)
+	end()
+	k.finish(&z.strip)
+	p.code, p.own = z.strip, z.strip.sums() > 0
+	if always && !p.own && b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
+		if a := accessOf(b.Read); len(a.open) == 0 && len(a.offset.rest) == 0 {
+			if p.at, p.tensor, p.step = k.value(a.offset), b.Read.Tensor, a.offset.factor(v); p.step == 1 {
+				p.into = &into
+			}
+		}
+	}
+	return p
+}
+
+// lanes reduces lanes to one number.
+func (p *rowSum[T]) lanes(l *simd.Lanes[T]) T {
+	switch p.op {
+	case simd.Mul:
+		return l.Prod()
+	case simd.Max:
+		return l.Max()
+	case simd.Min:
+		return l.Min()
+	}
+	return l.Sum()
+}
+
+// finish converts what was reduced of a row of n elements into the result, and stores it.
+func (p *rowSum[T]) finish(s *state[T], v float64, n int) {
+	s.count = n
+	switch {
+	case p.kind == reduction.Mean:
+		v /= float64(n)
+	case p.kind == reduction.LogSumExp:
+		v = logarithm(v)
+	case p.kind.Is(reduction.Argument):
+		v = float64(s.index)
+	}
+	p.give(s, v)
 }
 
 // around splits off a guard that is uniform in a strip. begin and end emit a branch that skips the code
@@ -170,85 +195,19 @@ func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin
 		}
 }
 
-// pass compiles a way through the elements, which an instruction folds into lanes that are first before.
-func (k *unitCompiler[T]) pass(r *term.Reduction, v *term.Variable, into instruction[T], first T, last func(*simd.Lanes[T]) T,
-	both func(a, b float64) float64, unit float64) *rowPass[T] {
-	z := newVectorizer(k.compiler, v)
-	always := r.Guard == nil // all elements count, so they may be reduced in place
-	r, begin, end := z.around(r)
-	begin()
-	into.uses = []int{z.vector(z.real(body(r)))}
-	into.alone = evenly[T](r, v) && body(r).Op == term.Element
-	z.effect(into)
-	end()
-	k.finish(&z.strip)
-	p := &rowPass[T]{code: z.strip, last: last, both: both, unit: unit}
-	p.first.Fill(first)
-	p.own = z.strip.sums() > 0
-	if b := body(r); always && !p.own && b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
-		if a := accessOf(b.Read); len(a.open) == 0 && len(a.offset.rest) == 0 {
-			if p.at, p.tensor, p.step = k.value(a.offset), b.Read.Tensor, a.offset.factor(v); p.step == 1 {
-				p.into = &into
-			}
+// extremeOf returns the max or min of n strided elements, or NaN if one is NaN.
+func extremeOf[T simd.Float](op simd.Binary, x []T, first, n, step int) T {
+	y := x[first]
+	if op == simd.Max {
+		for i := 1; i < n; i++ {
+			y = max(y, x[first+i*step])
 		}
+		return y
 	}
-	return p
-}
-
-// sumPass compiles a sum. The products in a sum of products need no strip.
-func (k *unitCompiler[T]) sumPass(r *term.Reduction, v *term.Variable) *rowPass[T] {
-	if b := r.Body; b != nil && r.Guard == nil && b.Op == term.Multiply && b.Args[0].Uses(v) && b.Args[1].Uses(v) {
-		z := newVectorizer(k.compiler, v)
-		x, y := z.real(b.Args[0]), z.real(b.Args[1])
-		z.effect(instruction[T]{op: opDotLanes, uses: []int{x.reg, y.reg}})
-		k.finish(&z.strip)
-		return &rowPass[T]{code: z.strip, own: z.strip.sums() > 0, last: (*simd.Lanes[T]).Sum, both: plus}
-	}
-	return k.pass(r, v, instruction[T]{op: opSumLanes}, 0, (*simd.Lanes[T]).Sum, plus, 0)
-}
-
-// extremePass compiles a max or min.
-func (k *unitCompiler[T]) extremePass(r *term.Reduction, v *term.Variable, kind reduction.Kind) *rowPass[T] {
-	p := k.lanesPass(r, v, kind)
-	if p.extreme = mostOf[T]; kind == reduction.Min {
-		p.extreme = leastOf[T]
-	}
-	return p
-}
-
-// mostOf and leastOf return the max and min of n strided elements, or NaN if one is NaN.
-func mostOf[T simd.Float](x []T, first, n, step int) T {
-	y := x[first]
-	for i := 1; i < n; i++ {
-		y = max(y, x[first+i*step])
-	}
-	return y
-}
-
-func leastOf[T simd.Float](x []T, first, n, step int) T {
-	y := x[first]
 	for i := 1; i < n; i++ {
 		y = min(y, x[first+i*step])
 	}
 	return y
-}
-
-// lanesPass compiles a max or min by lanes.
-func (k *unitCompiler[T]) lanesPass(r *term.Reduction, v *term.Variable, kind reduction.Kind) *rowPass[T] {
-	if kind == reduction.Min {
-		return k.pass(r, v, instruction[T]{op: opFoldLanes, binary: simd.Min}, T(math.Inf(1)), (*simd.Lanes[T]).Min,
-			func(a, b float64) float64 { return min(a, b) }, math.Inf(1))
-	}
-	return k.pass(r, v, instruction[T]{op: opFoldLanes, binary: simd.Max}, T(math.Inf(-1)), (*simd.Lanes[T]).Max,
-		func(a, b float64) float64 { return max(a, b) }, math.Inf(-1))
-}
-
-// argumentPass compiles an argmax or argmin. NaN is more extreme than all numbers.
-func (k *unitCompiler[T]) argumentPass(r *term.Reduction, v *term.Variable) *rowPass[T] {
-	z := newVectorizer(k.compiler, v)
-	z.extremePlace(r, k.number, &extremePlace[T]{})
-	k.finish(&z.strip)
-	return &rowPass[T]{code: z.strip, last: func(*simd.Lanes[T]) T { return 0 }, both: plus}
 }
 
 func (u *rows[T]) run(s *state[T], lo, hi int) {
@@ -283,7 +242,7 @@ func (u *rows[T]) together() bool {
 	if u.joint != nil {
 		return u.among != nil
 	}
-	return !slices.ContainsFunc(u.sums, func(f *rowSum[T]) bool { return len(f.passes) > 1 || f.passes[0].among == nil })
+	return !slices.ContainsFunc(u.sums, func(f *rowSum[T]) bool { return f.among == nil })
 }
 
 // several computes all reductions of several rows.
@@ -300,8 +259,8 @@ func (u *rows[T]) several(s *state[T], n, first, rows int) {
 		return
 	}
 	for _, f := range u.sums {
-		f.passes[0].among.run(s, n, first, rows)
-		give(f, f.passes[0].among, 0)
+		f.among.run(s, n, first, rows)
+		give(f, f.among, 0)
 	}
 }
 
@@ -314,8 +273,7 @@ func (f *rowSum[T]) put(s *state[T], place, first int, of []T, step, rows, n int
 	}
 	for row := range rows {
 		s.vars[place] = first + row
-		s.folded[0], s.count = float64(of[row*step]), n
-		f.give(s, f.finish(s, s.folded[:], n))
+		f.finish(s, float64(of[row*step]), n)
 	}
 }
 
@@ -364,59 +322,58 @@ func (u *rows[T]) sumAll(s *state[T]) {
 		u.inner.each(s, 0, 0, 0, row)
 	}
 	for i, f := range u.sums {
-		s.folded[0], s.count = totals[i], n
-		f.give(s, f.finish(s, s.folded[:], n))
+		f.finish(s, totals[i], n)
 	}
 }
 
 // sum computes one reduction of one row.
-func (u *rows[T]) sum(s *state[T], f *rowSum[T]) {
+func (u *rows[T]) sum(s *state[T], p *rowSum[T]) {
 	s.found, s.index = false, 0
-	for i, p := range f.passes {
-		total, n := p.unit, 0
-		lo, hi := u.last.limits(s, 0, 0)
-		row := func(s *state[T]) {
-			if u.varies {
-				lo, hi = u.last.limits(s, 0, 0)
-			}
-			for at := lo; at < hi; at += stripLength {
-				s.vars[u.last.place] = at
-				m := min(stripLength, hi-at)
-				n += m
-				if p.own {
-					s.totals[0] = 0
-					p.code.exec(s, m)
-					total += s.totals[0]
-					continue
-				}
-				if p.extreme != nil && p.at != nil && m <= fewCompared {
-					total = p.both(total, float64(p.extreme(s.mem[p.tensor].same, p.at(s), m, p.step)))
-					continue
-				}
-				s.lanes[0] = p.first
-				if p.into != nil {
-					i := p.at(s)
-					p.into.fold(s, s.mem[p.tensor].same[i:i+m])
-				} else {
-					p.code.exec(s, m)
-				}
-				total = p.both(total, float64(p.last(&s.lanes[0])))
-			}
+	total, n := p.unit, 0
+	lo, hi := u.last.limits(s, 0, 0)
+	row := func(s *state[T]) {
+		if u.varies {
+			lo, hi = u.last.limits(s, 0, 0)
 		}
-		if m, ok := u.short(s); len(u.inner.loops) == 0 {
-			row(s)
-		} else if ok && p.among != nil {
-			u.inner.stretches(s, 0, 0, 0, mostRows(m), func(s *state[T], first, rows int) {
-				p.among.run(s, m, first, rows)
-				n += m * rows
-				for row := range rows {
-					total += p.among.sum(s, row, 0)
-				}
-			})
-		} else {
-			u.inner.each(s, 0, 0, 0, row)
+		for at := lo; at < hi; at += stripLength {
+			s.vars[u.last.place] = at
+			m := min(stripLength, hi-at)
+			n += m
+			total = p.strip(s, total, m)
 		}
-		s.folded[i], s.count = total, n
 	}
-	f.give(s, f.finish(s, s.folded[:], s.count))
+	if m, ok := u.short(s); len(u.inner.loops) == 0 {
+		row(s)
+	} else if ok && p.among != nil {
+		u.inner.stretches(s, 0, 0, 0, mostRows(m), func(s *state[T], first, rows int) {
+			p.among.run(s, m, first, rows)
+			n += m * rows
+			for row := range rows {
+				total += p.among.sum(s, row, 0)
+			}
+		})
+	} else {
+		u.inner.each(s, 0, 0, 0, row)
+	}
+	p.finish(s, total, n)
+}
+
+// strip joins total with the next n elements.
+func (p *rowSum[T]) strip(s *state[T], total float64, n int) float64 {
+	switch {
+	case p.own:
+		s.totals[0] = 0
+		p.code.exec(s, n)
+		return total + s.totals[0]
+	case p.at != nil && n <= fewCompared && (p.op == simd.Max || p.op == simd.Min):
+		return p.join(total, float64(extremeOf(p.op, s.mem[p.tensor].same, p.at(s), n, p.step)))
+	}
+	s.lanes[0] = p.first
+	if p.into != nil {
+		i := p.at(s)
+		p.into.fold(s, s.mem[p.tensor].same[i:i+n])
+	} else {
+		p.code.exec(s, n)
+	}
+	return p.join(total, float64(p.lanes(&s.lanes[0])))
 }

@@ -31,7 +31,6 @@ type state[T simd.Float] struct {
 
 	lanes  [mostFolds]simd.Lanes[T] // accumulators of the current reductions
 	totals [mostFolds]float64       // sums from registers of fused loops
-	folded [2]float64               // results of passes
 	count  int                      // number of reduced elements
 	found  bool                     // whether there is an extreme: best, at index
 	best   float64

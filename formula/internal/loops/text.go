@@ -62,10 +62,8 @@ func (u *rows[T]) strips() []namedStrip[T] {
 		return []namedStrip[T]{{"all sums", u.joint}}
 	}
 	var out []namedStrip[T]
-	for _, f := range u.sums {
-		for _, p := range f.passes {
-			out = append(out, namedStrip[T]{"", &p.code})
-		}
+	for _, p := range u.sums {
+		out = append(out, namedStrip[T]{"", &p.code})
 	}
 	return out
 }
@@ -75,13 +73,11 @@ func (u *columns[T]) strips() []namedStrip[T] {
 		return []namedStrip[T]{{"all sums", u.joint}}
 	}
 	var out []namedStrip[T]
-	for _, f := range u.sums {
-		if f.before != nil {
-			out = append(out, namedStrip[T]{"before", f.before})
+	for _, p := range u.sums {
+		if p.before != nil {
+			out = append(out, namedStrip[T]{"before", p.before})
 		}
-		for _, p := range f.passes {
-			out = append(out, namedStrip[T]{"", &p.code})
-		}
+		out = append(out, namedStrip[T]{"", &p.code})
 	}
 	return out
 }
