@@ -86,13 +86,12 @@ type instruction[T simd.Float] struct {
 	skip int
 }
 
-// primitive is a function of package simd, or a copy function.
+// primitive is a function of package simd.
 type primitive[T simd.Float] struct {
 	unary  func(z, x []T)
 	binary func(z, x, y []T)
 	second func(z, x []T, y T) // with a scalar second operand
 	first  func(z []T, x T, y []T)
-	move   func(to *block[T], at, stride int, from *block[T], start, step, n int)
 }
 
 // address is the memory address of a strip.
@@ -108,8 +107,7 @@ type address[T simd.Float] struct {
 	known bool
 	fixed bool // whether the offset is not data-dependent
 
-	read func(b *block[T], z []T, start, stride int)
-	put  func(b *block[T], i int, v float64)
+	put func(b *block[T], i int, v float64)
 }
 
 // address returns the address of an access to tensor t.
@@ -155,12 +153,8 @@ func (z *vectorizer[T]) emit(in instruction[T]) {
 		in.simd.second = simd.BinaryScalarOf[T](in.binary)
 	case opNumberBinary:
 		in.simd.first = simd.ScalarBinaryOf[T](in.binary)
-	case opLoad:
-		in.from.read = strided[T](in.from.typ)
 	case opStore:
 		in.to.put = putReal[T](in.to.typ, in.add)
-	case opMove:
-		in.simd.move = mover[T](in.from.typ)
 	}
 	z.strip.code = append(z.strip.code, in)
 }

@@ -91,7 +91,6 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	if r.Which != nil {
 		o.which = z.c.integer(r.Which)
 	}
-	o.from.read = strided[T](o.from.typ)
 	z.c.fails = z.c.fails || !o.lenient
 	var uses []int
 	switch {
@@ -173,7 +172,7 @@ func (o *clip[T]) exec(s *state[T], in *instruction[T], n int) {
 		}
 	}
 	if lo < hi {
-		o.from.read(&s.mem[o.from.tensor+w], out[lo:hi], o.from.at(s)+lo*o.from.step, o.from.step)
+		s.mem[o.from.tensor+w].load(o.from.typ, out[lo:hi], o.from.at(s)+lo*o.from.step, o.from.step)
 	}
 }
 
@@ -210,32 +209,28 @@ func within(first, factor, ext, n int) (lo, hi int) {
 	return max(0, -shape.FloorDiv(first, factor)), min(n, shape.FloorDiv(ext-1-first, factor)+1)
 }
 
-// strided returns code that loads elements with a stride, and converts them to T.
-func strided[T simd.Float](t dtype.Type) func(b *block[T], z []T, start, stride int) {
+// load loads elements of a type with a stride, and converts them to T.
+func (b *block[T]) load(t dtype.Type, z []T, start, stride int) {
 	switch t {
 	case dtype.F32:
-		return func(b *block[T], z []T, start, stride int) { read(b.same, b.f32, z, start, stride) }
+		read(b.same, b.f32, z, start, stride)
 	case dtype.F64:
-		return func(b *block[T], z []T, start, stride int) { read(b.same, b.f64, z, start, stride) }
+		read(b.same, b.f64, z, start, stride)
 	case dtype.I8:
-		return func(b *block[T], z []T, start, stride int) { converted(z, b.i8, start, stride) }
+		converted(z, b.i8, start, stride)
 	case dtype.U8:
-		return func(b *block[T], z []T, start, stride int) { converted(z, b.u8, start, stride) }
+		converted(z, b.u8, start, stride)
 	case dtype.I32:
-		return func(b *block[T], z []T, start, stride int) { converted(z, b.i32, start, stride) }
+		converted(z, b.i32, start, stride)
 	case dtype.I64:
-		return func(b *block[T], z []T, start, stride int) { converted(z, b.i64, start, stride) }
-	}
-	return func(b *block[T], z []T, start, stride int) {
+		converted(z, b.i64, start, stride)
+	default:
 		if stride == 1 {
 			simd.Truths(z, b.bits[start:start+len(z)])
 			return
 		}
 		for i := range z {
-			z[i] = 0
-			if b.bits[start+i*stride] {
-				z[i] = 1
-			}
+			z[i] = T(truth(b.bits[start+i*stride]))
 		}
 	}
 }
@@ -488,36 +483,23 @@ func (z *vectorizer[T]) move(st *statement) {
 	z.effect(instruction[T]{op: opMove, from: z.address(st.value.Read.Tensor, from), to: z.address(st.target, to)})
 }
 
-// mover returns code that copies n strided elements of a type.
-func mover[T simd.Float](t dtype.Type) func(to *block[T], at, stride int, from *block[T], start, step, n int) {
+// move copies n strided elements of a type.
+func (b *block[T]) move(t dtype.Type, at, stride int, from *block[T], start, step, n int) {
 	switch t {
 	case dtype.I8:
-		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
-			moved(to.i8, at, stride, from.i8, start, step, n)
-		}
+		moved(b.i8, at, stride, from.i8, start, step, n)
 	case dtype.U8:
-		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
-			moved(to.u8, at, stride, from.u8, start, step, n)
-		}
+		moved(b.u8, at, stride, from.u8, start, step, n)
 	case dtype.I32:
-		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
-			moved(to.i32, at, stride, from.i32, start, step, n)
-		}
+		moved(b.i32, at, stride, from.i32, start, step, n)
 	case dtype.I64:
-		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
-			moved(to.i64, at, stride, from.i64, start, step, n)
-		}
+		moved(b.i64, at, stride, from.i64, start, step, n)
 	case dtype.Bool:
-		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
-			moved(to.bits, at, stride, from.bits, start, step, n)
-		}
+		moved(b.bits, at, stride, from.bits, start, step, n)
 	case dtype.F32:
-		return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
-			moved(to.f32, at, stride, from.f32, start, step, n)
-		}
-	}
-	return func(to *block[T], at, stride int, from *block[T], start, step, n int) {
-		moved(to.f64, at, stride, from.f64, start, step, n)
+		moved(b.f32, at, stride, from.f32, start, step, n)
+	case dtype.F64:
+		moved(b.f64, at, stride, from.f64, start, step, n)
 	}
 }
 

@@ -22,10 +22,9 @@ type movement[T simd.Float] struct {
 	from, to     int      // offsets at index 0
 	begins       []stride // variables of blocks, by which offsets move
 	source, goal int
-	times        int // repetitions of each source element in a row
-	// other copies elements of another type than T; nil for T.
-	other func(to *block[T], at, stride int, from *block[T], start, step, n int)
-	rows  *rowLookup[T] // the gather of source rows; nil if there is none
+	times        int           // repetitions of each source element in a row
+	other        dtype.Type    // of elements of another type than T; 0 for T
+	rows         *rowLookup[T] // the gather of source rows; nil if there is none
 }
 
 // rowLookup is a tensor of source row numbers, one for each row of the result.
@@ -81,7 +80,7 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 		if len(a.offset.rest) > 0 && rows == nil {
 			return nil
 		}
-		u.other = mover[T](t)
+		u.other = t
 	}
 	if len(a.offset.rest) > 0 && rows == nil { // each element is repeated
 		p := a.offset.rest[0]
@@ -180,8 +179,8 @@ func (u *movement[T]) run(s *state[T], lo, hi int) {
 func (u *movement[T]) all(s *state[T], lo, hi int) {
 	each := size(u.dims[u.lead+1:])
 	switch {
-	case u.straight && u.other != nil:
-		u.other(&s.mem[u.goal], u.to+lo*each, 1, &s.mem[u.source], u.from+lo*each, 1, (hi-lo)*each)
+	case u.straight && u.other != 0:
+		s.mem[u.goal].move(u.other, u.to+lo*each, 1, &s.mem[u.source], u.from+lo*each, 1, (hi-lo)*each)
 		return
 	case u.straight && !s.past:
 		copy(s.mem[u.goal].same[u.to+lo*each:u.to+hi*each], s.mem[u.source].same[u.from+lo*each:])
@@ -265,7 +264,7 @@ func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int)
 			r.fail(s) // with an error about this row
 		}
 		n := min(row-first, hi-lo)
-		if i := last - 1; i >= 0 && r.fail != nil && u.other == nil && dims[last].from == 1 && s.vars[dims[i].place]+1 < dims[i].extent { // prefetch the next row
+		if i := last - 1; i >= 0 && r.fail != nil && u.other == 0 && dims[last].from == 1 && s.vars[dims[i].place]+1 < dims[i].extent { // prefetch the next row
 			if k := r.get(&s.mem[r.tensor], w+strides[i]); uint(k) < uint(r.extent) {
 				simd.Fetch(s.mem[u.source].same[f+dims[i].from+k*r.step:][:row])
 			}
@@ -278,8 +277,8 @@ func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int)
 // row copies n elements of a row, from element first on.
 func (u *movement[T]) row(s *state[T], source, from, to, first, n int) {
 	step := u.dims[len(u.dims)-1].from
-	if u.other != nil {
-		u.other(&s.mem[u.goal], to+first, 1, &s.mem[source], from+first*step, step, n)
+	if u.other != 0 {
+		s.mem[u.goal].move(u.other, to+first, 1, &s.mem[source], from+first*step, step, n)
 		return
 	}
 	out := s.mem[u.goal].same[to+first:][:n]

@@ -178,7 +178,7 @@ func (k *unitCompiler[T]) integerScanUnit(st *statement, t *term.Scan) unit[T] {
 // integerWriter returns code that stores an integer result of a statement.
 func (c *compiler[T]) integerWriter(st *statement) func(*state[T], int) {
 	find, t := c.target(st), c.tensors[st.target]
-	put := c.bounding(st, putInteger[T](t.Type, t.Add))
+	put := c.bounding(st, putWhole[T](st, t))
 	return func(s *state[T], v int) {
 		if id, at, inside := find(s); inside {
 			put(&s.mem[id], at, v)

@@ -19,7 +19,6 @@ type transposed[T simd.Float] struct {
 	colFrom      int // stride of columns in the source
 	source, goal int
 	element      dtype.Type
-	copied       func(to *block[T], at, stride int, from *block[T], start, step, n int)
 	own          bool // whether elements have the compute type
 }
 
@@ -43,7 +42,7 @@ func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
 	outer := slices.DeleteFunc(slices.Clone(k.free()), func(v *term.Variable) bool { return v == row || v == col })
 	return &transposed[T]{outer: k.loops(outer, nil), row: k.loop(row), col: k.loop(col), from: k.value(from), to: k.value(to),
 		rowTo: to.factor(row), colFrom: from.factor(col), source: s.value.Read.Tensor, goal: s.target, element: k.tensors[s.target].Type,
-		copied: mover[T](k.tensors[s.target].Type), own: k.tensors[s.target].Type == k.own}
+		own: k.tensors[s.target].Type == k.own}
 }
 
 // crossed returns the indices with stride 1 in the source and in the result, if they differ.
@@ -97,7 +96,7 @@ func (u *transposed[T]) run(s *state[T], lo, hi int) {
 			simd.Transpose(bitsOf[float64](goal.i64[to:]), u.rowTo, bitsOf[float64](source.i64[from:]), u.colFrom, cols, rows)
 		default:
 			for k := range rows {
-				u.copied(goal, to+k*u.rowTo, 1, source, from+k, u.colFrom, cols)
+				goal.move(u.element, to+k*u.rowTo, 1, source, from+k, u.colFrom, cols)
 			}
 		}
 	})

@@ -381,32 +381,24 @@ func (u *plain[T]) run(s *state[T], lo, hi int) { u.loops.each(s, 0, lo, hi, u.g
 
 // giver returns scalar code that computes and stores one element.
 func (c *compiler[T]) giver(st *statement) func(*state[T]) {
-	holds, find, t := c.holds(st.guard), c.target(st), c.tensors[st.target]
-	if st.value.Kind == term.Integer && !t.Type.IsFloat() {
-		x, put := c.integer(st.value), c.bounding(st, putWhole[T](st, t))
+	bare := *st
+	bare.guard = nil
+	holds := c.holds(st.guard)
+	if st.value.Kind == term.Integer && !c.tensors[st.target].Type.IsFloat() {
+		x, write := c.integer(st.value), c.integerWriter(&bare)
 		return func(s *state[T]) {
 			if holds(s) {
-				v := x(s)
-				if id, at, inside := find(s); inside {
-					put(&s.mem[id], at, v)
-				}
+				write(s, x(s))
 			}
 		}
 	}
-	x, put := c.real(st.value), putNumber[T](st, t)
-	if a := accessOf(st.left); st.guard == nil && len(a.open) == 0 && st.left.Which == nil {
-		at, id := c.value(a.offset), st.target
-		return func(s *state[T]) {
-			v := x(s)
-			put(&s.mem[id], at(s), v)
-		}
+	x, write := c.real(st.value), c.writer(&bare)
+	if st.guard == nil {
+		return func(s *state[T]) { write(s, x(s)) }
 	}
 	return func(s *state[T]) {
 		if holds(s) {
-			v := x(s)
-			if id, at, inside := find(s); inside {
-				put(&s.mem[id], at, v)
-			}
+			write(s, x(s))
 		}
 	}
 }
