@@ -13,10 +13,6 @@ import (
 // sum(b if expert[b] == e: x[b]). It becomes two statements: one initializes the result with the identity,
 // and one scatters each element into its segment.
 
-// crowded is the average number of elements of a segment up to which sums of float32 do not accumulate in
-// float64.
-const crowded = 4
-
 // histogram returns the scatter statement of a segment reduction, or nil if s is not one.
 func histogram(s *statement) *statement {
 	r := s.reduction()

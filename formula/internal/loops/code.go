@@ -39,9 +39,6 @@ func (p *strip[T]) sums() int {
 	return n
 }
 
-// loopLength is the maximum length of an execution of one fused loop without buffers.
-const loopLength = 16 * stripLength
-
 // limit sets the length of the code: stripLength if it uses buffers of a state.
 func (p *strip[T]) limit() {
 	p.length = loopLength

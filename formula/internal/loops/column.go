@@ -43,9 +43,6 @@ type columnSum[T simd.Float] struct {
 	put func(s *state[T], x []T)
 }
 
-// flushed is the number of terms in a partial sum of T.
-const flushed = 64
-
 // columns compiles an outer reduction over strips of v.
 func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 	r := k.bundle.folds[0]

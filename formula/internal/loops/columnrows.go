@@ -18,9 +18,6 @@ type directRows[T simd.Float] struct {
 	step   int // stride between elements, for several reduced indices
 }
 
-// mostBegins is the maximum length of begins.
-const mostBegins = 256
-
 // lookedUp is a tensor of row numbers for a gather.
 type lookedUp[T simd.Float] struct {
 	tensor int

@@ -6,10 +6,6 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A sum of at least leastCut elements to one result is split into up to mostSums equal partial sums, which
-// run in parallel if the task has a step for them.
-const leastCut, mostSums = 1 << 16, 64
-
 // cut splits long sums with one result into partial sums, and a sum of these in float64. The partition
 // depends on extents only, so results are bit-identical for every number of workers.
 func (z *normalizer) cut() {

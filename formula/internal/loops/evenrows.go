@@ -16,9 +16,6 @@ type evenRows[T simd.Float] struct {
 	together int // rows per call
 }
 
-// linesTogether is the approximate number of elements in the rows of one call.
-const linesTogether = 16 << 10
-
 // rowFolds returns the primitive that reduces several rows, or nil.
 func rowFolds[T simd.Float](kind reduction.Kind) func(z, x []T, n, apart int) {
 	switch kind {
@@ -31,9 +28,6 @@ func rowFolds[T simd.Float](kind reduction.Kind) func(z, x []T, n, apart int) {
 	}
 	return nil
 }
-
-// evenLength is the required divisor of the row length.
-const evenLength = 64
 
 // evenly reports whether the rows of a reduction may be reduced in place.
 func evenly[T simd.Float](r *term.Reduction, v *term.Variable) bool {

@@ -94,12 +94,6 @@ func (in *instruction[T]) value(m *vectors, x, k []value) value {
 	return v
 }
 
-// mostNumbers is the maximum number of scalars of a fused loop.
-const mostNumbers = 32
-
-// mostFolds is the maximum number of reductions of one loop.
-const mostFolds = 4
-
 // fewest is the minimum number of instructions of a fused loop. For a single instruction, the primitive of
 // package simd is as fast, unless the result is a sum or is stored.
 func fewest[T simd.Float](pending []instruction[T]) int {

@@ -166,9 +166,6 @@ func (z *normalizer) lasts(s *program.Statement) bool {
 	return ok
 }
 
-// mostParts is the maximum size, in terms, of a value that is inlined.
-const mostParts = 16
-
 // few reports whether a value is cheap to recompute: it has few operations, and loads only invariant
 // elements, along at least one index, of tensors that no statement writes.
 func (z *normalizer) few(s *program.Statement) bool {

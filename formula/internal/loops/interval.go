@@ -11,10 +11,6 @@ func (f form) bounds() algebra.Interval {
 	return r.of(f)
 }
 
-// mostRanges is the maximum number of indices in the dependences of a range. A longer chain makes the
-// interval unknown.
-const mostRanges = 64
-
 // ranges computes intervals. It memoizes those of indices whose ranges depend on other indices. A cyclic
 // range has no interval.
 type ranges struct {

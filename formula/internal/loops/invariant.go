@@ -23,12 +23,6 @@ func takesLong(n *term.Term) bool {
 	return false
 }
 
-// mostFixed is the maximum number of elements of a tensor of constants.
-const mostFixed = 4096
-
-// leastHoisted is the minimum number of evaluations that hoisting must save.
-const leastHoisted = 64
-
 // hoisted hoists expensive functions that depend on fewer indices than the statement: earlier statements
 // compute them into temporaries. Functions of indices only become tensors of constants.
 func (z *normalizer) hoisted(s *statement) *statement {

@@ -41,9 +41,6 @@ type rowLookup[T simd.Float] struct {
 // source.
 type stride struct{ place, extent, from, to, source int }
 
-// mostStrides is the maximum number of loops of a movement.
-const mostStrides = 8
-
 // movement compiles a copy; it returns nil for other statements.
 func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	n, vars := s.value, k.bundle.vars

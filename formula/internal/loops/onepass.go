@@ -8,10 +8,6 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// leastLarge is a number of elements. A temporary that is larger, and larger than all tensors of the task, is
-// not used to hold the results of a nested scan.
-const leastLarge = 1 << 12
-
 // onePass extracts scans that are nested in a statement's value into temporaries, since otherwise each
 // iteration of the statement would run the whole scan. It is an error if nested scans or sorts remain.
 func (z *normalizer) onePass(s *program.Statement, n *statement) error {

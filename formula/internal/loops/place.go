@@ -9,9 +9,6 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// fewCompared is the maximum number of elements that are compared one by one, which is faster than by lanes.
-const fewCompared = 32
-
 // extremePlace finds the place of an extreme in its first register, along the strip or for each lane of
 // strips. NaN is more extreme than all numbers. Its second register, if any, is the guard.
 type extremePlace[T simd.Float] struct {

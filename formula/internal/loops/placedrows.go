@@ -17,10 +17,6 @@ type placedRows[T simd.Float] struct {
 	fetched bool // whether target rows are prefetched
 }
 
-// leastFetched is the minimum size in bytes of a tensor whose rows are prefetched. Smaller ones stay in a
-// cache.
-const leastFetched = 1 << 18
-
 // placedRows compiles a scatter-add of short rows. It returns nil if the statement is another one, if rows
 // are long, or if the summands are not contiguous.
 func (k *unitCompiler[T]) placedRows() unit[T] {
@@ -82,9 +78,6 @@ func (u *placedRows[T]) add(s *state[T], n, rows int) {
 	}
 	addRows(s.mem[u.target].same, x, places, n, u.fetched, func(z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) })
 }
-
-// fewAdded is the maximum length of a row that an inline loop adds. A call costs more.
-const fewAdded = 12
 
 // addRows adds rows of n elements to z at given offsets, long rows by a function. It skips rows with
 // negative offsets.

@@ -75,13 +75,6 @@ func (c *compiler[T]) product(s *statement) *product {
 	return p
 }
 
-// leastShared is the minimum number of products of the same size that share a packed copy of a factor. They
-// run on several workers. A single product is faster if it packs blocks, which stay in the L2 cache.
-const leastShared = 4
-
-// longRow is the minimum row length of a matrix-vector product that is computed as reductions.
-const longRow = 64
-
 // matrices is a batched matrix product.
 type matrices[T simd.Float] struct {
 	outer      nest[T] // over the batch indices

@@ -76,9 +76,6 @@ func (p *roomPool) collected() {
 	p.watch()
 }
 
-// leastRoom is the minimum size in bytes of a task's temporaries that are in an arena.
-const leastRoom = 64 << 10
-
 // local is a temporary, and its offset in the arena.
 type local struct{ tensor, at, bytes int }
 
@@ -100,9 +97,6 @@ type locals struct {
 	run   uint64
 	done  atomic.Int64 // iterations that the run has finished
 }
-
-// roomAlign is the alignment of temporaries in an arena.
-const roomAlign = 64
 
 // enter acquires the arena of a run, unless another share has. Its contents last until the run is finished.
 func (r *runner[T]) enter(run uint64) {

@@ -277,9 +277,10 @@ func (f *rowSum[T]) put(s *state[T], place, first int, of []T, step, rows, n int
 	}
 }
 
-// over runs code for all elements that one result reduces, and returns their number: strip for the next m
-// elements, and several after among ran over some rows.
-func (u *rows[T]) over(s *state[T], among *rowLoop[T], strip func(m int), several func(rows int)) (n int) {
+// sumAll computes the joint sums of one row.
+func (u *rows[T]) sumAll(s *state[T]) {
+	var totals [mostFolds]float64
+	n := 0
 	lo, hi := u.last.limits(s, 0, 0)
 	row := func(s *state[T]) {
 		if u.varies {
@@ -289,59 +290,71 @@ func (u *rows[T]) over(s *state[T], among *rowLoop[T], strip func(m int), severa
 			s.vars[u.last.place] = at
 			m := min(stripLength, hi-at)
 			n += m
-			strip(m)
+			if u.own {
+				u.joint.exec(s, m)
+				for i := range u.sums {
+					totals[i] += s.totals[i]
+				}
+				continue
+			}
+			for i := range u.sums {
+				s.lanes[i] = simd.Lanes[T]{}
+			}
+			u.joint.exec(s, m)
+			for i := range u.sums {
+				totals[i] += float64(s.lanes[i].Sum())
+			}
 		}
 	}
 	if m, ok := u.short(s); len(u.inner.loops) == 0 {
 		row(s)
-	} else if ok && among != nil {
+	} else if ok && u.among != nil {
 		u.inner.stretches(s, 0, 0, 0, mostRows(m), func(s *state[T], first, rows int) {
-			among.run(s, m, first, rows)
+			u.among.run(s, m, first, rows)
 			n += m * rows
-			several(rows)
+			for i, fold := range u.among.loop.sums {
+				for row := range rows {
+					totals[fold] += u.among.sum(s, row, i)
+				}
+			}
 		})
 	} else {
 		u.inner.each(s, 0, 0, 0, row)
 	}
-	return n
-}
-
-// sumAll computes the joint sums of one row.
-func (u *rows[T]) sumAll(s *state[T]) {
-	var totals [mostFolds]float64
-	n := u.over(s, u.among, func(m int) {
-		if !u.own {
-			clear(s.lanes[:len(u.sums)])
-		}
-		u.joint.exec(s, m)
-		for i := range u.sums {
-			if u.own {
-				totals[i] += s.totals[i]
-			} else {
-				totals[i] += float64(s.lanes[i].Sum())
-			}
-		}
-	}, func(rows int) {
-		for i, fold := range u.among.loop.sums {
-			for row := range rows {
-				totals[fold] += u.among.sum(s, row, i)
-			}
-		}
-	})
-	for i, p := range u.sums {
-		p.finish(s, totals[i], n)
+	for i, f := range u.sums {
+		f.finish(s, totals[i], n)
 	}
 }
 
 // sum computes one reduction of one row.
 func (u *rows[T]) sum(s *state[T], p *rowSum[T]) {
 	s.found, s.index = false, 0
-	total := p.unit
-	n := u.over(s, p.among, func(m int) { total = p.strip(s, total, m) }, func(rows int) {
-		for row := range rows {
-			total += p.among.sum(s, row, 0)
+	total, n := p.unit, 0
+	lo, hi := u.last.limits(s, 0, 0)
+	row := func(s *state[T]) {
+		if u.varies {
+			lo, hi = u.last.limits(s, 0, 0)
 		}
-	})
+		for at := lo; at < hi; at += stripLength {
+			s.vars[u.last.place] = at
+			m := min(stripLength, hi-at)
+			n += m
+			total = p.strip(s, total, m)
+		}
+	}
+	if m, ok := u.short(s); len(u.inner.loops) == 0 {
+		row(s)
+	} else if ok && p.among != nil {
+		u.inner.stretches(s, 0, 0, 0, mostRows(m), func(s *state[T], first, rows int) {
+			p.among.run(s, m, first, rows)
+			n += m * rows
+			for row := range rows {
+				total += p.among.sum(s, row, 0)
+			}
+		})
+	} else {
+		u.inner.each(s, 0, 0, 0, row)
+	}
 	p.finish(s, total, n)
 }
 

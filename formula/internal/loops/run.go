@@ -8,9 +8,6 @@ import (
 	"github.com/opgen/opgen/runtime/blas"
 )
 
-// stripLength is the number of elements in a strip. The buffers of several strips fit the L1 cache.
-const stripLength = 1024
-
 // loopGroup is the fused units of a group, which share their outermost loops.
 type loopGroup[T simd.Float] struct {
 	shared []shared // the outermost first
@@ -37,13 +34,6 @@ type loopGroup[T simd.Float] struct {
 	flat       *fusedLoop[T]
 	flatLength int
 }
-
-// A share uses non-temporal stores if its group writes at least leastWritten bytes and accesses at least
-// leastUsed bytes, and if the share writes at least leastPart bytes. Caches cannot hold the results until
-// they are read, and non-temporal stores do not load a line before overwriting it. The bounds are for the
-// whole group, whose shares run concurrently. Shares of chains of tasks are smaller, and their results are
-// read from a cache. Tests change the bounds.
-var leastWritten, leastUsed, leastPart = 8 << 20, 24 << 20, 1 << 20
 
 // shared is a loop that the units of a group share.
 type shared struct {
@@ -356,9 +346,6 @@ func (l *loop[T]) limits(s *state[T], lo, hi int) (int, int) {
 	}
 	return l.lo(s), l.hi(s)
 }
-
-// distance is the prefetch distance, in iterations.
-const distance = 8
 
 // ahead prefetches for code the strips of n elements distance iterations of the last loop later. At the
 // first iteration it also prefetches for those between.

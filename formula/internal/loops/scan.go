@@ -326,9 +326,6 @@ type scanColumns[T simd.Float] struct {
 	join  func(z, x, y []float64)
 }
 
-// scanned is the maximum number of elements in the buffer of suffix reductions of a leave-one-out scan.
-const scanned = 1 << 17
-
 func (u *scanColumns[T]) run(s *state[T], lo, hi int) {
 	y := s.regs[u.y]
 	defer func() { s.regs[u.y] = y }()

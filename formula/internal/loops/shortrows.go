@@ -15,9 +15,6 @@ type repeatedRow[T simd.Float] struct {
 	all  int // register of the repeated rows
 }
 
-// longestShort is the maximum length of a short row.
-const longestShort = 128
-
 // shortIndices returns the statement of a bundle, and the indices of its rows and of their elements, if it may
 // run in strips of several rows; otherwise nil.
 func (k *unitCompiler[T]) shortIndices() (s *statement, w, v *term.Variable) {

@@ -21,9 +21,6 @@ func digits(s *statement) *statement {
 	return s
 }
 
-// maxResidues is the maximum number of statements that residues returns.
-const maxResidues = 16
-
 // residues splits a loop over i that uses (i+c)/n or (i+c)%n for a small n into one loop for each i%n, and a
 // remainder loop if n does not divide the extent. Strided windows contain such divisions.
 func residues(s *statement) []*statement {
@@ -95,9 +92,6 @@ func (s *statement) from(i, lo, count int) *statement {
 	out.vars, out.value, out.guard = vars, settled(out.value), settled(out.guard)
 	return out
 }
-
-// shortest is the minimum extent of an innermost loop that splitting creates.
-const shortest = 16
 
 // found reports whether a statement only copies or adds loaded elements, which a gather by integer strips
 // supports.
@@ -183,9 +177,6 @@ func dividend(x *term.Term, v *term.Variable, n int) (at int, divides bool) {
 	return f.base, known && d == n && len(f.rest) == 0 && len(f.vars) == 1 && f.vars[0].of == v && f.vars[0].factor == 1
 }
 
-// maxPieces is the maximum number of pieces of a statement.
-const maxPieces = 8
-
 // pieces splits a loop where conditions on its index change (index-set splitting), so that the conditions
 // are constant in each piece.
 func pieces(s *statement) []*statement {
@@ -237,9 +228,6 @@ func cutsOf(s *statement, v *term.Variable) []int {
 	}
 	return at
 }
-
-// mostUnrolled is the maximum extent of a loop that is unrolled.
-const mostUnrolled = 4
 
 // unrolled unrolls a short innermost loop with negative strides, which would make short strips. The
 // statements share common subexpressions.

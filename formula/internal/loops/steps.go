@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// wide is the number of iterations of shared loops that suffices for any number of workers.
-const wide = 64
-
 // union is a candidate for the fusion of two groups.
 type union struct {
 	at, next int  // the indices of the groups

@@ -22,13 +22,6 @@ type transposed[T simd.Float] struct {
 	own          bool // whether elements have the compute type
 }
 
-// tileSide is the number of rows and columns of a tile.
-const tileSide = 64
-
-// pastRows and pastCols are the rows and columns of a tile for non-temporal stores: several cache lines
-// each.
-const pastRows, pastCols = 128, 64
-
 // transposed compiles a transposing copy, or returns nil for other statements.
 func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || !k.moves(s) {

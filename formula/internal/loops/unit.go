@@ -164,10 +164,6 @@ func (k *unitCompiler[T]) loops(vars []*term.Variable, v *term.Variable) nest[T]
 	return out
 }
 
-// fewTested is the number of elements up to which conditions are reduced one by one, which is faster than by
-// strips.
-const fewTested = 8
-
 // whole reports whether a unit goes over all values of an index. Where its group shares the index, the unit
 // has those of a block only: a reduction may become a scan after the group is made, as it loses an index of
 // which the value is independent.

@@ -10,9 +10,6 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// leastProducts is the minimum number of products in integer sums that are computed as a matrix product.
-const leastProducts = 4096
-
 // All integers up to these bounds are exact in float32 and float64.
 const (
 	exact32 = 1 << 24
@@ -61,9 +58,6 @@ func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x,
 
 // magnitude is the greatest absolute value in an interval.
 func magnitude(x algebra.Interval) float64 { return float64(max(-x.Lo, x.Hi, 1)) }
-
-// mostRange bounds the intervals of factors, so that products of bounds do not overflow.
-const mostRange = 1 << 24
 
 // wholeRange returns between which bounds an integer lies whatever its tensors hold.
 func wholeRange(n *term.Term, tensors []Tensor) algebra.Interval {

@@ -77,10 +77,6 @@ func looksUp(vars []*term.Variable, by *term.Variable) bool {
 	})
 }
 
-// mostInWindow is the maximum extent of a range that does not move, for which windowed loops over a constant
-// superset.
-const mostInWindow = 16
-
 // window returns the begin, the constant size and the border conditions of the smallest window that contains
 // the range of v. size is 0 if the range is constant, or if there is no constant size.
 func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Term) {
