@@ -15,8 +15,8 @@ type repeatedRow[T simd.Float] struct {
 	all  int // register of the repeated rows
 }
 
-// shortIndices returns the statement of a bundle, and the indices of its rows and of their elements, if it may
-// run in strips of several rows; otherwise nil.
+// shortIndices returns the statement of a bundle, and the indices of its rows and of their elements, if it
+// may run in strips of several rows; otherwise nil.
 func (k *unitCompiler[T]) shortIndices() (s *statement, w, v *term.Variable) {
 	vars, s := k.bundle.vars, k.bundle.statements[0]
 	d := len(vars) - 2

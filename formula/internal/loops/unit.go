@@ -240,8 +240,8 @@ type pointwise[T simd.Float] struct {
 	code   strip[T]
 	rows   *rowLoop[T] // over several iterations of the next outer index, or nil
 
-	// elements is the number of elements of an iteration of inner: of a row, if strips cover several. The index
-	// in slot last is at the first element.
+	// elements is the number of elements of an iteration of inner: of a row, if strips cover several. The
+	// index in slot last is at the first element.
 	elements, last int
 	repeated       []repeatedRow[T] // operands that are the same in all rows
 	to             *placedRows[T]   // where sums by index add the rows, or nil
