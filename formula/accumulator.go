@@ -38,11 +38,11 @@ func (a *accumulator) join(b accumulator) {
 func (a *accumulator) exponentials(b accumulator) {
 	if b.v <= a.v {
 		if !math.IsInf(a.v, 0) {
-			a.sum += b.sum * math.Exp(b.v-a.v)
+			a.sum += float64(b.sum * math.Exp(b.v-a.v))
 		}
 		return
 	}
-	a.sum = a.sum*math.Exp(a.v-b.v) + b.sum
+	a.sum = float64(a.sum*math.Exp(a.v-b.v)) + b.sum
 	a.v = max(a.v, b.v)
 }
 

@@ -192,7 +192,7 @@ func (d Draw) gradients(p *program.Program, near []float64) ([][]float64, error)
 		}
 		m.computed[i] = true
 		for k := range m.tensors[i].real {
-			m.tensors[i].real[k] = 0.2 + 1.6*random.Float64()
+			m.tensors[i].real[k] = 0.2 + float64(1.6*random.Float64())
 			if random.IntN(3) == 0 {
 				m.tensors[i].real[k] *= -1
 			}
@@ -217,7 +217,7 @@ func (d Draw) gradients(p *program.Program, near []float64) ([][]float64, error)
 		}
 		m.grads[i] = make([]float64, count(l))
 		for k := range m.grads[i] {
-			m.grads[i][k] = random.Float64() - 0.3
+			m.grads[i][k] = float64(random.Float64()) - 0.3
 		}
 	}
 	err := m.backward()

@@ -33,7 +33,7 @@ func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
 		return func(f *frame) float64 {
 			mean, n := moments(f, each, x)
 			s := 0.0
-			each(f, func(f *frame) { d := x(f) - mean; s += d * d })
+			each(f, func(f *frame) { d := x(f) - mean; s += float64(d * d) })
 			return s / n
 		}
 	case reduction.LogSumExp:

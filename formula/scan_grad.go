@@ -173,7 +173,9 @@ func backExtremes(kind reduction.Kind) func([]counted, [][]float64) []float64 {
 // numbers: a product, and its derivative by the product rule.
 func (s *scan) backOthers(f *frame, elements []counted, grad func(*frame) float64) []float64 {
 	type pair struct{ product, sum float64 }
-	join := func(x, y pair) pair { return pair{x.product * y.product, x.product*y.sum + x.sum*y.product} }
+	join := func(x, y pair) pair {
+		return pair{x.product * y.product, float64(x.product*y.sum) + float64(x.sum*y.product)}
+	}
 	own, rest := make([]pair, len(elements)), 0.0 // rest is the gradient of results that leave no element out
 	for i, e := range elements {
 		own[i].product = e.x

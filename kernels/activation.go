@@ -52,7 +52,7 @@ func (d derivative[T]) times(i int, g T) T {
 	case activation.Sigmoid:
 		return g * y * (1 - y)
 	}
-	return g * (1 - y*y) // TANH
+	return g * (1 - T(y*y)) // TANH
 }
 
 func sigmoid[T dtype.Float](x T) T {

@@ -32,7 +32,7 @@ func (Aggregate[T, L]) ForwardPlace(_ *op.Ctx, a *aggregate.Forward[T, L], _ op.
 		full, _ := a.FullGatePreds.Get()
 		var sum float64
 		for i := range full.Len() {
-			sum += float64(full.At(i)) * float64(a.Load.At(i%n))
+			sum += float64(float64(full.At(i)) * float64(a.Load.At(i%n)))
 		}
 		balance.Set(0, T(a.Attrs.LambdaBal*sum))
 	}

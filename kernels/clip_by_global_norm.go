@@ -19,7 +19,7 @@ func (ClipByGlobalNorm[T]) ForwardSquares(_ *op.Ctx, a *clipbyglobalnorm.Forward
 		sum := 0.0
 		for k := range a.Input[i].Len() {
 			x := float64(a.Input[i].At(k))
-			sum += x * x
+			sum += float64(x * x)
 		}
 		a.Squares.Set(i, sum)
 	}

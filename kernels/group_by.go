@@ -86,7 +86,7 @@ func (m mixture[T, L]) sum(first, k int, weight func(i int) float64, put func(c 
 			}
 			w := weight(i)
 			for c := range sums {
-				sums[c] += w * float64(row.At(lo+c))
+				sums[c] += float64(w * float64(row.At(lo+c)))
 			}
 		}
 		for c, x := range sums {

@@ -42,7 +42,7 @@ func horner(coefficients []float64, x float64) float64 {
 	}
 	y := coefficients[last]
 	for _, c := range slices.Backward(coefficients[:last]) {
-		y = y*x + c
+		y = float64(y*x) + c
 	}
 	return y
 }

@@ -19,7 +19,7 @@ func (TruncatedNormal[T]) Forward(_ *op.Ctx, a *truncatednormal.Forward[T], r op
 		return fmt.Errorf("slot tensor: want cutoffs that leave a part of the distribution, got %g to %g, where mean %g and standard deviation %g leave %.3g", at.MinCutoff, at.MaxCutoff, at.Mean, at.Stddev, left)
 	}
 	draw(a.Tensor, r, at.Seed.Or(a.GraphSeed), func(s rng.Source, i uint64) float64 {
-		return min(max(at.Mean+at.Stddev*s.NormalBetween(i, a.Lo, a.Hi), at.MinCutoff), at.MaxCutoff)
+		return min(max(at.Mean+float64(at.Stddev*s.NormalBetween(i, a.Lo, a.Hi)), at.MinCutoff), at.MaxCutoff)
 	})
 	return nil
 }

@@ -161,7 +161,7 @@ func (p *products[T]) addStrip(a, b, n int) {
 	sums := w.sums[:n]
 	switch {
 	case x.A == 0 && x.B == 0:
-		v := float64(p.a[a]) * float64(p.b[b])
+		v := float64(float64(p.a[a]) * float64(p.b[b]))
 		for i := range sums {
 			sums[i] += v
 		}

@@ -129,7 +129,7 @@ func (p *Product) nested() bool {
 	batch, rows, cols, sum := count(p.batch.Axes), count(p.rows.Axes), count(p.cols.Axes), count(p.Sum.Axes)
 	onlyA, onlyB := count(p.onlyA), count(p.onlyB)
 	products := float64(batch) * float64(rows) * float64(cols) * float64(sum) * float64(onlyA) * float64(onlyB)
-	elements := float64(batch) * float64(sum) * (float64(rows)*float64(onlyA) + float64(cols)*float64(onlyB))
+	elements := float64(float64(batch) * float64(sum) * (float64(float64(rows)*float64(onlyA)) + float64(float64(cols)*float64(onlyB))))
 	return p.Alone || products <= 2*elements
 }
 

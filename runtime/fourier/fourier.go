@@ -89,7 +89,9 @@ func (t *Transform) Run(re, im, re2, im2 []float64) {
 }
 
 // times returns the product of two complex numbers.
-func times(a, b, c, d float64) (re, im float64) { return a*c - b*d, a*d + b*c }
+func times(a, b, c, d float64) (re, im float64) {
+	return float64(a*c) - float64(b*d), float64(a*d) + float64(b*c)
+}
 
 // chirp holds the factors by which a transform is a convolution: n k = (n² + k² - (n - k)²) / 2.
 type chirp struct {

@@ -50,7 +50,7 @@ func (s Source) Uniform(index uint64) float64 {
 // Normal returns a number with mean 0 and standard deviation 1 (Box-Muller).
 func (s Source) Normal(index uint64) float64 {
 	b := s.Block(index)
-	u := 1 - float64((uint64(b[0])<<32|uint64(b[1]))>>11)/(1<<53) // (0, 1]: the logarithm exists
+	u := 1 - float64(float64((uint64(b[0])<<32|uint64(b[1]))>>11)/(1<<53)) // (0, 1]: the logarithm exists
 	v := float64((uint64(b[2])<<32|uint64(b[3]))>>11) / (1 << 53)
 	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v)
 }
@@ -62,8 +62,8 @@ func (s Source) NormalBetween(index uint64, lo, hi float64) float64 {
 	if lo > 0 {
 		return -s.NormalBetween(index, -hi, -lo) // below 0 the distribution function keeps more digits
 	}
-	u := NormalCDF(lo) + NormalMass(lo, hi)*s.Uniform(index)
-	return min(max(math.Sqrt2*math.Erfinv(2*u-1), lo), hi)
+	u := NormalCDF(lo) + float64(NormalMass(lo, hi)*s.Uniform(index))
+	return min(max(math.Sqrt2*math.Erfinv(float64(2*u)-1), lo), hi)
 }
 
 // NormalMass returns how much of the normal distribution with mean 0 and standard deviation 1 lies
@@ -77,4 +77,4 @@ func NormalMass(lo, hi float64) float64 {
 
 // NormalCDF returns how much of the normal distribution with mean 0 and standard deviation 1 lies below x.
 // Far below 0, erfc keeps the digits that 1 + erf would lose.
-func NormalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+func NormalCDF(x float64) float64 { return float64(math.Erfc(-x/math.Sqrt2) / 2) }

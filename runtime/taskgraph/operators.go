@@ -73,7 +73,7 @@ func (b *Block) Matmul(x, y *STensor) *STensor {
 			for l := range k {
 				f := x.data[i*k+l]
 				for j, v := range y.data[l*n : (l+1)*n] {
-					row[j] += f * v
+					row[j] += float32(f * v)
 				}
 			}
 		}

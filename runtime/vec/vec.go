@@ -22,7 +22,7 @@ func Dot[T dtype.Float](a, b tensor.ROLane[T]) T {
 	y, _, u := unlock.Lane(b.Sealed())
 	var sum float64
 	for i := range n {
-		sum += float64(x[i*s]) * float64(y[i*u])
+		sum += float64(float64(x[i*s]) * float64(y[i*u]))
 	}
 	return T(sum)
 }

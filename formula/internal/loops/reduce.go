@@ -71,7 +71,7 @@ func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 			})
 			mean := first + sum/n
 			sum = 0
-			each(s, func() { d := x(s) - mean; sum += d * d })
+			each(s, func() { d := x(s) - mean; sum += float64(d * d) })
 			return sum / n
 		}
 	}

@@ -131,7 +131,7 @@ func (f *folder) add(x float64) {
 			f.sum += math.Exp(x - f.v)
 		}
 	default:
-		f.sum = f.sum*math.Exp(f.v-x) + 1
+		f.sum = float64(f.sum*math.Exp(f.v-x)) + 1
 		f.v = max(f.v, x)
 	}
 }

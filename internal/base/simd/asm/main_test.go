@@ -38,6 +38,32 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
+// computing are the packages whose results are to have the same bits on all architectures, beside simd.
+var computing = []string{"./formula", "./formula/internal/loops", "./kernels", "./runtime/blas", "./runtime/box", "./runtime/contraction", "./runtime/fourier",
+	"./runtime/raw", "./runtime/rng", "./runtime/taskgraph", "./runtime/tensor", "./runtime/vec"}
+
+// TestNothingElseFused looks for fused multiply-adds in the packages that compute, for arm64: there the
+// compiler fuses a product with a sum unless a conversion keeps it from that.
+func TestNothingElseFused(t *testing.T) {
+	fused := regexp.MustCompile(`\sFN?M(ADD|SUB)[SD]\s`)
+	product := regexp.MustCompile(`\sFMUL[SD]\s`)
+	cmd := exec.Command("go", append([]string{"build", "-gcflags=-S"}, computing...)...)
+	cmd.Dir = "../../../.."
+	cmd.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if n := len(product.FindAll(out, -1)); n < 100 {
+		t.Errorf("want at least 100 products in the code, got %d: the test does not see it", n)
+	}
+	for line := range strings.Lines(string(out)) {
+		if fused.MatchString(line) && !strings.Contains(line, "/simd/fma.go:") && !strings.Contains(line, "/simd/tile_go.go:") {
+			t.Errorf("%s", line)
+		}
+	}
+}
+
 // TestNothingFused looks for fused multiply-adds in what the compiler makes of the portable functions, on
 // architectures where it fuses a product with a sum unless a conversion keeps it from that. In fma.go and
 // tile_go.go, they are meant, or change nothing.
