@@ -24,6 +24,10 @@ type Run struct {
 	Host error
 
 	code loops.Code // nil if the interpreter computes the task
+
+	signature  *task.Signature
+	use        *program.Use
+	resolution *task.Resolution
 }
 
 // List returns a listing of the loops that compute the task on CPUs, and counts; an empty one if there are
@@ -49,7 +53,7 @@ func RunOf(s *task.Signature, u *program.Use, r *task.Resolution) (*Run, error) 
 	if err != nil {
 		return nil, err
 	}
-	out := &Run{Interpreter: x.why, code: x.code}
+	out := &Run{Interpreter: x.why, code: x.code, signature: s, use: u, resolution: r}
 	if x.code != nil {
 		out.Loops = x.code.Kinds()
 	}

@@ -21,21 +21,37 @@ func init() { task.TileFormulas(tilesOf) }
 // first axes of its results, of which each index touches what the formula says. The error says why it is not.
 func tilesOf(o *task.Operator, r *task.Resolution, number int) (*task.Tiles, error) {
 	s := o.Signatures[number]
-	switch {
-	case s.Kind != task.KindForward && s.Kind != task.KindBackward && s.Kind != task.KindUpdate:
-		return nil, errors.New("no formula computes it")
-	case slices.ContainsFunc(s.Args, func(a task.Arg) bool { return a.From == task.FromCall }):
-		return nil, errors.New("the caller passes arguments")
-	case slices.ContainsFunc(s.Params, func(p task.Param) bool { return p.Perm == perm.Reduce }):
-		return nil, errors.New("it folds values into a tensor")
-	case len(s.Steps) != 1:
-		return nil, errors.New("it has several steps")
+	if err := noRows(s); err != nil {
+		return nil, err
 	}
 	u, err := useOf(o, r.Attrs, r, 0, nil)
 	if err != nil {
 		return nil, err
 	}
 	return rowsOf(s, u, r)
+}
+
+// noRows returns why a task has no tiles in any use.
+func noRows(s *task.Signature) error {
+	switch {
+	case s.Kind != task.KindForward && s.Kind != task.KindBackward && s.Kind != task.KindUpdate:
+		return errors.New("no formula computes it")
+	case slices.ContainsFunc(s.Args, func(a task.Arg) bool { return a.From == task.FromCall }):
+		return errors.New("the caller passes arguments")
+	case slices.ContainsFunc(s.Params, func(p task.Param) bool { return p.Perm == perm.Reduce }):
+		return errors.New("it folds values into a tensor")
+	case len(s.Steps) != 1:
+		return errors.New("it has several steps")
+	}
+	return nil
+}
+
+// Tiles returns how the task is cut into tiles of rows at this instantiation. The error says why it is not.
+func (r *Run) Tiles() (*task.Tiles, error) {
+	if err := noRows(r.signature); err != nil {
+		return nil, err
+	}
+	return rowsOf(r.signature, r.use, r.resolution)
 }
 
 // rowsOf is tilesOf for a use. It takes as many of the first axes as the formula and the loops permit.
@@ -100,7 +116,10 @@ func (l *layout) tiles() (*task.Tiles, error) {
 
 // work returns about how many operations and elements a task takes.
 func work(r *task.Resolution, number int) float64 {
-	n := r.Costs[number].Flops
+	n := 0.0
+	if number < len(r.Costs) {
+		n = r.Costs[number].Flops
+	}
 	for _, operands := range r.Slots {
 		for _, o := range operands {
 			n += float64(shape.Prod(o.Shape))

@@ -100,7 +100,7 @@ func Operator(w io.Writer, o *model.Operator) error {
 		rows = append(rows, []string{s.Dim, s.Words(), when})
 	}
 	table("Sharding", rows)
-	runs := Runs(o)
+	runs, cuts := Runs(o), tiles(o)
 	for _, t := range o.Tasks {
 		fmt.Fprintf(&b, "\nTask %s, id %v\n", t.Name, t.ID)
 		tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -146,6 +146,9 @@ func Operator(w io.Writer, o *model.Operator) error {
 			fmt.Fprintln(&b, line)
 		}
 		fmt.Fprintf(&b, "  on CPUs: %s\n  on GPUs: %s\n", runs[t].CPU, runs[t].GPU)
+		if t.Invoked() {
+			fmt.Fprintf(&b, "  tiles: %s\n", cuts[t])
+		}
 		if t.Flops != "" {
 			bytes := t.Bytes
 			if bytes == "" {
