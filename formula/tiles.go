@@ -128,11 +128,11 @@ func work(r *task.Resolution, number int) float64 {
 	return n
 }
 
-// Tiles of a formula are up to mostTiles, each with leastWork operations and elements, about: as many as take
-// longer than to pass a tile on.
+// Tiles of a formula are up to mostTiles, each with leastWork operations and elements, about. A step that
+// stays whole is a barrier between its neighbors, which takes longer than to pass small tiles on.
 const (
 	mostTiles = 16
-	leastWork = 1 << 12
+	leastWork = 1 << 8
 )
 
 // sizeOf returns extents of tiles. The number of tiles is about a power of 2, so that tiles of neighboring
