@@ -31,8 +31,8 @@ func block(g *graph.Graph, x graph.Tensor) graph.Tensor {
 	return add(x, mlp(g, norm(x), 32, 16))
 }
 
-// TestFalseWaitsOfLayers makes plans of layers of which each has tiles, some in place of others: no tile waits
-// without a reason, and the longest chain has a task of each layer.
+// TestFalseWaitsOfLayers makes plans of layers of which each has tiles, some in place of others: no tile
+// waits without a reason, and the longest chain has a task of each layer.
 func TestFalseWaitsOfLayers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		shape  []int
