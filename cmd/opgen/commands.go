@@ -25,6 +25,7 @@ type command struct {
 	force, fix     bool
 	kernel, cuda   bool
 	list, diffs    bool
+	simpler        bool
 	stages         bool
 	loops          bool
 	against        string
@@ -67,6 +68,7 @@ var (
 	optionKernel  = &option{name: "kernel", usage: "also write a kernel, which takes the place of the formula", truth: func(c *command) *bool { return &c.kernel }}
 	optionCUDA    = &option{name: "cuda", usage: "also write device code for NVIDIA GPUs, which takes the place of the formula there", truth: func(c *command) *bool { return &c.cuda }}
 	optionList    = &option{name: "l", usage: "change nothing, and list the files that differ from their form", truth: func(c *command) *bool { return &c.list }}
+	optionSimpler = &option{name: "s", usage: "drop what specs need not say, too", truth: func(c *command) *bool { return &c.simpler }}
 	optionDiffs   = &option{name: "d", usage: "change nothing, and print the differences", truth: func(c *command) *bool { return &c.diffs }}
 	optionStages  = &option{name: "progress", usage: "print a line for each stage, also where standard error is no terminal", truth: func(c *command) *bool { return &c.stages }}
 	optionLoops   = &option{name: "loops", usage: "print the loops that compute the tasks of an operator on CPUs instead, at the examples, and what this processor runs as machine code", truth: func(c *command) *bool { return &c.loops }}
@@ -91,7 +93,7 @@ func verbs() []*verb {
 			options: []*option{optionStages}, formats: textOrJSON, run: (*command).diff,
 			json: "The object of `generate`. Changes also have a `diff`."},
 		{name: "fmt", forms: []form{{"[FILE...]", "write specs in their form: spaces, blank lines and the order of keys; by default all specs and opgen.toml"}},
-			options: []*option{optionDiffs, optionList}, formats: textOrJSON, max: math.MaxInt, files: true, run: (*command).fmt,
+			options: []*option{optionDiffs, optionList, optionSimpler}, formats: textOrJSON, max: math.MaxInt, files: true, run: (*command).fmt,
 			json: "An array of the files that differ from their form, each with `path` and, with `-d`, `diff`."},
 		{name: "watch", forms: []form{{"", "generate when specs, kernels, inputs of plug-ins or opgen.toml change, until interrupted; print findings as they appear"}},
 			formats: textOrJSON, run: (*command).watch,

@@ -163,7 +163,11 @@ func (c *command) unformatted(path string, wrong *diag.List) (*unformatted, erro
 			}
 		}
 	}
-	text, err := format.File(name, string(data))
+	form := format.File
+	if c.simpler {
+		form = format.Simplify
+	}
+	text, err := form(name, string(data))
 	if syntax, ok := errors.AsType[*source.SyntaxError](err); ok {
 		d := wrong.Add(diag.Syntax, syntax.Span, "%s", syntax.Message)
 		if syntax.First.File != nil {

@@ -10,7 +10,7 @@
 //	    report what is wrong with the specs, and make the edits that findings propose, if asked to
 //	opgen diff [-progress] [-format text|json]
 //	    show what generate would change: stale, missing, orphaned and edited files
-//	opgen fmt [-d] [-l] [-format text|json] [FILE...]
+//	opgen fmt [-d] [-l] [-s] [-format text|json] [FILE...]
 //	    write specs in their form: spaces, blank lines and the order of keys; by default all specs and opgen.toml
 //	opgen watch [-format text|json]
 //	    generate when specs, kernels, inputs of plug-ins or opgen.toml change, until interrupted; print findings as they appear

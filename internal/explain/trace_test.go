@@ -64,7 +64,7 @@ func TestLine(t *testing.T) {
 		{"generated/conv2d/tasks.go", "BackwardFilter(ctx", []string{": Kernel.BackwardFilter\n", ": backward.steps.filter "}},
 		{"generated/activation/enum.go", "func (v Activation) String", []string{": Activation.String\n", "specs/activation.toml:"}},
 		{"specs/softmax.toml", "output = {", []string{"specs/softmax.toml:", ": SlotOutput\n", ": Forward.Output\n", ": BackwardTensors.GradOutput\n"}},
-		{"specs/softmax.toml", "name     = ", []string{": Register\n", ": withKernel\n", ": Operator\n", ": Apply\n"}},
+		{"specs/softmax.toml", "category = ", []string{": Register\n", ": withKernel\n", ": Operator\n", ": Apply\n"}},
 	} {
 		got, err := line(g, c.file, find(t, c.file, c.text))
 		if err != nil {

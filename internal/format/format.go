@@ -19,7 +19,12 @@ import (
 // File returns the text of a spec, or of opgen.toml, in its form. Keys are put in order, unless a blank line
 // stands between them; names that the file gives keep their order. The error is one of syntax,
 // a *source.SyntaxError.
-func File(name, text string) (string, error) {
+func File(name, text string) (string, error) { return file(name, text, false) }
+
+// Simplify is File without what a spec need not say. The spec means the same in the module in which it is.
+func Simplify(name, text string) (string, error) { return file(name, text, true) }
+
+func file(name, text string, simpler bool) (string, error) {
 	before, serr := source.Parse(name, text)
 	if serr != nil {
 		return "", serr
@@ -28,7 +33,11 @@ func File(name, text string) (string, error) {
 	if path.Base(filepath.ToSlash(name)) == config.Name {
 		t = config.Keys
 	}
-	out, err := layout(strings.ReplaceAll(text, "\r\n", "\n"), t)
+	var shorter func([]*source.Item) []*source.Item
+	if simpler && t != config.Keys {
+		shorter = func(items []*source.Item) []*source.Item { return simplify(name, items, t) }
+	}
+	out, err := layout(strings.ReplaceAll(text, "\r\n", "\n"), t, shorter)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
@@ -36,7 +45,7 @@ func File(name, text string) (string, error) {
 		out = strings.ReplaceAll(out, "\n", "\r\n")
 	}
 	after, serr := source.Parse(name, out)
-	if serr != nil || !same(before, after, t) {
+	if serr != nil || !simpler && !same(before, after, t) {
 		return "", fmt.Errorf("%s: the file would mean something else if it was formatted: %v", name, serr)
 	}
 	return out, nil
@@ -49,10 +58,14 @@ type section struct {
 	below  []string // comments behind the last key
 }
 
-func layout(text string, t *keys.Table) (string, error) {
+func layout(text string, t *keys.Table, shorter func([]*source.Item) []*source.Item) (string, error) {
 	items, end, err := source.Layout(text)
 	if err != nil {
 		return "", err
+	}
+	items = unify(items, t)
+	if shorter != nil {
+		items = shorter(items)
 	}
 	var p printer
 	if len(items) > 0 { // comments at the head of a file stay there
@@ -289,7 +302,7 @@ func beside(lines []line) []string {
 // stand in. t describes the table, or the tables of an array.
 func literal(v *source.Literal, t *keys.Table, indent string) string {
 	if v.Open == "" {
-		return v.Text
+		return short(v.Text)
 	}
 	if several(v) {
 		return lines(v, t, indent)
@@ -309,6 +322,24 @@ func literal(v *source.Literal, t *keys.Table, indent string) string {
 		return "{}"
 	}
 	return "{ " + strings.Join(parts, ", ") + " }"
+}
+
+// short returns a string of one line that is written for several between single quotation marks, or as it is.
+func short(text string) string {
+	for _, mark := range []string{"'''", `"""`} {
+		inner, ok := strings.CutPrefix(text, mark)
+		if !ok {
+			continue
+		}
+		inner = strings.TrimPrefix(strings.TrimSuffix(inner, mark), "\n")
+		switch {
+		case strings.ContainsAny(inner, "\n\\\""):
+			// several lines, or characters that would be written in another way
+		default:
+			return `"` + inner + `"`
+		}
+	}
+	return text
 }
 
 // several reports whether an array or a table is written in several lines.

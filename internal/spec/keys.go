@@ -107,7 +107,7 @@ var (
 		"optional": "present = \"use_bias\" is the condition on attributes under which it is there, and present = \"caller\" leaves that to the caller",
 	}, Keys: []keys.Key{
 		{Name: "role", Value: words(Roles...), Required: true, Doc: "input, weight, output, saved or scratch"},
-		{Name: "type", Value: known("^[A-Z][A-Za-z0-9_]*$", dtype.Names()...), Required: true, Doc: "an element type or a dtype variable"},
+		{Name: "type", Value: known("^[A-Z][A-Za-z0-9_]*$", dtype.Names()...), Doc: "an element type or a dtype variable; by default the only dtype variable"},
 		{Name: "shape", Value: keys.Value{Type: keys.Array, Elem: &keys.Value{Type: keys.String | keys.Integer}}, Required: true, Doc: "the dimensions, slowest first; [] for a scalar"},
 		{Name: "variadic", Value: table(slotVariadicKeys), Doc: "how many tensors the slot has, if it may have several"},
 		{Name: "count", Value: text, Doc: "of an output: the output that holds how many of its rows count"},
@@ -216,8 +216,8 @@ var (
 
 // Tables of files.
 var (
-	editionKey = keys.Key{Name: "edition", Value: keys.Value{Type: keys.Integer, Const: 1}, Required: true, Doc: "the edition of the spec language: 1"}
-	nameKey    = keys.Key{Name: "name", Value: text, Required: true, Doc: "the operator's name, which is also the file's"}
+	editionKey = keys.Key{Name: "edition", Value: keys.Value{Type: keys.Integer, Const: 1}, Doc: "the edition of the spec language, as opgen.toml says: 1"}
+	nameKey    = keys.Key{Name: "name", Value: text, Doc: "the operator's name, which is the file's"}
 	docKey     = keys.Key{Name: "doc", Value: text, Required: true, Doc: "one or more sentences about what it computes"}
 	formulaKey = keys.Key{Name: "formula", Value: text, Doc: "what each element of an output is"}
 

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"cmp"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -41,12 +40,15 @@ func read(filePath, text string, r *reader) *Spec {
 	t := r.table(root, specKeys)
 	t.span = source.Span{File: root.File}
 	s.Unread, s.Kind = t.unread, Operator
-	if e := t.take("edition"); e == nil {
-		t.missing("edition", fmt.Sprintf("begin the file with edition = %d", Edition))
-	} else if n, ok := r.integer(e); ok && n.V != Edition {
+	if n := t.integer("edition"); n.Set() && n.V != Edition {
 		list.Add(diag.BadValue, n.Span, "want edition %d, the only one so far, got %d", Edition, n.V)
 	}
-	s.Name = t.required("name")
+	if root.Get("name") != nil {
+		s.Name = t.required("name")
+	} else {
+		t.take("name")
+		s.Name = Str{s.Base, &source.Scalar{Span: t.span, Value: s.Base}}
+	}
 	if s.KindNode = t.str("kind"); s.KindNode.Set() {
 		s.Kind = Kind(r.oneOf(s.KindNode, kindNames))
 	} else if root.Get("kind") != nil {
@@ -77,7 +79,7 @@ func read(filePath, text string, r *reader) *Spec {
 	t.each("dims", func(e *source.Entry) {
 		s.Dims = append(s.Dims, r.let(e))
 	})
-	t.each("slots", func(e *source.Entry) { s.Slots = append(s.Slots, r.slot(e)) })
+	t.each("slots", func(e *source.Entry) { s.Slots = append(s.Slots, r.slot(e, s.Types)) })
 	t.each("args", func(e *source.Entry) { s.Args = append(s.Args, r.arg(e)) })
 	t.each("require", func(e *source.Entry) {
 		if sub := r.sub(e, requireKeys); sub != nil {
@@ -219,16 +221,23 @@ func (r *reader) attr(e *source.Entry, field bool) *Attr {
 	return a
 }
 
-func (r *reader) slot(e *source.Entry) *Slot {
+// slot reads a slot. Its type is the dtype variable of the spec if there is one, and the slot says nothing
+// else.
+func (r *reader) slot(e *source.Entry, variables []*TypeVar) *Slot {
 	t := r.sub(e, slotKeys)
 	if t == nil {
 		return &Slot{Name: e.Key, Key: e.KeySpan, Bad: true}
 	}
 	s := &Slot{Name: e.Key, Key: e.KeySpan, Span: t.t.Span,
 		Role: t.required("role"),
-		Type: t.required("type"),
 		Doc:  t.str("doc"), Trainable: t.boolean("trainable"), Per: t.str("per"), AuxLoss: t.boolean("aux_loss"),
 		Count: t.str("count")}
+	if t.t.Get("type") == nil && len(variables) == 1 {
+		t.take("type")
+		s.Type = Str{variables[0].Name, &source.Scalar{Span: e.KeySpan, Value: variables[0].Name}}
+	} else {
+		s.Type = t.required("type")
+	}
 	if p := t.take("present"); p != nil {
 		s.Present = r.expression(p)
 	}

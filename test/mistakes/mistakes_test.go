@@ -72,7 +72,7 @@ var mistakes = []mistake{
 	{"45", "a slot is named attrs", inSpec("[slots.scale]", "[slots.attrs]")},
 	{"47", "a kernel keeps a view", inKernel("sum := a.Attrs.Eps", "kept = append(kept, a.Input.Lane(i).At)\n\t\tsum := a.Attrs.Eps\n\t\tlast = a")},
 	{"48", "a kernel takes raw memory without a reason", inKernel("sum := a.Attrs.Eps", "elements, _ := raw.Slice(a.Input.Lane(i))\n\t\tsum := a.Attrs.Eps + 0*float64(elements[0])")},
-	{"49", "the edition is missing", inSpec("edition = 1\n", "")},
+	{"49", "the edition is none", inSpec("edition = 1\n", "edition = 2\n")},
 	{"50", "a step is removed from the spec, and the kernel still has it", inSpec("[tasks.backward.steps.input]\nover = \"prod(A)\"\n\n[tasks.backward.steps.weights]\nover = \"C\"\n", "[tasks.backward.steps.input]\nover = \"prod(A)\"\n")},
 	{"51", "a task does not work in place", []edit{
 		{specFile, "[tasks.forward]\n", "[inplace]\noutput = \"input\"\n\n[tasks.forward]\n"},
