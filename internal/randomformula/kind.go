@@ -17,13 +17,14 @@ type kind struct {
 	// once are words of the kind's own. Each is drawn once for a formula, so that all of its places have the
 	// same text.
 	once    [][2]string
-	numbers string // how elements are drawn: see Case
-	single  bool   // f32 alone
-	few     bool   // elements are drawn from few numbers
-	run     uint64 // how the use runs beside its plain run, if it always runs so: the remainder of Values by 4, and 1
-	some    bool   // no extent is 0
-	plain   bool   // no other operation stands around the results
-	any     bool   // those of all other kinds, over nothing: the last kind
+	numbers string  // how elements are drawn: see Case
+	single  bool    // f32 alone
+	few     bool    // elements are drawn from few numbers
+	run     uint64  // how the use runs beside its plain run, if it always runs so: the remainder of Values by 4, and 1
+	some    bool    // no extent is 0
+	plain   bool    // no other operation stands around the results
+	apart   float64 // see Case
+	any     bool    // those of all other kinds, over nothing: the last kind
 }
 
 // Values of run: several workers and small ranges, beside elementwise operators, and each gradient alone.
@@ -50,7 +51,7 @@ func OfKind(name string, seed, number uint64) *Case {
 // formula returns the random operator of a seed and a number.
 func (k kind) formula(seed, number uint64) *Case {
 	w := &writer{Rand: rand.New(rand.NewPCG(seed, number))}
-	w.c = &Case{Name: "op", Features: map[string]bool{k.name: true}, Values: w.Uint64(), Type: w.pick("f32", "f64"), Numbers: k.numbers}
+	w.c = &Case{Name: "op", Features: map[string]bool{k.name: true}, Values: w.Uint64(), Type: w.pick("f32", "f64"), Numbers: k.numbers, Apart: k.apart}
 	w.extents()
 	for d, n := range w.c.Dims {
 		if n > 500 && !w.one(3) { // the oracle goes over all indices of results and of reductions
@@ -106,7 +107,7 @@ func (k kind) formula(seed, number uint64) *Case {
 			w.c.Dims[s.Below] = max(w.c.Dims[s.Below], 1) // no integer from 0 on lies below 0
 		}
 	}
-	if k.single {
+	if k.single || k.apart > 0 {
 		return w.c
 	}
 	return w.c.half(number)

@@ -252,6 +252,23 @@ var kinds = []kind{
 		"t0[n] = {sum | max | norm}(k: x[n, k]) ; y0[n, k] = {x[n, k] * t0[n] | (flag ? t0[n] * x[N - 1 - n, k] : x[n, k]) | x[n, k] / (2 + t0[n]^2)}",
 		"y0[n, k] = {x[n, k] - x[n, 0] | x[n, k] * x[0, k] | x[n, k] + max(n': x[n', k])}",
 	}, some: true},
+	// The logarithm of a probability of 0, whose label is 0, or which is no label's.
+	{name: "probabilities", numbers: "shares", some: true, plain: true, texts: []string{
+		"y0[n] = -sum(k: {w[n, k] | max(round(2 * w[n, k]), 0)} == 0 ? 0 : w[n, k] * log(x[n, k]))",
+		"t0[n, k] = log(x[n, k]) ; y0[n] = -sum(k: max(round(w[n, k]), 0) == 0 ? 0 : w[n, k] * t0[n, k]) ; is0[n, k] = t0[n, k] < {-1 | -100}",
+		"y0[n] = {-log(x[n, j[n]]) | (label[n] == -1 ? 0 : -log(x[n, label[n]])) | (x[n, j[n]] > 0 ? -log(x[n, j[n]]) * v[j[n]] : 0)}",
+		"y0[n] = -{sum | mean}(k: x[n, k] > 0 ? x[n, k] * log(x[n, k]) : 0)",
+		"t0[n, k] = max(w[n, k], 0) ; y0[n] = sum(k: t0[n, k] > 0 ? t0[n, k] * (log(t0[n, k]) - log(x[n, k])) : 0)",
+		"t0[n, k] = max(round(w[n, k]), 0) ; y0[n] = -mean(k: (t0[n, k] == 0 ? 0 : log(x[n, k])) + (t0[n, k] == 1 ? 0 : log(1 - x[n, k])))",
+	}},
+	// Angles of positions around 1,000,000, which f32 would round.
+	{name: "angles", some: true, plain: true, apart: 1e-5, once: [][2]string{
+		{"#p", "(n + 1000000) | (free[n, 0] + 1000000 * size) | (1000000 * (n + 1) + k)"}, {"#w", "10000 ^ (-k / K) | 100 ^ (-k / K) | (1 / (k + 1))"},
+	}, texts: []string{
+		"y0[n, k] = x[n, k] * {cos | sin}(#p * #w)",
+		"y0[n, k] = x[n, k] * cos(#p * #w) - w[n, k] * sin(#p * #w)",
+		"y0[n, k] = x[n, k] * cos(#p * #w) {- | +} x[n, K - 1 - k] * sin(#p * #w)",
+	}},
 }
 
 // The last kind has the texts of all others. It is added here since it is drawn from the others.

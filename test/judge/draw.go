@@ -148,6 +148,13 @@ func numbers(c *randomformula.Case, t dtype.Type, dims []int, r *rand.Rand) []fl
 			v *= far
 		case "tiny":
 			v *= tiny
+		case "shares":
+			switch v = r.Float64(); r.IntN(6) {
+			case 0, 1:
+				v = 0
+			case 2:
+				v = 1
+			}
 		case "special":
 			if r.IntN(3) == 0 {
 				v = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1}[r.IntN(7)]

@@ -79,6 +79,9 @@ func use(o *liveOperator, c *randomformula.Case, d drawn) (*oracle.Use, error) {
 		}
 	}
 	u.MaxSteps = mostSteps
+	if c.Apart > 0 {
+		u.Type = dtype.F64
+	}
 	return u, nil
 }
 
@@ -217,7 +220,7 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 				if !math.IsInf(w.Bound, 0) && have.whole[i] != w.Whole {
 					return fmt.Sprintf("%s[%d]: got %d, want %d", s.Name, i, have.whole[i], w.Whole), compared
 				}
-			} else if !w.Allows(have.real[i], typ) {
+			} else if !j.allows(w, have.real[i], typ) {
 				return fmt.Sprintf("%s[%d]: got %v, want %v within %.2g", s.Name, i, have.real[i], w.Real, w.Bound), compared
 			}
 			compared++
@@ -235,12 +238,20 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 		} else if v.forward || v.alone != "" && v.alone != p.Slot {
 			continue
 		}
-		if !w.Allows(g, typ) {
+		if !j.allows(w, g, typ) {
 			return fmt.Sprintf("gradient of %s[%d]: got %v, want %v within %.2g", p.Slot, p.Number, g, w.Real, w.Bound), compared
 		}
 		compared++
 	}
 	return "", compared
+}
+
+// allows reports whether a result is an element, within its bound and what the case adds to it.
+func (j *judged) allows(want oracle.Element, got float64, typ dtype.Type) bool {
+	if typ == dtype.F32 {
+		want.Bound += j.c.Apart
+	}
+	return want.Allows(got, typ)
 }
 
 // otherBits compares the bits of a gradient that is computed alone with those of the gradient among others.

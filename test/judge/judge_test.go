@@ -94,6 +94,21 @@ func TestMeant(t *testing.T) {
 	}
 }
 
+// TestApart judges angles of 1,000,000 in f32 beside angles that f32 has rounded, which must be noticed.
+func TestApart(t *testing.T) {
+	r := newRunner(false)
+	defer r.close()
+	for meant, want := range map[string]string{"(n + 1000000) * 0.7": "right", "round((n + 1000000) * 0.7 * 16) / 16": "wrong"} {
+		c := &randomformula.Case{Name: "op", Lines: []string{"y0[n] = x[n] * cos((n + 1000000) * 0.7)"}, Meant: []string{"y0[n] = x[n] * cos(" + meant + ")"}, Attrs: "{}", Apart: 1e-5,
+			Inputs:  []randomformula.Slot{{Name: "x", Type: "T", Shape: []string{"N"}}},
+			Outputs: []randomformula.Slot{{Name: "y0", Type: "T", Shape: []string{"N"}}},
+			Dims:    map[string]int{"N": 3}, Example: map[string]int{"N": 2}, Type: "f32", Features: map[string]bool{}}
+		if v := r.judge(c, false); v.Status != want {
+			t.Errorf("%s: want %s, got %s: %s", meant, want, v.Status, v.Message)
+		}
+	}
+}
+
 // TestNumbers checks that numbers of each kind are what the kind says.
 func TestNumbers(t *testing.T) {
 	least := map[string]float64{"f32": 0x1p-126, "f64": 0x1p-1022}
@@ -108,7 +123,7 @@ func TestNumbers(t *testing.T) {
 				row := x.real[k-k%c.Dims["K"]]
 				finite, size := !math.IsNaN(v) && !math.IsInf(v, 0), math.Abs(v)
 				fits := map[string]bool{"": finite && size <= 1.5, "zeros": finite && size <= 1.5, "equal": v == row, "great": finite && size < math.MaxFloat32 || c.Type == "f64",
-					"small": finite && size < 1.5, "far": size > 1e9 || size < 1e-9, "tiny": size > 0 && size < least[c.Type], "special": true, "bits": true, "bounds": true}
+					"small": finite && size < 1.5, "far": size > 1e9 || size < 1e-9, "tiny": size > 0 && size < least[c.Type], "shares": v >= 0 && v <= 1, "special": true, "bits": true, "bounds": true}
 				if !fits[c.Numbers] {
 					t.Fatalf("%s, formula %d: %s numbers of %s have %v at %d", kind, i, c.Numbers, c.Type, v, k)
 				}
