@@ -42,11 +42,12 @@ type Case struct {
 	Values          uint64         // the seed of their elements
 	// Numbers says how elements are drawn: "" is around 1, "zeros" also rows of 0, "equal" rows of one
 	// number, "great" and "small" of many sizes, "far" of one size far from 1, "tiny" below the least normal
-	// number, "shares" from 0 to 1, also 0 and 1, "special" also NaN and infinities, "bits" integers with all their bits, and "bounds" those at
-	// the bounds of their types. Of real numbers, only x and u are drawn so.
+	// number, "shares" from 0 to 1, also 0 and 1, "special" also NaN and infinities, "bits" integers with all
+	// their bits, and "bounds" those at the bounds of their types. Of real numbers, only x and u are drawn
+	// so.
 	Numbers string
-	// Apart is by how much a result in f32 may differ, where the oracle bounds digits as those of f64: what is
-	// computed from integers alone has them. It is 0 where the oracle bounds digits as those of the type.
+	// Apart is by how much a result in f32 may differ, where the oracle bounds digits as those of f64: what
+	// is computed from integers alone has them. It is 0 where the oracle bounds digits as those of the type.
 	Apart float64
 	// Meant are lines that mean the same, for an oracle that bounds their digits better; nil if they are the
 	// lines themselves.
