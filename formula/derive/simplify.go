@@ -419,7 +419,23 @@ type factors struct {
 func factorsOf(n *term.Term) *factors {
 	f := &factors{}
 	f.add(n, false)
+	f.cancel()
 	return f
+}
+
+// cancel drops powers of 2 that are above and below. The scale of a norm is one; its square may underflow or
+// overflow.
+func (f *factors) cancel() {
+	f.numerators = slices.DeleteFunc(f.numerators, func(x *term.Term) bool {
+		if !x.IsBinade() {
+			return false
+		}
+		at := slices.IndexFunc(f.denominators, func(y *term.Term) bool { return term.Identical(x, y) })
+		if at >= 0 {
+			f.denominators = slices.Delete(f.denominators, at, at+1)
+		}
+		return at >= 0
+	})
 }
 
 func (f *factors) add(n *term.Term, below bool) {
@@ -460,8 +476,23 @@ func (f *factors) split(in func(x *term.Term, below bool) bool) (inside, outside
 	return inside, outside
 }
 
+// repeatedLast moves the factors that occur several times behind the others, and returns how many they are.
+func repeatedLast(list []*term.Term) (out []*term.Term, repeated int) {
+	var last []*term.Term
+	for i, x := range list {
+		if slices.ContainsFunc(list[:i], func(y *term.Term) bool { return term.Identical(x, y) }) ||
+			slices.ContainsFunc(list[i+1:], func(y *term.Term) bool { return term.Identical(x, y) }) {
+			last = append(last, x)
+		} else {
+			out = append(out, x)
+		}
+	}
+	return append(out, last...), len(last)
+}
+
 // term returns the product, with its constants folded into one factor. It does not multiply denominators,
-// since their product may overflow: it returns g*(x/y)/y for g*x/(y*y).
+// since their product may overflow: it returns g*(x/y)/y for g*x/(y*y). Nor does it square what it can divide
+// first: it returns g*x*(x/y) for g*x*x/y.
 func (f *factors) term() *term.Term {
 	scale, out := 1.0, term.Number(1)
 	var above, below []*term.Term
@@ -482,7 +513,19 @@ func (f *factors) term() *term.Term {
 	if f.negative {
 		scale = -scale
 	}
-	if last := len(above) - 1; last >= 0 && len(below) > 1 {
+	below = slices.DeleteFunc(below, func(x *term.Term) bool { // the scale of a norm, which upstream gradients contain
+		if len(above) == 0 || !x.IsBinade() {
+			return false
+		}
+		above[0] = term.Ratio(above[0], x)
+		return true
+	})
+	above, repeated := repeatedLast(above)
+	for i := len(above) - 1; i >= len(above)-repeated && len(below) > 0; i-- {
+		above[i] = term.Ratio(above[i], below[0])
+		below = below[1:]
+	}
+	if last := len(above) - 1; last >= 0 && repeated == 0 && len(below) > 1 {
 		above[last] = term.Ratio(above[last], below[0])
 		below = below[1:]
 	}

@@ -222,7 +222,7 @@ func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
 		name = "rest"
 	}
 	l := &Local{Name: b.fresh(name), Kind: n.Kind, Unsigned: b.program.Unsigned(n), Old: -1, Shape: []*term.Term{}}
-	there, here := &term.Read{Tensor: id, Count: 1, Text: l.Name}, &term.Read{Tensor: id, Count: 1, Text: l.Name}
+	there, here := &term.Read{Tensor: id, Count: 1, Text: l.Name}, &term.Read{Tensor: id, Count: 1, Text: l.Name, Binade: n.IsBinade()}
 	fresh := map[*term.Variable]*term.Variable{}
 	var left []*term.Variable
 	for _, v := range vars {

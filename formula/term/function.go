@@ -84,7 +84,7 @@ func slope(f func(x, y *Term) *Term) func(int, []*Term, *Term) *Term {
 var Functions = map[string]*Function{}
 
 // Functions that the compiler refers to by name.
-var Max, Min, Abs, Exp, Log, Pow, IsNaN, Normal *Function
+var Max, Min, Abs, Exp, Log, Pow, IsNaN, Normal, Binade *Function
 
 func init() {
 	for _, f := range table {
@@ -95,7 +95,7 @@ func init() {
 	}
 	Max, Min, Abs = Functions["max"], Functions["min"], Functions["abs"]
 	Exp, Log = Functions["exp"], Functions["log"]
-	Pow, IsNaN, Normal = Functions["pow"], Functions["isnan"], Functions["normal"]
+	Pow, IsNaN, Normal, Binade = Functions["pow"], Functions["isnan"], Functions["normal"], Functions["binade"]
 }
 
 // table holds all functions but conversions. If Args is absent, the function maps one real number to
@@ -172,6 +172,11 @@ var table = []*Function{
 		Real: func(x ...float64) float64 { return source(x).Uniform(uint64(x[2])) }},
 	{Name: "normal", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random,
 		Real: func(x ...float64) float64 { return source(x).Normal(uint64(x[2])) }},
+}
+
+// IsBinade reports whether n is a power of 2 that function binade computes: neither 0 nor infinite.
+func (n *Term) IsBinade() bool {
+	return n.Op == Apply && n.Func == Binade || n.Op == Element && n.Read.Binade
 }
 
 // Converting returns the function that converts a number to an element type. k is the kind of the result:

@@ -86,6 +86,7 @@ type Read struct {
 	Else   *Term // the default out of bounds; nil if the element must be in bounds
 	// ByNumber says that Idx and Ext form a row-major flat index.
 	ByNumber bool
+	Binade   bool   // whether the element is a power of 2 that function binade computed
 	Text     string // the name of the tensor
 }
 

@@ -126,6 +126,13 @@ var kinds = []kind{
 		"t0[n, k] = $red(n' in $runn: x[n', 0] * u[n']) ; y0[n, k] = {t0[n, 0] * $nk | t0[0, k] + $f(v[0]) | $ext(t0[n, k], u[0])}",
 		"y0[n] = {$ext(k: $ext(x[n, k], u[0])) | sum(k: x[n, k] * (x[n, 0] > u[0] ? v[k] : v[0])) | $red(k: x[n, k] * x[n, 0])} ; y1[k] = sum(n: x[n, k] * {x[n, 0] | $f(v[0]) | u[0]})",
 	}},
+	// Norms of numbers far from 1, with a factor that the sum does not go over.
+	{name: "norms", numbers: "far", plain: true, texts: []string{
+		"y0[n] = norm(k: u[n] * {k | (1 + k) | v[k] | 0.5 * v[k]})",
+		"y0[n, k] = norm(m: x[n, k] * {m | (1 + m) | z[m, k]}) {| * v[k]}",
+		"y0[n] = {norm(k: {x[n, k] | x[n, k] * v[k] | x[n, k] / (2 + v[k]^2)}) {| * 0.5} | n > 0 ? norm(k: u[n] * 0.5 * v[k]) : 0.5}",
+		"t0[n] = {norm(k: x[n, k]) | norm(k: u[n] * (1 + k))} ; y0[n, k] = x[n, k] / t0[n]",
+	}},
 	// Unsigned numbers from 2^63 on.
 	{name: "unsigned", numbers: "bits", texts: []string{
 		"big0[n] = {max(big[n], {3 | big[N - 1 - n]}) | min(big[n], {3 | big[0]}) | quotient(big[n], {2 | 3 | size}) | big[n] % {5 | 2} | max(n' in $runn: big[n']) | big[n] + {1 | big[n]} | (u[n] > 0 ? big[n] : 3)}",
