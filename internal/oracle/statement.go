@@ -193,7 +193,7 @@ func (e *evaluation) targets(st *expr.Statement, s *scope) {
 				v = v.x.items[part].value
 				v.kind, v.unsure = integer, unsure
 			}
-			a.set(place, e.stored(v))
+			a.set(place, e.stored(a, v))
 			if a.kind == real {
 				a.varies = a.varies || a.reals[place].varies
 			}

@@ -135,9 +135,9 @@ func (e *evaluation) greatest() float64 {
 	return greatest[e.use.Type]
 }
 
-// stored returns a value as a tensor holds it, which rounds to f16 or bf16 what is computed in f32.
-func (e *evaluation) stored(v value) value {
-	if v.kind != real || e.use.Type != dtype.F16 && e.use.Type != dtype.BF16 {
+// stored returns a value as tensor a holds it, which rounds to f16 or bf16 what is computed in f32.
+func (e *evaluation) stored(a *array, v value) value {
+	if a.kind != real || e.use.Type != dtype.F16 && e.use.Type != dtype.BF16 {
 		return v
 	}
 	n := v.number()

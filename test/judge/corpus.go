@@ -10,7 +10,6 @@ import (
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
 	"github.com/opgen/opgen/internal/randomformula"
-	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -42,9 +41,6 @@ func casesOf(path string) ([]*randomformula.Case, error) {
 	for i := range o.Model.Operator.Examples {
 		x := &o.Model.Operator.Examples[i]
 		for k, t := range o.Model.Types[0].TypeVar.Types {
-			if t.IsFloat() && t != dtype.F32 && t != dtype.F64 {
-				continue // kernels see the others as f32
-			}
 			c := &randomformula.Case{Name: name, Text: string(data), Attrs: x.Attrs, Dims: map[string]int{}, Type: t.String(), Variable: o.Model.Types[0].Name,
 				Features: map[string]bool{}, Values: uint64(4*i + k)}
 			for _, s := range o.Model.Slots {

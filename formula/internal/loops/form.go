@@ -52,6 +52,16 @@ func linear(n *term.Term) form {
 	return form{rest: []addend{{n, 1}}}
 }
 
+// differenceOf returns x - y as a form. The difference is opaque if a constant is so far from 0, as the greatest of no
+// integers is, that differences overflow.
+func differenceOf(x, y *term.Term) form {
+	a, b := linear(x), linear(y)
+	if max(a.base, b.base) > farthest || min(a.base, b.base) < -farthest {
+		return form{rest: []addend{{&term.Term{Op: term.Subtract, Kind: term.Integer, Args: []*term.Term{x, y}}, 1}}}
+	}
+	return a.plus(b, -1)
+}
+
 // constant reports whether the form is a constant.
 func (f form) constant() bool { return len(f.vars) == 0 && len(f.rest) == 0 }
 
@@ -136,7 +146,7 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	if m.Op == term.Apply && m.Kind == term.Integer && m.Func.Has(term.Extreme) && m.Args[0].Kind == term.Integer && m.Args[1].Kind == term.Integer {
-		d := linear(m.Args[0]).plus(linear(m.Args[1]), -1).bounds()
+		d := differenceOf(m.Args[0], m.Args[1]).bounds()
 		switch {
 		case d.Known && (d.Hi <= 0 && m.Func == term.Min || d.Lo >= 0 && m.Func == term.Max):
 			return m.Args[0]
@@ -168,7 +178,7 @@ func compared(n *term.Term) (holds, known bool) {
 	if n.Args[0].Kind != term.Integer || n.Args[1].Kind != term.Integer {
 		return false, false
 	}
-	d := linear(n.Args[0]).plus(linear(n.Args[1]), -1).bounds()
+	d := differenceOf(n.Args[0], n.Args[1]).bounds()
 	if !d.Known {
 		return false, false
 	}

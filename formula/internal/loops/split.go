@@ -206,7 +206,7 @@ func cutsOf(s *statement, v *term.Variable) []int {
 			x.Args[0].Kind != term.Integer || x.Args[1].Kind != term.Integer {
 			return
 		}
-		f := linear(x.Args[0]).plus(linear(x.Args[1]), -1)
+		f := differenceOf(x.Args[0], x.Args[1])
 		if len(f.rest) > 0 || len(f.vars) != 1 || f.vars[0].of != v || f.vars[0].factor != 1 && f.vars[0].factor != -1 {
 			return
 		}
