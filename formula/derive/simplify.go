@@ -520,7 +520,10 @@ func (f *factors) term() *term.Term {
 		above[0] = term.Ratio(above[0], x)
 		return true
 	})
-	above, repeated := repeatedLast(above)
+	repeated := 0
+	if slices.ContainsFunc(below, (*term.Term).Reads) { // the number of elements is no such divisor
+		above, repeated = repeatedLast(above)
+	}
 	for i := len(above) - 1; i >= len(above)-repeated && len(below) > 0; i-- {
 		above[i] = term.Ratio(above[i], below[0])
 		below = below[1:]
