@@ -84,7 +84,9 @@ func slope(f func(x, y *Term) *Term) func(int, []*Term, *Term) *Term {
 var Functions = map[string]*Function{}
 
 // Functions that the compiler refers to by name.
-var Max, Min, Abs, Exp, Log, Pow, IsNaN, Normal, Binade *Function
+var Max, Min, Abs, Exp, Log, Pow, IsNaN, Normal *Function
+
+var powerOf2 *Function // binade
 
 func init() {
 	for _, f := range table {
@@ -95,7 +97,8 @@ func init() {
 	}
 	Max, Min, Abs = Functions["max"], Functions["min"], Functions["abs"]
 	Exp, Log = Functions["exp"], Functions["log"]
-	Pow, IsNaN, Normal, Binade = Functions["pow"], Functions["isnan"], Functions["normal"], Functions["binade"]
+	powerOf2 = Functions["binade"]
+	Pow, IsNaN, Normal = Functions["pow"], Functions["isnan"], Functions["normal"]
 }
 
 // table holds all functions but conversions. If Args is absent, the function maps one real number to
@@ -176,7 +179,7 @@ var table = []*Function{
 
 // IsBinade reports whether n is a power of 2 that function binade computes: neither 0 nor infinite.
 func (n *Term) IsBinade() bool {
-	return n.Op == Apply && n.Func == Binade || n.Op == Element && n.Read.Binade
+	return n.Op == Apply && n.Func == powerOf2 || n.Op == Element && n.Read.Binade
 }
 
 // Converting returns the function that converts a number to an element type. k is the kind of the result:

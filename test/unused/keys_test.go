@@ -16,7 +16,8 @@ import (
 
 // checkedSpecs are the specs of operators that tests run in checked mode, by the check CheckedMode of package
 // optest: those of the catalogue in package kernels, the others in the packages of their folders.
-var checkedSpecs = []string{"specs/*.toml", "test/cookbook/testdata/specs/*.toml", "optest/testdata/module/specs/*.toml"}
+var checkedSpecs = []string{"specs/*.toml", "test/cookbook/testdata/specs/*.toml", "optest/testdata/module/specs/*.toml",
+	"internal/driver/testdata/emit/*/specs/*_mode.toml"} // enums of modules that tests run
 
 // configurations are files of opgen.toml whose modules tests generate and run.
 var configurations = []string{"opgen.toml", "test/*/testdata/opgen.toml", "test/*/testdata/*/opgen.toml", "internal/driver/testdata/emit/*/opgen.toml"}

@@ -52,8 +52,8 @@ func linear(n *term.Term) form {
 	return form{rest: []addend{{n, 1}}}
 }
 
-// differenceOf returns x - y as a form. The difference is opaque if a constant is so far from 0, as the greatest of no
-// integers is, that differences overflow.
+// differenceOf returns x - y as a form. The difference is opaque if a constant is so far from 0, as the
+// greatest of no integers is, that differences overflow.
 func differenceOf(x, y *term.Term) form {
 	a, b := linear(x), linear(y)
 	if max(a.base, b.base) > farthest || min(a.base, b.base) < -farthest {

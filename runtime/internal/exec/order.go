@@ -64,16 +64,16 @@ type Hostile struct {
 	Delay time.Duration
 }
 
-// Deadlock is the error of queues that do not come to their ends: what each worker waits for.
-type Deadlock struct {
+// deadlock is the error of queues that do not come to their ends: what each worker waits for.
+type deadlock struct {
 	At []int // per worker: the entry of its queue at which it waits, or the length of the queue
 }
 
-func (d *Deadlock) Error() string {
+func (d *deadlock) Error() string {
 	return fmt.Sprintf("exec: no worker can go on; they wait at entries %v of their queues", d.At)
 }
 
-// Run runs the program once. The error is a *Deadlock if no worker can go on.
+// Run runs the program once. The error is a *deadlock if no worker can go on.
 func (h Hostile) Run(ctx context.Context, p *Program, step uint64) error {
 	s, r := p.schedule, rand.New(rand.NewPCG(h.Seed, step))
 	run := op.NextRun()
@@ -107,7 +107,7 @@ func (h Hostile) Run(ctx context.Context, p *Program, step uint64) error {
 		if len(able) == 0 {
 			for w := range at {
 				if at[w] < len(s.Queues[w]) {
-					return &Deadlock{at}
+					return &deadlock{at}
 				}
 			}
 			return nil
