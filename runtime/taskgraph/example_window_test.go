@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/taskgraph"
 )
 
-// Blocks of running sums: block i reads the first 2*i + 2 elements and writes two. A function computes them. A
-// second layer, of operators, keeps the root of what it reads.
+// Blocks of running sums: block i reads the first 2*i + 2 elements and writes two. A function computes them.
+// A second layer, of operators, keeps the root of what it reads.
 func ExampleSTensor_Bound() {
 	g := taskgraph.New("running")
 	x, y, root := g.NewInput("x", dtype.F32, 6), g.NewOutput("y", dtype.F32, 6), g.NewState("root", dtype.F32, 1)
