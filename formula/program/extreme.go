@@ -31,7 +31,7 @@ func EndsOf(n *term.Term, held map[int]Ends, unsigned func(*term.Term) bool) End
 		if unsigned != nil && unsigned(n.Reduction.Body) {
 			break
 		}
-		return Ends{n.Reduction.Kind == reduction.Max, n.Reduction.Kind == reduction.Min}
+		return Ends{n.Reduction.Kind == reduction.Max, n.Reduction.Kind == reduction.Min}.Or(of(n.Reduction.Body))
 	case n.Op == term.Element:
 		var out Ends
 		for i := range n.Read.Count {
