@@ -275,6 +275,7 @@ var kinds = []kind{
 		"y0[n, k] = x[n, k] * {cos | sin}(#p * #w)",
 		"y0[n, k] = x[n, k] * cos(#p * #w) - w[n, k] * sin(#p * #w)",
 		"y0[n, k] = x[n, k] * cos(#p * #w) {- | +} x[n, K - 1 - k] * sin(#p * #w)",
+		"t0[n, k] = #p * #w ; y0[n, k] = x[n, k] * cos(t0[n, k]) {- | +} (x[n, K - 1 - k]) * sin(t0[n, k])",
 	}},
 }
 

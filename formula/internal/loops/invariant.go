@@ -29,7 +29,9 @@ func (z *normalizer) hoisted(s *statement) *statement {
 	if !pointwiseValue(s) || len(s.vars) == 0 || box(s.vars) == 0 {
 		return s
 	}
-	h := &hoister{normalizer: z, s: s, free: z.final(s)}
+	// A temporary that holds integer-valued reals keeps their digits, see noteExact.
+	exact := z.tensors[s.target].Local && s.value.Kind == term.Real && ofIntegers(s.value, z.exacts)
+	h := &hoister{normalizer: z, s: s, free: z.final(s), exact: exact}
 	value := h.value(s.value, s.guard != nil || s.lenient)
 	if value == s.value {
 		return s
