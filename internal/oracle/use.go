@@ -90,20 +90,31 @@ type Place struct {
 	Tensor, Number int
 }
 
-// unit returns the rounding error of the type.
-func (u *Use) unit() float64 { return units[u.Type] }
+// precision is what a type of real numbers represents.
+type precision struct {
+	unit     float64 // the rounding error, relative
+	greatest float64
+	least    float64 // above the least normal number, below which rounding errors are not relative
+}
 
-// units are the rounding errors of types, and greatest their greatest numbers.
-var (
-	units    = map[dtype.Type]float64{dtype.Invalid: 0x1p-53, dtype.F64: 0x1p-53, dtype.F32: 0x1p-24, dtype.F16: 0x1p-11, dtype.BF16: 0x1p-8}
-	greatest = map[dtype.Type]float64{dtype.Invalid: math.MaxFloat64, dtype.F64: math.MaxFloat64, dtype.F32: math.MaxFloat32, dtype.F16: 65504, dtype.BF16: 0xffp120}
-	// leasts lie above the least normal numbers, below which rounding errors are not relative.
-	leasts = map[dtype.Type]float64{dtype.Invalid: 1e-300, dtype.F64: 1e-300, dtype.F32: 1e-35, dtype.F16: 1e-4, dtype.BF16: 1e-35}
-)
+// precisions are those of the types in which results are judged; dtype.Invalid stands for f64.
+var precisions = map[dtype.Type]precision{
+	dtype.Invalid: {0x1p-53, math.MaxFloat64, 1e-300},
+	dtype.F64:     {0x1p-53, math.MaxFloat64, 1e-300},
+	dtype.F32:     {0x1p-24, math.MaxFloat32, 1e-35},
+	dtype.F16:     {0x1p-11, 65504, 1e-4},
+	dtype.BF16:    {0x1p-8, 0xffp120, 1e-35},
+}
+
+// Greatest returns the greatest number of a type of real numbers.
+func Greatest(t dtype.Type) float64 { return precisions[t].greatest }
+
+// unit returns the rounding error of the type.
+func (u *Use) unit() float64 { return precisions[u.Type].unit }
 
 // coarser returns the type whose rounding error is larger.
 func coarser(x, y dtype.Type) dtype.Type {
-	if units[y] > units[x] {
+	if precisions[y].unit > precisions[x].unit {
 		return y
 	}
 	return x
@@ -112,7 +123,7 @@ func coarser(x, y dtype.Type) dtype.Type {
 // Allows reports whether a result of a type is the element, within its bound. What may overflow may be
 // anything.
 func (x Element) Allows(got float64, t dtype.Type) bool {
-	least, most := leasts[t], greatest[t]
+	least, most := precisions[t].least, Greatest(t)
 	w := x.Real
 	switch {
 	case math.IsNaN(x.Bound) || math.IsInf(x.Bound, 0), math.IsNaN(got) && math.IsNaN(w), got == w:
@@ -125,14 +136,14 @@ func (x Element) Allows(got float64, t dtype.Type) bool {
 	return math.Abs(got-w) <= x.Bound+least
 }
 
-// rounded returns a real number as the type holds it in which kernels compute.
+// rounded returns a real number within the range of the type.
 func (e *evaluation) rounded(n number) value {
 	return realValue(n.within(e.greatest()))
 }
 
-// greatest returns the greatest number of the type with which formulas compute.
+// greatest returns the greatest number that tensors hold. What f32 computes beyond it for f16 is not known.
 func (e *evaluation) greatest() float64 {
-	return greatest[e.use.Type]
+	return Greatest(e.use.Type)
 }
 
 // stored returns a value as tensor a holds it, which rounds to f16 or bf16 what is computed in f32.

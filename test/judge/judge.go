@@ -201,10 +201,7 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 		return "", 0
 	}
 	compared := 0
-	typ, err := dtype.Parse(j.c.Type)
-	if err != nil {
-		panic(err) // randomformula writes types
-	}
+	typ := elementType(j.c)
 	for _, s := range j.c.Outputs {
 		have := got[s.Name]
 		list := j.answer.Results[s.Name]
@@ -340,7 +337,7 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 		if d == "" && x.alone != "" {
 			greatest := math.Inf(1)
 			if x.grouped {
-				greatest = map[string]float64{"f16": 65504, "bf16": math.MaxFloat32, "f32": math.MaxFloat32, "f64": math.MaxFloat64}[c.Type] / 2
+				greatest = oracle.Greatest(elementType(c)) / 2
 			}
 			d = otherBits("grad."+x.alone, got, first, greatest)
 		}

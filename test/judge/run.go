@@ -29,6 +29,9 @@ func typeOf(c *randomformula.Case, s randomformula.Slot) dtype.Type {
 	return t
 }
 
+// elementType returns the type of the real numbers of a case.
+func elementType(c *randomformula.Case) dtype.Type { return typeOf(c, randomformula.Slot{Type: "T"}) }
+
 // variant says how a use runs.
 type variant struct {
 	name      string
