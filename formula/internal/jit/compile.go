@@ -313,3 +313,14 @@ func (c *compiler) main(w way, past bool) (unroll, done int, ok bool) {
 	}
 	return all, done, true
 }
+
+// constant returns the number of a constant, and adds it if it is new.
+func (e *encoder) constant(bits uint64) int {
+	for i, c := range e.constants {
+		if c == bits {
+			return i
+		}
+	}
+	e.constants = append(e.constants, bits)
+	return len(e.constants) - 1
+}

@@ -55,17 +55,6 @@ func (e *encoder) put(b ...byte) { e.code = append(e.code, b...) }
 
 func (e *encoder) word(v int) { e.code = binary.LittleEndian.AppendUint32(e.code, uint32(int32(v))) }
 
-// constant returns the number of a constant, and adds it if it is new.
-func (e *encoder) constant(bits uint64) int {
-	for i, c := range e.constants {
-		if c == bits {
-			return i
-		}
-	}
-	e.constants = append(e.constants, bits)
-	return len(e.constants) - 1
-}
-
 func bit(v, n int) byte { return byte(v>>n) & 1 }
 
 // vector assembles a VEX or EVEX instruction z = op(x, y). y may be in memory, and x none. mask is a mask

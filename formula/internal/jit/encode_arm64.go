@@ -47,17 +47,6 @@ func (e *encoder) pad(n int) {
 	}
 }
 
-// constant returns the number of a constant, and adds it if it is new.
-func (e *encoder) constant(bits uint64) int {
-	for i, c := range e.constants {
-		if c == bits {
-			return i
-		}
-	}
-	e.constants = append(e.constants, bits)
-	return len(e.constants) - 1
-}
-
 // reach returns the register and the offset of an address in the argument block or a row, of which an
 // instruction on units can hold the offset.
 func (e *encoder) reach(base, offset, unit int) (int, int) {
