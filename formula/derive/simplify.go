@@ -524,12 +524,12 @@ func (f *factors) term() *term.Term {
 	if slices.ContainsFunc(below, (*term.Term).Reads) { // the number of elements is no such divisor
 		above, repeated = repeatedLast(above)
 	}
-	for i := len(above) - 1; i >= len(above)-repeated && len(below) > 0; i-- {
-		above[i] = term.Ratio(above[i], below[0])
-		below = below[1:]
+	paired := repeated
+	if paired == 0 && len(below) > 1 {
+		paired = min(1, len(above))
 	}
-	if last := len(above) - 1; last >= 0 && repeated == 0 && len(below) > 1 {
-		above[last] = term.Ratio(above[last], below[0])
+	for i := len(above) - 1; i >= len(above)-paired && len(below) > 0; i-- {
+		above[i] = term.Ratio(above[i], below[0])
 		below = below[1:]
 	}
 	for _, x := range above {
