@@ -140,7 +140,7 @@ platforms:
 		./runtime/partition ./runtime/shape ./runtime/task ./runtime/contraction
 
 # arm64 runs tests of what computes for linux/arm64 in the emulator qemu, which it installs if it may, and trains two models to the same bits there and here. It
-# takes about three minutes.
+# takes some minutes.
 arm64:
 	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/arm64
 

@@ -56,7 +56,7 @@ func linear(n *term.Term) form {
 // greatest of no integers is, that differences overflow.
 func differenceOf(x, y *term.Term) form {
 	a, b := linear(x), linear(y)
-	if max(a.base, b.base) > farthest || min(a.base, b.base) < -farthest {
+	if max(a.base, b.base) >= farthest || min(a.base, b.base) <= -farthest {
 		return form{rest: []addend{{&term.Term{Op: term.Subtract, Kind: term.Integer, Args: []*term.Term{x, y}}, 1}}}
 	}
 	return a.plus(b, -1)

@@ -277,7 +277,8 @@ func (f *rowSum[T]) put(s *state[T], place, first int, of []T, step, rows, n int
 	}
 }
 
-// sumAll computes the joint sums of one row.
+// sumAll computes the joint sums of one row. It repeats the passes of sum: a closure that both shared took 10
+// ns a row, which counts for short rows.
 func (u *rows[T]) sumAll(s *state[T]) {
 	var totals [mostFolds]float64
 	n := 0
