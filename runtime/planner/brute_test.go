@@ -1,6 +1,9 @@
 package planner
 
 import (
+	"math/rand/v2"
+	"testing"
+
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
@@ -280,4 +283,32 @@ func tilePairs(p *plan.Plan) [][2]int {
 		all = append(all, mine)
 	}
 	return pairs
+}
+
+// TestPredecessorsAreNeeded compares the predecessors in random plans with what brutePairs finds element by
+// element and byte by byte: none is there without a conflict, so no task waits for nothing.
+func TestPredecessorsAreNeeded(t *testing.T) {
+	t.Parallel()
+	edges := 0
+	for seed := range uint64(1000) {
+		p, times := randomPlan(rand.New(rand.NewPCG(seed, 11)), 20)
+		p, err := Reschedule(p, Workers(2), Times(times))
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		needed := map[[2]int]bool{}
+		for _, pair := range brutePairs(p) {
+			needed[pair] = true
+		}
+		for b := range p.Tasks {
+			for _, a := range p.Deps.Preds(b) {
+				if edges++; !needed[[2]int{int(a), b}] {
+					t.Errorf("seed %d: %s waits for %s, want no order, since nothing is common", seed, p.Label(b), p.Label(int(a)))
+				}
+			}
+		}
+	}
+	if edges < 1000 {
+		t.Errorf("got %d predecessors in all, want 1000 and more", edges)
+	}
 }

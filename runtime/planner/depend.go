@@ -250,13 +250,16 @@ func (u *reuse) access(to []deps.Access, t, i int, box *region.Box, whole bool) 
 	}
 	for _, r := range before {
 		d := deps.Access{Root: int32(r), Retire: true}
-		if u.parts[r] && !f.many {
+		if (!whole || u.parts[r]) && !f.many {
 			mine, theirs := u.layout(a.Root), u.layout(r)
 			under := mine.Under(box, theirs)
-			if d.Box = &under; under.Empty() {
+			if under.Empty() || !mine.Meets(box, theirs, &under) {
 				continue
 			}
-			d.Meets = func(other *region.Box) bool { return mine.Meets(box, theirs, other) }
+			if u.parts[r] {
+				d.Box = &under
+				d.Meets = func(other *region.Box) bool { return mine.Meets(box, theirs, other) }
+			}
 		}
 		to = append(to, d)
 	}
