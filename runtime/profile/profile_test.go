@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/profile"
+	"github.com/opgen/opgen/runtime/schedule"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -108,7 +110,7 @@ func TestRecorder(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), &tr); err != nil {
 			t.Fatalf("%v:\n%s", err, &out)
 		}
-		names := map[string]bool{}
+		names, waits := map[string]bool{}, 0
 		ends := map[int]float64{} // of the last range of a worker
 		ranges := map[[2]int]map[string]bool{}
 		busy := make([]float64, len(p.Tasks))
@@ -116,6 +118,13 @@ func TestRecorder(t *testing.T) {
 		for _, e := range tr.TraceEvents {
 			if e.Ph == "M" {
 				names[e.Args["name"].(string)] = true
+				continue
+			}
+			if e.Cat == "wait" {
+				if e.Tid >= workers || int(e.Args["worker"].(float64)) >= workers || !strings.HasPrefix(e.Name, "waits for ") {
+					t.Errorf("wait %+v", e)
+				}
+				waits++
 				continue
 			}
 			number, run := int(e.Args["task"].(float64)), int(e.Args["run"].(float64))
@@ -132,6 +141,13 @@ func TestRecorder(t *testing.T) {
 			}
 			ranges[k][e.Args["range"].(string)] = true
 			busy[number] += e.Dur
+		}
+		if serial := !slices.ContainsFunc(p.Schedule.Queues[1:], func(q []schedule.Op) bool { return len(q) > 0 }); serial != (waits == 0) {
+			t.Errorf("%d waits of %d workers, whose queues are %v", waits, workers, p.Schedule.Queues)
+		}
+		line := r.Timeline(p, 2)
+		if shown := len(line.Workers[0]); line.Plan != p || len(line.Workers) != workers || shown < 1 || line.Workers[0][shown-1].Run != 2 {
+			t.Errorf("the timeline of the last run is %+v", line)
 		}
 		for _, want := range []string{"plan initialization", "plan training", "worker 0", "worker " + strconv.Itoa(workers-1)} {
 			if !names[want] {

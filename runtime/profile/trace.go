@@ -1,74 +1,48 @@
 package profile
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
 	"io"
-	"time"
+
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/timeline"
 )
 
-// traceEvent is an event of the Trace Event Format, which [Perfetto] and chrome://tracing show.
-//
-// [Perfetto]: https://ui.perfetto.dev
-type traceEvent struct {
-	Name     string         `json:"name"`
-	Category string         `json:"cat,omitempty"`
-	Phase    string         `json:"ph"`
-	Begin    float64        `json:"ts"` // microseconds
-	Duration float64        `json:"dur"`
-	Process  int            `json:"pid"`
-	Thread   int            `json:"tid"`
-	Args     map[string]any `json:"args,omitempty"`
-}
-
 // WriteTrace writes everything that was recorded as JSON for Perfetto or chrome://tracing: a process for
-// each plan, a lane for each worker, and an event for each range, with the numbers of its run and task.
+// each plan, a lane for each worker, and an event for each range, with the numbers of its run and task, and
+// for each wait between two ranges.
 func (r *Recorder) WriteTrace(w io.Writer) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := bufio.NewWriter(w)
-	separator := "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-	var failed error
-	write := func(e traceEvent) {
-		data, err := json.Marshal(e)
-		if err != nil && failed == nil {
-			failed = err
-		}
-		out.WriteString(separator)
-		out.Write(data)
-		separator = ",\n"
+	var all []*timeline.Timeline
+	for _, rec := range r.plans {
+		all = append(all, rec.timeline(func(uint64) bool { return true }))
 	}
-	micros := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
-	for pid, rec := range r.plans {
-		named := func(what string, tid int, name string) {
-			write(traceEvent{Name: what, Phase: "M", Process: pid, Thread: tid, Args: map[string]any{"name": name}})
+	r.mu.Unlock()
+	return timeline.WriteTrace(w, all...)
+}
+
+// Timeline returns what workers did in one of the recorded runs of a plan, and what they waited for. Runs are
+// counted from 0, without those before recording began. It returns nil if the plan was not recorded.
+func (r *Recorder) Timeline(p *plan.Plan, run int) *timeline.Timeline {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rec := range r.plans {
+		if rec.plan == p {
+			return rec.timeline(func(n uint64) bool { return n == uint64(run) })
 		}
-		named("process_name", 0, "plan "+rec.plan.Name)
-		for tid := range rec.workers {
-			named("thread_name", tid, fmt.Sprintf("worker %d", tid))
-			for _, e := range rec.workers[tid].events {
-				t := &rec.plan.Tasks[e.task]
-				args := map[string]any{"run": e.run, "task": e.task, "range": fmt.Sprintf("%v of %d", e.at, t.Over)}
-				category := "builtin"
-				if t.Call >= 0 {
-					category = rec.plan.Calls[t.Call].Phase
-					args["step"] = t.Step
-				}
-				if t.Group != nil {
-					category = string(t.Group.Form)
-				}
-				write(traceEvent{Name: rec.plan.Label(e.task), Category: category, Phase: "X",
-					Begin: micros(e.begin), Duration: micros(e.end - e.begin), Process: pid, Thread: tid, Args: args})
+	}
+	return nil
+}
+
+// timeline returns the timeline of some runs.
+func (rec *recording) timeline(counts func(run uint64) bool) *timeline.Timeline {
+	t := &timeline.Timeline{Name: "plan " + rec.plan.Name, Plan: rec.plan, Workers: make([][]timeline.Span, len(rec.workers))}
+	for w := range rec.workers {
+		for _, e := range rec.workers[w].events {
+			if counts(e.run) {
+				t.Workers[w] = append(t.Workers[w], timeline.Span{Task: e.task, Range: e.at, Run: e.run, Begin: e.begin.Seconds(), End: e.end.Seconds()})
 			}
 		}
 	}
-	if len(r.plans) == 0 {
-		out.WriteString(separator)
-	}
-	out.WriteString("\n]}\n")
-	if failed != nil {
-		return fmt.Errorf("profile: %w", failed)
-	}
-	return out.Flush()
+	t.AddWaits()
+	return t
 }
