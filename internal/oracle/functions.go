@@ -177,7 +177,7 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 	if f, ok := curves[n.Func]; ok {
 		want(1)
 		x := args[0].number()
-		return e.rounded(apply(x, f(x.v)))
+		return e.rounded(apply(x, f(x.v), e.unit))
 	}
 	if f, ok := steps[n.Func]; ok {
 		want(1)

@@ -172,16 +172,19 @@ func neg(x number) number {
 // of which the derivative is a difference.
 type curve struct{ v, first, second, amplitude float64 }
 
-// apply returns a function of a number.
-func apply(x number, c curve) number {
-	out := number{v: c.v, err: scaled(c.first, x.err) + 2*math.Abs(c.v), varies: x.varies, lanes: x.lanes}
+// apply returns a function of a number. Its bound has terms of second order, too: the sine of a number that
+// is not known to some units is not known, also where its slope is 0.
+func apply(x number, c curve, unit float64) number {
+	far := safety * unit * x.err / 2
+	out := number{v: c.v, err: scaled(c.first, x.err) + scaled(c.second, x.err)*far + 2*math.Abs(c.v), varies: x.varies, lanes: x.lanes}
 	for i := range passLanes {
 		if !out.on(i) {
 			continue
 		}
 		d := x.by(i, c.first)
 		out.d[i] = d
-		out.de[i] = scaled(c.first, x.de[i]) + scaled(x.by(i, c.second), x.err) + 2*math.Abs(d) + 2*math.Abs(x.by(i, c.amplitude))
+		out.de[i] = scaled(c.first, x.de[i]) + scaled(x.by(i, c.second), x.err) + scaled(x.by(i, c.amplitude), x.err)*far +
+			2*math.Abs(d) + 2*math.Abs(x.by(i, c.amplitude))
 	}
 	return out
 }

@@ -27,10 +27,10 @@ func TestInfiniteSlopes(t *testing.T) {
 	for name, x := range map[string]number{
 		"a product":      mul(flat, nothing),
 		"a quotient":     div(exactly(1), flat),
-		"a root":         apply(flat, curves["sqrt"](0)),
+		"a root":         apply(flat, curves["sqrt"](0), 0x1p-24),
 		"a power":        power(flat, exactly(0.5)),
 		"a logsumexp":    new(evaluation).logSumExp([]term{{value: realValue(zero)}, {value: realValue(number{v: math.NaN()})}}),
-		"an exponential": apply(mul(zero, nothing), curves["exp"](math.NaN())),
+		"an exponential": apply(mul(zero, nothing), curves["exp"](math.NaN()), 0x1p-24),
 	} {
 		if !math.IsNaN(x.d[0]) || x.d[1] != 0 || x.de[1] != 0 {
 			t.Errorf("%s: want derivatives NaN and 0, got %v with errors %v", name, x.d, x.de)
@@ -43,7 +43,7 @@ func TestOverflow(t *testing.T) {
 	large := mul(depending(0, 1e30), exactly(1e20)).within(math.MaxFloat32)
 	for name, x := range map[string]number{
 		"itself":     large,
-		"a function": apply(large, curves["tanh"](large.v)),
+		"a function": apply(large, curves["tanh"](large.v), 0x1p-24),
 		"a quotient": div(exactly(1), large),
 		"a product":  mul(large, exactly(0)),
 		"a sum":      total([]term{{value: realValue(large)}, {value: realValue(neg(large))}}),
@@ -146,6 +146,30 @@ func TestSumsInAnyOrder(t *testing.T) {
 	}
 	if rounded < 1000 || exact < 1000 {
 		t.Errorf("want sums that are rounded and some that are not, got %d and %d", rounded, exact)
+	}
+}
+
+// TestFarFromKnown checks that bounds of functions hold where a number is known to some units only, such as
+// an angle of 1e15: the terms of first order alone are 0 where the slope is.
+func TestFarFromKnown(t *testing.T) {
+	const unit = 0x1p-53
+	for _, name := range []string{"sin", "cos"} {
+		for _, by := range []float64{0.01, 0.3, 1, 3, 100} {
+			for at := 0.0; at < 2*math.Pi; at += math.Pi / 32 {
+				x := depending(0, at)
+				x.err = by / (safety * unit)
+				got := apply(x, curves[name](at), unit)
+				for d := -by; d <= by; d += by / 16 {
+					there := curves[name](at + d)
+					if off := math.Abs(there.v - got.v); off > safety*unit*got.err*1.001 {
+						t.Fatalf("the %s of %v is off by %v at %v beside it: the bound is %v", name, at, off, d, safety*unit*got.err)
+					}
+					if off := math.Abs(there.first - got.d[0]); off > safety*unit*got.de[0]*1.001 {
+						t.Fatalf("the slope of the %s of %v is off by %v at %v beside it: the bound is %v", name, at, off, d, safety*unit*got.de[0])
+					}
+				}
+			}
+		}
 	}
 }
 
