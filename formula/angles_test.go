@@ -29,6 +29,19 @@ func TestDigitsOfAngles(t *testing.T) {
 			func(x, _ []float64, j []int, n, k, cols int) float64 {
 				return x[k] * math.Cos(float64(j[n])*frequency(k, cols))
 			}},
+		{"a[n, k] = (k < 2 ? j[n] * 10000 ^ (-k / K) : j[n] / (k + 1))\ny[n, k] = x[n, k] * cos(a[n, k]) - w[n, k] * sin(a[n, k])",
+			func(x, w []float64, j []int, n, k, cols int) float64 {
+				a := float64(j[n]) * frequency(k, cols)
+				if k >= 2 {
+					a = float64(j[n]) / float64(k+1)
+				}
+				return x[k]*math.Cos(a) - w[k]*math.Sin(a)
+			}},
+		{"a[n, k] = j[n] / (k + 1)\ny[n, k] = x[n, k] * cos(a[n, k]) - w[n, k] * sin(a[n, k])", // a needs one rounding
+			func(x, w []float64, j []int, n, k, _ int) float64 {
+				a := float64(j[n]) / float64(k+1)
+				return x[k]*math.Cos(a) - w[k]*math.Sin(a)
+			}},
 		{"y[n, k] = x[n, k] + tanh(sin(k + 1000000.3) * 0.7)",
 			func(x, _ []float64, _ []int, _, k, _ int) float64 {
 				return x[k] + math.Tanh(math.Sin(float64(k)+1000000.3)*0.7)

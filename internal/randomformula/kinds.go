@@ -271,11 +271,22 @@ var kinds = []kind{
 	// Angles of positions around 1,000,000, which f32 would round.
 	{name: "angles", some: true, plain: true, apart: 1e-5, once: [][2]string{
 		{"#p", "(n + 1000000) | (free[n, 0] + 1000000 * size) | (1000000 * (n + 1) + k)"}, {"#w", "10000 ^ (-k / K) | 100 ^ (-k / K) | (1 / (k + 1))"},
+		{"#o", "x[n, K - 1 - k] | w[n, k] | v[k]"}, {"#s", "- | +"},
 	}, texts: []string{
 		"y0[n, k] = x[n, k] * {cos | sin}(#p * #w)",
-		"y0[n, k] = x[n, k] * cos(#p * #w) - w[n, k] * sin(#p * #w)",
-		"y0[n, k] = x[n, k] * cos(#p * #w) {- | +} x[n, K - 1 - k] * sin(#p * #w)",
-		"t0[n, k] = #p * #w ; y0[n, k] = x[n, k] * cos(t0[n, k]) {- | +} (x[n, K - 1 - k]) * sin(t0[n, k])",
+		"y0[n, k] = x[n, k] * cos(#p * #w) #s #o * sin(#p * #w)",
+		"t0[n, k] = #p * #w ; y0[n, k] = x[n, k] * cos(t0[n, k]) #s #o * sin(t0[n, k])",
+		"t0[n, k] = (k < size ? #p * #w : #p / (k + 1)) ; y0[n, k] = x[n, k] * cos(t0[n, k]) #s #o * sin(t0[n, k])",
+		"t0[n, 2 * k + i] = #p * #w * (1 + i) for i < 2 ; y0[n, k] = x[n, k] * cos(t0[n, 2 * k]) #s #o * sin(t0[n, 2 * k + 1])",
+		"t0[n, k] = #p * #w when flag ; t0[n, k] = #p / (k + 1) when !flag ; y0[n, k] = x[n, k] * cos(t0[n, k]) #s #o * sin(t0[n, k])",
+		"t0[n, k] = #p * #w ; t1[n, k] = t0[n, k] * {1.25 | (1 + k)} ; y0[n, k] = x[n, k] * cos(t1[n, k]) #s #o * sin({t1 | t0}[n, k])",
+		"t0[n, k] = #p * #w ; y0[n, k] = x[n, k] * cos(t0[n, K - 1 - k]) #s #o * sin((t0[n, k + 1] else 0.5))",
+		"t0[n, k] = #p * #w ; y0[n, k] = sum(k' in 0 .. k + 1: x[n, k'] * cos(t0[n, k'])) #s #o * sin(t0[n, k])",
+		"t0[n, k] = #p * #w ; y0[n] = {sum | max}(k: x[n, k] * cos(t0[n, k])) ; y1[k] = sum(n: x[n, k] * sin(t0[n, k]))",
+		"t0[n, k] = cos(#p * #w) ; t1[n, k] = t0[n, k] * 1000000 + k ; y0[n, k] = x[n, k] * cos(t1[n, k]) #s #o * sin(t1[n, k])",
+		"t0[n] = (n + 1000000) * {rate | 0.3} ; y0[n, k] = x[n, k] * cos(t0[n] * #w) #s #o * sin(t0[n])",
+		"t0[k] = #w ; y0[n, k] = x[n, k] * cos(t0[k] * #p) #s #o * sin(t0[k] * #p)",
+		"t0[] = 1000000.3 * rate ; y0[n, k] = x[n, k] * cos(t0[] * (n + 1)) #s #o * sin(t0[] * #w)",
 	}},
 }
 

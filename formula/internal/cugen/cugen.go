@@ -131,7 +131,7 @@ func (g *generator) widen(nests []*loops.Nest) {
 	for _, n := range nests {
 		for _, s := range n.Statements {
 			t := &g.tensors[s.Target]
-			if t.Local && t.Memory == s.Target && t.Type == g.own && !s.Add && !s.Value.Reduces() && loops.OfIntegers(s.Value, g.exacts) {
+			if t.Local && t.Memory == s.Target && t.Type == g.own && !s.Add && !s.Value.Reduces() && loops.RoundsIntegers(s.Value, g.exacts) {
 				t.Type, g.exacts[s.Target] = dtype.F64, true
 			}
 			if t.Local && t.Memory == s.Target && t.Type == g.own && s.Value.Kind == term.Real && 4*g.elements(s.Target) <= most && g.typeOf(s.Value) == ctypes[dtype.F64] {

@@ -70,6 +70,9 @@ func single(n *term.Term) bool {
 	if n.Kind == term.Boolean {
 		return true
 	}
+	if n.Op == term.Choose {
+		return single(n.Args[1]) && single(n.Args[2])
+	}
 	b := linear(n).bounds()
 	return n.Kind == term.Integer && b.Known && b.Lo >= -exact32 && b.Hi <= exact32
 }
@@ -157,17 +160,40 @@ func stateInDouble[T simd.Float](c *compiler[T], vars []int) *state[float64] {
 	return s
 }
 
-// noteExact keeps temporaries of integer-valued reals in float64.
+// noteExact keeps temporaries of integer-valued reals in float64. Such a temporary may be given in parts, and
+// read others.
 func (c *compiler[T]) noteExact(statements []*statement) {
-	given := map[int]int{}
+	parts := map[int][]*statement{}
 	for _, s := range statements {
-		given[s.target]++
+		parts[s.target] = append(parts[s.target], s)
 	}
-	for _, s := range statements {
-		t := &c.tensors[s.target]
-		if t.Local && !t.Planned && t.Type == dtype.Invalid && t.Memory == s.target && given[s.target] == 1 && !s.add &&
-			s.reduction() == nil && OfIntegers(s.value, c.exacts) {
-			t.Type, c.exacts[s.target] = dtype.F64, true
+	for again := true; again; {
+		again = false
+		for target, list := range parts {
+			t := &c.tensors[target]
+			if t.Local && !t.Planned && t.Type == dtype.Invalid && t.Memory == target && c.givesIntegers(list) {
+				t.Type, c.exacts[target], again = dtype.F64, true, true
+			}
 		}
 	}
+}
+
+// givesIntegers reports whether the statements that give a temporary give reals of integers, some of which
+// float32 would round.
+func (c *compiler[T]) givesIntegers(parts []*statement) bool {
+	rounds := false
+	for _, s := range parts {
+		if s.add || s.reduction() != nil || s.value.Kind != term.Real || !ofIntegers(s.value, c.exacts) {
+			return false
+		}
+		rounds = rounds || RoundsIntegers(s.value, c.exacts)
+	}
+	return rounds
+}
+
+// RoundsIntegers reports whether a temporary of float32 would round a real value that depends on indices,
+// integers, attributes and constants only. A function of the temporary may need the digits, also where the
+// value itself needs one rounding.
+func RoundsIntegers(n *term.Term, exacts map[int]bool) bool {
+	return n.Kind == term.Real && ofIntegers(n, exacts) && !single(n)
 }
