@@ -7,4 +7,5 @@ var (
 	mutants = flag.Int("mutants", 100, "plans of which mutants are made")
 	first   = flag.Uint64("first", 0, "seed of the first random graph")
 	graphs  = flag.Int("graphs", 300, "random graphs that are run on 1 to 8 workers")
+	tiles   = flag.Int("tile-graphs", 20, "random graphs of the catalogue that are run in tiles")
 )
