@@ -288,17 +288,17 @@ func (s *STensor) box(at [3]int) region.Box {
 }
 
 // footprint returns the tile as a footprint of the blocks, which are the indices of the step; ok is false if
-// a footprint cannot say it.
+// a footprint cannot say it, since no block touches anything.
 func (s *STensor) footprint() (f region.Footprint, ok bool) {
 	f = make(region.Footprint, len(s.spans))
 	for d, p := range s.spans {
 		if p.axis < 0 {
 			continue
 		}
-		if p.lo.Scale != p.hi.Scale || p.lo.Scale < 1 || p.hi.Shift <= p.lo.Shift {
+		if p.lo.Scale == p.hi.Scale && p.hi.Shift <= p.lo.Shift {
 			return nil, false
 		}
-		f[d] = region.Along(p.axis, p.lo.Scale, p.lo.Shift, p.hi.Shift-p.lo.Shift)
+		f[d] = region.Between(p.axis, [2]int{p.lo.Scale, p.lo.Shift}, [2]int{p.hi.Scale, p.hi.Shift})
 	}
 	return f, true
 }

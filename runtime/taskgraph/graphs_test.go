@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
@@ -482,6 +483,9 @@ func TestCausal(t *testing.T) {
 		got := slices.Sorted(slices.Values(tg.Plan.Deps.Preds(5 + i)))
 		if want := []int32{0, 1, 2, 3, 4}[:i+1]; !slices.Equal(got, want) {
 			t.Errorf("block %d comes after %v, want %v", i, got, want)
+		}
+		if task := &tg.Plan.Tasks[5+i]; task.Tile != i+1 || task.Over != 5 || !slices.Equal(task.Access[0].Footprint, region.Footprint{region.Between(0, [2]int{}, [2]int{4, 4}), {}}) {
+			t.Errorf("block %d is tile %d of %d with %+v, want tiles of one step", i, task.Tile, task.Over, task.Access[0].Footprint)
 		}
 	}
 	e := EventsOf(tg.Plan)

@@ -70,8 +70,8 @@ func (g *Graph) call(i int, l *layer) plan.Call {
 }
 
 // lower appends the tasks of a layer. If footprints can say what blocks touch, tasks are tiles of one grid
-// and share their accesses. Otherwise each task has boxes of its own: where bounds grow with the number of
-// the block, and where blocks fold into one tile, of which the first writes it.
+// and share their accesses. Otherwise each task has boxes of its own: where blocks touch nothing of a tensor,
+// and where blocks fold into one tile, of which the first writes it.
 func (tg *TaskGraph) lower(number int, l *layer) {
 	b := l.block
 	tiles := len(b.Folds) == 0
