@@ -40,14 +40,15 @@ race:
 		$$($(GO) list ./internal/... | grep -v -e /internal/release$$ -e /internal/modproxy$$)
 
 # property runs GRAPHS random plans on 1 to 8 workers, and breaks MUTANTS of them in every way: more than test
-# does. It runs TILINGS random graphs of the catalogue whole and in tiles of random extents, by all executors. It also compares loops with
-# the interpreter on more tensors, and kernels with formulas on larger ones. It takes some minutes.
+# does. It runs TILINGS random graphs of the catalogue, and as many by hand, whole and in tiles of random extents, by all executors. It also
+# compares loops with the interpreter on more tensors, and kernels with formulas on larger ones. It takes some minutes.
 GRAPHS ?= 10000
 MUTANTS ?= 2000
 TILINGS ?= 1000
 property:
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants|TestRandomTiles' ./runtime/planner \
 		-graphs $(GRAPHS) -mutants $(MUTANTS) -tile-graphs $(TILINGS)
+	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run '^TestRandomGraphs$$' ./runtime/taskgraph -graphs $(TILINGS)
 	$(GO) test -run '^TestLoops' ./formula -all-loops
 	$(GO) test -run '^TestLargeExtents' ./kernels -largest 4000
 
