@@ -174,7 +174,7 @@ func (l *layout) compiled(u *program.Use) (*use, error) {
 	all := l.withOthers(gradients, statements)
 	if l.axes > 0 {
 		options.Ordered = true
-		options.Rows, out.notRows = l.divide(all)
+		options.Rows, options.Before, out.notRows = l.divide(all)
 	}
 	out.code, out.why = loops.Compile(l.program, all, l.tensors, options)
 	if options.Rows > 0 && out.code != nil {

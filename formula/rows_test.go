@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"unsafe"
@@ -138,10 +139,26 @@ func (x *rowsOfTask) draw() {
 	})
 }
 
+// passed returns a value for each argument that the caller passes.
+func (x *rowsOfTask) passed() *task.Passed {
+	values := map[int][]any{}
+	for _, a := range x.s.Args {
+		if a.From != task.FromCall {
+			continue
+		}
+		v := reflect.ValueOf(0.5)
+		if a.Type.Kind() != reflect.Float64 {
+			v = reflect.ValueOf(1)
+		}
+		values[a.Slot] = []any{v.Convert(a.Type).Interface()}
+	}
+	return task.NewPassed(values)
+}
+
 // run runs the task, as a whole or in tiles.
 func (x *rowsOfTask) run(rows bool) {
 	x.Helper()
-	a := &task.Accessor{Signature: x.s, Attrs: x.r.Attrs, Resolved: x.r, Memory: x.of, Rows: rows}
+	a := &task.Accessor{Signature: x.s, Attrs: x.r.Attrs, Resolved: x.r, Memory: x.of, Rows: rows, Passed: x.passed()}
 	bodies, err := loopKernel{x.s, &uses{}}.bind(a)
 	if err != nil {
 		x.Fatal(err)

@@ -3,7 +3,10 @@ package formula
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/formula/internal/loops"
@@ -24,11 +27,24 @@ func tilesOf(o *task.Operator, r *task.Resolution, number int) (*task.Tiles, err
 	if err := noRows(s); err != nil {
 		return nil, err
 	}
-	u, err := useOf(o, r.Attrs, r, 0, nil)
+	u, err := useOf(o, r.Attrs, r, 0, zeros(o))
 	if err != nil {
 		return nil, err
 	}
 	return rowsOf(s, u, r)
+}
+
+// zeros returns a value for each argument of which the caller passes one. Programs do not depend on it.
+func zeros(o *task.Operator) *task.Passed {
+	values := map[int][]any{}
+	for _, s := range o.Signatures {
+		for _, a := range s.Args {
+			if a.From == task.FromCall && !o.Slots[a.Slot].Variadic {
+				values[a.Slot] = []any{reflect.Zero(a.Type).Interface()}
+			}
+		}
+	}
+	return task.NewPassed(values)
 }
 
 // noRows returns why a task has no tiles in any use.
@@ -36,8 +52,8 @@ func noRows(s *task.Signature) error {
 	switch {
 	case s.Kind != task.KindForward && s.Kind != task.KindBackward && s.Kind != task.KindUpdate:
 		return errors.New("no formula computes it")
-	case slices.ContainsFunc(s.Args, func(a task.Arg) bool { return a.From == task.FromCall }):
-		return errors.New("the caller passes arguments")
+	case slices.ContainsFunc(s.Args, func(a task.Arg) bool { return a.From == task.FromCall && s.Operator.Slots[a.Slot].Variadic }):
+		return errors.New("the caller passes a list, of a length of its own")
 	case slices.ContainsFunc(s.Params, func(p task.Param) bool { return p.Perm == perm.Reduce }):
 		return errors.New("it folds values into a tensor")
 	case len(s.Steps) != 1:
@@ -75,16 +91,18 @@ func rowsOf(s *task.Signature, u *program.Use, r *task.Resolution) (*task.Tiles,
 	return nil, why
 }
 
-// divide finds the rows of the statements that the task runs, and returns their number; 0 if there are none.
-func (l *layout) divide(statements []*program.Statement) (n int, err error) {
-	l.rows, l.touches, err = derive.Rows(l.program, statements, l.axes)
-	if n = shape.Prod(l.rows); err == nil && n < 2 {
-		err = errors.New("it has one row")
-	}
+// divide finds the rows of the statements that the task runs. It returns their number, 0 if there are none,
+// and the temporaries that are computed before all rows.
+func (l *layout) divide(statements []*program.Statement) (n int, before map[int]bool, err error) {
+	x, err := derive.Rows(l.program, statements, l.axes, func(t int) bool { return l.tensors[t].Local && !l.tensors[t].Planned })
 	if err != nil {
-		n = 0
+		return 0, nil, err
 	}
-	return n, err
+	l.rows, l.touches = x.Over, x.Of
+	if n = shape.Prod(l.rows); n < 2 {
+		return 0, nil, errors.New("it has one row")
+	}
+	return n, x.Before, nil
 }
 
 // tiles returns the footprints of slots, and extents of tiles. The gradient of a slot has the footprint of
@@ -151,11 +169,16 @@ func sizeOf(rows []int, work float64) []int {
 	return out
 }
 
-// rowBody computes boxes of rows: all groups of loops, one run of rows after the other.
+// rowBody computes boxes of rows: all groups of loops, one run of rows after the other. The first tile of a
+// run also computes what comes before all rows, while others wait.
 type rowBody struct {
 	loopBody
 	rows    []int
 	checked []checkedIndices
+	before  []int    // groups that come before all rows
+	by      [][2]int // ranges of groups that go row by row
+	mu      sync.Mutex
+	ran     atomic.Uint64 // the run in which the groups before all rows ran last
 }
 
 // checkedIndices are integers that a tile checks against bounds, where its footprint says.
@@ -170,6 +193,25 @@ func (b *rowBody) Whole() bool { return false }
 // Rows reports true.
 func (b *rowBody) Rows() bool { return true }
 
+// first computes what comes before all rows, once in a run.
+func (b *rowBody) first(ctx *op.Ctx) error {
+	if len(b.before) == 0 || b.ran.Load() == ctx.Run && ctx.Run > 0 {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ran.Load() == ctx.Run && ctx.Run > 0 {
+		return nil
+	}
+	for _, g := range b.before {
+		if err := b.groups(ctx, g, g+1, 0, 1, 1); err != nil {
+			return err
+		}
+	}
+	b.ran.Store(ctx.Run)
+	return nil
+}
+
 // Run computes a box of rows.
 func (b *rowBody) Run(ctx *op.Ctx, r op.Range) error {
 	var box region.Box
@@ -181,6 +223,9 @@ func (b *rowBody) Run(ctx *op.Ctx, r op.Range) error {
 		if err := x.checkBox(&box); err != nil {
 			return err
 		}
+	}
+	if err := b.first(ctx); err != nil {
+		return err
 	}
 	return b.runs(ctx, r, 0, 0, 1)
 }
@@ -207,7 +252,17 @@ func (b *rowBody) runs(ctx *op.Ctx, r op.Range, d, first, n int) error {
 
 // share runs rows lo to hi-1 of n.
 func (b *rowBody) share(ctx *op.Ctx, lo, hi, n int) error {
-	if err := b.run.Run(b.from, b.to, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, n); err != nil {
+	for _, by := range b.by {
+		if err := b.groups(ctx, by[0], by[1], lo, hi, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groups runs rows lo to hi-1 of n in groups from start to end-1.
+func (b *rowBody) groups(ctx *op.Ctx, start, end, lo, hi, n int) error {
+	if err := b.run.Run(start, end, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, n); err != nil {
 		return mistake(b.operator, err.Error())
 	}
 	return nil
@@ -259,7 +314,17 @@ func (l *layout) rowBodies(u *use) ([]op.Body, error) {
 	}
 	l.follow()
 	b := &rowBody{rows: tiles.Rows}
-	b.run, b.operator, b.to = u.code.Bind(l.memory), l.kernel.signature.Operator.FullName(), u.code.Groups()
+	b.run, b.operator = u.code.Bind(l.memory), l.kernel.signature.Operator.FullName()
+	for g := range u.code.Groups() {
+		switch n := len(b.by); {
+		case u.code.Before(g):
+			b.before = append(b.before, g)
+		case n > 0 && b.by[n-1][1] == g:
+			b.by[n-1][1]++
+		default:
+			b.by = append(b.by, [2]int{g, g + 1})
+		}
+	}
 	for _, x := range l.indices() {
 		b.checked = append(b.checked, checkedIndices{x, region.Access{Region: region.Whole(0, x.shape), Footprint: tiles.Footprints[x.number]}})
 	}

@@ -12,33 +12,49 @@ import (
 
 // Rows returns what a row of the results touches, where statements compute all that they define row by row:
 // the first k axes of every tensor that they define have the same extents, and an index of these axes, which
-// is a row, gives elements of its own row, and reads none of other rows. The footprints are those of all
-// tensors that the statements read or define, for a grid of the extents over. The error says why there are no
-// rows.
-func Rows(p *program.Program, statements []*program.Statement, k int) (over []int, of map[int]region.Footprint, err error) {
-	r := &rows{p: p, given: map[int]bool{}, of: map[int]region.Footprint{}, boxes: map[int][][2]end{}}
-	for _, s := range statements {
-		r.given[s.Target] = true
-	}
-	for _, s := range statements {
-		if err := r.statement(s, k); err != nil {
-			return nil, nil, err
+// is a row, gives elements of its own row, and reads none of other rows.
+//
+// Temporaries that are not defined by rows, or of which a row reads other rows, come before all rows. What
+// comes before reads nothing that rows define. Each row touches all tensors that it reads. local reports
+// whether a tensor is a temporary.
+func Rows(p *program.Program, statements []*program.Statement, k int, local func(t int) bool) (*RowsOf, error) {
+	before := map[int]bool{}
+	for {
+		r := &rows{p: p, local: local, given: map[int]bool{}, before: before, of: map[int]region.Footprint{}, boxes: map[int][][2]end{}}
+		early, err := r.all(statements, k)
+		if err == nil {
+			for t, box := range r.boxes {
+				r.of[t] = r.footprint(t, box)
+			}
+			return &RowsOf{r.over, r.of, before}, nil
 		}
+		if early < 0 || !local(early) || before[early] {
+			return nil, err
+		}
+		before[early] = true
 	}
-	for t, box := range r.boxes {
-		r.of[t] = r.footprint(t, box)
-	}
-	return r.over, r.of, nil
+}
+
+// RowsOf says what a row of results touches.
+type RowsOf struct {
+	Over []int // extents of the grid of rows
+	// Of holds the footprints of all tensors that the statements read or define, for the grid.
+	Of map[int]region.Footprint
+	// Before holds the temporaries that are computed before all rows.
+	Before map[int]bool
 }
 
 // rows is the state of a search for what rows touch.
 type rows struct {
-	p     *program.Program
-	given map[int]bool // tensors that statements define
-	over  []int
-	of    map[int]region.Footprint
-	boxes map[int][][2]end // of tensors that are read: per axis, the lower end and the upper one, inclusive
-	vars  []*term.Variable // the indices of the row, in the current statement
+	p      *program.Program
+	local  func(t int) bool
+	given  map[int]bool // tensors that statements define
+	before map[int]bool // those that come before all rows
+	over   []int
+	of     map[int]region.Footprint
+	boxes  map[int][][2]end // of tensors that are read: per axis, the lower end and the upper one, inclusive
+	vars   []*term.Variable // the indices of the row, in the current statement
+	early  int              // the tensor that must come before all rows; -1 for none
 }
 
 // nested bounds how deep bounds of indices depend on those of others.
@@ -69,6 +85,45 @@ func (r *rows) atMost(e, f end) bool {
 		most += max(d.times[i]*(n-1), 0)
 	}
 	return most <= 0
+}
+
+// all notes what rows of statements touch. With an error comes the tensor that must come before all rows, so
+// that the error goes; -1 for none.
+func (r *rows) all(statements []*program.Statement, k int) (early int, err error) {
+	for _, s := range statements {
+		r.given[s.Target] = true
+	}
+	for _, temporaries := range []bool{false, true} { // results say what the rows are
+		for _, s := range statements {
+			if r.local(s.Target) != temporaries {
+				continue
+			}
+			if r.early = -1; r.before[s.Target] {
+				err = r.first(s)
+			} else if err = r.statement(s, k); err != nil && r.early < 0 {
+				r.early = s.Target
+			}
+			if err != nil {
+				return r.early, err
+			}
+		}
+	}
+	return -1, nil
+}
+
+// first notes what a statement that comes before all rows reads: all of each tensor.
+func (r *rows) first(s *program.Statement) (err error) {
+	s.Reads(func(x *term.Read) {
+		for t := x.Tensor; t < x.Tensor+x.Count; t++ {
+			owner := r.owner(t)
+			if r.given[owner] && !r.before[owner] && err == nil {
+				r.early = owner
+				err = fmt.Errorf("all rows read %s, which needs rows of %s", r.p.Tensors[s.Target].Name, r.p.Tensors[t].Name)
+			}
+			r.boxes[owner] = make([][2]end, len(r.p.Tensors[t].Shape))
+		}
+	})
+	return err
 }
 
 // statement notes what a row of a statement touches.
@@ -206,9 +261,13 @@ func (r *rows) value(n *term.Term, facts []fact) error {
 func (r *rows) read(x *term.Read, facts []fact) error {
 	for t := x.Tensor; t < x.Tensor+x.Count; t++ {
 		l := r.p.Tensors[t]
+		if r.before[t] {
+			continue
+		}
 		if r.given[t] || l.Old >= 0 && r.given[l.Old] {
 			for d, v := range r.vars {
 				if x.ByNumber || d >= len(x.Idx) || x.Idx[d].Op != term.Index || x.Idx[d].Var != v {
+					r.early = t
 					return fmt.Errorf("a row needs other rows of %s", l.Name)
 				}
 			}

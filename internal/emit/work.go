@@ -40,6 +40,9 @@ func (e *emitter) work() {
 				method, args = method+"By", append(args, over[0]) // one range, so that operations have one order
 			}
 			call := fmt.Sprintf("r.%s(%s)", method, strings.Join(append(args, over...), ", ")) + tiles(x, t, s)
+			if s.OnCPUs {
+				call += fmt.Sprintf("\nr.OnCPUs(%sTask)", t.GoName)
+			}
 			if s.WhenX != nil {
 				call = "if " + x.code(s.WhenX, 0) + " {\n" + call + "\n}"
 			}

@@ -22,7 +22,7 @@ func tiles(o *model.Operator) map[*model.Task]string {
 	for i, t := range o.Tasks {
 		loops := false
 		for _, s := range t.Steps {
-			if loops = loops || s.Loops && o.CUDA == nil; s.Tiles != nil {
+			if loops = loops || s.Loops || s.OnCPUs; s.Tiles != nil {
 				out[t] = "as the spec states"
 			}
 		}

@@ -343,9 +343,11 @@ type Step struct {
 	Doc    string     `json:"doc,omitempty"`
 	Pos    source.Pos `json:"pos"`
 	// Loops says that loops of the formula compute the step, and decide what they go over.
-	Loops bool      `json:"loops,omitempty"`
-	OverX expr.Node `json:"-"`
-	open  bool      // whether the spec says neither what the step runs over nor its grain
+	Loops bool `json:"loops,omitempty"`
+	// OnCPUs says that loops of the formula compute the step on CPUs, over what the spec says.
+	OnCPUs bool      `json:"-"`
+	OverX  expr.Node `json:"-"`
+	open   bool      // whether the spec says neither what the step runs over nor its grain
 	// InnerX holds the extents of the step's dimensions after the first.
 	InnerX []expr.Node `json:"-"`
 	Tiles  *Tiles      `json:"-"`
@@ -358,7 +360,9 @@ func (o *Operator) Derive(derived bool) {
 	o.Derived = derived
 	for _, t := range o.Tasks {
 		for _, s := range t.Steps {
-			s.Loops = derived && s.open && s.Tiles == nil && o.CUDA == nil && !t.Reduces()
+			loops := derived && s.Tiles == nil && !t.Reduces()
+			s.Loops = loops && s.open && o.CUDA == nil
+			s.OnCPUs = loops && !s.Loops && len(t.Steps) == 1
 		}
 	}
 }

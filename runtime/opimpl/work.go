@@ -70,6 +70,10 @@ func (r *resolver) Shares(id task.ID) {
 	r.res.Shares[r.task(id)] = true
 }
 
+// OnCPUs says that loops of a formula compute a task on CPUs, over what the spec says. Its tiles may then
+// follow from the formula.
+func (r *resolver) OnCPUs(id task.ID) { r.loops(id) }
+
 // loops notes that loops of a formula compute a task.
 func (r *resolver) loops(id task.ID) {
 	if r.res.Loops == nil {

@@ -37,6 +37,9 @@ type Code interface {
 	Work(group int) int
 	// Total returns the number of iterations of a group's shared loops.
 	Total(group int) int
+	// Before reports whether a group comes before all rows, and runs once. It is about code that goes row by
+	// row.
+	Before(group int) bool
 	// ByElement reports whether a group is elementwise: a share accesses only the elements of its
 	// iterations, of every tensor with as many elements as the shared loops have iterations, and writes no
 	// other tensor. Ranges of such groups may interleave with ranges of other elementwise code.
@@ -82,6 +85,8 @@ type Options struct {
 	Ordered bool
 	// Rows is the number of rows of the results, of which shares are to run some; or 0.
 	Rows int
+	// Before holds the temporaries that are computed before all rows.
+	Before map[int]bool
 	// Listed says that there is to be a listing of the code.
 	Listed bool
 }
@@ -224,16 +229,14 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 	groups := c.grouped(z.out)
 	c.noteUsers(groups)
 	if o.Rows > 0 {
-		out.rowByRow = c.rowByRow(groups, o.Rows)
+		out.before, out.rowByRow = c.rowByRow(groups, o.Rows, len(tensors))
 	}
 	for _, g := range groups {
 		out.groups = append(out.groups, c.group(g))
 		out.transient = out.transient || len(out.groups[len(out.groups)-1].transients) > 0
 	}
-	for _, g := range out.groups {
-		if out.rowByRow == nil && o.Rows > 0 && g.total%o.Rows != 0 {
-			out.rowByRow = fmt.Errorf("loops go over several of %d rows at once", o.Rows)
-		}
+	if out.rowByRow == nil && o.Rows > 0 {
+		out.rowByRow = out.inTiles(o.Rows)
 	}
 	out.placeLocals(groups)
 	for _, g := range out.groups {
@@ -317,6 +320,7 @@ type code[T simd.Float] struct {
 	*compiler[T]
 	groups    []*loopGroup[T]
 	rowByRow  error  // why the groups do not go row by row
+	before    []bool // by group: whether it comes before all rows
 	transient bool   // whether shares have memory for some temporaries
 	stored    []bool // by tensor: whether it is a temporary with memory for all elements
 	local     localMemory
@@ -329,6 +333,8 @@ func (c *code[T]) Work(group int) int { return c.groups[group].work }
 func (c *code[T]) Total(group int) int { return c.groups[group].total }
 
 func (c *code[T]) RowByRow() error { return c.rowByRow }
+
+func (c *code[T]) Before(group int) bool { return c.before[group] }
 
 func (c *code[T]) ByElement(group int) bool { return c.groups[group].byElement }
 

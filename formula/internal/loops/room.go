@@ -173,6 +173,9 @@ func (c *code[T]) placeLocals(groups []*bundleGroup) {
 		b := memplan.Buffer{Bytes: int64((bytes + roomAlign - 1) &^ (roomAlign - 1)), First: slices.IndexFunc(groups, uses)}
 		for b.Last = len(groups) - 1; !uses(groups[b.Last]); b.Last-- {
 		}
+		if c.options.Rows > 0 { // tiles are in different groups at once
+			b.First, b.Last = 0, len(groups)-1
+		}
 		buffers = append(buffers, b)
 		c.local.places = append(c.local.places, local{tensor: t, bytes: bytes})
 	}

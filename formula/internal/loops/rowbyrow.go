@@ -5,8 +5,21 @@ import "fmt"
 // rowByRow returns an error unless groups go row by row: the outermost shared loops of each group count n
 // rows, and an iteration touches, of each tensor that statements write, only elements of its row. All groups
 // may then run on some rows, while other rows run elsewhere.
-func (c *compiler[T]) rowByRow(groups []*bundleGroup, n int) error {
-	for _, g := range groups {
+//
+// Groups of temporaries may also come before all rows. They touch nothing that other groups write. before
+// says which groups do. The first given tensors are those of the program; the others are new temporaries.
+func (c *compiler[T]) rowByRow(groups []*bundleGroup, n, given int) (before []bool, err error) {
+	before, early := make([]bool, len(groups)), map[int]bool{}
+	for i, g := range groups {
+		if before[i] = c.early(g, given); before[i] {
+			for _, b := range g.bundles {
+				for _, s := range b.statements {
+					early[s.target] = true
+				}
+			}
+		}
+	}
+	for i, g := range groups {
 		outer, rows := 0, 1
 		for vars := g.bundles[0].vars; outer < g.depth && rows < n; outer++ {
 			rows *= extent(vars[outer])
@@ -19,11 +32,11 @@ func (c *compiler[T]) rowByRow(groups []*bundleGroup, n int) error {
 			}
 			for _, s := range b.statements {
 				name := c.p.Tensors[s.target].Name
-				if rows != n || stride != n {
-					return fmt.Errorf("the loops of %s do not go over %d rows", name, n)
+				if !before[i] && (rows != n || stride != n) {
+					return nil, fmt.Errorf("the loops of %s do not go over %d rows", name, n)
 				}
 				for _, t := range c.touches(s) {
-					if !c.given[t.memory] {
+					if !c.given[t.memory] || early[t.memory] && (before[i] || !t.writes) {
 						continue
 					}
 					size := 1
@@ -31,12 +44,51 @@ func (c *compiler[T]) rowByRow(groups []*bundleGroup, n int) error {
 						size *= e
 					}
 					each := max(size/n, 1)
-					if at := t.at.plus(number, -each).bounds(); size%n != 0 || !at.Known || at.Lo < 0 || at.Hi >= each {
-						return fmt.Errorf("an iteration of the loops of %s touches other rows of %s", name, c.p.Tensors[t.memory].Name)
+					if at := t.at.plus(number, -each).bounds(); before[i] || early[t.memory] || size%n != 0 || !at.Known || at.Lo < 0 || at.Hi >= each {
+						return nil, fmt.Errorf("an iteration of the loops of %s touches other rows of %s", name, c.p.Tensors[t.memory].Name)
 					}
 				}
 			}
 		}
+	}
+	return before, nil
+}
+
+// early reports whether a group defines only temporaries that come before all rows: those that the options
+// list, and new ones of one element, on which no index of a row has an influence.
+func (c *compiler[T]) early(g *bundleGroup, given int) bool {
+	for _, b := range g.bundles {
+		for _, s := range b.statements {
+			t := &c.tensors[s.target]
+			if !t.Local || t.Planned || t.Memory != s.target || s.target < given && !c.options.Before[s.target] ||
+				s.target >= given && elements(c.p.Tensors[s.target]) > 1 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// leastRows is how many times the operations before all rows the others take at least, unless the former are
+// few. One tile computes what comes before all rows, while others wait.
+const (
+	leastRows = 8
+	fewBefore = 1 << 12
+)
+
+// inTiles returns an error if loops go over several of n rows at once, or if one tile would compute much
+// before all rows.
+func (c *code[T]) inTiles(n int) error {
+	first, all := 0, 0
+	for i, g := range c.groups {
+		if all += g.work; c.before[i] {
+			first += g.work
+		} else if g.total%n != 0 {
+			return fmt.Errorf("loops go over several of %d rows at once", n)
+		}
+	}
+	if first > fewBefore && first*(1+leastRows) > all {
+		return fmt.Errorf("%d of %d operations come before all rows", first, all)
 	}
 	return nil
 }
