@@ -45,6 +45,7 @@ type options struct {
 	temperature float64
 	prompt      string
 	times       bool
+	tiles       bool
 }
 
 // register makes flags of the options, with their defaults.
@@ -72,6 +73,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.IntVar(&o.sample, "sample", 400, "how many `characters` the model writes at the end")
 	f.Float64Var(&o.temperature, "temperature", 0.7, "how freely it writes them: 1 as often as it predicts, below 1 more likely ones, at 0 the most likely")
 	f.StringVar(&o.prompt, "prompt", "The Rays of Light ", "what they follow")
+	f.BoolVar(&o.tiles, "tiles", false, "cut tasks into tiles that wait only for the tiles whose elements they touch; the losses are the same")
 	f.BoolVar(&o.times, "times", false, "measure the time of each task")
 }
 
@@ -163,6 +165,9 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	opts = append(opts, opgen.Fuse())
+	if o.tiles {
+		opts = append(opts, opgen.Tiled())
+	}
 	if o.times {
 		opts = append(opts, opgen.Profile())
 	}

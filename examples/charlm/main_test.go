@@ -95,8 +95,8 @@ func figures(t *testing.T, out string) (own, counted float64) {
 	return own, counted
 }
 
-// TestRun trains a small network, with one and with two workers: the losses are the same, and fall. It checks
-// what is printed and written.
+// TestRun trains a small network, with one worker, with two, and in tiles: the losses are the same, and fall.
+// It checks what is printed and written.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -131,6 +131,14 @@ func TestRun(t *testing.T) {
 	}
 	if got := curveOf(t, again.curve); !slices.Equal(got, losses) {
 		t.Errorf("with one worker the losses are %v, with two %v", got, losses)
+	}
+
+	tiled := small(t, "-tiles", "-curve", filepath.Join(dir, "tiled"))
+	if err := run(t.Context(), tiled, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := curveOf(t, tiled.curve); !slices.Equal(got, losses) {
+		t.Errorf("in tiles the losses are %v, without %v", got, losses)
 	}
 
 	var loaded bytes.Buffer

@@ -24,6 +24,7 @@ import (
 	"github.com/opgen/opgen/runtime/loader"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/profile"
+	"github.com/opgen/opgen/runtime/timeline"
 )
 
 type options struct {
@@ -36,52 +37,64 @@ type options struct {
 	rates   string
 	curve   string
 	trace   string
-	dot     string
-	plan    string
-	memory  string
-	clip    float64
-	decay   float64
-	average float64
-	chart   string
-	cost    bool
-	fuse    bool
-	plain   bool
-	checked bool
-	save    string
-	load    string
+	// Pictures of the training plan besides its graph and its memory, and a prediction of its run.
+	timeline, tileGraph, prediction string
+	dot                             string
+	plan                            string
+	memory                          string
+	clip                            float64
+	decay                           float64
+	average                         float64
+	chart                           string
+	cost                            bool
+	fuse                            bool
+	plain                           bool
+	tiles                           bool
+	checked                         bool
+	save                            string
+	load                            string
 	// checkpoints is a folder, every the steps between two of them.
 	checkpoints string
 	every       int
 	resume      bool
 }
 
+// register makes flags of the options, with their defaults.
+func (o *options) register(f *flag.FlagSet) {
+	f.Uint64Var(&o.seed, "seed", 1, "decides the split, the first weights and the order of images")
+	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many workers share the work")
+	f.StringVar(&o.engine, "engine", "cpu", "what runs the programs: cpu; cuda, a GPU; or auto, a GPU if there is one")
+	f.IntVar(&o.devices, "devices", 1, "among how many devices each batch is divided; all have memory of this machine")
+	f.IntVar(&o.epochs, "epochs", 20, "how often all images are seen")
+	f.IntVar(&o.batch, "batch", 32, "images of a training step")
+	f.StringVar(&o.rates, "schedule", "constant", "how the learning rate changes: "+strings.Join(schedules, ", "))
+	f.Float64Var(&o.clip, "clip", 0, "the greatest norm of the gradients of all weights; 0 for any")
+	f.Float64Var(&o.decay, "decay", 0, "how much of each weight, but not of biases, is added to its gradient")
+	f.Float64Var(&o.average, "average", 0, "answer with moving averages of the weights, in which the values before have this share; 0 for the last weights")
+	f.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
+	f.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
+	f.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
+	f.StringVar(&o.timeline, "timeline", "", "draw what workers did and waited for in the fastest of some training steps to this `file`, as SVG")
+	f.StringVar(&o.prediction, "prediction", "", "predict the step from times of tasks and a model of this machine, and write it to this `file`, as -trace does")
+	f.StringVar(&o.tileGraph, "tilegraph", "", "draw the training plan's tasks by layers, with what each waits for, to this `file`, as SVG")
+	f.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
+	f.StringVar(&o.plan, "plan", "", "write the training plan to this `file`, in binary form")
+	f.StringVar(&o.memory, "memory", "", "write a map of the training plan's memory to this `file`, as SVG")
+	f.BoolVar(&o.cost, "cost", false, "measure each operator by itself, and compare it with what this machine can do")
+	f.BoolVar(&o.fuse, "fuse", true, "fuse each activation into the operator before, which is faster and gives the same losses")
+	f.BoolVar(&o.checked, "checked", false, "check that kernels do what their specs say, which takes many times longer")
+	f.BoolVar(&o.plain, "plain", false, "give every tensor memory of its own and let every task run by itself, which is slower")
+	f.BoolVar(&o.tiles, "tiles", false, "cut tasks into tiles that wait only for the tiles whose elements they touch; the losses are the same")
+	f.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
+	f.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
+	f.StringVar(&o.checkpoints, "checkpoint", "", "write checkpoints to this `folder`, after each epoch or as -every says")
+	f.IntVar(&o.every, "every", 0, "how many `steps` lie between two checkpoints; 0 for those of an epoch")
+	f.BoolVar(&o.resume, "resume", false, "go on from the newest checkpoint of the folder; the losses are those of a training without interruption")
+}
+
 func main() {
 	var o options
-	flag.Uint64Var(&o.seed, "seed", 1, "decides the split, the first weights and the order of images")
-	flag.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many workers share the work")
-	flag.StringVar(&o.engine, "engine", "cpu", "what runs the programs: cpu; cuda, a GPU; or auto, a GPU if there is one")
-	flag.IntVar(&o.devices, "devices", 1, "among how many devices each batch is divided; all have memory of this machine")
-	flag.IntVar(&o.epochs, "epochs", 20, "how often all images are seen")
-	flag.IntVar(&o.batch, "batch", 32, "images of a training step")
-	flag.StringVar(&o.rates, "schedule", "constant", "how the learning rate changes: "+strings.Join(schedules, ", "))
-	flag.Float64Var(&o.clip, "clip", 0, "the greatest norm of the gradients of all weights; 0 for any")
-	flag.Float64Var(&o.decay, "decay", 0, "how much of each weight, but not of biases, is added to its gradient")
-	flag.Float64Var(&o.average, "average", 0, "answer with moving averages of the weights, in which the values before have this share; 0 for the last weights")
-	flag.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
-	flag.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
-	flag.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
-	flag.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
-	flag.StringVar(&o.plan, "plan", "", "write the training plan to this `file`, in binary form")
-	flag.StringVar(&o.memory, "memory", "", "write a map of the training plan's memory to this `file`, as SVG")
-	flag.BoolVar(&o.cost, "cost", false, "measure each operator by itself, and compare it with what this machine can do")
-	flag.BoolVar(&o.fuse, "fuse", true, "fuse each activation into the operator before, which is faster and gives the same losses")
-	flag.BoolVar(&o.checked, "checked", false, "check that kernels do what their specs say, which takes many times longer")
-	flag.BoolVar(&o.plain, "plain", false, "give every tensor memory of its own and let every task run by itself, which is slower")
-	flag.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
-	flag.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
-	flag.StringVar(&o.checkpoints, "checkpoint", "", "write checkpoints to this `folder`, after each epoch or as -every says")
-	flag.IntVar(&o.every, "every", 0, "how many `steps` lie between two checkpoints; 0 for those of an epoch")
-	flag.BoolVar(&o.resume, "resume", false, "go on from the newest checkpoint of the folder; the losses are those of a training without interruption")
+	o.register(flag.CommandLine)
 	flag.Parse()
 	if err := o.check(flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "digits: %v\nFlag -help lists the flags.\n", err)
@@ -137,6 +150,9 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	return errors.Join(trainAndTest(ctx, o, out), out.Err)
 }
 
+// measuredRuns is how many training steps are recorded.
+const measuredRuns = 10
+
 func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	start := time.Now()
 	train, test, err := loadDigits(o.seed)
@@ -151,8 +167,8 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	opts := append(engine, opgen.Profile())
-	recorder := profile.New(profile.Config{Warmup: 5, Runs: 10})
-	if o.trace != "" {
+	recorder := profile.New(profile.Config{Warmup: 5, Runs: measuredRuns})
+	if o.trace+o.timeline+o.prediction != "" {
 		opts = append(opts, opgen.Observe(recorder)) // which takes time
 	}
 	if o.fuse {
@@ -160,6 +176,9 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	if o.plain {
 		opts = append(opts, opgen.Plain())
+	}
+	if o.tiles {
+		opts = append(opts, opgen.Tiled())
 	}
 	if o.checked {
 		opts = append(opts, opgen.Checked())
@@ -225,8 +244,14 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	step := usual.Plan()
 	trainlog.WriteTimes(w, usual.Timings())
 	writeMemory(w, session.Memory(), usual.Program)
-	if o.trace != "" {
+	if o.trace+o.timeline+o.prediction != "" {
 		writeSpread(w, recorder.Tasks(step))
+	}
+	var predicted *timeline.Timeline
+	if o.prediction != "" {
+		if predicted, err = predict(w, recorder, usual.Program, o.workers); err != nil {
+			return err
+		}
 	}
 	if o.cost {
 		if err := writeCosts(ctx, w, usual.Net[0].graph, o.workers); err != nil {
@@ -238,6 +263,9 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		write func(io.Writer) error
 	}{
 		{o.trace, recorder.WriteTrace},
+		{o.timeline, func(w io.Writer) error { return draw.Timeline(w, fastest(recorder, usual.Program)) }},
+		{o.prediction, func(w io.Writer) error { return timeline.WriteTrace(w, predicted) }},
+		{o.tileGraph, func(w io.Writer) error { return draw.Tiles(w, step) }},
 		{o.dot, func(w io.Writer) error { return draw.DOT(w, step) }},
 		{o.plan, func(w io.Writer) error { return writePlan(w, step) }},
 		{o.chart, t.chart.Write},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"maps"
 	"math"
 	"os"
@@ -23,8 +24,8 @@ import (
 
 var lastLine = regexp.MustCompile(`\ntest_accuracy=(0\.\d{4}) seconds=\d+\.\d\n$`)
 
-// TestRun trains for an epoch, and again with fusion and tasks by themselves, and checks that the curves are
-// equal, and what is printed.
+// TestRun trains for an epoch, again with fusion and tasks by themselves, and in tiles, and checks that the
+// curves are equal, and what is printed.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	curve := filepath.Join(t.TempDir(), "curve")
@@ -53,6 +54,13 @@ func TestRun(t *testing.T) {
 	}
 	if fused, err := os.ReadFile(curve); err != nil || !bytes.Equal(fused, data) {
 		t.Errorf("with fusion the losses are %s, %v, without %s", fused, err, data)
+	}
+	o = options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 32, rates: "constant", curve: curve, fuse: true, tiles: true}
+	if err := run(t.Context(), o, &out); err != nil {
+		t.Fatal(err)
+	}
+	if tiled, err := os.ReadFile(curve); err != nil || !bytes.Equal(tiled, data) {
+		t.Errorf("in tiles the losses are %s, %v, without %s", tiled, err, data)
 	}
 	first, last := losses[0], losses[len(losses)-1]
 	if math.Abs(first-math.Log(classes)) > 0.5 || last > 0.75*first {
@@ -94,6 +102,42 @@ func TestPictures(t *testing.T) {
 	o = options{seed: 1, workers: 1, devices: 1, epochs: 1, batch: 700, rates: "constant", dot: filepath.Join(dir, "no", "dot")}
 	if err := run(t.Context(), o, &out); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("a file that cannot be made: %v", err)
+	}
+}
+
+// TestReadme runs the commands of the README that write pictures, as they are written there, and reads what
+// they write.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"trace.json": `"cat":"wait"`, "plan.dot": `label="conv2: conv_2d.backward`, "memory.svg": ">Memory of plan training<",
+		"tiles.svg": "tile 1 of ", "timeline.svg": ">Timeline of plan training<", "prediction.json": `"name":"prediction of plan training"`}
+	t.Chdir(t.TempDir())
+	for _, command := range regexp.MustCompile(`(?m)^    go run ./examples/digits (.*)$`).FindAllStringSubmatch(string(readme), -1) {
+		var o options
+		f := flag.NewFlagSet("digits", flag.ContinueOnError)
+		o.register(f)
+		if err := f.Parse(strings.Fields(command[1])); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.check(f.Args()); err != nil {
+			t.Fatal(err)
+		}
+		o.workers = 2 // so that there are waits
+		var out bytes.Buffer
+		if err := run(t.Context(), o, &out); err != nil {
+			t.Fatal(err)
+		}
+		if o.prediction != "" && !regexp.MustCompile(`\na step takes \d+\.\d us as predicted, and \d+\.\d us as measured; its critical path takes \d+\.\d us\nworker 0 waits for `).MatchString(out.String()) {
+			t.Errorf("%s prints\n%s", command[0], &out)
+		}
+	}
+	for file, text := range want {
+		if data, err := os.ReadFile(file); err != nil || !strings.Contains(string(data), text) {
+			t.Errorf("%s: want %s in it, got %d bytes, %v", file, text, len(data), err)
+		}
 	}
 }
 

@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/runtime/cost"
 	"github.com/opgen/opgen/runtime/profile"
+	"github.com/opgen/opgen/runtime/simulate"
+	"github.com/opgen/opgen/runtime/timeline"
 )
 
 // writeConfusion prints how often each digit was classified as each.
@@ -48,6 +51,44 @@ func writeSpread(w io.Writer, tasks []profile.Task) {
 		fmt.Fprintf(tw, "%s\t%d\t%.1f\t%.1f\t%.1f\t\n", t.Label, t.Ranges, micros(t.Elapsed.Mean), micros(t.Elapsed.Spread), micros(t.Busy.Mean))
 	}
 	tw.Flush()
+}
+
+// fastest returns the timeline of the fastest of the recorded steps; an empty one if none was recorded.
+func fastest(r *profile.Recorder, step *opgen.Program) *timeline.Timeline {
+	found := r.Timeline(step.Plan(), 0)
+	for run := 1; run < measuredRuns; run++ {
+		if t := r.Timeline(step.Plan(), run); t.Seconds() > 0 && t.Seconds() < found.Seconds() {
+			found = t
+		}
+	}
+	return found
+}
+
+// predict predicts a step from the times of its tasks and a model of this machine, prints how long it takes
+// beside how long the fastest recorded step took, and for what workers wait longest, and returns what workers
+// do.
+func predict(w io.Writer, r *profile.Recorder, step *opgen.Program, workers int) (*timeline.Timeline, error) {
+	work, err := r.Work(step.Plan())
+	if err != nil {
+		return nil, err
+	}
+	machine, err := cost.MeasureModel(workers)
+	if err != nil {
+		return nil, err
+	}
+	got, err := simulate.Plan(step.Plan(), work, machine)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(w, "\na step takes %.1f us as predicted, and %.1f us as measured; its critical path takes %.1f us\n", got.Seconds*1e6, fastest(r, step).Seconds()*1e6, got.CriticalPath*1e6)
+	for worker := range workers {
+		fmt.Fprintf(w, "worker %d waits for %.1f us", worker, got.Waiting(worker)*1e6)
+		if longest := got.Timeline.Longest(worker, timeline.Wait); longest != nil {
+			fmt.Fprintf(w, ", longest, %.1f us: %s", longest.Seconds()*1e6, got.Timeline.Describe(longest))
+		}
+		fmt.Fprintln(w)
+	}
+	return got.Timeline, nil
 }
 
 // writeMemory prints what the tensors took, with a training step's part.

@@ -25,6 +25,7 @@ import (
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/profile"
 	"github.com/opgen/opgen/runtime/schedule"
+	"github.com/opgen/opgen/runtime/simulate"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -149,6 +150,18 @@ func TestRecorder(t *testing.T) {
 		if shown := len(line.Workers[0]); line.Plan != p || len(line.Workers) != workers || shown < 1 || line.Workers[0][shown-1].Run != 2 {
 			t.Errorf("the timeline of the last run is %+v", line)
 		}
+		work, err := r.Work(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := simulate.Plan(p, work, simulate.Machine{}); err != nil || got.Seconds < got.CriticalPath || got.CriticalPath <= 0 {
+			t.Errorf("predicted %+v, %v", got, err)
+		}
+		for i, task := range r.Tasks(p) {
+			if want := (simulate.Work{Seconds: task.Busy.Shortest.Seconds()}); work[i] != want {
+				t.Errorf("%s takes %+v, want %+v", task.Label, work[i], want)
+			}
+		}
 		for _, want := range []string{"plan initialization", "plan training", "worker 0", "worker " + strconv.Itoa(workers-1)} {
 			if !names[want] {
 				t.Errorf("no lane is named %q", want)
@@ -183,6 +196,9 @@ func TestNothingRecorded(t *testing.T) {
 	t.Parallel()
 	r := profile.New(profile.Config{Warmup: 9})
 	p := record(t, r, 2, 2)
+	if _, err := r.Work(p); err == nil || !strings.Contains(err.Error(), `task 0, a"b: linear.forward: want a recorded run, got none`) {
+		t.Errorf("what tasks take: %v", err)
+	}
 	if tasks := r.Tasks(p); len(tasks) != 0 {
 		t.Errorf("recorded %+v", tasks)
 	}

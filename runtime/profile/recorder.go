@@ -2,6 +2,7 @@
 package profile
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/simulate"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -189,4 +191,20 @@ func Summarize(times []time.Duration) Time {
 	}
 	t.Mean, t.Spread = time.Duration(mean), time.Duration(math.Sqrt(squares/float64(len(times))))
 	return t
+}
+
+// Work returns what the tasks of a plan take, as measured: each the shortest time of all its ranges together
+// in the recorded runs, for predictions of other runs. It is an error if a task was not recorded.
+func (r *Recorder) Work(p *plan.Plan) ([]simulate.Work, error) {
+	work := make([]simulate.Work, len(p.Tasks))
+	found := make([]bool, len(p.Tasks))
+	for _, t := range r.Tasks(p) {
+		work[t.Number].Seconds, found[t.Number] = t.Busy.Shortest.Seconds(), true
+	}
+	for i := range found {
+		if !found[i] && p.Tasks[i].Ranges() > 0 {
+			return nil, fmt.Errorf("profile: plan %s, task %d, %s: want a recorded run, got none", p.Name, i, p.Label(i))
+		}
+	}
+	return work, nil
 }

@@ -72,6 +72,16 @@ func (t *Timeline) Total(worker int, k Kind) float64 {
 	return sum
 }
 
+// Longest returns the longest span of a kind of a worker; nil if there is none.
+func (t *Timeline) Longest(worker int, k Kind) (longest *Span) {
+	for i := range t.Workers[worker] {
+		if s := &t.Workers[worker][i]; s.Kind == k && (longest == nil || s.Seconds() > longest.Seconds()) {
+			longest = s
+		}
+	}
+	return longest
+}
+
 // Describe returns a text about a span, such as "waits for worker 1: fc1: linear.forward".
 func (t *Timeline) Describe(s *Span) string {
 	label := t.label(s.Task)

@@ -2,11 +2,9 @@ package draw
 
 import (
 	"bufio"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
-	"strings"
 
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
@@ -72,19 +70,17 @@ const (
 	mapLeft, mapTop     = 84, 64
 	mapWidth, mapHeight = 1180, 560
 	mapRight, mapBottom = 24, 92
-	charWidth           = 5.8 // of the labels in rectangles, on average
 )
 
 // MemoryMap writes a plan's arena as an SVG picture: time from left to right, a task in each column,
 // memory from bottom to top, and a rectangle for each tensor. A line shows how many bytes are needed at each
 // task; its highest point is the lower bound.
 func MemoryMap(w io.Writer, p *plan.Plan) error {
-	m := memoryMap{Writer: bufio.NewWriter(w), plan: p, kinds: kindsOf(p)}
+	m := memoryMap{drawing: drawing{bufio.NewWriter(w)}, plan: p, kinds: kindsOf(p)}
 	m.columns = float64(len(p.Tasks) + 2) // before the first task, inputs are fed; after the last, results fetched
 	m.bytes = float64(max(p.ArenaBytes, 1))
 	width, height := mapLeft+mapWidth+mapRight, mapTop+mapHeight+mapBottom
-	m.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Helvetica, Arial, sans-serif">`+"\n", width, height, width, height)
-	m.printf(`<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", width, height)
+	m.open(width, height)
 	m.text(mapLeft, 26, `font-size="17" font-weight="bold" fill="#222222"`, "Memory of plan "+p.Name)
 	m.text(mapLeft, 46, `font-size="12" fill="#555555"`, fmt.Sprintf("%s in the arena, lower bound %s; %d tensors, %d tasks; variables take %s elsewhere",
 		byteCount(float64(p.ArenaBytes)), byteCount(float64(p.LowerBound())), m.tensors(), len(p.Tasks), byteCount(float64(p.VariableBytes()))))
@@ -98,17 +94,11 @@ func MemoryMap(w io.Writer, p *plan.Plan) error {
 }
 
 type memoryMap struct {
-	*bufio.Writer
+	drawing
 	plan    *plan.Plan
 	kinds   []kind
 	columns float64
 	bytes   float64
-}
-
-func (m *memoryMap) printf(format string, args ...any) { fmt.Fprintf(m, format, args...) }
-
-func (m *memoryMap) text(x, y float64, style, text string) {
-	m.printf(`<text x="%.1f" y="%.1f" %s>%s</text>`+"\n", x, y, style, escape(text))
 }
 
 // x returns where the column of a task begins; -1 is the one in front of the first.
@@ -185,18 +175,6 @@ func (m *memoryMap) rectangles() {
 	}
 }
 
-// fit returns the label, shortened to a width, or nothing if too little of it would be left.
-func fit(label string, width float64) string {
-	room := int(width / charWidth)
-	switch {
-	case len(label) <= room:
-		return label
-	case room < 6:
-		return ""
-	}
-	return label[:room-1] + "…"
-}
-
 // needed draws how many bytes are live at each task.
 func (m *memoryMap) needed() {
 	p := m.plan
@@ -240,11 +218,4 @@ func byteCount(n float64) string {
 		n /= 1024
 	}
 	return fmt.Sprintf("%.4g GiB", n)
-}
-
-// escape returns text for an XML document. What XML cannot hold, such as a NUL, becomes U+FFFD.
-func escape(text string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder returns no errors
-	return b.String()
 }
