@@ -174,7 +174,7 @@ func (o *operator) taskArgs(t *spec.Task) {
 		from, _ := rules.SourceOf(o.s.Args[i])
 		stateless := t.Name == "init" || t.Name == "cleanup"
 		switch {
-		case from == task.FromCall && o.s.Kind == spec.Initializer:
+		case from == task.FromCall && o.s.Kind == spec.Initializer && t.Listed: // otherwise the formula is wrong
 			o.list.Add(diag.BadArg, n.Span(), "the task of an %s has no caller that could pass %s", o.s.Kind, n.V)
 		case stateless && (from == task.FromIteration || from == task.FromCall):
 			o.list.Add(diag.BadArg, n.Span(), "%s runs when plans are loaded or closed, so it has no argument from %s", t.Name, from)

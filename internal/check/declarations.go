@@ -105,7 +105,7 @@ var holds = map[rules.Value]expr.Kind{rules.IntegerValue: expr.Int, rules.RealVa
 
 func declaredSlot(s *spec.Spec, sl *spec.Slot) *formulas.Slot {
 	out := &formulas.Slot{Name: sl.Name, Role: sl.Role.V, Type: sl.Type.V, Types: []string{sl.Type.V}, HasShape: sl.HasShape,
-		Present: sl.Present.V, Below: sl.Below.V, Except: sl.Except.V, Trainable: rules.Trainable(s, sl),
+		Present: sl.Present.V, Below: sl.Below.V, Except: sl.Except.V, Trainable: s.Trainable(sl),
 		Variadic: declaredNumber(s, sl.Variadic), Written: written(s, sl)}
 	for _, v := range s.Types {
 		if v.Name != sl.Type.V {

@@ -137,7 +137,7 @@ func (o *operator) slotNames(pkg *goScope) {
 		if s.Role.V != "scratch" {
 			pkg.claim(g, "slot "+s.Name, s.Key)
 		}
-		if backward && (rules.Trainable(o.s, s) || s.Role.V == "output" && rules.MayBeFloat(o.s, s.Type)) {
+		if backward && (o.s.Trainable(s) || s.Role.V == "output" && o.s.MayBeFloat(s.Type)) {
 			args.claim("Grad"+g, "the gradient of "+s.Name, s.Key)
 			pkg.claim("Grad"+g, "the gradient of "+s.Name, s.Key)
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/diag"
-	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
@@ -144,7 +143,7 @@ func (o *operator) slotKeys(s *spec.Slot) {
 	if s.Role.V == "weight" && s.Init == nil && !s.Bad {
 		o.list.Add(diag.MissingKey, s.Span, "init is missing: the initializer of %s", s.Name)
 	}
-	if s.Trainable.V && o.certain(s) && !rules.MayBeFloat(o.s, s.Type) {
+	if s.Trainable.V && o.certain(s) && !o.s.MayBeFloat(s.Type) {
 		o.list.Add(diag.BadGrad, s.Trainable.Span, "%s is not floating-point, so %s cannot be trained", s.Type.V, s.Name)
 	}
 }

@@ -47,13 +47,9 @@ func (o *operator) tasks() {
 		}
 	}
 	for _, n := range names.must {
-		if !have[n] && !unknown && !o.s.Unread["tasks"] {
-			d := o.list.Add(diag.BadTask, o.s.Where(), "a spec of kind %s has a task %s, this one does not", o.s.Kind, n)
-			if o.s.Formula.Set() { // it says over what the task goes
-				d.Hinted("add [tasks.%s]", n)
-			} else {
-				d.Hinted("add [tasks.%s] with over = \"...\"", n)
-			}
+		if !have[n] && !unknown && !o.s.Unread["tasks"] && !o.s.Formula.Set() { // with a formula, the task follows
+			o.list.Add(diag.BadTask, o.s.Where(), "a spec of kind %s has a task %s, this one does not", o.s.Kind, n).
+				Hinted("add [tasks.%s] with over = \"...\"", n)
 		}
 	}
 	if !o.s.Unread["slots"] && !o.s.Unread["tasks"] && !slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return t.Bad }) {
@@ -342,7 +338,7 @@ func forbidden(task, role string, p perm.Perm) string {
 func (o *operator) backward(t *spec.Task) {
 	any := o.s.Unread["slots"]
 	for _, s := range o.s.Slots {
-		any = any || rules.Trainable(o.s, s) || !o.certain(s)
+		any = any || o.s.Trainable(s) || !o.certain(s)
 	}
 	if !any {
 		o.list.Add(diag.BadGrad, t.Key, "no slot is trainable, so backward has nothing to compute")
@@ -356,7 +352,7 @@ func (o *operator) backward(t *spec.Task) {
 			d := o.list.Add(diag.BadValue, g.Value.Span(), "want one of %s, got %q", strings.Join(spec.GradModes, ", "), g.Value.V)
 			d.Nearest(g.Value.V, spec.GradModes)
 		}
-		if !rules.Trainable(o.s, s) && o.certain(s) {
+		if !o.s.Trainable(s) && o.certain(s) {
 			o.list.Add(diag.BadGrad, g.Key, "%s gets no gradient: %s", s.Name, o.whyNot(s))
 		}
 	}

@@ -181,7 +181,6 @@ var mistakes = []struct{ name, old, new string }{
 	{"shape a string", "shape = [\"K\"], init", "shape = \"K\", init"},
 	{"dims lower", "shape = [\"K\"], init", "shape = [\"k\"], init"},
 	{"task misspelled", "forward = {}", "foward = {}"},
-	{"no forward", "forward = {}\n", ""},
 	{"task key", "forward = {}", "forward = { grian = 1 }"},
 	{"grad of no slot", "{ input = \"scatter\" }", "{ inputs = \"scatter\" }"},
 	{"grad value", "\"scatter\"", "\"scater\""},

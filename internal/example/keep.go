@@ -145,7 +145,7 @@ func (f *follower) typeOf(v *view, t int) string {
 // float returns the type of the first output that may hold real numbers.
 func (f *follower) float() string {
 	for _, s := range f.spec.Slots {
-		if s.Role.V == "output" && rules.MayBeFloat(f.spec, s.Type) {
+		if s.Role.V == "output" && f.spec.MayBeFloat(s.Type) {
 			return s.Type.V
 		}
 	}

@@ -35,7 +35,7 @@ func file(name, text string, simpler bool) (string, error) {
 	}
 	var shorter func([]*source.Item) []*source.Item
 	if simpler && t != config.Keys {
-		shorter = func(items []*source.Item) []*source.Item { return simplify(name, items, t) }
+		shorter = func(items []*source.Item) []*source.Item { return simplify(name, items) }
 	}
 	out, err := layout(strings.ReplaceAll(text, "\r\n", "\n"), t, shorter)
 	if err != nil {

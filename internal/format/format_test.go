@@ -57,15 +57,34 @@ func TestFile(t *testing.T) {
 
 // TestSimplify drops what specs need not say.
 func TestSimplify(t *testing.T) {
+	const (
+		head     = "edition = 1\nname = 'a'\ndoc = 'x'\n"
+		want     = "doc = 'x'\n"
+		formula  = "formula = 'y[n] = 2 * x[n]'\n\n[slots]\nx = { role = 'input', type = 'f32', shape = ['N'] }\ny = { role = 'output', type = 'f32', shape = ['N'] }\n"
+		iterated = "formula = 'y[n] = iteration * x[n]'\nslots   = { x = { role = 'input', type = 'f32', shape = ['N'] }, y = { role = 'output', type = 'f32', shape = ['N'] } }\n"
+	)
 	tests := []struct{ name, file, text, want string }{
 		{"edition and name", "specs/a.toml", "edition = 1\nname = 'a'\ndoc = 'x'\n", "doc = 'x'\n"},
 		{"another name", "specs/a.toml", "name = 'b'\ndoc = 'x'\n", "name = 'b'\ndoc  = 'x'\n"},
-		{"comments stay", "specs/a.toml", "edition = 1 # the first\nname = 'a'\n", "edition = 1 # the first\n"},
+		{"comments stay", "specs/a.toml", "edition = 1 # the first\nname = 'a'\ndoc = 'x'\n", "edition = 1 # the first\ndoc     = 'x'\n"},
 		{"opgen.toml", "opgen.toml", "edition = 1\nruntime = 'r'\n", "edition = 1\nruntime = 'r'\n"},
-		{"types", "specs/a.toml", "dtypes = { T = ['f32'] }\n[slots]\na = { role = 'input', type = 'T' }\nb = { role = 'input', type = 'i32' }\n",
-			"dtypes = { T = ['f32'] }\n\n[slots]\na = { role = 'input' }\nb = { role = 'input', type = 'i32' }\n"},
-		{"dotted types", "specs/a.toml", "[dtypes]\nT = ['f32']\n[slots]\na.role = 'input' # given\na.type = 'T'\n", "[dtypes]\nT = ['f32']\n\n[slots]\na.role = 'input' # given\n"},
-		{"two types", "specs/a.toml", "dtypes = { T = ['f32'], U = ['f64'] }\nslots = { a = { type = 'T' } }\n", "dtypes = { T = ['f32'], U = ['f64'] }\nslots  = { a = { type = 'T' } }\n"},
+		{"types", "specs/a.toml", head + "dtypes = { T = ['f32'] }\n[slots]\na = { role = 'input', type = 'T', shape = [] }\nb = { role = 'input', type = 'i32', shape = [] }\n",
+			"doc    = 'x'\ndtypes = { T = ['f32'] }\n\n[slots]\na = { role = 'input', shape = [] }\nb = { role = 'input', type = 'i32', shape = [] }\n"},
+		{"dotted types", "specs/a.toml", head + "[dtypes]\nT = ['f32']\n[slots]\na.role = 'input' # given\na.type = 'T'\na.shape = []\n",
+			want + "\n[dtypes]\nT = ['f32']\n\n[slots]\na.role  = 'input' # given\na.shape = []\n"},
+		{"two types", "specs/a.toml", head + "dtypes = { T = ['f32'], U = ['f64'] }\nslots = { a = { role = 'input', type = 'T', shape = [] } }\n",
+			"doc    = 'x'\ndtypes = { T = ['f32'], U = ['f64'] }\nslots  = { a = { role = 'input', type = 'T', shape = [] } }\n"},
+		{"tasks", "specs/a.toml", head + formula + "[tasks]\nforward = {}\nbackward = {}\n", "doc     = 'x'\n" + formula},
+		{"a task with a comment", "specs/a.toml", head + formula + "[tasks]\nforward = {}\nbackward = {} # of x\n", "doc     = 'x'\n" + formula + "\n[tasks]\nbackward = {} # of x\n"},
+		{"a section with a comment", "specs/a.toml", head + formula + "# what runs\n[tasks]\nforward = {}\nbackward = {}\n",
+			"doc     = 'x'\n" + formula + "\n# what runs\n[tasks]\n"},
+		{"no gradient", "specs/a.toml", head + formula + "[tasks]\nforward = {}\n", "doc     = 'x'\n" + formula + "\n[tasks]\nforward = {}\n"},
+		{"a task that says something", "specs/a.toml", head + formula + "[tasks]\nforward = { grain = 8 }\nbackward = {}\n", "doc     = 'x'\n" + formula + "\n[tasks]\nforward  = { grain = 8 }\nbackward = {}\n"},
+		{"an argument", "specs/a.toml", head + iterated + "args = { iteration = { from = 'iteration', doc = 'the training step, from 0' } }\ntasks = { forward = { args = ['iteration'] }, backward = { args = ['iteration'] } }\n", "doc     = 'x'\n" + iterated},
+		{"an argument of one task", "specs/a.toml", head + iterated + "tasks = { forward = { args = ['iteration'] }, backward = {} }\n",
+			"doc     = 'x'\n" + iterated + "tasks   = { forward = { args = ['iteration'] }, backward = {} }\n"},
+		{"no formula", "specs/a.toml", head + "tasks = { forward = { over = 1 } }\n", "doc   = 'x'\ntasks = { forward = { over = 1 } }\n"},
+		{"a spec with findings", "specs/a.toml", "edition = 1\nname = 'a'\nsize = 3\ndoc = 'x'\n", "edition = 1\nname    = 'a'\ndoc     = 'x'\nsize    = 3\n"},
 	}
 	for _, tt := range tests {
 		got, err := format.Simplify(tt.file, tt.text)

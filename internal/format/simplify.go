@@ -3,91 +3,181 @@ package format
 import (
 	"path"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/internal/keys"
+	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
 )
 
-// simplify drops what a spec need not say: the edition, which opgen.toml has, the name of the file, and the
-// type of slots where there is one dtype variable.
-func simplify(name string, items []*source.Item, t *keys.Table) []*source.Item {
-	base := strings.TrimSuffix(path.Base(filepath.ToSlash(name)), ".toml")
-	items = drop(items, func(x *source.Item) bool {
-		switch x.Name.Text {
-		case "edition":
-			return true
-		case "name":
-			return text(x.Value) == base
+// implied lists the keys of specs, with what stands below them, that may follow from other keys.
+var implied = []string{"edition", "name", "args", "slots", "tasks"}
+
+// simplify drops the keys and the tables without which a spec means the same, as package spec reads it. Such
+// a key has no comments.
+func simplify(name string, items []*source.Item) []*source.Item {
+	name = path.Base(filepath.ToSlash(name))
+	want, ok := meaning(name, items)
+	if !ok {
+		return items
+	}
+	for again := true; again; {
+		again = false
+		for _, at := range candidates(items) {
+			less := without(items, at)
+			if got, ok := meaning(name, less); ok && alike(reflect.ValueOf(want), reflect.ValueOf(got)) {
+				items, again = less, true
+				break // the other paths are those of the items before
+			}
 		}
-		return false
-	})
-	if t.Key("slots") != nil {
-		items = oneType(items)
 	}
 	return items
 }
 
-// drop removes keys in front of all headers that have no comments.
-func drop(items []*source.Item, redundant func(*source.Item) bool) []*source.Item {
-	top := headers(items)
-	head := slices.DeleteFunc(slices.Clone(items[:top]), func(x *source.Item) bool {
-		return x.Value != nil && x.Beside == "" && len(x.Above) == 0 && redundant(x)
-	})
-	return append(head, items[top:]...)
-}
-
-// headers returns the number of the first header, or of items if there is none.
-func headers(items []*source.Item) int {
-	if i := slices.IndexFunc(items, func(x *source.Item) bool { return x.Header != "" }); i >= 0 {
-		return i
-	}
-	return len(items)
-}
-
-// text returns a string of one line.
-func text(v *source.Literal) string {
-	if n := len(v.Text); v.Open == "" && n > 1 && strings.ContainsAny(v.Text[:1], `"'`) {
-		return v.Text[1 : n-1]
-	}
-	return ""
-}
-
-// oneType drops the types of slots that are the only dtype variable.
-func oneType(items []*source.Item) []*source.Item {
-	variables := members(items, "dtypes")
-	if len(variables) != 1 {
-		return items
-	}
-	for _, s := range members(items, "slots") {
-		s.Value.Elems = slices.DeleteFunc(s.Value.Elems, func(e *source.Element) bool {
-			return e.Name.Text == "type" && text(e.Value) == variables[0].Name.Text && e.Beside == "" && len(e.Above) == 0
-		})
-	}
-	in := false
-	return slices.DeleteFunc(items, func(x *source.Item) bool {
+// meaning returns the spec that consists of items. ok is false if reading it gives findings.
+func meaning(name string, items []*source.Item) (s *spec.Spec, ok bool) {
+	var b strings.Builder
+	for _, x := range items {
 		if x.Header != "" {
-			in = x.Header == "[" && x.Name.Text == "slots"
+			b.WriteString(x.Header + x.Name.Text + strings.Repeat("]", len(x.Header)) + "\n")
+			continue
+		}
+		b.WriteString(x.Name.Text + " = " + literal(x.Value, nil, "") + "\n")
+	}
+	var list diag.List
+	s = spec.Read(name, b.String(), &list)
+	return s, list.Empty()
+}
+
+var (
+	fileType = reflect.TypeFor[*source.File]()
+	spanType = reflect.TypeFor[source.Span]()
+	taskType = reflect.TypeFor[spec.Task]()
+)
+
+// alike reports whether two parts of specs are equal but for their places.
+func alike(x, y reflect.Value) bool {
+	switch x.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if x.IsNil() || y.IsNil() {
+			return x.IsNil() == y.IsNil()
+		}
+		return x.Elem().Type() == y.Elem().Type() && alike(x.Elem(), y.Elem())
+	case reflect.Slice:
+		if x.Len() != y.Len() {
 			return false
 		}
-		return in && len(x.Name.Keys) == 2 && x.Name.Keys[1] == "type" && text(x.Value) == variables[0].Name.Text && x.Beside == "" && len(x.Above) == 0
-	})
+		for i := range x.Len() {
+			if !alike(x.Index(i), y.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Struct:
+		switch x := x.Interface().(type) {
+		case spec.Str:
+			y := y.Interface().(spec.Str)
+			return x.V == y.V && x.Set() == y.Set()
+		case spec.Bool:
+			y := y.Interface().(spec.Bool)
+			return x.V == y.V && x.Set() == y.Set()
+		case spec.Int:
+			y := y.Interface().(spec.Int)
+			return x.V == y.V && x.Set() == y.Set()
+		}
+		for i := range x.NumField() {
+			f := x.Type().Field(i)
+			if !f.IsExported() || f.Type == fileType || f.Type == spanType || x.Type() == taskType && f.Name == "Listed" {
+				continue
+			}
+			if !alike(x.Field(i), y.Field(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(x.Interface(), y.Interface())
 }
 
-// members returns the entries of a section, in whichever form it stands.
-func members(items []*source.Item, section string) []*source.Element {
-	var out []*source.Element
-	in := false
-	for _, x := range items {
+// candidates returns the paths of what may be dropped: the number of an item, and of elements of tables in
+// it. A header stands for its section.
+func candidates(items []*source.Item) [][]int {
+	var paths [][]int
+	under := ""
+	for i, x := range items {
+		top := x.Name.Keys[0]
 		switch {
 		case x.Header != "":
-			in = x.Header == "[" && x.Name.Text == section
-		case in:
-			out = append(out, &source.Element{Name: x.Name, Value: x.Value})
-		case x.Name.Text == section:
-			out = append(out, x.Value.Elems...)
+			under = top
+			commented := func(x *source.Item) bool { return !bare(x.Above, x.Beside) }
+			if slices.Contains(implied, top) && !slices.ContainsFunc(items[i:behind(items, i)], commented) {
+				paths = append(paths, []int{i})
+			}
+			continue
+		case under != "":
+			top = under
+		}
+		if slices.Contains(implied, top) && bare(x.Above, x.Beside) {
+			paths = append(paths, elements(x.Value, []int{i})...)
 		}
 	}
-	return out
+	return paths
+}
+
+// behind returns the number of the item behind a section.
+func behind(items []*source.Item, header int) int {
+	end := header + 1
+	for end < len(items) && items[end].Header == "" {
+		end++
+	}
+	return end
+}
+
+// elements returns a path and those of the elements of a table at its end.
+func elements(v *source.Literal, path []int) [][]int {
+	paths := [][]int{path}
+	if v.Open == "{" {
+		for i, e := range v.Elems {
+			if bare(e.Above, e.Beside) {
+				paths = append(paths, elements(e.Value, append(slices.Clone(path), i))...)
+			}
+		}
+	}
+	return paths
+}
+
+// bare reports whether there are no comments above and beside something.
+func bare(above []string, beside string) bool {
+	return beside == "" && !slices.ContainsFunc(above, func(c string) bool { return c != "" })
+}
+
+// without returns items without what is at the end of a path.
+func without(items []*source.Item, path []int) []*source.Item {
+	items = slices.Clone(items)
+	i := path[0]
+	switch {
+	case items[i].Header != "":
+		return slices.Delete(items, i, behind(items, i))
+	case len(path) == 1:
+		return slices.Delete(items, i, i+1)
+	}
+	x := *items[i]
+	x.Value = withoutElement(x.Value, path[1:])
+	items[i] = &x
+	return items
+}
+
+func withoutElement(v *source.Literal, path []int) *source.Literal {
+	c, i := *v, path[0]
+	c.Elems = slices.Clone(v.Elems)
+	if len(path) == 1 {
+		c.Elems = slices.Delete(c.Elems, i, i+1)
+		return &c
+	}
+	e := *c.Elems[i]
+	e.Value = withoutElement(e.Value, path[1:])
+	c.Elems[i] = &e
+	return &c
 }

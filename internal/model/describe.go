@@ -70,7 +70,7 @@ func describeSlot(s *spec.Spec, sl *spec.Slot) task.Slot {
 	d := task.Slot{Name: sl.Name, Role: roles[sl.Role.V], Type: sl.Type.V, Shape: shapeText(sl), Optional: sl.Present.Set(),
 		OnRequest: sl.Role.V == "output" && sl.Present.V == "caller" || sl.Asked(),
 		Provided:  s.Kind == spec.Initializer && sl.Role.V == "output",
-		Trainable: s.Kind == spec.Operator && rules.Trainable(s, sl),
+		Trainable: s.Kind == spec.Operator && s.Trainable(sl),
 		PerWorker: sl.Per.V == "worker", GradOf: sl.GradOf, AuxLoss: sl.AuxLoss.V, CountedBy: sl.Count.V}
 	if sl.Variadic != nil {
 		d.Variadic = true

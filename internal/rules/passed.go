@@ -4,9 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/spec"
-	"github.com/opgen/opgen/runtime/task"
 )
 
 // Value is what a Go type of an argument holds, as far as specs and formulas know.
@@ -43,8 +41,7 @@ func ValueKind(goType string) Value {
 	return OtherValue
 }
 
-// TaskArgs lists the arguments of a task: those that it lists, and those that the caller passes and the
-// formula uses. Each task that computes the formula takes these.
+// TaskArgs lists the arguments of a task, in its order.
 func TaskArgs(s *spec.Spec, t *spec.Task) []*spec.Arg {
 	var out []*spec.Arg
 	for _, n := range t.Args {
@@ -52,48 +49,5 @@ func TaskArgs(s *spec.Spec, t *spec.Task) []*spec.Arg {
 			out = append(out, s.Args[i])
 		}
 	}
-	if t.Name == "init" || t.Name == "cleanup" || !s.Formula.Set() {
-		return out
-	}
-	var used map[string]bool
-	for _, a := range s.Args {
-		if from, _ := SourceOf(a); from != task.FromCall || slices.Contains(out, a) {
-			continue
-		}
-		if used == nil {
-			used = named(s.Formula.V)
-		}
-		if used[a.Name] {
-			out = append(out, a)
-		}
-	}
 	return out
-}
-
-// named returns the names of values and tensors that occur in a formula.
-func named(text string) map[string]bool {
-	used := map[string]bool{}
-	see := func(n expr.Node) {
-		switch n := n.(type) {
-		case *expr.Ident:
-			used[n.Name] = true
-		case *expr.Read:
-			used[n.Name] = true
-		}
-	}
-	f, _ := expr.ParseFormula(text)
-	for _, fn := range f.Functions {
-		expr.Walk(fn.X, see)
-	}
-	for _, s := range f.Statements {
-		expr.Walk(s.X, see)
-		expr.Walk(s.When, see)
-		for _, b := range s.For {
-			expr.Walk(b, see)
-		}
-		for _, t := range s.Targets {
-			expr.Walk(t, see)
-		}
-	}
-	return used
 }

@@ -60,9 +60,9 @@ func Params(s *spec.Spec, t *spec.Task) []Param {
 	for i, sl := range s.Slots {
 		p := Param{task.Param{Slot: i, Grad: true}, sl, true}
 		switch {
-		case sl.Role.V == "output" && MayBeFloat(s, sl.Type):
+		case sl.Role.V == "output" && s.MayBeFloat(sl.Type):
 			p.Perm = perm.Read
-		case Trainable(s, sl):
+		case s.Trainable(sl):
 			p.Perm, p.Scatter = perm.Write, Scatters(t, sl.Name)
 		default:
 			continue

@@ -11,7 +11,6 @@ import (
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
-	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -76,33 +75,6 @@ func Extent(n source.Node) (v int64, ok bool) {
 	}
 	v, ok = s.Value.(int64)
 	return v, ok
-}
-
-// MayBeFloat reports whether a slot of a type may hold floating-point elements, as far as is known. A
-// type that could not be read may be floating-point.
-func MayBeFloat(s *spec.Spec, t spec.Str) bool {
-	for _, v := range s.Types {
-		if v.Name == t.V {
-			return len(v.Types) == 0 || slices.ContainsFunc(v.Types, func(t spec.Str) bool {
-				p, err := dtype.Parse(t.V)
-				return p.IsFloat() || err != nil && !strings.Contains(t.V, "(")
-			})
-		}
-	}
-	p, err := dtype.Parse(t.V)
-	return err == nil && p.IsFloat()
-}
-
-// Trainable reports whether a slot gets a gradient: a floating-point input or weight, unless the spec says
-// otherwise.
-func Trainable(s *spec.Spec, sl *spec.Slot) bool {
-	if sl.Role.V != "input" && sl.Role.V != "weight" {
-		return false
-	}
-	if sl.Trainable.Set() {
-		return sl.Trainable.V
-	}
-	return MayBeFloat(s, sl.Type)
 }
 
 // SplitMessage returns a message as a format of package fmt, with %v for each {name}, and the names. ok is

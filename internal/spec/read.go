@@ -89,9 +89,6 @@ func read(filePath, text string, r *reader) *Spec {
 		}
 	})
 	t.each("tasks", func(e *source.Entry) { s.Tasks = append(s.Tasks, r.task(e)) })
-	slices.SortStableFunc(s.Tasks, func(x, y *Task) int {
-		return cmp.Compare(slices.Index(taskOrder, x.Name), slices.Index(taskOrder, y.Name))
-	})
 	t.each("tiles", func(e *source.Entry) {
 		if x := r.tiles(e); x != nil {
 			s.Tiles = append(s.Tiles, x)
@@ -123,6 +120,10 @@ func read(filePath, text string, r *reader) *Spec {
 		}
 	}
 	t.done()
+	s.follow()
+	slices.SortStableFunc(s.Tasks, func(x, y *Task) int {
+		return cmp.Compare(slices.Index(taskOrder, x.Name), slices.Index(taskOrder, y.Name))
+	})
 	return s
 }
 
@@ -361,7 +362,7 @@ func (r *reader) task(e *source.Entry) *Task {
 		k.Steps = append(k.Steps, s)
 	})
 	if e := t.take("args"); e != nil {
-		k.Args = r.strings(e)
+		k.Args, k.Listed = r.strings(e), true
 	}
 	if e := t.take("constraints"); e != nil {
 		k.Constraints, k.Declared = r.constraints(e), true

@@ -283,6 +283,7 @@ type Task struct {
 	Access []*Access
 	Grads  []*Access
 	Args   []Str
+	Listed bool // whether the spec lists the arguments
 	Steps  []*Step
 	// Elementwise says that index i touches element i only, of every tensor that has as many elements
 	// as there are indices, and does not write others.

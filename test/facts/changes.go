@@ -331,7 +331,7 @@ func (c *changer) grads() {
 			continue
 		}
 		for _, s := range c.spec.Slots {
-			if !rules.Trainable(c.spec, s) {
+			if !c.spec.Trainable(s) {
 				continue
 			}
 			now := "scatter"

@@ -1,0 +1,188 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/perm"
+)
+
+// impliedArgs lists the arguments that a formula uses without a declaration, with their sources.
+var impliedArgs = []struct{ name, from, doc string }{
+	{"iteration", "iteration", "the training step, from 0"},
+	{"graph_seed", "seed", ""},
+}
+
+// follow adds the tasks that follow from the formula and the slots, with their arguments and permissions.
+// What the spec states stays.
+func (s *Spec) follow() {
+	if !s.Formula.Set() || s.Unread["formula"] || s.Unread["slots"] || s.Unread["tasks"] || s.Unread["args"] {
+		return
+	}
+	f, _ := expr.ParseFormula(s.Formula.V) // package check reports lines that do not parse
+	s.followTasks()
+	s.followArgs(f)
+	for _, t := range s.Tasks {
+		if t.Name == "forward" || t.Name == "update" {
+			s.followAccess(t, f)
+		}
+	}
+}
+
+// implied returns a string that follows from the formula, at the place of the formula.
+func (s *Spec) implied(v string) Str { return Str{v, &source.Scalar{Span: s.Formula.Span(), Value: v}} }
+
+// followTasks adds the task that each spec of its kind has. It adds backward if the spec states no task and
+// some slot gets a gradient.
+func (s *Spec) followTasks() {
+	names := []string{"forward"}
+	switch {
+	case s.Kind == Optimizer:
+		names = []string{"update"}
+	case s.Kind == Operator && len(s.Tasks) == 0 && slices.ContainsFunc(s.Slots, s.Trainable):
+		names = append(names, "backward")
+	}
+	for _, n := range names {
+		if !slices.ContainsFunc(s.Tasks, func(t *Task) bool { return t.Name == n }) {
+			s.Tasks = append(s.Tasks, &Task{Name: n, Key: s.Formula.Span()})
+		}
+	}
+}
+
+// followArgs declares the arguments that the formula uses without a declaration. Where no task lists
+// arguments, all tasks take those that the formula uses. They take what the caller passes in any case.
+func (s *Spec) followArgs(f *expr.Formula) {
+	used, bound := mentioned(f)
+	for _, a := range impliedArgs {
+		if used[a.name] && !bound[a.name] && !s.declares(a.name) {
+			arg := &Arg{Name: a.name, Key: s.Formula.Span(), From: s.implied(a.from)}
+			if a.doc != "" {
+				arg.Doc = s.implied(a.doc)
+			}
+			s.Args = append(s.Args, arg)
+		}
+	}
+	listed := slices.ContainsFunc(s.Tasks, func(t *Task) bool { return t.Listed })
+	for _, t := range s.Tasks {
+		for _, a := range s.Args {
+			if t.Name != "init" && t.Name != "cleanup" && used[a.Name] && (!listed || a.From.V == "call") &&
+				!slices.ContainsFunc(t.Args, func(n Str) bool { return n.V == a.Name }) {
+				t.Args = append(t.Args, s.implied(a.Name))
+			}
+		}
+	}
+}
+
+// followAccess lets a task write what the formula gives: inputs of an optimizer, and weights. A task that
+// may leave an element as it was, or reads what it was, also reads.
+func (s *Spec) followAccess(t *Task, f *expr.Formula) {
+	old := map[string]bool{}
+	f.Walk(func(n expr.Node) {
+		if r, ok := n.(*expr.Read); ok && r.Old {
+			old[r.Name] = true
+		}
+	})
+	for _, sl := range s.Slots {
+		if sl.Role.V != "weight" && (sl.Role.V != "input" || s.Kind != Optimizer) ||
+			slices.ContainsFunc(t.Access, func(a *Access) bool { return a.Slot == sl.Name }) {
+			continue
+		}
+		given, partly := false, old[sl.Name]
+		for _, x := range f.Statements {
+			if slices.ContainsFunc(x.Targets, func(n expr.Node) bool { return target(n) == sl.Name }) {
+				given, partly = true, partly || x.When != nil
+			}
+		}
+		switch {
+		case given && partly:
+			t.Access = append(t.Access, &Access{Slot: sl.Name, Key: s.Formula.Span(), Value: s.implied(perm.ReadWrite.String())})
+		case given:
+			t.Access = append(t.Access, &Access{Slot: sl.Name, Key: s.Formula.Span(), Value: s.implied(perm.Write.String())})
+		}
+	}
+	number := func(a *Access) int {
+		return slices.IndexFunc(s.Slots, func(sl *Slot) bool { return sl.Name == a.Slot })
+	}
+	slices.SortStableFunc(t.Access, func(a, b *Access) int { return number(a) - number(b) })
+}
+
+// MayBeFloat reports whether a slot of a type may hold floating-point elements, as far as is known. A
+// type that could not be read may be floating-point.
+func (s *Spec) MayBeFloat(t Str) bool {
+	for _, v := range s.Types {
+		if v.Name == t.V {
+			return len(v.Types) == 0 || slices.ContainsFunc(v.Types, func(t Str) bool {
+				p, err := dtype.Parse(t.V)
+				return p.IsFloat() || err != nil && !strings.Contains(t.V, "(")
+			})
+		}
+	}
+	p, err := dtype.Parse(t.V)
+	return err == nil && p.IsFloat()
+}
+
+// Trainable reports whether a slot gets a gradient: a floating-point input or weight, unless the spec says
+// otherwise.
+func (s *Spec) Trainable(sl *Slot) bool {
+	if sl.Role.V != "input" && sl.Role.V != "weight" {
+		return false
+	}
+	if sl.Trainable.Set() {
+		return sl.Trainable.V
+	}
+	return s.MayBeFloat(sl.Type)
+}
+
+// declares reports whether the spec has a name that expressions refer to.
+func (s *Spec) declares(name string) bool {
+	return slices.ContainsFunc(s.Attrs, func(a *Attr) bool { return a.Name == name }) ||
+		slices.ContainsFunc(s.Slots, func(sl *Slot) bool { return sl.Name == name }) ||
+		slices.ContainsFunc(s.Args, func(a *Arg) bool { return a.Name == name })
+}
+
+// mentioned returns the names of values that a formula uses, and those to which it gives a meaning of its
+// own: parameters, indices and targets.
+func mentioned(f *expr.Formula) (used, bound map[string]bool) {
+	used, bound = map[string]bool{}, map[string]bool{}
+	bind := func(n expr.Node) {
+		for _, name := range expr.Names(n) {
+			bound[name] = true
+		}
+	}
+	f.Walk(func(n expr.Node) {
+		switch n := n.(type) {
+		case *expr.Ident:
+			used[n.Name] = true
+		case *expr.Read:
+			used[n.Name] = true
+		case *expr.Binder:
+			bind(n.X)
+		}
+	})
+	for _, fn := range f.Functions {
+		for _, p := range fn.Params {
+			bind(p)
+		}
+	}
+	for _, x := range f.Statements {
+		for _, n := range x.Targets {
+			bind(n)
+			bound[target(n)] = true
+		}
+	}
+	return used, bound
+}
+
+// target returns the name of what a statement gives.
+func target(n expr.Node) string {
+	switch n := n.(type) {
+	case *expr.Ident:
+		return n.Name
+	case *expr.Read:
+		return n.Name
+	}
+	return ""
+}
