@@ -14,7 +14,7 @@ import (
 // plans. It looks at all pairs of tasks, all elements and, for shared tasks, all choices of the workers that
 // run them. It does not check what is independent of queues and places.
 func brute(p *plan.Plan) bool {
-	if !bruteMemory(p) {
+	if !bruteMemory(p) || !bruteTiles(p) || !bruteWritten(p) {
 		return false
 	}
 	W := p.Schedule.Workers()
@@ -118,30 +118,30 @@ func bruteBytes(p *plan.Plan, a region.Region) map[int64]bool {
 
 // brutePairs returns the pairs of tasks of which the first must be over before the second begins.
 func brutePairs(p *plan.Plan) [][2]int {
-	elements := func(a region.Access) map[[2]int]bool {
-		out := map[[2]int]bool{}
-		hi := append(append([]int{}, a.Hi...), 1)
-		lo := append(append([]int{}, a.Lo...), 0)
-		for i := lo[0]; i < hi[0]; i++ {
-			for j := lo[1]; j < hi[1]; j++ {
-				out[[2]int{i, j}] = true
-			}
-		}
-		return out
+	type touch struct {
+		region.Access
+		box      region.Region
+		elements map[[2]int]bool
 	}
-	must := func(a, b region.Access) bool {
-		if a.Perm == perm.None || b.Perm == perm.None || a.Empty() || b.Empty() {
+	all := make([][]touch, len(p.Tasks))
+	for t := range all {
+		for i, a := range p.Tasks[t].Access {
+			x := touch{a, region.Region{Root: a.Root}, bruteElements(&p.Tasks[t], i)}
+			p.Tasks[t].On(i, &x.box.Box)
+			all[t] = append(all[t], x)
+		}
+	}
+	must := func(a, b touch) bool {
+		switch {
+		case a.Perm == perm.None || b.Perm == perm.None || a.box.Empty() || b.box.Empty():
+			return false
+		case a.Root != b.Root:
+			return p.Roots[a.Root].Place.Overlaps(p.Roots[b.Root].Place) && shareBytes(p, a.box, b.box)
+		case a.Perm == perm.Read && b.Perm == perm.Read:
 			return false
 		}
-		if a.Root != b.Root {
-			return shareBytes(p, a.Region, b.Region)
-		}
-		if a.Perm == perm.Read && b.Perm == perm.Read {
-			return false
-		}
-		other := elements(b)
-		for e := range elements(a) {
-			if other[e] {
+		for e := range a.elements {
+			if b.elements[e] {
 				return true
 			}
 		}
@@ -154,8 +154,8 @@ func brutePairs(p *plan.Plan) [][2]int {
 			for _, e := range p.Tasks[t].After {
 				found = found || e == s
 			}
-			for _, a := range p.Tasks[s].Access {
-				for _, b := range p.Tasks[t].Access {
+			for _, a := range all[s] {
+				for _, b := range all[t] {
 					found = found || must(a, b)
 				}
 			}

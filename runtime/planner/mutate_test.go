@@ -234,9 +234,9 @@ var mutators = []mutator{
 			if r.Use != plan.Fed || r.First > r.Last {
 				continue
 			}
-			for _, t := range p.Tasks {
-				for _, a := range t.Access {
-					if int(a.Root) == i && !a.Empty() {
+			for t := range p.Tasks {
+				for k, a := range p.Tasks[t].Access {
+					if int(a.Root) == i && len(bruteElements(&p.Tasks[t], k)) > 0 {
 						r.Use = plan.Internal
 						return a.Perm.Reads()
 					}
@@ -283,21 +283,27 @@ func clone(t testing.TB, p *plan.Plan) *plan.Plan {
 	return c
 }
 
-// TestCheckKillsMutants breaks random plans with all mutators. Package verify must refuse each mutant
-// unless it is still right, which brute decides on its own; and must accept those that are.
+// TestCheckKillsMutants breaks random plans, of whole steps and of tiles, with all mutators. Package verify
+// must refuse each mutant unless it is still right, which brute decides on its own; and must accept those
+// that are.
 func TestCheckKillsMutants(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]*struct{ killed, equal int }{}
-	for _, m := range mutators {
+	// A mutant of a tile is often right, so there are more of them.
+	all := slices.Concat(mutators, tileMutators, tileMutators, tileMutators)
+	for _, m := range all {
 		kinds[m.name] = &struct{ killed, equal int }{}
 	}
 	n := uint64(*mutants)
 	if testing.Short() {
-		n /= 4 // one goroutine does this; make property does all under the race detector
+		n /= 2 // one goroutine does this; make property does all under the race detector
 	}
 	for seed := range n {
 		r := rand.New(rand.NewPCG(seed, 7))
 		p, times := randomPlan(r, 14)
+		if seed%2 == 1 {
+			p, times = randomTiles(r, 5)
+		}
 		for i := range times { // few shared tasks, so that brute has few choices
 			if r.IntN(3) > 0 {
 				times[i] = min(times[i], 2000)
@@ -313,7 +319,7 @@ func TestCheckKillsMutants(t *testing.T) {
 		if err := verify.Plan(p); err != nil || !brute(p) {
 			t.Fatalf("seed %d: verify says %v, brute force %v", seed, err, brute(p))
 		}
-		for _, m := range mutators {
+		for _, m := range all {
 			q := clone(t, p)
 			if !m.mutate(q, r) {
 				continue
@@ -330,7 +336,7 @@ func TestCheckKillsMutants(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range mutators {
+	for _, m := range all[:len(mutators)+len(tileMutators)] {
 		k := kinds[m.name]
 		t.Logf("%-40s %5d killed, %5d still right", m.name, k.killed, k.equal)
 		if k.killed == 0 {
