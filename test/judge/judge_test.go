@@ -295,3 +295,21 @@ func TestOtherBits(t *testing.T) {
 		}
 	}
 }
+
+// TestSettledCase checks that a case whose inputs are drawn again, since rounding decides about an integer,
+// keeps its spec and its variants: other processes run the settled case, and compare bits.
+func TestSettledCase(t *testing.T) {
+	c := caseOf("", 20261128, 52629)
+	o, why := check(c)
+	if o == nil {
+		t.Fatal(why)
+	}
+	r := newRunner(false)
+	first, spec, variants := c.Values, c.Spec(), fmt.Sprint(r.variants(c))
+	if _, err := ask(o, c); err != nil {
+		t.Fatal(err)
+	}
+	if c.Values == first || c.Spec() != spec || fmt.Sprint(r.variants(c)) != variants {
+		t.Errorf("want other values than %d, the same variants %s, and the same spec:\n%s\ngot %d, %s and\n%s", first, variants, spec, c.Values, fmt.Sprint(r.variants(c)), c.Spec())
+	}
+}
