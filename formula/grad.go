@@ -343,12 +343,12 @@ func (c *code) backExtreme(n *term.Term, result func() func(*frame) float64) bac
 	var varying []back
 	var values, fixed []func(*frame) float64
 	var own []*term.Term
-	same := true // whether all fixed operands are constants: others may be rounded in the stored result
+	same := true // whether all fixed operands are constants that the stored result does not round
 	for _, x := range term.Operands(n, n.Func) {
 		if b := c.back(x, nil); b != nil {
 			varying, own = append(varying, b), append(own, x)
 		} else {
-			same = same && x.Op == term.Constant
+			same = same && x.Short()
 			fixed = append(fixed, c.real(x))
 		}
 	}

@@ -42,12 +42,12 @@ func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Te
 
 // outdone returns the condition that a fixed operand is at least as extreme as x, the only operand that
 // varies. It compares the fixed operands with the extreme n itself, so that x need not be kept, unless a
-// fixed operand may be rounded in two ways.
+// fixed operand may be rounded in two ways: n may be stored as f16 or bf16.
 func (d *deriver) outdone(n, x *term.Term, fixed []*term.Term, vars []*term.Variable, guard *term.Term) *term.Term {
 	var out *term.Term
 	own := n
 	for _, y := range fixed {
-		if y.Op != term.Constant && !d.exact(y) {
+		if !d.exactIn(y, fewest) {
 			own = x
 		}
 	}
@@ -155,25 +155,35 @@ func (d *deriver) extremes(n, fresh, g *term.Term, vars []*term.Variable, guard 
 	return d.walk(r.Body, term.Ratio(g, ties), inner, term.All(within, is))
 }
 
+// Significant bits of numbers: of float32, in which loops compute, and the fewest of a type of elements.
+const (
+	computed = 24
+	fewest   = term.FewestBits
+)
+
 // exact reports whether n has the same bits wherever it is computed: n is stored, or follows from exact
 // values by operations that do not round.
-func (d *deriver) exact(n *term.Term) bool {
+func (d *deriver) exact(n *term.Term) bool { return d.exactIn(n, computed) }
+
+// exactIn reports whether n is exact, and has no more than some significant bits. Those of elements are not
+// known here: these may be temporaries, or have a type of their own.
+func (d *deriver) exactIn(n *term.Term, digits int) bool {
 	each := func(terms []*term.Term) bool {
-		return !slices.ContainsFunc(terms, func(x *term.Term) bool { return !d.exact(x) })
+		return !slices.ContainsFunc(terms, func(x *term.Term) bool { return !d.exactIn(x, digits) })
 	}
 	switch n.Kind {
-	case term.Integer: // float32 represents integers of this range exactly
+	case term.Integer: // floating-point numbers represent integers of this range exactly
 		lo, hi, ok := spanOf(n)
-		return ok && lo >= -1<<24 && hi <= 1<<24
+		return ok && lo >= -1<<digits && hi <= 1<<digits
 	case term.Boolean:
 		return d.decided(n)
 	}
 	switch n.Op {
 	case term.Constant:
-		return float64(float32(n.Float)) == n.Float
+		return float64(float32(n.Float)) == n.Float && (digits == computed || n.Short())
 	case term.Element:
 		r := n.Read
-		return (r.Else == nil || d.exact(r.Else)) && (r.Which == nil || d.decided(r.Which)) &&
+		return digits == computed && (r.Else == nil || d.exact(r.Else)) && (r.Which == nil || d.decided(r.Which)) &&
 			!slices.ContainsFunc(r.Idx, func(i *term.Term) bool { return !d.decided(i) })
 	case term.Negate:
 		return each(n.Args)

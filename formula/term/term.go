@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/formula/reduction"
-
 	"github.com/opgen/opgen/runtime/shape"
 )
 
@@ -340,6 +339,21 @@ func (n *Term) Settled() (float64, bool) {
 	}
 	i, ok := n.Known()
 	return float64(i), ok
+}
+
+// FewestBits is the least number of significant bits that a type of real elements has: that of bf16.
+const FewestBits = 8
+
+// Short reports whether n is a constant that each type of real elements represents.
+func (n *Term) Short() bool {
+	if n.Op != Constant {
+		return false
+	}
+	v := n.Value()
+	m, e := math.Frexp(v)
+	m = math.Ldexp(m, FewestBits)
+	const least, most = -13, 16 // exponents of normal numbers of f16, as math.Frexp counts them
+	return m == math.Trunc(m) && (v == 0 || math.IsInf(v, 0) || least <= e && e <= most)
 }
 
 // Truth reports whether n is a constant condition, and returns its value.

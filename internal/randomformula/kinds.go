@@ -8,6 +8,9 @@ var words = map[string]string{
 	"red":  "sum | sum | max | min | mean | logsumexp | prod | variance | norm",
 	"fold": "sum | max | min | prod",
 	"cmp":  "< | <= | > | >= | == | !=",
+	// Values with and without a gradient.
+	"grows": "x[n, k] | x[n, k] | tanh(x[n, k]) | x[n, k] * 2 | x[n, k] * v[k]",
+	"held":  "rate | (rate / 3)^1 | 0.1 | 0.3 * k | (259 + k) | still[n, k] | still[n, k] / 3 | free[n, k] / 3 | max(still[n, k], 0.1)",
 	// Integers, and numbers that are the same for all k.
 	"int": "0 | 1 | 2 | size | N - 1 | K / 2",
 	"one": "limit[] | limit[] | (v[0] else 0.5) | rate | 0.5 | u[n] | (x[n, 0] else 2)",
@@ -52,6 +55,13 @@ var kinds = []kind{
 		"t0[n] = $ext(k: x[n, k]^2) ; y0[n, k] = x[n, k]^2 - t0[n]",
 		"y0[n, k] = $ext(k' in $run: {x[n, k'] | x[n, k']^2 | x[n, k'] * v[k']})",
 		"y0[n] = $ext(k: max(m: {cube[n, k, m] | cube[n, k, m] * v[k] | z[m, k] * x[n, k]}))",
+	}},
+	// An extreme was compared with its operand that has no gradient, which f16 and bf16 round.
+	{name: "clipped", texts: []string{
+		"y0[n, k] = $ext($grows, $held)",
+		"y0[n, k] = min(max($grows, {-0.7 | -rate | -0.3 * k}), {$held | rate})",
+		"t0[n, k] = still[n, k] / 3 ; y0[n, k] = $ext($grows, t0[n, k]) {| * v[k]}",
+		"y0[n] = sum(k: $ext($grows, $held) * v[k])",
 	}},
 	// The place of an extreme of several windows, and its number.
 	{name: "windows", some: true, once: [][2]string{{"#n", "$winn"}, {"#k", "$wink"}, {"#a", "$arg"}, {"#x", "x[n', k'] | abs(x[n', k']) | x[n', k'] * (1 + k') | x[n', k'] - w[n', k']"}}, texts: []string{
