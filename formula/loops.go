@@ -172,7 +172,7 @@ func (l *layout) compiled(u *program.Use) (*use, error) {
 		options.Ordered = options.Ordered || l.accessor.Resolved.Cuts[[2]int{l.task, i}] != nil
 	}
 	all := l.withOthers(gradients, statements)
-	if l.axes > 0 {
+	if l.axes > 0 && len(all) > 0 { // there are none where 0 is added to gradients
 		options.Ordered = true
 		options.Rows, options.Before, out.notRows = l.divide(all)
 	}

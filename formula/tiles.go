@@ -83,6 +83,9 @@ func rowsOf(s *task.Signature, u *program.Use, r *task.Resolution) (*task.Tiles,
 		if err == nil {
 			err = x.notRows
 		}
+		if err == nil && l.rows == nil {
+			return nil, errors.New("it computes nothing")
+		}
 		if err == nil {
 			return l.tiles()
 		}

@@ -73,6 +73,12 @@ func (u *use) resolution() *task.Resolution {
 				r.Shares[i] = true
 			}
 		}
+		if s := t.Steps; len(s) == 1 && (s[0].Loops || s[0].OnCPUs) {
+			if r.Loops == nil {
+				r.Loops = map[int]bool{}
+			}
+			r.Loops[i] = true
+		}
 		r.Grids = append(r.Grids, u.grids(t, largest, float64(elements)+r.Costs[i].Flops <= smallTask))
 	}
 	return r

@@ -90,6 +90,9 @@ func newCall(c *engine.Call) *call {
 		}
 	}
 	for _, p := range c.Signature.InPlace {
+		if c.Rows && !sameRows(c.Resolved, out.number, p) {
+			continue
+		}
 		grad := c.Signature.Kind == task.KindBackward
 		to, of := out.only(p.Slot, grad), out.only(p.Of, grad)
 		if to != nil && of != nil && to.tensor.Type == of.tensor.Type && to.n == of.n {
@@ -97,6 +100,13 @@ func newCall(c *engine.Call) *call {
 		}
 	}
 	return out
+}
+
+// sameRows reports whether a tile of rows touches the same elements of both tensors of a pair. Plans do not
+// cut steps in which it does not.
+func sameRows(r *task.Resolution, number int, p task.InPlace) bool {
+	tiles, err := r.Tiles(number, 0)
+	return err == nil && slices.Equal(tiles.Footprints[p.Slot], tiles.Footprints[p.Of])
 }
 
 // useOf returns what a parameter permits.

@@ -186,8 +186,8 @@ func (j *judge) inPlace() {
 func (j *judge) inside() {
 	j.alter(j.outside(j.inner), j.r, nil)
 	c := j.call
-	if !c.Resolved.Elementwise(c.Signature, j.step) || c.whole(j.step) || j.r.Hi-j.r.Lo < 2 {
-		return
+	if c.Rows || !c.Resolved.Elementwise(c.Signature, j.step) || c.whole(j.step) || j.r.Hi-j.r.Lo < 2 {
+		return // an index of rows stands for no element
 	}
 	middle := (j.r.Lo + j.r.Hi) / 2
 	for _, part := range []op.Range{{Lo: j.r.Lo, Hi: middle}, {Lo: middle, Hi: j.r.Hi}} {

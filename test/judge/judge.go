@@ -286,6 +286,9 @@ func (r *runner) variants(c *randomformula.Case) []variant {
 	case 3:
 		out = append(out, variant{name: "forward alone", workers: 1, forward: true}, variant{name: "the interpreter", workers: 1, reference: true})
 	}
+	if !r.device {
+		out = append(out, variant{name: "tiles", workers: 3, tiles: true, checked: c.Values%3 == 0})
+	}
 	return out
 }
 
@@ -330,6 +333,9 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 			}
 			return v
 		}
+		if x.tiles && got == nil {
+			continue
+		}
 		if i == 0 {
 			v.Bits, first = bits(got), got
 		}
@@ -340,6 +346,9 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 				greatest = oracle.Greatest(elementType(c)) / 2
 			}
 			d = otherBits("grad."+x.alone, got, first, greatest)
+		}
+		if d == "" && x.tiles && bits(got) != v.Bits {
+			d = "other bits than without tiles"
 		}
 		v.Compared += n
 		if d != "" {

@@ -6,17 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/internal/randomformula"
+	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/cuda"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -41,18 +44,23 @@ type variant struct {
 	reference bool // by the interpreter
 	alone     string
 	forward   bool // without gradients
+	tiles     bool // as a plan of tiles, whose sizes are random
+	checked   bool // by the backend that checks what kernels access
 }
 
 // runner runs uses. It keeps a backend for each number of workers.
 type runner struct {
 	device   bool // on a GPU
 	backends map[int]engine.Backend
+	tiled    int // how many plans had tiles
 }
 
-func newRunner(device bool) *runner { return &runner{device, map[int]engine.Backend{}} }
+func newRunner(device bool) *runner {
+	return &runner{device: device, backends: map[int]engine.Backend{}}
+}
 
 // run runs a use. It returns the elements of the outputs, and of the gradients as grad.NAME; of none, if
-// nothing depends on the input.
+// nothing depends on the input, or if tiles are wanted and there are none.
 func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant) (out map[string]elements, err error) {
 	attrs, err := o.DecodeAttrs([]byte(c.Attrs))
 	if err != nil {
@@ -121,6 +129,9 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 	if err != nil {
 		return nil, err
 	}
+	if v.tiles && !resize(n.Resolved, len(o.Signatures), rand.New(rand.NewPCG(c.Values, 3))) {
+		return nil, nil
+	}
 	in, closed, err := r.load(o, p, v)
 	if err != nil {
 		return nil, err
@@ -170,6 +181,19 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 	return out, nil
 }
 
+// resize gives the tiles of tasks random sizes. It reports whether there are any.
+func resize(r *task.Resolution, tasks int, rng *rand.Rand) (any bool) {
+	for t := range tasks {
+		if tiles, err := r.Tiles(t, 0); err == nil {
+			any = true
+			for d, n := range tiles.Rows {
+				tiles.Size[d] = 1 + rng.IntN(n)
+			}
+		}
+	}
+	return any
+}
+
 // beside applies an operator whose results are exact: the product with a power of 2.
 func beside(g *graph.Graph, x graph.Tensor, by float64) graph.Tensor {
 	return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeScalarMultiply).WithScalar(by), x)
@@ -202,10 +226,21 @@ func (r *runner) load(o *liveOperator, p *graph.Program, v variant) (*engine.Ins
 	if err != nil {
 		return nil, nil, err
 	}
-	e := engine.New(&tasks, b, engine.Config{KeepBackend: true})
-	pl, err := planner.Build(p, e.Options()...)
+	config := engine.Config{KeepBackend: true}
+	if v.checked {
+		b, config.KeepBackend = checked.New(cpu.Config{Workers: v.workers}), false
+	}
+	e := engine.New(&tasks, b, config)
+	options := e.Options()
+	if v.tiles {
+		options = append(options, planner.Tiled())
+	}
+	pl, err := planner.Build(p, options...)
 	if err != nil {
 		return nil, nil, errors.Join(err, e.Close())
+	}
+	if slices.ContainsFunc(pl.Tasks, func(t plan.Task) bool { return t.Tile > 0 }) {
+		r.tiled++
 	}
 	if v.grain > 0 {
 		for i := range pl.Tasks {

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"flag"
+	"testing"
+)
+
+var (
+	tileFormulas = flag.Int("tile-formulas", 120, "how many random formulas run in tiles")
+	tileSeed     = flag.Uint64("tile-seed", 2, "which random formulas they are")
+)
+
+// TestTiles judges random formulas that run in tiles of random sizes: they have the same bits as without
+// tiles. The backend that checks accesses alters all that the footprint of a tile leaves out.
+func TestTiles(t *testing.T) {
+	formulas := *tileFormulas
+	if testing.Short() {
+		formulas /= 4
+	}
+	r := newRunner(false)
+	defer func() {
+		if err := r.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for i := range uint64(formulas) {
+		c := caseOf("", *tileSeed, i)
+		o, _ := check(c)
+		if o == nil {
+			continue
+		}
+		d := draw(c)
+		want, err := r.run(o, c, d, variant{workers: 1})
+		if err != nil {
+			continue // which other tests judge
+		}
+		for _, checked := range []bool{false, true} {
+			got, err := r.run(o, c, d, variant{workers: 3, tiles: true, checked: checked})
+			switch {
+			case got == nil && err == nil: // there are no tiles
+			case err != nil:
+				t.Errorf("formula %d, checked %v: %v\n%s", i, checked, err, c.Spec())
+			case bits(got) != bits(want):
+				t.Errorf("formula %d, checked %v: other bits than without tiles\n%s", i, checked, c.Spec())
+			}
+		}
+	}
+	t.Logf("%d plans of %d had tiles", r.tiled, 2*formulas)
+	if r.tiled < formulas/6 {
+		t.Errorf("want tiles in a twelfth of %d plans, got them in %d", 2*formulas, r.tiled)
+	}
+}
