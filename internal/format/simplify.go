@@ -13,7 +13,7 @@ import (
 )
 
 // implied lists the keys of specs, with what stands below them, that may follow from other keys.
-var implied = []string{"edition", "name", "args", "slots", "tasks"}
+var implied = []string{"edition", "name", "category", "dtypes", "args", "slots", "tasks"}
 
 // simplify drops the keys and the tables without which a spec means the same, as package spec reads it. Such
 // a key has no comments.

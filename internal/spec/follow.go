@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/perm"
@@ -14,6 +15,49 @@ import (
 var impliedArgs = []struct{ name, from, doc string }{
 	{"iteration", "iteration", "the training step, from 0"},
 	{"graph_seed", "seed", ""},
+}
+
+// floating lists the element types of the dtype variable T where a spec has slots of T and no dtype
+// variables.
+var floating = []string{"f16", "bf16", "f32", "f64"}
+
+// followTypes declares T for a spec without dtype variables, if a slot has the type T or states none.
+func (s *Spec) followTypes(slots *source.Entry) {
+	if slots == nil {
+		return
+	}
+	t, _ := slots.Value.(*source.Table)
+	if t == nil {
+		return
+	}
+	for _, e := range t.Entries {
+		slot, ok := e.Value.(*source.Table)
+		if !ok {
+			continue
+		}
+		if x := slot.Get("type"); x != nil {
+			if sc, ok := x.Value.(*source.Scalar); !ok || sc.Value != "T" {
+				continue
+			}
+		}
+		v := &TypeVar{Name: "T", Key: e.KeySpan, TypesSpan: e.KeySpan}
+		for _, n := range floating {
+			v.Types = append(v.Types, Str{n, &source.Scalar{Span: e.KeySpan, Value: n}})
+		}
+		s.Types = []*TypeVar{v}
+		return
+	}
+}
+
+// followCategory puts a spec without a category where others of its kind or its family are.
+func (s *Spec) followCategory() {
+	of := Str{string(s.Kind), s.KindNode.Node}
+	if s.Kind == Operator {
+		of = s.Family
+	}
+	if !s.Category.Set() && of.Set() {
+		s.Category = Str{english.Plural(of.V), of.Node}
+	}
 }
 
 // follow adds the tasks that follow from the formula and the slots, with their arguments and permissions.

@@ -76,3 +76,49 @@ func TestFollow(t *testing.T) {
 		}
 	}
 }
+
+// TestTypes reads specs that state no dtype variables.
+func TestTypes(t *testing.T) {
+	const floating = "T = f16 bf16 f32 f64\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"no type", `slots = { x = { role = "input", shape = [] } }`, floating + "x T\n"},
+		{"a stated T", `slots = { x = { role = "input", type = "T", shape = [] } }`, floating + "x T\n"},
+		{"a type of its own and none", `slots = { x = { role = "input", type = "i32", shape = [] }, y = { role = "input", shape = [] } }`, floating + "x i32\ny T\n"},
+		{"types of their own", `slots = { x = { role = "input", type = "i32", shape = [] } }`, "x i32\n"},
+		{"another variable", `slots = { x = { role = "input", type = "U", shape = [] } }`, "x U\n"},
+		{"stated variables", "dtypes = { U = [\"i32\"] }\nslots = { x = { role = \"input\", shape = [] } }", "U = i32\nx U\n"},
+		{"no variables", "dtypes = {}\nslots = { x = { role = \"input\", shape = [] } }", "x \n"},
+		{"slots that are no table", "slots = 1", ""},
+		{"no slots", "", ""},
+	} {
+		var list diag.List
+		s := Read("specs/op.toml", "doc = \"x\"\n"+c.text+"\n", &list)
+		got := ""
+		for _, v := range s.Types {
+			got += v.Name + " ="
+			for _, x := range v.Types {
+				got += " " + x.V
+			}
+			got += "\n"
+		}
+		for _, sl := range s.Slots {
+			got += sl.Name + " " + sl.Type.V + "\n"
+		}
+		if got != c.want {
+			t.Errorf("%s: got\n%swant\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestCategory reads specs with and without a category.
+func TestCategory(t *testing.T) {
+	for text, want := range map[string]string{
+		`kind = "optimizer"`: "optimizers", `kind = "initializer"`: "initializers", `family = "loss"`: "losses", `kind = "operator"`: "", "": "",
+		"kind = \"optimizer\"\ncategory = \"updates\"": "updates", "family = \"reduce\"\ncategory = \"reductions\"": "reductions", "kind = \"optimizer\"\nfamily = \"sgd\"": "optimizers",
+	} {
+		var list diag.List
+		if s := Read("specs/op.toml", "doc = \"x\"\n"+text+"\n", &list); s.Category.V != want {
+			t.Errorf("%s: got the category %q, want %q", text, s.Category.V, want)
+		}
+	}
+}

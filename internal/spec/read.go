@@ -72,9 +72,13 @@ func read(filePath, text string, r *reader) *Spec {
 		return s // its other keys depend on its kind
 	}
 	s.Family, s.Category = t.str("family"), t.str("category")
+	s.followCategory()
 	s.Since, s.Deprecated = t.str("since"), t.str("deprecated")
 	s.Formula = t.str("formula")
 	t.each("dtypes", func(e *source.Entry) { s.Types = append(s.Types, r.typeVar(e)) })
+	if root.Get("dtypes") == nil {
+		s.followTypes(root.Get("slots"))
+	}
 	t.each("attrs", func(e *source.Entry) { s.Attrs = append(s.Attrs, r.attr(e, false)) })
 	t.each("dims", func(e *source.Entry) {
 		s.Dims = append(s.Dims, r.let(e))

@@ -1,4 +1,4 @@
-// Package english builds the small parts of messages: articles and counts.
+// Package english builds the small parts of messages: articles, counts and plurals.
 package english
 
 import (
@@ -20,5 +20,15 @@ func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, Plural(noun))
+}
+
+// Plural returns the plural of a noun that has a regular one: files, losses.
+func Plural(noun string) string {
+	for _, end := range []string{"s", "x", "z", "ch", "sh"} {
+		if strings.HasSuffix(noun, end) {
+			return noun + "es"
+		}
+	}
+	return noun + "s"
 }

@@ -21,3 +21,11 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestPlural(t *testing.T) {
+	for noun, want := range map[string]string{"file": "files", "loss": "losses", "match": "matches", "optimizer": "optimizers"} {
+		if got := english.Plural(noun); got != want {
+			t.Errorf("Plural(%q) = %q, want %q", noun, got, want)
+		}
+	}
+}
