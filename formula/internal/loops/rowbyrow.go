@@ -39,12 +39,7 @@ func (c *compiler[T]) rowByRow(groups []*bundleGroup, n, given int) (before []bo
 					if !c.given[t.memory] || early[t.memory] && (before[i] || !t.writes) {
 						continue
 					}
-					size := 1
-					for _, e := range t.access.ext {
-						size *= e
-					}
-					each := max(size/n, 1)
-					if at := t.at.plus(number, -each).bounds(); before[i] || early[t.memory] || size%n != 0 || !at.Known || at.Lo < 0 || at.Hi >= each {
+					if before[i] || early[t.memory] || !t.inRow(number, n) {
 						return nil, fmt.Errorf("an iteration of the loops of %s touches other rows of %s", name, c.p.Tensors[t.memory].Name)
 					}
 				}
@@ -52,6 +47,28 @@ func (c *compiler[T]) rowByRow(groups []*bundleGroup, n, given int) (before []bo
 		}
 	}
 	return before, nil
+}
+
+// inRow reports whether an access touches only elements of the row with a number, of n rows. Loops check the
+// bounds of dimensions of which it is not known that an index lies in them, so a read of the row's own index
+// stays in the row.
+func (t *touch) inRow(number form, n int) bool {
+	size := 1
+	for _, e := range t.access.ext {
+		size *= e
+	}
+	each := max(size/n, 1)
+	if at := t.at.plus(number, -each).bounds(); size%n == 0 && at.Known && at.Lo >= 0 && at.Hi < each {
+		return true
+	}
+	row, rows := form{}, 1
+	for d, e := range t.access.ext {
+		if rows == n || len(t.access.idx) != len(t.access.ext) {
+			break
+		}
+		row, rows = form{}.plus(row, e).plus(t.access.idx[d], 1), rows*e
+	}
+	return !t.writes && rows == n && len(row.rest) == 0 && row.sameValue(number)
 }
 
 // early reports whether a group defines only temporaries that come before all rows: those that the options
