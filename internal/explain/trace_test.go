@@ -59,7 +59,7 @@ func TestLine(t *testing.T) {
 		want       []string
 	}{
 		{"generated/softmax/tasks.go", "Output tensor.WO[T]", []string{": Forward.Output\n", "specs/softmax.toml:", ": output = { role = \"output\""}},
-		{"generated/softmax/attrs.go", "Dim  int", []string{": Attrs.Dim\n", ": dim = { type = \"axis\""}},
+		{"generated/softmax/attrs.go", "Dim  int", []string{": Attrs.Dim\n", ": attrs    = { dim = { type = \"axis\""}},
 		{"generated/softmax/graph.go", "func (t BackwardTensors) Invoke", []string{": BackwardTensors.Invoke\n", ": formula  = \""}},
 		{"generated/conv2d/tasks.go", "BackwardFilter(ctx", []string{": Kernel.BackwardFilter\n", ": backward.steps.filter "}},
 		{"generated/activation/enum.go", "func (v Activation) String", []string{": Activation.String\n", "specs/activation.toml:"}},

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/source"
@@ -33,7 +34,52 @@ func simplify(name string, items []*source.Item) []*source.Item {
 			}
 		}
 	}
-	return items
+	return inline(items)
+}
+
+// inline moves sections with one name, but slots, to the keys in front of all headers: a header for one line
+// says nothing.
+func inline(items []*source.Item) []*source.Item {
+	head := headers(items)
+	var moved, rest []*source.Item
+	for i := head; i < len(items); {
+		h, end := items[i], behind(items, i)
+		if x := alone(items, i, end); x != nil {
+			moved = append(moved, x)
+		} else {
+			rest = append(rest, h)
+			rest = append(rest, items[i+1:end]...)
+		}
+		i = end
+	}
+	return slices.Concat(items[:head], moved, rest)
+}
+
+// alone returns a section as a key with a table; nil if the section stays.
+func alone(items []*source.Item, header, end int) *source.Item {
+	h := items[header]
+	if h.Header != "[" || len(h.Name.Keys) != 1 || h.Name.Text == "slots" || end != header+2 || !bare(h.Above, h.Beside) {
+		return nil
+	}
+	below := func(x *source.Item) bool { return x != h && x.Header != "" && x.Name.Keys[0] == h.Name.Keys[0] }
+	x := items[header+1]
+	if len(x.Name.Keys) != 1 || !bare(x.Above, x.Beside) || slices.ContainsFunc(items, below) {
+		return nil
+	}
+	v := &source.Literal{Open: "{", Elems: []*source.Element{{Name: x.Name, Value: x.Value}}}
+	text := literal(v, nil, "")
+	if strings.Contains(text, "\n") || utf8.RuneCountInString(h.Name.Text+" = "+text) > maxEntry {
+		return nil
+	}
+	return &source.Item{Name: h.Name, Value: v}
+}
+
+// headers returns the number of the first header, or of items if there is none.
+func headers(items []*source.Item) int {
+	if i := slices.IndexFunc(items, func(x *source.Item) bool { return x.Header != "" }); i >= 0 {
+		return i
+	}
+	return len(items)
 }
 
 // meaning returns the spec that consists of items. ok is false if reading it gives findings.
