@@ -124,9 +124,9 @@ func (c *Case) HasGradient(s Slot) bool {
 	return !s.Fixed && slices.Contains([]string{"f16", "bf16", "f32", "f64"}, c.TypeOf(s))
 }
 
-// half makes one of three cases one of f16 or bf16, if elements are drawn around 1.
+// half makes one of three cases one of f16 or bf16, if elements are drawn around 1, or from 0 to 1.
 func (c *Case) half(number uint64) *Case {
-	if c != nil && c.Numbers == "" && number%3 == 1 {
+	if c != nil && (c.Numbers == "" || c.Numbers == "shares") && number%3 == 1 {
 		c.Type = []string{"bf16", "f16"}[number/3%2]
 	}
 	return c

@@ -161,7 +161,7 @@ func numbers(c *randomformula.Case, t dtype.Type, dims []int, r *rand.Rand) []fl
 			}
 		}
 		if t != dtype.F64 || c.Numbers == "equal" {
-			v = float64(float32(v))
+			v = rounded(t, v)
 		}
 		out[i] = v
 	}
