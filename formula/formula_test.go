@@ -210,7 +210,8 @@ func differentiable() []string {
 			fmt.Sprintf("y[n, k] = w[n, k] * %s(k': x[n, k'])", kind),
 			fmt.Sprintf("s[n] = %s(n', k: x[n', k]) * w[n, 0]", kind))
 	}
-	for _, f := range []string{"exp", "sqrt", "rsqrt", "log", "sin", "cos", "tanh", "sigmoid", "Phi", "expm1", "log1p", "abs", "erfinv", "erfc"} {
+	for _, f := range []string{"exp", "sqrt", "rsqrt", "log", "sin", "cos", "tanh", "sigmoid", "Phi", "expm1", "log1p", "abs", "erfinv", "erfc",
+		"tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "atanh", "softplus", "erf", "lgamma", "digamma", "sign"} {
 		formulas = append(formulas, fmt.Sprintf("y[n, k] = %s(0.3 + abs(x[n, k]) / 2)", f), fmt.Sprintf("y[n, k] = w[n, k] * %s(0.3 + abs(x[n, k]) / 2)", f))
 	}
 	for _, kind := range []string{"sum", "prod", "max", "min", "mean", "logsumexp"} {

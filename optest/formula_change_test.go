@@ -192,8 +192,9 @@ var instead = map[string][]string{
 
 // alike lists functions and reductions one of which takes the place of another.
 var alike = [][]string{
-	{"exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "Phi", "erfc", "erfinv", "expm1", "log1p", "abs"},
-	{"ceil", "floor", "round"}, {"max", "min", "pow", "hypot"}, {"uniform", "normal"}, {"keep", "drop", "ones"}, {"prod", "sum", "len"}, {"quotient", "ceildiv"},
+	{"exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "Phi", "erfc", "erfinv", "expm1", "log1p", "abs",
+		"tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "softplus", "erf", "lgamma", "digamma", "sign"},
+	{"ceil", "floor", "round"}, {"max", "min", "pow", "hypot", "atan2"}, {"uniform", "normal"}, {"keep", "drop", "ones"}, {"prod", "sum", "len"}, {"quotient", "ceildiv"},
 }
 
 var reductions = [][]string{{"sum", "prod", "max", "min", "mean", "variance", "norm", "logsumexp"}, {"any", "all"}, {"argmax", "argmin"}, {"argsort", "rank"}}

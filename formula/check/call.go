@@ -149,12 +149,12 @@ func (f *formula) noFunction(n *expr.Call) *expr.Error {
 
 // otherwise says how formulas write functions that other languages have.
 var otherwise = map[string]string{
-	"relu": "max(x, 0)", "where": "c ? x : y", "select": "c ? x : y", "ifelse": "c ? x : y", "softplus": "max(x, 0) + log(1 + exp(-abs(x)))",
-	"logsigmoid": "min(x, 0) - log(1 + exp(-abs(x)))", "erf": "2 * Phi(x * sqrt(2)) - 1", "gelu": "x * Phi(x)",
+	"relu": "max(x, 0)", "where": "c ? x : y", "select": "c ? x : y", "ifelse": "c ? x : y",
+	"logsigmoid": "-softplus(-x)", "gelu": "x * Phi(x)",
 	"silu": "x * sigmoid(x)", "swish": "x * sigmoid(x)", "clip": "min(max(x, low), high)", "clamp": "min(max(x, low), high)",
 	"log2": "log(x) / log(2)", "log10": "log(x) / log(10)", "exp2": "2 ^ x", "log1p": "log(1 + x)", "square": "x ^ 2", "cube": "x ^ 3",
-	"reciprocal": "1 / x", "power": "x ^ y", "tan": "sin(x) / cos(x)", "sinh": "(exp(x) - exp(-x)) / 2", "cosh": "(exp(x) + exp(-x)) / 2",
-	"sign": "x > 0 ? 1 : x < 0 ? -1 : 0", "mod": "a % b", "fmod": "a % b", "div": "quotient(a, b)", "floordiv": "quotient(a, b), or / in an index",
+	"reciprocal": "1 / x", "power": "x ^ y", "arctan": "atan(x)", "arctan2": "atan2(y, x)", "arcsin": "asin(x)", "arccos": "acos(x)", "gammaln": "lgamma(x)",
+	"mod": "a % b", "fmod": "a % b", "div": "quotient(a, b)", "floordiv": "quotient(a, b), or / in an index",
 	"trunc": "x < 0 ? ceil(x) : floor(x)", "int": "floor(x)", "float": "convert(x, T)", "cast": "convert(x, T)", "isinf": "abs(x) == 1 / 0",
 	"avg": "mean(k: ...)", "average": "mean(k: ...)", "var": "variance(k: ...)", "std": "sqrt(variance(k: ...))",
 	"dot": "sum(k: a[k] * b[k])", "matmul": "sum(k: a[i, k] * b[k, j])", "product": "prod(k: ...)", "amax": "max(k: ...)", "amin": "min(k: ...)",

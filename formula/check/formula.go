@@ -7,6 +7,7 @@ import (
 
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
 )
 
 // maxSteps bounds how many expressions are evaluated for a formula, since functions of functions may grow
@@ -198,7 +199,7 @@ func (f *formula) functionName(fn *expr.Function) *expr.Error {
 		switch {
 		case f.s == nil:
 			return nil
-		case builtins[fn.Name].usage != "" || slices.Contains(forms, fn.Name) || reduction.Of(fn.Name) != 0:
+		case slices.Contains(forms, fn.Name) || reduction.Of(fn.Name) != 0 || builtins[fn.Name].usage != "" && term.Functions[fn.Name] == nil:
 			return failf(nameNode(fn), expr.BadFormula, "every formula has a function %s, so this one needs another name", fn.Name)
 		case f.sc.What(fn.Name) == "attribute":
 			return failf(nameNode(fn), expr.BadFormula, "%s is the name of an attribute, so no function can have it", fn.Name)

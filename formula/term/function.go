@@ -22,10 +22,11 @@ type Function struct {
 	// Derivative returns the partial derivative with respect to parameter i as a term of the arguments x and
 	// the result y. It is nil if the derivative is 0. At a kink it is the subgradient that PyTorch chooses.
 	Derivative func(i int, x []*Term, y *Term) *Term
-	// Unary or Binary is the vector instruction of the function. Without one, Real is called for each
-	// element.
+	// Unary or Binary is the vector instruction of the function. By expresses a function without one by
+	// functions that have one. Without all three, Real is called for each element.
 	Unary  simd.Unary
 	Binary simd.Binary
+	By     func(x *Term) *Term
 	// Integers is the operation that replaces the function if all arguments are integers, or Constant if
 	// there is none.
 	Integers Op
@@ -139,6 +140,63 @@ var table = []*Function{
 	{Name: "density", Is: Series, Unary: simd.Density, // of the standard normal distribution
 		Real:       of(func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }),
 		Derivative: slope(func(x, y *Term) *Term { return Opposite(Product(x, y)) })},
+	{Name: "tan", Params: "x", Is: Series, Real: of(math.Tan),
+		By:         func(x *Term) *Term { return Ratio(Applied("sin", x), Applied("cos", x)) },
+		Derivative: slope(func(_, y *Term) *Term { return Sum(Number(1), Product(y, y)) })},
+	{Name: "asin", Params: "x", Is: Series | Singular, Real: of(math.Asin),
+		Derivative: slope(func(x, _ *Term) *Term { return Applied("rsqrt", oneLessSquare(x)) })},
+	{Name: "acos", Params: "x", Is: Series | Singular, Real: of(math.Acos),
+		Derivative: slope(func(x, _ *Term) *Term { return Opposite(Applied("rsqrt", oneLessSquare(x))) })},
+	{Name: "atan", Params: "x", Is: Series, Real: of(math.Atan),
+		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), Sum(Number(1), Product(x, x))) })},
+	{Name: "atan2", Params: "y, x", Args: 2, Result: Real, Is: Series,
+		Real: func(x ...float64) float64 { return math.Atan2(x[0], x[1]) }, Derivative: angleSlope},
+	{Name: "sinh", Params: "x", Is: Series | Grows, Real: of(math.Sinh), By: hyperbolicSine,
+		Derivative: slope(func(x, _ *Term) *Term { return Applied("cosh", x) })},
+	{Name: "cosh", Params: "x", Is: Series | Grows, Real: of(math.Cosh), By: hyperbolicCosine,
+		Derivative: slope(func(x, _ *Term) *Term { return Applied("sinh", x) })},
+	{Name: "asinh", Params: "x", Is: Series, Real: of(math.Asinh),
+		By: func(x *Term) *Term {
+			return Product(Applied("sign", x), farLog(Applied("abs", x), func(a *Term) *Term {
+				square := Product(a, a)
+				return Applied("log1p", Sum(a, Ratio(square, Sum(Number(1), Applied("sqrt", Sum(Number(1), square))))))
+			}))
+		},
+		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), Applied("hypot", RealNumber(1), x)) })},
+	{Name: "acosh", Params: "x", Is: Series | Singular, Real: of(math.Acosh),
+		By: func(x *Term) *Term {
+			return farLog(x, func(x *Term) *Term {
+				above := Difference(x, Number(1))
+				return Applied("log1p", Sum(above, Applied("sqrt", Product(above, Sum(above, Number(2))))))
+			})
+		},
+		Derivative: slope(func(x, _ *Term) *Term {
+			return Product(Applied("rsqrt", Difference(x, Number(1))), Applied("rsqrt", Sum(x, Number(1))))
+		})},
+	{Name: "atanh", Params: "x", Is: Series | Singular, Real: of(math.Atanh),
+		By: func(x *Term) *Term {
+			a := Applied("abs", x)
+			odds := Ratio(Product(Number(2), a), Difference(Number(1), a))
+			return Product(Product(RealNumber(0.5), Applied("sign", x)), Applied("log1p", odds))
+		},
+		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), oneLessSquare(x)) })},
+	{Name: "softplus", Params: "x", Is: Series, Real: of(softplus),
+		By: func(x *Term) *Term {
+			return Sum(Applied("max", x, RealNumber(0)), Applied("log1p", Applied("exp", Opposite(Applied("abs", x)))))
+		},
+		Derivative: slope(func(x, _ *Term) *Term { return Applied("sigmoid", x) })},
+	{Name: "lgamma", Params: "x", Is: Series | Singular, Real: of(logGamma),
+		Derivative: slope(func(x, _ *Term) *Term { return Applied("digamma", x) })},
+	{Name: "digamma", Params: "x", Is: Series | Singular, Real: of(digamma),
+		Derivative: slope(func(x, _ *Term) *Term { return Applied("trigamma", x) })},
+	{Name: "trigamma", Is: Series | Singular, Real: of(trigamma),
+		// No formula can call trigamma, so nothing asks for its derivative. NaN would show that something
+		// does.
+		Derivative: slope(func(_, _ *Term) *Term { return RealNumber(math.NaN()) })},
+	{Name: "erf", Params: "x", Is: Series, Real: of(math.Erf),
+		Derivative: slope(func(x, _ *Term) *Term {
+			return Product(RealNumber(2/math.Sqrt(math.Pi)), Applied("exp", Opposite(Product(x, x))))
+		})},
 	{Name: "erfc", Params: "x", Is: Series, Real: of(math.Erfc),
 		Derivative: slope(func(x, _ *Term) *Term {
 			return Product(RealNumber(-2/math.Sqrt(math.Pi)), Applied("exp", Opposite(Product(x, x))))
@@ -156,7 +214,7 @@ var table = []*Function{
 	{Name: "ceil", Params: "x", Is: Exact | GivesIntegers, Real: of(math.Ceil), Unary: simd.Ceil},
 	{Name: "floor", Params: "x", Is: Exact | GivesIntegers, Real: of(math.Floor), Unary: simd.Floor},
 	{Name: "round", Params: "x", Is: Exact | GivesIntegers, Real: of(math.RoundToEven), Unary: simd.Round},
-	{Name: "sign", Is: Exact, Real: of(sign), Unary: simd.Sign},
+	{Name: "sign", Params: "x", Is: Exact, Real: of(sign), Unary: simd.Sign},
 	{Name: "isnan", Params: "x", Args: 1, Result: Boolean, Unary: simd.IsNaN,
 		Real: of(func(x float64) float64 { return Truth(math.IsNaN(x)) })},
 	{Name: "pow", Params: "x, y", Args: 2, Result: Real, Is: Series | Singular, Binary: simd.Pow, Integers: Power,
@@ -199,6 +257,8 @@ func sigmoid(x float64) float64 {
 	}
 	return 1 / (1 + math.Exp(-x))
 }
+
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 // binade returns the greatest power of 2 that is <= |x|, or 1 if x is 0, infinite or NaN.
 func binade(x float64) float64 {
@@ -249,6 +309,45 @@ func powerSlope(i int, args []*Term, _ *Term) *Term {
 		return Product(y, x)
 	}
 	return general()
+}
+
+// oneLessSquare returns 1 - x^2, as a product that keeps its digits near 1.
+func oneLessSquare(x *Term) *Term {
+	return Product(Difference(Number(1), x), Sum(Number(1), x))
+}
+
+// angleSlope returns the partial derivatives of atan2(y, x). They are divided twice by the length of the
+// vector, since its square may overflow, and 0 at the vector without a direction.
+func angleSlope(i int, args []*Term, _ *Term) *Term {
+	length := Applied("hypot", args[0], args[1])
+	side := args[1]
+	if i == 1 {
+		side = Opposite(args[0])
+	}
+	return Chosen(Compare(Equal, length, Number(0)), Number(0), Ratio(Ratio(side, length), length))
+}
+
+// farLog returns near(x), and log(2x) from 2^30 on, where both are equal and squares may overflow.
+func farLog(x *Term, near func(x *Term) *Term) *Term {
+	const far = 1 << 30
+	return Chosen(Compare(AtMost, RealNumber(far), x), Sum(Applied("log", x), RealNumber(math.Ln2)), near(Applied("min", x, RealNumber(far))))
+}
+
+// hyperbolicSine returns sinh(x) by functions with vector code. Below 1, e^x - 1 keeps its digits; above, the
+// root of e^|x| does not overflow before the result does.
+func hyperbolicSine(x *Term) *Term {
+	a := Applied("abs", x)
+	e := Applied("expm1", Applied("min", a, RealNumber(1)))
+	near := Product(RealNumber(0.5), Sum(e, Ratio(e, Sum(e, Number(1)))))
+	root := Applied("exp", Product(RealNumber(0.5), a))
+	far := Difference(Product(Product(RealNumber(0.5), root), root), Ratio(Ratio(RealNumber(0.5), root), root))
+	return Product(Applied("sign", x), Chosen(Compare(Less, a, Number(1)), near, far))
+}
+
+// hyperbolicCosine returns cosh(x) in the same way.
+func hyperbolicCosine(x *Term) *Term {
+	root := Applied("exp", Product(RealNumber(0.5), Applied("abs", x)))
+	return Sum(Product(Product(RealNumber(0.5), root), root), Ratio(Ratio(RealNumber(0.5), root), root))
 }
 
 // JoinOf returns the combiner of two elements of a reduction, and its function if the combiner is Apply. It

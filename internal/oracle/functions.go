@@ -91,6 +91,31 @@ func (e *evaluation) hypot(x, y number) number {
 	return out
 }
 
+// angle returns the angle of a vector (x, y). Its derivative is that of the arc, and 0 for the vector without
+// a direction.
+func (e *evaluation) angle(y, x number) number {
+	length := e.hypot(x, y)
+	v := math.Atan2(y.v, x.v)
+	var a, b, bend float64 // the partial derivatives, and the size of the second ones
+	if r := length.v; r != 0 {
+		a, b, bend = x.v/r/r, -y.v/r/r, 1/r/r
+	}
+	out := number{v: v, err: scaled(a, y.err) + scaled(b, x.err) + 2*math.Abs(v), varies: x.varies || y.varies, lanes: x.lanes | y.lanes}
+	cut := y.v == 0 && y.err > 0 && x.v < 0 // it may be pi or -pi
+	if cut || x.err+y.err > 0 && near(number{v: length.v, err: x.err + y.err}, number{}, e.unit) {
+		out.err += 4 / e.unit
+	}
+	for i := range passLanes {
+		if !out.on(i) {
+			continue
+		}
+		p, q := y.by(i, a), x.by(i, b)
+		out.d[i] = p + q
+		out.de[i] = scaled(a, y.de[i]) + scaled(b, x.de[i]) + scaled(bend*(math.Abs(x.d[i])+math.Abs(y.d[i])), x.err+y.err) + 6*(math.Abs(p)+math.Abs(q))
+	}
+	return out
+}
+
 // curves holds the functions of one number.
 var curves = map[string]func(x float64) curve{
 	"exp": func(x float64) curve { v := math.Exp(x); return curve{v, v, v, 0} },
@@ -120,6 +145,63 @@ var curves = map[string]func(x float64) curve{
 	"erfc": func(x float64) curve {
 		d := -2 / math.Sqrt(math.Pi) * math.Exp(-x*x)
 		return curve{math.Erfc(x), d, -2 * x * d, d * x * x}
+	},
+	"erf": func(x float64) curve {
+		d := 2 / math.Sqrt(math.Pi) * math.Exp(-x*x)
+		return curve{1 - math.Erfc(x), d, -2 * x * d, d * x * x}
+	},
+	"tan": func(x float64) curve {
+		v, c := math.Sin(x)/math.Cos(x), math.Cos(x)
+		return curve{v, 1 / (c * c), 2 * v / (c * c), v * v}
+	},
+	"asin": func(x float64) curve {
+		d := 1 / math.Sqrt((1-x)*(1+x))
+		return curve{math.Atan2(x, math.Sqrt((1-x)*(1+x))), d, x * d * d * d, 0}
+	},
+	"acos": func(x float64) curve {
+		d := 1 / math.Sqrt((1-x)*(1+x))
+		return curve{2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)), -d, -x * d * d * d, 0}
+	},
+	"atan": func(x float64) curve {
+		c := math.Cos(math.Atan(x))
+		return curve{math.Atan2(x, 1), c * c, -2 * x * c * c * c * c, 0}
+	},
+	"sinh": func(x float64) curve {
+		v, d := 0.5*(math.Expm1(x)-math.Expm1(-x)), math.Cosh(x)
+		return curve{v, d, v, 0}
+	},
+	"cosh": func(x float64) curve {
+		v, d := 0.5*(math.Exp(x)+math.Exp(-x)), math.Sinh(x)
+		return curve{v, d, v, 0}
+	},
+	"asinh": func(x float64) curve {
+		d := 1 / math.Sqrt(1+x*x)
+		return curve{math.Copysign(math.Log1p(math.Abs(x)+x*x/(1+math.Sqrt(1+x*x))), x), d, -x * d * d * d, 0}
+	},
+	"acosh": func(x float64) curve {
+		r := math.Sqrt((x - 1) * (x + 1))
+		return curve{math.Log1p(x - 1 + r), 1 / r, -x / (r * r * r), 0}
+	},
+	"atanh": func(x float64) curve {
+		d := 1 / ((1 - x) * (1 + x))
+		return curve{0.5 * (math.Log1p(x) - math.Log1p(-x)), d, 2 * x * d * d, 0}
+	},
+	"softplus": func(x float64) curve {
+		s := 1 / (1 + math.Exp(-x))
+		v := math.Log1p(math.Exp(x))
+		if x > 30 {
+			v = x + math.Exp(-x)
+		}
+		return curve{v, s, s * (1 / (1 + math.Exp(x))), v}
+	},
+	"lgamma": func(x float64) curve {
+		g := gammaAt(x)
+		return curve{g.log, g.first, g.second, 0}
+	},
+	"digamma": func(x float64) curve {
+		const h = 1e-4
+		g := gammaAt(x)
+		return curve{g.first, g.second, (gammaAt(x+h).second - gammaAt(x-h).second) / (2 * h), 0}
 	},
 	"erfinv": func(x float64) curve {
 		v := math.Erfinv(x)
@@ -177,7 +259,11 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 	if f, ok := curves[n.Func]; ok {
 		want(1)
 		x := args[0].number()
-		return e.rounded(apply(x, f(x.v), e.unit))
+		out := apply(x, f(x.v), e.unit)
+		if n.Func == "lgamma" || n.Func == "digamma" { // gammaAt takes differences of numbers of this size
+			out.err += 64 * 0x1p-53 / e.unit
+		}
+		return e.rounded(out)
 	}
 	if f, ok := steps[n.Func]; ok {
 		want(1)
@@ -221,6 +307,9 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 	case "hypot":
 		want(2)
 		return e.rounded(e.hypot(args[0].number(), args[1].number()))
+	case "atan2":
+		want(2)
+		return e.rounded(e.angle(args[0].number(), args[1].number()))
 	case "max", "min":
 		out := args[0]
 		for i, y := range args[1:] {

@@ -138,9 +138,18 @@ func (w *writer) real(depth int) string {
 	case 6:
 		return fmt.Sprintf("%s(%s + %s)", w.pick("log", "log1p", "sqrt", "rsqrt"), w.pick("1.5", "2"), w.pick("tanh("+sub()+")", "("+w.leaf()+")^2"))
 	case 22:
-		w.note("hypot or erfc")
-		if w.one(2) {
-			return fmt.Sprintf("erfc(%s)", sub())
+		w.note("rarer function")
+		switch w.IntN(8) {
+		case 0, 1:
+			return fmt.Sprintf("%s(%s)", w.pick("erfc", "erf", "atan", "asinh", "softplus", "sign"), sub())
+		case 2:
+			return fmt.Sprintf("%s(%s(%s))", w.pick("tan", "sinh", "cosh"), w.pick("sin", "tanh"), sub())
+		case 3:
+			return fmt.Sprintf("%s(0.75 * %s(%s))", w.pick("asin", "acos", "atanh"), w.pick("sin", "tanh"), sub())
+		case 4:
+			return fmt.Sprintf("%s(1.5 + (%s)^2)", w.pick("acosh", "lgamma", "digamma"), w.leaf())
+		case 5:
+			return fmt.Sprintf("atan2(%s, %s)", sub(), w.pick("0.5", sub()))
 		}
 		return fmt.Sprintf("hypot(%s, %s)", sub(), w.pick("0.5", "0", sub()))
 	case 7, 8:

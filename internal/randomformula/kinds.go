@@ -278,6 +278,19 @@ var kinds = []kind{
 		"t0[n, k] = max(w[n, k], 0) ; y0[n] = sum(k: t0[n, k] > 0 ? t0[n, k] * (log(t0[n, k]) - log(x[n, k])) : 0)",
 		"t0[n, k] = max(round(w[n, k]), 0) ; y0[n] = -mean(k: (t0[n, k] == 0 ? 0 : log(x[n, k])) + (t0[n, k] == 1 ? 0 : log(1 - x[n, k])))",
 	}},
+	// Functions of the table without vector code of their own: those of all numbers, of angles, of what is
+	// less than 1, of what is more, and of two numbers.
+	{name: "functions", once: [][2]string{
+		{"#all", "erf | erfc | atan | asinh | softplus | sign | sinh | cosh"}, {"#less", "asin | acos | atanh | tan | erfinv"}, {"#more", "acosh | lgamma | digamma"},
+	}, texts: []string{
+		"y0[n, k] = #all({$nk | 3 * $nk | $nk - w[n, k]}) {| * v[k] | + #all(w[n, k])}",
+		"y0[n, k] = #less({0.75 | 0.5} * {sin | tanh}($nk)) {| * v[k]}",
+		"y0[n, k] = #more({1.25 | 2} + $nk^2) {| * u[n]}",
+		"y0[n, k] = atan2({$nk | v[k]}, {$nk | u[n] | 0.5 | w[n, k]}) {| * w[n, k]}",
+		"t0[n, k] = #all($nk) ; y0[n] = $red(k: t0[n, k] {| * w[n, k]})",
+		"y0[n, k] = sum(k' in $run: #all(x[n, k']) * #less(0.5 * sin(w[n, k'])))",
+		"y0[n, k] = ($nk > 0.37 ? #all($nk) : #less(0.5 * tanh($nk)))",
+	}},
 	// Angles of positions around 1,000,000, which f32 would round.
 	{name: "angles", some: true, plain: true, apart: 1e-5, once: [][2]string{
 		{"#p", "(n + 1000000) | (free[n, 0] + 1000000 * size) | (1000000 * (n + 1) + k)"}, {"#w", "10000 ^ (-k / K) | 100 ^ (-k / K) | (1 / (k + 1))"},

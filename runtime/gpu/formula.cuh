@@ -111,6 +111,18 @@ OPGEN_FUNCTION(ceil, ceilf(x), ceil(x))
 OPGEN_FUNCTION(floor, floorf(x), floor(x))
 OPGEN_FUNCTION(round, rintf(x), rint(x))
 OPGEN_FUNCTION(sign, (float)((x > 0) - (x < 0)), (double)((x > 0) - (x < 0)))
+OPGEN_FUNCTION(tan, tanf(x), tan(x))
+OPGEN_FUNCTION(asin, asinf(x), asin(x))
+OPGEN_FUNCTION(acos, acosf(x), acos(x))
+OPGEN_FUNCTION(atan, atanf(x), atan(x))
+OPGEN_FUNCTION(sinh, sinhf(x), sinh(x))
+OPGEN_FUNCTION(cosh, coshf(x), cosh(x))
+OPGEN_FUNCTION(asinh, asinhf(x), asinh(x))
+OPGEN_FUNCTION(acosh, acoshf(x), acosh(x))
+OPGEN_FUNCTION(atanh, atanhf(x), atanh(x))
+OPGEN_FUNCTION(softplus, (x > 0 || x != x ? x : 0) + log1pf(expf(-fabsf(x))), (x > 0 || x != x ? x : 0) + log1p(exp(-fabs(x))))
+OPGEN_FUNCTION(lgamma, lgammaf(x), lgamma(x))
+OPGEN_FUNCTION(erf, erff(x), erf(x))
 OPGEN_FUNCTION(erfc, erfcf(x), erfc(x))
 OPGEN_FUNCTION(Phi, erfcf(x * -0.70710678118654752f) / 2, erfc(x * -0.70710678118654752) / 2)
 OPGEN_FUNCTION(density, expf(-x * x / 2) * 0.3989422804014327f, exp(-x * x / 2) * 0.3989422804014327)
@@ -118,6 +130,8 @@ OPGEN_DEVICE bool opgen_isnan(double x) { return x != x; }
 OPGEN_DEVICE bool opgen_finite(double x) { return x - x == 0; }
 OPGEN_DEVICE float opgen_pow(float x, float y) { return powf(x, y); }
 OPGEN_DEVICE double opgen_pow(double x, double y) { return pow(x, y); }
+OPGEN_DEVICE float opgen_atan2(float y, float x) { return atan2f(y, x); }
+OPGEN_DEVICE double opgen_atan2(double y, double x) { return atan2(y, x); }
 OPGEN_DEVICE float opgen_hypot(float x, float y) { return hypotf(x, y); }
 OPGEN_DEVICE double opgen_hypot(double x, double y) { return hypot(x, y); }
 // opgen_root is x^0.5: the root but for -0, whose power is 0, and the least number, whose power is infinite.
@@ -149,6 +163,43 @@ OPGEN_DEVICE double opgen_erfinv(double v) {
 	return copysign(y, v);
 }
 OPGEN_DEVICE float opgen_erfinv(float v) { return (float)opgen_erfinv((double)v); }
+
+// opgen_alternating is c[0] - z c[1] + z^2 c[2] - ...
+OPGEN_DEVICE double opgen_alternating(double z, const double (&c)[7]) {
+	double sum = 0;
+	for (int i = 6; i >= 0; i--) sum = c[i] - z * sum;
+	return sum;
+}
+// opgen_digamma and opgen_trigamma are what package term computes: reflection below 0, the recurrence up to 10, and the asymptotic series.
+OPGEN_DEVICE double opgen_digamma(double x) {
+	if (x == 0) return copysign(OPGEN_INF, -x);
+	if (x < 0 && x == floor(x)) return OPGEN_NAN;
+	double sum = 0;
+	if (x < 0) {
+		sum = -3.141592653589793 / tan(3.141592653589793 * (x - trunc(x)));
+		x = 1 - x;
+	}
+	for (; x < 10; x++) sum -= 1 / x;
+	const double z = 1 / (x * x);
+	const double c[7] = {1. / 12, 1. / 120, 1. / 252, 1. / 240, 1. / 132, 691. / 32760, 1. / 12};
+	return sum + log(x) - 0.5 / x - z * opgen_alternating(z, c);
+}
+OPGEN_DEVICE double opgen_trigamma(double x) {
+	if (x <= 0 && x == floor(x)) return OPGEN_INF;
+	double sum = 0, sign = 1;
+	if (x < 0) {
+		const double s = 3.141592653589793 / sin(3.141592653589793 * (x - trunc(x)));
+		sum = s * s;
+		sign = -1;
+		x = 1 - x;
+	}
+	for (; x < 10; x++) sum += sign / (x * x);
+	const double z = 1 / (x * x);
+	const double c[7] = {1. / 6, 1. / 30, 1. / 42, 1. / 30, 5. / 66, 691. / 2730, 7. / 6};
+	return sum + sign * (1 / x + z / 2 + z / x * opgen_alternating(z, c));
+}
+OPGEN_DEVICE float opgen_digamma(float x) { return (float)opgen_digamma((double)x); }
+OPGEN_DEVICE float opgen_trigamma(float x) { return (float)opgen_trigamma((double)x); }
 
 // Random numbers: Philox4x32-10, as package rng draws them.
 struct opgen_words { u32 w[4]; };

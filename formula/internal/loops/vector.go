@@ -298,6 +298,8 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 		return z.unary(f.Unary, n.Args[0])
 	case f.Binary != 0:
 		return z.binary(f.Binary, z.real(n.Args[0]), z.real(n.Args[1]))
+	case f.By != nil:
+		return z.vector(z.real(f.By(n.Args[0])))
 	case f.Has(term.Random):
 		return z.drawn(n)
 	case f.Has(term.Conversion) && (f.To == z.c.own || f.To == dtype.F64 && n.Args[0].Kind == term.Real):
