@@ -3,7 +3,7 @@ package verify
 import "slices"
 
 // clock is a vector clock: which entries of all queues are over at some place of one. It is not changed once
-// made.
+// others may have it.
 type clock struct {
 	passed []int // per worker: how many entries at the front of its queue are over
 	// Shared tasks that are over, by number: all below upto, and those of more, which ascends.
@@ -27,21 +27,28 @@ func (c *clock) with(n int) *clock {
 
 // join returns the clock at which everything is over that is over at one of two.
 func (c *clock) join(d *clock) *clock {
-	out := &clock{passed: slices.Clone(c.passed), upto: max(c.upto, d.upto)}
+	out := &clock{slices.Clone(c.passed), c.upto, c.more}
+	out.add(d)
+	return out
+}
+
+// add changes a clock to the one that join returns.
+func (c *clock) add(d *clock) {
+	passed := c.passed[:len(d.passed)]
 	for w, at := range d.passed {
-		out.passed[w] = max(out.passed[w], at)
+		passed[w] = max(passed[w], at)
 	}
 	all := slices.Concat(c.more, d.more)
 	slices.Sort(all)
+	c.upto, c.more = max(c.upto, d.upto), nil
 	for _, n := range slices.Compact(all) {
 		switch {
-		case n == out.upto:
-			out.upto++
-		case n > out.upto:
-			out.more = append(out.more, n)
+		case n == c.upto:
+			c.upto++
+		case n > c.upto:
+			c.more = append(c.more, n)
 		}
 	}
-	return out
 }
 
 // meet returns the clock at which everything is over that is over at both of two.

@@ -12,6 +12,7 @@ import (
 type walk struct {
 	*queues
 	now     []*clock   // per worker
+	own     []bool     // per worker: whether nothing else has its clock
 	at      []int      // per worker: the entry of its queue that is next
 	signals [][]signal // per worker
 	arrived []int      // per shared task: how many workers have come to it
@@ -26,7 +27,7 @@ type signal struct {
 // run finds the vector clocks at which tasks begin. It fails if a queue does not come to its end.
 func (q *queues) run() *plan.Error {
 	workers := q.Schedule.Workers()
-	x := &walk{q, make([]*clock, workers), make([]int, workers), make([][]signal, workers), make([]int, len(q.Schedule.Shared))}
+	x := &walk{q, make([]*clock, workers), make([]bool, workers), make([]int, workers), make([][]signal, workers), make([]int, len(q.Schedule.Shared))}
 	begin := &clock{passed: make([]int, workers)}
 	for w := range x.now {
 		x.now[w] = begin
@@ -52,7 +53,7 @@ func (x *walk) step(w int) bool {
 	i := x.at[w]
 	switch kind, n := x.Schedule.Queues[w][i].Decode(); kind {
 	case schedule.Run:
-		x.clocks[n] = x.now[w]
+		x.clocks[n], x.own[w] = x.now[w], false
 	case schedule.Share:
 		k := x.number[n]
 		now := x.until(w, i)
@@ -74,8 +75,10 @@ func (x *walk) step(w int) bool {
 		case wait.Position <= 0: // nothing to wait for
 		case j == len(list):
 			return false
+		case x.own[w]: // several waits follow each other
+			x.now[w].add(list[j].clock)
 		default:
-			x.now[w] = x.now[w].join(list[j].clock)
+			x.now[w], x.own[w] = x.now[w].join(list[j].clock), true
 		}
 	case schedule.WaitShared:
 		k := x.number[n]
@@ -86,7 +89,7 @@ func (x *walk) step(w int) bool {
 		for _, other := range x.shares[k][1:] {
 			all = all.meet(other)
 		}
-		x.now[w] = x.now[w].join(all.with(k))
+		x.now[w], x.own[w] = x.now[w].join(all.with(k)), true
 	}
 	x.at[w]++
 	return true
