@@ -163,7 +163,7 @@ func TestDecode(t *testing.T) {
 // decodeSteps is larger for graphs of more tasks: 68 steps have 1,009,800.
 var decodeSteps = flag.Int("steps", 1, "steps of the decoder that BenchmarkDecode divides")
 
-// BenchmarkDecode divides steps of a decoder into tasks, which are analysed for the multiprocessors of a GPU,
+// BenchmarkDecode divides steps of a decoder into tasks, which are analyzed for the multiprocessors of a GPU,
 // and proves the plan: once as part of it, and once alone.
 func BenchmarkDecode(b *testing.B) {
 	for _, x := range []struct {
