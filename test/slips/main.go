@@ -45,7 +45,7 @@ func main() {
 }
 
 // limit is how long a catalogue may take.
-const limit = 30 * time.Second
+const limit = 2 * time.Minute
 
 // try tries catalogues and prints a line when one begins, and one when it ends.
 func try(w io.Writer, seed uint64, from, count int) error {
