@@ -193,7 +193,7 @@ var instead = map[string][]string{
 // alike lists functions and reductions one of which takes the place of another.
 var alike = [][]string{
 	{"exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "Phi", "erfc", "erfinv", "expm1", "log1p", "abs",
-		"tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "softplus", "erf", "lgamma", "digamma", "sign"},
+		"tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "atanh", "softplus", "erf", "lgamma", "digamma", "sign"},
 	{"ceil", "floor", "round"}, {"max", "min", "pow", "hypot", "atan2"}, {"uniform", "normal"}, {"keep", "drop", "ones"}, {"prod", "sum", "len"}, {"quotient", "ceildiv"},
 }
 

@@ -155,24 +155,8 @@ var table = []*Function{
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("cosh", x) })},
 	{Name: "cosh", Params: "x", Is: Series | Grows, Real: of(math.Cosh), By: hyperbolicCosine,
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("sinh", x) })},
-	{Name: "asinh", Params: "x", Is: Series, Real: of(math.Asinh),
-		By: func(x *Term) *Term {
-			return Product(Applied("sign", x), farLog(Applied("abs", x), func(a *Term) *Term {
-				square := Product(a, a)
-				return Applied("log1p", Sum(a, Ratio(square, Sum(Number(1), Applied("sqrt", Sum(Number(1), square))))))
-			}))
-		},
+	{Name: "asinh", Params: "x", Is: Series, Real: of(math.Asinh), By: inverseSine,
 		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), Applied("hypot", RealNumber(1), x)) })},
-	{Name: "acosh", Params: "x", Is: Series | Singular, Real: of(math.Acosh),
-		By: func(x *Term) *Term {
-			return farLog(x, func(x *Term) *Term {
-				above := Difference(x, Number(1))
-				return Applied("log1p", Sum(above, Applied("sqrt", Product(above, Sum(above, Number(2))))))
-			})
-		},
-		Derivative: slope(func(x, _ *Term) *Term {
-			return Product(Applied("rsqrt", Difference(x, Number(1))), Applied("rsqrt", Sum(x, Number(1))))
-		})},
 	{Name: "atanh", Params: "x", Is: Series | Singular, Real: of(math.Atanh),
 		By: func(x *Term) *Term {
 			a := Applied("abs", x)
@@ -327,10 +311,16 @@ func angleSlope(i int, args []*Term, _ *Term) *Term {
 	return Chosen(Compare(Equal, length, Number(0)), Number(0), Ratio(Ratio(side, length), length))
 }
 
-// farLog returns near(x), and log(2x) from 2^30 on, where both are equal and squares may overflow.
-func farLog(x *Term, near func(x *Term) *Term) *Term {
+// inverseSine returns asinh(x) by functions with vector code: log(2|x|) from 2^30 on, where squares may
+// overflow and both are equal.
+func inverseSine(x *Term) *Term {
 	const far = 1 << 30
-	return Chosen(Compare(AtMost, RealNumber(far), x), Sum(Applied("log", x), RealNumber(math.Ln2)), near(Applied("min", x, RealNumber(far))))
+	a := Applied("abs", x)
+	m := Applied("min", a, RealNumber(far))
+	square := Product(m, m)
+	near := Applied("log1p", Sum(m, Ratio(square, Sum(Number(1), Applied("sqrt", Sum(Number(1), square))))))
+	log := Sum(Applied("log", a), RealNumber(math.Ln2))
+	return Product(Applied("sign", x), Chosen(Compare(AtMost, RealNumber(far), a), log, near))
 }
 
 // hyperbolicSine returns sinh(x) by functions with vector code. Below 1, e^x - 1 keeps its digits; above, the

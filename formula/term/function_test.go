@@ -18,9 +18,6 @@ func TestDerivatives(t *testing.T) {
 		}
 		for _, at := range [][]float64{{0.3, 1.7}, {0.8, 0.6}} {
 			at = at[:f.Args]
-			if name == "acosh" {
-				at[0]++ // which begins at 1
-			}
 			value := func(i int, by float64) float64 {
 				x := append([]float64(nil), at...)
 				x[i] += by

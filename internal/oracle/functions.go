@@ -178,10 +178,6 @@ var curves = map[string]func(x float64) curve{
 		d := 1 / math.Sqrt(1+x*x)
 		return curve{math.Copysign(math.Log1p(math.Abs(x)+x*x/(1+math.Sqrt(1+x*x))), x), d, -x * d * d * d, 0}
 	},
-	"acosh": func(x float64) curve {
-		r := math.Sqrt((x - 1) * (x + 1))
-		return curve{math.Log1p(x - 1 + r), 1 / r, -x / (r * r * r), 0}
-	},
 	"atanh": func(x float64) curve {
 		d := 1 / ((1 - x) * (1 + x))
 		return curve{0.5 * (math.Log1p(x) - math.Log1p(-x)), d, 2 * x * d * d, 0}

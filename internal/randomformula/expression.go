@@ -147,7 +147,7 @@ func (w *writer) real(depth int) string {
 		case 3:
 			return fmt.Sprintf("%s(0.75 * %s(%s))", w.pick("asin", "acos", "atanh"), w.pick("sin", "tanh"), sub())
 		case 4:
-			return fmt.Sprintf("%s(1.5 + (%s)^2)", w.pick("acosh", "lgamma", "digamma"), w.leaf())
+			return fmt.Sprintf("%s(1.5 + (%s)^2)", w.pick("lgamma", "digamma"), w.leaf())
 		case 5:
 			return fmt.Sprintf("atan2(%s, %s)", sub(), w.pick("0.5", sub()))
 		}

@@ -281,7 +281,7 @@ var kinds = []kind{
 	// Functions of the table without vector code of their own: those of all numbers, of angles, of what is
 	// less than 1, of what is more, and of two numbers.
 	{name: "functions", once: [][2]string{
-		{"#all", "erf | erfc | atan | asinh | softplus | sign | sinh | cosh"}, {"#less", "asin | acos | atanh | tan | erfinv"}, {"#more", "acosh | lgamma | digamma"},
+		{"#all", "erf | erfc | atan | asinh | softplus | sign | sinh | cosh"}, {"#less", "asin | acos | atanh | tan | erfinv"}, {"#more", "lgamma | digamma"},
 	}, texts: []string{
 		"y0[n, k] = #all({$nk | 3 * $nk | $nk - w[n, k]}) {| * v[k] | + #all(w[n, k])}",
 		"y0[n, k] = #less({0.75 | 0.5} * {sin | tanh}($nk)) {| * v[k]}",

@@ -164,7 +164,7 @@ func TestAddOperator(t *testing.T) {
 
 	// A kernel takes the place of the formula. The training is the same, up to rounding.
 	add("kernels/sloped_relu.go")
-	generate(": 2 files updated")
+	generate(": 3 files updated")
 	byKernel, _ := trained(t, goTool(t, alone, root, "run", "./train"))
 	for i, l := range byKernel {
 		if math.Abs(l-losses[i]) > 1e-5 {

@@ -86,13 +86,6 @@ func (c *compiler[T]) early(g *bundleGroup, given int) bool {
 	return true
 }
 
-// leastRows is how many times the operations before all rows the others take at least, unless the former are
-// few. One tile computes what comes before all rows, while others wait.
-const (
-	leastRows = 8
-	fewBefore = 1 << 12
-)
-
 // inTiles returns an error if loops go over several of n rows at once, or if one tile would compute much
 // before all rows.
 func (c *code[T]) inTiles(n int) error {

@@ -141,3 +141,7 @@ const mostInWindow = 16
 // whole group, whose shares run concurrently. Shares of chains of tasks are smaller, and their results are
 // read from a cache. Tests change the bounds.
 var leastWritten, leastUsed, leastPart = 8 << 20, 24 << 20, 1 << 20
+
+// leastRows is how many times the operations before all rows the others take at least, unless the former are
+// at most fewBefore. One tile computes what comes before all rows, while others wait. Not measured.
+const leastRows, fewBefore = 8, 1 << 12

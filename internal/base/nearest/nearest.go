@@ -10,8 +10,9 @@ import (
 )
 
 // Name returns the candidate closest to name in edit distance, or "" if none is close enough to be worth
-// suggesting (more than a third of the letters, and at least two, would have to change). If candidates are
-// equally close, the first one is returned. A candidate that differs in capitals only is the closest.
+// suggesting (more than a third of the letters, and at least two, would have to change). Of equally
+// close candidates, the first one with as many letters is returned, or else the first one. A candidate that
+// differs in capitals only is the closest.
 func Name(name string, candidates []string) string {
 	limit := max(2, len(name)/3)
 	best, bestDist := "", limit+1
@@ -22,7 +23,8 @@ func Name(name string, candidates []string) string {
 		if strings.EqualFold(c, name) {
 			return c
 		}
-		if d := distance(name, c, bestDist); d < bestDist {
+		d := distance(name, c, bestDist+1)
+		if d < bestDist || d == bestDist && best != "" && len(best) != len(name) && len(c) == len(name) {
 			best, bestDist = c, d
 		}
 	}

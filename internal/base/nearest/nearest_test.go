@@ -13,6 +13,7 @@ func TestName(t *testing.T) {
 		{"permision", []string{"permission"}, "permission"},
 		{"xyz", []string{"role", "type"}, ""},
 		{"ab", []string{"cd"}, ""},
+		{"tahn", []string{"tan", "tanh", "atan"}, "tanh"}, // as many letters
 		{"", []string{"a"}, ""},
 		{"same", []string{"same"}, ""},
 		{"foo", []string{"fox", "fob"}, "fox"},
