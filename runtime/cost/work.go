@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/graph"
-	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/simulate"
@@ -95,21 +94,11 @@ func (e *estimate) of(t *plan.Task) (w simulate.Work, err error) {
 	part := 1 / float64(e.steps[t.Call])
 	if t.Tile > 0 {
 		g := t.Grid()
-		part *= volume(g.Tile(t.Tile-1), g.Rank()) / volume(g.Whole(), g.Rank())
+		part *= g.Part(t.Tile - 1)
 	}
 	w.Flops = spec.Flops * part
 	if spec.Bytes > 0 {
 		w.Bytes = spec.Bytes * part
 	}
 	return w, nil
-}
-
-// volume returns the number of indices of a range.
-func volume(r op.Range, rank int) float64 {
-	v := 1.0
-	for d := range rank {
-		lo, hi := r.Dim(d)
-		v *= float64(hi - lo)
-	}
-	return v
 }

@@ -109,6 +109,18 @@ func (g *Grid) Whole() Range {
 	return Box(at[:g.Rank()]...)
 }
 
+// Part returns how many of all indices tile k has: a number from 0 to 1. The grid must not be empty.
+func (g *Grid) Part(k int) float64 {
+	part := 1.0
+	r, all := g.Tile(k), g.Whole()
+	for d := range g.Rank() {
+		lo, hi := r.Dim(d)
+		_, n := all.Dim(d)
+		part *= float64(hi-lo) / float64(n)
+	}
+	return part
+}
+
 // String formats the grid as extents and grains, such as 64 by 16 or 64 x 32 by 16 x 32.
 func (g *Grid) String() string {
 	over, grain := fmt.Sprint(g.Over), fmt.Sprint(g.Grain)

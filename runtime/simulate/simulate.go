@@ -407,7 +407,7 @@ func (s *simulation) begin(k *worker, task, tile int) {
 	r := grid.Tile(tile)
 	part := 1.0
 	if t.Tile == 0 {
-		part = volume(r, grid.Rank()) / volume(grid.Whole(), grid.Rank())
+		part = grid.Part(tile)
 	}
 	work := &s.work[task]
 	alone := work.Seconds
@@ -419,16 +419,6 @@ func (s *simulation) begin(k *worker, task, tile int) {
 		k.bytes = work.Bytes * part
 	}
 	k.span = timeline.Span{Task: task, Range: r, Begin: s.now}
-}
-
-// volume returns the number of indices of a range.
-func volume(r interface{ Dim(int) (int, int) }, rank int) float64 {
-	v := 1.0
-	for d := range rank {
-		lo, hi := r.Dim(d)
-		v *= float64(hi - lo)
-	}
-	return v
 }
 
 // ended returns an error unless all workers are at the ends of their queues.
