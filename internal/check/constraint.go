@@ -63,7 +63,7 @@ func (o *operator) constraints(t *spec.Task) {
 			o.constraintError(diag.BadConstraint, c, err)
 			continue
 		}
-		if !o.fitsRanks(c, of) {
+		if !o.fitsRanks(c, d, of) {
 			continue
 		}
 		// Each constraint is checked together with the valid ones before it.
@@ -176,37 +176,59 @@ func (r rank) String() string {
 	return s
 }
 
-// fitsRanks checks the numbers of a constraint against the ranks of its tensors.
-func (o *operator) fitsRanks(c *spec.Constraint, of map[string]*spec.Slot) bool {
-	before := o.list.Len()
-	var slots []*spec.Slot
+// operand is a slot that a term of a constraint denotes, by itself or in a group.
+type operand struct {
+	*spec.Slot
+	name string
+	term spec.Str
+}
+
+// operandsOf returns the slots that the terms of a constraint denote. single reports whether each term is a
+// slot.
+func operandsOf(c *spec.Constraint, d *partition.Declaration, of map[string]*spec.Slot) (slots []operand, single bool) {
+	single = true
 	for _, t := range c.Terms {
-		s := of[partition.ParseTerm(t.V).Name]
-		if s == nil { // the tensors of a group are known at launch
-			if l := c.Lists["axes"]; l != nil && len(l.Names) > 0 {
-				o.list.Add(diag.BadConstraint, l.Names[0].Span(), "%s is a group, whose axes have numbers only", t.V)
+		x := partition.ParseTerm(t.V)
+		if s := of[x.Name]; s != nil {
+			slots = append(slots, operand{s, t.V, t})
+			continue
+		}
+		single = false
+		for _, s := range d.Slots() {
+			if s.Group.String() == x.Name && x.Index == partition.All {
+				slots = append(slots, operand{of[s.Name], s.Name, t})
 			}
-			return o.list.Len() == before
 		}
-		slots = append(slots, s)
 	}
-	first := rankOf(slots[0])
+	return slots, single
+}
+
+// fitsRanks checks the numbers of a constraint against the ranks of its tensors.
+func (o *operator) fitsRanks(c *spec.Constraint, d *partition.Declaration, of map[string]*spec.Slot) bool {
+	before := o.list.Len()
+	slots, single := operandsOf(c, d, of)
 	form := c.Kind.Form()
-	for _, f := range form.Fields {
-		if l := c.Lists[f.Name]; l != nil && f.Required && c.Lists["axes"] == nil && !first.has(len(l.V)) {
-			o.list.Add(diag.BadConstraint, l.Span, "want a number for each dimension, %v of %s, got %d", first, c.Terms[0].V, len(l.V))
+	if single {
+		first := rankOf(slots[0].Slot)
+		for _, f := range form.Fields {
+			if l := c.Lists[f.Name]; l != nil && f.Required && c.Lists["axes"] == nil && !first.has(len(l.V)) {
+				o.list.Add(diag.BadConstraint, l.Span, "want a number for each dimension, %v of %s, got %d", first, c.Terms[0].V, len(l.V))
+			}
 		}
+		o.axes(c, slots[0].Slot, first)
+		if form.Points {
+			o.points(c, slots)
+		}
+	} else if l := c.Lists["axes"]; l != nil && len(l.Names) > 0 { // the tensors of a group are known at launch
+		o.list.Add(diag.BadConstraint, l.Names[0].Span(), "%s is a group, whose axes have numbers only", c.Terms[0].V)
 	}
-	o.axes(c, slots[0], first)
-	if form.Points {
-		o.points(c, slots)
-	}
-	for i, s := range slots[1:] {
-		r := rankOf(s)
+	for i := 1; i < len(slots) && o.list.Len() == before; i++ {
+		a, b := slots[0], slots[i]
+		first, r := rankOf(a.Slot), rankOf(b.Slot)
 		if form.SameRank && (!first.open && !r.has(first.n) || !r.open && !first.has(r.n)) {
-			o.list.Add(diag.BadConstraint, c.Terms[i+1].Span(), "%s has %v dimensions, %s has %v", c.Terms[0].V, first, c.Terms[i+1].V, r).See(slots[0].ShapeSpan, "the shape of %s", c.Terms[0].V)
+			o.list.Add(diag.BadConstraint, b.term.Span(), "%s has %v dimensions, %s has %v", a.name, first, b.name, r).See(a.ShapeSpan, "the shape of %s", a.name)
 		} else if form.SameExtents {
-			o.alignedExtents(c, slots[0], s, c.Terms[i+1])
+			o.alignedExtents(a, b)
 		}
 	}
 	return o.list.Len() == before
@@ -264,8 +286,8 @@ func (o *operator) axisNames(s *spec.Slot) []string {
 }
 
 // points checks that the source holds integers, which point into a target of one dimension.
-func (o *operator) points(c *spec.Constraint, slots []*spec.Slot) {
-	if !o.certain(slots[0]) {
+func (o *operator) points(c *spec.Constraint, slots []operand) {
+	if !o.certain(slots[0].Slot) {
 		return
 	}
 	types := []spec.Str{slots[0].Type}
@@ -281,21 +303,21 @@ func (o *operator) points(c *spec.Constraint, slots []*spec.Slot) {
 			return
 		}
 	}
-	if r := rankOf(slots[1]); !r.has(1) {
+	if r := rankOf(slots[1].Slot); !r.has(1) {
 		o.list.Add(diag.BadConstraint, c.Terms[1].Span(), "an integer points into one dimension, %s has %v", c.Terms[1].V, r)
 	}
 }
 
 // alignedExtents checks that aligned tensors have equal extents where the spec gives numbers.
-func (o *operator) alignedExtents(c *spec.Constraint, a, b *spec.Slot, at spec.Str) {
-	if rankOf(a).open || rankOf(b).open {
+func (o *operator) alignedExtents(a, b operand) {
+	if rankOf(a.Slot).open || rankOf(b.Slot).open {
 		return
 	}
 	for i := range a.Shape {
 		x, okX := rules.Extent(a.Shape[i])
 		y, okY := rules.Extent(b.Shape[i])
 		if okX && okY && x != y {
-			o.list.Add(diag.BadConstraint, at.Span(), "dimension %d of %s is %d, that of %s is %d", i, c.Terms[0].V, x, at.V, y)
+			o.list.Add(diag.BadConstraint, b.term.Span(), "dimension %d of %s is %d, that of %s is %d", i, a.name, x, b.name, y)
 			return
 		}
 	}

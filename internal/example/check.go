@@ -103,6 +103,9 @@ func (t *trial) try(i int) {
 		first := !fits
 		fits, t.built[kind] = true, true
 		if len(t.op.Operator.Formula) == 0 {
+			if first {
+				t.checkConstraints(u, nil, i+1)
+			}
 			continue
 		}
 		if first && !t.facts(u, i) {
@@ -140,6 +143,7 @@ func (t *trial) facts(u *use, i int) bool {
 	t.checkElementwise(v)
 	t.checkOver(v)
 	t.checkTiles(v)
+	t.checkConstraints(u, v, i+1)
 	t.noteScatter(v)
 	t.noteCosts(v)
 	return true

@@ -64,7 +64,7 @@ func (t *trial) checkFootprint(v *view, m *model.Task, s *model.Step, result, of
 }
 
 // window returns the window of a span, or nil if the axis has the same index as the result.
-func (v *view) window(s model.Span) derive.Window {
+func (u *use) window(s model.Span) derive.Window {
 	if s.Window == nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (v *view) window(s model.Span) derive.Window {
 		if n == nil {
 			return otherwise
 		}
-		return v.integer(n)
+		return u.integer(n)
 	}
 	scale, shift, size := value(s.Scale, 1), value(s.Shift, 0), value(s.Size, 1)
 	return func(i int) (lo, hi int) { return scale*i + shift, scale*i + shift + size }
@@ -92,11 +92,11 @@ func (t *trial) windowKey(m *model.Task, slot *model.Slot, s model.Span) (at sou
 }
 
 // axesOf returns the axes of a tensor that one element of its slot's shape denotes.
-func (v *view) axesOf(s *model.Slot, element int) []int {
+func (u *use) axesOf(s *model.Slot, element int) []int {
 	at := 0
 	for i, name := range s.DimNames {
 		n := 1
-		if run, ok := v.dims[name].([]int); ok {
+		if run, ok := u.dims[name].([]int); ok {
 			n = len(run)
 		}
 		if i == element {
@@ -106,7 +106,7 @@ func (v *view) axesOf(s *model.Slot, element int) []int {
 			}
 			return axes
 		}
-		if name == "" && v.op.Slots[s.Number].Pattern == nil && s.Dims[i].Rest {
+		if name == "" && u.op.Slots[s.Number].Pattern == nil && s.Dims[i].Rest {
 			return nil // a run of unknown length
 		}
 		at += n

@@ -18,7 +18,7 @@ func (s *Signature) declared(r *Resolution) (*partition.Declaration, error) {
 		return d, nil
 	}
 	var list []partition.Constraint
-	number := slices.Index(s.Operator.Signatures, s)
+	number := slices.IndexFunc(s.Operator.Signatures, func(x *Signature) bool { return x.ID == s.ID })
 	for i, c := range s.Constraints.List {
 		if c.Exprs != nil {
 			for _, f := range c.Kind.Form().Fields {
