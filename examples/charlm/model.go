@@ -50,11 +50,11 @@ func newNetwork(s sizes, batch int, seed uint64) *network {
 	shared := table.Node().Tensor(int(weight.SlotWeight))
 	characters := embedding.Apply(g, embedding.Defaults(s.alphabet, s.width), n.text, graph.Weight(embedding.SlotWeight, shared), graph.Named("characters"))
 	positions := weight.Apply(g, weight.Defaults(attr.ListOf(s.context, s.width)), graph.Named("positions"))
-	x := n.drop(n.add(characters, positions, "embedded"), "embedded dropout")
+	x := n.drop(elementbinary.Add(g, characters, positions, graph.Named("embedded")), "embedded dropout")
 	for i := range s.layers {
 		layer := fmt.Sprintf("layer%d ", i+1)
-		x = n.add(x, n.attention(n.norm(x, layer+"norm1"), layer), layer+"sum1")
-		x = n.add(x, n.mlp(n.norm(x, layer+"norm2"), layer), layer+"sum2")
+		x = elementbinary.Add(g, x, n.attention(n.norm(x, layer+"norm1"), layer), graph.Named(layer+"sum1"))
+		x = elementbinary.Add(g, x, n.mlp(n.norm(x, layer+"norm2"), layer), graph.Named(layer+"sum2"))
 	}
 	n.logits = linear.Apply(g, linear.Defaults(s.alphabet), n.norm(x, "norm"), graph.Named("logits"))
 	n.loss = scce.Apply(g, scce.Defaults().WithScaleFactor(1/float64(batch*s.context)), scce.Logit(n.logits), scce.Label(n.next), graph.Named("loss"))
@@ -84,10 +84,6 @@ func (n *network) drop(x graph.Tensor, name string) graph.Tensor {
 		return x
 	}
 	return dropout.Apply(n.graph, dropout.Defaults(n.dropout), x, graph.Named(name))
-}
-
-func (n *network) add(x, y graph.Tensor, name string) graph.Tensor {
-	return elementbinary.Apply(n.graph, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(y), graph.Named(name))
 }
 
 // weights returns the number of weights.

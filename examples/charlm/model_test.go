@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/batchmatmul"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
@@ -294,9 +295,9 @@ func (n *network) separate(x, mask graph.Tensor) (graph.Tensor, []graph.Tensor) 
 		return transpose.Apply(g, transpose.Defaults(attr.ListOf(permutation...)), y)
 	}
 	query, key, value := heads(0, 2, 1, 3), heads(0, 2, 3, 1), heads(0, 2, 1, 3)
-	query = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeScalarMultiply).WithScalar(1/math.Sqrt(float64(depth))), query)
+	query = elementunary.ScalarMultiply(g, query, 1/math.Sqrt(float64(depth)))
 	scores := batchmatmul.Apply(g, batchmatmul.Defaults(), batchmatmul.LhsInput(query), batchmatmul.RhsInput(key))
-	probs := softmax.Apply(g, softmax.Defaults(), n.add(scores, mask, "masked"))
+	probs := softmax.Apply(g, softmax.Defaults(), elementbinary.Add(g, scores, mask, graph.Named("masked")))
 	y := batchmatmul.Apply(g, batchmatmul.Defaults(), batchmatmul.LhsInput(probs), batchmatmul.RhsInput(value))
 	y = transpose.Apply(g, transpose.Defaults(attr.ListOf(0, 2, 1, 3)), y)
 	return project(reshape.Apply(g, reshape.Defaults(attr.ListOf(n.batch, n.context, n.width)), y)), weights

@@ -32,40 +32,28 @@ func newNetwork(batch int, seed uint64, device int) *network {
 	n.image = g.Input("image", dtype.F32, batch, 1, side, side)
 	n.label = g.Input("label", dtype.I32, batch, 1)
 
-	conv := conv2d.Defaults(16, 3, 3)
-	conv.PaddingH, conv.PaddingW = 1, 1
+	conv := conv2d.Defaults(16, 3, 3).WithPaddingH(1).WithPaddingW(1)
 	x := conv2d.Apply(g, conv, n.image, graph.Named("conv1"))
-	x = relu(g, x, "relu1")
+	x = elementunary.Relu(g, x, graph.Named("relu1")) // fusion makes it a part of the operator before
 
 	conv.OutChannels = 32
 	x = conv2d.Apply(g, conv, x, graph.Named("conv2"))
-	x = relu(g, x, "relu2")
+	x = elementunary.Relu(g, x, graph.Named("relu2"))
 
-	pool := pool2d.Defaults(2, 2)
-	pool.StrideH, pool.StrideW = 2, 2
-	x = pool2d.Apply(g, pool, x, graph.Named("pool"))
+	x = pool2d.Apply(g, pool2d.Defaults(2, 2).WithStrideH(2).WithStrideW(2), x, graph.Named("pool"))
 
-	join := flat.Defaults()
-	join.StartDim = 1
-	x = flat.Apply(g, join, x, graph.Named("flat"))
+	x = flat.Apply(g, flat.Defaults().WithStartDim(1), x, graph.Named("flat"))
 
-	hidden := linear.Defaults(64)
-	x = linear.Apply(g, hidden, x, graph.Named("hidden"))
-	x = relu(g, x, "relu3")
+	x = linear.Apply(g, linear.Defaults(64), x, graph.Named("hidden"))
+	x = elementunary.Relu(g, x, graph.Named("relu3"))
 
 	x = dropout.Apply(g, dropout.Defaults(0.3), x, graph.Named("dropout"))
 
-	out := linear.Defaults(classes)
-	n.logits = linear.Apply(g, out, x, graph.Named("out"))
+	n.logits = linear.Apply(g, linear.Defaults(classes), x, graph.Named("out"))
 
 	n.loss = scce.Apply(g, scce.Defaults(), scce.Logit(n.logits), scce.Label(n.label), graph.Named("loss"))
 	n.correctAnswers = accuracy.Apply(g, accuracy.Defaults(), accuracy.Logit(n.logits), accuracy.Label(n.label), graph.Named("accuracy"))
 	return n
-}
-
-// relu replaces negative elements by 0. Fusion makes it a part of the operator before.
-func relu(g *graph.Graph, x graph.Tensor, name string) graph.Tensor {
-	return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), x, graph.Named(name))
 }
 
 // classifier is the network for training and for answering, with one set of weights on each device.

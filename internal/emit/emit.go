@@ -35,6 +35,11 @@ func Operator(p Paths, o *model.Operator) ([]artifact.Artifact, error) {
 		{"shapes.go", "", e.shapes},
 		{"tasks.go", "", e.tasks},
 	})
+	if by := chooser(o); err == nil && o.Kind == "operator" && by != nil {
+		var more []artifact.Artifact
+		more, err = e.shortForms(by, files)
+		files = append(files, more...)
+	}
 	if err == nil && o.CUDA != nil {
 		var more []artifact.Artifact
 		more, err = e.device()

@@ -191,15 +191,14 @@ func (e *emitter) apply() {
 	}
 	outs := outputs(o)
 	doc := fmt.Sprintf("Apply inserts %s into g", o.Name)
-	result, returned := "", ""
+	result, returned := returns(o), ""
 	switch len(outs) {
 	case 0:
 	case 1:
 		doc += fmt.Sprintf(" and returns its %s", outs[0].Name)
-		result, returned = tensors(outs[0]), made(outs[0])
+		returned = made(outs[0])
 	default:
 		doc += " and returns its outputs"
-		result = "Outputs"
 		var fields, values []string
 		for _, s := range outs {
 			fields = append(fields, s.GoName+" "+tensors(s))
@@ -222,6 +221,18 @@ func (e *emitter) apply() {
 		e.p("%s\n}", insert)
 	} else {
 		e.p("n := %s\nreturn %s\n}", insert, returned)
+	}
+}
+
+// returns returns the Go type of what Apply returns, or "" if it returns nothing.
+func returns(o *model.Operator) string {
+	switch outs := outputs(o); len(outs) {
+	case 0:
+		return ""
+	case 1:
+		return tensors(outs[0])
+	default:
+		return "Outputs"
 	}
 }
 

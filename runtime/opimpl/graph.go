@@ -1,6 +1,7 @@
 package opimpl
 
 import (
+	"path/filepath"
 	"reflect"
 	"runtime"
 
@@ -9,8 +10,15 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Insert begins a node of g for an Apply function. Errors are reported at the line that calls that function.
+// shortForms is the generated file in which each function calls Apply with a value of an enum.
+const shortForms = "short.go"
+
+// Insert begins a node of g for an Apply function. Errors are reported at the line that calls that function,
+// or that calls the short form which calls it.
 func Insert[S ~int](g *graph.Graph, o *graph.Operator, attrs task.Attrs, opts []graph.Option) *graph.Insertion[S] {
+	if by := callOfShortForm(); by != 0 {
+		opts = append([]graph.Option{graph.InsertedBy(by)}, opts...)
+	}
 	return graph.Insert[S](g, 1, o, attrs, opts...)
 }
 
@@ -27,6 +35,23 @@ func Values[T any](values []T) []any {
 		out[i] = v
 	}
 	return out
+}
+
+// callOfShortForm returns the call of the short form that calls Apply, or 0 if another function calls Apply,
+// which calls Insert.
+func callOfShortForm() uintptr {
+	var calls [3]uintptr
+	if runtime.Callers(3, calls[:]) < len(calls) { // this function and Insert come before
+		return 0
+	}
+	by, _ := runtime.CallersFrames(calls[1:2]).Next()
+	if filepath.Base(by.File) != shortForms {
+		return 0
+	}
+	if apply, _ := runtime.CallersFrames(calls[:1]).Next(); filepath.Dir(apply.File) != filepath.Dir(by.File) {
+		return 0 // a file of the same name elsewhere
+	}
+	return calls[2]
 }
 
 // Passed is an argument with the values that the caller of an optimizer passes.

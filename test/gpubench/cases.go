@@ -69,10 +69,10 @@ func memoryBound(n int) []use {
 		return use{group: "memory", name: title(op, t), bytes: traffic * float64(n*t.Size()), more: more, typ: t, shapes: [][]int{{rows, rowElements}}, chain: chain}
 	}
 	unary := along(func(g *graph.Graph, x graph.Tensor, _ []graph.Tensor) graph.Tensor {
-		return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), x)
+		return elementunary.Relu(g, x)
 	})
 	add := one("add", dtype.F32, 3, along(func(g *graph.Graph, x graph.Tensor, in []graph.Tensor) graph.Tensor {
-		return elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(in[1]))
+		return elementbinary.Add(g, x, in[1])
 	}))
 	add.shapes = append(add.shapes, add.shapes[0])
 	turn := one("transpose", dtype.F32, 2, beside(func(g *graph.Graph, x graph.Tensor) graph.Tensor {
@@ -103,7 +103,7 @@ func memoryBound(n int) []use {
 
 func sum(axes ...int) func(*graph.Graph, graph.Tensor) graph.Tensor {
 	return func(g *graph.Graph, x graph.Tensor) graph.Tensor {
-		return reduce.Apply(g, reduce.Defaults(reduce.OpTypeReduceSum, attr.ListOf(axes...)), x)
+		return reduce.Sum(g, x, attr.ListOf(axes...))
 	}
 }
 
@@ -124,7 +124,7 @@ func product(t dtype.Type, batch, n int) use {
 func launches(more int) use {
 	return use{group: "launch", name: "a task of 32 elements", more: more, typ: dtype.F32, shapes: [][]int{{32}},
 		chain: along(func(g *graph.Graph, x graph.Tensor, _ []graph.Tensor) graph.Tensor {
-			return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), x)
+			return elementunary.Relu(g, x)
 		})}
 }
 

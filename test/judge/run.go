@@ -196,7 +196,7 @@ func resize(r *task.Resolution, tasks int, rng *rand.Rand) (any bool) {
 
 // beside applies an operator whose results are exact: the product with a power of 2.
 func beside(g *graph.Graph, x graph.Tensor, by float64) graph.Tensor {
-	return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeScalarMultiply).WithScalar(by), x)
+	return elementunary.ScalarMultiply(g, x, by)
 }
 
 func scaled(e elements, by float64) elements {

@@ -110,7 +110,7 @@ func encoder(n *built) {
 	}
 	n.values = append(n.values, opgen.With(mixed.Node().Tensor(int(attention.SlotOutProj)), out.Elements))
 	add := func(x, y graph.Tensor) graph.Tensor {
-		return elementbinary.Apply(n.graph, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(y))
+		return elementbinary.Add(n.graph, x, y)
 	}
 	norm := layernorm.Defaults(attr.ListOf(2))
 	y := layernorm.Apply(n.graph, norm, add(n.x, mixed))

@@ -73,7 +73,7 @@ func chain(g *graph.Graph) graph.Tensor {
 // elementwise is a function, and a sum of tensors.
 func elementwise(g *graph.Graph) graph.Tensor {
 	x := g.Input("x", dtype.F32, 512, 512)
-	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeTanh), x)
+	y := elementunary.Tanh(g, x)
 	return add(g, x, y)
 }
 
@@ -97,7 +97,7 @@ func convolutions(g *graph.Graph) graph.Tensor {
 	x := g.Input("x", dtype.F32, 16, 3, 32, 32)
 	for _, channels := range []int{16, 32} {
 		x = conv2d.Apply(g, conv2d.Defaults(channels, 3, 3).WithPaddingH(1).WithPaddingW(1), x)
-		x = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), x)
+		x = elementunary.Relu(g, x)
 		x = pool2d.Apply(g, pool2d.Defaults(2, 2).WithStrideH(2).WithStrideW(2), x)
 	}
 	return x
@@ -108,7 +108,7 @@ func digits(g *graph.Graph) graph.Tensor {
 	x := g.Input("x", dtype.F32, 16, 1, 8, 8)
 	for _, channels := range []int{16, 32} {
 		x = conv2d.Apply(g, conv2d.Defaults(channels, 3, 3).WithPaddingH(1).WithPaddingW(1), x)
-		x = elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), x)
+		x = elementunary.Relu(g, x)
 	}
 	x = pool2d.Apply(g, pool2d.Defaults(2, 2).WithStrideH(2).WithStrideW(2), x)
 	x = flat.Apply(g, flat.Defaults().WithStartDim(1), x)
@@ -137,7 +137,7 @@ func layer(g *graph.Graph, x graph.Tensor, width, heads int) graph.Tensor {
 }
 
 func add(g *graph.Graph, x, y graph.Tensor) graph.Tensor {
-	return elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(y))
+	return elementbinary.Add(g, x, y)
 }
 
 // squares is the mean of squares of differences.

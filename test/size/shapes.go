@@ -39,11 +39,11 @@ func reversed(g *graph.Graph, x graph.Tensor) graph.Tensor {
 }
 
 func exp(g *graph.Graph, x graph.Tensor) graph.Tensor {
-	return elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeExp), x)
+	return elementunary.Exp(g, x)
 }
 
 func sum(g *graph.Graph, x, y graph.Tensor) graph.Tensor {
-	return elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(y))
+	return elementbinary.Add(g, x, y)
 }
 
 func input(g *graph.Graph) graph.Tensor { return g.Input("x", dtype.F32, width) }

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/generated/accuracy"
@@ -19,12 +20,19 @@ import (
 	"github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/generated/dropout"
 	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/generated/elementbinarycompare"
+	"github.com/opgen/opgen/generated/elementbinarylogical"
+	"github.com/opgen/opgen/generated/elementnary"
 	"github.com/opgen/opgen/generated/elementunary"
+	"github.com/opgen/opgen/generated/errormetric"
 	"github.com/opgen/opgen/generated/flat"
+	"github.com/opgen/opgen/generated/huber"
 	"github.com/opgen/opgen/generated/layernorm"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/penalty"
 	"github.com/opgen/opgen/generated/pool2d"
+	"github.com/opgen/opgen/generated/reduce"
+	"github.com/opgen/opgen/generated/reducearg"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/generated/softmax"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
@@ -232,5 +240,139 @@ func TestLiteralLine(t *testing.T) {
 	want := fmt.Sprintf("apply_test.go:%d: node layer_norm: operator layer_norm: want attributes made by Defaults, got a literal", line+1)
 	if err := g.Err(); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestShortForms checks that each short form inserts what Apply does, and that a mistake is reported at the
+// line of its call.
+func TestShortForms(t *testing.T) {
+	type unary = func(*graph.Graph, graph.Tensor, ...graph.Option) graph.Tensor
+	type withScalar = func(*graph.Graph, graph.Tensor, float64, ...graph.Option) graph.Tensor
+	type binary = func(_ *graph.Graph, _, _ graph.Tensor, _ ...graph.Option) graph.Tensor
+	type nary = func(*graph.Graph, []graph.Tensor, ...graph.Option) graph.Tensor
+	type along = func(*graph.Graph, graph.Tensor, attr.List[int], ...graph.Option) graph.Tensor
+	g := graph.New(1)
+	x, b := g.Input("x", dtype.F32, 2, 3), g.Input("b", dtype.Bool, 2, 3)
+	axes := attr.ListOf(1)
+	same := func(short graph.Tensor, op *graph.Operator, attrs task.Attrs) {
+		t.Helper()
+		if n := short.Node(); n == nil || n.Op != op || n.Attrs != attrs {
+			t.Errorf("want %s with %+v, got %+v: %v", op.Name, attrs, n, g.Err())
+		}
+	}
+	for v, f := range map[elementunary.OpType]unary{
+		elementunary.OpTypeIdentity:  elementunary.Identity,
+		elementunary.OpTypeExp:       elementunary.Exp,
+		elementunary.OpTypeLog:       elementunary.Log,
+		elementunary.OpTypeSqrt:      elementunary.Sqrt,
+		elementunary.OpTypeRsqrt:     elementunary.Rsqrt,
+		elementunary.OpTypeSin:       elementunary.Sin,
+		elementunary.OpTypeCos:       elementunary.Cos,
+		elementunary.OpTypeCeil:      elementunary.Ceil,
+		elementunary.OpTypeRound:     elementunary.Round,
+		elementunary.OpTypeRelu:      elementunary.Relu,
+		elementunary.OpTypeLeakyrelu: elementunary.Leakyrelu,
+		elementunary.OpTypeElu:       elementunary.Elu,
+		elementunary.OpTypeSigmoid:   elementunary.Sigmoid,
+		elementunary.OpTypeTanh:      elementunary.Tanh,
+		elementunary.OpTypeGelu:      elementunary.Gelu,
+		elementunary.OpTypeGeluTanh:  elementunary.GeluTanh,
+		elementunary.OpTypeSilu:      elementunary.Silu,
+		elementunary.OpTypeErfc:      elementunary.Erfc,
+		elementunary.OpTypeTan:       elementunary.Tan,
+		elementunary.OpTypeAsin:      elementunary.Asin,
+		elementunary.OpTypeAcos:      elementunary.Acos,
+		elementunary.OpTypeAtan:      elementunary.Atan,
+		elementunary.OpTypeSinh:      elementunary.Sinh,
+		elementunary.OpTypeCosh:      elementunary.Cosh,
+		elementunary.OpTypeAsinh:     elementunary.Asinh,
+		elementunary.OpTypeAtanh:     elementunary.Atanh,
+		elementunary.OpTypeSign:      elementunary.Sign,
+		elementunary.OpTypeSoftplus:  elementunary.Softplus,
+		elementunary.OpTypeErf:       elementunary.Erf,
+		elementunary.OpTypeLgamma:    elementunary.Lgamma,
+		elementunary.OpTypeDigamma:   elementunary.Digamma,
+	} {
+		same(f(g, x), elementunary.Operator, elementunary.Defaults(v))
+	}
+	for v, f := range map[elementunary.OpType]withScalar{
+		elementunary.OpTypePow:            elementunary.Pow,
+		elementunary.OpTypeScalarAdd:      elementunary.ScalarAdd,
+		elementunary.OpTypeScalarSub:      elementunary.ScalarSub,
+		elementunary.OpTypeScalarMultiply: elementunary.ScalarMultiply,
+		elementunary.OpTypeScalarTrueDiv:  elementunary.ScalarTrueDiv,
+		elementunary.OpTypeScalarFloorDiv: elementunary.ScalarFloorDiv,
+	} {
+		same(f(g, x, 3), elementunary.Operator, elementunary.Defaults(v).WithScalar(3))
+	}
+	for v, f := range map[elementbinary.Type]binary{
+		elementbinary.TypeEwAdd:   elementbinary.Add,
+		elementbinary.TypeEwSub:   elementbinary.Sub,
+		elementbinary.TypeEwMul:   elementbinary.Mul,
+		elementbinary.TypeEwDiv:   elementbinary.Div,
+		elementbinary.TypeEwMax:   elementbinary.Max,
+		elementbinary.TypeEwMin:   elementbinary.Min,
+		elementbinary.TypeEwPow:   elementbinary.Pow,
+		elementbinary.TypeEwHypot: elementbinary.Hypot,
+		elementbinary.TypeEwAtan2: elementbinary.Atan2,
+	} {
+		same(f(g, x, x), elementbinary.Operator, elementbinary.Defaults(v))
+	}
+	for v, f := range map[elementbinarycompare.Type]binary{
+		elementbinarycompare.TypeEwEqual:   elementbinarycompare.Equal,
+		elementbinarycompare.TypeEwGreater: elementbinarycompare.Greater,
+		elementbinarycompare.TypeEwLess:    elementbinarycompare.Less,
+	} {
+		same(f(g, x, x), elementbinarycompare.Operator, elementbinarycompare.Defaults(v))
+	}
+	for v, f := range map[elementbinarylogical.Type]binary{
+		elementbinarylogical.TypeEwLogicalAnd: elementbinarylogical.And,
+		elementbinarylogical.TypeEwLogicalOr:  elementbinarylogical.Or,
+		elementbinarylogical.TypeEwLogicalXor: elementbinarylogical.Xor,
+	} {
+		same(f(g, b, b), elementbinarylogical.Operator, elementbinarylogical.Defaults(v))
+	}
+	for v, f := range map[errormetric.Metric]binary{
+		errormetric.MetricMeanSquaredError:     errormetric.MeanSquaredError,
+		errormetric.MetricRootMeanSquaredError: errormetric.RootMeanSquaredError,
+		errormetric.MetricMeanAbsoluteError:    errormetric.MeanAbsoluteError,
+	} {
+		same(f(g, x, x), errormetric.Operator, errormetric.Defaults(v))
+	}
+	for v, f := range map[elementnary.OpType]nary{
+		elementnary.OpTypeSum:  elementnary.Sum,
+		elementnary.OpTypeMean: elementnary.Mean,
+		elementnary.OpTypeProd: elementnary.Prod,
+		elementnary.OpTypeMax:  elementnary.Max,
+		elementnary.OpTypeMin:  elementnary.Min,
+	} {
+		same(f(g, []graph.Tensor{x, x}), elementnary.Operator, elementnary.Defaults(v))
+	}
+	for v, f := range map[reduce.OpType]along{
+		reduce.OpTypeReduceSum:  reduce.Sum,
+		reduce.OpTypeReduceMean: reduce.Mean,
+		reduce.OpTypeReduceMax:  reduce.Max,
+		reduce.OpTypeReduceMin:  reduce.Min,
+		reduce.OpTypeReduceProd: reduce.Prod,
+	} {
+		same(f(g, x, axes), reduce.Operator, reduce.Defaults(v, axes))
+	}
+	for v, f := range map[reducearg.OpType]along{
+		reducearg.OpTypeReduceArgmax: reducearg.Argmax,
+		reducearg.OpTypeReduceArgmin: reducearg.Argmin,
+	} {
+		same(f(g, x, axes), reducearg.Operator, reducearg.Defaults(v, axes))
+	}
+	same(huber.Huber(g, huber.Logit(x), huber.Label(x)), huber.Operator, huber.Defaults(huber.LossTypeHuber))
+	same(huber.SmoothL1(g, huber.Logit(x), huber.Label(x)), huber.Operator, huber.Defaults(huber.LossTypeSmoothL1))
+	if err := g.Err(); err != nil {
+		t.Fatal(err)
+	}
+	y := g.Input("y", dtype.F32, 4)
+	_, _, line, _ := runtime.Caller(0)
+	elementbinary.Add(g, x, y, graph.Named("sum"))
+	want := fmt.Sprintf("apply_test.go:%d: node sum: ", line+1)
+	if err := g.Err(); err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s...", err, want)
 	}
 }
