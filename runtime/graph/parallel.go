@@ -106,9 +106,10 @@ func (p *Program) copyVariables(devices int) error {
 
 // twin reports whether u, on a device, corresponds to t on device 0.
 func (t Tensor) twin(u Tensor, device int) bool {
-	name := u.name
-	if device > 0 {
-		name = strings.Replace(name, fmt.Sprintf("@%d", device), "", 1)
+	name, like := u.name, t.name
+	if device > 0 { // a name has the mark of its device for each node that it is made of
+		mark := fmt.Sprintf("@%d", device)
+		name, like = strings.ReplaceAll(name, mark, ""), strings.ReplaceAll(like, mark, "")
 	}
-	return name == t.name && u.operand.String() == t.operand.String()
+	return name == like && u.operand.String() == t.operand.String()
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/generated/adam"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
@@ -58,6 +59,24 @@ func TestDataParallel(t *testing.T) {
 	}
 	if copies != len(p.Variables)/2 {
 		t.Errorf("%d copies of %d variables", copies, len(p.Variables))
+	}
+}
+
+// TestUnnamedReplicas merges replicas whose nodes have no names of their own, with what an optimizer keeps.
+func TestUnnamedReplicas(t *testing.T) {
+	var replicas []graph.Replica
+	for d := range 2 {
+		g := graph.OnDevice(1, d)
+		x := linear.Apply(g, linear.Defaults(3), linear.Apply(g, linear.Defaults(3), g.Input("x", dtype.F32, 2, 3)))
+		loss := meansquarederror.Apply(g, meansquarederror.Defaults(), meansquarederror.Logit(x), meansquarederror.Label(g.Input("label", dtype.F32, 2, 3)))
+		replicas = append(replicas, graph.Replica{Loss: loss, Share: graph.Share{Loss: 0.5, Aux: 0.5}})
+	}
+	p, err := graph.DataParallel(replicas, adam.Optimizer(adam.Defaults()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Variables) != 2*4*3 {
+		t.Errorf("%d variables", len(p.Variables))
 	}
 }
 
