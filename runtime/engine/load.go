@@ -216,7 +216,11 @@ func (in *Instance) checkCalls(calls []bound) error {
 		if next := b.next(b.step + 1); next < len(b.steps) {
 			return fmt.Errorf("plan %s, %s: %s.%s: want a task for step %d, got none", p.Name, c.Node, c.Operator, c.Task, next)
 		}
-		worker = max(worker, in.workerBytes(b.Signature, b.Resolved))
+		need := in.workerBytes(b.Signature, b.Resolved)
+		if need != c.WorkerBytes {
+			return fmt.Errorf("plan %s, %s: %s.%s: want %d bytes of scratch memory for each worker, got %d", p.Name, c.Node, c.Operator, c.Task, need, c.WorkerBytes)
+		}
+		worker = max(worker, need)
 	}
 	if worker != p.WorkerBytes {
 		return fmt.Errorf("plan %s: want %d bytes of scratch memory for each worker, got %d", p.Name, worker, p.WorkerBytes)
@@ -294,7 +298,7 @@ func (in *Instance) bindGroup(g *plan.Group, calls []bound) (Launchable, error) 
 // tensors.
 var builtins = map[string][]perm.Perm{
 	"fill": {perm.Write}, "identity": {perm.Write}, "add": {perm.ReadWrite, perm.Read}, "convert": {perm.Write, perm.Read},
-	"copy": {perm.Write, perm.Read}, "all_reduce": nil,
+	"copy": {perm.Write, perm.Read}, "all_reduce": nil, "send": {perm.Read}, "receive": {perm.Write},
 }
 
 func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
@@ -308,8 +312,11 @@ func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
 	if len(t.Access) != len(perms) || len(perms) == 0 {
 		return nil, fmt.Errorf("want %s with %d tensors, got %d", t.Builtin.Op, len(perms), len(t.Access))
 	}
-	if t.Elementwise && t.Crosses() {
+	if t.Elementwise && (t.Crosses() || t.Talks()) {
 		return nil, fmt.Errorf("want %s as a task that does not run element by element, got one that does", t.Builtin.Op)
+	}
+	if t.Talks() && t.Ranges() != 1 {
+		return nil, fmt.Errorf("want %s in one range, got %d", t.Builtin.Op, t.Ranges())
 	}
 	b := &Builtin{Builtin: t.Builtin, Device: t.Device, Over: t.Over}
 	n := shape.Prod(in.plan.Roots[t.Access[0].Root].Shape)

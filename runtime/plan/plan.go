@@ -44,7 +44,7 @@ type Plan struct {
 	// ArenaBytes is the memory that the plan needs besides its variables and the workers' scratch. Each
 	// device has an equal part of it, in the order of devices.
 	ArenaBytes int64 `json:"arena_bytes"`
-	// WorkerBytes is the scratch memory that each worker needs on each device.
+	// WorkerBytes is the scratch memory that each worker needs on each device: the most of a call.
 	WorkerBytes int64 `json:"worker_bytes"`
 	// Deps holds the predecessors of each task that follow from accesses, from memory that is reused
 	// and from Task.After; those that follow from others may be left out.
@@ -131,6 +131,8 @@ type Call struct {
 	Params [][]Bound `json:"params"`
 	// Slots names the slot of each parameter. That of a gradient begins with "grad of".
 	Slots []string `json:"slots"`
+	// WorkerBytes is the scratch memory that the call needs from each worker.
+	WorkerBytes int64 `json:"worker_bytes,omitempty"`
 	// InPlace lists the parameters whose tensors take the memory of others.
 	InPlace []Pair `json:"in_place,omitempty"`
 }
@@ -173,11 +175,16 @@ func (p *Plan) Operand(b Bound) task.Operand {
 // Builtin is an operation that every engine implements. "fill" and "identity" write one tensor. "add" adds a
 // second to a first tensor, and "convert" and "copy" write to the first what is in the second. "all_reduce"
 // replaces tensors by their sum, which it adds in their order; elements of 16 bits are added in f32 and
-// rounded once. Tensors of "copy" and "all_reduce" may lie on several devices.
+// rounded once. Tensors of "copy" and "all_reduce" may lie on several devices. "send" sends the elements of a
+// tensor to another rank, where a "receive" writes them to a tensor.
 type Builtin struct {
 	Op    string     `json:"op"`
 	Value float64    `json:"value,omitempty"`
 	Redop perm.Redop `json:"redop,omitempty"` // whose neutral element "identity" writes
+	// Peer is the rank to which a message goes or from which it comes, and Message its number among those of
+	// all ranks in a run, counted from 1.
+	Peer    int `json:"peer,omitempty"`
+	Message int `json:"message,omitempty"`
 }
 
 // Task is a step of a call, or a built-in operation. It runs over a grid, whose tiles may run side by side.
@@ -322,6 +329,11 @@ func (p *Plan) DeviceBytes() int64 { return p.ArenaBytes / int64(p.DeviceCount()
 // Crosses reports whether a task may access tensors on other devices than its own.
 func (t *Task) Crosses() bool {
 	return t.Builtin != nil && (t.Builtin.Op == "copy" || t.Builtin.Op == "all_reduce")
+}
+
+// Talks reports whether a task sends or receives a message.
+func (t *Task) Talks() bool {
+	return t.Builtin != nil && (t.Builtin.Op == "send" || t.Builtin.Op == "receive")
 }
 
 // VariableBytes returns the memory of the plan's variables.

@@ -214,6 +214,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	first := len(b.Tasks)
 	b.Tasks = append(b.Tasks, conv.before...)
 	b.WorkerBytes = max(b.WorkerBytes, worker)
+	c.WorkerBytes = worker
 	b.Calls = append(b.Calls, c)
 	number := slices.Index(op.Signatures, sig)
 	for step := range sig.Steps {

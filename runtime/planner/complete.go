@@ -11,7 +11,8 @@ import (
 // Complete completes a plan of which only the roots, the calls and the tasks are known: it computes the
 // lifetimes and the places of roots, the dependencies of tasks and the queues of workers, and proves the
 // plan with verify.Plan. Build does so for programs; Complete serves those who make tasks in another way.
-// Only the name, the type, the shape, the use and the device of a root count. The plan is changed.
+// Only the name, the type, the shape, the use and the device of a root count; an input whose Last is the
+// number of tasks can be fetched, too. The plan is changed.
 func Complete(p *plan.Plan, opts ...Option) error {
 	if p == nil {
 		return errors.New("planner: want a plan, got nil")
@@ -25,7 +26,7 @@ func Complete(p *plan.Plan, opts ...Option) error {
 		if r.Device > 0 {
 			p.Devices = max(p.Devices, r.Device+1)
 		}
-		if r.Use == plan.Fetched {
+		if r.Use == plan.Fetched || r.Use == plan.Fed && r.Last > 0 && r.Last == len(p.Tasks) {
 			fetched = append(fetched, region.Root(i))
 		}
 	}

@@ -1,0 +1,21 @@
+package plan
+
+import "github.com/opgen/opgen/runtime/region"
+
+// Part is what one rank does of a whole plan, which is divided among several ranks. Package project makes
+// parts, and verify.Ranks proves them.
+type Part struct {
+	Rank int
+	// Plan has the devices of the rank, the tensors on them and the tasks that run there, and messages: tasks
+	// that send tensors to other ranks and receive those of others.
+	Plan *Plan
+	// Devices, Roots, Calls and Tasks say which ones of the whole plan those of Plan are. A root may be a
+	// copy of one on another rank. A task that is a message is Message.
+	Devices []int
+	Roots   []region.Root
+	Calls   []int
+	Tasks   []int
+}
+
+// Message stands in Part.Tasks for a message, which is no task of the whole plan.
+const Message = -1

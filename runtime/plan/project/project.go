@@ -1,0 +1,349 @@
+// Package project divides a plan for several devices among ranks: processes, each of which has some of the
+// devices. Every rank makes the same whole plan and the same parts of it, and runs its own part.
+package project
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
+)
+
+// Owners divides devices among ranks as evenly as it can be: it returns the rank of each device. Devices with
+// neighboring numbers are on the same rank or on neighboring ones.
+func Owners(devices, ranks int) ([]int, error) {
+	if ranks < 1 || devices < ranks {
+		return nil, fmt.Errorf("project: want at least one device for each rank, got %d devices for %d ranks", devices, ranks)
+	}
+	owner := make([]int, devices)
+	for d := range owner {
+		owner[d] = d * ranks / devices
+	}
+	return owner, nil
+}
+
+// Ranks returns the part of a plan for each rank. owner holds the rank of each device, and workers the number
+// of workers of each rank. The options are those of planner.Complete, but for the workers.
+//
+// A task runs where its device is. A copy or a collective of tensors of several ranks runs on one of them as
+// it does on one machine: those of other ranks come as messages before, and what the task writes goes back.
+// So its result has the same bits for any number of ranks. Of the ranks that have one of the tensors of a
+// collective, that runs it through which the fewest bytes have gone so far. Results of the plan go to all
+// ranks.
+//
+// The messages have one order. Each rank sends and receives its own in this order, as tasks among others, so
+// none waits for ever, even if each send waits for its receive.
+func Ranks(p *plan.Plan, owner, workers []int, opts ...planner.Option) ([]*plan.Part, error) {
+	d, err := divide(p, owner, len(workers))
+	if err != nil {
+		return nil, err
+	}
+	parts := make([]*plan.Part, len(workers))
+	for rank := range parts {
+		if parts[rank], err = d.part(rank, append(slices.Clone(opts), planner.Workers(workers[rank]))...); err != nil {
+			return nil, fmt.Errorf("rank %d: %w", rank, err)
+		}
+	}
+	return parts, nil
+}
+
+// division says which rank runs each task of a plan, and which messages go when.
+type division struct {
+	*plan.Plan
+	owner  []int   // per device
+	events []event // tasks and messages, in the order in which the ranks come to theirs
+}
+
+// event is a task on a rank, or a message: a tensor for an access of a task, or of what that has written.
+type event struct {
+	task, access int // task is len(Tasks) for messages with results
+	message      bool
+	rank, to     int // to is the receiver of a message, which rank sends
+	back         bool
+}
+
+// divide decides which rank runs each task, and lists the messages.
+func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
+	if p == nil {
+		return nil, fmt.Errorf("project: want a plan, got nil")
+	}
+	if len(owner) != p.DeviceCount() {
+		return nil, p.Errorf("want the ranks of %d devices, got those of %d", p.DeviceCount(), len(owner))
+	}
+	for rank := range ranks {
+		if !slices.Contains(owner, rank) {
+			return nil, p.Errorf("want a device for each of %d ranks, got none for rank %d", ranks, rank)
+		}
+	}
+	if slices.Max(owner) >= ranks || slices.Min(owner) < 0 {
+		return nil, p.Errorf("want devices on ranks from 0 to %d, got %v", ranks-1, owner)
+	}
+	d := &division{Plan: p, owner: owner}
+	runs := make([]int, len(p.Tasks)) // per task: its rank
+	load := make([]int64, ranks)      // bytes that come to a rank and go from it
+	for t := range p.Tasks {
+		task := &p.Tasks[t]
+		runs[t] = d.runs(task, load)
+		for _, before := range task.After {
+			if runs[before] != runs[t] {
+				e := p.TaskErrorf(t, "want tasks on one rank where one is asked to be over before another begins, got ranks %d and %d", runs[t], runs[before])
+				e.Other = p.Label(before)
+				return nil, e
+			}
+		}
+		move := func(access int, back bool) {
+			r := &p.Roots[task.Access[access].Root]
+			from, to := d.owner[r.Device], runs[t]
+			if from == to || r.Place.Bytes == 0 {
+				return
+			}
+			load[from] += r.Place.Bytes
+			load[to] += r.Place.Bytes
+			if back {
+				from, to = to, from
+			}
+			d.events = append(d.events, event{task: t, access: access, message: true, rank: from, to: to, back: back})
+		}
+		for i := range task.Access {
+			if task.Access[i].Perm.Reads() {
+				move(i, false)
+			}
+		}
+		d.events = append(d.events, event{task: t, rank: runs[t]})
+		for i := range task.Access {
+			if task.Access[i].Perm.Writes() {
+				move(i, true)
+			}
+		}
+	}
+	for i := range p.Roots {
+		r := &p.Roots[i]
+		for to := range ranks {
+			if from := owner[r.Device]; r.Use == plan.Fetched && r.Place.Bytes > 0 && to != from {
+				d.events = append(d.events, event{task: len(p.Tasks), access: i, message: true, rank: from, to: to})
+			}
+		}
+	}
+	return d, nil
+}
+
+// runs returns the rank that runs a task. load holds the bytes that go through each rank so far.
+func (d *division) runs(t *plan.Task, load []int64) int {
+	rank := d.owner[t.Device]
+	if !t.Crosses() || t.Builtin.Op == "copy" {
+		return rank
+	}
+	for i := range t.Access {
+		if other := d.owner[d.Roots[t.Access[i].Root].Device]; load[other] < load[rank] || load[other] == load[rank] && other < rank {
+			rank = other
+		}
+	}
+	return rank
+}
+
+// maker makes the part of a rank.
+type maker struct {
+	*division
+	*plan.Part
+	device []int         // of the rank, per device of the whole plan; -1 on other ranks
+	root   []region.Root // of the rank, per root of the whole plan; plan.NoRoot on other ranks
+	call   []int         // per call of the whole plan
+	task   []int         // per task of the whole plan
+	last   map[[2]int]int
+	// The accesses of the last task, whole and as the rank has them: those that the tiles of a step share.
+	whole, mine []region.Access
+}
+
+// part returns the part of a rank.
+func (d *division) part(rank int, opts ...planner.Option) (*plan.Part, error) {
+	p := d.Plan
+	m := &maker{division: d, Part: &plan.Part{Rank: rank, Plan: &plan.Plan{Format: p.Format, Name: p.Name, Target: p.Target}},
+		device: make([]int, len(d.owner)), root: make([]region.Root, len(p.Roots)), call: make([]int, len(p.Calls)), task: make([]int, len(p.Tasks)), last: map[[2]int]int{}}
+	for i := range m.device {
+		if m.device[i] = -1; d.owner[i] == rank {
+			m.device[i] = len(m.Devices)
+			m.Devices = append(m.Devices, i)
+		}
+	}
+	input := []region.Root{} // that can be fetched
+	for i := range p.Roots {
+		r := &p.Roots[i]
+		switch here := d.owner[r.Device] == rank; {
+		case here:
+			m.root[i] = m.add(region.Root(i), r.Name, r.Use, m.device[r.Device])
+			if r.Use == plan.Fed && r.Last == len(p.Tasks) {
+				input = append(input, m.root[i])
+			}
+		case r.Use == plan.Fetched:
+			m.root[i] = m.add(region.Root(i), r.Name, r.Use, 0)
+		default:
+			m.root[i] = plan.NoRoot
+		}
+	}
+	local := m.Part.Plan
+	for i := range p.Calls {
+		if d.owner[p.Calls[i].Device] == rank {
+			m.call[i] = len(local.Calls)
+			m.Calls = append(m.Calls, i)
+			local.Calls = append(local.Calls, m.localCall(&p.Calls[i]))
+			local.WorkerBytes = max(local.WorkerBytes, p.Calls[i].WorkerBytes)
+		}
+	}
+	for i := range p.States {
+		s := &p.States[i]
+		if d.owner[s.Init.Device] != rank {
+			continue
+		}
+		mine := plan.State{Node: s.Node, Init: m.localCall(&s.Init)}
+		if s.Cleanup != nil {
+			cleanup := m.localCall(s.Cleanup)
+			mine.Cleanup = &cleanup
+		}
+		local.States = append(local.States, mine)
+	}
+	m.tasks()
+	for _, r := range input {
+		local.Roots[r].Last = len(local.Tasks)
+	}
+	return m.Part, planner.Complete(local, opts...)
+}
+
+// add adds a root that holds what a root of the whole plan does.
+func (m *maker) add(of region.Root, name string, use plan.Use, device int) region.Root {
+	r := &m.division.Roots[of]
+	m.Part.Roots = append(m.Part.Roots, of)
+	local := m.Part.Plan
+	local.Roots = append(local.Roots, plan.Root{Name: name, Type: r.Type, Shape: r.Shape, Use: use, Device: device})
+	return region.Root(len(local.Roots) - 1)
+}
+
+// localCall returns a call as the rank has it.
+func (m *maker) localCall(c *plan.Call) plan.Call {
+	out := *c
+	out.Device, out.Params = m.device[c.Device], make([][]plan.Bound, len(c.Params))
+	for i, bound := range c.Params {
+		out.Params[i] = slices.Clone(bound)
+		for k := range out.Params[i] {
+			if b := &out.Params[i][k]; b.Root != plan.NoRoot {
+				b.Root = m.root[b.Root]
+			}
+		}
+	}
+	return out
+}
+
+// tasks appends the tasks and the messages of the rank.
+func (m *maker) tasks() {
+	var copies map[int]region.Root // by access of a task on this rank: where tensors of other ranks are
+	task := -1
+	stage := func(e event) region.Root {
+		if e.task != task {
+			task, copies = e.task, map[int]region.Root{}
+		}
+		if _, ok := copies[e.access]; !ok {
+			of := m.division.Tasks[e.task].Access[e.access].Root
+			r := &m.division.Roots[of]
+			copies[e.access] = m.add(of, fmt.Sprintf("%s of rank %d", r.Name, m.owner[r.Device]), plan.Internal, 0)
+		}
+		return copies[e.access]
+	}
+	messages := 0
+	for _, e := range m.events {
+		if !e.message {
+			if e.rank == m.Rank {
+				m.run(e, stage)
+			}
+			continue
+		}
+		messages++
+		if e.rank != m.Rank && e.to != m.Rank {
+			continue
+		}
+		var r region.Root
+		switch there := e.rank == m.Rank == e.back; { // whether this rank runs the task for which the message is
+		case e.task == len(m.division.Tasks):
+			r = m.root[e.access]
+		case there:
+			r = stage(e)
+		default:
+			r = m.root[m.division.Tasks[e.task].Access[e.access].Root]
+		}
+		if e.rank == m.Rank {
+			m.message(plan.Builtin{Op: "send", Peer: e.to, Message: messages}, r, perm.Read)
+		} else {
+			m.message(plan.Builtin{Op: "receive", Peer: e.rank, Message: messages}, r, perm.Write)
+		}
+	}
+}
+
+// message appends a message, which comes after the one before it to or from the same rank.
+func (m *maker) message(b plan.Builtin, r region.Root, p perm.Perm) {
+	local := m.Part.Plan
+	root := &local.Roots[r]
+	n := shape.Prod(root.Shape)
+	t := plan.Task{Call: -1, Builtin: &b, Device: root.Device, Over: n, Grain: n, Access: []region.Access{{Region: region.Whole(r, root.Shape), Perm: p}}}
+	key := [2]int{b.Peer, int(p)}
+	if before, ok := m.last[key]; ok {
+		t.After = []int{before}
+	}
+	m.last[key] = len(local.Tasks)
+	m.Part.Tasks = append(m.Part.Tasks, plan.Message)
+	local.Tasks = append(local.Tasks, t)
+}
+
+// run appends a task of the whole plan. stage returns the copies of tensors of other ranks.
+func (m *maker) run(e event, stage func(event) region.Root) {
+	whole := &m.division.Tasks[e.task]
+	t := *whole
+	t.Access = m.accesses(whole, e, stage)
+	if t.After != nil {
+		t.After = make([]int, len(whole.After))
+		for i, before := range whole.After {
+			t.After[i] = m.task[before]
+		}
+	}
+	switch {
+	case t.Crosses():
+		t.Device = m.Part.Plan.Roots[t.Access[0].Root].Device
+	default:
+		t.Device = m.device[t.Device]
+	}
+	if t.Call >= 0 {
+		t.Call = m.call[t.Call]
+	}
+	if t.Group != nil {
+		g := plan.Group{Form: t.Group.Form, Parts: slices.Clone(t.Group.Parts)}
+		for i := range g.Parts {
+			part := &g.Parts[i]
+			if part.Access = m.accesses(part, e, stage); part.Call >= 0 {
+				part.Call = m.call[part.Call]
+			}
+			part.Device = m.device[part.Device]
+		}
+		t.Group = &g
+	}
+	m.task[e.task] = len(m.Part.Plan.Tasks)
+	m.Part.Tasks = append(m.Part.Tasks, e.task)
+	m.Part.Plan.Tasks = append(m.Part.Plan.Tasks, t)
+}
+
+// accesses returns the accesses of a task to roots of the rank. Tiles of a step share theirs.
+func (m *maker) accesses(t *plan.Task, e event, stage func(event) region.Root) []region.Access {
+	if t.Tile > 0 && len(t.Access) > 0 && len(m.whole) > 0 && &t.Access[0] == &m.whole[0] {
+		return m.mine
+	}
+	out := slices.Clone(t.Access)
+	m.whole, m.mine = t.Access, out
+	for i := range out {
+		if here := m.owner[m.division.Roots[out[i].Root].Device] == m.Rank; here {
+			out[i].Root = m.root[out[i].Root]
+		} else {
+			out[i].Root = stage(event{task: e.task, access: i})
+		}
+	}
+	return out
+}

@@ -1,0 +1,167 @@
+package project_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/project"
+	"github.com/opgen/opgen/runtime/plan/verify"
+	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/test/replicas"
+)
+
+// divided is a plan and its parts.
+type divided struct {
+	whole *plan.Plan
+	owner []int
+	parts []*plan.Part
+}
+
+// random returns a plan for two to five devices and its parts on two ranks or more, for one to three workers.
+func random(t *testing.T, seed uint64) *divided {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 7))
+	devices := 2 + r.IntN(4)
+	ranks := 2 + r.IntN(devices-1)
+	prog, err := replicas.Random(seed, devices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var opts []planner.Option
+	if r.IntN(3) == 0 {
+		opts = append(opts, planner.Tiled())
+	}
+	d := &divided{}
+	if d.whole, err = planner.Build(prog, opts...); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	if d.owner, err = project.Owners(devices, ranks); err != nil {
+		t.Fatal(err)
+	}
+	if r.IntN(3) == 0 {
+		r.Shuffle(devices, func(i, k int) { d.owner[i], d.owner[k] = d.owner[k], d.owner[i] })
+	}
+	workers := make([]int, ranks)
+	for i := range workers {
+		workers[i] = 1 + r.IntN(3)
+	}
+	if d.parts, err = project.Ranks(d.whole, d.owner, workers); err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	for i, p := range d.parts {
+		if p.Plan, err = planner.Reschedule(p.Plan, planner.Workers(workers[i]), times(r, p.Plan)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+// times makes tasks seem to take so long that several workers run them.
+func times(r *rand.Rand, p *plan.Plan) planner.Option {
+	ns := make([]float64, len(p.Tasks))
+	for k := range ns {
+		ns[k] = []float64{1e3, 1e5, 20}[r.IntN(3)]
+	}
+	return planner.Times(ns)
+}
+
+// TestRanks proves the parts of random plans.
+func TestRanks(t *testing.T) {
+	messages := 0
+	for seed := range uint64(150) {
+		d := random(t, seed)
+		if err := verify.Ranks(d.whole, d.owner, d.parts); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		for rank, p := range d.parts {
+			for i := range p.Plan.Tasks {
+				if p.Plan.Tasks[i].Talks() {
+					messages++
+				}
+			}
+			for i := range p.Plan.Roots {
+				of := &d.whole.Roots[p.Roots[i]]
+				if use := p.Plan.Roots[i].Use; d.owner[of.Device] != rank && (use == plan.Variable || use == plan.Fed) {
+					t.Errorf("seed %d: rank %d has %s of device %d", seed, rank, of.Name, of.Device)
+				}
+			}
+		}
+	}
+	if messages < 1000 {
+		t.Errorf("only %d messages", messages)
+	}
+}
+
+// TestBalance checks that collectives of equal tensors are spread over all ranks, and that no rank moves more
+// bytes than a ring of them would.
+func TestBalance(t *testing.T) {
+	const devices = 4
+	prog, err := replicas.Chain(12, devices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := planner.Build(prog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := project.Owners(devices, devices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := project.Ranks(whole, owner, []int{1, 1, 1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reduced int64 // bytes of a device that are reduced
+	for i := range whole.Tasks {
+		if task := &whole.Tasks[i]; task.Builtin != nil && task.Builtin.Op == "all_reduce" {
+			reduced += whole.Roots[task.Access[0].Root].Place.Bytes
+		}
+	}
+	for _, p := range parts {
+		n, sent := 0, int64(0)
+		for i := range p.Plan.Tasks {
+			switch task := &p.Plan.Tasks[i]; {
+			case task.Builtin == nil:
+			case task.Builtin.Op == "all_reduce":
+				n++
+			case task.Builtin.Op == "send" && p.Plan.Roots[task.Access[0].Root].Use != plan.Fetched:
+				sent += p.Plan.Roots[task.Access[0].Root].Place.Bytes
+			}
+		}
+		if n == 0 {
+			t.Errorf("rank %d runs no collectives", p.Rank)
+		}
+		if ring := 2 * reduced * (devices - 1) / devices; sent > ring*11/10 {
+			t.Errorf("rank %d sends %d bytes, in a ring it would be %d", p.Rank, sent, ring)
+		}
+	}
+}
+
+// TestErrors lists divisions that are refused.
+func TestErrors(t *testing.T) {
+	d := random(t, 2)
+	devices := d.whole.DeviceCount()
+	for name, tt := range map[string]struct {
+		plan    *plan.Plan
+		owner   []int
+		workers []int
+		want    string
+	}{
+		"no plan":       {nil, nil, []int{1}, "project: want a plan, got nil"},
+		"devices":       {d.whole, make([]int, devices+1), []int{1}, fmt.Sprintf("want the ranks of %d devices, got those of %d", devices, devices+1)},
+		"an empty rank": {d.whole, make([]int, devices), []int{1, 1}, "want a device for each of 2 ranks, got none for rank 1"},
+		"no such rank":  {d.whole, slices.Repeat([]int{0, 3}, devices)[:devices], []int{1}, "want devices on ranks from 0 to 0, got [0 3"},
+	} {
+		if _, err := project.Ranks(tt.plan, tt.owner, tt.workers); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
+		}
+	}
+	if _, err := project.Owners(2, 3); err == nil || err.Error() != "project: want at least one device for each rank, got 2 devices for 3 ranks" {
+		t.Errorf("got %v", err)
+	}
+}

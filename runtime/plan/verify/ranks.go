@@ -1,0 +1,491 @@
+package verify
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/schedule"
+)
+
+// Ranks proves that running the parts of a plan, each on a rank of its own, gives what running the plan
+// gives. owner holds the rank of each device. It proves Plan for each part, and that
+//
+//   - each task and each call of the plan is in one part, with the same tensors, and only copies and
+//     collectives run on another device than theirs;
+//   - inputs, variables and results of the plan are on the rank of their device, and copies of results on
+//     others have the same elements at the end;
+//   - the n-th message from one rank to another is received as the n-th one, as a whole tensor of the same
+//     type and shape, and messages of such a pair have one order in the queues of both;
+//   - whatever a task touches holds, when the task begins, what the tasks before it in the plan left there;
+//   - all queues come to their ends, even if each message waits until both ranks have come to it.
+//
+// A rank that sends without waiting comes no less far, so the last point holds for that, too.
+//
+// The error is a *plan.Error.
+func Ranks(whole *plan.Plan, owner []int, parts []*plan.Part) error {
+	if err := Program(whole); err != nil {
+		return err
+	}
+	if len(owner) != whole.DeviceCount() {
+		return whole.Errorf("want the ranks of %d devices, got those of %d", whole.DeviceCount(), len(owner))
+	}
+	r := &ranks{whole: whole, owner: owner, parts: parts}
+	for i, part := range parts {
+		if part == nil || part.Plan == nil || part.Rank != i {
+			return whole.Errorf("want the part of rank %d, got another or none", i)
+		}
+		if err := Plan(part.Plan); err != nil {
+			return fault(i, err.(*plan.Error))
+		}
+		q, err := checker{part.Plan}.queues()
+		if err == nil {
+			err = q.run()
+		}
+		if err != nil {
+			return fault(i, err)
+		}
+		r.queues = append(r.queues, q)
+	}
+	return first(r.checkParts, r.checkWhole, r.checkMessages, r.checkValues, r.checkEnds)
+}
+
+// ranks is a plan and its parts that are checked.
+type ranks struct {
+	whole  *plan.Plan
+	owner  []int
+	parts  []*plan.Part
+	queues []*queues
+	home   [][]region.Root // per rank, per root of the whole plan that the caller sees: where it is; plan.NoRoot for none
+}
+
+// fault says of an error in a part which rank it is about.
+func fault(rank int, err *plan.Error) *plan.Error {
+	e := *err
+	e.Message = fmt.Sprintf("rank %d: %s", rank, e.Message)
+	return &e
+}
+
+// taskErrorf returns an error about a task of a part.
+func (r *ranks) taskErrorf(rank, t int, format string, args ...any) *plan.Error {
+	return fault(rank, r.parts[rank].Plan.TaskErrorf(t, format, args...))
+}
+
+// checkParts checks the devices, roots and calls of each part against those of the whole plan.
+func (r *ranks) checkParts() *plan.Error {
+	n := 0
+	for rank, p := range r.parts {
+		q := p.Plan
+		if q.Target != r.whole.Target || len(p.Devices) != q.DeviceCount() || len(p.Roots) != len(q.Roots) || len(p.Calls) != len(q.Calls) || len(p.Tasks) != len(q.Tasks) {
+			return r.whole.Errorf("rank %d: want a device, a root, a call or a task of the whole plan for each of the part, and the same target, got others", rank)
+		}
+		for i, d := range p.Devices {
+			if d < 0 || d >= len(r.owner) || r.owner[d] != rank || slices.Contains(p.Devices[:i], d) {
+				return r.whole.Errorf("rank %d: want devices of the rank, each once, got %d", rank, d)
+			}
+		}
+		if n += len(p.Devices); len(p.Devices) == 0 {
+			return r.whole.Errorf("rank %d: want a device, got none", rank)
+		}
+		if err := r.checkRoots(rank); err != nil {
+			return err
+		}
+		for i, k := range p.Calls {
+			if k < 0 || k >= len(r.whole.Calls) || !r.sameCall(rank, &q.Calls[i], &r.whole.Calls[k]) {
+				return r.whole.Errorf("rank %d: want calls of the whole plan, got one of %s that is none", rank, q.Calls[i].Node)
+			}
+		}
+	}
+	if n != len(r.owner) {
+		return r.whole.Errorf("want each of %d devices on a rank, got %d", len(r.owner), n)
+	}
+	return nil
+}
+
+// checkRoots checks that the roots of a part are alike those of the whole plan, and that what the caller sees
+// is where its device is. Copies of results may be elsewhere, too.
+func (r *ranks) checkRoots(rank int) *plan.Error {
+	p := r.parts[rank]
+	home := slices.Repeat([]region.Root{plan.NoRoot}, len(r.whole.Roots))
+	r.home = append(r.home, home)
+	for i, k := range p.Roots {
+		root := &p.Plan.Roots[i]
+		if k < 0 || int(k) >= len(r.whole.Roots) {
+			return fault(rank, p.Plan.RootErrorf(region.Root(i), "want a root of the whole plan, got %d", k))
+		}
+		of := &r.whole.Roots[k]
+		if root.Type != of.Type || !slices.Equal(root.Shape, of.Shape) {
+			return fault(rank, p.Plan.RootErrorf(region.Root(i), "want %v, as in the whole plan, got %v", of.Operand(), root.Operand()))
+		}
+		if root.Use == plan.Internal {
+			continue
+		}
+		here := p.Devices[root.Device] == of.Device
+		if root.Use != of.Use || root.Name != of.Name || home[k] != plan.NoRoot || !here && (root.Use != plan.Fetched || r.owner[of.Device] == rank) {
+			return fault(rank, p.Plan.RootErrorf(region.Root(i), "want what the caller sees as in the whole plan, on device %d, each once, got another", of.Device))
+		}
+		home[k] = region.Root(i)
+	}
+	for k := range r.whole.Roots {
+		of := &r.whole.Roots[k]
+		if of.Use != plan.Internal && home[k] == plan.NoRoot && r.owner[of.Device] == rank {
+			return fault(rank, r.whole.RootErrorf(region.Root(k), "want it in the part of its rank, got none"))
+		}
+	}
+	return nil
+}
+
+// sameCall reports whether a call of a part is one of the whole plan.
+func (r *ranks) sameCall(rank int, mine, of *plan.Call) bool {
+	p := r.parts[rank]
+	if mine.Device < 0 || mine.Device >= len(p.Devices) || p.Devices[mine.Device] != of.Device || len(mine.Params) != len(of.Params) {
+		return false
+	}
+	for i := range mine.Params {
+		if len(mine.Params[i]) != len(of.Params[i]) {
+			return false
+		}
+		for k, b := range mine.Params[i] {
+			if b.Root != plan.NoRoot {
+				b.Root = p.Roots[b.Root]
+			}
+			if !reflect.DeepEqual(b, of.Params[i][k]) {
+				return false
+			}
+		}
+	}
+	c := *mine
+	c.Device, c.Params = of.Device, of.Params
+	return reflect.DeepEqual(&c, of)
+}
+
+// checkWhole checks that all of the whole plan is in the parts, each task and call once, in its order.
+func (r *ranks) checkWhole() *plan.Error {
+	tasks, calls := make([]int, len(r.whole.Tasks)), make([]int, len(r.whole.Calls))
+	for rank, p := range r.parts {
+		at := map[int]int{} // tasks of the whole plan
+		last := -1
+		for i, t := range p.Tasks {
+			if t == plan.Message {
+				continue
+			}
+			if t <= last || t >= len(tasks) || !r.sameTask(rank, &p.Plan.Tasks[i], &r.whole.Tasks[t]) {
+				return r.taskErrorf(rank, i, "want tasks of the whole plan in their order, got one that is none")
+			}
+			for _, before := range r.whole.Tasks[t].After {
+				if k, ok := at[before]; !ok || !slices.Contains(p.Plan.Tasks[i].After, k) {
+					return r.taskErrorf(rank, i, "want it after the task that is asked for, %s, got no such order", r.whole.Label(before))
+				}
+			}
+			at[t], last = i, t
+			tasks[t]++
+		}
+		for _, k := range p.Calls {
+			calls[k]++
+		}
+		var states []plan.State
+		for _, s := range r.whole.States {
+			if r.owner[s.Init.Device] == rank {
+				states = append(states, s)
+			}
+		}
+		if len(states) != len(p.Plan.States) {
+			return r.whole.Errorf("rank %d: want %d states, got %d", rank, len(states), len(p.Plan.States))
+		}
+		for i, of := range states {
+			mine := p.Plan.States[i]
+			if mine.Node != of.Node || !r.sameCall(rank, &mine.Init, &of.Init) || (mine.Cleanup == nil) != (of.Cleanup == nil) || of.Cleanup != nil && !r.sameCall(rank, mine.Cleanup, of.Cleanup) {
+				return r.whole.Errorf("rank %d: want the state of node %s, got another", rank, of.Node)
+			}
+		}
+	}
+	for t, n := range tasks {
+		if n != 1 {
+			return r.whole.TaskErrorf(t, "want each task on one rank, got %d ranks", n)
+		}
+	}
+	for k, n := range calls {
+		if n != 1 {
+			return r.whole.Errorf("want each call on one rank, got that of %s on %d", r.whole.Calls[k].Node, n)
+		}
+	}
+	return nil
+}
+
+// sameTask reports whether a task of a part is one of the whole plan. Copies and collectives may run on other
+// devices.
+func (r *ranks) sameTask(rank int, mine, of *plan.Task) bool {
+	p := r.parts[rank]
+	if mine.Talks() || !r.sameAccess(p, mine.Access, of.Access) || (mine.Call >= 0) != (of.Call >= 0) || mine.Call >= 0 && p.Calls[mine.Call] != of.Call {
+		return false
+	}
+	if !of.Crosses() && p.Devices[mine.Device] != of.Device {
+		return false
+	}
+	t := *mine
+	if (t.Group != nil) != (of.Group != nil) || t.Group != nil && (t.Group.Form != of.Group.Form || len(t.Group.Parts) != len(of.Group.Parts)) {
+		return false
+	}
+	if t.Group != nil {
+		for i := range t.Group.Parts {
+			if !r.sameTask(rank, &t.Group.Parts[i], &of.Group.Parts[i]) {
+				return false
+			}
+		}
+	}
+	t.Call, t.Device, t.Access, t.Group, t.After = of.Call, of.Device, of.Access, of.Group, of.After
+	return reflect.DeepEqual(&t, of)
+}
+
+// sameAccess reports whether accesses of a part are those of the whole plan, to roots that stand for the
+// same.
+func (r *ranks) sameAccess(p *plan.Part, mine, of []region.Access) bool {
+	if len(mine) != len(of) {
+		return false
+	}
+	for i, a := range mine {
+		if a.Root = p.Roots[a.Root]; !reflect.DeepEqual(a, of[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// pair is a rank that sends and one that receives.
+type pair struct{ from, to int }
+
+// checkMessages checks that each message that is sent is received, and that both ends have them in one order.
+func (r *ranks) checkMessages() *plan.Error {
+	sent, received := map[pair][]int{}, map[pair][]int{} // tasks of the parts
+	for rank, p := range r.parts {
+		for i, t := range p.Tasks {
+			if t != plan.Message {
+				continue
+			}
+			task := &p.Plan.Tasks[i]
+			if !task.Talks() || len(task.Access) != 1 || !(checker{p.Plan}).covers(&task.Access[0]) || task.Ranges() != 1 {
+				return r.taskErrorf(rank, i, "want a message of a whole tensor in one range, got another task")
+			}
+			peer, list, between := task.Builtin.Peer, sent, pair{rank, task.Builtin.Peer}
+			reads, writes := task.Access[0].Perm.Reads(), task.Access[0].Perm.Writes()
+			if task.Builtin.Op == "receive" {
+				list, between = received, pair{peer, rank}
+				reads, writes = writes, reads
+			}
+			if peer < 0 || peer >= len(r.parts) || peer == rank || !reads || writes {
+				return r.taskErrorf(rank, i, "want a message between two ranks from 0 to %d that reads or writes a tensor, got one with rank %d", len(r.parts)-1, peer)
+			}
+			if before := list[between]; len(before) > 0 && !r.queues[rank].before(before[len(before)-1], i) {
+				return r.taskErrorf(rank, i, "want messages between two ranks one after the other, got no such order")
+			}
+			list[between] = append(list[between], i)
+		}
+	}
+	for from := range r.parts {
+		for to := range r.parts {
+			s, t := sent[pair{from, to}], received[pair{from, to}]
+			if len(s) != len(t) {
+				return r.whole.Errorf("want as many messages received as sent, got %d from rank %d to rank %d, of which %d are received", len(s), from, to, len(t))
+			}
+			for n := range s {
+				if err := r.checkMessage(pair{from, to}, s[n], t[n]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// checkMessage checks that a message is received as what it is.
+func (r *ranks) checkMessage(between pair, s, t int) *plan.Error {
+	a, b := r.parts[between.from], r.parts[between.to]
+	send, receive := &a.Plan.Tasks[s], &b.Plan.Tasks[t]
+	if a.Roots[send.Access[0].Root] != b.Roots[receive.Access[0].Root] || send.Builtin.Message != receive.Builtin.Message || send.Builtin.Message < 1 {
+		e := r.taskErrorf(between.to, t, "want message %d from rank %d as it is sent, got another", send.Builtin.Message, between.from)
+		e.Other = a.Plan.Label(s)
+		return e
+	}
+	return nil
+}
+
+// never stands for a tensor that nothing has written, and begin for what the caller or an earlier run left.
+const (
+	never = -2
+	begin = -1
+)
+
+// checkValues runs all parts, each one task after the other, where what a tensor holds is the number of the
+// task of the whole plan that wrote it last. It compares that with the whole plan before each task that needs
+// what was there, and at the end.
+func (r *ranks) checkValues() *plan.Error {
+	holds := make([][]int, len(r.parts))
+	for rank, p := range r.parts {
+		holds[rank] = slices.Repeat([]int{never}, len(p.Plan.Roots))
+		for i := range p.Plan.Roots {
+			if use := p.Plan.Roots[i].Use; use == plan.Fed || use == plan.Variable {
+				holds[rank][i] = begin
+			}
+		}
+	}
+	last := r.writers()
+	at := make([]int, len(r.parts))
+	run := func(rank int) (moved bool, err *plan.Error) {
+		p := r.parts[rank]
+		for ; at[rank] < len(p.Tasks) && p.Tasks[at[rank]] != plan.Message; at[rank]++ {
+			moved = true
+			i := at[rank]
+			t := p.Tasks[i]
+			task := &p.Plan.Tasks[i]
+			for k := range task.Access {
+				a := &task.Access[k]
+				needs := a.Perm.Reads() || a.Perm == perm.Reduce || a.Perm == perm.Write && (task.Tile > 0 || !(checker{p.Plan}).covers(a))
+				if needs && !a.Empty() && holds[rank][a.Root] != last[t][k] {
+					return false, r.taskErrorf(rank, i, "want tensors as the tasks before it left them, got %s that is older or newer", p.Plan.Roots[a.Root].Name)
+				}
+			}
+			for k := range task.Access {
+				if a := &task.Access[k]; a.Perm.Writes() || a.Perm == perm.Scratch {
+					holds[rank][a.Root] = t
+				}
+			}
+		}
+		return moved, nil
+	}
+	next := func(rank int) *plan.Task { // the message to which a rank has come
+		if p := r.parts[rank]; at[rank] < len(p.Tasks) {
+			return &p.Plan.Tasks[at[rank]]
+		}
+		return nil
+	}
+	for moved := true; moved; {
+		moved = false
+		for rank := range r.parts {
+			ran, err := run(rank)
+			if err != nil {
+				return err
+			}
+			moved = moved || ran
+			send := next(rank)
+			if send == nil || send.Builtin.Op != "send" {
+				continue
+			}
+			to := send.Builtin.Peer
+			if receive := next(to); receive != nil && receive.Talks() && receive.Builtin.Op == "receive" && receive.Builtin.Peer == rank {
+				holds[to][receive.Access[0].Root] = holds[rank][send.Access[0].Root]
+				at[rank]++
+				at[to]++
+				moved = true
+			}
+		}
+	}
+	for rank, p := range r.parts {
+		if at[rank] < len(p.Tasks) {
+			return r.taskErrorf(rank, at[rank], "want messages in one order, got ranks that wait for each other")
+		}
+		for k, i := range r.home[rank] {
+			if use := r.whole.Roots[k].Use; i != plan.NoRoot && use != plan.Fed && holds[rank][i] != last[len(r.whole.Tasks)][k] {
+				return fault(rank, p.Plan.RootErrorf(i, "want what the last task left at the end, got another value"))
+			}
+		}
+	}
+	return nil
+}
+
+// writers returns, for each access of each task of the whole plan, the last task before it that wrote the
+// root; begin if there is none. Behind the last task stand those of all roots at the end.
+func (r *ranks) writers() [][]int {
+	now := slices.Repeat([]int{begin}, len(r.whole.Roots))
+	for i := range now {
+		if use := r.whole.Roots[i].Use; use != plan.Fed && use != plan.Variable {
+			now[i] = never
+		}
+	}
+	out := make([][]int, 0, len(r.whole.Tasks)+1)
+	for t := range r.whole.Tasks {
+		task := &r.whole.Tasks[t]
+		before := make([]int, len(task.Access))
+		for k := range task.Access {
+			before[k] = now[task.Access[k].Root]
+		}
+		for k := range task.Access {
+			if a := &task.Access[k]; a.Perm.Writes() || a.Perm == perm.Scratch {
+				now[a.Root] = t
+			}
+		}
+		out = append(out, before)
+	}
+	return append(out, now)
+}
+
+// checkEnds runs the queues of all ranks: a message is over when both ranks have come to it.
+func (r *ranks) checkEnds() *plan.Error {
+	type worker struct {
+		rank, number int
+		queue        []schedule.Op
+		at           int
+	}
+	var workers []*worker
+	signals := make([][]int, len(r.parts)) // per rank and worker: the position that it signaled last
+	over := make([]map[int]bool, len(r.parts))
+	for rank, p := range r.parts {
+		over[rank] = map[int]bool{} // shared tasks
+		signals[rank] = make([]int, p.Plan.Schedule.Workers())
+		for w, queue := range p.Plan.Schedule.Queues {
+			workers = append(workers, &worker{rank, w, queue, 0})
+		}
+	}
+	come := map[pair][2]*worker{} // to a message: who sends and who receives
+	step := func(w *worker) bool {
+		p := r.parts[w.rank]
+		switch kind, n := w.queue[w.at].Decode(); kind {
+		case schedule.Run:
+			task := &p.Plan.Tasks[n]
+			if !task.Talks() {
+				break
+			}
+			between, end := pair{w.rank, task.Builtin.Peer}, 0
+			if task.Builtin.Op == "receive" {
+				between, end = pair{task.Builtin.Peer, w.rank}, 1
+			}
+			both := come[between]
+			if both[end] = w; both[1-end] == nil {
+				come[between] = both
+				return false
+			}
+			delete(come, between)
+			both[1-end].at++
+		case schedule.Share:
+			over[w.rank][n] = true
+		case schedule.Signal:
+			signals[w.rank][w.number] = w.at + 1
+		case schedule.WaitFor:
+			if wait := p.Plan.Schedule.Waits[n]; signals[w.rank][wait.Worker] < int(wait.Position) {
+				return false
+			}
+		case schedule.WaitShared:
+			if !over[w.rank][n] {
+				return false
+			}
+		}
+		w.at++
+		return true
+	}
+	for moved := true; moved; {
+		moved = false
+		for _, w := range workers {
+			for w.at < len(w.queue) && step(w) {
+				moved = true
+			}
+		}
+	}
+	for _, w := range workers {
+		if w.at < len(w.queue) {
+			return r.whole.Errorf("want queues that come to their ends, got worker %d of rank %d waiting at %d", w.number, w.rank, w.at)
+		}
+	}
+	return nil
+}
