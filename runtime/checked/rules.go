@@ -3,6 +3,7 @@ package checked
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
@@ -42,7 +43,9 @@ func (j *judge) gradients() error {
 	for _, x := range j.call.cells {
 		if x.use == puts || x.use == adds {
 			used = true
-			base[x] = j.basis(x)
+			if base[x] = j.basis(x); x.use == adds {
+				base[x] = slices.Repeat([]uint64{x.large()}, x.n)
+			}
 		}
 	}
 	if !used {
@@ -76,9 +79,9 @@ func (j *judge) gradients() error {
 	return j.accumulate()
 }
 
-// basis returns what gradients hold before they are added to: the values that the range puts, and 1 where it
-// puts none or 0, so that twice the value cannot be mistaken. Where twice the value is too great for the
-// type, it is half of the value, with the other sign.
+// basis returns what gradients that are put hold before they are added to: the values that the range puts,
+// and 1 where it puts none or 0, so that twice the value cannot be mistaken. Where twice the value is too
+// great for the type, it is half of the value, with the other sign.
 func (j *judge) basis(x *cell) []uint64 {
 	b := make([]uint64, x.n)
 	for i := range b {
@@ -103,6 +106,16 @@ func (x *cell) bits(v float64) uint64 {
 	var b [8]byte
 	x.tensor.Type.PutFloat64(b[:], v)
 	return load(b[:], x.size, 0)
+}
+
+// large returns the bits of a number that sums of usual numbers cannot hide: beside 1, values that cancel out
+// leave what they leave beside 0.
+func (x *cell) large() uint64 {
+	v := 0x1p60
+	for math.IsInf(x.number(x.bits(v)), 0) {
+		v = math.Sqrt(v)
+	}
+	return x.bits(v)
 }
 
 // judgePut judges an element of a gradient that held base before. scale is the largest element that the range

@@ -361,6 +361,11 @@ var table = []wrong{
 		want:     "task backward, range [0, 2), slot grad.x, index [0]: want one value put, got 5 if it is stored, and 0 if it is added"},
 	{name: "a gradient that is scattered into", scatter: true,
 		backward: each(func(m *memory, i int) error { m.dx[i] += m.dy[i]; return nil })},
+	{name: "values that cancel out as they are scattered", scatter: true, backward: each(func(m *memory, i int) error {
+		m.dx[i]++
+		m.dx[i] -= 1 - 0x1p-24 // beside 1, rounding takes the 0x1p-24 that is left
+		return nil
+	})},
 	{name: "a gradient that is stored rather than scattered into", rule: checked.Add, scatter: true,
 		backward: each(func(m *memory, i int) error { m.dx[i] = m.dy[i]; return nil }),
 		want:     "task backward, range [0, 2), slot grad.x, index [0]: want a value added, got 5 stored"},
