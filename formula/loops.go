@@ -173,7 +173,6 @@ func (l *layout) compiled(u *program.Use) (*use, error) {
 	}
 	all := l.withOthers(gradients, statements)
 	if l.axes > 0 && len(all) > 0 { // there are none where 0 is added to gradients
-		options.Ordered = true
 		options.Rows, options.Before, out.notRows = l.divide(all)
 	}
 	out.code, out.why = loops.Compile(l.program, all, l.tensors, options)

@@ -170,6 +170,15 @@ var kinds = []kind{
 		"y0[k] = sum(k' in 2 * k - 1 .. 2 * k + 2: v[k'] * e[k' - 2 * k + 1])",
 		"y0[n, m] = sum(k, a < 3: (x[n + a - 1, k] else 0) * z[m, k] * e[a])",
 	}},
+	// Strides of a read in sums over ranges, whose gradient is a sum for each remainder. It had other bits in
+	// tiles.
+	{name: "strides", texts: []string{
+		"y0[n, k] = $red(k' in $run: (v[{3 * k' + 1 | 2 * k' | 2 * k' - 1 | 1 - 2 * k'}] else {rate | 0.5}))",
+		"y0[n, k] = $red(k' in $run: (x[n, {2 * k' + 1 | 3 * k'}] else {0 | 0.5}) {| * v[k'] | + w[n, k']})",
+		"y0[n] = $red(n' in $runn: (u[{2 * n' + 1 | 3 * n' - 1 | 2 * n'}] else {rate | 1})) {| * u[n]}",
+		"y0[n, m] = {sum | mean}(n' in $runn: (u[2 * n' + 1] else 0.5) * z[m, 0])",
+		"y0[n, k] = {sum | mean}(n' in $runn, a < 3: (x[{2 * n' + a | 3 * n' - a}, k] else 0) {* e[a] | })",
+	}},
 	// A guard that was evaluated outside of its statement's indices.
 	{name: "guards", some: true, texts: []string{
 		"y0[k] = (v[k] $cmp {0 | 0.37} ? (v[{k - 2 | k + 1 | 2 * k | -k}] else {0 | 0.5}) : {1 | v[k]})",

@@ -47,13 +47,14 @@ func (z *normalizer) hoisted(s *statement) *statement {
 	return &out
 }
 
-// inOrder reports whether the loops of s must not be permuted.
-func (z *normalizer) inOrder(s *statement) bool { return z.ordered && !z.before[s.target] }
+// inOrder reports whether loops of statements without reductions must not be permuted. This changes no bits,
+// as opposed to a permutation of loops with reductions.
+func (z *normalizer) inOrder() bool { return z.ordered || z.rows }
 
 // final reports whether no other statement reads the result of s, and no statement writes what s reads. The
 // loops of s may then be permuted, unless other code relies on their order.
 func (z *normalizer) final(s *statement) bool {
-	ok := !z.inOrder(s) && !z.tensors[s.target].Local && !z.used[s.target]
+	ok := !z.inOrder() && !z.tensors[s.target].Local && !z.used[s.target]
 	s.walk(func(n *term.Term) {
 		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
 			ok = ok && !z.written[z.tensors[n.Read.Tensor+i].Memory]

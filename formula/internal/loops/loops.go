@@ -200,9 +200,7 @@ type compiler[T simd.Float] struct {
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}, narrow: map[int]bool{}}
 	z := newNormalizer(p, tensors, c.own)
-	if z.ordered = o.ByElement || o.Ordered; !o.ByElement {
-		z.before = o.Before // so that it has the bits of whole tasks
-	}
+	z.ordered, z.rows = o.ByElement || o.Ordered, o.Rows > 0
 	if err := z.normalize(statements); err != nil {
 		return nil, err
 	}

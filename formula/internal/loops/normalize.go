@@ -53,7 +53,7 @@ type normalizer struct {
 	whole   bool                                      // whether device code is compiled
 
 	ordered   bool         // whether loops must not be permuted
-	before    map[int]bool // tensors whose loops may be permuted nevertheless: they come before all rows
+	rows      bool         // whether loops are to run some rows, with the bits of all of them
 	used      map[int]bool // tensors that statements read
 	exacts    map[int]bool // float64 temporaries whose values are integers
 	constants []*statement // definitions of tensors of constants
@@ -216,7 +216,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 		return nil
 	}
 	parts := []*statement{digits(n)}
-	if !z.inOrder(n) {
+	if !z.inOrder() || !z.ordered && n.value.Reduces() {
 		parts = residues(n)
 	}
 	for _, d := range parts {
