@@ -159,7 +159,7 @@ func (c *bound) demands(param, k int, a *region.Access, view bool) bool {
 	}
 	want := a.Hi
 	if !view || len(limit.Extents) == len(a.Hi) {
-		want = a.Footprint.Least(limit.Extents, limit.Whole, a.Hi)
+		want = c.Resolved.Least(c.number(), limit, a)
 	}
 	for d, n := range want {
 		if n > 1 && (d >= len(a.Least) || a.Least[d] < n) {

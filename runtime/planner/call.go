@@ -217,6 +217,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	c.WorkerBytes = worker
 	b.Calls = append(b.Calls, c)
 	number := slices.Index(op.Signatures, sig)
+	limit := &bounds{res, number, slots, demands}
 	for step := range sig.Steps {
 		tiles := res.Cuts[[2]int{number, step}]
 		if tiles == nil && b.tiled {
@@ -227,7 +228,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 			continue
 		}
 		b.step(plan.Task{Call: len(b.Calls) - 1, Step: step, Device: c.Device, Access: access, After: after, Elementwise: res.Elementwise(sig, step)},
-			grid, tiles, slots, demands)
+			grid, tiles, limit)
 		access = later
 	}
 	b.Tasks = append(b.Tasks, conv.after...)

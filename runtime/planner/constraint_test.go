@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/pool2d"
 	"github.com/opgen/opgen/generated/reshape"
+	"github.com/opgen/opgen/generated/reverse"
 	"github.com/opgen/opgen/generated/softmax"
 	"github.com/opgen/opgen/generated/stencil"
 	"github.com/opgen/opgen/runtime/attr"
@@ -118,6 +119,75 @@ func TestMinExtents(t *testing.T) {
 		if got := forward(t, p); got.Grain != tt.want && tt.least > 1 {
 			t.Errorf("%d rows in tiles of %d or more: got ranges of %d, want %d", tt.rows, tt.least, got.Grain, tt.want)
 		}
+	}
+}
+
+// TestBroadcastOfRanges keeps axes whole that a constraint names: in ranges of a task whose indices stand for
+// elements, and not in those of loops, whose indices stand for shares.
+func TestBroadcastOfRanges(t *testing.T) {
+	t.Parallel()
+	const rows, columns = 512, 1024
+	whole := func(slot string, axes ...int) partition.Constraint {
+		c := on(partition.Broadcast, slot)
+		c.Axes = axes
+		return c
+	}
+	added := func(g *graph.Graph, c ...partition.Constraint) graph.Tensor {
+		var opts []graph.Option
+		for _, c := range c {
+			opts = append(opts, graph.Constrain(task.KindForward, c))
+		}
+		opts = append(opts, graph.Named("sum"))
+		return elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(g.Input("x", dtype.F32, rows, columns)),
+			elementbinary.RhsInput(g.Input("y", dtype.F32, rows, columns)), opts...)
+	}
+	for _, tt := range []struct {
+		constraints []partition.Constraint
+		multiple    int // of the extents of ranges
+		ranges      bool
+	}{
+		{nil, 1, true},
+		{[]partition.Constraint{whole("output", 1)}, columns, true},
+		{[]partition.Constraint{whole("output", 0)}, rows * columns, false},
+		{[]partition.Constraint{whole("lhs_input")}, rows * columns, false},
+		{[]partition.Constraint{whole("lhs_input", 1), leastOf("rhs_input", 100, 1)}, 100 * columns, true},
+	} {
+		g := graph.New(1)
+		prog, err := graph.Inference(g, added(g, tt.constraints...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, opts := range [][]planner.Option{{}, {planner.Tiled()}} {
+			p, err := planner.Build(prog, opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := forward(t, p)
+			n := x.Grain
+			if len(x.Inner) > 0 {
+				n *= x.Inner[0].Grain
+			} else if x.Over == rows {
+				n *= columns
+			}
+			if got := x.Ranges(); (got > 1 || len(p.Tasks) > 1) != tt.ranges || n < tt.multiple || n%columns != 0 && tt.multiple > 1 {
+				t.Errorf("%v: got %d tasks of %d ranges of %v", tt.constraints, len(p.Tasks), got, x.Grid())
+			}
+			if err := errors.Join(verify.Plan(p), validate.Plan(p, prog)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	g := graph.New(1)
+	prog, err := graph.Inference(g, reverse.Apply(g, reverse.Defaults(0), g.Input("x", dtype.F32, rows, columns))) // its spec keeps the axis whole
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := planner.Build(prog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := forward(t, p); got.Ranges() < 2 {
+		t.Errorf("loops that reverse rows: got %d shares", got.Ranges())
 	}
 }
 

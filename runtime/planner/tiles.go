@@ -17,11 +17,19 @@ import (
 // another one accesses. Results are the same.
 func Tiled() Option { return func(o *options) { o.tiled = true } }
 
-// step appends a step of a call: one task, or one per tile. slots holds the slot of each access, or -1 for
-// an access without footprint. demands holds the lower bounds of constraints on the tiles of each access.
-func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int, demands []partition.Limit) {
+// bounds are what limits the tiles of a call's steps. slots holds the slot of each access, or -1 for an
+// access without footprint, and demands the lower bounds of constraints on the tiles of each access.
+type bounds struct {
+	resolved *task.Resolution
+	number   int // of the task
+	slots    []int
+	demands  []partition.Limit
+}
+
+// step appends a step of a call: one task, or one per tile.
+func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) {
 	if tiles != nil && tiles.Rows != nil {
-		if b.tiled && b.target.Name == op.CPU && b.rows(t, tiles.Grid(grid), tiles, slots, demands) {
+		if b.tiled && b.target.Name == op.CPU && b.rows(t, tiles.Grid(grid), tiles, x) {
 			return
 		}
 		tiles = nil
@@ -31,9 +39,9 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int
 		t.Inner = slices.Clone(grid.Inner)
 	}
 	if tiles != nil {
-		t.Access = touching(t.Access, tiles, slots)
+		t.Access = touching(t.Access, tiles, x.slots)
 	}
-	constrained := b.constrain(&t, demands)
+	constrained := x.constrain(&t)
 	coarsen(&t, constrained)
 	if tiles == nil || !b.tiled || !disjoint(t.Access, &grid) {
 		b.Tasks = append(b.Tasks, t)
@@ -49,11 +57,11 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int
 
 // rows appends tiles of rows of a step's results, which follow from a formula. It reports false if there is
 // one tile only, or if a tile writes what another one accesses.
-func (b *builder) rows(t plan.Task, grid op.Grid, tiles *task.Tiles, slots []int, demands []partition.Limit) bool {
+func (b *builder) rows(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) bool {
 	t.Over, t.Grain, t.Inner = grid.Over, grid.Grain, grid.Inner
 	t.Elementwise = false
-	t.Access = touching(t.Access, tiles, slots)
-	coarsen(&t, b.constrain(&t, demands))
+	t.Access = touching(t.Access, tiles, x.slots)
+	coarsen(&t, x.constrain(&t))
 	if grid = t.Grid(); grid.Tiles() < 2 || !disjoint(t.Access, &grid) {
 		return false
 	}
@@ -83,15 +91,15 @@ func touching(access []region.Access, tiles *task.Tiles, slots []int) []region.A
 
 // constrain sets the lower bounds of constraints on a task's accesses, and returns these accesses. A view
 // has other axes than its root, so a constrained view prevents tiling.
-func (b *builder) constrain(t *plan.Task, demands []partition.Limit) []region.Access {
+func (x *bounds) constrain(t *plan.Task) []region.Access {
 	var out []region.Access
-	for i, d := range demands {
+	for i, d := range x.demands {
 		if d.Extents == nil {
 			continue
 		}
 		a := t.Access[i]
 		if len(d.Extents) == len(a.Hi) {
-			a.Least = a.Footprint.Least(d.Extents, d.Whole, a.Hi)
+			a.Least = x.resolved.Least(x.number, d, &a)
 		} else {
 			a.Least = slices.Clone(a.Hi)
 		}
@@ -109,25 +117,26 @@ func (b *builder) constrain(t *plan.Task, demands []partition.Limit) []region.Ac
 
 // coarsen enlarges the tiles of a task until they satisfy the lower bounds of its accesses.
 func coarsen(t *plan.Task, accesses []region.Access) {
-	for d := tooFine(t, accesses); d >= 0; d = tooFine(t, accesses) {
+	for d, grain := tooFine(t, accesses); d >= 0; d, grain = tooFine(t, accesses) {
 		if d == 0 {
-			t.Grain++
+			t.Grain = grain
 		} else {
-			t.Inner[d-1].Grain++
+			t.Inner[d-1].Grain = grain
 		}
 	}
 }
 
-// tooFine returns a dimension along which tiles violate a lower bound, or -1.
-func tooFine(t *plan.Task, accesses []region.Access) int {
+// tooFine returns a dimension along which tiles violate a lower bound, or -1, and the next extent that may
+// be enough.
+func tooFine(t *plan.Task, accesses []region.Access) (dim, grain int) {
 	g := t.Grid()
 	for i := range accesses {
 		a := &accesses[i]
-		if d := a.Footprint.Cut(&g, a.Hi, a.Least); d >= 0 {
-			return d
+		if dim, grain = a.Footprint.Cut(&g, a.Hi, a.Least); dim >= 0 {
+			return dim, grain
 		}
 	}
-	return -1
+	return -1, 0
 }
 
 // disjoint reports whether no tile writes an element that another one accesses: no two write the same

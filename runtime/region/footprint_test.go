@@ -1,7 +1,9 @@
 package region
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/opgen/opgen/runtime/op"
@@ -212,7 +214,7 @@ func TestReaches(t *testing.T) {
 				}
 			}
 		}
-		d := f.Cut(&g, shape, least)
+		d, _ := f.Cut(&g, shape, least)
 		if d < 0 && len(bad) > 0 || d >= 0 && !bad[d] {
 			t.Fatalf("%v, %+v, shape %v, least %v: tiles are too small along %d, want one of %v", &g, f, shape, least, d, bad)
 		}
@@ -222,5 +224,81 @@ func TestReaches(t *testing.T) {
 	}
 	if small < 100 {
 		t.Errorf("only %d footprints have tiles that are too small", small)
+	}
+}
+
+// TestLeading enlarges tiles of a domain whose indices stand for the leading axes of a root until they are
+// large enough, and compares each tile with the indices that it holds.
+func TestLeading(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	cut := 0
+	for range 3000 {
+		shape, least := make([]int, 1+r.IntN(3)), []int(nil)
+		for d := range shape {
+			shape[d] = 1 + r.IntN(5)
+			least = append(least, []int{0, 1, 2, shape[d]}[r.IntN(4)])
+			least[d] = min(least[d], shape[d])
+		}
+		k := 1 + r.IntN(len(shape))
+		over := 1
+		for _, n := range shape[:k] {
+			over *= n
+		}
+		g := op.Grid{Axis: op.Axis{Over: over, Grain: 1 + r.IntN(over)}}
+		if k > 1 && r.IntN(2) == 0 {
+			g = op.Grid{Axis: op.Axis{Over: shape[0], Grain: 1 + r.IntN(shape[0])}}
+			for _, n := range shape[1:k] {
+				g.Inner = append(g.Inner, op.Axis{Over: n, Grain: 1 + r.IntN(n)})
+			}
+		}
+		for d, grain := Footprint(nil).Cut(&g, shape, least); d >= 0; d, grain = Footprint(nil).Cut(&g, shape, least) {
+			if cut++; grain <= g.Dim(d).Grain {
+				t.Fatalf("%v, shape %v, least %v: the next extent along %d is %d", &g, shape, least, d, grain)
+			}
+			if d == 0 {
+				g.Grain = grain
+			} else {
+				g.Inner[d-1].Grain = grain
+			}
+		}
+		for tile := range g.Tiles() {
+			lines := make([]map[string]int, k) // by axis: how many indices of a line along it the tile has
+			for flat := range over {
+				at, rest := make([]int, k), flat
+				for d := k - 1; d >= 0; d-- {
+					at[d], rest = rest%shape[d], rest/shape[d]
+				}
+				x, inside := g.Tile(tile), true
+				for d := range g.Rank() {
+					i := flat
+					if g.Rank() > 1 {
+						i = at[d]
+					}
+					from, to := x.Dim(d)
+					inside = inside && from <= i && i < to
+				}
+				if !inside {
+					continue
+				}
+				for d := range at {
+					if lines[d] == nil {
+						lines[d] = map[string]int{}
+					}
+					line := slices.Clone(at)
+					line[d] = 0
+					lines[d][fmt.Sprint(line)]++
+				}
+			}
+			for d := range k {
+				for line, n := range lines[d] {
+					if n < least[d] && g.Tiles() > 1 {
+						t.Fatalf("%v, shape %v, least %v: tile %d has %d indices along axis %d at %s", &g, shape, least, tile, n, d, line)
+					}
+				}
+			}
+		}
+	}
+	if cut < 300 {
+		t.Errorf("only %d tiles were too small", cut)
 	}
 }

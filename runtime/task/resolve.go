@@ -5,6 +5,8 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/partition"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
@@ -139,4 +141,14 @@ func (r *Resolution) Takes(t, slot int) bool { return !r.Unused[t][slot] }
 // element i only, of every tensor that has as many elements as there are indices.
 func (r *Resolution) Elementwise(s *Signature, step int) bool {
 	return s.Steps[step].Elementwise && !r.Shares[slices.Index(s.Operator.Signatures, s)]
+}
+
+// Least returns the least extents of what a range of task number t may touch of a tensor, which the access
+// describes; nil if a constraint with this limit demands nothing. Where an index of the task stands for a
+// share of loops and for no element, broadcasts demand nothing of its ranges.
+func (r *Resolution) Least(t int, limit partition.Limit, a *region.Access) []int {
+	if len(a.Footprint) == 0 && r.Shares[t] {
+		limit.Whole = nil
+	}
+	return a.Footprint.Least(limit.Extents, limit.Whole, a.Hi)
 }

@@ -393,7 +393,7 @@ func (c *call) least(part *plan.Task, param, k int, a *region.Access, view bool)
 	case view && len(limit.Extents) != len(a.Hi):
 		return a.Hi
 	}
-	return a.Footprint.Least(limit.Extents, limit.Whole, a.Hi)
+	return c.inv.Node.Resolved.Least(c.index, limit, a)
 }
 
 // touches reports whether tiles touch what an access says: what the operator says, or all of the tensor.

@@ -120,7 +120,7 @@ func (c checker) checkWithin(t, access int) *plan.Error {
 // checkLeast checks that the tiles of a task are as large as an access of it demands.
 func (c checker) checkLeast(t, access int) *plan.Error {
 	a, g := &c.Tasks[t].Access[access], c.Tasks[t].Grid()
-	if d := a.Footprint.Cut(&g, c.Roots[a.Root].Shape, a.Least); d >= 0 {
+	if d, _ := a.Footprint.Cut(&g, c.Roots[a.Root].Shape, a.Least); d >= 0 {
 		return c.TaskErrorf(t, "want tiles of at least %v, got the grid %v, which is too fine along dimension %d", a.Least, &g, d).At(c.Plan, t, access, nil)
 	}
 	return nil
