@@ -105,6 +105,8 @@ func verbs() []*verb {
 			{"FILE:LINE", "show what a line of a spec becomes, or where generated code comes from"}},
 			options: []*option{optionLoops}, formats: textOrJSON, min: 1, max: 1, complete: (*command).explained, files: true, run: (*command).explain,
 			json: "Of an operator, the object that plug-ins get. Of a diagnostic, an object with `code`, `title`, `doc` and `url`. Of a line, an object with the line of the spec, `spec`, and an array of declarations, `declarations`: each of both has `file`, `line` and `text`."},
+		{name: "lsp", forms: []form{{"", "serve an editor, which starts this command and speaks the Language Server Protocol on standard input and output"}},
+			run: (*command).lsp},
 		{name: "new", forms: []form{{"OP", "write a spec to begin with, and a kernel or device code by hand, if asked to"}},
 			options: []*option{optionKernel, optionCUDA}, formats: textOrJSON, min: 1, max: 1, run: (*command).new,
 			json: "An object: `files`, the paths of the files that were written, and `next`, the commands to run."},

@@ -22,6 +22,8 @@
 //	    explain a diagnostic
 //	opgen explain [-loops] [-format text|json] FILE:LINE
 //	    show what a line of a spec becomes, or where generated code comes from
+//	opgen lsp
+//	    serve an editor, which starts this command and speaks the Language Server Protocol on standard input and output
 //	opgen new [-kernel] [-cuda] [-format text|json] OP
 //	    write a spec to begin with, and a kernel or device code by hand, if asked to
 //	opgen schema spec

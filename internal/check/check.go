@@ -60,23 +60,9 @@ func checkAll(specs []*spec.Spec, others *Names, withFormulas bool, list *diag.L
 	for _, s := range specs {
 		c.link(s)
 	}
-	packages, kernels := map[string]*spec.Spec{}, map[string]*spec.Spec{}
 	var operators []*spec.Spec
 	for _, s := range specs {
 		c.header(s)
-		if s.Name.Set() {
-			pkg := goname.Package(s.Name.V)
-			if other := packages[pkg]; other != nil && other != s {
-				list.Add(diag.Clash, s.Name.Span(), "%s and %s would both be the Go package %s", s.Name.V, other.Name.V, pkg).See(other.Name.Span(), "the other one")
-			}
-			packages[pkg] = s
-			for _, k := range kernelTypes(s) {
-				if other := kernels[k]; other != nil && other != s && goname.Package(other.Name.V) != pkg {
-					list.Add(diag.Clash, s.Name.Span(), "%s and %s would both have the kernel type %s", s.Name.V, other.Name.V, k).See(other.Name.Span(), "the other one")
-				}
-				kernels[k] = s
-			}
-		}
 		switch s.Kind {
 		case "":
 			continue
@@ -115,9 +101,33 @@ func checkAll(specs []*spec.Spec, others *Names, withFormulas bool, list *diag.L
 			}
 		}
 	}
-	c.taskIDs(specs, task.IDOf)
+	Clashes(specs, list)
 	r.Named = c.specs
 	return r
+}
+
+// Clashes finds names that specs of a module have in common where each must have its own: those of packages,
+// of kernel types and of tasks. It reads what the specs declare, and checks nothing else.
+func Clashes(specs []*spec.Spec, list *diag.List) {
+	c := &checker{list: list}
+	packages, kernels := map[string]*spec.Spec{}, map[string]*spec.Spec{}
+	for _, s := range specs {
+		if !s.Name.Set() {
+			continue
+		}
+		pkg := goname.Package(s.Name.V)
+		if other := packages[pkg]; other != nil && other != s {
+			list.Add(diag.Clash, s.Name.Span(), "%s and %s would both be the Go package %s", s.Name.V, other.Name.V, pkg).See(other.Name.Span(), "the other one")
+		}
+		packages[pkg] = s
+		for _, k := range kernelTypes(s) {
+			if other := kernels[k]; other != nil && other != s && goname.Package(other.Name.V) != pkg {
+				list.Add(diag.Clash, s.Name.Span(), "%s and %s would both have the kernel type %s", s.Name.V, other.Name.V, k).See(other.Name.Span(), "the other one")
+			}
+			kernels[k] = s
+		}
+	}
+	c.taskIDs(specs, task.IDOf)
 }
 
 // following holds findings that may follow from others, in the specs of the operators that a formula applies.

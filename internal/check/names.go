@@ -16,6 +16,16 @@ import (
 type Names struct {
 	specs   map[string]*spec.Spec
 	several map[string][]string // qualified names, by the plain name that the specs of several modules have
+	rest    map[string]*spec.Spec
+}
+
+// With returns names that also hold specs of the same module, which are not checked with those that name
+// them. n may be nil, and keeps its names.
+func (n *Names) With(rest map[string]*spec.Spec) *Names {
+	if n == nil {
+		return &Names{rest: rest}
+	}
+	return &Names{n.specs, n.several, rest}
 }
 
 // Add adds the specs of a module under a name for the module.
@@ -35,6 +45,11 @@ func (n *Names) Add(module string, specs []*spec.Spec) {
 func (n *Names) fill(all map[string]*spec.Spec) {
 	if n == nil {
 		return
+	}
+	for name, s := range n.rest {
+		if all[name] == nil {
+			all[name] = s
+		}
 	}
 	for name, s := range n.specs {
 		all[name] = s

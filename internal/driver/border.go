@@ -22,30 +22,43 @@ func (p *Project) checkBorder() {
 	if m == nil {
 		return
 	}
-	c := p.Config
-	kernelcheck.Check(m, p.kernels, kernelcheck.Imports{Runtime: c.Runtime, Generated: c.GeneratedImport, Folder: c.Kernels}, p.Border)
-	p.noFolder(m)
+	if d := p.noFolder(m.Operators); d != nil {
+		p.Border.Merge(d)
+	} else {
+		kernelcheck.Check(m, p.kernels, p.imports(), p.Border)
+	}
 	p.unused(m)
 }
 
-// noFolder replaces what is found about each kernel by one finding about opgen.toml if the folder that it
-// names is not there.
-func (p *Project) noFolder(m *model.Module) {
-	info, err := os.Stat(filepath.Join(p.Config.Root, filepath.FromSlash(p.Config.Kernels)))
-	if err == nil && info.IsDir() || p.Config.KernelsKey.File == nil {
-		return
+func (p *Project) imports() kernelcheck.Imports {
+	c := p.Config
+	return kernelcheck.Imports{Runtime: c.Runtime, Generated: c.GeneratedImport, Folder: c.Kernels}
+}
+
+// noFolder returns the finding that takes the place of one about each kernel if opgen.toml names a folder of
+// kernels that is not there, and operators need it. It returns nil otherwise.
+func (p *Project) noFolder(operators []*model.Operator) *diag.List {
+	if p.hasFolder() {
+		return nil
 	}
 	var names []string
-	for _, o := range m.Operators {
+	for _, o := range operators {
 		if !o.Derived {
 			names = append(names, o.Name)
 		}
 	}
 	if len(names) == 0 {
-		return
+		return nil
 	}
-	p.Border = &diag.List{}
-	p.Border.Add(diag.BadConfig, p.Config.KernelsKey, "kernels: there is no folder %s, and %s", p.Config.Kernels, needKernels(names))
+	list := &diag.List{}
+	list.Add(diag.BadConfig, p.Config.KernelsKey, "kernels: there is no folder %s, and %s", p.Config.Kernels, needKernels(names))
+	return list
+}
+
+// hasFolder reports whether the folder of kernels is there, or opgen.toml names none.
+func (p *Project) hasFolder() bool {
+	info, err := os.Stat(filepath.Join(p.Config.Root, filepath.FromSlash(p.Config.Kernels)))
+	return err == nil && info.IsDir() || p.Config.KernelsKey.File == nil
 }
 
 // needKernels says which operators need kernels by hand.

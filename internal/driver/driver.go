@@ -62,11 +62,18 @@ func readAll(inputs []Input, of *spec.Module, others *check.Names, list *diag.Li
 	read := make([]*spec.Spec, len(inputs))
 	lists := make([]diag.List, len(inputs))
 	parallel.Do(len(inputs), func(i int) { read[i] = spec.Read(inputs[i].Path, inputs[i].Text, &lists[i]) })
-	var specs []*spec.Spec
-	names := map[string]int{} // of the specs, to their numbers
 	for i, s := range read {
 		s.Module = of
 		list.Merge(&lists[i])
+	}
+	return check.Check(distinct(read, list), others, list)
+}
+
+// distinct returns specs, in the order of their paths, without those that have the name of another one.
+func distinct(read []*spec.Spec, list *diag.List) []*spec.Spec {
+	var specs []*spec.Spec
+	names := map[string]int{} // of the specs, to their numbers
+	for _, s := range read {
 		if !s.Name.Set() { // which is a finding, and no clash with a name that is empty
 			specs = append(specs, s)
 			continue
@@ -86,7 +93,7 @@ func readAll(inputs []Input, of *spec.Module, others *check.Names, list *diag.Li
 			d.Hinted("a spec has the name of its file, here %s", s.Base)
 		}
 	}
-	return check.Check(specs, others, list)
+	return specs
 }
 
 // emitAll returns all generated files of a module, signed, by path.

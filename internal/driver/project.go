@@ -153,13 +153,20 @@ func (p *Project) again(specs []*spec.Spec) bool {
 
 // findKernels derives the kernels of operators from their formulas where none is written by hand.
 func (p *Project) findKernels() {
+	if p.kernels == nil {
+		p.openKernels()
+	}
+	for _, o := range p.module.Operators {
+		o.Derive(o.CanDerive() && !p.kernels.Has(o.Name, o.GoName))
+	}
+}
+
+// openKernels reads the kernels that were written by hand.
+func (p *Project) openKernels() {
 	c := p.Config
 	p.kernels = &kernelfile.Folder{}
 	if c.Kernels != "" {
 		p.kernels = kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels)))
-	}
-	for _, o := range p.module.Operators {
-		o.Derive(o.CanDerive() && !p.kernels.Has(o.Name, o.GoName))
 	}
 	for _, f := range p.kernels.Files {
 		p.sums[path.Join(c.Kernels, f.Name)] = sum([]byte(f.Text))

@@ -26,18 +26,43 @@ type Imports struct {
 
 // Check reports what is wrong at the border between kernels and generated code. Findings go to list.
 func Check(m *model.Module, f *kernelfile.Folder, in Imports, list *diag.List) {
-	c := &checker{Imports: in, list: list, types: map[string]*kernel{}, packages: map[string]bool{"catalogue": true}}
+	var packages []string
 	for _, o := range m.Operators {
-		c.packages[o.Package] = true
+		packages = append(packages, o.Package)
 	}
 	for _, e := range m.Enums {
-		c.packages[e.Package] = true
+		packages = append(packages, e.Package)
 	}
+	Files(packages, f, in, list)
+	Operators(m.Operators, f, in, list)
+}
+
+// Files reports what is wrong with the files of kernels, whatever the operators are: syntax, and imports of
+// generated packages that are not among packages.
+func Files(packages []string, f *kernelfile.Folder, in Imports, list *diag.List) {
+	c := &checker{Imports: in, list: list, types: map[string]*kernel{}, packages: map[string]bool{"catalogue": true}}
+	for _, p := range packages {
+		c.packages[p] = true
+	}
+	for _, file := range f.Files {
+		if r := c.read(file); r != nil {
+			c.noPackages(r)
+		}
+		if file.Err != nil {
+			c.syntax(file)
+		}
+	}
+}
+
+// Operators reports how the kernels of operators differ from what generated code expects of them. Others
+// may be in the same files.
+func Operators(operators []*model.Operator, f *kernelfile.Folder, in Imports, list *diag.List) {
+	c := &checker{Imports: in, list: list, types: map[string]*kernel{}}
 	for _, file := range f.Files {
 		c.read(file)
 	}
 	var expected []*want
-	for _, o := range m.Operators {
+	for _, o := range operators {
 		if o.Derived {
 			c.dimensions(o)
 		} else {
@@ -102,15 +127,17 @@ type method struct {
 	decl *ast.FuncDecl
 }
 
-// read notes the declarations of a file.
-func (c *checker) read(kf *kernelfile.File) {
-	f := &file{kf, &source.File{Path: path.Join(c.Folder, kf.Name), Text: kf.Text}, map[string]string{}}
-	if kf.Err != nil {
-		c.broken = true
-		c.syntax(f)
-	}
+// source returns the text of a file of kernels, under the path that findings show.
+func (c *checker) source(kf *kernelfile.File) *source.File {
+	return &source.File{Path: path.Join(c.Folder, kf.Name), Text: kf.Text}
+}
+
+// read notes the declarations of a file. It returns nil if the file is not one of the package.
+func (c *checker) read(kf *kernelfile.File) *file {
+	f := &file{kf, c.source(kf), map[string]string{}}
+	c.broken = c.broken || kf.Err != nil
 	if kf.AST == nil || kf.AST.Name == nil || kf.AST.Name.Name == "main" {
-		return // a program beside the package
+		return nil // a program beside the package
 	}
 	c.files = append(c.files, f)
 	for _, i := range kf.AST.Imports {
@@ -120,9 +147,6 @@ func (c *checker) read(kf *kernelfile.File) {
 			name = i.Name.Name
 		}
 		f.imports[name] = p
-		if pkg, ok := strings.CutPrefix(p, c.Generated+"/"); ok && !c.packages[pkg] {
-			c.noPackage(f, i, pkg)
-		}
 	}
 	for s := range kf.Types() {
 		k := c.typeOf(s.Name.Name)
@@ -138,6 +162,7 @@ func (c *checker) read(kf *kernelfile.File) {
 			}
 		}
 	}
+	return f
 }
 
 func (c *checker) typeOf(name string) *kernel {
@@ -170,14 +195,24 @@ func receiver(x ast.Expr) (name *ast.Ident, params []ast.Expr) {
 }
 
 // syntax reports that a file does not parse.
-func (c *checker) syntax(f *file) {
+func (c *checker) syntax(f *kernelfile.File) {
+	text := c.source(f)
 	line, col, message := 1, 1, f.Err.Error()
 	if errs := scannerErrors(f.Err); len(errs) > 0 {
 		line, col, message = errs[0].Pos.Line, errs[0].Pos.Column, errs[0].Msg
 	}
-	at, _ := f.source.Offset(line, 1)
+	at, _ := text.Offset(line, 1)
 	at = min(at+col-1, len(f.Text)) // columns of Go count bytes
-	c.list.Add(diag.KernelSyntax, source.Span{File: f.source, Start: at, End: at}, "the file is not Go: %s", message)
+	c.list.Add(diag.KernelSyntax, source.Span{File: text, Start: at, End: at}, "the file is not Go: %s", message)
+}
+
+// noPackages reports imports of generated packages that no spec gives.
+func (c *checker) noPackages(f *file) {
+	for _, i := range f.AST.Imports {
+		if pkg, ok := strings.CutPrefix(strings.Trim(i.Path.Value, "\"`"), c.Generated+"/"); ok && !c.packages[pkg] {
+			c.noPackage(f, i, pkg)
+		}
+	}
 }
 
 // noPackage reports an import of a generated package that no spec gives.
