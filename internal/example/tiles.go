@@ -5,6 +5,7 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -28,6 +29,7 @@ func (t *trial) checkTiles(v *view) {
 						t.checkFootprint(v, m, s, result, of)
 					}
 				}
+				t.checkReads(v, m, s, result)
 			}
 		}
 	}
@@ -58,6 +60,61 @@ func (t *trial) checkFootprint(v *view, m *model.Task, s *model.Step, result, of
 			default:
 				t.contradict(at, "index %d of %s of %s touches %s of %s according to the spec, but elements %d to %d according to the formula",
 					v, touch.Index, taskName(m, s), v.op.Name, what, of.Slot.Name, touch.Lo, touch.Hi-1)
+			}
+		}
+	}
+}
+
+// checkReads checks what some indices of a result read, one element after the other. It finds what
+// checkFootprint does not follow, such as a value of the formula's own that is read at a moved index.
+func (t *trial) checkReads(v *view, m *model.Task, s *model.Step, result model.Footprint) {
+	out := v.tensor(m.Kind, result.Slot.Number)
+	if out < 0 {
+		return
+	}
+	touched := map[int]model.Footprint{} // by tensor
+	for _, of := range s.Tiles.Footprints {
+		if in := v.tensor(m.Kind, of.Slot.Number); in >= 0 && (of.Slot.Role == task.RoleInput || of.Slot.Role == task.RoleWeight) {
+			touched[in] = of
+		}
+	}
+	var own model.Span
+	index := 0
+	reads := derive.NewReads(v.program, v.program.Statements, mostReads, func(tensor int) bool { return touched[tensor].Slot != nil }, func(tensor int, at []int) {
+		of := touched[tensor]
+		for k, other := range of.Spans {
+			axes := v.axesOf(of.Slot, k)
+			if other.Dim != own.Dim || len(axes) != 1 {
+				continue
+			}
+			lo, hi := index, index+1
+			if w := v.window(other); w != nil {
+				lo, hi = w(index)
+			}
+			n, _ := v.program.Tensors[tensor].Shape[axes[0]].Known()
+			i := at[axes[0]]
+			if i == derive.Anywhere && (lo > 0 || hi < n) || i != derive.Anywhere && (i < lo || i >= hi) {
+				where, what := t.windowKey(m, of.Slot, other)
+				t.contradict(where, "index %d of %s of %s touches %s of %s according to the spec, but element %s of it according to the formula",
+					v, index, taskName(m, s), v.op.Name, what, of.Slot.Name, element(at))
+			}
+		}
+	})
+	for i, span := range result.Spans {
+		axes := v.axesOf(result.Slot, i)
+		if span.Dim < 0 || span.Window != nil || len(axes) != 1 {
+			continue
+		}
+		box := region.Box{Lo: make([]int, len(v.program.Tensors[out].Shape))}
+		for _, x := range v.program.Tensors[out].Shape {
+			n, _ := x.Known()
+			box.Hi = append(box.Hi, n)
+		}
+		a, n := axes[0], box.Hi[axes[0]]
+		own = span
+		for _, index = range []int{0, n / 2, n - 1} {
+			if box.Lo[a], box.Hi[a] = index, index+1; !box.Empty() {
+				reads.Of(out, box)
 			}
 		}
 	}
