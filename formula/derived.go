@@ -2,6 +2,7 @@ package formula
 
 import (
 	"github.com/opgen/opgen/formula/derive"
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -10,8 +11,7 @@ import (
 // choice between two equal values.
 type derivedCode struct {
 	of      *derive.Gradient
-	program *compiled
-	marked  []bool // the statements on which gradients depend
+	program *compiled // of the statements on which gradients depend
 }
 
 // derived returns the derived statements of the gradients with respect to all tensors, from the given
@@ -28,27 +28,23 @@ func (p *compiled) derived(given, computed []bool) (*derivedCode, error) {
 		return nil, mistake(p.Operator, err.Error())
 	}
 	g.Program.Settle()
-	d := &derivedCode{of: g, program: &compiled{g.Program, compile(g.Program)}, marked: make([]bool, len(g.Program.Statements))}
+	d := &derivedCode{of: g}
 	there := make([]bool, len(g.Program.Tensors))
 	copy(there, computed)
 	need := make([]bool, len(there))
 	for t, id := range g.Of {
 		there[id], need[id] = given[t], !given[t]
 	}
-	statements := g.Program.Statements
-	for i := len(statements) - 1; i >= 0; i-- {
-		if t := statements[i].Target; need[t] && !there[t] {
-			d.marked[i] = true
-			for r := range d.program.code.needs[i] {
-				need[r] = true
-			}
-		}
+	q := *g.Program
+	if q.Statements, err = program.Needed(q.Statements, need, func(t int) bool { return there[t] }); err != nil {
+		return nil, mistake(p.Operator, err.Error())
 	}
 	for t, l := range g.Program.Tensors {
 		if need[t] && !there[t] && !l.Given && l.Old < 0 && count(l) > 0 {
 			return nil, missing{p.Operator, l.Name}
 		}
 	}
+	d.program = &compiled{&q, compile(&q)}
 	return d, nil
 }
 
@@ -63,7 +59,7 @@ func (d *derivedCode) run(m *memory) error {
 			n.tensors[id].real, n.computed[id] = g, true
 		}
 	}
-	if err := n.run(d.marked); err != nil {
+	if err := n.forward(); err != nil {
 		return err
 	}
 	for t, id := range d.of.Of {

@@ -3,6 +3,7 @@ package formula
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
@@ -36,10 +37,17 @@ type code struct {
 // compile compiles a program into closures.
 func compile(p *program.Program) *code {
 	c := &code{p: p}
-	for _, s := range p.Statements {
+	for i := 0; i < len(p.Statements); {
+		block := program.Together(p.Statements, i)
 		c.reads = map[int]bool{}
-		c.runs = append(c.runs, c.statement(s))
-		c.needs = append(c.needs, c.reads)
+		c.runs = append(c.runs, c.statements(block))
+		for range block[1:] { // the first one runs all
+			c.runs = append(c.runs, func(*frame) {})
+		}
+		for range block {
+			c.needs = append(c.needs, c.reads)
+		}
+		i += len(block)
 	}
 	return c
 }
@@ -113,9 +121,15 @@ func (c *code) statement(s *program.Statement) func(*frame) {
 	if run := c.inOnePass(s); run != nil {
 		return run
 	}
+	set := c.assignment(s)
+	each := c.loop(s.Vars, s.Guard)
+	return func(f *frame) { each(f, set) }
+}
+
+// assignment compiles a statement into code that computes one of its elements.
+func (c *code) assignment(s *program.Statement) (set func(*frame)) {
 	place := c.place(s.Left)
 	id := s.Target
-	var set func(*frame)
 	switch c.p.Tensors[id].Kind {
 	case term.Real:
 		x := c.real(s.Value)
@@ -146,8 +160,60 @@ func (c *code) statement(s *program.Statement) func(*frame) {
 			f.m.tensors[id].boolean[at] = v
 		}
 	}
-	each := c.loop(s.Vars, s.Guard)
-	return func(f *frame) { each(f, set) }
+	return set
+}
+
+// statements compiles a statement, or those of a block.
+func (c *code) statements(block []*program.Statement) func(*frame) {
+	if block[0].Recurrence == nil {
+		return c.statement(block[0])
+	}
+	steps := make([]step, len(block))
+	for i, s := range block {
+		c.number(s)
+		set := c.assignment(s)
+		each := c.loop(c.inner(s), s.Guard)
+		steps[i] = c.step(s, func(f *frame) { each(f, set) })
+	}
+	return inSteps(steps, block[0].Recurrence.Down)
+}
+
+// step is a statement of a recurrence that runs at one value of its index.
+type step struct {
+	lo, hi func(*frame) int
+	at     int // the slot of the index
+	run    func(*frame)
+}
+
+func (c *code) step(s *program.Statement, run func(*frame)) step {
+	return step{c.integer(s.Over.Lo), c.integer(s.Over.Hi), c.slots[s.Over], run}
+}
+
+// inner returns the variables of a statement of a recurrence but for the index of the recurrence.
+func (c *code) inner(s *program.Statement) []*term.Variable {
+	return slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return v == s.Over })
+}
+
+// inSteps returns code that runs steps in their order, for one value of their index after the other.
+func inSteps(steps []step, down bool) func(*frame) {
+	return func(f *frame) {
+		lo, hi := math.MaxInt, math.MinInt
+		for _, s := range steps {
+			lo, hi = min(lo, s.lo(f)), max(hi, s.hi(f))
+		}
+		for i := lo; i < hi; i++ {
+			v := i
+			if down {
+				v = lo + hi - 1 - i
+			}
+			for _, s := range steps {
+				if s.lo(f) <= v && v < s.hi(f) {
+					f.vars[s.at] = v
+					s.run(f)
+				}
+			}
+		}
+	}
 }
 
 // inOnePass compiles an order, a scan or a segment reduction into one pass over its elements. It returns nil

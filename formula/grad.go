@@ -61,20 +61,25 @@ func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 	g := &gradientCode{given: given, computed: computed, flows: slices.Clone(given),
 		marked: make([]bool, len(p.Statements)), adjoints: make([]func(*frame), len(p.Statements))}
 	need := map[int]bool{}
-	for _, s := range p.Backward {
+	for i := 0; i < len(p.Backward); i++ {
+		block := program.Together(p.Backward, i)
 		c.reads = map[int]bool{}
-		g.hand = append(g.hand, c.statement(s))
+		g.hand = append(g.hand, c.statements(block))
+		i += len(block) - 1
 		for t := range c.reads {
 			need[t] = true
 		}
 	}
+	flows := func(t int) bool { return g.flows[t] }
 	for i := len(p.Statements) - 1; i >= 0; i-- {
 		s := p.Statements[i]
-		if p.Tensors[s.Target].Kind != term.Real || !g.flows[s.Target] || !p.Depends(s.Value) {
+		block := program.Together(p.Statements, i)
+		i -= len(block) - 1
+		if s.Recurrence == nil && p.Tensors[s.Target].Kind != term.Real || !s.Needs(flows) || !slices.ContainsFunc(block, func(s *program.Statement) bool { return p.Depends(s.Value) }) {
 			continue
 		}
 		c.reads, c.hands = map[int]bool{}, map[int]bool{}
-		if g.adjoints[i] = c.adjoint(s); g.adjoints[i] == nil {
+		if g.adjoints[i] = c.adjoints(block); g.adjoints[i] == nil {
 			continue
 		}
 		for t := range c.reads {
@@ -85,7 +90,7 @@ func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 		}
 	}
 	for i := len(p.Statements) - 1; i >= 0; i-- {
-		if t := p.Statements[i].Target; need[t] && !computed[t] {
+		if p.Statements[i].Needs(func(t int) bool { return need[t] && !computed[t] }) {
 			g.marked[i] = true
 			for r := range p.code.needs[i] {
 				need[r] = true
@@ -135,6 +140,29 @@ func (m *memory) each(depth int, code []func(*frame)) (err error) {
 	return nil
 }
 
+// adjoints compiles the adjoint of a statement, or those of a block, which run from the last value of its index
+// to the first one if the block runs from the first one. It returns nil if no gradient flows.
+func (c *code) adjoints(block []*program.Statement) func(*frame) {
+	if block[0].Recurrence == nil {
+		return c.adjoint(block[0])
+	}
+	var steps []step
+	for _, s := range slices.Backward(block) {
+		if c.p.Tensors[s.Target].Kind != term.Real || !c.p.Depends(s.Value) {
+			continue
+		}
+		c.number(s)
+		if run := c.adjointOver(s, c.inner(s)); run != nil {
+			c.hands[s.Target] = true
+			steps = append(steps, c.step(s, run))
+		}
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	return inSteps(steps, !block[0].Recurrence.Down)
+}
+
 // adjoint compiles the adjoint of a statement: it adds to the gradients of what the statement reads, from
 // the gradient of the result. It returns nil if no gradient flows.
 func (c *code) adjoint(s *program.Statement) func(*frame) {
@@ -144,6 +172,11 @@ func (c *code) adjoint(s *program.Statement) func(*frame) {
 			return run
 		}
 	}
+	return c.adjointOver(s, s.Vars)
+}
+
+// adjointOver compiles the adjoint of a statement at all values of vars.
+func (c *code) adjointOver(s *program.Statement, vars []*term.Variable) func(*frame) {
 	place, id := c.place(s.Left), s.Target
 	result := func(f *frame) float64 {
 		_, at, _ := place(f)
@@ -154,7 +187,7 @@ func (c *code) adjoint(s *program.Statement) func(*frame) {
 	if x == nil {
 		return nil
 	}
-	each := c.loop(s.Vars, nil)
+	each := c.loop(vars, nil)
 	masked := c.slopes.Masks(s)
 	return func(f *frame) {
 		each(f, func(f *frame) {

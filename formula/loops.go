@@ -256,31 +256,15 @@ func (l *layout) withOthers(gradients map[int]int, statements []*program.Stateme
 // from the spec's examples, and none of the examples may have shown this read.
 func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) {
 	need := slices.Clone(l.wanted)
-	var kept []*program.Statement
-	for _, s := range slices.Backward(all) {
-		if !need[s.Target] || l.given[s.Target] && !l.wanted[s.Target] {
-			continue
-		}
-		kept = append(kept, s)
-		mark := func(n *term.Term) {
-			if n.Op == term.Element {
-				for i := range n.Read.Count {
-					need[n.Read.Tensor+i] = true
-				}
-			}
-		}
-		s.Value.Walk(mark)
-		s.Guard.Walk(mark)
-		for _, i := range s.Left.Idx {
-			i.Walk(mark)
-		}
+	kept, err := program.Needed(all, need, func(t int) bool { return l.given[t] && !l.wanted[t] })
+	if err != nil {
+		return nil, mistake(l.program.Operator, err.Error())
 	}
 	for t, x := range l.program.Tensors {
 		if need[t] && x.Slot >= 0 && !x.Given && x.Old < 0 && !l.given[t] && !l.wanted[t] && count(x) > 0 {
 			return nil, missing{l.program.Operator, x.Name}
 		}
 	}
-	slices.Reverse(kept)
 	return l.apart(l.complete(kept)), nil
 }
 

@@ -66,6 +66,8 @@ type formula struct {
 	proofs     int
 	calls      int      // of functions, so far
 	giving     []string // what the statement gives that is checked
+	checked    *expr.Statement
+	recurring  *recurring // of the statements that are checked, if some need each other
 }
 
 func (c *session) newFormula(text string) *formula {
@@ -109,9 +111,7 @@ func (c *session) operator(s *Operator) []Own {
 	f.gradients()
 	f.requirements()
 	f.defined(ast)
-	for _, s := range ast.Statements {
-		f.statement(s)
-	}
+	f.statements(ast.Statements, ast.Recurrences())
 	f.pairs(ast)
 	if !f.unreadable {
 		f.complete(ast)

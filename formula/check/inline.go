@@ -176,6 +176,9 @@ func (a *application) operand(sl *Slot, n expr.Node) *expr.Error {
 			err.Pos, err.End = n.Pos(), n.End()
 			return err
 		}
+		if g := a.recurring.of(a.checked); g != nil && g.Names[n.Name] {
+			return failf(n, expr.BadFormula, "%s is part of a recurrence, so no operator can be applied to all of it here", n.Name)
+		}
 	}
 	if t == nil {
 		e := failf(n, expr.BadType, "want a tensor for %s of %s, got %s", sl.Name, a.s.Name, a.source(n))

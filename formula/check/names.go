@@ -64,8 +64,8 @@ func (f *formula) later(n expr.Node, name string) (value, *expr.Error) {
 	e := failf(n, expr.BadFormula, "%s is used before it is given", name)
 	e.Hint = "put the line that gives " + name + " above this one"
 	if slices.Contains(f.giving, name) {
-		e.Message = name + " is used by the line that gives it: formulas have no recurrences"
-		e.Hint = "write what it is as a reduction, such as a sum, or give the values names of their own"
+		e.Message = name + " is used by the line that gives it"
+		e.Hint = "a recurrence has an index and reads an earlier element, such as h[t - 1]; or give the values names of their own"
 	}
 	return value{}, e
 }

@@ -85,7 +85,7 @@ func (f *formula) readTensor(n *expr.Read, t *tensor, fr *frame) (value, *expr.E
 		if outside, err = f.eval(n.Else, fr, false); err != nil {
 			return value{}, err
 		}
-		if err := t.takes(n.Else, outside); err != nil {
+		if err := t.takes(n.Else, outside); err != nil && !(f.recurring.guesses() && t.ahead && t.slot == nil) {
 			return value{}, err
 		}
 	}
@@ -97,6 +97,7 @@ func (f *formula) readTensor(n *expr.Read, t *tensor, fr *frame) (value, *expr.E
 	if err != nil {
 		return value{}, err
 	}
+	f.recurring.note(f, n, t, items, fr)
 	if n.Else == nil && items != nil {
 		if err := f.inside(n, t, items, elems, fr); err != nil {
 			return value{}, err
@@ -170,12 +171,11 @@ func (f *formula) readable(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 		return e
 	case t.slot != nil && (t.slot.Role == "input" || t.slot.Role == "weight"):
 		return f.mayBeAbsent(n, t, fr)
-	case !t.given():
+	case !t.given() && !t.ahead:
 		e := failf(n, expr.BadFormula, "%s is read before it is given", t.name)
 		e.Hint = "put the line that gives " + t.name + " above this one"
 		if slices.Contains(f.giving, t.name) {
-			e.Message = fmt.Sprintf("%s is read by the line that gives it: formulas have no recurrences", t.name)
-			e.Hint = "sums, products, maxima and the like over the indices up to this one are reductions, such as sum(n' in 0 .. n + 1: ...); others need a kernel by hand"
+			e.Message = fmt.Sprintf("%s is read by the line that gives it", t.name)
 		}
 		return e
 	}

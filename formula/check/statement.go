@@ -44,36 +44,53 @@ func targetName(n expr.Node) (name string, scalar bool) {
 }
 
 func (f *formula) checkStatement(s *expr.Statement) *expr.Error {
+	f.checked = s
+	fr, targets, err := f.leftSide(s)
+	if err != nil {
+		return err
+	}
+	if err := f.gradient(s, targets[0]); err != nil {
+		return err
+	}
+	if err := f.noGradients(s, targets); err != nil {
+		return err
+	}
+	return f.rightSide(s, targets, fr)
+}
+
+// leftSide checks what stands beside the expression of a statement. It returns the frame in which the
+// expression is, and what the statement gives.
+func (f *formula) leftSide(s *expr.Statement) (*frame, []*tensor, *expr.Error) {
 	fr := &frame{outer: f.root}
 	if s.When != nil {
 		c, err := f.eval(s.When, fr, false)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if err := want(s.When, c, kBool); err != nil {
-			return err
+			return nil, nil, err
 		}
 		if err := f.noElements(s.When); err != nil {
-			return err
+			return nil, nil, err
 		}
 		f.assume(s.When, true, fr, false)
 	}
 	for _, b := range s.For {
 		if err := f.forRange(b, fr); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	var targets []*tensor
 	for i, n := range s.Targets {
 		t, err := f.target(n, fr)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		if err := f.twice(s, n, t); err != nil {
-			return err
+			return nil, nil, err
 		}
 		if slices.Contains(targets, t) {
-			return failf(s.Targets[i], expr.BadFormula, "%s is given twice", t.name)
+			return nil, nil, failf(s.Targets[i], expr.BadFormula, "%s is given twice", t.name)
 		}
 		if f.tensors[t.name] == nil {
 			f.tensors[t.name] = t
@@ -84,16 +101,10 @@ func (f *formula) checkStatement(s *expr.Statement) *expr.Error {
 	}
 	for _, b := range s.For {
 		if id := b.X.(*expr.Ident); len(fr.indices(id.Name)) == 0 {
-			return failf(id, expr.BadFormula, "%s does not stand on the left side", id.Name)
+			return nil, nil, failf(id, expr.BadFormula, "%s does not stand on the left side", id.Name)
 		}
 	}
-	if err := f.gradient(s, targets[0]); err != nil {
-		return err
-	}
-	if err := f.noGradients(s, targets); err != nil {
-		return err
-	}
-	return f.rightSide(s, targets, fr)
+	return fr, targets, nil
 }
 
 // noElements checks that a condition of a statement does not depend on elements of tensors.

@@ -21,6 +21,7 @@ type tensor struct {
 	except poly      // of an integer: the one value outside of within that is allowed; nil if there is none
 	scalar bool      // without an index, and no slot
 	bad    bool      // a statement that gives it has an error
+	ahead  bool      // statements of a recurrence may read it before one gives it
 	by     []*expr.Statement
 }
 

@@ -70,6 +70,9 @@ func (b *boxes) tensor(t int, axes []int) {
 			}
 			moving[i] = s.Left.Idx[a]
 		}
+		if s.Recurrence != nil && b.wrong == nil && slices.ContainsFunc(moving, func(m *term.Term) bool { return m.Var == s.Over }) {
+			b.wrong = &Touch{Any: true} // an element depends on all those before it
+		}
 		s.Reads(func(r *term.Read) { b.read(r, moving) })
 	}
 }

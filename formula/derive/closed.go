@@ -49,7 +49,7 @@ func sole(p *program.Program, t int) *program.Statement {
 		if s.Target != t {
 			continue
 		}
-		if out != nil || s.Left.ByNumber || s.Add || slices.ContainsFunc(s.Left.Idx, func(i *term.Term) bool { return i.Op != term.Index }) {
+		if out != nil || s.Left.ByNumber || s.Add || s.Recurrence != nil || slices.ContainsFunc(s.Left.Idx, func(i *term.Term) bool { return i.Op != term.Index }) {
 			return nil
 		}
 		out = s

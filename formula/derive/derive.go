@@ -52,6 +52,14 @@ func Gradients(p *program.Program, given []int) (*Gradient, error) {
 	}
 	for i := len(d.forward) - 1; i >= 0; i-- {
 		s := d.forward[i]
+		if s.Recurrence != nil {
+			block := program.Together(d.forward, i)
+			if err := d.recurrence(block); err != nil {
+				return nil, err
+			}
+			i -= len(block) - 1
+			continue
+		}
 		t := d.p.Tensors[s.Target]
 		if !t.Varies || t.Kind != term.Real || !d.p.Depends(s.Value) {
 			continue
@@ -61,13 +69,8 @@ func Gradients(p *program.Program, given []int) (*Gradient, error) {
 				return nil, err
 			}
 		}
-		if seed := d.adjoints[s.Target].at(s.Left); seed != nil {
-			if d.counts = nil; d.masked(s) {
-				d.counts = term.Compare(term.Unequal, seed, term.Number(0))
-			}
-			if err := d.walk(s.Value, seed, s.Vars, d.counts); err != nil {
-				return nil, err
-			}
+		if err := d.statement(s); err != nil {
+			return nil, err
 		}
 	}
 	for t, l := range p.Tensors {
@@ -81,6 +84,18 @@ func Gradients(p *program.Program, given []int) (*Gradient, error) {
 	d.byHand()
 	q.Statements = append(q.Statements, d.out.Statements...)
 	return d.out, nil
+}
+
+// statement propagates the gradient of what a statement gives to what it reads.
+func (d *deriver) statement(s *program.Statement) error {
+	seed := d.adjoints[s.Target].at(s.Left)
+	if seed == nil {
+		return nil
+	}
+	if d.counts = nil; d.masked(s) {
+		d.counts = term.Compare(term.Unequal, seed, term.Number(0))
+	}
+	return d.walk(s.Value, seed, s.Vars, d.counts)
 }
 
 // deriver is the state of the derivation of one program.
@@ -181,11 +196,7 @@ func (d *deriver) adjoint(t int) error {
 	a.vars = d.indices(t)
 	sum, scatters := d.collect(t, a.vars)
 	if isGiven {
-		g := &term.Read{Tensor: given, Count: 1, Ext: l.Shape, Text: d.p.Tensors[given].Name}
-		for _, v := range a.vars {
-			g.Idx = append(g.Idx, v.Term())
-		}
-		sum = term.Sum(&term.Term{Op: term.Element, Kind: term.Real, Read: g}, sum)
+		sum = term.Sum(d.elementAt(given, a.vars), sum)
 	}
 	sum = d.neat(sum)
 	if len(scatters) == 0 && d.plain(t) && !d.anyMasked(t) && !(chooses(sum) && d.reduces(t)) && (small(sum) || d.readOnce(t) && !sum.Reduces()) {
@@ -203,6 +214,12 @@ func (d *deriver) adjoint(t int) error {
 	}
 	d.give(a.tensor, a.vars, sum, scatters)
 	return nil
+}
+
+// elementAt returns the element of a tensor at indices.
+func (d *deriver) elementAt(t int, vars []*term.Variable) *term.Term {
+	l := d.p.Tensors[t]
+	return &term.Term{Op: term.Element, Kind: term.Real, Read: &term.Read{Tensor: t, Count: 1, Ext: l.Shape, Text: l.Name, Idx: terms(vars)}}
 }
 
 // masked reports whether a gradient of 0 at the target of s must stay 0, although the slope of the value may

@@ -24,7 +24,13 @@ func TestGradients(t *testing.T) {
 			return "", err
 		}
 		var out strings.Builder
-		for _, s := range g.Statements {
+		for i, s := range g.Statements {
+			if r := s.Recurrence; r != nil && program.Together(g.Statements, i)[0] == s {
+				fmt.Fprintf(&out, "over %s, %s:\n", s.Over.Name, map[bool]string{false: "up", true: "down"}[r.Down])
+			}
+			if s.Recurrence != nil {
+				out.WriteString("  ")
+			}
 			fmt.Fprintln(&out, s)
 		}
 		for _, t := range slices.Sorted(maps.Keys(g.Scatter)) {

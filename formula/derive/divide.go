@@ -1,6 +1,8 @@
 package derive
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -65,8 +67,10 @@ func (d *divider) run() Effect {
 	for i := range d.p.Tensors {
 		d.states[i] = d.own(i)
 	}
-	for _, s := range d.p.Statements {
-		d.statement(s)
+	for i := 0; i < len(d.p.Statements); {
+		block := program.Together(d.p.Statements, i)
+		d.block(block)
+		i += len(block)
 	}
 	partial := 0
 	for i, l := range d.p.Tensors {
@@ -118,6 +122,21 @@ func (d *divider) own(tensor int) state {
 // along reports whether v ranges over the whole partitioned dimension.
 func (d *divider) along(v *term.Variable) bool {
 	return v.Lo.Is(0) && (d.vars[v] || d.symbol(v.Hi))
+}
+
+// block works out the states of what a statement gives, or those of a recurrence. Its statements read each
+// other's results as if these had the state that their shapes say; where that is wrong, nothing is said.
+func (d *divider) block(block []*program.Statement) {
+	assumed := slices.Clone(d.states)
+	for _, s := range block {
+		d.statement(s)
+	}
+	if block[0].Recurrence == nil || !slices.ContainsFunc(block, func(s *program.Statement) bool { return d.states[s.Target] != assumed[s.Target] }) {
+		return
+	}
+	for _, s := range block {
+		d.states[s.Target] = wrong
+	}
 }
 
 func (d *divider) statement(s *program.Statement) {

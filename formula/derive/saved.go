@@ -171,11 +171,12 @@ func (g *Gradient) giving(t int) []*program.Statement {
 	return g.giver[t]
 }
 
-// costly reports whether an element of a tensor is a real number that takes a reduction, or a condition that
-// takes a random number.
+// costly reports whether an element of a tensor is a real number that takes a reduction or a recurrence, or a
+// condition that takes a random number.
 func (g *Gradient) costly(t int) bool {
 	kind, found := g.Program.Tensors[t].Kind, false
 	for _, s := range g.giving(t) {
+		found = found || kind == term.Real && s.Recurrence != nil
 		s.Value.Walk(func(n *term.Term) {
 			found = found || kind == term.Real && n.Op == term.Reduce || kind == term.Boolean && n.Func.Has(term.Random)
 		})

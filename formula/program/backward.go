@@ -60,15 +60,24 @@ func withoutGradients(f *expr.Formula) []*expr.Statement {
 		}
 	}
 	functions()
+	dependent := func(s *expr.Statement) bool { return s.Gradient() != "" || depends(s.X) }
+	for more := true; more; { // a statement of a recurrence may depend on one below it
+		more = false
+		for _, s := range f.Statements {
+			if !dependent(s) {
+				continue
+			}
+			for _, t := range s.Targets {
+				more = more || !left[nameOf(t)]
+				left[nameOf(t)] = true
+			}
+			functions()
+		}
+	}
 	for _, s := range f.Statements {
-		if s.Gradient() == "" && !depends(s.X) {
+		if !dependent(s) {
 			out = append(out, s)
-			continue
 		}
-		for _, t := range s.Targets {
-			left[nameOf(t)] = true
-		}
-		functions()
 	}
 	return out
 }
@@ -88,7 +97,9 @@ func (b *builder) splitBackward() error {
 	var forward []*Statement
 	for _, s := range p.Backward {
 		reads := false
-		s.Value.Walk(func(n *term.Term) { reads = reads || n.Op == term.Element && depends[n.Read.Tensor] })
+		for _, m := range s.Beside(p.Backward) {
+			m.Value.Walk(func(n *term.Term) { reads = reads || n.Op == term.Element && depends[n.Read.Tensor] })
+		}
 		switch {
 		case p.Tensors[s.Target].Slot >= 0 && reads:
 			return fmt.Errorf("%s depends on a gradient", p.Tensors[s.Target].Name)
@@ -118,7 +129,7 @@ func (b *builder) pruneBackward() {
 	}
 	var kept []*Statement
 	for _, s := range slices.Backward(p.Backward) {
-		if !need[s.Target] || slices.Contains(p.Statements, s) {
+		if !s.Needs(func(t int) bool { return need[t] }) || slices.Contains(p.Statements, s) {
 			continue
 		}
 		kept = append(kept, s)

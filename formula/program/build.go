@@ -75,21 +75,8 @@ func (s *scope) with(params map[string]value) *scope {
 // absent is lowered only if one of the following statements reads it.
 func (b *builder) statement(s *expr.Statement, following []*expr.Statement) error {
 	b.length = 0
-	if s.When != nil {
-		unsettled := b.unsettled
-		b.unsettled, b.deciding = false, unsettled
-		v, err := b.eval(s.When, &scope{vars: map[string]*term.Variable{}}, false)
-		b.unsettled, b.deciding = unsettled, false
-		if err != nil {
-			return err
-		}
-		holds, known := v.Truth()
-		if !known {
-			return fmt.Errorf("the condition behind when depends on values of tensors")
-		}
-		if !holds {
-			return nil
-		}
+	if holds, err := b.when(s); err != nil || !holds {
+		return err
 	}
 	if !b.wanted(s, following) {
 		return nil
@@ -105,6 +92,25 @@ func (b *builder) statement(s *expr.Statement, following []*expr.Statement) erro
 		}
 	}
 	return nil
+}
+
+// when reports whether a statement counts.
+func (b *builder) when(s *expr.Statement) (bool, error) {
+	if s.When == nil {
+		return true, nil
+	}
+	unsettled := b.unsettled
+	b.unsettled, b.deciding = false, unsettled
+	v, err := b.eval(s.When, &scope{vars: map[string]*term.Variable{}}, false)
+	b.unsettled, b.deciding = unsettled, false
+	if err != nil {
+		return false, err
+	}
+	holds, known := v.Truth()
+	if !known {
+		return false, fmt.Errorf("the condition behind when depends on values of tensors")
+	}
+	return holds, nil
 }
 
 // wanted reports whether a target of s is present, or one of the following statements reads it.
@@ -192,12 +198,8 @@ func (b *builder) targets(s *expr.Statement, sc *scope) error {
 
 func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) error {
 	b.hoisted = nil
-	for _, f := range s.For {
-		lo, hi, err := b.rangeOf(f, sc)
-		if err != nil {
-			return err
-		}
-		b.ranges[nameOf(f.X)] = extent{[]*term.Term{lo}, []*term.Term{hi}, false}
+	if err := b.forRanges(s, sc); err != nil {
+		return err
 	}
 	name := nameOf(t)
 	id := -1
@@ -251,13 +253,11 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 		x = &term.Term{Op: term.Reduce, Kind: term.Integer, Reduction: &r}
 	}
 	if id < 0 {
-		l := &Local{Name: name, Kind: x.Kind, Unsigned: b.program.Unsigned(x), Old: -1}
-		if b.prefix != "" {
-			l.Name = b.fresh(b.prefix + name)
-		}
-		if l.Shape, err = b.shapeOfLocal(name, left, sc); err != nil {
+		l, err := b.local(name, left, sc)
+		if err != nil {
 			return err
 		}
+		l.Kind, l.Unsigned = x.Kind, b.program.Unsigned(x)
 		id = b.program.Add(l)
 		b.byName[name] = id
 	}
@@ -271,6 +271,29 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	x = b.hoist(b.halve(id, left, vars, x), vars, false)
 	b.program.Statements = append(b.program.Statements, &Statement{Target: id, Left: left, Vars: vars, Value: x})
 	return nil
+}
+
+// forRanges gives indices the ranges that stand behind for.
+func (b *builder) forRanges(s *expr.Statement, sc *scope) error {
+	for _, f := range s.For {
+		lo, hi, err := b.rangeOf(f, sc)
+		if err != nil {
+			return err
+		}
+		b.ranges[nameOf(f.X)] = extent{[]*term.Term{lo}, []*term.Term{hi}, false}
+	}
+	return nil
+}
+
+// local returns a tensor of the formula's own, without its kind.
+func (b *builder) local(name string, left *term.Read, sc *scope) (*Local, error) {
+	l := &Local{Name: name, Old: -1}
+	if b.prefix != "" {
+		l.Name = b.fresh(b.prefix + name)
+	}
+	var err error
+	l.Shape, err = b.shapeOfLocal(name, left, sc)
+	return l, err
 }
 
 // shapeOfLocal returns the shape of a tensor at its first definition: the shape of its slot if it has one

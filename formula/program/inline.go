@@ -263,10 +263,8 @@ func (b *builder) expand(a *application, output string) (int, error) {
 		return 0, err
 	}
 	statements := withoutGradients(a.of.formula) // the whole formula's gradients are derived
-	for i, s := range statements {
-		if err := in.statement(s, statements[i+1:]); err != nil {
-			return 0, err
-		}
+	if _, err := in.statements(a.of.formula, statements); err != nil {
+		return 0, err
 	}
 	b.size = in.size
 	id, ok := in.byName[output]

@@ -58,6 +58,10 @@ type Statement struct {
 	// statements.
 	Add   bool
 	Guard *term.Term
+	// Recurrence is the block of statements that the statement needs and that need it, or nil. Over is the one
+	// of Vars for one value of which after the other the block runs.
+	Recurrence *Recurrence
+	Over       *term.Variable
 }
 
 // Parsed is a formula after parsing.
@@ -105,6 +109,9 @@ func (p *Parsed) Moves() bool {
 func Build(u *Use) (*Program, error) {
 	b, err := build(u)
 	if err != nil {
+		return nil, err
+	}
+	if b.program.Statements, err = Ordered(b.program.Statements); err != nil {
 		return nil, err
 	}
 	if err := b.splitBackward(); err != nil {
@@ -175,11 +182,9 @@ func build(u *Use) (*builder, error) {
 	if u.Derived {
 		statements = withoutGradients(f)
 	}
-	for i, s := range statements {
-		if err := b.statement(s, statements[i+1:]); err != nil {
-			line, _, _ := strings.Cut(text[s.Pos:], "\n")
-			return nil, fmt.Errorf("%s: %w", begin(line), err)
-		}
+	if s, err := b.statements(f, statements); err != nil {
+		line, _, _ := strings.Cut(text[s.Pos:], "\n")
+		return nil, fmt.Errorf("%s: %w", begin(line), err)
 	}
 	return b, nil
 }
@@ -308,7 +313,7 @@ func (b *builder) prune() {
 	}
 	var kept []*Statement
 	for _, s := range slices.Backward(p.Statements) {
-		if !need[s.Target] {
+		if !s.Needs(func(t int) bool { return need[t] }) {
 			continue
 		}
 		kept = append(kept, s)
@@ -326,10 +331,15 @@ func (b *builder) prune() {
 	}
 	slices.Reverse(kept)
 	p.Statements = kept
-	for _, s := range kept {
-		t := p.Tensors[s.Target]
-		t.Given = true
-		t.Varies = t.Varies || t.Kind == term.Real && b.program.Depends(s.Value)
+	for i := range kept {
+		block := Together(kept, i)
+		for range block { // what one gives may vary by what another one gives
+			for _, s := range block {
+				t := p.Tensors[s.Target]
+				t.Given = true
+				t.Varies = t.Varies || t.Kind == term.Real && b.program.Depends(s.Value)
+			}
+		}
 	}
 	b.pruneBackward()
 }

@@ -19,11 +19,17 @@ type Slopes struct {
 // Slopes analyzes the program: unused elements backward, infinite ones forward.
 func (p *Program) Slopes() *Slopes {
 	out := &Slopes{make([]bool, len(p.Tensors)), make([]bool, len(p.Tensors))}
-	for _, s := range slices.Backward(p.Statements) {
-		p.uncounted(s.Value, out.uncounted[s.Target], out.uncounted)
+	rounds := 1
+	if Recurs(p.Statements) { // what holds for one statement of a block follows for others, above it and below it
+		rounds = len(p.Statements)
 	}
-	for _, s := range p.Statements {
-		out.wild[s.Target] = out.wild[s.Target] || out.isWild(s.Value)
+	for range rounds {
+		for _, s := range slices.Backward(p.Statements) {
+			p.uncounted(s.Value, out.uncounted[s.Target], out.uncounted)
+		}
+		for _, s := range p.Statements {
+			out.wild[s.Target] = out.wild[s.Target] || out.isWild(s.Value)
+		}
 	}
 	return out
 }

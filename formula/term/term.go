@@ -159,6 +159,10 @@ func (n *Term) Fixed() bool {
 	return ok
 }
 
+// InUse evaluates an integer of constants and symbols as Known does, but symbols that count as unknown have
+// their values in this use, too.
+func (n *Term) InUse() (int, bool) { return n.fixed(true) }
+
 // fixed evaluates an integer of constants and symbols. Symbols with unknown values are allowed if unknown is
 // set.
 func (n *Term) fixed(unknown bool) (int, bool) {

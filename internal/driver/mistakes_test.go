@@ -149,7 +149,7 @@ var mistakes = []struct{ name, old, new string }{
 	{"max one", "max(K, 1)", "max(K)"},
 	{"recursive function", "tanh(x)", "gate(x)"},
 	{"value before", "mean_of[n] = sum(k: input[n, k])", "mean_of[n] = top[n] + sum(k: input[n, k])"},
-	{"recurrence", "sum(k: input[n, k])", "mean_of[n - 1] + sum(k: input[n, k])"},
+	{"recurrence", "sum(k: input[n, k])", "mean_of[n] + sum(k: input[n, k])"},
 	{"given twice", "top[n] = max(k: input[n, k])", "top[n] = max(k: input[n, k])\ntop[n] = 1"},
 	{"output not given", "\ntop[n] = max(k: input[n, k])", ""},
 	{"input given", "top[n] = max", "input[n, k] = 0\ntop[n] = max"},

@@ -168,7 +168,7 @@ func (a *array) result(unit float64) *Result {
 func (u *Use) evaluation(f *expr.Formula) *evaluation {
 	e := &evaluation{use: u, unit: u.unit(), functions: map[string]*expr.Function{}, slots: map[string]*Slot{}, elements: map[string][]shapeElement{},
 		attrs: map[string]value{}, values: map[string]value{}, lists: map[string][]value{}, dims: map[string]string{}, ranges: map[string]interval{},
-		arrays: map[string][]*array{}, old: map[string][]*array{}, inlined: map[*expr.Call]*evaluation{}, perTensor: map[string]bool{},
+		arrays: map[string][]*array{}, old: map[string][]*array{}, inlined: map[*expr.Call]*evaluation{}, perTensor: map[string]bool{}, begun: map[*expr.Statement]bool{},
 		free: map[*expr.Reduce]map[string]bool{}, callees: calleesOf(u.Callees)}
 	for _, fn := range f.Functions {
 		e.functions[fn.Name] = fn

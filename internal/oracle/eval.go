@@ -29,7 +29,8 @@ type evaluation struct {
 	line      string
 	steps     int
 	depth     int
-	perTensor map[string]bool // indices that range over a dimension of which each tensor has its own
+	begun     map[*expr.Statement]bool // those whose elements are worked out when one asks for them
+	perTensor map[string]bool          // indices that range over a dimension of which each tensor has its own
 }
 
 // step counts an operation.

@@ -64,8 +64,9 @@ type array struct {
 	ints  []value
 	// varies says that the elements have gradients.
 	varies bool
-	given  bool // whether the elements are there
-	absent bool // whether it stands for an absent slot, of which only the shape is known
+	given  bool   // whether the elements are there
+	cells  *cells // of an array whose elements are worked out when one asks for them
+	absent bool   // whether it stands for an absent slot, of which only the shape is known
 }
 
 func newArray(k kind, t dtype.Type, dims []int) *array {
@@ -80,6 +81,7 @@ func newArray(k kind, t dtype.Type, dims []int) *array {
 
 // at returns an element.
 func (a *array) at(i int) value {
+	a.cells.ask(i)
 	if a.kind == real {
 		return realValue(a.reals[i])
 	}

@@ -21,7 +21,12 @@ func nameOf(target expr.Node) string {
 func (e *evaluation) run(f *expr.Formula, source string) {
 	for i, st := range f.Statements {
 		e.line, _, _ = strings.Cut(source[st.Pos:], "\n")
-		e.statement(st, f.Statements[i+1:])
+		if !e.begun[st] {
+			e.statement(st, f.Statements[i+1:])
+		}
+		if e.begun[st] {
+			e.finish(st)
+		}
 	}
 }
 
@@ -34,6 +39,10 @@ func (e *evaluation) statement(st *expr.Statement, following []*expr.Statement) 
 		return
 	}
 	if !e.wanted(st, following) {
+		return
+	}
+	if group := e.ahead(st, following); group != nil {
+		e.begin(group)
 		return
 	}
 	e.note(st.X, map[*expr.Function]bool{})
@@ -185,15 +194,7 @@ func (e *evaluation) targets(st *expr.Statement, s *scope) {
 			} else if place = a.place(coordinates(items)); place < 0 {
 				fail("%s is given outside of its shape %v", name, a.shape)
 			}
-			v := e.value(st.X, s, false)
-			if st.Pair() != nil {
-				v = v.x.items[part].value
-			} else if len(st.Targets) > 1 {
-				unsure := v.unsure
-				v = v.x.items[part].value
-				v.kind, v.unsure = integer, unsure
-			}
-			a.set(place, e.stored(a, v))
+			a.set(place, e.stored(a, e.partOfTarget(st, e.value(st.X, s, false), part)))
 			if a.kind == real {
 				a.varies = a.varies || a.reals[place].varies
 			}

@@ -376,8 +376,8 @@ func prune(lines []string) []string {
 		for i, l := range lines {
 			name := l[:strings.IndexAny(l, " [(")]
 			used := !strings.HasPrefix(name, "t") && name != "f" && name != "g"
-			for _, m := range lines[i+1:] {
-				used = used || strings.Contains(m, name+"[") || strings.Contains(m, name+"(") || mentions(m, name)
+			for j, m := range lines { // also above it, in a recurrence
+				used = used || j != i && ( strings.Contains(m, name+"[") || strings.Contains(m, name+"(") || mentions(m, name))
 			}
 			if used {
 				kept = append(kept, l)

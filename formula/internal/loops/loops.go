@@ -97,6 +97,9 @@ type Options struct {
 // on other indices and the statement does not accumulate.
 func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	for _, s := range statements {
+		if s.Recurrence != nil {
+			return nil, fmt.Errorf("%s: there are no loops for a recurrence", s)
+		}
 		if err := unsigned(s); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/opgen/opgen/formula/program"
@@ -36,6 +37,9 @@ func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 	z := newNormalizer(p, tensors, c.own)
 	z.whole = true
 	for _, s := range statements {
+		if s.Recurrence != nil {
+			return nil, nil, c.own, fmt.Errorf("%s: there is no device code for a recurrence", s)
+		}
 		if err := scoped(p, s.Target, s.Left, s.Vars, s.Value, s.Guard); err != nil {
 			return nil, nil, c.own, err
 		}

@@ -1,0 +1,244 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen/formula/expr"
+)
+
+// recurring is the check of statements of which some read what they give, or what statements below give.
+type recurring struct {
+	groups []*expr.Recurrence
+	reads  []*earlier
+	quiet  bool // kinds are looked for, and nothing is noted
+}
+
+// earlier is a read of a value of a recurrence by a statement of it.
+type earlier struct {
+	node  *expr.Read
+	of    *tensor
+	by    *expr.Statement
+	items []item // nil if the element is not read by its indices
+	fr    *frame
+}
+
+// statements checks statements in their order. Those that need each other are checked together.
+func (f *formula) statements(all []*expr.Statement, groups []*expr.Recurrence) {
+	for i := 0; i < len(all); {
+		end := i + 1
+		var own []*expr.Recurrence
+		for more := true; more; {
+			more = false
+			for _, r := range groups {
+				if r.First >= i && r.First < end && !slices.Contains(own, r) {
+					own, end, more = append(own, r), max(end, r.Last+1), true
+				}
+			}
+		}
+		if len(own) > 0 {
+			f.recurrences(all[i:end], own)
+		} else {
+			f.statement(all[i])
+		}
+		i = end
+	}
+}
+
+// recurrences checks statements that need each other, with those between them.
+func (f *formula) recurrences(all []*expr.Statement, groups []*expr.Recurrence) {
+	f.recurring = &recurring{groups: groups}
+	defer func() { f.recurring = nil }()
+	for _, s := range all {
+		if f.recurring.of(s) == nil {
+			continue
+		}
+		if _, targets, err := f.leftSide(s); err == nil {
+			for _, t := range targets {
+				if t.ahead = !t.scalar; t.slot == nil {
+					t.kinds = kInt // the least kind of numbers; others follow
+				}
+			}
+		}
+	}
+	f.kindsAhead(all)
+	for _, s := range all {
+		f.statement(s)
+	}
+	for _, r := range groups {
+		if err := f.inOrder(all, r); err != nil {
+			f.report(err)
+			for name := range r.Names {
+				if t := f.tensors[name]; t != nil {
+					t.bad = true
+				}
+			}
+		}
+	}
+}
+
+// of returns the group of which a statement gives a value; nil if there is none.
+func (r *recurring) of(s *expr.Statement) *expr.Recurrence {
+	if r == nil {
+		return nil
+	}
+	for _, g := range r.groups {
+		if g.Gives(s) {
+			return g
+		}
+	}
+	return nil
+}
+
+// kindsAhead finds the kinds of values that are read before they are given: what the statements give if the
+// values have the kinds that were found so far, until nothing changes.
+func (f *formula) kindsAhead(all []*expr.Statement) {
+	f.recurring.quiet = true
+	defer func() { f.recurring.quiet = false }()
+	for changed, left := true, len(all)+2; changed && left > 0; left-- {
+		changed = false
+		for _, s := range all {
+			fr, targets, err := f.leftSide(s)
+			if err != nil || f.recurring.of(s) == nil {
+				continue
+			}
+			v, err := f.eval(s.X, fr, false)
+			if err != nil {
+				v.kinds = kBool // for which numbers cannot stand
+			}
+			for _, t := range targets {
+				if err != nil && t.kinds != kInt {
+					continue
+				}
+				if k := v.kinds & kElement; t.slot == nil && t.ahead && k != 0 && t.kinds != k {
+					t.kinds, changed = k, true
+				}
+			}
+		}
+	}
+}
+
+// guesses reports whether kinds are looked for: those of values that are read before they are given may be
+// wrong.
+func (r *recurring) guesses() bool { return r != nil && r.quiet }
+
+// note keeps a read of a value of the recurrence that is checked.
+func (r *recurring) note(f *formula, n *expr.Read, t *tensor, items []item, fr *frame) {
+	if r == nil || r.quiet || n.Old {
+		return
+	}
+	if g := r.of(f.checked); g != nil && g.Names[t.name] {
+		r.reads = append(r.reads, &earlier{n, t, f.checked, items, fr})
+	}
+}
+
+// inOrder checks that there is an index along which each element of a group is given before it is read.
+func (f *formula) inOrder(all []*expr.Statement, g *expr.Recurrence) *expr.Error {
+	var own []*expr.Statement
+	for _, s := range all {
+		if !g.Gives(s) {
+			continue
+		}
+		own = append(own, s)
+		for _, n := range s.Targets {
+			if name, _ := targetName(n); f.tensors[name] == nil || f.tensors[name].bad {
+				return nil // what is wrong is reported
+			}
+		}
+	}
+	reads := slices.DeleteFunc(slices.Clone(f.recurring.reads), func(e *earlier) bool { return !g.Names[e.of.name] || !g.Gives(e.by) })
+	if len(reads) == 0 {
+		return nil
+	}
+	var worst *earlier
+	index, most := "", -1
+	for _, name := range alone(own[0].Targets[0]) {
+		if slices.ContainsFunc(own, func(s *expr.Statement) bool { return !hasAlone(s, name) }) {
+			continue
+		}
+		for _, down := range []bool{false, true} {
+			wrong := slices.IndexFunc(reads, func(e *earlier) bool { return !f.before(own, e, name, down) })
+			if wrong < 0 {
+				return nil
+			}
+			if wrong > most {
+				worst, index, most = reads[wrong], name, wrong
+			}
+		}
+	}
+	if worst == nil {
+		e := failf(reads[0].node, expr.BadFormula, "%s is read before it is given: no index stands by itself on the left sides of all lines of this recurrence", reads[0].of.name)
+		e.Hint = "give " + reads[0].of.name + " an index over which the recurrence goes, such as t of h[t, n], and read it at t - 1"
+		return e
+	}
+	e := failf(worst.node, expr.BadFormula, "%s is read at %s before it is given: a recurrence reads an earlier element of one index, such as %s",
+		worst.of.name, f.element(worst.node, ""), f.element(worst.of.node.(*expr.Read), index))
+	e.Hint = "read it at " + index + " - 1 or " + index + " + 1, with else for what is outside, or put the line that gives it above this one"
+	return e
+}
+
+// element returns the text of an element, at the value before the present one of an index.
+func (f *formula) element(n *expr.Read, index string) string {
+	var texts []string
+	for _, it := range n.Groups[0] {
+		if texts = append(texts, f.source(it)); f.source(it) == index {
+			texts[len(texts)-1] += " - 1"
+		}
+	}
+	return n.Name + "[" + strings.Join(texts, ", ") + "]"
+}
+
+// alone lists the indices that stand by themselves on a left side.
+func alone(n expr.Node) []string {
+	var out []string
+	if r, ok := n.(*expr.Read); ok {
+		for _, it := range r.Groups[len(r.Groups)-1] {
+			if id, ok := it.(*expr.Ident); ok {
+				out = append(out, id.Name)
+			}
+		}
+	}
+	return out
+}
+
+func hasAlone(s *expr.Statement, name string) bool {
+	return !slices.ContainsFunc(s.Targets, func(n expr.Node) bool { return !slices.Contains(alone(n), name) })
+}
+
+// before reports whether an element that is read was given, if the values of an index come in ascending order,
+// or in descending one: at a value before, or at the same value by a statement above.
+func (f *formula) before(own []*expr.Statement, e *earlier, index string, down bool) bool {
+	above := true
+	for i, s := range own {
+		at := slices.IndexFunc(s.Targets, func(n expr.Node) bool { name, _ := targetName(n); return name == e.of.name })
+		if at < 0 {
+			continue
+		}
+		above = above && i < slices.Index(own, e.by)
+		left := s.Targets[at].(*expr.Read).Groups
+		place := slices.IndexFunc(left[len(left)-1], func(n expr.Node) bool { id, ok := n.(*expr.Ident); return ok && id.Name == index })
+		if len(left) != 1 || place < 0 || len(e.items) != len(left[0]) || e.items[place].int == nil {
+			return false
+		}
+		for j, it := range e.items[:place] { // runs stand for the same dimensions
+			run := slices.ContainsFunc(e.of.elems[j:j+1], func(e elem) bool { return e.rest })
+			if run != (it.kinds == kRun) {
+				return false
+			}
+		}
+		distance := atom(indexMark + index).Sub(e.items[place].int)
+		if down {
+			distance = e.items[place].int.Sub(atom(indexMark + index))
+		}
+		if n, known := f.normal(distance).Number(); known && n == 0 {
+			if !above {
+				return false
+			}
+			continue
+		}
+		if !f.nonnegative(distance.Sub(constant(1)), e.fr) {
+			return false
+		}
+	}
+	return true
+}

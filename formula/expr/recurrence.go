@@ -1,0 +1,111 @@
+package expr
+
+import (
+	"maps"
+	"strings"
+)
+
+// Recurrence is a group of values that need each other: the statements that give them read each other's
+// elements, or their own.
+type Recurrence struct {
+	Names map[string]bool // of the values
+	// First and Last are the numbers of its first and last statement. Others may stand between them.
+	First, Last int
+}
+
+// Gives reports whether a statement gives a value of the group.
+func (r *Recurrence) Gives(s *Statement) bool {
+	for _, t := range s.Targets {
+		if r.Names[targetName(t)] {
+			return true
+		}
+	}
+	return false
+}
+
+func targetName(n Node) string {
+	if r, ok := n.(*Read); ok {
+		return r.Name
+	}
+	return n.(*Ident).Name
+}
+
+// Recurrences finds the groups of values that need each other, in the order of their first statements: the
+// strongly connected components of the graph of values. A formula whose statements read only what the ones
+// above them give has none.
+func (f *Formula) Recurrences() []*Recurrence {
+	reads := map[string]map[string]bool{} // by value: the names that its statements read
+	for _, s := range f.Statements {
+		for _, t := range s.Targets {
+			name := targetName(t)
+			if reads[name] == nil {
+				reads[name] = map[string]bool{}
+			}
+			f.namesOf(s.X, reads[name], map[*Function]bool{})
+		}
+	}
+	reach := func(from string) map[string]bool {
+		seen, pending := map[string]bool{}, []string{from}
+		for len(pending) > 0 {
+			name := pending[len(pending)-1]
+			pending = pending[:len(pending)-1]
+			for next := range reads[name] {
+				if reads[next] != nil && !seen[next] {
+					seen[next] = true
+					pending = append(pending, next)
+				}
+			}
+		}
+		return seen
+	}
+	var out []*Recurrence
+	of := map[string]*Recurrence{}
+	for i, s := range f.Statements {
+		for _, t := range s.Targets {
+			name := targetName(t)
+			if of[name] == nil {
+				from := reach(name)
+				if !from[name] {
+					continue
+				}
+				r := &Recurrence{Names: map[string]bool{name: true}, First: i}
+				for other := range from {
+					if reach(other)[name] {
+						r.Names[other], of[other] = true, r
+					}
+				}
+				of[name] = r
+				out = append(out, r)
+			}
+			of[name].Last = i
+		}
+	}
+	return out
+}
+
+// namesOf adds the names in an expression, and in the functions that it applies, to names.
+func (f *Formula) namesOf(n Node, names map[string]bool, seen map[*Function]bool) {
+	Walk(n, func(n Node) {
+		switch n := n.(type) {
+		case *Ident:
+			names[n.Name] = true
+		case *Read:
+			if !n.Old {
+				names[n.Name] = true
+			}
+		case *Call:
+			for _, fn := range f.Functions {
+				if seen[fn] || fn.Name != n.Func && !strings.HasPrefix(fn.Name, n.Func+".") {
+					continue
+				}
+				seen[fn] = true
+				own := map[string]bool{}
+				f.namesOf(fn.X, own, seen)
+				for _, p := range fn.Params {
+					delete(own, p.Name)
+				}
+				maps.Copy(names, own)
+			}
+		}
+	})
+}
