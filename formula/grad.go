@@ -140,8 +140,8 @@ func (m *memory) each(depth int, code []func(*frame)) (err error) {
 	return nil
 }
 
-// adjoints compiles the adjoint of a statement, or those of a block, which run from the last value of its index
-// to the first one if the block runs from the first one. It returns nil if no gradient flows.
+// adjoints compiles the adjoint of a statement, or those of a block, which run from the last value of its
+// index to the first one if the block runs from the first one. It returns nil if no gradient flows.
 func (c *code) adjoints(block []*program.Statement) func(*frame) {
 	if block[0].Recurrence == nil {
 		return c.adjoint(block[0])

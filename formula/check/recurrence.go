@@ -53,11 +53,14 @@ func (f *formula) recurrences(all []*expr.Statement, groups []*expr.Recurrence) 
 		if f.recurring.of(s) == nil {
 			continue
 		}
-		if _, targets, err := f.leftSide(s); err == nil {
-			for _, t := range targets {
-				if t.ahead = !t.scalar; t.slot == nil {
-					t.kinds = kInt // the least kind of numbers; others follow
-				}
+		_, targets, err := f.leftSide(s)
+		if err != nil { // it is reported when the statement is checked
+			f.unknown(s)
+			continue
+		}
+		for _, t := range targets {
+			if t.ahead = !t.scalar; t.slot == nil {
+				t.kinds = kInt // the least kind of numbers; others follow
 			}
 		}
 	}
@@ -73,6 +76,16 @@ func (f *formula) recurrences(all []*expr.Statement, groups []*expr.Recurrence) 
 					t.bad = true
 				}
 			}
+		}
+	}
+}
+
+// unknown notes that nothing is known of what a statement gives, since its left side has an error.
+func (f *formula) unknown(s *expr.Statement) {
+	for _, n := range s.Targets {
+		if name, _ := targetName(n); f.tensors[name] == nil && f.sc.What(name) == "" && f.functions[name] == nil {
+			f.tensors[name] = &tensor{name: name, node: n, bad: true}
+			f.order = append(f.order, f.tensors[name])
 		}
 	}
 }
@@ -172,13 +185,13 @@ func (f *formula) inOrder(all []*expr.Statement, g *expr.Recurrence) *expr.Error
 		return e
 	}
 	e := failf(worst.node, expr.BadFormula, "%s is read at %s before it is given: a recurrence reads an earlier element of one index, such as %s",
-		worst.of.name, f.element(worst.node, ""), f.element(worst.of.node.(*expr.Read), index))
+		worst.of.name, f.elementText(worst.node, ""), f.elementText(worst.of.node.(*expr.Read), index))
 	e.Hint = "read it at " + index + " - 1 or " + index + " + 1, with else for what is outside, or put the line that gives it above this one"
 	return e
 }
 
-// element returns the text of an element, at the value before the present one of an index.
-func (f *formula) element(n *expr.Read, index string) string {
+// elementText returns the text of an element, at the value before the present one of an index.
+func (f *formula) elementText(n *expr.Read, index string) string {
 	var texts []string
 	for _, it := range n.Groups[0] {
 		if texts = append(texts, f.source(it)); f.source(it) == index {
@@ -205,8 +218,8 @@ func hasAlone(s *expr.Statement, name string) bool {
 	return !slices.ContainsFunc(s.Targets, func(n expr.Node) bool { return !slices.Contains(alone(n), name) })
 }
 
-// before reports whether an element that is read was given, if the values of an index come in ascending order,
-// or in descending one: at a value before, or at the same value by a statement above.
+// before reports whether an element that is read was given, if the values of an index come in ascending
+// order, or in descending one: at a value before, or at the same value by a statement above.
 func (f *formula) before(own []*expr.Statement, e *earlier, index string, down bool) bool {
 	above := true
 	for i, s := range own {

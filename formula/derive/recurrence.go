@@ -9,8 +9,8 @@ import (
 )
 
 // recurrence derives the gradients of what the statements of a block give: statements that need each other in
-// the other direction. The gradient of an element is what the statements behind the block contribute, and what
-// those of the block do at the values of the index that come later.
+// the other direction. The gradient of an element is what the statements behind the block contribute, and
+// what those of the block do at the values of the index that come later.
 func (d *deriver) recurrence(block []*program.Statement) error {
 	var own []*program.Statement // with gradients
 	reached := false

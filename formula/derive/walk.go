@@ -71,14 +71,19 @@ func (d *deriver) element(r *term.Read, g *term.Term, vars []*term.Variable, gua
 	if r.Else != nil {
 		var in []*term.Term
 		for i, x := range r.Idx {
-			in = append(in, term.Compare(term.AtMost, term.Number(0), x), term.Compare(term.Less, x, r.Ext[i]))
+			if !atLeast(x, 0) {
+				in = append(in, term.Compare(term.AtMost, term.Number(0), x))
+			}
+			if !exceeds(r.Ext[i], x, 1) {
+				in = append(in, term.Compare(term.Less, x, r.Ext[i]))
+			}
 		}
 		if r.Which != nil {
 			in = append(in, term.Compare(term.AtMost, term.Number(0), r.Which), term.Compare(term.Less, r.Which, term.Number(r.Count)))
 		}
 		outside := term.Condition(false) // an element without indices is always in bounds
 		if all := term.All(in...); all != nil {
-			outside = term.Negated(all)
+			outside = opposite(all)
 		}
 		if holds, known := outside.Truth(); holds || !known {
 			if err := d.walk(r.Else, g, vars, term.All(guard, outside)); err != nil {
@@ -102,6 +107,15 @@ func (d *deriver) element(r *term.Read, g *term.Term, vars []*term.Variable, gua
 		}
 	}
 	return nil
+}
+
+// opposite returns the condition that c does not hold. That of a comparison of integers is one, too, of which
+// sums take the bound.
+func opposite(c *term.Term) *term.Term {
+	if c.Op != term.Less && c.Op != term.AtMost || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
+		return term.Negated(c)
+	}
+	return term.Compare(map[term.Op]term.Op{term.Less: term.AtMost, term.AtMost: term.Less}[c.Op], c.Args[1], c.Args[0])
 }
 
 // apply propagates g through the application n of function f: the gradient of each operand is g times the

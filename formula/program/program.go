@@ -58,8 +58,8 @@ type Statement struct {
 	// statements.
 	Add   bool
 	Guard *term.Term
-	// Recurrence is the block of statements that the statement needs and that need it, or nil. Over is the one
-	// of Vars for one value of which after the other the block runs.
+	// Recurrence is the block of statements that the statement needs and that need it, or nil. Over is the
+	// one of Vars for one value of which after the other the block runs.
 	Recurrence *Recurrence
 	Over       *term.Variable
 }

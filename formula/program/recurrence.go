@@ -24,8 +24,8 @@ func (s *Statement) Needs(set func(tensor int) bool) bool {
 	return slices.ContainsFunc(s.Recurrence.Targets, set)
 }
 
-// Beside lists the statements of the block of a statement, among those of which it is one: the statement alone
-// if it is in no recurrence.
+// Beside lists the statements of the block of a statement, among those of which it is one: the statement
+// alone if it is in no recurrence.
 func (s *Statement) Beside(statements []*Statement) []*Statement {
 	return Together(statements, slices.Index(statements, s))
 }
@@ -42,9 +42,9 @@ func Together(statements []*Statement, i int) []*Statement {
 	return statements[lo:hi]
 }
 
-// Needed returns the statements on which tensors depend, in their order, but for those that give what is there.
-// It adds to need what they read. Of a block of which some tensors are there, the others may need each other
-// no longer.
+// Needed returns the statements on which tensors depend, in their order, but for those that give what is
+// there. It adds to need what they read. Of a block of which some tensors are there, the others may need each
+// other no longer.
 func Needed(statements []*Statement, need []bool, there func(tensor int) bool) ([]*Statement, error) {
 	var kept []*Statement
 	keeps := func(s *Statement) bool { return need[s.Target] && !there(s.Target) }
@@ -295,7 +295,8 @@ func (b *blocks) places() bool {
 	return false
 }
 
-// reads calls visit for each element of the block that a statement reads, with the conditions that hold there.
+// reads calls visit for each element of the block that a statement reads, with the conditions that hold
+// there.
 func (b *blocks) reads(s *Statement, visit func(r *term.Read, holds []*term.Term)) {
 	var walk func(n *term.Term, holds []*term.Term)
 	walk = func(n *term.Term, holds []*term.Term) {

@@ -301,7 +301,8 @@ var kinds = []kind{
 		"y0[n, k] = ($nk > 0.37 ? #all($nk) : #less(0.5 * tanh($nk)))",
 	}},
 	// Values that read what they give, at an earlier place of one index: both directions, several statements,
-	// conditions in place of else, sums and maxima over other indices, gates, and what comes before and behind.
+	// conditions in place of else, sums and maxima over other indices, gates, and what comes before and
+	// behind.
 	{name: "recurrences", once: [][2]string{
 		{"#s", "n - 1 | n - 1 | n - 2 | n + 1 | n + 2"}, {"#k", "k - 1 | k - 2 | k + 1 | k + 1"},
 		{"#0", "0 | 0 | 0.5 | v[k] | limit[] | tanh(v[k])"}, {"#a", "sigmoid(x[n, k]) | tanh(x[n, k]) | sin(w[n, k]) | 0.5 | 0.5 * sin(v[k]) | tanh(u[n])"},

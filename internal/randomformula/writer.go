@@ -377,7 +377,7 @@ func prune(lines []string) []string {
 			name := l[:strings.IndexAny(l, " [(")]
 			used := !strings.HasPrefix(name, "t") && name != "f" && name != "g"
 			for j, m := range lines { // also above it, in a recurrence
-				used = used || j != i && ( strings.Contains(m, name+"[") || strings.Contains(m, name+"(") || mentions(m, name))
+				used = used || j != i && (strings.Contains(m, name+"[") || strings.Contains(m, name+"(") || mentions(m, name))
 			}
 			if used {
 				kept = append(kept, l)
