@@ -70,13 +70,11 @@ func (c Checkpoints) Steps() ([]int, error) {
 
 // Save writes a checkpoint of the session. The file appears under its name when it is whole, so that a
 // training that is killed meanwhile has the checkpoints from before. Then Save removes the older ones, and
-// what calls that were killed have left. After an error the checkpoints are those from before.
+// what calls that were killed have left. After an error the checkpoints are those from before. All ranks of a
+// session save together: rank 0 writes the variables of all.
 func (c Checkpoints) Save(s *Session, at Position) error {
 	if at.Step < 0 {
 		return fmt.Errorf("checkpoint: want a number of steps, got %d", at.Step)
-	}
-	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
-		return err
 	}
 	more := map[string]string{stepKey: strconv.Itoa(at.Step)}
 	for key, value := range at.Notes {
@@ -84,12 +82,20 @@ func (c Checkpoints) Save(s *Session, at Position) error {
 	}
 	f, err := s.file(fileOptions{}, more)
 	if err == nil {
-		err = writeFile(c.path(at.Step), f)
+		err = s.ranks.write(func() error {
+			if err := os.MkdirAll(c.Dir, 0o777); err != nil {
+				return err
+			}
+			if err := writeFile(c.path(at.Step), f); err != nil {
+				return err
+			}
+			return c.prune()
+		})
 	}
 	if err != nil {
-		return fmt.Errorf("checkpoint of step %d: %w", at.Step, err)
+		return s.ranks.fail(fmt.Errorf("checkpoint of step %d: %w", at.Step, err))
 	}
-	return c.prune()
+	return nil
 }
 
 // prune removes checkpoints but for the newest, and files that interrupted calls of Save have left.
@@ -116,16 +122,29 @@ func (c Checkpoints) prune() error {
 // Resume gives the variables of the session the values of the newest checkpoint, and returns where the
 // training stood. Load the programs first. Without a checkpoint it changes nothing, and returns the zero
 // Position. If the newest one is damaged, Resume takes the one before, and Damaged says why; if all are, it
-// returns an error. A checkpoint that is whole but does not fit the programs is an error, too.
+// returns an error. A checkpoint that is whole but does not fit the programs is an error, too. All ranks of a
+// session resume together, from files that all of them can read.
 func (c Checkpoints) Resume(s *Session) (Position, error) {
-	steps, err := c.Steps()
-	if err != nil {
-		return Position{}, err
-	}
 	if err := s.lock(); err != nil {
 		return Position{}, err
 	}
 	defer s.mu.Unlock()
+	at, err := c.resume(s)
+	if err == nil {
+		err = s.ranks.same("the checkpoint to go on from", at.Step)
+	}
+	if err != nil {
+		return Position{}, s.ranks.fail(err)
+	}
+	return at, nil
+}
+
+// resume is Resume for a caller that holds the lock.
+func (c Checkpoints) resume(s *Session) (Position, error) {
+	steps, err := c.Steps()
+	if err != nil {
+		return Position{}, err
+	}
 	var damaged []error
 	for _, step := range steps {
 		path := c.path(step)

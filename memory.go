@@ -33,11 +33,14 @@ func In[T dtype.Element](t graph.Tensor, elements []T) Memory {
 // Aligned returns n zeros in memory that is aligned as In wants it.
 func Aligned[T dtype.Element](n int) []T { return engine.Aligned[T](n) }
 
-// places returns the memory of the caller for tensors of a program.
-func places(prog *graph.Program, memory []Memory) (out []engine.Outside, err error) {
+// places returns the memory of the caller for tensors of a program. Inputs of other ranks need none.
+func (s *Session) places(prog *graph.Program, memory []Memory) (out []engine.Outside, err error) {
 	for _, m := range memory {
 		if !slices.Contains(prog.Fed, m.tensor) && !slices.Contains(prog.Fetched, m.tensor) {
 			return nil, fmt.Errorf("opgen: program %s: want an input or a fetched tensor of its graph in memory of the caller, got %v", prog.Name, m.tensor)
+		}
+		if s.ranks.elsewhere(m.tensor.Device()) && !slices.Contains(prog.Fetched, m.tensor) {
+			continue
 		}
 		out = append(out, m.outside)
 	}

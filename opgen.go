@@ -31,6 +31,7 @@ import (
 	"github.com/opgen/opgen/runtime/fuse"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/ranks"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -44,6 +45,7 @@ type Session struct {
 	mu        sync.Mutex
 	variables map[string]graph.Tensor // one for each name
 	counters  map[string]*counter
+	ranks     *ranked // nil for a session by itself
 }
 
 type options struct {
@@ -55,6 +57,7 @@ type options struct {
 	fuse     bool
 	planning []planner.Option
 	register []func(*task.Registry) error
+	ranks    func() (ranks.Transport, error)
 }
 
 // Option changes how Open makes a session.
@@ -69,7 +72,8 @@ func Backend(b engine.Backend) Option { return func(o *options) { o.backend = b 
 func Workers(n int) Option { return func(o *options) { o.workers = n } }
 
 // Devices sets how many devices programs may use on the CPUs of this machine, unless Backend gives another
-// backend. By default it is 1. Each device has memory of its own, and workers run the tasks of all of them.
+// backend. By default it is 1, or the number of ranks. Each device has memory of its own, and workers run the
+// tasks of all of them. With Ranks it is the number of devices of all ranks together.
 func Devices(n int) Option { return func(o *options) { o.devices = n } }
 
 // Checked checks that kernels do what their specs say, unless Backend gives another backend. It is for tests,
@@ -126,8 +130,15 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 	for _, opt := range opts {
 		opt(&o)
 	}
+	ranked, err := o.open()
+	if err != nil {
+		return nil, err
+	}
 	if o.backend == nil {
 		config := cpu.Config{Workers: o.workers, Devices: o.devices}
+		if ranked != nil {
+			config.Devices, config.Ranks = ranked.mine, ranked.Link
+		}
 		if o.checked {
 			o.backend = checked.New(config)
 		} else {
@@ -137,10 +148,10 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 	var registry task.Registry
 	for _, register := range o.register {
 		if register == nil {
-			return nil, errors.Join(errors.New("opgen: want the function Register of a catalogue, got nil"), o.backend.Close())
+			return nil, errors.Join(errors.New("opgen: want the function Register of a catalogue, got nil"), o.backend.Close(), ranked.close())
 		}
 		if err := register(&registry); err != nil {
-			return nil, errors.Join(err, o.backend.Close())
+			return nil, errors.Join(err, o.backend.Close(), ranked.close())
 		}
 	}
 	return &Session{
@@ -150,6 +161,7 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 		planning:  o.planning,
 		variables: map[string]graph.Tensor{},
 		counters:  map[string]*counter{},
+		ranks:     ranked,
 	}, nil
 }
 
@@ -185,7 +197,7 @@ func (s *Session) Close() error {
 		return err
 	}
 	defer s.mu.Unlock()
-	return s.engine.Close()
+	return errors.Join(s.engine.Close(), s.ranks.close())
 }
 
 // Memory returns how much memory the tensors of the session take: those that MemoryLimit counts.
@@ -227,8 +239,9 @@ func (s *Session) Load(ctx context.Context, prog *graph.Program, memory ...Memor
 }
 
 // load is Load for a caller that holds the lock. The runs of the program count in c.
-func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter, memory ...Memory) (*Program, error) {
-	outside, err := places(prog, memory)
+func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter, memory ...Memory) (p *Program, err error) {
+	defer func() { err = s.ranks.fail(err) }()
+	outside, err := s.places(prog, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +268,7 @@ func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter, mem
 func (s *Session) initialize(ctx context.Context, prog *graph.Program) error {
 	fresh := &graph.Program{}
 	for _, v := range prog.Variables {
-		if !s.engine.Written(v.Name()) {
+		if !s.written(v) {
 			fresh.Variables = append(fresh.Variables, v)
 		}
 	}
@@ -270,13 +283,34 @@ func (s *Session) initialize(ctx context.Context, prog *graph.Program) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(in.Run(ctx), in.Close())
+	if err := errors.Join(s.run(ctx, in), in.Close()); err != nil {
+		return err
+	}
+	for _, v := range fresh.Variables {
+		s.ranks.note(v)
+	}
+	return nil
+}
+
+// written reports whether something has written a variable, on whatever rank it is.
+func (s *Session) written(v graph.Tensor) bool {
+	if s.ranks.elsewhere(v.Device()) {
+		return s.ranks.written[v.Name()]
+	}
+	return s.engine.Written(v.Name())
 }
 
 // instance plans a program and loads the plan.
 func (s *Session) instance(prog *graph.Program, outside ...engine.Outside) (*engine.Instance, error) {
-	p, err := planner.Build(prog, append(s.engine.Options(), s.planning...)...)
+	opts := append(s.engine.Options(), s.planning...)
+	if s.ranks != nil {
+		opts = append(opts, planner.Workers(1)) // the same on all ranks
+	}
+	p, err := planner.Build(prog, opts...)
 	if err != nil {
+		return nil, err
+	}
+	if p, err = s.ranks.part(p, s.engine.Options()); err != nil {
 		return nil, err
 	}
 	return s.engine.Load(p, outside...)

@@ -32,6 +32,14 @@ type Value struct {
 	values  []any
 }
 
+// device returns the device of the tensor or of the node that gets the value.
+func (v *Value) device() int {
+	if v.node != nil {
+		return v.node.Device
+	}
+	return v.tensor.Device()
+}
+
 // With gives an input, or a variable, its elements in row-major order. A tensor of f16 or bf16 takes float32,
 // which are rounded.
 func With[T dtype.Element](t graph.Tensor, elements []T) Value {
@@ -62,11 +70,12 @@ func SetUpdates[S interface {
 // It is an error if a tensor is of another graph, or if the elements do not have its type and number. An
 // error of a kernel is a
 // *engine.TaskError. After it, what the program wrote is undefined, but the session remains usable.
-func (p *Program) Run(ctx context.Context, values ...Value) error {
+func (p *Program) Run(ctx context.Context, values ...Value) (err error) {
 	if err := p.lock(); err != nil {
 		return err
 	}
 	defer p.session.mu.Unlock()
+	defer func() { err = p.session.ranks.fail(err) }()
 	for _, v := range values {
 		if v.updates != "" {
 			if err := p.setUpdates(v); err != nil {
@@ -77,12 +86,18 @@ func (p *Program) Run(ctx context.Context, values ...Value) error {
 		if err := p.takes(v); err != nil {
 			return err
 		}
+		if p.session.ranks.elsewhere(v.device()) {
+			if v.node == nil && v.tensor.Variable() {
+				p.session.ranks.note(v.tensor)
+			}
+			continue
+		}
 		if err := v.feed(p.instance); err != nil {
 			return err
 		}
 	}
 	p.instance.SetStep(p.counter.steps)
-	if err := p.instance.Run(ctx); err != nil {
+	if err := p.session.run(ctx, p.instance); err != nil {
 		return err
 	}
 	p.counter.steps++
@@ -107,6 +122,9 @@ func (p *Program) Shape(t graph.Tensor) ([]int, error) {
 	if err := p.has(t, "a fetched tensor or a variable", p.graph.Fetched, p.graph.Variables); err != nil {
 		return nil, err
 	}
+	if err := p.here(t); err != nil {
+		return nil, err
+	}
 	return p.instance.Shape(t.Name())
 }
 
@@ -118,6 +136,9 @@ func Fetch[T dtype.Element](p *Program, t graph.Tensor) ([]T, error) {
 	}
 	defer p.session.mu.Unlock()
 	if err := p.has(t, "a fetched tensor or a variable", p.graph.Fetched, p.graph.Variables); err != nil {
+		return nil, err
+	}
+	if err := p.here(t); err != nil {
 		return nil, err
 	}
 	return engine.Fetch[T](p.instance, t.Name())
@@ -146,13 +167,24 @@ func (p *Program) setUpdates(v Value) error {
 		if s.Phase != graph.Update || s.Invocation == nil || s.Invocation.Node.Op.SlotNamed(v.updates) < 0 {
 			continue
 		}
-		found = true
+		if found = true; p.session.ranks.elsewhere(s.Invocation.Node.Device) {
+			continue
+		}
 		if err := p.instance.SetArg(s.Invocation.Node.Name, v.updates, v.values...); err != nil {
 			return err
 		}
 	}
 	if !found {
 		return fmt.Errorf("opgen: program %s: want an optimizer with the argument %s, got none", p.graph.Name, v.updates)
+	}
+	return nil
+}
+
+// here returns an error if a tensor is on another rank. Fetched tensors that are no variables are on all
+// ranks.
+func (p *Program) here(t graph.Tensor) error {
+	if r := p.session.ranks; r.elsewhere(t.Device()) && !p.instance.Uses(t.Name()) {
+		return fmt.Errorf("opgen: program %s: want a tensor of rank %d, got %v, which rank %d has", p.graph.Name, r.Rank(), t, r.owner[t.Device()])
 	}
 	return nil
 }

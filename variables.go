@@ -61,20 +61,23 @@ func (o *fileOptions) name(variable string) string {
 // SaveVariables writes all variables of the session to a file in the safetensors format: weights, and what
 // optimizers keep. The steps that programs have run go with them, so a session that loads the file trains on
 // with the same results. The file is written under another name and then renamed: after an error the path
-// holds what it held before.
+// holds what it held before. All ranks of a session save together: rank 0 writes the variables of all.
 func (s *Session) SaveVariables(path string, opts ...FileOption) error {
 	o := newFileOptions(opts)
 	f, err := s.file(o, nil)
 	if err != nil {
-		return err
+		return s.ranks.fail(err)
 	}
-	if o.limit > 0 {
-		return writeShards(path, f, o.limit)
-	}
-	return writeFile(path, f)
+	return s.ranks.write(func() error {
+		if o.limit > 0 {
+			return writeShards(path, f, o.limit)
+		}
+		return writeFile(path, f)
+	})
 }
 
-// file returns the variables and how many steps programs have run, with more metadata.
+// file returns the variables and how many steps programs have run, with more metadata. Of several ranks, only
+// the first gets those of others.
 func (s *Session) file(o fileOptions, more map[string]string) (*safetensors.File, error) {
 	if err := s.lock(); err != nil {
 		return nil, err
@@ -85,8 +88,9 @@ func (s *Session) file(o fileOptions, more map[string]string) (*safetensors.File
 	for name, c := range s.counters {
 		f.Metadata[stepsOf+name] = strconv.FormatUint(c.steps, 10)
 	}
-	for variable, v := range s.variables {
-		data, err := s.engine.VariableBytes(variable)
+	for _, variable := range slices.Sorted(maps.Keys(s.variables)) {
+		v := s.variables[variable]
+		data, err := s.ranks.bytes(v, s.engine.VariableBytes)
 		if err != nil {
 			return nil, fmt.Errorf("save variable %s: %w", variable, err)
 		}
@@ -168,6 +172,10 @@ func (s *Session) setVariables(path string, f *safetensors.File, o fileOptions) 
 		return err
 	}
 	for name, t := range found {
+		if v := s.variables[name]; s.ranks.elsewhere(v.Device()) {
+			s.ranks.note(v)
+			continue
+		}
 		if err := s.engine.SetVariableBytes(name, t.Data); err != nil {
 			return fmt.Errorf("%s: variable %s: %w", path, name, err)
 		}
@@ -202,6 +210,10 @@ func (s *Session) CopyVariables(from map[string]string) error {
 			errs = append(errs, fmt.Errorf("variable %s: %w", name, s.noVariable(from[name])))
 		case to.Type() != source.Type() || !slices.Equal(to.Shape(), source.Shape()):
 			errs = append(errs, fmt.Errorf("variable %s: want a value of %v, got %s of %v", name, to.Operand(), from[name], source.Operand()))
+		case s.ranks.elsewhere(to.Device()) != s.ranks.elsewhere(source.Device()):
+			errs = append(errs, fmt.Errorf("variable %s: want a value of a variable on the same rank, got %s", name, from[name]))
+		case s.ranks.elsewhere(to.Device()):
+			s.ranks.note(to)
 		default:
 			data, err := s.engine.VariableBytes(from[name])
 			values[name], errs = data, append(errs, err)

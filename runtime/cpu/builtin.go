@@ -21,6 +21,9 @@ func slice[T dtype.Element](b []byte) []T {
 
 // BindBuiltin returns the body of a built-in operation.
 func (b *Backend) BindBuiltin(t *engine.Builtin) (engine.Launchable, error) {
+	if t.Op == "send" || t.Op == "receive" {
+		return b.bindMessage(t)
+	}
 	body, err := builtin(t)
 	return launchable{body, true}, err
 }

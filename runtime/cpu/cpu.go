@@ -19,6 +19,7 @@ import (
 	"github.com/opgen/opgen/runtime/internal/sysmem"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/ranks"
 	"github.com/opgen/opgen/runtime/target"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	// Library, unless nil, returns what tasks of a device get as the library of their argument from "handle".
 	// It is called once for each device.
 	Library func(device int) any
+	// Ranks, unless nil, carries the messages of plans to other ranks.
+	Ranks *ranks.Link
 }
 
 // Backend runs kernels that are written in Go.
@@ -39,6 +42,7 @@ type Backend struct {
 	pool      *exec.Pool
 	libraries []any        // of each device
 	used      atomic.Int64 // bytes of memory
+	ranks     *ranks.Link  // nil unless plans have messages
 }
 
 // New returns a backend. Its workers run until it is closed.
@@ -46,7 +50,7 @@ func New(c Config) *Backend {
 	if c.Workers <= 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	b := &Backend{pool: exec.NewPool(c.Workers), libraries: make([]any, max(c.Devices, 1))}
+	b := &Backend{pool: exec.NewPool(c.Workers), libraries: make([]any, max(c.Devices, 1)), ranks: c.Ranks}
 	for d := range b.libraries {
 		if c.Library != nil {
 			b.libraries[d] = c.Library(d)
@@ -169,6 +173,12 @@ func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 		tasks[i] = exec.Task{Body: body, Grid: grid, Tile: int32(t.Tile)}
 	}
 	program, err := exec.NewProgram(&q.Plan.Schedule, tasks)
+	if err == nil && b.ranks != nil {
+		// Other workers may be waiting for messages, whose ranks wait for what this one no longer does.
+		program.Failed = func(e *exec.Error) {
+			_ = b.ranks.Fail(fmt.Errorf("plan %s, %s: %w", q.Plan.Name, q.Plan.Label(e.Task), e.Err))
+		}
+	}
 	return &executable{b.pool, program, direct}, err
 }
 

@@ -96,6 +96,9 @@ type Program struct {
 	shared   []shared
 	slot     []int32 // per task: index into shared; only if there are any
 	serial   bool    // all tasks are worker 0's
+	// Failed, unless nil, is called with the error of each task that fails, while other workers may still
+	// run. It may end what they wait for within bodies.
+	Failed func(*Error)
 }
 
 // NewProgram binds a schedule to its tasks, which belong to the program from then on.
@@ -562,7 +565,8 @@ func (j *job) canceled() bool {
 	}
 }
 
-// fail keeps the error of the earliest task and tile, and stops the job.
+// fail keeps the error of the earliest task and tile, and stops the job. It tells the program, so that bodies
+// which wait for others end, too.
 func (j *job) fail(at *place, err error) {
 	err = Plain(err)
 	r := j.program.tasks[at.task].Grid.Tile(at.tile)
@@ -573,4 +577,7 @@ func (j *job) fail(at *place, err error) {
 	j.mu.Unlock()
 	j.abort.Store(true)
 	j.wake()
+	if f := j.program.Failed; f != nil {
+		f(&Error{at.task, r, err})
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/opgen/opgen/runtime/internal/sched"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/schedule"
 )
 
 type bodyFunc func(ctx *op.Ctx, r op.Range) error
@@ -426,4 +427,31 @@ func TestGoexit(t *testing.T) {
 		}
 	}
 	pool.Close()
+}
+
+// TestFailed ends a body that waits for something outside, once the body of another worker fails.
+func TestFailed(t *testing.T) {
+	t.Parallel()
+	pool := NewPool(2)
+	defer pool.Close()
+	ended := make(chan struct{})
+	fails := bodyFunc(func(*op.Ctx, op.Range) error { return errors.New("fails") })
+	waits := bodyFunc(func(*op.Ctx, op.Range) error {
+		select {
+		case <-ended:
+			return errors.New("ended")
+		case <-time.After(20 * time.Second):
+			return errors.New("nothing ended it")
+		}
+	})
+	p, err := NewProgram(&schedule.Schedule{Tasks: 2, Queues: [][]schedule.Op{{0}, {1}}}, []Task{{Body: fails, Grid: op.Line(1, 1)}, {Body: waits, Grid: op.Line(1, 1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	p.Failed = func(e *Error) { once.Do(func() { close(ended) }) }
+	begin := time.Now()
+	if err := pool.Run(context.Background(), p, 0); err == nil || err.Error() != "task 0, range [0, 1): fails" || time.Since(begin) > 10*time.Second {
+		t.Errorf("got %v after %v", err, time.Since(begin))
+	}
 }

@@ -26,8 +26,9 @@ func Owners(devices, ranks int) ([]int, error) {
 	return owner, nil
 }
 
-// Ranks returns the part of a plan for each rank. owner holds the rank of each device, and workers the number
-// of workers of each rank. The options are those of planner.Complete, but for the workers.
+// Ranks returns the part of a plan for each rank. owner holds the rank of each device, also of those that the
+// plan leaves out, and workers the number of workers of each rank. The options are those of planner.Complete,
+// but for the workers.
 //
 // A task runs where its device is. A copy or a collective of tensors of several ranks runs on one of them as
 // it does on one machine: those of other ranks come as messages before, and what the task writes goes back.
@@ -71,8 +72,8 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 	if p == nil {
 		return nil, fmt.Errorf("project: want a plan, got nil")
 	}
-	if len(owner) != p.DeviceCount() {
-		return nil, p.Errorf("want the ranks of %d devices, got those of %d", p.DeviceCount(), len(owner))
+	if len(owner) < p.DeviceCount() {
+		return nil, p.Errorf("want the ranks of at least %d devices, got those of %d", p.DeviceCount(), len(owner))
 	}
 	for rank := range ranks {
 		if !slices.Contains(owner, rank) {

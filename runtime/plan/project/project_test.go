@@ -153,7 +153,7 @@ func TestErrors(t *testing.T) {
 		want    string
 	}{
 		"no plan":       {nil, nil, []int{1}, "project: want a plan, got nil"},
-		"devices":       {d.whole, make([]int, devices+1), []int{1}, fmt.Sprintf("want the ranks of %d devices, got those of %d", devices, devices+1)},
+		"devices":       {d.whole, make([]int, devices-1), []int{1}, fmt.Sprintf("want the ranks of at least %d devices, got those of %d", devices, devices-1)},
 		"an empty rank": {d.whole, make([]int, devices), []int{1, 1}, "want a device for each of 2 ranks, got none for rank 1"},
 		"no such rank":  {d.whole, slices.Repeat([]int{0, 3}, devices)[:devices], []int{1}, "want devices on ranks from 0 to 0, got [0 3"},
 	} {

@@ -1,0 +1,386 @@
+package opgen_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/meansquarederror"
+	"github.com/opgen/opgen/generated/sgd"
+	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/ranks"
+	"github.com/opgen/opgen/test/replicas"
+)
+
+var rankPrograms = flag.Int("rank-programs", 60, "number of random programs that TestRandomRanks runs")
+
+// late is a transport that sleeps before some messages, as chance decides.
+type late struct {
+	ranks.Transport
+	mu sync.Mutex
+	r  *rand.Rand
+}
+
+func (l *late) sleep() {
+	l.mu.Lock()
+	d := l.r.IntN(4)
+	l.mu.Unlock()
+	if d > 1 {
+		time.Sleep(time.Duration(d) * 100 * time.Microsecond)
+	}
+}
+
+func (l *late) Send(to int, data []byte) error {
+	l.sleep()
+	return l.Transport.Send(to, data)
+}
+
+func (l *late) Receive(from int, data []byte) error {
+	l.sleep()
+	return l.Transport.Receive(from, data)
+}
+
+// onRanks calls f with a session for each of some ranks, side by side, and returns the error of each.
+func onRanks(n int, f func(rank int, s *opgen.Session) error, opts ...opgen.Option) []error {
+	errs := make([]error, n)
+	var done sync.WaitGroup
+	for rank, t := range ranks.Local(n) {
+		done.Go(func() {
+			errs[rank] = opgen.Do(catalogue.Register, func(s *opgen.Session) error { return f(rank, s) }, append(opts, opgen.Ranks(t))...)
+		})
+	}
+	done.Wait()
+	return errs
+}
+
+// inputs returns values for the inputs of a program in a step.
+func inputs(p *graph.Program, step int) (values []opgen.Value) {
+	for i, t := range p.Fed {
+		elements := make([]float64, t.Elements())
+		for k := range elements {
+			elements[k] = float64((i*5+k*7+step*3)%13)/13 - 0.5
+		}
+		if t.Type() == dtype.F64 {
+			values = append(values, opgen.With(t, elements))
+			continue
+		}
+		small := make([]float32, len(elements))
+		for k, v := range elements {
+			small[k] = float32(v)
+		}
+		values = append(values, opgen.With(t, small))
+	}
+	return values
+}
+
+// elements returns what a program has in a tensor, as text that tells all bits.
+func elements(p *opgen.Program, t graph.Tensor) (string, error) {
+	if t.Type() == dtype.F64 {
+		v, err := opgen.Fetch[float64](p, t)
+		return fmt.Sprintf("%s %x", t.Name(), v), err
+	}
+	v, err := opgen.Fetch[float32](p, t)
+	return fmt.Sprintf("%s %x", t.Name(), v), err
+}
+
+// trail runs a program some steps, and returns the results of each step and the variables at the end. Of
+// variables on other ranks, which here leaves out, it returns nothing.
+func trail(s *opgen.Session, prog *graph.Program, here func(device int) bool) (out []string, err error) {
+	ctx := context.Background()
+	p, err := s.Load(ctx, prog)
+	if err != nil {
+		return nil, err
+	}
+	for step := range 3 {
+		if err := p.Run(ctx, inputs(prog, step)...); err != nil {
+			return nil, err
+		}
+		for _, t := range prog.Fetched {
+			text, err := elements(p, t)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, text)
+		}
+	}
+	for _, v := range prog.Variables {
+		if !here(v.Device()) {
+			if _, err := elements(p, v); err == nil || !strings.Contains(err.Error(), "want a tensor of rank") {
+				return nil, fmt.Errorf("variable %v of another rank: %v", v, err)
+			}
+			continue
+		}
+		text, err := elements(p, v)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, text)
+	}
+	return out, nil
+}
+
+// TestRandomRanks runs random programs in one session, and on one to four ranks that chance makes late:
+// results and variables have the same bits, and no rank waits for ever.
+func TestRandomRanks(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(*rankPrograms) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		n := 1 + r.IntN(4)
+		devices := n + r.IntN(3)
+		build := func() *graph.Program {
+			prog, err := replicas.Random(seed, devices)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return prog
+		}
+		var want []string
+		opts := []opgen.Option{opgen.Devices(devices), opgen.Workers(1 + r.IntN(3))}
+		if r.IntN(3) == 0 {
+			opts = append(opts, opgen.Tiled())
+		}
+		prog := build()
+		if err := opgen.Do(catalogue.Register, func(s *opgen.Session) (err error) {
+			want, err = trail(s, prog, func(int) bool { return true })
+			return err
+		}, opts...); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		variables := want[3*len(prog.Fetched):]
+		var done sync.WaitGroup
+		for rank, transport := range ranks.Local(n) {
+			mine := append(slices.Clone(opts), opgen.Workers(1+r.IntN(3)), opgen.Ranks(&late{Transport: transport, r: rand.New(rand.NewPCG(seed, uint64(rank)))}))
+			done.Go(func() {
+				prog := build()
+				here := func(device int) bool { return device*n/devices == rank }
+				err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+					got, err := trail(s, prog, here)
+					if err != nil {
+						return err
+					}
+					expected := slices.Clone(want[:3*len(prog.Fetched)])
+					for i, v := range prog.Variables {
+						if here(v.Device()) {
+							expected = append(expected, variables[i])
+						}
+					}
+					if !slices.Equal(got, expected) {
+						t.Errorf("seed %d: rank %d of %d has\n%s\nwant\n%s", seed, rank, n, strings.Join(got, "\n"), strings.Join(expected, "\n"))
+					}
+					return nil
+				}, mine...)
+				if err != nil {
+					t.Errorf("seed %d, rank %d of %d: %v", seed, rank, n, err)
+				}
+			})
+		}
+		done.Wait()
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// TestRankFails ends programs by an error on one rank: all ranks return its message.
+func TestRankFails(t *testing.T) {
+	t.Parallel()
+	prog := func() *graph.Program {
+		p, err := replicas.Chain(3, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	canceled, cancel := context.WithCancelCause(context.Background())
+	for name, tt := range map[string]struct {
+		fails func(s *opgen.Session, prog *graph.Program, p *opgen.Program) error // on rank 1
+		want  string
+	}{
+		"no input": {func(_ *opgen.Session, _ *graph.Program, p *opgen.Program) error { return p.Run(context.Background()) }, "x@1"},
+		"canceled": {func(_ *opgen.Session, prog *graph.Program, p *opgen.Program) error {
+			time.AfterFunc(20*time.Millisecond, func() { cancel(errors.New("enough")) })
+			time.Sleep(40 * time.Millisecond) // others wait for this rank
+			return p.Run(canceled, inputs(prog, 0)...)
+		}, "enough"},
+		"another program": {func(s *opgen.Session, prog *graph.Program, p *opgen.Program) error {
+			_, err := s.Load(context.Background(), prog)
+			return err
+		}, "want"},
+		"closed": {func(s *opgen.Session, prog *graph.Program, p *opgen.Program) error { return errors.New("ended before") }, "ended before"},
+	} {
+		errs := onRanks(3, func(rank int, s *opgen.Session) error {
+			prog := prog()
+			p, err := s.Load(context.Background(), prog)
+			if err != nil {
+				return err
+			}
+			if rank == 1 {
+				return tt.fails(s, prog, p)
+			}
+			return p.Run(context.Background(), inputs(prog, 0)...)
+		}, opgen.Devices(3), opgen.Workers(2))
+		for rank, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s: rank %d returns %v", name, rank, err)
+			}
+			if e := (*ranks.Error)(nil); rank != 1 && name != "another program" && (!errors.As(err, &e) || e.Rank != 1) {
+				t.Errorf("%s: rank %d does not say that rank 1 failed: %v", name, rank, err)
+			}
+		}
+	}
+}
+
+// TestRankKernelFails ends a program by an error of a kernel while another worker of its rank waits for a
+// message.
+func TestRankKernelFails(t *testing.T) {
+	t.Parallel()
+	for workers := 1; workers <= 3; workers++ {
+		errs := onRanks(2, func(rank int, s *opgen.Session) error {
+			var replica []graph.Replica
+			var values []opgen.Value
+			for d := range 2 {
+				g := graph.OnDevice(1, d)
+				x, label := g.Input("x", dtype.F32, 64, 256), g.Input("label", dtype.I32, 64, 1)
+				y := linear.Apply(g, linear.Defaults(256), x, graph.Named("a"))
+				y = linear.Apply(g, linear.Defaults(4), y, graph.Named("b"))
+				loss := scce.Apply(g, scce.Defaults(), scce.Logit(y), scce.Label(label), graph.Named("loss"))
+				replica = append(replica, graph.Replica{Loss: loss, Share: graph.Share{Loss: 0.5, Aux: 0.5}})
+				values = append(values, opgen.With(x, make([]float32, 64*256)), opgen.With(label, slices.Repeat([]int32{int32(d * 99)}, 64)))
+			}
+			prog, err := graph.DataParallel(replica, sgd.Optimizer(sgd.Defaults(0.1)))
+			if err != nil {
+				return err
+			}
+			p, err := s.Load(context.Background(), prog)
+			if err != nil {
+				return err
+			}
+			return p.Run(context.Background(), values...)
+		}, opgen.Workers(workers))
+		for rank, err := range errs {
+			if err == nil || !strings.Contains(err.Error(), "loss@1") {
+				t.Errorf("%d workers: rank %d returns %v", workers, rank, err)
+			}
+		}
+	}
+}
+
+// TestDisagreement opens sessions that differ, and loads programs that differ.
+func TestDisagreement(t *testing.T) {
+	t.Parallel()
+	var done sync.WaitGroup
+	for rank, transport := range ranks.Local(2) {
+		done.Go(func() {
+			_, err := opgen.Open(catalogue.Register, opgen.Ranks(transport), opgen.Devices(2+rank))
+			if err == nil || !strings.Contains(err.Error(), "devices of all ranks together") {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+		})
+	}
+	done.Wait()
+	for rank, err := range onRanks(2, func(rank int, s *opgen.Session) error {
+		prog, err := replicas.Chain(2+rank, 2)
+		if err != nil {
+			return err
+		}
+		_, err = s.Load(context.Background(), prog)
+		return err
+	}) {
+		if err == nil || !strings.Contains(err.Error(), "want the same plan on all ranks") {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+	for rank, err := range onRanks(3, func(int, *opgen.Session) error { return nil }, opgen.Devices(2)) {
+		if err == nil || !strings.Contains(err.Error(), "want at least one device for each rank, got 2 devices for 3 ranks") {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}
+
+// TestRankCheckpoints saves the variables of three ranks, and goes on from them on one and on two: the file
+// is that of one session.
+func TestRankCheckpoints(t *testing.T) {
+	t.Parallel()
+	const devices = 3
+	dir := t.TempDir()
+	train := func(name string, from string, first int) func(int, *opgen.Session) error {
+		return func(rank int, s *opgen.Session) error {
+			step := first
+			var replica []graph.Replica
+			for d := range devices {
+				g := graph.OnDevice(1, d)
+				y := linear.Apply(g, linear.Defaults(2), g.Input("x", dtype.F32, 2, 3), graph.Named("fc"))
+				loss := meansquarederror.Apply(g, meansquarederror.Defaults(), meansquarederror.Logit(y), meansquarederror.Label(g.Input("label", dtype.F32, 2, 2)))
+				replica = append(replica, graph.Replica{Loss: loss, Share: graph.Share{Loss: 1. / devices, Aux: 1. / devices}})
+			}
+			prog, err := graph.DataParallel(replica, sgd.Optimizer(sgd.Defaults(0.1)))
+			if err != nil {
+				return err
+			}
+			p, err := s.Load(context.Background(), prog)
+			if err != nil {
+				return err
+			}
+			if from != "" {
+				at, err := opgen.Checkpoints{Dir: from}.Resume(s)
+				if err != nil || at.Step != step {
+					return fmt.Errorf("resumed at step %d: %w", at.Step, err)
+				}
+			}
+			for range 2 {
+				if err := p.Run(context.Background(), inputs(prog, step)...); err != nil {
+					return err
+				}
+				step++
+			}
+			return opgen.Checkpoints{Dir: filepath.Join(dir, name)}.Save(s, opgen.Position{Step: step})
+		}
+	}
+	for _, err := range onRanks(3, train("three", "", 0), opgen.Devices(devices)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	from := filepath.Join(dir, "three")
+	for name, n := range map[string]int{"one": 1, "two": 2, "again": 3} {
+		for _, err := range onRanks(n, train(name, from, 2), opgen.Devices(devices)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	read := func(name string) string {
+		files, err := filepath.Glob(filepath.Join(dir, name, "*"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%s: %v %v", name, files, err)
+		}
+		return string(contents(t, files[0]))
+	}
+	if read("one") != read("two") || read("one") != read("again") {
+		t.Error("one, two and three ranks do not write the same checkpoint")
+	}
+}
+
+// contents returns what is in a file.
+func contents(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
