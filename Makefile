@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64
+.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -12,7 +12,7 @@ export GOFLAGS += -trimpath
 # run brings generated code up to date and trains the example classifier.
 run: generate
 	@echo "Go compiles the example, which takes up to a minute at the first time."
-	$(GO) run ./examples/digits
+	$(GO) run ./examples/digits -page digits.html
 
 generate:
 	@echo "Go compiles opgen, unless nothing changed; opgen brings generated code up to date."
@@ -235,6 +235,10 @@ GRAPHS_BESIDE_TORCH ?= $(shell expr $(N) / 4)
 PYTHON ?=
 torch:
 	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/torch -cases $(N) -graphs $(GRAPHS_BESIDE_TORCH) -seed $(SEED) -of "$(OF)" -python "$(PYTHON)"
+
+# page opens pages of plans in Chromium, which draws them without a window. It installs Debian's chromium if there is none and it may.
+page:
+	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/page
 
 # gpu-check makes bin/opgen-gpu-check.sh, an archive that unpacks itself and checks the CUDA backend on a machine with a GPU: it needs neither
 # Go nor a network nor the CUDA toolkit there, and takes at most 8 minutes. Making it takes what make cuda takes, some minutes on the emulator

@@ -212,5 +212,9 @@ func (p *Program) Close() error {
 // Plan returns the plan of the program, for tools such as draw.DOT.
 func (p *Program) Plan() *plan.Plan { return p.instance.Plan() }
 
+// Graph returns the program from which the plan was made, for tools such as cost.Work: that which was loaded,
+// with its operators fused if the session was opened with Fuse.
+func (p *Program) Graph() *graph.Program { return p.graph }
+
 // Timings returns the time of every task; nil unless the session was opened with Profile.
 func (p *Program) Timings() []Timing { return p.instance.Timings() }

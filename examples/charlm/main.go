@@ -22,6 +22,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/engines"
+	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
 )
 
@@ -35,7 +36,7 @@ type options struct {
 	steps                      int
 	rate, clip, decay, dropout float64
 	// Files.
-	curve, chart, save, load string
+	curve, chart, page, save, load string
 	// checkpoints is a folder, every the steps between two of them.
 	checkpoints string
 	every       int
@@ -65,6 +66,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.Float64Var(&o.dropout, "dropout", 0, "the share of features that are dropped in training, which helps if the text is seen often")
 	f.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
 	f.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
+	f.StringVar(&o.page, "page", "", "show the training plan to people: write its graph, its memory, what workers did and how near tasks are to the roofline to this `file`, as HTML")
 	f.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
 	f.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
 	f.StringVar(&o.checkpoints, "checkpoint", "", "write checkpoints to this `folder`, as -every says and when the training is interrupted")
@@ -90,7 +92,7 @@ func (o *options) check() error {
 		{o.steps < 0 || o.steps == 0 && o.load == "", "-steps of at least 1, or 0 with -load"},
 		{!(o.rate >= 0 && o.clip >= 0 && o.decay >= 0), "no negative -rate, -clip or -decay"},
 		{!(o.dropout >= 0 && o.dropout < 1), "-dropout of at least 0 and below 1"},
-		{o.steps == 0 && (o.checkpoints+o.curve+o.chart != "" || o.times), "-steps of at least 1 with -checkpoint, -curve, -chart and -times"},
+		{o.steps == 0 && (o.checkpoints+o.curve+o.chart+o.page != "" || o.times), "-steps of at least 1 with -checkpoint, -curve, -chart, -page and -times"},
 		{o.every < 1, "-every of at least 1"},
 		{o.resume && o.checkpoints == "", "-checkpoint with -resume"},
 		{o.resume && o.load != "", "either -load or -resume"},
@@ -171,6 +173,10 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.times {
 		opts = append(opts, opgen.Profile())
 	}
+	recorder := planpage.Recorder()
+	if o.page != "" {
+		opts = append(opts, opgen.Observe(recorder)) // which takes time
+	}
 	session, err := opgen.Open(register, opts...)
 	if err != nil {
 		return err
@@ -228,6 +234,12 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	if t != nil {
 		if err := t.report(); err != nil {
 			return err
+		}
+		if err := trainlog.WriteFile(o.page, func(w io.Writer) error { return planpage.Write(w, recorder, t.step, o.workers) }); err != nil {
+			return err
+		}
+		if o.page != "" {
+			fmt.Fprintf(w, "\n%s shows the training step, in a browser\n", o.page)
 		}
 	}
 	fmt.Fprintf(w, "\nbits a character of the text for validation takes; less is better\ntransformer=%.4f trigram=%.4f seconds=%.1f\n",

@@ -20,10 +20,10 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/engines"
+	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/loader"
 	"github.com/opgen/opgen/runtime/plan/draw"
-	"github.com/opgen/opgen/runtime/profile"
 	"github.com/opgen/opgen/runtime/timeline"
 )
 
@@ -38,21 +38,21 @@ type options struct {
 	curve   string
 	trace   string
 	// Pictures of the training plan besides its graph and its memory, and a prediction of its run.
-	timeline, tileGraph, prediction string
-	dot                             string
-	plan                            string
-	memory                          string
-	clip                            float64
-	decay                           float64
-	average                         float64
-	chart                           string
-	cost                            bool
-	fuse                            bool
-	plain                           bool
-	tiles                           bool
-	checked                         bool
-	save                            string
-	load                            string
+	timeline, tileGraph, prediction, page string
+	dot                                   string
+	plan                                  string
+	memory                                string
+	clip                                  float64
+	decay                                 float64
+	average                               float64
+	chart                                 string
+	cost                                  bool
+	fuse                                  bool
+	plain                                 bool
+	tiles                                 bool
+	checked                               bool
+	save                                  string
+	load                                  string
 	// checkpoints is a folder, every the steps between two of them.
 	checkpoints string
 	every       int
@@ -75,6 +75,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
 	f.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
 	f.StringVar(&o.timeline, "timeline", "", "draw what workers did and waited for in the fastest of some training steps to this `file`, as SVG")
+	f.StringVar(&o.page, "page", "", "show the training plan to people: write its graph, its memory, what workers did and how near tasks are to the roofline to this `file`, as HTML")
 	f.StringVar(&o.prediction, "prediction", "", "predict the step from times of tasks and a model of this machine, and write it to this `file`, as -trace does")
 	f.StringVar(&o.tileGraph, "tilegraph", "", "draw the training plan's tasks by layers, with what each waits for, to this `file`, as SVG")
 	f.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
@@ -150,9 +151,6 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	return errors.Join(trainAndTest(ctx, o, out), out.Err)
 }
 
-// measuredRuns is how many training steps are recorded.
-const measuredRuns = 10
-
 func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	start := time.Now()
 	train, test, err := loadDigits(o.seed)
@@ -167,8 +165,8 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	opts := append(engine, opgen.Profile())
-	recorder := profile.New(profile.Config{Warmup: 5, Runs: measuredRuns})
-	if o.trace+o.timeline+o.prediction != "" {
+	recorder := planpage.Recorder()
+	if o.trace+o.timeline+o.prediction+o.page != "" {
 		opts = append(opts, opgen.Observe(recorder)) // which takes time
 	}
 	if o.fuse {
@@ -244,14 +242,16 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	step := usual.Plan()
 	trainlog.WriteTimes(w, usual.Timings())
 	writeMemory(w, session.Memory(), usual.Program)
-	if o.trace+o.timeline+o.prediction != "" {
+	if o.trace+o.timeline+o.prediction+o.page != "" {
 		writeSpread(w, recorder.Tasks(step))
 	}
-	var predicted *timeline.Timeline
+	var predicted []*timeline.Timeline
 	if o.prediction != "" {
-		if predicted, err = predict(w, recorder, usual.Program, o.workers); err != nil {
+		prediction, err := predict(w, recorder, usual.Program, o.workers)
+		if err != nil {
 			return err
 		}
+		predicted = append(predicted, prediction)
 	}
 	if o.cost {
 		if err := writeCosts(ctx, w, usual.Net[0].graph, o.workers); err != nil {
@@ -263,8 +263,9 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		write func(io.Writer) error
 	}{
 		{o.trace, recorder.WriteTrace},
-		{o.timeline, func(w io.Writer) error { return draw.Timeline(w, fastest(recorder, usual.Program)) }},
-		{o.prediction, func(w io.Writer) error { return timeline.WriteTrace(w, predicted) }},
+		{o.timeline, func(w io.Writer) error { return draw.Timeline(w, planpage.Fastest(recorder, usual.Program)) }},
+		{o.prediction, func(w io.Writer) error { return timeline.WriteTrace(w, predicted...) }},
+		{o.page, func(w io.Writer) error { return planpage.Write(w, recorder, usual.Program, o.workers, predicted...) }},
 		{o.tileGraph, func(w io.Writer) error { return draw.Tiles(w, step) }},
 		{o.dot, func(w io.Writer) error { return draw.DOT(w, step) }},
 		{o.plan, func(w io.Writer) error { return writePlan(w, step) }},
@@ -274,6 +275,9 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		if err := trainlog.WriteFile(f.path, f.write); err != nil {
 			return err
 		}
+	}
+	if o.page != "" {
+		fmt.Fprintf(w, "\n%s shows the training step, in a browser\n", o.page)
 	}
 	fmt.Fprintf(w, "\ntest_accuracy=%.4f seconds=%.1f\n", float64(right)/float64(test.len()), time.Since(start).Seconds())
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/runtime/cost"
 	"github.com/opgen/opgen/runtime/profile"
 	"github.com/opgen/opgen/runtime/simulate"
@@ -53,17 +54,6 @@ func writeSpread(w io.Writer, tasks []profile.Task) {
 	tw.Flush()
 }
 
-// fastest returns the timeline of the fastest of the recorded steps; an empty one if none was recorded.
-func fastest(r *profile.Recorder, step *opgen.Program) *timeline.Timeline {
-	found := r.Timeline(step.Plan(), 0)
-	for run := 1; run < measuredRuns; run++ {
-		if t := r.Timeline(step.Plan(), run); t.Seconds() > 0 && t.Seconds() < found.Seconds() {
-			found = t
-		}
-	}
-	return found
-}
-
 // predict predicts a step from the times of its tasks and a model of this machine, prints how long it takes
 // beside how long the fastest recorded step took, and for what workers wait longest, and returns what workers
 // do.
@@ -80,7 +70,7 @@ func predict(w io.Writer, r *profile.Recorder, step *opgen.Program, workers int)
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(w, "\na step takes %.1f us as predicted, and %.1f us as measured; its critical path takes %.1f us\n", got.Seconds*1e6, fastest(r, step).Seconds()*1e6, got.CriticalPath*1e6)
+	fmt.Fprintf(w, "\na step takes %.1f us as predicted, and %.1f us as measured; its critical path takes %.1f us\n", got.Seconds*1e6, planpage.Fastest(r, step).Seconds()*1e6, got.CriticalPath*1e6)
 	for worker := range workers {
 		fmt.Fprintf(w, "worker %d waits for %.1f us", worker, got.Waiting(worker)*1e6)
 		if longest := got.Timeline.Longest(worker, timeline.Wait); longest != nil {

@@ -1,4 +1,5 @@
-// Package draw draws plans: their tasks as a graph, and their memory over time.
+// Package draw draws plans: their tasks as a graph, their memory over time, timelines, and all of it on a
+// page for a browser.
 package draw
 
 import (

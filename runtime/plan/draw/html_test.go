@@ -1,0 +1,191 @@
+package draw_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/plan/draw"
+	"github.com/opgen/opgen/runtime/simulate"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/timeline"
+)
+
+// head is a part of the JSON of a page.
+type head struct {
+	Name, Fault  string
+	Tasks, Edges int
+	Layers       []struct {
+		Label, Node, Operator, Phase string
+		First, End                   int
+		Flops                        float64
+		Access                       []struct {
+			Perm string
+			Root int
+		}
+	}
+	Arrows    [][3]int
+	Roots     []struct{ Name string }
+	Operators map[string]struct{ Formula []string }
+	Timelines []struct {
+		Unit  float64
+		Spans []int
+	}
+	Machine *struct{ Rate, Bandwidth float64 }
+}
+
+// decoded reads the data of a page: its JSON, and the numbers behind it.
+func decoded(t *testing.T, page string) (h head, numbers []int32) {
+	t.Helper()
+	found := regexp.MustCompile(`(?s)<script type="application/octet-stream" id="data">(.*?)</script>`).FindStringSubmatch(page)
+	if found == nil {
+		t.Fatal("the page has no data")
+	}
+	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(found[1])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := int(binary.LittleEndian.Uint32(data))
+	if err := json.Unmarshal(data[4:4+n], &h); err != nil {
+		t.Fatal(err)
+	}
+	data = data[4+(n+3)/4*4:]
+	numbers = make([]int32, len(data)/4)
+	if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, numbers); err != nil {
+		t.Fatal(err)
+	}
+	return h, numbers
+}
+
+// TestHTML reads the data of a page: layers, arrows, dependencies and spans are those of the plan and of the
+// timeline, and a name cannot end a script.
+func TestHTML(t *testing.T) {
+	t.Parallel()
+	_, p := training(t)
+	work := make([]simulate.Work, len(p.Tasks))
+	for i := range work {
+		work[i].Flops = float64(i)
+	}
+	p.Name = "</script><b>"
+	line := byHand(p)
+	var out bytes.Buffer
+	if err := draw.HTML(&out, draw.Page{Plan: p, Timelines: []*timeline.Timeline{line}, Operators: []*task.Operator{&linear.Operator.Operator}, Work: work, Machine: simulate.Machine{Rate: 2, Bandwidth: 3}}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "<b>") {
+		t.Error("the name of the plan became HTML")
+	}
+	if outside := regexp.MustCompile(`(src|href)="(https?:|//)|sourceMappingURL|@import`).FindString(out.String()); outside != "" {
+		t.Errorf("the page asks for what is not in it: %s", outside)
+	}
+	h, numbers := decoded(t, out.String())
+	if h.Name != p.Name || h.Fault != "" || h.Tasks != len(p.Tasks) || h.Edges != p.Deps.Edges() || h.Machine == nil || h.Machine.Rate != 2*float64(len(p.Schedule.Queues)) || h.Machine.Bandwidth != 3 {
+		t.Errorf("the page says %+v", h)
+	}
+	if len(h.Operators) != 1 || !slices.Equal(h.Operators["linear"].Formula, linear.Operator.Formula) {
+		t.Errorf("operators are %v", h.Operators)
+	}
+	// The layers are all tasks, one behind the other.
+	next := 0
+	for i, l := range h.Layers {
+		if l.First != next || l.End <= l.First || l.Label != p.Label(l.First) {
+			t.Fatalf("layer %d is %+v, want one from task %d on", i, l, next)
+		}
+		flops := 0.0
+		for task := l.First; task < l.End; task++ {
+			if numbers[task] != int32(i) {
+				t.Errorf("task %d is in layer %d, want %d", task, numbers[task], i)
+			}
+			flops += work[task].Flops
+		}
+		if l.Flops != flops {
+			t.Errorf("layer %d has %v operations, want %v", i, l.Flops, flops)
+		}
+		next = l.End
+	}
+	if next != len(p.Tasks) {
+		t.Errorf("the layers have %d tasks, want %d", next, len(p.Tasks))
+	}
+	// Each arrow leads from a layer that writes the tensor to one that reads it.
+	if len(h.Arrows) == 0 {
+		t.Error("the graph has no arrows")
+	}
+	touches := func(layer, root int, perms ...string) bool {
+		for _, a := range h.Layers[layer].Access {
+			if a.Root == root && slices.Contains(perms, a.Perm) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, a := range h.Arrows {
+		if a[0] >= a[1] || !touches(a[0], a[2], "write", "read_write", "reduce") || !touches(a[1], a[2], "read", "read_write", "reduce") {
+			t.Errorf("an arrow leads from %s to %s by %s", h.Layers[a[0]].Label, h.Layers[a[1]].Label, h.Roots[a[2]].Name)
+		}
+	}
+	numbers = numbers[len(p.Tasks):]
+	if !slices.Equal(numbers[:len(p.Deps.Start)], p.Deps.Start) || !slices.Equal(numbers[len(p.Deps.Start):len(p.Deps.Start)+p.Deps.Edges()], p.Deps.Pred) {
+		t.Error("the dependencies are not those of the plan")
+	}
+	numbers = numbers[len(p.Deps.Start)+p.Deps.Edges():]
+	at := func(seconds float64) int32 { return int32(seconds / h.Timelines[0].Unit) }
+	want := []int32{0, 0, 0, at(3), 0, 5, at(3.5), at(4), 2, 0, at(0.5), at(3.75), 0, 7, at(3.75), at(4)}
+	if !slices.Equal(h.Timelines[0].Spans, []int{2, 2}) || !slices.Equal(numbers, want) {
+		t.Errorf("spans are %v: %v, want %v", h.Timelines[0].Spans, numbers, want)
+	}
+}
+
+// TestHTMLErrors refuses what does not belong to the plan, and shows a plan with a fault as such.
+func TestHTMLErrors(t *testing.T) {
+	t.Parallel()
+	_, p := training(t)
+	beyond := &timeline.Timeline{Name: "other", Plan: p, Workers: [][]timeline.Span{{{Task: len(p.Tasks), Range: op.Range{Hi: 1}, End: 1}}}}
+	for name, page := range map[string]draw.Page{
+		"want a plan, got none":                             {},
+		"draw: plan training: want work of":                 {Plan: p, Work: make([]simulate.Work, 1)},
+		"draw: timeline other: want tasks of plan training": {Plan: p, Timelines: []*timeline.Timeline{beyond}},
+	} {
+		if err := draw.HTML(io.Discard, page); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("got %v, want %s", err, name)
+		}
+	}
+	damaged := *p
+	damaged.Roots = slices.Clone(p.Roots)
+	damaged.Roots[0].Place.Bytes--
+	var out bytes.Buffer
+	if err := draw.HTML(&out, draw.Page{Plan: &damaged}); err != nil {
+		t.Fatal(err)
+	}
+	if h, _ := decoded(t, out.String()); h.Fault == "" || h.Machine != nil {
+		t.Errorf("the page says %q about a plan with a fault", h.Fault)
+	}
+}
+
+// TestDagre checks that the script is the file of the package that its license is about.
+func TestDagre(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("page/dagre.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(data)
+	if got := hex.EncodeToString(sum[:]); got != "54a503e346f93ca0bb10abe7999587e037262935687aca45eb4e4b0f64bbb578" {
+		t.Errorf("dagre.min.js has the SHA-256 %s", got)
+	}
+}

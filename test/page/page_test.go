@@ -1,0 +1,184 @@
+//go:build chromium
+
+// Package page opens pages of plans in Chromium, which draws them without a window.
+package page
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/elementunary"
+	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/draw"
+	"github.com/opgen/opgen/runtime/simulate"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/timeline"
+)
+
+// wait is how long a page may take, on a machine that does much else.
+const wait = 60 * time.Second
+
+// chain returns the plan of a chain of layers in tiles, with names that are no HTML.
+func chain(t *testing.T, layers int) *plan.Plan {
+	t.Helper()
+	g := graph.New(1)
+	input := g.Input("<b>x</b>", dtype.F32, 256, 64)
+	x := input
+	for i := range layers {
+		x = linear.Apply(g, linear.Defaults(64), x, graph.Named(fmt.Sprintf("</script>fc%d", i)))
+		x = elementunary.Tanh(g, x, graph.Named(fmt.Sprintf("tanh%d", i)))
+	}
+	s, err := opgen.Open(catalogue.Register, opgen.Workers(2), opgen.Tiled())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	p, err := s.Inference(context.Background(), g, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Plan()
+}
+
+// predicted returns a timeline of a plan with at least a number of spans: predictions of runs, one after the
+// other.
+func predicted(t *testing.T, p *plan.Plan, spans int) *timeline.Timeline {
+	t.Helper()
+	work := make([]simulate.Work, len(p.Tasks))
+	for i := range work {
+		work[i] = simulate.Work{Seconds: 1e-6, Flops: 1e5, Bytes: 1e4}
+	}
+	one, err := simulate.Plan(p, work, simulate.Machine{Wait: 1e-7, Latency: 1e-7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &timeline.Timeline{Name: "runs of " + p.Name, Plan: p, Workers: make([][]timeline.Span, len(one.Timeline.Workers))}
+	for run := uint64(0); ; run++ {
+		for w, line := range one.Timeline.Workers {
+			for _, s := range line {
+				s.Run, s.Begin, s.End = run, s.Begin+float64(run)*one.Seconds, s.End+float64(run)*one.Seconds
+				out.Workers[w] = append(out.Workers[w], s)
+			}
+			spans -= len(line)
+		}
+		if spans <= 0 {
+			return out
+		}
+	}
+}
+
+// write writes the page of a plan to a file.
+func write(t *testing.T, page draw.Page) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "page.html")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := bufio.NewWriter(f)
+	if err := cmp.Or(draw.HTML(w, page), w.Flush(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// opened opens a page at a place and returns the document, after scripts ran. It fails if the browser reports
+// an error, or if the page asks for anything but itself.
+func opened(t *testing.T, file, place string, more ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	args := append([]string{"--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + t.TempDir(), "--window-size=1500,950",
+		"--virtual-time-budget=20000", "--enable-logging=stderr", "--log-level=0", "--dump-dom"}, more...)
+	cmd := exec.CommandContext(ctx, "chromium", append(args, "file://"+file+place)...)
+	cmd.WaitDelay = 5 * time.Second
+	var out, logged bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &logged
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("chromium: %v\n%s", err, logged.String())
+	}
+	for line := range strings.Lines(logged.String()) {
+		if strings.Contains(line, "CONSOLE") {
+			t.Errorf("the browser says: %s", line)
+		}
+	}
+	document := out.String()
+	if failed := regexp.MustCompile(`<body[^>]*data-failed="([^"]*)"`).FindStringSubmatch(document); failed != nil {
+		t.Fatalf("the page failed: %s", failed[1])
+	}
+	if !regexp.MustCompile(`<body[^>]*data-ready="`).MatchString(document) {
+		t.Fatalf("the page was not ready in %v", wait)
+	}
+	return document
+}
+
+// TestPage opens the page of a plan at each view, with something selected: what the page says of it is what
+// the plan says.
+func TestPage(t *testing.T) {
+	p := chain(t, 3)
+	file := write(t, draw.Page{Plan: p, Timelines: []*timeline.Timeline{predicted(t, p, 1)}, Operators: []*task.Operator{&linear.Operator.Operator},
+		Work: make([]simulate.Work, len(p.Tasks)), Machine: simulate.Machine{Rate: 1, Bandwidth: 1}})
+	last := len(p.Tasks) - 1
+	for place, want := range map[string][]string{
+		"":                             {">proved<", "Nothing is selected", "layers that take most time", fmt.Sprintf("%d tasks, 2 workers", len(p.Tasks))},
+		"#view=memory&root=0":          {"&lt;b&gt;x&lt;/b&gt;", "f32 [256, 64], 64.00 KiB"},
+		fmt.Sprintf("#task=%d", last):  {fmt.Sprintf("task %d, tile", last), "waits for", "runs it for 1.000 µs"},
+		"#view=facts&layer=0":          {"The plan is proved", "&lt;/script&gt;fc0: linear.forward", "pre[n, o] = sum(k: input[n, k] * weight[o, k])", "&quot;out_channels&quot;: 64"},
+		"#view=roofline":               {"The page has no work of tasks"},
+		"#view=nothing&layer=0&task=0": {"task 0, tile 1"},
+	} {
+		document := strings.ReplaceAll(opened(t, file, place), `"`, "&quot;")
+		for _, text := range want {
+			if !strings.Contains(document, strings.ReplaceAll(text, `"`, "&quot;")) {
+				t.Errorf("at %q the page does not say %q", place, text)
+			}
+		}
+		if strings.Contains(document, "<b>x") {
+			t.Errorf("at %q a name became HTML", place)
+		}
+	}
+}
+
+// TestFault opens the page of a plan with a fault, which the page names.
+func TestFault(t *testing.T) {
+	p := *chain(t, 1)
+	p.ArenaBytes--
+	if document := opened(t, write(t, draw.Page{Plan: &p}), "#view=facts"); !strings.Contains(document, "has a fault") || !strings.Contains(document, "arena") {
+		t.Error("the page does not name the fault")
+	}
+}
+
+// TestMillion opens a page with a million spans and more than 200 layers.
+func TestMillion(t *testing.T) {
+	p := chain(t, 150)
+	file := write(t, draw.Page{Plan: p, Timelines: []*timeline.Timeline{predicted(t, p, 1_000_000)}})
+	small := write(t, draw.Page{Plan: p})
+	begin := time.Now()
+	opened(t, small, "")
+	without := time.Since(begin)
+	document := opened(t, file, "#task=100")
+	with := time.Since(begin) - without
+	if !strings.Contains(document, "task 100, tile") || !strings.Contains(document, "200 of 300 boxes") {
+		t.Error("the page shows too little")
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("Chromium takes %v for a page of %d tasks, %v for that with a million spans, of %d bytes", without.Round(10*time.Millisecond), len(p.Tasks), with.Round(10*time.Millisecond), info.Size())
+}
