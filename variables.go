@@ -122,6 +122,17 @@ func (s *Session) LoadVariables(path string, opts ...FileOption) error {
 	return s.setVariables(path, f, o)
 }
 
+// SetVariables gives the variables of the session values, such as those of a network that was read from
+// another format. Load the programs first. The values must be those of all variables, each with its shape and
+// type; there may be others. If something does not fit, the error lists all of it, and no variable has changed.
+func (s *Session) SetVariables(values map[string]safetensors.Tensor) error {
+	if err := s.lock(); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	return s.setVariables("the values", &safetensors.File{Tensors: values}, fileOptions{})
+}
+
 // wants returns a function that says whether a tensor of a file fits a variable. The session is locked.
 func (s *Session) wants(o fileOptions) func(name string, t safetensors.Tensor) bool {
 	variables := map[string][]string{} // by the name in the file

@@ -79,10 +79,8 @@ func put(b task.Buffer, i int, x float64) {
 		binary.NativeEndian.PutUint64(at, math.Float64bits(x))
 	case x > 0.5 && b.Type == dtype.Bool:
 		at[0] = 1
-	case x >= 1 && size == 4:
-		binary.NativeEndian.PutUint32(at, uint32(x))
-	case x >= 1 && size == 8:
-		binary.NativeEndian.PutUint64(at, uint64(x))
+	case x >= 1 && b.Type.IsInteger():
+		b.Type.PutFloat64(at, math.Floor(x))
 	default:
 		clear(at[:size])
 	}

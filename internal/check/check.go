@@ -385,6 +385,9 @@ func (o *operator) check() {
 	}
 	o.shards()
 	o.rewrites()
+	for _, x := range o.s.ONNX {
+		o.onnx(x)
+	}
 	for _, x := range o.s.Examples {
 		o.example(x)
 	}

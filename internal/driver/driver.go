@@ -108,7 +108,8 @@ func emitAll(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 		jobs = append(jobs, func() ([]artifact.Artifact, error) { return emit.Enum(paths, en) })
 	}
 	if len(m.Operators) > 0 {
-		jobs = append(jobs, func() ([]artifact.Artifact, error) { return emit.Catalogue(paths, m, c.Specs) })
+		jobs = append(jobs, func() ([]artifact.Artifact, error) { return emit.Catalogue(paths, m, c.Specs) },
+			func() ([]artifact.Artifact, error) { return emit.ONNX(paths, m, c.Specs) })
 	}
 	results := make([][]artifact.Artifact, len(jobs))
 	errs := make([]error, len(jobs))

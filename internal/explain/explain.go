@@ -162,6 +162,11 @@ func Operator(w io.Writer, o *model.Operator) error {
 		fmt.Fprintf(&b, "\nIn inference\n  %s\n", o.Inference)
 	}
 	table("Fusions", fusions(o))
+	rows = nil
+	for i := range o.ONNX {
+		rows = append(rows, ONNX(&o.ONNX[i]))
+	}
+	table("ONNX", rows)
 	if o.Kind == "operator" && o.Task(task.KindBackward) == nil {
 		fmt.Fprintf(&b, "\nNo backward: no gradient flows through %s.\n", o.Name)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/opgen/opgen/internal/scope"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/onnx/mapping"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -51,28 +52,29 @@ type EnumValue struct {
 // with the name of a field of the description holds more than that field.
 type Operator struct {
 	*task.Operator
-	Kind     string     `json:"kind"`                 // "operator", "optimizer" or "initializer"
-	Package  string     `json:"package"`              // its Go package
-	GoName   string     `json:"go_name"`              // of its kernel type
-	Source   string     `json:"source"`               // path of the spec
-	Text     string     `json:"-"`                    // of the spec
-	Category string     `json:"category,omitempty"`   // for reference pages
-	Formula  string     `json:"formula,omitempty"`    // what it computes, as the spec says it
-	Derived  bool       `json:"derived,omitempty"`    // its kernel is the formula, since none is written by hand
-	Since    string     `json:"since,omitempty"`      // the version that had it first
-	Deprec   string     `json:"deprecated,omitempty"` // why, and what replaces it
-	Types    []TypeVar  `json:"types"`                // the dtype variables
-	Attrs    []*Attr    `json:"attrs"`                // the attributes
-	Dims     []Dim      `json:"dims"`                 // the dimensions that its shapes bind or define
-	Slots    []*Slot    `json:"slots"`                // the tensor slots
-	Args     []*Arg     `json:"args,omitempty"`       // the arguments that are no tensors
-	Requires []Require  `json:"require,omitempty"`    // conditions on attributes and shapes
-	Validate string     `json:"validate,omitempty"`   // the call of a Go function that checks attributes
-	Tasks    []*Task    `json:"tasks"`                // in the order of the spec
-	Fusions  []Fusion   `json:"fuse,omitempty"`       // the operators that can be fused into it
-	Shards   []Shard    `json:"sharding,omitempty"`   // the dimensions along which it may be divided
-	CUDA     *CUDA      `json:"cuda,omitempty"`       // its device code by hand
-	Pos      source.Pos `json:"pos"`
+	Kind     string          `json:"kind"`                 // "operator", "optimizer" or "initializer"
+	Package  string          `json:"package"`              // its Go package
+	GoName   string          `json:"go_name"`              // of its kernel type
+	Source   string          `json:"source"`               // path of the spec
+	Text     string          `json:"-"`                    // of the spec
+	Category string          `json:"category,omitempty"`   // for reference pages
+	Formula  string          `json:"formula,omitempty"`    // what it computes, as the spec says it
+	Derived  bool            `json:"derived,omitempty"`    // its kernel is the formula, since none is written by hand
+	Since    string          `json:"since,omitempty"`      // the version that had it first
+	Deprec   string          `json:"deprecated,omitempty"` // why, and what replaces it
+	Types    []TypeVar       `json:"types"`                // the dtype variables
+	Attrs    []*Attr         `json:"attrs"`                // the attributes
+	Dims     []Dim           `json:"dims"`                 // the dimensions that its shapes bind or define
+	Slots    []*Slot         `json:"slots"`                // the tensor slots
+	Args     []*Arg          `json:"args,omitempty"`       // the arguments that are no tensors
+	Requires []Require       `json:"require,omitempty"`    // conditions on attributes and shapes
+	Validate string          `json:"validate,omitempty"`   // the call of a Go function that checks attributes
+	Tasks    []*Task         `json:"tasks"`                // in the order of the spec
+	Fusions  []Fusion        `json:"fuse,omitempty"`       // the operators that can be fused into it
+	ONNX     []mapping.Entry `json:"onnx,omitempty"`       // the operators of ONNX that it computes
+	Shards   []Shard         `json:"sharding,omitempty"`   // the dimensions along which it may be divided
+	CUDA     *CUDA           `json:"cuda,omitempty"`       // its device code by hand
+	Pos      source.Pos      `json:"pos"`
 
 	ValidateX *expr.GoCall `json:"-"`
 }

@@ -118,6 +118,11 @@ func operator(sc *scope.Scope, shared enums) *Operator {
 	for i, x := range s.Shards {
 		o.Shards = append(o.Shards, Shard{Shard: &o.Operator.Shards[i], When: x.When.V, WhenX: sc.Typed(x.When)})
 	}
+	for _, x := range s.ONNX {
+		e := x.Entry
+		e.Operator = s.Name.V
+		o.ONNX = append(o.ONNX, e)
+	}
 	for i, f := range s.Fusions {
 		o.Fusions = append(o.Fusions, Fusion{Fusion: &o.Operator.Fusions[i], Doc: f.Doc.V, Pos: f.Key.Pos()})
 	}

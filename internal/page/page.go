@@ -18,6 +18,7 @@ import (
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/typeset"
+	"github.com/opgen/opgen/runtime/onnx/mapping"
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/templates"
 )
@@ -25,6 +26,7 @@ import (
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
 	"attrType":   explain.AttrType,
 	"slotNotes":  explain.SlotNotes,
+	"onnx":       func(e mapping.Entry) []string { return explain.ONNX(&e) },
 	"paramNotes": explain.ParamNotes,
 	"cell":       cell,
 	"text":       text,

@@ -208,6 +208,27 @@ var (
 		{Name: "tolerance", Value: number, Doc: "how much rounding may change"},
 		{Name: "doc", Value: text, Doc: "what the fusion changes"},
 	}}
+	onnxOperandKeys = &keys.Table{What: "an input or output of ONNX", Keys: []keys.Key{
+		{Name: "slot", Value: text, Doc: "the slot that takes or makes the tensor"},
+		{Name: "const", Value: text, Doc: "the name by which expressions read an input, whose value is known when a graph is built"},
+		{Name: "type", Value: text, Doc: "the element type that the slot's tensor has, or that of the output"},
+		{Name: "shape", Value: text, Doc: "the shape that the slot's tensor has, or that of the output"},
+		{Name: "permute", Value: text, Doc: "the order of the dimensions of the slot's tensor, or of the output"},
+	}}
+	onnxOperands = keys.Value{Type: keys.Array, Elem: &keys.Value{Type: keys.String | keys.Object, Table: onnxOperandKeys}}
+	onnxKeys     = &keys.Table{What: "an operator of ONNX", Keys: []keys.Key{
+		{Name: "op", Value: text, Required: true, Doc: "the name of the operator in ONNX"},
+		{Name: "domain", Value: text, Doc: "the domain of the operator; by default ai.onnx"},
+		{Name: "since", Value: integer, Doc: "the first version of the operator set; by default 1"},
+		{Name: "until", Value: integer, Doc: "the last version of the operator set"},
+		{Name: "when", Value: text, Doc: "the condition under which the entry applies"},
+		{Name: "let", Value: named(text), Doc: "names of expressions, which the other expressions read"},
+		{Name: "times", Value: text, Doc: "integers i, for each of which the operator is applied once more, to its output"},
+		{Name: "inputs", Value: onnxOperands, Doc: "the inputs in ONNX's order; by default inputs and weights in the order of the spec"},
+		{Name: "outputs", Value: onnxOperands, Doc: "the outputs in ONNX's order; by default those of the spec"},
+		{Name: "attrs", Value: named(keys.Value{Type: keys.String | keys.Number | keys.Boolean}), Doc: "attributes, and arguments that the caller passes, as expressions"},
+		{Name: "ignore", Value: texts, Doc: "attributes of ONNX that change nothing"},
+	}}
 	exampleKeys = &keys.Table{What: "an example", Others: &anything, Keys: []keys.Key{
 		{Name: "attrs", Value: named(anything), Doc: "values of attributes"},
 		{Name: "args", Value: named(anything), Doc: "what the caller passes"},
@@ -250,6 +271,7 @@ var (
 		{Name: "cost", Value: named(table(costKeys)), Doc: "what tasks cost"},
 		{Name: "sharding", Value: table(shardingKeys), Doc: "dimensions that may be divided among devices"},
 		{Name: "fuse", Value: named(table(fuseKeys)), Doc: "operators whose work this one does as well"},
+		{Name: "onnx", Value: tables(onnxKeys), Doc: "operators of ONNX that the operator computes"},
 		{Name: "examples", Value: tables(exampleKeys), Doc: "uses from which tests are made"},
 		{Name: "numerics", Value: anything, Later: true},
 		{Name: "expand", Value: anything, Later: true},

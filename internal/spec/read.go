@@ -112,6 +112,9 @@ func read(filePath, text string, r *reader) *Spec {
 			sub.done()
 		}
 	}
+	if e := t.take("onnx"); e != nil {
+		r.tables(e, onnxKeys, func(sub *tableReader) { s.ONNX = append(s.ONNX, r.onnx(s, sub)) })
+	}
 	if e := t.take("examples"); e != nil {
 		r.tables(e, exampleKeys, func(sub *tableReader) { s.Examples = append(s.Examples, r.example(sub)) })
 	}

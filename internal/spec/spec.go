@@ -84,6 +84,7 @@ type Spec struct {
 	CUDA       *CUDA // nil if no device code was written by hand
 	ShapeFunc  bool  // whether the key shape_func is there, which is not supported yet
 	Shards     []*Shard
+	ONNX       []*ONNX
 	Examples   []*Example
 	// InPlace holds what forward may do in place, InPlaceGrads what backward may.
 	InPlace      []*InPlace

@@ -7,6 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
+	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -128,7 +129,8 @@ func (n *Node) compareWhole(given task.Given, wholes [][]partition.Partition) er
 func (n *Node) Wholes() [][]partition.Partition { return n.wholes }
 
 // Weight makes a node use a weight of another node rather than one of its own. The weight has one value, and
-// its gradient is the sum of those of all nodes that use it.
+// its gradient is the sum of those of all nodes that use it. Any other tensor of the graph may be given, too,
+// if the operator does not change the weight: the filter of a convolution may be computed.
 func Weight[S ~int](slot S, t Tensor) Option {
 	return func(o *options) {
 		choose(o, "Weight", slot)
@@ -137,6 +139,13 @@ func Weight[S ~int](slot S, t Tensor) Option {
 		}
 		o.weights[int(slot)] = t
 	}
+}
+
+// writes reports whether a task of the operator writes a slot.
+func (o *Operator) writes(slot int) bool {
+	return slices.ContainsFunc(o.Signatures, func(sig *task.Signature) bool {
+		return slices.ContainsFunc(sig.Params, func(p task.Param) bool { return p.Slot == slot && !p.Grad && p.Perm != perm.Read })
+	})
 }
 
 // checkWeights reports a weight of another node that does not fit.
@@ -155,8 +164,10 @@ func (in *insertion) checkWeights(res *task.Resolution) error {
 			return fail("a weight for Weight", "one of role "+in.op.Slots[slot].Role.String())
 		case len(want) != 1:
 			return fail(count(len(want)), count(1))
-		case !t.Valid() || !in.g.has(t) || !t.Variable():
+		case !t.Valid() || !in.g.has(t):
 			return fail("a weight of the node's graph", t.String())
+		case !t.Variable() && in.op.writes(slot):
+			return fail("a weight of the node's graph, since the operator changes it", t.String())
 		case want[0].Type != t.Type() || !shape.Equal(want[0].Shape, t.Shape()):
 			return fail(want[0].String(), t.String())
 		}

@@ -1,0 +1,119 @@
+package spec
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/runtime/onnx/mapping"
+)
+
+// ONNX says which operator of ONNX an operator computes.
+type ONNX struct {
+	mapping.Entry
+	Span source.Span
+	At   map[string]source.Span // the places of its expressions and names
+}
+
+// onnx reads an entry of the section onnx. Inputs and outputs that it does not list are those of the spec, in
+// its order.
+func (r *reader) onnx(s *Spec, t *tableReader) *ONNX {
+	x := &ONNX{Span: t.span, At: map[string]source.Span{}}
+	op := t.required("op")
+	x.Op, x.At["op"] = op.V, t.span
+	if op.Set() {
+		x.At["op"] = op.Span()
+	}
+	x.Domain = t.str("domain").V
+	x.Since, x.Until = r.version(t, "since"), r.version(t, "until")
+	if x.Since = max(x.Since, 1); x.Until != 0 && x.Until < x.Since {
+		r.list.Add(diag.BadValue, t.span, "until: want a version from %d on, got %d", x.Since, x.Until)
+	}
+	x.When, x.Times = t.str("when").V, t.str("times").V
+	if e := t.take("inputs"); e != nil {
+		x.Inputs = r.operands(e, x)
+	} else {
+		for _, sl := range s.Slots {
+			if sl.Role.V == "input" || sl.Role.V == "weight" {
+				x.Inputs = append(x.Inputs, mapping.Operand{Slot: sl.Name})
+			}
+		}
+	}
+	if e := t.take("outputs"); e != nil {
+		x.Outputs = r.operands(e, x)
+	} else {
+		for _, sl := range s.Slots {
+			if sl.Role.V == "output" {
+				x.Outputs = append(x.Outputs, mapping.Operand{Slot: sl.Name})
+			}
+		}
+	}
+	t.each("let", func(e *source.Entry) {
+		x.Let = append(x.Let, mapping.Attr{Name: e.Key, Value: r.onnxValue(e)})
+	})
+	t.each("attrs", func(e *source.Entry) {
+		x.Attrs = append(x.Attrs, mapping.Attr{Name: e.Key, Value: r.onnxValue(e)})
+		x.At[e.Key] = e.KeySpan
+	})
+	if e := t.take("ignore"); e != nil {
+		for _, name := range r.strings(e) {
+			x.Ignore = append(x.Ignore, name.V)
+		}
+	}
+	t.done()
+	return x
+}
+
+func (r *reader) version(t *tableReader, key string) int {
+	n := t.integer(key)
+	if n.Set() && n.V < 1 {
+		r.list.Add(diag.BadValue, n.Span, "%s: want a version of an operator set, from 1 on, got %d", key, n.V)
+	}
+	return int(n.V)
+}
+
+// operands reads inputs or outputs: names of slots, or tables.
+func (r *reader) operands(e *source.Entry, x *ONNX) (out []mapping.Operand) {
+	list, ok := e.Value.(*source.Array)
+	if !ok {
+		r.wrongKind(e, "an array of slots")
+		return nil
+	}
+	for _, n := range list.Elems {
+		item := &source.Entry{Key: e.Key, KeySpan: source.SpanOf(n), Value: n}
+		if _, ok := n.(*source.Table); !ok {
+			s := r.str(item)
+			out = append(out, mapping.Operand{Slot: s.V})
+			x.At[s.V] = item.KeySpan
+			continue
+		}
+		t := r.sub(item, onnxOperandKeys)
+		o := mapping.Operand{Slot: t.str("slot").V, Const: t.str("const").V}
+		for key, text := range map[string]*string{"type": &o.Type, "shape": &o.Shape, "permute": &o.Permute} {
+			if e := t.take(key); e != nil {
+				*text = r.onnxValue(e)
+			}
+		}
+		x.At[o.Slot+o.Const] = item.KeySpan
+		t.done()
+		out = append(out, o)
+	}
+	return out
+}
+
+// onnxValue returns an expression: a string is one, and other values stand for themselves.
+func (r *reader) onnxValue(e *source.Entry) string {
+	if s, ok := e.Value.(*source.Scalar); ok {
+		switch v := s.Value.(type) {
+		case string:
+			return v
+		case float64:
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		case int64, bool:
+			return fmt.Sprint(v)
+		}
+	}
+	r.wrongKind(e, "an expression")
+	return ""
+}

@@ -1,0 +1,811 @@
+package onnx
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/opgen/opgen/internal/base/onnxpb"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/onnx/mapping"
+	"github.com/opgen/opgen/runtime/safetensors"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// call is a node with the values of its inputs; absent ones are nil.
+type call struct {
+	node    *onnxpb.NodeProto
+	scope   *scope
+	domain  string
+	version int
+	inputs  []*value
+	stored  *value // of the node that stores a constant
+}
+
+func (c *call) refused(missing string, err error) error {
+	var inner *Refused
+	if errors.As(err, &inner) {
+		return inner // a node of a function, or of a constant, says what is missing
+	}
+	name := c.node.GetName()
+	if name == "" && len(c.node.GetOutput()) > 0 {
+		name = c.node.GetOutput()[0]
+	}
+	return &Refused{Domain: c.domain, Op: c.node.GetOpType(), Version: c.version, Node: name, Missing: missing, Err: err}
+}
+
+// input returns an input, or nil.
+func (c *call) input(i int) *value {
+	if i >= len(c.inputs) {
+		return nil
+	}
+	return c.inputs[i]
+}
+
+// attribute returns an attribute of the node, that of the function around it if the node refers to one, or
+// nil.
+func (c *call) attribute(name string) *onnxpb.AttributeProto {
+	for _, a := range c.node.GetAttribute() {
+		if a.GetName() != name {
+			continue
+		}
+		if ref := a.GetRefAttrName(); ref != "" {
+			return c.scope.attrs[ref]
+		}
+		return a
+	}
+	return nil
+}
+
+// builtin returns what computes an operator that says something about values rather than compute; nil for
+// others.
+func builtin(op string) func(*builder, *call) ([]*value, error) {
+	switch op {
+	case "Constant":
+		return (*builder).constantNode
+	case "Identity":
+		return (*builder).identity
+	case "Shape":
+		return (*builder).shape
+	case "Size":
+		return (*builder).size
+	case "If":
+		return (*builder).branch
+	}
+	return nil
+}
+
+// call computes the outputs of a node.
+func (b *builder) call(c *call) ([]*value, error) {
+	if f := b.m.functions[functionKey{c.domain, c.node.GetOpType()}]; f != nil {
+		return b.function(c, f)
+	}
+	if f := builtin(c.node.GetOpType()); f != nil && c.domain == "" && c.stored == nil {
+		outs, err := f(b, c)
+		if err != nil {
+			return nil, c.refused("its outputs follow from constants", err)
+		}
+		if outs != nil {
+			return outs, nil
+		}
+	}
+	if b.variables != nil && c.stored == nil && !slices.ContainsFunc(c.inputs, func(v *value) bool { return v != nil && !v.constant() }) {
+		l := &later{call: c}
+		for i, name := range c.node.GetOutput() {
+			l.values = append(l.values, &value{name: name, later: &later{call: c, output: i}})
+		}
+		for _, v := range l.values {
+			v.later.values = l.values
+		}
+		return l.values, nil
+	}
+	return b.mapped(c)
+}
+
+// compute inserts a node of constants into a graph of constants.
+func (b *builder) compute(l *later) error {
+	outs, err := b.mapped(l.call)
+	if err != nil {
+		return err
+	}
+	for i, v := range l.values {
+		if i < len(outs) && outs[i] != nil {
+			b.tensors[v] = outs[i].tensor
+		}
+	}
+	return nil
+}
+
+// mapped inserts the operator of the catalogue that a node is mapped to.
+func (b *builder) mapped(c *call) ([]*value, error) {
+	var reasons []string
+	mapped := false
+	for _, e := range b.m.catalogue.entries[c.node.GetOpType()] {
+		mapped = mapped || e.Domain == c.domain
+		if !e.Applies(c.domain, c.node.GetOpType(), c.version) {
+			continue
+		}
+		x := &use{b: b, c: c, e: e}
+		ok, err := x.applies()
+		if err != nil {
+			return nil, c.refused(fmt.Sprintf("%s computes it when %s", e.Operator, e.When), err)
+		}
+		if !ok {
+			reasons = append(reasons, fmt.Sprintf("%s when %s", e.Operator, e.When))
+			continue
+		}
+		outs, err := x.repeat()
+		if err != nil {
+			return nil, c.refused(e.Operator+" computes it", err)
+		}
+		return outs, nil
+	}
+	switch {
+	case len(reasons) > 0:
+		return nil, c.refused("the catalogue has "+strings.Join(reasons, ", "), nil)
+	case mapped:
+		return nil, c.refused("the catalogue has other versions of the operator only", nil)
+	}
+	return nil, c.refused("the catalogue has no such operator", nil)
+}
+
+// use is an entry applied to a node.
+type use struct {
+	b *builder
+	c *call
+	e *mapping.Entry
+	// values are the inputs and outputs by the names that expressions use: slots and constants.
+	values map[string]*value
+	here   map[string]bool // whether the caller gives an input, or wants an output
+	consts map[string]any
+	errs   []error
+}
+
+// applies finds the inputs of the entry and reports whether its condition holds.
+func (x *use) applies() (bool, error) {
+	x.values, x.here, x.consts = map[string]*value{}, map[string]bool{}, map[string]any{}
+	if n := len(x.e.Inputs); len(x.c.inputs) > n && (n == 0 || !x.variadic(x.e.Inputs[n-1].Slot)) {
+		for _, v := range x.c.inputs[n:] {
+			if v != nil {
+				return false, fmt.Errorf("want at most %d inputs, got %d", n, len(x.c.inputs))
+			}
+		}
+	}
+	for i, o := range x.e.Inputs {
+		v := x.c.input(i)
+		name := cmp.Or(o.Slot, o.Const)
+		x.values[name], x.here[name] = v, v != nil
+	}
+	for i, o := range x.e.Outputs {
+		x.here[o.Slot] = i < len(x.c.node.GetOutput()) && x.c.node.GetOutput()[i] != ""
+	}
+	if x.e.When == "" {
+		return true, nil
+	}
+	v, err := x.eval(x.e.When)
+	if err != nil {
+		return false, err
+	}
+	ok, _ := v.(bool)
+	return ok, nil
+}
+
+func (x *use) operator() *graph.Operator { return x.b.m.catalogue.operators[x.e.Operator] }
+
+func (x *use) slot(name string) int {
+	return slices.IndexFunc(x.operator().Slots, func(s task.Slot) bool { return s.Name == name })
+}
+
+func (x *use) variadic(name string) bool {
+	i := x.slot(name)
+	return i >= 0 && x.operator().Slots[i].Variadic
+}
+
+// eval computes an expression of the entry.
+func (x *use) eval(text string) (any, error) {
+	e, err := mapping.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	v, err := e.Eval(x.lookup, x.about)
+	return v, errors.Join(append(x.errs, err)...)
+}
+
+// lookup returns the value of a name: a constant, or an attribute of the node.
+func (x *use) lookup(name string) any {
+	if v, ok := x.consts[name]; ok {
+		return v
+	}
+	switch name {
+	case "opset":
+		return x.c.version
+	case "outputs":
+		return len(x.c.node.GetOutput())
+	case "inputs":
+		return len(x.c.inputs)
+	}
+	for _, a := range x.e.Let {
+		if a.Name == name {
+			v, err := x.eval(a.Value)
+			if err != nil {
+				x.errs = append(x.errs, fmt.Errorf("%s: %w", name, err))
+			}
+			return v
+		}
+	}
+	var out any
+	if given, ok := x.values[name]; ok {
+		if given == nil {
+			return nil
+		}
+		err := x.b.fold.value(x.b.m, given)
+		if err == nil {
+			out, err = known(*given.data)
+		}
+		if err != nil {
+			x.errs = append(x.errs, fmt.Errorf("%s: %w", name, err))
+		}
+	} else if x.c.stored != nil {
+		return stored(name, x.c.stored)
+	} else if a := x.c.attribute(name); a != nil {
+		v, err := attribute(a)
+		if err != nil {
+			x.errs = append(x.errs, err)
+		}
+		out = v
+	}
+	x.consts[name] = out
+	return out
+}
+
+// stored returns what an entry of the operator that stores a constant may ask.
+func stored(name string, v *value) any {
+	switch name {
+	case "extents":
+		return append([]int{}, v.data.Shape...)
+	case "elements":
+		return v.data.Type.String()
+	}
+	return nil
+}
+
+// about computes the functions of tensors.
+func (x *use) about(function, name string) (any, error) {
+	v, ok := x.values[name]
+	if function == "present" {
+		here, declared := x.here[name]
+		if !declared {
+			return nil, fmt.Errorf("want an input or an output of %s, got %s", x.e.Op, name)
+		}
+		return here, nil
+	}
+	if function == "known" {
+		return v != nil && v.constant(), nil
+	}
+	if a := x.c.attribute(name); !ok && function == "type" && a.GetT() != nil {
+		return elementTypes[onnxpb.TensorProto_DataType(a.GetT().GetDataType())].String(), nil
+	}
+	if !ok || v == nil {
+		return nil, fmt.Errorf("want a tensor for %s, got none", name)
+	}
+	t, shape, err := x.b.typeOf(v)
+	if err != nil {
+		return nil, err
+	}
+	switch function {
+	case "shape":
+		return append([]int{}, shape...), nil
+	case "rank":
+		return len(shape), nil
+	}
+	return t.String(), nil
+}
+
+// attribute returns the value of an attribute.
+func attribute(a *onnxpb.AttributeProto) (any, error) {
+	switch a.GetType() {
+	case onnxpb.AttributeProto_INT:
+		return int(a.GetI()), nil
+	case onnxpb.AttributeProto_FLOAT:
+		return float64(a.GetF()), nil
+	case onnxpb.AttributeProto_STRING:
+		return string(a.GetS()), nil
+	case onnxpb.AttributeProto_INTS:
+		list := make([]int, len(a.GetInts()))
+		for i, n := range a.GetInts() {
+			list[i] = int(n)
+		}
+		return list, nil
+	case onnxpb.AttributeProto_FLOATS:
+		list := make([]float64, len(a.GetFloats()))
+		for i, n := range a.GetFloats() {
+			list[i] = float64(n)
+		}
+		return list, nil
+	case onnxpb.AttributeProto_STRINGS:
+		list := make([]string, len(a.GetStrings()))
+		for i, n := range a.GetStrings() {
+			list[i] = string(n)
+		}
+		return list, nil
+	case onnxpb.AttributeProto_TENSOR:
+		t, err := (&Model{}).tensor(a.GetT())
+		if err != nil {
+			return nil, fmt.Errorf("attribute %s: %w", a.GetName(), err)
+		}
+		return known(t)
+	}
+	return nil, fmt.Errorf("attribute %s: want numbers, strings or a tensor, got %s", a.GetName(), a.GetType())
+}
+
+// repeat inserts the operator as often as the entry says.
+func (x *use) repeat() ([]*value, error) {
+	if x.e.Times == "" {
+		return x.insert()
+	}
+	v, err := x.eval(x.e.Times)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := v.([]int)
+	if !ok || len(list) > maxTimes {
+		return nil, fmt.Errorf("want at most %d integers as times, got %v", maxTimes, v)
+	}
+	first := cmp.Or(x.e.Inputs[0].Slot, x.e.Inputs[0].Const)
+	outs := []*value{x.values[first]}
+	for _, n := range list {
+		x.consts["i"] = n
+		if outs, err = x.insert(); err != nil {
+			return nil, err
+		}
+		x.c = &call{node: x.c.node, scope: x.c.scope, domain: x.c.domain, version: x.c.version, inputs: slices.Clone(x.c.inputs)}
+		x.c.inputs[0], x.values[first] = outs[0], outs[0]
+	}
+	if outs[0] == nil {
+		return nil, fmt.Errorf("want a tensor for %s, got none", first)
+	}
+	if x.b.variables == nil && !outs[0].tensor.Valid() {
+		// A graph of constants wants a tensor of its own.
+		t, err := x.b.tensorOf(outs[0])
+		return []*value{x.b.bound(t)}, err
+	}
+	return outs, nil
+}
+
+// maxTimes bounds how often an entry applies an operator.
+const maxTimes = 64
+
+// insert inserts the operator and returns the values of the node's outputs.
+func (x *use) insert() ([]*value, error) {
+	o := x.operator()
+	if o == nil {
+		return nil, fmt.Errorf("want an operator of the catalogue, got %s", x.e.Operator)
+	}
+	if err := x.attributes(); err != nil {
+		return nil, err
+	}
+	given := map[string]any{}
+	var passed []func(*graph.Insertion[int])
+	for _, a := range x.e.Attrs {
+		v, err := x.eval(a.Value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.Name, err)
+		}
+		if v == nil {
+			continue
+		}
+		if slot := x.slot(a.Name); slot >= 0 && o.Slots[slot].Role == task.RoleArgument {
+			passed = append(passed, func(in *graph.Insertion[int]) { in.BindArg(slot, argument(v)) })
+			continue
+		}
+		given[a.Name] = jsonValue(v)
+	}
+	text, err := json.Marshal(given)
+	if err != nil {
+		return nil, err
+	}
+	attrs, err := o.DecodeAttrs(text)
+	if err != nil {
+		return nil, err
+	}
+	var opts []graph.Option
+	var bind []func(*graph.Insertion[int])
+	for i := range x.e.Inputs {
+		opt, f, err := x.bindInput(i)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", cmp.Or(x.e.Inputs[i].Slot, x.e.Inputs[i].Const), err)
+		}
+		opts = append(opts, opt...)
+		bind = append(bind, f...)
+	}
+	for i, out := range x.e.Outputs {
+		slot := x.slot(out.Slot)
+		if slot < 0 {
+			continue
+		}
+		if s := &o.Slots[slot]; s.Asked() {
+			n := len(x.c.node.GetOutput()) - i
+			bind = append(bind, func(in *graph.Insertion[int]) { in.Ask(slot, n) })
+		} else if s.OnRequest && x.here[out.Slot] {
+			opts = append(opts, graph.Request(slot))
+		}
+	}
+	if v := x.c.stored; v != nil {
+		opts = append(opts, x.b.stored(o, v)...)
+	}
+	in := graph.Insert[int](x.b.g, 0, o, attrs, opts...)
+	for _, f := range append(bind, passed...) {
+		f(in)
+	}
+	n := in.Node()
+	if n == nil {
+		return nil, x.b.g.Err()
+	}
+	return x.outputs(n)
+}
+
+// attributes refuses attributes of the node that the entry does not read.
+func (x *use) attributes() error {
+	reads, err := x.e.Reads()
+	if err != nil {
+		return err
+	}
+	for _, a := range x.c.node.GetAttribute() {
+		if !slices.Contains(reads, a.GetName()) && !slices.Contains(x.e.Ignore, a.GetName()) {
+			return fmt.Errorf("the attribute %s has no meaning here", a.GetName())
+		}
+	}
+	return nil
+}
+
+// bindInput returns what binds an input to its slot.
+func (x *use) bindInput(i int) ([]graph.Option, []func(*graph.Insertion[int]), error) {
+	o := x.e.Inputs[i]
+	slot := x.slot(o.Slot)
+	if slot < 0 {
+		return nil, nil, nil
+	}
+	list := []*value{x.c.input(i)}
+	if s := &x.operator().Slots[slot]; s.Variadic {
+		list = x.c.inputs[min(i, len(x.c.inputs)):]
+	}
+	var tensors []graph.Tensor
+	for _, v := range list {
+		if v == nil {
+			continue
+		}
+		v, err := x.adapt(v, o, false)
+		if err != nil {
+			return nil, nil, err
+		}
+		t, err := x.b.tensorOf(v)
+		if err != nil {
+			return nil, nil, err
+		}
+		tensors = append(tensors, t)
+	}
+	if len(tensors) == 0 {
+		return nil, nil, nil
+	}
+	switch s := &x.operator().Slots[slot]; {
+	case s.Role == task.RoleWeight:
+		return []graph.Option{graph.Weight(slot, weightOf(tensors[0]))}, nil, nil
+	case s.Optional && !s.Variadic:
+		return []graph.Option{graph.With(slot, tensors[0])}, nil, nil
+	}
+	return nil, []func(*graph.Insertion[int]){func(in *graph.Insertion[int]) { in.Bind(slot, tensors...) }}, nil
+}
+
+// weightOf returns the variable that a tensor repeats, or the tensor itself.
+func weightOf(t graph.Tensor) graph.Tensor {
+	n := t.Node()
+	if n == nil || len(n.Op.Callees) > 0 {
+		return t
+	}
+	for slot := range n.Op.Slots {
+		if w := n.Tensor(slot); n.Op.Slots[slot].Role == task.RoleWeight && w.Valid() && w.Name() == n.Name+"."+n.Op.Slots[slot].Name &&
+			!slices.ContainsFunc(n.Op.Slots, func(s task.Slot) bool { return s.Role == task.RoleInput }) {
+			return w
+		}
+	}
+	return t
+}
+
+// adapt gives a value the type, the shape and the order of dimensions of an operand of the entry.
+func (x *use) adapt(v *value, o mapping.Operand, behind bool) (*value, error) {
+	steps := []struct {
+		text, op string
+	}{{o.Type, "Cast"}, {o.Shape, "Reshape"}, {o.Permute, "Transpose"}}
+	if behind {
+		slices.Reverse(steps)
+	}
+	for _, s := range steps {
+		if s.text == "" {
+			continue
+		}
+		want, err := x.eval(s.text)
+		if err != nil {
+			return nil, err
+		}
+		if want == nil {
+			continue
+		}
+		t, shape, err := x.b.typeOf(v)
+		if err != nil {
+			return nil, err
+		}
+		node := &onnxpb.NodeProto{OpType: new(s.op), Name: x.c.node.Name, Output: []string{""}}
+		inputs := []*value{v}
+		switch s.op {
+		case "Cast":
+			if want == t.String() {
+				continue
+			}
+			to, err := onnxType(want)
+			if err != nil {
+				return nil, err
+			}
+			node.Attribute = []*onnxpb.AttributeProto{{Name: new("to"), Type: onnxpb.AttributeProto_INT.Enum(), I: new(int64(to))}}
+		case "Reshape":
+			list, ok := want.([]int)
+			if !ok {
+				return nil, fmt.Errorf("want a list of extents, got %v", want)
+			}
+			if slices.Equal(list, shape) {
+				continue
+			}
+			inputs = append(inputs, constant("", integersOf([]int{len(list)}, list...)))
+			node.Attribute = []*onnxpb.AttributeProto{{Name: new("allowzero"), Type: onnxpb.AttributeProto_INT.Enum(), I: new(int64(1))}}
+		case "Transpose":
+			list, ok := want.([]int)
+			if !ok {
+				return nil, fmt.Errorf("want the order of dimensions, got %v", want)
+			}
+			if slices.IsSorted(list) {
+				continue
+			}
+			perm := make([]int64, len(list))
+			for i, n := range list {
+				perm[i] = int64(n)
+			}
+			node.Attribute = []*onnxpb.AttributeProto{{Name: new("perm"), Type: onnxpb.AttributeProto_INTS.Enum(), Ints: perm}}
+		}
+		outs, err := x.b.call(&call{node: node, scope: x.c.scope, version: newest, inputs: inputs})
+		if err != nil {
+			return nil, err
+		}
+		v = outs[0]
+	}
+	return v, nil
+}
+
+// newest is a version of the operator set in which what adapts tensors is looked up.
+const newest = 21
+
+// onnxType returns the number of an element type in files.
+func onnxType(name any) (int32, error) {
+	for k, t := range elementTypes {
+		if t.String() == name {
+			return int32(k), nil
+		}
+	}
+	return 0, fmt.Errorf("want an element type, got %v", name)
+}
+
+// outputs returns the values of the node's outputs.
+func (x *use) outputs(n *graph.Node) ([]*value, error) {
+	outs := make([]*value, len(x.c.node.GetOutput()))
+	if len(outs) == 0 {
+		outs = make([]*value, 1)
+	}
+	for i, o := range x.e.Outputs {
+		slot := x.slot(o.Slot)
+		if slot < 0 || i >= len(outs) {
+			continue
+		}
+		tensors := n.Tensors(slot)
+		x.values[o.Slot] = nil
+		for k, t := range tensors {
+			if i+k >= len(outs) {
+				break
+			}
+			v := x.b.bound(t)
+			x.values[o.Slot] = v
+			v, err := x.adapt(v, o, true)
+			if err != nil {
+				return nil, err
+			}
+			if !v.tensor.Valid() {
+				if v.tensor, err = x.b.tensorOf(v); err != nil {
+					return nil, err
+				}
+			}
+			outs[i+k] = v
+		}
+	}
+	for i, name := range x.c.node.GetOutput() {
+		if name != "" && outs[i] == nil {
+			return nil, fmt.Errorf("want no output %d, got %s", i, name)
+		}
+	}
+	return outs, nil
+}
+
+// jsonValue returns a value as attributes hold it in JSON, where numbers that JSON lacks are strings.
+func jsonValue(v any) any {
+	f, ok := v.(float64)
+	switch {
+	case ok && math.IsInf(f, 1):
+		return "inf"
+	case ok && math.IsInf(f, -1):
+		return "-inf"
+	case ok && math.IsNaN(f):
+		return "nan"
+	case ok && f == math.Trunc(f) && math.Abs(f) < 1<<53:
+		return json.Number(strconv.FormatFloat(f, 'f', 1, 64))
+	}
+	return v
+}
+
+// argument returns the value of an argument, which is a float unless it is a list or a truth value.
+func argument(v any) any {
+	if n, ok := v.(int); ok {
+		return float64(n)
+	}
+	return v
+}
+
+// stored returns the options of the node that stores a constant: its name, and how it begins.
+func (b *builder) stored(o *graph.Operator, v *value) []graph.Option {
+	name := v.name
+	for k := 2; name == "" || b.hasNode(name); k++ {
+		name = cmp.Or(v.name, "constant") + " " + strconv.Itoa(k)
+	}
+	return []graph.Option{graph.Named(name)}
+}
+
+// hasNode reports whether the graph has a node of a name.
+func (b *builder) hasNode(name string) bool {
+	nodes := b.g.Nodes()
+	for _, n := range nodes[b.seen:] {
+		b.names[n.Name] = true
+	}
+	b.seen = len(nodes)
+	return b.names[name]
+}
+
+// constantNode returns the value in an attribute of the node.
+func (b *builder) constantNode(c *call) ([]*value, error) {
+	name := ""
+	if len(c.node.GetOutput()) > 0 {
+		name = c.node.GetOutput()[0]
+	}
+	for _, a := range c.node.GetAttribute() {
+		switch a.GetName() {
+		case "value":
+			t, err := b.m.tensor(a.GetT())
+			return []*value{constant(name, t)}, err
+		case "value_int":
+			return []*value{constant(name, integersOf([]int{}, int(a.GetI())))}, nil
+		case "value_ints":
+			v, err := attribute(a)
+			list, _ := v.([]int)
+			return []*value{constant(name, integersOf([]int{len(list)}, list...))}, err
+		case "value_float":
+			t, err := safetensors.Of([]int{}, []float32{a.GetF()})
+			return []*value{constant(name, t)}, err
+		case "value_floats":
+			t, err := safetensors.Of([]int{len(a.GetFloats())}, a.GetFloats())
+			return []*value{constant(name, t)}, err
+		}
+	}
+	return nil, errors.New("want the value of a tensor, integers or floats")
+}
+
+// identity returns the input.
+func (b *builder) identity(c *call) ([]*value, error) {
+	if c.input(0) == nil {
+		return nil, errors.New("want an input")
+	}
+	if b.variables == nil {
+		return nil, nil // a graph of constants has tensors
+	}
+	return []*value{c.input(0)}, nil
+}
+
+// shape returns the extents of the input, or a part of them.
+func (b *builder) shape(c *call) ([]*value, error) {
+	if c.input(0) == nil {
+		return nil, errors.New("want an input")
+	}
+	_, extents, err := b.typeOf(c.input(0))
+	if err != nil {
+		return nil, err
+	}
+	rank := len(extents)
+	bound := func(name string, missing int) int {
+		n := missing
+		if a := c.attribute(name); a != nil {
+			n = int(a.GetI())
+		}
+		if n < 0 {
+			n += rank
+		}
+		return min(max(n, 0), rank)
+	}
+	lo, hi := bound("start", 0), bound("end", rank)
+	part := extents[lo:max(lo, hi)]
+	return []*value{constant("", integersOf([]int{len(part)}, part...))}, nil
+}
+
+// size returns the number of elements of the input.
+func (b *builder) size(c *call) ([]*value, error) {
+	if c.input(0) == nil {
+		return nil, errors.New("want an input")
+	}
+	_, extents, err := b.typeOf(c.input(0))
+	n := 1
+	for _, e := range extents {
+		n *= e
+	}
+	return []*value{constant("", integersOf([]int{}, n))}, err
+}
+
+// branch computes the branch that a constant condition selects.
+func (b *builder) branch(c *call) ([]*value, error) {
+	v := c.input(0)
+	if v == nil || !v.constant() {
+		return nil, errors.New("want a condition that is known when the graph is built")
+	}
+	if err := b.fold.value(b.m, v); err != nil {
+		return nil, err
+	}
+	if v.data.Type != dtype.Bool || len(v.data.Data) != 1 {
+		return nil, fmt.Errorf("want one truth value as the condition, got %v%v", v.data.Type, v.data.Shape)
+	}
+	name := "else_branch"
+	if v.data.Data[0] != 0 {
+		name = "then_branch"
+	}
+	a := c.attribute(name)
+	if a.GetG() == nil {
+		return nil, fmt.Errorf("want the graph %s, got none", name)
+	}
+	s := newScope(c.scope, c.scope.opsets)
+	s.attrs = c.scope.attrs
+	if err := s.initializers(b.m, a.GetG()); err != nil {
+		return nil, err
+	}
+	return b.run(s, a.GetG().GetNode(), outputNames(a.GetG()))
+}
+
+// function computes the body of a function of the model.
+func (b *builder) function(c *call, f *onnxpb.FunctionProto) ([]*value, error) {
+	sets := opsets(f.GetOpsetImport())
+	s := newScope(nil, sets)
+	s.attrs, s.absent = map[string]*onnxpb.AttributeProto{}, map[string]bool{}
+	for _, a := range f.GetAttributeProto() {
+		s.attrs[a.GetName()] = a
+	}
+	for _, a := range c.node.GetAttribute() {
+		s.attrs[a.GetName()] = c.attribute(a.GetName())
+	}
+	for i, name := range f.GetInput() {
+		if v := c.input(i); v != nil {
+			s.values[name] = v
+		} else {
+			s.absent[name] = true
+		}
+	}
+	outs, err := b.run(s, f.GetNode(), f.GetOutput())
+	if err != nil {
+		return nil, c.refused("a function", err)
+	}
+	return outs, nil
+}

@@ -1,0 +1,293 @@
+package onnx
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/opgen/opgen/internal/base/onnxpb"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/onnx/mapping"
+	"github.com/opgen/opgen/runtime/safetensors"
+)
+
+// Network is a model in a graph.
+type Network struct {
+	// Outputs are the outputs of the model, in its order.
+	Outputs []graph.Tensor
+	// Variables are the values of the variables that the network reads, by their names: its weights, and what
+	// follows from them.
+	Variables map[string]safetensors.Tensor
+}
+
+// Option is an option of Insert.
+type Option func(*builder)
+
+// Known gives an input of the model a value that is known when the graph is built, such as one on which a
+// branch depends.
+func Known(input string, value safetensors.Tensor) Option {
+	return func(b *builder) { b.given[input] = &value }
+}
+
+// Insert adds the network to a graph. Inputs are tensors of the graph, by the names of the model's inputs:
+// their extents are those for which the network is built. What the catalogue does not compute is an error, a
+// *Refused, after which the graph holds parts of the network.
+func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...Option) (*Network, error) {
+	b := newBuilder(m, g)
+	b.variables = map[string]safetensors.Tensor{}
+	for _, o := range opts {
+		o(b)
+	}
+	defer b.fold.close()
+	s := newScope(nil, m.opsets)
+	if err := s.initializers(m, m.graph); err != nil {
+		return nil, err
+	}
+	taken := 0
+	for _, v := range m.graph.GetInput() {
+		name := v.GetName()
+		switch t, ok := inputs[name]; {
+		case ok:
+			if p := port(v); p.Type != t.Type() || !fits(p.Extents, t.Shape()) {
+				return nil, fmt.Errorf("onnx: input %s: want a tensor of %v%v, got %v", name, p.Type, p.Extents, t)
+			}
+			taken++
+			s.values[name] = b.bound(t)
+		case b.given[name] != nil:
+			s.values[name] = constant(name, *b.given[name])
+		case s.values[name] == nil:
+			return nil, fmt.Errorf("onnx: want a tensor for the input %s, got none", name)
+		}
+	}
+	if taken != len(inputs) {
+		return nil, fmt.Errorf("onnx: want tensors for inputs of the model, got %q", slices.Sorted(maps.Keys(inputs)))
+	}
+	outs, err := b.run(s, m.graph.GetNode(), outputNames(m.graph))
+	if err != nil {
+		return nil, err
+	}
+	net := &Network{Variables: b.variables}
+	for i, v := range outs {
+		t, err := b.output(v)
+		if err != nil {
+			return nil, fmt.Errorf("onnx: output %s: %w", m.graph.GetOutput()[i].GetName(), err)
+		}
+		net.Outputs = append(net.Outputs, t)
+	}
+	return net, nil
+}
+
+func outputNames(g *onnxpb.GraphProto) (names []string) {
+	for _, v := range g.GetOutput() {
+		names = append(names, v.GetName())
+	}
+	return names
+}
+
+// fits reports whether extents are those of a port, of which -1 are open.
+func fits(want, got []int) bool {
+	if want == nil {
+		return true
+	}
+	return slices.EqualFunc(want, got, func(w, g int) bool { return w < 0 || w == g })
+}
+
+// value is a tensor of the network. It is a tensor of the graph, or it is constant: its elements are known, or
+// they follow from those of other constants by a node.
+type value struct {
+	name   string
+	tensor graph.Tensor
+	data   *safetensors.Tensor
+	later  *later
+}
+
+// later is a node that computes constants from constants, and which of its outputs a value is.
+type later struct {
+	*call
+	output int
+	values []*value // of all outputs
+}
+
+func constant(name string, t safetensors.Tensor) *value { return &value{name: name, data: &t} }
+
+func (v *value) constant() bool { return v.data != nil || v.later != nil }
+
+// scope holds the values of names, of a graph within those of the graphs around it, and the attributes of the
+// function whose body it is.
+type scope struct {
+	values map[string]*value
+	outer  *scope
+	opsets map[string]int
+	attrs  map[string]*onnxpb.AttributeProto
+	absent map[string]bool // inputs of the function that its caller leaves out
+}
+
+func newScope(outer *scope, opsets map[string]int) *scope {
+	return &scope{values: map[string]*value{}, outer: outer, opsets: opsets}
+}
+
+func (s *scope) find(name string) *value {
+	for ; s != nil; s = s.outer {
+		if v := s.values[name]; v != nil {
+			return v
+		}
+	}
+	return nil
+}
+
+// initializers adds the tensors that a graph holds.
+func (s *scope) initializers(m *Model, g *onnxpb.GraphProto) error {
+	for _, p := range g.GetInitializer() {
+		t, err := m.tensor(p)
+		if err != nil {
+			return fmt.Errorf("onnx: %w", err)
+		}
+		s.values[p.GetName()] = constant(p.GetName(), t)
+	}
+	if n := len(g.GetSparseInitializer()); n > 0 {
+		return fmt.Errorf("onnx: graph %s: want tensors of which all elements are stored, got %d sparse ones", g.GetName(), n)
+	}
+	return nil
+}
+
+// builder inserts nodes into a graph. There is one for the graph of the network, and one for each graph that
+// computes constants.
+type builder struct {
+	m       *Model
+	g       *graph.Graph
+	fold    *folder
+	given   map[string]*safetensors.Tensor
+	tensors map[*value]graph.Tensor
+	// variables collects the constants that the network reads. It is nil in a graph of constants, where they
+	// are inputs.
+	variables map[string]safetensors.Tensor
+	fed       map[string]*safetensors.Tensor
+	names     map[string]bool // of the first seen nodes of the graph
+	seen      int
+	depth     int
+}
+
+func newBuilder(m *Model, g *graph.Graph) *builder {
+	return &builder{m: m, g: g, fold: &folder{register: m.catalogue.Register}, given: map[string]*safetensors.Tensor{}, tensors: map[*value]graph.Tensor{}, names: map[string]bool{}}
+}
+
+// bound returns the value of a tensor of the builder's graph.
+func (b *builder) bound(t graph.Tensor) *value { return &value{name: t.Name(), tensor: t} }
+
+// run computes the nodes of a graph and returns the values of names.
+func (b *builder) run(s *scope, nodes []*onnxpb.NodeProto, names []string) ([]*value, error) {
+	if b.depth++; b.depth > maxDepth {
+		return nil, fmt.Errorf("onnx: want functions and branches at most %d deep within each other", maxDepth)
+	}
+	defer func() { b.depth-- }()
+	for _, n := range nodes {
+		c := &call{node: n, scope: s, domain: domain(n.GetDomain())}
+		c.version = s.opsets[c.domain]
+		for _, name := range n.GetInput() {
+			v := s.find(name)
+			if v == nil && name != "" && !s.absent[name] {
+				return nil, c.refused(fmt.Sprintf("want a value of %s, got none before the node", name), nil)
+			}
+			c.inputs = append(c.inputs, v)
+		}
+		outs, err := b.call(c)
+		if err != nil {
+			return nil, err
+		}
+		for i, name := range n.GetOutput() {
+			if name != "" && i < len(outs) && outs[i] != nil {
+				if outs[i].name == "" {
+					outs[i].name = name
+				}
+				s.values[name] = outs[i]
+			}
+		}
+	}
+	outs := make([]*value, len(names))
+	for i, name := range names {
+		if outs[i] = s.find(name); outs[i] == nil {
+			return nil, fmt.Errorf("onnx: want a node that computes the output %s, got none", name)
+		}
+	}
+	return outs, nil
+}
+
+// maxDepth bounds how deep functions and branches stand within each other.
+const maxDepth = 64
+
+// tensorOf returns the tensor of a value in the builder's graph.
+func (b *builder) tensorOf(v *value) (graph.Tensor, error) {
+	if v.tensor.Valid() {
+		return v.tensor, nil
+	}
+	if t, ok := b.tensors[v]; ok {
+		return t, nil
+	}
+	var t graph.Tensor
+	var err error
+	switch {
+	case b.variables == nil && v.data == nil:
+		err = b.compute(v.later)
+		t = b.tensors[v]
+	case b.variables == nil:
+		t = b.g.Input(fmt.Sprintf("constant %d", len(b.fed)), v.data.Type, v.data.Shape...)
+		b.fed[t.Name()] = v.data
+	default:
+		if err = b.fold.value(b.m, v); err == nil {
+			t, err = b.variable(v)
+		}
+	}
+	if err == nil {
+		err = b.g.Err()
+	}
+	if err == nil && !t.Valid() {
+		err = fmt.Errorf("want a tensor, got none")
+	}
+	if err != nil {
+		return t, err
+	}
+	b.tensors[v] = t
+	return t, nil
+}
+
+// variable adds a variable of the graph with the elements of a constant.
+func (b *builder) variable(v *value) (graph.Tensor, error) {
+	outs, err := b.call(&call{node: &onnxpb.NodeProto{OpType: new(mapping.Storage)}, version: b.m.opsets[""], stored: v})
+	if err != nil {
+		return graph.Tensor{}, err
+	}
+	t, n := outs[0].tensor, outs[0].tensor.Node()
+	for slot := range n.Op.Slots {
+		for _, w := range n.Tensors(slot) {
+			if w.Variable() {
+				b.variables[w.Name()] = *v.data
+			}
+		}
+	}
+	return t, nil
+}
+
+// output returns the tensor of an output of the network, which a node of the graph computes.
+func (b *builder) output(v *value) (graph.Tensor, error) {
+	t, err := b.tensorOf(v)
+	if err == nil && t.Node() == nil {
+		c := &call{node: &onnxpb.NodeProto{OpType: new("Identity")}, version: b.m.opsets[""], inputs: []*value{v}}
+		var outs []*value
+		if outs, err = b.mapped(c); err == nil {
+			t = outs[0].tensor
+		}
+	}
+	return t, err
+}
+
+// typeOf returns the element type and the shape of a value.
+func (b *builder) typeOf(v *value) (dtype.Type, []int, error) {
+	if v.tensor.Valid() {
+		return v.tensor.Type(), v.tensor.Shape(), nil
+	}
+	if err := b.fold.value(b.m, v); err != nil {
+		return dtype.Invalid, nil, err
+	}
+	return v.data.Type, v.data.Shape, nil
+}

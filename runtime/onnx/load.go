@@ -1,0 +1,210 @@
+// Package onnx runs networks in files of [ONNX] with the operators of a catalogue.
+//
+// Load reads a file. Model.Insert builds the graph of the network for inputs of given types and extents: it
+// computes once what depends on constants alone, such as shapes, and maps each other node to an operator of
+// the catalogue, as the sections [onnx] of specs say. What has no place there is refused by name: *Refused.
+//
+// [ONNX]: https://onnx.ai
+package onnx
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/opgen/opgen/internal/base/onnxpb"
+	"github.com/opgen/opgen/internal/base/regular"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/onnx/mapping"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// Catalogue is what networks are mapped to. Generated packages have it.
+type Catalogue struct {
+	Operators []*graph.Operator
+	// Register adds the kernels of the operators, which compute constants.
+	Register func(*task.Registry) error
+	Entries  []mapping.Entry
+}
+
+// MaxFile is the size up to which Load reads files, in bytes: that of messages of protocol buffers. Larger
+// networks have their weights in files beside it.
+const MaxFile = 2 << 30
+
+// Model is a network that was read. It is safe for concurrent use.
+type Model struct {
+	graph     *onnxpb.GraphProto
+	functions map[functionKey]*onnxpb.FunctionProto
+	opsets    map[string]int // versions of operator sets, by domain
+	ir        int64
+	catalogue *catalogue
+	dir       string // of external data; "" for none
+}
+
+type functionKey struct{ domain, name string }
+
+// catalogue is a Catalogue with its operators by name.
+type catalogue struct {
+	*Catalogue
+	operators map[string]*graph.Operator
+	entries   map[string][]*mapping.Entry // by operator of ONNX
+}
+
+// Load reads a file. Its external data must lie in its folder or below.
+func Load(path string, c *Catalogue) (*Model, error) {
+	f, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > MaxFile {
+		return nil, fmt.Errorf("onnx: %s: want at most %d bytes, got %d", path, int64(MaxFile), info.Size())
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile))
+	if err != nil {
+		return nil, err
+	}
+	m, err := Read(data, c)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	m.dir = filepath.Dir(path)
+	return m, nil
+}
+
+// Read reads the bytes of a file, which must hold all data.
+func Read(data []byte, c *Catalogue) (*Model, error) {
+	p, err := onnxpb.Model(data)
+	if err != nil {
+		return nil, err
+	}
+	if p.GetGraph() == nil {
+		return nil, fmt.Errorf("onnx: want a model with a graph, got none")
+	}
+	m := &Model{graph: p.GetGraph(), functions: map[functionKey]*onnxpb.FunctionProto{}, opsets: opsets(p.GetOpsetImport()), ir: p.GetIrVersion()}
+	for _, f := range p.GetFunctions() {
+		m.functions[functionKey{domain(f.GetDomain()), f.GetName()}] = f
+	}
+	m.catalogue = &catalogue{c, map[string]*graph.Operator{}, map[string][]*mapping.Entry{}}
+	for _, o := range c.Operators {
+		m.catalogue.operators[o.Name] = o
+	}
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		m.catalogue.entries[e.Op] = append(m.catalogue.entries[e.Op], e)
+	}
+	return m, nil
+}
+
+func opsets(list []*onnxpb.OperatorSetIdProto) map[string]int {
+	out := map[string]int{}
+	for _, o := range list {
+		out[domain(o.GetDomain())] = int(o.GetVersion())
+	}
+	return out
+}
+
+// domain returns the short name of a domain: "" is ai.onnx.
+func domain(name string) string {
+	if name == "ai.onnx" {
+		return ""
+	}
+	return name
+}
+
+// Port is an input or an output of a network.
+type Port struct {
+	Name string
+	Type dtype.Type // dtype.Invalid if it is no tensor of a type that opgen knows
+	// Extents are its extents, -1 where the file leaves them open; nil if it says nothing.
+	Extents []int
+	// Symbols are the names that the file gives open extents; "" for none.
+	Symbols []string
+}
+
+// Inputs returns the inputs that a caller gives, without those that have a value in the file.
+func (m *Model) Inputs() []Port {
+	var out []Port
+	for _, v := range m.graph.GetInput() {
+		if !slices.ContainsFunc(m.graph.GetInitializer(), func(t *onnxpb.TensorProto) bool { return t.GetName() == v.GetName() }) {
+			out = append(out, port(v))
+		}
+	}
+	return out
+}
+
+// Outputs returns the outputs.
+func (m *Model) Outputs() []Port {
+	var out []Port
+	for _, v := range m.graph.GetOutput() {
+		out = append(out, port(v))
+	}
+	return out
+}
+
+func port(v *onnxpb.ValueInfoProto) Port {
+	p := Port{Name: v.GetName()}
+	t := v.GetType().GetTensorType()
+	if t == nil {
+		return p
+	}
+	p.Type = elementTypes[onnxpb.TensorProto_DataType(t.GetElemType())]
+	if t.GetShape() == nil {
+		return p
+	}
+	p.Extents, p.Symbols = []int{}, []string{}
+	for _, d := range t.GetShape().GetDim() {
+		extent := -1
+		if x, ok := d.GetValue().(*onnxpb.TensorShapeProto_Dimension_DimValue); ok {
+			extent = int(x.DimValue)
+		}
+		p.Extents, p.Symbols = append(p.Extents, extent), append(p.Symbols, d.GetDimParam())
+	}
+	return p
+}
+
+// external reads the data of a tensor that lies in another file.
+func (m *Model) external(t *onnxpb.TensorProto, size int) ([]byte, error) {
+	at := map[string]string{}
+	for _, e := range t.GetExternalData() {
+		at[e.GetKey()] = e.GetValue()
+	}
+	if m.dir == "" || !filepath.IsLocal(at["location"]) {
+		return nil, fmt.Errorf("want external data in a file of the model's folder, got %q", at["location"])
+	}
+	root, err := os.OpenRoot(m.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.Open(at["location"])
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	offset, err := number(at["offset"], 0)
+	if err != nil {
+		return nil, err
+	}
+	length, err := number(at["length"], int64(size))
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if length != int64(size) || offset < 0 || offset > info.Size()-length || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("want %d bytes at %d of %s, which has %d, got %d", size, offset, at["location"], info.Size(), length)
+	}
+	data := make([]byte, size)
+	_, err = f.ReadAt(data, offset)
+	return data, err
+}

@@ -1,0 +1,153 @@
+package onnx
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/opgen/opgen/internal/base/onnxpb"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/safetensors"
+)
+
+// elementTypes maps element types of ONNX to those of opgen.
+var elementTypes = map[onnxpb.TensorProto_DataType]dtype.Type{
+	onnxpb.TensorProto_FLOAT: dtype.F32, onnxpb.TensorProto_UINT8: dtype.U8, onnxpb.TensorProto_INT8: dtype.I8,
+	onnxpb.TensorProto_UINT16: dtype.U16, onnxpb.TensorProto_INT16: dtype.I16, onnxpb.TensorProto_INT32: dtype.I32,
+	onnxpb.TensorProto_INT64: dtype.I64, onnxpb.TensorProto_BOOL: dtype.Bool, onnxpb.TensorProto_FLOAT16: dtype.F16,
+	onnxpb.TensorProto_DOUBLE: dtype.F64, onnxpb.TensorProto_UINT32: dtype.U32, onnxpb.TensorProto_UINT64: dtype.U64,
+	onnxpb.TensorProto_BFLOAT16: dtype.BF16,
+}
+
+func number(text string, missing int64) (int64, error) {
+	if text == "" {
+		return missing, nil
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// maxElements bounds the elements of a tensor, so that sizes do not overflow.
+const maxElements = 1 << 40
+
+// ReadTensor reads the bytes of a tensor of a file of its own, such as the inputs of ONNX's tests.
+func ReadTensor(data []byte) (name string, t safetensors.Tensor, err error) {
+	p, err := onnxpb.Tensor(data)
+	if err != nil {
+		return "", t, err
+	}
+	t, err = (&Model{}).tensor(p)
+	return p.GetName(), t, err
+}
+
+// tensor returns the elements of a tensor in a file.
+func (m *Model) tensor(p *onnxpb.TensorProto) (t safetensors.Tensor, err error) {
+	fail := func(format string, args ...any) (safetensors.Tensor, error) {
+		return t, fmt.Errorf("tensor %s: %w", p.GetName(), fmt.Errorf(format, args...))
+	}
+	kind := onnxpb.TensorProto_DataType(p.GetDataType())
+	t.Type = elementTypes[kind]
+	if t.Type == dtype.Invalid {
+		return fail("want elements of a type that engines store, got %s", kind)
+	}
+	n := 1
+	t.Shape = []int{}
+	for _, d := range p.GetDims() {
+		if d < 0 || d > maxElements || d > 0 && n > maxElements/int(d) {
+			return fail("want extents of at most %d elements, got %v", int64(maxElements), p.GetDims())
+		}
+		t.Shape = append(t.Shape, int(d))
+		n *= int(d)
+	}
+	size := n * t.Type.Size()
+	if p.GetDataLocation() == onnxpb.TensorProto_EXTERNAL {
+		if t.Data, err = m.external(p, size); err != nil {
+			return fail("%w", err)
+		}
+		return t, nil
+	}
+	if p.RawData != nil {
+		if len(p.RawData) != size {
+			return fail("want %d bytes for %v, got %d", size, t.Shape, len(p.RawData))
+		}
+		t.Data = p.RawData
+		return t, nil
+	}
+	// The other fields hold one number for each element.
+	var data []byte
+	put := func(size int, bits uint64) {
+		data = append(data, binary.LittleEndian.AppendUint64(nil, bits)[:size]...)
+	}
+	switch t.Type {
+	case dtype.F32:
+		for _, x := range p.FloatData {
+			put(4, uint64(math.Float32bits(x)))
+		}
+	case dtype.F64:
+		for _, x := range p.DoubleData {
+			put(8, math.Float64bits(x))
+		}
+	case dtype.I64:
+		for _, x := range p.Int64Data {
+			put(8, uint64(x))
+		}
+	case dtype.U32, dtype.U64:
+		for _, x := range p.Uint64Data {
+			put(t.Type.Size(), x)
+		}
+	default:
+		for _, x := range p.Int32Data {
+			put(t.Type.Size(), uint64(x))
+		}
+	}
+	if len(data) != size {
+		return fail("want %d elements for %v, got %d", n, t.Shape, len(data)/max(t.Type.Size(), 1))
+	}
+	t.Data = data
+	return t, nil
+}
+
+// known returns a constant as a value of expressions: a number of a tensor without dimensions, a list
+// otherwise. Truth values and integers are integers.
+func known(t safetensors.Tensor) (any, error) {
+	size := t.Type.Size()
+	if !t.Type.IsFloat() {
+		list := make([]int, 0, len(t.Data)/max(size, 1))
+		for i := 0; i < len(t.Data); i += size {
+			if t.Type == dtype.I64 || t.Type == dtype.U64 {
+				list = append(list, int(binary.LittleEndian.Uint64(t.Data[i:])))
+			} else {
+				list = append(list, int(t.Type.Float64(t.Data[i:])))
+			}
+		}
+		if len(t.Shape) == 0 {
+			return list[0], nil
+		}
+		return list, nil
+	}
+	var list []float64
+	if t.Type == dtype.F16 || t.Type == dtype.BF16 {
+		wide, err := t.As(dtype.F32)
+		if err != nil {
+			return nil, err
+		}
+		t, size = wide, 4
+	}
+	for i := 0; i < len(t.Data); i += size {
+		list = append(list, t.Type.Float64(t.Data[i:]))
+	}
+	if len(t.Shape) == 0 {
+		return list[0], nil
+	}
+	return append([]float64{}, list...), nil
+}
+
+// integersOf returns a tensor of i64 with one dimension, or none for a scalar.
+func integersOf(dims []int, values ...int) safetensors.Tensor {
+	t := safetensors.Tensor{Type: dtype.I64, Shape: slices.Clone(dims)}
+	for _, n := range values {
+		t.Data = binary.LittleEndian.AppendUint64(t.Data, uint64(n))
+	}
+	return t
+}

@@ -1,0 +1,118 @@
+package onnx
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/onnx"
+	"github.com/opgen/opgen/runtime/safetensors"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// port is a tensor of a case: a file of little-endian elements in row-major order.
+type port struct {
+	Dtype string `json:"dtype"`
+	Shape []int  `json:"shape"`
+	File  string `json:"file"`
+}
+
+// networkCase is a network with inputs, and outputs that ONNX Runtime computed.
+type networkCase struct {
+	Model   string          `json:"model"`
+	Inputs  map[string]port `json:"inputs"`
+	Outputs map[string]port `json:"outputs"`
+}
+
+var dtypes = map[string]dtype.Type{"float32": dtype.F32, "int64": dtype.I64, "int32": dtype.I32, "bool": dtype.Bool, "float16": dtype.F16}
+
+func (p port) read(t *testing.T, folder string) safetensors.Tensor {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, p.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dtypes[p.Dtype] == dtype.Invalid {
+		t.Fatalf("%s: element type %s", p.File, p.Dtype)
+	}
+	return safetensors.Tensor{Type: dtypes[p.Dtype], Shape: append([]int{}, p.Shape...), Data: data}
+}
+
+// TestNetworks runs networks that people use, and compares their outputs with those of ONNX Runtime 1.30. The
+// folder in OPGEN_ONNX has further ones: models, and cases.
+func TestNetworks(t *testing.T) {
+	registry := &task.Registry{}
+	if err := catalogue.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	folders := []string{"testdata"}
+	if more := os.Getenv("OPGEN_ONNX"); more != "" {
+		folders = append(folders, more)
+	}
+	ran := 0
+	for _, folder := range folders {
+		cases, err := filepath.Glob(filepath.Join(folder, "cases", "*", "case.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range cases {
+			t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) { runNetwork(t, folder, file, registry) })
+			ran++
+		}
+	}
+	if ran < 3 {
+		t.Errorf("want at least 3 cases, got %d", ran)
+	}
+}
+
+func runNetwork(t *testing.T, folder, file string, registry *task.Registry) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c networkCase
+	if err := json.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	m, err := onnx.Load(filepath.Join(folder, "models", c.Model), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs, known := map[string]safetensors.Tensor{}, map[string]bool{}
+	for name, p := range c.Inputs {
+		inputs[name] = p.read(t, filepath.Dir(file))
+		known[name] = !inputs[name].Type.IsFloat() // what branches depend on
+	}
+	l, err := load(m, registry, inputs, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := l.run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range m.Outputs() {
+		want, ok := c.Outputs[p.Name]
+		if !ok {
+			t.Errorf("output %s is not among %q", p.Name, slices.Sorted(maps.Keys(c.Outputs)))
+			continue
+		}
+		w := want.read(t, filepath.Dir(file))
+		if d := different(out[i], w, 1e-4, 1e-4*largest(w)); d != "" {
+			t.Errorf("output %s: %s", p.Name, d)
+		}
+	}
+}
+
+// largest returns the largest absolute value of a tensor.
+func largest(t safetensors.Tensor) (most float64) {
+	for _, x := range t.Float64s() {
+		most = max(most, x, -x)
+	}
+	return most
+}

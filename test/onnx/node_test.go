@@ -1,0 +1,270 @@
+// Package onnx runs the node tests of ONNX, and networks that people use.
+package onnx
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/onnxtable"
+	"github.com/opgen/opgen/runtime/cpu"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/onnx"
+	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/safetensors"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/onnx.md")
+
+var target = &onnx.Catalogue{Operators: catalogue.Operators(), Register: catalogue.Register, Entries: onnxtable.Entries}
+
+// readNodes reads the node tests: the files of each test, by its name.
+func readNodes(t *testing.T) map[string]map[string][]byte {
+	t.Helper()
+	f, err := os.Open("testdata/node-1.22.0.tar.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	tests := map[string]map[string][]byte{}
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := files[h.Linkname]
+		if h.Typeflag != tar.TypeLink {
+			if data, err = io.ReadAll(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files[h.Name] = data
+		test, file, _ := strings.Cut(h.Name, "/")
+		if tests[test] == nil {
+			tests[test] = map[string][]byte{}
+		}
+		tests[test][file] = data
+	}
+	return tests
+}
+
+// loaded is a network in an engine.
+type loaded struct {
+	engine   *engine.Engine
+	instance *engine.Instance
+	outputs  []graph.Tensor
+}
+
+// load loads a model for inputs of the types and shapes of some tensors. Those in known are given as
+// constants.
+func load(m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.Tensor, known map[string]bool) (*loaded, error) {
+	g := graph.New(1)
+	tensors := map[string]graph.Tensor{}
+	var opts []onnx.Option
+	for name, x := range inputs {
+		if known[name] {
+			opts = append(opts, onnx.Known(name, x))
+		} else {
+			tensors[name] = g.Input(name, x.Type, x.Shape...)
+		}
+	}
+	if err := g.Err(); err != nil {
+		return nil, err
+	}
+	net, err := m.Insert(g, tensors, opts...)
+	if err != nil {
+		return nil, err
+	}
+	p, err := graph.Inference(g, net.Outputs...)
+	if err != nil {
+		return nil, err
+	}
+	e := engine.New(registry, cpu.New(cpu.Config{Workers: 1}), engine.Config{})
+	plan, err := planner.Build(p, e.Options()...)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	in, err := e.Load(plan)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	for _, v := range p.Variables {
+		if err := e.SetVariableBytes(v.Name(), net.Variables[v.Name()].Data); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
+	for _, x := range p.Fed {
+		if err := in.FeedBytes(x.Name(), inputs[x.Name()].Data); err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
+	return &loaded{e, in, net.Outputs}, nil
+}
+
+// run runs the network and returns its outputs.
+func (l *loaded) run() (out []safetensors.Tensor, err error) {
+	defer func() { err = errors.Join(err, l.engine.Close()) }()
+	if err := l.instance.Run(context.Background()); err != nil {
+		return nil, err
+	}
+	for _, t := range l.outputs {
+		data, err := l.instance.FetchBytes(t.Name())
+		if err != nil {
+			return nil, err
+		}
+		s, err := l.instance.Shape(t.Name())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, safetensors.Tensor{Type: t.Type(), Shape: s, Data: data})
+	}
+	return out, nil
+}
+
+// different returns in what a tensor differs from the one that is expected; "" for nothing.
+func different(got, want safetensors.Tensor, rtol, atol float64) string {
+	if got.Type != want.Type || !slices.Equal(got.Shape, want.Shape) {
+		return fmt.Sprintf("got %v%v, want %v%v", got.Type, got.Shape, want.Type, want.Shape)
+	}
+	if !got.Type.IsFloat() {
+		if !slices.Equal(got.Data, want.Data) {
+			return "integers differ"
+		}
+		return ""
+	}
+	g, w := got.Float64s(), want.Float64s()
+	for i, x := range g {
+		y := w[i]
+		if x == y || math.IsNaN(x) && math.IsNaN(y) {
+			continue
+		}
+		if !(math.Abs(x-y) <= atol+rtol*math.Abs(y)) {
+			return fmt.Sprintf("element %d is %v, want %v", i, x, y)
+		}
+	}
+	return ""
+}
+
+// result is how a node test went.
+type result struct {
+	refused error  // the catalogue does not compute it
+	failed  string // it computes something else
+	known   bool   // inputs had to be given as constants
+}
+
+func runNode(files map[string][]byte, registry *task.Registry) (r result) {
+	m, err := onnx.Read(files["model.onnx"], target)
+	if err != nil {
+		return result{refused: err}
+	}
+	for set := 0; ; set++ {
+		folder := fmt.Sprint(set)
+		if files[folder+"/output_0.pb"] == nil {
+			break
+		}
+		inputs, known := map[string]safetensors.Tensor{}, map[string]bool{}
+		for i, p := range m.Inputs() {
+			data := files[path.Join(folder, fmt.Sprintf("input_%d.pb", i))]
+			if data == nil {
+				return result{failed: "no input " + p.Name}
+			}
+			if p.Type == dtype.Invalid {
+				return result{refused: fmt.Errorf("the input %s is no tensor of a type that engines store", p.Name)}
+			}
+			_, x, err := onnx.ReadTensor(data)
+			if err != nil {
+				return result{refused: err}
+			}
+			inputs[p.Name] = x
+			// What describes an operation comes behind what it is applied to, and is small.
+			known[p.Name] = len(x.Shape) <= 1 && len(x.Data) <= 512 && (i > 0 || !x.Type.IsFloat())
+		}
+		l, err := load(m, registry, inputs, nil)
+		if err != nil {
+			r.known = true
+			if l, err2 := load(m, registry, inputs, known); err2 == nil {
+				if got := check(l, files, folder); got.failed != "" {
+					return got
+				}
+				continue
+			}
+			return result{refused: err}
+		}
+		if got := check(l, files, folder); got.failed != "" {
+			return got
+		}
+	}
+	return r
+}
+
+func check(l *loaded, files map[string][]byte, folder string) result {
+	out, err := l.run()
+	if err != nil {
+		return result{failed: err.Error()}
+	}
+	for i, got := range out {
+		_, want, err := onnx.ReadTensor(files[path.Join(folder, fmt.Sprintf("output_%d.pb", i))])
+		if err != nil {
+			return result{failed: err.Error()}
+		}
+		if d := different(got, want, 1e-3, 1e-7); d != "" {
+			return result{failed: fmt.Sprintf("output %d: %s", i, d)}
+		}
+	}
+	return result{}
+}
+
+// TestNodes runs the node tests of ONNX. What the catalogue computes is as ONNX says, and what it does not
+// compute is refused by name. The counts stand in docs/onnx.md.
+func TestNodes(t *testing.T) {
+	tests := readNodes(t)
+	if len(tests) != 1765 {
+		t.Fatalf("want 1765 node tests, got %d", len(tests))
+	}
+	registry := &task.Registry{}
+	if err := catalogue.Register(registry); err != nil {
+		t.Fatal(err)
+	}
+	passed, refused, failed := 0, 0, 0
+	only := os.Getenv("ONNX_NODE")
+	for _, name := range slices.Sorted(maps.Keys(tests)) {
+		if only != "" && !strings.HasPrefix(name, only) {
+			continue
+		}
+		r := runNode(tests[name], registry)
+		switch {
+		case r.failed != "":
+			failed++
+			t.Errorf("%s: %s", name, r.failed)
+		case r.refused != nil:
+			refused++
+			fmt.Printf("REFUSED %s: %s\n", name, strings.ReplaceAll(r.refused.Error(), "\n", " "))
+		default:
+			passed++
+		}
+	}
+	t.Logf("%d passed, %d refused, %d failed", passed, refused, failed)
+}
