@@ -124,7 +124,8 @@ func (s *Session) LoadVariables(path string, opts ...FileOption) error {
 
 // SetVariables gives the variables of the session values, such as those of a network that was read from
 // another format. Load the programs first. The values must be those of all variables, each with its shape and
-// type; there may be others. If something does not fit, the error lists all of it, and no variable has changed.
+// type; there may be others. If something does not fit, the error lists all of it, and no variable has
+// changed.
 func (s *Session) SetVariables(values map[string]safetensors.Tensor) error {
 	if err := s.lock(); err != nil {
 		return err

@@ -51,7 +51,7 @@ func TestPlugins(t *testing.T) {
 	intro, _, _ := strings.Cut(string(text[at:]), "\n### ")
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s%s\n", text[:at], strings.TrimRight(intro, "\n"))
-	w := &tables{comments: comments(t, "../internal/model", "../runtime/task", "../runtime/partition"), done: map[reflect.Type]bool{}}
+	w := &tables{comments: comments(t, "../internal/model", "../runtime/task", "../runtime/partition", "../runtime/onnx/mapping"), done: map[reflect.Type]bool{}}
 	w.queue = []reflect.Type{reflect.TypeFor[model.Module]()}
 	for len(w.queue) > 0 {
 		next := w.queue[0]

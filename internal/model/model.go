@@ -71,7 +71,7 @@ type Operator struct {
 	Validate string          `json:"validate,omitempty"`   // the call of a Go function that checks attributes
 	Tasks    []*Task         `json:"tasks"`                // in the order of the spec
 	Fusions  []Fusion        `json:"fuse,omitempty"`       // the operators that can be fused into it
-	ONNX     []mapping.Entry `json:"onnx,omitempty"`       // the operators of ONNX that it computes
+	ONNX     []mapping.Entry `json:"onnx,omitempty"`       // the operators of other systems that it computes
 	Shards   []Shard         `json:"sharding,omitempty"`   // the dimensions along which it may be divided
 	CUDA     *CUDA           `json:"cuda,omitempty"`       // its device code by hand
 	Pos      source.Pos      `json:"pos"`

@@ -93,8 +93,8 @@ func fits(want, got []int) bool {
 	return slices.EqualFunc(want, got, func(w, g int) bool { return w < 0 || w == g })
 }
 
-// value is a tensor of the network. It is a tensor of the graph, or it is constant: its elements are known, or
-// they follow from those of other constants by a node.
+// value is a tensor of the network. It is a tensor of the graph, or it is constant: its elements are known,
+// or they follow from those of other constants by a node.
 type value struct {
 	name   string
 	tensor graph.Tensor

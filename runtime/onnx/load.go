@@ -1,8 +1,9 @@
-// Package onnx runs networks in files of [ONNX] with the operators of a catalogue.
+// Package onnx runs networks of other systems with the operators of a catalogue.
 //
-// Load reads a file. Model.Insert builds the graph of the network for inputs of given types and extents: it
-// computes once what depends on constants alone, such as shapes, and maps each other node to an operator of
-// the catalogue, as the sections [onnx] of specs say. What has no place there is refused by name: *Refused.
+// Load reads a file of [ONNX]. Model.Insert builds the graph of the network for inputs of given types and
+// extents: it computes once what depends on constants alone, such as shapes, and maps each other node to an
+// operator of the catalogue, as the sections [onnx] of specs say. What has no place there is refused by name:
+// *Refused.
 //
 // [ONNX]: https://onnx.ai
 package onnx

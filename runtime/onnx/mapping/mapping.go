@@ -1,5 +1,5 @@
-// Package mapping says which operators of ONNX the operators of a catalogue compute: the entries of the
-// sections [onnx] of specs, and the expressions in them.
+// Package mapping says which operators of other systems the operators of a catalogue compute: the entries of
+// the sections [onnx] of specs, and the expressions in them.
 package mapping
 
 import (
@@ -15,38 +15,42 @@ const Storage = "Constant"
 // Entry maps an operator of ONNX to an operator of a catalogue. Expressions are of package mapping; "" stands
 // for none.
 type Entry struct {
-	Domain   string // "" is ai.onnx
-	Op       string
-	Since    int    // the first version of the operator set to which the entry applies
-	Until    int    // the last one; 0 for none
-	Operator string // its name in the catalogue
+	Domain   string `json:"domain,omitempty"` // "" is ai.onnx
+	Op       string `json:"op"`               // the name there
+	Since    int    `json:"since"`            // the first version of the operator set to which the entry applies
+	Until    int    `json:"until,omitempty"`  // the last one; 0 for none
+	Operator string `json:"operator"`         // its name in the catalogue
 	// When is the condition under which the entry applies. Of the entries of an operator, the first one that
 	// applies counts.
-	When string
+	When string `json:"when,omitempty"`
 	// Times lists integers, for each of which the operator is applied once more, to its first output. Other
 	// expressions read the integer as i. Without integers, the output is the first input.
-	Times   string
-	Let     []Attr    // names for expressions, which the others read
-	Inputs  []Operand // the inputs in ONNX's order; a variadic slot takes all that follow
-	Outputs []Operand // the outputs in ONNX's order
-	Attrs   []Attr    // attributes, and arguments that the caller passes
-	Ignore  []string  // attributes of ONNX that change nothing here
+	Times   string    `json:"times,omitempty"`
+	Let     []Attr    `json:"let,omitempty"`    // names for expressions, which the others read
+	Inputs  []Operand `json:"inputs"`           // in the order of the operator; a variadic slot takes all that follow
+	Outputs []Operand `json:"outputs"`          // in the order of the operator
+	Attrs   []Attr    `json:"attrs,omitempty"`  // attributes, and arguments that the caller passes
+	Ignore  []string  `json:"ignore,omitempty"` // attributes that change nothing here
 }
 
 // Operand is an input or an output of an entry.
 type Operand struct {
-	Slot string // that takes or makes the tensor; "" for a constant and for a tensor that is not used
+	// Slot takes or makes the tensor; "" for a constant and for a tensor that is not used.
+	Slot string `json:"slot,omitempty"`
 	// Const is the name by which expressions read an input, whose value must be known before the graph runs.
-	Const string
-	Type  string // the element type to which the tensor is converted in front of the slot, or behind it
+	Const string `json:"const,omitempty"`
+	Type  string `json:"type,omitempty"` // the element type to which the tensor is converted in front of the slot, or behind it
 	// Shape is the shape that the tensor gets, in front of the slot or behind it; -1 stands for one extent
 	// that follows from the others.
-	Shape   string
-	Permute string // the order of its dimensions, in front of the slot behind Shape, or behind it before Shape
+	Shape   string `json:"shape,omitempty"`
+	Permute string `json:"permute,omitempty"` // the order of its dimensions, in front of the slot behind Shape, or behind it before Shape
 }
 
 // Attr is an attribute of the catalogue's operator, or an argument that its caller passes.
-type Attr struct{ Name, Value string }
+type Attr struct {
+	Name  string `json:"name"`  // of the attribute or argument
+	Value string `json:"value"` // an expression
+}
 
 // Applies reports whether an entry is for an operator of a version of its operator set.
 func (e *Entry) Applies(domain, op string, version int) bool {

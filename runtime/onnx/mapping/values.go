@@ -90,7 +90,8 @@ var functions = map[string]function{
 	// window_pads(extents, kernel, strides, dilations, pads, auto_pad, ceil) is how many elements windows
 	// reach beyond the begin of each dimension, and then beyond the end of each.
 	"window_pads": {7, windowPads},
-	// where(x, n) is the indices at which the elements of x are n, and unless(x, n) those at which they are not.
+	// where(x, n) is the indices at which the elements of x are n, and unless(x, n) those at which they are
+	// not.
 	"where":  {2, func(a []any) any { return places(a, true) }},
 	"unless": {2, func(a []any) any { return places(a, false) }},
 	// reshaped(extents, shape, allowzero) is the shape that a tensor gets: 0 keeps an extent unless allowzero
@@ -127,8 +128,8 @@ var functions = map[string]function{
 		}
 		return elementTypes[n]
 	}},
-	// slices(extent, start, end, step) is the first index, the step and the number of indices from start up to
-	// end, where negative ones count from the end.
+	// slices(extent, start, end, step) is the first index, the step and the number of indices from start up
+	// to end, where negative ones count from the end.
 	"slices": {4, func(a []any) any {
 		n, start, end, step := integer(a[0]), integer(a[1]), integer(a[2]), integer(a[3])
 		if step == 0 {
