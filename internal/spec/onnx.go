@@ -50,7 +50,7 @@ func (r *reader) onnx(s *Spec, t *tableReader) *ONNX {
 		}
 	}
 	t.each("let", func(e *source.Entry) {
-		x.Let = append(x.Let, mapping.Attr{Name: e.Key, Value: r.onnxValue(e)})
+		x.Let = append(x.Let, mapping.Attr{Name: e.Key, Value: r.str(e).V})
 	})
 	t.each("attrs", func(e *source.Entry) {
 		x.Attrs = append(x.Attrs, mapping.Attr{Name: e.Key, Value: r.onnxValue(e)})
@@ -91,9 +91,7 @@ func (r *reader) operands(e *source.Entry, x *ONNX) (out []mapping.Operand) {
 		t := r.sub(item, onnxOperandKeys)
 		o := mapping.Operand{Slot: t.str("slot").V, Const: t.str("const").V}
 		for key, text := range map[string]*string{"type": &o.Type, "shape": &o.Shape, "permute": &o.Permute} {
-			if e := t.take(key); e != nil {
-				*text = r.onnxValue(e)
-			}
+			*text = t.str(key).V
 		}
 		x.At[o.Slot+o.Const] = item.KeySpan
 		t.done()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/generated/batchnorm"
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
@@ -170,6 +171,22 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestComputedWeight gives a tensor that is computed in place of a weight: it is no variable then. A weight
+// that the operator writes must be one.
+func TestComputedWeight(t *testing.T) {
+	g := graph.New(1)
+	x, w := g.Input("x", dtype.F32, 2, 4), g.Input("w", dtype.F32, 3, 4)
+	y := linear.Apply(g, noBias(3), x, graph.Weight(linear.SlotWeight, w))
+	p, err := graph.Inference(g, y)
+	if err != nil || len(p.Variables) != 0 || len(p.Fed) != 2 {
+		t.Errorf("got %v, %v", p, err)
+	}
+	batchnorm.Apply(g, batchnorm.Defaults(), x, graph.Weight(batchnorm.SlotRunningMean, g.Input("mean", dtype.F32, 4)))
+	if err := g.Err(); err == nil || !strings.Contains(err.Error(), "slot running_mean: want a weight of the node's graph, since the operator changes it, got mean f32[4]") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestWeightErrors lists weights of other nodes that do not fit.
 func TestWeightErrors(t *testing.T) {
 	other := linear.Apply(graph.New(1), noBias(3), graph.New(1).Input("x", dtype.F32, 2, 4))
@@ -180,7 +197,7 @@ func TestWeightErrors(t *testing.T) {
 	}{
 		"no weight slot": {linear.SlotInput, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "slot input: want a weight for Weight, got one of role input"},
 		"no slot":        {99, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "want a weight for Weight, got Slot(99)"},
-		"no weight":      {linear.SlotWeight, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "slot weight: want a weight of the node's graph, got x f32[2, 4]"},
+		"no weight":      {linear.SlotWeight, func(x graph.Tensor, n *graph.Node) graph.Tensor { return x }, "slot weight: want f32[3, 4], got x f32[2, 4]"},
 		"none":           {linear.SlotWeight, func(x graph.Tensor, n *graph.Node) graph.Tensor { return other }, "slot weight: want a weight of the node's graph, got no tensor"},
 		"shape":          {linear.SlotWeight, func(x graph.Tensor, n *graph.Node) graph.Tensor { return n.Tensor(int(linear.SlotBias)) }, "slot weight: want f32[3, 4], got linear.bias f32[3]"},
 		"absent":         {linear.SlotBias, func(x graph.Tensor, n *graph.Node) graph.Tensor { return n.Tensor(int(linear.SlotBias)) }, "slot bias: want no tensor, got a tensor"},
