@@ -36,7 +36,7 @@ type options struct {
 	steps                      int
 	rate, clip, decay, dropout float64
 	// Files.
-	curve, chart, page, save, load string
+	curve, chart, page, training, save, load string
 	// checkpoints is a folder, every the steps between two of them.
 	checkpoints string
 	every       int
@@ -67,6 +67,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
 	f.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
 	f.StringVar(&o.page, "page", "", "show the training plan to people: write its graph, its memory, what workers did and how near tasks are to the roofline to this `file`, as HTML")
+	f.StringVar(&o.training, "training", "", "show how this training went, beside earlier ones that the page has, on the page in this `file`, as HTML")
 	f.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
 	f.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
 	f.StringVar(&o.checkpoints, "checkpoint", "", "write checkpoints to this `folder`, as -every says and when the training is interrupted")
@@ -92,7 +93,7 @@ func (o *options) check() error {
 		{o.steps < 0 || o.steps == 0 && o.load == "", "-steps of at least 1, or 0 with -load"},
 		{!(o.rate >= 0 && o.clip >= 0 && o.decay >= 0), "no negative -rate, -clip or -decay"},
 		{!(o.dropout >= 0 && o.dropout < 1), "-dropout of at least 0 and below 1"},
-		{o.steps == 0 && (o.checkpoints+o.curve+o.chart+o.page != "" || o.times), "-steps of at least 1 with -checkpoint, -curve, -chart, -page and -times"},
+		{o.steps == 0 && (o.checkpoints+o.curve+o.chart+o.page+o.training != "" || o.times), "-steps of at least 1 with -checkpoint, -curve, -chart, -page, -training and -times"},
 		{o.every < 1, "-every of at least 1"},
 		{o.resume && o.checkpoints == "", "-checkpoint with -resume"},
 		{o.resume && o.load != "", "either -load or -resume"},

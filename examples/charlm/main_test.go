@@ -17,6 +17,7 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/interrupt"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/curves"
 )
 
 // interrupts is how many times TestInterrupt interrupts a training.
@@ -133,9 +134,29 @@ func TestRun(t *testing.T) {
 		t.Errorf("with one worker the losses are %v, with two %v", got, losses)
 	}
 
-	tiled := small(t, "-tiles", "-curve", filepath.Join(dir, "tiled"))
+	tiled := small(t, "-tiles", "-curve", filepath.Join(dir, "tiled"), "-page", filepath.Join(dir, "page"), "-training", filepath.Join(dir, "training"))
 	if err := run(t.Context(), tiled, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
+	}
+	if page, err := os.ReadFile(tiled.page); err != nil || !strings.Contains(string(page), "<title>Plan training</title>") {
+		t.Errorf("the page has %d bytes, %v", len(page), err)
+	}
+	f, err := os.Open(tiled.training)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	runs, err := curves.Read(f)
+	if err != nil || len(runs) != 1 || len(runs[0].Curves) != 4 {
+		t.Fatalf("the page of the training has %v, %v", runs, err)
+	}
+	for i, l := range losses {
+		if got := float64(runs[0].Curve("loss").Values[i]); math.Abs(got-l/math.Ln2) > 1e-12 {
+			t.Errorf("step %d: the page has the loss %g, want %g bits", i+1, got, l/math.Ln2)
+		}
+		if rate, norm := runs[0].Curve("learning rate").Values[i], runs[0].Curve("norm of gradients").Values[i]; !(rate >= 0 && float64(rate) <= o.rate*(1+1e-6) && norm > 0) {
+			t.Errorf("step %d: rate %g, norm %g", i+1, rate, norm)
+		}
 	}
 	if got := curveOf(t, tiled.curve); !slices.Equal(got, losses) {
 		t.Errorf("in tiles the losses are %v, without %v", got, losses)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/trainlog"
+	"github.com/opgen/opgen/runtime/curves"
+	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/loader"
 )
 
@@ -18,14 +20,16 @@ var errInterrupted = errors.New("interrupted")
 
 // training trains a network on pieces of the text, with checkpoints.
 type training struct {
-	options options
-	corpus  *corpus
-	session *opgen.Session
-	net     *network
-	step    *opgen.Program
-	batches *loader.Loader[batch]
-	w       io.Writer
-	chart   trainlog.Chart
+	options  options
+	corpus   *corpus
+	session  *opgen.Session
+	net      *network
+	step     *opgen.Program
+	batches  *loader.Loader[batch]
+	w        io.Writer
+	chart    trainlog.Chart
+	measured curves.Run
+	watched  []graph.Tensor // the learning rate and, if gradients are clipped, their norm; none without a page
 }
 
 // batch holds pieces of the text, and for each of their characters the one that follows.
@@ -50,7 +54,15 @@ func newTraining(ctx context.Context, o options, c *corpus, s *opgen.Session, w 
 		return nil, err
 	}
 	t := &training{options: o, corpus: c, session: s, net: newNetwork(o.sizes(c), o.batch, o.seed), batches: batches, w: w}
-	t.step, err = s.Training(ctx, t.net.graph, t.net.loss, o.optimizer())
+	p, err := graph.Training(t.net.graph, t.net.loss, o.optimizer(&t.watched))
+	if err != nil {
+		return nil, err
+	}
+	if o.training == "" {
+		t.watched = nil
+	}
+	p.Fetched = append(p.Fetched, t.watched...)
+	t.step, err = s.Load(ctx, p)
 	return t, err
 }
 
@@ -88,11 +100,15 @@ func (t *training) run(ctx context.Context) (err error) {
 		if ctx.Err() != nil {
 			return errors.Join(fmt.Errorf("%w after %d of %d steps", errInterrupted, b.Step, o.steps), save(b.Step))
 		}
+		began := time.Now()
 		loss, err := t.take(b.Data)
 		if err != nil {
 			return err
 		}
 		step := b.Step + 1
+		if err := t.measure(step, float64(loss), time.Since(began)); err != nil {
+			return err
+		}
 		fmt.Fprintf(curve, "%d %x\n", step, loss)
 		t.chart.Add(step, float64(loss))
 		sum, seen = sum+float64(loss), seen+1
@@ -125,10 +141,31 @@ func (t *training) take(b batch) (float32, error) {
 	return losses[0], nil
 }
 
+// measure adds a step to the curves of the run.
+func (t *training) measure(step int, loss float64, took time.Duration) error {
+	t.measured.Curve("loss").Add(step, loss/math.Ln2)
+	t.measured.Curve("time of a step").Add(step, took.Seconds()*1e3)
+	for i, name := range []string{"learning rate", "norm of gradients"}[:len(t.watched)] {
+		value, err := opgen.Fetch[float32](t.step, t.watched[i])
+		if err != nil {
+			return err
+		}
+		t.measured.Curve(name).Add(step, float64(value[0]))
+	}
+	return nil
+}
+
 // report prints the times of tasks and draws the losses, if the options say so.
 func (t *training) report() error {
 	if t.options.times {
 		trainlog.WriteTimes(t.w, t.step.Timings())
+	}
+	if t.options.training != "" {
+		t.measured.Name = trainlog.Name(t.options.fixed())
+		t.measured.Curve("loss").Unit, t.measured.Curve("time of a step").Unit = "bits of a character", "ms"
+		if err := curves.Update(t.options.training, "Training of charlm", &t.measured); err != nil {
+			return err
+		}
 	}
 	return trainlog.WriteFile(t.options.chart, t.chart.Write)
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/opgen/opgen/examples/internal/engines"
 	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
+	"github.com/opgen/opgen/runtime/curves"
 	"github.com/opgen/opgen/runtime/loader"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/timeline"
@@ -39,6 +40,7 @@ type options struct {
 	trace   string
 	// Pictures of the training plan besides its graph and its memory, and a prediction of its run.
 	timeline, tileGraph, prediction, page string
+	training                              string
 	dot                                   string
 	plan                                  string
 	memory                                string
@@ -73,6 +75,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.Float64Var(&o.average, "average", 0, "answer with moving averages of the weights, in which the values before have this share; 0 for the last weights")
 	f.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
 	f.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
+	f.StringVar(&o.training, "training", "", "show how this training went, beside earlier ones that the page has, on the page in this `file`, as HTML")
 	f.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
 	f.StringVar(&o.timeline, "timeline", "", "draw what workers did and waited for in the fastest of some training steps to this `file`, as SVG")
 	f.StringVar(&o.page, "page", "", "show the training plan to people: write its graph, its memory, what workers did and how near tasks are to the roofline to this `file`, as HTML")
@@ -273,6 +276,13 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		{o.memory, func(w io.Writer) error { return draw.MemoryMap(w, step) }},
 	} {
 		if err := trainlog.WriteFile(f.path, f.write); err != nil {
+			return err
+		}
+	}
+	if o.training != "" {
+		t.measured.Name = trainlog.Name(t.fixed())
+		t.measured.Curve("loss").Log, t.measured.Curve("time of a step").Unit = true, "ms"
+		if err := curves.Update(o.training, "Training of digits", &t.measured); err != nil {
 			return err
 		}
 	}

@@ -113,7 +113,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"trace.json": `"cat":"wait"`, "plan.dot": `label="conv2: conv_2d.backward`, "memory.svg": ">Memory of plan training<",
-		"digits.html": "<title>Plan training</title>", "tiles.svg": "tile 1 of ", "timeline.svg": ">Timeline of plan training<", "prediction.json": `"name":"prediction of plan training"`}
+		"training.html": "<title>Training of digits</title>", "digits.html": "<title>Plan training</title>", "tiles.svg": "tile 1 of ", "timeline.svg": ">Timeline of plan training<", "prediction.json": `"name":"prediction of plan training"`}
 	t.Chdir(t.TempDir())
 	for _, command := range regexp.MustCompile(`(?m)^    go run ./examples/digits (.*)$`).FindAllStringSubmatch(string(readme), -1) {
 		var o options

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/trainlog"
+	"github.com/opgen/opgen/runtime/curves"
 	"github.com/opgen/opgen/runtime/loader"
 )
 
@@ -26,7 +27,8 @@ type training struct {
 	losses        float64
 	correct, seen int
 
-	chart trainlog.Chart
+	chart    trainlog.Chart
+	measured curves.Run
 }
 
 // run trains from where the checkpoints stand, or from the beginning.
@@ -52,10 +54,14 @@ func (t *training) run(ctx context.Context) (err error) {
 		if b.InEpoch == 0 {
 			t.losses, t.correct, t.seen = 0, 0, 0
 		}
+		began := time.Now()
 		loss, right, err := t.classifier.step(ctx, b.Data)
 		if err != nil {
 			return err
 		}
+		t.measured.Curve("loss").Add(b.Step+1, float64(loss))
+		t.measured.Curve("right answers of the batch").Add(b.Step+1, float64(right)/float64(b.Data.len()))
+		t.measured.Curve("time of a step").Add(b.Step+1, time.Since(began).Seconds()*1e3)
 		fmt.Fprintf(curve, "%d %d %x\n", b.Epoch+1, b.InEpoch+1, loss)
 		t.chart.Add(b.Step+1, float64(loss))
 		t.losses += float64(loss) * float64(b.Data.len())

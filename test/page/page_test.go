@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/runtime/curves"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
@@ -160,6 +162,34 @@ func TestFault(t *testing.T) {
 	p.ArenaBytes--
 	if document := opened(t, write(t, draw.Page{Plan: &p}), "#view=facts"); !strings.Contains(document, "has a fault") || !strings.Contains(document, "arena") {
 		t.Error("the page does not name the fault")
+	}
+}
+
+// TestTrainings opens a page with two runs, of which one diverges.
+func TestTrainings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "training.html")
+	for _, name := range []string{"<b>rate 1", "rate 2"} {
+		r := &curves.Run{Name: name}
+		for step := 1; step <= 100; step++ {
+			r.Curve("loss").Add(step, 4/float64(step))
+		}
+		r.Curve("loss").Log = true
+		if name == "rate 2" {
+			r.Curve("loss").Add(101, math.NaN())
+			r.Curve("rate").Add(1, 0.5)
+		}
+		if err := curves.Update(file, "Trainings", r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	document := opened(t, file, "")
+	for _, text := range []string{"&lt;b&gt;rate 1</td><td>100</td><td>0.04</td><td>-</td>", "rate 2</td><td>101</td><td>-</td><td>0.5</td>"} {
+		if !strings.Contains(document, text) {
+			t.Errorf("the page does not say %q", text)
+		}
+	}
+	if n := strings.Count(document, "<canvas"); n != 2 {
+		t.Errorf("the page has %d charts, want 2", n)
 	}
 }
 
