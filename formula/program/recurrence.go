@@ -279,10 +279,12 @@ func (b *blocks) places() bool {
 				if _, known := b.place[r.Tensor]; known {
 					return
 				}
-				for at := range r.Idx {
-					b.place[r.Tensor] = at
-					if b.when(r, v, holds) != later {
-						return
+				for _, moves := range []bool{true, false} { // what does not move with v may be before it, too
+					for at, x := range r.Idx {
+						b.place[r.Tensor] = at
+						if x.Uses(v) == moves && b.when(r, v, holds) != later {
+							return
+						}
 					}
 				}
 				delete(b.place, r.Tensor)

@@ -29,6 +29,7 @@ type evaluation struct {
 	line      string
 	steps     int
 	depth     int
+	asked     []place                  // the elements that are worked out, each for the one before
 	begun     map[*expr.Statement]bool // those whose elements are worked out when one asks for them
 	perTensor map[string]bool          // indices that range over a dimension of which each tensor has its own
 }

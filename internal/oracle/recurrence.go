@@ -10,6 +10,7 @@ import (
 // cells are the elements of an array that are worked out when one asks for them, each once. So statements may
 // read what they give, and what statements below give, in any order in which it can be given.
 type cells struct {
+	e      *evaluation
 	scopes []*scope // by element: the indices at which it is given; nil of one that is not
 	state  []asked
 	give   func(i int, s *scope)
@@ -34,9 +35,54 @@ func (c *cells) ask(i int) {
 	case c.scopes[i] == nil:
 		fail("an element is read that is not given")
 	}
+	if len(c.e.asked) == deepest {
+		panic(place{c, i})
+	}
 	c.state[i] = open
+	c.e.asked = append(c.e.asked, place{c, i})
 	c.give(i, c.scopes[i])
+	c.e.asked = c.e.asked[:len(c.e.asked)-1]
 	c.state[i] = settled
+}
+
+// place is an element of cells. One that needs others too deep for the stack is thrown.
+type place struct {
+	c *cells
+	i int
+}
+
+// deepest is how deep elements may need others before what they need is worked out first.
+const deepest = 500
+
+// settle works out an element, and first those that it needs too deep.
+func (e *evaluation) settle(p place) {
+	for pending := []place{p}; len(pending) > 0; {
+		if deep, again := e.attempt(pending[len(pending)-1]); again {
+			pending = append(pending, deep)
+		} else {
+			pending = pending[:len(pending)-1]
+		}
+	}
+}
+
+// attempt works out an element, unless it needs another one too deep, which it returns.
+func (e *evaluation) attempt(p place) (deep place, again bool) {
+	memo, line, depth := e.memo, e.line, e.depth
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		if deep, again = r.(place); !again {
+			panic(r)
+		}
+		for _, a := range e.asked {
+			a.c.state[a.i] = unasked
+		}
+		e.asked, e.memo, e.line, e.depth = nil, memo, line, depth
+	}()
+	p.c.ask(p.i)
+	return place{}, false
 }
 
 // ahead lists a statement and those behind it on which it depends, if one of these is itself: the statements
@@ -123,7 +169,7 @@ func (e *evaluation) begin(group []*expr.Statement) {
 			case a.absent:
 				a = newArray(integer, dtype.Invalid, a.shape)
 			}
-			a.given, a.cells = true, &cells{scopes: make([]*scope, a.size()), state: make([]asked, a.size())}
+			a.given, a.cells = true, &cells{e: e, scopes: make([]*scope, a.size()), state: make([]asked, a.size())}
 			e.loop(vars, s, nil, func(s *scope, _ []item) {
 				place := a.place(coordinates(e.indexItems(nodes, s)))
 				if place < 0 {
@@ -163,7 +209,7 @@ func (e *evaluation) finish(st *expr.Statement) {
 	for _, t := range st.Targets {
 		for _, a := range e.arrays[nameOf(t)] {
 			for i := range a.cells.state {
-				a.cells.ask(i)
+				e.settle(place{a.cells, i})
 			}
 		}
 	}

@@ -1,17 +1,22 @@
 package loops
 
 import (
+	"maps"
 	"math"
 
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// extremes returns which identities of max and min each integer tensor may hold.
-func extremes(statements []*statement) map[int]program.Ends {
+// extremes returns which identities of max and min each integer tensor may hold, from what those of other
+// code may hold.
+func extremes(statements []*statement, of map[int]program.Ends) map[int]program.Ends {
 	out := map[int]program.Ends{}
-	for _, s := range statements {
-		out[s.target] = out[s.target].Or(program.EndsOf(s.value, out, nil))
+	maps.Copy(out, of)
+	for range 2 { // a statement of a recurrence may read what one below it gives
+		for _, s := range statements {
+			out[s.target] = out[s.target].Or(program.EndsOf(s.value, out, nil))
+		}
 	}
 	return out
 }

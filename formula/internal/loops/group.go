@@ -48,7 +48,13 @@ func (c *compiler[T]) touches(s *statement) []touch {
 	add := func(r *term.Read, writes bool) {
 		a := accessOf(r)
 		for i := range r.Count {
-			out = append(out, touch{c.tensors[r.Tensor+i].Memory, a.offset, writes, len(a.offset.rest) == 0 && r.Which == nil, s.vars, a})
+			memory := c.tensors[r.Tensor+i].Memory
+			at, simple := a.offset, len(a.offset.rest) == 0 && r.Which == nil
+			if over := c.options.over; over != nil { // at one value of the index
+				_, even := c.steps[memory]
+				at, simple = at.without(over), simple && even
+			}
+			out = append(out, touch{memory, at, writes, simple, s.vars, a})
 		}
 	}
 	for _, n := range append([]*term.Term{s.value, s.guard, s.left.Which}, s.left.Idx...) {

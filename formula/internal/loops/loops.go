@@ -9,6 +9,7 @@ package loops
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/opgen/opgen/formula/internal/jit"
@@ -89,6 +90,11 @@ type Options struct {
 	Before map[int]bool
 	// Listed says that there is to be a listing of the code.
 	Listed bool
+
+	over     *term.Variable       // the index of a recurrence, which has a value when the code runs; or nil
+	row      string               // the name of the index of rows of a recurrence
+	exacts   map[int]bool         // temporaries of other code whose values are integers, in float64
+	extremes map[int]program.Ends // identities of extremes that other code may give tensors
 }
 
 // Compile compiles statements of a program whose extents are all constant. tensors describes the memory of
@@ -97,9 +103,6 @@ type Options struct {
 // on other indices and the statement does not accumulate.
 func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	for _, s := range statements {
-		if s.Recurrence != nil {
-			return nil, fmt.Errorf("%s: there are no loops for a recurrence", s)
-		}
 		if err := unsigned(s); err != nil {
 			return nil, err
 		}
@@ -107,8 +110,14 @@ func Compile(p *program.Program, statements []*program.Statement, tensors []Tens
 			return nil, err
 		}
 	}
-	if typeOf(p, tensors) == dtype.F64 || wideProducts(statements, tensors) {
+	wide, recurs := typeOf(p, tensors) == dtype.F64 || wideProducts(statements, tensors), program.Recurs(statements)
+	switch {
+	case wide && recurs:
+		return compileParts[float64](p, statements, tensors, o)
+	case wide:
 		return compile[float64](p, statements, tensors, o)
+	case recurs:
+		return compileParts[float32](p, statements, tensors, o)
 	}
 	return compile[float32](p, statements, tensors, o)
 }
@@ -171,6 +180,7 @@ type compiler[T simd.Float] struct {
 	extremes map[int]program.Ends     // tensor -> identities of integer max and min that it may hold
 	given    map[int]bool             // owners of memory that statements write
 
+	steps   map[int]int            // of a recurrence: by how much accesses to memory move with its index
 	touched map[*statement][]touch // accesses of each statement, cached while statements are fused
 
 	constants map[int]block[T] // elements of tensors of constants
@@ -204,10 +214,15 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}, narrow: map[int]bool{}}
 	z := newNormalizer(p, tensors, c.own)
 	z.ordered, z.rows = o.ByElement || o.Ordered, o.Rows > 0
+	if z.over = o.over; o.exacts != nil {
+		z.exacts = maps.Clone(o.exacts)
+	}
 	if err := z.normalize(statements); err != nil {
 		return nil, err
 	}
-	z.prune()
+	if o.over == nil { // all statements of a recurrence need each other
+		z.prune()
+	}
 	c.tensors = z.tensors
 	c.constants, c.exacts = map[int]block[T]{}, z.exacts
 	for _, s := range z.constants {
@@ -219,7 +234,7 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 	}
 	c.noteExact(z.out)
 	c.complete(z.out)
-	c.given, c.extremes = map[int]bool{}, extremes(z.out)
+	c.given, c.extremes = map[int]bool{}, extremes(z.out, o.extremes)
 	for _, s := range z.out {
 		c.given[c.tensors[s.target].Memory] = true
 	}
@@ -229,6 +244,10 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 		}
 	}
 	out := &code[T]{compiler: c}
+	if o.over != nil {
+		c.noteSteps(z.out)
+		out.byRow = byRow(z.out, o.row)
+	}
 	groups := c.grouped(z.out)
 	c.noteUsers(groups)
 	if o.Rows > 0 {
@@ -242,6 +261,10 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 		out.rowByRow = out.inTiles(o.Rows)
 	}
 	out.placeLocals(groups)
+	if o.over != nil { // their memory is that of all values of the index
+		out.local = localMemory{}
+		return out, nil
+	}
 	for _, g := range out.groups {
 		if out.local.bytes == 0 && !out.transient {
 			g.noteFlat()
@@ -325,6 +348,7 @@ type code[T simd.Float] struct {
 	rowByRow  error  // why the groups do not go row by row
 	before    []bool // by group: whether it comes before all rows
 	transient bool   // whether shares have memory for some temporaries
+	byRow     bool   // of a recurrence: whether the outermost index of all statements is that of rows
 	stored    []bool // by tensor: whether it is a temporary with memory for all elements
 	local     localMemory
 }

@@ -20,7 +20,7 @@ type movement[T simd.Float] struct {
 	lead         int      // the number of the last shared loop, or -1
 	factor       int      // iterations coalesced into one of the shared loop
 	from, to     int      // offsets at index 0
-	begins       []stride // variables of blocks, by which offsets move
+	begins       []stride // variables of blocks, and the index of a recurrence, by which offsets move
 	source, goal int
 	times        int           // repetitions of each source element in a row
 	other        dtype.Type    // of elements of another type than T; 0 for T
@@ -154,15 +154,12 @@ func together(dims []stride) []stride {
 }
 
 func (u *movement[T]) run(s *state[T], lo, hi int) {
+	from, to := u.begin(s)
 	if u.lead < 0 {
-		u.elements(s, u.joined, u.source, u.from, u.to, 0, size(u.dims))
+		u.elements(s, u.joined, u.source, from, to, 0, size(u.dims))
 		return
 	}
-	source, from, to := u.source, u.from, u.to
-	for _, d := range u.begins {
-		from += d.from * s.vars[d.place]
-		to += d.to * s.vars[d.place]
-	}
+	source := u.source
 	for _, d := range u.dims[:u.lead] {
 		source += d.source * s.vars[d.place]
 		from += d.from * s.vars[d.place]
@@ -172,18 +169,30 @@ func (u *movement[T]) run(s *state[T], lo, hi int) {
 	u.elements(s, u.inner, source, from, to, lo*each, hi*each)
 }
 
+// begin returns the offsets at index 0: at the present block, and at the present value of the index of a
+// recurrence.
+func (u *movement[T]) begin(s *state[T]) (from, to int) {
+	from, to = u.from, u.to
+	for _, d := range u.begins {
+		from += d.from * s.vars[d.place]
+		to += d.to * s.vars[d.place]
+	}
+	return from, to
+}
+
 // all copies iterations [lo, hi) of the shared loops, taken as one loop.
 func (u *movement[T]) all(s *state[T], lo, hi int) {
 	each := size(u.dims[u.lead+1:])
+	from, to := u.begin(s)
 	switch {
 	case u.straight && u.other != 0:
-		s.mem[u.goal].move(u.other, u.to+lo*each, 1, &s.mem[u.source], u.from+lo*each, 1, (hi-lo)*each)
+		s.mem[u.goal].move(u.other, to+lo*each, 1, &s.mem[u.source], from+lo*each, 1, (hi-lo)*each)
 		return
 	case u.straight && !s.past:
-		copy(s.mem[u.goal].same[u.to+lo*each:u.to+hi*each], s.mem[u.source].same[u.from+lo*each:])
+		copy(s.mem[u.goal].same[to+lo*each:to+hi*each], s.mem[u.source].same[from+lo*each:])
 		return
 	}
-	u.elements(s, u.joined, u.source, u.from, u.to, lo*each, hi*each)
+	u.elements(s, u.joined, u.source, from, to, lo*each, hi*each)
 }
 
 // size is the number of iterations of loops.

@@ -51,6 +51,7 @@ type normalizer struct {
 	numbers map[int]*term.Term                        // scalar temporaries that are inlined
 	joined  map[*program.Statement]*program.Statement // statement -> the segment reduction fused into it
 	whole   bool                                      // whether device code is compiled
+	over    *term.Variable                            // the index of the recurrence that is compiled, or nil
 
 	ordered   bool         // whether loops must not be permuted
 	rows      bool         // whether loops are to run some rows, with the bits of all of them
@@ -91,7 +92,11 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 		z.cut()
 	}
 	for _, s := range z.out {
-		if err := scoped(z.p, s.target, s.left, s.vars, s.value, s.guard); err != nil {
+		bound := s.vars
+		if z.over != nil {
+			bound = append([]*term.Variable{z.over}, bound...)
+		}
+		if err := scoped(z.p, s.target, s.left, bound, s.value, s.guard); err != nil {
 			return err
 		}
 	}

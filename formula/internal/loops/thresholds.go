@@ -145,3 +145,11 @@ var leastWritten, leastUsed, leastPart = 8 << 20, 24 << 20, 1 << 20
 // leastRows is how many times the operations before all rows the others take at least, unless the former are
 // at most fewBefore. One tile computes what comes before all rows, while others wait. Not measured.
 const leastRows, fewBefore = 8, 1 << 12
+
+// mostReach is how far from the beginning and the end of its index a recurrence has code of its own for reads
+// that are outside there. Farther ones are tested at all values. Not measured.
+const mostReach = 4
+
+// roundElements is of how many elements a recurrence goes over all values of its index at once, where others
+// do not depend on them: what one value gives is in a cache for the next. Not measured.
+const roundElements = 4096

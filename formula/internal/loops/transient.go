@@ -23,7 +23,7 @@ type transient struct {
 // the bundles are coalesced already: one iteration of the last shared loop is factors[i] iterations in
 // bundle i.
 func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
-	if len(g.bundles) < 2 || g.depth == 0 {
+	if len(g.bundles) < 2 || g.depth == 0 || c.options.over != nil {
 		return nil
 	}
 	var out []*transient

@@ -63,7 +63,9 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 // streams estimates the bytes that a group writes and accesses, and selects the tensors for non-temporal
 // stores: results that nothing else in the task reads.
 func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
-	c.past = map[int]bool{}
+	if c.past = map[int]bool{}; c.options.over != nil { // the next value of the index reads what one gave
+		return
+	}
 	read := map[int]int{} // bytes, by memory
 	for _, b := range g.bundles {
 		all := box(b.vars)
