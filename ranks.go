@@ -10,6 +10,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/mpi"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/project"
 	"github.com/opgen/opgen/runtime/plan/verify"
@@ -31,6 +32,22 @@ import (
 // their machines.
 func Ranks(t ranks.Transport) Option {
 	return func(o *options) { o.ranks = func() (ranks.Transport, error) { return t, nil } }
+}
+
+// MPI makes the session a rank of MPI, as Ranks says: mpiexec, or a scheduler, starts a process for each. The
+// program is built with the tag mpi; without it, Open returns an error that says what is missing. A process
+// opens one such session.
+func MPI(c mpi.Config) Option {
+	return func(o *options) { o.ranks = func() (ranks.Transport, error) { return mpi.Open(c) } }
+}
+
+// Rank returns the number of the session among the ranks of its programs, from 0 on, and how many there are.
+// By itself it is rank 0 of 1.
+func (s *Session) Rank() (rank, ranks int) {
+	if s == nil || s.ranks == nil {
+		return 0, 1
+	}
+	return s.ranks.Rank(), s.ranks.Ranks()
 }
 
 // ranked is what a session of several ranks has besides. A nil one stands for a session by itself.

@@ -24,6 +24,7 @@ import (
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/curves"
 	"github.com/opgen/opgen/runtime/loader"
+	"github.com/opgen/opgen/runtime/mpi"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/timeline"
 )
@@ -33,6 +34,7 @@ type options struct {
 	workers int
 	engine  string
 	devices int
+	mpi     bool
 	epochs  int
 	batch   int
 	rates   string
@@ -67,6 +69,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many workers share the work")
 	f.StringVar(&o.engine, "engine", "cpu", "what runs the programs: cpu; cuda, a GPU; or auto, a GPU if there is one")
 	f.IntVar(&o.devices, "devices", 1, "among how many devices each batch is divided; all have memory of this machine")
+	f.BoolVar(&o.mpi, "mpi", false, "run as a rank of MPI, under mpiexec; -devices are those of all ranks together, and the losses do not depend on the number of ranks")
 	f.IntVar(&o.epochs, "epochs", 20, "how often all images are seen")
 	f.IntVar(&o.batch, "batch", 32, "images of a training step")
 	f.StringVar(&o.rates, "schedule", "constant", "how the learning rate changes: "+strings.Join(schedules, ", "))
@@ -123,6 +126,8 @@ func (o *options) check(args []string) error {
 		return fmt.Errorf("-engine: want one of %s, got %q", strings.Join(engines.Names, ", "), o.engine)
 	case o.devices < 1:
 		return fmt.Errorf("-devices: want at least 1, got %d", o.devices)
+	case o.mpi && o.engine != "cpu":
+		return fmt.Errorf("-mpi: want -engine cpu, got %q", o.engine)
 	case o.epochs < 1:
 		return fmt.Errorf("-epochs: want at least 1, got %d", o.epochs)
 	case o.batch < 1:
@@ -184,11 +189,20 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.checked {
 		opts = append(opts, opgen.Checked())
 	}
+	if o.mpi {
+		opts = append(opts, opgen.MPI(mpi.Config{}))
+	}
 	session, err := opgen.Open(register, opts...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
+	if rank, _ := session.Rank(); rank > 0 { // rank 0 alone prints and writes files
+		w = io.Discard
+		for _, path := range []*string{&o.curve, &o.chart, &o.trace, &o.timeline, &o.prediction, &o.tileGraph, &o.dot, &o.plan, &o.memory} {
+			*path = ""
+		}
+	}
 	batches, err := loader.New(loader.Config{Samples: train.len(), Batch: o.batch, Epochs: o.epochs, Seed: o.seed, Ahead: 1},
 		func(_ context.Context, samples []int) (dataset, error) { return train.pick(samples), nil })
 	if err != nil {

@@ -1,0 +1,6 @@
+//go:build mpi && cgo && !ompi
+
+package mpi
+
+// #cgo pkg-config: mpich
+import "C"

@@ -1,0 +1,459 @@
+//go:build mpi && cgo
+
+package mpi
+
+/*
+#cgo CFLAGS: -Wno-stringop-overflow
+#include <mpi.h>
+
+enum { og_data = 0, og_control = 1 }; // tags
+
+static int og_init(int *level) {
+	int err = MPI_Init_thread(0, 0, MPI_THREAD_FUNNELED, level);
+	return err ? err : MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+}
+static int og_rank(void) { int n; MPI_Comm_rank(MPI_COMM_WORLD, &n); return n; }
+static int og_size(void) { int n; MPI_Comm_size(MPI_COMM_WORLD, &n); return n; }
+static int og_isend(void *p, int n, int to, int tag, MPI_Request *q) { return MPI_Isend(p, n, MPI_BYTE, to, tag, MPI_COMM_WORLD, q); }
+static int og_irecv(void *p, int n, int from, int tag, MPI_Request *q) { return MPI_Irecv(p, n, MPI_BYTE, from, tag, MPI_COMM_WORLD, q); }
+static int og_test(MPI_Request *q, int *done, int *bytes) {
+	MPI_Status s;
+	int err = MPI_Test(q, done, &s);
+	if (!err && *done) MPI_Get_count(&s, MPI_BYTE, bytes);
+	return err;
+}
+static void og_text(int err, char *to, int *n) { MPI_Error_string(err, to, n); }
+static void og_cancel(MPI_Request *q) { MPI_Cancel(q); MPI_Request_free(q); }
+static void og_abort(void) { MPI_Abort(MPI_COMM_WORLD, 1); }
+static int og_finalize(void) { return MPI_Finalize(); }
+enum { og_text_bytes = MPI_MAX_ERROR_STRING };
+*/
+import "C"
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/opgen/opgen/runtime/ranks"
+)
+
+// most is the number of bytes up to which a message goes in one piece.
+const most = 1 << 30
+
+// grace is how long ranks that ended with an error may take to stop by themselves.
+const grace = 3 * time.Second
+
+// Kinds of words between ranks.
+const (
+	alive = iota // the rank runs
+	bye          // it needs no more messages
+	abort        // all ranks end, since one of them failed: the text says why
+)
+
+// wordBytes is the size of a word: its kind, the rank of which it tells, a number that rises, and a text.
+const wordBytes = 1024
+
+// request is a message on its way.
+type request struct {
+	send bool
+	peer int
+	data []byte
+	q    C.MPI_Request
+	pin  runtime.Pinner
+	done chan error
+}
+
+// peer is what is known of another rank.
+type peer struct {
+	in, out       []byte // the next word from it, and the last to it
+	inReq, outReq C.MPI_Request
+	sending       bool
+	farewell      bool // whether bye was sent
+	queue         [][]byte
+	word          uint64 // the last from it
+	missed        int    // how many ticks have gone by since
+	gone          bool   // it has said bye
+}
+
+// transport is a rank of MPI. Its thread alone calls MPI.
+type transport struct {
+	rank, ranks int
+	limit       int // in ticks
+	posts       chan *request
+	aborts      chan *ranks.Error
+	closing     chan struct{}
+	ended       chan struct{}
+	closed      sync.Once
+	err         atomic.Pointer[ranks.Error]
+	failure     error // of the end of MPI
+
+	// Of the thread.
+	pending []*request
+	peers   []*peer
+	word    uint64
+	pin     runtime.Pinner // of the words
+}
+
+// started is whether MPI was started, which is possible once in a process.
+var started atomic.Bool
+
+// left holds messages that were on their way when ranks ended with an error: MPI may still touch their memory.
+var left []*request
+
+// Open starts MPI. A process can do so once.
+func Open(c Config) (ranks.Transport, error) {
+	if started.Swap(true) {
+		return nil, errors.New("mpi: want one session on MPI in a process, got another")
+	}
+	t := &transport{limit: c.ticks(), posts: make(chan *request, 64), aborts: make(chan *ranks.Error, 16), closing: make(chan struct{}), ended: make(chan struct{})}
+	ready := make(chan error)
+	go t.run(ready)
+	return t, <-ready
+}
+
+func (t *transport) Rank() int { return t.rank }
+
+func (t *transport) Ranks() int { return t.ranks }
+
+func (t *transport) Send(to int, data []byte) error { return t.move(true, to, data) }
+
+func (t *transport) Receive(from int, data []byte) error { return t.move(false, from, data) }
+
+// move hands a message to the thread, in pieces, and waits until they are over.
+func (t *transport) move(send bool, other int, data []byte) error {
+	if other < 0 || other >= t.ranks || other == t.rank {
+		return fmt.Errorf("rank %d: want another rank from 0 to %d, got %d", t.rank, t.ranks-1, other)
+	}
+	for {
+		piece := data[:min(len(data), most)]
+		data = data[len(piece):]
+		r := &request{send: send, peer: other, data: piece, done: make(chan error, 1)}
+		select {
+		case t.posts <- r:
+		case <-t.ended:
+			return t.over()
+		}
+		select {
+		case err := <-r.done:
+			if err != nil || len(data) == 0 {
+				return err
+			}
+		case <-t.ended:
+			return t.over()
+		}
+	}
+}
+
+// over returns why there are no more messages.
+func (t *transport) over() error {
+	if e := t.err.Load(); e != nil {
+		return e
+	}
+	return errors.New("mpi: the session is closed")
+}
+
+func (t *transport) Abort(text string) {
+	select {
+	case t.aborts <- &ranks.Error{Rank: t.rank, Message: text}:
+	case <-t.ended:
+	}
+}
+
+// Close waits until all ranks close, unless they have ended with an error. Then it leaves MPI as it is, so that
+// mpiexec ends what is left once this process ends.
+func (t *transport) Close() error {
+	t.closed.Do(func() { close(t.closing) })
+	<-t.ended
+	return t.failure
+}
+
+// run is the thread that calls MPI.
+func (t *transport) run(ready chan<- error) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with its goroutine
+	defer close(t.ended)
+	var level C.int
+	if err := code(C.og_init(&level)); err != nil {
+		ready <- err
+		return
+	}
+	t.rank, t.ranks = int(C.og_rank()), int(C.og_size())
+	for rank := range t.ranks {
+		p := &peer{in: make([]byte, wordBytes), out: make([]byte, wordBytes), gone: rank == t.rank}
+		t.pin.Pin(&p.in[0])
+		t.pin.Pin(&p.out[0])
+		t.peers = append(t.peers, p)
+		if rank != t.rank {
+			t.listen(rank)
+		}
+	}
+	close(ready)
+	t.serve()
+	if t.err.Load() == nil {
+		for _, p := range t.peers {
+			if !p.gone {
+				C.og_cancel(&p.inReq)
+			}
+		}
+		t.failure = code(C.og_finalize())
+		t.pin.Unpin()
+		return
+	}
+	unfinished = append(unfinished, t)
+}
+
+// unfinished holds transports that ended with an error, whose memory MPI may still touch.
+var unfinished []*transport
+
+// serve moves messages until all ranks have closed, or until this one has closed after an error.
+func (t *transport) serve() {
+	closing, timer := t.closing, time.NewTimer(0)
+	defer timer.Stop()
+	last := time.Now() // the last tick
+	var failed time.Time
+	idle := 0
+	for {
+		moved := t.test()
+		moved = t.words() || moved
+		if time.Since(last) >= tick {
+			t.tick()
+			last = time.Now()
+		}
+		if t.err.Load() != nil {
+			if failed.IsZero() {
+				failed = time.Now()
+			}
+			t.drop()
+			told := !slices.ContainsFunc(t.peers, func(p *peer) bool { return p.sending || len(p.queue) > 0 })
+			if closing == nil && (told || time.Since(failed) > grace/3) {
+				return
+			}
+			if time.Since(failed) > grace {
+				fmt.Fprintln(os.Stderr, "opgen:", t.err.Load())
+				C.og_abort()
+			}
+		} else if closing == nil && !slices.ContainsFunc(t.peers, func(p *peer) bool { return !p.gone || p.sending || len(p.queue) > 0 }) {
+			return
+		}
+		// Messages are often short, so it looks again some times before it sleeps.
+		if idle++; moved {
+			idle = 0
+		}
+		wait := time.Duration(0)
+		switch {
+		case len(t.pending) == 0:
+			wait = tick / 5
+		case idle > 50:
+			wait = min(20*time.Microsecond<<min((idle-50)/4, 10), time.Millisecond)
+		}
+		timer.Reset(wait)
+		select {
+		case r := <-t.posts:
+			t.post(r)
+		case e := <-t.aborts:
+			t.fail(e, true)
+		case <-closing:
+			closing = nil
+			t.tell(bye, t.rank, "")
+		case <-timer.C:
+		}
+	}
+}
+
+// post starts a message.
+func (t *transport) post(r *request) {
+	if e := t.err.Load(); e != nil {
+		r.done <- e
+		return
+	}
+	var p unsafe.Pointer
+	if len(r.data) > 0 {
+		r.pin.Pin(&r.data[0])
+		p = unsafe.Pointer(&r.data[0])
+	}
+	start := func() C.int { return C.og_irecv(p, C.int(len(r.data)), C.int(r.peer), C.og_data, &r.q) }
+	if r.send {
+		start = func() C.int { return C.og_isend(p, C.int(len(r.data)), C.int(r.peer), C.og_data, &r.q) }
+	}
+	if err := code(start()); err != nil {
+		r.pin.Unpin()
+		r.done <- err
+		return
+	}
+	t.pending = append(t.pending, r)
+	if !t.peers[r.peer].gone {
+		return
+	}
+	// What a rank sent before it closed has come.
+	for range 100 {
+		if t.test(); !slices.Contains(t.pending, r) {
+			return
+		}
+	}
+	t.fail(missing(r.peer), true)
+}
+
+// missing is the error of a rank that has closed while others wait for it.
+func missing(rank int) *ranks.Error {
+	return &ranks.Error{Rank: rank, Message: "ended before it did what another rank waits for"}
+}
+
+// test ends messages that are over.
+func (t *transport) test() (moved bool) {
+	left := t.pending[:0]
+	for _, r := range t.pending {
+		var done, n C.int
+		err := code(C.og_test(&r.q, &done, &n))
+		if err == nil && done == 0 {
+			left = append(left, r)
+			continue
+		}
+		if err == nil && !r.send && int(n) != len(r.data) {
+			err = fmt.Errorf("want a message of %d bytes from rank %d, got %d", len(r.data), r.peer, n)
+		}
+		r.pin.Unpin()
+		r.done <- err
+		moved = true
+		t.word++
+	}
+	clear(t.pending[len(left):])
+	t.pending = left
+	return moved
+}
+
+// drop gives up the messages on their way. MPI may still touch their memory, which therefore stays.
+func (t *transport) drop() {
+	for _, r := range t.pending {
+		left = append(left, r)
+		r.done <- t.err.Load()
+	}
+	t.pending = nil
+}
+
+// listen waits for the next word of a rank.
+func (t *transport) listen(rank int) {
+	p := t.peers[rank]
+	if err := code(C.og_irecv(unsafe.Pointer(&p.in[0]), wordBytes, C.int(rank), C.og_control, &p.inReq)); err != nil {
+		p.gone = true
+		t.fail(&ranks.Error{Rank: t.rank, Message: err.Error()}, true)
+	}
+}
+
+// tell sends a word to all other ranks that are there. Those that are no text may be left out if one is still
+// on its way.
+func (t *transport) tell(kind, about int, text string) {
+	t.word++
+	for rank, p := range t.peers {
+		if rank == t.rank || p.gone && kind != bye || kind == alive && (p.sending || p.farewell) {
+			continue
+		}
+		w := make([]byte, wordBytes)
+		binary.LittleEndian.PutUint32(w, uint32(kind))
+		binary.LittleEndian.PutUint32(w[4:], uint32(about))
+		binary.LittleEndian.PutUint64(w[8:], t.word)
+		copy(w[16:wordBytes-1], text)
+		p.queue = append(p.queue, w)
+		p.farewell = p.farewell || kind == bye
+	}
+}
+
+// words sends and receives words.
+func (t *transport) words() (moved bool) {
+	for rank, p := range t.peers {
+		if rank == t.rank {
+			continue
+		}
+		var done, n C.int
+		if p.sending {
+			if err := code(C.og_test(&p.outReq, &done, &n)); err != nil || done != 0 {
+				p.sending = false
+			}
+		}
+		if !p.sending && len(p.queue) > 0 {
+			copy(p.out, p.queue[0])
+			p.queue = p.queue[1:]
+			p.sending = code(C.og_isend(unsafe.Pointer(&p.out[0]), wordBytes, C.int(rank), C.og_control, &p.outReq)) == nil
+			moved = true
+		}
+		if p.gone {
+			continue
+		}
+		done = 0
+		if err := code(C.og_test(&p.inReq, &done, &n)); err != nil {
+			p.gone = true
+			t.fail(&ranks.Error{Rank: rank, Message: err.Error()}, true)
+			continue
+		}
+		if done != 0 {
+			moved = true
+			t.hear(rank)
+		}
+	}
+	return moved
+}
+
+// hear takes a word of another rank.
+func (t *transport) hear(rank int) {
+	p := t.peers[rank]
+	kind, about := binary.LittleEndian.Uint32(p.in), int(binary.LittleEndian.Uint32(p.in[4:]))
+	if word := binary.LittleEndian.Uint64(p.in[8:]); word > p.word {
+		p.word, p.missed = word, 0
+	}
+	switch kind {
+	case abort:
+		text := p.in[16:]
+		t.fail(&ranks.Error{Rank: about, Message: string(text[:max(bytes.IndexByte(text, 0), 0)])}, false)
+	case bye:
+		p.gone = true
+		t.test() // what it sent before has come
+		if slices.ContainsFunc(t.pending, func(r *request) bool { return r.peer == rank }) {
+			t.fail(missing(rank), true)
+		}
+		return
+	}
+	t.listen(rank)
+}
+
+// tick tells other ranks that this one runs, and looks which of them do.
+func (t *transport) tick() {
+	t.tell(alive, t.rank, "")
+	for rank, p := range t.peers {
+		if p.gone {
+			continue
+		}
+		limit := t.limit
+		if p.missed++; p.word == 0 {
+			limit = max(limit, 12*limit) // it is still starting
+		}
+		if p.missed > limit {
+			t.fail(&ranks.Error{Rank: rank, Message: fmt.Sprintf("has not answered for %v: it is stopped, or the link to it is cut", time.Duration(p.missed-1)*tick)}, true)
+		}
+	}
+}
+
+// fail ends this rank with an error, unless it has ended with another, and tells the others if they do not know
+// it.
+func (t *transport) fail(e *ranks.Error, tell bool) {
+	if t.err.CompareAndSwap(nil, e) && tell {
+		t.tell(abort, e.Rank, e.Message)
+	}
+}
+
+// code returns the error of a code that MPI returned.
+func code(c C.int) error {
+	if c == 0 {
+		return nil
+	}
+	var text [C.og_text_bytes + 1]byte
+	var n C.int
+	C.og_text(c, (*C.char)(unsafe.Pointer(&text[0])), &n)
+	return fmt.Errorf("mpi: %s", text[:n])
+}
