@@ -1,9 +1,9 @@
-# Everything here needs Go alone; race also needs a C compiler.
+# Everything here needs Go alone; race also needs a C compiler, and run-mpi and mpi an MPI.
 
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page
+.PHONY: run run-mpi mpi mpi-faults generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -13,6 +13,18 @@ export GOFLAGS += -trimpath
 run: generate
 	@echo "Go compiles the example, which takes up to a minute at the first time."
 	$(GO) run ./examples/digits -page digits.html
+
+# run-mpi trains the example on two ranks of MPI, or says what is missing where MPI is not installed.
+run-mpi: generate
+	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/mpi run
+
+# mpi tests ranks of MPI, with MPICH and with Open MPI, which it installs from Debian if it may: random programs, and the losses of digits on 1
+# to 4 ranks, bit for bit. It takes a minute. mpi-faults kills and stops ranks at FAULTS random moments each: the job ends within 10 s.
+FAULTS ?= 5
+mpi:
+	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/mpi test
+mpi-faults:
+	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) FAULTS=$(FAULTS) .ci/mpi faults
 
 generate:
 	@echo "Go compiles opgen, unless nothing changed; opgen brings generated code up to date."

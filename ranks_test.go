@@ -67,72 +67,6 @@ func onRanks(n int, f func(rank int, s *opgen.Session) error, opts ...opgen.Opti
 	return errs
 }
 
-// inputs returns values for the inputs of a program in a step.
-func inputs(p *graph.Program, step int) (values []opgen.Value) {
-	for i, t := range p.Fed {
-		elements := make([]float64, t.Elements())
-		for k := range elements {
-			elements[k] = float64((i*5+k*7+step*3)%13)/13 - 0.5
-		}
-		if t.Type() == dtype.F64 {
-			values = append(values, opgen.With(t, elements))
-			continue
-		}
-		small := make([]float32, len(elements))
-		for k, v := range elements {
-			small[k] = float32(v)
-		}
-		values = append(values, opgen.With(t, small))
-	}
-	return values
-}
-
-// elements returns what a program has in a tensor, as text that tells all bits.
-func elements(p *opgen.Program, t graph.Tensor) (string, error) {
-	if t.Type() == dtype.F64 {
-		v, err := opgen.Fetch[float64](p, t)
-		return fmt.Sprintf("%s %x", t.Name(), v), err
-	}
-	v, err := opgen.Fetch[float32](p, t)
-	return fmt.Sprintf("%s %x", t.Name(), v), err
-}
-
-// trail runs a program some steps, and returns the results of each step and the variables at the end. Of
-// variables on other ranks, which here leaves out, it returns nothing.
-func trail(s *opgen.Session, prog *graph.Program, here func(device int) bool) (out []string, err error) {
-	ctx := context.Background()
-	p, err := s.Load(ctx, prog)
-	if err != nil {
-		return nil, err
-	}
-	for step := range 3 {
-		if err := p.Run(ctx, inputs(prog, step)...); err != nil {
-			return nil, err
-		}
-		for _, t := range prog.Fetched {
-			text, err := elements(p, t)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, text)
-		}
-	}
-	for _, v := range prog.Variables {
-		if !here(v.Device()) {
-			if _, err := elements(p, v); err == nil || !strings.Contains(err.Error(), "want a tensor of rank") {
-				return nil, fmt.Errorf("variable %v of another rank: %v", v, err)
-			}
-			continue
-		}
-		text, err := elements(p, v)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, text)
-	}
-	return out, nil
-}
-
 // TestRandomRanks runs random programs in one session, and on one to four ranks that chance makes late:
 // results and variables have the same bits, and no rank waits for ever.
 func TestRandomRanks(t *testing.T) {
@@ -141,50 +75,17 @@ func TestRandomRanks(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		n := 1 + r.IntN(4)
 		devices := n + r.IntN(3)
-		build := func() *graph.Program {
-			prog, err := replicas.Random(seed, devices)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return prog
-		}
-		var want []string
-		opts := []opgen.Option{opgen.Devices(devices), opgen.Workers(1 + r.IntN(3))}
+		var opts []opgen.Option
 		if r.IntN(3) == 0 {
 			opts = append(opts, opgen.Tiled())
 		}
-		prog := build()
-		if err := opgen.Do(catalogue.Register, func(s *opgen.Session) (err error) {
-			want, err = trail(s, prog, func(int) bool { return true })
-			return err
-		}, opts...); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		variables := want[3*len(prog.Fetched):]
 		var done sync.WaitGroup
 		for rank, transport := range ranks.Local(n) {
-			mine := append(slices.Clone(opts), opgen.Workers(1+r.IntN(3)), opgen.Ranks(&late{Transport: transport, r: rand.New(rand.NewPCG(seed, uint64(rank)))}))
+			mine := append(slices.Clone(opts), opgen.Workers(1+r.IntN(3)))
+			late := &late{Transport: transport, r: rand.New(rand.NewPCG(seed, uint64(rank)))}
 			done.Go(func() {
-				prog := build()
-				here := func(device int) bool { return device*n/devices == rank }
-				err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
-					got, err := trail(s, prog, here)
-					if err != nil {
-						return err
-					}
-					expected := slices.Clone(want[:3*len(prog.Fetched)])
-					for i, v := range prog.Variables {
-						if here(v.Device()) {
-							expected = append(expected, variables[i])
-						}
-					}
-					if !slices.Equal(got, expected) {
-						t.Errorf("seed %d: rank %d of %d has\n%s\nwant\n%s", seed, rank, n, strings.Join(got, "\n"), strings.Join(expected, "\n"))
-					}
-					return nil
-				}, mine...)
-				if err != nil {
-					t.Errorf("seed %d, rank %d of %d: %v", seed, rank, n, err)
+				if err := replicas.Compare(seed, devices, late, mine...); err != nil {
+					t.Errorf("seed %d: %v", seed, err)
 				}
 			})
 		}
@@ -214,7 +115,7 @@ func TestRankFails(t *testing.T) {
 		"canceled": {func(_ *opgen.Session, prog *graph.Program, p *opgen.Program) error {
 			time.AfterFunc(20*time.Millisecond, func() { cancel(errors.New("enough")) })
 			time.Sleep(40 * time.Millisecond) // others wait for this rank
-			return p.Run(canceled, inputs(prog, 0)...)
+			return p.Run(canceled, replicas.Inputs(prog, 0)...)
 		}, "enough"},
 		"another program": {func(s *opgen.Session, prog *graph.Program, p *opgen.Program) error {
 			_, err := s.Load(context.Background(), prog)
@@ -231,7 +132,7 @@ func TestRankFails(t *testing.T) {
 			if rank == 1 {
 				return tt.fails(s, prog, p)
 			}
-			return p.Run(context.Background(), inputs(prog, 0)...)
+			return p.Run(context.Background(), replicas.Inputs(prog, 0)...)
 		}, opgen.Devices(3), opgen.Workers(2))
 		for rank, err := range errs {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -342,7 +243,7 @@ func TestRankCheckpoints(t *testing.T) {
 				}
 			}
 			for range 2 {
-				if err := p.Run(context.Background(), inputs(prog, step)...); err != nil {
+				if err := p.Run(context.Background(), replicas.Inputs(prog, step)...); err != nil {
 					return err
 				}
 				step++

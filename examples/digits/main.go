@@ -199,7 +199,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	defer func() { err = errors.Join(err, session.Close()) }()
 	if rank, _ := session.Rank(); rank > 0 { // rank 0 alone prints and writes files
 		w = io.Discard
-		for _, path := range []*string{&o.curve, &o.chart, &o.trace, &o.timeline, &o.prediction, &o.tileGraph, &o.dot, &o.plan, &o.memory} {
+		for _, path := range []*string{&o.curve, &o.chart, &o.trace, &o.timeline, &o.prediction, &o.tileGraph, &o.dot, &o.plan, &o.memory, &o.page} {
 			*path = ""
 		}
 	}

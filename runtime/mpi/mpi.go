@@ -1,31 +1,17 @@
-// Package mpi carries messages between ranks by MPI: between processes of one machine or of many, which mpiexec
-// or a scheduler such as Slurm starts.
+// Package mpi carries messages between ranks by MPI: between processes of one machine or of many, which
+// mpiexec or a scheduler such as Slurm starts.
 //
-// It is built with the tag mpi, needs cgo, and takes MPICH, or Open MPI with the tag ompi besides. Without the
-// tag, Open says what is missing. One thread calls MPI. It also exchanges a word with each other rank, which
-// rises as long as a rank runs: MPI notices a process that ended, but none that is stopped, and no link that is
-// cut.
+// It is built with the tag mpi, needs cgo, and takes MPICH, or Open MPI with the tag ompi besides. Without
+// the tag, Open says what is missing. One thread calls MPI. It also exchanges a word with each other rank,
+// which rises as long as a rank runs: MPI notices a process that ended, but none that is stopped, and no link
+// that is cut.
 package mpi
 
 import "time"
 
 // Config configures the transport.
 type Config struct {
-	// Limit is how long a rank may not answer until the others end with an error that names it; 0 means 5 s. It
-	// counts only while the rank that waits runs. A negative one is none.
+	// Limit is how long a rank may not answer until the others end with an error that names it; 0 means 5 s.
+	// It counts only while the rank that waits runs. A negative one is none.
 	Limit time.Duration
-}
-
-// tick is the time between two words to each other rank.
-const tick = 100 * time.Millisecond
-
-// ticks returns how many words may be missing.
-func (c Config) ticks() int {
-	switch {
-	case c.Limit < 0:
-		return 1 << 62
-	case c.Limit == 0:
-		c.Limit = 5 * time.Second
-	}
-	return max(int(c.Limit/tick), 2)
 }

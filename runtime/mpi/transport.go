@@ -46,8 +46,25 @@ import (
 	"github.com/opgen/opgen/runtime/ranks"
 )
 
+// tick is the time between two words to each other rank.
+const tick = 100 * time.Millisecond
+
+// ticks returns how many words may be missing.
+func (c Config) ticks() int {
+	switch {
+	case c.Limit < 0:
+		return 1 << 62
+	case c.Limit == 0:
+		c.Limit = 5 * time.Second
+	}
+	return max(int(c.Limit/tick), 2)
+}
+
 // most is the number of bytes up to which a message goes in one piece.
 const most = 1 << 30
+
+// looks is how often the thread looks for the end of messages before it sleeps.
+const looks = 50
 
 // grace is how long ranks that ended with an error may take to stop by themselves.
 const grace = 3 * time.Second
@@ -106,7 +123,8 @@ type transport struct {
 // started is whether MPI was started, which is possible once in a process.
 var started atomic.Bool
 
-// left holds messages that were on their way when ranks ended with an error: MPI may still touch their memory.
+// left holds messages that were on their way when ranks ended with an error: MPI may still touch their
+// memory.
 var left []*request
 
 // Open starts MPI. A process can do so once.
@@ -168,8 +186,8 @@ func (t *transport) Abort(text string) {
 	}
 }
 
-// Close waits until all ranks close, unless they have ended with an error. Then it leaves MPI as it is, so that
-// mpiexec ends what is left once this process ends.
+// Close waits until all ranks close, unless they have ended with an error. Then it leaves MPI as it is, so
+// that mpiexec ends what is left once this process ends.
 func (t *transport) Close() error {
 	t.closed.Do(func() { close(t.closing) })
 	<-t.ended
@@ -247,14 +265,19 @@ func (t *transport) serve() {
 		if idle++; moved {
 			idle = 0
 		}
-		wait := time.Duration(0)
 		switch {
 		case len(t.pending) == 0:
-			wait = tick / 5
-		case idle > 50:
-			wait = min(20*time.Microsecond<<min((idle-50)/4, 10), time.Millisecond)
+			timer.Reset(tick / 5)
+		case idle > looks:
+			timer.Reset(min(20*time.Microsecond<<min((idle-looks)/4, 10), time.Millisecond))
+		default:
+			select {
+			case r := <-t.posts:
+				t.post(r)
+			default:
+			}
+			continue
 		}
-		timer.Reset(wait)
 		select {
 		case r := <-t.posts:
 			t.post(r)
@@ -439,8 +462,8 @@ func (t *transport) tick() {
 	}
 }
 
-// fail ends this rank with an error, unless it has ended with another, and tells the others if they do not know
-// it.
+// fail ends this rank with an error, unless it has ended with another, and tells the others if they do not
+// know it.
 func (t *transport) fail(e *ranks.Error, tell bool) {
 	if t.err.CompareAndSwap(nil, e) && tell {
 		t.tell(abort, e.Rank, e.Message)

@@ -1,18 +1,24 @@
-// Package replicas makes programs for several devices, for tests of what divides plans among ranks.
+// Package replicas makes programs for several devices and runs them, for tests of what divides plans among
+// ranks.
 package replicas
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
+	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/ranks"
 )
 
 // rows and columns are the extents of the tensors of random programs.
@@ -148,4 +154,108 @@ func Chain(depth, devices int) (*graph.Program, error) {
 		replicas = append(replicas, graph.Replica{Loss: loss, Share: graph.Share{Loss: share, Aux: share}})
 	}
 	return graph.DataParallel(replicas, adam.Optimizer(adam.Defaults()))
+}
+
+// Steps is how many steps Trail takes.
+const Steps = 3
+
+// Inputs returns values for the inputs of a program in a step.
+func Inputs(p *graph.Program, step int) (values []opgen.Value) {
+	for i, t := range p.Fed {
+		elements := make([]float64, t.Elements())
+		for k := range elements {
+			elements[k] = float64((i*5+k*7+step*3)%13)/13 - 0.5
+		}
+		if t.Type() == dtype.F64 {
+			values = append(values, opgen.With(t, elements))
+			continue
+		}
+		small := make([]float32, len(elements))
+		for k, v := range elements {
+			small[k] = float32(v)
+		}
+		values = append(values, opgen.With(t, small))
+	}
+	return values
+}
+
+// elements returns what a program has in a tensor, as text that tells all bits.
+func elements(p *opgen.Program, t graph.Tensor) (string, error) {
+	if t.Type() == dtype.F64 {
+		v, err := opgen.Fetch[float64](p, t)
+		return fmt.Sprintf("%s %x", t.Name(), v), err
+	}
+	v, err := opgen.Fetch[float32](p, t)
+	return fmt.Sprintf("%s %x", t.Name(), v), err
+}
+
+// Trail runs a program some steps, and returns its results of each step, and at the end the variables. A
+// variable on another rank than this one, which here does not have, is none, and must be an error to fetch.
+func Trail(s *opgen.Session, prog *graph.Program, here func(device int) bool) (results, variables []string, err error) {
+	ctx := context.Background()
+	p, err := s.Load(ctx, prog)
+	if err != nil {
+		return nil, nil, err
+	}
+	for step := range Steps {
+		if err := p.Run(ctx, Inputs(prog, step)...); err != nil {
+			return nil, nil, err
+		}
+		for _, t := range prog.Fetched {
+			text, err := elements(p, t)
+			if err != nil {
+				return nil, nil, err
+			}
+			results = append(results, text)
+		}
+	}
+	for _, v := range prog.Variables {
+		text, err := elements(p, v)
+		if !here(v.Device()) {
+			if err == nil || !strings.Contains(err.Error(), "want a tensor of rank") {
+				return nil, nil, fmt.Errorf("variable %v of another rank: %v", v, err)
+			}
+			text, err = "", nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		variables = append(variables, text)
+	}
+	return results, variables, nil
+}
+
+// Compare runs the random program of a seed on this rank of several, and by itself, and returns an error
+// unless both have the same bits.
+func Compare(seed uint64, devices int, t ranks.Transport, opts ...opgen.Option) error {
+	prog, err := Random(seed, devices)
+	if err != nil {
+		return err
+	}
+	opts = append(opts, opgen.Devices(devices))
+	run := func(here func(device int) bool, opts ...opgen.Option) (results, variables []string, err error) {
+		err = opgen.Do(catalogue.Register, func(s *opgen.Session) (err error) {
+			results, variables, err = Trail(s, prog, here)
+			return err
+		}, opts...)
+		return results, variables, err
+	}
+	rank, n := t.Rank(), t.Ranks()
+	got, values, err := run(func(device int) bool { return device*n/devices == rank }, append(slices.Clone(opts), opgen.Ranks(t))...)
+	if err != nil {
+		return err
+	}
+	want, all, err := run(func(int) bool { return true }, opts...)
+	if err != nil {
+		return err
+	}
+	for i, text := range all {
+		if values[i] != "" && values[i] != text {
+			return fmt.Errorf("rank %d of %d has the variable %s, want %s", rank, n, values[i], text)
+		}
+	}
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("rank %d of %d has\n%s\nwant\n%s", rank, n, strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	return nil
 }

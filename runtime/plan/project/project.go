@@ -85,7 +85,11 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 	}
 	d := &division{Plan: p, owner: owner}
 	runs := make([]int, len(p.Tasks)) // per task: its rank
-	load := make([]int64, ranks)      // bytes that come to a rank and go from it
+	// What goes back waits until a task needs one of the tensors, so that many collectives which follow each
+	// other wait for messages together, and not one after the other.
+	var late []event
+	stale := map[region.Root]bool{} // of late
+	load := make([]int64, ranks)    // bytes that come to a rank and go from it
 	for t := range p.Tasks {
 		task := &p.Tasks[t]
 		runs[t] = d.runs(task, load)
@@ -104,10 +108,16 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 			}
 			load[from] += r.Place.Bytes
 			load[to] += r.Place.Bytes
-			if back {
-				from, to = to, from
+			if !back {
+				d.events = append(d.events, event{task: t, access: access, message: true, rank: from, to: to})
+				return
 			}
-			d.events = append(d.events, event{task: t, access: access, message: true, rank: from, to: to, back: back})
+			late = append(late, event{task: t, access: access, message: true, rank: to, to: from, back: true})
+			stale[task.Access[access].Root] = true
+		}
+		if slices.ContainsFunc(task.Access, func(a region.Access) bool { return stale[a.Root] }) {
+			d.events, late = append(d.events, late...), nil
+			clear(stale)
 		}
 		for i := range task.Access {
 			if task.Access[i].Perm.Reads() {
@@ -121,6 +131,7 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 			}
 		}
 	}
+	d.events = append(d.events, late...)
 	for i := range p.Roots {
 		r := &p.Roots[i]
 		for to := range ranks {
@@ -239,18 +250,15 @@ func (m *maker) localCall(c *plan.Call) plan.Call {
 
 // tasks appends the tasks and the messages of the rank.
 func (m *maker) tasks() {
-	var copies map[int]region.Root // by access of a task on this rank: where tensors of other ranks are
-	task := -1
+	copies := map[[2]int]region.Root{} // by task and access: where tensors of other ranks are
 	stage := func(e event) region.Root {
-		if e.task != task {
-			task, copies = e.task, map[int]region.Root{}
-		}
-		if _, ok := copies[e.access]; !ok {
+		key := [2]int{e.task, e.access}
+		if _, ok := copies[key]; !ok {
 			of := m.division.Tasks[e.task].Access[e.access].Root
 			r := &m.division.Roots[of]
-			copies[e.access] = m.add(of, fmt.Sprintf("%s of rank %d", r.Name, m.owner[r.Device]), plan.Internal, 0)
+			copies[key] = m.add(of, fmt.Sprintf("%s of rank %d", r.Name, m.owner[r.Device]), plan.Internal, 0)
 		}
-		return copies[e.access]
+		return copies[key]
 	}
 	messages := 0
 	for _, e := range m.events {

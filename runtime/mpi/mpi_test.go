@@ -1,0 +1,280 @@
+//go:build mpi && cgo
+
+package mpi_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/mpi"
+	"github.com/opgen/opgen/runtime/ranks"
+	"github.com/opgen/opgen/test/replicas"
+)
+
+var (
+	programs = flag.Int("mpi-programs", 12, "number of random programs that TestRandom runs on each number of ranks")
+	faults   = flag.Int("mpi-faults", 2, "number of faults of each kind that TestFaults makes")
+)
+
+// child names what a process does that mpiexec has started.
+const child = "OPGEN_TEST_MPI"
+
+func TestMain(m *testing.M) {
+	what, of, _ := strings.Cut(os.Getenv(child), " ")
+	if what == "" {
+		os.Exit(m.Run())
+	}
+	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave}[what](of); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// kept is a transport that sessions leave open.
+type kept struct{ ranks.Transport }
+
+func (kept) Close() error { return nil }
+
+// random compares random programs on the ranks with the same on this one.
+func random(count string) error {
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return err
+	}
+	t, err := mpi.Open(mpi.Config{})
+	if err != nil {
+		return err
+	}
+	for seed := range uint64(n) {
+		if err := replicas.Compare(seed, 4, kept{t}, opgen.Workers(1+int(seed)%2)); err != nil {
+			return errors.Join(fmt.Errorf("seed %d: %w", seed, err), t.Close())
+		}
+	}
+	if _, err := mpi.Open(mpi.Config{}); err == nil || err.Error() != "mpi: want one session on MPI in a process, got another" {
+		return fmt.Errorf("a second transport: %v", err)
+	}
+	fmt.Println("rank", t.Rank(), "of", t.Ranks(), "compared", n)
+	return t.Close()
+}
+
+// train trains a network on the ranks, and calls each before each step, until that returns an error.
+func train(each func(s *opgen.Session, step int) error) error {
+	return opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+		prog, err := replicas.Chain(8, 3)
+		if err != nil {
+			return err
+		}
+		p, err := s.Load(context.Background(), prog)
+		for step := 0; err == nil; step++ {
+			if err = each(s, step); err == nil {
+				err = p.Run(context.Background(), replicas.Inputs(prog, step)...)
+			}
+		}
+		return err
+	}, opgen.MPI(mpi.Config{Limit: 2 * time.Second}), opgen.Devices(3), opgen.Workers(1))
+}
+
+// fail aborts the ranks by an error of a run on rank 1: an input is missing.
+func fail(string) error {
+	return opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+		prog, err := replicas.Chain(8, 3)
+		if err != nil {
+			return err
+		}
+		p, err := s.Load(context.Background(), prog)
+		if err != nil {
+			return err
+		}
+		rank, _ := s.Rank()
+		for step := 0; ; step++ {
+			values := replicas.Inputs(prog, step)
+			if rank == 1 && step == 20 {
+				values = nil
+			}
+			if err := p.Run(context.Background(), values...); err != nil {
+				if e := (*ranks.Error)(nil); rank != 1 && (!errors.As(err, &e) || e.Rank != 1) {
+					return fmt.Errorf("rank %d: want an error of rank 1, got %w", rank, err)
+				}
+				fmt.Printf("rank %d ends: %v\n", rank, err)
+				time.Sleep(500 * time.Millisecond) // all have printed it when the first ends
+				return errors.New("failed as it should")
+			}
+		}
+	}, opgen.MPI(mpi.Config{}), opgen.Devices(3), opgen.Workers(1))
+}
+
+// leave closes the session of rank 2 while others go on.
+func leave(string) error {
+	err := train(func(s *opgen.Session, step int) error {
+		if rank, _ := s.Rank(); rank == 2 && step == 5 {
+			return io.EOF
+		}
+		return nil
+	})
+	fmt.Println("ended:", err)
+	return nil
+}
+
+// forever trains until something ends it.
+func forever(string) error {
+	return train(func(s *opgen.Session, step int) error {
+		if rank, _ := s.Rank(); step == 0 {
+			fmt.Println("rank", rank, "is", os.Getpid())
+		}
+		return nil
+	})
+}
+
+// started is a job that mpiexec runs.
+type started struct {
+	*exec.Cmd
+	out   strings.Builder
+	pids  map[int]int // of ranks
+	ready chan struct{}
+	read  chan struct{}
+}
+
+// start starts processes of this test by mpiexec.
+func start(t *testing.T, n int, what string) *started {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := append(strings.Fields(os.Getenv("OPGEN_MPIEXEC")), "-n", strconv.Itoa(n), self)
+	if len(words) == 3 {
+		words = append([]string{"mpiexec"}, words...)
+	}
+	j := &started{Cmd: exec.Command(words[0], words[1:]...), pids: map[int]int{}, ready: make(chan struct{}), read: make(chan struct{})}
+	j.Env = append(os.Environ(), child+"="+what)
+	pipe, err := j.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Stderr = j.Stdout
+	if err := j.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(j.read)
+		for lines := bufio.NewScanner(pipe); lines.Scan(); {
+			var rank, pid int
+			if k, _ := fmt.Sscanf(lines.Text(), "rank %d is %d", &rank, &pid); k == 2 {
+				if j.pids[rank] = pid; len(j.pids) == n {
+					close(j.ready)
+				}
+			}
+			fmt.Fprintln(&j.out, lines.Text())
+		}
+	}()
+	return j
+}
+
+// end waits for the end of a job, at most some time, and returns what it printed.
+func (j *started) end(t *testing.T, limit time.Duration) (string, error) {
+	t.Helper()
+	kill := time.AfterFunc(limit, func() {
+		t.Errorf("the job did not end in %v", limit)
+		for _, pid := range j.pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		_ = j.Process.Kill()
+	})
+	defer kill.Stop()
+	<-j.read
+	err := j.Wait()
+	return j.out.String(), err
+}
+
+// TestRandom compares random programs on one to four ranks with the same in one process.
+func TestRandom(t *testing.T) {
+	for n := 1; n <= 4; n++ {
+		out, err := start(t, n, fmt.Sprint("random ", *programs)).end(t, 3*time.Minute)
+		if err != nil || strings.Count(out, fmt.Sprintf("of %d compared %d", n, *programs)) != n {
+			t.Errorf("%d ranks: %v\n%s", n, err, out)
+		}
+	}
+}
+
+// TestFail ends all ranks by an error on one of them, with its message.
+func TestFail(t *testing.T) {
+	out, err := start(t, 3, "fail").end(t, time.Minute)
+	if err == nil || strings.Count(out, "x@1") < 3 || !strings.Contains(out, "rank 0 ends:") || !strings.Contains(out, "rank 2 ends:") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestLeave closes the session of a rank for which others wait: they get an error, and all end. Open MPI
+// counts that as a failure of the job, and MPICH does not.
+func TestLeave(t *testing.T) {
+	out, err := start(t, 3, "leave").end(t, time.Minute)
+	if strings.Count(out, "rank 2: ended before it did what another rank waits for") != 2 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// runs reports whether a process runs or is stopped. One that ended, and whose parent has not asked for it
+// yet, does not.
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, ok := strings.Cut(string(stat), ") ")
+	return err == nil && ok && !strings.HasPrefix(state, "Z")
+}
+
+// TestFaults kills and stops processes at random moments of a training. The job ends within 10 s, with an
+// error, and leaves no process. That of a stopped one says which rank it is.
+func TestFaults(t *testing.T) {
+	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+	for n := range 2 * *faults {
+		victim, wait := r.IntN(3), time.Duration(r.IntN(1000))*time.Millisecond
+		signal := []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}[n%2]
+		j := start(t, 3, "forever")
+		select {
+		case <-j.ready:
+		case <-time.After(time.Minute):
+			out, err := j.end(t, 0)
+			t.Fatalf("the ranks do not start: %v\n%s", err, out)
+		}
+		time.Sleep(wait)
+		begin := time.Now()
+		if err := syscall.Kill(j.pids[victim], signal); err != nil {
+			t.Fatal(err)
+		}
+		out, err := j.end(t, 20*time.Second)
+		took := time.Since(begin)
+		if err == nil || took > 10*time.Second {
+			t.Errorf("%v of rank %d after %v: the job ended after %v with %v\n%s", signal, victim, wait, took, err, out)
+		}
+		if signal == syscall.SIGSTOP && !strings.Contains(out, fmt.Sprintf("rank %d: has not answered for", victim)) {
+			t.Errorf("%v of rank %d: the job does not say so:\n%s", signal, victim, out)
+		}
+		for rank, pid := range j.pids {
+			gone := false
+			for range 50 {
+				if gone = !runs(pid); gone {
+					break
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+			if !gone {
+				t.Errorf("%v of rank %d: rank %d is left", signal, victim, rank)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		t.Logf("%v of rank %d after %v: ended after %v", signal, victim, wait, took)
+	}
+}
