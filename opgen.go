@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/opgen/opgen/runtime/apart"
 	"github.com/opgen/opgen/runtime/checked"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/engine"
@@ -40,6 +41,7 @@ type Session struct {
 	engine   *engine.Engine
 	registry *task.Registry
 	fuse     bool
+	tiled    bool
 	planning []planner.Option
 
 	mu        sync.Mutex
@@ -55,6 +57,7 @@ type options struct {
 	backend  engine.Backend
 	config   engine.Config
 	fuse     bool
+	tiled    bool
 	planning []planner.Option
 	register []func(*task.Registry) error
 	ranks    func() (ranks.Transport, error)
@@ -115,7 +118,9 @@ func Plain() Option { return func(o *options) { o.planning = append(o.planning, 
 // Tiled cuts tasks into tiles that are tasks of their own, as the formulas and the specs of operators say: a
 // tile waits for the tiles whose elements it touches, and not for whole tasks. Results are the same. Programs
 // for GPUs are cut only where specs say so.
-func Tiled() Option { return func(o *options) { o.planning = append(o.planning, planner.Tiled()) } }
+func Tiled() Option {
+	return func(o *options) { o.tiled, o.planning = true, append(o.planning, planner.Tiled()) }
+}
 
 // Timing is the time that a task took over all runs.
 type Timing = engine.Timing
@@ -158,6 +163,7 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 		engine:    engine.New(&registry, o.backend, o.config),
 		registry:  &registry,
 		fuse:      o.fuse,
+		tiled:     o.tiled,
 		planning:  o.planning,
 		variables: map[string]graph.Tensor{},
 		counters:  map[string]*counter{},
@@ -249,6 +255,9 @@ func (s *Session) load(ctx context.Context, prog *graph.Program, c *counter, mem
 		if prog, _, err = fuse.Program(prog); err != nil {
 			return nil, err
 		}
+	}
+	if s.tiled {
+		prog = apart.Program(prog)
 	}
 	if err := s.initialize(ctx, prog); err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	}
 	l := &layout{kernel: k, accessor: a, task: slices.Index(k.signature.Operator.Signatures, k.signature)}
 	if a.Rows {
-		tiles, err := a.Resolved.Tiles(l.task, 0)
+		tiles, err := a.Resolved.Tiles(l.task, 0, a.Asked())
 		if err != nil {
 			return nil, mistake(k.signature.Operator.FullName(), "want rows that are computed by themselves: "+err.Error())
 		}
@@ -173,7 +173,7 @@ func (l *layout) compiled(u *program.Use) (*use, error) {
 	}
 	all := l.withOthers(gradients, statements)
 	if l.axes > 0 && len(all) > 0 { // there are none where 0 is added to gradients
-		options.Rows, options.Before, out.notRows = l.divide(all)
+		options.Rows, options.Before, out.notRows = l.divide(statements)
 	}
 	out.code, out.why = loops.Compile(l.program, all, l.tensors, options)
 	if options.Rows > 0 && out.code != nil {

@@ -32,15 +32,15 @@ type rowsOfTask struct {
 // CompareRows runs a task as a whole, and again in tiles of random sizes, in a random order. Before a tile
 // runs, all elements that its footprints leave out change: numbers are NaN, and integers others within their
 // bounds. The tile must not change these elements, and the results must have the same bits. It does so again
-// with a tensor in place of another, as the task permits.
-func CompareRows(t *testing.T, s *task.Signature, r *task.Resolution, tiles *task.Tiles, rng *rand.Rand) {
-	x := &rowsOfTask{t, rng, s, r, slices.Index(s.Operator.Signatures, s), tiles, memoryOf(r)}
+// with a tensor in place of another, as the task permits. The task computes the gradients asked for.
+func CompareRows(t *testing.T, s *task.Signature, r *task.Resolution, tiles *task.Tiles, asked task.Asked, rng *rand.Rand) {
+	x := &rowsOfTask{t, rng, s, r, slices.Index(s.Operator.Signatures, s), tiles, askedMemory(s, r, asked)}
 	x.compare()
 	for _, pair := range s.InPlace {
 		grad := s.Kind == task.KindBackward
 		to, from := x.of(pair.Slot, grad), x.of(pair.Of, grad)
 		if len(to) == 1 && len(from) == 1 && to[0].Type == from[0].Type && slices.Equal(to[0].Shape, from[0].Shape) &&
-			slices.Equal(tiles.Footprints[pair.Slot], tiles.Footprints[pair.Of]) {
+			slices.Equal(tiles.Of(&task.Param{Slot: pair.Slot, Grad: grad}), tiles.Of(&task.Param{Slot: pair.Of, Grad: grad})) {
 			of := x.of
 			x.of = func(slot int, g bool) []task.Buffer {
 				if slot == pair.Slot && g == grad {
@@ -78,6 +78,9 @@ func (x *rowsOfTask) each(f func(p *task.Param, b task.Buffer)) {
 			continue
 		}
 		for _, b := range x.of(p.Slot, p.Grad) {
+			if b.Type == dtype.Invalid {
+				continue // an unused gradient
+			}
 			if at := unsafe.SliceData(b.Bytes); len(b.Bytes) == 0 || !seen[at] {
 				seen[at] = true
 				f(p, b)
@@ -188,7 +191,7 @@ func (x *rowsOfTask) run(rows bool) {
 			x.outside(p, b, tile, func(i int) {
 				if got := b.Bytes[i*size:][:size]; !bytes.Equal(got, wrong[at][i*size:][:size]) {
 					x.Errorf("%s: tile %v of %v changes element %d of slot %s of shape %v, which is not in its footprint %+v", x.s.Task, tile, x.tiles.Rows, i,
-						x.s.ParamName(slices.IndexFunc(x.s.Params, func(q task.Param) bool { return q.Slot == p.Slot && q.Grad == p.Grad })), b.Shape, x.tiles.Footprints[p.Slot])
+						x.s.ParamName(slices.IndexFunc(x.s.Params, func(q task.Param) bool { return q.Slot == p.Slot && q.Grad == p.Grad })), b.Shape, x.tiles.Of(p))
 				}
 				copy(b.Bytes[i*size:][:size], before[at][i*size:])
 			})
@@ -203,7 +206,7 @@ func (x *rowsOfTask) run(rows bool) {
 // outside calls f with the elements of a tensor that a tile does not touch. Of a tensor without a footprint
 // there are none; a tensor that is written must have one.
 func (x *rowsOfTask) outside(p *task.Param, b task.Buffer, tile op.Range, f func(i int)) {
-	print := x.tiles.Footprints[p.Slot]
+	print := x.tiles.Of(p)
 	if p.Perm != perm.Read && len(print) == 0 && len(b.Bytes) > 0 {
 		x.Fatalf("%s: slot %d is written, and has no footprint", x.s.Task, p.Slot)
 	}

@@ -22,16 +22,16 @@ func init() { task.TileFormulas(tilesOf) }
 
 // tilesOf returns how a task that loops compute is cut into tiles, for one use of its operator: a grid of the
 // first axes of its results, of which each index touches what the formula says. The error says why it is not.
-func tilesOf(o *task.Operator, r *task.Resolution, number int) (*task.Tiles, error) {
+func tilesOf(o *task.Operator, r *task.Resolution, number int, asked task.Asked) (*task.Tiles, float64, error) {
 	s := o.Signatures[number]
 	if err := noRows(s); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	u, err := useOf(o, r.Attrs, r, 0, zeros(o))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return rowsOf(s, u, r)
+	return rowsOf(s, u, r, asked)
 }
 
 // zeros returns a value for each argument of which the caller passes one. Programs do not depend on it.
@@ -67,31 +67,59 @@ func (r *Run) Tiles() (*task.Tiles, error) {
 	if err := noRows(r.signature); err != nil {
 		return nil, err
 	}
-	return rowsOf(r.signature, r.use, r.resolution)
+	tiles, _, err := rowsOf(r.signature, r.use, r.resolution, "")
+	return tiles, err
+}
+
+// askedMemory returns memory for the tensors of a task that computes the gradients asked for.
+func askedMemory(s *task.Signature, r *task.Resolution, asked task.Asked) func(slot int, grad bool) []task.Buffer {
+	memory := memoryOf(r)
+	if asked == "" {
+		return memory
+	}
+	return func(slot int, grad bool) []task.Buffer {
+		out := memory(slot, grad)
+		param := slices.IndexFunc(s.Params, func(p task.Param) bool { return p.Slot == slot && p.Grad && p.Perm.Writes() })
+		if !grad || param < 0 {
+			return out
+		}
+		out = slices.Clone(out)
+		for k := range out {
+			present, mode := asked.Of(s, param, k)
+			if out[k].Mode = mode; !present {
+				out[k] = task.Buffer{}
+			}
+		}
+		return out
+	}
 }
 
 // rowsOf is tilesOf for a use. It takes as many of the first axes as the formula and the loops permit.
-func rowsOf(s *task.Signature, u *program.Use, r *task.Resolution) (*task.Tiles, error) {
-	a := &task.Accessor{Signature: s, Attrs: r.Attrs, Resolved: r, Memory: memoryOf(r)}
-	var why error
+func rowsOf(s *task.Signature, u *program.Use, r *task.Resolution, asked task.Asked) (tiles *task.Tiles, effort float64, why error) {
+	a := &task.Accessor{Signature: s, Attrs: r.Attrs, Resolved: r, Memory: askedMemory(s, r, asked)}
 	for k := op.MaxRank; k > 0; k-- {
 		l := &layout{kernel: loopKernel{s, nil}, accessor: a, task: slices.Index(s.Operator.Signatures, s), axes: k}
 		x, err := l.compiled(u)
 		if err == nil && x.code == nil {
-			return nil, fmt.Errorf("the interpreter computes it: %w", x.why)
+			return nil, 0, fmt.Errorf("the interpreter computes it: %w", x.why)
 		}
 		if err == nil {
+			effort = 0
+			for g := range x.code.Groups() {
+				effort += float64(x.code.Work(g))
+			}
 			err = x.notRows
 		}
 		if err == nil && l.rows == nil {
-			return nil, errors.New("it computes nothing")
+			return nil, 0, errors.New("it computes nothing")
 		}
 		if err == nil {
-			return l.tiles()
+			tiles, err = l.tiles()
+			return tiles, effort, err
 		}
 		why = err
 	}
-	return nil, why
+	return nil, effort, why
 }
 
 // divide finds the rows of the statements that the task runs. It returns their number, 0 if there are none,
@@ -108,27 +136,31 @@ func (l *layout) divide(statements []*program.Statement) (n int, before map[int]
 	return n, x.Before, nil
 }
 
-// tiles returns the footprints of slots, and extents of tiles. The gradient of a slot has the footprint of
-// its value, so it is an error if they differ and the gradient is written.
+// tiles returns the footprints of slots and of their gradients, and extents of tiles. It is an error if a row
+// gives other elements than those of its own.
 func (l *layout) tiles() (*task.Tiles, error) {
 	s := l.kernel.signature
-	out := &task.Tiles{Rows: l.rows, Footprints: make([]region.Footprint, len(s.Operator.Slots))}
-	seen, written := make([]bool, len(s.Operator.Slots)), make([]bool, len(s.Operator.Slots))
+	n := len(s.Operator.Slots)
+	out := &task.Tiles{Rows: l.rows, Footprints: make([]region.Footprint, n), Grads: make([]region.Footprint, n)}
+	seen := map[int]bool{} // parameters
 	for t, at := range l.places {
-		slot := s.Params[at.param].Slot
+		p := &s.Params[at.param]
+		list := out.Footprints
+		if p.Grad {
+			list = out.Grads
+		}
 		f := l.touches[t]
 		if f != nil && !slices.ContainsFunc(f, func(s region.Span) bool { return s.Of > 0 }) {
 			f = nil
 		}
-		if seen[slot] && !slices.Equal(f, out.Footprints[slot]) {
-			f = nil // the tensors of a slot, or its gradient, are touched elsewhere
+		if seen[at.param] && !slices.Equal(f, list[p.Slot]) {
+			f = nil // the tensors of a slot are touched at different elements
 		}
-		out.Footprints[slot], seen[slot] = f, true
-		written[slot] = written[slot] || s.Params[at.param].Perm != perm.Read
+		list[p.Slot], seen[at.param] = f, true
 	}
-	for slot, is := range written {
-		if is && out.Footprints[slot] == nil {
-			return nil, fmt.Errorf("a row reads other elements of %s than it gives", s.Operator.Slots[slot].Name)
+	for param := range s.Params {
+		if p := &s.Params[param]; seen[param] && p.Perm != perm.Read && out.Of(p) == nil {
+			return nil, fmt.Errorf("a row reads other elements of %s than it gives", s.ParamName(param))
 		}
 	}
 	out.Size = sizeOf(l.rows, work(l.accessor.Resolved, l.task))
@@ -305,7 +337,7 @@ func (x *indices) checkBox(b *region.Box) error {
 
 // rowBodies returns the body of tiles of rows.
 func (l *layout) rowBodies(u *use) ([]op.Body, error) {
-	tiles, err := l.accessor.Resolved.Tiles(l.task, 0)
+	tiles, err := l.accessor.Resolved.Tiles(l.task, 0, l.accessor.Asked())
 	if err == nil && u.code == nil {
 		err = u.why
 	}

@@ -54,16 +54,20 @@ func tilesText(o *task.Operator, t *task.Tiles) string {
 	for _, n := range t.Rows {
 		over = append(over, fmt.Sprint(n))
 	}
-	for slot, f := range t.Footprints {
-		if f == nil {
-			continue
+	touched := func(prefix string, footprints []region.Footprint) {
+		for slot, f := range footprints {
+			if f == nil {
+				continue
+			}
+			var axes []string
+			for _, s := range f {
+				axes = append(axes, spanText(s))
+			}
+			slots = append(slots, prefix+o.Slots[slot].Name+"["+strings.Join(axes, ", ")+"]")
 		}
-		var axes []string
-		for _, s := range f {
-			axes = append(axes, spanText(s))
-		}
-		slots = append(slots, o.Slots[slot].Name+"["+strings.Join(axes, ", ")+"]")
 	}
+	touched("", t.Footprints)
+	touched("grad.", t.Grads)
 	return fmt.Sprintf("of %s rows [%s], each of which touches %s", strings.Join(over, " x "), strings.Join(indices[:len(t.Rows)], ", "), strings.Join(slots, ", "))
 }
 

@@ -90,10 +90,10 @@ func newCall(c *engine.Call) *call {
 		}
 	}
 	for _, p := range c.Signature.InPlace {
-		if c.Rows && !sameRows(c.Resolved, out.number, p) {
+		grad := c.Signature.Kind == task.KindBackward
+		if c.Rows && !out.sameRows(p, grad) {
 			continue
 		}
-		grad := c.Signature.Kind == task.KindBackward
 		to, of := out.only(p.Slot, grad), out.only(p.Of, grad)
 		if to != nil && of != nil && to.tensor.Type == of.tensor.Type && to.n == of.n {
 			out.pairs = append(out.pairs, pair{to, of})
@@ -104,9 +104,9 @@ func newCall(c *engine.Call) *call {
 
 // sameRows reports whether a tile of rows touches the same elements of both tensors of a pair. Plans do not
 // cut steps in which it does not.
-func sameRows(r *task.Resolution, number int, p task.InPlace) bool {
-	tiles, err := r.Tiles(number, 0)
-	return err == nil && slices.Equal(tiles.Footprints[p.Slot], tiles.Footprints[p.Of])
+func (c *call) sameRows(p task.InPlace, grad bool) bool {
+	tiles, err := c.Resolved.Tiles(c.number, 0, c.Asked)
+	return err == nil && slices.Equal(tiles.Of(&task.Param{Slot: p.Slot, Grad: grad}), tiles.Of(&task.Param{Slot: p.Of, Grad: grad}))
 }
 
 // useOf returns what a parameter permits.

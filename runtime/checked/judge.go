@@ -149,13 +149,13 @@ func (j *judge) belongs(r op.Range) map[*cell][]bool {
 	c, in := j.call, map[*cell][]bool{}
 	var tiles *task.Tiles
 	if j.tile > 0 {
-		tiles, _ = c.Resolved.Tiles(c.number, j.step) // the engine has refused a tile of a step without tiles
+		tiles, _ = c.Resolved.Tiles(c.number, j.step, c.Asked) // the engine has refused a tile of a step without tiles
 	}
 	grid := c.Resolved.Work(c.number, j.step)
 	for _, x := range c.cells {
 		var f region.Footprint
 		if tiles != nil {
-			f = tiles.Footprints[c.Signature.Params[x.param].Slot]
+			f = tiles.Of(&c.Signature.Params[x.param])
 		}
 		switch {
 		case x.use == own:

@@ -2,6 +2,7 @@ package cpu_test
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/opgen/opgen/generated/elementbinary"
@@ -10,9 +11,12 @@ import (
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
+	"github.com/opgen/opgen/runtime/apart"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/plan/validate"
+	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/planner"
 )
 
@@ -42,6 +46,7 @@ func TestRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := after(t, p, whole, 1)
+	p = apart.Program(p)
 	for _, workers := range []int{1, 2, 5} {
 		tiled, err := planner.Build(p, planner.Tiled(), planner.Workers(workers))
 		if err != nil {
@@ -54,10 +59,13 @@ func TestRows(t *testing.T) {
 				tiles[c.Operator+"."+c.Task]++
 			}
 		}
-		for _, name := range []string{"linear.forward", "element_unary.forward", "element_binary.forward", "layer_norm.forward", "sgd.update"} {
+		for _, name := range []string{"linear.forward", "element_unary.forward", "element_binary.forward", "layer_norm.forward", "linear.backward", "element_unary.backward", "sgd.update"} {
 			if tiles[name] < 2 {
 				t.Errorf("%s has %d tiles; there are %v", name, tiles[name], tiles)
 			}
+		}
+		if err := errors.Join(verify.Plan(tiled), validate.Plan(tiled, p)); err != nil {
+			t.Error(err)
 		}
 		for name, data := range after(t, p, again(t, tiled), workers) {
 			if !bytes.Equal(data, want[name]) {

@@ -93,6 +93,8 @@ type Call struct {
 	States task.States
 	memory *stateMemory      // of the node's state, for init and cleanup tasks; nil for others
 	limits *partition.Limits // what constraints demand from tiles; nil if there are none
+	// Asked says which gradients the call computes.
+	Asked task.Asked
 	// Rows says that tasks of the plan run tiles of rows of the results. Bodies are op.Rows then.
 	Rows bool
 	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each

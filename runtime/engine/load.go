@@ -248,6 +248,7 @@ func (in *Instance) bindTask(t *plan.Task, calls []bound) (Launchable, error) {
 		if err := in.checkState(&in.plan.Calls[t.Call], c.Signature); err != nil {
 			return nil, err
 		}
+		c.Asked = in.plan.Calls[t.Call].Asked(c.Signature)
 		if c.Rows = t.Tile > 0 && c.cutInRows(t.Step); c.Rows && in.engine.target.Name != op.CPU {
 			return nil, fmt.Errorf("want whole steps for %s, got tiles of rows", in.engine.target.Name)
 		}

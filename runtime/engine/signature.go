@@ -23,7 +23,7 @@ func misfit(sig *task.Signature, slot, want, got string) error {
 func slotName(sig *task.Signature, param int) string {
 	p := &sig.Params[param]
 	if p.Grad {
-		return gradOf + sig.Operator.Slots[p.Slot].Name
+		return plan.GradOf + sig.Operator.Slots[p.Slot].Name
 	}
 	return sig.Operator.Slots[p.Slot].Name
 }
@@ -37,7 +37,7 @@ func namesSlots(c *plan.Call, sig *task.Signature) bool {
 		p := &sig.Params[i]
 		if p.Grad {
 			var ok bool
-			if name, ok = strings.CutPrefix(name, gradOf); !ok {
+			if name, ok = strings.CutPrefix(name, plan.GradOf); !ok {
 				return false
 			}
 		}
@@ -47,9 +47,6 @@ func namesSlots(c *plan.Call, sig *task.Signature) bool {
 	}
 	return true
 }
-
-// gradOf begins the name of the slot of a gradient, as plans write it.
-const gradOf = "grad of "
 
 // checkNames checks that a call names its operator and its task as they are registered, and no other slots
 // than those of the operator.

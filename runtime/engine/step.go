@@ -24,9 +24,14 @@ type bound struct {
 // number returns the number of the call's task among those of its operator.
 func (c *bound) number() int { return slices.Index(c.Signature.Operator.Signatures, c.Signature) }
 
+// tiles returns how a step is cut. The error says why it is not.
+func (c *Call) tiles(step int) (*task.Tiles, error) {
+	return c.Resolved.Tiles(slices.Index(c.Signature.Operator.Signatures, c.Signature), step, c.Asked)
+}
+
 // cutInRows reports whether a step is cut into tiles of rows.
 func (c *Call) cutInRows(step int) bool {
-	tiles, err := c.Resolved.Tiles(slices.Index(c.Signature.Operator.Signatures, c.Signature), step)
+	tiles, err := c.tiles(step)
 	return err == nil && tiles.Rows != nil
 }
 
@@ -62,7 +67,7 @@ func (c *bound) checkGrid(t *plan.Task) error {
 	number := c.number()
 	got, want := t.Grid(), c.Resolved.Work(number, t.Step)
 	if t.Tile > 0 {
-		tiles, err := c.Resolved.Tiles(number, t.Step)
+		tiles, err := c.tiles(t.Step)
 		if err != nil {
 			return fmt.Errorf("want step %d as one task, got a tile of it: %w", t.Step, err)
 		}
@@ -92,12 +97,12 @@ func (c *bound) checkGrid(t *plan.Task) error {
 func (c *bound) footprint(t *plan.Task, p *task.Param, b plan.Bound, rank int) region.Footprint {
 	tiles := c.Resolved.Cuts[[2]int{c.number(), t.Step}]
 	if tiles == nil && t.Tile > 0 {
-		tiles, _ = c.Resolved.Tiles(c.number(), t.Step) // checkGrid has refused a tile of a step without tiles
+		tiles, _ = c.tiles(t.Step) // checkGrid has refused a tile of a step without tiles
 	}
-	if tiles == nil || b.Shape != nil || len(tiles.Footprints[p.Slot]) != rank {
+	if tiles == nil || b.Shape != nil || len(tiles.Of(p)) != rank {
 		return nil
 	}
-	return tiles.Footprints[p.Slot]
+	return tiles.Of(p)
 }
 
 // expected returns the permission that a task of the call needs for a parameter. What the call makes and then

@@ -146,6 +146,20 @@ type Pair struct {
 // NoRoot stands for an unused gradient of a tensor of a variadic slot.
 const NoRoot region.Root = -1
 
+// GradOf begins the name of a parameter that is the gradient of a slot.
+const GradOf = "grad of "
+
+// Asked returns which gradients a call computes of those that its task may write.
+func (c *Call) Asked(s *task.Signature) task.Asked {
+	return s.AskedOf(func(param int, f func(bool, tensor.Mode)) {
+		if param < len(c.Params) {
+			for _, b := range c.Params[param] {
+				f(b.Root != NoRoot, b.Mode)
+			}
+		}
+	})
+}
+
 // State is a node with per-device state. Its calls are those in Calls that have its name. Init makes the
 // state when the plan is loaded, and Cleanup frees it when the plan is unloaded.
 type State struct {

@@ -80,7 +80,7 @@ func describe(c *plan.Call, n *graph.Node, sig *task.Signature) error {
 	for i, p := range sig.Params {
 		c.Slots[i] = op.Slots[p.Slot].Name
 		if p.Grad {
-			c.Slots[i] = "grad of " + c.Slots[i]
+			c.Slots[i] = plan.GradOf + c.Slots[i]
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 		}
 	}
 	access := b.accesses.Make(tensors)[:0]
-	slots, demands := b.slots[:0], b.demands[:0] // per access: the slot for its footprint, or -1 for a view, and what constraints demand
+	slots, demands := b.slots[:0], b.demands[:0] // per access: the parameter for its footprint, or -1 for a view, and what constraints demand
 	var made []int                               // accesses of tensors that the call itself writes first
 	var worker int64
 	var conv conversions
@@ -152,7 +152,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 				}
 				r := b.add(plan.Root{Name: fmt.Sprintf("%s.%s.%s", inv.Node.Name, sig.Task, op.Slots[p.Slot].Name), Type: o.Type, Shape: o.Shape, Device: inv.Node.Device})
 				c.Params[i] = append(c.Params[i], plan.Bound{Root: r})
-				access, slots = append(access, b.all(r, perm.Scratch)), append(slots, p.Slot)
+				access, slots = append(access, b.all(r, perm.Scratch)), append(slots, i)
 				demands = append(demands, partition.Limit{})
 			}
 			continue
@@ -183,7 +183,7 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 			c.Params[i] = append(c.Params[i], bound)
 			a := b.all(bound.Root, effective(p, bound.Mode))
 			a.Redop = p.Redop
-			access, slots = append(access, a), append(slots, p.Slot)
+			access, slots = append(access, a), append(slots, i)
 			demand := partition.Limit{}
 			if limits != nil {
 				demand = limits.Of(sig.ParamName(i), passed)
@@ -217,11 +217,11 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	c.WorkerBytes = worker
 	b.Calls = append(b.Calls, c)
 	number := slices.Index(op.Signatures, sig)
-	limit := &bounds{res, number, slots, demands}
+	limit := &bounds{res, sig, number, slots, demands}
 	for step := range sig.Steps {
 		tiles := res.Cuts[[2]int{number, step}]
 		if tiles == nil && b.tiled {
-			tiles, _ = res.Tiles(number, step) // a step without tiles is one task
+			tiles, _ = res.Tiles(number, step, c.Asked(sig)) // a step without tiles is one task
 		}
 		grid := res.Work(number, step)
 		if grid.Tiles() == 0 {

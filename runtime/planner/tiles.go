@@ -17,13 +17,14 @@ import (
 // another one accesses. Results are the same.
 func Tiled() Option { return func(o *options) { o.tiled = true } }
 
-// bounds are what limits the tiles of a call's steps. slots holds the slot of each access, or -1 for an
+// bounds are what limits the tiles of a call's steps. params holds the parameter of each access, or -1 for an
 // access without footprint, and demands the lower bounds of constraints on the tiles of each access.
 type bounds struct {
-	resolved *task.Resolution
-	number   int // of the task
-	slots    []int
-	demands  []partition.Limit
+	resolved  *task.Resolution
+	signature *task.Signature
+	number    int // of the task
+	params    []int
+	demands   []partition.Limit
 }
 
 // step appends a step of a call: one task, or one per tile.
@@ -39,7 +40,7 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 		t.Inner = slices.Clone(grid.Inner)
 	}
 	if tiles != nil {
-		t.Access = touching(t.Access, tiles, x.slots)
+		t.Access = x.touching(t.Access, tiles)
 	}
 	constrained := x.constrain(&t)
 	coarsen(&t, constrained)
@@ -60,7 +61,7 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 func (b *builder) rows(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) bool {
 	t.Over, t.Grain, t.Inner = grid.Over, grid.Grain, grid.Inner
 	t.Elementwise = false
-	t.Access = touching(t.Access, tiles, x.slots)
+	t.Access = x.touching(t.Access, tiles)
 	coarsen(&t, x.constrain(&t))
 	if grid = t.Grid(); grid.Tiles() < 2 || !disjoint(t.Access, &grid) {
 		return false
@@ -78,12 +79,15 @@ func (b *builder) split(t plan.Task) {
 	}
 }
 
-// touching returns accesses with the footprints of their slots.
-func touching(access []region.Access, tiles *task.Tiles, slots []int) []region.Access {
+// touching returns accesses with the footprints of their parameters.
+func (x *bounds) touching(access []region.Access, tiles *task.Tiles) []region.Access {
 	access = slices.Clone(access)
-	for i, s := range slots {
-		if s >= 0 && len(tiles.Footprints[s]) == len(access[i].Lo) {
-			access[i].Footprint = tiles.Footprints[s]
+	for i, p := range x.params {
+		if p < 0 {
+			continue
+		}
+		if f := tiles.Of(&x.signature.Params[p]); len(f) == len(access[i].Lo) {
+			access[i].Footprint = f
 		}
 	}
 	return access

@@ -14,8 +14,17 @@ type Tiles struct {
 	// Without it, tiles are those of the step's own grid.
 	Rows []int
 	Size []int // extents of a tile, for each dimension of the grid
-	// Footprints says, per slot, what an index touches; nil is the whole tensor.
-	Footprints []region.Footprint
+	// Footprints says, per slot, what an index touches; nil is the whole tensor. Grads says it of gradients,
+	// if it is not the same.
+	Footprints, Grads []region.Footprint
+}
+
+// Of returns what an index touches of the tensors of a parameter; nil if it is all.
+func (t *Tiles) Of(p *Param) region.Footprint {
+	if p.Grad && t.Grads != nil {
+		return t.Grads[p.Slot]
+	}
+	return t.Footprints[p.Slot]
 }
 
 // Grid returns the grid of which the tiles are, where the step's own grid is given.
@@ -36,46 +45,71 @@ func (t *Tiles) Grid(own op.Grid) op.Grid {
 }
 
 // tileFormula is what TileFormulas set.
-var tileFormula func(*Operator, *Resolution, int) (*Tiles, error)
+var tileFormula func(*Operator, *Resolution, int, Asked) (*Tiles, float64, error)
 
-// TileFormulas says how tasks that loops of formulas compute are cut into tiles. The compiler of formulas
-// calls it once, before any other use of this package.
-func TileFormulas(tiles func(o *Operator, r *Resolution, task int) (*Tiles, error)) {
+// TileFormulas says how tasks that loops of formulas compute are cut into tiles, and how many operations on
+// elements the loops make, about. The compiler of formulas calls it once, before any other use of this
+// package.
+func TileFormulas(tiles func(o *Operator, r *Resolution, task int, asked Asked) (*Tiles, float64, error)) {
 	tileFormula = tiles
 }
 
-// cuts holds the tiles that follow from the formula, by task.
+// cuts holds the tiles that follow from the formula.
 type cuts struct {
 	mu sync.Mutex
-	of map[int]cut
+	of map[cutOf]cut
+}
+
+// cutOf is what tiles follow from: a task, and which gradients it computes.
+type cutOf struct {
+	task int
+	Asked
 }
 
 type cut struct {
 	*Tiles
-	whole error // why there are none
+	effort float64
+	whole  error // why there are none
 }
 
 // errOwn is why a step has no tiles that follow from a formula.
 var errOwn = errors.New("a kernel by hand computes it, and the spec states no tiles")
 
 // Tiles returns how a step of the operator's task number t is cut: as the spec says, or as follows from the
-// formula for this use. The error says why it is not cut.
-func (r *Resolution) Tiles(t, step int) (*Tiles, error) {
+// formula for this use, in a call that computes the gradients asked for. The error says why it is not cut.
+func (r *Resolution) Tiles(t, step int, asked Asked) (*Tiles, error) {
 	if cut := r.Cuts[[2]int{t, step}]; cut != nil {
 		return cut, nil
 	}
+	c, err := r.cut(t, asked)
+	if err != nil {
+		return nil, err
+	}
+	return c.Tiles, c.whole
+}
+
+// Effort returns about how many operations on elements the loops of task number t make in a call that
+// computes the gradients asked for; 0 if no loops compute it.
+func (r *Resolution) Effort(t int, asked Asked) float64 {
+	c, _ := r.cut(t, asked)
+	return c.effort
+}
+
+// cut finds the tiles that follow from the formula.
+func (r *Resolution) cut(t int, asked Asked) (cut, error) {
 	if !r.Loops[t] || tileFormula == nil || r.operator == nil {
-		return nil, errOwn
+		return cut{}, errOwn
 	}
 	r.found.mu.Lock()
 	defer r.found.mu.Unlock()
-	c, ok := r.found.of[t]
+	key := cutOf{t, asked}
+	c, ok := r.found.of[key]
 	if !ok {
-		c.Tiles, c.whole = tileFormula(r.operator, r, t)
+		c.Tiles, c.effort, c.whole = tileFormula(r.operator, r, t, asked)
 		if r.found.of == nil {
-			r.found.of = map[int]cut{}
+			r.found.of = map[cutOf]cut{}
 		}
-		r.found.of[t] = c
+		r.found.of[key] = c
 	}
-	return c.Tiles, c.whole
+	return c, nil
 }

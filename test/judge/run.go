@@ -184,7 +184,7 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 // resize gives the tiles of tasks random sizes. It reports whether there are any.
 func resize(r *task.Resolution, tasks int, rng *rand.Rand) (any bool) {
 	for t := range tasks {
-		if tiles, err := r.Tiles(t, 0); err == nil {
+		if tiles, err := r.Tiles(t, 0, ""); err == nil {
 			any = true
 			for d, n := range tiles.Rows {
 				tiles.Size[d] = 1 + rng.IntN(n)

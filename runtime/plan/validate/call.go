@@ -3,6 +3,8 @@ package validate
 import (
 	"bytes"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/graph"
@@ -19,9 +21,26 @@ import (
 type key struct {
 	node, phase string
 	task        task.ID
+	gradients   string // which of them it has; "" for all
 }
 
-func keyOf(c *plan.Call) key { return key{c.Node, c.Phase, c.ID} }
+// keyOf returns the key of a call of the plan.
+func keyOf(c *plan.Call) key {
+	k := key{node: c.Node, phase: c.Phase, task: c.ID}
+	for i, list := range c.Params {
+		if i < len(c.Slots) && strings.HasPrefix(c.Slots[i], plan.GradOf) {
+			for n, b := range list {
+				if b.Root == plan.NoRoot {
+					k.gradients += missing(i, n)
+				}
+			}
+		}
+	}
+	return k
+}
+
+// missing is the part of a key that says that tensor n of a parameter is an unused gradient.
+func missing(param, n int) string { return strconv.Itoa(param) + "." + strconv.Itoa(n) + " " }
 
 // call is an invocation of a program.
 type call struct {
@@ -32,6 +51,7 @@ type call struct {
 	index  int    // of the task among those of its operator
 	attrs  []byte // in JSON
 	limits *partition.Limits
+	asked  *task.Asked // of the plan; nil before it is known
 }
 
 func (v *validator) newCall(s graph.Step, number int) call {
@@ -51,14 +71,28 @@ func (v *validator) newCall(s graph.Step, number int) call {
 	return c
 }
 
-func (c *call) key() key { return key{c.inv.Node.Name, c.phase, c.sig.ID} }
+func (c *call) key() key {
+	k := key{node: c.inv.Node.Name, phase: c.phase, task: c.sig.ID}
+	for i, list := range c.inv.Operands {
+		for n, t := range list {
+			if !t.Valid() && c.sig.Params[i].Grad {
+				k.gradients += missing(i, n)
+			}
+		}
+	}
+	return k
+}
 
 // work returns what a step runs over.
 func (c *call) work(step int) op.Grid { return c.inv.Node.Resolved.Work(c.index, step) }
 
 // tiles returns how a step is cut into tiles; nil if it is not.
-func (c *call) tiles(step int) *task.Tiles {
-	tiles, err := c.inv.Node.Resolved.Tiles(c.index, step)
+func (c *call) tiles(bound *plan.Call, step int) *task.Tiles {
+	if c.asked == nil {
+		asked := bound.Asked(c.sig)
+		c.asked = &asked
+	}
+	tiles, err := c.inv.Node.Resolved.Tiles(c.index, step, *c.asked)
 	if err != nil {
 		return nil
 	}
@@ -321,7 +355,7 @@ func (v *validator) extents(t int, c *call, bound *plan.Call, part *plan.Task) *
 	grid := part.Grid()
 	same := true
 	if part.Tile > 0 {
-		if tiles := c.tiles(part.Step); tiles != nil {
+		if tiles := c.tiles(bound, part.Step); tiles != nil {
 			w = tiles.Grid(w)
 		} else {
 			same = false
@@ -366,7 +400,7 @@ func (v *validator) accesses(t int, c *call, bound *plan.Call, part *plan.Task) 
 				continue
 			}
 			reads := p.Perm != perm.Scratch && !c.own(p) || p.Grad && b.Mode == tensor.Accumulate
-			if n >= len(part.Access) || !v.permits(&part.Access[n], b.Root, reads, p.Perm != perm.Read) || part.Access[n].Redop != p.Redop || part.Tile > 0 && !c.touches(part, p, &part.Access[n]) {
+			if n >= len(part.Access) || !v.permits(&part.Access[n], b.Root, reads, p.Perm != perm.Read) || part.Access[n].Redop != p.Redop || part.Tile > 0 && !c.touches(bound, part, p, &part.Access[n]) {
 				e := v.TaskErrorf(t, "want an access to all of a tensor that permits to %v, got none", p.Perm)
 				e.Root, e.Slot = v.Roots[b.Root].Name, c.sig.Operator.Slots[p.Slot].Name
 				return e
@@ -397,8 +431,8 @@ func (c *call) least(part *plan.Task, param, k int, a *region.Access, view bool)
 }
 
 // touches reports whether tiles touch what an access says: what the operator says, or all of the tensor.
-func (c *call) touches(part *plan.Task, p *task.Param, a *region.Access) bool {
-	return len(a.Footprint) == 0 || slices.Equal(a.Footprint, c.tiles(part.Step).Footprints[p.Slot])
+func (c *call) touches(bound *plan.Call, part *plan.Task, p *task.Param, a *region.Access) bool {
+	return len(a.Footprint) == 0 || slices.Equal(a.Footprint, c.tiles(bound, part.Step).Of(p))
 }
 
 // explicit checks that every task of a node waits for the tasks of the nodes after which it explicitly runs.
