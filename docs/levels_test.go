@@ -36,6 +36,7 @@ var mayImport = map[string][]string{
 	"cmd":                 {"tools", "programs", "engines", "kernels", "everyone"},
 	"test":                {"tools", "programs", "engines", "generated code", "kernels", "everyone"},
 	"templates":           nil,
+	"docs":                nil,
 }
 
 // audienceOf is the audience of the packages of a folder. The packages of runtime/ and of formula/ have their
@@ -54,6 +55,7 @@ var audienceOf = map[string]string{
 	"cmd":                 "tools",
 	"test":                "tools",
 	"templates":           "tools",
+	"docs":                "tools",
 }
 
 // reaches says which folders the packages of a folder may import.
@@ -66,7 +68,7 @@ var reaches = map[string][]string{
 	"runtime":             {"runtime", "internal/base"},
 	"formula":             {"formula", "runtime", "internal/base"},
 	"internal/base":       {"internal/base"},
-	"internal":            {"internal", "internal/base", "templates", "formula", "runtime", "generate/plugin"}, // the protocol of plug-ins
+	"internal":            {"internal", "internal/base", "templates", "docs", "formula", "runtime", "generate/plugin"}, // the protocol of plug-ins
 	"generate":            {"internal", "internal/base", "generate/plugin", "formula", "runtime"},
 	"generate/plugin":     nil,
 	// What formulas mean, and say; and where specs lie, and which code was generated from them.
@@ -74,6 +76,7 @@ var reaches = map[string][]string{
 	"cmd":       {"generate", "generate/plugin", "internal", "internal/base", "generated/catalogue", "formula", "runtime"},
 	"test":      {"opgen", "generated", "generated/catalogue", "runtime", "formula", "generate", "internal", "internal/base", "test"}, // what judges specs, and measures programs
 	"templates": nil,
+	"docs":      nil,
 }
 
 var (

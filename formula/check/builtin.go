@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -64,6 +65,31 @@ func init() {
 	builtins["fit"] = builtin{"fit(index, dims)", []kinds{kRun, kRun}, func(f *formula, n *expr.Call, args []value) value {
 		return value{kinds: kRun, run: runOf(args[1]).asIndex(), index: true}
 	}}
+}
+
+// Builtins returns the functions and the reductions that formulas have: how each is called, by name.
+func Builtins() map[string]string {
+	out := map[string]string{}
+	for name, b := range builtins {
+		out[name] = b.usage
+	}
+	for _, name := range forms {
+		if out[name] = name + "(...)"; expr.Builtins()[name] != "" {
+			out[name] = expr.Builtins()[name]
+		}
+	}
+	for k := reduction.Sum; k <= reduction.Rank; k++ {
+		name := k.String()
+		switch {
+		case k.Is(reduction.Order):
+			out[name] = name + "(i: x)[j]"
+		case out[name] != "":
+			out[name] = name + "(i: x) or " + out[name]
+		default:
+			out[name] = name + "(i: x)"
+		}
+	}
+	return out
 }
 
 // ofNumbers returns an elementary function.

@@ -136,14 +136,27 @@ type Own struct {
 	Name     string
 	Pos, End int      // where the formula gives it first
 	Shape    []string // as that of a slot in a spec
+	Kind     string   // what its elements are, such as "integer"; "" if that is not known
 }
 
-// Formula checks the formula of an operator. It returns what is wrong, and the tensors that are the formula's
-// own.
-func Formula(s *Operator, module Module) ([]Finding, []Own) {
+// Index is a place where a formula binds an index.
+type Index struct {
+	Name     string // with primes
+	Pos, End int
+	Range    string // what the index ranges over: N... of a run, or 0 .. K
+}
+
+// Facts are what follows from a formula on the way.
+type Facts struct {
+	Own     []Own // the tensors that are the formula's own
+	Indices []Index
+}
+
+// Formula checks the formula of an operator. It returns what is wrong, and what follows.
+func Formula(s *Operator, module Module) ([]Finding, Facts) {
 	c := newSession(module)
 	own := c.operator(s)
-	return c.findings, own
+	return c.findings, Facts{own, c.indices}
 }
 
 // Values checks the formula of an enum: a function for each value.
@@ -158,6 +171,7 @@ type session struct {
 	module   Module
 	formulas map[*Enum]*formula
 	findings []Finding
+	indices  []Index   // of the formula that is checked
 	main     *formula  // the formula that is checked
 	place    expr.Node // the statement, or the function, that is checked
 	gaveUp   bool      // whether it was reported that there are too many steps

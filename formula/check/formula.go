@@ -124,7 +124,7 @@ func (f *formula) own() []Own {
 	var out []Own
 	for _, t := range f.order {
 		if t.slot == nil && !t.scalar && !t.bad && t.known && !t.isGradient() {
-			out = append(out, Own{t.name, t.node.Pos(), t.node.Pos() + len(t.name), t.shape})
+			out = append(out, Own{t.name, t.node.Pos(), t.node.Pos() + len(t.name), t.shape, kindNames[t.kinds]})
 		}
 	}
 	return out

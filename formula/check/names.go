@@ -333,7 +333,56 @@ func (f *formula) bind(n expr.Node, name string, p part, x extent, fr *frame) *e
 		return failf(n, expr.BadFormula, "%s is a parameter, so no index can have its name", name)
 	}
 	fr.bound = append(fr.bound, &binding{name, p, x})
+	f.note(n, name, p, x)
 	return nil
+}
+
+// note remembers what an index ranges over where the formula that is checked binds it.
+func (f *formula) note(n expr.Node, name string, p part, x extent) {
+	c, at, end := f.c, n.Pos(), n.Pos()+len(name)
+	if f != c.main || end > len(f.text) || f.text[at:end] != name ||
+		slices.ContainsFunc(c.indices, func(i Index) bool { return i.Pos == at }) {
+		return
+	}
+	if text := x.text(p); text != "" {
+		c.indices = append(c.indices, Index{name, at, end, text})
+	}
+}
+
+// text returns the extent of a part of an index: N... of a run, or 0 .. K; "" if it is not known.
+func (x extent) text(p part) string {
+	if x.run != nil {
+		text := plainName(x.run.text)
+		switch {
+		case p.fn == "[":
+			return text + "[" + p.lo + ":" + p.hi + "]"
+		case p.fn != "":
+			return p.fn + "(" + text + ", " + p.axes + ")"
+		case expr.IsDimName(text):
+			return text + "..."
+		}
+		return text
+	}
+	lo, hi := bounds("max", x.los), bounds("min", x.his)
+	if lo == "" || hi == "" {
+		return ""
+	}
+	return lo + " .. " + hi
+}
+
+// bounds writes the greatest or the least of some bounds; "" if one is not known.
+func bounds(fn string, list []poly) string {
+	var out []string
+	for _, p := range list {
+		if p == nil {
+			return ""
+		}
+		out = append(out, plainName(p.String()))
+	}
+	if len(out) == 1 {
+		return out[0]
+	}
+	return fn + "(" + strings.Join(out, ", ") + ")"
 }
 
 // perTensor notes the dimensions that differ between the tensors of a variadic slot, and the index i of

@@ -60,6 +60,15 @@ func functionNames() []string {
 	return names
 }
 
+// Builtins returns the functions that expressions have: how each is called, by name.
+func Builtins() map[string]string {
+	out := map[string]string{}
+	for name, f := range functions {
+		out[name] = f.usage
+	}
+	return out
+}
+
 func (c *checker) args(call *Call, kinds ...Kind) *Error {
 	if err := arity(call, len(kinds)); err != nil {
 		return err

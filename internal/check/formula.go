@@ -18,7 +18,7 @@ func (o *operator) formula() {
 	}
 	declared := NewDeclarations(o.specs, o.others)
 	op := declared.Operator(o.s, o.sc)
-	findings, own := formulas.Formula(op, declared)
+	findings, facts := formulas.Formula(op, declared)
 	for _, x := range findings {
 		at := source.Span{}
 		if i := slices.IndexFunc(o.s.Slots, func(sl *spec.Slot) bool { return sl.Name == x.About }); i >= 0 {
@@ -29,9 +29,12 @@ func (o *operator) formula() {
 	if ast, errs := expr.ParseFormula(o.s.Formula.V); len(errs) == 0 && !op.Partial {
 		o.folds(ast.Statements)
 	}
-	o.s.Own = nil
-	for _, x := range own {
-		o.s.Own = append(o.s.Own, spec.Value{Name: x.Name, Pos: o.s.Formula.Node.Within(x.Pos, x.End), Shape: x.Shape})
+	o.s.Own, o.s.Indices = nil, nil
+	for _, x := range facts.Own {
+		o.s.Own = append(o.s.Own, spec.Value{Name: x.Name, Pos: o.s.Formula.Node.Within(x.Pos, x.End), Shape: x.Shape, Kind: x.Kind})
+	}
+	for _, x := range facts.Indices {
+		o.s.Indices = append(o.s.Indices, spec.Index{Name: x.Name, Pos: o.s.Formula.Node.Within(x.Pos, x.End), Range: x.Range})
 	}
 }
 

@@ -80,8 +80,15 @@ func (p *Project) unused(m *model.Module) {
 		goNames[o.Name] = o
 	}
 	unused := make([][]check.Declared, len(p.checked.Scopes))
-	parallel.Do(len(unused), func(i int) { unused[i] = check.Unused(p.checked.Scopes[i].Spec) })
+	parallel.Do(len(unused), func(i int) {
+		if s := p.checked.Scopes[i].Spec; p.only == "" || p.only == s.Name.V {
+			unused[i] = check.Unused(s)
+		}
+	})
 	for i, sc := range p.checked.Scopes {
+		if p.only != "" && p.only != sc.Spec.Name.V {
+			continue
+		}
 		o := goNames[sc.Spec.Name.V]
 		if o.Derived && sc.Spec.CUDA == nil { // other code may use any scratch memory, and may be written later
 			for _, u := range check.Scratch(sc.Spec) {

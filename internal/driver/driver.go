@@ -98,7 +98,7 @@ func distinct(read []*spec.Spec, list *diag.List) []*spec.Spec {
 
 // emitAll returns all generated files of a module, signed, by path.
 func emitAll(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
-	paths := emit.Paths{Runtime: c.Runtime, Generated: c.GeneratedImport, Kernels: c.KernelsImport}
+	paths := importPaths(c)
 	type job func() ([]artifact.Artifact, error)
 	var jobs []job
 	for _, o := range m.Operators {
@@ -122,6 +122,10 @@ func emitAll(c *config.Config, m *model.Module) ([]artifact.Artifact, error) {
 	files := slices.Concat(results...)
 	slices.SortFunc(files, func(a, b artifact.Artifact) int { return cmp.Compare(a.Path, b.Path) })
 	return files, errors.Join(errs...)
+}
+
+func importPaths(c *config.Config) emit.Paths {
+	return emit.Paths{Runtime: c.Runtime, Generated: c.GeneratedImport, Kernels: c.KernelsImport}
 }
 
 // pages returns the pages of a module's operators, signed, by path.

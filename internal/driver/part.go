@@ -5,9 +5,11 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/opgen/opgen/internal/artifact"
 	"github.com/opgen/opgen/internal/check"
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/emit"
 	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/kernelcheck"
@@ -101,13 +103,14 @@ func (g *Ground) Border(packages []string, operators []*model.Operator, list *di
 	kernelcheck.Files(packages, g.project.kernels, g.project.imports(), list)
 }
 
-// Part checks a part of a module: specs with all those that they name, and so on. rest holds the others by
-// name, since findings propose names. Findings between specs, and those about files of kernels, are left to
-// Between and Border. canceled is asked between stages, and ends the work.
-func (g *Ground) Part(inputs []Input, rest map[string]*spec.Spec, canceled func() bool) *Project {
+// Part checks a spec of a name: the first of inputs, which are followed by all those that it names, and so
+// on. What examples, kernels and unused names tell is looked at for this spec only. rest holds the other
+// specs by name, since findings propose names. Findings between specs, and those about files of kernels, are
+// left to Between and Border. canceled is asked between stages, and ends the work.
+func (g *Ground) Part(name string, inputs []Input, rest map[string]*spec.Spec, canceled func() bool) *Project {
 	p := g.project
 	p.Findings, p.Border, p.sums = &diag.List{}, &diag.List{}, sums{}
-	p.Inputs, p.others = inputs, p.others.With(rest)
+	p.Inputs, p.others, p.only = inputs, p.others.With(rest), name
 	p.checked = readAll(inputs, specModule(p.Config), p.others, p.Findings)
 	if canceled() {
 		return nil
@@ -120,13 +123,26 @@ func (g *Ground) Part(inputs []Input, rest map[string]*spec.Spec, canceled func(
 	p.tryExamples()
 	if m := p.Module(); m != nil {
 		if p.hasFolder() {
-			kernelcheck.Operators(m.Operators, p.kernels, p.imports(), p.Border)
+			kernelcheck.Operators(p.tried().Operators, p.kernels, p.imports(), p.Border)
 		}
 		p.unused(m)
 	}
 	dropBroken(p.Findings)
 	dropBroken(p.Border)
 	return &p
+}
+
+// Generated returns the files of the package of an operator or, if that is nil, of an enum, signed.
+func (g *Ground) Generated(o *model.Operator, e *model.Enum) (files []artifact.Artifact, err error) {
+	if o != nil {
+		files, err = emit.Operator(importPaths(g.Config), o)
+	} else {
+		files, err = emit.Enum(importPaths(g.Config), e)
+	}
+	for i := range files {
+		files[i] = files[i].Sign()
+	}
+	return files, err
 }
 
 // Scope returns the scope of an operator, or nil if the project has none of that name.

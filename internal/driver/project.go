@@ -34,6 +34,7 @@ type Project struct {
 	module  *model.Module
 	kernels *kernelfile.Folder // that the module was made with
 	known   *example.Known     // of the formulas of the module
+	only    string             // the operator that examples are tried of; "" for all
 	sums    sums
 }
 
@@ -100,7 +101,7 @@ func (p *Project) tryExamples() {
 	for _, sc := range p.checked.Scopes {
 		specs = append(specs, sc.Spec)
 	}
-	example.Check(m, specs, p.known, p.Findings)
+	example.Check(p.tried(), specs, p.known, p.Findings)
 	if !p.Findings.Empty() {
 		p.module = nil
 	}
@@ -131,13 +132,30 @@ func (p *Project) follow() {
 	for _, sc := range p.checked.Scopes {
 		specs = append(specs, sc.Spec)
 	}
-	if example.Keep(p.module, specs) && !p.again(specs) {
+	if example.Keep(p.tried(), specs) && !p.again(specs) {
 		return
 	}
-	known, added := example.Follow(p.module, specs)
+	known, added := example.Follow(p.tried(), specs)
 	if p.known = known; added {
 		p.again(specs)
 	}
+}
+
+// tried returns the module with the operators of which examples are tried, and others as if another module
+// had them.
+func (p *Project) tried() *model.Module {
+	if p.only == "" {
+		return p.module
+	}
+	m := &model.Module{Enums: p.module.Enums, Used: slices.Clone(p.module.Used)}
+	for _, o := range p.module.Operators {
+		if o.Name == p.only {
+			m.Operators = append(m.Operators, o)
+		} else {
+			m.Used = append(m.Used, o)
+		}
+	}
+	return m
 }
 
 // again checks and resolves specs to which facts were added. It reports whether there are no findings.

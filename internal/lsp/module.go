@@ -103,6 +103,9 @@ func (t *moment) diagnose() {
 	}
 	q := &query{Snapshot: snap, moment: t, mapped: map[string]*lines{}}
 	for _, p := range t.first {
+		if _, ok := snap.Text(p); !ok {
+			continue
+		}
 		found, err := snap.Findings(t.ctx, p)
 		if err != nil {
 			return
@@ -121,8 +124,8 @@ func (t *moment) diagnose() {
 		show[p] = found
 	}
 	for _, p := range slices.Sorted(maps.Keys(show)) {
-		if len(t.first) > 0 && slices.Contains(t.first, p) && p != config.Name {
-			continue
+		if _, spec := snap.Text(p); spec && slices.Contains(t.first, p) && p != config.Name {
+			continue // published above
 		}
 		t.publish(p, q.diagnostics(show[p]))
 	}

@@ -266,7 +266,7 @@ func (s *server) module(root string) *module {
 // place finds the module of a document. The caller holds the lock.
 func (s *server) place(d *document) {
 	root, err := config.Find(filepath.Dir(d.file))
-	if err != nil || filepath.Ext(d.file) != ".toml" {
+	if ext := filepath.Ext(d.file); err != nil || ext != ".toml" && ext != ".go" {
 		return
 	}
 	rel, err := filepath.Rel(root, d.file)
@@ -392,7 +392,8 @@ func ask[T any](ctx context.Context, s *server, u uri.URI, f func(ctx context.Co
 	snap, err := m.snapshot()
 	if err == nil {
 		q := &query{Snapshot: snap, path: path, moment: m, mapped: map[string]*lines{}}
-		if _, there := snap.Text(path); !there {
+		_, spec := snap.Text(path)
+		if _, kernel := snap.Kernel(path); !spec && !kernel {
 			return out, nil
 		}
 		out, err = f(ctx, q)
@@ -404,7 +405,7 @@ func ask[T any](ctx context.Context, s *server, u uri.URI, f func(ctx context.Co
 	case ctx.Err() != nil:
 		return none, protocol.ErrRequestCancelled
 	case err != nil:
-		return none, jsonrpc2.Errorf(jsonrpc2.InternalError, "%v", err)
+		return none, answer(err)
 	}
 	return out, nil
 }

@@ -96,6 +96,7 @@ type Spec struct {
 	Values       []*EnumValue    // of an Enum
 	ValuesSpan   source.Span
 	Own          []Value // the tensors that are the formula's own; package check finds them
+	Indices      []Index // where the formula binds indices; package check finds them
 	// Unread holds the keys of tables that could not be read. What they would have declared is not
 	// reported as missing.
 	Unread map[string]bool
@@ -150,6 +151,14 @@ type Value struct {
 	Name  string
 	Pos   source.Span
 	Shape []string
+	Kind  string // of its elements, such as "integer"; "" if it is not known
+}
+
+// Index is a place where a formula binds an index, and what the index ranges over: N... of a run, or 0 .. K.
+type Index struct {
+	Name  string // with primes
+	Pos   source.Span
+	Range string
 }
 
 // EnumValue is a value of an enum.

@@ -49,7 +49,6 @@ type Snapshot struct {
 	named map[string]*spec.Spec
 	// between holds the findings between specs.
 	between *diag.List
-	names   sum // of the names and kinds of all specs
 }
 
 // sum is a checksum.
@@ -60,13 +59,18 @@ type file struct {
 	*reading
 	counts bool // whether no other spec has its name instead
 	part   []driver.Input
-	key    sum
+	key    sum // of results without findings
+	exact  sum // of findings
+
+	named sync.Once
+	names []Name
 }
 
 // reading is what the text of a spec alone says.
 type reading struct {
 	in       driver.Input
 	sum      sum
+	meaning  sum // of what others may know of the spec
 	spec     *spec.Spec
 	findings *diag.List
 	refs     []string        // the specs that it names
@@ -97,7 +101,7 @@ type Cache struct {
 // entry is a result that is there, or that a goroutine computes.
 type entry struct {
 	done  chan struct{} // closed when result is set, or the work was canceled
-	names sum           // those that findings may propose
+	exact sum           // of what findings depend on
 	*Checked
 	used int
 }
@@ -167,6 +171,9 @@ func readOne(g *driver.Ground, in driver.Input, key sum) (r *reading) {
 		}
 	}()
 	r.spec = g.Read(in, r.findings)
+	if r.meaning = r.sum; r.findings.Empty() {
+		r.meaning = meaning(in)
+	}
 	r.refs = references(r.spec)
 	for _, w := range strings.FieldsFunc(r.spec.Formula.V, func(c rune) bool { return c != '_' && c != '.' && !isLetter(c) && !isDigit(c) }) {
 		r.words[w] = true
@@ -180,6 +187,36 @@ func isDigit(c rune) bool  { return '0' <= c && c <= '9' }
 // failed reports that a check of a text panicked.
 func failed(in driver.Input, p any, list *diag.List) {
 	list.Add(diag.Syntax, source.Span{File: &source.File{Path: in.Path, Text: in.Text}}, "opgen cannot read the file: it has a bug: %v", p)
+}
+
+// aside lists the keys of a spec that tell nothing to those that name it.
+var aside = []string{"doc", "examples", "since", "category"}
+
+// meaning returns a checksum of what others may know of a spec without findings: of its values, without those
+// that stand aside, and without their places.
+func meaning(in driver.Input) sum {
+	root, err := source.Parse(in.Path, in.Text)
+	if err != nil {
+		return sumOf(in.Path, in.Text)
+	}
+	root.Entries = slices.DeleteFunc(root.Entries, func(e *source.Entry) bool { return slices.Contains(aside, e.Key) })
+	texts := []string{in.Path, source.JSON(root)}
+	var order func(source.Node) // of keys, which is that of slots and fields
+	order = func(n source.Node) {
+		switch n := n.(type) {
+		case *source.Table:
+			for _, e := range n.Entries {
+				texts = append(texts, e.Key)
+				order(e.Value)
+			}
+		case *source.Array:
+			for _, e := range n.Elems {
+				order(e)
+			}
+		}
+	}
+	order(root)
+	return sumOf(texts...)
 }
 
 // references lists the specs that a spec names.
@@ -219,11 +256,11 @@ func (s *Snapshot) link() {
 			byName[name] = f
 		}
 	}
-	h := sha256.New()
+	names := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(s.named)) {
-		fmt.Fprintf(h, "%s %s\n", name, s.named[name].Kind)
+		fmt.Fprintf(names, "%s %s\n", name, s.named[name].Kind)
 	}
-	s.names = sum(h.Sum(nil))
+	all := names.Sum(nil)
 	parallel.Do(len(s.paths), func(i int) {
 		f := s.files[s.paths[i]]
 		reached := map[string]bool{}
@@ -240,18 +277,22 @@ func (s *Snapshot) link() {
 			}
 		}
 		reach(f)
-		h := sha256.New()
-		h.Write(f.sum[:])
-		fmt.Fprintln(h, f.counts, s.Ground.Needs(f.spec))
+		key, exact := sha256.New(), sha256.New()
+		exact.Write(all)
+		add := func(what string, f *file, meaning sum) {
+			fmt.Fprintln(key, what, s.Ground.Needs(f.spec))
+			key.Write(meaning[:])
+			exact.Write(f.sum[:])
+		}
+		add(fmt.Sprint(f.counts), f, f.sum)
 		f.part = []driver.Input{f.in}
 		for _, name := range slices.Sorted(maps.Keys(reached)) {
 			other := byName[name]
 			if other == nil {
-				fmt.Fprintln(h, "no", name)
+				fmt.Fprintln(key, "no", name)
 				continue
 			}
-			fmt.Fprintln(h, name, s.Ground.Needs(other.spec))
-			h.Write(other.sum[:])
+			add(name, other, other.meaning)
 			if other != f {
 				f.part = append(f.part, other.in)
 			}
@@ -259,11 +300,10 @@ func (s *Snapshot) link() {
 		// A formula may have the name of a spec in a way that only its check tells.
 		for _, w := range slices.Sorted(maps.Keys(f.words)) {
 			if other := byName[w]; other != nil && !reached[w] {
-				fmt.Fprintln(h, "word", w)
-				h.Write(other.sum[:])
+				add("word "+w, other, other.meaning)
 			}
 		}
-		f.key = sum(h.Sum(nil))
+		f.key, f.exact = sum(key.Sum(nil)), sum(exact.Sum(nil))
 	})
 }
 
@@ -297,8 +337,8 @@ func (s *Snapshot) Check(ctx context.Context, path string) (*Checked, error) {
 		c.mu.Lock()
 		e := c.checked[f.key]
 		switch {
-		case e == nil, e.Checked != nil && len(e.Findings) > 0 && e.names != s.names:
-			e = &entry{done: make(chan struct{}), names: s.names, used: c.number}
+		case e == nil, e.Checked != nil && len(e.Findings) > 0 && e.exact != f.exact:
+			e = &entry{done: make(chan struct{}), exact: f.exact, used: c.number}
 			c.checked[f.key] = e
 			c.mu.Unlock()
 			result := s.check(ctx, f)
@@ -340,7 +380,7 @@ func (s *Snapshot) check(ctx context.Context, f *file) (out *Checked) {
 			out = &Checked{Findings: list.Sorted(), Spec: f.spec}
 		}
 	}()
-	p := s.Ground.Part(f.part, s.named, func() bool { return ctx.Err() != nil })
+	p := s.Ground.Part(f.spec.Name.V, f.part, s.named, func() bool { return ctx.Err() != nil })
 	if p == nil {
 		return nil
 	}
@@ -418,7 +458,7 @@ func (s *Snapshot) All(ctx context.Context, first ...string) (map[string][]*diag
 	}
 	byPath := map[string][]*diag.Diagnostic{}
 	for _, d := range slices.Concat(lists...) {
-		byPath[path(d)] = append(byPath[path(d)], d)
+		byPath[fileOf(d)] = append(byPath[fileOf(d)], d)
 	}
 	for p, list := range byPath {
 		byPath[p] = in(p, list)
@@ -438,7 +478,7 @@ func btoi(b bool) int {
 func in(file string, lists ...[]*diag.Diagnostic) []*diag.Diagnostic {
 	var out []*diag.Diagnostic
 	for _, d := range slices.Concat(lists...) {
-		if path(d) == file {
+		if fileOf(d) == file {
 			out = append(out, d)
 		}
 	}
@@ -449,8 +489,8 @@ func in(file string, lists ...[]*diag.Diagnostic) []*diag.Diagnostic {
 	return slices.CompactFunc(out, func(a, b *diag.Diagnostic) bool { return order(a, b) == 0 })
 }
 
-// path returns the file of a finding. A finding about no file is about opgen.toml.
-func path(d *diag.Diagnostic) string {
+// fileOf returns the file of a finding. A finding about no file is about opgen.toml.
+func fileOf(d *diag.Diagnostic) string {
 	if d.Span.File == nil {
 		return config.Name
 	}
