@@ -76,8 +76,13 @@ func TestRandomRanks(t *testing.T) {
 		n := 1 + r.IntN(4)
 		devices := n + r.IntN(3)
 		var opts []opgen.Option
-		if r.IntN(3) == 0 {
+		switch r.IntN(8) {
+		case 0, 1:
 			opts = append(opts, opgen.Tiled())
+		case 2:
+			opts = append(opts, opgen.Plain(), opgen.Fuse())
+		case 3:
+			opts = append(opts, opgen.Checked())
 		}
 		var done sync.WaitGroup
 		for rank, transport := range ranks.Local(n) {

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 	if what == "" {
 		os.Exit(m.Run())
 	}
-	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave}[what](of); err != nil {
+	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave, "resume": resume}[what](of); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -137,6 +138,85 @@ func forever(string) error {
 		}
 		return nil
 	})
+}
+
+// lastStep is how many steps resume trains.
+const lastStep = 120
+
+// resume trains a network from the checkpoints in a folder, with a new one after every few steps, and writes the
+// variables to a file of the folder at the end.
+func resume(dir string) error {
+	return opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+		rank, _ := s.Rank()
+		fmt.Println("rank", rank, "is", os.Getpid())
+		prog, err := replicas.Chain(4, 3)
+		if err != nil {
+			return err
+		}
+		p, err := s.Load(context.Background(), prog)
+		if err != nil {
+			return err
+		}
+		checkpoints := opgen.Checkpoints{Dir: filepath.Join(dir, "checkpoints")}
+		at, err := checkpoints.Resume(s)
+		if err != nil {
+			return err
+		}
+		for step := at.Step; step < lastStep; step++ {
+			if err := p.Run(context.Background(), replicas.Inputs(prog, step)...); err != nil {
+				return err
+			}
+			if step%7 == 0 {
+				if err := checkpoints.Save(s, opgen.Position{Step: step + 1}); err != nil {
+					return err
+				}
+			}
+		}
+		return s.SaveVariables(filepath.Join(dir, "end.safetensors"))
+	}, opgen.MPI(mpi.Config{Limit: 2 * time.Second}), opgen.Devices(3), opgen.Workers(1))
+}
+
+// TestFaultsResume kills a rank of a training at random moments, and goes on from the last checkpoint, with
+// another number of ranks each time. It ends with the bits of a training without faults.
+func TestFaultsResume(t *testing.T) {
+	end := func(dir string) string {
+		data, err := os.ReadFile(filepath.Join(dir, "end.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	alone := t.TempDir()
+	if out, err := start(t, 1, "resume "+alone).end(t, time.Minute); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
+	for range *faults {
+		dir, kills := t.TempDir(), 0
+		for {
+			n := 1 + r.IntN(3)
+			j := start(t, n, "resume "+dir)
+			select {
+			case <-j.ready:
+			case <-j.read:
+			}
+			time.Sleep(time.Duration(r.IntN(150)) * time.Millisecond)
+			if kills < 3 && len(j.pids) == n {
+				_ = syscall.Kill(j.pids[r.IntN(n)], syscall.SIGKILL) // unless the training is over
+			}
+			out, err := j.end(t, time.Minute)
+			if err == nil {
+				break
+			}
+			if kills++; kills > 3 {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		if end(dir) != end(alone) {
+			t.Errorf("after %d kills the variables are others than without", kills)
+		}
+		t.Logf("%d kills", kills)
+	}
 }
 
 // started is a job that mpiexec runs.
