@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run run-mpi mpi mpi-faults generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page
+.PHONY: run run-mpi mpi mpi-faults mpi-hosts generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -25,6 +25,10 @@ mpi:
 	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/mpi test
 mpi-faults:
 	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) FAULTS=$(FAULTS) .ci/mpi faults
+
+# mpi-hosts trains digits on three hosts, which are network namespaces of this machine, and cuts the link of one. It takes root, iproute2 and MPICH.
+mpi-hosts:
+	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/mpi hosts
 
 generate:
 	@echo "Go compiles opgen, unless nothing changed; opgen brings generated code up to date."

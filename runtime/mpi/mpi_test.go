@@ -143,8 +143,8 @@ func forever(string) error {
 // lastStep is how many steps resume trains.
 const lastStep = 120
 
-// resume trains a network from the checkpoints in a folder, with a new one after every few steps, and writes the
-// variables to a file of the folder at the end.
+// resume trains a network from the checkpoints in a folder, with a new one after every few steps, and writes
+// the variables to a file of the folder at the end.
 func resume(dir string) error {
 	return opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		rank, _ := s.Rank()
