@@ -375,6 +375,50 @@ func TestQuotientGradients(t *testing.T) {
 	}
 }
 
+// TestRatios computes gradients of repeated inputs, which are sums of quotients of elements of any size, each
+// times a number that is not small.
+func TestRatios(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(9, 10))
+	length := func(x, w float64) float64 { return math.Hypot(x, w) }
+	formulas := []struct {
+		text  string
+		slope func(x, w float64) float64 // by w
+	}{
+		{"y[n, k] = hypot(x[n, k], w[0, k])", func(x, w float64) float64 { return w / length(x, w) }},
+		{"t[n, k] = hypot(w[0, k], x[n, k])\ny[n, k] = t[n, k]", func(x, w float64) float64 { return w / length(x, w) }},
+		{"y[n, k] = hypot(x[n, k], w[0, k]) * 5", func(x, w float64) float64 { return 5 * (w / length(x, w)) }},
+		{"y[n, k] = norm(i < 2: i == 0 ? x[n, k] : w[0, k])", func(x, w float64) float64 { return w / length(x, w) }},
+	}
+	const rows, cols = 5, 20
+	for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
+		greatest := map[dtype.Type]float64{dtype.F32: math.MaxFloat32, dtype.F64: 1e300}[typ] // the interpreter scales no gradients
+		for _, f := range formulas {
+			x, w, g := make([]float64, rows*cols), make([]float64, rows*cols), make([]float64, rows*cols)
+			for i := range x {
+				size := []float64{greatest / 4, 1, 1e24 / greatest}[i%cols%3]
+				x[i] = rounded(size*(random.Float64()-0.5), typ)
+				w[i] = rounded(size*(random.Float64()-0.5), typ)
+				g[i] = rounded(40*random.Float64(), typ)
+			}
+			given := map[string][]float64{"x": x, "w": w, "grad.y": g}
+			for _, got := range []map[string][]float64{computed(t, f.text, typ, rows, cols, given), interpreted(t, f.text, dtype.F64, rows, cols, given)} {
+				for k := range cols {
+					want, size := 0.0, 0.0
+					for n := range rows {
+						term := g[n*cols+k] * f.slope(x[n*cols+k], w[k])
+						want, size = want+term, size+math.Abs(g[n*cols+k])
+					}
+					unit := map[dtype.Type]float64{dtype.F32: 0x1p-20, dtype.F64: 0x1p-45}[typ]
+					if got := got["grad.w"][k]; !(math.Abs(got-want) <= 5*unit*size) {
+						t.Errorf("%s, %v, column %d, w = %v: got %v, want %v", f.text, typ, k, w[k], got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // rounded returns a number as elements of a type hold it.
 func rounded(v float64, typ dtype.Type) float64 {
 	if typ == dtype.F32 {

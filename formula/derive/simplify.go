@@ -44,6 +44,10 @@ func tidy(n *term.Term) *term.Term {
 		return term.Chosen(n.Args[0].Args[0], n.Args[0].Args[1], n.Args[1].Args[1])
 	case (n.Op == term.Add || n.Op == term.Subtract) && n.Kind == term.Real:
 		return common(n)
+	case n.Op == term.Multiply && n.Kind == term.Real || n.Op == term.Divide:
+		if f := factorsOf(n); f.dropped && !slices.ContainsFunc(slices.Concat(f.numerators, f.denominators), (*term.Term).IsBinade) {
+			return f.term()
+		}
 	}
 	return n
 }
@@ -137,7 +141,7 @@ func tidySum(n *term.Term) *term.Term {
 	f := factorsOf(s.body)
 	plain := true // hoisted factors are safe even if the sum is empty
 	in, out := f.split(func(x *term.Term, below bool) bool {
-		if x.UsesAny(s.vars) {
+		if x.UsesAny(s.vars) || slices.ContainsFunc(f.ratios, func(r [2]*term.Term) bool { return r[0] == x && r[1].UsesAny(s.vars) }) {
 			return true
 		}
 		fine := tame(x) && (!below || x.Op == term.Constant && !x.IsZero())
@@ -414,6 +418,11 @@ func sideOf(a, b *term.Term, v *term.Variable) *term.Term {
 type factors struct {
 	negative                 bool
 	numerators, denominators []*term.Term
+	// ratios holds a numerator and a denominator for each factor that was written as their quotient, which
+	// may be a usual number where neither is. The two stay together, unless only the denominator leaves a
+	// sum.
+	ratios  [][2]*term.Term
+	dropped bool // whether a power of 2 was above and below
 }
 
 func factorsOf(n *term.Term) *factors {
@@ -432,10 +441,22 @@ func (f *factors) cancel() {
 		}
 		at := slices.IndexFunc(f.denominators, func(y *term.Term) bool { return term.Identical(x, y) })
 		if at >= 0 {
+			f.shorten(x)
+			f.dropped = true
 			f.denominators = slices.Delete(f.denominators, at, at+1)
 		}
 		return at >= 0
 	})
+}
+
+// shorten makes one ratio of x / by and by / y.
+func (f *factors) shorten(by *term.Term) {
+	i := slices.IndexFunc(f.ratios, func(r [2]*term.Term) bool { return term.Identical(r[1], by) })
+	j := slices.IndexFunc(f.ratios, func(r [2]*term.Term) bool { return term.Identical(r[0], by) })
+	if i >= 0 && j >= 0 {
+		f.ratios[i][1] = f.ratios[j][1]
+		f.ratios = slices.Delete(f.ratios, j, j+1)
+	}
 }
 
 func (f *factors) add(n *term.Term, below bool) {
@@ -447,8 +468,12 @@ func (f *factors) add(n *term.Term, below bool) {
 		f.add(n.Args[0], below)
 		f.add(n.Args[1], below)
 	case n.Op == term.Divide:
+		i, j := len(f.numerators), len(f.denominators)
 		f.add(n.Args[0], below)
 		f.add(n.Args[1], !below)
+		if !below && len(f.numerators) == i+1 && len(f.denominators) == j+1 && f.numerators[i].Reads() && f.denominators[j].Reads() {
+			f.ratios = append(f.ratios, [2]*term.Term{f.numerators[i], f.denominators[j]})
+		}
 	case below:
 		f.denominators = append(f.denominators, n)
 	default:
@@ -458,7 +483,7 @@ func (f *factors) add(n *term.Term, below bool) {
 
 // split partitions factors by the predicate in; outside takes the sign. below is true for a denominator.
 func (f *factors) split(in func(x *term.Term, below bool) bool) (inside, outside *factors) {
-	inside, outside = &factors{}, &factors{negative: f.negative}
+	inside, outside = &factors{ratios: f.ratios}, &factors{negative: f.negative, ratios: f.ratios}
 	for _, x := range f.numerators {
 		if in(x, false) {
 			inside.numerators = append(inside.numerators, x)
@@ -520,6 +545,13 @@ func (f *factors) term() *term.Term {
 		above[0] = term.Ratio(above[0], x)
 		return true
 	})
+	for _, r := range f.ratios {
+		i, j := slices.Index(above, r[0]), slices.Index(below, r[1])
+		if i >= 0 && j >= 0 {
+			above[i] = term.Ratio(above[i], below[j])
+			below = slices.Delete(below, j, j+1)
+		}
+	}
 	repeated := 0
 	if slices.ContainsFunc(below, (*term.Term).Reads) { // the number of elements is no such divisor
 		above, repeated = repeatedLast(above)
