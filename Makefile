@@ -56,12 +56,15 @@ race:
 		$$($(GO) list ./internal/... | grep -v -e /internal/release$$ -e /internal/modproxy$$)
 
 # property runs GRAPHS random plans on 1 to 8 workers, and breaks MUTANTS of them in every way: more than test
-# does. It runs TILINGS random graphs of the catalogue, and as many by hand, whole and in tiles of random extents, by all executors. It also
+# does. It runs RANKS random programs on 1 to 4 ranks that are late, and breaks as many parts of plans. It runs TILINGS random graphs of the catalogue, and as many by hand, whole and in tiles of random extents, by all executors. It also
 # compares loops with the interpreter on more tensors, and kernels with formulas on larger ones. It takes some minutes.
 GRAPHS ?= 10000
 MUTANTS ?= 2000
 TILINGS ?= 1000
+RANKS ?= 1000
 property:
+	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run '^TestRandomRanks$$' . -rank-programs $(RANKS)
+	$(GO) test -timeout 60m -run '^TestMutants$$' ./runtime/plan/project -part-mutants $(RANKS)
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants|TestRandomTiles' ./runtime/planner \
 		-graphs $(GRAPHS) -mutants $(MUTANTS) -tile-graphs $(TILINGS)
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run '^TestRandomGraphs$$' ./runtime/taskgraph -graphs $(TILINGS)

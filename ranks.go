@@ -73,6 +73,9 @@ func (o *options) open() (*ranked, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t == nil {
+		return nil, errors.New("opgen: want a transport between ranks, got nil")
+	}
 	r := &ranked{Link: ranks.NewLink(t), written: map[string]bool{}}
 	if o.devices == 0 {
 		o.devices = t.Ranks()

@@ -20,6 +20,7 @@ import (
 	"github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/ranks"
@@ -188,6 +189,12 @@ func TestRankKernelFails(t *testing.T) {
 // TestDisagreement opens sessions that differ, and loads programs that differ.
 func TestDisagreement(t *testing.T) {
 	t.Parallel()
+	if _, err := opgen.Open(catalogue.Register, opgen.Ranks(nil)); err == nil || err.Error() != "opgen: want a transport between ranks, got nil" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := opgen.Open(catalogue.Register, opgen.Ranks(ranks.Local(1)[0]), opgen.Backend(cpu.New(cpu.Config{}))); err == nil || !strings.Contains(err.Error(), "got another backend") {
+		t.Errorf("got %v", err)
+	}
 	var done sync.WaitGroup
 	for rank, transport := range ranks.Local(2) {
 		done.Go(func() {

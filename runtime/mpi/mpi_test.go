@@ -86,7 +86,7 @@ func train(each func(s *opgen.Session, step int) error) error {
 			}
 		}
 		return err
-	}, opgen.MPI(mpi.Config{Limit: 2 * time.Second}), opgen.Devices(3), opgen.Workers(1))
+	}, opgen.MPI(mpi.Config{Limit: 4 * time.Second}), opgen.Devices(3), opgen.Workers(1))
 }
 
 // fail aborts the ranks by an error of a run on rank 1: an input is missing.
@@ -173,7 +173,7 @@ func resume(dir string) error {
 			}
 		}
 		return s.SaveVariables(filepath.Join(dir, "end.safetensors"))
-	}, opgen.MPI(mpi.Config{Limit: 2 * time.Second}), opgen.Devices(3), opgen.Workers(1))
+	}, opgen.MPI(mpi.Config{Limit: 4 * time.Second}), opgen.Devices(3), opgen.Workers(1))
 }
 
 // TestFaultsResume kills a rank of a training at random moments, and goes on from the last checkpoint, with
