@@ -18,7 +18,7 @@ run: generate
 run-mpi: generate
 	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/mpi run
 
-# mpi tests ranks of MPI, with MPICH and with Open MPI, which it installs from Debian if it may: random programs, and the losses of digits on 1
+# mpi tests ranks of MPI, with MPICH and with Open MPI, which it installs from Debian if it may: random programs, and the losses of both examples on 1
 # to 4 ranks, bit for bit. It takes a minute. mpi-faults kills and stops ranks at FAULTS random moments each: the job ends within 10 s.
 FAULTS ?= 5
 mpi:

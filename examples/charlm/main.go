@@ -24,12 +24,15 @@ import (
 	"github.com/opgen/opgen/examples/internal/engines"
 	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
+	"github.com/opgen/opgen/runtime/mpi"
 )
 
 type options struct {
 	seed    uint64
 	workers int
 	engine  string
+	devices int
+	mpi     bool
 	// The sizes of the network, and of a batch.
 	context, width, heads, layers, batch int
 	// Training: the number of steps, the greatest learning rate, and what else changes gradients and weights.
@@ -54,6 +57,8 @@ func (o *options) register(f *flag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", 1, "decides the first weights, the order of the text and what is drawn")
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many workers share the work")
 	f.StringVar(&o.engine, "engine", "cpu", "what runs the programs: cpu; cuda, a GPU; or auto, a GPU if there is one")
+	f.IntVar(&o.devices, "devices", 1, "among how many devices each batch is divided; all have memory of this machine, or of that of their rank")
+	f.BoolVar(&o.mpi, "mpi", false, "run as a rank of MPI, under mpiexec; -devices are those of all ranks together, and the losses do not depend on the number of ranks")
 	f.IntVar(&o.context, "context", 32, "how many characters a prediction may depend on")
 	f.IntVar(&o.width, "width", 128, "features of a character")
 	f.IntVar(&o.heads, "heads", 4, "heads of attention, a divisor of the width")
@@ -89,6 +94,8 @@ func (o *options) check() error {
 		{o.workers < 1, "-workers of at least 1"},
 		{!slices.Contains(engines.Names, o.engine), "-engine of " + strings.Join(engines.Names, ", ")},
 		{o.context < 1 || o.width < 1 || o.heads < 1 || o.layers < 0 || o.batch < 1, "-context, -width, -heads and -batch of at least 1 and no negative -layers"},
+		{o.devices < 1 || o.devices > o.batch, "-devices of at least 1 and at most -batch"},
+		{o.mpi && o.engine != "cpu", "-engine cpu with -mpi"},
 		{o.heads > 0 && o.width%o.heads != 0, "-width that -heads divides"},
 		{o.steps < 0 || o.steps == 0 && o.load == "", "-steps of at least 1, or 0 with -load"},
 		{!(o.rate >= 0 && o.clip >= 0 && o.decay >= 0), "no negative -rate, -clip or -decay"},
@@ -110,7 +117,7 @@ func (o *options) check() error {
 // fixed returns the options that a training must have again when it goes on.
 func (o *options) fixed() map[string]string {
 	return map[string]string{"seed": fmt.Sprint(o.seed), "context": fmt.Sprint(o.context), "width": fmt.Sprint(o.width), "heads": fmt.Sprint(o.heads),
-		"layers": fmt.Sprint(o.layers), "batch": fmt.Sprint(o.batch), "steps": fmt.Sprint(o.steps), "rate": fmt.Sprint(o.rate), "clip": fmt.Sprint(o.clip),
+		"layers": fmt.Sprint(o.layers), "batch": fmt.Sprint(o.batch), "devices": fmt.Sprint(o.devices), "steps": fmt.Sprint(o.steps), "rate": fmt.Sprint(o.rate), "clip": fmt.Sprint(o.clip),
 		"decay": fmt.Sprint(o.decay), "dropout": fmt.Sprint(o.dropout), "load": o.load}
 }
 
@@ -163,7 +170,7 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("the prompt: %w", err)
 	}
-	register, opts, err := engines.Choose(o.engine, o.workers, 1)
+	register, opts, err := engines.Choose(o.engine, o.workers, o.devices)
 	if err != nil {
 		return err
 	}
@@ -178,14 +185,18 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.page != "" {
 		opts = append(opts, opgen.Observe(recorder)) // which takes time
 	}
+	if o.mpi {
+		opts = append(opts, opgen.MPI(mpi.Config{}))
+	}
 	session, err := opgen.Open(register, opts...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
+	w = engines.First(session, w, &o.curve, &o.chart, &o.page, &o.training)
 
 	const windows = 64 // of a batch for validation
-	test, writer := newNetwork(o.sizes(c), windows, o.seed), newNetwork(o.sizes(c), 1, o.seed)
+	test, writer := newNetwork(o.sizes(c), windows, o.seed, 0), newNetwork(o.sizes(c), 1, o.seed, 0)
 	if test.lead() > len(c.train) {
 		return fmt.Errorf("want a context of less than twice the %d characters to train on, got %d", len(c.train), o.context)
 	}

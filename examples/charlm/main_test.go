@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -94,6 +95,26 @@ func figures(t *testing.T, out string) (own, counted float64) {
 		t.Fatal(err)
 	}
 	return own, counted
+}
+
+// TestDevices divides batches among three devices, unequally: the losses are those of one device, but for
+// rounding.
+func TestDevices(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var all [][]float64
+	for _, devices := range []string{"1", "3"} {
+		o := small(t, "-devices", devices, "-steps", "20", "-curve", filepath.Join(dir, devices))
+		if err := run(t.Context(), o, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, curveOf(t, o.curve))
+	}
+	for i, v := range all[0] {
+		if d := math.Abs(v - all[1][i]); !(d < 1e-3) || len(all[0]) != len(all[1]) {
+			t.Errorf("step %d: the loss is %g on one device and %g on three", i+1, v, all[1][i])
+		}
+	}
 }
 
 // TestRun trains a small network, with one worker, with two, and in tiles: the losses are the same, and fall.

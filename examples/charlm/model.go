@@ -37,10 +37,10 @@ type network struct {
 	logits, loss graph.Tensor
 }
 
-// newNetwork builds the network. Its nodes have names, so that networks for different batches share their
-// weights within a session.
-func newNetwork(s sizes, batch int, seed uint64) *network {
-	n := &network{sizes: s, batch: batch, graph: graph.New(seed)}
+// newNetwork builds the network on a device. Its nodes have names, so that networks for different batches
+// share their weights within a session.
+func newNetwork(s sizes, batch int, seed uint64, device int) *network {
+	n := &network{sizes: s, batch: batch, graph: graph.OnDevice(seed, device)}
 	g := n.graph
 	n.text = g.Input("text", dtype.I32, batch, s.context)
 	n.next = g.Input("next", dtype.I32, batch, s.context, 1)

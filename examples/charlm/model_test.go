@@ -38,7 +38,7 @@ func answering(t *testing.T, windows int) (*network, *opgen.Program) {
 			t.Error(err)
 		}
 	})
-	n := newNetwork(sizes{alphabet: 7, context: 6, width: 8, heads: 2, layers: 2, dropout: 0.5}, windows, 1)
+	n := newNetwork(sizes{alphabet: 7, context: 6, width: 8, heads: 2, layers: 2, dropout: 0.5}, windows, 1, 0)
 	p, err := s.Inference(t.Context(), n.graph, n.logits)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestDraw(t *testing.T) {
 func TestWeights(t *testing.T) {
 	t.Parallel()
 	const v, c, d, layers = 7, 6, 8, 2
-	n := newNetwork(sizes{alphabet: v, context: c, width: d, heads: 2, layers: layers}, 3, 1)
+	n := newNetwork(sizes{alphabet: v, context: c, width: d, heads: 2, layers: layers}, 3, 1, 0)
 	layer := 2*d + 2*d + 4*(d*d+d) + (4*d*d + 4*d) + (4*d*d + d)
 	if got, want := n.weights(), v*d+c*d+layers*layer+2*d+v*d+v; got != want {
 		t.Errorf("%d weights, want %d", got, want)

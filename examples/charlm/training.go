@@ -23,7 +23,7 @@ type training struct {
 	options  options
 	corpus   *corpus
 	session  *opgen.Session
-	net      *network
+	nets     []*network // one for each device
 	step     *opgen.Program
 	batches  *loader.Loader[batch]
 	w        io.Writer
@@ -53,12 +53,18 @@ func newTraining(ctx context.Context, o options, c *corpus, s *opgen.Session, w 
 	if err != nil {
 		return nil, err
 	}
-	t := &training{options: o, corpus: c, session: s, net: newNetwork(o.sizes(c), o.batch, o.seed), batches: batches, w: w}
-	p, err := graph.Training(t.net.graph, t.net.loss, o.optimizer(&t.watched))
+	t := &training{options: o, corpus: c, session: s, batches: batches, w: w}
+	var replicas []graph.Replica
+	for device := range o.devices {
+		n := newNetwork(o.sizes(c), (device+1)*o.batch/o.devices-device*o.batch/o.devices, o.seed, device)
+		share := float64(n.batch) / float64(o.batch)
+		t.nets, replicas = append(t.nets, n), append(replicas, graph.Replica{Loss: n.loss, Share: graph.Share{Loss: share, Aux: share}})
+	}
+	p, err := graph.DataParallel(replicas, o.optimizer(&t.watched))
 	if err != nil {
 		return nil, err
 	}
-	if o.training == "" {
+	if t.watched = t.watched[:len(t.watched)/o.devices]; o.training == "" { // those of all devices are alike
 		t.watched = nil
 	}
 	p.Fetched = append(p.Fetched, t.watched...)
@@ -130,15 +136,24 @@ func (t *training) run(ctx context.Context) (err error) {
 // take makes a training step and returns its loss. Nothing interrupts it, since that would leave some weights
 // updated and others not.
 func (t *training) take(b batch) (float32, error) {
-	n := t.net
-	if err := t.step.Run(context.Background(), opgen.With(n.text, b.text), opgen.With(n.next, b.next)); err != nil {
+	var values []opgen.Value
+	for _, n := range t.nets {
+		size := n.batch * n.context
+		values = append(values, opgen.With(n.text, b.text[:size]), opgen.With(n.next, b.next[:size]))
+		b.text, b.next = b.text[size:], b.next[size:]
+	}
+	if err := t.step.Run(context.Background(), values...); err != nil {
 		return 0, err
 	}
-	losses, err := opgen.Fetch[float32](t.step, n.loss)
-	if err != nil {
-		return 0, err
+	var loss float32
+	for _, n := range t.nets {
+		losses, err := opgen.Fetch[float32](t.step, n.loss)
+		if err != nil {
+			return 0, err
+		}
+		loss += losses[0] * (float32(n.batch) / float32(t.options.batch))
 	}
-	return losses[0], nil
+	return loss, nil
 }
 
 // measure adds a step to the curves of the run.

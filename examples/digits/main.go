@@ -197,12 +197,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	if rank, _ := session.Rank(); rank > 0 { // rank 0 alone prints and writes files
-		w = io.Discard
-		for _, path := range []*string{&o.curve, &o.chart, &o.trace, &o.timeline, &o.prediction, &o.tileGraph, &o.dot, &o.plan, &o.memory, &o.page} {
-			*path = ""
-		}
-	}
+	w = engines.First(session, w, &o.curve, &o.chart, &o.trace, &o.timeline, &o.prediction, &o.tileGraph, &o.dot, &o.plan, &o.memory, &o.page)
 	batches, err := loader.New(loader.Config{Samples: train.len(), Batch: o.batch, Epochs: o.epochs, Seed: o.seed, Ahead: 1},
 		func(_ context.Context, samples []int) (dataset, error) { return train.pick(samples), nil })
 	if err != nil {

@@ -2,6 +2,8 @@
 package engines
 
 import (
+	"io"
+
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/cuda"
@@ -27,4 +29,16 @@ func Choose(name string, workers, devices int) (register func(*task.Registry) er
 		return nil, nil, err
 	}
 	return catalogue.RegisterCUDA, []opgen.Option{opgen.Backend(gpu)}, nil
+}
+
+// First is for programs of several ranks, of which the first prints and writes files: on others it clears the
+// paths, and returns a writer that discards what they print.
+func First(s *opgen.Session, w io.Writer, paths ...*string) io.Writer {
+	if rank, _ := s.Rank(); rank == 0 {
+		return w
+	}
+	for _, path := range paths {
+		*path = ""
+	}
+	return io.Discard
 }
