@@ -176,12 +176,12 @@ func (e *evaluation) binary(n *expr.Binary, s *scope, index bool) value {
 	case "-":
 		out = e.rounded(add(a, b, -1))
 	case "*":
-		out = e.rounded(mul(a, b))
+		out = e.rounded(mul(a, b, e.unit))
 	case "/":
 		if index {
 			fail("want integers around / in an index")
 		}
-		out = e.rounded(div(a, b))
+		out = e.rounded(div(a, b, e.unit))
 	case "^":
 		out = e.rounded(power(a, b))
 	default:

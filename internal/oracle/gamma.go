@@ -5,6 +5,9 @@ import "math"
 // gammas are the logarithm of |gamma(x)| and its first two derivatives.
 type gammas struct{ log, first, second float64 }
 
+// gammaLost is what gammaAt may lose: it takes differences of numbers of this many units.
+const gammaLost = 64 * 0x1p-53
+
 // gammaAt computes them by Binet's second integral, whose integrand is smooth, with the trapezoidal rule of
 // double exponentials. The recurrence moves arguments to where the integral has all digits.
 func gammaAt(x float64) gammas {

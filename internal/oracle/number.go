@@ -93,8 +93,11 @@ func exactProduct(x, y, product float64) bool {
 	return short(product) && math.FMA(x, y, -product) == 0 || math.IsInf(product, 0)
 }
 
-func mul(x, y number) number {
-	out := number{v: x.v * y.v, err: scaled(x.v, y.err) + scaled(y.v, x.err), varies: x.varies || y.varies, lanes: x.lanes | y.lanes}
+// mul returns x * y. Its bound has a term of second order, too: the product of two numbers near 0 that are
+// known to some units only is not 0.
+func mul(x, y number, unit float64) number {
+	far := safety * unit
+	out := number{v: x.v * y.v, err: scaled(x.v, y.err) + scaled(y.v, x.err) + scaled(x.err, y.err)*far, varies: x.varies || y.varies, lanes: x.lanes | y.lanes}
 	if !exactProduct(x.v, y.v, out.v) {
 		out.err += math.Abs(out.v)
 	}
@@ -104,7 +107,8 @@ func mul(x, y number) number {
 		}
 		a, b := x.by(i, y.v), y.by(i, x.v)
 		out.d[i] = a + b
-		out.de[i] = scaled(y.v, x.de[i]) + scaled(x.d[i], y.err) + scaled(x.v, y.de[i]) + scaled(y.d[i], x.err)
+		out.de[i] = scaled(y.v, x.de[i]) + scaled(x.d[i], y.err) + scaled(x.v, y.de[i]) + scaled(y.d[i], x.err) +
+			(scaled(x.de[i], y.err)+scaled(x.err, y.de[i]))*far
 		size := math.Abs(a) + math.Abs(b)
 		if !exactProduct(x.d[i], y.v, a) || !exactProduct(y.d[i], x.v, b) || !exactSum(a, b, out.d[i]) || math.Abs(out.d[i]) < size {
 			out.de[i] += size
@@ -125,10 +129,15 @@ func scaled(x, err float64) float64 {
 	return math.Abs(x) * err
 }
 
-func div(x, y number) number {
+// div returns x / y. What is divided by a number that may be 0 is not known.
+func div(x, y number, unit float64) number {
 	v := x.v / y.v
 	ay := math.Abs(y.v)
-	out := number{v: v, err: over(x.err, ay) + over(scaled(v, y.err), ay), varies: x.varies || y.varies, lanes: x.lanes | y.lanes}
+	least := ay // of what y may be
+	if y.err > 0 {
+		least = max(ay-safety*unit*y.err, 0)
+	}
+	out := number{v: v, err: over(x.err, least) + over(scaled(v, y.err), least), varies: x.varies || y.varies, lanes: x.lanes | y.lanes}
 	if !exactProduct(v, y.v, x.v) || !short(v) {
 		out.err += 2 * math.Abs(v)
 	}
@@ -145,8 +154,8 @@ func div(x, y number) number {
 		}
 		b := y.by(i, v/y.v)
 		out.d[i] = a - b
-		out.de[i] = over(x.de[i], ay) + over(scaled(a, y.err), ay) + over(scaled(v, y.de[i]), ay) + scaled(share, out.err) +
-			over(scaled(b, y.err), ay) + 3*(math.Abs(a)+math.Abs(b))
+		out.de[i] = over(x.de[i], least) + over(scaled(a, y.err), least) + over(scaled(v, y.de[i]), least) + over(scaled(out.err, y.de[i]), least)*safety*unit +
+			over(scaled(share*ay, out.err), least) + over(over(scaled(b*ay, y.err), least), least) + 3*(math.Abs(a)+math.Abs(b))
 	}
 	return out
 }
@@ -169,14 +178,15 @@ func neg(x number) number {
 }
 
 // curve is what a function does at a place: its value, its first two derivatives, and the size of the numbers
-// of which the derivative is a difference.
-type curve struct{ v, first, second, amplitude float64 }
+// of which the derivative is a difference. lost is what the oracle itself may lose of the value, and of the
+// slope, where it takes differences of numbers that are greater.
+type curve struct{ v, first, second, amplitude, lost float64 }
 
 // apply returns a function of a number. Its bound has terms of second order, too: the sine of a number that
 // is not known to some units is not known, also where its slope is 0.
 func apply(x number, c curve, unit float64) number {
 	far := safety * unit * x.err / 2
-	out := number{v: c.v, err: scaled(c.first, x.err) + scaled(c.second, x.err)*far + 2*math.Abs(c.v), varies: x.varies, lanes: x.lanes}
+	out := number{v: c.v, err: scaled(c.first, x.err) + scaled(c.second, x.err)*far + 2*math.Abs(c.v) + c.lost/unit, varies: x.varies, lanes: x.lanes}
 	for i := range passLanes {
 		if !out.on(i) {
 			continue
@@ -184,7 +194,7 @@ func apply(x number, c curve, unit float64) number {
 		d := x.by(i, c.first)
 		out.d[i] = d
 		out.de[i] = scaled(c.first, x.de[i]) + scaled(x.by(i, c.second), x.err) + scaled(x.by(i, c.amplitude), x.err)*far +
-			2*math.Abs(d) + 2*math.Abs(x.by(i, c.amplitude))
+			2*math.Abs(d) + 2*math.Abs(x.by(i, c.amplitude)) + scaled(x.d[i], c.lost/unit)
 	}
 	return out
 }

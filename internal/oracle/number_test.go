@@ -23,14 +23,14 @@ func depending(lane int, v float64) number {
 // NaN to what it depends on with a slope of 0.
 func TestInfiniteSlopes(t *testing.T) {
 	zero, nothing := depending(0, 0), number{v: math.Inf(-1)}
-	flat := mul(zero, exactly(0)) // depends on lane 0 with a derivative of 0
+	flat := mul(zero, exactly(0), 0x1p-24) // depends on lane 0 with a derivative of 0
 	for name, x := range map[string]number{
-		"a product":      mul(flat, nothing),
-		"a quotient":     div(exactly(1), flat),
+		"a product":      mul(flat, nothing, 0x1p-24),
+		"a quotient":     div(exactly(1), flat, 0x1p-24),
 		"a root":         apply(flat, curves["sqrt"](0), 0x1p-24),
 		"a power":        power(flat, exactly(0.5)),
 		"a logsumexp":    new(evaluation).logSumExp([]term{{value: realValue(zero)}, {value: realValue(number{v: math.NaN()})}}),
-		"an exponential": apply(mul(zero, nothing), curves["exp"](math.NaN()), 0x1p-24),
+		"an exponential": apply(mul(zero, nothing, 0x1p-24), curves["exp"](math.NaN()), 0x1p-24),
 	} {
 		if !math.IsNaN(x.d[0]) || x.d[1] != 0 || x.de[1] != 0 {
 			t.Errorf("%s: want derivatives NaN and 0, got %v with errors %v", name, x.d, x.de)
@@ -40,19 +40,19 @@ func TestInfiniteSlopes(t *testing.T) {
 
 // TestOverflow checks that what a type may not hold is not known, nor what is made of it.
 func TestOverflow(t *testing.T) {
-	large := mul(depending(0, 1e30), exactly(1e20)).within(math.MaxFloat32)
+	large := mul(depending(0, 1e30), exactly(1e20), 0x1p-24).within(math.MaxFloat32)
 	for name, x := range map[string]number{
 		"itself":     large,
 		"a function": apply(large, curves["tanh"](large.v), 0x1p-24),
-		"a quotient": div(exactly(1), large),
-		"a product":  mul(large, exactly(0)),
+		"a quotient": div(exactly(1), large, 0x1p-24),
+		"a product":  mul(large, exactly(0), 0x1p-24),
 		"a sum":      total([]term{{value: realValue(large)}, {value: realValue(neg(large))}}),
 	} {
 		if !math.IsInf(x.err, 1) || !math.IsInf(x.within(math.MaxFloat32).de[0], 1) || x.de[1] != 0 {
 			t.Errorf("%s: want bounds that are infinite, and 0 of another element, got %v and %v", name, x.err, x.de)
 		}
 	}
-	if x := mul(exactly(1e30), exactly(1e20)).within(math.MaxFloat64); math.IsInf(x.err, 1) {
+	if x := mul(exactly(1e30), exactly(1e20), 0x1p-24).within(math.MaxFloat64); math.IsInf(x.err, 1) {
 		t.Errorf("float64 holds 1e50: got the bound %v", x.err)
 	}
 }
@@ -64,7 +64,7 @@ func TestVarianceOfEqual(t *testing.T) {
 	for range 17 {
 		terms = append(terms, term{value: realValue(number{v: 0.1, err: 0.1, varies: true, lanes: 1, d: [passLanes]float64{1}})})
 	}
-	got := variance(terms)
+	got := variance(terms, 0x1p-24)
 	if got.d[0] != 0 || got.de[0] < 0.2 {
 		t.Errorf("want the derivative 0 with a bound of 2 * 0.1 at least, got %v with %v", got.d[0], got.de[0])
 	}
@@ -189,5 +189,45 @@ func TestEqualShares(t *testing.T) {
 				t.Errorf("%d equal shares of %v add up to %v", n, d, got.d[0])
 			}
 		}
+	}
+}
+
+// TestNearZero checks that bounds of products and of quotients hold where numbers near 0 are known to some
+// units only: the terms of first order alone are 0 where a factor is.
+func TestNearZero(t *testing.T) {
+	const unit, off = 0x1p-53, 1e-3
+	for _, at := range []float64{0, 1e-4, 1e-3, 2e-3, 1} {
+		x, y := depending(0, at), depending(1, at)
+		x.err, y.err = off/(safety*unit), off/(safety*unit)
+		x.de[0], y.de[1] = off/(safety*unit), off/(safety*unit)
+		p, q := mul(x, y, unit), div(x, y, unit)
+		for _, a := range []float64{-off, 0, off} {
+			for _, b := range []float64{-off, 0, off} {
+				u, v := at+a, at+b
+				within := func(name string, got, bound, want float64) {
+					if d := math.Abs(got - want); d > safety*unit*bound*1.001 {
+						t.Errorf("%s of %v and %v: %v is off by %v at %v and %v: the bound is %v", name, at, at, got, d, u, v, safety*unit*bound)
+					}
+				}
+				within("the product", p.v, p.err, u*v)
+				within("its slope", p.d[0], p.de[0], v*(1+a))
+				if v != 0 && at != 0 {
+					within("the quotient", q.v, q.err, u/v)
+					within("its slope by the divisor", q.d[1], q.de[1], -u/v/v*(1+b))
+				}
+			}
+		}
+	}
+}
+
+// TestErf checks the series against the function in Go, which shares nothing with it.
+func TestErf(t *testing.T) {
+	for x := -3.0; x < 3; x += 1. / 128 {
+		if got, want := erf(x), math.Erf(x); math.Abs(got-want) > 8*0x1p-53*math.Abs(want) {
+			t.Errorf("erf(%v): got %v, want %v", x, got, want)
+		}
+	}
+	if got, want := erf(1e-9), math.Erf(1e-9); math.Abs(got-want) > 4*0x1p-53*want {
+		t.Errorf("erf(1e-9): got %v, want %v", got, want)
 	}
 }

@@ -187,7 +187,7 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 		out, reach := exactly(1), 1.0
 		for _, t := range terms {
 			x := t.number()
-			if out = e.rounded(mul(out, x)).r; !math.IsInf(x.v, 0) {
+			if out = e.rounded(mul(out, x, e.unit)).r; !math.IsInf(x.v, 0) {
 				reach *= max(math.Abs(x.v), 1)
 			}
 		}
@@ -201,9 +201,9 @@ func (e *evaluation) reduction(n *expr.Reduce, s *scope) value {
 		}
 		return realValue(out)
 	case reduction.Mean:
-		return e.averaged(mean(terms), len(terms))
+		return e.averaged(mean(terms, e.unit), len(terms))
 	case reduction.Variance:
-		return e.averaged(variance(terms), len(terms))
+		return e.averaged(variance(terms, e.unit), len(terms))
 	case reduction.Norm:
 		return e.rounded(e.norm(terms))
 	case reduction.LogSumExp:
@@ -236,11 +236,11 @@ func total(terms []term) number {
 	return s.result()
 }
 
-func mean(terms []term) number {
+func mean(terms []term, unit float64) number {
 	if len(terms) == 0 {
 		return exactly(math.NaN())
 	}
-	return div(total(terms), exactly(float64(len(terms))))
+	return div(total(terms), exactly(float64(len(terms))), unit)
 }
 
 // averaged returns a mean of terms as the type with which formulas compute holds it. It is not known where
@@ -249,22 +249,22 @@ func (e *evaluation) averaged(n number, terms int) value {
 	return realValue(n.within(e.greatest() / float64(max(terms, 1))))
 }
 
-func variance(terms []term) number {
+func variance(terms []term, unit float64) number {
 	if len(terms) == 0 {
 		return exactly(math.NaN())
 	}
-	m := mean(terms)
+	m := mean(terms, unit)
 	squares := make([]term, len(terms))
 	var errs [passLanes]float64 // of the sum of derivatives times differences, from which that of the mean may be left out, as it gives 0
 	for i, t := range terms {
 		x := t.number()
 		d := add(x, m, -1)
-		squares[i].value = realValue(mul(d, d))
+		squares[i].value = realValue(mul(d, d, unit))
 		for k := range errs {
 			errs[k] += 2 * scaled(x.d[k], d.err)
 		}
 	}
-	out := mean(squares)
+	out := mean(squares, unit)
 	for k := range errs {
 		out.de[k] += errs[k] / float64(len(terms))
 	}
