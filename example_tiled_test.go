@@ -15,10 +15,10 @@ import (
 // The rows of a batch pass two layers in tiles. Results are those of whole tasks.
 func ExampleTiled() {
 	g := graph.New(1)
-	x := g.Input("x", dtype.F32, 64, 8)
-	h := linear.Apply(g, linear.Defaults(16).WithActivation(activation.Relu), x)
-	y := linear.Apply(g, linear.Defaults(4), h)
-	in := make([]float32, 64*8)
+	x := g.Input("x", dtype.F32, 1024, 32)
+	h := linear.Apply(g, linear.Defaults(64).WithActivation(activation.Relu), x)
+	y := linear.Apply(g, linear.Defaults(16), h)
+	in := make([]float32, 1024*32)
 	for i := range in {
 		in[i] = float32(i%9) - 4
 	}
@@ -59,5 +59,5 @@ func ExampleTiled() {
 		}
 	}
 	fmt.Println(same, "of", len(whole), "elements are the same, by more tasks:", many > few)
-	// Output: 256 of 256 elements are the same, by more tasks: true
+	// Output: 16384 of 16384 elements are the same, by more tasks: true
 }

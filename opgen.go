@@ -116,10 +116,10 @@ func Fuse() Option { return func(o *options) { o.fuse = true } }
 func Plain() Option { return func(o *options) { o.planning = append(o.planning, planner.Plain()) } }
 
 // Tiled cuts tasks into tiles that are tasks of their own, as the formulas and the specs of operators say: a
-// tile waits for the tiles whose elements it touches, and not for whole tasks. Results are the same. Programs
-// for GPUs are cut only where specs say so.
+// tile waits for the tiles whose elements it touches, and not for whole tasks. Tasks that take a few
+// microseconds stay whole. Results are the same. Programs for GPUs are cut only where specs say so.
 func Tiled() Option {
-	return func(o *options) { o.tiled, o.planning = true, append(o.planning, planner.Tiled()) }
+	return func(o *options) { o.tiled, o.planning = true, append(o.planning, planner.Tiled(), planner.Paying()) }
 }
 
 // Timing is the time that a task took over all runs.

@@ -15,7 +15,7 @@ import (
 
 // Program returns the program with backward tasks apart, where more of their work can be cut into tiles then.
 // Values that several gradients need are computed once for each of the tasks: only a few more operations are
-// allowed. The given program does not change.
+// allowed. Tasks that are too small for tiles stay. The given program does not change.
 func Program(p *graph.Program) *graph.Program {
 	q := *p
 	q.Steps = nil
@@ -52,6 +52,10 @@ func partsOf(s graph.Step) []*graph.Invocation {
 		}
 	}
 	if len(all) < 2 {
+		return nil
+	}
+	number := slices.Index(inv.Signature.Operator.Signatures, inv.Signature)
+	if inv.Node.Resolved.Paying(number) < 2 {
 		return nil
 	}
 	if cut, effort := tiles(inv); !cut && effort > 0 {

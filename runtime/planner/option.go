@@ -11,6 +11,7 @@ type options struct {
 	time    []float64
 	plain   bool
 	tiled   bool
+	paying  bool
 }
 
 // Workers sets the number of workers of the schedule. The default is 1, so that plans do not depend on the

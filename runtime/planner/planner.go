@@ -33,6 +33,7 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 		draft:   draft{&plan.Plan{Format: plan.Format, Name: prog.Name, Target: o.target.Name}},
 		target:  &o.target,
 		tiled:   o.tiled,
+		paying:  o.paying,
 		tasks:   map[*graph.Node]interval{},
 		like:    map[likeCall]*plan.Call{},
 		stated:  map[string]bool{},
@@ -117,6 +118,7 @@ type builder struct {
 	draft
 	target  *target.Target
 	tiled   bool
+	paying  bool                     // tiles are no smaller than pays
 	roots   graph.Table[region.Root] // tensor -> its root + 1; 0 if it has none yet
 	tasks   map[*graph.Node]interval // of nodes with explicit dependents, without backward
 	like    map[likeCall]*plan.Call  // by instantiation of a task: a call without node and tensors

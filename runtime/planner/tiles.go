@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -16,6 +17,23 @@ import (
 // memory is used again, between those that touch the same bytes. A step is not split if a tile writes what
 // another one accesses. Results are the same.
 func Tiled() Option { return func(o *options) { o.tiled = true } }
+
+// Paying enlarges the tiles of Tiled until each takes much longer than a task of a plan takes by itself. A
+// step that is too small for two of them stays whole. Results are the same.
+func Paying() Option { return func(o *options) { o.paying = true } }
+
+// fewer enlarges tiles of a grid until there are at most a number of them: those of neighbors along the last
+// dimension first.
+func fewer(g *op.Grid, most int) {
+	for d := g.Rank() - 1; d >= 0 && g.Tiles() > most; d-- {
+		a := &g.Axis
+		if d > 0 {
+			a = &g.Inner[d-1]
+		}
+		others := g.Tiles() / max(shape.CeilDiv(a.Over, a.Grain), 1) // along other dimensions
+		a.Grain = max(a.Grain, shape.CeilDiv(a.Over, max(most/max(others, 1), 1)))
+	}
+}
 
 // bounds are what limits the tiles of a call's steps. params holds the parameter of each access, or -1 for an
 // access without footprint, and demands the lower bounds of constraints on the tiles of each access.
@@ -30,7 +48,11 @@ type bounds struct {
 // step appends a step of a call: one task, or one per tile.
 func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) {
 	if tiles != nil && tiles.Rows != nil {
-		if b.tiled && b.target.Name == op.CPU && b.rows(t, tiles.Grid(grid), tiles, x) {
+		rows := tiles.Grid(grid)
+		if b.paying {
+			fewer(&rows, x.resolved.Paying(x.number))
+		}
+		if b.tiled && b.target.Name == op.CPU && b.rows(t, rows, tiles, x) {
 			return
 		}
 		tiles = nil
@@ -48,10 +70,14 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 		b.Tasks = append(b.Tasks, t)
 		return
 	}
-	t.Grain = tiles.Size[0]
-	for d := range t.Inner {
-		t.Inner[d].Grain = tiles.Size[d+1]
+	cut := tiles.Grid(grid)
+	if b.paying {
+		if fewer(&cut, x.resolved.Paying(x.number)); cut.Tiles() < 2 {
+			b.Tasks = append(b.Tasks, t)
+			return
+		}
 	}
+	t.Grain, t.Inner = cut.Grain, cut.Inner
 	coarsen(&t, constrained)
 	b.split(t)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // Tiles says how a step is cut into tiles that may be tasks of their own.
@@ -42,6 +43,39 @@ func (t *Tiles) Grid(own op.Grid) op.Grid {
 		own.Inner[d].Grain = t.Size[d+1]
 	}
 	return own
+}
+
+// Tiles that pay have leastAmount elements and operations at least, as Amount counts them: some microseconds.
+// A task of a plan takes some tenths of one. There are mostPaying tiles at most: with more, a worker that has
+// finished waits less for others, but each of its tiles reads again what all tiles read, such as a weight.
+const (
+	leastAmount = 1 << 12
+	mostPaying  = 16
+)
+
+// Amount returns how long task number t takes, about, as the number of elements that pass through it in that
+// time: those of its tensors, and one for each operationsPerElement operations.
+func (r *Resolution) Amount(t int) float64 {
+	const operationsPerElement = 16
+	n := 0.0
+	if t < len(r.Costs) {
+		n = r.Costs[t].Flops / operationsPerElement
+	}
+	for _, operands := range r.Slots {
+		for _, o := range operands {
+			n += float64(shape.Prod(o.Shape))
+		}
+	}
+	return n
+}
+
+// Paying returns into how many tiles task number t may be cut so that they pay; 1 if none do.
+func (r *Resolution) Paying(t int) int {
+	n := 1
+	for amount := r.Amount(t); n < mostPaying && amount >= float64(2*n*leastAmount); {
+		n *= 2
+	}
+	return n
 }
 
 // tileFormula is what TileFormulas set.
