@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run run-mpi mpi mpi-faults mpi-hosts generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page
+.PHONY: run run-mpi mpi mpi-faults mpi-hosts generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips edits tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -230,6 +230,12 @@ mutate-facts:
 SLIPS ?= 300
 slips:
 	$(GO) run ./test/slips -count $(SLIPS) -seed $(SEED)
+
+# edits makes EDITS random edits of the specs of a module, and compares after each what the language server answers with what it
+# answers after a fresh start. It takes a minute.
+EDITS ?= 10000
+edits:
+	$(GO) test ./internal/workspace -count 1 -timeout 30m -run '^TestEdits$$' -edits $(EDITS) -seed $(SEED)
 
 # tutorial does docs/tutorial.md in an empty module, with a release that a folder serves as a module proxy, and prints the processor
 # time that its commands take. It fails above two minutes. The build cache is that of the machine: with an empty one, what the tutorial

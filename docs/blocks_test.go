@@ -55,7 +55,11 @@ var elsewhere = []struct {
 // figures lists blocks that no test can check, by page and first line, with the reason.
 var figures = map[string]string{
 	"architecture.md specs/*.toml --read--> syntax trees --check--> findings": "a drawing of how data flows",
-	"commands.md [[rule]]": "a file of another program, Taplo",
+	"commands.md [[rule]]":                 "a file of another program, Taplo",
+	"editors.md {":                         "settings of VS Code",
+	"editors.md vim.lsp.config('opgen', {": "settings of Neovim",
+	"editors.md [language-server.opgen]":   "settings of Helix",
+	"editors.md [[schemas]]":               "a file of another program, Tombi",
 }
 
 // TestBlocks checks that a test claims each block of code of the pages. Blocks that no other test reads are

@@ -188,6 +188,11 @@ func (c *client) findings(path string) string {
 func (c *client) shown(path string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.list(path)
+}
+
+// list is shown for those who hold the lock.
+func (c *client) list(path string) string {
 	var b strings.Builder
 	for _, d := range c.published[path].Diagnostics {
 		fmt.Fprintf(&b, "%d:%d-%d:%d %s %s\n", d.Range.Start.Line, d.Range.Start.Character, d.Range.End.Line, d.Range.End.Character, d.Code, d.Message)
