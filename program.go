@@ -181,12 +181,27 @@ func (p *Program) setUpdates(v Value) error {
 }
 
 // here returns an error if a tensor is on another rank. Fetched tensors that are no variables are on all
-// ranks.
+// ranks, but for those of which a kernel decides how many rows count.
 func (p *Program) here(t graph.Tensor) error {
-	if r := p.session.ranks; r.elsewhere(t.Device()) && !p.instance.Uses(t.Name()) {
-		return fmt.Errorf("opgen: program %s: want a tensor of rank %d, got %v, which rank %d has", p.graph.Name, r.Rank(), t, r.owner[t.Device()])
+	r := p.session.ranks
+	if !r.elsewhere(t.Device()) || p.instance.Uses(t.Name()) && !counted(t) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("opgen: program %s: want a tensor of rank %d, got %v, which rank %d has", p.graph.Name, r.Rank(), t, r.owner[t.Device()])
+}
+
+// counted reports whether a kernel decides how many rows of a tensor count.
+func counted(t graph.Tensor) bool {
+	n := t.Node()
+	if n == nil {
+		return false
+	}
+	for slot := range n.Op.Slots {
+		if n.Op.Slots[slot].CountedBy != "" && slices.Contains(n.Tensors(slot), t) {
+			return true
+		}
+	}
+	return false
 }
 
 // has checks that a tensor is among those of the program. Another graph may have one of the same name.

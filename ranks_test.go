@@ -18,6 +18,7 @@ import (
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/meansquarederror"
+	"github.com/opgen/opgen/generated/nonzero"
 	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/cpu"
@@ -182,6 +183,47 @@ func TestRankKernelFails(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "loss@1") {
 				t.Errorf("%d workers: rank %d returns %v", workers, rank, err)
 			}
+		}
+	}
+}
+
+// TestRankCounts fetches a tensor of which a kernel decides how many rows count: only its rank knows them.
+func TestRankCounts(t *testing.T) {
+	t.Parallel()
+	for _, err := range onRanks(2, func(rank int, s *opgen.Session) error {
+		prog := &graph.Program{Name: "found"}
+		var found []nonzero.Outputs
+		for d := range 2 {
+			g := graph.OnDevice(1, d)
+			found = append(found, nonzero.Apply(g, nonzero.Defaults(), g.Input("x", dtype.F32, 4)))
+			p, err := graph.Inference(g, found[d].Output)
+			if err != nil {
+				return err
+			}
+			prog.Steps, prog.Fed, prog.Fetched = append(prog.Steps, p.Steps...), append(prog.Fed, p.Fed...), append(prog.Fetched, p.Fetched...)
+		}
+		p, err := s.Load(context.Background(), prog)
+		if err != nil {
+			return err
+		}
+		if err := p.Run(context.Background(), opgen.With(prog.Fed[0], []float32{0, 1, 0, 2}), opgen.With(prog.Fed[1], []float32{0, 1, 3, 2})); err != nil {
+			return err
+		}
+		for d, want := range []string{"[1 3]", "[1 2 3]"} {
+			got, err := opgen.Fetch[int64](p, found[d].Output)
+			shape, errShape := p.Shape(found[d].Output)
+			text := fmt.Sprintf("want a tensor of rank %d, got nonzero", rank)
+			switch {
+			case d == rank && (err != nil || errShape != nil || fmt.Sprint(got) != want || shape[0] != len(got)):
+				return fmt.Errorf("rank %d: got %v of %v, %v, %v", rank, got, shape, err, errShape)
+			case d != rank && (err == nil || errShape == nil || !strings.Contains(err.Error(), text) || !strings.Contains(errShape.Error(), text)):
+				return fmt.Errorf("rank %d: got %v and %v, %v", rank, got, err, errShape)
+			}
+		}
+		return nil
+	}) {
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

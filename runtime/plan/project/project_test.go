@@ -161,6 +161,14 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
 		}
 	}
+	apart := *d.whole
+	apart.Tasks = slices.Clone(apart.Tasks)
+	last := &apart.Tasks[len(apart.Tasks)-1]
+	before := slices.IndexFunc(apart.Tasks, func(t plan.Task) bool { return !t.Crosses() && d.owner[t.Device] != d.owner[last.Device] })
+	last.After = []int{before}
+	if _, err := project.Ranks(&apart, d.owner, make([]int, len(d.parts))); err == nil || !strings.Contains(err.Error(), "want tasks on one rank where one is asked to be over before another begins") {
+		t.Errorf("got %v", err)
+	}
 	if _, err := project.Owners(2, 3); err == nil || err.Error() != "project: want at least one device for each rank, got 2 devices for 3 ranks" {
 		t.Errorf("got %v", err)
 	}
