@@ -257,17 +257,20 @@ type addends struct {
 	compensated
 	size, quantum float64 // the sum of their sizes, and a power of 2 of which all of them are multiples
 	last          float64 // the last one that is not 0
-	same          int     // how many are not 0, if all of these are equal; -1 if not
+	run           float64 // how many of the last ones that are not 0 are equal
+	most          float64 // the greatest run
+	runs          float64 // the sum of the squares of all runs
 }
 
 func (s *addends) add(x float64) {
 	s.compensated.add(x)
 	if q := quantum(x); q > 0 {
-		if s.size > 0 && s.last != x {
-			s.same = -1
-		} else if s.same >= 0 {
-			s.same++
+		if s.last != x {
+			s.run = 0
 		}
+		s.run++
+		s.most = max(s.most, s.run)
+		s.runs += 2*s.run - 1
 		s.last = x
 		s.size += math.Abs(x)
 		if s.quantum == 0 || q < s.quantum {
@@ -291,13 +294,13 @@ func quantum(x float64) float64 {
 }
 
 // bound returns a bound of what adding n numbers in some order loses: it is at most that of adding them to
-// the sum of their sizes. That errors have random signs keeps it to the root of their number. What adding one
-// after the other loses is no fault either.
+// the sum of their sizes. That errors have random signs keeps it to the root of their number, where they
+// differ: equal numbers are rounded alike. What adding one after the other loses is no fault either.
 func (s *addends) bound(n int) float64 {
 	if n < 2 {
 		return 0
 	}
-	return scaled(s.size, 1+math.Sqrt(float64(n))/2) + math.Abs(s.lost)*0x1p53
+	return scaled(s.size, 1+math.Sqrt(max(float64(n), s.runs))/2) + math.Abs(s.lost)*0x1p53
 }
 
 // sum collects the terms of a sum.
@@ -333,8 +336,8 @@ func (s *sum) result() number {
 		out.d[i] = s.d[i].sum()
 		// A gradient multiplies each term by what comes behind the sum, before it adds them. So terms that
 		// cancel need not, and equal ones are rounded alike.
-		if d := &s.d[i]; !d.exact() || out.de[i] > 0 || math.Abs(out.d[i]) < d.size || d.same > 2 {
-			out.de[i] += d.bound(s.n) + scaled(d.size, float64(max(d.same, 0))/4)
+		if d := &s.d[i]; !d.exact() || out.de[i] > 0 || math.Abs(out.d[i]) < d.size || d.most > 2 {
+			out.de[i] += d.bound(s.n)
 		}
 	}
 	return out

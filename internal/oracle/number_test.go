@@ -231,3 +231,26 @@ func TestErf(t *testing.T) {
 		t.Errorf("erf(1e-9): got %v, want %v", got, want)
 	}
 }
+
+// TestRuns checks that the bound of a derivative covers what rounds alike: equal derivatives that a gradient
+// multiplies by a number before it adds them, although their own sum is exact.
+func TestRuns(t *testing.T) {
+	const unit, factor = 0x1p-53, 0.1
+	for _, run := range []int{3, 10, 300, 5000} {
+		s, got := new(sum), 0.0
+		for i := range 7 {
+			for range run {
+				x := depending(0, 0)
+				x.d[0] = 1 + float64(i)/2
+				s.add(x)
+				got += factor * x.d[0]
+			}
+		}
+		r := s.result()
+		exact := new(big.Float).Mul(big.NewFloat(factor), big.NewFloat(r.d[0]))
+		off, _ := new(big.Float).Sub(exact, big.NewFloat(got)).Float64()
+		if bound := safety * unit * factor * r.de[0]; math.Abs(off) > bound {
+			t.Errorf("runs of %d: off by %v, the bound is %v", run, off, bound)
+		}
+	}
+}
