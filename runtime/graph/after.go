@@ -24,14 +24,17 @@ func (n *Node) After(others ...*Node) *Node {
 // Preceding returns the nodes given to After.
 func (n *Node) Preceding() []*Node { return n.after }
 
+// reads reports whether a slot reads a tensor that others give: an input, or what takes the place of a weight.
+func (n *Node) reads(slot int, t Tensor) bool {
+	role := n.Op.Slots[slot].Role
+	return role == task.RoleInput || role == task.RoleWeight && t.kind != variable
+}
+
 // before appends the nodes that n depends on to a list.
 func (n *Node) before(list []*Node) []*Node {
 	for slot := range n.Op.Slots {
-		if n.Op.Slots[slot].Role != task.RoleInput {
-			continue
-		}
 		for _, t := range n.slots[slot] {
-			if t.node != nil && t.node != n {
+			if n.reads(slot, t) && t.node != nil && t.node != n {
 				list = append(list, t.node)
 			}
 		}

@@ -176,10 +176,14 @@ func TestParts(t *testing.T) {
 func TestComputedWeight(t *testing.T) {
 	g := graph.New(1)
 	x, w := g.Input("x", dtype.F32, 2, 4), g.Input("w", dtype.F32, 3, 4)
-	y := linear.Apply(g, noBias(3), x, graph.Weight(linear.SlotWeight, w))
+	made := softmax.Apply(g, softmax.Defaults(), w)
+	y := linear.Apply(g, noBias(3), x, graph.Weight(linear.SlotWeight, made))
 	p, err := graph.Inference(g, y)
-	if err != nil || len(p.Variables) != 0 || len(p.Fed) != 2 {
+	if err != nil || len(p.Variables) != 0 || len(p.Fed) != 2 || len(p.Steps) != 2 {
 		t.Errorf("got %v, %v", p, err)
+	}
+	if _, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{y: g.Input("dy", dtype.F32, 2, 3)}, []graph.Tensor{w}); err != nil || !grads[w].Valid() {
+		t.Errorf("got the gradients %v, %v: want one of w", grads, err)
 	}
 	batchnorm.Apply(g, batchnorm.Defaults(), x, graph.Weight(batchnorm.SlotRunningMean, g.Input("mean", dtype.F32, 4)))
 	if err := g.Err(); err == nil || !strings.Contains(err.Error(), "slot running_mean: want a weight of the node's graph, since the operator changes it, got mean f32[4]") {

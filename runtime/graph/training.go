@@ -229,7 +229,7 @@ func (p *Program) missing(g *Graph, updates []*Node) ([]*Node, error) {
 	for _, n := range updates {
 		for slot := range n.Op.Slots {
 			for _, t := range n.slots[slot] {
-				if n.Op.Slots[slot].Role == task.RoleInput && t.kind == activation && g.has(t) {
+				if n.reads(slot, t) && t.kind == activation && g.has(t) {
 					taken = append(taken, t)
 				}
 			}

@@ -177,8 +177,8 @@ var elementTypes = []string{"", "f32", "u8", "i8", "u16", "i16", "i32", "i64", "
 
 func places(a []any, is bool) []int {
 	out := []int{}
-	for i, n := range integers(a[0]) {
-		if (n == integer(a[1])) == is {
+	for i, n := range elements(a[0]) {
+		if equal(n, a[1]) == is {
 			out = append(out, i)
 		}
 	}
