@@ -69,7 +69,7 @@ func operands(list []mapping.Operand) string {
 	var all []string
 	for _, o := range list {
 		var fields []string
-		for _, f := range [][2]string{{"Slot", o.Slot}, {"Const", o.Const}, {"Type", o.Type}, {"Shape", o.Shape}, {"Permute", o.Permute}} {
+		for _, f := range [][2]string{{"Slot", o.Slot}, {"Const", o.Const}, {"Type", o.Type}, {"Shape", o.Shape}, {"Expand", o.Expand}, {"Permute", o.Permute}} {
 			if f[1] != "" {
 				fields = append(fields, fmt.Sprintf("%s: %q", f[0], f[1]))
 			}

@@ -35,7 +35,7 @@ func operandNames(list []mapping.Operand) string {
 	var names []string
 	for _, o := range list {
 		name := cmp.Or(o.Slot, "constant "+o.Const)
-		for _, f := range [][2]string{{"as ", o.Type}, {"of shape ", o.Shape}, {"in order ", o.Permute}} {
+		for _, f := range [][2]string{{"as ", o.Type}, {"of shape ", o.Shape}, {"repeated to ", o.Expand}, {"in order ", o.Permute}} {
 			if f[1] != "" {
 				name += " " + f[0] + f[1]
 			}

@@ -213,6 +213,7 @@ var (
 		{Name: "const", Value: text, Doc: "the name by which expressions read an input, whose value is known when a graph is built"},
 		{Name: "type", Value: text, Doc: "the element type that the slot's tensor has, or that of the output"},
 		{Name: "shape", Value: text, Doc: "the shape that the slot's tensor has, or that of the output"},
+		{Name: "expand", Value: text, Doc: "the shape to which an input is repeated"},
 		{Name: "permute", Value: text, Doc: "the order of the dimensions of the slot's tensor, or of the output"},
 	}}
 	onnxOperands = keys.Value{Type: keys.Array, Elem: &keys.Value{Type: keys.String | keys.Object, Table: onnxOperandKeys}}

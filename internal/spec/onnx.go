@@ -90,7 +90,7 @@ func (r *reader) operands(e *source.Entry, x *ONNX) (out []mapping.Operand) {
 		}
 		t := r.sub(item, onnxOperandKeys)
 		o := mapping.Operand{Slot: t.str("slot").V, Const: t.str("const").V}
-		for key, text := range map[string]*string{"type": &o.Type, "shape": &o.Shape, "permute": &o.Permute} {
+		for key, text := range map[string]*string{"type": &o.Type, "shape": &o.Shape, "expand": &o.Expand, "permute": &o.Permute} {
 			*text = t.str(key).V
 		}
 		x.At[o.Slot+o.Const] = item.KeySpan

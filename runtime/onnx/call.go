@@ -521,7 +521,7 @@ func weightOf(t graph.Tensor) graph.Tensor {
 func (x *use) adapt(v *value, o mapping.Operand, behind bool) (*value, error) {
 	steps := []struct {
 		text, op string
-	}{{o.Type, "Cast"}, {o.Shape, "Reshape"}, {o.Permute, "Transpose"}}
+	}{{o.Type, "Cast"}, {o.Shape, "Reshape"}, {o.Expand, "Expand"}, {o.Permute, "Transpose"}}
 	if behind {
 		slices.Reverse(steps)
 	}
@@ -562,6 +562,15 @@ func (x *use) adapt(v *value, o mapping.Operand, behind bool) (*value, error) {
 			}
 			inputs = append(inputs, constant("", integersOf([]int{len(list)}, list...)))
 			node.Attribute = []*onnxpb.AttributeProto{{Name: new("allowzero"), Type: onnxpb.AttributeProto_INT.Enum(), I: new(int64(1))}}
+		case "Expand":
+			list, ok := want.([]int)
+			if !ok {
+				return nil, fmt.Errorf("want a list of extents, got %v", want)
+			}
+			if slices.Equal(list, shape) {
+				continue
+			}
+			inputs = append(inputs, constant("", integersOf([]int{len(list)}, list...)))
 		case "Transpose":
 			list, ok := want.([]int)
 			if !ok {
