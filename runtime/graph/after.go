@@ -24,7 +24,8 @@ func (n *Node) After(others ...*Node) *Node {
 // Preceding returns the nodes given to After.
 func (n *Node) Preceding() []*Node { return n.after }
 
-// reads reports whether a slot reads a tensor that others give: an input, or what takes the place of a weight.
+// reads reports whether a slot reads a tensor that others give: an input, or what takes the place of a
+// weight.
 func (n *Node) reads(slot int, t Tensor) bool {
 	role := n.Op.Slots[slot].Role
 	return role == task.RoleInput || role == task.RoleWeight && t.kind != variable
