@@ -42,8 +42,8 @@ type Operand struct {
 	Type  string `json:"type,omitempty"` // the element type to which the tensor is converted in front of the slot, or behind it
 	// Shape is the shape that the tensor gets, in front of the slot or behind it; -1 stands for one extent
 	// that follows from the others.
-	Shape  string `json:"shape,omitempty"`
-	Expand string `json:"expand,omitempty"` // the shape to which an input is repeated, behind Shape
+	Shape   string `json:"shape,omitempty"`
+	Expand  string `json:"expand,omitempty"`  // the shape to which an input is repeated, behind Shape
 	Permute string `json:"permute,omitempty"` // the order of its dimensions, in front of the slot behind Shape, or behind it before Shape
 }
 
