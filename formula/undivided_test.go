@@ -20,12 +20,17 @@ const (
 	valueSized = "values decide which elements there are"
 	neighbors  = "a part needs an element of its neighbor, as constraints say"
 	scalars    = "it has no tensor with a dimension"
+	recurring  = "divisions of recurrences are not derived"
 )
 
 // undivided lists the operators that cannot be divided at any of their examples.
 var undivided = map[string]string{
 	"adjust_scale":        scalars,
+	"bidirectional_gru":   recurring,
+	"bidirectional_lstm":  recurring,
+	"bidirectional_rnn":   recurring,
 	"broadcast":           fixedShape,
+	"buffer":              fixedShape,
 	"cache":               overAll,
 	"checksum":            overAll,
 	"clip_by_global_norm": overAll,
@@ -39,11 +44,13 @@ var undivided = map[string]string{
 	"kaiming_uniform":     random,
 	"lamb":                overAll,
 	"learning_rate":       scalars,
+	"nll":                 overAll,
 	"nonfinite":           overAll,
 	"nonzero":             valueSized,
 	"normal":              random,
 	"reshape":             byNumber,
 	"scale_loss":          scalars,
+	"sequence":            fixedShape,
 	"sparse_matvec":       neighbors,
 	"squeeze":             byNumber,
 	"truncated_normal":    random,

@@ -2,7 +2,9 @@ package onnx_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
@@ -10,6 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/onnx"
+	"github.com/opgen/opgen/runtime/onnx/mapping"
+	"github.com/opgen/opgen/runtime/safetensors"
 )
 
 // A network that detects a spoken word is loaded for one example at a time, and answers how likely it heard
@@ -47,4 +51,39 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output: onnx::Flatten_0[1 24 96] [0.4]
+}
+
+// An input that is known when the graph is built makes what follows from it a constant. What a catalogue
+// without operators cannot compute is refused by name.
+func ExampleKnown() {
+	data, err := os.ReadFile("../../test/onnx/testdata/models/namaste_deepa.onnx")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	silence := safetensors.Tensor{Type: dtype.F32, Shape: []int{1, 24, 96}, Data: make([]byte, 4*24*96)}
+	for _, entries := range [][]mapping.Entry{onnxtable.Entries, nil} {
+		m, err := onnx.Read(data, &onnx.Catalogue{Operators: catalogue.Operators(), Register: catalogue.Register, Entries: entries})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		net, err := m.Insert(graph.New(1), nil, onnx.Known(m.Inputs()[0].Name, silence))
+		if refused := (*onnx.Refused)(nil); errors.As(err, &refused) {
+			fmt.Println(refused.Op, refused.Missing)
+		} else if err == nil {
+			fmt.Println(net.Outputs[0].Shape(), len(net.Variables))
+		}
+	}
+	// Output:
+	// [1 1] 1
+	// Sigmoid the catalogue has no such operator
+}
+
+// A tensor has a file of its own in the tests of ONNX.
+func ExampleReadTensor() {
+	file := []byte("\x08\x02\x10\x01\x42\x01x\x4a\x08\x00\x00\x80\x3f\x00\x00\x00\x40")
+	name, t, err := onnx.ReadTensor(file)
+	fmt.Println(name, t.Type, t.Shape, t.Float64s(), err)
+	// Output: x f32 [2] [1 2] <nil>
 }

@@ -31,9 +31,9 @@ type Catalogue struct {
 	Entries  []mapping.Entry
 }
 
-// MaxFile is the size up to which Load reads files, in bytes: that of messages of protocol buffers. Larger
+// maxFile is the size up to which Load reads files, in bytes: that of messages of protocol buffers. Larger
 // networks have their weights in files beside it.
-const MaxFile = 2 << 30
+const maxFile = 2 << 30
 
 // Model is a network that was read. It is safe for concurrent use.
 type Model struct {
@@ -65,10 +65,10 @@ func Load(path string, c *Catalogue) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > MaxFile {
-		return nil, fmt.Errorf("onnx: %s: want at most %d bytes, got %d", path, int64(MaxFile), info.Size())
+	if info.Size() > maxFile {
+		return nil, fmt.Errorf("onnx: %s: want at most %d bytes, got %d", path, int64(maxFile), info.Size())
 	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile))
+	data, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {
 		return nil, err
 	}

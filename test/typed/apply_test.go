@@ -319,9 +319,11 @@ func TestShortForms(t *testing.T) {
 		same(f(g, x, x), elementbinary.Operator, elementbinary.Defaults(v))
 	}
 	for v, f := range map[elementbinarycompare.Type]binary{
-		elementbinarycompare.TypeEwEqual:   elementbinarycompare.Equal,
-		elementbinarycompare.TypeEwGreater: elementbinarycompare.Greater,
-		elementbinarycompare.TypeEwLess:    elementbinarycompare.Less,
+		elementbinarycompare.TypeEwEqual:        elementbinarycompare.Equal,
+		elementbinarycompare.TypeEwGreater:      elementbinarycompare.Greater,
+		elementbinarycompare.TypeEwLess:         elementbinarycompare.Less,
+		elementbinarycompare.TypeEwGreaterEqual: elementbinarycompare.GreaterEqual,
+		elementbinarycompare.TypeEwLessEqual:    elementbinarycompare.LessEqual,
 	} {
 		same(f(g, x, x), elementbinarycompare.Operator, elementbinarycompare.Defaults(v))
 	}
