@@ -22,6 +22,7 @@ type kind struct {
 	few     bool    // elements are drawn from few numbers
 	run     uint64  // how the use runs beside its plain run, if it always runs so: the remainder of Values by 4, and 1
 	some    bool    // no extent is 0
+	most    int     // the greatest extent, where products of triangles take its fifth power; 0: any
 	plain   bool    // no other operation stands around the results
 	apart   float64 // see Case
 	any     bool    // those of all other kinds, over nothing: the last kind
@@ -58,6 +59,11 @@ func (k kind) formula(seed, number uint64) *Case {
 			w.c.Dims = map[string]int{"N": 1, "K": 1, "M": 1}
 			w.c.Dims[d] = n
 			break
+		}
+	}
+	for d, n := range w.c.Dims {
+		if k.most > 0 {
+			w.c.Dims[d] = min(n, k.most)
 		}
 	}
 	w.attributes()

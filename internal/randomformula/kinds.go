@@ -82,7 +82,7 @@ var kinds = []kind{
 		"y0[n, k] = {sum | max}(c in {n .. k | 0 .. k - n | n - k .. 2} if {c != 1 | x[n, k] > 0.37}: u[n])",
 	}},
 	// An inner range ends at an outer index, which begins at the index of the result.
-	{name: "triangles", texts: []string{
+	{name: "triangles", most: 48, texts: []string{
 		"y0[k] = $red(a in $shift, b in {k .. a + 1 | a .. k + 3 | a .. a + 2 | a - 1 .. k + 1 | 0 .. a}: (v[b] else {0 | 0.5}) {| * (1 + a) | * (v[a] else 1)})",
 		"y0[n, k] = $red(n' in {n - 1 .. n + 2 | 0 .. n + 1 | n .. N}, k' in {n' .. K | 0 .. n' | k - n' .. k + 1 | n' - 1 .. n' + 2}: x[n', k'] {| * (1 + k')})",
 		"y0[n] = {mean | sum | max}(k in n + 1 .. K, a in k - n .. k - n + 3: a * (v[k + n] else 0.5))",
