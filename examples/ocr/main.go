@@ -1,5 +1,4 @@
-// Ocr reads a line of text in a picture, with networks of PaddleOCR in ONNX's format, on the CPUs of this
-// machine.
+// Ocr reads a line of text in a picture, with networks of PaddleOCR, on the CPUs of this machine.
 //
 //	ocr -model ch_PP-OCRv4_rec_infer.onnx -keys ppocr_keys_v1.txt [-upright ch_ppocr_mobile_v2.0_cls_infer.onnx] line.png
 //
