@@ -340,6 +340,7 @@ func (c *collector) text(n *source.Scalar, text string, path []string) {
 	switch {
 	case slices.Contains(prose, key) && len(path) != 2:
 	case of(0) == "values":
+	case of(0) == "onnx" && key != "inputs" && key != "outputs": // names of another language
 	case key == "formula" && len(path) == 1:
 		c.formula(n, text)
 	case key == "enum" && of(0) == "attrs", key == "init" && of(0) == "slots", key == "use", key == "other" && of(0) == "fuse":
