@@ -55,7 +55,8 @@ var elsewhere = []struct {
 // figures lists blocks that no test can check, by page and first line, with the reason.
 var figures = map[string]string{
 	"architecture.md specs/*.toml --read--> syntax trees --check--> findings": "a drawing of how data flows",
-	"commands.md [[rule]]":                 "a file of another program, Taplo",
+	"commands.md [[rule]]": "a file of another program, Taplo",
+	"ranks.md apt-get install gcc pkg-config mpich libmpich-dev": "needs MPI; make mpi runs the same",
 	"editors.md {":                         "settings of VS Code",
 	"editors.md vim.lsp.config('opgen', {": "settings of Neovim",
 	"editors.md [language-server.opgen]":   "settings of Helix",
