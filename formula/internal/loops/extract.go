@@ -19,7 +19,8 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 			inner = z.inside(n, around, lenient)
 		}
 		used := slices.DeleteFunc(slices.Clone(around), func(v *term.Variable) bool { return !inner.Uses(v) })
-		if len(inner.Free()) != len(used) { // an index of a reduction around this one, of a range that is not known
+		free := slices.DeleteFunc(inner.Free(), func(v *term.Variable) bool { return v == z.over })
+		if len(free) != len(used) { // an index of a reduction around this one, of a range that is not known
 			return n
 		}
 		vars := around // over nothing, no element may be read

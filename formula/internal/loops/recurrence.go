@@ -245,8 +245,10 @@ func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statem
 	o.Ordered, o.Rows, o.Before, o.Steps = true, 0, nil, 1
 	out := &recurrence[T]{name: over.Name, down: block[0].Recurrence.Down, rows: 1}
 	row := rowOf(block)
-	reach := reachOf(block)
-	for _, x := range [][2]int{{0, min(reach, n)}, {min(reach, n), max(n-reach, min(reach, n))}, {max(n-reach, min(reach, n)), n}} {
+	before, behind := reachOf(block)
+	before = min(before, n)
+	behind = max(n-behind, before)
+	for _, x := range [][2]int{{0, before}, {before, behind}, {behind, n}} {
 		if x[0] >= x[1] {
 			continue
 		}
@@ -354,14 +356,13 @@ func rowOf(block []*program.Statement) *term.Variable {
 	return &term.Variable{Name: v.Name + "*", Lo: v.Lo, Hi: v.Hi}
 }
 
-// reachOf returns how far from the beginning or the end of the range of a block's index its statements may
-// read what is outside: the greatest distance that is a number.
-func reachOf(block []*program.Statement) int {
-	most := 0
+// reachOf returns how far before and behind the value of a block's index its statements read, where the
+// distance is a number: at the beginning and at the end of the index, such reads may be outside.
+func reachOf(block []*program.Statement) (before, behind int) {
 	for _, s := range block {
 		visit := func(x *term.Term) {
 			if d, known := term.Norm(term.Difference(x, s.Over.Term())).Known(); known && max(d, -d) <= mostReach {
-				most = max(most, d, -d)
+				before, behind = max(before, -d), max(behind, d)
 			}
 		}
 		s.Reads(func(r *term.Read) {
@@ -376,7 +377,7 @@ func reachOf(block []*program.Statement) int {
 			}
 		})
 	}
-	return most
+	return before, behind
 }
 
 func (r *recurrence[T]) Groups() int { return 1 }
