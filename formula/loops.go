@@ -56,7 +56,7 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	}
 	l := &layout{kernel: k, accessor: a, task: slices.Index(k.signature.Operator.Signatures, k.signature)}
 	if a.Rows {
-		tiles, err := a.Resolved.Tiles(l.task, 0, a.Asked())
+		tiles, err := a.Resolved.Tiles(l.task, 0, a.Grid)
 		if err != nil {
 			return nil, mistake(k.signature.Operator.FullName(), "want rows that are computed by themselves: "+err.Error())
 		}
@@ -100,6 +100,7 @@ func (k loopKernel) key(a *task.Accessor) (string, error) {
 		return "", err
 	}
 	b := strconv.AppendBool(attrs, a.Rows)
+	b = append(append(b, a.Grid...), ';')
 	number := func(n int) { b = append(strconv.AppendInt(b, int64(n), 10), ' ') }
 	number(a.Seed)
 	for i := range k.signature.Operator.Slots {

@@ -337,7 +337,7 @@ func (x *indices) checkBox(b *region.Box) error {
 
 // rowBodies returns the body of tiles of rows.
 func (l *layout) rowBodies(u *use) ([]op.Body, error) {
-	tiles, err := l.accessor.Resolved.Tiles(l.task, 0, l.accessor.Asked())
+	tiles, err := l.accessor.Resolved.Tiles(l.task, 0, l.accessor.Grid)
 	if err == nil && u.code == nil {
 		err = u.why
 	}

@@ -121,7 +121,7 @@ func (c *Call) Accessor(host func(Region) []byte) *task.Accessor {
 		return out
 	}
 	a := &task.Accessor{
-		Rows: c.Rows, Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Seed: c.Seed, Passed: c.Passed, Memory: buffers,
+		Rows: c.Rows, Grid: c.Asked, Signature: c.Signature, Attrs: c.Attrs, Resolved: c.Resolved, Seed: c.Seed, Passed: c.Passed, Memory: buffers,
 		Workers:   func(slot int) []task.Buffer { return buffers(slot, false) },
 		State:     c.States.Slot,
 		Profiling: c.Profiling, Handle: c.Handle,

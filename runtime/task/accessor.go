@@ -35,6 +35,9 @@ type Accessor struct {
 	Handle    Handle
 	// Rows says that ranges of the body are tiles of rows of the results, as Resolution.Tiles says.
 	Rows bool
+	// Grid says whose tiles they are: those of a call that asks for these gradients. Gradients are bound in
+	// another mode to check them, and the tiles stay.
+	Grid Asked
 	// Heap is the argument from "memory" of init and cleanup tasks; nil for others.
 	Heap *Memory
 }

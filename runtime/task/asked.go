@@ -62,12 +62,3 @@ func (a Asked) Of(s *Signature, param, k int) (present bool, m tensor.Mode) {
 	}
 	return false, tensor.Store
 }
-
-// Asked returns what the call asks for.
-func (a *Accessor) Asked() Asked {
-	return a.Signature.AskedOf(func(param int, f func(bool, tensor.Mode)) {
-		for _, b := range a.Memory(a.Signature.Params[param].Slot, true) {
-			f(b.Type != 0 && (b.Bytes != nil || b.Operand.Bytes() == 0), b.Mode)
-		}
-	})
-}

@@ -59,6 +59,30 @@ func TestTiles(t *testing.T) {
 	}
 }
 
+// TestTilesOfNothing checks gradients that are 0 in tiles: where they are added to, nothing computes them,
+// and the tiles are those of the plan nevertheless.
+func TestTilesOfNothing(t *testing.T) {
+	r := newRunner(false)
+	for kind, number := range map[string]uint64{"by_hand": 18, "histograms": 108} {
+		c := caseOf(kind, 51, number)
+		o, why := check(c)
+		if o == nil {
+			t.Fatal(why)
+		}
+		d := draw(c)
+		want, err := r.run(o, c, d, variant{workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.run(o, c, d, variant{workers: 3, tiles: true, checked: true}); err != nil || got == nil || bits(got) != bits(want) {
+			t.Errorf("kind %s: want the bits of the whole task, got %v, %v\n%s", kind, got, err, c.Spec())
+		}
+	}
+	if err := r.close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // refuses reports whether the backend that checks accesses refuses a case without tiles.
 func (r *runner) refuses(o *liveOperator, c *randomformula.Case, d drawn) bool {
 	_, err := r.run(o, c, d, variant{workers: 3, checked: true})
