@@ -185,9 +185,21 @@ func (f *formula) inOrder(all []*expr.Statement, g *expr.Recurrence) *expr.Error
 		return e
 	}
 	e := failf(worst.node, expr.BadFormula, "%s is read at %s before it is given: a recurrence reads an earlier element of one index, such as %s",
-		worst.of.name, f.elementText(worst.node, ""), f.elementText(worst.of.node.(*expr.Read), index))
+		worst.of.name, f.elementText(worst.node, ""), f.elementText(given(own, worst.of.name), index))
 	e.Hint = "read it at " + index + " - 1 or " + index + " + 1, with else for what is outside, or put the line that gives it above this one"
 	return e
+}
+
+// given returns the left side with which statements give a value: each stands in brackets.
+func given(own []*expr.Statement, name string) *expr.Read {
+	for _, s := range own {
+		for _, n := range s.Targets {
+			if r, ok := n.(*expr.Read); ok && r.Name == name {
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // elementText returns the text of an element, at the value before the present one of an index.
