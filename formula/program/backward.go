@@ -97,7 +97,7 @@ func (b *builder) splitBackward() error {
 	var forward []*Statement
 	for _, s := range p.Backward {
 		reads := false
-		for _, m := range s.Beside(p.Backward) {
+		for _, m := range s.beside(p.Backward) {
 			m.Value.Walk(func(n *term.Term) { reads = reads || n.Op == term.Element && depends[n.Read.Tensor] })
 		}
 		switch {

@@ -24,9 +24,9 @@ func (s *Statement) Needs(set func(tensor int) bool) bool {
 	return slices.ContainsFunc(s.Recurrence.Targets, set)
 }
 
-// Beside lists the statements of the block of a statement, among those of which it is one: the statement
+// beside lists the statements of the block of a statement, among those of which it is one: the statement
 // alone if it is in no recurrence.
-func (s *Statement) Beside(statements []*Statement) []*Statement {
+func (s *Statement) beside(statements []*Statement) []*Statement {
 	return Together(statements, slices.Index(statements, s))
 }
 

@@ -2,7 +2,7 @@ package term
 
 import "github.com/opgen/opgen/formula/reduction"
 
-// Beside says which indices a scan reduces, relative to the present index p of the result.
+// beside says which indices a scan reduces, relative to the present index p of the result.
 type Beside uint8
 
 // Before: a prefix, which ends at p or at a bound that grows with p. After: a suffix. Others: all but p.

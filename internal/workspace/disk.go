@@ -77,7 +77,7 @@ func (d *Disk) Texts(overlay map[string]string) (Texts, error) {
 		}
 	}
 	for p, x := range overlay {
-		if IsSpec(specs, p) {
+		if isSpec(specs, p) {
 			t.Specs = append(t.Specs, driver.Input{Path: p, Text: x})
 		}
 	}
@@ -85,8 +85,8 @@ func (d *Disk) Texts(overlay map[string]string) (Texts, error) {
 	return t, nil
 }
 
-// IsSpec reports whether a path, relative to the root, is that of a spec.
-func IsSpec(folder, path string) bool {
+// isSpec reports whether a path, relative to the root, is that of a spec.
+func isSpec(folder, path string) bool {
 	return strings.HasPrefix(path, folder+"/") && filepath.Ext(path) == ".toml"
 }
 
@@ -109,7 +109,7 @@ func (d *Disk) read(folder string) {
 	for p, is := range state {
 		rel, err := filepath.Rel(d.root, p)
 		rel = filepath.ToSlash(rel)
-		if err != nil || !IsSpec(folder, rel) {
+		if err != nil || !isSpec(folder, rel) {
 			continue
 		}
 		if old, ok := d.specs[rel]; ok && old.is == any(is) {

@@ -319,7 +319,7 @@ func (s *Snapshot) declaration(n *Name) (string, *Name) {
 		}
 		return path, &Name{Span: at, Text: n.Text, Kind: Spec, Spec: n.Spec, Declares: true}
 	}
-	names := s.Names(path)
+	names := s.namesOf(path)
 	for i := range names {
 		if x := &names[i]; same(x, n) && (x.Declares || n.Kind == Index) { // where an index stands first
 			return path, x

@@ -23,7 +23,7 @@ type Hover struct {
 
 // Hover tells what the name at an offset means; nil if there is none. The error is that of ctx.
 func (s *Snapshot) Hover(ctx context.Context, path string, offset int) (*Hover, error) {
-	n := s.At(path, offset)
+	n := s.nameAt(path, offset)
 	if n == nil {
 		return nil, ctx.Err()
 	}
@@ -42,7 +42,7 @@ func (s *Snapshot) describe(ctx context.Context, path string, n *Name) (string, 
 		if n.Text != "formula" && n.Text != "name" {
 			return text, nil
 		}
-		c, err := s.Check(ctx, path)
+		c, err := s.known(ctx, path)
 		if c != nil && c.Operator != nil {
 			text += "\n\n" + block(all(c.Operator))
 		}
@@ -55,7 +55,7 @@ func (s *Snapshot) describe(ctx context.Context, path string, n *Name) (string, 
 		if n.Of != "" {
 			return code(n.Text) + ", a parameter of " + code(n.Of), nil
 		}
-		c, err := s.Check(ctx, path)
+		c, err := s.known(ctx, path)
 		if c == nil || err != nil {
 			return "", err
 		}
@@ -65,7 +65,7 @@ func (s *Snapshot) describe(ctx context.Context, path string, n *Name) (string, 
 	if home == "" {
 		return "", nil
 	}
-	c, err := s.Check(ctx, home)
+	c, err := s.known(ctx, home)
 	if c == nil || err != nil {
 		return "", err
 	}
@@ -125,7 +125,7 @@ func indexText(s *spec.Spec, n *Name) string {
 }
 
 // memberText describes a name that a spec declares.
-func memberText(c *Checked, n *Name) string {
+func memberText(c *checkedSpec, n *Name) string {
 	s := c.Spec
 	if s == nil {
 		return ""
@@ -201,7 +201,7 @@ func lineOf(formula, begin string) string {
 	return strings.Join(out, "\n")
 }
 
-func specText(c *Checked) string {
+func specText(c *checkedSpec) string {
 	s := c.Spec
 	if s.File == nil {
 		return code(s.Base) + ", a spec that cannot be read"
@@ -231,7 +231,7 @@ func article(kind string) string {
 }
 
 // modelSlot returns the model of a slot; nil if the spec has findings.
-func modelSlot(c *Checked, name string) *model.Slot {
+func modelSlot(c *checkedSpec, name string) *model.Slot {
 	if c.Operator == nil {
 		return nil
 	}
@@ -242,7 +242,7 @@ func modelSlot(c *Checked, name string) *model.Slot {
 	return c.Operator.Slots[i]
 }
 
-func slotText(c *Checked, name string) string {
+func slotText(c *checkedSpec, name string) string {
 	i := slices.IndexFunc(c.Spec.Slots, func(s *spec.Slot) bool { return s.Name == name })
 	if i < 0 {
 		return ""
@@ -275,7 +275,7 @@ func slotText(c *Checked, name string) string {
 	return withDoc(text, sl.Doc.V)
 }
 
-func attrText(c *Checked, n *Name) string {
+func attrText(c *checkedSpec, n *Name) string {
 	path := []string{n.Text}
 	if n.Of != "" {
 		path = []string{n.Of, n.Text}
@@ -305,7 +305,7 @@ func attrText(c *Checked, n *Name) string {
 	return withDoc(code(strings.Join(path, "."))+", "+what, a.Doc.V)
 }
 
-func dimText(c *Checked, name string) string {
+func dimText(c *checkedSpec, name string) string {
 	if c.Operator != nil {
 		for _, d := range c.Operator.Dims {
 			switch {

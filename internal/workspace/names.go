@@ -50,9 +50,9 @@ type Name struct {
 	key *keys.Key // of a Key
 }
 
-// Names returns the names in a spec, sorted by place. Where a text is no TOML, it leaves out the lines that
+// namesOf returns the names in a spec, sorted by place. Where a text is no TOML, it leaves out the lines that
 // cannot be read.
-func (s *Snapshot) Names(path string) []Name {
+func (s *Snapshot) namesOf(path string) []Name {
 	f := s.files[path]
 	if f == nil {
 		return nil
@@ -61,9 +61,9 @@ func (s *Snapshot) Names(path string) []Name {
 	return f.names
 }
 
-// At returns the name at an offset, or nil.
-func (s *Snapshot) At(path string, offset int) *Name {
-	names := s.Names(path)
+// nameAt returns the name at an offset, or nil.
+func (s *Snapshot) nameAt(path string, offset int) *Name {
+	names := s.namesOf(path)
 	for i := range names {
 		// Behind the last letter counts, as editors ask there, too.
 		if n := &names[i]; n.Span.Start <= offset && offset <= n.Span.End {

@@ -85,7 +85,7 @@ type Hint struct {
 // where a reduction or a for does not say them. It also tells what tasks cost, at the key of the formula. The
 // error is that of ctx.
 func (s *Snapshot) Hints(ctx context.Context, path string) ([]Hint, error) {
-	c, err := s.Check(ctx, path)
+	c, err := s.known(ctx, path)
 	if c == nil || err != nil || c.Spec == nil || !c.Spec.Formula.Set() || c.Spec.Formula.Node.File == nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Snapshot) Hints(ctx context.Context, path string) ([]Hint, error) {
 }
 
 // shapeOf returns the shape and the kind, or the type, of what a statement gives.
-func shapeOf(c *Checked, name string) string {
+func shapeOf(c *checkedSpec, name string) string {
 	for _, v := range c.Spec.Own {
 		if v.Name == name {
 			return strings.TrimSpace("[" + strings.Join(v.Shape, ", ") + "] " + v.Kind)
@@ -150,7 +150,7 @@ func shapeOf(c *Checked, name string) string {
 }
 
 // costs tells what the tasks of an operator cost, at the key of its formula.
-func costs(c *Checked) (Hint, bool) {
+func costs(c *checkedSpec) (Hint, bool) {
 	if c.Operator == nil {
 		return Hint{}, false
 	}
@@ -188,7 +188,7 @@ type Token struct {
 func (s *Snapshot) Tokens(path string) []Token {
 	var out []Token
 	end := 0
-	for _, n := range s.Names(path) {
+	for _, n := range s.namesOf(path) {
 		if n.Span.Start < end || n.Span.Start == n.Span.End || strings.Contains(n.Span.File.Text[n.Span.Start:n.Span.End], "\n") {
 			continue
 		}

@@ -25,7 +25,7 @@ import (
 // Definition returns where the name at an offset is declared: in a spec and, of an operator with a kernel by
 // hand, where the kernel is declared.
 func (s *Snapshot) Definition(path string, offset int) []source.Span {
-	n := s.At(path, offset)
+	n := s.nameAt(path, offset)
 	if n == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (s *Snapshot) inKernel(f *kernelfile.File, n ast.Node) source.Span {
 // generated package of its operator, as far as it is up to date. declared says whether the declaration
 // counts. The error is that of ctx.
 func (s *Snapshot) References(ctx context.Context, path string, offset int, declared bool) ([]source.Span, error) {
-	n := s.At(path, offset)
+	n := s.nameAt(path, offset)
 	if n == nil || n.Kind == Key {
 		return nil, ctx.Err()
 	}
@@ -84,7 +84,7 @@ func (s *Snapshot) occurrences(n *Name) []Name {
 		if !s.mayHold(p, n) {
 			continue
 		}
-		for _, x := range s.Names(p) {
+		for _, x := range s.namesOf(p) {
 			if same(&x, n) {
 				out = append(out, x)
 			}
@@ -177,7 +177,7 @@ func (s *Snapshot) generated(ctx context.Context, n *Name) ([]source.Span, error
 	if d == nil || n.Kind != Slot && n.Kind != Attribute && n.Kind != EnumValue && n.Kind != Argument {
 		return nil, ctx.Err()
 	}
-	c, err := s.Check(ctx, home)
+	c, err := s.known(ctx, home)
 	if c == nil || err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (s *Snapshot) generated(ctx context.Context, n *Name) ([]source.Span, error
 // Renamable returns the place and the name at an offset if the name can be renamed in the specs of the
 // module; nil otherwise.
 func (s *Snapshot) Renamable(path string, offset int) *Name {
-	n := s.At(path, offset)
+	n := s.nameAt(path, offset)
 	switch {
 	case n == nil:
 		return nil
@@ -261,7 +261,7 @@ func (s *Snapshot) Rename(path string, offset int, to string) ([]diag.Edit, erro
 		index, toIndex = "", ""
 	}
 	var out []diag.Edit
-	for _, x := range s.Names(home) {
+	for _, x := range s.namesOf(home) {
 		if index != "" && x.Kind == Index && x.Of == "" && x.Text == index {
 			at := x.Span
 			at.End = at.Start + len(index)
@@ -312,7 +312,7 @@ func (s *Snapshot) Kernel(file string) (string, bool) {
 // the Input of a.Input.
 func (s *Snapshot) FromKernel(file string, offset int) []source.Span {
 	for _, p := range s.paths {
-		for _, n := range s.Names(p) {
+		for _, n := range s.namesOf(p) {
 			if !n.Declares || n.Kind != Slot && n.Kind != Attribute {
 				continue
 			}

@@ -78,8 +78,8 @@ type reading struct {
 	used     int             // the last snapshot that had it
 }
 
-// Checked is what is known about a spec after all checks.
-type Checked struct {
+// checkedSpec is what is known about a spec after all checks.
+type checkedSpec struct {
 	Findings []*diag.Diagnostic // also in other files on which the spec depends
 	Spec     *spec.Spec         // with the facts that follow from its formula, unless there are findings
 	Scope    *scope.Scope       // nil of an enum, and of a spec that could not be read
@@ -102,7 +102,7 @@ type Cache struct {
 type entry struct {
 	done  chan struct{} // closed when result is set, or the work was canceled
 	exact sum           // of what findings depend on
-	*Checked
+	*checkedSpec
 	used int
 }
 
@@ -310,9 +310,6 @@ func (s *Snapshot) link() {
 // Err returns why the module cannot be checked, such as a go.mod that cannot be read.
 func (s *Snapshot) Err() error { return s.err }
 
-// Paths lists the specs, relative to the module's folder, with slashes, sorted.
-func (s *Snapshot) Paths() []string { return s.paths }
-
 // Text returns the text of a spec or of opgen.toml, and whether the module has the file.
 func (s *Snapshot) Text(path string) (string, bool) {
 	if path == config.Name {
@@ -325,9 +322,9 @@ func (s *Snapshot) Text(path string) (string, bool) {
 	return s.Specs[i].Text, true
 }
 
-// Check returns what is known about a spec. It is nil of a file that the snapshot does not have. The error is
+// known returns what is known about a spec. It is nil of a file that the snapshot does not have. The error is
 // that of ctx.
-func (s *Snapshot) Check(ctx context.Context, path string) (*Checked, error) {
+func (s *Snapshot) known(ctx context.Context, path string) (*checkedSpec, error) {
 	f := s.files[path]
 	if f == nil {
 		return nil, ctx.Err()
@@ -337,13 +334,13 @@ func (s *Snapshot) Check(ctx context.Context, path string) (*Checked, error) {
 		c.mu.Lock()
 		e := c.checked[f.key]
 		switch {
-		case e == nil, e.Checked != nil && len(e.Findings) > 0 && e.exact != f.exact:
+		case e == nil, e.checkedSpec != nil && len(e.Findings) > 0 && e.exact != f.exact:
 			e = &entry{done: make(chan struct{}), exact: f.exact, used: c.number}
 			c.checked[f.key] = e
 			c.mu.Unlock()
 			result := s.check(ctx, f)
 			c.mu.Lock()
-			if e.Checked = result; result == nil && c.checked[f.key] == e {
+			if e.checkedSpec = result; result == nil && c.checked[f.key] == e {
 				delete(c.checked, f.key)
 			}
 			close(e.done)
@@ -352,9 +349,9 @@ func (s *Snapshot) Check(ctx context.Context, path string) (*Checked, error) {
 				return nil, ctx.Err()
 			}
 			return result, nil
-		case e.Checked != nil:
+		case e.checkedSpec != nil:
 			c.mu.Unlock()
-			return e.Checked, nil
+			return e.checkedSpec, nil
 		}
 		c.mu.Unlock()
 		select {
@@ -366,18 +363,18 @@ func (s *Snapshot) Check(ctx context.Context, path string) (*Checked, error) {
 }
 
 // check checks a spec with those that it depends on. It returns nil if the work is canceled.
-func (s *Snapshot) check(ctx context.Context, f *file) (out *Checked) {
+func (s *Snapshot) check(ctx context.Context, f *file) (out *checkedSpec) {
 	if ctx.Err() != nil {
 		return nil
 	}
 	if !f.counts {
-		return &Checked{Findings: f.findings.Sorted(), Spec: f.spec}
+		return &checkedSpec{Findings: f.findings.Sorted(), Spec: f.spec}
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			list := &diag.List{}
 			failed(f.in, p, list)
-			out = &Checked{Findings: list.Sorted(), Spec: f.spec}
+			out = &checkedSpec{Findings: list.Sorted(), Spec: f.spec}
 		}
 	}()
 	p := s.Ground.Part(f.spec.Name.V, f.part, s.named, func() bool { return ctx.Err() != nil })
@@ -388,7 +385,7 @@ func (s *Snapshot) check(ctx context.Context, f *file) (out *Checked) {
 	list.Merge(p.Findings)
 	list.Merge(p.Border)
 	list.Limit(maxFindings)
-	out = &Checked{Findings: list.Sorted(), Spec: f.spec}
+	out = &checkedSpec{Findings: list.Sorted(), Spec: f.spec}
 	name := f.spec.Name.V
 	if out.Scope = p.Scope(name); out.Scope != nil {
 		out.Spec = out.Scope.Spec
@@ -416,7 +413,7 @@ func (s *Snapshot) Findings(ctx context.Context, path string) ([]*diag.Diagnosti
 	if path == config.Name && s.Ground != nil {
 		return s.Ground.Findings.Sorted(), nil
 	}
-	checked, err := s.Check(ctx, path)
+	checked, err := s.known(ctx, path)
 	if checked == nil {
 		return nil, err
 	}
@@ -435,8 +432,8 @@ func (s *Snapshot) All(ctx context.Context, first ...string) (map[string][]*diag
 	slices.SortStableFunc(order, func(a, b string) int {
 		return cmp.Compare(btoi(!slices.Contains(first, a)), btoi(!slices.Contains(first, b)))
 	})
-	checked := make([]*Checked, len(order))
-	parallel.Do(len(order), func(i int) { checked[i], _ = s.Check(ctx, order[i]) })
+	checked := make([]*checkedSpec, len(order))
+	parallel.Do(len(order), func(i int) { checked[i], _ = s.known(ctx, order[i]) })
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (t *Tiles) Grid(own op.Grid) op.Grid {
 	return own
 }
 
-// Tiles that pay have leastAmount elements and operations at least, as Amount counts them: some microseconds.
+// Tiles that pay have leastAmount elements and operations at least, as amount counts them: some microseconds.
 // A task of a plan takes some tenths of one. There are mostPaying tiles at most: with more, a worker that has
 // finished waits less for others, but each of its tiles reads again what all tiles read, such as a weight.
 const (
@@ -53,9 +53,9 @@ const (
 	mostPaying  = 16
 )
 
-// Amount returns how long task number t takes, about, as the number of elements that pass through it in that
+// amount returns how long task number t takes, about, as the number of elements that pass through it in that
 // time: those of its tensors, and one for each operationsPerElement operations.
-func (r *Resolution) Amount(t int) float64 {
+func (r *Resolution) amount(t int) float64 {
 	const operationsPerElement = 16
 	n := 0.0
 	if t < len(r.Costs) {
@@ -72,7 +72,7 @@ func (r *Resolution) Amount(t int) float64 {
 // Paying returns into how many tiles task number t may be cut so that they pay; 1 if none do.
 func (r *Resolution) Paying(t int) int {
 	n := 1
-	for amount := r.Amount(t); n < mostPaying && amount >= float64(2*n*leastAmount); {
+	for amount := r.amount(t); n < mostPaying && amount >= float64(2*n*leastAmount); {
 		n *= 2
 	}
 	return n
