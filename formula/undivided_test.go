@@ -40,10 +40,12 @@ var undivided = map[string]string{
 	"full":                fixedShape,
 	"glorot_normal":       random,
 	"glorot_uniform":      random,
+	"gru":                 recurring,
 	"kaiming_normal":      random,
 	"kaiming_uniform":     random,
 	"lamb":                overAll,
 	"learning_rate":       scalars,
+	"lstm":                recurring,
 	"nll":                 overAll,
 	"nonfinite":           overAll,
 	"nonzero":             valueSized,
@@ -56,7 +58,9 @@ var undivided = map[string]string{
 	"truncated_normal":    random,
 	"uniform":             random,
 	"unique":              valueSized,
+	"viterbi":             recurring,
 	"weight":              fixedShape,
+	"wkv":                 recurring,
 }
 
 // TestUndivided holds the list to the catalogue: each operator can be divided at one of its examples, or has

@@ -94,8 +94,7 @@ func ExampleConstrain() {
 	_, err := graph.Inference(g, y)
 	fmt.Println(err)
 	// Output:
-	// node softmax: operator softmax, task forward, slot input: want 2 numbers in extents, one for each axis,
-	// for min_extents(input, extents [8 10 1]), got 3
+	// node softmax: operator softmax, task forward, slot input: want 2 numbers in extents, one for each axis, for min_extents(input, extents [8 10 1]), got 3
 }
 
 // A launch says how many processors would partition the tensors of a task.
@@ -165,8 +164,7 @@ func ExampleBinding_AddConstraint() {
 	b := graph.NewBinding[int](n, task.KindForward).Bind(0, x).Bind(1, n.Tensor(1))
 	_, err := b.AddConstraint(partition.Constraint{Kind: partition.Broadcast, Terms: []partition.Term{partition.At("input", 1)}}).Open()
 	fmt.Println(err)
-	// Output: operator element_unary, task forward, slot input[1]: want one of the 1 input that are passed,
-	// for broadcast, got 1
+	// Output: operator element_unary, task forward, slot input[1]: want one of the 1 input that are passed, for broadcast, got 1
 }
 
 // A task whose spec declares constraints takes no further ones, so its invocation has no method to add one.
