@@ -26,6 +26,7 @@ type rowsOfTask struct {
 	r     *task.Resolution
 	n     int // of the task
 	tiles *task.Tiles
+	asked task.Asked
 	of    func(slot int, grad bool) []task.Buffer
 }
 
@@ -34,7 +35,7 @@ type rowsOfTask struct {
 // bounds. The tile must not change these elements, and the results must have the same bits. It does so again
 // with a tensor in place of another, as the task permits. The task computes the gradients asked for.
 func CompareRows(t *testing.T, s *task.Signature, r *task.Resolution, tiles *task.Tiles, asked task.Asked, rng *rand.Rand) {
-	x := &rowsOfTask{t, rng, s, r, slices.Index(s.Operator.Signatures, s), tiles, askedMemory(s, r, asked)}
+	x := &rowsOfTask{t, rng, s, r, slices.Index(s.Operator.Signatures, s), tiles, asked, askedMemory(s, r, asked)}
 	x.compare()
 	for _, pair := range s.InPlace {
 		grad := s.Kind == task.KindBackward
@@ -161,7 +162,7 @@ func (x *rowsOfTask) passed() *task.Passed {
 // run runs the task, as a whole or in tiles.
 func (x *rowsOfTask) run(rows bool) {
 	x.Helper()
-	a := &task.Accessor{Signature: x.s, Attrs: x.r.Attrs, Resolved: x.r, Memory: x.of, Rows: rows, Passed: x.passed()}
+	a := &task.Accessor{Signature: x.s, Attrs: x.r.Attrs, Resolved: x.r, Memory: x.of, Rows: rows, Grid: x.asked, Passed: x.passed()}
 	bodies, err := loopKernel{x.s, &uses{}}.bind(a)
 	if err != nil {
 		x.Fatal(err)

@@ -7,9 +7,25 @@ import (
 
 	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
+
+// withoutLoops lists the element types of which loops cannot hold all: spec.md says so.
+var withoutLoops = []dtype.Type{dtype.I16, dtype.U16, dtype.U32, dtype.U64}
+
+// usesOf returns a function that reports whether a tensor of a use has an element type.
+func usesOf(o *task.Operator, r *task.Resolution) func(dtype.Type) bool {
+	return func(typ dtype.Type) bool {
+		for slot := range o.Slots {
+			if slices.ContainsFunc(r.Operands(slot), func(x task.Operand) bool { return x.Type == typ }) {
+				return true
+			}
+		}
+		return false
+	}
+}
 
 // TestLoopsOfCatalogue checks that there are loops for all tasks of the catalogue, at all examples and where
 // their extents are greater: thousands of elements may change which loops there are.
@@ -47,7 +63,7 @@ func TestLoopsOfCatalogue(t *testing.T) {
 					}
 					continue // the formula reads elements that these extents do not have
 				}
-				if tasks++; run.Interpreter != nil {
+				if tasks++; run.Interpreter != nil && !slices.ContainsFunc(withoutLoops, usesOf(o, r)) {
 					t.Errorf("%s: want loops, got the interpreter: %v", s.Task, run.Interpreter)
 				}
 			}
