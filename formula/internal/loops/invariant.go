@@ -47,14 +47,10 @@ func (z *normalizer) hoisted(s *statement) *statement {
 	return &out
 }
 
-// inOrder reports whether loops of statements without reductions must not be permuted. This changes no bits,
-// as opposed to a permutation of loops with reductions.
-func (z *normalizer) inOrder() bool { return z.ordered || z.rows }
-
 // final reports whether no other statement reads the result of s, and no statement writes what s reads. The
 // loops of s may then be permuted, unless other code relies on their order.
 func (z *normalizer) final(s *statement) bool {
-	ok := !z.inOrder() && !z.tensors[s.target].Local && !z.used[s.target]
+	ok := !z.ordered && !z.tensors[s.target].Local && !z.used[s.target]
 	s.walk(func(n *term.Term) {
 		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
 			ok = ok && !z.written[z.tensors[n.Read.Tensor+i].Memory]

@@ -213,7 +213,7 @@ type compiler[T simd.Float] struct {
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}, narrow: map[int]bool{}}
 	z := newNormalizer(p, tensors, c.own)
-	z.ordered, z.rows = o.ByElement || o.Ordered, o.Rows > 0
+	z.ordered = o.ByElement || o.Ordered
 	if z.over = o.over; o.exacts != nil {
 		z.exacts = maps.Clone(o.exacts)
 	}

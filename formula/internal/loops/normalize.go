@@ -54,7 +54,6 @@ type normalizer struct {
 	over    *term.Variable                            // the index of the recurrence that is compiled, or nil
 
 	ordered   bool         // whether loops must not be permuted
-	rows      bool         // whether loops are to run some rows, with the bits of all of them
 	used      map[int]bool // tensors that statements read
 	exacts    map[int]bool // float64 temporaries whose values are integers
 	constants []*statement // definitions of tensors of constants
@@ -221,7 +220,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 		return nil
 	}
 	parts := []*statement{digits(n)}
-	if !z.inOrder() || !z.ordered && n.value.Reduces() {
+	if !z.ordered {
 		parts = residues(n)
 	}
 	for _, d := range parts {

@@ -233,7 +233,7 @@ func cutsOf(s *statement, v *term.Variable) []int {
 // statements share common subexpressions.
 func (z *normalizer) unrolled(s *statement) []*statement {
 	last := len(s.vars) - 1
-	if last < 1 || z.inOrder() || !pointwiseValue(s) || found(s) || extent(s.vars[last]) > mostUnrolled || extent(s.vars[last-1]) < shortest {
+	if last < 1 || z.ordered || !pointwiseValue(s) || found(s) || extent(s.vars[last]) > mostUnrolled || extent(s.vars[last-1]) < shortest {
 		return []*statement{s}
 	}
 	v := s.vars[last]
