@@ -28,8 +28,9 @@ func number(text string, missing int64) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// maxElements bounds the elements of a tensor, so that sizes do not overflow.
-const maxElements = 1 << 40
+// maxElements bounds the elements of a tensor, so that sizes in bytes do not overflow an int, nor what graphs
+// can hold.
+const maxElements = min(1<<40, math.MaxInt/16)
 
 // ReadTensor reads the bytes of a tensor of a file of its own, such as the inputs of ONNX's tests.
 func ReadTensor(data []byte) (name string, t safetensors.Tensor, err error) {
