@@ -108,7 +108,8 @@ type transport struct {
 	posts       chan *request
 	aborts      chan *ranks.Error
 	closing     chan struct{}
-	ended       chan struct{}
+	served      chan struct{} // closed when there are no more messages
+	ended       chan struct{} // closed when MPI has ended
 	closed      sync.Once
 	err         atomic.Pointer[ranks.Error]
 	failure     error // of the end of MPI
@@ -132,7 +133,7 @@ func Open(c Config) (ranks.Transport, error) {
 	if started.Swap(true) {
 		return nil, errors.New("mpi: want one session on MPI in a process, got another")
 	}
-	t := &transport{limit: c.ticks(), posts: make(chan *request, 64), aborts: make(chan *ranks.Error, 16), closing: make(chan struct{}), ended: make(chan struct{})}
+	t := &transport{limit: c.ticks(), posts: make(chan *request, 64), aborts: make(chan *ranks.Error, 16), closing: make(chan struct{}), ended: make(chan struct{}), served: make(chan struct{})}
 	ready := make(chan error)
 	go t.run(ready)
 	return t, <-ready
@@ -186,18 +187,29 @@ func (t *transport) Abort(text string) {
 	}
 }
 
+// finalizeLimit is how long MPI_Finalize may take.
+const finalizeLimit = 10 * time.Second
+
 // Close waits until all ranks close, unless they have ended with an error. Then it leaves MPI as it is, so
-// that mpiexec ends what is left once this process ends.
+// that mpiexec ends what is left once this process ends. It is an error if MPI does not end: MPICH over TCP
+// was seen to wait forever in MPI_Finalize when all messages were over.
 func (t *transport) Close() error {
 	t.closed.Do(func() { close(t.closing) })
-	<-t.ended
-	return t.failure
+	<-t.served
+	select {
+	case <-t.ended:
+		return t.failure
+	case <-time.After(finalizeLimit):
+		return fmt.Errorf("mpi: rank %d: all messages are over, but MPI_Finalize has not returned for %v", t.rank, finalizeLimit)
+	}
 }
 
 // run is the thread that calls MPI.
 func (t *transport) run(ready chan<- error) {
 	runtime.LockOSThread() // and never unlocked: the thread ends with its goroutine
 	defer close(t.ended)
+	served := sync.OnceFunc(func() { close(t.served) })
+	defer served()
 	var level C.int
 	if err := code(C.og_init(&level)); err != nil {
 		ready <- err
@@ -215,6 +227,7 @@ func (t *transport) run(ready chan<- error) {
 	}
 	close(ready)
 	t.serve()
+	served()
 	if t.err.Load() == nil {
 		for _, p := range t.peers {
 			if !p.gone {
