@@ -92,7 +92,7 @@ func (f *formula) unknown(s *expr.Statement) {
 
 // of returns the group of which a statement gives a value; nil if there is none.
 func (r *recurring) of(s *expr.Statement) *expr.Recurrence {
-	if r == nil {
+	if r == nil || s == nil {
 		return nil
 	}
 	for _, g := range r.groups {
@@ -115,6 +115,7 @@ func (f *formula) kindsAhead(all []*expr.Statement) {
 			if err != nil || f.recurring.of(s) == nil {
 				continue
 			}
+			f.checked = s
 			v, err := f.eval(s.X, fr, false)
 			if err != nil {
 				v.kinds = kBool // for which numbers cannot stand
