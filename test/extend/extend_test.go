@@ -19,7 +19,7 @@ import (
 const repository = "../.."
 
 // tree lists the files and folders that a copy of the module needs.
-var tree = []string{"go.mod", "go.sum", "opgen.toml", "cmd", "formula", "generate", "generated", "include", "internal", "kernels", "optest", "runtime", "specs", "templates", "batches.go", "checkpoints.go", "files.go", "memory.go", "opgen.go", "program.go", "shards.go", "variables.go", "docs/docs.go", "docs/spec.md", "docs/operators"}
+var tree = []string{"go.mod", "go.sum", "opgen.toml", "cmd", "formula", "generate", "generated", "include", "internal", "kernels", "optest", "runtime", "specs", "templates", "batches.go", "checkpoints.go", "files.go", "memory.go", "opgen.go", "program.go", "ranks.go", "shards.go", "variables.go", "docs/docs.go", "docs/spec.md", "docs/operators"}
 
 // copyTree copies the named files and folders from one folder to another. It leaves out test data, and tests
 // outside of the folders in keep.
