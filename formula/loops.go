@@ -70,7 +70,7 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 			return nil, err
 		}
 		k.uses.put(key, u)
-	} else {
+	} else if u.code != nil { // the interpreter needs no layout
 		l.program, l.between = u.program, u.between
 		l.place(maps.Clone(u.gradients))
 	}
