@@ -213,7 +213,7 @@ func (s *solver) solved(v *term.Variable, x *term.Term, conditions []*term.Term)
 // inRange returns the conditions that x is in the range of v, except those that follow from the ranges of
 // indices in x.
 func (s *solver) inRange(v *term.Variable, x *term.Term) []*term.Term {
-	var out []*term.Term
+	out := some(v, x)
 	if !v.Lo.Is(0) || !term.NonNegative(x) {
 		out = append(out, bounds(term.AtMost, v.Lo, x)...)
 	}

@@ -287,7 +287,7 @@ func (s *sum) replace() bool {
 				before = i
 			}
 			m := map[*term.Variable]*term.Term{v: x}
-			guards := slices.Clone(s.guards[:before])
+			guards := append(slices.Clone(s.guards[:before]), some(v, x)...)
 			if !v.Lo.Is(0) || !term.NonNegative(x) {
 				guards = append(guards, bounds(term.AtMost, v.Lo, x)...)
 			}
@@ -305,6 +305,16 @@ func (s *sum) replace() bool {
 		}
 	}
 	return false
+}
+
+// some returns the condition that v has values, where x takes the place of v and reads tensors: these have
+// the elements that x reads where there is a v, and perhaps only there. It returns nothing if that is known.
+func some(v *term.Variable, x *term.Term) []*term.Term {
+	c := term.Compare(term.Less, v.Lo, v.Hi)
+	if holds, known := c.Truth(); !x.Reads() || known && holds {
+		return nil
+	}
+	return []*term.Term{c}
 }
 
 // equals returns x if g is v == x, else nil.
