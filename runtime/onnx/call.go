@@ -96,12 +96,12 @@ func (b *builder) call(c *call) ([]*value, error) {
 		}
 	}
 	if b.variables != nil && c.stored == nil && !slices.ContainsFunc(c.inputs, func(v *value) bool { return v != nil && !v.constant() }) {
-		l := &later{call: c}
-		for i, name := range c.node.GetOutput() {
-			l.values = append(l.values, &value{name: name, later: &later{call: c, output: i}})
+		l := &later{call: c, row: rowOf(c)}
+		if l.row > maxRow {
+			return nil, c.refused(fmt.Sprintf("want at most %d nodes of constants behind each other", maxRow), nil)
 		}
-		for _, v := range l.values {
-			v.later.values = l.values
+		for _, name := range c.node.GetOutput() {
+			l.values = append(l.values, &value{name: name, later: l})
 		}
 		return l.values, nil
 	}
@@ -244,7 +244,7 @@ func (x *use) lookup(name string) any {
 		if given == nil {
 			return nil
 		}
-		err := x.b.fold.value(x.b.m, given)
+		err := x.b.fold.value(given)
 		if err == nil {
 			out, err = known(*given.data)
 		}
@@ -624,6 +624,9 @@ func (x *use) outputs(n *graph.Node) ([]*value, error) {
 			if i+k >= len(outs) {
 				break
 			}
+			if n := len(t.Shape()); n > maxDims {
+				return nil, fmt.Errorf("want at most %d dimensions, got %d", maxDims, n)
+			}
 			v := x.b.bound(t)
 			x.values[o.Slot] = v
 			v, err := x.adapt(v, o, true)
@@ -772,7 +775,7 @@ func (b *builder) branch(c *call) ([]*value, error) {
 	if v == nil || !v.constant() {
 		return nil, errors.New("want a condition that is known when the graph is built")
 	}
-	if err := b.fold.value(b.m, v); err != nil {
+	if err := b.fold.value(v); err != nil {
 		return nil, err
 	}
 	if v.data.Type != dtype.Bool || len(v.data.Data) != 1 {

@@ -13,14 +13,34 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// folder computes constants, on an engine of its own that it makes when it needs one.
+// folder computes the constants of a network, on an engine of its own that it makes when it needs one.
 type folder struct {
-	register func(*task.Registry) error
-	engine   *engine.Engine
+	m      *Model
+	engine *engine.Engine
+	left   int // bytes of constants that it may still compute
 }
 
-// maxConstant bounds the bytes of a constant that is computed.
-const maxConstant = 1 << 28
+// maxConstant bounds the bytes of a constant that is computed, and of what it is computed from. maxConstants
+// bounds those of all constants of a network that are computed.
+const (
+	maxConstant  = 1 << 28
+	maxConstants = 1 << 32
+)
+
+// maxRow bounds how many nodes stand behind each other between a constant and what the file holds: they are
+// computed by recursion.
+const maxRow = 1 << 12
+
+// rowOf returns how many nodes stand behind each other in front of a node of constants, and with it.
+func rowOf(c *call) int {
+	row := 0
+	for _, v := range c.inputs {
+		if v != nil && v.later != nil && v.data == nil {
+			row = max(row, v.later.row)
+		}
+	}
+	return row + 1
+}
 
 func (f *folder) close() {
 	if f.engine != nil {
@@ -29,15 +49,15 @@ func (f *folder) close() {
 }
 
 // value computes the elements of a constant, if they are not known yet.
-func (f *folder) value(m *Model, v *value) error {
+func (f *folder) value(v *value) error {
 	if v.data != nil {
 		return nil
 	}
 	if v.later == nil {
 		return errors.New("want a constant, got what is known in a run only")
 	}
-	b := newBuilder(m, graph.New(0))
-	b.fold, b.fed = f, map[string]*safetensors.Tensor{}
+	b := newBuilder(f, graph.New(0))
+	b.fed = map[string]*safetensors.Tensor{}
 	t, err := b.tensorOf(v)
 	if err != nil {
 		return err
@@ -45,8 +65,11 @@ func (f *folder) value(m *Model, v *value) error {
 	if v.data != nil {
 		return nil // the node gave it, as Shape does
 	}
-	if t.Elements() > maxConstant/t.Type().Size() {
-		return fmt.Errorf("want a constant of at most %d bytes, got %v", maxConstant, t)
+	if err := f.bounded(b.g); err != nil {
+		return err
+	}
+	if f.left -= t.Elements() * t.Type().Size(); f.left < 0 {
+		return fmt.Errorf("want at most %d bytes of constants that follow from others", int64(maxConstants))
 	}
 	p, err := graph.Inference(b.g, t)
 	if err != nil {
@@ -57,6 +80,20 @@ func (f *folder) value(m *Model, v *value) error {
 		return err
 	}
 	v.data = &safetensors.Tensor{Type: t.Type(), Shape: t.Shape(), Data: data}
+	return nil
+}
+
+// bounded refuses a graph of constants that holds a large tensor.
+func (f *folder) bounded(g *graph.Graph) error {
+	for _, n := range g.Nodes() {
+		for slot := range n.Op.Slots {
+			for _, t := range n.Tensors(slot) {
+				if t.Valid() && t.Elements() > maxConstant/max(t.Type().Size(), 1) {
+					return fmt.Errorf("want a constant of at most %d bytes, got %v", maxConstant, t)
+				}
+			}
+		}
+	}
 	return nil
 }
 
@@ -82,7 +119,7 @@ func (f *folder) run(p *graph.Program, fed map[string]*safetensors.Tensor, name 
 func (f *folder) load(p *graph.Program) (*engine.Instance, error) {
 	if f.engine == nil {
 		r := &task.Registry{}
-		if err := f.register(r); err != nil {
+		if err := f.m.catalogue.Register(r); err != nil {
 			return nil, err
 		}
 		f.engine = engine.New(r, cpu.New(cpu.Config{Workers: 1}), engine.Config{})

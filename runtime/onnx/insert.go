@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/onnx/mapping"
 	"github.com/opgen/opgen/runtime/safetensors"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // Network is a model in a graph.
@@ -34,7 +35,7 @@ func Known(input string, value safetensors.Tensor) Option {
 // their extents are those for which the network is built. What the catalogue does not compute is an error, a
 // *Refused, after which the graph holds parts of the network.
 func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...Option) (*Network, error) {
-	b := newBuilder(m, g)
+	b := newBuilder(&folder{m: m, left: maxConstants}, g)
 	b.variables = map[string]safetensors.Tensor{}
 	for _, o := range opts {
 		o(b)
@@ -46,22 +47,31 @@ func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...O
 	}
 	taken := 0
 	for _, v := range m.graph.GetInput() {
-		name := v.GetName()
-		switch t, ok := inputs[name]; {
+		p := port(v)
+		t, ok := inputs[p.Name]
+		known := b.given[p.Name]
+		switch {
+		case ok && known != nil:
+			return nil, fmt.Errorf("onnx: input %s: want a tensor or a known value, got both", p.Name)
 		case ok:
-			if p := port(v); p.Type != t.Type() || !fits(p.Extents, t.Shape()) {
-				return nil, fmt.Errorf("onnx: input %s: want a tensor of %v%v, got %v", name, p.Type, p.Extents, t)
+			if p.Type != t.Type() || !fits(p.Extents, t.Shape()) {
+				return nil, fmt.Errorf("onnx: input %s: want a tensor of %v%v, got %v", p.Name, p.Type, p.Extents, t)
 			}
-			taken++
-			s.values[name] = b.bound(t)
-		case b.given[name] != nil:
-			s.values[name] = constant(name, *b.given[name])
-		case s.values[name] == nil:
-			return nil, fmt.Errorf("onnx: want a tensor for the input %s, got none", name)
+			s.values[p.Name] = b.bound(t)
+		case known != nil:
+			if p.Type != known.Type || !fits(p.Extents, known.Shape) || len(known.Data) != shape.Prod(known.Shape)*known.Type.Size() {
+				return nil, fmt.Errorf("onnx: input %s: want a value of %v%v, got %d bytes of %v%v", p.Name, p.Type, p.Extents, len(known.Data), known.Type, known.Shape)
+			}
+			s.values[p.Name] = constant(p.Name, *known)
+		case s.values[p.Name] == nil:
+			return nil, fmt.Errorf("onnx: want a tensor for the input %s, got none", p.Name)
+		default:
+			continue
 		}
+		taken++
 	}
-	if taken != len(inputs) {
-		return nil, fmt.Errorf("onnx: want tensors for inputs of the model, got %q", slices.Sorted(maps.Keys(inputs)))
+	if taken != len(inputs)+len(b.given) {
+		return nil, fmt.Errorf("onnx: want tensors and values for inputs of the model, got %q and %q", slices.Sorted(maps.Keys(inputs)), slices.Sorted(maps.Keys(b.given)))
 	}
 	outs, err := b.run(s, m.graph.GetNode(), outputNames(m.graph))
 	if err != nil {
@@ -102,11 +112,11 @@ type value struct {
 	later  *later
 }
 
-// later is a node that computes constants from constants, and which of its outputs a value is.
+// later is a node that computes constants from constants.
 type later struct {
 	*call
-	output int
-	values []*value // of all outputs
+	row    int      // how many nodes stand behind each other up to it, see maxRow
+	values []*value // of its outputs
 }
 
 func constant(name string, t safetensors.Tensor) *value { return &value{name: name, data: &t} }
@@ -166,10 +176,11 @@ type builder struct {
 	names     map[string]bool // of the first seen nodes of the graph
 	seen      int
 	depth     int
+	expanded  int // nodes of functions and branches
 }
 
-func newBuilder(m *Model, g *graph.Graph) *builder {
-	return &builder{m: m, g: g, fold: &folder{register: m.catalogue.Register}, given: map[string]*safetensors.Tensor{}, tensors: map[*value]graph.Tensor{}, names: map[string]bool{}}
+func newBuilder(f *folder, g *graph.Graph) *builder {
+	return &builder{m: f.m, g: g, fold: f, given: map[string]*safetensors.Tensor{}, tensors: map[*value]graph.Tensor{}, names: map[string]bool{}}
 }
 
 // bound returns the value of a tensor of the builder's graph.
@@ -181,6 +192,11 @@ func (b *builder) run(s *scope, nodes []*onnxpb.NodeProto, names []string) ([]*v
 		return nil, fmt.Errorf("onnx: want functions and branches at most %d deep within each other", maxDepth)
 	}
 	defer func() { b.depth-- }()
+	if b.depth > 1 {
+		if b.expanded += len(nodes); b.expanded > maxExpanded {
+			return nil, fmt.Errorf("onnx: want functions and branches of at most %d nodes", maxExpanded)
+		}
+	}
 	for _, n := range nodes {
 		c := &call{node: n, scope: s, domain: domain(n.GetDomain())}
 		c.version = s.opsets[c.domain]
@@ -213,8 +229,12 @@ func (b *builder) run(s *scope, nodes []*onnxpb.NodeProto, names []string) ([]*v
 	return outs, nil
 }
 
-// maxDepth bounds how deep functions and branches stand within each other.
-const maxDepth = 64
+// maxDepth bounds how deep functions and branches stand within each other, and maxExpanded how many nodes
+// they have together, each as often as it is called.
+const (
+	maxDepth    = 64
+	maxExpanded = 1 << 18
+)
 
 // tensorOf returns the tensor of a value in the builder's graph.
 func (b *builder) tensorOf(v *value) (graph.Tensor, error) {
@@ -234,7 +254,7 @@ func (b *builder) tensorOf(v *value) (graph.Tensor, error) {
 		t = b.g.Input(fmt.Sprintf("constant %d", len(b.fed)), v.data.Type, v.data.Shape...)
 		b.fed[t.Name()] = v.data
 	default:
-		if err = b.fold.value(b.m, v); err == nil {
+		if err = b.fold.value(v); err == nil {
 			t, err = b.variable(v)
 		}
 	}
@@ -286,7 +306,7 @@ func (b *builder) typeOf(v *value) (dtype.Type, []int, error) {
 	if v.tensor.Valid() {
 		return v.tensor.Type(), v.tensor.Shape(), nil
 	}
-	if err := b.fold.value(b.m, v); err != nil {
+	if err := b.fold.value(v); err != nil {
 		return dtype.Invalid, nil, err
 	}
 	return v.data.Type, v.data.Shape, nil

@@ -205,9 +205,9 @@ func TestInputs(t *testing.T) {
 	g := graph.New(1)
 	bad := g.Input("bad", dtype.F32, 2, 4)
 	for want, inputs := range map[string]map[string]graph.Tensor{
-		"want a tensor for the input x":                       {},
-		"input x: want a tensor of f32[-1 3], got bad f32[":   {"x": bad},
-		`want tensors for inputs of the model, got ["x" "z"]`: {"x": g.Input("x", dtype.F32, 2, 3), "z": bad},
+		"want a tensor for the input x":                                  {},
+		"input x: want a tensor of f32[-1 3], got bad f32[":              {"x": bad},
+		`want tensors and values for inputs of the model, got ["x" "z"]`: {"x": g.Input("x", dtype.F32, 2, 3), "z": bad},
 	} {
 		if _, err := m.Insert(g, inputs); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -216,6 +216,22 @@ func TestInputs(t *testing.T) {
 	known := safetensors.Tensor{Type: dtype.F32, Shape: []int{1, 3}, Data: make([]byte, 12)}
 	if net, err := m.Insert(graph.New(1), nil, onnx.Known("x", known)); err != nil || len(net.Variables) != 1 {
 		t.Errorf("got %v, %v", net, err)
+	}
+	for want, c := range map[string]struct {
+		input string
+		value safetensors.Tensor
+	}{
+		`want tensors and values for inputs of the model, got [] and ["x" "z"]`: {"z", known},
+		"input x: want a value of f32[-1 3], got 12 bytes of i32[1 3]":          {"x", safetensors.Tensor{Type: dtype.I32, Shape: []int{1, 3}, Data: known.Data}},
+		"input x: want a value of f32[-1 3], got 12 bytes of f32[3]":            {"x", safetensors.Tensor{Type: dtype.F32, Shape: []int{3}, Data: known.Data}},
+		"input x: want a value of f32[-1 3], got 8 bytes of f32[1 3]":           {"x", safetensors.Tensor{Type: dtype.F32, Shape: []int{1, 3}, Data: known.Data[:8]}},
+	} {
+		if _, err := m.Insert(graph.New(1), nil, onnx.Known("x", known), onnx.Known(c.input, c.value)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if _, err := insert(data, onnx.Known("x", known)); err == nil || !strings.Contains(err.Error(), "got both") {
+		t.Errorf("got %v", err)
 	}
 	if _, err := onnx.Read([]byte("no model"), target); err == nil {
 		t.Error("want an error of what is no model")

@@ -29,8 +29,11 @@ func number(text string, missing int64) (int64, error) {
 }
 
 // maxElements bounds the elements of a tensor, so that sizes in bytes do not overflow an int, nor what graphs
-// can hold.
-const maxElements = min(1<<40, math.MaxInt/16)
+// can hold. maxDims bounds its dimensions: some operators compare each with each other.
+const (
+	maxElements = min(1<<40, math.MaxInt/16)
+	maxDims     = 64
+)
 
 // ReadTensor reads the bytes of a tensor of a file of its own, such as the inputs of ONNX's tests.
 func ReadTensor(data []byte) (name string, t safetensors.Tensor, err error) {
@@ -51,6 +54,9 @@ func (m *Model) tensor(p *onnxpb.TensorProto) (t safetensors.Tensor, err error) 
 	t.Type = elementTypes[kind]
 	if t.Type == dtype.Invalid {
 		return fail("want elements of a type that engines store, got %s", kind)
+	}
+	if len(p.GetDims()) > maxDims {
+		return fail("want at most %d dimensions, got %d", maxDims, len(p.GetDims()))
 	}
 	n := 1
 	t.Shape = []int{}
