@@ -55,3 +55,22 @@ func TestLoopsOfNarrowIntegers(t *testing.T) {
 	}
 	compareAll(t, formulas, append(extentsOfTests, [2]int{5, 190}, [2]int{0, 5}, [2]int{5, 0}), false)
 }
+
+// TestLoopsOfStoredIntegers uses integers of 16 and 32 bits with and without a sign, some at their bounds.
+func TestLoopsOfStoredIntegers(t *testing.T) {
+	const given = "shorts[n, k] = (77 * j[n] + 1313 * k) % 2^16 - 2^15\nwords[n, k] = (555 * j[n] + k * k + 65535 * (k % 3)) % 2^16\n" +
+		"wides[n, k] = (n + k) % 2 * (2^32 - 1) + (1 - (n + k) % 2) * (j[n] + k)\n"
+	formulas := []string{
+		given + "total[n, k] = shorts[n, k] - 3 * words[n, K - 1 - k] + quotient(wides[n, k], 7) - wides[n, k] % 5",
+		given + "total[n, m] = sum(k: shorts[n, k] * words[m, k]) for m < N\ny[n, k] = total[n, n] * 0.5",
+		given + "y[n, k] = words[n, k] * x[n, k] + wides[n, k] / 4 - shorts[n, K - 1 - k] * w[n, k]",
+		given + "y[n, k] = wides[n, k] > words[n, k] && wides[n, k] != shorts[n, k] ? x[n, k] : wides[n, k] > 2.5 ? 2 : 3",
+		given + "total[n] = max(k: wides[n, k]) - min(k: words[n, k]) + argmax(k: shorts[n, k])\nthird[n, k] = rank(k': wides[n, k'])[k]",
+		given + "narrow[n, k] = convert(6e4 * x[n, k], u32) + convert(-9.5 * x[n, k], u16)\nshort[n, k] = convert(1e6 * (x[n, k] - w[n, k]), i16)\ntotal[n, k] = short[n, k] - narrow[n, k]",
+		given + "narrow[k, n] = wides[n, k] for n < N, k < K\nshort[n, k] = shorts[N - 1 - n, K - 1 - k]\ntotal[n, k] = (shorts[n, k + 1] else -7)",
+		given + "narrow[n, k] = x[n, k] > 0.5 ? wides[n, k] : words[n, k]\ny[n, k] = x[n, words[n, k] % max(K, 1)] + (wides[n + 1, k] else 0.5)",
+		given + "narrow[n] = min(k if shorts[n, k] > 5 || k == 0: wides[n, k])\nshort[n] = max(k if k > 2 || k == 0: shorts[n, k])\ntotal[n] = narrow[n] + short[n]",
+		given + "narrow[n, k] = max(k' in 0 .. k + 1: wides[n, k'])\ntotal[n, k] = sum(k' in 0 .. k + 1: words[n, k'])",
+	}
+	compareAll(t, formulas, append(extentsOfTests, [2]int{5, 190}, [2]int{0, 5}), false)
+}

@@ -415,8 +415,9 @@ func useOfTest(t *testing.T, text string, typ dtype.Type, rows, cols int) *progr
 	return u
 }
 
-// narrowTensors are the names of tensors whose integers have 8 bits in these tests.
-var narrowTensors = map[string]dtype.Type{"tiny": dtype.I8, "tinys": dtype.I8, "byte": dtype.U8, "bytes": dtype.U8}
+// narrowTensors are the names of tensors whose integers have fewer than 64 bits in these tests.
+var narrowTensors = map[string]dtype.Type{"tiny": dtype.I8, "tinys": dtype.I8, "byte": dtype.U8, "bytes": dtype.U8,
+	"short": dtype.I16, "shorts": dtype.I16, "words": dtype.U16, "wides": dtype.U32, "narrow": dtype.U32}
 
 // compareProgram compares loops with the interpreter for a program. It returns an error if there are no loops
 // for it.

@@ -13,7 +13,7 @@ import (
 )
 
 // withoutLoops lists the element types of which loops cannot hold all: spec.md says so.
-var withoutLoops = []dtype.Type{dtype.I16, dtype.U16, dtype.U32, dtype.U64}
+var withoutLoops = []dtype.Type{dtype.U64}
 
 // usesOf returns a function that reports whether a tensor of a use has an element type.
 func usesOf(o *task.Operator, r *task.Resolution) func(dtype.Type) bool {

@@ -107,6 +107,16 @@ func (k kind) formula(seed, number uint64) *Case {
 			w.c.Outputs = append(w.c.Outputs, Slot{Name: m[1] + m[2], Type: resultTypes[m[1]], Shape: dimsOf(m[3])})
 		}
 	}
+	if k.numbers == "bounds" || k.numbers == "bits" {
+		typ := w.pick("i32", "i16", "u16", "u32")
+		for _, list := range [][]Slot{w.c.Inputs, w.c.Outputs} {
+			for i := range list {
+				if strings.HasPrefix(list[i].Name, "short") {
+					list[i].Type = typ
+				}
+			}
+		}
+	}
 	w.c.Tidy()
 	for _, s := range w.c.Inputs {
 		if s.Below != "" && !slices.Contains(w.c.Extents(s.Shape), 0) {

@@ -156,6 +156,8 @@ var kinds = []kind{
 		"at0[n] = {max | min | argmax | argmin | sum}(k {if mask[n, k] | if free[n, k] $cmp 0 | }: {free[n, k] | short[n, k]})",
 		"at0[n, k] = {$ext(free[n, k], {short[n, k] | 0 | (free[n, k + 1] else 1)}) | free[n, k] {+ | - | *} {1 | short[n, k]} | quotient(free[n, k], {2 | 3})}",
 		"at0[n, k] = {prod | sum | max | min}(k' in $run: free[n, k'])",
+		"short0[n] = {max | min}(k {if mask[n, k] | if k > size | }: {short[n, k] | free[n, k] | tiny[k]})",
+		"short0[n, k] = {quotient(short[n, k], {2 | 3}) | short[n, k] % 5 | short[n, k] {+ | - | *} {2 | free[n, k]}} ; y0[n, k] = short[n, k] {/ 2 | * x[n, k] | $cmp 0.37 ? 1 : x[n, k]}",
 		"short0[n, k] = {$ext(short[n, k], 0) | (mask[n, k] ? short[n, k] : 1) | (short[n, K - 1 - k] else 0)} ; y0[n, k] = x[n, k]",
 		"tiny0[k] = {tiny[k] | $ext(tiny[k], 0) | (v[k] > 0.37 ? tiny[k] : 1)} ; y0[k] = (tiny[k] $cmp {0 | -128 | 127} ? v[k] : 2)",
 		"y0[n] = {max | min}(k: free[n, k] $cmp short[n, k] ? x[n, k] : 0) ; at0[n] = max(k: min(free[n, k], short[n, k]))",

@@ -399,7 +399,7 @@ func (k *unitCompiler[T]) columnWriter(st *statement, v *term.Variable) func(s *
 	a, t := accessOf(st.left), k.tensors[st.target]
 	id, add := st.target, t.Add || st.add
 	if len(a.open) == 0 && !a.offset.hidden(v) && st.left.Which == nil {
-		at, f, put := k.value(a.offset), a.offset.factor(v), putReal[T](t.Type, add)
+		at, f, put := k.value(a.offset), a.offset.factor(v), storageOf[T](t.Type).putReal(add)
 		if t.Type == dtype.F64 && f == 1 && !add {
 			return func(s *state[T], x []float64, n int) { i := at(s); copy(s.mem[id].f64[i:i+n], x[:n]) }
 		}

@@ -108,9 +108,9 @@ func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v
 func (p *columnSum[T]) addRows(s *state[T], n, rows int) bool {
 	if l := p.direct.number; l != nil {
 		if l.wide {
-			return addLookedUp(p, s, n, rows, s.mem[l.tensor].i64[l.first(s):])
+			return addLookedUp(p, s, n, rows, wholesIn[int64](&s.mem[l.tensor])[l.first(s):])
 		}
-		return addLookedUp(p, s, n, rows, s.mem[l.tensor].i32[l.first(s):])
+		return addLookedUp(p, s, n, rows, wholesIn[int32](&s.mem[l.tensor])[l.first(s):])
 	}
 	d := p.direct
 	acc, x, at, add := s.regs[p.acc][:n], s.mem[d.tensor].same, d.at(s), simd.BinaryOf[T](simd.Add)

@@ -123,7 +123,7 @@ func (o *doubled[T]) exec(s *state[T], in *instruction[T], n int) {
 	x.step = s.step
 	for _, t := range o.tensors {
 		m := &s.mem[t]
-		x.mem[t] = block[float64]{same: m.f64, f64: m.f64, i8: m.i8, u8: m.u8, i32: m.i32, i64: m.i64, bits: m.bits}
+		x.mem[t] = block[float64]{same: m.f64, f64: m.f64, bits: m.bits, data: m.data}
 	}
 	o.code.exec(x, n)
 	if value := x.regs[o.from][:n]; o.to != nil {

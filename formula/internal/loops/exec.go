@@ -65,7 +65,7 @@ func (in *instruction[T]) exec(s *state[T], n int) {
 		copy(z, x)
 		s.regs[in.uses[0]] = s.regs[in.def]
 	case opLoad:
-		s.mem[in.from.tensor].load(in.from.typ, z, in.from.at(s), in.from.step)
+		in.from.storage.load(&s.mem[in.from.tensor], z, in.from.at(s), in.from.step)
 	case opFill:
 		fill(z, in.number(s, 0))
 	case opCopy:
@@ -167,7 +167,7 @@ func (in *instruction[T]) execElements(s *state[T], z []T, n int) {
 	case opStoreNumber:
 		in.storeNumber(s, in.number(s, 0), n)
 	case opMove:
-		s.mem[in.to.tensor].move(in.from.typ, in.to.at(s), in.to.step, &s.mem[in.from.tensor], in.from.at(s), in.from.step, n)
+		in.from.storage.move(&s.mem[in.to.tensor], in.to.at(s), in.to.step, &s.mem[in.from.tensor], in.from.at(s), in.from.step, n)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/opgen/opgen/formula/program"
-	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // extremes returns which identities of max and min each integer tensor may hold, from what those of other
@@ -34,7 +33,11 @@ func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) fun
 // boundsFor returns the bounds to which the identities of max and min are mapped in the target of st; ok is
 // false if no mapping is needed. A bound of int64 that is not such an identity is an ordinary value.
 func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
-	least, most, ok = boundsOfType(c.tensors[st.target].Type)
+	i := integersOf[T](c.tensors[st.target].Type)
+	if i == nil {
+		return 0, 0, false
+	}
+	least, most, ok = i.bounds()
 	ends := program.EndsOf(st.value, c.extremes, nil)
 	if !ends.Least {
 		least = math.MinInt
@@ -43,19 +46,6 @@ func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
 		most = math.MaxInt
 	}
 	return least, most, ok && ends.Any()
-}
-
-// boundsOfType returns the bounds of an integer type below 64 bits.
-func boundsOfType(t dtype.Type) (least, most int, ok bool) {
-	switch t {
-	case dtype.I8:
-		return math.MinInt8, math.MaxInt8, true
-	case dtype.U8:
-		return 0, math.MaxUint8, true
-	case dtype.I32:
-		return math.MinInt32, math.MaxInt32, true
-	}
-	return 0, 0, false
 }
 
 // bounded maps the bounds of int64 to other integers.

@@ -226,9 +226,9 @@ func (z *vectorizer[T]) lookup(a *access) *lookup[T] {
 func (l *lookup[T]) gather(s *state[T], z, x []T) bool {
 	base, first := l.base(s), l.first(s)
 	if l.wide {
-		return gatherBy(z, x, s.mem[l.tensor].i64[first:], base, l.step, l.factor, l.extent)
+		return gatherBy(z, x, wholesIn[int64](&s.mem[l.tensor])[first:], base, l.step, l.factor, l.extent)
 	}
-	return gatherBy(z, x, s.mem[l.tensor].i32[first:], base, l.step, l.factor, l.extent)
+	return gatherBy(z, x, wholesIn[int32](&s.mem[l.tensor])[first:], base, l.step, l.factor, l.extent)
 }
 
 func gatherBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor, extent int) bool {
@@ -267,9 +267,9 @@ func gatherBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, fact
 func (l *lookup[T]) add(s *state[T], z, x []T) int {
 	base, first := l.base(s), l.first(s)
 	if l.wide {
-		return addBy(z, x, s.mem[l.tensor].i64[first:], base, l.step, l.factor, l.extent)
+		return addBy(z, x, wholesIn[int64](&s.mem[l.tensor])[first:], base, l.step, l.factor, l.extent)
 	}
-	return addBy(z, x, s.mem[l.tensor].i32[first:], base, l.step, l.factor, l.extent)
+	return addBy(z, x, wholesIn[int32](&s.mem[l.tensor])[first:], base, l.step, l.factor, l.extent)
 }
 
 func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor, extent int) int {

@@ -107,13 +107,14 @@ type address[T simd.Float] struct {
 	known bool
 	fixed bool // whether the offset is not data-dependent
 
-	put func(b *block[T], i int, v float64)
+	storage storage[T] // of typ
+	put     func(b *block[T], i int, v float64)
 }
 
 // address returns the address of an access to tensor t.
 func (z *vectorizer[T]) address(t int, a *access) *address[T] {
 	tensor := z.c.tensors[t]
-	out := &address[T]{tensor: t, memory: tensor.Memory, typ: tensor.Type, place: z.placeOf(a), offset: a.offset, step: a.offset.factor(z.v), at: z.c.value(a.offset)}
+	out := &address[T]{tensor: t, memory: tensor.Memory, typ: tensor.Type, storage: storageOf[T](tensor.Type), place: z.placeOf(a), offset: a.offset, step: a.offset.factor(z.v), at: z.c.value(a.offset)}
 	out.kind, out.known = z.c.kindOf(tensor.Type)
 	// A fused loop may compute what a data-dependent offset reads.
 	out.known = out.known && out.step == 1 && (out.kind == jit.Same || len(a.offset.rest) == 0)
@@ -154,7 +155,7 @@ func (z *vectorizer[T]) emit(in instruction[T]) {
 	case opNumberBinary:
 		in.simd.first = simd.ScalarBinaryOf[T](in.binary)
 	case opStore:
-		in.to.put = putReal[T](in.to.typ, in.add)
+		in.to.put = in.to.storage.putReal(in.add)
 	}
 	z.strip.code = append(z.strip.code, in)
 }

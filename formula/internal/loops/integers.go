@@ -38,6 +38,7 @@ type integerInstruction[T simd.Float] struct {
 	reg             int
 	factor, divisor int
 	from            *address[T]
+	elements        integerStorage[T] // at from
 	of              *term.Term
 	value           func(*state[T]) int // scalar code for of
 	least, end      T                   // integerConverted: the numbers in [least, end) are truncated
@@ -80,8 +81,10 @@ func (in *integerInstruction[T]) exec(s *state[T], z []int, place int) {
 		s.vars[place] = first
 	case integerCount:
 		count(z, in.from.at(s), in.from.step)
-	case integerElements, integerAddElements:
-		in.load(&s.mem[in.from.tensor], z, in.from.at(s))
+	case integerElements:
+		in.elements.loadWholes(&s.mem[in.from.tensor], z, in.from.at(s), in.from.step)
+	case integerAddElements:
+		in.elements.addWholes(&s.mem[in.from.tensor], z, in.from.at(s), in.from.step, in.factor)
 	case integerAddQuotients:
 		addDigits(z, in.from.at(s), in.from.step, in.divisor, in.factor, 0)
 	case integerAddRests:
@@ -145,37 +148,6 @@ func (in *integerInstruction[T]) join(z, y []int) {
 	}
 }
 
-// load loads strided elements, or adds their multiples.
-func (in *integerInstruction[T]) load(b *block[T], z []int, at int) {
-	switch in.from.typ {
-	case dtype.I8:
-		loadIntegers(in, z, b.i8, at)
-	case dtype.U8:
-		loadIntegers(in, z, b.u8, at)
-	case dtype.I32:
-		loadIntegers(in, z, b.i32, at)
-	default:
-		loadIntegers(in, z, b.i64, at)
-	}
-}
-
-func loadIntegers[T simd.Float, U integer](in *integerInstruction[T], z []int, x []U, at int) {
-	step := in.from.step
-	switch {
-	case in.op == integerAddElements:
-		addElements(z, x, at, step, in.factor)
-	case step == 1:
-		for i, v := range x[at : at+len(z)] {
-			z[i] = int(v)
-		}
-	default:
-		for i := range z {
-			z[i] = int(x[at])
-			at += step
-		}
-	}
-}
-
 // count sets out to first, first+step, ...
 func count(out []int, first, step int) {
 	for i := range out {
@@ -185,7 +157,7 @@ func count(out []int, first, step int) {
 }
 
 // addElements adds multiples of strided elements.
-func addElements[U integer | int](out []int, x []U, at, step, factor int) {
+func addElements[U dtype.Integer | int](out []int, x []U, at, step, factor int) {
 	for i := range out {
 		out[i] += factor * int(x[at])
 		at += step

@@ -58,8 +58,9 @@ func TestIntegers(t *testing.T) {
 		want := comp.integer(c.of)
 		comp.finish(&z.strip)
 		r := &runner[float64]{code: &code[float64]{compiler: comp}, mem: []block[float64]{{}, sameBlock(make([]float64, n))}}
+		r.mem[0] = allocated[float64](dtype.I32, 2*n)
 		for j := range 2 * n {
-			r.mem[0].i32 = append(r.mem[0].i32, int32(j*7919%101-50))
+			wholesIn[int32](&r.mem[0])[j] = int32(j*7919%101 - 50)
 			if j < n {
 				r.mem[1].same[j] = float64(j)*1e9 - 5e9
 			}

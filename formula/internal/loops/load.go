@@ -172,7 +172,7 @@ func (o *clip[T]) exec(s *state[T], in *instruction[T], n int) {
 		}
 	}
 	if lo < hi {
-		s.mem[o.from.tensor+w].load(o.from.typ, out[lo:hi], o.from.at(s)+lo*o.from.step, o.from.step)
+		o.from.storage.load(&s.mem[o.from.tensor+w], out[lo:hi], o.from.at(s)+lo*o.from.step, o.from.step)
 	}
 }
 
@@ -209,32 +209,7 @@ func within(first, factor, ext, n int) (lo, hi int) {
 	return max(0, -shape.FloorDiv(first, factor)), min(n, shape.FloorDiv(ext-1-first, factor)+1)
 }
 
-// load loads elements of a type with a stride, and converts them to T.
-func (b *block[T]) load(t dtype.Type, z []T, start, stride int) {
-	switch t {
-	case dtype.F32:
-		read(b.same, b.f32, z, start, stride)
-	case dtype.F64:
-		read(b.same, b.f64, z, start, stride)
-	case dtype.I8:
-		converted(z, b.i8, start, stride)
-	case dtype.U8:
-		converted(z, b.u8, start, stride)
-	case dtype.I32:
-		converted(z, b.i32, start, stride)
-	case dtype.I64:
-		converted(z, b.i64, start, stride)
-	default:
-		if stride == 1 {
-			simd.Truths(z, b.bits[start:start+len(z)])
-			return
-		}
-		for i := range z {
-			z[i] = T(truth(b.bits[start+i*stride]))
-		}
-	}
-}
-
+// read loads strided elements of type U, or those of type T.
 func read[T, U simd.Float](same []T, x []U, z []T, start, stride int) {
 	switch {
 	case same == nil && stride == 1:
@@ -262,7 +237,7 @@ func convert[T, U simd.Float](z []T, x []U) {
 	}
 }
 
-func converted[T simd.Float, U float32 | float64 | int8 | uint8 | int32 | int64](z []T, x []U, start, stride int) {
+func converted[T simd.Float, U dtype.Number](z []T, x []U, start, stride int) {
 	for i := range z {
 		z[i] = T(x[start])
 		start += stride
@@ -483,26 +458,7 @@ func (z *vectorizer[T]) move(st *statement) {
 	z.effect(instruction[T]{op: opMove, from: z.address(st.value.Read.Tensor, from), to: z.address(st.target, to)})
 }
 
-// move copies n strided elements of a type.
-func (b *block[T]) move(t dtype.Type, at, stride int, from *block[T], start, step, n int) {
-	switch t {
-	case dtype.I8:
-		moved(b.i8, at, stride, from.i8, start, step, n)
-	case dtype.U8:
-		moved(b.u8, at, stride, from.u8, start, step, n)
-	case dtype.I32:
-		moved(b.i32, at, stride, from.i32, start, step, n)
-	case dtype.I64:
-		moved(b.i64, at, stride, from.i64, start, step, n)
-	case dtype.Bool:
-		moved(b.bits, at, stride, from.bits, start, step, n)
-	case dtype.F32:
-		moved(b.f32, at, stride, from.f32, start, step, n)
-	case dtype.F64:
-		moved(b.f64, at, stride, from.f64, start, step, n)
-	}
-}
-
+// moved copies n strided elements.
 func moved[U any](to []U, at, stride int, from []U, start, step, n int) {
 	if stride == 1 && step == 1 {
 		copy(to[at:at+n], from[start:start+n])

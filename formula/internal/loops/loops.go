@@ -10,7 +10,6 @@ package loops
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/opgen/opgen/formula/internal/jit"
 	"github.com/opgen/opgen/formula/program"
@@ -121,9 +120,6 @@ func Compile(p *program.Program, statements []*program.Statement, tensors []Tens
 	}
 	return compile[float32](p, statements, tensors, o)
 }
-
-// types lists the supported storage types.
-var types = []dtype.Type{dtype.F32, dtype.F64, dtype.I8, dtype.U8, dtype.I32, dtype.I64, dtype.Bool}
 
 // unsigned returns an error if a statement converts to uint64.
 func unsigned(s *program.Statement) error {
@@ -239,8 +235,8 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 		c.given[c.tensors[s.target].Memory] = true
 	}
 	for i, t := range c.tensors {
-		if !slices.Contains(types, t.Type) {
-			return nil, fmt.Errorf("want elements of one of the types %v, got %v of %s", types, t.Type, p.Tensors[i].Name)
+		if storageOf[T](t.Type) == nil {
+			return nil, fmt.Errorf("there are no loops for elements of type %v, such as those of %s", t.Type, p.Tensors[i].Name)
 		}
 	}
 	out := &code[T]{compiler: c}

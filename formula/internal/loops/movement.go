@@ -23,7 +23,7 @@ type movement[T simd.Float] struct {
 	begins       []stride // variables of blocks, and the index of a recurrence, by which offsets move
 	source, goal int
 	times        int           // repetitions of each source element in a row
-	other        dtype.Type    // of elements of another type than T; 0 for T
+	other        storage[T]    // of elements of another type than T; nil for T
 	rows         *rowLookup[T] // the gather of source rows; nil if there is none
 }
 
@@ -77,7 +77,7 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 		if len(a.offset.rest) > 0 && rows == nil {
 			return nil
 		}
-		u.other = t
+		u.other = storageOf[T](t)
 	}
 	if len(a.offset.rest) > 0 && rows == nil { // each element is repeated
 		p := a.offset.rest[0]
@@ -125,7 +125,7 @@ func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variab
 	if len(at.open) > 0 || len(at.offset.rest) > 0 || len(others(vars, at.offset)) > 0 || typ != dtype.I32 && typ != dtype.I64 {
 		return nil
 	}
-	r := &rowLookup[T]{tensor: p.of.Read.Tensor, at: at.offset.base, get: integerAt[T](typ), extent: math.MaxInt, step: p.factor}
+	r := &rowLookup[T]{tensor: p.of.Read.Tensor, at: at.offset.base, get: storageOf[T](typ).integerAt(), extent: math.MaxInt, step: p.factor}
 	if len(a.open) == 1 {
 		d := a.open[0]
 		if !a.idx[d].same(form{rest: []addend{{p.of, 1}}}) {
@@ -185,8 +185,8 @@ func (u *movement[T]) all(s *state[T], lo, hi int) {
 	each := size(u.dims[u.lead+1:])
 	from, to := u.begin(s)
 	switch {
-	case u.straight && u.other != 0:
-		s.mem[u.goal].move(u.other, to+lo*each, 1, &s.mem[u.source], from+lo*each, 1, (hi-lo)*each)
+	case u.straight && u.other != nil:
+		u.other.move(&s.mem[u.goal], to+lo*each, 1, &s.mem[u.source], from+lo*each, 1, (hi-lo)*each)
 		return
 	case u.straight && !s.past:
 		copy(s.mem[u.goal].same[to+lo*each:to+hi*each], s.mem[u.source].same[from+lo*each:])
@@ -270,7 +270,7 @@ func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int)
 			r.fail(s) // with an error about this row
 		}
 		n := min(row-first, hi-lo)
-		if i := last - 1; i >= 0 && r.fail != nil && u.other == 0 && dims[last].from == 1 && s.vars[dims[i].place]+1 < dims[i].extent { // prefetch the next row
+		if i := last - 1; i >= 0 && r.fail != nil && u.other == nil && dims[last].from == 1 && s.vars[dims[i].place]+1 < dims[i].extent { // prefetch the next row
 			if k := r.get(&s.mem[r.tensor], w+strides[i]); uint(k) < uint(r.extent) {
 				simd.Fetch(s.mem[u.source].same[f+dims[i].from+k*r.step:][:row])
 			}
@@ -283,8 +283,8 @@ func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int)
 // row copies n elements of a row, from element first on.
 func (u *movement[T]) row(s *state[T], source, from, to, first, n int) {
 	step := u.dims[len(u.dims)-1].from
-	if u.other != 0 {
-		s.mem[u.goal].move(u.other, to+first, 1, &s.mem[source], from+first*step, step, n)
+	if u.other != nil {
+		u.other.move(&s.mem[u.goal], to+first, 1, &s.mem[source], from+first*step, step, n)
 		return
 	}
 	out := s.mem[u.goal].same[to+first:][:n]

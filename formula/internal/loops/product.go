@@ -138,7 +138,7 @@ func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
 	if u.lda < 0 || u.ldb < 0 || u.ldc < u.n && m != nil || !u.ta && u.lda < u.k || u.tb && u.ldb < u.k || !u.tb && u.ldb < u.n {
 		return k.fold(st)
 	}
-	put := putReal[T](k.tensors[st.target].Type, u.add)
+	put := storageOf[T](k.tensors[st.target].Type).putReal(u.add)
 	u.give = func(s *state[T], x []T, at int) {
 		for i, v := range x {
 			put(&s.mem[st.target], at+i, float64(v))

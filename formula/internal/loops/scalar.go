@@ -140,7 +140,7 @@ func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
 	case term.Step:
 		return func(s *state[T]) int { return int(s.step) }
 	case term.Element:
-		get := integerAt[T](c.tensors[n.Read.Tensor].Type)
+		get := storageOf[T](c.tensors[n.Read.Tensor].Type).integerAt()
 		return element(c, n.Read, c.integer, get)
 	case term.Choose:
 		return choice(c, n, c.integer)
@@ -325,7 +325,7 @@ func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 		if x := c.single(n.Read); x != nil {
 			return x
 		}
-		return element(c, n.Read, c.real, realAt[T](c.tensors[n.Read.Tensor].Type))
+		return element(c, n.Read, c.real, storageOf[T](c.tensors[n.Read.Tensor].Type).realAt())
 	case term.Choose:
 		return choice(c, n, c.real)
 	case term.Reduce:

@@ -2,7 +2,6 @@ package loops
 
 import (
 	"slices"
-	"unsafe"
 
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -19,7 +18,8 @@ type transposed[T simd.Float] struct {
 	colFrom      int // stride of columns in the source
 	source, goal int
 	element      dtype.Type
-	own          bool // whether elements have the compute type
+	storage      storage[T] // of element
+	own          bool       // whether elements have the compute type
 }
 
 // transposed compiles a transposing copy, or returns nil for other statements.
@@ -34,7 +34,7 @@ func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
 	}
 	outer := slices.DeleteFunc(slices.Clone(k.free()), func(v *term.Variable) bool { return v == row || v == col })
 	return &transposed[T]{outer: k.loops(outer, nil), row: k.loop(row), col: k.loop(col), from: k.value(from), to: k.value(to),
-		rowTo: to.factor(row), colFrom: from.factor(col), source: s.value.Read.Tensor, goal: s.target, element: k.tensors[s.target].Type,
+		rowTo: to.factor(row), colFrom: from.factor(col), source: s.value.Read.Tensor, goal: s.target, element: k.tensors[s.target].Type, storage: storageOf[T](k.tensors[s.target].Type),
 		own: k.tensors[s.target].Type == k.own}
 }
 
@@ -83,21 +83,16 @@ func (u *transposed[T]) run(s *state[T], lo, hi int) {
 			simd.Transpose(goal.f32[to:], u.rowTo, source.f32[from:], u.colFrom, cols, rows)
 		case dtype.F64:
 			simd.Transpose(goal.f64[to:], u.rowTo, source.f64[from:], u.colFrom, cols, rows)
-		case dtype.I32:
-			simd.Transpose(bitsOf[float32](goal.i32[to:]), u.rowTo, bitsOf[float32](source.i32[from:]), u.colFrom, cols, rows)
-		case dtype.I64:
-			simd.Transpose(bitsOf[float64](goal.i64[to:]), u.rowTo, bitsOf[float64](source.i64[from:]), u.colFrom, cols, rows)
+		case dtype.I32, dtype.U32: // copies do not look at bits
+			simd.Transpose(as[float32](goal.data)[to:], u.rowTo, as[float32](source.data)[from:], u.colFrom, cols, rows)
+		case dtype.I64, dtype.U64:
+			simd.Transpose(as[float64](goal.data)[to:], u.rowTo, as[float64](source.data)[from:], u.colFrom, cols, rows)
 		default:
 			for k := range rows {
-				goal.move(u.element, to+k*u.rowTo, 1, source, from+k, u.colFrom, cols)
+				u.storage.move(goal, to+k*u.rowTo, 1, source, from+k, u.colFrom, cols)
 			}
 		}
 	})
-}
-
-// bitsOf reinterprets integers as floats of the same size, for copies.
-func bitsOf[U float32 | float64, I int32 | int64](x []I) []U {
-	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 // tiles calls visit for all tiles, with their sizes. The indices are at the first element of the tile.

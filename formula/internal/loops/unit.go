@@ -409,18 +409,18 @@ func (s *statement) joined() bool {
 // putNumber returns code that stores a real number, or accumulates it.
 func putNumber[T simd.Float](st *statement, t Tensor) func(*block[T], int, float64) {
 	if !st.joined() {
-		return putReal[T](t.Type, t.Add || st.add)
+		return storageOf[T](t.Type).putReal(t.Add || st.add)
 	}
-	get, put, join := realAt[T](t.Type), putReal[T](t.Type, false), st.fold.Join()
+	get, put, join := storageOf[T](t.Type).realAt(), storageOf[T](t.Type).putReal(false), st.fold.Join()
 	return func(b *block[T], i int, v float64) { put(b, i, join(get(b, i), v)) }
 }
 
 // putWhole returns code that stores an integer, or accumulates it.
 func putWhole[T simd.Float](st *statement, t Tensor) func(*block[T], int, int) {
 	if !st.joined() {
-		return putInteger[T](t.Type, t.Add || st.add)
+		return storageOf[T](t.Type).putInteger(t.Add || st.add)
 	}
-	get, put, join := integerAt[T](t.Type), putInteger[T](t.Type, false), st.fold.IntegerJoin()
+	get, put, join := storageOf[T](t.Type).integerAt(), storageOf[T](t.Type).putInteger(false), st.fold.IntegerJoin()
 	return func(b *block[T], i int, v int) { put(b, i, join(get(b, i), v)) }
 }
 

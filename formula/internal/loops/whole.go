@@ -43,7 +43,7 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	for _, x := range st.left.Idx {
 		z.fromMemory(x)
 	}
-	o := &integerStore[T]{guard: z.c.holds(st.guard), find: z.c.target(st), step: a.offset.factor(z.v), typ: z.c.tensors[st.target].Type}
+	o := &integerStore[T]{guard: z.c.holds(st.guard), find: z.c.target(st), step: a.offset.factor(z.v), elements: integersOf[T](z.c.tensors[st.target].Type)}
 	switch {
 	case st.joined():
 		o.join = st.fold.IntegerJoin()
@@ -64,7 +64,7 @@ type integerStore[T simd.Float] struct {
 	guard       func(*state[T]) bool
 	find        func(*state[T]) (tensor, at int, inside bool)
 	step        int
-	typ         dtype.Type
+	elements    integerStorage[T]
 	join        func(x, y int) int // accumulates, or nil
 	narrow      bool               // whether the identities of max and min are mapped to least and most
 	least, most int
@@ -83,39 +83,10 @@ func (o *integerStore[T]) exec(s *state[T], _ *instruction[T], n int) {
 	if o.narrow {
 		boundAll(x, o.least, o.most)
 	}
-	switch o.typ {
-	case dtype.I8:
-		putWholes(to.i8, at, o.step, x, o.join)
-	case dtype.U8:
-		putWholes(to.u8, at, o.step, x, o.join)
-	case dtype.I32:
-		putWholes(to.i32, at, o.step, x, o.join)
-	default:
-		putWholes(to.i64, at, o.step, x, o.join)
-	}
+	o.elements.putWholes(to, at, o.step, x, o.join)
 }
 
 func (o *integerStore[T]) text(p *lister[T], _ []string) string { return "store of " + o.code.text(p) }
-
-// putWholes stores strided integers, or accumulates them by join. Integers wrap around.
-func putWholes[U integer](to []U, at, step int, x []int, join func(x, y int) int) {
-	switch {
-	case join != nil:
-		for _, v := range x {
-			to[at] = U(join(int(to[at]), v))
-			at += step
-		}
-	case step == 1:
-		for i, v := range x {
-			to[at : at+len(x)][i] = U(v)
-		}
-	default:
-		for _, v := range x {
-			to[at] = U(v)
-			at += step
-		}
-	}
-}
 
 // convertEach compiles an integer that is not affine in the variable, converted to T.
 func (z *vectorizer[T]) convertEach(n *term.Term) (reg int) {
@@ -308,7 +279,7 @@ func (f *integerCompiler[T]) elements(n *term.Term) *integerInstruction[T] {
 		return nil
 	}
 	f.z.fromMemory(n)
-	return &integerInstruction[T]{op: integerElements, from: f.z.address(n.Read.Tensor, a)}
+	return &integerInstruction[T]{op: integerElements, from: f.z.address(n.Read.Tensor, a), elements: integersOf[T](f.z.c.tensors[n.Read.Tensor].Type)}
 }
 
 // digits returns code that adds the quotients or the remainders of an affine form by a constant, or nil if n
@@ -395,15 +366,12 @@ func (f *integerCompiler[T]) converted(n *term.Term, k int) bool {
 		return false
 	}
 	least, end := math.Inf(1), math.Inf(-1) // conversions of numbers in [least, end) truncate
-	switch n.Func.To {
-	case dtype.I8:
-		least, end = -1<<7, 1<<7
-	case dtype.U8:
-		least, end = 0, 1<<8
-	case dtype.I32:
-		least, end = -1<<31, 1<<31
-	case dtype.I64:
+	if n.Func.To == dtype.I64 {
 		least, end = -1<<63, 1<<63
+	} else if i := integersOf[T](n.Func.To); i != nil {
+		if lo, hi, ok := i.bounds(); ok {
+			least, end = float64(lo), float64(hi+1)
+		}
 	}
 	f.emit(k, integerInstruction[T]{op: integerConverted, reg: f.register(n.Args[0]), of: n, least: T(least), end: T(end)})
 	return true

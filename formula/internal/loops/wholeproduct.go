@@ -97,12 +97,10 @@ func elementRange(n *term.Term, tensors []Tensor) algebra.Interval {
 	t := tensors[n.Read.Tensor]
 	out := algebra.Interval{Known: n.Read.Count == 1}
 	switch {
-	case t.Type == dtype.I8:
-		out.Lo, out.Hi = -1<<7, 1<<7-1
-	case t.Type == dtype.U8:
-		out.Lo, out.Hi = 0, 1<<8-1
 	case t.Type == dtype.Bool:
 		out.Lo, out.Hi = 0, 1
+	case t.Type.IsInteger() && t.Type.Size() <= 2:
+		out.Lo, out.Hi, _ = integersOf[float64](t.Type).bounds()
 	default:
 		return algebra.Interval{}
 	}
