@@ -105,7 +105,15 @@ func (f *formula) readTensor(n *expr.Read, t *tensor, fr *frame) (value, *expr.E
 	}
 	v := value{kinds: t.elements()}
 	if n.Else != nil {
-		v.kinds = elseOf(t.elements(), outside.kinds)
+		own := t.elements()
+		if f.recurring.guesses() && t.ahead { // an element of any kind is of the one that else has
+			if outside.kinds&kNumber == 0 {
+				own &^= kNumber
+			} else if outside.kinds&kBool == 0 {
+				own &^= kBool
+			}
+		}
+		v.kinds = elseOf(own, outside.kinds)
 	}
 	if v.kinds == kInt && n.Else == nil {
 		v.int = f.lookup(n, t, fr)

@@ -59,9 +59,7 @@ func (f *formula) recurrences(all []*expr.Statement, groups []*expr.Recurrence) 
 			continue
 		}
 		for _, t := range targets {
-			if t.ahead = !t.scalar; t.slot == nil {
-				t.kinds = kInt // the least kind of numbers; others follow
-			}
+			t.ahead = !t.scalar
 		}
 	}
 	f.kindsAhead(all)
@@ -103,13 +101,41 @@ func (r *recurring) of(s *expr.Statement) *expr.Recurrence {
 	return nil
 }
 
-// kindsAhead finds the kinds of values that are read before they are given: what the statements give if the
-// values have the kinds that were found so far, until nothing changes.
+// kindsAhead finds the kinds of values that are read before they are given. At first they may be of any kind.
+// What the statements give with such values leaves fewer kinds, until nothing changes. Of several kinds that
+// are left, a value is of the least one, and of a greater one only where a statement gives that from the
+// least ones.
 func (f *formula) kindsAhead(all []*expr.Statement) {
 	f.recurring.quiet = true
 	defer func() { f.recurring.quiet = false }()
-	for changed, left := true, len(all)+2; changed && left > 0; left-- {
+	var ahead []*tensor
+	for _, s := range all {
+		if f.recurring.of(s) == nil {
+			continue
+		}
+		for _, n := range s.Targets {
+			name, _ := targetName(n)
+			if t := f.tensors[name]; t != nil && t.ahead && t.slot == nil && !t.bad && !slices.Contains(ahead, t) {
+				t.kinds = kElement
+				ahead = append(ahead, t)
+			}
+		}
+	}
+	f.narrow(all, ahead, func(t *tensor, k kinds) kinds { return t.kinds & k })
+	may := map[*tensor]kinds{}
+	for _, t := range ahead {
+		may[t] = t.kinds
+		t.kinds &= -t.kinds // the least one
+	}
+	f.narrow(all, ahead, func(t *tensor, k kinds) kinds { return k & may[t] })
+}
+
+// narrow sets the kinds of values to what to makes of the kinds that their statements give, until nothing
+// changes. Statements that do not hold with the kinds at present say nothing.
+func (f *formula) narrow(all []*expr.Statement, ahead []*tensor, to func(t *tensor, gives kinds) kinds) {
+	for changed, left := true, 3*len(ahead)+1; changed && left > 0; left-- {
 		changed = false
+		gives := map[*tensor]kinds{}
 		for _, s := range all {
 			fr, targets, err := f.leftSide(s)
 			if err != nil || f.recurring.of(s) == nil {
@@ -118,15 +144,15 @@ func (f *formula) kindsAhead(all []*expr.Statement) {
 			f.checked = s
 			v, err := f.eval(s.X, fr, false)
 			if err != nil {
-				v.kinds = kBool // for which numbers cannot stand
+				continue
 			}
-			for _, t := range targets {
-				if err != nil && t.kinds != kInt {
-					continue
-				}
-				if k := v.kinds & kElement; t.slot == nil && t.ahead && k != 0 && t.kinds != k {
-					t.kinds, changed = k, true
-				}
+			for _, t := range targets { // one that several statements give, each for some uses, is what any of them gives
+				gives[t] |= v.kinds & kElement
+			}
+		}
+		for _, t := range ahead {
+			if k := to(t, gives[t]); k != 0 && k != t.kinds {
+				t.kinds, changed = k, true
 			}
 		}
 	}

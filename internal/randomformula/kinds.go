@@ -334,6 +334,7 @@ var kinds = []kind{
 		"t0[n] = tanh(u[n] * (t0[#s] else 0.5) + {mean | max}(k: x[n, k])) ; y0[n, k] = t0[n] * x[n, k]",
 		"t0[n, k, m] = 0.5 * tanh(cube[n, k, m]) * (t0[#s, k, m] else 0) + x[n, k] * z[m, k] ; y0[n, k] = sum(m: t0[n, k, m] * z[m, k])",
 		"t0[n, k] = {sin | tanh}((t1[#s, k] else #0)) + #b ; t1[n, k] = #a * t0[n, k] ; y0[n, k] = t0[n, k]",
+		"t0[n, k] = n > 0 ? (is1[n - 1, k] ? {0.5 * t2[n - 1, k] | max(t2[n - 1, k], 0.5)} : #b) : #0 ; t2[n, k] = t0[n, k] {+ 1 | * #a} ; is1[n, k] = t2[n, k] > 0.37 ; y0[n, k] = t0[n, k]",
 	}},
 	// Angles of positions around 1,000,000, which f32 would round.
 	{name: "angles", some: true, plain: true, apart: 1e-5, once: [][2]string{
