@@ -2,7 +2,11 @@ package formula
 
 import (
 	_ "embed"
+	"strings"
 	"testing"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // TestLoopsOfIntegers compares integers that loops compute in strips, and comparisons of them, with what the
@@ -73,4 +77,65 @@ func TestLoopsOfStoredIntegers(t *testing.T) {
 		given + "narrow[n, k] = max(k' in 0 .. k + 1: wides[n, k'])\ntotal[n, k] = sum(k' in 0 .. k + 1: words[n, k'])",
 	}
 	compareAll(t, formulas, append(extentsOfTests, [2]int{5, 190}, [2]int{0, 5}), false)
+}
+
+// unsignedOfTests gives integers of 64 bits without a sign, of which some are 2^63 or more.
+const unsignedOfTests = "longs[n, k] = j[n] + 1313 * k - 2000 * (k % 2)\n"
+
+// TestLoopsOfUnsigned uses integers of 64 bits without a sign where their bits are right.
+func TestLoopsOfUnsigned(t *testing.T) {
+	formulas := []string{
+		"long[n, k] = longs[n, k]",
+		"long[k, n] = longs[n, k] for n < N, k < K",
+		"long[n, k] = longs[N - 1 - n, K - 1 - k]",
+		"long[n, k] = longs[N - 1 - n, K - 1 - k] * 3 + j[n] - longs[n, k]\ntotal[n, k] = -long[n, k]",
+		"long[n, k] = x[n, k] > 0.5 ? longs[n, k] : 7\ny[n, k] = long[n, k] == 7 || long[n, k] != longs[n, k] ? x[n, k] : 2",
+		"long[n, k] = (longs[n, k + 1] else 5)\ntotal[n, k] = long[n, k] - 1",
+		"y[n, k] = longs[n, k] * x[n, k] + (longs[n + 1, k] else 0.5)\ntotal[n] = sum(k: longs[n, k] == 3 ? 1 : 0)",
+		"y[n, k] = convert(longs[n, k], 'f64') / 4 + sum(k': longs[n, k'] * w[n, k'])",
+		"y[n, k] = longs[n, k] > 2.5 ? x[n, k] : longs[n, K - 1 - k]",
+		"long[n, k] = convert(1e19 * x[n, k] - 1e18, 'u64')\ny[n, k] = long[n, k]",
+		"long[n, k] = convert(1e19 * x[n, k] * w[n, K - 1 - k], 'u64') + longs[n, k]",
+		"total[n, k] = longs[n, k]\nthird[n, k] = longs[n, k] + k",
+		"long[n, k] = j[n] + k\ny[n, k] = x[n, long[n, k] - j[n]]\ntotal[n, k] = (longs[n, long[n, k]] else 3)",
+		"y[n, k] = sum(k' if longs[n, k'] == k: x[n, k'])\ntotal[n] = count(k if longs[n, k] != 3)",
+	}
+	for i, f := range formulas {
+		formulas[i] = unsignedOfTests + f
+	}
+	compareAll(t, formulas, append(extentsOfTests, [2]int{5, 190}, [2]int{0, 5}, [2]int{5, 0}), false)
+}
+
+// TestUnsignedWithoutLoops builds formulas for which the bits of integers without a sign are not enough: the
+// interpreter computes them.
+func TestUnsignedWithoutLoops(t *testing.T) {
+	for _, text := range []string{
+		"total[n, k] = quotient(longs[n, k], 7)",
+		"total[n, k] = longs[n, k] % 7",
+		"total[n, k] = max(longs[n, k], 5)",
+		"total[n, k] = abs(longs[n, k])",
+		"total[n, k] = longs[n, k] > 5 ? 1 : 0",
+		"total[n, k] = longs[n, k] == k - 1 ? 1 : 0",
+		"total[n] = max(k: longs[n, k])",
+		"total[n] = argmin(k: longs[n, k])",
+		"third[n, k] = rank(k': longs[n, k'])[k]",
+		"total[n] = sum(k if longs[n, k] < 5: k)",
+		"y[n, k] = longs[n, k] + 1",
+		"y[n, k] = (longs[n, k] + k) * x[n, k]",
+		"y[n, k] = (longs[n, k + 1] else -1) * x[n, k]",
+		"y[n, k] = (longs[n, k + 1] else longs[n, 0] + k) * x[n, k]",
+		"y[n, k] = (longs[n, k + 1] else count(k' if k' > 0))",
+		"y[n, k] = x[n, longs[n, k] % 3]",
+		"long[n] = max(k: j[n] + k)",
+		"y[n, k] = sum(k': longs[n, k'])",
+	} {
+		p, err := program.Build(useOfTest(t, used(unsignedOfTests+text), dtype.F64, 3, 5))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if err := compareProgram(t, p, dtype.F64, 5, false, roundingOfSums); err == nil || !strings.Contains(err.Error(), "integers of type u64") {
+			t.Errorf("%s: want no loops for integers of type u64, got the error %v", text, err)
+		}
+	}
 }

@@ -415,9 +415,9 @@ func useOfTest(t *testing.T, text string, typ dtype.Type, rows, cols int) *progr
 	return u
 }
 
-// narrowTensors are the names of tensors whose integers have fewer than 64 bits in these tests.
-var narrowTensors = map[string]dtype.Type{"tiny": dtype.I8, "tinys": dtype.I8, "byte": dtype.U8, "bytes": dtype.U8,
-	"short": dtype.I16, "shorts": dtype.I16, "words": dtype.U16, "wides": dtype.U32, "narrow": dtype.U32}
+// otherTensors are the names of tensors of integers in these tests that have not the type i64.
+var otherTensors = map[string]dtype.Type{"tiny": dtype.I8, "tinys": dtype.I8, "byte": dtype.U8, "bytes": dtype.U8,
+	"short": dtype.I16, "shorts": dtype.I16, "words": dtype.U16, "wides": dtype.U32, "narrow": dtype.U32, "long": dtype.U64, "longs": dtype.U64}
 
 // compareProgram compares loops with the interpreter for a program. It returns an error if there are no loops
 // for it.
@@ -439,8 +439,8 @@ func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, 
 		if l.Kind == term.Boolean {
 			tensors[i].Type = dtype.Bool
 		}
-		if narrow, ok := narrowTensors[l.Name]; ok {
-			tensors[i].Type = narrow
+		if other, ok := otherTensors[l.Name]; ok {
+			tensors[i].Type, l.Unsigned = other, other == dtype.U64
 		}
 	}
 	code, err := loops.Compile(p, p.Statements, slices.Clone(tensors), loops.Options{})

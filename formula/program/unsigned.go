@@ -20,7 +20,7 @@ func (p *Program) Unsigned(n *term.Term) bool {
 				return false
 			}
 		}
-		return n.Read.Else == nil || p.natural(n.Read.Else)
+		return n.Read.Else == nil || p.Natural(n.Read.Else)
 	case term.Choose:
 		return p.either(n.Args[1], n.Args[2])
 	case term.Reduce:
@@ -44,11 +44,11 @@ func (p *Program) Unsigned(n *term.Term) bool {
 // either reports whether one of x and y is unsigned and the other is unsigned or non-negative.
 func (p *Program) either(x, y *term.Term) bool {
 	a, b := p.Unsigned(x), p.Unsigned(y)
-	return a && b || a && p.natural(y) || b && p.natural(x)
+	return a && b || a && p.Natural(y) || b && p.Natural(x)
 }
 
-// natural reports whether n is known to be >= 0.
-func (p *Program) natural(n *term.Term) bool {
+// Natural reports whether n is known to be an integer >= 0.
+func (p *Program) Natural(n *term.Term) bool {
 	if n.Kind != term.Integer {
 		return false
 	}

@@ -158,7 +158,7 @@ func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
 // temporary.
 func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	t := Tensor{Local: true}
-	l := &program.Local{Name: "t", Kind: n.Kind, Slot: -1, Old: -1}
+	l := &program.Local{Name: "t", Kind: n.Kind, Unsigned: z.p.Unsigned(n), Slot: -1, Old: -1}
 	there, here := &term.Read{Count: 1, Text: "t"}, &term.Read{Count: 1, Text: "t"}
 	to := map[*term.Variable]*term.Term{}
 	var own []*term.Variable

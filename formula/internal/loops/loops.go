@@ -101,10 +101,10 @@ type Options struct {
 // pass, if a sort or a scan is nested in a reduction, or if the range of an index on the left side depends
 // on other indices and the statement does not accumulate.
 func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
+	if err := unsigned(p, statements, o.extremes); err != nil {
+		return nil, err
+	}
 	for _, s := range statements {
-		if err := unsigned(s); err != nil {
-			return nil, err
-		}
 		if err := scoped(p, s.Target, s.Left, s.Vars, s.Value, s.Guard); err != nil {
 			return nil, err
 		}
@@ -119,17 +119,6 @@ func Compile(p *program.Program, statements []*program.Statement, tensors []Tens
 		return compileParts[float32](p, statements, tensors, o)
 	}
 	return compile[float32](p, statements, tensors, o)
-}
-
-// unsigned returns an error if a statement converts to uint64.
-func unsigned(s *program.Statement) error {
-	var err error
-	s.Value.Walk(func(n *term.Term) {
-		if n.Op == term.Apply && n.Func.Has(term.Conversion) && n.Func.To == dtype.U64 {
-			err = fmt.Errorf("%s: there are no loops for integers of type %v", s, n.Func.To)
-		}
-	})
-	return err
 }
 
 // typeOf returns the compute type of the loops: float64 if most elements of the real tensors that are not
@@ -312,6 +301,8 @@ func (c *compiler[T]) complete(statements []*statement) {
 		typed[i] = t.Type != dtype.Invalid
 		if t.Local && !typed[i] {
 			switch l := c.p.Tensors[i]; {
+			case l.Unsigned:
+				t.Type = dtype.U64
 			case l.Kind == term.Integer:
 				t.Type = dtype.I64
 			case l.Kind == term.Boolean:

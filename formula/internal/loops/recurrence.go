@@ -108,6 +108,8 @@ func (q *sequence[T]) share(p *program.Program, parts [][]*program.Statement, te
 			l := p.Tensors[s.Target]
 			switch {
 			case t.Type != dtype.Invalid:
+			case l.Unsigned:
+				t.Type = dtype.U64
 			case l.Kind == term.Integer:
 				t.Type = dtype.I64
 			case l.Kind == term.Boolean:

@@ -310,6 +310,9 @@ func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 	}
 	switch n.Kind {
 	case term.Integer:
+		if n.Op == term.Element && c.p.Unsigned(n) { // by its storage, since int does not hold all of uint64
+			return element(c, n.Read, c.real, storageOf[T](c.tensors[n.Read.Tensor].Type).realAt())
+		}
 		x := c.integer(n)
 		return func(s *state[T]) float64 { return float64(x(s)) }
 	case term.Boolean:

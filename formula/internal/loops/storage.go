@@ -71,6 +71,8 @@ func integersOf[T simd.Float](t dtype.Type) integerStorage[T] {
 		return wholes[T, uint16]{}
 	case dtype.U32:
 		return wholes[T, uint32]{}
+	case dtype.U64:
+		return wholes[T, uint64]{}
 	}
 	return nil
 }

@@ -366,10 +366,14 @@ func (f *integerCompiler[T]) converted(n *term.Term, k int) bool {
 		return false
 	}
 	least, end := math.Inf(1), math.Inf(-1) // conversions of numbers in [least, end) truncate
-	if n.Func.To == dtype.I64 {
+	switch n.Func.To {
+	case dtype.I64:
 		least, end = -1<<63, 1<<63
-	} else if i := integersOf[T](n.Func.To); i != nil {
-		if lo, hi, ok := i.bounds(); ok {
+	case dtype.U64: // and greater numbers one by one: they have other bits than int
+		least, end = 0, 1<<63
+	default:
+		if i := integersOf[T](n.Func.To); i != nil {
+			lo, hi, _ := i.bounds()
 			least, end = float64(lo), float64(hi+1)
 		}
 	}

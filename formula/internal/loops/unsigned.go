@@ -1,0 +1,101 @@
+package loops
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// unsigned returns an error if loops cannot compute a statement with integers of type uint64. Loops hold an
+// integer as int, and one of type uint64 by its bits. The bits are right where integers are copied, chosen,
+// added, subtracted, multiplied, compared for equality, and used as subscripts. Elements are also right as
+// real numbers: the storage converts them. extremes holds the identities of max and min that other code may
+// give tensors.
+func unsigned(p *program.Program, statements []*program.Statement, extremes map[int]program.Ends) error {
+	held := maps.Clone(extremes)
+	if held == nil {
+		held = map[int]program.Ends{}
+	}
+	for _, s := range statements {
+		wrong := func(n *term.Term) error {
+			return fmt.Errorf("%s: there are no loops for %s with integers of type %v", s, n, dtype.U64)
+		}
+		target := p.Tensors[s.Target]
+		ends := program.EndsOf(s.Value, held, p.Unsigned)
+		held[s.Target] = held[s.Target].Or(ends)
+		switch {
+		case p.Unsigned(s.Value) && target.Kind != term.Integer && !stored(s.Value),
+			target.Unsigned && ends.Any(): // the bounds of int stand for those of uint64
+			return wrong(s.Value)
+		}
+		terms := append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...)
+		for _, v := range s.Vars {
+			terms = append(terms, v.Lo, v.Hi)
+		}
+		var err error
+		for _, n := range terms {
+			n.Walk(func(n *term.Term) {
+				if !byBits(p, n) {
+					err = wrong(n)
+				}
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byBits reports whether an operation is right if its operands of type uint64 are given by their bits, and
+// those that it takes as real numbers are stored.
+func byBits(p *program.Program, n *term.Term) bool {
+	switch n.Op {
+	case term.Reduce:
+		return !p.Unsigned(n.Reduction.Body)
+	case term.Element:
+		if n.Kind != term.Integer || p.Unsigned(n) {
+			return true
+		}
+		some := p.Unsigned(n.Read.Else)
+		for i := range n.Read.Count {
+			some = some || p.Tensors[n.Read.Tensor+i].Unsigned
+		}
+		return !some // or else elements and the default differ in their signs
+	}
+	if !slices.ContainsFunc(n.Args, p.Unsigned) {
+		return true
+	}
+	real := n.Kind == term.Real // whether operands become real numbers
+	for _, x := range n.Args {
+		real = real || x.Kind == term.Real
+	}
+	switch n.Op {
+	case term.Add, term.Subtract, term.Multiply, term.Negate, term.Choose:
+		if !real {
+			return true
+		}
+	case term.Equal, term.Unequal:
+		if !real {
+			return p.Natural(n.Args[0]) && p.Natural(n.Args[1])
+		}
+	}
+	return real && !n.Func.Has(term.Random) &&
+		!slices.ContainsFunc(n.Args, func(x *term.Term) bool { return p.Unsigned(x) && !stored(x) })
+}
+
+// stored reports whether a term is an element, with a default that is constant if there is one.
+func stored(n *term.Term) bool {
+	if n.Op != term.Element {
+		return false
+	}
+	if n.Read.Else == nil {
+		return true
+	}
+	_, known := n.Read.Else.Known()
+	return known
+}
