@@ -23,11 +23,12 @@ func (o *operator) onnx(x *spec.ONNX) {
 	if _, err := x.Reads(); err != nil {
 		o.list.Add(diag.BadExpr, x.Span, "onnx: %v", err)
 	}
+	o.onnxWayBack(x)
 	o.onnxSlots(x, x.Inputs, "input", "weight")
 	o.onnxSlots(x, x.Outputs, "output")
 	for _, s := range o.s.Slots {
 		takes := s.Role.V == "input" || s.Role.V == "weight"
-		if takes && !s.Present.Set() && !slices.ContainsFunc(x.Inputs, func(i mapping.Operand) bool { return i.Slot == s.Name }) && x.Op != mapping.Storage {
+		if takes && !s.Present.Set() && !slices.ContainsFunc(x.Inputs, func(i mapping.Operand) bool { return i.Slot == s.Name }) && x.Op != mapping.Storage && x.Body == "" {
 			o.list.Add(diag.MissingKey, x.Span, "inputs does not say which input of %s is %s", x.Op, s.Name)
 		}
 	}
@@ -38,9 +39,30 @@ func (o *operator) onnx(x *spec.ONNX) {
 	}
 	for _, a := range o.s.Attrs {
 		given := slices.ContainsFunc(x.Attrs, func(g mapping.Attr) bool { return g.Name == a.Name })
-		if !given && !a.Bad && !a.Optional.V && a.Default == nil {
+		if !given && !a.Bad && !a.Optional.V && a.Default == nil && x.Body == "" {
 			o.list.Add(diag.MissingKey, x.Span, "attrs does not say what %s is", a.Name)
 		}
+	}
+}
+
+// onnxWayBack checks what an entry says about saving: its expressions read attributes and slots, and its body
+// gives the outputs that there always are.
+func (o *operator) onnxWayBack(x *spec.ONNX) {
+	var slots, names, outputs []string
+	for _, s := range o.s.Slots {
+		slots = append(slots, s.Name)
+		if s.Role.V == "output" && !s.Present.Set() {
+			outputs = append(outputs, s.Name)
+		}
+	}
+	for _, a := range o.s.Attrs {
+		names = append(names, a.Name)
+	}
+	for _, a := range o.s.Args {
+		names = append(names, a.Name)
+	}
+	if err := x.CheckSave(slots, names, outputs); err != nil {
+		o.list.Add(diag.BadExpr, x.Span, "onnx: %v", err)
 	}
 }
 

@@ -47,14 +47,14 @@ func entryFields(x *mapping.Entry) (out []string) {
 		}
 	}
 	add("Domain", strconv.Quote(x.Domain), `""`)
-	add("Op", strconv.Quote(x.Op), "")
+	add("Op", strconv.Quote(x.Op), `""`)
 	add("Since", strconv.Itoa(x.Since), "0")
 	add("Until", strconv.Itoa(x.Until), "0")
 	add("Operator", strconv.Quote(x.Operator), "")
 	add("When", strconv.Quote(x.When), `""`)
 	add("Times", strconv.Quote(x.Times), `""`)
 	add("Inputs", operands(x.Inputs), "")
-	add("Outputs", operands(x.Outputs), "")
+	add("Outputs", operands(x.Outputs), "[]mapping.Operand{}")
 	add("Let", onnxAttrs(x.Let), onnxAttrs(nil))
 	add("Attrs", onnxAttrs(x.Attrs), onnxAttrs(nil))
 	var ignored []string
@@ -62,6 +62,8 @@ func entryFields(x *mapping.Entry) (out []string) {
 		ignored = append(ignored, strconv.Quote(a))
 	}
 	add("Ignore", "[]string{"+strings.Join(ignored, ", ")+"}", "[]string{}")
+	add("Save", onnxAttrs(x.Save), onnxAttrs(nil))
+	add("Body", strconv.Quote(x.Body), `""`)
 	return out
 }
 

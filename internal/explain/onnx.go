@@ -28,6 +28,12 @@ func ONNX(e *mapping.Entry) []string {
 	for _, a := range append(append([]mapping.Attr{}, e.Let...), e.Attrs...) {
 		how = append(how, a.Name+" = "+a.Value)
 	}
+	for _, a := range e.Save {
+		how = append(how, "saves "+a.Name+" = "+a.Value)
+	}
+	if e.Body != "" {
+		return []string{"(nodes)", "", "saved as " + strings.Join(strings.FieldsFunc(e.Body, func(c rune) bool { return c == '\n' }), "; "), strings.Join(how, "; ")}
+	}
 	return []string{name, versions, operandNames(e.Inputs) + " -> " + operandNames(e.Outputs), strings.Join(how, "; ")}
 }
 

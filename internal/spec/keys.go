@@ -218,7 +218,7 @@ var (
 	}}
 	onnxOperands = keys.Value{Type: keys.Array, Elem: &keys.Value{Type: keys.String | keys.Object, Table: onnxOperandKeys}}
 	onnxKeys     = &keys.Table{What: "an operator of ONNX", Keys: []keys.Key{
-		{Name: "op", Value: text, Required: true, Doc: "the name of the operator in ONNX"},
+		{Name: "op", Value: text, Doc: "the name of the operator in ONNX"},
 		{Name: "domain", Value: text, Doc: "the domain of the operator; by default ai.onnx"},
 		{Name: "since", Value: integer, Doc: "the first version of the operator set; by default 1"},
 		{Name: "until", Value: integer, Doc: "the last version of the operator set"},
@@ -229,6 +229,8 @@ var (
 		{Name: "outputs", Value: onnxOperands, Doc: "the outputs in ONNX's order; by default those of the spec"},
 		{Name: "attrs", Value: named(keys.Value{Type: keys.String | keys.Number | keys.Boolean}), Doc: "attributes, and arguments that the caller passes, as expressions"},
 		{Name: "ignore", Value: texts, Doc: "attributes of ONNX that change nothing"},
+		{Name: "save", Value: named(text), Doc: "attributes and constants of ONNX, as expressions of the operator's attributes and slots"},
+		{Name: "body", Value: text, Doc: "instead of op, nodes of ONNX that compute what the operator does"},
 	}}
 	exampleKeys = &keys.Table{What: "an example", Others: &anything, Keys: []keys.Key{
 		{Name: "attrs", Value: named(anything), Doc: "values of attributes"},

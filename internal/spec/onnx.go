@@ -20,10 +20,9 @@ type ONNX struct {
 // its order.
 func (r *reader) onnx(s *Spec, t *tableReader) *ONNX {
 	x := &ONNX{Span: t.span, At: map[string]source.Span{}}
-	op := t.required("op")
-	x.Op, x.At["op"] = op.V, t.span
-	if op.Set() {
-		x.At["op"] = op.Span()
+	x.Op, x.Body = t.str("op").V, t.str("body").V
+	if (x.Op == "") == (x.Body == "") {
+		r.list.Add(diag.MissingKey, t.span, "want op, the name of an operator of ONNX, or else body, the nodes that compute this one")
 	}
 	x.Domain = t.str("domain").V
 	x.Since, x.Until = r.version(t, "since"), r.version(t, "until")
@@ -55,6 +54,9 @@ func (r *reader) onnx(s *Spec, t *tableReader) *ONNX {
 	t.each("attrs", func(e *source.Entry) {
 		x.Attrs = append(x.Attrs, mapping.Attr{Name: e.Key, Value: r.onnxValue(e)})
 		x.At[e.Key] = e.KeySpan
+	})
+	t.each("save", func(e *source.Entry) {
+		x.Save = append(x.Save, mapping.Attr{Name: e.Key, Value: r.str(e).V})
 	})
 	if e := t.take("ignore"); e != nil {
 		for _, name := range r.strings(e) {

@@ -137,7 +137,7 @@ func (b *builder) mapped(c *call) ([]*value, error) {
 			return nil, c.refused(fmt.Sprintf("%s computes it when %s", e.Operator, e.When), err)
 		}
 		if !ok {
-			reasons = append(reasons, fmt.Sprintf("%s when %s", e.Operator, e.When))
+			reasons = append(reasons, fmt.Sprintf("%s of at most %d inputs when %s", e.Operator, len(e.Inputs), cmp.Or(e.When, "they are given")))
 			continue
 		}
 		outs, err := x.repeat()
@@ -173,7 +173,7 @@ func (x *use) applies() (bool, error) {
 	if n := len(x.e.Inputs); len(x.c.inputs) > n && (n == 0 || !x.variadic(x.e.Inputs[n-1].Slot)) {
 		for _, v := range x.c.inputs[n:] {
 			if v != nil {
-				return false, fmt.Errorf("want at most %d inputs, got %d", n, len(x.c.inputs))
+				return false, nil
 			}
 		}
 	}

@@ -54,6 +54,18 @@ type catalogue struct {
 	entries   map[string][]*mapping.Entry // by operator of ONNX
 }
 
+func newCatalogue(c *Catalogue) *catalogue {
+	out := &catalogue{c, map[string]*graph.Operator{}, map[string][]*mapping.Entry{}}
+	for _, o := range c.Operators {
+		out.operators[o.Name] = o
+	}
+	for i := range c.Entries {
+		e := &c.Entries[i]
+		out.entries[e.Op] = append(out.entries[e.Op], e)
+	}
+	return out
+}
+
 // Load reads a file. Its external data must lie in its folder or below.
 func Load(path string, c *Catalogue) (*Model, error) {
 	f, err := regular.Open(path)
@@ -93,14 +105,7 @@ func Read(data []byte, c *Catalogue) (*Model, error) {
 	for _, f := range p.GetFunctions() {
 		m.functions[functionKey{domain(f.GetDomain()), f.GetName()}] = f
 	}
-	m.catalogue = &catalogue{c, map[string]*graph.Operator{}, map[string][]*mapping.Entry{}}
-	for _, o := range c.Operators {
-		m.catalogue.operators[o.Name] = o
-	}
-	for i := range c.Entries {
-		e := &c.Entries[i]
-		m.catalogue.entries[e.Op] = append(m.catalogue.entries[e.Op], e)
-	}
+	m.catalogue = newCatalogue(c)
 	return m, nil
 }
 

@@ -11,7 +11,7 @@ import (
 // Expr is an expression: integers, floats, 'strings', true, false, lists, names, c ? x : y, ||, &&, !,
 // comparisons, in, arithmetic, x[i], x[i:j] and functions. Arithmetic with a list goes element by element.
 type Expr struct {
-	eval  func(*scope) any
+	*term
 	names []string
 }
 
@@ -68,11 +68,11 @@ func Parse(text string) (x *Expr, err error) {
 	}()
 	p := &parser{text: text}
 	p.lex()
-	eval := p.expr()
+	t := p.expr()
 	if len(p.tokens) > 0 {
 		p.fail("an operator", p.tokens[0])
 	}
-	return &Expr{eval, p.names}, nil
+	return &Expr{t, p.names}, nil
 }
 
 func (p *parser) fail(want, got string) {
@@ -136,9 +136,14 @@ func (p *parser) need(token string) {
 	}
 }
 
-type evaluator = func(*scope) any
+// term is an expression, or a part of one. solve looks for values of names with which it has a wanted value,
+// see Search; it is nil if the term has a value only if all its names have.
+type term struct {
+	eval  func(*scope) any
+	solve func(x *solver, want any, then func() bool) bool
+}
 
-func (p *parser) expr() evaluator {
+func (p *parser) expr() *term {
 	if p.depth++; p.depth > maxDepth {
 		p.fail("fewer brackets", "more than "+strconv.Itoa(maxDepth)+" within each other")
 	}
@@ -150,18 +155,18 @@ func (p *parser) expr() evaluator {
 	x := p.expr()
 	p.need(":")
 	y := p.expr()
-	return func(s *scope) any {
-		if truth(c(s)) {
-			return x(s)
+	return &term{func(s *scope) any {
+		if truth(c.eval(s)) {
+			return x.eval(s)
 		}
-		return y(s)
-	}
+		return y.eval(s)
+	}, solveChoice(c, x, y)}
 }
 
 // levels lists binary operators, those that bind least first.
 var levels = [][]string{{"||"}, {"&&"}, {"==", "!=", "<", "<=", ">", ">=", "in"}, {"+", "-"}, {"*", "/", "%"}}
 
-func (p *parser) binary(level int) evaluator {
+func (p *parser) binary(level int) *term {
 	if level == len(levels) {
 		return p.unary()
 	}
@@ -174,34 +179,34 @@ func (p *parser) binary(level int) evaluator {
 		left, right := x, p.binary(level+1)
 		switch operator {
 		case "||":
-			x = func(s *scope) any { return truth(left(s)) || truth(right(s)) }
+			x = &term{func(s *scope) any { return truth(left.eval(s)) || truth(right.eval(s)) }, solveLogical(left, right, true)}
 		case "&&":
-			x = func(s *scope) any { return truth(left(s)) && truth(right(s)) }
+			x = &term{func(s *scope) any { return truth(left.eval(s)) && truth(right.eval(s)) }, solveLogical(left, right, false)}
 		default:
-			x = func(s *scope) any { return apply(operator, left(s), right(s)) }
+			x = &term{func(s *scope) any { return apply(operator, left.eval(s), right.eval(s)) }, solveBinary(operator, left, right)}
 		}
 	}
 }
 
-func (p *parser) unary() evaluator {
+func (p *parser) unary() *term {
 	switch p.take("-", "!") {
 	case "-":
 		x := p.unary()
-		return func(s *scope) any { return apply("-", 0, x(s)) }
+		return &term{func(s *scope) any { return apply("-", 0, x.eval(s)) }, nil}
 	case "!":
 		x := p.unary()
-		return func(s *scope) any { return !truth(x(s)) }
+		return &term{func(s *scope) any { return !truth(x.eval(s)) }, solveNot(x)}
 	}
 	x := p.primary()
 	for p.take("[") != "" {
 		list := x
-		var lo, hi evaluator
+		var lo, hi *term
 		if p.take(":") == "" {
 			lo = p.expr()
 			if p.take(":") == "" {
 				p.need("]")
 				at := lo
-				x = func(s *scope) any { return element(list(s), at(s)) }
+				x = &term{func(s *scope) any { return element(list.eval(s), at.eval(s)) }, nil}
 				continue
 			}
 		}
@@ -209,25 +214,25 @@ func (p *parser) unary() evaluator {
 			hi = p.expr()
 			p.need("]")
 		}
-		x = func(s *scope) any { return part(list(s), bound(lo, s), bound(hi, s)) }
+		x = &term{func(s *scope) any { return part(list.eval(s), bound(lo, s), bound(hi, s)) }, solvePart(list, lo, hi)}
 	}
 	return x
 }
 
-func bound(x evaluator, s *scope) any {
+func bound(x *term, s *scope) any {
 	if x == nil {
 		return nil
 	}
-	return x(s)
+	return x.eval(s)
 }
 
-func (p *parser) primary() evaluator {
+func (p *parser) primary() *term {
 	if len(p.tokens) == 0 {
 		p.fail("a value", "")
 	}
 	t := p.tokens[0]
 	p.tokens = p.tokens[1:]
-	constant := func(v any) evaluator { return func(*scope) any { return v } }
+	constant := func(v any) *term { return &term{func(*scope) any { return v }, nil} }
 	switch {
 	case t == "(":
 		x := p.expr()
@@ -235,7 +240,7 @@ func (p *parser) primary() evaluator {
 		return x
 	case t == "[":
 		elements := p.list("]")
-		return func(s *scope) any { return listOf(values(elements, s)) }
+		return &term{func(s *scope) any { return listOf(values(elements, s)) }, solveList(elements)}
 	case t[0] == '\'':
 		return constant(t[1 : len(t)-1])
 	case t[0] >= '0' && t[0] <= '9':
@@ -258,11 +263,11 @@ func (p *parser) primary() evaluator {
 		return p.call(t)
 	}
 	p.names = append(p.names, t)
-	return func(s *scope) any { return s.lookup(t) }
+	return &term{func(s *scope) any { return s.lookup(t) }, solveName(t)}
 }
 
 // list parses expressions up to a closing bracket.
-func (p *parser) list(end string) (list []evaluator) {
+func (p *parser) list(end string) (list []*term) {
 	for p.take(end) == "" {
 		if len(list) > 0 {
 			p.need(",")
@@ -272,41 +277,41 @@ func (p *parser) list(end string) (list []evaluator) {
 	return list
 }
 
-func values(list []evaluator, s *scope) []any {
+func values(list []*term, s *scope) []any {
 	out := make([]any, len(list))
 	for i, x := range list {
-		out[i] = x(s)
+		out[i] = x.eval(s)
 	}
 	return out
 }
 
 // call parses the arguments of a function.
-func (p *parser) call(name string) evaluator {
+func (p *parser) call(name string) *term {
 	if slices.Contains(ofTensors, name) {
 		if len(p.tokens) < 2 || !isWord(rune(p.tokens[0][0])) || p.tokens[1] != ")" {
 			p.fail("the name of an input or output in "+name+"(..)", strings.Join(p.tokens, " "))
 		}
 		tensor := p.tokens[0]
 		p.names, p.tokens = append(p.names, tensor), p.tokens[2:]
-		return func(s *scope) any {
+		return &term{func(s *scope) any {
 			v, err := s.call(name, tensor)
 			if err != nil {
 				panic(failure{err})
 			}
 			return v
-		}
+		}, nil}
 	}
 	args := p.list(")")
 	switch f, ok := functions[name]; {
 	case name == "or" && len(args) == 2:
-		return func(s *scope) any {
-			if v := args[0](s); v != nil {
+		return &term{func(s *scope) any {
+			if v := args[0].eval(s); v != nil {
 				return v
 			}
-			return args[1](s)
-		}
+			return args[1].eval(s)
+		}, solveOr(args[0], args[1])}
 	case name == "has" && len(args) == 1:
-		return func(s *scope) any { return args[0](s) != nil }
+		return &term{func(s *scope) any { return args[0].eval(s) != nil }, solveHas(args[0])}
 	case !ok:
 		p.fail("a function", name)
 		return nil
@@ -314,6 +319,6 @@ func (p *parser) call(name string) evaluator {
 		p.fail(fmt.Sprintf("%d arguments of %s", f.args, name), strconv.Itoa(len(args)))
 		return nil
 	default:
-		return func(s *scope) any { return f.eval(values(args, s)) }
+		return &term{func(s *scope) any { return f.eval(values(args, s)) }, solveFunction(name, args)}
 	}
 }

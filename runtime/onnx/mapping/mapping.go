@@ -31,6 +31,13 @@ type Entry struct {
 	Outputs []Operand `json:"outputs"`          // in the order of the operator
 	Attrs   []Attr    `json:"attrs,omitempty"`  // attributes, and arguments that the caller passes
 	Ignore  []string  `json:"ignore,omitempty"` // attributes that change nothing here
+	// Save holds values of attributes and constants of ONNX for the way back, from an operator of the
+	// catalogue to a node: expressions of the operator's attributes and slots, where those in front cannot be
+	// read from right to left.
+	Save []Attr `json:"save,omitempty"`
+	// Body holds nodes of ONNX that compute what the operator does, for the way back alone: see Body. Op is
+	// "" then.
+	Body string `json:"body,omitempty"`
 }
 
 // Operand is an input or an output of an entry.
@@ -55,7 +62,7 @@ type Attr struct {
 
 // Applies reports whether an entry is for an operator of a version of its operator set.
 func (e *Entry) Applies(domain, op string, version int) bool {
-	return e.Op == op && e.Domain == domain && version >= e.Since && (e.Until == 0 || version <= e.Until)
+	return e.Op == op && op != "" && e.Domain == domain && version >= e.Since && (e.Until == 0 || version <= e.Until)
 }
 
 // Reads returns the names that the expressions of the entry read, sorted, without those of functions.
