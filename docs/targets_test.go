@@ -26,7 +26,6 @@ var longTargets = map[string]string{
 	"bench-size":     "takes half an hour and 8 GiB",
 	"coverage-table": "make test fails if the table is not up to date",
 	"gpu-check":      "takes a quarter of an hour; make cuda makes the archive in a short form",
-	"mpi-hosts":      "MPICH over TCP may wait in MPI_Finalize",
 	"mutate":         "takes a quarter of an hour",
 	"mutate-code":    "takes an hour",
 	"plan-mutants":   "takes some minutes; make property breaks plans",

@@ -191,8 +191,8 @@ func (t *transport) Abort(text string) {
 const finalizeLimit = 10 * time.Second
 
 // Close waits until all ranks close, unless they have ended with an error. Then it leaves MPI as it is, so
-// that mpiexec ends what is left once this process ends. It is an error if MPI does not end: MPICH over TCP
-// was seen to wait forever in MPI_Finalize when all messages were over.
+// that mpiexec ends what is left once this process ends. It is an error if MPI does not end: MPICH 4.0
+// over TCP may wait forever in MPI_Finalize when all messages are over, as testdata/finalize.c does.
 func (t *transport) Close() error {
 	t.closed.Do(func() { close(t.closing) })
 	<-t.served
