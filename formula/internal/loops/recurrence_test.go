@@ -1,0 +1,107 @@
+package loops
+
+import (
+	"testing"
+
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
+)
+
+// TestSharedTemporaries runs two runners of one code with a recurrence, a group of each in turn, in parts.
+// The temporaries that several parts of the code access, or that the recurrence gives, have memory of the
+// runner: real numbers, integers and booleans, each of a size of its own.
+func TestSharedTemporaries(t *testing.T) {
+	const rows, cols = 9, 70
+	const x, w, factor, state, count, even, y = 0, 1, 2, 3, 4, 5, 6
+	p := &program.Program{Tensors: []*program.Local{reals("x", rows, cols), reals("w", rows, cols), reals("factor", rows, cols), reals("state", rows, cols),
+		reals("count", rows, cols), reals("even", rows, cols), reals("y", rows, cols)}}
+	p.Tensors[count].Kind, p.Tensors[even].Kind = term.Integer, term.Boolean
+	over := &program.Recurrence{Targets: []int{state, count, even}}
+	statement := func(target int, value func(at func(tensor, before int, other *term.Term) *term.Term) *term.Term) *program.Statement {
+		n, k := index("n", rows), index("k", cols)
+		s := &program.Statement{Target: target, Left: readOf(p, target, n.Term(), k.Term()), Vars: []*term.Variable{n, k}}
+		s.Value = value(func(tensor, before int, other *term.Term) *term.Term {
+			r := readOf(p, tensor, term.Sum(n.Term(), term.Number(-before)), k.Term())
+			r.Else = other
+			return &term.Term{Op: term.Element, Kind: p.Tensors[tensor].Kind, Read: r}
+		})
+		if target == state || target == count || target == even {
+			s.Recurrence, s.Over = over, n
+		}
+		return s
+	}
+	apply := func(op term.Op, kind term.Kind, args ...*term.Term) *term.Term {
+		return &term.Term{Op: op, Kind: kind, Args: args}
+	}
+	type read = func(tensor, before int, other *term.Term) *term.Term
+	statements := []*program.Statement{
+		statement(factor, func(at read) *term.Term { return timesOf(at(x, 0, nil), at(x, 0, nil)) }),
+		statement(count, func(at read) *term.Term { // it grows by 1 where the number before was even, and by 2 elsewhere
+			return term.Sum(at(count, 1, term.Number(3)), apply(term.Choose, term.Integer, at(even, 1, term.Condition(false)), term.Number(1), term.Number(2)))
+		}),
+		statement(even, func(at read) *term.Term {
+			return apply(term.Equal, term.Boolean, apply(term.Modulo, term.Integer, at(count, 0, nil), term.Number(2)), term.Number(0))
+		}),
+		statement(state, func(at read) *term.Term {
+			return apply(term.Add, term.Real, timesOf(at(factor, 0, nil), at(state, 1, term.RealNumber(0.5))), at(w, 0, nil))
+		}),
+		statement(y, func(at read) *term.Term {
+			return apply(term.Choose, term.Real, at(even, 0, nil), timesOf(at(state, 0, nil), at(factor, 0, nil)), at(state, 0, nil))
+		}),
+	}
+	var tensors []Tensor
+	for i := range p.Tensors {
+		tensors = append(tensors, Tensor{Type: dtype.F32, Memory: i})
+		if i >= factor && i <= even {
+			tensors[i] = Tensor{Memory: i, Local: true}
+		}
+	}
+	code, err := Compile(p, statements, tensors, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, parts := range []int{1, 2, 7} {
+		var memories [2][][]byte
+		var runners [2]Runner
+		for i := range memories {
+			_, memories[i] = filled(p)
+			for j := factor; j <= even; j++ {
+				memories[i][j] = nil
+			}
+			for j, v := range as[float32](memories[i][x]) {
+				as[float32](memories[i][x])[j] = v + float32(i)/4
+			}
+			runners[i] = code.Bind(memories[i])
+		}
+		for g := range code.Groups() {
+			for i := range parts {
+				for _, r := range runners {
+					if err := r.Run(g, g+1, Time{Run: 1}, i, i+1, parts); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		for i, memory := range memories {
+			for k := range cols {
+				was, c, pair := float32(0.5), 3, false
+				for n := range rows {
+					v := as[float32](memory[x])[n*cols+k]
+					if c++; !pair {
+						c++
+					}
+					pair = c%2 == 0
+					was = float32(float32(v*v)*was) + as[float32](memory[w])[n*cols+k]
+					want := was
+					if pair {
+						want = was * float32(v*v)
+					}
+					if got := as[float32](memory[y])[n*cols+k]; got != want {
+						t.Fatalf("%d parts, runner %d, element [%d, %d]: got %v, want %v", parts, i, n, k, got, want)
+					}
+				}
+			}
+		}
+	}
+}
