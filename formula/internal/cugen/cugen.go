@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -69,11 +70,15 @@ type Bounded struct {
 // old contents. name is the prefix of kernel names. Matrix products with least rows, columns and terms are
 // tiled.
 func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, aligned func(tensor int) bool, bounded []Bounded, folds []Into, least int) (*Code, error) {
-	nests, all, own, err := loops.Nests(p, statements, tensors)
+	parts, all, own, err := loops.Parts(p, statements, tensors)
 	if err != nil {
 		return nil, err
 	}
-	g := &generator{name: name, p: p, tensors: all, own: own, exacts: map[int]bool{}, scratch: map[int]int{}, code: &Code{}, least: least}
+	var nests []*loops.Nest // of all parts
+	for _, part := range parts {
+		nests = append(nests, part.Nests...)
+	}
+	g := &generator{name: name, p: p, tensors: all, own: own, exacts: map[int]bool{}, ends: map[int]program.Ends{}, scratch: map[int]int{}, code: &Code{}, least: least}
 	g.aligned = func(t int) bool { return all[t].Local || aligned(t) }
 	for i, t := range all {
 		if t.Type != dtype.Invalid && ctypes[t.Type] == "" && (!t.Local || t.Memory != i) {
@@ -81,8 +86,14 @@ func Compile(name string, p *program.Program, statements []*program.Statement, t
 		}
 	}
 	g.widen(nests)
-	if err := g.extremes(nests); err != nil {
-		return nil, err
+	for ends := maps.Clone(g.ends); ; {
+		if err := g.extremes(nests); err != nil {
+			return nil, err
+		}
+		if !program.Recurs(statements) || maps.Equal(ends, g.ends) {
+			break
+		}
+		ends = maps.Clone(g.ends) // in a recurrence, a statement reads what one below it gives
 	}
 	if err := g.apart(folds); err != nil {
 		return nil, err
@@ -90,18 +101,14 @@ func Compile(name string, p *program.Program, statements []*program.Statement, t
 	for _, b := range bounded {
 		g.below(b)
 	}
-	for len(nests) > 0 {
-		if rows := g.rowsOf(nests); rows != nil {
-			if err := g.rows(rows); err != nil {
-				return nil, err
-			}
-			nests = nests[len(rows):]
-			continue
+	for _, part := range parts {
+		write := g.nests
+		if part.Over != nil {
+			write = g.recurrence
 		}
-		if err := g.nest(nests[0]); err != nil {
+		if err := write(part); err != nil {
 			return nil, err
 		}
-		nests = nests[1:]
 	}
 	for _, x := range folds {
 		g.into(x)
@@ -144,7 +151,6 @@ func (g *generator) widen(nests []*loops.Nest) {
 // extremes finds the integer tensors that may hold the identity of max or min. It returns an error if a
 // statement computes with uint64: device code has signed integers only.
 func (g *generator) extremes(nests []*loops.Nest) error {
-	g.ends = map[int]program.Ends{}
 	for _, n := range nests {
 		for _, s := range n.Statements {
 			g.ends[s.Target] = g.ends[s.Target].Or(program.EndsOf(s.Value, g.ends, nil))
@@ -258,6 +264,24 @@ const mostBlocks = 1 << 16
 
 // blocksFor returns the number of blocks for n elements, at each elements per block.
 func blocksFor(n, each int) int { return min((n+each-1)/each, mostBlocks) }
+
+// nests compiles a part whose nests run once.
+func (g *generator) nests(part *loops.Part) error {
+	for nests := part.Nests; len(nests) > 0; {
+		if rows := g.rowsOf(nests); rows != nil {
+			if err := g.rows(rows); err != nil {
+				return err
+			}
+			nests = nests[len(rows):]
+			continue
+		}
+		if err := g.nest(nests[0]); err != nil {
+			return err
+		}
+		nests = nests[1:]
+	}
+	return nil
+}
 
 // nest compiles a loop nest.
 func (g *generator) nest(n *loops.Nest) error {

@@ -35,6 +35,7 @@ type function struct {
 	lenient  bool                  // speculative: loads out of bounds are 0
 	barriers bool                  // whether all threads of a block must reach its barriers
 	rooms    []room                // scratch buffers besides local tensors
+	placed   map[int]string        // the addresses of tensors of which each thread or block has its own
 	wide     *wide                 // vectorized access of a thread; nil if a thread computes one element
 	turned   map[*term.Read]string // reads whose elements are in a shared-memory tile
 	library  *gpu.Product          // the equivalent cuBLAS call; nil if there is none
@@ -185,6 +186,9 @@ func (f *function) forget() {
 
 // memory returns the parameter that is the address of a tensor.
 func (f *function) memory(t int, writes bool) string {
+	if name := f.placed[t]; name != "" {
+		return name
+	}
 	for i := range f.params {
 		if f.params[i].tensor == t {
 			f.params[i].writes = f.params[i].writes || writes

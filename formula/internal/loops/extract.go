@@ -19,7 +19,7 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 			inner = z.inside(n, around, lenient)
 		}
 		used := slices.DeleteFunc(slices.Clone(around), func(v *term.Variable) bool { return !inner.Uses(v) })
-		free := slices.DeleteFunc(inner.Free(), func(v *term.Variable) bool { return v == z.over })
+		free := slices.DeleteFunc(inner.Free(), func(v *term.Variable) bool { return slices.Contains(z.outer, v) })
 		if len(free) != len(used) { // an index of a reduction around this one, of a range that is not known
 			return n
 		}

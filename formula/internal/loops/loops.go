@@ -199,7 +199,10 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}, narrow: map[int]bool{}}
 	z := newNormalizer(p, tensors, c.own)
 	z.ordered = o.ByElement || o.Ordered
-	if z.over = o.over; o.exacts != nil {
+	if o.over != nil {
+		z.outer = []*term.Variable{o.over}
+	}
+	if o.exacts != nil {
 		z.exacts = maps.Clone(o.exacts)
 	}
 	if err := z.normalize(statements); err != nil {

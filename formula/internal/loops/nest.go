@@ -1,7 +1,7 @@
 package loops
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/opgen/opgen/formula/program"
@@ -29,26 +29,108 @@ type Nested struct {
 	Lenient bool
 }
 
-// Nests returns the statements of a program as loop nests, which run in order, and the memory of all
+// Part is loop nests that run in order. Those of a recurrence run for each value of an index.
+type Part struct {
+	Nests []*Nest
+	Over  *term.Variable // the index of a recurrence, from 0; nil if the part is none. It is free in the nests
+	Down  bool           // the index goes from its last value to the first
+	// Rows are further free indices of a recurrence, from 0: each statement reads what the recurrence gives
+	// at its own values of them.
+	Rows []*term.Variable
+	Own  []int // the temporaries of one value of all free indices
+}
+
+// Parts returns the statements of a program as loop nests, which run in order, and the memory of all
 // tensors. Tensors that it adds to the program are temporaries. own is the compute type. Only statements
 // that accumulate may have indices whose ranges depend on other indices.
-func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor) (nests []*Nest, all []Tensor, own dtype.Type, err error) {
-	c := &compiler[float32]{p: p, own: typeOf(p, tensors), places: map[*term.Variable]int{}, narrow: map[int]bool{}}
-	z := newNormalizer(p, tensors, c.own)
-	z.whole = true
+func Parts(p *program.Program, statements []*program.Statement, tensors []Tensor) (parts []*Part, all []Tensor, own dtype.Type, err error) {
+	own = typeOf(p, tensors)
 	for _, s := range statements {
-		if s.Recurrence != nil {
-			return nil, nil, c.own, fmt.Errorf("%s: there is no device code for a recurrence", s)
-		}
 		if err := scoped(p, s.Target, s.Left, s.Vars, s.Value, s.Guard); err != nil {
-			return nil, nil, c.own, err
+			return nil, nil, own, err
 		}
 	}
+	blocks, tensors := partsOf(statements), slices.Clone(tensors)
+	var global []int
+	if program.Recurs(statements) {
+		if global, err = crossing(p, blocks, tensors, own, nil); err != nil {
+			return nil, nil, own, err
+		}
+	}
+	for _, block := range blocks {
+		part, outer := &Part{}, []*term.Variable(nil)
+		if r := block[0].Recurrence; r != nil {
+			n, err := stepsOf(block)
+			if err != nil {
+				return nil, nil, own, err
+			}
+			part.Over, part.Down = &term.Variable{Name: block[0].Over.Name, Lo: term.Number(0), Hi: term.Number(n)}, r.Down
+			if block, err = part.atRows(block); err != nil {
+				return nil, nil, own, err
+			}
+			outer = append([]*term.Variable{part.Over}, part.Rows...)
+		}
+		before := len(tensors)
+		if part.Nests, tensors, err = nests(p, block, tensors, own, outer); err != nil {
+			return nil, nil, own, err
+		}
+		for t := before; t < len(tensors) && part.Over != nil; t++ {
+			part.Own = append(part.Own, t)
+		}
+		parts = append(parts, part)
+	}
+	for _, t := range global {
+		tensors[t].Local = true
+	}
+	return parts, tensors, own, nil
+}
+
+// atRows returns the statements of a block at one value of its index and of its rows, which it finds.
+func (part *Part) atRows(block []*program.Statement) ([]*program.Statement, error) {
+	rows := map[*program.Statement]map[*term.Variable]*term.Term{}
+	for at := range block[0].Left.Idx {
+		own := rowsAt(block, at)
+		if own == nil {
+			continue
+		}
+		v := own[block[0]]
+		row := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
+		part.Rows = append(part.Rows, row)
+		for s, v := range own {
+			if rows[s] == nil {
+				rows[s] = map[*term.Variable]*term.Term{}
+			}
+			rows[s][v] = row.Term()
+		}
+	}
+	i := -1
+	return step(block, part.Over, func(s *program.Statement, to map[*term.Variable]*term.Term) {
+		i++
+		own := rows[block[i]]
+		maps.Copy(to, own)
+		s.Vars = slices.DeleteFunc(s.Vars, func(v *term.Variable) bool { return own[v] != nil })
+	})
+}
+
+// nests returns statements as loop nests. outer are indices that have values when the nests run.
+func nests(p *program.Program, statements []*program.Statement, tensors []Tensor, own dtype.Type, outer []*term.Variable) (out []*Nest, all []Tensor, err error) {
+	c := &compiler[float32]{p: p, own: own, places: map[*term.Variable]int{}, narrow: map[int]bool{}}
+	z := newNormalizer(p, tensors, c.own)
+	z.whole, z.outer = true, outer
 	if err := z.normalize(statements); err != nil {
-		return nil, nil, c.own, err
+		return nil, nil, err
 	}
 	c.tensors = z.tensors
 	c.complete(z.out)
+	given := map[int]bool{}
+	for _, s := range z.out {
+		given[s.target] = true
+	}
+	for i, t := range tensors { // a part chooses the types of what it gives
+		if t.Type == dtype.Invalid && !given[i] {
+			c.tensors[i].Type = t.Type
+		}
+	}
 	var bundles []*bundle
 	for _, s := range z.out {
 		if !s.add && s.scan() == nil && s.order() == nil {
@@ -71,9 +153,9 @@ func Nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 			}
 			n.Statements = append(n.Statements, x)
 		}
-		nests = append(nests, n)
+		out = append(out, n)
 	}
-	return nests, c.tensors, c.own, nil
+	return out, c.tensors, nil
 }
 
 // Open lists the dimensions of an access whose bounds are not proved.

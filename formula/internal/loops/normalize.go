@@ -51,7 +51,7 @@ type normalizer struct {
 	numbers map[int]*term.Term                        // scalar temporaries that are inlined
 	joined  map[*program.Statement]*program.Statement // statement -> the segment reduction fused into it
 	whole   bool                                      // whether device code is compiled
-	over    *term.Variable                            // the index of the recurrence that is compiled, or nil
+	outer   []*term.Variable                          // indices that have values when the code runs, such as that of a recurrence
 
 	ordered   bool         // whether loops must not be permuted
 	used      map[int]bool // tensors that statements read
@@ -91,11 +91,7 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 		z.cut()
 	}
 	for _, s := range z.out {
-		bound := s.vars
-		if z.over != nil {
-			bound = append([]*term.Variable{z.over}, bound...)
-		}
-		if err := scoped(z.p, s.target, s.left, bound, s.value, s.guard); err != nil {
+		if err := scoped(z.p, s.target, s.left, slices.Concat(z.outer, s.vars), s.value, s.guard); err != nil {
 			return err
 		}
 	}

@@ -28,20 +28,15 @@ type groupOf struct{ part, group int }
 // compileParts compiles statements of which some are recurrences.
 func compileParts[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	out := &sequence[T]{shared: map[int]int64{}}
-	var parts [][]*program.Statement
-	for i := 0; i < len(statements); {
-		block := program.Together(statements, i)
-		if last := len(parts) - 1; block[0].Recurrence == nil && last >= 0 && parts[last][0].Recurrence == nil {
-			parts[last] = append(parts[last], block...)
-		} else {
-			parts = append(parts, slices.Clone(block))
-		}
-		i += len(block)
-	}
+	parts := partsOf(statements)
 	tensors = slices.Clone(tensors)
 	o.exacts, o.extremes = map[int]bool{}, map[int]program.Ends{}
-	if err := out.share(p, parts, tensors, &o); err != nil {
+	crossing, err := crossing(p, parts, tensors, dtype.Of[T](), o.exacts)
+	if err != nil {
 		return nil, err
+	}
+	for _, t := range crossing {
+		out.shared[t] = int64(elements(p.Tensors[t]) * tensors[t].Type.Size())
 	}
 	for _, part := range parts {
 		var code Code
@@ -69,9 +64,26 @@ func compileParts[T simd.Float](p *program.Program, statements []*program.Statem
 	return out, nil
 }
 
-// share gives temporaries memory of the whole code if several parts access them, or if a recurrence gives
-// them: one value of its index reads what another one gave.
-func (q *sequence[T]) share(p *program.Program, parts [][]*program.Statement, tensors []Tensor, o *Options) error {
+// partsOf divides statements into parts that run one after the other: each recurrence, and the statements
+// between two of them.
+func partsOf(statements []*program.Statement) (parts [][]*program.Statement) {
+	for i := 0; i < len(statements); {
+		block := program.Together(statements, i)
+		if last := len(parts) - 1; block[0].Recurrence == nil && last >= 0 && parts[last][0].Recurrence == nil {
+			parts[last] = append(parts[last], block...)
+		} else {
+			parts = append(parts, slices.Clone(block))
+		}
+		i += len(block)
+	}
+	return parts
+}
+
+// crossing lists the temporaries that several parts access, and those that a recurrence gives: one value of
+// its index reads what another one gave. It gives them types and notes that they are not local to a part:
+// they have memory of the whole code. exacts, if not nil, gets those of real numbers that are integers, which
+// are then of type float64.
+func crossing(p *program.Program, parts [][]*program.Statement, tensors []Tensor, own dtype.Type, exacts map[int]bool) (out []int, err error) {
 	users := make([]int, len(tensors)) // the part that accesses a tensor, and 1; -1 for several
 	note := func(t, part int) {
 		if users[t] == 0 {
@@ -103,10 +115,9 @@ func (q *sequence[T]) share(p *program.Program, parts [][]*program.Statement, te
 				continue
 			}
 			if t.Memory != s.Target {
-				return fmt.Errorf("%s: there are no loops for a recurrence in shared memory", parts[i][0])
+				return nil, fmt.Errorf("%s: there is no code for a recurrence in shared memory", parts[i][0])
 			}
-			l := p.Tensors[s.Target]
-			switch {
+			switch l := p.Tensors[s.Target]; {
 			case t.Type != dtype.Invalid:
 			case l.Unsigned:
 				t.Type = dtype.U64
@@ -114,16 +125,16 @@ func (q *sequence[T]) share(p *program.Program, parts [][]*program.Statement, te
 				t.Type = dtype.I64
 			case l.Kind == term.Boolean:
 				t.Type = dtype.Bool
-			case OfIntegers(s.Value, o.exacts):
-				t.Type, o.exacts[s.Target] = dtype.F64, true
+			case exacts != nil && OfIntegers(s.Value, exacts):
+				t.Type, exacts[s.Target] = dtype.F64, true
 			default:
-				t.Type = dtype.Of[T]()
+				t.Type = own
 			}
 			t.Local = false
-			q.shared[s.Target] = int64(elements(l) * t.Type.Size())
+			out = append(out, s.Target)
 		}
 	}
-	return nil
+	return out, nil
 }
 
 func (q *sequence[T]) Groups() int { return len(q.groups) }
@@ -237,13 +248,10 @@ type span[T simd.Float] struct {
 // compileRecurrence compiles a block.
 func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	over := block[0].Over
-	n, known := over.Hi.Known()
-	for _, s := range block {
-		if hi, same := s.Over.Hi.Known(); !known || !same || hi != n || !s.Over.Lo.Is(0) {
-			return nil, fmt.Errorf("%s: there are no loops for a recurrence over several ranges", s)
-		}
+	n, err := stepsOf(block)
+	if err != nil {
+		return nil, err
 	}
-	n = max(n, 0)
 	o.Ordered, o.Rows, o.Before, o.Steps = true, 0, nil, 1
 	out := &recurrence[T]{name: over.Name, down: block[0].Recurrence.Down, rows: 1}
 	row := rowOf(block)
@@ -285,26 +293,14 @@ func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statem
 // index of all statements, if each reads the others at its own value of it.
 func compileSpan[T simd.Float](p *program.Program, block []*program.Statement, tensors []Tensor, o Options, lo, hi int, row *term.Variable) (span[T], error) {
 	over := &term.Variable{Name: block[0].Over.Name, Lo: term.Number(lo), Hi: term.Number(hi)}
-	var statements []*program.Statement
-	for _, s := range block {
-		to := map[*term.Variable]*term.Term{s.Over: over.Term()}
-		m, left := *s, *s.Left
-		m.Recurrence, m.Over, m.Left = nil, nil, &left
-		m.Vars = slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return v == s.Over })
+	statements, err := step(block, over, func(s *program.Statement, to map[*term.Variable]*term.Term) {
 		if row != nil {
 			own := &term.Variable{Name: row.Name, Lo: row.Lo, Hi: row.Hi}
-			to[m.Vars[0]], m.Vars[0] = own.Term(), own
+			to[s.Vars[0]], s.Vars[0] = own.Term(), own
 		}
-		m.Value, m.Guard, left.Idx = s.Value.Substitute(to), s.Guard.Substitute(to), nil
-		for _, x := range s.Left.Idx {
-			left.Idx = append(left.Idx, x.Substitute(to))
-		}
-		for _, v := range m.Vars {
-			if v.Lo.Uses(s.Over) || v.Hi.Uses(s.Over) {
-				return span[T]{}, fmt.Errorf("%s: there are no loops for a range that depends on the index of a recurrence", s)
-			}
-		}
-		statements = append(statements, &m)
+	})
+	if err != nil {
+		return span[T]{}, err
 	}
 	own := *p
 	own.Tensors = slices.Clone(p.Tensors)
@@ -318,6 +314,40 @@ func compileSpan[T simd.Float](p *program.Program, block []*program.Statement, t
 	}
 	x := c.(*code[T])
 	return span[T]{lo, hi, x.place(over), x}, nil
+}
+
+// stepsOf returns how many values the index of a block has.
+func stepsOf(block []*program.Statement) (int, error) {
+	n, known := block[0].Over.Hi.Known()
+	for _, s := range block {
+		if hi, same := s.Over.Hi.Known(); !known || !same || hi != n || !s.Over.Lo.Is(0) {
+			return 0, fmt.Errorf("%s: there is no code for a recurrence over several ranges", s)
+		}
+	}
+	return max(n, 0), nil
+}
+
+// step returns the statements of a block at one value of its index, over. more may change the indices of a
+// statement, and adds what takes their place.
+func step(block []*program.Statement, over *term.Variable, more func(s *program.Statement, to map[*term.Variable]*term.Term)) (out []*program.Statement, err error) {
+	for _, s := range block {
+		to := map[*term.Variable]*term.Term{s.Over: over.Term()}
+		m, left := *s, *s.Left
+		m.Recurrence, m.Over, m.Left = nil, nil, &left
+		m.Vars = slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return v == s.Over })
+		for _, v := range m.Vars {
+			if v.Lo.Uses(s.Over) || v.Hi.Uses(s.Over) {
+				return nil, fmt.Errorf("%s: there is no code for a range that depends on the index of a recurrence", s)
+			}
+		}
+		more(&m, to)
+		m.Value, m.Guard, left.Idx = s.Value.Substitute(to), s.Guard.Substitute(to), nil
+		for _, x := range s.Left.Idx {
+			left.Idx = append(left.Idx, x.Substitute(to))
+		}
+		out = append(out, &m)
+	}
+	return out, nil
 }
 
 // rowOf returns an index of all statements of a block, the outermost one but for that of the block, at whose
@@ -356,6 +386,72 @@ func rowOf(block []*program.Statement) *term.Variable {
 	}
 	v := vars(block[0])[0]
 	return &term.Variable{Name: v.Name + "*", Lo: v.Lo, Hi: v.Hi}
+}
+
+// rowsAt returns the indices of the statements of a block that stand for one index of all of its tensors, at
+// whose own value each of them reads what the block gives. The index is that in place at of the first
+// statement's left side. It returns nil if there is no such index.
+func rowsAt(block []*program.Statement, at int) map[*program.Statement]*term.Variable {
+	place := map[int]int{block[0].Target: at} // by tensor: where the index stands
+	own := map[*program.Statement]*term.Variable{}
+	inside := map[int]bool{}
+	for _, s := range block {
+		inside[s.Target] = true
+	}
+	plain := func(r *term.Read, at int) *term.Variable {
+		if r.ByNumber || r.Which != nil || at >= len(r.Idx) || r.Idx[at].Op != term.Index {
+			return nil
+		}
+		return r.Idx[at].Var
+	}
+	for range block { // what a statement knows says where the index stands in what it reads
+		for _, s := range block {
+			at, known := place[s.Target]
+			if !known {
+				continue
+			}
+			v := plain(s.Left, at)
+			if v == nil || v == s.Over || !slices.Contains(s.Vars, v) || !v.Lo.Is(0) || IsOpen(v) {
+				return nil
+			}
+			for i, x := range s.Left.Idx {
+				if i != at && x.Uses(v) {
+					return nil
+				}
+			}
+			own[s] = v
+			s.Reads(func(r *term.Read) {
+				if _, known := place[r.Tensor]; !known && inside[r.Tensor] {
+					if i := slices.IndexFunc(r.Idx, func(x *term.Term) bool { return x.Op == term.Index && x.Var == v }); i >= 0 {
+						place[r.Tensor] = i
+					}
+				}
+			})
+		}
+	}
+	for _, s := range block {
+		v := own[s]
+		if v == nil || extent(v) != extent(own[block[0]]) {
+			return nil
+		}
+		for _, w := range s.Vars {
+			if w != v && (w.Lo.Uses(v) || w.Hi.Uses(v)) {
+				return nil
+			}
+		}
+		fine := true
+		s.Reads(func(r *term.Read) {
+			for k := range r.Count {
+				if inside[r.Tensor+k] {
+					fine = fine && r.Count == 1 && plain(r, place[r.Tensor]) == v
+				}
+			}
+		})
+		if !fine {
+			return nil
+		}
+	}
+	return own
 }
 
 // reachOf returns how far before and behind the value of a block's index its statements read, where the
