@@ -40,6 +40,14 @@ func (c *call) refused(missing string, err error) error {
 	return &Refused{Domain: c.domain, Op: c.node.GetOpType(), Version: c.version, Node: name, Missing: missing, Err: err}
 }
 
+// origin returns what the nodes of a graph that compute a node come from.
+func (b *builder) origin(c *call) Origin {
+	if c.stored != nil {
+		return Origin{Name: c.stored.name, Initializer: b.initializers[c.stored.name]}
+	}
+	return Origin{Domain: c.domain, Op: c.node.GetOpType(), Version: c.version, Name: c.node.GetName(), Inputs: c.node.GetInput(), Outputs: c.node.GetOutput()}
+}
+
 // input returns an input, or nil.
 func (c *call) input(i int) *value {
 	if i >= len(c.inputs) {
@@ -447,6 +455,7 @@ func (x *use) insert() ([]*value, error) {
 	if n == nil {
 		return nil, x.b.g.Err()
 	}
+	x.b.origins[n] = x.b.origin(x.c)
 	return x.outputs(n)
 }
 
@@ -588,6 +597,9 @@ func (x *use) adapt(v *value, o mapping.Operand, behind bool) (*value, error) {
 		outs, err := x.b.call(&call{node: node, scope: x.c.scope, version: newest, inputs: inputs})
 		if err != nil {
 			return nil, err
+		}
+		if outs[0].name == "" && v.constant() {
+			outs[0].name = v.name // what follows from a weight has its name
 		}
 		v = outs[0]
 	}

@@ -20,6 +20,21 @@ type Network struct {
 	// Variables are the values of the variables that the network reads, by their names: its weights, and what
 	// follows from them.
 	Variables map[string]safetensors.Tensor
+	// Origins says from which nodes of the model those of the graph come.
+	Origins map[*graph.Node]Origin
+}
+
+// Origin is the node of a model from which a node of a graph comes, perhaps with others.
+type Origin struct {
+	// Op is its operator; "" for a node of the graph that holds a constant.
+	Domain, Op string
+	Version    int // of the operator set
+	// Initializer says that the constant is a tensor of the file, or follows from one.
+	Initializer bool
+	// Name is that of the node, or of the constant; "" if the file gives none.
+	Name string
+	// Inputs and Outputs are the names of the node's values, "" where there is none.
+	Inputs, Outputs []string
 }
 
 // Option is an option of Insert.
@@ -36,7 +51,10 @@ func Known(input string, value safetensors.Tensor) Option {
 // *Refused, after which the graph holds parts of the network.
 func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...Option) (*Network, error) {
 	b := newBuilder(&folder{m: m, left: maxConstants}, g)
-	b.variables = map[string]safetensors.Tensor{}
+	b.variables, b.initializers = map[string]safetensors.Tensor{}, map[string]bool{}
+	for _, t := range m.graph.GetInitializer() {
+		b.initializers[t.GetName()] = true
+	}
 	for _, o := range opts {
 		o(b)
 	}
@@ -77,7 +95,7 @@ func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...O
 	if err != nil {
 		return nil, err
 	}
-	net := &Network{Variables: b.variables}
+	net := &Network{Variables: b.variables, Origins: b.origins}
 	for i, v := range outs {
 		t, err := b.output(v)
 		if err != nil {
@@ -177,10 +195,13 @@ type builder struct {
 	seen      int
 	depth     int
 	expanded  int // nodes of functions and branches
+	origins   map[*graph.Node]Origin
+	// initializers holds the names of the tensors of the file.
+	initializers map[string]bool
 }
 
 func newBuilder(f *folder, g *graph.Graph) *builder {
-	return &builder{m: f.m, g: g, fold: f, given: map[string]*safetensors.Tensor{}, tensors: map[*value]graph.Tensor{}, names: map[string]bool{}}
+	return &builder{m: f.m, g: g, fold: f, given: map[string]*safetensors.Tensor{}, tensors: map[*value]graph.Tensor{}, names: map[string]bool{}, origins: map[*graph.Node]Origin{}}
 }
 
 // bound returns the value of a tensor of the builder's graph.
