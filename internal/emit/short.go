@@ -1,6 +1,7 @@
 package emit
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -8,10 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/artifact"
-	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/shortform"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -31,26 +31,15 @@ func chooser(o *model.Operator) *model.Attr {
 	return found
 }
 
-// shortNames returns the Go names of the values of an enum, without what all of them begin with up to an
-// underscore: EW_ADD and EW_SUB become Add and Sub.
+// shortNames returns the Go names of the short forms for the values of an enum.
 func shortNames(en *model.Enum) []string {
-	prefix := en.Values[0].Name
-	prefix = prefix[:strings.LastIndex(prefix, "_")+1]
+	var values []string
 	for _, v := range en.Values {
-		for !strings.HasPrefix(v.Name, prefix) || v.Name == prefix {
-			prefix = prefix[:strings.LastIndex(strings.TrimSuffix(prefix, "_"), "_")+1]
-		}
+		values = append(values, v.Name)
 	}
-	if len(en.Values) == 1 {
-		prefix = ""
-	}
-	var names []string
-	for _, v := range en.Values {
-		name := goname.Exported(strings.TrimPrefix(v.Name, prefix))
-		if name == "" {
-			name = v.GoName
-		}
-		names = append(names, name)
+	names := shortform.Names(values)
+	for i, name := range names {
+		names[i] = cmp.Or(name, en.Values[i].GoName)
 	}
 	return names
 }
@@ -183,29 +172,11 @@ func inputsAlike(o *model.Operator) bool {
 // needed returns the attributes that may be absent, but which the function of an enum's value reads
 // whether or not they are there.
 func needed(o *model.Operator, value string) []*model.Attr {
-	f, _ := expr.ParseFormula(strings.Join(o.Operator.Formula, "\n"))
+	read := shortform.Needed(o.Operator.Formula, value)
 	var out []*model.Attr
-	for _, function := range f.Functions {
-		if function.Name != value {
-			continue
-		}
-		read, asked := map[string]bool{}, map[string]bool{}
-		expr.Walk(function.X, func(n expr.Node) {
-			switch n := n.(type) {
-			case *expr.Ident:
-				read[n.Name] = true
-			case *expr.Call:
-				if n.Func == "has" || n.Func == "or" {
-					if id, ok := n.Args[0].(*expr.Ident); ok {
-						asked[id.Name] = true
-					}
-				}
-			}
-		})
-		for _, a := range o.Attrs {
-			if a.Optional && read[a.Name] && !asked[a.Name] {
-				out = append(out, a)
-			}
+	for _, a := range o.Attrs {
+		if a.Optional && slices.Contains(read, a.Name) {
+			out = append(out, a)
 		}
 	}
 	return out
