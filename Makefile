@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run run-mpi mpi mpi-faults mpi-hosts generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips edits tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page
+.PHONY: run run-mpi mpi mpi-faults mpi-hosts generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips edits tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page node-packages
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -285,6 +285,11 @@ tiles:
 SIZES ?= 100000,1000000
 bench-size:
 	GOMAXPROCS=1 $(GO) run ./test/size -n $(SIZES)
+
+# node-packages writes a package for each node test of ONNX that passes, compiles them and compares them with what package onnx loads. It takes some
+# minutes; make test does so for one test of each operator.
+node-packages:
+	$(GO) test ./test/onnx -count 1 -v -timeout 60m -run '^TestNodePackages$$' -every-node
 
 # vuln looks for known vulnerabilities of what is called, and fails if there are any. The tool and its database come from the
 # network. Without it, a line says so, and nothing fails.

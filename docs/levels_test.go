@@ -73,7 +73,7 @@ var reaches = map[string][]string{
 	"generate/plugin":     nil,
 	// What formulas mean, and say; and where specs lie, and which code was generated from them.
 	"optest":    {"runtime", "formula", "internal/oracle", "internal/config", "internal/diag", "internal/artifact"},
-	"cmd":       {"generate", "generate/plugin", "internal", "internal/base", "generated/catalogue", "formula", "runtime"},
+	"cmd":       {"cmd", "generate", "generate/plugin", "internal", "internal/base", "generated", "generated/catalogue", "formula", "runtime"},
 	"test":      {"opgen", "generated", "generated/catalogue", "runtime", "formula", "generate", "internal", "internal/base", "test"}, // what judges specs, and measures programs
 	"templates": nil,
 	"docs":      nil,

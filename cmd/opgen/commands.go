@@ -30,6 +30,10 @@ type command struct {
 	loops          bool
 	against        string
 	module, op     string
+	out, inputs    string
+	known          string
+	reference      string
+	keep           bool
 	args           []string
 }
 
@@ -72,6 +76,12 @@ var (
 	optionDiffs   = &option{name: "d", usage: "change nothing, and print the differences", truth: func(c *command) *bool { return &c.diffs }}
 	optionStages  = &option{name: "progress", usage: "print a line for each stage, also where standard error is no terminal", truth: func(c *command) *bool { return &c.stages }}
 	optionLoops   = &option{name: "loops", usage: "print the loops that compute the tasks of an operator on CPUs instead, at the examples, and what this processor runs as machine code", truth: func(c *command) *bool { return &c.loops }}
+	optionOut     = &option{name: "o", usage: "the `FOLDER` of the package, whose name is that of the folder", text: func(c *command) *string { return &c.out }, must: true}
+	optionInput   = &option{name: "input", usage: "`EXTENTS` of inputs to begin with, where the file leaves them open: NAME=1,3,48,320, with spaces between inputs", text: func(c *command) *string { return &c.inputs }}
+	optionKnown   = &option{name: "known", usage: "`VALUES` of inputs that are known when the package is written: NAME=16000, with spaces between inputs", text: func(c *command) *string { return &c.known }}
+	optionFixed   = &option{name: "fixed", usage: "keep the extents of -input, rather than let the caller of the package choose them", truth: func(c *command) *bool { return &c.keep }}
+	optionRefs    = &option{name: "reference", usage: "also write a test that compares with the inputs and outputs in a `FOLDER`: input_0.pb, output_0.pb and so on, as in the tests of ONNX", text: func(c *command) *string { return &c.reference }}
+	optionOver    = &option{name: "force", usage: "also write over files of the folder that have other content", truth: func(c *command) *bool { return &c.force }}
 	optionDir     = &option{name: "C", usage: "the `FOLDER` to work in", text: func(c *command) *string { return &c.dir }}
 )
 
@@ -110,6 +120,8 @@ func verbs() []*verb {
 		{name: "new", forms: []form{{"OP", "write a spec to begin with, and a kernel or device code by hand, if asked to"}},
 			options: []*option{optionKernel, optionCUDA}, formats: textOrJSON, min: 1, max: 1, run: (*command).new,
 			json: "An object: `files`, the paths of the files that were written, and `next`, the commands to run."},
+		{name: "onnx", forms: []form{{"FILE", "write a network in a file of ONNX as a Go package on generated operators, with its weights"}},
+			options: []*option{optionOut, optionInput, optionKnown, optionFixed, optionRefs, optionOver}, min: 1, max: 1, files: true, run: (*command).onnx},
 		{name: "schema", forms: []form{{"spec", "print the JSON Schema of specs, for editors"}, {"config", "print the JSON Schema of opgen.toml"}},
 			min: 1, max: 1, complete: func(*command) []string { return slices.Sorted(maps.Keys(schemas)) }, run: (*command).schema},
 		{name: "vet", forms: []form{{"[PACKAGE...]", "check Go code around operators: arguments are plain data and not changed, views are not kept, raw memory has a reason"}},

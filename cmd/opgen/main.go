@@ -26,6 +26,8 @@
 //	    serve an editor, which starts this command and speaks the Language Server Protocol on standard input and output
 //	opgen new [-kernel] [-cuda] [-format text|json] OP
 //	    write a spec to begin with, and a kernel or device code by hand, if asked to
+//	opgen onnx -o FOLDER [-input EXTENTS] [-known VALUES] [-fixed] [-reference FOLDER] [-force] FILE
+//	    write a network in a file of ONNX as a Go package on generated operators, with its weights
 //	opgen schema spec
 //	    print the JSON Schema of specs, for editors
 //	opgen schema config

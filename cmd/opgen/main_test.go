@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOCACHE", cache[0]) // so that scripts share what is compiled
 			env.Setenv("GOMODCACHE", cache[1])
 			env.Setenv("GOFLAGS", "-mod=mod -trimpath")
+			env.Setenv("MODELS", filepath.Join(repository, "test", "onnx", "testdata", "models"))
 			env.Setenv("TOOL", tool) // a link to it with the name opgen is opgen
 			return nil
 		},

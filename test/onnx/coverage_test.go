@@ -29,9 +29,9 @@ type coverage struct {
 	reasons   map[string]int // of refusals of tests whose operator is mapped
 }
 
-// add adds how a test went. Its operator is that of the first node; the tests of expanded functions have
-// several, and count as such.
-func (c *coverage) add(name string, model []byte, r result) {
+// operatorOf returns the operator that a test is about: that of its last node which is no constant. The tests
+// of expanded functions have several, and count as such.
+func operatorOf(name string, model []byte) string {
 	op := "(functions, expanded)"
 	if m, err := onnxpb.Model(model); err == nil && !strings.Contains(name, "_expanded") {
 		n := m.GetGraph().GetNode()[0]
@@ -45,6 +45,12 @@ func (c *coverage) add(name string, model []byte, r result) {
 			op = d + "." + op
 		}
 	}
+	return op
+}
+
+// add adds how a test went.
+func (c *coverage) add(name string, model []byte, r result) {
+	op := operatorOf(name, model)
 	if c.operators[op] == nil {
 		c.operators[op] = &counts{}
 	}

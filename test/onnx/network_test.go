@@ -70,15 +70,21 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-func runNetwork(t *testing.T, folder, file string, registry *task.Registry) {
+// readCase reads a case.
+func readCase(t *testing.T, file string) (c networkCase) {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c networkCase
 	if err := json.Unmarshal(text, &c); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+func runNetwork(t *testing.T, folder, file string, registry *task.Registry) {
+	c := readCase(t, file)
 	m, err := onnx.Load(filepath.Join(folder, "models", c.Model), target)
 	if err != nil {
 		t.Fatal(err)

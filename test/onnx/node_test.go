@@ -199,8 +199,7 @@ func runNode(files map[string][]byte, registry *task.Registry) (r result) {
 				return result{refused: err}
 			}
 			inputs[p.Name] = x
-			// What describes an operation comes behind what it is applied to, and is small.
-			known[p.Name] = len(x.Shape) <= 1 && len(x.Data) <= 512 && (i > 0 || !x.Type.IsFloat())
+			known[p.Name] = describes(i, x)
 		}
 		l, err := load(m, registry, inputs, nil)
 		if err != nil {
@@ -214,6 +213,12 @@ func runNode(files map[string][]byte, registry *task.Registry) (r result) {
 		}
 	}
 	return r
+}
+
+// describes reports whether an input may describe an operation: it comes behind what the operation is applied
+// to, and is small.
+func describes(i int, x safetensors.Tensor) bool {
+	return len(x.Shape) <= 1 && len(x.Data) <= 512 && (i > 0 || !x.Type.IsFloat())
 }
 
 func check(l *loaded, files map[string][]byte, folder string) result {

@@ -1,0 +1,269 @@
+// Beside runs networks as packages that opgen onnx wrote, and as package onnx loads them, and compares all
+// bits of their outputs. It prints a line for each difference.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/onnxtable"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/onnx"
+	"github.com/opgen/opgen/runtime/safetensors"
+)
+
+// network is a network: its file, the folder of its package, and functions of the package.
+type network struct {
+	model, folder string
+	build         any
+	load          func(*opgen.Session, string) error
+	known         string // inputs that are given as constants, separated by spaces
+	sets          []string
+}
+
+func main() {
+	runtime.GOMAXPROCS(1)
+	failed := false
+	for _, n := range networks {
+		for _, set := range n.sets {
+			if err := n.compare(set); err != nil {
+				failed = true
+				fmt.Printf("%s, %s: %v\n", n.folder, set, err)
+			}
+		}
+	}
+	if failed {
+		os.Exit(1)
+	}
+	fmt.Println("compared", len(networks))
+}
+
+// compare compares the outputs for the inputs in a file.
+func (n *network) compare(set string) error {
+	f, err := safetensors.Open(set)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	m, err := onnx.Load(n.model, &onnx.Catalogue{Operators: catalogue.Operators(), Register: catalogue.Register, Entries: onnxtable.Entries})
+	if err != nil {
+		return err
+	}
+	values := map[string]safetensors.Tensor{}
+	for _, p := range m.Inputs() {
+		if values[p.Name], err = f.Read(p.Name); err != nil {
+			return err
+		}
+	}
+	known := strings.Fields(n.known)
+	want, err := n.run(m, values, known, func(s *opgen.Session, g *graph.Graph, x []graph.Tensor) ([]graph.Tensor, func() error, error) {
+		inputs, i := map[string]graph.Tensor{}, 0
+		var opts []onnx.Option
+		for _, p := range m.Inputs() {
+			if slices.Contains(known, p.Name) {
+				opts = append(opts, onnx.Known(p.Name, values[p.Name]))
+				continue
+			}
+			inputs[p.Name] = x[i]
+			i++
+		}
+		net, err := m.Insert(g, inputs, opts...)
+		if err != nil {
+			return nil, nil, err
+		}
+		return net.Outputs, func() error {
+			if len(net.Variables) == 0 {
+				return nil
+			}
+			return s.SetVariables(net.Variables)
+		}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("loaded: %w", err)
+	}
+	got, err := n.run(m, values, known, func(s *opgen.Session, g *graph.Graph, x []graph.Tensor) ([]graph.Tensor, func() error, error) {
+		args := []reflect.Value{reflect.ValueOf(g)}
+		for _, t := range x {
+			args = append(args, reflect.ValueOf(t))
+		}
+		out := reflect.ValueOf(n.build).Call(args)
+		if err, _ := out[1].Interface().(error); err != nil {
+			return nil, nil, err
+		}
+		var outputs []graph.Tensor
+		if t, ok := out[0].Interface().(graph.Tensor); ok {
+			outputs = append(outputs, t)
+		} else {
+			for i := range out[0].NumField() {
+				outputs = append(outputs, out[0].Field(i).Interface().(graph.Tensor))
+			}
+		}
+		return outputs, func() error {
+			if n.load == nil {
+				return nil
+			}
+			return n.load(s, n.folder)
+		}, nil
+	})
+	if err != nil {
+		return fmt.Errorf("package: %w", err)
+	}
+	if len(got) != len(want) {
+		return fmt.Errorf("got %d outputs, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if len(got[i]) != len(want[i]) {
+			return fmt.Errorf("output %d: got %d elements, want %d", i, len(got[i]), len(want[i]))
+		}
+		for k := range want[i] {
+			if got[i][k] != want[i][k] {
+				return fmt.Errorf("output %d, element %d: got bits %x, want %x", i, k, got[i][k], want[i][k])
+			}
+		}
+	}
+	return nil
+}
+
+// run builds a network, runs it once, and returns the bits of its outputs.
+func (n *network) run(m *onnx.Model, values map[string]safetensors.Tensor, known []string, build func(*opgen.Session, *graph.Graph, []graph.Tensor) ([]graph.Tensor, func() error, error)) (bits [][]uint64, err error) {
+	err = opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+		g := graph.New(1)
+		var x []graph.Tensor
+		var names []string
+		var feeds []opgen.Value
+		for i, p := range m.Inputs() {
+			if slices.Contains(known, p.Name) {
+				continue
+			}
+			v := values[p.Name]
+			x, names = append(x, g.Input(fmt.Sprintf("value %d", i), v.Type, v.Shape...)), append(names, p.Name)
+		}
+		outputs, load, err := build(s, g, x)
+		if err != nil {
+			return err
+		}
+		p, err := s.Inference(context.Background(), g, outputs...)
+		if err != nil {
+			return err
+		}
+		if err := load(); err != nil {
+			return err
+		}
+		for i, t := range x {
+			if !slices.Contains(p.Graph().Fed, t) {
+				continue // the network does not depend on it
+			}
+			feed, err := with(t, values[names[i]])
+			if err != nil {
+				return err
+			}
+			feeds = append(feeds, feed)
+		}
+		if err := p.Run(context.Background(), feeds...); err != nil {
+			return err
+		}
+		for _, t := range outputs {
+			b, err := fetch(p, t)
+			if err != nil {
+				return err
+			}
+			bits = append(bits, b)
+		}
+		return nil
+	}, opgen.Workers(1))
+	return bits, err
+}
+
+// with feeds a tensor.
+func with(t graph.Tensor, v safetensors.Tensor) (opgen.Value, error) {
+	switch v.Type.GoType() {
+	case "bool":
+		return feed[bool](t, v)
+	case "float32":
+		if v.Type != dtype.F32 {
+			wide, err := v.As(dtype.F32)
+			if err != nil {
+				return opgen.Value{}, err
+			}
+			v = wide
+		}
+		return feed[float32](t, v)
+	case "float64":
+		return feed[float64](t, v)
+	case "int8":
+		return feed[int8](t, v)
+	case "int16":
+		return feed[int16](t, v)
+	case "int32":
+		return feed[int32](t, v)
+	case "int64":
+		return feed[int64](t, v)
+	case "uint8":
+		return feed[uint8](t, v)
+	case "uint16":
+		return feed[uint16](t, v)
+	case "uint32":
+		return feed[uint32](t, v)
+	case "uint64":
+		return feed[uint64](t, v)
+	}
+	return opgen.Value{}, errors.New("no such type")
+}
+
+func feed[T dtype.Element](t graph.Tensor, v safetensors.Tensor) (opgen.Value, error) {
+	list, err := safetensors.Elements[T](v)
+	return opgen.With(t, list), err
+}
+
+// fetch returns the bits of a tensor.
+func fetch(p *opgen.Program, t graph.Tensor) ([]uint64, error) {
+	switch t.Type().GoType() {
+	case "bool":
+		return bitsOf(p, t, func(x bool) uint64 {
+			if x {
+				return 1
+			}
+			return 0
+		})
+	case "float32":
+		return bitsOf(p, t, func(x float32) uint64 { return uint64(math.Float32bits(x)) })
+	case "float64":
+		return bitsOf(p, t, math.Float64bits)
+	case "int8":
+		return bitsOf(p, t, func(x int8) uint64 { return uint64(x) })
+	case "int16":
+		return bitsOf(p, t, func(x int16) uint64 { return uint64(x) })
+	case "int32":
+		return bitsOf(p, t, func(x int32) uint64 { return uint64(x) })
+	case "int64":
+		return bitsOf(p, t, func(x int64) uint64 { return uint64(x) })
+	case "uint8":
+		return bitsOf(p, t, func(x uint8) uint64 { return uint64(x) })
+	case "uint16":
+		return bitsOf(p, t, func(x uint16) uint64 { return uint64(x) })
+	case "uint32":
+		return bitsOf(p, t, func(x uint32) uint64 { return uint64(x) })
+	case "uint64":
+		return bitsOf(p, t, func(x uint64) uint64 { return x })
+	}
+	return nil, errors.New("no such type")
+}
+
+func bitsOf[T dtype.Element](p *opgen.Program, t graph.Tensor, of func(T) uint64) ([]uint64, error) {
+	list, err := opgen.Fetch[T](p, t)
+	var bits []uint64
+	for _, x := range list {
+		bits = append(bits, of(x))
+	}
+	return bits, err
+}
