@@ -103,6 +103,16 @@ func (s *Session) file(o fileOptions, more map[string]string) (*safetensors.File
 	return f, nil
 }
 
+// Variables returns the values of the variables of the session, by their names. All ranks of a session call
+// it together; rank 0 gets those of all, and others their own.
+func (s *Session) Variables() (map[string]safetensors.Tensor, error) {
+	f, err := s.file(fileOptions{}, nil)
+	if err != nil {
+		return nil, s.ranks.fail(err)
+	}
+	return f.Tensors, nil
+}
+
 // LoadVariables gives the variables of the session the values in a file that SaveVariables wrote, and its
 // programs the steps that they had run. Load the programs first. The file must hold every variable of the
 // session with its shape and type, or with another type if the option Convert is given; it may hold others,

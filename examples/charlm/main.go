@@ -22,6 +22,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/engines"
+	"github.com/opgen/opgen/examples/internal/onnxfile"
 	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/mpi"
@@ -39,7 +40,7 @@ type options struct {
 	steps                      int
 	rate, clip, decay, dropout float64
 	// Files.
-	curve, chart, page, training, save, load string
+	curve, chart, page, training, save, load, onnx string
 	// checkpoints is a folder, every the steps between two of them.
 	checkpoints string
 	every       int
@@ -75,6 +76,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.StringVar(&o.training, "training", "", "show how this training went, beside earlier ones that the page has, on the page in this `file`, as HTML")
 	f.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
 	f.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
+	f.StringVar(&o.onnx, "onnx", "", "write the network with its weights to this `file` at the end, which other systems run")
 	f.StringVar(&o.checkpoints, "checkpoint", "", "write checkpoints to this `folder`, as -every says and when the training is interrupted")
 	f.IntVar(&o.every, "every", 100, "how many `steps` lie between two checkpoints")
 	f.BoolVar(&o.resume, "resume", false, "go on from the newest checkpoint of the folder; the losses are those of a training without interruption")
@@ -230,6 +232,9 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 		if err := session.SaveVariables(o.save); err != nil {
 			return err
 		}
+	}
+	if err := onnxfile.Write(o.onnx, session, writer.graph, writer.logits); err != nil {
+		return err
 	}
 	own, err := test.bits(ctx, answer, slices.Concat(c.train[len(c.train)-test.lead():], c.valid))
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/engines"
+	"github.com/opgen/opgen/examples/internal/onnxfile"
 	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/curves"
@@ -57,6 +58,7 @@ type options struct {
 	checked                               bool
 	save                                  string
 	load                                  string
+	onnx                                  string
 	// checkpoints is a folder, every the steps between two of them.
 	checkpoints string
 	every       int
@@ -94,6 +96,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.BoolVar(&o.tiles, "tiles", false, "cut tasks into tiles that wait only for the tiles whose elements they touch; the losses are the same")
 	f.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
 	f.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
+	f.StringVar(&o.onnx, "onnx", "", "write the network with its weights to this `file` at the end, which other systems run")
 	f.StringVar(&o.checkpoints, "checkpoint", "", "write checkpoints to this `folder`, after each epoch or as -every says")
 	f.IntVar(&o.every, "every", 0, "how many `steps` lie between two checkpoints; 0 for those of an epoch")
 	f.BoolVar(&o.resume, "resume", false, "go on from the newest checkpoint of the folder; the losses are those of a training without interruption")
@@ -235,6 +238,10 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		if err := session.SaveVariables(o.save); err != nil {
 			return err
 		}
+	}
+	alone := newNetwork(1, o.seed, 0)
+	if err := onnxfile.Write(o.onnx, session, alone.graph, alone.logits); err != nil {
+		return err
 	}
 	answers, err := s.answers(ctx, test)
 	if err != nil {

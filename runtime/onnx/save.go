@@ -378,7 +378,7 @@ func (s *saver) split(a *applied) (first, rest *applied) {
 		between.name = s.fresh(a.name + " before " + other.Name)
 		first.slots[f.Make[0].Own] = []operand{between}
 		s.read[between.name] = true
-		rest = &applied{op: other, name: a.name, slots: make([][]operand, len(other.Slots))}
+		rest = &applied{op: other, name: a.name + " " + other.Name, slots: make([][]operand, len(other.Slots))}
 		if rest.attrs, err = valuesOf(&graph.Node{Op: other, Attrs: attrs}); err != nil {
 			continue
 		}
@@ -454,7 +454,11 @@ func (s *saver) entry(a *applied, e *mapping.Entry) error {
 		if err != nil {
 			return err
 		}
-		known[v.Name] = value
+		if v.Name != "when" {
+			known[v.Name] = value
+		} else if value != true {
+			return fmt.Errorf("it computes it when %s", v.Value)
+		}
 	}
 	slots, outputs := map[string]bool{}, 0
 	for _, o := range e.Inputs {

@@ -29,7 +29,8 @@ type networkCase struct {
 	Outputs map[string]port `json:"outputs"`
 }
 
-var dtypes = map[string]dtype.Type{"float32": dtype.F32, "int64": dtype.I64, "int32": dtype.I32, "bool": dtype.Bool, "float16": dtype.F16}
+var dtypes = map[string]dtype.Type{"float32": dtype.F32, "int64": dtype.I64, "int32": dtype.I32, "bool": dtype.Bool, "float16": dtype.F16, "float64": dtype.F64,
+	"int8": dtype.I8, "int16": dtype.I16, "uint8": dtype.U8, "uint16": dtype.U16, "uint32": dtype.U32, "uint64": dtype.U64}
 
 func (p port) read(t *testing.T, folder string) safetensors.Tensor {
 	t.Helper()
@@ -50,45 +51,54 @@ func TestNetworks(t *testing.T) {
 	if err := catalogue.Register(registry); err != nil {
 		t.Fatal(err)
 	}
+	ran := 0
+	eachNetwork(t, func(name, folder, file string) {
+		t.Run(name, func(t *testing.T) { runNetwork(t, folder, file, registry) })
+		ran++
+	})
+	if ran < 3 {
+		t.Errorf("want at least 3 cases, got %d", ran)
+	}
+}
+
+// eachNetwork calls f for each case: its name, the folder of models and cases, and its file.
+func eachNetwork(t *testing.T, f func(name, folder, file string)) {
+	t.Helper()
 	folders := []string{"testdata"}
 	if more := os.Getenv("OPGEN_ONNX"); more != "" {
 		folders = append(folders, more)
 	}
-	ran := 0
 	for _, folder := range folders {
 		cases, err := filepath.Glob(filepath.Join(folder, "cases", "*", "case.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range cases {
-			t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) { runNetwork(t, folder, file, registry) })
-			ran++
+			f(filepath.Base(filepath.Dir(file)), folder, file)
 		}
-	}
-	if ran < 3 {
-		t.Errorf("want at least 3 cases, got %d", ran)
 	}
 }
 
 // readCase reads a case.
 func readCase(t *testing.T, file string) (c networkCase) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		t.Fatal(err)
-	}
+	readJSON(t, file, &c)
 	return c
 }
 
-func runNetwork(t *testing.T, folder, file string, registry *task.Registry) {
-	c := readCase(t, file)
+// readNetwork reads a case and its model.
+func readNetwork(t *testing.T, folder, file string) (c networkCase, m *onnx.Model) {
+	t.Helper()
+	c = readCase(t, file)
 	m, err := onnx.Load(filepath.Join(folder, "models", c.Model), target)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c, m
+}
+
+func runNetwork(t *testing.T, folder, file string, registry *task.Registry) {
+	c, m := readNetwork(t, folder, file)
 	inputs, known := map[string]safetensors.Tensor{}, map[string]bool{}
 	for name, p := range c.Inputs {
 		inputs[name] = p.read(t, filepath.Dir(file))
@@ -112,6 +122,17 @@ func runNetwork(t *testing.T, folder, file string, registry *task.Registry) {
 		if d := different(out[i], w, 1e-4, 1e-4*largest(w)); d != "" {
 			t.Errorf("output %s: %s", p.Name, d)
 		}
+	}
+}
+
+func readJSON(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

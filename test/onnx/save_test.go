@@ -112,6 +112,9 @@ func newExampleOf(o *graph.Operator, x *task.Example, types []dtype.Type) (*exam
 			}
 		}
 	}
+	if len(outputs) == 0 {
+		return nil, errors.New("want outputs")
+	}
 	e.program, err = graph.Inference(g, outputs...)
 	return e, err
 }
@@ -131,7 +134,7 @@ func draw(rng *rand.Rand, n *graph.Node, slot int, y graph.Tensor) safetensors.T
 		case bounded:
 			v = float64(bound.Draw(rng.IntN))
 		default:
-			v = float64(1 + rng.IntN(4))
+			v = float64(1 + rng.IntN(2)) // an index, a divisor or an exponent
 		}
 		y.Type().PutFloat64(t.Data[i*size:], v)
 	}
@@ -227,7 +230,9 @@ func writeSaved(b *bytes.Buffer) {
 	fmt.Fprintf(b, `
 ## What is saved
 
-`+"`onnx.Save`"+` writes graphs of these %d operators, of %d that compute something ([decision 151](adr/0151-saved-as-onnx.md)). Each of their examples is saved and read again, and gives the same outputs.
+`+"`onnx.Save`"+` writes graphs of these %d operators, of %d that compute something ([decision 151](adr/0151-saved-as-onnx.md)). Each of their examples is saved and read again, and gives the same outputs. ONNX Runtime 1.30
+gives them, too, within 1e-5 of the largest, and so it does for networks that people use, once they were loaded and saved, and for those of the examples digits and charlm (make onnx-runtime). It lacks a kernel of Swish, and infers no shape
+of an Einsum whose ellipsis is repeated.
 
 All examples: %s.
 
