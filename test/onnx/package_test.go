@@ -29,6 +29,7 @@ type written struct {
 	options     onnxgo.Options
 	known       []string
 	sets        []map[string]safetensors.Tensor
+	train       bool // to see that a program for training goes on from the weights
 }
 
 // module is a module of packages that opgen onnx wrote, with a program that compares them with what package
@@ -82,7 +83,7 @@ func (m *module) add(t *testing.T, n written) error {
 	if slices.ContainsFunc(files, func(f onnxgo.File) bool { return f.Path == "weights.safetensors" }) {
 		load = n.options.Package + ".Load"
 	}
-	m.list += fmt.Sprintf("{%q, %q, %s.Build, %s, %q, []string{%s}}, // %s\n", full, folder, n.options.Package, load, strings.Join(n.known, " "), quoted(sets), n.name)
+	m.list += fmt.Sprintf("{%q, %q, %s.Build, %s, %q, []string{%s}, %t}, // %s\n", full, folder, n.options.Package, load, strings.Join(n.known, " "), quoted(sets), n.train, n.name)
 	m.count++
 	return nil
 }
@@ -158,7 +159,7 @@ func TestPackages(t *testing.T) {
 		return map[string]safetensors.Tensor{"x": random(r, dtype.F32, dims...)}
 	}
 	networks := []written{
-		{name: "wake", model: "testdata/models/namaste_deepa.onnx", sets: []map[string]safetensors.Tensor{{"onnx::Flatten_0": random(r, dtype.F32, 1, 24, 96)}},
+		{name: "wake", train: true, model: "testdata/models/namaste_deepa.onnx", sets: []map[string]safetensors.Tensor{{"onnx::Flatten_0": random(r, dtype.F32, 1, 24, 96)}},
 			options: onnxgo.Options{References: referencesOf(t, "testdata/cases/wake-1")}},
 		{name: "cls", model: "testdata/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", sets: []map[string]safetensors.Tensor{x(1, 3, 48, 192), x(3, 3, 80, 100), x(2, 3, 65, 37)},
 			options: onnxgo.Options{References: referencesOf(t, "testdata/cases/cls-3")}},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -341,5 +342,8 @@ func (b *builder) refuse(c *build, node int, what string) error {
 	if name == "" {
 		name = c.nodes[node].Name
 	}
-	return &onnx.Refused{Op: op, Version: o.Version, Domain: o.Domain, Node: name, Missing: what + "; give extents, and fix them"}
+	if strings.Contains(what, "the extents of inputs") {
+		what += "; fixed extents have no such difference"
+	}
+	return &onnx.Refused{Op: op, Version: o.Version, Domain: o.Domain, Node: name, Missing: what}
 }

@@ -231,7 +231,9 @@ func (w *writer) extract(b block, outputs []int) bool {
 	calls = make([][]piece, len(b.starts))
 	var bindings []int // by column: the parameter, or -1
 	taken := maps.Clone(w.taken)
-	taken["g"], taken["name"] = true, true
+	for _, name := range append([]string{"g", "name"}, inputNames(maxInputs)...) {
+		taken[name] = true
+	}
 	for _, c := range w.columns(b) {
 		text, differs := differ(c)
 		if !differs {
@@ -329,11 +331,16 @@ func outside(items []*item) (list []int) {
 	return list
 }
 
-// commonName returns what the names that the file suggests for nodes have in common, up to a point.
+// commonName returns what the names that the file suggests for nodes have in common, up to a point; of a
+// single node, its name.
 func commonName(items []*item) string {
 	var prefix []string
 	first := true
-	for _, name := range suggestions(items) {
+	list := suggestions(items)
+	if len(list) == 1 {
+		return list[0]
+	}
+	for _, name := range list {
 		parts := strings.Split(name, ".")
 		parts = parts[:len(parts)-1]
 		if name == "" {
@@ -370,18 +377,25 @@ func suggestions(items []*item) (list []string) {
 // functionName returns a name for a function: what the names of its nodes begin with, without a number, or
 // what it does.
 func (w *writer) functionName(b block) string {
-	name := ""
+	often := map[string]int{}
+	best := ""
 	for _, start := range b.starts {
-		name = cmp.Or(commonName(w.items[start:start+b.size]), name)
-	}
-	for _, part := range slices.Backward(strings.Split(name, ".")) {
-		word := strings.TrimFunc(part, func(r rune) bool { return !unicode.IsLetter(r) })
-		if word != "" && local(word) != "" {
+		name := commonName(w.items[start : start+b.size])
+		for _, part := range slices.Backward(strings.Split(name, ".")) {
+			word := strings.TrimFunc(part, func(r rune) bool { return !unicode.IsLetter(r) })
 			if len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") {
 				word = word[:len(word)-1]
 			}
-			return local(word)
+			if word = local(word); word != "" {
+				if often[word]++; often[word] > often[best] {
+					best = word
+				}
+				break
+			}
 		}
+	}
+	if best != "" {
+		return best
 	}
 	var words []string
 	for _, it := range w.items[b.starts[0] : b.starts[0]+b.size] {

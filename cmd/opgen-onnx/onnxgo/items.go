@@ -273,7 +273,11 @@ func (w *writer) call(i int) error {
 	}
 	values := map[string][]piece{}
 	for k := range attrs {
-		if values[attrs[k].name], err = w.attribute(i, &attrs[k]); err != nil {
+		a := &attrs[k]
+		if !a.said && isOptional(a.value.Type()) {
+			continue // it is absent
+		}
+		if values[a.name], err = w.attribute(i, a); err != nil {
 			return err
 		}
 	}
@@ -370,7 +374,7 @@ func (w *writer) attribute(i int, a *attribute) ([]piece, error) {
 	if len(rows) != len(w.builds) {
 		v, err := w.value(a.value)
 		if err != nil {
-			return nil, err
+			return nil, w.refuse(first, i, fmt.Sprintf("the attribute %s: %v", a.name, err))
 		}
 		switch a.value.Interface().(type) {
 		case float64, attr.Opt[float64]:

@@ -95,7 +95,7 @@ func (w *writer) source(o Options) ([]byte, map[string]safetensors.Tensor, error
 	for p := range w.imports {
 		w.taken[path.Base(p)] = true
 	}
-	for _, name := range []string{"any", "append", "bool", "cap", "clear", "close", "comparable", "complex", "copy", "delete", "error", "false", "float64", "imag", "init", "int", "iota", "len", "make", "main",
+	for _, name := range []string{"i", "any", "append", "bool", "cap", "clear", "close", "comparable", "complex", "copy", "delete", "error", "false", "float64", "imag", "init", "int", "iota", "len", "make", "main",
 		"max", "min", "new", "nil", "panic", "print", "println", "real", "recover", "string", "true", "uint8", "weight", "buffer", "full", "err"} {
 		w.taken[name] = true
 	}
@@ -205,7 +205,7 @@ func (w *writer) source(o Options) ([]byte, map[string]safetensors.Tensor, error
 			}
 		}
 	}
-	s.WriteString(build.text.String())
+	s.WriteString(build.lines())
 	p("return %s, g.Err()\n}\n", value)
 	if len(variables) > 0 {
 		p(`// Load gives the variables of a session the weights of the network, from the file %s in a folder.

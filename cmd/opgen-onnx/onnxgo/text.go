@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,16 +23,16 @@ const maxLife = 40
 
 // body writes statements.
 type body struct {
-	w        *writer
-	names    map[int]string // of values
-	taken    map[string]bool
-	declared map[string]bool
-	holds    map[string]int  // the value that a register holds
-	last     map[int]int     // the last statement that reads a value
-	function *function       // nil for Build
-	symbols  map[int]string  // names of extents
-	used     map[int]bool    // symbols that are read
-	text     strings.Builder // the statements
+	w          *writer
+	names      map[int]string // of values
+	taken      map[string]bool
+	declared   map[string]bool
+	holds      map[string]int // the value that a register holds
+	last       map[int]int    // the last statement that reads a value
+	function   *function      // nil for Build
+	symbols    map[int]string // names of extents
+	used       map[int]bool   // symbols that are read
+	statements []string
 }
 
 // newBody returns a writer of a function's statements, whose inputs have names.
@@ -119,20 +120,128 @@ func (b *body) statement(i int, it *item, keep []int) {
 		}
 	}
 	b.names[it.result] = name
-	fmt.Fprintf(&b.text, "%s %s %s\n", name, op, e)
+	b.statements = append(b.statements, fmt.Sprintf("%s %s %s", name, op, e))
+}
+
+// inputNames returns names of the tensors that a function takes.
+func inputNames(n int) (names []string) {
+	for i := range n {
+		if i < len(registers) {
+			names = append(names, registers[i])
+		} else {
+			names = append(names, fmt.Sprintf("x%d", i))
+		}
+	}
+	return names
+}
+
+// maxPeriod bounds the statements in a loop, and minShorter is the number of lines that a loop saves at
+// least.
+const maxPeriod, minShorter = 8, 1
+
+// lines returns the statements. Those that repeat and differ only in a number that rises by one within a
+// text, as in the names of layers, become a loop.
+func (b *body) lines() string {
+	var out strings.Builder
+	for i := 0; i < len(b.statements); {
+		best, text := 0, ""
+		for period := 1; period <= maxPeriod; period++ {
+			if n, loop := b.loop(i, period); n*period > best && n*period-period-2 >= minShorter {
+				best, text = n*period, loop
+			}
+		}
+		if best == 0 {
+			best, text = 1, b.statements[i]
+		} else if strings.Contains(text, "fmt.Sprintf") {
+			b.w.imports["fmt"] = true
+		}
+		out.WriteString(text + "\n")
+		i += best
+	}
+	return out.String()
+}
+
+// loop returns how often the statements from i on repeat, and the loop for them.
+func (b *body) loop(i, period int) (int, string) {
+	n := 1
+	lines := make([]string, period)
+	counts := false
+	for ; i+(n+1)*period <= len(b.statements); n++ {
+		same := true
+		for k := range period {
+			s, t := b.statements[i+(n-1)*period+k], b.statements[i+n*period+k]
+			line := s
+			if s != t {
+				head, tail, x, y, ok := counted(s, t)
+				same = same && ok && y == x+1
+				if ok {
+					line, counts = counting(head, tail, x-n+1), true
+				}
+			}
+			if n == 1 {
+				lines[k] = line
+			}
+			same = same && looped.MatchString(s) && line == lines[k]
+		}
+		if !same {
+			break
+		}
+	}
+	if !counts {
+		return 1, ""
+	}
+	return n, fmt.Sprintf("for i := range %d {\n%s\n}", n, strings.Join(lines, "\n"))
+}
+
+// counting returns a statement in which a text holds a number that begins with first and rises.
+func counting(head, tail string, first int) string {
+	index := "i"
+	if first > 0 {
+		index = fmt.Sprintf("i+%d", first)
+	}
+	open, shut := strings.LastIndex(head, `"`), strings.Index(tail, `"`)
+	format := strings.ReplaceAll(head[open:], "%", "%%") + "%d" + strings.ReplaceAll(tail[:shut+1], "%", "%%")
+	return fmt.Sprintf("%sfmt.Sprintf(%s, %s)%s", head[:open], format, index, tail[shut+1:])
+}
+
+// looped matches a statement that may stand in a loop: it sets a variable that is there.
+var looped = regexp.MustCompile(`^\w+ = `)
+
+// counted reports whether two statements differ in a number within a text only, and returns what is around
+// it, and both numbers.
+func counted(s, t string) (head, tail string, x, y int, ok bool) {
+	k := 0
+	for k < min(len(s), len(t)) && s[k] == t[k] {
+		k++
+	}
+	isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
+	for k > 0 && isDigit(s[k-1]) {
+		k--
+	}
+	number := func(s string) (int, string) {
+		n := 0
+		for n < len(s) && isDigit(s[n]) {
+			n++
+		}
+		v, err := strconv.Atoi(s[:n])
+		if err != nil || s[0] == '0' && n > 1 {
+			return -1, ""
+		}
+		return v, s[n:]
+	}
+	if k == len(s) || k == len(t) {
+		return "", "", 0, 0, false
+	}
+	x, restX := number(s[k:])
+	y, restY := number(t[k:])
+	within := strings.Count(s[:k], `"`)%2 == 1 && !strings.Contains(s, `\`)
+	return s[:k], restX, x, y, x >= 0 && y >= 0 && restX == restY && within
 }
 
 // functionText writes a function.
 func (w *writer) functionText(f *function, all []*item) string {
-	names := registers
-	var params []string
-	for i := range f.inputs {
-		if i >= len(names) {
-			names = append(slices.Clone(names), fmt.Sprintf("x%d", i))
-		}
-		params = append(params, names[i])
-	}
-	b := w.newBody(f, f.body, f.inputs, names[:len(f.inputs)])
+	params := inputNames(len(f.inputs))
+	b := w.newBody(f, f.body, f.inputs, params)
 	for _, p := range f.params {
 		b.taken[p.name], b.declared[p.name] = true, true
 	}
@@ -154,7 +263,7 @@ func (w *writer) functionText(f *function, all []*item) string {
 	}
 	var what []string
 	for _, it := range f.body {
-		if it.fn != nil || !slices.Contains(what, it.short) {
+		if !slices.Contains(what, it.short) {
 			what = append(what, it.short)
 		}
 	}
@@ -162,7 +271,7 @@ func (w *writer) functionText(f *function, all []*item) string {
 	if len(doc) > 105 {
 		doc = fmt.Sprintf("// %s is a part of %d operators that the network has %d times.\n", f.name, size(f), count(f, all))
 	}
-	return fmt.Sprintf("%sfunc %s(%s) graph.Tensor {\n%sreturn %s\n}\n", doc, f.name, signature, b.text.String(), b.expression(f.body[len(f.body)-1].pieces))
+	return fmt.Sprintf("%sfunc %s(%s) graph.Tensor {\n%sreturn %s\n}\n", doc, f.name, signature, b.lines(), b.expression(f.body[len(f.body)-1].pieces))
 }
 
 // size returns the number of operators of a function.

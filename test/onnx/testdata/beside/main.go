@@ -15,7 +15,9 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/onnxtable"
+	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/onnx"
@@ -29,6 +31,7 @@ type network struct {
 	load          func(*opgen.Session, string) error
 	known         string // inputs that are given as constants, separated by spaces
 	sets          []string
+	train         bool // whether the package is trained, too
 }
 
 func main() {
@@ -39,6 +42,12 @@ func main() {
 			if err := n.compare(set); err != nil {
 				failed = true
 				fmt.Printf("%s, %s: %v\n", n.folder, set, err)
+			}
+		}
+		if n.train {
+			if err := n.learn(); err != nil {
+				failed = true
+				fmt.Printf("%s, training: %v\n", n.folder, err)
 			}
 		}
 	}
@@ -92,21 +101,9 @@ func (n *network) compare(set string) error {
 		return fmt.Errorf("loaded: %w", err)
 	}
 	got, err := n.run(m, values, known, func(s *opgen.Session, g *graph.Graph, x []graph.Tensor) ([]graph.Tensor, func() error, error) {
-		args := []reflect.Value{reflect.ValueOf(g)}
-		for _, t := range x {
-			args = append(args, reflect.ValueOf(t))
-		}
-		out := reflect.ValueOf(n.build).Call(args)
-		if err, _ := out[1].Interface().(error); err != nil {
+		outputs, err := n.call(g, x)
+		if err != nil {
 			return nil, nil, err
-		}
-		var outputs []graph.Tensor
-		if t, ok := out[0].Interface().(graph.Tensor); ok {
-			outputs = append(outputs, t)
-		} else {
-			for i := range out[0].NumField() {
-				outputs = append(outputs, out[0].Field(i).Interface().(graph.Tensor))
-			}
 		}
 		return outputs, func() error {
 			if n.load == nil {
@@ -132,6 +129,83 @@ func (n *network) compare(set string) error {
 		}
 	}
 	return nil
+}
+
+// call calls the function Build of the package.
+func (n *network) call(g *graph.Graph, x []graph.Tensor) ([]graph.Tensor, error) {
+	args := []reflect.Value{reflect.ValueOf(g)}
+	for _, t := range x {
+		args = append(args, reflect.ValueOf(t))
+	}
+	out := reflect.ValueOf(n.build).Call(args)
+	if err, _ := out[1].Interface().(error); err != nil {
+		return nil, err
+	}
+	if t, ok := out[0].Interface().(graph.Tensor); ok {
+		return []graph.Tensor{t}, nil
+	}
+	var outputs []graph.Tensor
+	for i := range out[0].NumField() {
+		outputs = append(outputs, out[0].Field(i).Interface().(graph.Tensor))
+	}
+	return outputs, nil
+}
+
+// learn trains the package to answer 1 everywhere, from its weights on: the loss falls with each step.
+func (n *network) learn() error {
+	f, err := safetensors.Open(n.sets[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	v, err := f.Read(f.Names()[0])
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	return opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+		g := graph.New(1)
+		x := g.Input("x", v.Type, v.Shape...)
+		y, err := n.call(g, []graph.Tensor{x})
+		if err != nil {
+			return err
+		}
+		if _, err := s.Inference(ctx, g, y...); err != nil {
+			return err
+		}
+		if err := n.load(s, n.folder); err != nil {
+			return err
+		}
+		label := g.Input("label", y[0].Type(), y[0].Shape()...)
+		loss := meansquarederror.Apply(g, meansquarederror.Defaults(), meansquarederror.Logit(y[0]), meansquarederror.Label(label))
+		p, err := s.Training(ctx, g, loss, sgd.Optimizer(sgd.Defaults(0.05)))
+		if err != nil {
+			return err
+		}
+		feed, err := with(x, v)
+		if err != nil {
+			return err
+		}
+		ones := make([]float32, label.Elements())
+		for i := range ones {
+			ones[i] = 1
+		}
+		last := float32(math.Inf(1))
+		for range 4 {
+			if err := p.Run(ctx, feed, opgen.With(label, ones)); err != nil {
+				return err
+			}
+			got, err := opgen.Fetch[float32](p, loss)
+			if err != nil {
+				return err
+			}
+			if !(got[0] < last) {
+				return fmt.Errorf("got a loss of %v, want less than %v", got[0], last)
+			}
+			last = got[0]
+		}
+		return nil
+	}, opgen.Workers(1))
 }
 
 // run builds a network, runs it once, and returns the bits of its outputs.
