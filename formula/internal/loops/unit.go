@@ -31,7 +31,7 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		out.shared = append(out.shared, s)
 		out.total *= s.extent
 	}
-	own, rows := 1, 0
+	own, least := 1, 1
 	c.streams(g, out)
 	brief := c.transients(g, factors)
 	for i, b := range g.bundles {
@@ -46,14 +46,21 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		}
 		n := k.elements()
 		out.work += n * out.total
-		if p, product := out.units[i].(*matrices[T]); !product {
-			own = max(own, n)
-		} else if p.rows.lead {
-			rows = max(rows, (blocks.rows+p.rows.factor-1)/p.rows.factor)
+		switch u := out.units[i].(type) {
+		case *matrices[T]:
+			if u.rows.lead {
+				least = max(least, (blocks.rows+u.rows.factor-1)/u.rows.factor)
+			}
+			continue
+		case *columns[T]:
+			if u.strip.lead { // strips of few columns are short, and take part of each line of memory only
+				least = max(least, (blocks.columns+u.strip.factor-1)/u.strip.factor)
+			}
 		}
+		own = max(own, n)
 	}
 	if len(g.bundles) > 1 && g.depth > 0 {
-		out.block = max(1, blocks.elements/own, rows)
+		out.block = max(blocks.elements/own, least)
 		c.keep(out, brief)
 	}
 	out.noteUnit()
