@@ -145,7 +145,11 @@ func (b *builder) mapped(c *call) ([]*value, error) {
 			return nil, c.refused(fmt.Sprintf("%s computes it when %s", e.Operator, e.When), err)
 		}
 		if !ok {
-			reasons = append(reasons, fmt.Sprintf("%s of at most %d inputs when %s", e.Operator, len(e.Inputs), cmp.Or(e.When, "they are given")))
+			reason := fmt.Sprintf("%s when %s", e.Operator, e.When)
+			if n := len(e.Inputs); x.values == nil {
+				reason = fmt.Sprintf("%s of at most %d inputs", e.Operator, n)
+			}
+			reasons = append(reasons, reason)
 			continue
 		}
 		outs, err := x.repeat()
@@ -177,7 +181,6 @@ type use struct {
 
 // applies finds the inputs of the entry and reports whether its condition holds.
 func (x *use) applies() (bool, error) {
-	x.values, x.here, x.consts = map[string]*value{}, map[string]bool{}, map[string]any{}
 	if n := len(x.e.Inputs); len(x.c.inputs) > n && (n == 0 || !x.variadic(x.e.Inputs[n-1].Slot)) {
 		for _, v := range x.c.inputs[n:] {
 			if v != nil {
@@ -185,6 +188,7 @@ func (x *use) applies() (bool, error) {
 			}
 		}
 	}
+	x.values, x.here, x.consts = map[string]*value{}, map[string]bool{}, map[string]any{}
 	for i, o := range x.e.Inputs {
 		v := x.c.input(i)
 		name := cmp.Or(o.Slot, o.Const)

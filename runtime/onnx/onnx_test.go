@@ -119,6 +119,20 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// TestEntriesByInputs takes the entry of a maximum of three values, behind the one of two, and refuses more
+// inputs than any entry has.
+func TestEntriesByInputs(t *testing.T) {
+	t.Parallel()
+	net, err := insert(model(t, []*onnxpb.NodeProto{node("Max", []string{"x", "x", "x"}, []string{"y"})}, nil))
+	if err != nil || net.Outputs[0].Node().Op.Name != "element_nary" {
+		t.Errorf("got %v, %v", net, err)
+	}
+	_, err = insert(model(t, []*onnxpb.NodeProto{node("Relu", []string{"x", "x"}, []string{"y"})}, nil))
+	if err == nil || !strings.Contains(err.Error(), "the catalogue has element_unary of at most 1 inputs") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestBranches takes the branch of a known condition, and refuses another one.
 func TestBranches(t *testing.T) {
 	t.Parallel()

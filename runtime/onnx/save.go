@@ -133,7 +133,12 @@ func (s *saver) model(p *graph.Program, variables map[string]safetensors.Tensor)
 			return nil, err
 		}
 	}
+	fetched := map[string]bool{}
 	for _, t := range p.Fetched {
+		if fetched[t.Name()] {
+			continue
+		}
+		fetched[t.Name()] = true
 		v := s.tensors[t.Name()]
 		if v == nil {
 			return nil, fmt.Errorf("onnx: output %s: want a tensor that the program computes", t.Name())

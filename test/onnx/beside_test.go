@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/onnx"
@@ -228,5 +229,33 @@ func TestTrainedInRuntime(t *testing.T) {
 		}
 		j.add(t, name+".onnx", data, inputs, want)
 	}
+	j.run(t)
+}
+
+// TestOutputsInRuntime fetches an input and a variable besides what is computed from them.
+func TestOutputsInRuntime(t *testing.T) {
+	j, registry := newJudge(t)
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 2, 3)
+	y := linear.Apply(g, linear.Defaults(4).WithUseBias(false), x, graph.Named("y"))
+	w := y.Node().Tensor(int(linear.SlotWeight))
+	p, err := graph.Inference(g, y, x, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]safetensors.Tensor{}
+	for _, v := range []graph.Tensor{x, w} {
+		values[v.Name()] = draw(rand.New(rand.NewPCG(1, 2)), y.Node(), int(linear.SlotInput), v)
+	}
+	var b bytes.Buffer
+	if err := onnx.Save(&b, target, p, values); err != nil {
+		t.Fatal(err)
+	}
+	out, err := run(registry, p, []graph.Tensor{y}, values, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.add(t, "outputs.onnx", b.Bytes(), map[string]safetensors.Tensor{"x": values["x"]},
+		map[string]safetensors.Tensor{y.Name(): out[0], "x": values["x"], w.Name(): values[w.Name()]})
 	j.run(t)
 }
