@@ -25,6 +25,7 @@ import (
 	"github.com/opgen/opgen/examples/internal/onnxfile"
 	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
+	"github.com/opgen/opgen/runtime/mesh"
 	"github.com/opgen/opgen/runtime/mpi"
 )
 
@@ -34,6 +35,8 @@ type options struct {
 	engine  string
 	devices int
 	mpi     bool
+	// strategy is a file that says how tensors are divided among devices.
+	strategy string
 	// The sizes of the network, and of a batch.
 	context, width, heads, layers, batch int
 	// Training: the number of steps, the greatest learning rate, and what else changes gradients and weights.
@@ -59,6 +62,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many workers share the work")
 	f.StringVar(&o.engine, "engine", "cpu", "what runs the programs: cpu; cuda, a GPU; or auto, a GPU if there is one")
 	f.IntVar(&o.devices, "devices", 1, "among how many devices each batch is divided; all have memory of this machine, or of that of their rank")
+	f.StringVar(&o.strategy, "strategy", "", "divide tensors among devices as this `file` says, in place of -devices")
 	f.BoolVar(&o.mpi, "mpi", false, "run as a rank of MPI, under mpiexec; -devices are those of all ranks together, and the losses do not depend on the number of ranks")
 	f.IntVar(&o.context, "context", 32, "how many characters a prediction may depend on")
 	f.IntVar(&o.width, "width", 128, "features of a character")
@@ -97,6 +101,7 @@ func (o *options) check() error {
 		{!slices.Contains(engines.Names, o.engine), "-engine of " + strings.Join(engines.Names, ", ")},
 		{o.context < 1 || o.width < 1 || o.heads < 1 || o.layers < 0 || o.batch < 1, "-context, -width, -heads and -batch of at least 1 and no negative -layers"},
 		{o.devices < 1 || o.devices > o.batch, "-devices of at least 1 and at most -batch"},
+		{o.strategy != "" && o.devices != 1, "either -devices or -strategy"},
 		{o.mpi && o.engine != "cpu", "-engine cpu with -mpi"},
 		{o.heads > 0 && o.width%o.heads != 0, "-width that -heads divides"},
 		{o.steps < 0 || o.steps == 0 && o.load == "", "-steps of at least 1, or 0 with -load"},
@@ -126,6 +131,28 @@ func (o *options) fixed() map[string]string {
 // sizes returns the sizes of the network for a text.
 func (o *options) sizes(c *corpus) sizes {
 	return sizes{alphabet: len(c.alphabet), context: o.context, width: o.width, heads: o.heads, layers: o.layers, dropout: o.dropout}
+}
+
+// divide sets the number of devices to that of the strategy, if there is one. It is an error if the strategy
+// does not divide the batch alone.
+func (o *options) divide(c *corpus) error {
+	if o.strategy == "" {
+		return nil
+	}
+	text, err := os.ReadFile(o.strategy)
+	if err != nil {
+		return err
+	}
+	s, err := mesh.Parse(o.strategy, text)
+	if err != nil {
+		return err
+	}
+	sharding, err := mesh.Propagate(newNetwork(o.sizes(c), o.batch, o.seed, 0).graph, s)
+	if err != nil {
+		return err
+	}
+	o.devices, err = sharding.Replicas()
+	return err
 }
 
 // interruptedStatus is the exit status of shells for a program that a user interrupts.
@@ -171,6 +198,9 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	prompt, err := c.encode(o.prompt)
 	if err != nil {
 		return fmt.Errorf("the prompt: %w", err)
+	}
+	if err := o.divide(c); err != nil {
+		return err
 	}
 	register, opts, err := engines.Choose(o.engine, o.workers, o.devices)
 	if err != nil {

@@ -117,6 +117,36 @@ func TestDevices(t *testing.T) {
 	}
 }
 
+// TestStrategy divides batches among four devices as a file says: the losses are those of -devices 4, bit for
+// bit. A file that divides what replicas share, or over which an operator works as a whole, is refused.
+func TestStrategy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var all [][]float64
+	for i, flags := range [][]string{{"-devices", "4"}, {"-strategy", "strategy.toml"}} {
+		o := small(t, append(flags, "-steps", "10", "-curve", filepath.Join(dir, strconv.Itoa(i)))...)
+		if err := run(t.Context(), o, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, curveOf(t, o.curve))
+	}
+	if len(all[0]) != 10 || !slices.Equal(all[0], all[1]) {
+		t.Errorf("the losses are %v with -devices and %v with -strategy", all[0], all[1])
+	}
+	for text, want := range map[string]string{
+		`"layer1 wide.weight" = { 0 = "data" }`: "strategy.toml:5:26): operator linear, slot input: want dimension 2 undivided",
+		`"logits.weight" = { 0 = "data" }`:      "strategy.toml:5:21: logits.weight: want an axis whose size divides the extent 91",
+	} {
+		o := small(t, "-steps", "1", "-strategy", filepath.Join(dir, "strategy.toml"))
+		if err := os.WriteFile(o.strategy, []byte("[mesh]\ndata = 4\n\n[divide]\n"+text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := run(t.Context(), o, io.Discard); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), o.strategy) {
+			t.Errorf("%s: got %v, want %s", text, err, want)
+		}
+	}
+}
+
 // TestRun trains a small network, with one worker, with two, and in tiles: the losses are the same, and fall.
 // It checks what is printed and written.
 func TestRun(t *testing.T) {
@@ -276,6 +306,7 @@ func TestCheck(t *testing.T) {
 		"-workers of at least 1":          func(o *options) { o.workers = 0 },
 		"-engine of auto, cpu, cuda":      func(o *options) { o.engine = "tpu" },
 		"-context, -width":                func(o *options) { o.context = 0 },
+		"either -devices or -strategy":    func(o *options) { o.devices, o.strategy = 2, "a" },
 		"-width that -heads divides":      func(o *options) { o.heads = 3 },
 		"-steps of at least 1":            func(o *options) { o.steps = 0 },
 		"-steps of at least 1 with -ch":   func(o *options) { o.steps, o.load, o.chart = 0, "a", "b" },

@@ -1,0 +1,82 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Parse reads a strategy from TOML; name is that of the file, for messages:
+//
+//	[mesh]
+//	data  = 2
+//	model = 2
+//
+//	[divide]
+//	x               = { 0 = "data" }
+//	"hidden.weight" = { 0 = "model" }
+//
+// Table mesh has the sizes of axes, in alphabetical order, and table divide, by tensor and dimension, the
+// axis over which the dimension is divided.
+func Parse(name string, text []byte) (*Strategy, error) {
+	var file struct {
+		Mesh   map[string]toml.Primitive
+		Divide map[string]map[string]toml.Primitive
+	}
+	meta, err := toml.Decode(string(text), &file)
+	if err != nil {
+		return nil, located(name, err)
+	}
+	s := &Strategy{}
+	for _, axis := range slices.Sorted(maps.Keys(file.Mesh)) {
+		a := Axis{Name: axis}
+		at := place(name, &meta, file.Mesh[axis])
+		if err := meta.PrimitiveDecode(file.Mesh[axis], &a.Size); err != nil || a.Size < 1 {
+			return nil, fmt.Errorf("%s: axis %s: want a size of 1 or more", at, axis)
+		}
+		s.Mesh = append(s.Mesh, a)
+	}
+	for _, tensor := range slices.Sorted(maps.Keys(file.Divide)) {
+		for _, key := range slices.Sorted(maps.Keys(file.Divide[tensor])) {
+			value := file.Divide[tensor][key]
+			r := Rule{Tensor: tensor, At: place(name, &meta, value)}
+			if r.Dim, err = strconv.Atoi(key); err != nil {
+				return nil, r.errorf("want the number of a dimension, got %q", key)
+			}
+			if err := meta.PrimitiveDecode(value, &r.Axis); err != nil {
+				return nil, r.errorf("dimension %d: want the name of an axis", r.Dim)
+			}
+			s.Rules = append(s.Rules, r)
+		}
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return nil, fmt.Errorf("%s: want the tables mesh and divide, got %s", name, unknown[0])
+	}
+	return s, s.check()
+}
+
+// located returns an error of the decoder with the place in the file.
+func located(name string, err error) error {
+	if e := (toml.ParseError{}); errors.As(err, &e) {
+		return fmt.Errorf("%s:%d:%d: %s", name, e.Position.Line, e.Position.Col, e.Message)
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// place returns where a value is. The decoder says so only of values that it refuses, so it is asked to
+// decode the value as one that refuses all texts.
+func place(name string, meta *toml.MetaData, value toml.Primitive) string {
+	if e := (toml.ParseError{}); errors.As(meta.PrimitiveDecode(value, &refusal{}), &e) {
+		return fmt.Sprintf("%s:%d:%d", name, e.Position.Line, e.Position.Col)
+	}
+	return name
+}
+
+// refusal is a value that no text is.
+type refusal struct{}
+
+func (*refusal) UnmarshalText([]byte) error { return errors.New("refused") }

@@ -1,0 +1,98 @@
+// Package mesh completes strategies: from a few words about how tensors are divided among devices, it finds
+// how all tensors of a graph are.
+//
+// Devices form a mesh, whose axes have names, such as data and model. A strategy divides dimensions of some
+// tensors over axes. Propagate divides the same index everywhere: which dimensions of tensors have an index
+// in common follows from the formulas of operators. What does not fit is an error that names the rules of
+// both sides.
+package mesh
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/opgen/opgen/runtime/graph"
+)
+
+// Axis is an axis of the mesh, over whose Size positions dimensions are divided.
+type Axis struct {
+	Name string
+	Size int
+}
+
+// Rule divides a dimension of a tensor over an axis of the mesh.
+type Rule struct {
+	Tensor string // its name in the graph
+	Dim    int    // from 0 on; -1 is the last one
+	Axis   string
+	// At is the place of the rule, as FILE:LINE:COLUMN; empty if no file has it.
+	At string
+}
+
+// String formats the rule for messages.
+func (r Rule) String() string {
+	text := fmt.Sprintf("%s dimension %d over %s", r.Tensor, r.Dim, r.Axis)
+	if r.At != "" {
+		text += " (" + r.At + ")"
+	}
+	return text
+}
+
+// Strategy says how some tensors are divided among the devices of a mesh.
+type Strategy struct {
+	Mesh  []Axis
+	Rules []Rule
+}
+
+// Devices returns the number of devices of the mesh.
+func (s *Strategy) Devices() int {
+	n := 1
+	for _, a := range s.Mesh {
+		n *= a.Size
+	}
+	return n
+}
+
+// size returns the size of an axis; 0 if there is none of this name.
+func (s *Strategy) size(axis string) int {
+	for _, a := range s.Mesh {
+		if a.Name == axis {
+			return a.Size
+		}
+	}
+	return 0
+}
+
+// check returns an error for a mesh that is none, or for a rule with another axis.
+func (s *Strategy) check() error {
+	known := map[string]bool{}
+	var names []string
+	for _, a := range s.Mesh {
+		if a.Name == "" || a.Size < 1 || known[a.Name] {
+			return fmt.Errorf("mesh: want axes with different names and sizes of 1 or more, got %q of %d", a.Name, a.Size)
+		}
+		known[a.Name] = true
+		names = append(names, a.Name)
+	}
+	for _, r := range s.Rules {
+		if !known[r.Axis] {
+			return r.errorf("want an axis of the mesh, one of %s, got %q", strings.Join(names, ", "), r.Axis)
+		}
+	}
+	return nil
+}
+
+// errorf returns an error of a rule, with its place.
+func (r Rule) errorf(format string, args ...any) error {
+	at := "mesh: "
+	if r.At != "" {
+		at = r.At + ": "
+	}
+	return fmt.Errorf(at+r.Tensor+": "+format, args...)
+}
+
+// dim is a dimension of a tensor.
+type dim struct {
+	tensor graph.Tensor
+	axis   int
+}
