@@ -21,6 +21,7 @@ const (
 	compilerVariable = "OPGEN_CUDA_COMPILER"
 	controlVariable  = "OPGEN_EMULATOR_CONTROL"
 	cacheVariable    = "OPGEN_CUDA_CACHE"
+	patienceVariable = "OPGEN_CUDA_PATIENCE"
 	// emulatorVariable holds the folder of an emulator that is built; otherwise tests build one.
 	emulatorVariable = "OPGEN_EMULATOR"
 )
@@ -86,7 +87,8 @@ func again(args ...string) (int, error) {
 
 // environment returns the environment of this process, with the emulator in a folder as driver and compiler.
 func environment(dir string) []string {
-	return append(os.Environ(), libraryVariable+"="+filepath.Join(dir, "libcuda.so.1"), blasVariable+"="+filepath.Join(dir, "libcublas.so.12"), compilerVariable+"="+filepath.Join(dir, "compile.sh")+" {in} {out}")
+	return append(os.Environ(), libraryVariable+"="+filepath.Join(dir, "libcuda.so.1"),
+		blasVariable+"="+filepath.Join(dir, "libcublas.so.12"), compilerVariable+"="+filepath.Join(dir, "compile.sh")+" {in} {out}")
 }
 
 // Control is what tests tell the emulator, and what it counts.
@@ -103,6 +105,7 @@ type Control struct {
 	failName                                           atomic.Int64
 	Handles, Products                                  atomic.Int64 // of cuBLAS: that are alive, and multiplications so far
 	Graphs, Replays                                    atomic.Int64 // that are alive, and launches of them
+	Together                                           atomic.Int64 // launches whose blocks wait for each other
 }
 
 var open *Control

@@ -224,7 +224,11 @@ func (d *deviceEmitter) entry(p func(string, ...any), t model.CUDATask, s *model
 	if len(args) > 0 {
 		list = "<" + strings.Join(args, ", ") + ">"
 	}
-	var params, sets []string
+	var params, names, casts, sets []string
+	param := func(typ, name string) {
+		casts = append(casts, fmt.Sprintf("(%s)args[%d]", strings.TrimSpace(typ), len(params)))
+		params, names = append(params, typ+name), append(names, name)
+	}
 	for _, x := range t.Params {
 		element := deviceTypes[x.Slot.Fixed]
 		if x.Slot.Var >= 0 {
@@ -237,9 +241,9 @@ func (d *deviceEmitter) entry(p func(string, ...any), t model.CUDATask, s *model
 		if len(t.Signature.InPlace) > 0 { // tensors may share memory
 			restrict = ""
 		}
-		params = append(params, element+" *"+restrict+deviceParam(x))
+		param(element+" *"+restrict, deviceParam(x))
 		if x.Grad && x.Perm != perm.Read {
-			params = append(params, "long long mode_"+deviceParam(x))
+			param("long long ", "mode_"+deviceParam(x))
 			sets = append(sets, fmt.Sprintf("opgen_args.%s = {%s, mode_%s};", deviceParam(x), deviceParam(x), deviceParam(x)))
 			continue
 		}
@@ -247,22 +251,27 @@ func (d *deviceEmitter) entry(p func(string, ...any), t model.CUDATask, s *model
 	}
 	for _, a := range t.Blocks() {
 		name := cname.Of(a.Name)
-		params = append(params, "void *"+name, "long long bytes_"+name)
+		param("void *", name)
+		param("long long ", "bytes_"+name)
 		sets = append(sets, fmt.Sprintf("opgen_args.%s = {%s, bytes_%s};", name, name, name))
 	}
-	params = append(params, "const "+space+"::numbers *opgen_numbers")
-	p("extern \"C\" __global__ void __launch_bounds__(%d) %s_%s(%s) {", t.Block, name, hashMark, strings.Join(params, ", "))
+	param("const "+space+"::numbers *", "opgen_numbers")
+	entry := name + "_" + hashMark
+	p("OPGEN_DEVICE void %s_body(const opgen_grid &opgen_at, %s) {", entry, strings.Join(params, ", "))
 	p("\t%s::%s%s opgen_args;", space, cname.Of(t.Name), list)
 	p("\t(%s::numbers &)opgen_args = *opgen_numbers;", space)
 	for _, set := range sets {
 		p("\t%s", set)
 	}
-	first, stride := "opgen_thread()", "opgen_threads()"
+	first, stride := "opgen_thread(opgen_at)", "opgen_threads(opgen_at)"
 	if t.PerBlock {
-		first, stride = "blockIdx.x", "gridDim.x"
+		first, stride = "opgen_at.block.x", "opgen_at.blocks.x"
 	}
 	p("\tfor (long long opgen_i = %s; opgen_i < opgen_args.work; opgen_i += %s) opgen_%s::%s%s(opgen_args, opgen_i);", first, stride, hashMark, o.CUDAFunction(t, s), list)
-	p("}\n")
+	p("}")
+	p("extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) { %s_body(opgen_launched(0), %s); }", t.Block, entry, strings.Join(params, ", "), entry, strings.Join(names, ", "))
+	p("struct %s_memory {};", entry)
+	p("OPGEN_DEVICE void %s_on(const opgen_grid &opgen_at, const u64 *args) { %s_body(opgen_at, %s); }\n", entry, entry, strings.Join(casts, ", "))
 }
 
 // code emits the Go file that registers the device code.

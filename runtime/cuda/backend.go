@@ -3,12 +3,15 @@
 package cuda
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"gorgonia.org/cu"
 
@@ -25,6 +28,9 @@ type Backend struct {
 	compiler *compiler
 	blas     blas
 	locates  bool // whether streams can leave how far they are
+	one      bool // whether plans run as one kernel
+	patience time.Duration
+	stuck    atomic.Bool // whether a kernel does not end
 
 	mu   sync.Mutex
 	lost error // after which the devices do nothing
@@ -76,7 +82,24 @@ func open(c Config) (_ *Backend, err error) {
 		}
 	}
 	b.locates = b.devices[0].locates()
+	b.one = c.OneKernel || os.Getenv(kernelVariable) == "one"
+	if b.patience, err = patience(c.Patience); err != nil {
+		return nil, err
+	}
 	return b, nil
+}
+
+// patience returns how long blocks wait for a block that makes no progress.
+func patience(given time.Duration) (time.Duration, error) {
+	text := os.Getenv(patienceVariable)
+	if given > 0 || text == "" {
+		return cmp.Or(max(given, 0), time.Second), nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%s: want a duration above 0, such as 2s, got %q", patienceVariable, text)
+	}
+	return d, nil
 }
 
 // devicesVariable is the variable of the environment that holds the numbers of the GPUs that are devices,
@@ -126,6 +149,10 @@ func (b *Backend) Library(device int) any { return b.devices[device].library }
 
 // Close closes the devices.
 func (b *Backend) Close() error {
+	if b.stuck.Load() { // closing the device would wait for the kernel
+		b.devices = nil
+		return nil
+	}
 	var errs []error
 	for _, d := range b.devices {
 		errs = append(errs, d.close())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/internal/onekernel"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 )
@@ -151,7 +152,7 @@ func (t *builtinTask) kernel(p *program, args ...uint64) (job, error) {
 		return nil, err
 	}
 	blocks := min((t.Over+builtinThreads-1)/builtinThreads, builtinBlocks)
-	l := kernel{function: f, grid: [3]uint32{uint32(blocks), 1, 1}, block: [3]uint32{builtinThreads, 1, 1}, args: args}
+	l := kernel{function: f, grid: [3]uint32{uint32(blocks), 1, 1}, block: [3]uint32{builtinThreads, 1, 1}, args: args, body: onekernel.Body{Name: t.entry + "_on", Memory: t.entry + "_memory"}}
 	return &kernels{[]kernel{l}}, nil
 }
 

@@ -23,6 +23,7 @@ type device struct {
 	context  cu.CUContext
 	arch     string // such as sm_90
 	limits   gpu.Limits
+	together int         // multiprocessors, if the blocks of a kernel can wait for each other
 	transfer cu.Stream   // for what the host waits for at once
 	streams  []cu.Stream // of each queue
 	library  any
@@ -73,6 +74,10 @@ func (d *device) makeStreams(queues int) (err error) {
 	return nil
 }
 
+// cooperativeLaunch is CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH: whether blocks can be resident at the same
+// time.
+const cooperativeLaunch cu.DeviceAttribute = 95
+
 // sharedOptIn is CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: the shared memory that a kernel can
 // ask for.
 const sharedOptIn cu.DeviceAttribute = 97
@@ -95,6 +100,11 @@ func (d *device) ask(dev cu.Device) error {
 			return cudadriver.Wrap("cuDeviceGetAttribute", err)
 		}
 		*a.to = v
+	}
+	if v, err := dev.Attribute(cooperativeLaunch); err == nil && v == 1 {
+		if d.together, err = dev.Attribute(cu.MultiprocessorCount); err != nil {
+			return cudadriver.Wrap("cuDeviceGetAttribute", err)
+		}
 	}
 	d.arch = fmt.Sprintf("sm_%d%d", major, minor)
 	return nil
@@ -232,6 +242,9 @@ func (d *device) alloc(n int64) (cu.DevicePtr, error) {
 // Free frees what Alloc returned.
 func (b *Backend) Free(m engine.Memory) error {
 	x := m.(*memory)
+	if b.stuck.Load() { // it is freed when the process ends
+		return nil
+	}
 	err := x.device.release(func() error {
 		err := cudadriver.Wrap("cuMemFree", cu.MemFree(x.at))
 		if x.pinned {

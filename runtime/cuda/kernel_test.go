@@ -75,7 +75,13 @@ func wide(entry string, n int, args ...gpu.Arg) gpu.Launch {
 // a result, y0, y1 and so on.
 func load(t *testing.T, c *code, queues, chains, length, n int) (*engine.Engine, *engine.Instance, error) {
 	t.Helper()
-	b, err := cuda.New(cuda.Config{Queues: queues})
+	return loadOn(t, cuda.Config{Queues: queues}, c, chains, length, n)
+}
+
+// loadOn is load for any backend.
+func loadOn(t *testing.T, config cuda.Config, c *code, chains, length, n int) (*engine.Engine, *engine.Instance, error) {
+	t.Helper()
+	b, err := cuda.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/internal/cudadriver"
+	"github.com/opgen/opgen/runtime/internal/onekernel"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/task"
@@ -45,6 +46,7 @@ type program struct {
 	forked     cu.Event         // of the first stream, for which the others wait in a graph
 	exited     error            // of the run in which a kernel ended its goroutine
 	unclean    bool             // whether records may hold something
+	slices     []*slice         // that run as one kernel each
 }
 
 // moduleKey says which device code a module has: that of built-in operations, or that of the plan.
@@ -113,7 +115,10 @@ func (p *program) build(tasks []launchable) error {
 	if err := p.makeRecords(); err != nil {
 		return err
 	}
-	if p.graphs = p.graphable(); p.graphs && len(p.lanes) > 1 {
+	if err := p.makeSlices(); err != nil {
+		return err
+	}
+	if p.graphs = len(p.slices) == 0 && p.graphable(); p.graphs && len(p.lanes) > 1 {
 		var err error
 		if p.forked, err = p.event(p.lanes[0].device, cu.DisableTiming); err != nil {
 			return err
@@ -371,7 +376,7 @@ func (p *program) resolve(b *binding, l *gpu.Launch) (kernel, error) {
 	if err != nil {
 		return kernel{}, err
 	}
-	k := kernel{function: f, shared: uint32(l.Shared), args: make([]uint64, len(l.Args))}
+	k := kernel{function: f, shared: uint32(l.Shared), args: make([]uint64, len(l.Args)), body: onekernel.Body{Name: l.Body, Memory: l.Memory}, of: b}
 	for d := range 3 {
 		k.grid[d], k.block[d] = uint32(l.Grid[d]), uint32(l.Block[d])
 	}
@@ -479,6 +484,10 @@ func (p *program) makeMarks() (err error) {
 
 // Close frees what the program holds.
 func (p *program) Close() error {
+	if p.backend.stuck.Load() { // which what frees would wait for
+		p.free = nil
+		return nil
+	}
 	var errs []error
 	for i := len(p.free) - 1; i >= 0; i-- {
 		errs = append(errs, p.free[i]())

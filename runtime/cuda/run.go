@@ -17,6 +17,7 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 	"github.com/opgen/opgen/runtime/internal/cudadriver"
 	"github.com/opgen/opgen/runtime/internal/goroutine"
+	"github.com/opgen/opgen/runtime/internal/onekernel"
 	"github.com/opgen/opgen/runtime/op"
 )
 
@@ -52,7 +53,9 @@ type kernel struct {
 	shared      uint32
 	args        []uint64
 	steps       []int
-	product     *product // that takes the place of the launch; nil if none does
+	product     *product       // that takes the place of the launch; nil if none does
+	body        onekernel.Body // computes a block; its name is "" if only the function does
+	of          *binding       // whose unit has it; nil for a built-in operation
 }
 
 func (k *kernels) enqueue(x *execution) error {
@@ -117,6 +120,7 @@ type run struct {
 
 	captured *capturing // nil unless the streams are captured
 	replayed bool       // whether a graph ran the tasks
+	running  []*slice   // whose kernels were launched
 }
 
 // Run runs the plan once. The context is looked at before each task that is launched by itself, or before all
@@ -309,6 +313,8 @@ func (r *run) command(i int) error {
 		return cudadriver.Wrap("cuEventRecord", r.events[c.point].Record(c.lane.stream))
 	case awaitPoint:
 		return cudadriver.Wrap("cuStreamWaitEvent", c.lane.stream.Wait(r.events[c.point], 0))
+	case runSlice:
+		return r.begin(c.slice)
 	}
 	return r.task(i, c)
 }
@@ -319,6 +325,11 @@ func (r *run) task(i int, c *command) error {
 	r.at = execution{program: r.program, ctx: r.ctx, step: r.step, stream: c.lane.stream, task: c.task, worker: c.lane.queue, grid: t.Grid(), tile: t.Tile, observe: r.queues.Observe, captured: r.captured}
 	job := r.jobs[c.task]
 	_, host := job.(*hostStep)
+	if len(r.slices) > 0 && onHost(job) { // which waits for the stream
+		if err := r.watch(); err != nil {
+			return err
+		}
+	}
 	if r.timing != nil && !host {
 		if err := r.timing.record(i, 0, c.lane.stream); err != nil {
 			return err
@@ -368,6 +379,9 @@ func (r *run) finish() error {
 		}
 	}
 	if err := r.enter(first.device); err != nil {
+		return err
+	}
+	if err := r.watch(); err != nil {
 		return err
 	}
 	return cudadriver.Wrap("cuStreamSynchronize", first.stream.Synchronize())
@@ -427,7 +441,13 @@ func (r *run) settle() {
 
 // failed returns the error of a run, once nothing runs any more.
 func (r *run) failed(err error) error {
-	r.settle()
+	var stuck *StuckError
+	if !errors.As(err, &stuck) || stuck.Ended {
+		r.settle()
+	}
+	if stuck != nil {
+		return &engine.RangeError{Task: stuck.task, Range: r.whole(stuck.task), Err: stuck}
+	}
 	var k *kernelError
 	var e *cudadriver.Error
 	switch {

@@ -22,8 +22,9 @@ type lane struct {
 type command struct {
 	kind  commandKind
 	lane  *lane
-	task  int // of runTask
-	point int // of recordPoint and awaitPoint
+	task  int    // of runTask
+	point int    // of recordPoint and awaitPoint
+	slice *slice // of runSlice
 }
 
 type commandKind uint8
@@ -32,6 +33,7 @@ const (
 	runTask     commandKind = iota
 	recordPoint             // records the event of a point of the stream
 	awaitPoint              // makes the stream wait for the event of a point
+	runSlice                // runs the kernel of a slice
 )
 
 // point is a place in a lane for which others may wait.

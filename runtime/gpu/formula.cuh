@@ -19,9 +19,20 @@ struct opgen_f16 { u16 bits; };
 struct opgen_bf16 { u16 bits; };
 struct opgen_bool { u8 bits; };
 
-// opgen_thread is the number of a thread among all, and opgen_threads how many there are.
-OPGEN_DEVICE i64 opgen_thread() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
-OPGEN_DEVICE i64 opgen_threads() { return (i64)gridDim.x * blockDim.x; }
+// opgen_grid says which block of a grid of blocks the threads of a block compute, and where the shared memory is. Device code is a body that
+// computes a block of a grid. Launches have an entry, which calls the body for its own block; a kernel that computes a whole plan calls bodies
+// for the blocks of all launches.
+struct opgen_grid {
+	uint3 block, blocks;
+	void *memory;
+};
+OPGEN_DEVICE opgen_grid opgen_launched(void *memory) {
+	return {{blockIdx.x, blockIdx.y, blockIdx.z}, {gridDim.x, gridDim.y, gridDim.z}, memory};
+}
+
+// opgen_thread is the number of a thread among all of a grid, and opgen_threads how many there are.
+OPGEN_DEVICE i64 opgen_thread(const opgen_grid &grid) { return (i64)grid.block.x * blockDim.x + threadIdx.x; }
+OPGEN_DEVICE i64 opgen_threads(const opgen_grid &grid) { return (i64)grid.blocks.x * blockDim.x; }
 
 // A task whose indices are wrong computes nothing.
 OPGEN_DEVICE void opgen_fault(record *r, i64 code, i64 a, i64 b, i64 c) { fault(r, code, a, b, c); }

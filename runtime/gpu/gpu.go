@@ -59,11 +59,15 @@ type Unit struct {
 
 // Launch runs a function of a unit on a grid of blocks of threads.
 type Launch struct {
-	Entry  string // the name of a function with C linkage
-	Grid   [3]int // blocks
-	Block  [3]int // threads of a block
-	Shared int    // bytes of dynamic shared memory
-	Args   []Arg  // of 8 bytes each
+	Entry string // the name of a function with C linkage
+	// Body, unless "", is the name of a device function that computes one block of the grid and that the
+	// entry calls, too: void Body(const opgen_grid &, const u64 *args). Memory is the type of the variables
+	// in shared memory to which the grid points. A kernel that computes a whole plan calls bodies.
+	Body, Memory string
+	Grid         [3]int // blocks
+	Block        [3]int // threads of a block
+	Shared       int    // bytes of dynamic shared memory
+	Args         []Arg  // of 8 bytes each
 	// Product, unless nil, says that the launch computes products of matrices and nothing else, so that a
 	// library may do it instead.
 	Product *Product

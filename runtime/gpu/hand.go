@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
@@ -163,8 +164,13 @@ func (h *hand) Lower(a *task.Accessor) (*Unit, error) {
 		if !h.task.PerBlock {
 			blocks = (work + h.task.Block - 1) / h.task.Block
 		}
-		u.Steps[i] = []Launch{{Entry: h.entry(s.Steps[i].Name), Grid: [3]int{min(blocks, mostBlocks), 1, 1}, Block: [3]int{h.task.Block, 1, 1}, Shared: shared,
-			Args: append(slices.Clip(args), Arg{Kind: Host, Bytes: numbers.Bytes()})}}
+		entry := h.entry(s.Steps[i].Name)
+		l := Launch{Entry: entry, Grid: [3]int{min(blocks, mostBlocks), 1, 1}, Block: [3]int{h.task.Block, 1, 1}, Shared: shared,
+			Args: append(slices.Clip(args), Arg{Kind: Host, Bytes: numbers.Bytes()})}
+		if !strings.Contains(h.code.Source, "blockIdx") && !strings.Contains(h.code.Source, "gridDim") { // it computes any block
+			l.Body, l.Memory = entry+"_on", entry+"_memory"
+		}
+		u.Steps[i] = []Launch{l}
 	}
 	return u, nil
 }

@@ -214,7 +214,10 @@ func (g *generator) seal() {
 	id := hex.EncodeToString(sum[:6])
 	g.code.Source = strings.ReplaceAll(text, placeholder, id)
 	for i := range g.code.Launches {
-		g.code.Launches[i].Entry = strings.ReplaceAll(g.code.Launches[i].Entry, placeholder, id)
+		l := &g.code.Launches[i]
+		for _, name := range []*string{&l.Entry, &l.Body, &l.Memory} {
+			*name = strings.ReplaceAll(*name, placeholder, id)
+		}
 	}
 }
 
@@ -366,7 +369,7 @@ func (g *generator) below(b Bounded) {
 	}
 	code := g.fault(Fault{Name: l.Name, Extents: ext, Below: true, Bound: b.Bound})
 	f.faulty = true
-	f.open("for (long long i = opgen_thread(); i < %d; i += opgen_threads()) {", n)
+	f.open("for (long long i = opgen_thread(grid); i < %d; i += opgen_threads(grid)) {", n)
 	f.line("const long long x = opgen_load(%s, i);", f.memory(b.Tensor, false))
 	outside := fmt.Sprintf("x < 0 || x >= %d", b.Bound.Below)
 	if b.Bound.HasExcept {

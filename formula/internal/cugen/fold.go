@@ -59,9 +59,9 @@ func (f *function) teams(t team, results int) {
 	for _, name := range []string{"member", "team", "space", "active", "first", "result"} {
 		f.taken[name] = true
 	}
-	f.line("__shared__ opgen_space<%s> space[%d];", f.real(), threads)
+	f.hold("space", fmt.Sprintf("opgen_space<%s> space[%d]", f.real(), threads))
 	f.grid = [3]int{blocksFor(results, per), 1, 1}
-	f.open("for (long long first = (long long)blockIdx.x * %d; first < %d; first += (long long)gridDim.x * %d) {", per, results, per)
+	f.open("for (long long first = (long long)grid.block.x * %d; first < %d; first += (long long)grid.blocks.x * %d) {", per, results, per)
 	f.line("const long long result = first + team;")
 	f.line("const bool active = result < %d;", results)
 }

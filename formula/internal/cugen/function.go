@@ -14,7 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// function is a kernel that is being written.
+// function is a kernel that is being written: a body, which computes a block of a grid, and the entry that
+// launches have, which calls the body for its own block.
 type function struct {
 	*generator
 	entry    string
@@ -36,6 +37,7 @@ type function struct {
 	barriers bool                  // whether all threads of a block must reach its barriers
 	rooms    []room                // scratch buffers besides local tensors
 	placed   map[int]string        // the addresses of tensors of which each thread or block has its own
+	holds    []string              // declarations of what is in shared memory
 	wide     *wide                 // vectorized access of a thread; nil if a thread computes one element
 	turned   map[*term.Read]string // reads whose elements are in a shared-memory tile
 	library  *gpu.Product          // the equivalent cuBLAS call; nil if there is none
@@ -51,7 +53,7 @@ type param struct {
 
 // function begins a kernel for nest n. Its comment shows the statements.
 func (g *generator) function(n *loops.Nest) *function {
-	f := &function{generator: g, names: map[*term.Variable]string{}, doubles: map[string]bool{}, taken: map[string]bool{"fault": true, "step": true},
+	f := &function{generator: g, names: map[*term.Variable]string{}, doubles: map[string]bool{}, taken: map[string]bool{"fault": true, "step": true, "grid": true},
 		known: []map[string]string{{}}, block: [3]int{threads, 1, 1}, grid: [3]int{1, 1, 1}, depth: 1}
 	f.entry = fmt.Sprintf("%s_%d_%s", g.name, len(g.code.Launches), placeholder)
 	if n != nil {
@@ -206,52 +208,83 @@ func (f *function) shared(p param) bool {
 	})
 }
 
-// finish appends the kernel to the source, and its launch to the code.
-func (f *function) finish() {
-	var list []string
-	var args []gpu.Arg
+// hold declares a variable in shared memory.
+func (f *function) hold(name, declaration string) {
+	f.holds = append(f.holds, declaration)
+	f.line("auto &%s = ((%s_memory *)grid.memory)->%s;", name, f.entry, name)
+}
+
+// parameter is a parameter of a body and of its entry.
+type parameter struct {
+	typ, name string
+	arg       gpu.Arg
+}
+
+// parameters returns those of the kernel. guarded says that it, or an earlier kernel, may record a fault.
+func (f *function) parameters(guarded bool) (all []parameter) {
 	for _, p := range f.params {
-		typ := ctypes[f.tensors[p.tensor].Type]
+		typ := ctypes[f.tensors[p.tensor].Type] + " *"
 		if !p.writes {
 			typ = "const " + typ
 		}
-		if f.shared(p) {
-			list = append(list, typ+" *"+p.name)
-		} else {
-			list = append(list, typ+" *__restrict__ "+p.name)
+		if !f.shared(p) {
+			typ += "__restrict__ "
 		}
 		a := gpu.Arg{Kind: gpu.Tensor, Index: p.tensor}
 		if f.tensors[p.tensor].Local {
 			a = gpu.Arg{Kind: gpu.Scratch, Index: f.buffer(p.tensor)}
 		}
-		args = append(args, a)
+		all = append(all, parameter{typ, p.name, a})
 	}
 	for _, r := range f.rooms {
-		list, args = append(list, r.param), append(args, r.arg)
+		all = append(all, parameter{r.typ, r.name, r.arg})
 	}
 	if f.steps {
-		list, args = append(list, "unsigned long long step"), append(args, gpu.Arg{Kind: gpu.Step})
+		all = append(all, parameter{"unsigned long long ", "step", gpu.Arg{Kind: gpu.Step}})
 	}
-	guarded := len(f.code.Faults) > 0 // this kernel or an earlier one may record a fault
 	if guarded {
-		list, args = append(list, "opgen_record *fault"), append(args, gpu.Arg{Kind: gpu.Fault})
+		all = append(all, parameter{"opgen_record *", "fault", gpu.Arg{Kind: gpu.Fault}})
 	}
-	f.text.WriteString(f.comment)
-	fmt.Fprintf(&f.text, "extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {\n", f.block[0]*f.block[1]*f.block[2], f.entry, strings.Join(list, ", "))
+	return all
+}
+
+// finish appends the kernel to the source, and its launch to the code.
+func (f *function) finish() {
+	guarded := len(f.code.Faults) > 0
+	var list, names, casts []string
+	var args []gpu.Arg
+	for i, p := range f.parameters(guarded) {
+		list, names, args = append(list, p.typ+p.name), append(names, p.name), append(args, p.arg)
+		casts = append(casts, fmt.Sprintf("(%s)args[%d]", strings.TrimSpace(p.typ), i))
+	}
+	w := func(format string, args ...any) { fmt.Fprintf(&f.text, format, args...) }
+	w("struct %s_memory {", f.entry)
+	for _, h := range f.holds {
+		w(" %s;", h)
+	}
+	w(" };\n%sOPGEN_DEVICE void %s_body(%s) {\n", f.comment, f.entry, strings.Join(append([]string{"const opgen_grid &grid"}, list...), ", "))
 	switch {
 	case guarded && f.barriers: // all threads of a block must decide alike
-		f.text.WriteString("\tif (__syncthreads_or(opgen_faulted(fault))) return;\n")
+		w("\tif (__syncthreads_or(opgen_faulted(fault))) return;\n")
 	case guarded && !f.checks:
-		f.text.WriteString("\tif (opgen_faulted(fault)) return;\n")
+		w("\tif (opgen_faulted(fault)) return;\n")
 	}
 	for _, l := range f.body {
-		f.text.WriteString(l + "\n")
+		w("%s\n", l)
 	}
-	f.text.WriteString("}\n\n")
+	w("}\n")
+	memory := "0"
+	w("extern \"C\" __global__ void __launch_bounds__(%d) %s(%s) {\n", f.block[0]*f.block[1]*f.block[2], f.entry, strings.Join(list, ", "))
+	if len(f.holds) > 0 {
+		w("\t__shared__ %s_memory opgen_memory;\n", f.entry)
+		memory = "&opgen_memory"
+	}
+	w("\t%s_body(%s);\n}\n", f.entry, strings.Join(append([]string{"opgen_launched(" + memory + ")"}, names...), ", "))
+	w("OPGEN_DEVICE void %s_on(const opgen_grid &grid, const u64 *args) { %s_body(%s); }\n\n", f.entry, f.entry, strings.Join(append([]string{"grid"}, casts...), ", "))
 	if guarded {
 		f.library = nil // it does not check for faults
 	}
-	f.code.Launches = append(f.code.Launches, gpu.Launch{Entry: f.entry, Grid: f.grid, Block: f.block, Args: args, Product: f.library})
+	f.code.Launches = append(f.code.Launches, gpu.Launch{Entry: f.entry, Body: f.entry + "_on", Memory: f.entry + "_memory", Grid: f.grid, Block: f.block, Args: args, Product: f.library})
 }
 
 // indices declares the indices vars, and computes them from the row-major iteration number in variable from.
@@ -294,7 +327,7 @@ func (f *function) each(vars []*term.Variable, statements []*loops.Nested) {
 	}
 	f.grid = [3]int{blocksFor(n, threads), 1, 1}
 	i := f.unique("thread")
-	f.open("for (long long %s = opgen_thread(); %s < %d; %s += opgen_threads()) {", i, i, n, i)
+	f.open("for (long long %s = opgen_thread(grid); %s < %d; %s += opgen_threads(grid)) {", i, i, n, i)
 	f.indices(vars, i)
 	f.statements(w, statements)
 	f.close()
@@ -387,7 +420,7 @@ func (f *function) scatter(n *loops.Nest) {
 	total := box(own) * max(parts, 1)
 	f.grid = [3]int{blocksFor(total, threads), 1, 1}
 	i := f.unique("thread")
-	f.open("for (long long %s = opgen_thread(); %s < %d; %s += opgen_threads()) {", i, i, total, i)
+	f.open("for (long long %s = opgen_thread(grid); %s < %d; %s += opgen_threads(grid)) {", i, i, total, i)
 	from, part := i, ""
 	if parts > 1 { // neighboring threads read the same elements
 		part = f.name("int", "part", fmt.Sprintf("(int)(%s %% %d)", i, parts))

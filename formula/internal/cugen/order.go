@@ -40,7 +40,7 @@ func (f *function) order(n *loops.Nest) {
 	total := box(vars)
 	f.grid = [3]int{blocksFor(total, threads), 1, 1}
 	t := f.unique("thread")
-	f.open("for (long long %s = opgen_thread(); %s < %d; %s += opgen_threads()) {", t, t, total, t)
+	f.open("for (long long %s = opgen_thread(grid); %s < %d; %s += opgen_threads(grid)) {", t, t, total, t)
 	f.indices(vars, t)
 	name := f.name("long long", "element", f.numbered(r))
 	f.names[v] = f.rank(r)
@@ -76,9 +76,9 @@ func (f *function) sort(n *loops.Nest, place int) {
 	f.barriers = true
 	f.grid = [3]int{blocks, 1, 1}
 	f.line("// A block sorts a row.")
-	f.line("%s *keys = %s + (long long)blockIdx.x * %d;", typ, keys, size)
-	f.line("int *ids = %s + (long long)blockIdx.x * %d;", ids, size)
-	f.open("for (long long row = blockIdx.x; row < %d; row += gridDim.x) {", rows)
+	f.line("%s *keys = %s + (long long)grid.block.x * %d;", typ, keys, size)
+	f.line("int *ids = %s + (long long)grid.block.x * %d;", ids, size)
+	f.open("for (long long row = grid.block.x; row < %d; row += grid.blocks.x) {", rows)
 	f.indices(others, "row")
 	f.open("for (int e = threadIdx.x; e < %d; e += %d) {", size, threads)
 	f.line("ids[e] = e;")

@@ -1,6 +1,7 @@
 package cugen
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -74,10 +75,12 @@ func (f *function) product(n *loops.Nest) bool {
 	side := tileRows / patch
 	f.block = [3]int{side * side, 1, 1}
 	f.grid = [3]int{(cols + tileRows - 1) / tileRows, (rows + tileRows - 1) / tileRows, min(batch, 65535)}
-	f.line("alignas(32) __shared__ %s tile_x[%d][%d], tile_y[%d][%d];", f.real(), tileSum, tilePitch, tileSum, tilePitch)
-	f.line("const int top = blockIdx.y * %d, left = blockIdx.x * %d;", tileRows, tileRows)
+	for _, tile := range []string{"tile_x", "tile_y"} {
+		f.hold(tile, fmt.Sprintf("alignas(32) %s %s[%d][%d]", f.real(), tile, tileSum, tilePitch))
+	}
+	f.line("const int top = grid.block.y * %d, left = grid.block.x * %d;", tileRows, tileRows)
 	f.line("const int down = threadIdx.x / %d * %d, right = threadIdx.x %% %d * %d;", side, patch, side, patch)
-	f.open("for (int matrix = blockIdx.z; matrix < %d; matrix += gridDim.z) {", batch)
+	f.open("for (int matrix = grid.block.z; matrix < %d; matrix += grid.blocks.z) {", batch)
 	f.line("%s sums[%d][%d] = {};", f.real(), patch, patch)
 	f.line("// Elements of the next tiles are on their way from memory while products of the present ones are added.")
 	f.open("for (int begin = 0; begin < %d; begin += %d) {", (sum+tileSum-1)/tileSum*tileSum+tileSum, tileSum)

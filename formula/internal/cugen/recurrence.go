@@ -59,10 +59,10 @@ func (g *generator) recurrence(part *loops.Part) error {
 	}
 	if w.alone() {
 		f.line("// A thread computes a row.")
-		f.open("for (long long row = opgen_thread(); row < %d; row += opgen_threads()) {", rows)
+		f.open("for (long long row = opgen_thread(grid); row < %d; row += opgen_threads(grid)) {", rows)
 	} else {
 		f.line("// A block computes a row.")
-		f.open("for (long long row = blockIdx.x; row < %d; row += gridDim.x) {", rows)
+		f.open("for (long long row = grid.block.x; row < %d; row += grid.blocks.x) {", rows)
 	}
 	f.indices(part.Rows, "row")
 	at := f.unique(part.Over.Name)
@@ -101,9 +101,9 @@ func (w *walk) own(t, instances int) error {
 	}
 	n, typ := w.elements(t), ctypes[x.Type]
 	space := w.room(typ, int64(instances)*int64(n)*int64(x.Type.Size()))
-	who := "blockIdx.x"
+	who := "grid.block.x"
 	if w.alone() {
-		who = "opgen_thread()"
+		who = "opgen_thread(grid)"
 	}
 	name := w.unique(w.p.Tensors[t].Name)
 	w.line("%s *%s = %s + (long long)%s * %d;", typ, name, space, who, n)

@@ -45,9 +45,9 @@ func (f *function) scan(n *loops.Nest) bool {
 	}
 	into := func(x, y string) string { return fmt.Sprintf(how.into, x, y) }
 	f.line("// A block scans a row.")
-	f.line("__shared__ %s part[%d];", how.typ, threads)
-	f.line("%s *folds = %s + (long long)blockIdx.x * %d;", how.typ, space, size)
-	f.open("for (long long row = blockIdx.x; row < %d; row += gridDim.x) {", rows)
+	f.hold("part", fmt.Sprintf("%s part[%d]", how.typ, threads))
+	f.line("%s *folds = %s + (long long)grid.block.x * %d;", how.typ, space, size)
+	f.open("for (long long row = grid.block.x; row < %d; row += grid.blocks.x) {", rows)
 	f.indices(others, "row")
 	f.names[t.Present] = "0" // the bounds are monotonic in this index
 	if t.Where == term.Before {
@@ -111,13 +111,13 @@ const mostRooms = 1 << 12
 // room allocates a scratch buffer of some bytes, and returns the parameter of type typ* that is its address.
 func (f *function) room(typ string, bytes int64) string {
 	name := f.unique("space")
-	f.rooms = append(f.rooms, room{typ + " *" + name, gpu.Arg{Kind: gpu.Scratch, Index: len(f.code.Scratch)}})
+	f.rooms = append(f.rooms, room{typ + " *", name, gpu.Arg{Kind: gpu.Scratch, Index: len(f.code.Scratch)}})
 	f.code.Scratch = append(f.code.Scratch, bytes)
 	return name
 }
 
 // room is a parameter that is the address of a scratch buffer.
 type room struct {
-	param string
-	arg   gpu.Arg
+	typ, name string
+	arg       gpu.Arg
 }

@@ -73,7 +73,7 @@ func (f *function) spread(n *loops.Nest) bool {
 func (f *function) foldParts(n *loops.Nest, how []fold, s *spreading) (spaces []gpu.Arg) {
 	f.share(s, s.parts)
 	each := (s.elements + s.parts - 1) / s.parts
-	f.line("const long long part = blockIdx.x %% %d, from = part * %d;", s.parts, each)
+	f.line("const long long part = grid.block.x %% %d, from = part * %d;", s.parts, each)
 	f.line("const long long to = opgen_smaller(from + %d, %d);", each, s.elements)
 	if s.side == 1 {
 		f.indices(n.Vars, "result")
@@ -103,7 +103,7 @@ func (f *function) foldRest(n *loops.Nest, how []fold, s *spreading, spaces []gp
 	values := make([]string, len(n.Statements))
 	for i, x := range n.Statements {
 		name := f.unique("space")
-		f.rooms = append(f.rooms, room{how[i].typ + " *" + name, spaces[i]})
+		f.rooms = append(f.rooms, room{how[i].typ + " *", name, spaces[i]})
 		values[i] = f.folds(how[i], s, "0", fmt.Sprint(s.parts), func(e string) string { return fmt.Sprintf("%s[%s * %d + result]", name, e, s.results) }, false)
 		if x.Value.Reduction.Kind == reduction.Mean {
 			values[i] = fmt.Sprintf("(%s / %d)", values[i], s.elements)
@@ -135,14 +135,14 @@ func (f *function) share(s *spreading, blocks int) {
 	if blocks > 1 {
 		f.line("// %d blocks share %d results.", blocks, s.side)
 	}
-	f.line("__shared__ opgen_space<%s> space[%d];", f.real(), threads)
+	f.hold("space", fmt.Sprintf("opgen_space<%s> space[%d]", f.real(), threads))
 	if s.side == 1 {
 		f.line("const int member = threadIdx.x;")
-		f.line("const long long result = blockIdx.x / %d;", blocks)
+		f.line("const long long result = grid.block.x / %d;", blocks)
 		return
 	}
 	f.line("const int team = threadIdx.x %% %d, member = threadIdx.x / %d;", s.side, s.side)
-	f.line("const long long result = (long long)(blockIdx.x / %d) * %d + team;", blocks, s.side)
+	f.line("const long long result = (long long)(grid.block.x / %d) * %d + team;", blocks, s.side)
 	f.line("const bool active = result < %d;", s.results)
 }
 

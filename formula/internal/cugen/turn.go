@@ -78,8 +78,8 @@ func (f *function) byTiles(vars []*term.Variable, s *loops.Nested, t *turn) {
 	f.grid = [3]int{min(n, mostBlocks), 1, 1}
 	typ := f.typeOfRead(t.read)
 	shared, block := f.unique("tile"), f.unique("block")
-	f.line("__shared__ %s %s[%d][%d];", typ, shared, turnSide, turnSide+1)
-	f.open("for (long long %s = blockIdx.x; %s < %d; %s += gridDim.x) {", block, block, n, block)
+	f.hold(shared, fmt.Sprintf("%s %s[%d][%d]", typ, shared, turnSide, turnSide+1))
+	f.open("for (long long %s = grid.block.x; %s < %d; %s += grid.blocks.x) {", block, block, n, block)
 	f.indices(outer, block)
 	side, k := f.name("int", "side", fmt.Sprintf("threadIdx.x %% %d", turnSide)), f.unique("k")
 	pass := func(fast, slow, fastTile, slowTile *term.Variable, body func()) {

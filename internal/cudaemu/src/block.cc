@@ -76,6 +76,7 @@ struct Runner {
 	char *dynamic = nullptr;
 	int predicates = 0, arrived = 0, count = 0, threads = 0;
 	bool yielded = false, trapped = false;
+	const std::atomic<int> *failed = nullptr;  // whether another block has: those that wait for it end
 	sigjmp_buf escape;
 	volatile bool inside = false;
 	std::string fault;
@@ -128,6 +129,7 @@ unsigned active() {
 }
 
 void yield() {
+	if (*runner->failed) siglongjmp(runner->escape, *runner->failed);
 	runner->yielded = true;
 	to_scheduler();
 }
@@ -340,6 +342,7 @@ struct Work {
 		Runner *r = own_runner();
 		runner = r;
 		r->launch = launch;
+		r->failed = &error;
 		r->arrange(launch->threads.x * launch->threads.y * launch->threads.z);
 		if (int code = sigsetjmp(r->escape, 1)) {
 			r->inside = false;
@@ -406,6 +409,18 @@ int run(const Launch &launch, std::string *report) {
 	w.blocks = launch.blocks.x * launch.blocks.y * launch.blocks.z;
 	size_t threads = size_t(w.blocks) * launch.threads.x * launch.threads.y * launch.threads.z;
 	unsigned others = threads < 16384 ? 0 : std::min(helpers->most, w.blocks - 1), ended = 0;
+	if (launch.together) { // each block has a thread of its own
+		std::vector<std::thread> all;
+		sigset_t most, old;
+		sigfillset(&most);
+		for (int sig : {SIGSEGV, SIGBUS, SIGFPE}) sigdelset(&most, sig);
+		pthread_sigmask(SIG_SETMASK, &most, &old);
+		for (unsigned i = 0; i < w.blocks; i++) all.emplace_back([&w] { w.take(); });
+		pthread_sigmask(SIG_SETMASK, &old, nullptr);
+		for (auto &t : all) t.join();
+		*report = w.report;
+		return w.error;
+	}
 	std::mutex m;
 	std::condition_variable c;
 	for (unsigned i = 0; i < others; i++)

@@ -24,6 +24,7 @@ struct Launch {
 	std::vector<std::vector<char>> values;  // of the parameters
 	std::vector<void *> parameters;
 	long order;  // of threads: 0 forward, 1 backward, others a seed
+	bool together = false;  // whether all blocks are resident at the same time
 };
 
 // run runs all blocks of a launch. It returns 0, or the code of an error, and describes the error.

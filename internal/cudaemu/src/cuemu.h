@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <type_traits>
 #include <utility>
 
@@ -125,6 +126,12 @@ static inline int __syncthreads_or(int p) { int n; return cuemu_block(p, &n) > 0
 static inline void __syncwarp(unsigned mask = ~0u) { cuemu_does->warp_barrier(mask); }
 static inline unsigned __activemask() { return cuemu_does->active(); }
 static inline void __nanosleep(unsigned) { cuemu_does->yield(); }
+// cuemu_now is the time in nanoseconds.
+static inline uint64_t cuemu_now() {
+	timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
 static inline void __trap() { cuemu_does->trap(); }
 static inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 static inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

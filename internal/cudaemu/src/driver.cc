@@ -50,6 +50,7 @@ struct Control {
 	std::atomic<int64_t> fail_name;        // what fail_at says counts only calls of this hash; 0: all
 	std::atomic<int64_t> handles, products;  // of cuBLAS: that are alive, and multiplications so far
 	std::atomic<int64_t> graphs, replays;    // that are alive, and launches of them
+	std::atomic<int64_t> together;           // launches whose blocks wait for each other
 };
 
 Control *control = [] {
@@ -414,6 +415,7 @@ API cuDeviceGet(CUdevice *d, int i) {
 API cuDeviceGetName(char *name, int n, CUdevice) { CALL snprintf(name, size_t(n), "opgen emulator"); return CUDA_SUCCESS; }
 static size_t total() { return size_t(number("OPGEN_EMULATOR_MEMORY", 4L << 30)); }
 API cuDeviceTotalMem_v2(size_t *n, CUdevice) { CALL *n = total(); return CUDA_SUCCESS; }
+constexpr int multiprocessors = 4;
 API cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice) {
 	CALL
 	switch (int(a)) {
@@ -427,9 +429,10 @@ API cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice) {
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: *v = 48 << 10; break;
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *v = 227 << 10; break;
 	case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *v = 32; break;
-	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *v = 4; break;
+	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *v = multiprocessors; break;
 	case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: *v = 2048; break;
 	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *v = 9; break;
+	case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
 	case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
 	case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
 	case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS: *v = 1; break;
@@ -739,21 +742,28 @@ static void run_kernel(Context *c, const cuemu::Launch &l) {
 	std::string report;
 	if (int code = cuemu::run(l, &report)) fail(c, code, report);
 }
-API cuLaunchKernel(CUfunction cf, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned dynamic, CUstream s, void **parameters, void **) {
+// A multiprocessor has one block of a kernel whose blocks are resident.
+API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n, CUfunction, int threads, size_t dynamic) {
 	CONTEXT
-	auto *f = (Function *)cf;
-	size_t threads = size_t(bx) * by * bz, grid = size_t(gx) * gy * gz;
-	if (!threads || threads > 1024 || bz > 64 || !grid || gx > 0x7fffffff || gy > 65535 || gz > 65535 || grid > 0x7fffffff || dynamic > unsigned(f->most_dynamic))
+	(void)c;
+	*n = threads <= 1024 && dynamic <= 227 << 10;
+	return CUDA_SUCCESS;
+}
+static CUresult launch(Context *c, Function *f, dim3 blocks, dim3 threads, unsigned dynamic, CUstream s, void **parameters, bool together) {
+	size_t block = size_t(threads.x) * threads.y * threads.z, grid = size_t(blocks.x) * blocks.y * blocks.z;
+	if (!block || block > 1024 || threads.z > 64 || !grid || blocks.x > 0x7fffffff || blocks.y > 65535 || blocks.z > 65535 || grid > 0x7fffffff || dynamic > unsigned(f->most_dynamic))
 		return CUDA_ERROR_INVALID_VALUE;
 	auto l = std::make_shared<cuemu::Launch>();
 	l->kernel = f->kernel;
 	l->self = f->module->self;
 	l->tls_handle = f->module->handle;
 	l->tls_bytes = f->module->tls_bytes;
-	l->blocks = dim3(gx, gy, gz);
-	l->threads = dim3(bx, by, bz);
+	l->blocks = blocks;
+	l->threads = threads;
 	l->dynamic = dynamic;
 	l->order = order();
+	l->together = together;
+	control->together += together;
 	for (size_t i = 0; i < f->kernel->count; i++) l->values.emplace_back((char *)parameters[i], (char *)parameters[i] + f->kernel->sizes[i]);
 	for (auto &v : l->values) l->parameters.push_back(v.data());
 	control->launches++;
@@ -762,6 +772,15 @@ API cuLaunchKernel(CUfunction cf, unsigned gx, unsigned gy, unsigned gz, unsigne
 		return CUDA_SUCCESS;
 	}
 	return enqueue(c, s, [=] { run_kernel(c, *l); });
+}
+API cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned dynamic, CUstream s, void **parameters, void **) {
+	CONTEXT
+	return launch(c, (Function *)f, dim3(gx, gy, gz), dim3(bx, by, bz), dynamic, s, parameters, false);
+}
+API cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned dynamic, CUstream s, void **parameters) {
+	CONTEXT
+	if (size_t(gx) * gy * gz > size_t(multiprocessors)) return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+	return launch(c, (Function *)f, dim3(gx, gy, gz), dim3(bx, by, bz), dynamic, s, parameters, true);
 }
 
 // ---- Graphs
