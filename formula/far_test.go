@@ -2,8 +2,10 @@ package formula
 
 import (
 	"math"
+	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
@@ -40,6 +42,41 @@ func TestFarIntegers(t *testing.T) {
 					t.Errorf("%s, %d columns, j = %v: got %v, want %v", c.text, cols, j, got["s"][n], sum)
 				}
 			}
+		}
+	}
+}
+
+// TestTooFar builds formulas with integers of indices and attributes that are greater than rules of indices
+// allow, and formulas with the greatest that they allow.
+func TestTooFar(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		size int
+		ok   bool
+	}{
+		{"y[n, k] = (x[n, k + size] else 2)", 1 << 61, false},
+		{"y[n, k] = (x[n, k + size] else 2)", 1<<61 - 100, true},
+		{"y[n, k] = (x[n, k - size] else 2)", math.MaxInt, false},
+		{"y[n, k] = sum(k' in k - size .. k + 1: x[n, k'])", 1 << 61, false},
+		{"y[n, k] = sum(k' in k - size .. k + size: x[n, k'])", 1 << 60, false},
+		{"y[n, k] = sum(k' in max(0, k - size) .. k + 1: x[n, k'])", 1 << 60, true},
+		{"y[n, k] = k < size ? x[n, k] : 0", math.MaxInt, false},
+		{"s[n] = count(k if k * size > n)", 1 << 60, false},
+		{"s[n] = count(k if k * size > n)", 1 << 50, true},
+		{"y[n, k] = ceildiv(k, size) * x[n, k]", math.MaxInt, false},
+		{"y[n, k] = quotient(k, size) * x[n, k]", math.MaxInt, false},
+		{"y[n, k] = (k + size)^2 * x[n, k]", 1 << 31, false},
+		{"y[n, k] = -size * x[n, k]", math.MinInt, false},
+		{"y[n, k] = size * size * x[n, k]", 1 << 32, false},
+		{"y[n, k] = size + 1 > 5 ? x[n, k] : 0", math.MaxInt - 1, true},
+		{"s[n] = sum(k: j[n] * size + k)", math.MaxInt, true},
+	} {
+		o, at, r := operatorWith(t, c.text)
+		given := at.(attrs)
+		given.Size = c.size
+		_, err := newProgram(o, given, r, 0, nil)
+		if ok := err == nil; ok != c.ok || !ok && !strings.Contains(err.Error(), program.TooFar) {
+			t.Errorf("%s, size %d: got the error %v", c.text, c.size, err)
 		}
 	}
 }

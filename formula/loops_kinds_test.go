@@ -45,7 +45,7 @@ func TestLoopsOfRanges(t *testing.T) {
 		{"y[n, k] = variance(c in 2 .. 1: w[n, 0]) + sum(n' in 1 .. -1, c < 2: x[n', 0])", [2]int{2, 5}},
 		// Integers as real numbers.
 		{"s[n] = prod(k: 4096 * j[n] + k)", [2]int{3, 9}},
-		{"s[n] = sum(k: 2147483647 * 2147483647 * (k + 1))", [2]int{3, 9}},
+		{"s[n] = sum(k: (2147483647 + j[n]) * 2147483647 * (k + 1))", [2]int{3, 9}},
 	} {
 		for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
 			t.Run(fmt.Sprint(c.size, typ, c.text), func(t *testing.T) {

@@ -108,6 +108,9 @@ func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
 	return best
 }
 
+// deepest bounds how many indices of ranges depend on each other.
+const deepest = 64
+
 // largest returns the extent n - lo of an axis, where hi is the greatest value of n. The extent keeps its
 // symbols if n reaches hi at the last values of all its indices.
 func largest(n *term.Term, hi, lo int) *term.Term {

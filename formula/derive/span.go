@@ -1,60 +1,12 @@
 package derive
 
-import (
-	"github.com/opgen/opgen/formula/affine"
-	"github.com/opgen/opgen/formula/term"
-)
+import "github.com/opgen/opgen/formula/term"
 
-// deepest bounds the recursion into ranges that depend on other indices.
-const deepest = 64
-
-// spanOf returns the least and the greatest value of an integer, both inclusive, by interval arithmetic over
-// the ranges of its indices. ok is false if n depends on elements of tensors, on an operation that has no
-// rule, or if an int does not hold a bound. An index with an empty range counts as its lower bound.
+// spanOf returns the least and the greatest value of an integer, both inclusive; ok is false if they are not
+// known, as term.Spans says.
 func spanOf(n *term.Term) (lo, hi int, ok bool) {
-	i := span(n, deepest)
+	i := (&term.Spans{}).Of(n)
 	return i.Lo, i.Hi, i.Known
-}
-
-func span(n *term.Term, depth int) affine.Interval {
-	if depth == 0 || n.Kind == term.Real {
-		return affine.Interval{}
-	}
-	of := func(i int) affine.Interval { return span(n.Args[i], depth-1) }
-	switch n.Op {
-	case term.Constant, term.Symbol:
-		return affine.Interval{Lo: n.Int, Hi: n.Int, Known: !n.Unknown}
-	case term.Index:
-		lo, hi := span(n.Var.Lo, depth-1), span(n.Var.Hi, depth-1).Plus(affine.Exactly(-1))
-		return affine.Interval{Lo: lo.Lo, Hi: max(hi.Hi, lo.Lo), Known: lo.Known && hi.Known}
-	case term.Choose:
-		return of(1).Either(of(2))
-	case term.Negate:
-		return of(0).Times(-1)
-	case term.Add:
-		return of(0).Plus(of(1))
-	case term.Subtract:
-		return of(0).Plus(of(1).Times(-1))
-	case term.Multiply:
-		return of(0).Mul(of(1))
-	case term.Quotient:
-		return of(0).Quotient(of(1))
-	case term.Modulo:
-		if x := of(0); x.Known {
-			return x.Modulo(of(1))
-		}
-	case term.Apply:
-		switch {
-		case n.Func == term.Min:
-			return of(0).Least(of(1))
-		case n.Func == term.Max:
-			return of(0).Greatest(of(1))
-		case n.Func.Has(term.KeepsIntegers) && len(n.Args) == 1: // the absolute value
-			x := of(0)
-			return x.Greatest(x.Times(-1)).Greatest(affine.Exactly(0))
-		}
-	}
-	return affine.Interval{}
 }
 
 // atLeast reports whether n >= least for all values of its indices. n is normalized first, so that an index

@@ -32,6 +32,7 @@ type builder struct {
 	hoisted     []hoisted         // temporaries of the present statement
 	depth       int               // of nested inlining
 	applied     []string          // the call stack of formula functions
+	spans       *term.Spans       // what integers of indices, extents and attributes may be
 	unsettled   bool              // comparisons of symbols stay conditions
 	deciding    bool              // real symbols have their values in comparisons
 	size        int               // the number of expressions evaluated so far

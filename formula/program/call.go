@@ -139,7 +139,7 @@ func (b *builder) apply(f *expr.Function, args []value, sc *scope, isIndex bool)
 
 // builtin evaluates a builtin function of the language.
 func (b *builder) builtin(name string, args []value) (value, error) {
-	if v, ok, err := runFunction(name, args); ok || err != nil {
+	if v, ok, err := b.runFunction(name, args); ok || err != nil {
 		return v, err
 	}
 	if name == "convert" && len(args) == 2 && args[0].node != nil && args[1].known {
@@ -157,6 +157,9 @@ func (b *builder) builtin(name string, args []value) (value, error) {
 		x[i] = a.node
 	}
 	if name == "ceildiv" && len(x) == 2 {
+		if err := b.fits(term.Add, x[0], x[1]); err != nil {
+			return value{}, err
+		}
 		return value{node: term.Arithmetic(term.Quotient, term.Arithmetic(term.Subtract, term.Arithmetic(term.Add, x[0], x[1]), term.Number(1)), x[1])}, nil
 	}
 	f, ok := term.Functions[name]
@@ -165,6 +168,11 @@ func (b *builder) builtin(name string, args []value) (value, error) {
 	}
 	if !ok {
 		return value{}, fmt.Errorf("there is no function %s", name)
+	}
+	if f.Integers != term.Constant && len(x) == 2 {
+		if err := b.fits(f.Integers, x[0], x[1]); err != nil {
+			return value{}, err
+		}
 	}
 	for f.Has(term.Extreme) && len(x) > 2 {
 		x = append([]*term.Term{applied(f, x[:2])}, x[2:]...)
@@ -207,11 +215,11 @@ func applied(f *term.Function, x []*term.Term) *term.Term {
 
 // runFunction evaluates a builtin on runs of indices or extents. It returns false if name is no such
 // builtin. A dimension that the builtin inserts or replaces has index 0 and extent 1.
-func runFunction(name string, args []value) (value, bool, error) {
+func (b *builder) runFunction(name string, args []value) (value, bool, error) {
 	fail := func(want string) (value, bool, error) { return value{}, true, fmt.Errorf("%s: want %s", name, want) }
 	if k := reduction.Of(name); k.Is(reduction.Same) {
 		if len(args) == 1 && args[0].run != nil {
-			x, err := folded(k, args[0].run.items)
+			x, err := b.folded(k, args[0].run.items)
 			return value{node: x}, true, err
 		}
 		if k.Is(reduction.Extreme) { // max and min of several numbers

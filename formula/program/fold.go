@@ -19,7 +19,7 @@ func folds(n expr.Node) bool {
 }
 
 // folded returns the reduction of the items of a list. The maximum or minimum of an empty list is an error.
-func folded(k reduction.Kind, items []*term.Term) (*term.Term, error) {
+func (b *builder) folded(k reduction.Kind, items []*term.Term) (*term.Term, error) {
 	if len(items) == 0 {
 		if k.Is(reduction.Extreme) {
 			return nil, fmt.Errorf("%s: want a list with an element, got an empty one", k)
@@ -29,6 +29,9 @@ func folded(k reduction.Kind, items []*term.Term) (*term.Term, error) {
 	x := items[0]
 	for _, y := range items[1:] {
 		if op, f := term.JoinOf(k); f == nil {
+			if err := b.fits(op, x, y); err != nil {
+				return nil, err
+			}
 			x = term.Arithmetic(op, x, y)
 		} else {
 			x = applied(f, []*term.Term{x, y})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/formula/affine"
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -155,6 +156,7 @@ func build(u *Use) (*builder, error) {
 		counts:    map[string]int{},
 		pairs:     map[int]pairOf{},
 		seconds:   map[int]bool{},
+		spans:     &term.Spans{InUse: true, Known: map[*term.Term]affine.Interval{}},
 		unsettled: u.Unsettled,
 	}
 	for _, fn := range f.Functions {

@@ -84,6 +84,9 @@ func (b *builder) value(n expr.Node, sc *scope, isIndex bool) (value, error) {
 		if n.Op == "!" {
 			return value{node: term.Negated(x)}, nil
 		}
+		if err := b.fits(term.Subtract, term.Number(0), x); err != nil {
+			return value{}, err
+		}
 		if x.Op == term.Constant {
 			return value{node: term.Arithmetic(term.Multiply, term.Number(-1), x)}, nil
 		}
@@ -235,12 +238,8 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 		op = term.Quotient
 	case n.Op == "/":
 		op = term.Divide
-	case n.Op == ">":
-		return value{node: b.comparison(term.Less, y.node, x.node)}, nil
-	case n.Op == ">=":
-		return value{node: b.comparison(term.AtMost, y.node, x.node)}, nil
 	default:
-		return value{node: b.comparison(comparisons[n.Op], x.node, y.node)}, nil
+		return b.compared(n.Op, x.node, y.node)
 	}
 	if x.node.Kind == term.Boolean || y.node.Kind == term.Boolean || (op == term.Quotient || op == term.Modulo) && (x.node.Kind == term.Real || y.node.Kind == term.Real) {
 		return value{}, fmt.Errorf("want numbers around %s, got a %v and a %v", n.Op, x.node.Kind, y.node.Kind)
@@ -254,6 +253,9 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 		}
 		return value{}, fmt.Errorf("the divisor is 0")
 	}
+	if err := b.fits(op, x.node, y.node); err != nil {
+		return value{}, err
+	}
 	if op == term.Add || op == term.Subtract {
 		if n := exponentialLessOne(op, x.node, y.node); n != nil {
 			return value{node: n}, nil
@@ -261,6 +263,20 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 		return value{node: b.add(op, x.node, y.node)}, nil
 	}
 	return value{node: term.Arithmetic(op, x.node, y.node)}, nil
+}
+
+// compared returns the comparison that an operator stands for.
+func (b *builder) compared(operator string, x, y *term.Term) (value, error) {
+	if err := b.fits(term.Subtract, x, y); err != nil {
+		return value{}, err
+	}
+	switch operator {
+	case ">":
+		return value{node: b.comparison(term.Less, y, x)}, nil
+	case ">=":
+		return value{node: b.comparison(term.AtMost, y, x)}, nil
+	}
+	return value{node: b.comparison(comparisons[operator], x, y)}, nil
 }
 
 // comparison returns a comparison of the formula, folded unless symbols must stay open.
@@ -510,6 +526,11 @@ func (b *builder) indexOf(r *term.Read, items []expr.Node, sc *scope) error {
 			err = fmt.Errorf("%s has %d dimensions, and got %d indices", r.Text, len(r.Ext), len(r.Idx))
 		}
 	}
+	for i, x := range r.Idx {
+		if err == nil {
+			err = b.fits(term.Subtract, x, r.Ext[i])
+		}
+	}
 	return err
 }
 
@@ -546,6 +567,9 @@ func (b *builder) rangeOf(n *expr.Binder, sc *scope) (lo, hi *term.Term, err err
 	}
 	if lo.Kind != term.Integer || hi.Kind != term.Integer {
 		return nil, nil, fmt.Errorf("want integers as the ends of a range")
+	}
+	if err := b.fits(term.Subtract, hi, lo); err != nil {
+		return nil, nil, err
 	}
 	dim := b.env.dims[strings.TrimRight(nameOf(n.X), "'")]
 	if v := b.env.values[dim]; v.node != nil {

@@ -289,7 +289,7 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 		return convert(args[0], t)
 	case "ceildiv":
 		want(2)
-		return wholes("/", wholes("-", wholes("+", args[0], args[1]), whole(1)), args[1])
+		return wholes("-", whole(0), wholes("/", wholes("-", whole(0), args[0]), args[1]))
 	case "quotient":
 		want(2)
 		if args[0].kind != integer || args[1].kind != integer {

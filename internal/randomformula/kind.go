@@ -25,6 +25,7 @@ type kind struct {
 	most    int     // the greatest extent, where products of triangles take its fifth power; 0: any
 	plain   bool    // no other operation stands around the results
 	apart   float64 // see Case
+	wraps   bool    // the attribute size is so great that integers beside it wrap around
 	any     bool    // those of all other kinds, over nothing: the last kind
 }
 
@@ -67,6 +68,9 @@ func (k kind) formula(seed, number uint64) *Case {
 		}
 	}
 	w.attributes()
+	if k.wraps {
+		w.size()
+	}
 	if k.any { // that of another kind, over nothing
 		other := kinds[w.IntN(len(kinds)-1)]
 		k.texts, k.once, k.few = other.texts, other.once, w.one(2)

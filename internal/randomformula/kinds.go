@@ -162,6 +162,20 @@ var kinds = []kind{
 		"tiny0[k] = {tiny[k] | $ext(tiny[k], 0) | (v[k] > 0.37 ? tiny[k] : 1)} ; y0[k] = (tiny[k] $cmp {0 | -128 | 127} ? v[k] : 2)",
 		"y0[n] = {max | min}(k: free[n, k] $cmp short[n, k] ? x[n, k] : 0) ; at0[n] = max(k: min(free[n, k], short[n, k]))",
 	}},
+	// Integers beside an attribute wrap around, and so do the places and the ranges that they give.
+	{name: "wraps", wraps: true, texts: []string{
+		"y0[n, k] = (x[{n | n | n - size}, {k + size | k - size | size - k | k * size | k + 2 * size | k + size + size + 2 | size * size - k | k + 1}] else {0 | v[k] | rate})",
+		"y0[n, k] = $red(k' in {max(0, k - size) .. k + 1 | k .. min(K, k + size) | k - size .. k + 1 | k .. k + size | k - size .. k + size | size * 2 + k .. K | 0 .. k * size | -size .. k}: x[n, k'] {| * v[k']})",
+		"y0[n, k] = {k + size | k - size | size - k | k * size | n + size * 2 | -size} $cmp {size | size + n | K + size | 2 * size | k | size * k | 0} ? x[n, k] : v[k]",
+		"y0[n] = $red(k {if k + size $cmp {size | size + n | 2 * size} | if k * size $cmp {size | 0} | if k - size $cmp {0 | -size}}: x[n, k])",
+		"y0[n, k] = x[n, {quotient(k + size, size) | (k + size) % size | ceildiv(k, size) | quotient(size - k, size) | (k * size) % max(K, 1) | min(k, size) | max(k - size, 0)}] {| else v[k]}",
+		"at0[n, k] = {quotient({k + size | k * size | size + size}, {3 | size}) | ceildiv({k + size | k * size}, {2 | size}) | {k + size | size * size | k - size} % {5 | size} | (k + size) * size | size^{2 | 3} | abs(size * {2 | 4} - k) | $ext(k * size, n - size)} ; y0[n] = u[n]",
+		"at0[n] = $arg(k: {k * size | k - size | size - k | (k + size) * 2}) ; at1[n] = $ext(k: {k * size | k - size | free[n, k] + size}) ; y0[n] = u[n]",
+		"at0[n, k] = {rank | argsort}(k': {k' * size | (k' + size) % 3 | k' - size})[k] ; y0[n, k] = x[n, k]",
+		"short0[n, k] = {k * size - n | size - short[n, k]} ; y0[n, k] = x[n, k] * {size | (k + size) | (size - k) | (size + size)}",
+		"y0[n, k] = sum(a < {2 | 3}: (x[n, {k + a * size | k - a * size | size * a - k | k + a + size}] else {0 | v[k]}))",
+		"at0[n] = count(k if {k + size $cmp size | k * size $cmp n | k - size $cmp 0}) ; y0[n] = u[n]",
+	}},
 	// A tensor that is read at the difference of a window's index and the outer one.
 	{name: "convolutions", texts: []string{
 		"y0[n] = {sum | max | min | mean | logsumexp}(n' in {n - 1 .. n + 2 | n .. n + 3}: u[n'] {* | + | -} (e[n' - n + 1] else 0.5))",

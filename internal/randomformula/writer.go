@@ -2,6 +2,7 @@ package randomformula
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -238,6 +239,14 @@ func (w *writer) dims() []string {
 func (w *writer) attributes() {
 	w.c.Attrs = fmt.Sprintf(`{"rate": %s, "size": %d, "flag": %v}`, w.pick("0.5", "0.25", "-1.5", "0.3"), 1+w.IntN(4), w.one(2))
 }
+
+// size makes the attribute size so great that its multiples, or what is added to it, wrap around.
+func (w *writer) size() {
+	great := uint64(1)<<[]int{31, 32, 40, 59, 60, 61, 63}[w.IntN(7)] + uint64(w.IntN(5)) - 2
+	w.c.Attrs = sizeOf.ReplaceAllString(w.c.Attrs, fmt.Sprintf(`"size": %d`, min(great, uint64(math.MaxInt64))))
+}
+
+var sizeOf = regexp.MustCompile(`"size": \d+`)
 
 // functions writes functions of one or two parameters.
 func (w *writer) functions() {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
 	"github.com/opgen/opgen/internal/oracle"
@@ -328,6 +329,9 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 		got, err := r.run(o, c, j.d, x)
 		if err != nil {
 			v.Status, v.Variant, v.Message = "failed", x.name, err.Error()
+			if strings.Contains(v.Message, program.TooFar) {
+				v.Status = "refused"
+			}
 			if j.answer == nil && j.open && strings.Contains(v.Message, " lies outside ") {
 				v.Status = "refused" // as what reads an element at the place of an extreme of nothing, where the oracle has no answer
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // bundle is the statements of one loop nest.
@@ -316,9 +317,12 @@ func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 // never reports whether the offsets x and y differ for all values of the indices v and w: both are
 // mixed-radix numbers, with one digit that differs.
 func never(v, w []*term.Variable, x, y form) bool {
-	d := x.base - y.base
-	if d <= 0 {
-		return d < 0 && never(w, v, y, x)
+	d, ok := shape.Sub(x.base, y.base)
+	switch {
+	case !ok || d == 0:
+		return false
+	case d < 0:
+		return never(w, v, y, x)
 	}
 	digit := &term.Variable{Name: "which", Lo: term.Number(0), Hi: term.Number(2)} // 1 in x, 0 in y
 	with := func(f form) form {
