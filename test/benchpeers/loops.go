@@ -85,6 +85,20 @@ var loops = []loop{
 	rmsNormBackward, rmsNormBackward.joined(),
 	rowLoop("softmax", `{"dim": 1}`, forward, "input"),
 	rowLoop("softmax", `{"dim": 1}`, backward).backward([]string{"output", "grad.output"}, "grad.input"),
+	rowLoop("exponential_average", `{}`, forward, "input"),
+	recurrence("wkv", "256 steps of 8 x 256", `{}`, map[string][]int{"key": shape(256, 8, 256), "value": shape(256, 8, 256), "decay": shape(256), "bonus": shape(256)},
+		[]string{"key", "value", "decay", "bonus"}, "output", "sum_of", "share"),
+	recurrence("selective_scan", "256 steps of 4 x 128 x 16", `{}`, map[string][]int{"input": shape(4, 256, 128), "delta": shape(4, 256, 128), "rate": shape(128, 16),
+		"enter": shape(4, 256, 16), "leave": shape(4, 256, 16), "skip": shape(128)}, []string{"input", "delta", "rate", "enter", "leave", "skip"}, "output", "state"),
+	recurrence("viterbi", "256 steps of 32 x 32", `{}`, map[string][]int{"input": shape(256, 32, 32), "transition": shape(32, 32)},
+		[]string{"input", "transition"}, "score", "best"),
+	recurrence("lstm", "64 steps of 32 x 128", `{"hidden_size": 128, "use_bias": false}`, map[string][]int{"input": shape(64, 32, 128), "hidden": shape(32, 128), "cell": shape(32, 128)},
+		[]string{"input", "hidden", "cell", "weight_ih", "weight_hh"}, "output", "state"),
+}
+
+// recurrence is the forward task of an operator that goes over steps.
+func recurrence(op, size, attrs string, shapes map[string][]int, in []string, out ...string) loop {
+	return loop{title: op + ", " + size, op: op, attrs: attrs, shapes: shapes, kind: forward, name: op, in: in, out: out}
 }
 
 // cFlags are those with which loops are vectorized while numbers that are not finite keep their meaning.

@@ -138,7 +138,7 @@ func (r *report) printLoops(w *bytes.Buffer) {
 	if len(r.loops) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "## Formulas beside C\n\nTasks of formulas on 4 Mi elements of float32, rows of 1024, with one thread, beside the same loops in C: "+
+	fmt.Fprintf(w, "## Formulas beside C\n\nTasks of formulas on 4 Mi elements of float32, rows of 1024, or on the size that a row says, with one thread, beside the same loops in C: "+
 		"`test/benchpeers/programs/loops.c`, compiled by `cc %s`. Its elementary functions have fewer digits, and its sums are of float32 only.\n\n"+
 		"| task | here, ms | C, ms | here / C |\n|---|---:|---:|---:|\n", strings.Join(cFlags, " "))
 	for _, l := range sorted(r.loops) {

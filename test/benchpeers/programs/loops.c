@@ -1,4 +1,5 @@
-/* Formulas as loops in C, on 4096 rows of 1024 numbers: what an optimizing compiler makes of them. Elementary functions are polynomials, so that loops
+/* Formulas as loops in C, on 4096 rows of 1024 numbers, or, of recurrences, on the sizes that stand before each: what an optimizing compiler makes of
+ * them. Elementary functions are polynomials, so that loops
  * over them are vectorized. A sum has 64 parts side by side, for the same reason.
  *
  * Arguments are the name of a loop, for how many seconds it runs, the file that gets its results, and files with its inputs. The results are those of the
@@ -225,6 +226,143 @@ static void softmax_backward(const float *restrict y, const float *restrict g, f
 	}
 }
 
+/* Recurrences go over all values of their index, and keep what they give for a gradient, as formulas do. */
+
+static void exponential_average(const float *restrict x, float *restrict y)
+{
+	const float kept = 0.9f, rest = (float)(1 - 0.9);
+	memcpy(y, x, COLUMNS * sizeof *y);
+	for (long s = 1; s < ROWS; s++) {
+		const float *before = y + (s - 1) * COLUMNS, *now = x + s * COLUMNS;
+		float *to = y + s * COLUMNS;
+		EACH(c, COLUMNS) to[c] = kept * before[c] + rest * now[c];
+	}
+}
+
+/* Steps, sequences and channels. */
+#define WKV_S 256L
+#define WKV_N 8L
+#define WKV_C 256L
+#define WKV (WKV_S * WKV_N * WKV_C)
+
+static void wkv_step(const float *restrict top, const float *restrict sums, const float *restrict shares, const float *restrict k, const float *restrict v,
+	const float *restrict decay, const float *restrict bonus, float *restrict y, float *restrict to_top, float *restrict to_sums, float *restrict to_shares)
+{
+	EACH(c, WKV_C) {
+		float before = top[c] - decay[c], most = before > k[c] ? before : k[c], now = bonus[c] + k[c], all = top[c] > now ? top[c] : now;
+		float faded = power_of_e(before - most), fresh = power_of_e(k[c] - most), past = power_of_e(top[c] - all), present = power_of_e(now - all);
+		to_top[c] = most;
+		to_sums[c] = faded * sums[c] + fresh * v[c];
+		to_shares[c] = faded * shares[c] + fresh;
+		y[c] = (past * sums[c] + present * v[c]) / (past * shares[c] + present);
+	}
+}
+
+static void wkv(const float *restrict key, const float *restrict value, const float *restrict decay, const float *restrict bonus, float *restrict y,
+	float *restrict sums, float *restrict shares)
+{
+	static float top[WKV], none[WKV_C];
+	for (long s = 0; s < WKV_S; s++)
+		for (long n = 0; n < WKV_N; n++) {
+			long at = (s * WKV_N + n) * WKV_C, before = at - WKV_N * WKV_C;
+			wkv_step(s ? top + before : key + at, s ? sums + before : none, s ? shares + before : none, key + at, value + at, decay, bonus, y + at, top + at,
+				sums + at, shares + at);
+		}
+}
+
+/* Sequences, steps, channels and states of each. */
+#define SCAN_N 4L
+#define SCAN_S 256L
+#define SCAN_D 128L
+#define SCAN_K 16L
+
+static void selective_scan(const float *restrict x, const float *restrict delta, const float *restrict rate, const float *restrict enter,
+	const float *restrict leave, const float *restrict skip, float *restrict y, float *restrict states)
+{
+	static float none[SCAN_K];
+	for (long n = 0; n < SCAN_N; n++)
+		for (long s = 0; s < SCAN_S; s++) {
+			long row = n * SCAN_S + s;
+			const float *in = enter + row * SCAN_K, *out = leave + row * SCAN_K;
+			for (long d = 0; d < SCAN_D; d++) {
+				long at = row * SCAN_D + d;
+				float *restrict to = states + at * SCAN_K, size = delta[at], given = delta[at] * x[at], total = 0;
+				const float *before = s ? to - SCAN_D * SCAN_K : none;
+				_Pragma("omp simd reduction(+ : total)") for (long k = 0; k < SCAN_K; k++) {
+					to[k] = power_of_e(size * rate[d * SCAN_K + k]) * before[k] + given * in[k];
+					total += to[k] * out[k];
+				}
+				y[at] = total + skip[d] * x[at];
+			}
+		}
+}
+
+/* Steps, sequences and states. */
+#define PATH_S 256L
+#define PATH_N 32L
+#define PATH_K 32L
+
+static void viterbi(const float *restrict x, const float *restrict transition, float *restrict score, float *restrict best)
+{
+	static int from[PATH_S * PATH_N * PATH_K];
+	static long path[PATH_S * PATH_N];
+	for (long n = 0; n < PATH_N; n++) {
+		memcpy(best + n * PATH_K, x + n * PATH_K, PATH_K * sizeof *best);
+		for (long s = 1; s < PATH_S; s++) {
+			long at = (s * PATH_N + n) * PATH_K;
+			const float *before = best + at - PATH_N * PATH_K;
+			float most[PATH_K];
+			int places[PATH_K];
+			EACH(k, PATH_K) most[k] = before[0] + transition[k], places[k] = 0;
+			for (int j = 1; j < PATH_K; j++)
+				EACH(k, PATH_K) {
+					float other = before[j] + transition[j * PATH_K + k];
+					places[k] = other > most[k] ? j : places[k];
+					most[k] = other > most[k] ? other : most[k];
+				}
+			EACH(k, PATH_K) best[at + k] = x[at + k] + most[k], from[at + k] = places[k];
+		}
+		const float *last = best + ((PATH_S - 1) * PATH_N + n) * PATH_K;
+		long end = 0;
+		for (long k = 1; k < PATH_K; k++) end = last[k] > last[end] ? k : end;
+		score[n] = last[end];
+		for (long s = PATH_S - 1; s >= 0; s--) {
+			path[s * PATH_N + n] = end;
+			end = from[(s * PATH_N + n) * PATH_K + end];
+		}
+	}
+	__asm__ volatile("" : : "r"(path) : "memory"); /* the path counts, though it is no result of numbers */
+}
+
+/* Steps, sequences, and features of input and of state. */
+#define CELL_S 64L
+#define CELL_N 32L
+#define CELL_K 128L
+
+static inline float product(const float *restrict a, const float *restrict b)
+{
+	float total = 0;
+	_Pragma("omp simd reduction(+ : total)") for (long k = 0; k < CELL_K; k++) total += a[k] * b[k];
+	return total;
+}
+
+static void lstm(const float *restrict x, const float *restrict hidden, const float *restrict cell, const float *restrict of_input,
+	const float *restrict of_hidden, float *restrict y, float *restrict states)
+{
+	for (long s = 0; s < CELL_S; s++)
+		for (long n = 0; n < CELL_N; n++) {
+			long at = (s * CELL_N + n) * CELL_K, before = at - CELL_N * CELL_K;
+			const float *from = s ? y + before : hidden + n * CELL_K, *kept = s ? states + before : cell + n * CELL_K;
+			float gates[4 * CELL_K];
+			for (long g = 0; g < 4 * CELL_K; g++) gates[g] = product(x + at, of_input + g * CELL_K) + product(from, of_hidden + g * CELL_K);
+			EACH(h, CELL_K) {
+				float c = sigmoid(gates[CELL_K + h]) * kept[h] + sigmoid(gates[h]) * hyperbolic_tangent(gates[2 * CELL_K + h]);
+				states[at + h] = c;
+				y[at + h] = sigmoid(gates[3 * CELL_K + h]) * hyperbolic_tangent(c);
+			}
+		}
+}
+
 static double now(void)
 {
 	struct timespec t;
@@ -262,8 +400,8 @@ static void *read_file(const char *name, size_t *bytes)
 }
 
 /* The inputs and the results of a loop. */
-static void *in[5], *out[3];
-static size_t in_bytes[5], out_bytes[3];
+static void *in[6], *out[3];
+static size_t in_bytes[6], out_bytes[3];
 
 #define LOOP(name, inputs, first, second, third, call) \
 	if (!strcmp(loop, #name)) { \
@@ -298,6 +436,12 @@ static int go(const char *loop, int run)
 	LOOP(rms_norm_backward_joined, 4, all, columns, 0, rms_norm_backward_joined(in[0], in[1], in[2], in[3], out[0], out[1]))
 	LOOP(softmax, 1, all, 0, 0, softmax(in[0], out[0]))
 	LOOP(softmax_backward, 2, all, 0, 0, softmax_backward(in[0], in[1], out[0]))
+	const size_t averages = WKV * sizeof(float), scanned = SCAN_N * SCAN_S * SCAN_D * sizeof(float), cells = CELL_S * CELL_N * CELL_K * sizeof(float);
+	LOOP(exponential_average, 1, all, 0, 0, exponential_average(in[0], out[0]))
+	LOOP(wkv, 4, averages, averages, averages, wkv(in[0], in[1], in[2], in[3], out[0], out[1], out[2]))
+	LOOP(selective_scan, 6, scanned, scanned * SCAN_K, 0, selective_scan(in[0], in[1], in[2], in[3], in[4], in[5], out[0], out[1]))
+	LOOP(viterbi, 2, PATH_N * sizeof(float), PATH_S * PATH_N * PATH_K * sizeof(float), 0, viterbi(in[0], in[1], out[0], out[1]))
+	LOOP(lstm, 5, cells, cells, 0, lstm(in[0], in[1], in[2], in[3], in[4], out[0], out[1]))
 	fprintf(stderr, "there is no loop %s\n", loop);
 	exit(2);
 }
@@ -314,7 +458,7 @@ int main(int n, char **arguments)
 	go(arguments[1], 1);
 	FILE *f = fopen(arguments[3], "wb");
 	size_t written = 0, want = 0;
-	for (int i = 0; f && i < 5; i++) /* a loop without results of its own changes its inputs */
+	for (int i = 0; f && i < 6; i++) /* a loop without results of its own changes its inputs */
 		if (!out_bytes[0]) want += in_bytes[i], written += fwrite(in[i], 1, in_bytes[i], f);
 	for (int i = 0; f && i < 3; i++) want += out_bytes[i], written += fwrite(out[i], 1, out_bytes[i], f);
 	if (!f || written != want || fclose(f)) {
