@@ -20,8 +20,9 @@ type domain struct {
 	seed   uint64
 	// ties makes many numbers equal: floating-point numbers are multiples of 1/2, 0 included. Integers
 	// without a bound may then be negative.
-	ties bool
-	nans bool // makes some floating-point numbers NaN
+	ties  bool
+	nans  bool // makes some floating-point numbers NaN
+	edges bool // makes some floating-point numbers infinite, and integers without a bound lie from -4 to 4, 0 included
 }
 
 var domains = []domain{{signed: true, lo: 0.313, hi: 1.683}, {lo: 0.313, hi: 1.683}, {lo: 0.1, hi: 0.9}}
@@ -76,6 +77,10 @@ func (d *drawing) tensor(t graph.Tensor, res *task.Resolution, slot int) {
 		for i := range v {
 			v[i] = float64(bound.Draw(d.rng.IntN))
 		}
+	case d.edges:
+		for i := range v {
+			v[i] = float64(d.rng.IntN(9) - 4)
+		}
 	default:
 		for i := range v {
 			v[i] = float64(1 + d.rng.IntN(4)) // valid as divisors and as exponents
@@ -99,6 +104,8 @@ func (d *drawing) values() values {
 			switch {
 			case d.nans && d.rng.IntN(4) == 0:
 				x = math.NaN()
+			case d.edges && d.rng.IntN(4) == 0:
+				x = math.Copysign(math.Inf(1), x)
 			case d.ties:
 				x = math.Trunc(2*x) / 2
 			}

@@ -209,6 +209,7 @@ func newTrials(s sample, example int, reference *task.Registry) []func() (*trial
 	add("two runs", s, with(func(d *domain) { d.seed = 1 }), 2, true)
 	add("three runs", s, with(func(d *domain) { d.seed = 1 }), 3, true)
 	add("NaN", s, with(func(d *domain) { d.nans, d.seed = true, 2 }), 1, false)
+	add("edges", s, with(func(d *domain) { d.edges, d.signed, d.seed = true, true, 3 }), 1, false)
 	for _, shapes := range slices.Concat(resized(s.shapes, 1), resized(s.shapes, 0)) {
 		small := s
 		small.shapes = shapes
