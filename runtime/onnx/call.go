@@ -43,7 +43,7 @@ func (c *call) refused(missing string, err error) error {
 // origin returns what the nodes of a graph that compute a node come from.
 func (b *builder) origin(c *call) Origin {
 	if c.stored != nil {
-		return Origin{Name: c.stored.name, Initializer: b.initializers[c.stored.name]}
+		return Origin{Version: c.version, Name: c.stored.name, Initializer: b.initializers[c.stored.name]}
 	}
 	return Origin{Domain: c.domain, Op: c.node.GetOpType(), Version: c.version, Name: c.node.GetName(), Inputs: c.node.GetInput(), Outputs: c.node.GetOutput()}
 }

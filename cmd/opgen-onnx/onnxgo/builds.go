@@ -143,6 +143,9 @@ func (b *builder) all(fixed bool) error {
 			s.fixed = fixed
 		}
 	}
+	if open := slices.DeleteFunc(slices.Clone(b.symbols), func(s symbol) bool { return s.fixed }); len(open) > maxSymbols {
+		return fmt.Errorf("want at most %d extents that callers choose, got %d; give extents, and fix them", maxSymbols, len(open))
+	}
 	base, first, err := b.first(hints)
 	if err != nil {
 		return err
@@ -204,6 +207,9 @@ func (b *builder) all(fixed bool) error {
 	b.builds = builds
 	return b.alike()
 }
+
+// maxSymbols bounds the extents that callers choose, since the network is built several times for each.
+const maxSymbols = 16
 
 // maxAble bounds the extents for which an input is built.
 const maxAble = maxDivisor + 2

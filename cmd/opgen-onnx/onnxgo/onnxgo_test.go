@@ -182,7 +182,7 @@ func TestRefused(t *testing.T) {
 		name, want string
 		nodes      []*onnxpb.NodeProto
 	}{
-		{"a constant", `onnx: Constant of version 0, node "floats": a constant depends on the extents of inputs; fixed extents have no such difference`, []*onnxpb.NodeProto{
+		{"a constant", `onnx: Constant of version 17, node "floats": a constant depends on the extents of inputs; fixed extents have no such difference`, []*onnxpb.NodeProto{
 			node("Shape", "x -> shape"), node("Gather", "shape zero -> n"), node("Range", "zero n one -> numbers"), node("Cast", "numbers -> floats", integer("to", 1)), node("Add", "x floats -> y")}},
 		{"no operator", `onnx: Loud of version 17, node "node of y": the catalogue has no such operator`, []*onnxpb.NodeProto{node("Loud", "x -> y")}},
 	}
@@ -193,6 +193,25 @@ func TestRefused(t *testing.T) {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestManyExtents refuses inputs with so many open extents that building for them would take long.
+func TestManyExtents(t *testing.T) {
+	var extents []any
+	for i := range maxSymbols + 1 {
+		extents = append(extents, fmt.Sprintf("n%d", i))
+	}
+	g := &onnxpb.GraphProto{Input: []*onnxpb.ValueInfoProto{port("x", extents...)}, Output: []*onnxpb.ValueInfoProto{port("y")}, Node: []*onnxpb.NodeProto{node("Relu", "x -> y")}}
+	if _, err := write(t, g, Options{}); err == nil || err.Error() != "want at most 16 extents that callers choose, got 17; give extents, and fix them" {
+		t.Errorf("got %v", err)
+	}
+	ones := make([]int, maxSymbols+1)
+	for i := range ones {
+		ones[i] = 1
+	}
+	if _, err := write(t, g, Options{Extents: map[string][]int{"x": ones}, Fixed: true}); err != nil {
+		t.Error(err)
 	}
 }
 
