@@ -93,9 +93,13 @@ func TestSolve(t *testing.T) {
 
 func ExampleBody() {
 	lines, err := Body("y, z = Split(x, [1, n] : 'i64'; axis = -1) if n > 0")
-	fmt.Printf("%+v %v\n", lines, err)
-	// Output: [{Outputs:[y z] Op:Split Args:[{Name:x Text: Type:} {Name: Text:[ 1 , n ] Type:'i64'}]
-	// Attrs:[{Name:axis Value:- 1}] When:n > 0}] <nil>
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l := lines[0]
+	fmt.Println(l.Outputs, l.Op, l.Args[0].Name, l.Args[1].Text, l.Args[1].Type, l.Attrs, l.When)
+	// Output: [y z] Split x [ 1 , n ] 'i64' [{axis - 1}] n > 0
 }
 
 func TestBody(t *testing.T) {
