@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -52,6 +53,22 @@ func ExampleSave() {
 	}
 	fmt.Println(m.Inputs(), m.Outputs())
 	// Output: [{x f32 [2 3] [ ]}] [{likely.output f32 [2 4] [ ]}]
+}
+
+// What ONNX does not have is refused by name.
+func ExampleNotSaved() {
+	g := graph.New(1)
+	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeLgamma), g.Input("x", dtype.F32, 2), graph.Named("factorial"))
+	p, err := graph.Inference(g, y)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var refused *onnx.NotSaved
+	if errors.As(onnx.Save(io.Discard, target, p, nil), &refused) {
+		fmt.Println(refused.Operator, refused.Node)
+	}
+	// Output: element_unary factorial
 }
 
 // saved returns the model of a graph without variables.
