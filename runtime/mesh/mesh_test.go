@@ -1,17 +1,27 @@
 package mesh_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/reduce"
+	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/generated/softmax"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/mesh"
+	"github.com/opgen/opgen/runtime/ranks"
+	"github.com/opgen/opgen/test/replicas"
 )
 
 // network returns a graph with a residual: y = x + out(hidden(x)), its softmax, and sums over samples.
@@ -134,4 +144,78 @@ func features() *graph.Graph {
 	x := g.Input("x", dtype.F32, 6, 4)
 	elementbinary.Add(g, x, x)
 	return g
+}
+
+// TestRanks trains a network of two layers whose batch a strategy divides among four devices, on one to four
+// ranks within this process. The losses have the same bits.
+func TestRanks(t *testing.T) {
+	t.Parallel()
+	net := func(device, samples int) (g *graph.Graph, loss graph.Tensor) {
+		g = graph.OnDevice(1, device)
+		h := linear.Apply(g, linear.Defaults(16), g.Input("x", dtype.F32, samples, 4), graph.Named("hidden"))
+		y := linear.Apply(g, linear.Defaults(2), elementunary.Relu(g, h), graph.Named("out"))
+		sum := meansquarederror.Defaults().WithScaleFactor(1 / float64(samples))
+		return g, meansquarederror.Apply(g, sum, meansquarederror.Logit(y), meansquarederror.Label(g.Input("label", dtype.F32, samples, 2)))
+	}
+	const samples = 8
+	whole, _ := net(0, samples)
+	sharding, err := mesh.Propagate(whole, &mesh.Strategy{Mesh: []mesh.Axis{{Name: "data", Size: 4}}, Rules: []mesh.Rule{{Tensor: "x", Axis: "data"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	devices, err := sharding.Replicas()
+	if err != nil {
+		t.Fatal(err)
+	}
+	train := func(transport ranks.Transport) (losses string, err error) {
+		var parts []graph.Replica
+		for d := range devices {
+			_, loss := net(d, samples/devices)
+			share := 1 / float64(devices)
+			parts = append(parts, graph.Replica{Loss: loss, Share: graph.Share{Loss: share, Aux: share}})
+		}
+		prog, err := graph.DataParallel(parts, sgd.Optimizer(sgd.Defaults(0.1)))
+		if err != nil {
+			return "", err
+		}
+		err = opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+			p, err := s.Load(context.Background(), prog)
+			for step := 0; step < 5 && err == nil; step++ {
+				if err = p.Run(context.Background(), replicas.Inputs(prog, step)...); err != nil {
+					return err
+				}
+				for _, r := range parts {
+					loss, err := opgen.Fetch[float32](p, r.Loss)
+					if err != nil {
+						return err
+					}
+					losses += fmt.Sprintf("%x ", loss)
+				}
+			}
+			return err
+		}, opgen.Ranks(transport), opgen.Devices(devices), opgen.Workers(1))
+		return losses, err
+	}
+	var want string
+	for n := 1; n <= 4; n++ {
+		all := make([]string, n)
+		var done sync.WaitGroup
+		for rank, transport := range ranks.Local(n) {
+			done.Go(func() {
+				var err error
+				if all[rank], err = train(transport); err != nil {
+					t.Errorf("rank %d of %d: %v", rank, n, err)
+				}
+			})
+		}
+		done.Wait()
+		for rank, losses := range all {
+			if want == "" {
+				want = losses
+			}
+			if losses != want || len(strings.Fields(losses)) != 5*devices {
+				t.Errorf("rank %d of %d has the losses %s, want %s", rank, n, losses, want)
+			}
+		}
+	}
 }
