@@ -25,7 +25,7 @@ var faults = []fault{
 	// Programs.
 	{"the end of a range is not cut to the dimension", "formula/program/value.go", "term.Greatest(lo, term.Number(0)), term.Least(hi, v.node)", "term.Greatest(lo, term.Number(0)), hi"},
 	{"the begin of a range is not cut to the dimension", "formula/program/value.go", "term.Greatest(lo, term.Number(0)), term.Least(hi, v.node)", "lo, term.Least(hi, v.node)"},
-	{"greater is taken for greater or equal", "formula/program/value.go", "b.comparison(term.Less, y.node, x.node)}", "b.comparison(term.AtMost, y.node, x.node)}"},
+	{"greater is taken for greater or equal", "formula/program/value.go", "b.comparison(term.Less, y, x)}", "b.comparison(term.AtMost, y, x)}"},
 	{"a quotient is rounded up to too much", "formula/program/call.go", "term.Arithmetic(term.Add, x[0], x[1]), term.Number(1))", "term.Arithmetic(term.Add, x[0], x[1]), term.Number(0))"},
 	{"a value is taken for another one beyond its range", "formula/program/recognize.go", "return 0 <= at && at < hi", "return 0 <= at && at <= hi"},
 	{"the condition of a reduction that never holds is dropped", "formula/program/reduce.go", "if holds, known := r.Guard.Truth(); known && holds {", "if _, known := r.Guard.Truth(); known {"},
