@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/meansquarederror"
@@ -151,6 +152,15 @@ func TestSplit(t *testing.T) {
 	if err != nil || nodes(m) != want {
 		t.Errorf("got %s, %v, want %s", nodes(m), err, want)
 	}
+	g = graph.New(1)
+	y = conv2d.Apply(g, conv2d.Defaults(1, 1, 1).WithUseBias(false).WithActivation(activation.Relu), g.Input("x", dtype.F32, 1, 1, 2, 2), graph.Named("y"))
+	if p, err = graph.Inference(g, y); err != nil {
+		t.Fatal(err)
+	}
+	m, err = savedProgram(t, target, p, map[string]safetensors.Tensor{"y.filter": {Type: dtype.F32, Shape: []int{1, 1, 1, 1}, Data: make([]byte, 4)}})
+	if err != nil || len(m.GetGraph().GetNode()) != 2 {
+		t.Fatalf("got %v, %s", err, nodes(m))
+	}
 	names := map[string]bool{}
 	for _, n := range m.GetGraph().GetNode() {
 		if names[n.GetName()] {
@@ -175,6 +185,15 @@ func TestNotSaved(t *testing.T) {
 	none := &onnx.Catalogue{Operators: target.Operators, Register: target.Register}
 	if _, err := saved(t, none, g, relu); err == nil || err.Error() != `onnx: element_unary, node "relu": its spec has no entry [onnx]` {
 		t.Errorf("got %v", err)
+	}
+	// A node that is read as an operator without attributes is another one, too.
+	operand := func(slot string) []mapping.Operand { return []mapping.Operand{{Slot: slot}} }
+	twice := &onnx.Catalogue{Operators: target.Operators, Register: target.Register, Entries: []mapping.Entry{
+		{Op: "Relu", Since: 1, Operator: "noop", Inputs: operand("input"), Outputs: operand("output")},
+		{Op: "Relu", Since: 1, Operator: "element_unary", Inputs: operand("input"), Outputs: operand("output"), Attrs: []mapping.Attr{{Name: "op_type", Value: "'RELU'"}}},
+	}}
+	if m, err := saved(t, twice, g, relu); err == nil || !strings.Contains(err.Error(), "Relu: it is read as another operator") {
+		t.Errorf("got %v, %s", err, nodes(m))
 	}
 	// An entry that gives another operator, or other attributes, when it is read again, does not count.
 	for _, e := range []mapping.Entry{
