@@ -69,7 +69,10 @@ func place(f File) (dir, name string, err error) {
 			return "", "", err
 		}
 	}
-	dir, name = filepath.Split(filepath.Clean(p))
+	if p, err = filepath.Abs(p); err != nil { // the parent of a relative folder may be itself
+		return "", "", err
+	}
+	dir, name = filepath.Split(p)
 	for {
 		info, err := os.Stat(dir)
 		switch {

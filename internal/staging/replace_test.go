@@ -32,3 +32,14 @@ func TestWriteInOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestWriteRelative writes to a relative path below folders that are not there.
+func TestWriteRelative(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := staging.Write([]staging.File{{Path: filepath.Join("a", "b", "c.txt"), New: []byte("text")}}); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(filepath.Join("a", "b", "c.txt")); err != nil || string(b) != "text" {
+		t.Errorf("got %q, %v", b, err)
+	}
+}
