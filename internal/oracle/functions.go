@@ -175,8 +175,12 @@ var curves = map[string]func(x float64) curve{
 		return curve{v, d, v, 0, 0}
 	},
 	"asinh": func(x float64) curve {
-		d := 1 / math.Sqrt(1+x*x)
-		return curve{math.Copysign(math.Log1p(math.Abs(x)+x*x/(1+math.Sqrt(1+x*x))), x), d, -x * d * d * d, 0, 0}
+		h := math.Hypot(1, x)
+		d, v := 1/h, math.Log1p(math.Abs(x)+math.Abs(x)*(math.Abs(x)/(1+h)))
+		if math.Abs(x) > 1e150 { // whose quotient by h may be that of infinities
+			return curve{math.Copysign(math.Log(math.Abs(x))+math.Ln2, x), d, 0, 0, 0}
+		}
+		return curve{math.Copysign(v, x), d, -x * d * d * d, 0, 0}
 	},
 	"atanh": func(x float64) curve {
 		d := 1 / ((1 - x) * (1 + x))

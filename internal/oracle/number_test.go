@@ -254,3 +254,15 @@ func TestRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestAsinhOfGreatNumbers compares asinh with that of package math where squares overflow.
+func TestAsinhOfGreatNumbers(t *testing.T) {
+	for _, x := range []float64{0, 1e-300, 0.5, 3, 1e149, 1e151, 1e200, math.MaxFloat64, math.Inf(1)} {
+		for _, x := range []float64{x, -x} {
+			got, want := curves["asinh"](x).v, math.Asinh(x)
+			if got != want && !(math.Abs(got-want) <= 1e-15*math.Abs(want)) {
+				t.Errorf("asinh(%v): got %v, want %v", x, got, want)
+			}
+		}
+	}
+}
