@@ -26,6 +26,7 @@ type change struct {
 // changer collects the changes of a spec, of which all facts are known.
 type changer struct {
 	spec   *spec.Spec
+	stated int  // how many of the spec's slots its file has; others follow
 	byHand bool // whether the operator has a kernel by hand
 	all    []change
 }
@@ -33,11 +34,15 @@ type changer struct {
 // changes lists the changes of all facts.
 func (j *judge) changes() []change {
 	var out []change
+	stated := map[string]int{} // slots of each operator that its file has, before those that follow
+	for _, s := range j.read() {
+		stated[s.Name.V] = len(s.Slots)
+	}
 	for _, s := range j.specs {
 		if s.Formula.V == "" || s.Kind == spec.Enum {
 			continue
 		}
-		c := &changer{spec: s, byHand: slices.Contains(j.kernels.Names, kernelfile.Name(s.Name.V))}
+		c := &changer{spec: s, stated: stated[s.Name.V], byHand: slices.Contains(j.kernels.Names, kernelfile.Name(s.Name.V))}
 		c.shards()
 		c.saved()
 		c.inPlace()
@@ -302,7 +307,7 @@ func (c *changer) windows() {
 
 // slots exchanges element types, and dimensions of shapes.
 func (c *changer) slots() {
-	for i, s := range c.spec.Slots {
+	for i, s := range c.spec.Slots[:c.stated] {
 		if s.Role.V == "scratch" {
 			continue
 		}
