@@ -36,10 +36,10 @@ func Example() {
 	table[2*onekernel.ItemBytes+16] = 0xff // the low byte of what the last one needs
 	fmt.Println("forged:", onekernel.Check(p, 1, items, table, args) == nil)
 	source := onekernel.Source([]onekernel.Body{{Name: "fill_on", Memory: "fill_memory"}})
-	fmt.Println(strings.Contains(source, "case 0: fill_on(grid, args);"))
+	fmt.Println(strings.Contains(source, "case 0: fill_on(grid, args);"), strings.Contains(source, fmt.Sprintf("__launch_bounds__(%d) %s(", onekernel.Threads, onekernel.Entry)))
 	// Output:
 	// needs: -1 -1 0
 	// proved: true
 	// forged: false
-	// true
+	// true true
 }
