@@ -226,7 +226,7 @@ func (d *deviceEmitter) entry(p func(string, ...any), t model.CUDATask, s *model
 	}
 	var params, names, casts, sets []string
 	param := func(typ, name string) {
-		casts = append(casts, fmt.Sprintf("(%s)args[%d]", strings.TrimSpace(typ), len(params)))
+		casts = append(casts, fmt.Sprintf("(%s)args[%d]", strings.TrimSpace(strings.ReplaceAll(typ, "__restrict__", "")), len(params)))
 		params, names = append(params, typ+name), append(names, name)
 	}
 	for _, x := range t.Params {

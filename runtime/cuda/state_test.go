@@ -112,7 +112,7 @@ func TestBlock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash := regexp.MustCompile(`opgen_look_forward_(\w+)\(`).FindSubmatch(text)
+	hash := regexp.MustCompile(`opgen_look_forward_([0-9a-f]+)\(`).FindSubmatch(text)
 	if hash == nil {
 		t.Fatal("the device code has no function for forward")
 	}

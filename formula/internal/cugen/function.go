@@ -255,7 +255,7 @@ func (f *function) finish() {
 	var args []gpu.Arg
 	for i, p := range f.parameters(guarded) {
 		list, names, args = append(list, p.typ+p.name), append(names, p.name), append(args, p.arg)
-		casts = append(casts, fmt.Sprintf("(%s)args[%d]", strings.TrimSpace(p.typ), i))
+		casts = append(casts, fmt.Sprintf("(%s)args[%d]", strings.TrimSpace(strings.ReplaceAll(p.typ, "__restrict__", "")), i))
 	}
 	w := func(format string, args ...any) { fmt.Fprintf(&f.text, format, args...) }
 	w("struct %s_memory {", f.entry)
