@@ -56,6 +56,7 @@ func TestLoops(t *testing.T) {
 		"y[n, k] = uniform(3, 1, n * K + k) + normal(3, 1, n * K + k)",
 		"y[n, k] = n == k ? x[n, k] : k < j[n] ? 1 : 0",
 		"y[n, k] = hypot(x[n, k], w[n, k]) * hypot(w[n, 0], x[n, k]) + hypot(x[n, 0], 0.5)",
+		"y[n, k] = fmod(4 * x[n, k], w[n, k]) * fmod(w[n, 0], x[n, k]) + fmod(x[n, 0], 0.25)",
 		"y[n, k] = ceil(x[n, k]) + floor(w[n, k]) + round(3 * x[n, k]) + sign(x[n, k] - 0.5)",
 		"y[n, K - 1 - k] = x[n, k] * 2",
 		"u[n, k] = x[n, k] * w[n, k]\ny[n, k] = u[n, k] + u[n, K - 1 - k]\ns[n] = sum(k: y[n, k]) / u[n, 0]",

@@ -74,6 +74,8 @@ func TestValues(t *testing.T) {
 		{"element_test", `{"op_type": "NEGATIVE"}`, in(d(5), -inf, inf, nan, 0, -math.MaxFloat64), []float64{1, 0, 0, 0, 0}, nil},
 		{"remainder", `{}`, []input{whole(7, -7, 7, -7, 6, -6), whole(3, 3, -3, -3, 3, -3)}, []float64{1, 2, -2, -1, 0, 0}, nil},
 		{"remainder", `{"truncate": true}`, []input{whole(7, -7, 7, -7), whole(3, 3, -3, -3)}, []float64{1, -1, 1, -1}, nil},
+		{"remainder", `{}`, append(in(d(8), 1, -1, -6, 0, 1, -1, inf, nan), in(d(8), 0.1, 0.1, 3, -3, inf, inf, 2, 2)...), []float64{math.Mod(1, 0.1), 0x1p-54, 0, 0, 1, inf, nan, nan}, []float64{1, 1, 1, 1, 1, 1, 1, 1}},
+		{"remainder", `{"truncate": true}`, append(in(d(8), 1, -1, 5, 6, 1, -1, 1, 1e300), in(d(8), 0.1, 0.1, -3, 3, -inf, inf, 0, 1e-300)...), []float64{0.09999999999999995, -0.09999999999999995, 2, 0, 1, -1, nan, math.Mod(1e300, 1e-300)}, []float64{1, 1, 1, 1, 1, 1, 1, 1}},
 		{"element_binary", `{"type": "EW_HYPOT"}`, append(in(d(3), 0, 3, -5), in(d(3), 0, 4, 12)...), []float64{0, 5, 13}, []float64{0, 0.6, -5. / 13}},
 		{"element_binary", `{"type": "EW_POW"}`, append(in(d(3), 0, 2, 3), in(d(3), 0, 3, 1)...), []float64{1, 8, 3}, []float64{0, 12, 1}},
 		{"element_binary", `{"type": "EW_SUB"}`, append(in(d(1), 5), in(d(3), 1, 2, 3)...), []float64{4, 3, 2}, []float64{3}},

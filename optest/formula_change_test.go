@@ -194,7 +194,7 @@ var instead = map[string][]string{
 var alike = [][]string{
 	{"exp", "log", "sqrt", "rsqrt", "sin", "cos", "tanh", "sigmoid", "Phi", "erfc", "erfinv", "expm1", "log1p", "abs",
 		"tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "atanh", "softplus", "erf", "lgamma", "digamma", "sign"},
-	{"ceil", "floor", "round"}, {"max", "min", "pow", "hypot", "atan2"}, {"uniform", "normal"}, {"keep", "drop", "ones"}, {"prod", "sum", "len"}, {"quotient", "ceildiv"},
+	{"ceil", "floor", "round"}, {"max", "min", "pow", "hypot", "atan2", "fmod"}, {"uniform", "normal"}, {"keep", "drop", "ones"}, {"prod", "sum", "len"}, {"quotient", "ceildiv"},
 }
 
 var reductions = [][]string{{"sum", "prod", "max", "min", "mean", "variance", "norm", "logsumexp"}, {"any", "all"}, {"argmax", "argmin"}, {"argsort", "rank"}}

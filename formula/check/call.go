@@ -154,7 +154,7 @@ var otherwise = map[string]string{
 	"silu": "x * sigmoid(x)", "swish": "x * sigmoid(x)", "clip": "min(max(x, low), high)", "clamp": "min(max(x, low), high)",
 	"log2": "log(x) / log(2)", "log10": "log(x) / log(10)", "exp2": "2 ^ x", "log1p": "log(1 + x)", "square": "x ^ 2", "cube": "x ^ 3",
 	"reciprocal": "1 / x", "power": "x ^ y", "arctan": "atan(x)", "arctan2": "atan2(y, x)", "arcsin": "asin(x)", "arccos": "acos(x)", "gammaln": "lgamma(x)",
-	"mod": "a % b", "fmod": "a % b", "div": "quotient(a, b)", "floordiv": "quotient(a, b), or / in an index",
+	"mod": "a % b, or fmod(a, b) of real numbers", "div": "quotient(a, b)", "floordiv": "quotient(a, b), or / in an index",
 	"trunc": "x < 0 ? ceil(x) : floor(x)", "int": "floor(x)", "float": "convert(x, T)", "cast": "convert(x, T)", "isinf": "abs(x) == 1 / 0",
 	"avg": "mean(k: ...)", "average": "mean(k: ...)", "var": "variance(k: ...)", "std": "sqrt(variance(k: ...))",
 	"dot": "sum(k: a[k] * b[k])", "matmul": "sum(k: a[i, k] * b[k, j])", "product": "prod(k: ...)", "amax": "max(k: ...)", "amin": "min(k: ...)",

@@ -55,8 +55,8 @@ const (
 	Singular
 	// Grows says that the result overflows at moderate arguments, as exp does.
 	Grows
-	// Series says that the function is computed by a series or polynomial, so that it costs more than a
-	// load.
+	// Series says that the function is computed by a series, a polynomial or digit by digit, so that it costs
+	// more than a load.
 	Series
 	// Random says that the result is a counter-based random number, a function of three integers: seed,
 	// stream and number.
@@ -208,6 +208,8 @@ var table = []*Function{
 		Derivative: func(i int, x []*Term, y *Term) *Term {
 			return Chosen(Compare(Equal, y, Number(0)), Number(0), Ratio(x[i], y))
 		}},
+	{Name: "fmod", Params: "x, y", Args: 2, Result: Real, Is: Series | Singular | RoundsOnce,
+		Real: func(x ...float64) float64 { return remainder(x[0], x[1]) }, Derivative: remainderSlope},
 	{Name: "max", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact | KeepsIntegers, Binary: simd.Max,
 		Real: func(x ...float64) float64 { return max(x[0], x[1]) }},
 	{Name: "min", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact | KeepsIntegers, Binary: simd.Min,
@@ -293,6 +295,34 @@ func powerSlope(i int, args []*Term, _ *Term) *Term {
 		return Product(y, x)
 	}
 	return general()
+}
+
+// remainder returns x - y * n for the integer n that is x / y rounded towards 0, as fmod of C: it has the
+// sign of x and no rounding error. It is x for an infinite y, and NaN for an infinite x and for y = 0.
+func remainder(x, y float64) float64 {
+	const whole = 1 << 53 // up to here, a quotient has its integers
+	a, b := math.Abs(x), math.Abs(y)
+	if a < b {
+		return x
+	}
+	n := math.Trunc(a / b)
+	if !(n < whole) {
+		return math.Mod(x, y)
+	}
+	r := math.FMA(-n, b, a)
+	if r < 0 { // the quotient was rounded up to an integer
+		r += b
+	}
+	return math.Copysign(r, x)
+}
+
+// remainderSlope returns the partial derivatives of r = fmod(x, y). The integer that multiplies y follows
+// from the exact r, since x / y may be rounded up to the next one.
+func remainderSlope(i int, args []*Term, r *Term) *Term {
+	if i == 0 {
+		return Number(1)
+	}
+	return Opposite(Applied("round", Ratio(Difference(args[0], r), args[1])))
 }
 
 // oneLessSquare returns 1 - x^2, as a product that keeps its digits near 1.

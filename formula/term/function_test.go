@@ -2,6 +2,7 @@ package term
 
 import (
 	"math"
+	"math/rand/v2"
 	"os"
 	"regexp"
 	"testing"
@@ -120,6 +121,36 @@ func TestFunctions(t *testing.T) {
 				t.Errorf("%s%v is %v, which is no integer", name, whole, y)
 			}
 		}
+	}
+}
+
+// TestRemainder compares remainders with those of package math, which divides bit by bit, to the bit: of
+// numbers of any size, near multiples of the divisor, and of those that are infinite, 0 or NaN.
+func TestRemainder(t *testing.T) {
+	check := func(x, y float64) {
+		got, want := remainder(x, y), math.Mod(x, y)
+		if math.Float64bits(got) != math.Float64bits(want) && !(math.IsNaN(got) && math.IsNaN(want)) {
+			t.Fatalf("the remainder of %v by %v is %v, want %v", x, y, got, want)
+		}
+	}
+	numbers := []float64{0, 0x1p-1074, 0x1p-1022, 0.1, 1, 1 - 0x1p-53, 1 + 0x1p-52, 3, 0x1p52, 1<<53 - 1, 1 << 53, 1<<53 + 2, 3 << 52, math.MaxFloat64, math.Inf(1), math.NaN()}
+	for _, x := range numbers {
+		for _, y := range numbers {
+			for _, s := range []float64{1, -1} {
+				check(x, s*y)
+				check(-x, s*y)
+			}
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 100000 {
+		y := math.Ldexp(random.Float64()-0.5, random.IntN(2000)-1060)
+		n := math.Trunc(math.Ldexp(random.Float64(), random.IntN(56)))
+		check(n*y, y)
+		check(math.Nextafter(n*y, 0), y)
+		check(math.Nextafter(n*y, math.Inf(1)), -y)
+		check(math.Float64frombits(random.Uint64()), y)
+		check(math.Float64frombits(random.Uint64()), math.Float64frombits(random.Uint64()))
 	}
 }
 

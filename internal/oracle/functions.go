@@ -116,6 +116,66 @@ func (e *evaluation) angle(y, x number) number {
 	return out
 }
 
+// remainder returns x - y * n, where n is x / y rounded towards 0. It jumps where n does.
+func (e *evaluation) remainder(x, y number) number {
+	v := restOf(x.v, y.v)
+	n := math.RoundToEven((x.v - v) / y.v)
+	if math.IsInf(y.v, 0) {
+		n *= 0
+	}
+	out := number{v: v, err: x.err + scaled(n, y.err), varies: x.varies || y.varies, lanes: x.lanes | y.lanes}
+	length, far, unsure := math.Abs(y.v), safety*e.unit*out.err, 0.0
+	if out.err > 0 {
+		switch {
+		case !(far < length): // also where x or y is not known
+			out.err, unsure = math.Inf(1), math.Inf(1)
+		case n != 0 && math.Abs(v) <= far || length-math.Abs(v) <= far:
+			out.err += length / e.unit
+			unsure = 1 / e.unit
+		}
+	}
+	for i := range passLanes {
+		if !out.on(i) {
+			continue
+		}
+		p, q := x.by(i, 1), y.by(i, -n)
+		out.d[i] = p + q
+		out.de[i] = x.de[i] + scaled(n, y.de[i]) + scaled(y.d[i], unsure)
+		if y.d[i] != 0 {
+			out.de[i] += math.Abs(p) + math.Abs(q)
+		}
+		if math.Abs(n) >= 1<<20 { // it is rounded
+			out.de[i] += 4 * math.Abs(q)
+		}
+	}
+	return out
+}
+
+// restOf returns the remainder of x / y with the sign of x. It is that of an integer times a power of 2, one
+// bit of the power after another.
+func restOf(x, y float64) float64 {
+	switch {
+	case x-x != 0 || y != y || y == 0:
+		return math.NaN()
+	case math.Abs(x) < math.Abs(y):
+		return x
+	}
+	digits := func(v float64) (uint64, int) {
+		f, exp := math.Frexp(math.Abs(v))
+		return uint64(math.Ldexp(f, 53)), exp - 53
+	}
+	a, high := digits(x)
+	b, low := digits(y)
+	if x == 0 {
+		return x
+	}
+	a %= b
+	for ; high > low; high-- {
+		a = 2 * a % b
+	}
+	return math.Copysign(math.Ldexp(float64(a), low), x)
+}
+
 // curves holds the functions of one number.
 var curves = map[string]func(x float64) curve{
 	"exp": func(x float64) curve { v := math.Exp(x); return curve{v, v, v, 0, 0} },
@@ -316,6 +376,9 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 	case "hypot":
 		want(2)
 		return e.rounded(e.hypot(args[0].number(), args[1].number()))
+	case "fmod":
+		want(2)
+		return e.rounded(e.remainder(args[0].number(), args[1].number()))
 	case "atan2":
 		want(2)
 		return e.rounded(e.angle(args[0].number(), args[1].number()))

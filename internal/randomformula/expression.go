@@ -150,6 +150,8 @@ func (w *writer) real(depth int) string {
 			return fmt.Sprintf("%s(1.5 + (%s)^2)", w.pick("lgamma", "digamma"), w.leaf())
 		case 5:
 			return fmt.Sprintf("atan2(%s, %s)", sub(), w.pick("0.5", sub()))
+		case 6:
+			return fmt.Sprintf("fmod(%s, %s)", sub(), w.pick("0.75", "1.5 + tanh("+w.leaf()+")", w.leaf()))
 		}
 		return fmt.Sprintf("hypot(%s, %s)", sub(), w.pick("0.5", "0", sub()))
 	case 7, 8:

@@ -311,6 +311,7 @@ var kinds = []kind{
 		"y0[n, k] = #all({$nk | 3 * $nk | $nk - w[n, k]}) {| * v[k] | + #all(w[n, k])}",
 		"y0[n, k] = #less({0.75 | 0.5} * {sin | tanh}($nk)) {| * v[k]}",
 		"y0[n, k] = #more({1.25 | 2} + $nk^2) {| * u[n]}",
+		"y0[n, k] = fmod({4 * $nk | 64 * $nk | v[k]}, {0.75 | u[n] | w[n, k] | 2 + v[k]}) {| * w[n, k]}",
 		"y0[n, k] = atan2({$nk | v[k]}, {$nk | u[n] | 0.5 | w[n, k]}) {| * w[n, k]}",
 		"t0[n, k] = #all($nk) ; y0[n] = $red(k: t0[n, k] {| * w[n, k]})",
 		"y0[n, k] = sum(k' in $run: #all(x[n, k']) * #less(0.5 * sin(w[n, k'])))",

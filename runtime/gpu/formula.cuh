@@ -144,6 +144,8 @@ OPGEN_DEVICE float opgen_atan2(float y, float x) { return atan2f(y, x); }
 OPGEN_DEVICE double opgen_atan2(double y, double x) { return atan2(y, x); }
 OPGEN_DEVICE float opgen_hypot(float x, float y) { return hypotf(x, y); }
 OPGEN_DEVICE double opgen_hypot(double x, double y) { return hypot(x, y); }
+OPGEN_DEVICE float opgen_fmod(float x, float y) { return fmodf(x, y); }
+OPGEN_DEVICE double opgen_fmod(double x, double y) { return fmod(x, y); }
 // opgen_root is x^0.5: the root but for -0, whose power is 0, and the least number, whose power is infinite.
 template <class T> OPGEN_DEVICE T opgen_root(T x) { return x == (T)-OPGEN_INF ? (T)OPGEN_INF : opgen_abs(opgen_sqrt(x)); }
 // opgen_binade is the greatest power of 2 that is not above |x|, and 1 for 0, infinity and NaN.
