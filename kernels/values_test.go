@@ -67,6 +67,7 @@ func TestValues(t *testing.T) {
 		{"element_binary", `{"type": "EW_MAX"}`, append(in(d(3), 1, 2, 3), in(d(3), 3, 2, 1)...), []float64{3, 2, 3}, []float64{0, 0.5, 1}},
 		{"element_binary", `{"type": "EW_MIN"}`, append(in(d(3), 1, 2, 3), in(d(3), 3, 2, 1)...), []float64{1, 2, 1}, []float64{1, 0.5, 0}},
 		{"element_unary", `{"op_type": "ERFC"}`, in(d(3), 0, 8, -8), []float64{1, 1.1224297172982928e-29, 2}, []float64{-2 / math.Sqrt(math.Pi), -2 / math.Sqrt(math.Pi) * math.Exp(-64), -2 / math.Sqrt(math.Pi) * math.Exp(-64)}},
+		{"element_unary", `{"op_type": "LOG"}`, in(d(3), 0x1p-1074, 0x1p-1030, 0), []float64{-1074 * math.Ln2, -1030 * math.Ln2, -inf}, []float64{inf, inf, inf}},
 		{"element_function", `{"op_type": "ACOSH"}`, in(d(5), 0.5, 1, 1+0x1p-52, 1e200, math.MaxFloat64), []float64{nan, 0, math.Sqrt(2) * 0x1p-26, math.Ln2 + 200*math.Ln10, math.Ln2 + math.Log(math.MaxFloat64)}, []float64{nan, inf, 0x1p26 / math.Sqrt(2), 1e-200, 1 / math.MaxFloat64}},
 		{"element_function", `{"op_type": "HARD_SWISH", "alpha": 0.5, "beta": 0.25}`, in(d(3), -1, 1, 2), []float64{0, 0.75, 2}, []float64{0, 1.25, 1}},
 		{"element_test", `{"op_type": "INFINITE"}`, in(d(5), -inf, inf, nan, 0, math.MaxFloat64), []float64{1, 1, 0, 0, 0}, nil},

@@ -107,7 +107,7 @@ func init() {
 var table = []*Function{
 	{Name: "exp", Params: "x", Is: Series | Grows, Real: of(math.Exp), Unary: simd.Exp,
 		Derivative: slope(func(_, y *Term) *Term { return y })},
-	{Name: "log", Params: "x", Is: Series | Singular, Real: of(math.Log), Unary: simd.Log,
+	{Name: "log", Params: "x", Is: Series | Singular, Real: of(logarithm), Unary: simd.Log,
 		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), x) })},
 	{Name: "sqrt", Params: "x", Is: Singular | RoundsOnce, Real: of(math.Sqrt), Unary: simd.Sqrt,
 		Derivative: slope(func(_, y *Term) *Term { return Ratio(RealNumber(0.5), y) })},
@@ -151,9 +151,9 @@ var table = []*Function{
 		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), Sum(Number(1), Product(x, x))) })},
 	{Name: "atan2", Params: "y, x", Args: 2, Result: Real, Is: Series,
 		Real: func(x ...float64) float64 { return math.Atan2(x[0], x[1]) }, Derivative: angleSlope},
-	{Name: "sinh", Params: "x", Is: Series | Grows, Real: of(math.Sinh), By: hyperbolicSine,
+	{Name: "sinh", Params: "x", Is: Series | Grows, Real: of(sinh), By: hyperbolicSine,
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("cosh", x) })},
-	{Name: "cosh", Params: "x", Is: Series | Grows, Real: of(math.Cosh), By: hyperbolicCosine,
+	{Name: "cosh", Params: "x", Is: Series | Grows, Real: of(cosh), By: hyperbolicCosine,
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("sinh", x) })},
 	{Name: "asinh", Params: "x", Is: Series, Real: of(math.Asinh), By: inverseSine,
 		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), Applied("hypot", RealNumber(1), x)) })},
@@ -242,6 +242,31 @@ func sigmoid(x float64) float64 {
 		return e / (1 + e)
 	}
 	return 1 / (1 + math.Exp(-x))
+}
+
+// logarithm returns the natural logarithm. On amd64, that of package math is wrong for denormal numbers.
+func logarithm(x float64) float64 {
+	if 0 < x && x < 0x1p-1022 {
+		return math.Log(x*0x1p52) - 52*math.Ln2
+	}
+	return math.Log(x)
+}
+
+// sinh returns the hyperbolic sine, also where e^|x| overflows and its half does not.
+func sinh(x float64) float64 {
+	if math.Abs(x) > 700 {
+		return math.Copysign(cosh(x), x)
+	}
+	return math.Sinh(x)
+}
+
+// cosh returns the hyperbolic cosine in the same way.
+func cosh(x float64) float64 {
+	if math.Abs(x) > 700 {
+		root := math.Exp(math.Abs(x) / 2)
+		return 0.5 * root * root
+	}
+	return math.Cosh(x)
 }
 
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
