@@ -23,7 +23,7 @@ func power(x, y number) number {
 	curved := y.v * (y.v - 1) * math.Pow(x.v, y.v-2)
 	log := 0.0
 	if !(x.v == 0 && y.v >= 0) {
-		log = v * math.Log(x.v)
+		log = v * logarithm(x.v)
 	}
 	out.err += scaled(slope, x.err) + scaled(log, y.err)
 	if exactPower(x, y, v) {
@@ -35,7 +35,7 @@ func power(x, y number) number {
 			continue
 		}
 		a, b := x.by(i, slope), y.by(i, log)
-		ln := math.Log(math.Abs(x.v))
+		ln := logarithm(math.Abs(x.v))
 		out.d[i] = a + b
 		out.de[i] = scaled(slope, x.de[i]) + scaled(x.by(i, curved), x.err) + scaled(over(a, y.v), y.err) + scaled(a*ln, y.err) +
 			scaled(log, y.de[i]) + scaled(y.by(i, slope*ln), x.err) + scaled(over(y.by(i, v), x.v), x.err) + 6*(math.Abs(a)+math.Abs(b))
@@ -179,7 +179,7 @@ func restOf(x, y float64) float64 {
 // curves holds the functions of one number.
 var curves = map[string]func(x float64) curve{
 	"exp": func(x float64) curve { v := math.Exp(x); return curve{v, v, v, 0, 0} },
-	"log": func(x float64) curve { return curve{math.Log(x), 1 / x, -1 / (x * x), 0, 0} },
+	"log": func(x float64) curve { return curve{logarithm(x), 1 / x, -1 / (x * x), 0, 0} },
 	"sqrt": func(x float64) curve {
 		v := math.Sqrt(x)
 		return curve{v, 0.5 / v, -0.25 / (v * v * v), 0, 0}
@@ -200,15 +200,15 @@ var curves = map[string]func(x float64) curve{
 	},
 	"Phi": func(x float64) curve {
 		d := math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
-		return curve{0.5 * math.Erfc(-x/math.Sqrt2), d, -x * d, d * x * x, 0}
+		return bell(0.5*math.Erfc(-x/math.Sqrt2), d, x, 1)
 	},
 	"erfc": func(x float64) curve {
 		d := -2 / math.Sqrt(math.Pi) * math.Exp(-x*x)
-		return curve{math.Erfc(x), d, -2 * x * d, d * x * x, 0}
+		return bell(math.Erfc(x), d, x, 2)
 	},
 	"erf": func(x float64) curve {
 		d := 2 / math.Sqrt(math.Pi) * math.Exp(-x*x)
-		return curve{erf(x), d, -2 * x * d, d * x * x, 0}
+		return bell(erf(x), d, x, 2)
 	},
 	"tan": func(x float64) curve {
 		v, c := math.Sin(x)/math.Cos(x), math.Cos(x)
@@ -223,15 +223,24 @@ var curves = map[string]func(x float64) curve{
 		return curve{2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)), -d, -x * d * d * d, 0, 0}
 	},
 	"atan": func(x float64) curve {
-		c := math.Cos(math.Atan(x))
-		return curve{math.Atan2(x, 1), c * c, -2 * x * c * c * c * c, 0, 0}
+		h := math.Hypot(1, x)
+		if math.IsInf(x, 0) {
+			return curve{math.Atan2(x, 1), 0, 0, 0, 0}
+		}
+		return curve{math.Atan2(x, 1), 1 / h / h, -2 * (x / h) / h / h / h, 0, 0}
 	},
 	"sinh": func(x float64) curve {
-		v, d := 0.5*(math.Expm1(x)-math.Expm1(-x)), math.Cosh(x)
-		return curve{v, d, v, 0, 0}
+		v := 0.5 * (math.Expm1(x) - math.Expm1(-x))
+		if math.Abs(x) > 700 {
+			v = math.Copysign(farCosh(x), x)
+		}
+		return curve{v, cosh(x), v, 0, 0}
 	},
 	"cosh": func(x float64) curve {
-		v, d := 0.5*(math.Exp(x)+math.Exp(-x)), math.Sinh(x)
+		v, d := cosh(x), math.Sinh(x)
+		if math.Abs(x) > 700 {
+			d = math.Copysign(v, x)
+		}
 		return curve{v, d, v, 0, 0}
 	},
 	"asinh": func(x float64) curve {
@@ -270,6 +279,38 @@ var curves = map[string]func(x float64) curve{
 	},
 	"expm1": func(x float64) curve { return curve{math.Expm1(x), math.Exp(x), math.Exp(x), 1, 0} },
 	"log1p": func(x float64) curve { return curve{math.Log1p(x), 1 / (1 + x), -1 / ((1 + x) * (1 + x)), 0, 0} },
+}
+
+// bell returns what a function does whose slope d at x is a bell: the derivative of the slope is -by * x * d.
+// At infinities all slopes are 0.
+func bell(v, d, x, by float64) curve {
+	if math.IsInf(x, 0) {
+		return curve{v: v}
+	}
+	return curve{v, d, -by * x * d, d * x * x, 0}
+}
+
+// cosh returns the hyperbolic cosine.
+func cosh(x float64) float64 {
+	if math.Abs(x) > 700 {
+		return farCosh(x)
+	}
+	return 0.5 * (math.Exp(x) + math.Exp(-x))
+}
+
+// logarithm returns the natural logarithm. On amd64, that of package math is wrong for denormal numbers.
+func logarithm(x float64) float64 {
+	if 0 < x && x < 0x1p-1022 {
+		return math.Log(x*0x1p52) - 52*math.Ln2
+	}
+	return math.Log(x)
+}
+
+// farCosh returns the hyperbolic cosine where e^-|x| does not count: e^|x| may overflow, and its half may
+// not.
+func farCosh(x float64) float64 {
+	root := math.Exp(math.Abs(x) / 2)
+	return 0.5 * root * root
 }
 
 // erf returns the error function: by its series near 0, where a difference from 1 has no digits.

@@ -13,7 +13,7 @@ const gammaLost = 64 * 0x1p-53
 func gammaAt(x float64) gammas {
 	var g gammas
 	for ; x < 6; x++ {
-		g.log -= math.Log(math.Abs(x))
+		g.log -= logarithm(math.Abs(x))
 		g.first -= 1 / x
 		g.second += 1 / (x * x)
 	}

@@ -266,3 +266,44 @@ func TestAsinhOfGreatNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsOfFunctions compares values and slopes of functions with known ones: at infinities, NaN, and the
+// largest and the least numbers. Each bound must be a number, except where the slope is infinite or there is
+// none.
+func TestEndsOfFunctions(t *testing.T) {
+	const most, least = math.MaxFloat64, 0x1p-1074
+	inf, nan := math.Inf(1), math.NaN()
+	bell := 2 / math.Sqrt(math.Pi)
+	type at struct{ x, v, slope float64 }
+	for name, rows := range map[string][]at{
+		"exp":      {{-inf, 0, 0}, {-most, 0, 0}, {least, 1, 1}, {inf, inf, inf}, {nan, nan, nan}},
+		"log":      {{0, -inf, inf}, {least, -1074 * math.Ln2, inf}, {most, 1024 * math.Ln2, 0x1p-1024}, {inf, inf, 0}, {-1, nan, -1}, {nan, nan, nan}},
+		"sqrt":     {{0, 0, inf}, {least, 0x1p-537, 0x1p536}, {most, 0x1p512, 0x1p-513}, {inf, inf, 0}, {nan, nan, nan}},
+		"tanh":     {{-inf, -1, 0}, {-most, -1, 0}, {least, least, 1}, {most, 1, 0}, {inf, 1, 0}, {nan, nan, nan}},
+		"sigmoid":  {{-inf, 0, 0}, {-most, 0, 0}, {least, 0.5, 0.25}, {most, 1, 0}, {inf, 1, 0}, {nan, nan, nan}},
+		"softplus": {{-inf, 0, 0}, {-most, 0, 0}, {least, math.Ln2, 0.5}, {most, most, 1}, {inf, inf, 1}, {nan, nan, nan}},
+		"Phi":      {{-inf, 0, 0}, {-most, 0, 0}, {least, 0.5, bell / math.Sqrt2 / 2}, {most, 1, 0}, {inf, 1, 0}, {nan, nan, nan}},
+		"erf":      {{-inf, -1, 0}, {-most, -1, 0}, {least, least, bell}, {most, 1, 0}, {inf, 1, 0}, {nan, nan, nan}},
+		"erfc":     {{-inf, 2, 0}, {-most, 2, 0}, {least, 1, -bell}, {most, 0, 0}, {inf, 0, 0}, {nan, nan, nan}},
+		"expm1":    {{-inf, -1, 0}, {-most, -1, 0}, {least, least, 1}, {inf, inf, inf}, {nan, nan, nan}},
+		"log1p":    {{-1, -inf, inf}, {least, least, 1}, {-least, -least, 1}, {most, 1024 * math.Ln2, 0x1p-1024}, {inf, inf, 0}, {-2, nan, -1}, {nan, nan, nan}},
+		"sinh":     {{-inf, -inf, inf}, {least, least, 1}, {710, 1.1169973830808557e308, 1.1169973830808557e308}, {-710, -1.1169973830808557e308, 1.1169973830808557e308}, {most, inf, inf}, {nan, nan, nan}},
+		"cosh":     {{-inf, inf, -inf}, {least, 1, least}, {710, 1.1169973830808557e308, 1.1169973830808557e308}, {-710, 1.1169973830808557e308, -1.1169973830808557e308}, {most, inf, inf}, {nan, nan, nan}},
+		"asinh":    {{-inf, -inf, 0}, {least, least, 1}, {most, 1025 * math.Ln2, 0x1p-1024}, {-most, -1025 * math.Ln2, 0x1p-1024}, {inf, inf, 0}, {nan, nan, nan}},
+		"atanh":    {{-1, -inf, inf}, {least, least, 1}, {1, inf, inf}, {inf, nan, -inf}, {2, nan, -1. / 3}, {nan, nan, nan}},
+		"atan":     {{-inf, -math.Pi / 2, 0}, {-1e10, -math.Pi/2 + 1e-10, 1e-20}, {least, least, 1}, {most, math.Pi / 2, 0}, {inf, math.Pi / 2, 0}, {nan, nan, nan}},
+	} {
+		for _, r := range rows {
+			y := apply(depending(0, r.x), curves[name](r.x), 0x1p-53)
+			same := func(got, want float64) bool {
+				return got == want || got != got && want != want || math.Abs(got-want) <= 1e-15*math.Abs(want)
+			}
+			if !same(y.v, r.v) || !same(y.d[0], r.slope) {
+				t.Errorf("%s(%v): got %v with the slope %v, want %v with %v", name, r.x, y.v, y.d[0], r.v, r.slope)
+			}
+			if r.v == r.v && !math.IsInf(r.slope, 0) && (math.IsNaN(y.err) || math.IsNaN(y.de[0])) {
+				t.Errorf("%s(%v): got the bounds %v and %v", name, r.x, y.err, y.de[0])
+			}
+		}
+	}
+}
