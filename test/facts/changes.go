@@ -223,7 +223,7 @@ func (c *changer) elementwise() {
 	for i, t := range c.spec.Tasks {
 		flip := func(name string, was bool, set func(*spec.Spec, spec.Bool)) {
 			add := c.add
-			if was {
+			if was || !c.byHand { // loops of a formula say by themselves whether they go element by element
 				add = c.weaken
 			}
 			add("elementwise", func(s *spec.Spec) { set(s, spec.Bool{V: !was, Span: s.Tasks[i].Key}) }, "%s.elementwise is %v", name, !was)
