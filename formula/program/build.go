@@ -22,21 +22,22 @@ type builder struct {
 	functions   map[string]*expr.Function
 	conditional map[*expr.Function]bool // memo of hasConditions
 	slots       map[string]*Slot
-	assigned    map[string]bool   // names that the formula gives its own values, which no temporary may take
-	counts      map[string]int    // the number of values that the caller passes for an argument
-	listed      []string          // dimensions with a value for each tensor of a variadic slot
-	ranges      map[string]extent // the ranges of names that index no dimension, from their first use on
-	perTensor   map[string]bool   // those that range over a listed dimension
-	pairs       map[int]pairOf    // tensors defined as max + log of a logsumexp, see relative
-	seconds     map[int]bool      // tensors that hold the log of such a pair
-	hoisted     []hoisted         // temporaries of the present statement
-	depth       int               // of nested inlining
-	applied     []string          // the call stack of formula functions
-	spans       *term.Spans       // what integers of indices, extents and attributes may be
-	unsettled   bool              // comparisons of symbols stay conditions
-	deciding    bool              // real symbols have their values in comparisons
-	size        int               // the number of expressions evaluated so far
-	length      int               // and of those the present statement's
+	assigned    map[string]bool      // names that the formula gives its own values, which no temporary may take
+	counts      map[string]int       // the number of values that the caller passes for an argument
+	listed      []string             // dimensions with a value for each tensor of a variadic slot
+	ranges      map[string]extent    // the ranges of names that index no dimension, from their first use on
+	perTensor   map[string]bool      // those that range over a listed dimension
+	pairs       map[int]pairOf       // tensors defined as max + log of a logsumexp, see relative
+	seconds     map[int]bool         // tensors that hold the log of such a pair
+	hoisted     []hoisted            // temporaries of the present statement
+	depth       int                  // of nested inlining
+	applied     []string             // the call stack of formula functions
+	spans       *term.Spans          // what integers of indices, extents and attributes may be
+	far         map[*term.Term]error // of integers that near has looked at
+	unsettled   bool                 // comparisons of symbols stay conditions
+	deciding    bool                 // real symbols have their values in comparisons
+	size        int                  // the number of expressions evaluated so far
+	length      int                  // and of those the present statement's
 }
 
 // extent is the half-open range of an index, or the ranges of the indices of a run.

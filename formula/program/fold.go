@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/formula/reduction"
@@ -29,7 +30,7 @@ func (b *builder) folded(k reduction.Kind, items []*term.Term) (*term.Term, erro
 	x := items[0]
 	for _, y := range items[1:] {
 		if op, f := term.JoinOf(k); f == nil {
-			if err := b.fits(op, x, y); err != nil {
+			if err := b.holds(op, x, y, math.MaxInt); err != nil {
 				return nil, err
 			}
 			x = term.Arithmetic(op, x, y)

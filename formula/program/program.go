@@ -157,6 +157,7 @@ func build(u *Use) (*builder, error) {
 		pairs:     map[int]pairOf{},
 		seconds:   map[int]bool{},
 		spans:     &term.Spans{InUse: true, Known: map[*term.Term]affine.Interval{}},
+		far:       map[*term.Term]error{},
 		unsettled: u.Unsettled,
 	}
 	for _, fn := range f.Functions {

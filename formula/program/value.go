@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -84,7 +85,7 @@ func (b *builder) value(n expr.Node, sc *scope, isIndex bool) (value, error) {
 		if n.Op == "!" {
 			return value{node: term.Negated(x)}, nil
 		}
-		if err := b.fits(term.Subtract, term.Number(0), x); err != nil {
+		if err := b.holds(term.Subtract, term.Number(0), x, math.MaxInt); err != nil {
 			return value{}, err
 		}
 		if x.Op == term.Constant {
@@ -253,7 +254,12 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 		}
 		return value{}, fmt.Errorf("the divisor is 0")
 	}
-	if err := b.fits(op, x.node, y.node); err != nil {
+	if isIndex || op == term.Quotient || op == term.Modulo {
+		err = b.fits(op, x.node, y.node)
+	} else {
+		err = b.holds(op, x.node, y.node, math.MaxInt)
+	}
+	if err != nil {
 		return value{}, err
 	}
 	if op == term.Add || op == term.Subtract {
