@@ -15,7 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-var randomGradients = flag.Int("random-gradients", 1500, "how many random formulas are differentiated")
+var randomGradients = flag.Int("random-gradients", 500, "how many random formulas are differentiated")
 
 // TestRandomGradients compares derived gradients with those of reverse mode, which the interpreter has, for
 // random formulas of windows, with conditions, values outside, places that are looked up, and extremes.

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	randomFormulas = flag.Int("random-formulas", 400, "how many random formulas run in loops")
+	randomFormulas = flag.Int("random-formulas", 150, "how many random formulas run in loops")
 	randomSeed     = flag.Uint64("random-seed", 1, "which random formulas they are")
 )
 

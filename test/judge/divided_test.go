@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	divided     = flag.Int("divided", 250, "how many operators TestDivided divides")
+	divided     = flag.Int("divided", 100, "how many operators TestDivided divides")
 	dividedSeed = flag.Uint64("divided-seed", 1, "the seed of the operators that TestDivided divides")
 )
 
