@@ -323,10 +323,19 @@ func (r *run) watch() error {
 	return nil
 }
 
-// stop makes the workers of a slice end that wait.
+// stop makes the workers of a slice end that wait. It is a copy that has ended when stop returns: a memset
+// may need a multiprocessor, all of which the kernel has, and a later one would stop the next run.
 func (s *slice) stop() error {
+	word := s.counts[8*s.workers:]
+	binary.LittleEndian.PutUint64(word, 2)
 	d := s.lane.device
-	return d.call("cuMemsetD8Async", func() error { return cu.MemsetD8Async(s.halt, 2, 1, d.transfer) })
+	return d.call("cuMemcpyHtoDAsync", func() error {
+		err := cu.MemcpyHtoDAsync(s.halt, unsafe.Pointer(unsafe.SliceData(word)), 8, d.transfer)
+		if err == nil {
+			err = d.transfer.Synchronize()
+		}
+		return err
+	})
 }
 
 // look copies how far workers are, and reports whether one of them has gone on.
