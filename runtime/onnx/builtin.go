@@ -1,0 +1,140 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/opgen/opgen/internal/base/onnxpb"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/safetensors"
+)
+
+// constantNode returns the value in an attribute of the node.
+func (b *builder) constantNode(c *call) ([]*value, error) {
+	name := ""
+	if len(c.node.GetOutput()) > 0 {
+		name = c.node.GetOutput()[0]
+	}
+	for _, a := range c.node.GetAttribute() {
+		switch a.GetName() {
+		case "value":
+			t, err := b.m.tensor(a.GetT())
+			return []*value{constant(name, t)}, err
+		case "value_int":
+			return []*value{constant(name, integersOf([]int{}, int(a.GetI())))}, nil
+		case "value_ints":
+			v, err := attribute(a)
+			list, _ := v.([]int)
+			return []*value{constant(name, integersOf([]int{len(list)}, list...))}, err
+		case "value_float":
+			t, err := safetensors.Of([]int{}, []float32{a.GetF()})
+			return []*value{constant(name, t)}, err
+		case "value_floats":
+			t, err := safetensors.Of([]int{len(a.GetFloats())}, a.GetFloats())
+			return []*value{constant(name, t)}, err
+		}
+	}
+	return nil, errors.New("want the value of a tensor, integers or floats")
+}
+
+// identity returns the input.
+func (b *builder) identity(c *call) ([]*value, error) {
+	if c.input(0) == nil {
+		return nil, errors.New("want an input")
+	}
+	if b.variables == nil {
+		return nil, nil // a graph of constants has tensors
+	}
+	return []*value{c.input(0)}, nil
+}
+
+// shape returns the extents of the input, or a part of them.
+func (b *builder) shape(c *call) ([]*value, error) {
+	if c.input(0) == nil {
+		return nil, errors.New("want an input")
+	}
+	_, extents, err := b.typeOf(c.input(0))
+	if err != nil {
+		return nil, err
+	}
+	rank := len(extents)
+	bound := func(name string, missing int) int {
+		n := missing
+		if a := c.attribute(name); a != nil {
+			n = int(a.GetI())
+		}
+		if n < 0 {
+			n += rank
+		}
+		return min(max(n, 0), rank)
+	}
+	lo, hi := bound("start", 0), bound("end", rank)
+	part := extents[lo:max(lo, hi)]
+	return []*value{constant("", integersOf([]int{len(part)}, part...))}, nil
+}
+
+// size returns the number of elements of the input.
+func (b *builder) size(c *call) ([]*value, error) {
+	if c.input(0) == nil {
+		return nil, errors.New("want an input")
+	}
+	_, extents, err := b.typeOf(c.input(0))
+	n := 1
+	for _, e := range extents {
+		n *= e
+	}
+	return []*value{constant("", integersOf([]int{}, n))}, err
+}
+
+// branch computes the branch that a constant condition selects.
+func (b *builder) branch(c *call) ([]*value, error) {
+	v := c.input(0)
+	if v == nil || !v.constant() {
+		return nil, errors.New("want a condition that is known when the graph is built")
+	}
+	if err := b.fold.value(v); err != nil {
+		return nil, err
+	}
+	if v.data.Type != dtype.Bool || len(v.data.Data) != 1 {
+		return nil, fmt.Errorf("want one truth value as the condition, got %v%v", v.data.Type, v.data.Shape)
+	}
+	name := "else_branch"
+	if v.data.Data[0] != 0 {
+		name = "then_branch"
+	}
+	a := c.attribute(name)
+	if a.GetG() == nil {
+		return nil, fmt.Errorf("want the graph %s, got none", name)
+	}
+	s := newScope(c.scope, c.scope.opsets)
+	s.attrs = c.scope.attrs
+	if err := s.initializers(b.m, a.GetG()); err != nil {
+		return nil, err
+	}
+	return b.run(s, a.GetG().GetNode(), outputNames(a.GetG()))
+}
+
+// function computes the body of a function of the model.
+func (b *builder) function(c *call, f *onnxpb.FunctionProto) ([]*value, error) {
+	sets := opsets(f.GetOpsetImport())
+	s := newScope(nil, sets)
+	s.attrs, s.absent = map[string]*onnxpb.AttributeProto{}, map[string]bool{}
+	for _, a := range f.GetAttributeProto() {
+		s.attrs[a.GetName()] = a
+	}
+	for _, a := range c.node.GetAttribute() {
+		s.attrs[a.GetName()] = c.attribute(a.GetName())
+	}
+	for i, name := range f.GetInput() {
+		if v := c.input(i); v != nil {
+			s.values[name] = v
+		} else {
+			s.absent[name] = true
+		}
+	}
+	outs, err := b.run(s, f.GetNode(), f.GetOutput())
+	if err != nil {
+		return nil, c.refused("a function", err)
+	}
+	return outs, nil
+}
