@@ -17,14 +17,14 @@ import (
 type folder struct {
 	m      *Model
 	engine *engine.Engine
-	left   int // bytes of constants that it may still compute
+	left   int64 // bytes of constants that it may still compute
 }
 
 // maxConstant bounds the bytes of a constant that is computed, and of what it is computed from. maxConstants
 // bounds those of all constants of a network that are computed.
 const (
 	maxConstant  = 1 << 28
-	maxConstants = 1 << 32
+	maxConstants = int64(1 << 32)
 )
 
 // maxRow bounds how many nodes stand behind each other between a constant and what the file holds: they are
@@ -68,8 +68,8 @@ func (f *folder) value(v *value) error {
 	if err := f.bounded(b.g); err != nil {
 		return err
 	}
-	if f.left -= t.Elements() * t.Type().Size(); f.left < 0 {
-		return fmt.Errorf("want at most %d bytes of constants that follow from others", int64(maxConstants))
+	if f.left -= int64(t.Elements()) * int64(t.Type().Size()); f.left < 0 {
+		return fmt.Errorf("want at most %d bytes of constants that follow from others", maxConstants)
 	}
 	p, err := graph.Inference(b.g, t)
 	if err != nil {

@@ -33,7 +33,7 @@ type Catalogue struct {
 
 // maxFile is the size up to which Load reads files, in bytes: that of messages of protocol buffers. Larger
 // networks have their weights in files beside it.
-const maxFile = 2 << 30
+const maxFile int64 = 2 << 30
 
 // Model is a network that was read. It is safe for concurrent use.
 type Model struct {
@@ -78,7 +78,7 @@ func Load(path string, c *Catalogue) (*Model, error) {
 		return nil, err
 	}
 	if info.Size() > maxFile {
-		return nil, fmt.Errorf("onnx: %s: want at most %d bytes, got %d", path, int64(maxFile), info.Size())
+		return nil, fmt.Errorf("onnx: %s: want at most %d bytes, got %d", path, maxFile, info.Size())
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxFile))
 	if err != nil {

@@ -34,8 +34,8 @@ func Save(w io.Writer, c *Catalogue, p *graph.Program, variables map[string]safe
 	if err != nil {
 		return fmt.Errorf("onnx: %w", err)
 	}
-	if len(data) > maxFile {
-		return fmt.Errorf("onnx: want a model of at most %d bytes, got %d", int64(maxFile), len(data))
+	if int64(len(data)) > maxFile {
+		return fmt.Errorf("onnx: want a model of at most %d bytes, got %d", maxFile, len(data))
 	}
 	_, err = w.Write(data)
 	return err
