@@ -127,14 +127,19 @@ func leave(string) error {
 		return nil
 	})
 	fmt.Println("ended:", err)
+	time.Sleep(500 * time.Millisecond) // all have printed it when the first ends: mpiexec of MPICH then kills the others
 	return nil
 }
 
-// forever trains until something ends it.
-func forever(string) error {
+// forever trains until something ends it. Rank 1 stops before its first step if stop is "stop".
+func forever(stop string) error {
 	return train(func(s *opgen.Session, step int) error {
-		if rank, _ := s.Rank(); step == 0 {
+		rank, _ := s.Rank()
+		if step == 0 {
 			fmt.Println("rank", rank, "is", os.Getpid())
+		}
+		if stop != "" && rank == 1 {
+			return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		}
 		return nil
 	})
@@ -313,6 +318,22 @@ func runs(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, state, ok := strings.Cut(string(stat), ") ")
 	return err == nil && ok && !strings.HasPrefix(state, "Z")
+}
+
+// TestStopsEarly stops a rank as soon as it has loaded its program. The others no longer take it for one that
+// is starting.
+func TestStopsEarly(t *testing.T) {
+	j, begin := start(t, 3, "forever stop"), time.Now()
+	select {
+	case <-j.ready:
+		begin = time.Now()
+	case <-j.read:
+	case <-time.After(time.Minute):
+	}
+	out, err := j.end(t, 20*time.Second)
+	if took := time.Since(begin); err == nil || took > 10*time.Second || !strings.Contains(out, "rank 1: has not answered for") {
+		t.Errorf("the job ended after %v with %v\n%s", took, err, out)
+	}
 }
 
 // TestFaults kills and stops processes at random moments of a training. The job ends within 10 s, with an

@@ -97,9 +97,13 @@ type peer struct {
 	farewell      bool // whether bye was sent
 	queue         [][]byte
 	word          uint64 // the last from it
-	missed        int    // how many ticks have gone by since
+	started       bool   // whether a word or a message has come from it
+	missed        int    // how many ticks have gone by since the last
 	gone          bool   // it has said bye
 }
+
+// heard notes that a rank runs: a word or a message has come from it.
+func (p *peer) heard() { p.started, p.missed = true, 0 }
 
 // transport is a rank of MPI. Its thread alone calls MPI.
 type transport struct {
@@ -248,7 +252,7 @@ var unfinished []*transport
 func (t *transport) serve() {
 	closing, timer := t.closing, time.NewTimer(0)
 	defer timer.Stop()
-	last := time.Now() // the last tick
+	last := time.Now().Add(-tick) // the last tick: the others hear of this rank as soon as it is there
 	var failed time.Time
 	idle := 0
 	for {
@@ -355,6 +359,9 @@ func (t *transport) test() (moved bool) {
 		if err == nil && !r.send && int(n) != len(r.data) {
 			err = fmt.Errorf("want a message of %d bytes from rank %d, got %d", len(r.data), r.peer, n)
 		}
+		if err == nil && !r.send {
+			t.peers[r.peer].heard()
+		}
 		r.pin.Unpin()
 		r.done <- err
 		moved = true
@@ -441,7 +448,8 @@ func (t *transport) hear(rank int) {
 	p := t.peers[rank]
 	kind, about := binary.LittleEndian.Uint32(p.in), int(binary.LittleEndian.Uint32(p.in[4:]))
 	if word := binary.LittleEndian.Uint64(p.in[8:]); word > p.word {
-		p.word, p.missed = word, 0
+		p.word = word
+		p.heard()
 	}
 	switch kind {
 	case abort:
@@ -466,8 +474,8 @@ func (t *transport) tick() {
 			continue
 		}
 		limit := t.limit
-		if p.missed++; p.word == 0 {
-			limit = max(limit, 12*limit) // it is still starting
+		if p.missed++; !p.started {
+			limit = max(limit, 12*limit)
 		}
 		if p.missed > limit {
 			t.fail(&ranks.Error{Rank: rank, Message: fmt.Sprintf("has not answered for %v: it is stopped, or the link to it is cut", time.Duration(p.missed-1)*tick)}, true)
