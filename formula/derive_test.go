@@ -129,7 +129,9 @@ func compareGradientsOf(t *testing.T, o *task.Operator, u *program.Use, r *task.
 // TestGradientsOfProductsTakeLinearTime checks that the gradient of a product over several indices has scans,
 // and no product over all other elements for each element, and that it is right next to zeros.
 func TestGradientsOfProductsTakeLinearTime(t *testing.T) {
-	for _, text := range []string{"s[n] = prod(n', k: x[n', k]) + n", "s[n] = prod(k, n' if k != n: x[n', k])", "y[n, k] = prod(n', k': x[n', k'] * w[n, k])"} {
+	for _, text := range []string{"s[n] = prod(n', k: x[n', k]) + n", "s[n] = prod(k, n' if k != n: x[n', k])", "y[n, k] = prod(n', k': x[n', k'] * w[n, k])",
+		"s[n] = prod(n', a in n' - 2 .. n' + 2: (x[n', 0] else 1) * (1 + 0.5 * a))", "y[n, k] = prod(n', k' in k - 1 .. k + 2: (x[n', k'] else 1))",
+		"y[n, k] = prod(k', a in k' .. 2 * k' + 1: (x[n, a] else 1) * w[n, k'])", "s[n] = prod(k in 1 .. K: x[n, k])"} {
 		t.Run(text, func(t *testing.T) {
 			o, attrs, r := operatorWith(t, text)
 			u, err := useOf(o, attrs, r, 0, nil)

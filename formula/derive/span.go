@@ -46,6 +46,27 @@ func extentOf(v *term.Variable) *term.Term {
 	return term.Greatest(term.Number(0), n)
 }
 
+// greatestLength returns a number that hi - lo does not exceed, for all values of the indices, if one is
+// known. It splits minima and maxima at the root, as exceeds does.
+func greatestLength(lo, hi *term.Term) (most int, known bool) {
+	least := func(lo1, hi1, lo2, hi2 *term.Term) (int, bool) {
+		x, known := greatestLength(lo1, hi1)
+		y, other := greatestLength(lo2, hi2)
+		if !known || other && y < x {
+			return y, other
+		}
+		return x, known
+	}
+	switch {
+	case isApplied(hi, term.Min):
+		return least(lo, hi.Args[0], lo, hi.Args[1])
+	case isApplied(lo, term.Max):
+		return least(lo.Args[0], hi, lo.Args[1], hi)
+	}
+	_, most, known = spanOf(term.Norm(term.Difference(hi, lo)))
+	return most, known
+}
+
 // inside reports whether element r is in bounds for all values of its indices.
 func inside(r *term.Read) bool {
 	idx, ext := r.Idx, r.Ext

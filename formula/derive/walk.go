@@ -159,8 +159,9 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 	case reduction.Max, reduction.Min:
 		return d.extremes(n, fresh, g, vars, guard)
 	case reduction.Prod:
-		for _, x := range d.others(fresh, vars) {
-			g = term.Product(g, d.aside("others", inner, x))
+		counted, places := fromZero(r)
+		for _, x := range d.others(counted, vars) {
+			g = term.Product(g, d.aside("others", append(slices.Clone(vars), counted.Vars...), x).Substitute(places))
 		}
 	case reduction.Variance:
 		mean := d.aside("mean", vars, &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Mean, Vars: n.Reduction.Vars,
@@ -214,27 +215,65 @@ func (d *deriver) count(n *term.Term, vars []*term.Variable) *term.Term {
 	return d.aside("count", vars, d.over(n, reduction.Sum, func(*term.Term) (*term.Term, *term.Term) { return nil, term.Number(1) }))
 }
 
-// others returns factors whose product is the product of the body of n at all indices but the present one.
-// For several indices v1..vk, factor i multiplies the values with another vi, equal v1..vi-1, and any
-// vi+1..vk; a temporary holds the products over vi+1..vk. Each factor is then a scan over one index. A
-// single product would take quadratic time.
-func (d *deriver) others(n *term.Term, vars []*term.Variable) []*term.Term {
-	r := n.Reduction
-	if slices.ContainsFunc(r.Vars, func(v *term.Variable) bool { return !v.Hi.Fixed() || !v.Lo.Is(0) }) {
-		return []*term.Term{d.anyOther(n)}
+// longestWindow is how many elements the range of an index may have of which temporaries have all, where the
+// length of the range depends on other indices.
+const longestWindow = 64
+
+// fromZero returns a reduction whose indices begin at 0 and end at the same number for all values of other
+// indices, where the range is as long everywhere, or short with two ends that move: the index of a window
+// counts from its start, and a condition says where the window is cut. A running product has one such end;
+// loops know its gradient as it is. places are the values of the new indices.
+func fromZero(r *term.Reduction) (counted *term.Reduction, places map[*term.Variable]*term.Term) {
+	out, values := *r, map[*term.Variable]*term.Term{}
+	places = map[*term.Variable]*term.Term{}
+	var guards []*term.Term
+	out.Vars = nil
+	for _, v := range r.Vars {
+		w := &term.Variable{Name: v.Name, Lo: v.Lo.Substitute(values), Hi: v.Hi.Substitute(values)}
+		values[v], places[w] = w.Term(), v.Term()
+		if !w.Lo.Is(0) || !w.Hi.Fixed() {
+			length := term.Norm(extentOf(w))
+			most, known := greatestLength(w.Lo, w.Hi)
+			switch {
+			case length.Fixed():
+				values[v], places[w] = term.Sum(w.Term(), w.Lo), term.Difference(v.Term(), v.Lo)
+				w.Lo, w.Hi = term.Number(0), length
+			case !w.Lo.Fixed() && !w.Hi.Fixed() && known && most <= longestWindow:
+				values[v], places[w] = term.Sum(w.Term(), w.Lo), term.Difference(v.Term(), v.Lo)
+				guards = append(guards, term.Compare(term.Less, values[v], w.Hi))
+				w.Lo, w.Hi = term.Number(0), term.Number(max(most, 0))
+			}
+		}
+		out.Vars = append(out.Vars, w)
 	}
+	out.Body = r.Body.Substitute(values)
+	if r.Guard != nil {
+		guards = append(guards, r.Guard.Substitute(values))
+	}
+	out.Guard = term.All(guards...)
+	return &out, places
+}
+
+// others returns factors whose product is the product of the body of r at all indices but the present one.
+// For several indices v1..vk, factor i multiplies the values with another vi, equal v1..vi-1, and any
+// vi+1..vk; a temporary holds the products over vi+1..vk. Each factor is then a scan over one index, where
+// the range of the index is the same everywhere. A single product would take quadratic time.
+func (d *deriver) others(r *term.Reduction, vars []*term.Variable) []*term.Term {
 	var out []*term.Term
 	product := func(vars []*term.Variable, guard, body *term.Term) *term.Term {
-		return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &term.Reduction{Kind: r.Kind, Vars: vars, Guard: guard, Body: body, Part: -1}}
+		return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: r.Kind, Vars: vars, Guard: guard, Body: body, Part: -1}}
 	}
 	for i, own := range r.Vars {
-		copied := n.Map(func(x *term.Term) *term.Term { return x }).Reduction // a copy with fresh variables
+		copied := product(r.Vars, r.Guard, r.Body).Map(func(x *term.Term) *term.Term { return x }).Reduction // with fresh variables
 		other := copied.Vars[i]
 		other.Name += "'"
 		values, equal := map[*term.Variable]*term.Term{}, slices.Clone(vars)
 		for j, v := range copied.Vars[:i] {
 			values[v] = r.Vars[j].Term()
 			equal = append(equal, r.Vars[j])
+		}
+		for _, v := range copied.Vars[i:] {
+			v.Lo, v.Hi = v.Lo.Substitute(values), v.Hi.Substitute(values)
 		}
 		body, guard := copied.Body.Substitute(values), copied.Guard
 		if guard != nil {
@@ -247,21 +286,6 @@ func (d *deriver) others(n *term.Term, vars []*term.Variable) []*term.Term {
 		out = append(out, product([]*term.Variable{other}, term.All(guard, differs), body))
 	}
 	return out
-}
-
-// anyOther returns the product of the body of n at all indices but the present one, as one guarded
-// reduction.
-func (d *deriver) anyOther(n *term.Term) *term.Term {
-	copied := n.Map(func(x *term.Term) *term.Term { return x })
-	r := copied.Reduction
-	var same []*term.Term
-	for i, v := range r.Vars {
-		w := n.Reduction.Vars[i]
-		v.Name += "'"
-		same = append(same, term.Compare(term.Equal, v.Term(), w.Term()))
-	}
-	r.Guard = term.All(r.Guard, term.Negated(term.All(same...)))
-	return copied
 }
 
 // aside stores a value of the backward pass in a temporary over those of vars that it depends on, and
