@@ -71,6 +71,9 @@ func show(n expr.Node) string {
 		}
 		return s
 	case *expr.In:
+		if n.Word != "" {
+			return show(n.X) + " in " + n.Word
+		}
 		return show(n.X) + " in [" + showAll(n.List) + "]"
 	case *expr.List:
 		return "[" + showAll(n.Elems) + "]"

@@ -193,6 +193,8 @@ type In struct {
 	base
 	X    Node
 	List []Node
+	Word string // the word for element types, such as floating, in place of the list; "" if the list is written out
+	At   int    // where the word begins
 }
 
 // List is [Elems...], a Dims.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // maxDepth bounds nesting, and maxLength the source in bytes, so that no input overflows the stack.
@@ -21,7 +22,7 @@ const (
 //	expr   = or [ "?" expr ":" expr ]
 //	or     = and { "||" and }
 //	and    = cmp { "&&" cmp }
-//	cmp    = sum [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum | [ "not" ] "in" list ]
+//	cmp    = sum [ ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum | [ "not" ] "in" ( list | word ) ]
 //	sum    = term { ( "+" | "-" ) term }
 //	term   = unary { ( "*" | "/" | "%" ) unary }
 //	unary  = ( "-" | "!" ) unary | postfix
@@ -144,14 +145,10 @@ func (p *parser) binary(level int) (Node, *Error) {
 				}
 				p.next()
 			}
-			if !p.is("[") {
-				return nil, p.unexpected("a list")
-			}
-			l, err := p.list()
+			in, err := p.among(x)
 			if err != nil {
 				return nil, err
 			}
-			in := &In{base{pos: x.Pos(), end: l.End()}, x, l.(*List).Elems}
 			x = in
 			if op == "not" {
 				x = &Unary{base{pos: in.pos, end: in.end}, "!", in}
@@ -164,6 +161,27 @@ func (p *parser) binary(level int) (Node, *Error) {
 		}
 		x = &Binary{base{pos: x.Pos(), end: y.End()}, op, x, y}
 	}
+}
+
+// among parses what stands behind in: a list, or a word that stands for several element types.
+func (p *parser) among(x Node) (*In, *Error) {
+	if types := dtype.Named(p.tok.text); p.tok.kind == tokName && types != nil {
+		at := base{pos: p.tok.pos, end: p.tok.end}
+		in := &In{base: base{pos: x.Pos(), end: at.end}, X: x, Word: p.tok.text, At: at.pos}
+		for _, t := range types {
+			in.List = append(in.List, &Lit{at, t.String()})
+		}
+		p.next()
+		return in, nil
+	}
+	if !p.is("[") {
+		return nil, p.unexpected("a list, or a word for element types such as floating")
+	}
+	l, err := p.list()
+	if err != nil {
+		return nil, err
+	}
+	return &In{base: base{pos: x.Pos(), end: l.End()}, X: x, List: l.(*List).Elems}, nil
 }
 
 func (p *parser) unary() (Node, *Error) {

@@ -42,6 +42,9 @@ func tree(n expr.Node) string {
 	case *expr.Select:
 		return tree(n.X) + "." + n.Field
 	case *expr.In:
+		if n.Word != "" {
+			return "(" + tree(n.X) + " in " + n.Word + " = [" + list(n.List) + "])"
+		}
 		return "(" + tree(n.X) + " in [" + list(n.List) + "])"
 	case *expr.List:
 		return "[" + list(n.Elems) + "]"
@@ -53,6 +56,8 @@ func TestParse(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"1", "1"},
 		{"007", "7"},
+		{"T in floating", "(T in floating = ['f16', 'bf16', 'f32', 'f64'])"},
+		{"T not in signed", "(!(T in signed = ['i8', 'i16', 'i32', 'i64']))"},
 		{"2147483647", "2147483647"},
 		{"1.5", "1.5"},
 		{"1e3", "1000"},
@@ -153,7 +158,7 @@ func TestParseErrors(t *testing.T) {
 		{"a.»1«", "want the name of a field, got 1"},
 		{"a < b »<« c", "comparisons cannot be chained"},
 		{"a == b »in« [c]", "comparisons cannot be chained"},
-		{"a in »b«", "want a list, got b"},
+		{"a in »b«", "want a list, or a word for element types such as floating, got b"},
 		{"a not »b«", `want "in", got b`},
 		{"»not« a", "want a value, got not"},
 		{"a && »in«", "want a value, got in"},

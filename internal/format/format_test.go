@@ -76,6 +76,8 @@ func TestSimplify(t *testing.T) {
 			"doc    = 'x'\ndtypes = { T = ['f32'], U = ['f64'] }\nslots  = { a = { role = 'input', type = 'T', shape = [] } }\n"},
 		{"dtypes", "specs/a.toml", head + "dtypes = { T = ['f16', 'bf16', 'f32', 'f64'] }\nslots = { a = { role = 'input', type = 'T', shape = [] } }\n",
 			"doc   = 'x'\nslots = { a = { role = 'input', shape = [] } }\n"},
+		{"words for types", "specs/a.toml", head + "dtypes = { T = ['f16', 'bf16', 'f32', 'f64', 'i8', 'i16', 'i32', 'i64', 'u8'], U = { in = ['i8', 'i16', 'i32', 'i64', 'u8', 'u16', 'u32', 'u64', 'bool'], from = 'T' }, V = ['f16', 'f32', 'f64'] }\n",
+			"doc    = 'x'\ndtypes = { T = [\"floating\", \"signed\", 'u8'], U = { in = [\"integer\", 'bool'], from = 'T' }, V = ['f16', 'f32', 'f64'] }\n"},
 		{"a category", "specs/a.toml", head + "kind = 'optimizer'\ncategory = 'optimizers'\n", "kind = 'optimizer'\ndoc  = 'x'\n"},
 		{"another category", "specs/a.toml", head + "kind = 'optimizer'\ncategory = 'updates'\n", "kind     = 'optimizer'\ncategory = 'updates'\ndoc      = 'x'\n"},
 		{"tasks", "specs/a.toml", head + formula + "[tasks]\nforward = {}\nbackward = {}\n", "doc     = 'x'\n" + formula},

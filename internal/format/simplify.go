@@ -24,6 +24,7 @@ func simplify(name string, items []*source.Item) []*source.Item {
 	if !ok {
 		return items
 	}
+	items = shortened(items)
 	for again := true; again; {
 		again = false
 		for _, at := range candidates(items) {

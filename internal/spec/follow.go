@@ -17,11 +17,8 @@ var impliedArgs = []struct{ name, from, doc string }{
 	{"graph_seed", "seed", ""},
 }
 
-// floating lists the element types of the dtype variable T where a spec has slots of T and no dtype
-// variables.
-var floating = []string{"f16", "bf16", "f32", "f64"}
-
-// followTypes declares T for a spec without dtype variables, if a slot has the type T or states none.
+// followTypes declares T, a floating-point type, for a spec without dtype variables, if a slot has the type T
+// or states none.
 func (s *Spec) followTypes(slots *source.Entry) {
 	if slots == nil {
 		return
@@ -40,11 +37,8 @@ func (s *Spec) followTypes(slots *source.Entry) {
 				continue
 			}
 		}
-		v := &TypeVar{Name: "T", Key: e.KeySpan, TypesSpan: e.KeySpan}
-		for _, n := range floating {
-			v.Types = append(v.Types, Str{n, &source.Scalar{Span: e.KeySpan, Value: n}})
-		}
-		s.Types = []*TypeVar{v}
+		floating := []Str{{"floating", &source.Scalar{Span: e.KeySpan, Value: "floating"}}}
+		s.Types = []*TypeVar{{Name: "T", Key: e.KeySpan, Types: elementTypesOf(floating), TypesSpan: e.KeySpan}}
 		return
 	}
 }

@@ -39,7 +39,7 @@ var FieldTypes = slices.DeleteFunc(slices.Clone(AttrTypes), func(t string) bool 
 var GradModes = []string{"once", "scatter"}
 
 var (
-	elementType  = known("", dtype.Names()...)
+	elementType  = known("", slices.Concat(dtype.Words(), dtype.Names())...)
 	elementTypes = keys.Value{Type: keys.Array, Elem: &elementType}
 )
 

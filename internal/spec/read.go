@@ -8,6 +8,7 @@ import (
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // Read reads a spec file. The spec holds what could be read; findings report the rest. If its kind is
@@ -172,7 +173,7 @@ func (r *reader) typeVar(e *source.Entry) *TypeVar {
 	if sub, ok := e.Value.(*source.Table); ok {
 		t := r.table(sub, dtypeKeys)
 		if in := t.need("in"); in != nil {
-			v.Types, v.TypesSpan = r.strings(in), source.SpanOf(in.Value)
+			v.Types, v.TypesSpan = elementTypesOf(r.strings(in)), source.SpanOf(in.Value)
 		}
 		if from := t.take("from"); from != nil {
 			v.From = r.oneOrMore(from, "attribute, dtype variable or element type")
@@ -181,9 +182,24 @@ func (r *reader) typeVar(e *source.Entry) *TypeVar {
 		return v
 	}
 	before := r.list.Len()
-	v.Types, v.TypesSpan = r.strings(e), source.SpanOf(e.Value)
+	v.Types, v.TypesSpan = elementTypesOf(r.strings(e)), source.SpanOf(e.Value)
 	v.Bad = r.list.Len() > before
 	return v
+}
+
+// elementTypesOf puts the element types for which words such as floating stand in the place of the words.
+func elementTypesOf(names []Str) []Str {
+	var out []Str
+	for _, n := range names {
+		types := dtype.Named(n.V)
+		if types == nil {
+			out = append(out, n)
+		}
+		for _, t := range types {
+			out = append(out, Str{t.String(), n.Node})
+		}
+	}
+	return out
 }
 
 func (r *reader) let(e *source.Entry) *Let {

@@ -134,6 +134,9 @@ func plain(n expr.Node) (text string, level int) {
 	case *expr.Cond:
 		return `\begin{cases} ` + cases(n) + ` \end{cases}`, closed
 	case *expr.In:
+		if n.Word != "" {
+			return node(n.X, sum) + ` \in ` + name(n.Word), comparison
+		}
 		return node(n.X, sum) + ` \in \{` + list(n.List) + `\}`, comparison
 	case *expr.List:
 		return "[" + list(n.Elems) + "]", closed

@@ -106,6 +106,27 @@ func TestHover(t *testing.T) {
 	}
 }
 
+// TestHoverWords asks for words that stand for several element types, where a list and where a formula has
+// one.
+func TestHoverWords(t *testing.T) {
+	const spec = `-- specs/half.toml --
+doc      = "Halves numbers."
+formula  = "y[n] = T in floating ? x[n] / 2 : x[n]"
+dtypes   = { T = ["floating", "i32"] }
+examples = [{ x = [3] }]
+[slots]
+x = { role = "input", shape = ["N..."] }
+y = { role = "output", shape = ["N..."] }
+`
+	s := open(t, module(t, txtar.Parse([]byte(spec))), nil)
+	for _, at := range []string{"T in float|ing", `["float|ing"`} {
+		h, err := s.Hover(context.Background(), "specs/half.toml", place(t, s, "specs/half.toml", at))
+		if want := "`floating`, the element types `f16 bf16 f32 f64`"; err != nil || h == nil || h.Text != want || written(h.Span) != "floating" {
+			t.Errorf("%s: want %q about floating, got %v, %v", at, want, h, err)
+		}
+	}
+}
+
 func TestComplete(t *testing.T) {
 	for _, c := range []struct {
 		spec string

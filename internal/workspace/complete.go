@@ -413,7 +413,7 @@ func (c *completer) values() {
 		}
 	}
 	if p[0] == "dtypes" {
-		for _, t := range dtype.Names() {
+		for _, t := range slices.Concat(dtype.Words(), dtype.Names()) {
 			quoted(t, ElementType, "element type", "")
 		}
 	}

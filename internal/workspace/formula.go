@@ -173,6 +173,10 @@ func (x *expression) walk(n expr.Node, of *owned) {
 		x.all([]expr.Node{n.If, n.Then, n.Else})
 	case *expr.In:
 		x.walk(n.X, nil)
+		if n.Word != "" {
+			x.put(n.At, n.At+len(n.Word), Name{Text: n.Word, Kind: ElementType})
+			return
+		}
 		for _, e := range n.List {
 			x.walk(e, x.enumOf(n.X))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/source"
 	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // Hover is what a name means, in Markdown, and where it stands.
@@ -48,6 +49,9 @@ func (s *Snapshot) describe(ctx context.Context, path string, n *Name) (string, 
 		}
 		return text, err
 	case ElementType:
+		if types := dtype.Named(n.Text); types != nil {
+			return code(n.Text) + ", the element types " + code(strings.Trim(fmt.Sprint(types), "[]")), nil
+		}
 		return code(n.Text) + ", an element type", nil
 	case Builtin:
 		return builtinText(n.Text), nil

@@ -382,7 +382,10 @@ func (c *collector) binds(names []Name) {
 	}
 }
 
-func isElementType(text string) bool { return slices.Contains(dtype.Names(), text) }
+// isElementType reports whether a text is the name of an element type, or a word for several.
+func isElementType(text string) bool {
+	return slices.Contains(dtype.Names(), text) || dtype.Named(text) != nil
+}
 
 // enumOwner returns the attribute that has values of its own: the keys in front of values.
 func enumOwner(path []string) string {
