@@ -110,10 +110,11 @@ FUZZ ?= 3
 # anew each time it is reached.
 #
 # The longest come first. A target is written as TARGET,FOLDER,EXECUTIONS of a round.
-fuzzing = FuzzLoop,formula/internal/jit,10000 FuzzLoad,runtime/cpu,40000 FuzzNested,internal/driver,300 FuzzSpecSet,internal/driver,6000 FuzzSpec,internal/driver,6000 \
+fuzzing = FuzzLoop,formula/internal/jit,10000 FuzzLoad,runtime/cpu,40000 FuzzNested,internal/driver,300 FuzzWide,internal/driver,40 FuzzSpecSet,internal/driver,6000 FuzzSpec,internal/driver,6000 \
 	FuzzExamples,internal/driver,6000 FuzzSetsAgree,internal/base/simd,6000 FuzzVerify,runtime/plan/verify,120000 FuzzParse,internal/source,250000 \
 	FuzzFile,internal/format,200000 FuzzEval,internal/example,40000 FuzzParseFormula,formula/expr,250000 FuzzFormula,formula/check,60000 \
-	FuzzProgram,formula,20000 FuzzDecode,runtime/attr,300000 FuzzDecode,runtime/safetensors,300000 FuzzDecode,runtime/plan,200000
+	FuzzProgram,formula,20000 FuzzDecode,runtime/attr,300000 FuzzDecode,runtime/safetensors,300000 FuzzDecode,runtime/plan,200000 \
+	FuzzInsert,runtime/onnx,20000 FuzzParse,runtime/onnx/mapping,250000 FuzzModel,internal/base/onnxpb,150000
 comma := ,
 part = $(word $(1),$(subst $(comma), ,$(2)))
 fuzzers = $(patsubst %,bin/fuzz/%.test,$(sort $(foreach f,$(fuzzing),$(call part,2,$(f)))))

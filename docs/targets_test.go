@@ -140,3 +140,48 @@ func cloned(t *testing.T) string {
 	git(dir, "init", "-q")
 	return dir
 }
+
+var (
+	fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(f \*testing\.F\)`)
+	fuzzLine   = regexp.MustCompile(`(Fuzz\w+),([\w/]+),\d+`)
+)
+
+// TestFuzzTargets checks that make fuzz runs each fuzz target of the module, and that it names no others.
+func TestFuzzTargets(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := map[string]bool{}
+	for _, m := range fuzzLine.FindAllStringSubmatch(string(makefile), -1) {
+		named[m[2]+" "+m[1]] = true
+	}
+	found := 0
+	err = filepath.WalkDir("..", func(path string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() && (e.Name() == "testdata" || e.Name() == "bin" || strings.HasPrefix(e.Name(), ".") && path != "..") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range fuzzTarget.FindAllStringSubmatch(string(text), -1) {
+			folder := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../")
+			if found++; !named[folder+" "+m[1]] {
+				t.Errorf("make fuzz does not run %s of %s", m[1], folder)
+			}
+			delete(named, folder+" "+m[1])
+		}
+		return err
+	})
+	if err != nil || found == 0 {
+		t.Errorf("found %d targets: %v", found, err)
+	}
+	for name := range named {
+		t.Errorf("make fuzz names %s, which is not there", name)
+	}
+}
