@@ -3,7 +3,7 @@ package formula
 import (
 	"cmp"
 	"fmt"
-	"maps"
+	"math/big"
 
 	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/formula/program"
@@ -31,7 +31,10 @@ func divisions(o *task.Operator, r *task.Resolution) ([]task.Division, error) {
 		return nil, nil // the formula uses such an argument
 	}
 	dims := dimensions(u)
-	derived := maps.Clone(dims)
+	derived := map[string]bool{}
+	for symbol := range dims {
+		derived[symbol] = true
+	}
 	for _, l := range p.Tensors {
 		if l.Slot < 0 || o.Slots[l.Slot].Role != task.RoleInput && o.Slots[l.Slot].Role != task.RoleWeight {
 			continue
@@ -42,43 +45,126 @@ func divisions(o *task.Operator, r *task.Resolution) ([]task.Division, error) {
 			}
 		}
 	}
+	s := &divisible{o: o, r: r, use: u, program: p, dims: dims, derived: derived}
+	extents := map[string]bool{}
+	q := derive.Use{Program: p, Derived: derived, Changed: s.changed}
+	for i, l := range p.Tensors {
+		for _, n := range l.Shape {
+			n.Walk(func(n *term.Term) { extents[n.Name] = true })
+		}
+		switch {
+		case l.Slot < 0 || l.Old >= 0:
+		case o.Slots[l.Slot].Role == task.RoleSaved:
+			q.Own = append(q.Own, i)
+		case o.Slots[l.Slot].Role == task.RoleWeight && len(r.Operands(l.Slot)) == 1:
+			q.Once = append(q.Once, i)
+		}
+	}
+	// Attributes that give no extent are the same in parts, so conditions on them hold there, too.
+	p.SettleSome(func(symbol string) bool { return dims[symbol] == 0 && !extents[symbol] })
 	var out []task.Division
-	for _, d := range derive.Divisions(p, derived) {
-		of, tensors := map[int]int{}, map[int]int{}
-		name, same := nameOf(u, dims, d.Symbols)
-		for _, a := range d.Axes {
-			slot := p.Tensors[a.Tensor].Slot
-			if p.Tensors[a.Tensor].Old >= 0 {
-				continue // the value before, in the memory of the slot
-			}
-			if axis, ok := of[slot]; ok && axis != a.Dim {
-				same = false
-			}
-			of[slot] = a.Dim
-			tensors[slot]++
-		}
-		for slot, n := range tensors {
-			same = same && n == len(r.Operands(slot))
-		}
-		if same && len(of) > 0 {
-			out = append(out, task.Division{Name: name, Partial: d.Partial, Axes: of})
+	for _, d := range q.Divisions() {
+		if division, ok := s.division(d); ok {
+			out = append(out, division)
 		}
 	}
 	return out, nil
 }
 
-// dimensions returns the symbols of a use's dimensions, also of those of runs.
-func dimensions(u *program.Use) map[string]bool {
+// divisible is a use of an operator that is divided.
+type divisible struct {
+	o       *task.Operator
+	r       *task.Resolution
+	use     *program.Use
+	program *program.Program
+	dims    map[string]int  // the extents of dimensions, by symbol
+	derived map[string]bool // those that are computed from other extents
+}
+
+// division returns a division by slots. It is not ok if the tensors of a slot are divided along different
+// axes, or if no single attribute gives the extent.
+func (s *divisible) division(d derive.Division) (out task.Division, ok bool) {
+	of, tensors := map[int]int{}, map[int]int{}
+	attr, dim, ok := nameOf(s.use, s.dims, d.Symbols)
+	for _, a := range d.Axes {
+		slot := s.program.Tensors[a.Tensor].Slot
+		if s.program.Tensors[a.Tensor].Old >= 0 {
+			continue // the value before, in the memory of the slot
+		}
+		if axis, known := of[slot]; known && axis != a.Dim {
+			ok = false
+		}
+		of[slot] = a.Dim
+		tensors[slot]++
+	}
+	for slot, n := range tensors {
+		ok = ok && n == len(s.r.Operands(slot))
+	}
+	out = task.Division{Name: cmp.Or(attr, dim), Attr: attr, Partial: d.Partial, Axes: of, Once: -1}
+	if d.Once >= 0 {
+		out.Once = s.program.Tensors[d.Once].Slot
+	}
+	return out, ok && len(of) > 0
+}
+
+// changed returns the extents computed from others that differ in parts, for one of the numbers of parts that
+// divide all axes.
+func (s *divisible) changed(d derive.Division) map[string]bool {
+	of, ok := s.division(d)
+	if !ok {
+		return s.derived
+	}
+	extent := 0
+	for slot, axis := range of.Axes {
+		for _, t := range s.r.Operands(slot) {
+			extent = int(new(big.Int).GCD(nil, nil, big.NewInt(int64(extent)), big.NewInt(int64(t.Shape[axis]))).Int64())
+		}
+	}
 	out := map[string]bool{}
+	for parts := 2; parts <= extent; parts++ {
+		if extent%parts != 0 {
+			continue
+		}
+		dims, err := s.part(&of, parts)
+		for symbol := range s.derived {
+			if err != nil || dims[symbol] != s.dims[symbol] {
+				out[symbol] = true
+			}
+		}
+	}
+	return out
+}
+
+// part returns the extents of dimensions in one of some parts.
+func (s *divisible) part(d *task.Division, parts int) (map[string]int, error) {
+	attrs, err := d.Divide(s.o, s.r.Attrs, parts)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.r.Part(s.o, attrs, d, parts)
+	if err != nil {
+		return nil, err
+	}
+	u, err := useOf(s.o, attrs, r, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	return dimensions(u), nil
+}
+
+// dimensions returns the extents of a use's dimensions by symbol, also of those of runs. An extent of 0
+// counts as -1.
+func dimensions(u *program.Use) map[string]int {
+	out := map[string]int{}
 	run := func(name string, extents []int) {
-		for i := range extents {
-			out[program.SymbolOf(name, i)] = true
+		for i, n := range extents {
+			out[program.SymbolOf(name, i)] = cmp.Or(n, -1)
 		}
 	}
 	for name, v := range u.Dims {
 		switch v := v.(type) {
 		case int:
-			out[name] = true
+			out[name] = cmp.Or(v, -1)
 		case []int:
 			run(name, v)
 		case [][]int:
@@ -90,21 +176,20 @@ func dimensions(u *program.Use) map[string]bool {
 	return out
 }
 
-// nameOf returns the attribute that the symbols of an extent contain, or else the dimension. The name is ""
-// for a dimension of a run. Two attributes, or an element of a list, have no name: ok is false.
-func nameOf(u *program.Use, dims map[string]bool, symbols []string) (name string, ok bool) {
-	attr, dim := "", ""
+// nameOf returns the attribute and the dimension that the symbols of an extent contain. The name of the
+// dimension is "" for one of a run. Two attributes, or an element of a list, have no name: ok is false.
+func nameOf(u *program.Use, dims map[string]int, symbols []string) (attr, dim string, ok bool) {
 	for _, s := range symbols {
 		_, isAttr := u.Attrs[s]
 		_, single := u.Dims[s].(int)
 		switch {
 		case isAttr && attr == "":
 			attr = s
-		case isAttr || !dims[s]:
-			return "", false
+		case isAttr || dims[s] == 0:
+			return "", "", false
 		case single && dim == "":
 			dim = s
 		}
 	}
-	return cmp.Or(attr, dim), true
+	return attr, dim, true
 }

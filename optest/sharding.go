@@ -163,6 +163,11 @@ func (d division) part(t *testing.T, lo, hi int) values {
 			}
 		}
 	}
+	if once := d.of.Once; once >= 0 && lo > 0 {
+		for _, x := range d.node.Tensors(once) {
+			fed[x.Name()] = make([]float64, len(fed[x.Name()])) // the first part has it
+		}
+	}
 	f, err := newFixture(s, domains[0])
 	if err != nil && !d.stated() {
 		return nil
@@ -189,10 +194,10 @@ func (d division) attrsOf(t *testing.T, extent int) task.Attrs {
 	if err := json.Unmarshal(data, &fields); err != nil {
 		d.fatalf(t, "%v", err)
 	}
-	if _, ok := fields[d.of.Name]; !ok {
+	if d.of.Attr == "" {
 		return d.attrs
 	}
-	fields[d.of.Name] = extent
+	fields[d.of.Attr] = extent
 	if data, err = json.Marshal(fields); err != nil {
 		d.fatalf(t, "%v", err)
 	}

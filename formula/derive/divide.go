@@ -54,6 +54,8 @@ type divider struct {
 	axes    map[Axis]bool
 	derived map[string]bool // symbols that may differ in a part, though they are not in the set
 	joined  bool            // whether the set is one of Divisions
+	inside  []bool          // by tensor: whether it may be divided in blocks
+	once    int             // 1 + a tensor that one device has, and of which others have zeros; 0 for none
 	states  []state         // by tensor
 	seen    []bool          // whether a statement gave elements
 }
@@ -64,15 +66,19 @@ func newDivider(p *program.Program) *divider {
 }
 
 func (d *divider) run() Effect {
+	clear(d.seen)
 	for i := range d.p.Tensors {
 		d.states[i] = d.own(i)
+	}
+	if d.once > 0 {
+		d.states[d.once-1] = part
 	}
 	for i := 0; i < len(d.p.Statements); {
 		block := program.Together(d.p.Statements, i)
 		d.block(block)
 		i += len(block)
 	}
-	partial := 0
+	partial, whole := 0, 0
 	for i, l := range d.p.Tensors {
 		if l.Slot < 0 || !l.Given && l.Old < 0 && d.states[i] != wrong {
 			continue
@@ -82,9 +88,14 @@ func (d *divider) run() Effect {
 			return Undivided
 		case part:
 			partial++
+		case same:
+			whole++
 		}
 	}
-	if partial > 0 {
+	switch {
+	case partial > 0 && whole > 0:
+		return Undivided // a result that all devices have would be taken for a partial sum
+	case partial > 0:
 		return Partial
 	}
 	return Divided
@@ -154,7 +165,8 @@ func (d *divider) statement(s *program.Statement) {
 	}
 	for i, x := range left {
 		divided := !byNumber && d.is(s.Target, i, t.Shape[i])
-		plain := x.Op == term.Index && d.along(x.Var)
+		v, _ := indexOf(x, d.joined && d.inside[s.Target])
+		plain := v != nil && d.along(v)
 		if divided != plain && (divided || d.value(x) != same) {
 			got = wrong
 		}
@@ -240,7 +252,7 @@ func (d *divider) element(r *term.Read) state {
 	for i, x := range idx {
 		switch {
 		case !byNumber && d.is(r.Tensor, i, ext[i]):
-			if x.Op != term.Index || !d.along(x.Var) || out == part {
+			if v, _ := indexOf(x, d.joined && d.inside[r.Tensor]); v == nil || !d.along(v) || out == part {
 				return wrong
 			}
 		case d.depends(ext[i]):

@@ -21,17 +21,43 @@ type Division struct {
 	Symbols []string
 	// Partial says that results without such an axis are partial sums.
 	Partial bool
+	// Once is a tensor without such an axis that counts once: one device has it, and the others have zeros in
+	// its place. It is -1 if there is none.
+	Once int
 }
 
-// Divisions returns the ways in which a use can be divided. The program of the use must be open and not
-// settled, so that a condition on an extent counts as one that may or may not hold in a part. derived holds
-// the symbols of dimensions that are computed from other extents: they count as numbers that differ in a
-// part.
+// Use is a use of an operator that is to be divided. Its program must be open and not settled, so that a
+// condition on an extent counts as one that may or may not hold in a part.
+type Use struct {
+	*program.Program
+	// Derived holds the symbols of dimensions that are computed from other extents: they count as numbers
+	// that differ in a part.
+	Derived map[string]bool
+	// Changed returns those that differ in a part of a division; nil if Derived holds for all.
+	Changed func(d Division) map[string]bool
+	// Own are tensors of slots that no other operator reads. They may be divided in blocks.
+	Own []int
+	// Once are tensors that may count once, such as a bias that is added to a sum over the axis.
+	Once []int
+}
+
+// inside tells, by tensor, which no other operator reads.
+func (q *Use) inside() []bool {
+	out := make([]bool, len(q.Tensors))
+	for t, l := range q.Tensors {
+		out[t] = l.Slot < 0 || slices.Contains(q.Own, t)
+	}
+	return out
+}
+
+// Divisions returns the ways in which a use can be divided.
 //
 // Axes belong together if one index subscripts both. The classes are found by union-find over axes, indices
-// and the symbols of extents.
-func Divisions(p *program.Program, derived map[string]bool) []Division {
-	c := &classes{p: p, of: map[any]any{}}
+// and the symbols of extents. The subscript h * D + d of a tensor that no other operator reads, with d below
+// D, stands for h: parts of that axis are blocks of D.
+func (q *Use) Divisions() []Division {
+	p := q.Program
+	c := &classes{p: p, own: q.inside(), of: map[any]any{}}
 	for t, l := range p.Tensors {
 		for i, n := range l.Shape {
 			c.find(Axis{t, i})
@@ -61,7 +87,7 @@ func Divisions(p *program.Program, derived map[string]bool) []Division {
 		d := members[root]
 		if d == nil {
 			d = newDivider(p)
-			d.derived, d.joined = derived, true
+			d.derived, d.joined, d.inside = q.Derived, true, c.own
 			members[root] = d
 		}
 		switch x := x.(type) {
@@ -85,8 +111,28 @@ func Divisions(p *program.Program, derived map[string]bool) []Division {
 	})
 	var out []Division
 	for _, root := range roots {
-		if effect := members[root].run(); effect != Undivided {
-			out = append(out, Division{axes[root], slices.Sorted(maps.Keys(members[root].symbols)), effect == Partial})
+		d := members[root]
+		found := Division{axes[root], slices.Sorted(maps.Keys(d.symbols)), false, -1}
+		effect := d.run()
+		if effect == Undivided && len(q.Derived) > 0 && q.Changed != nil {
+			if d.derived = q.Changed(found); len(d.derived) < len(q.Derived) {
+				effect = d.run()
+			}
+		}
+		for _, t := range q.Once {
+			has := slices.ContainsFunc(found.Axes, func(a Axis) bool { return a.Tensor == t })
+			if effect != Undivided || has {
+				continue
+			}
+			d.once = t + 1
+			if effect = d.run(); effect == Partial {
+				found.Once = t
+			} else {
+				effect = Undivided
+			}
+		}
+		if found.Partial = effect == Partial; effect != Undivided {
+			out = append(out, found)
 		}
 	}
 	return out
@@ -94,8 +140,9 @@ func Divisions(p *program.Program, derived map[string]bool) []Division {
 
 // classes are sets of axes, variables and symbols that divide together.
 type classes struct {
-	p  *program.Program
-	of map[any]any // the parent of a member, itself for a root
+	p   *program.Program
+	own []bool
+	of  map[any]any // the parent of a member, itself for a root
 }
 
 func (c *classes) find(x any) any {
@@ -128,18 +175,45 @@ func (c *classes) read(r *term.Read) {
 		idx = subscripts(c.p, r)
 	}
 	for i, x := range idx {
-		if x.Op != term.Index || !x.Var.Lo.Is(0) {
+		v, block := indexOf(x, c.own[r.Tensor])
+		if v == nil || !v.Lo.Is(0) {
 			continue
 		}
 		n, known := c.p.Tensors[r.Tensor].Shape[i].Known()
-		m, same := x.Var.Hi.Known()
-		if !known || !same || n != m {
+		m, same := v.Hi.Known()
+		if !known || !same || n != m*block {
 			continue
 		}
 		for t := range r.Count {
-			c.join(x.Var, Axis{r.Tensor + t, i})
+			c.join(v, Axis{r.Tensor + t, i})
 		}
 	}
+}
+
+// indexOf returns the index that a subscript of a tensor stands for, and how many elements it counts as one:
+// it is the index itself, or h of h * D + d, where d goes over D, if blocks says that there may be such. It
+// returns nil for other subscripts.
+func indexOf(x *term.Term, blocks bool) (v *term.Variable, block int) {
+	if x.Op == term.Index {
+		return x.Var, 1
+	}
+	if !blocks || x.Op != term.Add {
+		return nil, 0
+	}
+	for i, high := range x.Args {
+		low := x.Args[1-i]
+		if high.Op != term.Multiply || low.Op != term.Index || !low.Var.Lo.Is(0) {
+			continue
+		}
+		for k, h := range high.Args {
+			size, known := high.Args[1-k].Known()
+			n, same := low.Var.Hi.Known()
+			if h.Op == term.Index && known && same && size == n && n > 0 {
+				return h.Var, n
+			}
+		}
+	}
+	return nil, 0
 }
 
 // subscripts returns the subscripts of an element that is given by its row-major number; nil if the indices

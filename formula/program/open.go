@@ -27,11 +27,18 @@ func (p *Program) Forget() {
 
 // Settle replaces symbols by their values in this use, and folds the comparisons that then have known
 // operands.
-func (p *Program) Settle() {
+func (p *Program) Settle() { p.SettleSome(func(string) bool { return true }) }
+
+// SettleSome settles the symbols of which some reports true, by name. Others stay as they are.
+func (p *Program) SettleSome(some func(symbol string) bool) {
 	if p.use == nil || !p.use.Open {
 		return
 	}
-	p.symbols(func(n *term.Term) { n.Op, n.Unknown = term.Constant, false })
+	p.symbols(func(n *term.Term) {
+		if some(n.Name) {
+			n.Op, n.Unknown = term.Constant, false
+		}
+	})
 	d := decider{}
 	for _, s := range slices.Concat(p.Statements, p.Backward) {
 		s.Value, s.Guard = d.decided(s.Value), d.decided(s.Guard)

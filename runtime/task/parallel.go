@@ -26,6 +26,7 @@ func (o *Operator) Parallel(r *Resolution, given map[int][]partition.Partition, 
 	if err != nil {
 		return nil, err
 	}
+	dims = slices.DeleteFunc(dims, func(d Division) bool { return d.Once >= 0 }) // all parts have all weights
 	p := &parallel{op: o, r: r, given: given, part: parts, dims: dims}
 	p.degrees, p.from = make([]int, len(p.dims)), make([]string, len(p.dims))
 	for d := range p.degrees {

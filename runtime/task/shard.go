@@ -1,8 +1,11 @@
 package task
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/perm"
 )
@@ -24,10 +27,51 @@ type ShardAxes struct{ Slot, Lo, Hi int }
 type Division struct {
 	// Name is that of the dimension in the spec; empty if none stands for it.
 	Name string
+	// Attr is the attribute that gives the extent; empty if none does. A use on a part has the extent of the
+	// part there.
+	Attr string
 	// Partial says that results without the dimension are partial sums.
 	Partial bool
 	// Axes holds the axis of the tensors of a slot, by slot. The tensors of others do not have the dimension.
 	Axes map[int]int
+	// Once is the slot of a weight that counts once, such as a bias beside a sum over the dimension: one
+	// device has it, and the others have zeros in its place. It is -1 if there is none.
+	Once int
+}
+
+// Divide returns the attributes of a use on each of some parts of the dimension. It is an error if their
+// number does not divide an attribute that gives the extent.
+func (d *Division) Divide(o *Operator, attrs Attrs, parts int) (Attrs, error) {
+	if d.Attr == "" || parts == 1 {
+		return attrs, nil
+	}
+	object, err := AttrObject(attrs)
+	if err != nil {
+		return nil, err
+	}
+	var extent int
+	if err := json.Unmarshal(object[d.Attr], &extent); err != nil || extent%parts != 0 {
+		return nil, &op.Error{Operator: o.FullName(), Want: "attribute " + d.Attr + " that the number of parts divides", Got: fmt.Sprintf("%s in %d parts", object[d.Attr], parts)}
+	}
+	return Override(o, attrs, fmt.Appendf(nil, "{%q: %d}", d.Attr, extent/parts))
+}
+
+// Part resolves a use on one of some parts of a division. attrs are those of the part.
+func (r *Resolution) Part(o *Operator, attrs Attrs, d *Division, parts int) (*Resolution, error) {
+	given := r.Given()
+	given.Operands = slices.Clone(given.Operands)
+	for slot, axis := range d.Axes {
+		if len(given.Operands[slot]) == 0 {
+			continue
+		}
+		given.Operands[slot] = slices.Clone(given.Operands[slot])
+		for i, t := range given.Operands[slot] {
+			t.Shape = slices.Clone(t.Shape)
+			t.Shape[axis] /= parts
+			given.Operands[slot][i] = t
+		}
+	}
+	return Resolve(o, attrs, given)
 }
 
 // divideFormula is what DivideFormulas set.
@@ -49,7 +93,14 @@ func (o *Operator) Divisions(r *Resolution) ([]Division, error) {
 		out = found
 	}
 	followed := len(out)
+	attrs, err := AttrObject(r.Attrs)
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range o.shards(r) {
+		if _, ok := attrs[d.Name]; ok {
+			d.Attr = d.Name
+		}
 		known := slices.ContainsFunc(out[:followed], func(e Division) bool {
 			for slot, axis := range d.Axes {
 				if at, ok := e.Axes[slot]; ok && at == axis {
@@ -75,7 +126,7 @@ func (o *Operator) shards(r *Resolution) []Division {
 			run = max(run, a.Hi-a.Lo)
 		}
 		for j := range run {
-			d := Division{o.Shards[k].Dim, o.Shards[k].Partial, map[int]int{}}
+			d := Division{Name: o.Shards[k].Dim, Partial: o.Shards[k].Partial, Axes: map[int]int{}, Once: -1}
 			for _, a := range axes {
 				if a.Lo+j < a.Hi {
 					d.Axes[a.Slot] = a.Lo + j

@@ -1,0 +1,82 @@
+package formula_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/opgen/opgen/generated/linear"
+	attention "github.com/opgen/opgen/generated/multiheadattentiongeneral"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// TestAttributesOfParts divides the features of a matrix product and the heads of attention. The attribute
+// that gives the extent is that of the part there, and biases of sums count once.
+func TestAttributesOfParts(t *testing.T) {
+	g := graph.New(1)
+	x := g.Input("x", dtype.F32, 2, 6, 4)
+	linear.Apply(g, linear.Defaults(8), x, graph.Named("linear"))
+	attention.Apply(g, attention.Defaults(4, 6, 3, 2, 0.5).WithCausal(true), attention.Query(x), attention.Key(x), attention.Value(x), graph.Named("heads"))
+	attention.Apply(g, attention.Defaults(4, 6, 3, 2, 0.5).WithDropout(0.5), attention.Query(x), attention.Key(x), attention.Value(x), graph.Named("dropped"))
+	if err := g.Err(); err != nil {
+		t.Fatal(err)
+	}
+	find := func(n *graph.Node, slot, axis int) *task.Division {
+		all, err := n.Op.Divisions(n.Resolved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			if at, ok := all[i].Axes[slot]; ok && at == axis {
+				return &all[i]
+			}
+		}
+		return nil
+	}
+	nodes := g.Nodes()
+	for _, tt := range []struct {
+		node          *graph.Node
+		slot, axis    int
+		attr          string
+		partial       bool
+		once          int
+		divided       int // a slot with the dimension
+		parts, extent int // an attribute of a part
+	}{
+		{nodes[0], int(linear.SlotWeight), 0, "out_channels", false, -1, int(linear.SlotBias), 4, 2},
+		{nodes[0], int(linear.SlotWeight), 1, "", true, int(linear.SlotBias), int(linear.SlotInput), 4, 0},
+		{nodes[1], int(attention.SlotWq), 0, "num_heads", true, int(attention.SlotOutputBias), int(attention.SlotWo), 3, 2},
+	} {
+		d := find(tt.node, tt.slot, tt.axis)
+		if d == nil || d.Attr != tt.attr || d.Partial != tt.partial || d.Once != tt.once {
+			t.Errorf("%s, slot %d: got %+v", tt.node.Name, tt.slot, d)
+			continue
+		}
+		if _, ok := d.Axes[tt.divided]; !ok {
+			t.Errorf("%s, slot %d: want slot %d divided, too, got %+v", tt.node.Name, tt.slot, tt.divided, d)
+		}
+		attrs, err := d.Divide(&tt.node.Op.Operator, tt.node.Attrs, tt.parts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got int
+		switch a := attrs.(type) {
+		case linear.Attrs:
+			got = a.OutChannels
+		case attention.Attrs:
+			got = a.NumHeads
+		}
+		if want := tt.extent; want > 0 && got != want {
+			t.Errorf("%s: got %d in a part, want %d", tt.attr, got, want)
+		}
+		_, err = d.Divide(&tt.node.Op.Operator, tt.node.Attrs, 5)
+		if e, ok := errors.AsType[*op.Error](err); tt.attr != "" && (!ok || e.Operator != tt.node.Op.FullName()) {
+			t.Errorf("%s in 5 parts: got %v", tt.attr, err)
+		}
+	}
+	if d := find(nodes[2], int(attention.SlotWq), 0); d != nil {
+		t.Errorf("numbers drawn by the number of an element differ in parts, got %+v", d)
+	}
+}
