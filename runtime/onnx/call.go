@@ -131,16 +131,12 @@ func (b *builder) mapped(c *call) ([]*value, error) {
 			continue
 		}
 		x := &use{b: b, c: c, e: e}
-		ok, err := x.applies()
+		unmet, err := x.applies()
 		if err != nil {
 			return nil, c.refused(fmt.Sprintf("%s computes it when %s", e.Operator, e.When), err)
 		}
-		if !ok {
-			reason := fmt.Sprintf("%s when %s", e.Operator, e.When)
-			if n := len(e.Inputs); x.values == nil {
-				reason = fmt.Sprintf("%s of at most %d inputs", e.Operator, n)
-			}
-			reasons = append(reasons, reason)
+		if unmet != "" {
+			reasons = append(reasons, unmet)
 			continue
 		}
 		outs, err := x.repeat()
@@ -149,7 +145,17 @@ func (b *builder) mapped(c *call) ([]*value, error) {
 		}
 		return outs, nil
 	}
+	outs, unmet, err := b.defined(c)
+	if err != nil {
+		return nil, c.refused("nodes of others compute it", err)
+	}
+	if outs != nil {
+		return outs, nil
+	}
 	switch {
+	case len(unmet) > 0:
+		reasons = append(reasons, "a definition when "+strings.Join(unmet, ", or when "))
+		fallthrough
 	case len(reasons) > 0:
 		return nil, c.refused("the catalogue has "+strings.Join(reasons, ", "), nil)
 	case mapped:

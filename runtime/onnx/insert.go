@@ -292,8 +292,21 @@ func (b *builder) tensorOf(v *value) (graph.Tensor, error) {
 	return t, nil
 }
 
-// variable adds a variable of the graph with the elements of a constant.
+// variable adds a variable of the graph with the elements of a constant. Truth values are stored as integers.
 func (b *builder) variable(v *value) (graph.Tensor, error) {
+	if v.data.Type == dtype.Bool {
+		t, err := b.variable(constant(v.name, safetensors.Tensor{Type: dtype.U8, Shape: v.data.Shape, Data: v.data.Data}))
+		if err != nil {
+			return t, err
+		}
+		to := &onnxpb.AttributeProto{Name: new("to"), Type: onnxpb.AttributeProto_INT.Enum(), I: new(int64(onnxpb.TensorProto_BOOL))}
+		c := &call{node: &onnxpb.NodeProto{OpType: new("Cast"), Attribute: []*onnxpb.AttributeProto{to}}, version: newest, inputs: []*value{b.bound(t)}}
+		outs, err := b.mapped(c)
+		if err != nil {
+			return t, err
+		}
+		return outs[0].tensor, nil
+	}
 	outs, err := b.call(&call{node: &onnxpb.NodeProto{OpType: new(mapping.Storage)}, version: b.m.opsets[""], stored: v})
 	if err != nil {
 		return graph.Tensor{}, err
@@ -331,4 +344,17 @@ func (b *builder) typeOf(v *value) (dtype.Type, []int, error) {
 		return dtype.Invalid, nil, err
 	}
 	return v.data.Type, v.data.Shape, nil
+}
+
+// kindOf returns the element type of a value.
+func (b *builder) kindOf(v *value) (dtype.Type, error) {
+	if b.variables != nil || v.data != nil {
+		t, _, err := b.typeOf(v)
+		return t, err
+	}
+	t, err := b.tensorOf(v) // what computes a constant reads it
+	if err != nil {
+		return dtype.Invalid, err
+	}
+	return t.Type(), nil
 }

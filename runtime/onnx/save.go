@@ -196,7 +196,7 @@ func (s *saver) node(a *applied) error {
 	}
 	var reasons []string
 	for _, e := range s.entries[a.op.Name] {
-		if e.Until != 0 && e.Until < s.opset {
+		if e.Until != 0 && e.Until < s.opset || e.Domain == ownDomain {
 			continue
 		}
 		var err error

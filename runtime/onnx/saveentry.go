@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/opgen/opgen/internal/base/onnxpb"
@@ -216,31 +215,20 @@ func inputNames(list []operand) []string {
 // constantOf returns a constant input: integers are of i64, and floats of the element type of the node's
 // tensors, unless the entry names another type.
 func (s *saver) constantOf(a *applied, o mapping.Operand, v any, kind dtype.Type) (safetensors.Tensor, error) {
-	var list []float64
-	t := safetensors.Tensor{Type: kind, Shape: []int{}}
-	switch v := v.(type) {
-	case int:
-		t.Type, list = dtype.I64, []float64{float64(v)}
-	case float64:
-		list = []float64{v}
-	case []int:
-		t.Type, t.Shape = dtype.I64, []int{len(v)}
-		for _, n := range v {
-			list = append(list, float64(n))
-		}
-	case []float64:
-		t.Shape, list = []int{len(v)}, v
-	default:
-		return t, fmt.Errorf("want numbers as the input %s, got %v", o.Const, v)
-	}
 	if o.Type != "" {
 		name, err := a.eval(o.Type, a.about)
 		if err != nil {
-			return t, err
+			return safetensors.Tensor{}, err
 		}
-		if t.Type, err = dtype.Parse(fmt.Sprint(name)); err != nil {
-			return t, err
+		if kind, err = dtype.Parse(fmt.Sprint(name)); err != nil {
+			return safetensors.Tensor{}, err
 		}
+	} else {
+		kind = kindOf(v, kind)
+	}
+	t, err := tensorOfNumbers(v, kind)
+	if err != nil {
+		return t, fmt.Errorf("input %s: %w", o.Const, err)
 	}
 	if o.Shape != "" {
 		shape, err := a.eval(o.Shape, a.about)
@@ -248,21 +236,6 @@ func (s *saver) constantOf(a *applied, o mapping.Operand, v any, kind dtype.Type
 			return t, err
 		}
 		t.Shape, _ = shape.([]int)
-	}
-	if t.Type.IsFloat() {
-		wide, err := safetensors.Of(t.Shape, list)
-		if err != nil {
-			return t, err
-		}
-		return wide.As(t.Type)
-	}
-	size := t.Type.Size()
-	t.Data = make([]byte, size*len(list))
-	for i, x := range list {
-		if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
-			return t, fmt.Errorf("want integers as the input %s, got %v", o.Const, x)
-		}
-		t.Type.PutFloat64(t.Data[i*size:], x)
 	}
 	return t, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/opgen/opgen/internal/base/onnxpb"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/onnx/mapping"
 	"github.com/opgen/opgen/runtime/task"
@@ -27,12 +28,12 @@ type use struct {
 	errs   []error
 }
 
-// applies finds the inputs of the entry and reports whether its condition holds.
-func (x *use) applies() (bool, error) {
+// applies finds the inputs of the entry. It returns why the entry does not compute the node, or "".
+func (x *use) applies() (unmet string, err error) {
 	if n := len(x.e.Inputs); len(x.c.inputs) > n && (n == 0 || !x.variadic(x.e.Inputs[n-1].Slot)) {
 		for _, v := range x.c.inputs[n:] {
 			if v != nil {
-				return false, nil
+				return fmt.Sprintf("%s of at most %d inputs", x.e.Operator, n), nil
 			}
 		}
 	}
@@ -45,15 +46,38 @@ func (x *use) applies() (bool, error) {
 	for i, o := range x.e.Outputs {
 		x.here[o.Slot] = i < len(x.c.node.GetOutput()) && x.c.node.GetOutput()[i] != ""
 	}
-	if x.e.When == "" {
-		return true, nil
+	if x.e.When != "" {
+		if v, err := x.eval(x.e.When); err != nil || v != true {
+			return fmt.Sprintf("%s when %s", x.e.Operator, x.e.When), err
+		}
 	}
-	v, err := x.eval(x.e.When)
-	if err != nil {
-		return false, err
+	return x.types()
+}
+
+// types returns which element types the operator takes, if an input has another one.
+func (x *use) types() (unmet string, err error) {
+	o := x.operator()
+	if o == nil {
+		return "", nil // insert says so
 	}
-	ok, _ := v.(bool)
-	return ok, nil
+	for _, in := range x.e.Inputs {
+		v, slot := x.values[in.Slot], x.slot(in.Slot)
+		if v == nil || slot < 0 || in.Type != "" {
+			continue
+		}
+		of := slices.IndexFunc(o.Types, func(t task.TypeVar) bool { return t.Name == o.Slots[slot].Type })
+		if of < 0 {
+			continue
+		}
+		kind, err := x.b.kindOf(v)
+		if err != nil {
+			return "", err
+		}
+		if !slices.Contains(o.Types[of].Types, kind) {
+			return fmt.Sprintf("%s of elements of %s, and not of %s", x.e.Operator, dtype.Format(o.Types[of].Types), kind), nil
+		}
+	}
+	return "", nil
 }
 
 func (x *use) operator() *graph.Operator { return x.b.m.catalogue.operators[x.e.Operator] }
@@ -421,8 +445,8 @@ func (x *use) adapt(v *value, o mapping.Operand, behind bool) (*value, error) {
 	return v, nil
 }
 
-// newest is a version of the operator set in which what adapts tensors is looked up.
-const newest = 21
+// newest is a version of the operator set in which nodes that are inserted for others are looked up.
+const newest = 24
 
 // onnxType returns the number of an element type in files.
 func onnxType(name any) (int32, error) {

@@ -115,8 +115,8 @@ func (p *parser) raw() string {
 	return strings.Join(before[:len(before)-len(p.tokens)], " ")
 }
 
-// expressions returns the expressions of a line.
-func (l *Line) expressions() (out []string) {
+// Expressions returns the expressions of a line.
+func (l *Line) Expressions() (out []string) {
 	if l.When != "" {
 		out = append(out, l.When)
 	}
@@ -138,7 +138,7 @@ func (l *Line) expressions() (out []string) {
 func (e *Entry) Says(lines []Line, name string) bool {
 	texts := []string{e.When}
 	for i := range lines {
-		texts = append(texts, lines[i].expressions()...)
+		texts = append(texts, lines[i].Expressions()...)
 	}
 	return slices.Contains(e.Ignore, name) || slices.ContainsFunc(texts, func(text string) bool {
 		x, err := Parse(text)
@@ -167,7 +167,7 @@ func (e *Entry) CheckSave(slots, attrs, outputs []string) error {
 			}
 		}
 		given = append(given, l.Outputs...)
-		texts = append(texts, l.expressions()...)
+		texts = append(texts, l.Expressions()...)
 	}
 	for _, text := range texts {
 		if text == "" || text == e.When && e.Body == "" {

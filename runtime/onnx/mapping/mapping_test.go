@@ -48,7 +48,7 @@ func TestEval(t *testing.T) {
 		"b[0]": 1, "b[-1]": 3, "b[1:]": []int{2, 3}, "b[:-1]": []int{1, 2}, "b[5:]": []int{}, "b + 1": []int{2, 3, 4}, "b * b": []int{1, 4, 9},
 		"shape(x)[0]": 2, "rank(x)": 3, "type(x) == 'f32'": true, "present(x) && known(x)": true, "has(c)": false, "or(c, 4)": 4, "or(a, 4)": 7,
 		"len(b)": 3, "sum(b)": 6, "prod(b)": 6, "prod([])": 1, "min(b)": 1, "max(a, 9, f)": 9, "range(3)": []int{0, 1, 2}, "fill(2, f)": []float64{0.5, 0.5},
-		"join(b, 4, [5])": []int{1, 2, 3, 4, 5}, "reversed(b)": []int{3, 2, 1}, "sorted([3, 1])": []int{1, 3}, "axes([-1, 0], 3)": []int{2, 0},
+		"join(b, 4, [5])": []int{1, 2, 3, 4, 5}, "reversed(b)": []int{3, 2, 1}, "strides([2, 3, 4])": []int{12, 4, 1}, "sqrt(9)": 3.0, "sorted([3, 1])": []int{1, 3}, "axes([-1, 0], 3)": []int{2, 0},
 		"without(b, [2])": []int{1, 3}, "at(b, [2, 0])": []int{3, 1}, "put(b, [1], [9])": []int{1, 9, 3}, "float(a)": 7.0, "int(3.7)": 3, "floor(-0.5)": -1,
 		"all(b)": true, "any([0, 0])": false, "where(shape(x), 1)": []int{1}, "unless(shape(x), 1)": []int{0, 2},
 		"reshaped([2, 3, 4], [0, -1], false)": []int{2, 12}, "reshaped([0, 3], [3, 0], true)": []int{3, 0}, "element_type(7)": "i64",

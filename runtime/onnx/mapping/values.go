@@ -82,6 +82,16 @@ var functions = map[string]function{
 		}
 		return out
 	}},
+	// strides(x) is how far apart the row-major numbers of neighbors are along each dimension of extents x.
+	"strides": {1, func(a []any) any {
+		out := slices.Clone(integers(a[0]))
+		n := 1
+		for i, extent := range slices.Backward(out) {
+			out[i], n = n, n*extent
+		}
+		return out
+	}},
+	"sqrt":  {1, func(a []any) any { return math.Sqrt(float(a[0])) }},
 	"float": {1, func(a []any) any { return float(a[0]) }},
 	"int":   {1, func(a []any) any { return int(float(a[0])) }},
 	"floor": {1, func(a []any) any { return int(math.Floor(float(a[0]))) }},
