@@ -34,6 +34,7 @@ import (
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/ranks"
 	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tuned"
 )
 
 // Session runs programs and holds their variables. It is safe for concurrent use; one program runs at a time.
@@ -58,6 +59,7 @@ type options struct {
 	config   engine.Config
 	fuse     bool
 	tiled    bool
+	tuned    string
 	planning []planner.Option
 	register []func(*task.Registry) error
 	ranks    func() (ranks.Transport, error)
@@ -122,6 +124,12 @@ func Tiled() Option {
 	return func(o *options) { o.tiled, o.planning = true, append(o.planning, planner.Tiled(), planner.Paying()) }
 }
 
+// Tuned plans programs with the choices of a file that opgen tune has written: those that were measured on
+// this machine's processor and with as many workers. Others do not count. Results are the same. A mistake in
+// the file is an error of Open, with its place. It needs the CPUs of this machine, and no Ranks, since all
+// ranks have one plan.
+func Tuned(file string) Option { return func(o *options) { o.tuned = file } }
+
 // Timing is the time that a task took over all runs.
 type Timing = engine.Timing
 
@@ -138,6 +146,12 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 	ranked, err := o.open()
 	if err != nil {
 		return nil, err
+	}
+	var table *tuned.Table
+	if o.tuned != "" {
+		if table, err = o.table(); err != nil {
+			return nil, errors.Join(err, ranked.close())
+		}
 	}
 	if o.backend == nil {
 		config := cpu.Config{Workers: o.workers, Devices: o.devices}
@@ -159,6 +173,10 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 			return nil, errors.Join(err, o.backend.Close(), ranked.close())
 		}
 	}
+	if table != nil {
+		on := tuned.Device{Processor: tuned.Processor(), Workers: o.backend.Workers()}
+		o.planning = append(o.planning, planner.Tuned(table.For(on)))
+	}
 	return &Session{
 		engine:    engine.New(&registry, o.backend, o.config),
 		registry:  &registry,
@@ -169,6 +187,21 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 		counters:  map[string]*counter{},
 		ranks:     ranked,
 	}, nil
+}
+
+// table reads the file of Tuned.
+func (o *options) table() (*tuned.Table, error) {
+	switch {
+	case o.backend != nil:
+		return nil, errors.New("opgen: want Tuned for the CPUs of this machine, got another backend")
+	case o.ranks != nil:
+		return nil, errors.New("opgen: want Tuned without Ranks, since all ranks have one plan, got both")
+	}
+	t, err := tuned.Read(o.tuned)
+	if err != nil {
+		return nil, fmt.Errorf("opgen: %w", err)
+	}
+	return t, nil
 }
 
 // lock locks the session. A kernel or a callback that its engine waits for, such as an observer, must not

@@ -216,6 +216,9 @@ func (b *builder) invoke(phase graph.Phase, inv *graph.Invocation, inPlace []pla
 	b.WorkerBytes = max(b.WorkerBytes, worker)
 	c.WorkerBytes = worker
 	b.Calls = append(b.Calls, c)
+	if b.choices != nil {
+		b.used = append(b.used, likeCall{sig, res})
+	}
 	number := slices.Index(op.Signatures, sig)
 	limit := &bounds{res, sig, number, slots, demands}
 	for step := range sig.Steps {

@@ -1,6 +1,9 @@
 package planner
 
-import "github.com/opgen/opgen/runtime/target"
+import (
+	"github.com/opgen/opgen/runtime/target"
+	"github.com/opgen/opgen/runtime/tuned"
+)
 
 // Option configures Build.
 type Option func(*options)
@@ -12,6 +15,7 @@ type options struct {
 	plain   bool
 	tiled   bool
 	paying  bool
+	choices *tuned.Choices
 }
 
 // Workers sets the number of workers of the schedule. The default is 1, so that plans do not depend on the

@@ -16,6 +16,7 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/target"
+	"github.com/opgen/opgen/runtime/tuned"
 )
 
 // Build returns the plan of a program: its tasks with their memory, dependencies and queues. It proves the
@@ -34,6 +35,7 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 		target:  &o.target,
 		tiled:   o.tiled,
 		paying:  o.paying,
+		choices: o.choices,
 		tasks:   map[*graph.Node]interval{},
 		like:    map[likeCall]*plan.Call{},
 		stated:  map[string]bool{},
@@ -89,6 +91,9 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 	if o.target.Fuse && !o.plain {
 		b.group()
 	}
+	if err := b.choose(); err != nil {
+		return nil, err
+	}
 	var fetched []region.Root
 	for _, t := range prog.Fetched {
 		i := b.root(t)
@@ -118,7 +123,9 @@ type builder struct {
 	draft
 	target  *target.Target
 	tiled   bool
-	paying  bool                     // tiles are no smaller than pays
+	paying  bool // tiles are no smaller than pays
+	choices *tuned.Choices
+	used    []likeCall               // of each call, if there are choices
 	roots   graph.Table[region.Root] // tensor -> its root + 1; 0 if it has none yet
 	tasks   map[*graph.Node]interval // of nodes with explicit dependents, without backward
 	like    map[likeCall]*plan.Call  // by instantiation of a task: a call without node and tensors

@@ -31,6 +31,9 @@ func init() { chosen.use() }
 // Vector returns how many bytes a register of the instructions in use has, or 0 if those are Go's.
 func Vector() int { return chosen.bytes }
 
+// Set returns the name of the set of instructions in use.
+func Set() string { return chosen.name }
+
 // best returns the set with a name, or the fastest that is available.
 func best(name string) set {
 	var b set

@@ -1,0 +1,206 @@
+package tune
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/runtime/cost"
+	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/tuned"
+)
+
+func registry(t *testing.T) *task.Registry {
+	var r task.Registry
+	if err := catalogue.Register(&r); err != nil {
+		t.Fatal(err)
+	}
+	return &r
+}
+
+// TestBits runs the tasks of the catalogue at their examples, as they are and larger, with numbers of ranges
+// that are drawn by chance, with one worker and with several. The bits are those without a choice.
+func TestBits(t *testing.T) {
+	t.Parallel()
+	r := registry(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	compared, plans := 0, 0
+	for _, o := range catalogue.Operators() {
+		var all []*use
+		for i, u := range sized(o) {
+			if u.elements() <= 1<<15 && i < 6 {
+				all = append(all, u)
+			}
+		}
+		for i := range o.Examples {
+			if attrs, err := o.DecodeAttrs([]byte(o.Examples[i].Attrs)); err == nil && len(o.Examples[i].Dims) == 0 {
+				all = append(all, &use{o, attrs, o.Examples[i].Shapes, o.Examples[i].Counts, o.Examples[i].Args})
+			}
+		}
+		for _, u := range all {
+			n, err := u.node()
+			if err != nil {
+				continue // an example of other types
+			}
+			for _, s := range o.Signatures {
+				if s.Kind != task.KindForward && s.Kind != task.KindBackward && s.Kind != task.KindUpdate {
+					continue
+				}
+				title, err := u.title(s, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				key, err := tuned.UseOf(s, n.Resolved)
+				if err != nil {
+					t.Fatal(err)
+				}
+				x := &tuner{Config: Config{Workers: 1 + 2*rng.IntN(2)}, registry: r, on: tuned.Device{Processor: "p"}}
+				m, err := x.load(n, s, key, []int{1, 2 + rng.IntN(6), 8 + rng.IntN(100)})
+				if err != nil {
+					t.Logf("%s: %v", title, err)
+					continue
+				}
+				for i := range m.plans {
+					if err := m.warm(t.Context(), i); err != nil {
+						if wrong := (*dependsError)(nil); errors.As(err, &wrong) {
+							t.Errorf("%s: %v", title, err)
+						} else {
+							t.Logf("%s: %v", title, err)
+						}
+						break
+					}
+				}
+				compared, plans = compared+len(m.want), plans+len(m.plans)-1
+				m.close()
+			}
+		}
+	}
+	t.Logf("%d plans with choices, of programs with %d tensors", plans, compared)
+	if plans < 500 || compared < 1000 {
+		t.Errorf("want 500 plans and 1000 tensors or more, got %d and %d", plans, compared)
+	}
+}
+
+// TestRun measures a reduction along columns, which takes many times as long in narrow ranges: an entry says
+// so. An entry of another device stays, and one of this use that is not better goes.
+func TestRun(t *testing.T) {
+	r := registry(t)
+	var table tuned.Table
+	other := tuned.Entry{Device: tuned.Device{Processor: "another", Workers: 1}, Use: tuned.Use{Operator: "reduce"}, Ranges: 5}
+	table.Set(other)
+	var out bytes.Buffer
+	c := Config{Operators: catalogue.Operators(), Uses: []string{`reduce{"op_type": "REDUCE_MAX", "axes": [0]} input=256x200`}, Workers: 1, Out: &out}
+	measured, chosen, err := Run(t.Context(), r, &table, c)
+	if err != nil || measured != 2 || chosen < 1 || !strings.Contains(out.String(), `input=256x200: forward: `) {
+		t.Fatalf("%v: %d measured, %d chosen\n%s", err, measured, chosen, &out)
+	}
+	found := false
+	for _, e := range table.Entries {
+		if e.Processor == tuned.Processor() && e.Task == "forward" {
+			found = true
+			if e.Ranges > 4 || e.Shapes != "input=256x256" || !strings.Contains(e.Attrs, "REDUCE_MAX") {
+				t.Errorf("got the entry %+v", e)
+			}
+		}
+	}
+	if !found || table.Entries[0] != other {
+		t.Errorf("got the table\n%s", table.Text())
+	}
+	c.Machine = cost.Machine{F32: 1, F64: 1, Bandwidth: 1} // so slow that nothing takes as long
+	if _, _, err := Run(t.Context(), r, &table, c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRoofline tells a task that is at the roofline, and one that is beyond what is known of the machine.
+func TestRoofline(t *testing.T) {
+	all, err := uses(catalogue.Operators(), []string{`linear{"out_channels": 512} input=512x512`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := all[0].node()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		machine cost.Machine
+		want    time.Duration
+	}{{cost.Machine{}, 0}, {cost.Machine{F32: 2 * 512 * 512 * 512, Bandwidth: 1}, time.Second}} {
+		got := (&tuner{Config: Config{Machine: x.machine}}).bound(n, n.Op.Signature(task.KindForward))
+		if got < x.want || got > x.want*11/10 {
+			t.Errorf("want about %v, got %v", x.want, got)
+		}
+	}
+}
+
+// TestBudget begins no task after the time is over, and ends with the context.
+func TestBudget(t *testing.T) {
+	var table tuned.Table
+	var out bytes.Buffer
+	c := Config{Operators: catalogue.Operators(), Workers: 1, Budget: 1, Out: &out}
+	measured, chosen, err := Run(t.Context(), registry(t), &table, c)
+	if err != nil || measured != 0 || chosen != 0 || out.String() != "the time is over\n" {
+		t.Errorf("%v: %d measured, %d chosen\n%s", err, measured, chosen, &out)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.Budget = 0
+	if _, _, err := Run(ctx, registry(t), &table, c); !errors.Is(err, context.Canceled) {
+		t.Errorf("want the end of the context, got %v", err)
+	}
+}
+
+// TestUses reads uses, and reports what is none.
+func TestUses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`softmax{"dim": 1} input=4x5`: "",
+		`softmax input=4x5`:           "",
+		`softmax`:                     "",
+		`softmx`:                      "there is no operator softmx",
+		`softmax{"dim": 1`:            "want attributes as JSON",
+		`softmax{"dim": 1}`:           "want shapes of inputs behind attributes",
+		`softmax{"dims": 1} input=4`:  "dims",
+		`softmax input=4xy`:           `got "input=4xy"`,
+		`softmax inputs=4x5`:          `got "inputs=4x5"`,
+		`softmax{"dim": 7} input=4x5`: "dim",
+	} {
+		got, err := uses(catalogue.Operators(), []string{text})
+		if want == "" && (err != nil || len(got) == 0) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: want %q, got %v", text, want, err)
+		}
+	}
+	if _, _, err := Run(t.Context(), registry(t), &tuned.Table{}, Config{Workers: 0}); err == nil {
+		t.Error("want an error for no workers, got none")
+	}
+}
+
+// TestOthers finds other sizes of the bucket, also where extents belong together.
+func TestOthers(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`softmax input=64x1000`, `mean_squared_error logit=40x100 label=40x100`, `reverse{"axis": 0} input=3`} {
+		all, err := uses(catalogue.Operators(), []string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := all[0]
+		others := u.others()
+		if len(others) == 0 {
+			t.Errorf("%s: want other sizes, got none", text)
+		}
+		for _, o := range others {
+			for slot, dims := range o.shapes {
+				for d, n := range dims {
+					if tuned.Rounded(n) != tuned.Rounded(u.shapes[slot][d]) {
+						t.Errorf("%s: %v is in another bucket", text, o.shapes)
+					}
+				}
+			}
+		}
+	}
+}
