@@ -81,6 +81,9 @@ func newProgram(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int
 
 // useOf returns the instantiation of an operator, as the program builder takes it.
 func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*program.Use, error) {
+	if o.Gradient != nil {
+		return gradientUse(o, attrs, r, seed, passed)
+	}
 	u := &program.Use{Operator: o.FullName(), Formula: o.Formula, Callees: o.Callees, Types: map[string]string{}, Dims: map[string]any{}, Attrs: map[string]any{}, Args: map[string]any{}}
 	for i, t := range o.Types {
 		u.Types[t.Name] = r.Types[i].String()

@@ -46,7 +46,7 @@ func register(r *task.Registry, target op.Target, operators []*task.Operator, of
 
 // registerFor registers kernels for the element types that types selects from those of each type variable.
 func registerFor(r *task.Registry, target op.Target, operators []*task.Operator, types func([]dtype.Type) []dtype.Type, of func(*task.Signature) binder) error {
-	var errs []error
+	errs := []error{r.RegisterCompiler(target, func(s *task.Signature) ([]task.Variant, error) { return variantsOf(target, s, types, of(s)) })}
 	for _, o := range operators {
 		for _, s := range o.Signatures {
 			variants, err := variantsOf(target, s, types, of(s))

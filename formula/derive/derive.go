@@ -95,7 +95,7 @@ func (d *deriver) statement(s *program.Statement) error {
 	if d.counts = nil; d.masked(s) {
 		d.counts = term.Compare(term.Unequal, seed, term.Number(0))
 	}
-	return d.walk(s.Value, seed, s.Vars, d.counts)
+	return d.walk(s.Value, seed, s.Vars, term.All(s.Guard, d.counts))
 }
 
 // deriver is the state of the derivation of one program.

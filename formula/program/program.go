@@ -120,6 +120,9 @@ func Build(u *Use) (*Program, error) {
 	}
 	b.prune()
 	b.program.use = u
+	if u.Then != nil {
+		return u.Then(b.program)
+	}
 	return b.program, nil
 }
 

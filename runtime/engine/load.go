@@ -335,7 +335,10 @@ func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
 // resolve finds the kernel of a call, and resolves its operator again for what it was given. The result
 // determines which tensors the call must have.
 func (in *Instance) resolve(c *plan.Call) (*Call, error) {
-	reg := in.engine.registry.Task(c.ID)
+	reg, err := in.engine.registry.Find(c.ID, c.Operator)
+	if err != nil {
+		return nil, err
+	}
 	if reg == nil {
 		for _, o := range in.engine.registry.Operators() {
 			if o.Module != "" && o.Name == c.Operator {

@@ -25,32 +25,7 @@ func (p *Program) backward(g *Graph, nodes []*Node, seeds map[Tensor]Tensor, wrt
 		}
 		needs[t.info] = true
 	}
-	differentiable := func(n *Node) bool {
-		if sig := n.Op.Signature(task.KindBackward); sig == nil || !sig.Supports(n.Resolved.Types) {
-			return false
-		}
-		for slot := range n.Op.Slots {
-			for _, t := range n.slots[slot] {
-				s := n.Op.Slots[slot]
-				if (s.Role == task.RoleInput || s.Role == task.RoleWeight) && s.Trainable && needs[t.info] {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	for _, n := range nodes {
-		if !differentiable(n) {
-			continue
-		}
-		for slot := range n.Op.Slots {
-			if n.Op.Slots[slot].Role == task.RoleOutput {
-				for _, t := range n.slots[slot] {
-					needs[t.info] = t.Type().IsFloat()
-				}
-			}
-		}
-	}
+	flow(nodes, needs)
 	grads := map[*info]Tensor{}
 	byID := func(a, b Tensor) int { return cmp.Compare(a.id, b.id) }
 	for _, t := range slices.SortedFunc(maps.Keys(seeds), byID) {
@@ -61,7 +36,7 @@ func (p *Program) backward(g *Graph, nodes []*Node, seeds map[Tensor]Tensor, wrt
 		}
 	}
 	for _, n := range slices.Backward(nodes) {
-		if !differentiable(n) {
+		if !n.differentiable(needs) {
 			continue
 		}
 		if err := p.backwardNode(g, n, needs, grads); err != nil {
@@ -77,17 +52,51 @@ func (p *Program) backward(g *Graph, nodes []*Node, seeds map[Tensor]Tensor, wrt
 	return out, nil
 }
 
-func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads map[*info]Tensor) error {
-	sig := n.Op.Signature(task.KindBackward)
-	reached := false
-	for slot := range n.Op.Slots {
-		if n.Op.Slots[slot].Role == task.RoleOutput {
-			for _, t := range n.slots[slot] {
-				reached = reached || grads[t.info].Valid()
+// flow adds to needs the outputs of nodes, in topological order, that depend on tensors in needs.
+func flow(nodes []*Node, needs map[*info]bool) {
+	for _, n := range nodes {
+		if !n.differentiable(needs) {
+			continue
+		}
+		for slot := range n.Op.Slots {
+			if n.Op.Slots[slot].Role == task.RoleOutput {
+				for _, t := range n.slots[slot] {
+					needs[t.info] = t.Type().IsFloat()
+				}
 			}
 		}
 	}
-	if !reached {
+}
+
+// differentiable reports whether the node has a backward task and takes a tensor that needs a gradient.
+func (n *Node) differentiable(needs map[*info]bool) bool {
+	if sig := n.Op.Signature(task.KindBackward); sig == nil || !sig.Supports(n.Resolved.Types) {
+		return false
+	}
+	for slot := range n.Op.Slots {
+		for _, t := range n.slots[slot] {
+			s := n.Op.Slots[slot]
+			if (s.Role == task.RoleInput || s.Role == task.RoleWeight) && s.Trainable && needs[t.info] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reached reports whether an output of the node has a gradient.
+func (n *Node) reached(grads map[*info]Tensor) bool {
+	for slot := range n.Op.Slots {
+		if n.Op.Slots[slot].Role == task.RoleOutput && slices.ContainsFunc(n.slots[slot], func(t Tensor) bool { return grads[t.info].Valid() }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Program) backwardNode(g *Graph, n *Node, needs map[*info]bool, grads map[*info]Tensor) error {
+	sig := n.Op.Signature(task.KindBackward)
+	if !n.reached(grads) {
 		return nil // no seed depends on this node
 	}
 	own := map[int][]Tensor{}  // by slot: the gradients that the task reads and computes

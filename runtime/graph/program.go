@@ -226,7 +226,16 @@ func (p *Program) forward(nodes []*Node) error { return p.run(Forward, nodes) }
 
 // run appends the first task of each node.
 func (p *Program) run(phase Phase, nodes []*Node) error {
+	filled := map[*info]bool{}
 	for _, n := range nodes {
+		for _, ts := range n.slots {
+			for _, t := range ts {
+				if t.Valid() && t.kind == constant && !filled[t.info] {
+					filled[t.info] = true
+					p.Steps = append(p.Steps, Step{Phase: phase, Fill: &Fill{Tensor: t, Value: t.value}})
+				}
+			}
+		}
 		inv, err := n.Invoke()
 		if err != nil {
 			return fmt.Errorf("node %s: %w", n.Name, err)

@@ -3,6 +3,8 @@ package task
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
@@ -50,6 +52,73 @@ func (t *Registered) Variant(target op.Target, types []dtype.Type) (Variant, err
 type Registry struct {
 	tasks     map[ID]*Registered
 	operators []*Operator
+	compilers []compiler
+	derived   sync.Map // the tasks of derived operators, by ID: *Registered
+}
+
+// compiler makes implementations of tasks for a target, from the formulas of their operators.
+type compiler struct {
+	target   op.Target
+	variants func(*Signature) ([]Variant, error)
+}
+
+// RegisterCompiler sets what makes implementations of the tasks of operators that have no spec, from their
+// formulas: those of gradients, and Sum. The first compiler for a target counts.
+func (r *Registry) RegisterCompiler(target op.Target, variants func(*Signature) ([]Variant, error)) error {
+	if r == nil || target == "" || variants == nil {
+		return fmt.Errorf("want a registry, a target and a compiler, got %v, %q and %v", r != nil, target, variants != nil)
+	}
+	if !slices.ContainsFunc(r.compilers, func(c compiler) bool { return c.target == target }) {
+		r.compilers = append(r.compilers, compiler{target, variants})
+	}
+	return nil
+}
+
+// Find returns the task of an id of the operator of a full name, or nil. It makes the tasks of operators that
+// have no spec: those that compute the gradients of an operator that is registered, and Sum. The error says
+// why such a task has no implementation.
+func (r *Registry) Find(id ID, operator string) (*Registered, error) {
+	if t := r.Task(id); t != nil {
+		return t, nil
+	}
+	o, err := r.derive(operator)
+	if o == nil {
+		return nil, err
+	}
+	for _, s := range o.Signatures {
+		t := &Registered{ID: s.ID, Name: o.FullName() + " " + s.Task, Signature: s}
+		for _, c := range r.compilers {
+			variants, err := c.variants(s)
+			if err != nil {
+				return nil, err
+			}
+			t.Variants = append(t.Variants, variants...)
+		}
+		if err := s.Validate(); err != nil {
+			return nil, err
+		}
+		r.derived.LoadOrStore(s.ID, t)
+	}
+	return r.Task(id), nil
+}
+
+// derive returns the operator of a full name that has no spec, or nil.
+func (r *Registry) derive(operator string) (*Operator, error) {
+	orders := strings.Count(operator, gradientPrefix)
+	for _, o := range append([]*Operator{Sum}, r.operators...) {
+		named := Operator{Name: strings.Repeat(gradientPrefix, orders) + o.Name, Module: o.Module}
+		if named.FullName() != operator || o != Sum && orders == 0 {
+			continue
+		}
+		for range orders {
+			var err error
+			if o, err = GradientOf(o); err != nil {
+				return nil, err
+			}
+		}
+		return o, nil
+	}
+	return nil, nil
 }
 
 // RegisterTask adds a task: its id, a name for people, its signature and its implementations. A task that is
@@ -116,8 +185,17 @@ func (r *Registry) RegisterTask(id ID, name string, sig *Signature, variants ...
 	return nil
 }
 
-// Task returns the task of an id, or nil.
-func (r *Registry) Task(id ID) *Registered { return r.tasks[id] }
+// Task returns the task of an id, or nil. Find also makes tasks of operators that have no spec, which Task
+// returns from then on.
+func (r *Registry) Task(id ID) *Registered {
+	if t := r.tasks[id]; t != nil {
+		return t
+	}
+	if t, ok := r.derived.Load(id); ok {
+		return t.(*Registered)
+	}
+	return nil
+}
 
 // Operators returns the operators of the registered tasks, in order of registration.
 func (r *Registry) Operators() []*Operator { return slices.Clone(r.operators) }

@@ -72,6 +72,8 @@ type Resolution struct {
 	Numbers map[[2]int]map[string][]int
 	// Args holds the values of arguments from expressions, by slot.
 	Args map[int]any
+	// Of is the use of the operator of which this one computes the gradients, or nil.
+	Of *Resolution
 	// Unused holds, for each task, the slots whose tensors it does not take under these attributes.
 	Unused []map[int]bool
 

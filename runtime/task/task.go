@@ -217,6 +217,8 @@ type Operator struct {
 	Inference string `json:"inference,omitempty"`
 	// Fusions lists the work of other operators that this one can do as well.
 	Fusions []Fusion `json:"fuse,omitempty"`
+	// Gradient says of which operator this one computes the gradients; nil for operators of specs.
+	Gradient *Gradient `json:"-"`
 }
 
 // FullName returns the name that no operator of another module has, as plans and messages give it: "linear"
