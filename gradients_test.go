@@ -111,9 +111,9 @@ func near(t *testing.T, what string, got, want []float64, tolerance float64) {
 	}
 }
 
-// TestGradientPenalty compares the first gradients of a critic with those by hand, and the gradients of a loss
-// with a penalty of them with differences of plain Go: those of nodes, which Gradients inserts once more, and
-// those of a training step.
+// TestGradientPenalty compares the first gradients of a critic with those by hand, and the gradients of a
+// loss with a penalty of them with differences of plain Go: those of nodes, which Gradients inserts once
+// more, and those of a training step.
 func TestGradientPenalty(t *testing.T) {
 	t.Parallel()
 	s := session(t)

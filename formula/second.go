@@ -63,8 +63,8 @@ func gradientUse(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed in
 }
 
 // gradientProgram returns the program of the gradients that o computes, from the program of the operator of
-// which they are. Gradients of outputs and of inputs become tensors of the slots of o. What the other operator
-// gives is computed again, where the gradients need it.
+// which they are. Gradients of outputs and of inputs become tensors of the slots of o. What the other
+// operator gives is computed again, where the gradients need it.
 func gradientProgram(o *task.Operator, r *task.Resolution, p *program.Program) (*program.Program, error) {
 	slotOf := func(t int, grad bool) int {
 		l := p.Tensors[t]

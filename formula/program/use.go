@@ -65,7 +65,8 @@ type Use struct {
 	// when. Such a program holds for other values of the symbols, too. It must be settled before it is
 	// executed.
 	Unsettled bool
-	// Then returns the program that stands for the one that the formula is lowered to; nil is that one itself.
+	// Then returns the program that stands for the one that the formula is lowered to; nil is that one
+	// itself.
 	Then func(*Program) (*Program, error)
 }
 

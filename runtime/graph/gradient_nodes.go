@@ -11,15 +11,16 @@ import (
 
 // Gradients inserts the nodes that compute the gradients of a tensor by others, and returns these gradients,
 // which have the types and shapes of the tensors wrt. They are tensors of the graph: nodes may read them,
-// programs may fetch them, and training differentiates them once more, as for the penalty of a gradient or the
-// product of a Hessian and a vector. If of has several elements, the gradients are those of their sum.
+// programs may fetch them, and training differentiates them once more, as for the penalty of a gradient or
+// the product of a Hessian and a vector. If of has several elements, the gradients are those of their sum.
 // Gradients of gradients are differentiated in the same way, to any order.
 //
 // A node that computes gradients is one of an operator that follows from the formula of another: it computes
-// again what it needs of the other node. A tensor on which of does not depend has the zero Tensor as gradient.
+// again what it needs of the other node. A tensor on which of does not depend has the zero Tensor as
+// gradient.
 //
-// It is an error of the graph, with the node, the operator and the slot, if an operator on the way from wrt to
-// of has no formula, or a gradient by hand that is not the derivative, or if its formula has no second
+// It is an error of the graph, with the node, the operator and the slot, if an operator on the way from wrt
+// to of has no formula, or a gradient by hand that is not the derivative, or if its formula has no second
 // derivative. So it is if of or wrt are no tensors of floating-point numbers of this graph, or are parts of
 // tensors. After an error, all gradients are the zero Tensor.
 func (g *Graph) Gradients(of Tensor, wrt ...Tensor) []Tensor {

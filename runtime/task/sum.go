@@ -21,8 +21,8 @@ type noAttrs struct{}
 // NoAttrs returns the attributes of Sum.
 func NoAttrs() Attrs { return noAttrs{} }
 
-// Sum adds two tensors of one type and shape. It is the one operator that has no spec: graphs add with it what
-// several nodes contribute to a gradient.
+// Sum adds two tensors of one type and shape. It is the one operator that has no spec: graphs add with it
+// what several nodes contribute to a gradient.
 var Sum = newSum()
 
 func newSum() *Operator {
