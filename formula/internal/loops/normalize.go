@@ -129,6 +129,7 @@ func (z *normalizer) read(s *program.Statement) *statement {
 
 // fromZero normalizes the ranges of a statement's indices to begin at 0.
 func (z *normalizer) fromZero(n *statement) (err error) {
+	clipped(n)
 	var ranges *term.Term
 	if ranges, err = z.shift(n); err == nil {
 		n.value, n.guard = densities(settled(z.held(n.value))), term.All(ranges, settled(z.held(n.guard)))
