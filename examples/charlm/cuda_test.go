@@ -10,6 +10,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/engines"
+	"github.com/opgen/opgen/examples/internal/opticks"
 	"github.com/opgen/opgen/internal/cudaemu"
 )
 
@@ -18,7 +19,7 @@ func TestCUDA(t *testing.T) {
 	if !cudaemu.Inside(t) {
 		return
 	}
-	c, err := loadCorpus()
+	c, err := opticks.Load()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/engines"
 	"github.com/opgen/opgen/examples/internal/onnxfile"
+	"github.com/opgen/opgen/examples/internal/opticks"
 	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/mesh"
@@ -38,7 +39,7 @@ type options struct {
 	// strategy is a file that says how tensors are divided among devices.
 	strategy string
 	// The sizes of the network, and of a batch.
-	context, width, heads, layers, batch int
+	context, width, heads, groups, layers, batch int
 	// Training: the number of steps, the greatest learning rate, and what else changes gradients and weights.
 	steps                      int
 	rate, clip, decay, dropout float64
@@ -67,6 +68,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.IntVar(&o.context, "context", 32, "how many characters a prediction may depend on")
 	f.IntVar(&o.width, "width", 128, "features of a character")
 	f.IntVar(&o.heads, "heads", 4, "heads of attention, a divisor of the width")
+	f.IntVar(&o.groups, "groups", 0, "heads of keys, a divisor of the heads, of a network with rotary positions and gated MLPs, which examples/decode runs; 0 for a network with learned positions")
 	f.IntVar(&o.layers, "layers", 2, "layers of attention and of the MLP behind it")
 	f.IntVar(&o.batch, "batch", 32, "pieces of text in a training step")
 	f.IntVar(&o.steps, "steps", 4500, "training steps; 0 with -load only writes a sample")
@@ -104,6 +106,8 @@ func (o *options) check() error {
 		{o.strategy != "" && o.devices != 1, "either -devices or -strategy"},
 		{o.mpi && o.engine != "cpu", "-engine cpu with -mpi"},
 		{o.heads > 0 && o.width%o.heads != 0, "-width that -heads divides"},
+		{o.groups < 0 || o.groups > 0 && rotaryOf(o.sizes(&opticks.Corpus{Alphabet: []rune{' '}})).Check() != nil, "no negative -groups, -heads that they divide, and a -width that twice the heads divide"},
+		{o.groups > 0 && o.dropout > 0, "no -dropout with -groups"},
 		{o.steps < 0 || o.steps == 0 && o.load == "", "-steps of at least 1, or 0 with -load"},
 		{!(o.rate >= 0 && o.clip >= 0 && o.decay >= 0), "no negative -rate, -clip or -decay"},
 		{!(o.dropout >= 0 && o.dropout < 1), "-dropout of at least 0 and below 1"},
@@ -123,19 +127,23 @@ func (o *options) check() error {
 
 // fixed returns the options that a training must have again when it goes on.
 func (o *options) fixed() map[string]string {
-	return map[string]string{"seed": fmt.Sprint(o.seed), "context": fmt.Sprint(o.context), "width": fmt.Sprint(o.width), "heads": fmt.Sprint(o.heads),
+	fixed := map[string]string{"seed": fmt.Sprint(o.seed), "context": fmt.Sprint(o.context), "width": fmt.Sprint(o.width), "heads": fmt.Sprint(o.heads),
 		"layers": fmt.Sprint(o.layers), "batch": fmt.Sprint(o.batch), "devices": fmt.Sprint(o.devices), "steps": fmt.Sprint(o.steps), "rate": fmt.Sprint(o.rate), "clip": fmt.Sprint(o.clip),
 		"decay": fmt.Sprint(o.decay), "dropout": fmt.Sprint(o.dropout), "load": o.load}
+	if o.groups > 0 { // checkpoints of networks without do not name it
+		fixed["groups"] = fmt.Sprint(o.groups)
+	}
+	return fixed
 }
 
 // sizes returns the sizes of the network for a text.
-func (o *options) sizes(c *corpus) sizes {
-	return sizes{alphabet: len(c.alphabet), context: o.context, width: o.width, heads: o.heads, layers: o.layers, dropout: o.dropout}
+func (o *options) sizes(c *opticks.Corpus) sizes {
+	return sizes{alphabet: len(c.Alphabet), context: o.context, width: o.width, heads: o.heads, groups: o.groups, layers: o.layers, dropout: o.dropout}
 }
 
 // divide sets the number of devices to that of the strategy, if there is one. It is an error if the strategy
 // does not divide the batch alone.
-func (o *options) divide(c *corpus) error {
+func (o *options) divide(c *opticks.Corpus) error {
 	if o.strategy == "" {
 		return nil
 	}
@@ -191,11 +199,11 @@ func run(ctx context.Context, o options, w io.Writer) error {
 
 func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	start := time.Now()
-	c, err := loadCorpus()
+	c, err := opticks.Load()
 	if err != nil {
 		return err
 	}
-	prompt, err := c.encode(o.prompt)
+	prompt, err := c.Encode(o.prompt)
 	if err != nil {
 		return fmt.Errorf("the prompt: %w", err)
 	}
@@ -229,11 +237,11 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 
 	const windows = 64 // of a batch for validation
 	test, writer := newNetwork(o.sizes(c), windows, o.seed, 0), newNetwork(o.sizes(c), 1, o.seed, 0)
-	if test.lead() > len(c.train) {
-		return fmt.Errorf("want a context of less than twice the %d characters to train on, got %d", len(c.train), o.context)
+	if test.lead() > len(c.Train) {
+		return fmt.Errorf("want a context of less than twice the %d characters to train on, got %d", len(c.Train), o.context)
 	}
 	fmt.Fprintf(w, "%d characters to train on, %d for validation, of %d kinds; %d weights; seed %d, workers: %d\n",
-		len(c.train), len(c.valid), len(c.alphabet), test.weights(), o.seed, o.workers)
+		len(c.Train), len(c.Valid), len(c.Alphabet), test.weights(), o.seed, o.workers)
 	answer, err := session.Inference(ctx, test.graph, test.logits)
 	if err != nil {
 		return err
@@ -266,17 +274,17 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	if err := onnxfile.Write(o.onnx, session, writer.graph, writer.logits); err != nil {
 		return err
 	}
-	own, err := test.bits(ctx, answer, slices.Concat(c.train[len(c.train)-test.lead():], c.valid))
+	own, err := test.bits(ctx, answer, slices.Concat(c.Train[len(c.Train)-test.lead():], c.Valid))
 	if err != nil {
 		return err
 	}
-	counted := newTrigram(len(c.alphabet), c.train).bits(slices.Concat(c.train[len(c.train)-2:], c.valid))
+	counted := newTrigram(len(c.Alphabet), c.Train).bits(slices.Concat(c.Train[len(c.Train)-2:], c.Valid))
 	if o.sample > 0 {
 		text, err := writer.continued(ctx, write, prompt, o.sample, o.temperature, o.seed)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "\n%s\n", c.decode(text))
+		fmt.Fprintf(w, "\n%s\n", c.Decode(text))
 	}
 	if t != nil {
 		if err := t.report(); err != nil {

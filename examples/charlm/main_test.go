@@ -17,6 +17,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/interrupt"
+	"github.com/opgen/opgen/examples/internal/opticks"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/curves"
 )
@@ -343,7 +344,7 @@ func TestFullOutput(t *testing.T) {
 
 // BenchmarkStep measures a training step of the usual size.
 func BenchmarkStep(b *testing.B) {
-	c, err := loadCorpus()
+	c, err := opticks.Load()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -354,7 +355,7 @@ func BenchmarkStep(b *testing.B) {
 		if err != nil {
 			return err
 		}
-		characters := c.train[:o.batch*o.context]
+		characters := c.Train[:o.batch*o.context]
 		for b.Loop() {
 			if _, err := t.take(batch{characters, characters}); err != nil {
 				return err

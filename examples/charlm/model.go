@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/opgen/opgen/examples/internal/rotary"
 	"github.com/opgen/opgen/generated/activation"
 	"github.com/opgen/opgen/generated/dropout"
 	"github.com/opgen/opgen/generated/elementbinary"
@@ -25,6 +26,7 @@ type sizes struct {
 	heads    int // of attention
 	layers   int
 	dropout  float64
+	groups   int // heads of keys and values of a network of package rotary; 0 for one with learned positions
 }
 
 // network is a transformer for batches of one size: it predicts each next character from those before.
@@ -44,6 +46,11 @@ func newNetwork(s sizes, batch int, seed uint64, device int) *network {
 	g := n.graph
 	n.text = g.Input("text", dtype.I32, batch, s.context)
 	n.next = g.Input("next", dtype.I32, batch, s.context, 1)
+	if s.groups > 0 {
+		n.logits = rotaryOf(s).Texts(g, n.text)
+		n.loss = n.crossEntropy()
+		return n
+	}
 	// The table is a weight by itself, since weights of embeddings begin with greater numbers than those of
 	// positions.
 	table := weight.Apply(g, weight.Defaults(attr.ListOf(s.alphabet, s.width)), graph.Named("table"))
@@ -57,8 +64,19 @@ func newNetwork(s sizes, batch int, seed uint64, device int) *network {
 		x = elementbinary.Add(g, x, n.mlp(n.norm(x, layer+"norm2"), layer), graph.Named(layer+"sum2"))
 	}
 	n.logits = linear.Apply(g, linear.Defaults(s.alphabet), n.norm(x, "norm"), graph.Named("logits"))
-	n.loss = scce.Apply(g, scce.Defaults().WithScaleFactor(1/float64(batch*s.context)), scce.Logit(n.logits), scce.Label(n.next), graph.Named("loss"))
+	n.loss = n.crossEntropy()
 	return n
+}
+
+// rotaryOf returns the sizes of a network of package rotary.
+func rotaryOf(s sizes) rotary.Sizes {
+	return rotary.Sizes{Alphabet: s.alphabet, Width: s.width, Heads: s.heads, Groups: s.groups, Layers: s.layers}
+}
+
+// crossEntropy inserts the loss.
+func (n *network) crossEntropy() graph.Tensor {
+	a := scce.Defaults().WithScaleFactor(1 / float64(n.batch*n.context))
+	return scce.Apply(n.graph, a, scce.Logit(n.logits), scce.Label(n.next), graph.Named("loss"))
 }
 
 // attention lets each character gather features of itself and of those before it.

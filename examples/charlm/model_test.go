@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/examples/internal/opticks"
 	"github.com/opgen/opgen/generated/batchmatmul"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/elementbinary"
@@ -161,7 +162,7 @@ func TestWeights(t *testing.T) {
 // are those without.
 func TestChecked(t *testing.T) {
 	t.Parallel()
-	c, err := newCorpus("It is the business of this Book to explain the Properties of Light. It is the bus")
+	c, err := opticks.New("It is the business of this Book to explain the Properties of Light. It is the bus")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/examples/internal/opticks"
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/curves"
 	"github.com/opgen/opgen/runtime/graph"
@@ -21,7 +22,7 @@ var errInterrupted = errors.New("interrupted")
 // training trains a network on pieces of the text, with checkpoints.
 type training struct {
 	options  options
-	corpus   *corpus
+	corpus   *opticks.Corpus
 	session  *opgen.Session
 	nets     []*network // one for each device
 	step     *opgen.Program
@@ -36,15 +37,15 @@ type training struct {
 type batch struct{ text, next []int32 }
 
 // newTraining loads the program of a training step.
-func newTraining(ctx context.Context, o options, c *corpus, s *opgen.Session, w io.Writer) (*training, error) {
-	pieces := len(c.train) - o.context // a piece begins at each character that has enough behind it
+func newTraining(ctx context.Context, o options, c *opticks.Corpus, s *opgen.Session, w io.Writer) (*training, error) {
+	pieces := len(c.Train) - o.context // a piece begins at each character that has enough behind it
 	if pieces < o.batch {
-		return nil, fmt.Errorf("want a text for training of at least %d characters, got %d", o.context+o.batch, len(c.train))
+		return nil, fmt.Errorf("want a text for training of at least %d characters, got %d", o.context+o.batch, len(c.Train))
 	}
 	read := func(_ context.Context, samples []int) (b batch, err error) {
 		for _, at := range samples {
-			b.text = append(b.text, c.train[at:at+o.context]...)
-			b.next = append(b.next, c.train[at+1:at+1+o.context]...)
+			b.text = append(b.text, c.Train[at:at+o.context]...)
+			b.next = append(b.next, c.Train[at+1:at+1+o.context]...)
 		}
 		return b, nil
 	}

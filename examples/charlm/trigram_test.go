@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/opgen/opgen/examples/internal/opticks"
 )
 
 // TestTrigram compares probabilities with those computed by hand for the text abab, and checks that those of
@@ -30,12 +32,12 @@ func TestTrigram(t *testing.T) {
 		t.Errorf("%g bits, want %g", got, want)
 	}
 
-	c, err := loadCorpus()
+	c, err := opticks.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := int32(len(c.alphabet))
-	g = newTrigram(int(n), c.train)
+	n := int32(len(c.Alphabet))
+	g = newTrigram(int(n), c.Train)
 	for a := range n {
 		for b := range n {
 			sum := 0.0
@@ -56,17 +58,17 @@ func TestTrigram(t *testing.T) {
 // TestCorpus numbers the characters of a text, and cuts off its last tenth.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	c, err := newCorpus("bæcabæcaba")
+	c, err := opticks.New("bæcabæcaba")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(c.alphabet) != "abcæ" || !slices.Equal(c.train, []int32{1, 3, 2, 0, 1, 3, 2, 0, 1}) || !slices.Equal(c.valid, []int32{0}) {
-		t.Errorf("got %c, %v and %v", c.alphabet, c.train, c.valid)
+	if string(c.Alphabet) != "abcæ" || !slices.Equal(c.Train, []int32{1, 3, 2, 0, 1, 3, 2, 0, 1}) || !slices.Equal(c.Valid, []int32{0}) {
+		t.Errorf("got %c, %v and %v", c.Alphabet, c.Train, c.Valid)
 	}
-	if got := c.decode(c.train); got != "bæcabæcab" {
+	if got := c.Decode(c.Train); got != "bæcabæcab" {
 		t.Errorf("got %q back", got)
 	}
-	if _, err := newCorpus("aaaaaaaaab"); err == nil || err.Error() != "want characters that the text for training has, got 'b'" {
+	if _, err := opticks.New("aaaaaaaaab"); err == nil || err.Error() != "want characters that the text for training has, got 'b'" {
 		t.Errorf("a character only at the end: %v", err)
 	}
 }
