@@ -218,7 +218,7 @@ var (
 	}}
 	onnxOperands = keys.Value{Type: keys.Array, Elem: &keys.Value{Type: keys.String | keys.Object, Table: onnxOperandKeys}}
 	onnxKeys     = &keys.Table{What: "an operator of ONNX", Keys: []keys.Key{
-		{Name: "op", Value: text, Doc: "the name of the operator in ONNX"},
+		{Name: "op", Value: keys.Value{Type: keys.String | keys.Object, Table: named(text).Table}, Doc: "the name of the operator in ONNX; of several, names with what op is in expressions"},
 		{Name: "domain", Value: text, Doc: "the domain of the operator; by default ai.onnx"},
 		{Name: "since", Value: integer, Doc: "the first version of the operator set; by default 1"},
 		{Name: "until", Value: integer, Doc: "the last version of the operator set"},

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 
 	"github.com/opgen/opgen/internal/diag"
@@ -16,12 +17,25 @@ type ONNX struct {
 	At   map[string]source.Span // the places of its expressions and names
 }
 
-// onnx reads an entry of the section onnx. Inputs and outputs that it does not list are those of the spec, in
-// its order.
-func (r *reader) onnx(s *Spec, t *tableReader) *ONNX {
+// onnx reads an element of the section onnx. Inputs and outputs that it does not list are those of the spec, in
+// its order. It stands for several entries if op is a table: one for each operator of ONNX, in whose expressions
+// the name op is the value that the operator has in the table.
+func (r *reader) onnx(s *Spec, t *tableReader) []*ONNX {
 	x := &ONNX{Span: t.span, At: map[string]source.Span{}}
-	x.Op, x.Body = t.str("op").V, t.str("body").V
-	if (x.Op == "") == (x.Body == "") {
+	var ops []mapping.Attr
+	several := false
+	if e := t.t.Get("op"); e != nil {
+		if _, several = e.Value.(*source.Table); several {
+			t.each("op", func(e *source.Entry) { ops = append(ops, mapping.Attr{Name: e.Key, Value: r.str(e).V}) })
+		}
+	}
+	x.Body = t.str("body").V
+	if !several {
+		x.Op = t.str("op").V
+	} else if len(ops) == 0 {
+		r.list.Add(diag.BadValue, source.SpanOf(t.t.Get("op").Value), "op: want at least one operator of ONNX")
+	}
+	if (x.Op == "" && !several) == (x.Body == "") {
 		r.list.Add(diag.MissingKey, t.span, "want op, the name of an operator of ONNX, or else body, the nodes that compute this one")
 	}
 	x.Domain = t.str("domain").V
@@ -64,7 +78,38 @@ func (r *reader) onnx(s *Spec, t *tableReader) *ONNX {
 		}
 	}
 	t.done()
-	return x
+	if !several {
+		return []*ONNX{x}
+	}
+	var all []*ONNX
+	for _, op := range ops {
+		all = append(all, x.of(op))
+	}
+	return all
+}
+
+// opName matches the name op in expressions of ONNX, and strings in front of it.
+var opName = regexp.MustCompile(`'[^']*'|\bop\b`)
+
+// of returns the entry of one operator of ONNX, with a string in place of the name op.
+func (x *ONNX) of(op mapping.Attr) *ONNX {
+	put := func(text string) string {
+		return opName.ReplaceAllStringFunc(text, func(name string) string {
+			if name == "op" {
+				return "'" + op.Value + "'"
+			}
+			return name
+		})
+	}
+	puts := func(list []mapping.Attr) (out []mapping.Attr) {
+		for _, a := range list {
+			out = append(out, mapping.Attr{Name: a.Name, Value: put(a.Value)})
+		}
+		return out
+	}
+	y := *x
+	y.Op, y.When, y.Let, y.Attrs, y.Save = op.Name, put(x.When), puts(x.Let), puts(x.Attrs), puts(x.Save)
+	return &y
 }
 
 func (r *reader) version(t *tableReader, key string) int {

@@ -114,10 +114,10 @@ func read(filePath, text string, r *reader) *Spec {
 		}
 	}
 	if e := t.take("onnx"); e != nil {
-		r.tables(e, onnxKeys, func(sub *tableReader) { s.ONNX = append(s.ONNX, r.onnx(s, sub)) })
+		r.tables(e, onnxKeys, func(sub *tableReader) { s.ONNX = append(s.ONNX, r.onnx(s, sub)...) })
 	}
 	if e := t.take("examples"); e != nil {
-		r.tables(e, exampleKeys, func(sub *tableReader) { s.Examples = append(s.Examples, r.example(sub)) })
+		r.tables(e, exampleKeys, func(sub *tableReader) { s.Examples = append(s.Examples, r.examples(s, sub)...) })
 	}
 	s.Validate = t.str("validate")
 	r.rewrites(s, t)
@@ -438,17 +438,4 @@ func (r *reader) cost(e *source.Entry, t *tableReader) *Cost {
 	}
 	t.done()
 	return c
-}
-
-func (r *reader) example(t *tableReader) *Example {
-	x := &Example{Span: t.t.Span}
-	t.each("attrs", func(e *source.Entry) { x.Attrs = append(x.Attrs, e) })
-	t.each("args", func(e *source.Entry) { x.Args = append(x.Args, e) })
-	x.Bad = len(t.unread) > 0
-	for _, e := range t.t.Entries {
-		if e.Key != "attrs" && e.Key != "args" {
-			x.Inputs = append(x.Inputs, e)
-		}
-	}
-	return x
 }

@@ -340,12 +340,3 @@ type Cost struct {
 	Flops Str
 	Bytes Str // without it, the bytes of the tensors that the task reads and writes
 }
-
-// Example is an attribute and shape combination from which tests are made.
-type Example struct {
-	Span   source.Span
-	Bad    bool // reading it gave findings
-	Attrs  []*source.Entry
-	Args   []*source.Entry // what the caller passes
-	Inputs []*source.Entry
-}
