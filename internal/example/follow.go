@@ -32,6 +32,7 @@ func Follow(m *model.Module, specs []*spec.Spec) (k *Known, added bool) {
 			return
 		}
 		f.saved()
+		f.scatters()
 		f.inPlace()
 		f.shards()
 		f.costs()

@@ -1,7 +1,10 @@
 package example
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/internal/source"
+	"github.com/opgen/opgen/internal/spec"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -22,6 +25,37 @@ func (t *trial) noteScatter(v *view) {
 		}
 		t.gradients[l.Slot] = n
 	}
+}
+
+// scatters infers which gradients backward adds to element by element: those to which the formula adds at some
+// example, of an operator without a kernel by hand.
+func (f *follower) scatters() {
+	m := f.op.Task(task.KindBackward)
+	i := slices.IndexFunc(f.spec.Tasks, func(t *spec.Task) bool { return t.Name == "backward" })
+	if m == nil || i < 0 || !f.op.Derived {
+		return
+	}
+	t := f.spec.Tasks[i]
+	for _, p := range m.Params {
+		stated := func(g *spec.Access) bool { return g.Slot == p.Slot.Name }
+		adds := func(v *view) bool { return v.scatters(p.Slot.Number) }
+		if p.Grad && p.Slot.Role != task.RoleOutput && !slices.ContainsFunc(t.Grads, stated) && slices.ContainsFunc(f.views, adds) {
+			t.Grads = append(t.Grads, &spec.Access{Slot: p.Slot.Name, Key: t.Key, Value: f.text(t.Key, "scatter")})
+		}
+	}
+}
+
+// scatters reports whether the gradient of a slot has scatter-adds in a use.
+func (v *view) scatters(slot int) bool {
+	if v.gradient == nil {
+		return false
+	}
+	for tensor := range v.gradient.Of {
+		if v.program.Tensors[tensor].Slot == slot && v.gradient.Scatter[tensor] {
+			return true
+		}
+	}
+	return false
 }
 
 // scattering is the evidence of the examples about the gradient of a slot.
