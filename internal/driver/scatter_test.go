@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestFollowedScatter checks that backward of a formula is known to add to a gradient element by element, unless
-// the operator has a kernel by hand.
+// TestFollowedScatter checks that backward of a formula is known to add to a gradient element by element,
+// unless the operator has a kernel by hand.
 func TestFollowedScatter(t *testing.T) {
 	const spec = `doc = "Picks elements of a table, and doubles numbers."
 formula = "output[n, k] = table[index[n], k] + 2 * input[n, k]"

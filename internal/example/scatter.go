@@ -27,8 +27,8 @@ func (t *trial) noteScatter(v *view) {
 	}
 }
 
-// scatters infers which gradients backward adds to element by element: those to which the formula adds at some
-// example, of an operator without a kernel by hand.
+// scatters infers which gradients backward adds to element by element: those to which the formula adds at
+// some example, of an operator without a kernel by hand.
 func (f *follower) scatters() {
 	m := f.op.Task(task.KindBackward)
 	i := slices.IndexFunc(f.spec.Tasks, func(t *spec.Task) bool { return t.Name == "backward" })

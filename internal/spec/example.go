@@ -16,8 +16,8 @@ type Example struct {
 	Inputs []*source.Entry
 }
 
-// examples reads an element of the section examples. It stands for several examples if an attribute has a list of
-// values where it takes one: one for each value, and for each pair of values of two such attributes.
+// examples reads an element of the section examples. It stands for several examples if an attribute has a
+// list of values where it takes one: one for each value, and for each pair of values of two such attributes.
 func (r *reader) examples(s *Spec, t *tableReader) []*Example {
 	x := &Example{Span: t.t.Span}
 	var lists []int // numbers of the attributes that have a list of values

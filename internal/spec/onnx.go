@@ -17,9 +17,9 @@ type ONNX struct {
 	At   map[string]source.Span // the places of its expressions and names
 }
 
-// onnx reads an element of the section onnx. Inputs and outputs that it does not list are those of the spec, in
-// its order. It stands for several entries if op is a table: one for each operator of ONNX, in whose expressions
-// the name op is the value that the operator has in the table.
+// onnx reads an element of the section onnx. Inputs and outputs that it does not list are those of the spec,
+// in its order. It stands for several entries if op is a table: one for each operator of ONNX, in whose
+// expressions the name op is the value that the operator has in the table.
 func (r *reader) onnx(s *Spec, t *tableReader) []*ONNX {
 	x := &ONNX{Span: t.span, At: map[string]source.Span{}}
 	var ops []mapping.Attr
