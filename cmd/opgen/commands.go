@@ -34,6 +34,8 @@ type command struct {
 	known          string
 	reference      string
 	keep           bool
+	table, workers string
+	budget         string
 	args           []string
 }
 
@@ -82,6 +84,9 @@ var (
 	optionFixed   = &option{name: "fixed", usage: "keep the extents of -input, rather than let the caller of the package choose them", truth: func(c *command) *bool { return &c.keep }}
 	optionRefs    = &option{name: "reference", usage: "also write a test that compares with the inputs and outputs in a `FOLDER`: input_0.pb, output_0.pb and so on, as in the tests of ONNX", text: func(c *command) *string { return &c.reference }}
 	optionOver    = &option{name: "force", usage: "also write over files of the folder that have other content", truth: func(c *command) *bool { return &c.force }}
+	optionTable   = &option{name: "o", usage: "the `FILE` of the table, which is changed; by default tuned.toml beside opgen.toml", text: func(c *command) *string { return &c.table }}
+	optionWorkers = &option{name: "workers", usage: "the `NUMBER` of workers, on which choices depend; by default 1", text: func(c *command) *string { return &c.workers }}
+	optionTime    = &option{name: "time", usage: "the `DURATION` after which no further task is begun, such as 90s; by default there is none", text: func(c *command) *string { return &c.budget }}
 	optionDir     = &option{name: "C", usage: "the `FOLDER` to work in", text: func(c *command) *string { return &c.dir }}
 )
 
@@ -124,6 +129,8 @@ func verbs() []*verb {
 			options: []*option{optionOut, optionInput, optionKnown, optionFixed, optionRefs, optionOver}, min: 1, max: 1, files: true, run: (*command).onnx},
 		{name: "schema", forms: []form{{"spec", "print the JSON Schema of specs, for editors"}, {"config", "print the JSON Schema of opgen.toml"}},
 			min: 1, max: 1, complete: func(*command) []string { return slices.Sorted(maps.Keys(schemas)) }, run: (*command).schema},
+		{name: "tune", forms: []form{{"[USE...]", "measure in how many ranges tasks are fastest on this machine, and write what is faster than usual to tuned.toml; a use is an operator, with attributes and shapes or at the sizes of its examples, and by default each operator"}},
+			options: []*option{optionTable, optionWorkers, optionTime}, max: math.MaxInt, complete: (*command).operators, run: (*command).tune},
 		{name: "vet", forms: []form{{"[PACKAGE...]", "check Go code around operators: arguments are plain data and not changed, views are not kept, raw memory has a reason"}},
 			formats: textOrJSON, max: math.MaxInt, files: true, run: (*command).vet,
 			json: "An array of findings, each with `code`, the name of the check, `message`, `file`, `line` and `column`."},

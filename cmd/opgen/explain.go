@@ -137,13 +137,18 @@ func (c *command) explained() []string {
 	for i, code := range names {
 		out[i] = string(code) + "\t" + diag.Rules[code].Title
 	}
+	return append(out, c.operators()...)
+}
+
+// operators lists the operators of the module; none if the specs have findings.
+func (c *command) operators() (out []string) {
 	root, err := config.Find(c.dir)
 	if err != nil {
-		return out
+		return nil
 	}
 	p, err := driver.Load(root)
 	if err != nil || p.Module() == nil {
-		return out
+		return nil
 	}
 	for _, o := range p.Module().Operators {
 		out = append(out, o.Name)

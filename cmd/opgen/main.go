@@ -32,6 +32,8 @@
 //	    print the JSON Schema of specs, for editors
 //	opgen schema config
 //	    print the JSON Schema of opgen.toml
+//	opgen tune [-o FILE] [-workers NUMBER] [-time DURATION] [USE...]
+//	    measure in how many ranges tasks are fastest on this machine, and write what is faster than usual to tuned.toml; a use is an operator, with attributes and shapes or at the sizes of its examples, and by default each operator
 //	opgen vet [-format text|json] [PACKAGE...]
 //	    check Go code around operators: arguments are plain data and not changed, views are not kept, raw memory has a reason
 //	opgen completion SHELL

@@ -66,6 +66,7 @@ const (
 	LeftOver        Code = "OP713"
 	KernelType      Code = "OP714"
 	KernelSignature Code = "OP715"
+	BadTuned        Code = "OP720"
 	NotYet          Code = "OP901"
 )
 
@@ -119,5 +120,6 @@ var Rules = map[Code]Rule{
 	LeftOver:        {"left over in a kernel", "A kernel is about an operator or a step that no spec declares, so nothing runs it. Often the spec was renamed, or a step was removed."},
 	KernelType:      {"bad type of a kernel", "A kernel has a type parameter for each dtype variable, in the order of the spec, and its methods have values as receivers."},
 	KernelSignature: {"bad signature of a kernel", "A step takes the context, the arguments of its task, and the range that it computes."},
+	BadTuned:        {"entry of tuned.toml", "The file tuned.toml at the module's root has choices that opgen tune has measured. Each entry is on a line of its own, with all keys, for a task of an operator that there is, with the attributes that the operator has. No two entries are for the same device and uses."},
 	NotYet:          {"not supported yet", "The key is part of the language, as docs/spec.md says, but this version of opgen does not generate code for it."},
 }

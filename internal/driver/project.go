@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/internal/kernelfile"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/spec"
+	"github.com/opgen/opgen/runtime/tuned"
 )
 
 // Project is a module whose configuration and specs were read and checked.
@@ -45,7 +46,7 @@ const maxFindings = 200
 // cannot be read. Mistakes in specs are findings.
 func Load(root string) (*Project, error) {
 	p := &Project{Findings: &diag.List{}, Border: &diag.List{}, sums: sums{}}
-	p.sums.addFiles(root, config.Name, "go.mod")
+	p.sums.addFiles(root, config.Name, "go.mod", tuned.File)
 	var err error
 	p.Config, err = config.Load(root, p.Findings)
 	if err != nil || !p.Findings.Empty() {

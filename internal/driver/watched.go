@@ -6,6 +6,7 @@ import (
 	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/gomod"
+	"github.com/opgen/opgen/runtime/tuned"
 )
 
 // Watched returns the paths of the files and folders that a run of the module at root reads. Files that are
@@ -20,7 +21,7 @@ func Watched(root string) []string {
 			return
 		}
 		seen[dir] = true
-		paths = append(paths, filepath.Join(dir, config.Name), filepath.Join(dir, "go.mod"))
+		paths = append(paths, filepath.Join(dir, config.Name), filepath.Join(dir, "go.mod"), filepath.Join(dir, tuned.File))
 		var list diag.List // whose findings the run reports
 		c, err := config.Load(dir, &list)
 		if err != nil || c == nil {

@@ -479,6 +479,3 @@ func seq(n int) []int {
 	}
 	return out
 }
-
-// began is when this program began to measure.
-var began = time.Now()

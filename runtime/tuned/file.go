@@ -50,7 +50,7 @@ func Read(file string) (*Table, error) {
 // Parse reads a table from TOML; name is that of the file, for messages. The table has the entries that have
 // no problem.
 func Parse(name, text string) (*Table, []*Problem) {
-	r := &reader{name: name, seen: map[key]string{}, table: &Table{}}
+	r := &reader{name: name, seen: map[key]int{}, table: &Table{}}
 	var top map[string]toml.Primitive
 	var err error
 	if r.meta, err = toml.Decode(text, &top); err != nil {
@@ -88,7 +88,7 @@ type reader struct {
 	line     int // of the entry that is decoded; 0 for the file
 	meta     toml.MetaData
 	table    *Table
-	seen     map[key]string
+	seen     map[key]int
 	problems []*Problem
 }
 
@@ -160,12 +160,12 @@ func (r *reader) entry(keys map[string]toml.Primitive) {
 		return
 	}
 	p := r.place(first)
-	e.At = fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+	e.Line, e.Column = p.Line, p.Column
 	if other, ok := r.seen[key{e.Device, e.Use}]; ok {
-		r.at(first, "want one entry for a device and uses, got another one at %s", other)
+		r.at(first, "want one entry for a device and uses, got another one in line %d", other)
 		return
 	}
-	r.seen[key{e.Device, e.Use}] = e.At
+	r.seen[key{e.Device, e.Use}] = e.Line
 	r.table.Entries = append(r.table.Entries, e)
 }
 

@@ -36,7 +36,8 @@ type Entry struct {
 	Device
 	Use
 	Ranges int    // into how many ranges each step is cut, about; 1 to MostRanges
-	At     string // the place in the file, for messages; "" if the entry comes from none
+	// Line and Column are the place in the file, from 1; 0 if the entry comes from none.
+	Line, Column int
 }
 
 // MostRanges is the largest number of ranges of an entry.

@@ -34,8 +34,8 @@ func TestText(t *testing.T) {
 	if len(problems) > 0 || y.Text() != text || len(y.Entries) != 3 {
 		t.Errorf("%v: read again it is\n%s", problems, y.Text())
 	}
-	if y.Entries[1].At != "x.toml:5:5" {
-		t.Errorf("want the second entry at x.toml:5:5, got %s", y.Entries[1].At)
+	if e := y.Entries[1]; e.Line != 5 || e.Column != 5 {
+		t.Errorf("want the second entry in line 5, column 5, got %d, %d", e.Line, e.Column)
 	}
 	if e := (Entry{}); y.Entries[0].Use != odd.Use || Compare(&e, &y.Entries[0]) >= 0 {
 		t.Errorf("want %+v, got %+v", odd, y.Entries[0])
@@ -66,7 +66,7 @@ func TestProblems(t *testing.T) {
 		{changed(`"o"`, `3`), "f:3:35: operator: want a text"},
 		{changed("ranges = 1", "range = 1"), "f:3:102: want the keys attrs, operator, processor, ranges, shapes, task, types, workers, got range"},
 		{changed("ranges = 1", "range = 1"), "f:3:5: want ranges in each entry, got none"},
-		{changed(line, line+"\n  "+line), "f:4:5: want one entry for a device and uses, got another one at f:3:5"},
+		{changed(line, line+"\n  "+line), "f:4:5: want one entry for a device and uses, got another one in line 3"},
 		{changed(line, line+line), "f:3:1: want one entry on a line of its own"},
 		{changed(line, line+" # why"), ""},
 		{"edition = 1\nentry = [" + line + "]\n", "f:2:1: want a line of its own for each of 1 entries, got 0 lines"},
