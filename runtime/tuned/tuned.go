@@ -35,7 +35,7 @@ type Use struct {
 type Entry struct {
 	Device
 	Use
-	Ranges int    // into how many ranges each step is cut, about; 1 to MostRanges
+	Ranges int // into how many ranges each step is cut, about; 1 to MostRanges
 	// Line and Column are the place in the file, from 1; 0 if the entry comes from none.
 	Line, Column int
 }
