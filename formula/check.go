@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -33,6 +34,9 @@ type Draw struct {
 	Bound    func(slot int) task.Bound // range of the integers of a slot
 	IsOutput func(slot int) bool       // whether backward may take the gradient of the slot
 
+	// Left is how many operations may be computed. Those that are computed are subtracted. Nil is no limit.
+	Left *int
+
 	round uint64 // seeds the values near thresholds
 }
 
@@ -42,7 +46,8 @@ const nearTolerance = 1e-5
 // Differences compares hand-written gradients with derived ones, for one instantiation of an operator, and
 // returns one Difference for each tensor whose gradients differ. Inputs, weights and gradients of outputs
 // are random. Further rounds draw inputs on both sides of each threshold, a constant with which one of the
-// two programs compares a real number.
+// two programs compares a real number. The error is ErrLimit if the first round takes more operations than
+// may be computed; further rounds end there.
 func Differences(u *program.Use, draw Draw) ([]*Difference, error) {
 	var programs [2]*program.Program
 	for i, derived := range []bool{false, true} {
@@ -61,7 +66,9 @@ func Differences(u *program.Use, draw Draw) ([]*Difference, error) {
 	// Small programs get more rounds, so that every threshold is likely drawn.
 	for round := 0; round < 2+min(4*len(near), 400/max(drawn(programs[0]), 1)) && len(out) == 0 && err == nil; round++ {
 		draw.round = uint64(round)
-		out, err = draw.differences(programs, near, nearTolerance)
+		if out, err = draw.differences(programs, near, nearTolerance); errors.Is(err, ErrLimit) {
+			return nil, nil
+		}
 	}
 	return out, err
 }
@@ -184,7 +191,17 @@ func (d Draw) differences(programs [2]*program.Program, near []float64, toleranc
 // gradients runs p forward and backward at random inputs, and returns the gradients by tensor. If near is
 // not empty, about half of the real elements are drawn from it.
 func (d Draw) gradients(p *program.Program, near []float64) ([][]float64, error) {
+	if d.Left != nil {
+		for _, l := range p.Tensors {
+			if n := count(l); n > *d.Left {
+				return nil, ErrLimit
+			} else {
+				*d.Left -= n
+			}
+		}
+	}
 	m := (&compiled{p, compile(p)}).newMemory()
+	m.left = d.Left
 	random := rand.New(rand.NewPCG(1, 2+d.round))
 	for i, l := range p.Tensors {
 		if l.Slot < 0 || l.Given {

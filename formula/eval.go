@@ -25,6 +25,7 @@ type code struct {
 	reads  map[int]bool
 	slots  map[*term.Variable]int // frame slots of the variables of the current statement
 	depth  int                    // the size of a frame
+	weight int                    // how many operations the value of the current statement has
 	of     *program.Statement     // the statement whose adjoint is compiled
 	hands  map[int]bool           // of adjoints: the tensors that get a gradient from the current statement
 	slopes *program.Slopes        // of adjoints: properties of slopes
@@ -94,6 +95,7 @@ func (e elements) clone() elements {
 
 // number assigns a frame slot to each variable of a statement.
 func (c *code) number(s *program.Statement) {
+	c.weight = max(s.Value.Size(1<<10), 1)
 	c.slots = map[*term.Variable]int{}
 	place := func(v *term.Variable) {
 		if _, ok := c.slots[v]; !ok {
@@ -201,6 +203,7 @@ func inSteps(steps []step, down bool) func(*frame) {
 		for _, s := range steps {
 			lo, hi = min(lo, s.lo(f)), max(hi, s.hi(f))
 		}
+		f.m.take(hi-lo, len(steps))
 		for i := lo; i < hi; i++ {
 			v := i
 			if down {
@@ -241,18 +244,23 @@ func (c *code) loop(vars []*term.Variable, guard *term.Term) func(f *frame, visi
 			}
 		}
 	}
-	lo, hi, at := c.integer(vars[0].Lo), c.integer(vars[0].Hi), c.slots[vars[0]]
+	lo, hi, at, weight := c.integer(vars[0].Lo), c.integer(vars[0].Hi), c.slots[vars[0]], c.weight
 	if len(vars) == 1 && guard == nil {
 		return func(f *frame, visit func(*frame)) {
-			for i, end := lo(f), hi(f); i < end; i++ {
+			i, end := lo(f), hi(f)
+			for f.m.take(end-i, weight); i < end; i++ {
 				f.vars[at] = i
 				visit(f)
 			}
 		}
 	}
 	inner := c.loop(vars[1:], guard)
+	if len(vars) > 1 {
+		weight = 1 // the inner loops count the rest
+	}
 	return func(f *frame, visit func(*frame)) {
-		for i, end := lo(f), hi(f); i < end; i++ {
+		i, end := lo(f), hi(f)
+		for f.m.take(end-i, weight); i < end; i++ {
 			f.vars[at] = i
 			inner(f, visit)
 		}

@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,35 @@ func TestByHand(t *testing.T) {
 	}
 	if _, err := useFormula(t, "u[n] = grad.s[n]\ns[n] = u[n]"); err == nil || !strings.Contains(err.Error(), "s depends on a gradient") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDifferencesLimit compares gradients with limits on the operations. A comparison that reaches its limit
+// is ErrLimit before it takes memory, and does not go on at thresholds.
+func TestDifferencesLimit(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		left  int
+		whole bool
+	}{
+		{"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = grad.y[n, k] * w[n, k]", 10, false},
+		{"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = grad.y[n, k] * w[n, k]", 120, false},
+		{"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = grad.y[n, k] * w[n, k]", 10000, true},
+		{"y[n, k] = max(x[n, k], 7)\ngrad.x[n, k] = x[n, k] > 7 ? grad.y[n, k] : 0", 1000, true},
+		{"y[n, k] = sum(k': x[n, k']) + w[n, k] when true\ngrad.x[n, k] = sum(k': grad.y[n, k'])", 500, false},
+		{"h[n, k] = (h[n - 1, k] else 0) + x[n, k]\ny[n, k] = h[n, k] + w[n, k]\ngrad.x[n, k] = sum(n' in n .. N: grad.y[n', k])", 500, false},
+		{"y[n, k] = sum(k' in 0 .. k + 1: x[n, k']) + w[n, k]\ngrad.x[n, k] = sum(k' in k .. K: grad.y[n, k'])", 200, false},
+	} {
+		o, at, r := operatorWith(t, tt.text)
+		u, err := useOf(o, at, r, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := tt.left
+		ds, err := Differences(u, Draw{Left: &left, Bound: func(int) task.Bound { return task.Bound{Below: cols} }, IsOutput: func(slot int) bool { return o.Slots[slot].Role == task.RoleOutput }})
+		if tt.whole && (err != nil || len(ds) > 0 || left >= tt.left) || !tt.whole && !errors.Is(err, ErrLimit) {
+			t.Errorf("%s within %d: got %v, %v, and %d are left", tt.text, tt.left, ds, err, left)
+		}
 	}
 }
 

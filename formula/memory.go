@@ -1,6 +1,7 @@
 package formula
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -23,6 +24,24 @@ type memory struct {
 	gradient *gradientCode
 	// computed tells which tensors hold values.
 	computed []bool
+	// left is how many operations may still be computed, at least; nil without a limit.
+	left *int
+}
+
+// ErrLimit says that a formula takes more operations than its caller allows.
+var ErrLimit = errors.New("the formula takes too many operations")
+
+// take counts what a loop does before it begins: so many operations at each of n indices. It ends the run if
+// that is too much.
+func (m *memory) take(n, operations int) {
+	if m.left == nil || n <= 0 {
+		return
+	}
+	if n > *m.left/operations {
+		*m.left = 0
+		panic(failure{ErrLimit})
+	}
+	*m.left -= n * operations
 }
 
 // elements holds the elements of a tensor, in the slice of its kind.

@@ -16,6 +16,7 @@ type scan struct {
 	around      func(f *frame, visit func(*frame)) // loops over the batch indices
 	present     int                                // frame slot of the result's index
 	over        int                                // frame slot of the reduced index
+	weight      int                                // how many operations an element takes
 	first, last func(*frame) int                   // the range of the result's index
 	lo, hi      func(*frame) int
 	guard       func(*frame) bool    // nil if there is none
@@ -45,7 +46,7 @@ func (c *code) scanOf(s *program.Statement, values bool) *scan {
 	if i < 0 {
 		return nil
 	}
-	out := &scan{Scan: t, kind: n.Reduction.Kind, present: c.slots[t.Present], over: c.slots[t.Over],
+	out := &scan{Scan: t, kind: n.Reduction.Kind, present: c.slots[t.Present], over: c.slots[t.Over], weight: c.weight,
 		around: c.loop(slices.Delete(slices.Clone(s.Vars), i, i+1), nil),
 		first:  c.integer(t.Present.Lo), last: c.integer(t.Present.Hi), lo: c.integer(t.Lo), hi: c.integer(t.Hi)}
 	if t.Guard != nil {
@@ -66,6 +67,7 @@ func (c *code) scanOf(s *program.Statement, values bool) *scan {
 // elements returns the elements of a row that pass the guard, in scan order.
 func (s *scan) elements(f *frame) (out []counted) {
 	lo, hi := s.bounds(f)
+	f.m.take(hi-lo, s.weight)
 	for i := range hi - lo {
 		at := lo + i
 		if s.Where == term.After {

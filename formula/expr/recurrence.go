@@ -44,6 +44,9 @@ func (f *Formula) Recurrences() []*Recurrence {
 			f.namesOf(s.X, reads[name], map[*Function]bool{})
 		}
 	}
+	if readsAbove(f.Statements, reads) {
+		return nil
+	}
 	reach := func(from string) map[string]bool {
 		seen, pending := map[string]bool{}, []string{from}
 		for len(pending) > 0 {
@@ -81,6 +84,27 @@ func (f *Formula) Recurrences() []*Recurrence {
 		}
 	}
 	return out
+}
+
+// readsAbove reports whether each value reads only values whose first statements stand above its own, so that
+// none needs itself.
+func readsAbove(statements []*Statement, reads map[string]map[string]bool) bool {
+	first := map[string]int{}
+	for i, s := range statements {
+		for _, t := range s.Targets {
+			if _, given := first[targetName(t)]; !given {
+				first[targetName(t)] = i
+			}
+		}
+	}
+	for name, of := range reads {
+		for other := range of {
+			if i, given := first[other]; given && i >= first[name] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // namesOf adds the names in an expression, and in the functions that it applies, to names.

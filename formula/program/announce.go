@@ -49,6 +49,7 @@ func (b *builder) recurrences(groups []*expr.Recurrence, statements []*expr.Stat
 		trial := *b
 		p := *b.program
 		trial.program, trial.byName, trial.inlined = &p, maps.Clone(b.byName), maps.Clone(b.inlined)
+		trial.names = newNames()
 		trial.ranges, trial.perTensor = maps.Clone(b.ranges), maps.Clone(b.perTensor)
 		trial.pairs, trial.seconds = maps.Clone(b.pairs), maps.Clone(b.seconds)
 		p.Tensors, p.Statements = slices.Clone(p.Tensors), slices.Clone(p.Statements)

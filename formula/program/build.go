@@ -22,6 +22,7 @@ type builder struct {
 	functions   map[string]*expr.Function
 	conditional map[*expr.Function]bool // memo of hasConditions
 	slots       map[string]*Slot
+	names       *names
 	assigned    map[string]bool      // names that the formula gives its own values, which no temporary may take
 	counts      map[string]int       // the number of values that the caller passes for an argument
 	listed      []string             // dimensions with a value for each tensor of a variadic slot

@@ -243,7 +243,7 @@ func (b *builder) nameOf(id int, name string) string {
 // expand lowers the statements of an operator's formula into the program, and returns the tensor of an
 // output.
 func (b *builder) expand(a *application, output string) (int, error) {
-	in := &builder{program: b.program, byName: map[string]int{}, callees: b.calleesIn(a.of), inlined: b.inlined, prefix: a.of.Name + ".",
+	in := &builder{program: b.program, byName: map[string]int{}, callees: b.calleesIn(a.of), inlined: b.inlined, names: b.names, prefix: a.of.Name + ".",
 		env:       &environment{map[string]value{}, map[string]bool{}, map[string]string{}, map[string][]value{}},
 		functions: map[string]*expr.Function{}, conditional: map[*expr.Function]bool{}, slots: map[string]*Slot{}, assigned: b.assigned, ranges: map[string]extent{}, perTensor: map[string]bool{}, pairs: b.pairs, seconds: b.seconds,
 		depth: b.depth, size: b.size, spans: b.spans, far: b.far, unsettled: b.unsettled}

@@ -149,6 +149,7 @@ func build(u *Use) (*builder, error) {
 	text, f := parsed.text, parsed.formula
 	b := &builder{
 		program:   &Program{Operator: u.Operator},
+		names:     newNames(),
 		byName:    map[string]int{},
 		env:       newEnvironment(u),
 		functions: map[string]*expr.Function{}, conditional: map[*expr.Function]bool{},

@@ -10,6 +10,9 @@ import (
 // one. It matches n against the right side of each statement.
 func (p *Program) Recognized(n *term.Term) *term.Term {
 	for _, s := range p.Statements {
+		if v := s.Value; v.Op != term.Index && (v.Op != n.Op || v.Kind != n.Kind || v.Func != n.Func || len(v.Args) != len(n.Args)) {
+			continue // as most statements, without memory for a match
+		}
 		if s.Left.Which != nil || slices.ContainsFunc(s.Left.Idx, func(i *term.Term) bool { return i.Op != term.Index }) {
 			continue
 		}

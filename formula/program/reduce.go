@@ -246,14 +246,49 @@ func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
 // fresh appends a number to base to make it a new name. Slots of what a task saves are matched to values of
 // the formula by name, so the name differs from those that later statements give, too.
 func (b *builder) fresh(base string) string {
-	name := base
-	for i := 2; ; i++ {
-		_, taken := b.byName[name]
-		if !taken && !b.assigned[name] && b.slots[name] == nil && !slices.ContainsFunc(b.program.Tensors, func(l *Local) bool { return l.Name == name }) {
+	b.names.add(b.program.Tensors)
+	for i := b.names.first(base); ; i++ {
+		name := numbered(base, i)
+		if _, taken := b.byName[name]; !taken && !b.assigned[name] && b.slots[name] == nil && !b.names.taken[name] {
 			return name
 		}
-		name = fmt.Sprintf("%s%d", base, i)
 	}
+}
+
+// numbered returns base for the number 1, and base with the number behind it for others.
+func numbered(base string, i int) string {
+	if i == 1 {
+		return base
+	}
+	return fmt.Sprintf("%s%d", base, i)
+}
+
+// names holds the names of the tensors of a program. Formulas of operators that apply operators have
+// thousands, most of them with one base.
+type names struct {
+	taken map[string]bool
+	of    int            // how many tensors were added
+	next  map[string]int // the least number behind a base with which no tensor was seen
+}
+
+func newNames() *names { return &names{taken: map[string]bool{}, next: map[string]int{}} }
+
+// add adds the names of tensors that were declared since the last call.
+func (n *names) add(tensors []*Local) {
+	for _, l := range tensors[n.of:] {
+		n.taken[l.Name] = true
+	}
+	n.of = len(tensors)
+}
+
+// first returns the least number from 1 on with which base is the name of no tensor.
+func (n *names) first(base string) int {
+	i := max(n.next[base], 1)
+	for n.taken[numbered(base, i)] {
+		i++
+	}
+	n.next[base] = i
+	return i
 }
 
 // renamed returns n with the variables to[v] for v.

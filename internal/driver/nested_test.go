@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,37 +96,7 @@ const checkTime = time.Second * instrumented
 // process, since nothing can stop it.
 func checkFast(t testing.TB, text string, limit time.Duration) []string {
 	t.Helper()
-	root := t.TempDir()
-	for name, text := range map[string]string{
-		"go.mod":            "module example.com/nested\n\ngo 1.26\n\nrequire github.com/opgen/opgen v0.1.0\n",
-		"opgen.toml":        "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
-		"specs/nested.toml": text,
-	} {
-		p := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stop := time.AfterFunc(30*limit, func() { panic("opgen check does not end:\n" + text) })
-	defer stop.Stop()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	start := processorTime()
-	p, err := driver.Load(root)
-	took := processorTime() - start
-	runtime.ReadMemStats(&after)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if took > limit {
-		t.Errorf("opgen check takes %v, want at most %v:\n%s", took, limit, text)
-	}
-	if made := after.TotalAlloc - before.TotalAlloc; made > 1<<30 {
-		t.Errorf("opgen check takes up to %d MiB, want at most 1024:\n%s", made>>20, text)
-	}
+	p := checkAllFast(t, map[string]string{"nested": text}, limit)
 	if fixed := strings.Replace(text, "[tasks.backward]\n", "[tasks.backward]\ngrads = { x = \"scatter\" }\n", 1); fixed != text && wantsScatter(p, "x") {
 		return checkFast(t, fixed, limit)
 	}
@@ -140,6 +111,48 @@ func checkFast(t testing.TB, text string, limit time.Duration) []string {
 		said = append(said, string(d.Code)+" "+d.Message)
 	}
 	return said
+}
+
+// checkAllFast runs opgen check on specs, by name, as checkFast does on one.
+func checkAllFast(t testing.TB, specs map[string]string, limit time.Duration) *driver.Project {
+	t.Helper()
+	root := t.TempDir()
+	files := map[string]string{
+		"go.mod":     "module example.com/nested\n\ngo 1.26\n\nrequire github.com/opgen/opgen v0.1.0\n",
+		"opgen.toml": "edition = 1\nruntime = \"github.com/opgen/opgen/runtime\"\n",
+	}
+	all := ""
+	for name, text := range specs {
+		files["specs/"+name+".toml"] = text
+		all += text
+	}
+	for name, text := range files {
+		p := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop := time.AfterFunc(30*limit, func() { panic("opgen check does not end:\n" + all) })
+	defer stop.Stop()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := processorTime()
+	p, err := driver.Load(root)
+	took := processorTime() - start
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took > limit {
+		t.Errorf("opgen check takes %v, want at most %v:\n%s", took, limit, all)
+	}
+	if made := after.TotalAlloc - before.TotalAlloc; made > 1<<30 {
+		t.Errorf("opgen check takes up to %d MiB, want at most 1024:\n%s", made>>20, all)
+	}
+	return p
 }
 
 // processorTime returns how long processors have worked for this process: a clock that does not go where
@@ -304,5 +317,23 @@ func TestNested(t *testing.T) {
 		nested("output[n, k] = x[n, " + strings.Repeat("min(k, ", 60) + "k" + strings.Repeat(" / 2 + 1)", 60) + "]"),
 	} {
 		checkFast(t, text, checkTime)
+	}
+}
+
+// TestApplied checks operators of which each applies the one before twice, so that the formulas double in
+// size until a limit ends that.
+func TestApplied(t *testing.T) {
+	specs := map[string]string{}
+	for i := range 12 {
+		line := "output[n, k] = x[n, k] * tanh(x[n, k])"
+		if i > 0 {
+			line = fmt.Sprintf("output[n, k] = o%d(o%d(x))[n, k] + 1", i-1, i-1)
+		}
+		name := fmt.Sprint("o", i)
+		specs[name] = strings.Replace(nested(line), "\"nested\"", strconv.Quote(name), 1)
+	}
+	said := checkAllFast(t, specs, 4*checkTime).Findings.Sorted()
+	if len(said) != 3 || !strings.Contains(said[0].Message, "parts of the formula names") {
+		t.Errorf("want that the gradients of three are too large, got %d findings: %v", len(said), said)
 	}
 }

@@ -163,6 +163,29 @@ func wide(n int, r *rand.Rand) map[string]*wideSpec {
 		}), fmt.Sprintf("output[n, k] = t%d[n, k]", min(n, 120)-1))},
 		"lines of one value": {
 			formula: lines(min(n, 300), "output[n, k] = x[n, k] * % when size == %"), attrs: []string{`size = { type = "int", min = 0, default = 1 }`}},
+		"values in two cases": {
+			formula: append(many(min(n, 300), func(i int) string {
+				of := "x"
+				if i > 1 {
+					of = fmt.Sprint("t", i/2-1)
+				}
+				if i%2 == 0 {
+					return fmt.Sprintf("t%d[n, k] = %s[n, k] * 2 when a%d", i/2, of, i/2)
+				}
+				return fmt.Sprintf("t%d[n, k] = tanh(%s[n, k]) when !a%d", i/2, of, i/2)
+			}), fmt.Sprintf("output[n, k] = t%d[n, k]", (min(n, 300)-1)/2)),
+			attrs: lines((min(n, 300)+1)/2, `a% = { type = "bool", default = true }`)},
+		"gradients by hand": {
+			formula: strings.Split(pick("output[n, k] = sum(k': x[n, k']^2)\ngrad.x[n, k] = 2 * x[n, k] * sum(k': grad.output[n, k'])",
+				"output[n, k] = max(x[n, k], 0.5)\ngrad.x[n, k] = x[n, k] > 0.5 ? grad.output[n, k] : 0"), "\n"),
+			examples: []string{fmt.Sprintf("x = [%d, %d]", 20*n, 20*n), fmt.Sprintf("x = [2, %d]", n)}},
+		"recurrences": {formula: append(many(min(n, 120), func(i int) string {
+			next, before := (i+1)%min(n, 120), fmt.Sprintf("h%d[n, k]", i-1)
+			if i == 0 {
+				before = "x[n, k]"
+			}
+			return fmt.Sprintf("h%d[n, k] = ", i) + fmt.Sprintf(pick("(h%d[n - 1, k] else x[n, k]) * %s", "max(k': (h%d[n - 1, k'] else 0) + x[n, k']) - %s"), next, before)
+		}), fmt.Sprintf("output[n, k] = h%d[n, k]", min(n, 120)-1))},
 		"a long sum": {formula: []string{"output[n, k] = " + joined(min(n, 60), pick(" + ", " * "), "(x[n, k + %] else %)")}},
 		"look-ups":   {formula: []string{"output[n, k] = " + joined(min(n, 10), " + ", "(x[n, argmax(k': x[n, k'] * %)] else 0)")}},
 		"orders": {formula: lines(min(n, 30), "o%[n, k] = argsort(k': x[n, k'] * (% + 1))[k]",

@@ -29,7 +29,7 @@ func Check(m *model.Module, specs []*spec.Spec, k *Known, list *diag.List) {
 	lists := make([]diag.List, len(m.Operators))
 	parallel.Do(len(m.Operators), func(i int) {
 		o := m.Operators[i]
-		t := &trial{op: o, spec: byName[o.Name], known: k.about(o), list: &lists[i], others: others, built: map[string]bool{}, reported: map[source.Span]bool{},
+		t := &trial{op: o, spec: byName[o.Name], known: k.about(o), compare: comparing, list: &lists[i], others: others, built: map[string]bool{}, reported: map[source.Span]bool{},
 			use: map[int]bool{}, gradients: map[int]scattering{}, placed: map[*spec.InPlace]placing{}, costs: map[string]pricing{}, shown: map[source.Span]string{}}
 		for k := range t.spec.Examples {
 			t.try(k)
@@ -39,6 +39,7 @@ func Check(m *model.Module, specs []*spec.Spec, k *Known, list *diag.List) {
 		t.checkScatter()
 		t.checkCosts()
 		t.checkShown()
+		t.checkCompared()
 	})
 	for i := range lists {
 		list.Merge(&lists[i])
@@ -60,6 +61,11 @@ type trial struct {
 	placed    map[*spec.InPlace]placing
 	costs     map[string]pricing     // by task
 	shown     map[source.Span]string // where elementwise is stated: "", or the task's name if no example so far shows it
+	// Of gradients by hand: how many operations comparisons may still take, whether there was one, and the
+	// places of the gradients at examples that take too many.
+	compare  int
+	compared bool
+	large    []source.Span
 }
 
 // contradict reports that a stated fact contradicts the formula. It appends the number of the example to the

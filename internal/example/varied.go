@@ -30,6 +30,8 @@ const (
 	maxVaried   = 192
 	maxTogether = 64
 	fewValues   = 3
+	// statementTerms is how many terms a statement counts beyond those of its value.
+	statementTerms = 48
 )
 
 // factor is one degree of freedom of a use. It holds a function for each value other than the example's,
@@ -102,6 +104,7 @@ func (u *use) open(example int, spent *known, gradient bool) *view {
 		p = c.gradient.Program
 	}
 	spent.spend(p)
+	spent.spent += statementTerms * len(p.Statements) // analyzing a short statement takes longer than its terms do
 	return &view{u, c}
 }
 
