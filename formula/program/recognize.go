@@ -10,7 +10,7 @@ import (
 // one. It matches n against the right side of each statement.
 func (p *Program) Recognized(n *term.Term) *term.Term {
 	for _, s := range p.Statements {
-		if v := s.Value; v.Op != term.Index && (v.Op != n.Op || v.Kind != n.Kind || v.Func != n.Func || len(v.Args) != len(n.Args)) {
+		if unlike(s.Value, n) {
 			continue // as most statements, without memory for a match
 		}
 		if s.Left.Which != nil || slices.ContainsFunc(s.Left.Idx, func(i *term.Term) bool { return i.Op != term.Index }) {
@@ -28,6 +28,22 @@ func (p *Program) Recognized(n *term.Term) *term.Term {
 		return &term.Term{Op: term.Element, Kind: n.Kind, Read: &r}
 	}
 	return n
+}
+
+// unlike reports that n differs from a value in more than its indices, by a look at both and at their first
+// operands. What it does not report may differ, too.
+func unlike(value, n *term.Term) bool {
+	if value.Op == term.Index {
+		return false
+	}
+	if value.Op != n.Op || value.Kind != n.Kind || value.Func != n.Func || len(value.Args) != len(n.Args) {
+		return true
+	}
+	if len(n.Args) == 0 {
+		return false
+	}
+	v, x := value.Args[0], n.Args[0]
+	return v.Op != term.Index && (v.Op != x.Op || v.Op == term.Element && v.Read.Tensor != x.Read.Tensor)
 }
 
 // given reports whether x, matched to index v, is in the range of v. Either the ranges are equal, or x is in

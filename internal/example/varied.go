@@ -31,7 +31,7 @@ const (
 	maxTogether = 64
 	fewValues   = 3
 	// statementTerms is how many terms a statement counts beyond those of its value.
-	statementTerms = 48
+	statementTerms = 40
 )
 
 // factor is one degree of freedom of a use. It holds a function for each value other than the example's,

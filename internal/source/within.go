@@ -9,6 +9,11 @@ import (
 // Within returns the span of bytes lo to hi of a string value; that of the whole string if it cannot be told,
 // which no valid string leads to.
 func (s *Scalar) Within(lo, hi int) Span {
+	if v, ok := s.Value.(string); ok { // as most strings, without a list of all bytes
+		if raw, at, _ := s.inner(); raw == v && 0 <= lo && lo <= hi && hi <= len(raw) {
+			return Span{s.File, at + lo, at + hi}
+		}
+	}
 	pieces := s.pieces()
 	if lo < 0 || lo > hi || hi >= len(pieces) {
 		return s.Span
