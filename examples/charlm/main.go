@@ -38,6 +38,7 @@ type options struct {
 	mpi     bool
 	// strategy is a file that says how tensors are divided among devices.
 	strategy string
+	mesh     *mesh.Strategy // what it says, or nil
 	// The sizes of the network, and of a batch.
 	context, width, heads, groups, layers, batch int
 	// Training: the number of steps, the greatest learning rate, and what else changes gradients and weights.
@@ -141,9 +142,8 @@ func (o *options) sizes(c *opticks.Corpus) sizes {
 	return sizes{alphabet: len(c.Alphabet), context: o.context, width: o.width, heads: o.heads, groups: o.groups, layers: o.layers, dropout: o.dropout}
 }
 
-// divide sets the number of devices to that of the strategy, if there is one. It is an error if the strategy
-// does not divide the batch alone.
-func (o *options) divide(c *opticks.Corpus) error {
+// divide reads the strategy, if there is one. The number of devices is that of its mesh.
+func (o *options) divide() error {
 	if o.strategy == "" {
 		return nil
 	}
@@ -151,16 +151,11 @@ func (o *options) divide(c *opticks.Corpus) error {
 	if err != nil {
 		return err
 	}
-	s, err := mesh.Parse(o.strategy, text)
-	if err != nil {
+	if o.mesh, err = mesh.Parse(o.strategy, text); err != nil {
 		return err
 	}
-	sharding, err := mesh.Propagate(newNetwork(o.sizes(c), o.batch, o.seed, 0).graph, s)
-	if err != nil {
-		return err
-	}
-	o.devices, err = sharding.Replicas()
-	return err
+	o.devices = o.mesh.Devices()
+	return nil
 }
 
 // interruptedStatus is the exit status of shells for a program that a user interrupts.
@@ -207,7 +202,7 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("the prompt: %w", err)
 	}
-	if err := o.divide(c); err != nil {
+	if err := o.divide(); err != nil {
 		return err
 	}
 	register, opts, err := engines.Choose(o.engine, o.workers, o.devices)
@@ -263,6 +258,9 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	if t != nil {
 		if err := t.run(ctx); err != nil {
+			return err
+		}
+		if err := t.gather(ctx); err != nil {
 			return err
 		}
 	}

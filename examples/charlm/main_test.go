@@ -118,25 +118,41 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// TestStrategy divides batches among four devices as a file says: the losses are those of -devices 4, bit for
-// bit. A file that divides what replicas share, or over which an operator works as a whole, is refused.
+// TestStrategy divides training steps among four devices as files say. If they divide batches, the losses are
+// those of -devices 4, bit for bit; if they divide weights or positions, too, they are near those of one
+// device. The network that answers has the weights of all devices. A file that divides what an operator needs
+// as a whole is refused.
 func TestStrategy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var all [][]float64
-	for i, flags := range [][]string{{"-devices", "4"}, {"-strategy", "strategy.toml"}} {
-		o := small(t, append(flags, "-steps", "10", "-curve", filepath.Join(dir, strconv.Itoa(i)))...)
-		if err := run(t.Context(), o, io.Discard); err != nil {
+	var bits []float64
+	for i, flags := range [][]string{{"-devices", "4"}, {"-strategy", "strategy.toml"}, {"-devices", "1"}, {"-strategy", "tensor.toml"}, {"-strategy", "sequence.toml"}} {
+		var out bytes.Buffer
+		o := small(t, append(flags, "-clip", "0", "-steps", "10", "-curve", filepath.Join(dir, strconv.Itoa(i)))...)
+		if err := run(t.Context(), o, &out); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, curveOf(t, o.curve))
+		own, _ := figures(t, out.String())
+		all, bits = append(all, curveOf(t, o.curve)), append(bits, own)
 	}
 	if len(all[0]) != 10 || !slices.Equal(all[0], all[1]) {
 		t.Errorf("the losses are %v with -devices and %v with -strategy", all[0], all[1])
 	}
+	for i := range all {
+		for step, loss := range all[2] {
+			if d := math.Abs(all[i][step] - loss); !(d <= 1e-4) {
+				t.Errorf("run %d, step %d: the loss is %v, on one device %v", i, step+1, all[i][step], loss)
+			}
+		}
+		if d := math.Abs(bits[i] - bits[2]); !(d <= 2e-4) {
+			t.Errorf("run %d: the network takes %v bits a character, trained on one device %v", i, bits[i], bits[2])
+		}
+	}
 	for text, want := range map[string]string{
-		`"layer1 wide.weight" = { 0 = "data" }`: "strategy.toml:5:26): operator linear, slot input: want dimension 2 undivided",
-		`"logits.weight" = { 0 = "data" }`:      "strategy.toml:5:21: logits.weight: want an axis whose size divides the extent 91",
+		`"layer1 attention.q_proj" = { 0 = "data" }`: "strategy.toml:5:31): operator multihead_attention, slot q_proj: want dimension 0 undivided",
+		`"layer1 wide.weight" = { 0 = "data" }`:      "strategy.toml:5:26): operator clip_by_global_norm, slot input: want dimension 0 undivided",
+		`"logits.weight" = { 0 = "data" }`:           "strategy.toml:5:21: logits.weight: want an axis whose size divides the extent 91",
 	} {
 		o := small(t, "-steps", "1", "-strategy", filepath.Join(dir, "strategy.toml"))
 		if err := os.WriteFile(o.strategy, []byte("[mesh]\ndata = 4\n\n[divide]\n"+text+"\n"), 0o600); err != nil {

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/examples/internal/moves"
 	"github.com/opgen/opgen/examples/internal/opticks"
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/curves"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/loader"
+	"github.com/opgen/opgen/runtime/mesh"
 )
 
 // errInterrupted says that a training stopped before its end since the user wished so.
@@ -24,7 +26,8 @@ type training struct {
 	options  options
 	corpus   *opticks.Corpus
 	session  *opgen.Session
-	nets     []*network // one for each device
+	nets     []*network    // one for each device, or one that is divided
+	divided  *mesh.Divided // by a strategy, or nil
 	step     *opgen.Program
 	batches  *loader.Loader[batch]
 	w        io.Writer
@@ -55,6 +58,23 @@ func newTraining(ctx context.Context, o options, c *opticks.Corpus, s *opgen.Ses
 		return nil, err
 	}
 	t := &training{options: o, corpus: c, session: s, batches: batches, w: w}
+	var p *graph.Program
+	if o.mesh == nil {
+		p, err = t.replicas()
+	} else {
+		p, err = t.divide()
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.step, err = s.Load(ctx, p)
+	return t, err
+}
+
+// replicas returns the program of a training step of a network for each device, which has a part of the
+// batch.
+func (t *training) replicas() (*graph.Program, error) {
+	o, c := t.options, t.corpus
 	var replicas []graph.Replica
 	for device := range o.devices {
 		n := newNetwork(o.sizes(c), (device+1)*o.batch/o.devices-device*o.batch/o.devices, o.seed, device)
@@ -69,8 +89,45 @@ func newTraining(ctx context.Context, o options, c *opticks.Corpus, s *opgen.Ses
 		t.watched = nil
 	}
 	p.Fetched = append(p.Fetched, t.watched...)
-	t.step, err = s.Load(ctx, p)
-	return t, err
+	return p, nil
+}
+
+// divide returns the program of a training step that the strategy divides.
+func (t *training) divide() (*graph.Program, error) {
+	o := t.options
+	n := newNetwork(o.sizes(t.corpus), o.batch, o.seed, 0)
+	p, err := graph.Training(n.graph, n.loss, o.optimizer(&t.watched))
+	if err != nil {
+		return nil, err
+	}
+	if o.training == "" {
+		t.watched = nil
+	}
+	p.Fetched = append(p.Fetched, t.watched...)
+	if t.divided, err = mesh.Divide(p, o.mesh, moves.Parts); err != nil {
+		return nil, err
+	}
+	for i, w := range t.watched {
+		t.watched[i] = t.divided.Parts(w)[0]
+	}
+	t.nets = []*network{n}
+	return t.divided.Program, nil
+}
+
+// gather makes whole weights of the parts on devices, for the network that answers.
+func (t *training) gather(ctx context.Context) error {
+	if t.divided == nil {
+		return nil
+	}
+	p, err := t.divided.Gather()
+	if err != nil || len(p.Steps) == 0 {
+		return err
+	}
+	whole, err := t.session.Load(ctx, p)
+	if err != nil {
+		return err
+	}
+	return whole.Run(ctx)
 }
 
 // run trains from where the checkpoints stand, or from the beginning. If the context ends, it makes the
@@ -138,6 +195,21 @@ func (t *training) run(ctx context.Context) (err error) {
 // updated and others not.
 func (t *training) take(b batch) (float32, error) {
 	var values []opgen.Value
+	if d := t.divided; d != nil {
+		n := t.nets[0]
+		text, next := mesh.Cut(d, n.text, b.text), mesh.Cut(d, n.next, b.next)
+		for device := range text {
+			values = append(values, opgen.With(d.Inputs(n.text)[device], text[device]), opgen.With(d.Inputs(n.next)[device], next[device]))
+		}
+		if err := t.step.Run(context.Background(), values...); err != nil {
+			return 0, err
+		}
+		loss, err := opgen.Fetch[float32](t.step, d.Parts(n.loss)[0])
+		if err != nil {
+			return 0, err
+		}
+		return loss[0], nil
+	}
 	for _, n := range t.nets {
 		size := n.batch * n.context
 		values = append(values, opgen.With(n.text, b.text[:size]), opgen.With(n.next, b.next[:size]))

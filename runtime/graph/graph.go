@@ -50,6 +50,7 @@ type info struct {
 	node    *Node                // the producer, or the owner of a weight
 	init    *initializer         // of a variable
 	source  Tensor               // of a variable: the tensor of which it begins as a copy, or none
+	begin   *beginning           // of a variable: how it begins as a piece of another, or nil
 	value   float64              // of a constant
 	whole   *partition.Partition // the partition of which the tensor is a part; nil if it is no part
 }

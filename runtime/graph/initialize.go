@@ -99,23 +99,11 @@ func Initialization(programs ...*Program) (*Program, error) {
 				continue
 			}
 			seen[v.name] = v
-			if v.source.Valid() {
-				p.Steps = append(p.Steps, Step{Phase: Initialize, Copy: &Copy{To: v, From: v.source}})
-				continue
-			}
-			if v.init == nil { // an accumulated gradient
-				p.Steps = append(p.Steps, Step{Phase: Initialize, Fill: &Fill{Tensor: v}})
-				continue
-			}
-			n, err := v.init.node(v)
+			steps, err := v.steps()
 			if err != nil {
 				return nil, fmt.Errorf("variable %s: %w", v.name, err)
 			}
-			inv, err := n.Invoke()
-			if err != nil {
-				return nil, fmt.Errorf("variable %s: %w", v.name, err)
-			}
-			p.Steps = append(p.Steps, Step{Phase: Initialize, Invocation: inv})
+			p.Steps = append(p.Steps, steps...)
 		}
 	}
 	p.collect()

@@ -14,6 +14,11 @@ import (
 func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int) (*Node, error) {
 	c := &Node{Op: n.Op, Name: n.Name, Attrs: attrs, Device: n.Device, Seed: n.Seed, slots: make([][]Tensor, len(n.slots)), passed: n.passed, constraints: n.constraints, wholes: n.wholes,
 		after: n.after, origin: n.Origin()}
+	return n.change(c, tensors, request...)
+}
+
+// change completes c, which is to be a copy of n with other tensors.
+func (n *Node) change(c *Node, tensors map[int][]Tensor, request ...int) (*Node, error) {
 	given := task.NoneGiven(&n.Op.Operator)
 	given.Pass(n.passed)
 	copy(given.Requested, n.Resolved.Given().Requested)
@@ -39,7 +44,7 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 		resolutions = &g.resolutions
 	}
 	var err error
-	if c.Resolved, err = resolutions.Resolve(&n.Op.Operator, attrs, given); err != nil {
+	if c.Resolved, err = resolutions.Resolve(&n.Op.Operator, c.Attrs, given); err != nil {
 		return nil, err
 	}
 	for slot := range c.slots {
@@ -47,7 +52,7 @@ func (n *Node) Change(attrs task.Attrs, tensors map[int][]Tensor, request ...int
 		want := c.Resolved.Operands(slot)
 		if s.Role == task.RoleSaved {
 			for _, o := range want {
-				c.slots[slot] = append(c.slots[slot], numbered(info{name: n.Name + "." + s.Name, operand: o, kind: activation, node: c}))
+				c.slots[slot] = append(c.slots[slot], numbered(info{name: c.Name + "." + s.Name, operand: o, kind: activation, device: c.Device, node: c}))
 			}
 		}
 		if s.Role == task.RoleScratch || s.Role == task.RoleArgument {

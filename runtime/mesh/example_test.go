@@ -12,13 +12,14 @@ import (
 )
 
 // Two words divide a network of two layers among four devices: the batch over two of them, and the hidden
-// features over two. Each device computes a part of the hidden features, and a partial sum of the output.
+// features over two. Each device computes a part of the hidden features, and a partial sum of the output. One
+// of two adds the bias.
 func Example() {
 	g := graph.New(1)
 	x := g.Input("x", dtype.F32, 8, 4)
 	h := linear.Apply(g, linear.Defaults(16), x, graph.Named("hidden"))
 	h = elementunary.Relu(g, h, graph.Named("relu"))
-	linear.Apply(g, linear.Defaults(2).WithUseBias(false), h, graph.Named("out"))
+	linear.Apply(g, linear.Defaults(2), h, graph.Named("out"))
 
 	strategy, err := mesh.Parse("strategy.toml", []byte(`
 [mesh]
@@ -48,6 +49,7 @@ x               = { 0 = "data" }
 	// hidden.output [8/data, 16/model]
 	// relu.output [8/data, 16/model]
 	// out.weight [2, 16/model]
+	// out.bias [2] once over model
 	// out.output [8/data, 2] sums over model
 	// relu.output f32[8, 16] [8/2, 16/2]
 }

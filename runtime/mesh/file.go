@@ -20,12 +20,17 @@ import (
 //	x               = { 0 = "data" }
 //	"hidden.weight" = { 0 = "model" }
 //
+//	[read]
+//	"norm.output" = { 1 = "" }
+//
 // Table mesh has the sizes of axes, in alphabetical order, and table divide, by tensor and dimension, the
-// axis over which the dimension is divided.
+// axis over which the dimension is divided. Table read says the same of tensors as nodes read them, where
+// that differs from what is written: they are moved in between. There, "" stands for no axis.
 func Parse(name string, text []byte) (*Strategy, error) {
 	var file struct {
 		Mesh   map[string]toml.Primitive
 		Divide map[string]map[string]toml.Primitive
+		Read   map[string]map[string]toml.Primitive
 	}
 	meta, err := toml.Decode(string(text), &file)
 	if err != nil {
@@ -40,21 +45,23 @@ func Parse(name string, text []byte) (*Strategy, error) {
 		}
 		s.Mesh = append(s.Mesh, a)
 	}
-	for _, tensor := range slices.Sorted(maps.Keys(file.Divide)) {
-		for _, key := range slices.Sorted(maps.Keys(file.Divide[tensor])) {
-			value := file.Divide[tensor][key]
-			r := Rule{Tensor: tensor, At: place(name, &meta, value)}
-			if r.Dim, err = strconv.Atoi(key); err != nil {
-				return nil, r.errorf("want the number of a dimension, got %q", key)
+	for number, table := range []map[string]map[string]toml.Primitive{file.Divide, file.Read} {
+		for _, tensor := range slices.Sorted(maps.Keys(table)) {
+			for _, key := range slices.Sorted(maps.Keys(table[tensor])) {
+				value := table[tensor][key]
+				r := Rule{Tensor: tensor, Read: number == 1, At: place(name, &meta, value)}
+				if r.Dim, err = strconv.Atoi(key); err != nil {
+					return nil, r.errorf("want the number of a dimension, got %q", key)
+				}
+				if err := meta.PrimitiveDecode(value, &r.Axis); err != nil {
+					return nil, r.errorf("dimension %d: want the name of an axis", r.Dim)
+				}
+				s.Rules = append(s.Rules, r)
 			}
-			if err := meta.PrimitiveDecode(value, &r.Axis); err != nil {
-				return nil, r.errorf("dimension %d: want the name of an axis", r.Dim)
-			}
-			s.Rules = append(s.Rules, r)
 		}
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, fmt.Errorf("%s: want the tables mesh and divide, got %s", name, unknown[0])
+		return nil, fmt.Errorf("%s: want the tables mesh, divide and read, got %s", name, unknown[0])
 	}
 	return s, s.check()
 }

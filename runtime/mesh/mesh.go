@@ -4,11 +4,13 @@
 // Devices form a mesh, whose axes have names, such as data and model. A strategy divides dimensions of some
 // tensors over axes. Propagate divides the same index everywhere: which dimensions of tensors have an index
 // in common follows from the formulas of operators. What does not fit is an error that names the rules of
-// both sides.
+// both sides. Divide makes a program for all devices of one for a single device.
 package mesh
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/runtime/graph"
@@ -25,6 +27,10 @@ type Rule struct {
 	Tensor string // its name in the graph
 	Dim    int    // from 0 on; -1 is the last one
 	Axis   string
+	// Read says that the rule is for the tensor as nodes read it: what its node writes may be divided
+	// otherwise along this dimension, and is moved in between. Such a rule without an axis lets other rules
+	// decide, or leaves the dimension whole.
+	Read bool
 	// At is the place of the rule, as FILE:LINE:COLUMN; empty if no file has it.
 	At string
 }
@@ -32,6 +38,9 @@ type Rule struct {
 // String formats the rule for messages.
 func (r Rule) String() string {
 	text := fmt.Sprintf("%s dimension %d over %s", r.Tensor, r.Dim, r.Axis)
+	if r.Read {
+		text = fmt.Sprintf("%s dimension %d over %s as it is read", r.Tensor, r.Dim, r.Axis)
+	}
 	if r.At != "" {
 		text += " (" + r.At + ")"
 	}
@@ -75,7 +84,7 @@ func (s *Strategy) check() error {
 		names = append(names, a.Name)
 	}
 	for _, r := range s.Rules {
-		if !known[r.Axis] {
+		if !known[r.Axis] && !(r.Read && r.Axis == "") {
 			return r.errorf("want an axis of the mesh, one of %s, got %q", strings.Join(names, ", "), r.Axis)
 		}
 	}
@@ -91,8 +100,19 @@ func (r Rule) errorf(format string, args ...any) error {
 	return fmt.Errorf(at+r.Tensor+": "+format, args...)
 }
 
-// dim is a dimension of a tensor.
+// version is a tensor as its node writes it, or as others read it, if the strategy moves it in between.
+type version struct {
+	graph.Tensor
+	read bool
+}
+
+// dim is a dimension of a version.
 type dim struct {
-	tensor graph.Tensor
-	axis   int
+	of   version
+	axis int
+}
+
+// list returns the members of a set in order, for messages.
+func list(set map[string]bool) string {
+	return strings.Join(slices.Sorted(maps.Keys(set)), ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/partition"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -13,17 +14,27 @@ import (
 // Sharding says how all tensors of a graph are divided: what Propagate made of a strategy.
 type Sharding struct {
 	strategy *Strategy
-	tensors  []graph.Tensor // in the order of nodes
-	same     map[dim]dim    // union-find: dimensions with the same index
-	rule     map[dim]*Rule  // by representative
+	tensors  []version                     // in the order of nodes
+	like     map[graph.Tensor]graph.Tensor // tensors that are divided as others are: gradients
+	moved    map[graph.Tensor]bool
+	same     map[dim]dim   // union-find: dimensions with the same index
+	rule     map[dim]*Rule // by representative
 	sums     map[graph.Tensor][]string
-	reader   map[graph.Tensor]*graph.Node // one of the nodes that read a tensor
+	once     map[graph.Tensor]string // weights that count once, and the axis whose first devices have them
+	uses     map[*graph.Node][]use
+}
+
+// use is a division of a node over an axis of the mesh.
+type use struct {
+	task.Division
+	over *Rule
 }
 
 // Propagate divides all tensors of a graph from the rules of a strategy. A dimension that an operator may
 // divide is divided in all its tensors that have the same index, so one rule for the batch divides it through
 // the whole network. Where an index is divided over which an operator adds, its output is a partial sum on
-// each device, and is added before other operators read it. No other movement is inserted.
+// each device, and is added before other operators read it. A tensor that the strategy moves is divided anew
+// between the node that writes it and those that read it.
 //
 // It is an error, with the rules that lead to it, if an index is divided over two axes or two dimensions of a
 // tensor over one, if a size does not divide an extent, or if an operator needs all of a dimension that is
@@ -32,24 +43,21 @@ func Propagate(g *graph.Graph, s *Strategy) (*Sharding, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
 	}
+	return complete(g.Nodes(), s, nil)
+}
+
+// complete divides the tensors of nodes. Gradients are divided like the tensors of which they are.
+func complete(nodes []*graph.Node, s *Strategy, gradients map[graph.Tensor]graph.Tensor) (*Sharding, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	out := &Sharding{strategy: s, same: map[dim]dim{}, rule: map[dim]*Rule{}, sums: map[graph.Tensor][]string{}, reader: map[graph.Tensor]*graph.Node{}}
+	out := &Sharding{strategy: s, like: gradients, moved: map[graph.Tensor]bool{}, same: map[dim]dim{}, rule: map[dim]*Rule{}, sums: map[graph.Tensor][]string{},
+		once: map[graph.Tensor]string{}, uses: map[*graph.Node][]use{}}
+	if err := out.list(nodes); err != nil {
+		return nil, err
+	}
 	divisions := map[*graph.Node][]task.Division{}
-	known := map[graph.Tensor]bool{}
-	for _, n := range g.Nodes() {
-		for slot := range n.Op.Slots {
-			for _, t := range n.Tensors(slot) {
-				if t = t.Root(); !known[t] {
-					known[t] = true
-					out.tensors = append(out.tensors, t)
-				}
-				if n.Op.Slots[slot].Role == task.RoleInput {
-					out.reader[t] = n
-				}
-			}
-		}
+	for _, n := range nodes {
 		var err error
 		if divisions[n], err = n.Op.Divisions(n.Resolved); err != nil {
 			return nil, fmt.Errorf("mesh: node %s: %w", n.Name, err)
@@ -63,17 +71,78 @@ func Propagate(g *graph.Graph, s *Strategy) (*Sharding, error) {
 			return nil, err
 		}
 	}
-	for _, t := range out.tensors {
-		if err := out.checkTensor(t); err != nil {
+	for _, v := range out.tensors {
+		if err := out.checkTensor(v); err != nil {
 			return nil, err
 		}
 	}
-	for _, n := range g.Nodes() {
+	for _, n := range nodes {
 		if err := out.checkNode(n, divisions[n]); err != nil {
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, out.checkOnce(nodes)
+}
+
+// list lists the tensors of nodes, and finds those that the strategy moves.
+func (s *Sharding) list(nodes []*graph.Node) error {
+	byName := map[string]graph.Tensor{}
+	known := map[graph.Tensor]bool{}
+	var all []graph.Tensor
+	for _, n := range nodes {
+		for slot := range n.Op.Slots {
+			for _, t := range n.Tensors(slot) {
+				if t = s.tensor(t); !known[t] {
+					known[t] = true
+					all = append(all, t)
+					byName[t.Name()] = t
+				}
+			}
+		}
+	}
+	apart := map[dim]bool{}
+	for i := range s.strategy.Rules {
+		r := &s.strategy.Rules[i]
+		if !r.Read {
+			continue
+		}
+		t, ok := byName[r.Tensor]
+		if !ok || t.Node() == nil || t.Variable() {
+			return r.errorf("want the output of a node of the graph, got none of this name")
+		}
+		axis, err := r.dim(t)
+		if err != nil {
+			return err
+		}
+		s.moved[t], apart[dim{version{t, true}, axis}] = true, true
+	}
+	for _, t := range all {
+		s.tensors = append(s.tensors, version{t, false})
+		if !s.moved[t] {
+			continue
+		}
+		s.tensors = append(s.tensors, version{t, true})
+		for axis := range t.Shape() {
+			if d := (dim{version{t, true}, axis}); !apart[d] {
+				s.same[d] = dim{version{t, false}, axis}
+			}
+		}
+	}
+	return nil
+}
+
+// tensor returns the tensor that decides how t is divided.
+func (s *Sharding) tensor(t graph.Tensor) graph.Tensor {
+	if of, ok := s.like[t.Root()]; ok {
+		return of
+	}
+	return t.Root()
+}
+
+// version returns the version of a tensor that a node has in a slot.
+func (s *Sharding) version(n *graph.Node, slot int, t graph.Tensor) version {
+	t = s.tensor(t)
+	return version{t, s.moved[t] && n.Op.Slots[slot].Role == task.RoleInput}
 }
 
 // find returns the representative of the dimensions that have the index of d.
@@ -99,7 +168,7 @@ func (s *Sharding) join(n *graph.Node, d task.Division) {
 			if !ok {
 				continue
 			}
-			x := s.find(dim{t.Root(), axis})
+			x := s.find(dim{s.version(n, slot, t), axis})
 			if first == nil {
 				first = &x
 			} else if x != *first {
@@ -111,20 +180,16 @@ func (s *Sharding) join(n *graph.Node, d task.Division) {
 
 // apply divides the index of a dimension that a rule names.
 func (s *Sharding) apply(r *Rule) error {
-	at := slices.IndexFunc(s.tensors, func(t graph.Tensor) bool { return t.Name() == r.Tensor })
+	at := slices.IndexFunc(s.tensors, func(v version) bool { return v.Name() == r.Tensor && v.read == r.Read })
 	if at < 0 {
 		return r.errorf("want a tensor of a node of the graph, got none of this name")
 	}
-	t := s.tensors[at]
-	rank := len(t.Shape())
-	axis := r.Dim
-	if axis < 0 {
-		axis += rank
+	v := s.tensors[at]
+	axis, err := r.dim(v.Tensor)
+	if err != nil || r.Axis == "" {
+		return err
 	}
-	if axis < 0 || axis >= rank {
-		return r.errorf("want a dimension of %v, got %d", t, r.Dim)
-	}
-	d := s.find(dim{t, axis})
+	d := s.find(dim{v, axis})
 	if first := s.rule[d]; first != nil && first.Axis != r.Axis {
 		return r.errorf("want one axis of the mesh for an index that tensors have in common, got %v and %v", first, r)
 	}
@@ -134,108 +199,158 @@ func (s *Sharding) apply(r *Rule) error {
 	return nil
 }
 
+// dim returns the dimension of a tensor for which the rule is.
+func (r *Rule) dim(t graph.Tensor) (int, error) {
+	rank := len(t.Shape())
+	axis := r.Dim
+	if axis < 0 {
+		axis += rank
+	}
+	if axis < 0 || axis >= rank {
+		return 0, r.errorf("want a dimension of %v, got %d", t, r.Dim)
+	}
+	return axis, nil
+}
+
 // over returns the rule that divides a dimension; nil if none does. An axis of size 1 divides nothing.
-func (s *Sharding) over(t graph.Tensor, axis int) *Rule {
-	if r := s.rule[s.find(dim{t.Root(), axis})]; r != nil && s.strategy.size(r.Axis) > 1 {
+func (s *Sharding) over(v version, axis int) *Rule {
+	if r := s.rule[s.find(dim{v, axis})]; r != nil && s.strategy.size(r.Axis) > 1 {
 		return r
 	}
 	return nil
 }
 
 // checkTensor returns an error for a tensor that cannot be divided as the rules say.
-func (s *Sharding) checkTensor(t graph.Tensor) error {
+func (s *Sharding) checkTensor(v version) error {
 	by := map[string]*Rule{}
-	for axis, extent := range t.Shape() {
-		r := s.over(t, axis)
+	for axis, extent := range v.Shape() {
+		r := s.over(v, axis)
 		if r == nil {
 			continue
 		}
 		if first := by[r.Axis]; first != nil {
-			return r.errorf("want at most one dimension of %v over %s, got two, by %v and %v", t, r.Axis, first, r)
+			return r.errorf("want at most one dimension of %v over %s, got two, by %v and %v", v.Tensor, r.Axis, first, r)
 		}
 		by[r.Axis] = r
 		if size := s.strategy.size(r.Axis); extent%size != 0 {
-			return r.errorf("want an axis whose size divides the extent %d of dimension %d of %v, got %d devices on %s", extent, axis, t, size, r.Axis)
+			return r.errorf("want an axis whose size divides the extent %d of dimension %d of %v, got %d devices on %s", extent, axis, v.Tensor, size, r.Axis)
 		}
 	}
 	return nil
 }
 
-// checkNode returns an error if a node cannot be computed on the parts of its tensors, and notes which of its
-// outputs are partial sums.
+// checkNode returns an error if a node cannot be computed on the parts of its tensors. It notes along which
+// divisions the node is divided, which of its outputs are partial sums, and which weights count once.
 func (s *Sharding) checkNode(n *graph.Node, divisions []task.Division) error {
-	axes := map[string]bool{} // over which the node is divided
 	given := map[int][]partition.Partition{}
 	var rules []string
-	note := func(r *Rule) {
-		if !axes[r.Axis] {
-			axes[r.Axis] = true
-			rules = append(rules, r.String())
-		}
-	}
+	bad := false
 	for slot := range n.Op.Slots {
+		role := n.Op.Slots[slot].Role
 		for _, t := range n.Tensors(slot) {
+			v := s.version(n, slot, t)
+			if role == task.RoleInput || role == task.RoleWeight {
+				given[slot] = append(given[slot], s.of(v))
+			}
+			if role == task.RoleSaved {
+				continue // no other node has it
+			}
 			for axis := range t.Shape() {
-				if r := s.over(t, axis); r != nil {
-					note(r)
+				r := s.over(v, axis)
+				if r == nil {
+					continue
+				}
+				if !slices.Contains(rules, r.String()) {
+					rules = append(rules, r.String())
+				}
+				at := slices.IndexFunc(divisions, func(d task.Division) bool { on, ok := d.Axes[slot]; return ok && on == axis })
+				if at < 0 {
+					bad = true
+				} else if !slices.ContainsFunc(s.uses[n], func(u use) bool { return u.over.Axis == r.Axis }) {
+					s.uses[n] = append(s.uses[n], use{divisions[at], r})
 				}
 			}
 		}
 	}
-	if len(axes) == 0 {
-		return nil
-	}
-	for slot := range n.Op.Slots {
-		if role := n.Op.Slots[slot].Role; role != task.RoleInput && role != task.RoleWeight {
-			continue
-		}
-		for _, t := range n.Tensors(slot) {
-			p := s.Of(t)
-			for axis := range axes {
-				if !slices.ContainsFunc(s.axes(t), func(a string) bool { return a == axis }) {
-					p.Replicas = max(p.Replicas, 1) * s.strategy.size(axis)
-				}
-			}
-			given[slot] = append(given[slot], p)
-		}
-	}
-	wholes, err := n.Op.Parallel(n.Resolved, given, false)
-	if err != nil {
+	fail := func(err error) error {
 		return fmt.Errorf("mesh: node %s, divided by %s: %w", n.Name, strings.Join(rules, " and "), err)
 	}
-	for slot := range n.Op.Slots {
-		for k, t := range n.Tensors(slot) {
-			if n.Op.Slots[slot].Role != task.RoleOutput || wholes[slot][k].Sums < 2 {
+	if bad {
+		return fail(s.refuse(n, given, divisions))
+	}
+	for _, u := range s.uses[n] {
+		if u.Once >= 0 {
+			w := s.tensor(n.Tensor(u.Once))
+			if first, ok := s.once[w]; ok && first != u.over.Axis {
+				return fail(&op.Error{Operator: n.Op.FullName(), Slot: n.Op.SlotName(u.Once), Want: "a weight that counts once over one axis of the mesh", Got: w.Name() + " over " + first + " and " + u.over.Axis})
+			}
+			s.once[w] = u.over.Axis
+		}
+		for slot := range n.Op.Slots {
+			if _, has := u.Axes[slot]; has || !u.Partial || n.Op.Slots[slot].Role != task.RoleOutput {
 				continue
 			}
-			for _, d := range divisions {
-				for other, axis := range d.Axes {
-					if r := s.over(n.Tensor(other), axis); d.Partial && r != nil && !slices.Contains(s.sums[t.Root()], r.Axis) {
-						s.sums[t.Root()] = append(s.sums[t.Root()], r.Axis)
-					}
-				}
+			for _, t := range n.Tensors(slot) {
+				s.sums[s.tensor(t)] = append(s.sums[s.tensor(t)], u.over.Axis)
+				slices.Sort(s.sums[s.tensor(t)])
 			}
-			slices.Sort(s.sums[t.Root()])
 		}
 	}
 	return nil
 }
 
-// axes returns, by dimension of a tensor, the axis of the mesh over which it is divided; "" if it is not.
-func (s *Sharding) axes(t graph.Tensor) []string {
-	out := make([]string, len(t.Shape()))
+// refuse returns why a node is not divided as its inputs and weights are.
+func (s *Sharding) refuse(n *graph.Node, given map[int][]partition.Partition, divisions []task.Division) error {
+	for slot := range n.Op.Slots {
+		if _, err := n.Op.Parallel(n.Resolved, map[int][]partition.Partition{slot: given[slot]}, false); err != nil && len(given[slot]) > 0 {
+			return err
+		}
+	}
+	fits := map[string]bool{}
+	for _, d := range divisions {
+		for slot, axis := range d.Axes {
+			fits[fmt.Sprintf("dimension %d of %s", axis, n.Op.SlotName(slot))] = true
+		}
+	}
+	return &op.Error{Operator: n.Op.FullName(), Want: "one of the divisions that follow from its formula: " + list(fits), Got: fmt.Sprintf("%v", given)}
+}
+
+// checkOnce returns an error for a weight that counts once in one node, and of which another reads all.
+func (s *Sharding) checkOnce(nodes []*graph.Node) error {
+	for _, n := range nodes {
+		for slot := range n.Op.Slots {
+			for _, t := range n.Tensors(slot) {
+				axis, ok := s.once[s.tensor(t)]
+				if !ok || n.Op.Slots[slot].Role != task.RoleWeight {
+					continue
+				}
+				if !slices.ContainsFunc(s.uses[n], func(u use) bool { return u.Once == slot && u.over.Axis == axis }) {
+					return fmt.Errorf("mesh: node %s: %w", n.Name, &op.Error{Operator: n.Op.FullName(), Slot: n.Op.SlotName(slot),
+						Want: "a weight that all nodes add once over " + axis, Got: t.String() + ", of which this node needs all on each device"})
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// axes returns, by dimension of a version, the axis of the mesh over which it is divided; "" if it is not.
+func (s *Sharding) axes(v version) []string {
+	out := make([]string, len(v.Shape()))
 	for axis := range out {
-		if r := s.over(t, axis); r != nil {
+		if r := s.over(v, axis); r != nil {
 			out[axis] = r.Axis
 		}
 	}
 	return out
 }
 
-// Of returns the partition of a tensor, without replicas.
-func (s *Sharding) Of(t graph.Tensor) partition.Partition {
-	p := partition.Undivided(t.Shape())
-	for axis, name := range s.axes(t) {
+// Of returns the partition of a tensor, as its node writes it, without replicas.
+func (s *Sharding) Of(t graph.Tensor) partition.Partition { return s.of(version{t.Root(), false}) }
+
+func (s *Sharding) of(v version) partition.Partition {
+	p := partition.Undivided(v.Shape())
+	for axis, name := range s.axes(v) {
 		if name != "" {
 			p.Degrees[axis] = s.strategy.size(name)
 		}
@@ -243,60 +358,35 @@ func (s *Sharding) Of(t graph.Tensor) partition.Partition {
 	return p
 }
 
-// Replicas returns the number of replicas of graph.DataParallel that the sharding stands for: all devices
-// have all weights, and each a part of the samples, which are the first dimension of inputs. It is an error
-// if other dimensions are divided, if operators read sums over samples, or if not all axes of the mesh are
-// used.
-func (s *Sharding) Replicas() (int, error) {
-	used := map[string]bool{}
-	for _, t := range s.tensors {
-		for axis := range t.Shape() {
-			r := s.over(t, axis)
-			if r == nil {
-				continue
-			}
-			used[r.Axis] = true
-			switch {
-			case t.Variable():
-				return 0, r.errorf("want replicas, which have all weights, got the weight %v divided along dimension %d", t, axis)
-			case t.Node() == nil && axis > 0:
-				return 0, r.errorf("want replicas, which have parts of the first dimension of inputs, got %v divided along dimension %d", t, axis)
-			}
-		}
-		if n := s.reader[t]; n != nil && len(s.sums[t]) > 0 {
-			return 0, fmt.Errorf("mesh: node %s: want replicas, which share nothing but gradients, got the sum %v over %s", n.Name, t, strings.Join(s.sums[t], ", "))
-		}
-	}
-	for _, a := range s.strategy.Mesh {
-		if a.Size > 1 && !used[a.Name] {
-			return 0, fmt.Errorf("mesh: want a rule that divides tensors over each axis, got none for %s", a.Name)
-		}
-	}
-	return s.strategy.Devices(), nil
-}
-
 // String lists the tensors that are divided, such as "hidden.weight [8/model, 4]", and those of which devices
-// have partial sums, such as "loss [] sums over data".
+// have partial sums, such as "loss [] sums over data". What nodes read of a tensor that is moved follows it.
 func (s *Sharding) String() string {
 	var b strings.Builder
-	for _, t := range s.tensors {
+	for _, v := range s.tensors {
 		var dims []string
 		divided := false
-		for i, axis := range s.axes(t) {
-			text := fmt.Sprint(t.Shape()[i])
+		for i, axis := range s.axes(v) {
+			text := fmt.Sprint(v.Shape()[i])
 			if axis != "" {
 				divided = true
 				text += "/" + axis
 			}
 			dims = append(dims, text)
 		}
-		sums := s.sums[t]
-		if !divided && len(sums) == 0 {
+		sums := s.sums[v.Tensor]
+		switch {
+		case v.read:
+			fmt.Fprintf(&b, "%s [%s] as it is read\n", v.Name(), strings.Join(dims, ", "))
+			continue
+		case !divided && len(sums) == 0 && s.once[v.Tensor] == "":
 			continue
 		}
-		fmt.Fprintf(&b, "%s [%s]", t.Name(), strings.Join(dims, ", "))
+		fmt.Fprintf(&b, "%s [%s]", v.Name(), strings.Join(dims, ", "))
 		if len(sums) > 0 {
 			fmt.Fprintf(&b, " sums over %s", strings.Join(sums, ", "))
+		}
+		if axis := s.once[v.Tensor]; axis != "" {
+			fmt.Fprintf(&b, " once over %s", axis)
 		}
 		b.WriteByte('\n')
 	}

@@ -1,0 +1,278 @@
+package mesh_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/generated/adamw"
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/concat"
+	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/generated/elementunary"
+	"github.com/opgen/opgen/generated/embedding"
+	"github.com/opgen/opgen/generated/layernorm"
+	"github.com/opgen/opgen/generated/linear"
+	attention "github.com/opgen/opgen/generated/multiheadattentiongeneral"
+	"github.com/opgen/opgen/generated/slice"
+	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/attr"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/mesh"
+	"github.com/opgen/opgen/runtime/ranks"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// moves cut by slice and join by concat.
+var moves = mesh.Moves{
+	Cut: func(dim, from, count int) (*graph.Operator, task.Attrs) {
+		return slice.Operator, slice.Defaults(from, count).WithAxis(dim)
+	},
+	Join: func(dim int) (*graph.Operator, task.Attrs) { return concat.Operator, concat.Defaults(dim) },
+}
+
+// The sizes of transformer.
+const (
+	samples, positions, width, letters = 4, 6, 8, 12
+	trained                            = 4 // steps
+)
+
+// transformer is a network of one block, and its training step.
+type transformer struct {
+	text, next, logits, loss graph.Tensor
+	graph                    *graph.Graph
+	training                 *graph.Program
+}
+
+func newTransformer(t testing.TB) *transformer {
+	t.Helper()
+	g := graph.New(1)
+	n := &transformer{graph: g, text: g.Input("text", dtype.I32, samples, positions+1), next: g.Input("next", dtype.I32, samples, positions, 1)}
+	norm := func(x graph.Tensor, name string) graph.Tensor {
+		return layernorm.Apply(g, layernorm.Defaults(attr.ListOf(-1)), x, graph.Named(name))
+	}
+	seen := slice.Apply(g, slice.Defaults(0, positions).WithAxis(1), n.text, graph.Named("seen")) // nothing follows the last letter
+	x := embedding.Apply(g, embedding.Defaults(letters, width), seen, graph.Named("characters"))
+	y := norm(x, "norm1")
+	y = attention.Apply(g, attention.Defaults(width, 4, 2, 2, 0.7).WithCausal(true), attention.Query(y), attention.Key(y), attention.Value(y), graph.Named("attention"))
+	x = elementbinary.Add(g, x, y, graph.Named("sum1"))
+	y = linear.Apply(g, linear.Defaults(4*width), norm(x, "norm2"), graph.Named("wide"))
+	y = linear.Apply(g, linear.Defaults(width), elementunary.Gelu(g, y, graph.Named("gelu")), graph.Named("narrow"))
+	x = elementbinary.Add(g, x, y, graph.Named("sum2"))
+	n.logits = linear.Apply(g, linear.Defaults(letters), norm(x, "norm3"), graph.Named("logits"))
+	n.loss = scce.Apply(g, scce.Defaults().WithScaleFactor(1.0/(samples*positions)), scce.Logit(n.logits), scce.Label(n.next), graph.Named("loss"))
+	p, err := graph.Training(g, n.loss, adamw.Optimizer(adamw.Defaults().WithAlpha(0.05)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.training = p
+	return n
+}
+
+// text returns the characters of a step, and those that follow them.
+func text(step int) (text, next []int32) {
+	for i := range samples * (positions + 1) {
+		text = append(text, int32((i*7+step*5)%letters))
+	}
+	for i := range samples * positions {
+		next = append(next, int32((i*3+step)%letters))
+	}
+	return text, next
+}
+
+// strategies divide the transformer. Those of the heads and of the features between two products are tensor
+// parallelism; tensors that norms and sums compute are divided along positions for sequence parallelism.
+var strategies = map[string]string{
+	"data": "[mesh]\ndata = 4\n[divide]\ntext = { 0 = \"data\" }",
+	"tensor": `[mesh]
+model = 4
+[divide]
+"wide.weight"  = { 0 = "model" }
+"attention.wq" = { 0 = "model" }`,
+	"data and tensor": `[mesh]
+data  = 2
+model = 2
+[divide]
+text           = { 0 = "data" }
+"wide.weight"  = { 0 = "model" }
+"attention.wq" = { 0 = "model" }`,
+	"letters": `[mesh]
+model = 4
+[divide]
+"characters.weight" = { 1 = "model" }
+"logits.weight"     = { 0 = "model" }
+[read]
+"characters.output" = { 2 = "" }
+"logits.output"     = { 2 = "" }`,
+	"sequence": `[mesh]
+data  = 2
+model = 2
+[divide]
+text           = { 0 = "data" }
+"sum1.output"  = { 1 = "model" }
+"wide.weight"  = { 0 = "model" }
+"attention.wq" = { 0 = "model" }
+[read]
+"characters.output" = { 1 = "model" }
+"norm1.output"      = { 1 = "" }
+"norm2.output"      = { 1 = "" }
+"norm3.output"      = { 1 = "" }
+"attention.output"  = { 1 = "model" }
+"narrow.output"     = { 1 = "model" }`,
+}
+
+// values are the losses of all steps, and their bits as text.
+type values struct {
+	losses []float32
+	text   string
+}
+
+// alone trains on one device. The last loss is that of the first text with the trained weights.
+func alone(t *testing.T) (out values) {
+	t.Helper()
+	n := newTransformer(t)
+	err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+		p, err := s.Load(t.Context(), n.training)
+		for step := 0; step < trained && err == nil; step++ {
+			a, b := text(step)
+			if err = p.Run(t.Context(), opgen.With(n.text, a), opgen.With(n.next, b)); err != nil {
+				return err
+			}
+			var loss []float32
+			loss, err = opgen.Fetch[float32](p, n.loss)
+			out.losses = append(out.losses, loss...)
+		}
+		if err != nil {
+			return err
+		}
+		answer, err := s.Inference(t.Context(), n.graph, n.loss)
+		if err != nil {
+			return err
+		}
+		a, b := text(0)
+		if err := answer.Run(t.Context(), opgen.With(n.text, a), opgen.With(n.next, b)); err != nil {
+			return err
+		}
+		loss, err := opgen.Fetch[float32](answer, n.loss)
+		out.losses = append(out.losses, loss...)
+		return err
+	}, opgen.Workers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// train trains a program that is divided. It then gathers the weights and returns the loss of the network on
+// one device with them, too.
+func train(t *testing.T, d *mesh.Divided, n *transformer, devices int, transport ranks.Transport) (out values, err error) {
+	ctx := context.Background()
+	feed := func(step int) (values []opgen.Value) {
+		a, b := text(step)
+		for device, part := range mesh.Cut(d, n.text, a) {
+			values = append(values, opgen.With(d.Inputs(n.text)[device], part))
+		}
+		for device, part := range mesh.Cut(d, n.next, b) {
+			values = append(values, opgen.With(d.Inputs(n.next)[device], part))
+		}
+		return values
+	}
+	err = opgen.Do(catalogue.Register, func(s *opgen.Session) error {
+		p, err := s.Load(ctx, d.Program)
+		for step := 0; step < trained && err == nil; step++ {
+			if err = p.Run(ctx, feed(step)...); err != nil {
+				return err
+			}
+			var loss []float32
+			loss, err = opgen.Fetch[float32](p, d.Parts(n.loss)[0])
+			out.losses = append(out.losses, loss...)
+			out.text += fmt.Sprintf("%x ", loss)
+		}
+		if err != nil {
+			return err
+		}
+		whole, err := d.Gather()
+		if err != nil {
+			return err
+		}
+		gather, err := s.Load(ctx, whole)
+		if err != nil {
+			return err
+		}
+		if err := gather.Run(ctx); err != nil {
+			return err
+		}
+		answer, err := s.Inference(ctx, n.graph, n.loss)
+		if err != nil {
+			return err
+		}
+		a, b := text(0)
+		if err := answer.Run(ctx, opgen.With(n.text, a), opgen.With(n.next, b)); err != nil {
+			return err
+		}
+		loss, err := opgen.Fetch[float32](answer, n.loss)
+		out.losses = append(out.losses, loss...)
+		out.text += fmt.Sprintf("%x ", loss)
+		return err
+	}, opgen.Ranks(transport), opgen.Devices(devices), opgen.Workers(1))
+	return out, err
+}
+
+// TestDivide trains the transformer by each strategy on one to four ranks within this process: the losses
+// have the same bits, and are near those of one device.
+func TestDivide(t *testing.T) {
+	t.Parallel()
+	want := alone(t)
+	for name, file := range strategies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := mesh.Parse("strategy.toml", []byte(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			bits := ""
+			for _, count := range []int{1, 2, 3, 4} {
+				all := make([]values, count)
+				var done sync.WaitGroup
+				for rank, transport := range ranks.Local(count) {
+					done.Go(func() {
+						n := newTransformer(t)
+						d, err := mesh.Divide(n.training, s, moves)
+						if err == nil {
+							all[rank], err = train(t, d, n, s.Devices(), transport)
+						}
+						if err != nil {
+							t.Errorf("rank %d of %d: %v", rank, count, err)
+						}
+					})
+				}
+				done.Wait()
+				if t.Failed() {
+					return
+				}
+				t.Logf("%d ranks: %v", count, all[0].losses)
+				for rank, got := range all {
+					if bits == "" {
+						bits = got.text
+					}
+					if got.text != bits || len(strings.Fields(bits)) != trained+1 {
+						t.Errorf("rank %d of %d has the losses %s, want %s", rank, count, got.text, bits)
+					}
+				}
+				if len(want.losses) != trained+1 || want.losses[0]-want.losses[trained] < 0.2 {
+					t.Fatalf("the network does not learn on one device: %v", want.losses)
+				}
+				for i, loss := range want.losses {
+					if got := all[0].losses[i]; !(math.Abs(float64(got-loss)) <= 1e-5) {
+						t.Errorf("step %d: the loss is %v, on one device %v", i, got, loss)
+					}
+				}
+			}
+		})
+	}
+}
