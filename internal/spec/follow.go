@@ -37,10 +37,43 @@ func (s *Spec) followTypes(slots *source.Entry) {
 				continue
 			}
 		}
-		floating := []Str{{"floating", &source.Scalar{Span: e.KeySpan, Value: "floating"}}}
-		s.Types = []*TypeVar{{Name: "T", Key: e.KeySpan, Types: elementTypesOf(floating), TypesSpan: e.KeySpan}}
+		s.Types = []*TypeVar{floatingVar(e.KeySpan)}
 		return
 	}
+}
+
+// impliedSlots lists the slots that specs of a kind have without a declaration, where the formula uses them.
+var impliedSlots = map[Kind][]struct{ name, role string }{
+	Initializer: {{"tensor", "output"}},
+	Optimizer:   {{"weight", "input"}, {"grad", "input"}},
+}
+
+// followSlots declares, in front of the other slots, those of its kind that the formula uses without a
+// declaration. They have the element type T and the shape N...
+func (s *Spec) followSlots(typed bool) {
+	if !s.Formula.Set() || s.Unread["formula"] || s.Unread["slots"] || len(impliedSlots[s.Kind]) == 0 {
+		return
+	}
+	f, _ := expr.ParseFormula(s.Formula.V)
+	used, bound := mentioned(f)
+	at := s.Formula.Span()
+	var slots []*Slot
+	for _, x := range impliedSlots[s.Kind] {
+		if (used[x.name] || bound[x.name]) && !s.declares(x.name) {
+			slots = append(slots, &Slot{Name: x.name, Key: at, Span: at, Role: s.implied(x.role), Type: s.implied("T"),
+				Shape: []source.Node{s.implied("N...").Node}, HasShape: true, ShapeSpan: at})
+		}
+	}
+	if len(slots) > 0 && len(s.Types) == 0 && !typed {
+		s.Types = []*TypeVar{floatingVar(at)}
+	}
+	s.Slots = append(slots, s.Slots...)
+}
+
+// floatingVar returns the dtype variable T of floating-point types, as if a spec declared it at a place.
+func floatingVar(at source.Span) *TypeVar {
+	floating := []Str{{"floating", &source.Scalar{Span: at, Value: "floating"}}}
+	return &TypeVar{Name: "T", Key: at, Types: elementTypesOf(floating), TypesSpan: at}
 }
 
 // followCategory puts a spec without a category where others of its kind or its family are.

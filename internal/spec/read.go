@@ -85,6 +85,7 @@ func read(filePath, text string, r *reader) *Spec {
 		s.Dims = append(s.Dims, r.let(e))
 	})
 	t.each("slots", func(e *source.Entry) { s.Slots = append(s.Slots, r.slot(e, s.Types)) })
+	s.followSlots(root.Get("dtypes") != nil)
 	t.each("args", func(e *source.Entry) { s.Args = append(s.Args, r.arg(e)) })
 	t.each("require", func(e *source.Entry) {
 		if sub := r.sub(e, requireKeys); sub != nil {
