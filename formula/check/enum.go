@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/term"
 )
 
 // enum checks the formula of an enum: a function for each value.
@@ -29,7 +30,7 @@ func (c *session) enum(e *Enum) {
 		}
 	}
 	for _, v := range e.Values {
-		if f.functions[v] == nil && len(errs) == 0 && !e.Partial {
+		if f.functions[v] == nil && term.OfValue(v) == "" && len(errs) == 0 && !e.Partial {
 			c.about(v, &expr.Error{Code: expr.BadFormula, Message: "the formula does not say what " + v + " means",
 				Hint: "write " + v + "(x) = ..."})
 		}
@@ -51,6 +52,17 @@ func (c *session) shared(e *Enum) *formula {
 		}
 	}
 	return f
+}
+
+// meant returns the function for which a value stands without a line of its own, if it takes so many arguments,
+// and a formula that has it; nil if there is none.
+func (c *session) meant(value string, args int) (*expr.Function, *formula) {
+	line := term.OfValue(value)
+	ast, _ := expr.ParseFormula(line)
+	if len(ast.Functions) != 1 || len(ast.Functions[0].Params) != args {
+		return nil, nil
+	}
+	return ast.Functions[0], c.newFormula(line)
 }
 
 // enumValues returns the values of an enum attribute, and the formula of the enum, or nil.
@@ -120,6 +132,9 @@ func (f *formula) applyValues(n *expr.Call, a *Attr, args []value, fr *frame, in
 			if fn == nil && shared.unreadable {
 				return value{kinds: kAny}, nil
 			}
+		}
+		if fn == nil && f.functions[strings.ToLower(name)] == nil { // a function of its own would be another one
+			fn, owner = f.c.meant(name, len(args))
 		}
 		if fn == nil {
 			missing = append(missing, name)

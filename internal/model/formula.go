@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/term"
 )
 
 // formulaLines returns the lines of a formula, and behind them the functions of the shared enums that it
-// applies. The name of such a function begins with that of the attribute, or of the record and its field:
+// applies, and those of values that mean a function of numbers by their names. The name of such a function begins with that of the attribute, or of the record and its field:
 // activation.RELU, regularizer.type.L1. A function that the formula has itself is not repeated.
 func formulaLines(text string, attrs []*Attr) []string {
 	lines := expr.FormulaLines(text)
@@ -30,9 +31,14 @@ func formulaLines(text string, attrs []*Attr) []string {
 			if a.Enum == nil || !applied[name] {
 				continue
 			}
-			for _, line := range expr.FormulaLines(a.Enum.Formula) {
-				if value, _, _ := strings.Cut(line, "("); !own[name+"."+value] {
+			meant := expr.FormulaLines(a.Enum.Formula)
+			for _, v := range a.Enum.Values {
+				meant = append(meant, term.OfValue(v.Name))
+			}
+			for _, line := range meant {
+				if value, _, _ := strings.Cut(line, "("); value != "" && !own[name+"."+value] {
 					lines = append(lines, name+"."+line)
+					own[name+"."+value] = true
 				}
 			}
 		}

@@ -61,3 +61,24 @@ y = { role = "output", shape = ["N..."] }
 		t.Errorf("entries of ONNX: want\n%s\ngot\n%s", strings.Join(want, "\n"), strings.Join(entries, "\n"))
 	}
 }
+
+// TestSlotsOfKinds reads an initializer and an optimizer that declare none of the slots of their kinds, or some.
+func TestSlotsOfKinds(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"kind = \"initializer\"\nformula = \"tensor[n] = 0\"", "output tensor T"},
+		{"kind = \"initializer\"\nformula = \"tensor[n] = 0\"\nslots = { tensor = { role = \"output\", type = \"i32\", shape = [2] } }", "output tensor i32"},
+		{"kind = \"optimizer\"\nformula = \"weight[n] = old.weight[n] - step[n] * grad[n]\"\nslots = { step = { role = \"input\", type = \"f32\", shape = [\"N...\"] } }", "input weight T, input grad T, input step f32"},
+		{"kind = \"optimizer\"\nformula = \"weight[n] = old.weight[n] / 2\"", "input weight T"},
+		{"formula = \"tensor[n] = weight[n] + grad[n]\"", ""},
+	} {
+		var list diag.List
+		s := spec.Read("specs/x.toml", "doc = \"x\"\n"+c.text, &list)
+		var slots []string
+		for _, sl := range s.Slots {
+			slots = append(slots, sl.Role.V+" "+sl.Name+" "+sl.Type.V)
+		}
+		if got := strings.Join(slots, ", "); got != c.want || len(s.Types) > 0 != strings.Contains(got, "T") {
+			t.Errorf("%s: want the slots %s, got %s, with %d dtype variables", c.text, c.want, got, len(s.Types))
+		}
+	}
+}
