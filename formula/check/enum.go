@@ -54,8 +54,8 @@ func (c *session) shared(e *Enum) *formula {
 	return f
 }
 
-// meant returns the function for which a value stands without a line of its own, if it takes so many arguments,
-// and a formula that has it; nil if there is none.
+// meant returns the function for which a value stands without a line of its own, if it takes so many
+// arguments, and a formula that has it; nil if there is none.
 func (c *session) meant(value string, args int) (*expr.Function, *formula) {
 	line := term.OfValue(value)
 	ast, _ := expr.ParseFormula(line)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/rules"
 	"github.com/opgen/opgen/internal/spec"
@@ -39,6 +40,14 @@ func TestWordsHaveUsers(t *testing.T) {
 		for _, sl := range s.Slots {
 			for _, n := range sl.Shape {
 				texts = append(texts, rules.Element(n))
+			}
+		}
+		for _, v := range s.Values {
+			texts = append(texts, term.OfValue(v.Name.V))
+		}
+		for _, a := range s.Attrs {
+			for _, v := range a.Values {
+				texts = append(texts, term.OfValue(v.V))
 			}
 		}
 		for _, call := range called.FindAllStringSubmatch(strings.Join(texts, "\n"), -1) {

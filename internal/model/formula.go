@@ -8,8 +8,9 @@ import (
 )
 
 // formulaLines returns the lines of a formula, and behind them the functions of the shared enums that it
-// applies, and those of values that mean a function of numbers by their names. The name of such a function begins with that of the attribute, or of the record and its field:
-// activation.RELU, regularizer.type.L1. A function that the formula has itself is not repeated.
+// applies, and those of values that mean a function of numbers by their names. The name of such a function
+// begins with that of the attribute, or of the record and its field: activation.RELU, regularizer.type.L1. A
+// function that the formula has itself is not repeated.
 func formulaLines(text string, attrs []*Attr) []string {
 	lines := expr.FormulaLines(text)
 	f, _ := expr.ParseFormula(text)

@@ -62,7 +62,8 @@ y = { role = "output", shape = ["N..."] }
 	}
 }
 
-// TestSlotsOfKinds reads an initializer and an optimizer that declare none of the slots of their kinds, or some.
+// TestSlotsOfKinds reads an initializer and an optimizer that declare none of the slots of their kinds, or
+// some.
 func TestSlotsOfKinds(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"kind = \"initializer\"\nformula = \"tensor[n] = 0\"", "output tensor T"},
