@@ -78,6 +78,7 @@ func TestSimplify(t *testing.T) {
 			"doc   = 'x'\nslots = { a = { role = 'input', shape = [] } }\n"},
 		{"words for types", "specs/a.toml", head + "dtypes = { T = ['f16', 'bf16', 'f32', 'f64', 'i8', 'i16', 'i32', 'i64', 'u8'], U = { in = ['i8', 'i16', 'i32', 'i64', 'u8', 'u16', 'u32', 'u64', 'bool'], from = 'T' }, V = ['f16', 'f32', 'f64'] }\n",
 			"doc    = 'x'\ndtypes = { T = [\"floating\", \"signed\", 'u8'], U = { in = [\"integer\", 'bool'], from = 'T' }, V = ['f16', 'f32', 'f64'] }\n"},
+		{"types with a comment", "specs/a.toml", head + "[dtypes]\nT = [\n  'f16', # half\n  'bf16',\n  'f32',\n  'f64',\n]\nU = ['f32']\n", "doc = 'x'\n\n[dtypes]\nT = [\n  'f16', # half\n  'bf16',\n  'f32',\n  'f64',\n]\nU = ['f32']\n"},
 		{"slots of a kind", "specs/a.toml", "kind = 'initializer'\ndoc = 'x'\nformula = 'tensor[n] = 0'\n[slots]\ntensor = { role = 'output', shape = ['N...'] }\n",
 			"kind    = 'initializer'\ndoc     = 'x'\nformula = 'tensor[n] = 0'\n"},
 		{"a slot of another shape", "specs/a.toml", "kind = 'initializer'\ndoc = 'x'\nformula = 'tensor[n] = 0'\n[slots]\ntensor = { role = 'output', shape = ['N'] }\n",
