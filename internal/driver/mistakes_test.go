@@ -127,7 +127,7 @@ var mistakes = []struct{ name, old, new string }{
 	{"outside", "input[n, at[n]]", "input[n, k + 1]"},
 	{"without below", ", below = \"K\"", ""},
 	{"no below, else", ", below = \"K\"", ", below = \"N\""},
-	{"once", " grads = { input = \"scatter\" } ", ""},
+	{"once", `"scatter"`, `"once"`},
 	{"power", "rate * (input", "rate ** (input"},
 	{"=", "kind == 'TANH'", "kind = 'TANH'"},
 	{"minus", "input[n, k] - mean", "input[n, k] − mean"},
