@@ -207,7 +207,7 @@ func (t *tuner) task(ctx context.Context, u *use, n *graph.Node, s *task.Signatu
 		return nil, err
 	}
 	f.ratio = ratios[len(ratios)/2]
-	if f.ratio > leastGain || ratios[len(ratios)-1] > surelyLess {
+	if !sure(ratios) {
 		f.why = fmt.Sprintf("%d ranges take %.2f to %.2f of that, which is not sure", m.plans[best].ranges, ratios[0], ratios[len(ratios)-1])
 		return f, nil
 	}
@@ -217,7 +217,7 @@ func (t *tuner) task(ctx context.Context, u *use, n *graph.Node, s *task.Signatu
 		if err != nil {
 			return nil, err
 		}
-		if f.others = append(f.others, ratio); ratio > mostLoss {
+		if f.others = append(f.others, ratio); slower(ratio) {
 			f.why = fmt.Sprintf("%d ranges take %.2f of that, but %.2f at another size of the bucket", ranges, f.ratio, ratio)
 			return f, nil
 		}
@@ -226,6 +226,15 @@ func (t *tuner) task(ctx context.Context, u *use, n *graph.Node, s *task.Signatu
 	t.table.Set(tuned.Entry{Device: t.on, Use: key, Ranges: ranges})
 	return f, nil
 }
+
+// sure reports whether a choice is faster beyond the noise, given its times in several rounds, sorted,
+// divided by those without it.
+func sure(ratios []float64) bool {
+	return ratios[len(ratios)/2] <= leastGain && ratios[len(ratios)-1] <= surelyLess
+}
+
+// slower reports whether a choice is too slow at another size of the bucket.
+func slower(ratio float64) bool { return ratio > mostLoss }
 
 // other measures a choice at another size of the bucket, and returns the time with it divided by that
 // without.

@@ -93,6 +93,19 @@ func TestRun(t *testing.T) {
 	var table tuned.Table
 	other := tuned.Entry{Device: tuned.Device{Processor: "another", Workers: 1}, Use: tuned.Use{Operator: "reduce"}, Ranges: 5}
 	table.Set(other)
+	all, err := uses(catalogue.Operators(), []string{`reduce{"op_type": "REDUCE_MAX", "axes": [0]} input=256x200`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := all[0].node()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale, err := tuned.UseOf(n.Op.Signature(task.KindBackward), n.Resolved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Set(tuned.Entry{Device: tuned.Device{Processor: tuned.Processor(), Workers: 1}, Use: stale, Ranges: 7}) // which is no candidate
 	var out bytes.Buffer
 	c := Config{Operators: catalogue.Operators(), Uses: []string{`reduce{"op_type": "REDUCE_MAX", "axes": [0]} input=256x200`}, Workers: 1, Out: &out}
 	measured, chosen, err := Run(t.Context(), r, &table, c)
@@ -101,6 +114,9 @@ func TestRun(t *testing.T) {
 	}
 	found := false
 	for _, e := range table.Entries {
+		if e.Ranges == 7 {
+			t.Errorf("the entry %+v stays, though it is not faster", e)
+		}
 		if e.Processor == tuned.Processor() && e.Task == "forward" {
 			found = true
 			if e.Ranges > 4 || e.Shapes != "input=256x256" || !strings.Contains(e.Attrs, "REDUCE_MAX") {
@@ -114,6 +130,22 @@ func TestRun(t *testing.T) {
 	c.Machine = cost.Machine{F32: 1, F64: 1, Bandwidth: 1} // so slow that nothing takes as long
 	if _, _, err := Run(t.Context(), r, &table, c); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSure needs a gain in the median and in each round, and no loss at other sizes.
+func TestSure(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		ratios []float64
+		want   bool
+	}{{[]float64{0.5, 0.94, 0.97}, true}, {[]float64{0.5, 0.94, 0.99}, false}, {[]float64{0.5, 0.96, 0.97}, false}} {
+		if sure(x.ratios) != x.want {
+			t.Errorf("%v: want %v", x.ratios, x.want)
+		}
+	}
+	if slower(1.02) || !slower(1.021) {
+		t.Error("want a loss of 2 % at most at other sizes")
 	}
 }
 

@@ -127,7 +127,7 @@ func (r *reader) entry(keys map[string]toml.Primitive) {
 	var e Entry
 	texts := map[string]*string{"processor": &e.Processor, "operator": &e.Operator, "task": &e.Task, "attrs": &e.Attrs, "types": &e.Types, "shapes": &e.Shapes}
 	numbers := map[string]*int{"workers": &e.Workers, "ranges": &e.Ranges}
-	most := map[string]int{"workers": 1 << 15, "ranges": MostRanges}
+	most := map[string]int{"workers": 1 << 15, "ranges": mostRanges}
 	before := len(r.problems)
 	var first toml.Primitive
 	line := 0
@@ -224,7 +224,7 @@ func (t *Table) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Choices that opgen tune has measured, one a line. They change the time of tasks, and no results.\nedition = %d\nentry = [\n", edition)
 	entries := slices.Clone(t.Entries)
-	slices.SortFunc(entries, func(x, y Entry) int { return Compare(&x, &y) })
+	slices.SortFunc(entries, func(x, y Entry) int { return compare(&x, &y) })
 	for _, e := range entries {
 		fmt.Fprintf(&b, "  { processor = %s, workers = %d, operator = %s, task = %s, attrs = %s, types = %s, shapes = %s, ranges = %d },\n",
 			quoted(e.Processor), e.Workers, quoted(e.Operator), quoted(e.Task), quoted(e.Attrs), quoted(e.Types), quoted(e.Shapes), e.Ranges)

@@ -35,16 +35,16 @@ type Use struct {
 type Entry struct {
 	Device
 	Use
-	Ranges int // into how many ranges each step is cut, about; 1 to MostRanges
+	Ranges int // into how many ranges each step is cut, about; 1 to mostRanges
 	// Line and Column are the place in the file, from 1; 0 if the entry comes from none.
 	Line, Column int
 }
 
-// MostRanges is the largest number of ranges of an entry.
-const MostRanges = 1 << 12
+// mostRanges is the largest number of ranges of an entry.
+const mostRanges = 1 << 12
 
-// Compare orders entries as files have them.
-func Compare(a, b *Entry) int {
+// compare orders entries as files have them.
+func compare(a, b *Entry) int {
 	return cmp.Or(strings.Compare(a.Processor, b.Processor), cmp.Compare(a.Workers, b.Workers), strings.Compare(a.Operator, b.Operator),
 		strings.Compare(a.Task, b.Task), strings.Compare(a.Attrs, b.Attrs), strings.Compare(a.Types, b.Types), strings.Compare(a.Shapes, b.Shapes))
 }

@@ -37,7 +37,7 @@ func TestText(t *testing.T) {
 	if e := y.Entries[1]; e.Line != 5 || e.Column != 5 {
 		t.Errorf("want the second entry in line 5, column 5, got %d, %d", e.Line, e.Column)
 	}
-	if e := (Entry{}); y.Entries[0].Use != odd.Use || Compare(&e, &y.Entries[0]) >= 0 {
+	if e := (Entry{}); y.Entries[0].Use != odd.Use || compare(&e, &y.Entries[0]) >= 0 {
 		t.Errorf("want %+v, got %+v", odd, y.Entries[0])
 	}
 }
@@ -57,7 +57,7 @@ func TestProblems(t *testing.T) {
 		{"edition = 2\n", "f:1:11: want edition = 1"},
 		{"edition = 1\nentrys = 3\n", "f:2:10: want the keys edition and entry, got entrys"},
 		{"edition = 1\nentry = 3\n", "f:2:9: want a list of tables"},
-		{changed("ranges = 1", "ranges = 0"), fmt.Sprintf("f:3:102: ranges: want a number from 1 to %d", MostRanges)},
+		{changed("ranges = 1", "ranges = 0"), fmt.Sprintf("f:3:102: ranges: want a number from 1 to %d", mostRanges)},
 		{changed("ranges = 1", "ranges = 4097"), "f:3:102: ranges: want a number from 1 to 4096"},
 		{changed("ranges = 1", `ranges = "1"`), "f:3:102: ranges: want a number from 1 to 4096"},
 		{changed("workers = 1", "workers = -1"), "f:3:22: workers: want a number from 1 to 32768"},
