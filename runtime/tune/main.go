@@ -33,7 +33,7 @@ func Main(register func(*task.Registry) error, operators []*graph.Operator) {
 // command is Main with its arguments and its output.
 func command(ctx context.Context, register func(*task.Registry) error, operators []*graph.Operator, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("tune", flag.ContinueOnError)
-	c := Config{Operators: operators, Out: out}
+	c := config{Operators: operators, Out: out}
 	file := flags.String("o", tuned.File, "the file of the table")
 	flags.IntVar(&c.Workers, "workers", 1, "the number of workers")
 	flags.DurationVar(&c.Budget, "time", 0, "the time after which no further task is begun")
@@ -56,7 +56,7 @@ func command(ctx context.Context, register func(*task.Registry) error, operators
 		c.Machine = cost.MeasureMachine(c.Workers)
 	}
 	fmt.Fprintf(out, "%s, %s\n", tuned.Processor(), english.Count(c.Workers, "worker"))
-	measured, chosen, err := Run(ctx, &registry, table, c)
+	measured, chosen, err := run(ctx, &registry, table, c)
 	if errors.Is(err, context.Canceled) {
 		fmt.Fprintln(out, "interrupted")
 		err = nil

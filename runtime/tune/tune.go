@@ -29,8 +29,8 @@ import (
 	"github.com/opgen/opgen/runtime/tuned"
 )
 
-// Config says what is measured.
-type Config struct {
+// config says what is measured.
+type config struct {
 	// Operators are those that uses name.
 	Operators []*graph.Operator
 	// Uses are operators with the attributes and shapes to measure, such as softmax{"dim": 1} input=64x1024.
@@ -70,18 +70,18 @@ var candidates = []int{1, 2, 4, 8, 16, 32, 64}
 
 // tuner measures.
 type tuner struct {
-	Config
+	config
 	registry *task.Registry
 	on       tuned.Device
 	table    *tuned.Table
 	end      time.Time // zero without a budget
 }
 
-// Run measures the uses and changes the entries of a table for this machine and the number of workers. It
+// run measures the uses and changes the entries of a table for this machine and the number of workers. It
 // returns how many tasks it measured and for how many the table has a choice. A task that cannot be measured
 // is a line of the output. The error is about a use that is none, a task whose results depend on its ranges,
 // or the context.
-func Run(ctx context.Context, registry *task.Registry, table *tuned.Table, c Config) (measured, chosen int, err error) {
+func run(ctx context.Context, registry *task.Registry, table *tuned.Table, c config) (measured, chosen int, err error) {
 	if c.Workers < 1 {
 		return 0, 0, fmt.Errorf("tune: want 1 worker or more, got %d", c.Workers)
 	}
@@ -89,7 +89,7 @@ func Run(ctx context.Context, registry *task.Registry, table *tuned.Table, c Con
 	if err != nil {
 		return 0, 0, fmt.Errorf("tune: %w", err)
 	}
-	t := &tuner{Config: c, registry: registry, on: tuned.Device{Processor: tuned.Processor(), Workers: c.Workers}, table: table}
+	t := &tuner{config: c, registry: registry, on: tuned.Device{Processor: tuned.Processor(), Workers: c.Workers}, table: table}
 	if c.Budget > 0 {
 		t.end = time.Now().Add(c.Budget)
 	}

@@ -59,7 +59,7 @@ func TestBits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				x := &tuner{Config: Config{Workers: 1 + 2*rng.IntN(2)}, registry: r, on: tuned.Device{Processor: "p"}}
+				x := &tuner{config: config{Workers: 1 + 2*rng.IntN(2)}, registry: r, on: tuned.Device{Processor: "p"}}
 				m, err := x.load(n, s, key, []int{1, 2 + rng.IntN(6), 8 + rng.IntN(100)})
 				if err != nil {
 					t.Logf("%s: %v", title, err)
@@ -107,8 +107,8 @@ func TestRun(t *testing.T) {
 	}
 	table.Set(tuned.Entry{Device: tuned.Device{Processor: tuned.Processor(), Workers: 1}, Use: stale, Ranges: 7}) // which is no candidate
 	var out bytes.Buffer
-	c := Config{Operators: catalogue.Operators(), Uses: []string{`reduce{"op_type": "REDUCE_MAX", "axes": [0]} input=256x200`}, Workers: 1, Out: &out}
-	measured, chosen, err := Run(t.Context(), r, &table, c)
+	c := config{Operators: catalogue.Operators(), Uses: []string{`reduce{"op_type": "REDUCE_MAX", "axes": [0]} input=256x200`}, Workers: 1, Out: &out}
+	measured, chosen, err := run(t.Context(), r, &table, c)
 	if err != nil || measured != 2 || chosen < 1 || !strings.Contains(out.String(), `input=256x200: forward: `) {
 		t.Fatalf("%v: %d measured, %d chosen\n%s", err, measured, chosen, &out)
 	}
@@ -128,7 +128,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("got the table\n%s", table.Text())
 	}
 	c.Machine = cost.Machine{F32: 1, F64: 1, Bandwidth: 1} // so slow that nothing takes as long
-	if _, _, err := Run(t.Context(), r, &table, c); err != nil {
+	if _, _, err := run(t.Context(), r, &table, c); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -163,7 +163,7 @@ func TestRoofline(t *testing.T) {
 		machine cost.Machine
 		want    time.Duration
 	}{{cost.Machine{}, 0}, {cost.Machine{F32: 2 * 512 * 512 * 512, Bandwidth: 1}, time.Second}} {
-		got := (&tuner{Config: Config{Machine: x.machine}}).bound(n, n.Op.Signature(task.KindForward))
+		got := (&tuner{config: config{Machine: x.machine}}).bound(n, n.Op.Signature(task.KindForward))
 		if got < x.want || got > x.want*11/10 {
 			t.Errorf("want about %v, got %v", x.want, got)
 		}
@@ -174,15 +174,15 @@ func TestRoofline(t *testing.T) {
 func TestBudget(t *testing.T) {
 	var table tuned.Table
 	var out bytes.Buffer
-	c := Config{Operators: catalogue.Operators(), Workers: 1, Budget: 1, Out: &out}
-	measured, chosen, err := Run(t.Context(), registry(t), &table, c)
+	c := config{Operators: catalogue.Operators(), Workers: 1, Budget: 1, Out: &out}
+	measured, chosen, err := run(t.Context(), registry(t), &table, c)
 	if err != nil || measured != 0 || chosen != 0 || out.String() != "the time is over\n" {
 		t.Errorf("%v: %d measured, %d chosen\n%s", err, measured, chosen, &out)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c.Budget = 0
-	if _, _, err := Run(ctx, registry(t), &table, c); !errors.Is(err, context.Canceled) {
+	if _, _, err := run(ctx, registry(t), &table, c); !errors.Is(err, context.Canceled) {
 		t.Errorf("want the end of the context, got %v", err)
 	}
 }
@@ -207,7 +207,7 @@ func TestUses(t *testing.T) {
 			t.Errorf("%s: want %q, got %v", text, want, err)
 		}
 	}
-	if _, _, err := Run(t.Context(), registry(t), &tuned.Table{}, Config{Workers: 0}); err == nil {
+	if _, _, err := run(t.Context(), registry(t), &tuned.Table{}, config{Workers: 0}); err == nil {
 		t.Error("want an error for no workers, got none")
 	}
 }
