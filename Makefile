@@ -324,6 +324,7 @@ judge:
 	bin/judge -kind all -formulas $(KINDS) -seed $(SEED)
 	$(GO) test -count 1 -timeout 30m -run '^(TestCorpus|TestDivided)$$' ./test/judge -everywhere -divided 250
 	$(GO) test -count 1 -timeout 30m -run '^TestRandom' ./formula -random-formulas 400 -random-gradients 1500
+	$(GO) test -count 1 -timeout 30m -run '^TestSecondDerivatives$$' ./kernels -second
 	$(GO) run ./test/judge/graphs -graphs $(NETWORKS) -seed $(SEED)
 
 # mutate-judge builds the judge with each of some 20 faults in the compiler of formulas, and fails if it does not find one within the share of

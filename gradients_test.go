@@ -8,6 +8,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
@@ -31,12 +32,11 @@ type critic struct {
 	weights       []graph.Tensor // w1 [criticUnits, criticInputs], b1 [criticUnits], w2 [1, criticUnits]
 }
 
-func newCritic(opts ...[]graph.Option) critic {
+func newCritic() critic {
 	g := graph.New(1)
 	c := critic{g: g, x: g.Input("x", dtype.F64, criticRows, criticInputs)}
-	opts = append(opts, nil, nil)
-	h := linear.Apply(g, linear.Defaults(criticUnits).WithActivation(activation.Tanh).WithDataType(dtype.F64), c.x, append(opts[0], graph.Named("first"))...)
-	score := linear.Apply(g, linear.Defaults(1).WithUseBias(false).WithDataType(dtype.F64), h, append(opts[1], graph.Named("second"))...)
+	h := linear.Apply(g, linear.Defaults(criticUnits).WithActivation(activation.Tanh).WithDataType(dtype.F64), c.x, graph.Named("first"))
+	score := linear.Apply(g, linear.Defaults(1).WithUseBias(false).WithDataType(dtype.F64), h, graph.Named("second"))
 	c.grad = g.Gradients(score, c.x)[0]
 	norm := reducenorm.Apply(g, reducenorm.Defaults(reducenorm.OpTypeL2, attr.ListOf(1)), c.grad)
 	excess := elementunary.ScalarSub(g, norm, 1)
@@ -116,7 +116,22 @@ func near(t *testing.T, what string, got, want []float64, tolerance float64) {
 // more, and those of a training step.
 func TestGradientPenalty(t *testing.T) {
 	t.Parallel()
-	s := session(t)
+	for name, opts := range map[string][]opgen.Option{"plain": nil, "tiled": {opgen.Tiled()}, "checked": {opgen.Checked()}, "fused": {opgen.Fuse(), opgen.Workers(2)}} {
+		t.Run(name, func(t *testing.T) {
+			s, err := opgen.Open(catalogue.Register, opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			testGradientPenalty(t, s)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func testGradientPenalty(t *testing.T, s *opgen.Session) {
+	t.Helper()
 	c := newCritic()
 	second := c.g.Gradients(c.loss, c.weights...)
 	p, err := s.Inference(t.Context(), c.g, append([]graph.Tensor{c.loss, c.grad}, append(second, c.weights...)...)...)

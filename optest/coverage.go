@@ -238,6 +238,20 @@ func (k *Kit) registry(t *testing.T, name string, build func() (*task.Registry, 
 
 func rewire(tasks *task.Registry, bound func(*task.Accessor, []op.Body) []op.Body) (*task.Registry, error) {
 	var r task.Registry
+	wrap := func(v task.Variant) task.Variant {
+		bind := v.Bind
+		v.Bind = func(a *task.Accessor) ([]op.Body, error) {
+			bodies, err := bind(a)
+			if err != nil {
+				return nil, err
+			}
+			return bound(a, bodies), nil
+		}
+		return v
+	}
+	if err := r.RegisterCompilersOf(tasks, wrap); err != nil {
+		return nil, err
+	}
 	for _, o := range tasks.Operators() {
 		for _, sig := range o.Signatures {
 			t := tasks.Task(sig.ID)
@@ -245,15 +259,8 @@ func rewire(tasks *task.Registry, bound func(*task.Accessor, []op.Body) []op.Bod
 				continue // a catalogue may leave out tasks
 			}
 			variants := slices.Clone(t.Variants)
-			for i := range variants {
-				bind := variants[i].Bind
-				variants[i].Bind = func(a *task.Accessor) ([]op.Body, error) {
-					bodies, err := bind(a)
-					if err != nil {
-						return nil, err
-					}
-					return bound(a, bodies), nil
-				}
+			for i, v := range variants {
+				variants[i] = wrap(v)
 			}
 			if err := r.RegisterTask(t.ID, t.Name, t.Signature, variants...); err != nil {
 				return nil, err

@@ -128,6 +128,9 @@ func (d *deriver) apply(f *term.Function, n, g *term.Term, vars []*term.Variable
 		if f.Derivative == nil || !d.p.Depends(x) {
 			continue
 		}
+		if f.Has(term.Underivable) {
+			return fmt.Errorf("the derivative of %s is none of the functions of formulas", f.Name)
+		}
 		if err := d.walk(x, term.Product(g, f.Derivative(i, n.Args, n)), vars, guard); err != nil {
 			return err
 		}

@@ -63,6 +63,9 @@ const (
 	Random
 	// Conversion says that the function only rounds to an element type, and does not count as an operation.
 	Conversion
+	// Underivable says that no function computes the derivative. No formula can call such a function, but the
+	// derivative of one that formulas can call may.
+	Underivable
 )
 
 // Has reports whether a function has at least one of the properties in c. A nil function has none.
@@ -173,9 +176,7 @@ var table = []*Function{
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("digamma", x) })},
 	{Name: "digamma", Params: "x", Is: Series | Singular, Real: of(digamma),
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("trigamma", x) })},
-	{Name: "trigamma", Is: Series | Singular, Real: of(trigamma),
-		// No formula can call trigamma, so nothing asks for its derivative. NaN would show that something
-		// does.
+	{Name: "trigamma", Is: Series | Singular | Underivable, Real: of(trigamma),
 		Derivative: slope(func(_, _ *Term) *Term { return RealNumber(math.NaN()) })},
 	{Name: "erf", Params: "x", Is: Series, Real: of(math.Erf),
 		Derivative: slope(func(x, _ *Term) *Term {

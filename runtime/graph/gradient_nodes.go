@@ -1,8 +1,10 @@
 package graph
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -25,9 +27,32 @@ import (
 // tensors. After an error, all gradients are the zero Tensor.
 func (g *Graph) Gradients(of Tensor, wrt ...Tensor) []Tensor {
 	g.must()
+	return g.gradientNodes(caller(2), map[Tensor]Tensor{of: {}}, wrt)
+}
+
+// GradientsFrom is Gradients for a sum of several tensors in which each element has a weight: the product of
+// a vector and a Jacobian. weights maps a tensor to the tensor of its weights, of the same type and shape.
+func (g *Graph) GradientsFrom(weights map[Tensor]Tensor, wrt ...Tensor) []Tensor {
+	g.must()
+	return g.gradientNodes(caller(2), weights, wrt)
+}
+
+// gradientNodes inserts the nodes of gradients, of a sum of tensors with the given weights; none are ones.
+func (g *Graph) gradientNodes(by uintptr, weights map[Tensor]Tensor, wrt []Tensor) []Tensor {
 	out := make([]Tensor, len(wrt))
-	by := caller(2)
-	for _, t := range append([]Tensor{of}, wrt...) {
+	of := slices.SortedFunc(maps.Keys(weights), func(x, y Tensor) int { return cmp.Compare(number(x), number(y)) })
+	var all []Tensor
+	for _, t := range of {
+		all = append(all, t)
+		if w := weights[t]; w.Valid() {
+			all = append(all, w)
+			if t.Valid() && (w.Type() != t.Type() || !w.ShapeIs(t.Shape())) {
+				g.failAt(by, fmt.Errorf("gradients: want weights like %v, got %v", t, w))
+				return out
+			}
+		}
+	}
+	for _, t := range append(all, wrt...) {
 		switch {
 		case !t.Valid() && len(g.errs) > 0:
 			return out // an error of what should have made it
@@ -37,17 +62,25 @@ func (g *Graph) Gradients(of Tensor, wrt ...Tensor) []Tensor {
 		}
 	}
 	d := &differentiation{g: g, by: by, needs: map[*info]bool{}, grads: map[*info]Tensor{}}
-	switch err := d.run(of, wrt); {
+	switch err := d.run(of, weights, wrt); {
 	case errors.Is(err, errNoted):
 		return out
 	case err != nil:
-		g.failAt(by, fmt.Errorf("gradients of %s: %w", of.name, err))
+		g.failAt(by, fmt.Errorf("gradients: %w", err))
 		return out
 	}
 	for i, t := range wrt {
 		out[i] = d.grads[t.info]
 	}
 	return out
+}
+
+// number returns the number of a tensor in its graph, or -1.
+func number(t Tensor) int {
+	if !t.Valid() {
+		return -1
+	}
+	return int(t.id)
 }
 
 // errNoted is returned for an error that the graph has recorded.
@@ -61,13 +94,10 @@ type differentiation struct {
 	grads map[*info]Tensor // the sums of contributions so far
 }
 
-// run visits the nodes on which of depends in reverse topological order, so that all contributions to the
-// gradients of a node's outputs precede the node of its gradients.
-func (d *differentiation) run(of Tensor, wrt []Tensor) error {
-	if of.kind == constant {
-		return nil
-	}
-	nodes, err := d.g.needed([]Tensor{of})
+// run visits the nodes on which the tensors of depend in reverse topological order, so that all contributions
+// to the gradients of a node's outputs precede the node of its gradients.
+func (d *differentiation) run(of []Tensor, weights map[Tensor]Tensor, wrt []Tensor) error {
+	nodes, err := d.g.needed(slices.DeleteFunc(slices.Clone(of), func(t Tensor) bool { return t.kind == constant }))
 	if err != nil {
 		return err
 	}
@@ -75,10 +105,13 @@ func (d *differentiation) run(of Tensor, wrt []Tensor) error {
 		d.needs[t.info] = true
 	}
 	flow(nodes, d.needs)
-	if !d.needs[of.info] {
-		return nil
+	for _, t := range of {
+		if d.needs[t.info] {
+			if d.grads[t.info] = weights[t]; !weights[t].Valid() {
+				d.grads[t.info] = d.filled(t, 1)
+			}
+		}
 	}
-	d.grads[of.info] = d.filled(of, 1)
 	for _, n := range slices.Backward(nodes) {
 		if !n.differentiable(d.needs) || !n.reached(d.grads) {
 			continue

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,6 +73,21 @@ func (r *Registry) RegisterCompiler(target op.Target, variants func(*Signature) 
 		r.compilers = append(r.compilers, compiler{target, variants})
 	}
 	return nil
+}
+
+// RegisterCompilersOf sets the compilers of another registry, each of whose implementations wrap changes.
+func (r *Registry) RegisterCompilersOf(other *Registry, wrap func(Variant) Variant) error {
+	var errs []error
+	for _, c := range other.compilers {
+		errs = append(errs, r.RegisterCompiler(c.target, func(s *Signature) ([]Variant, error) {
+			variants, err := c.variants(s)
+			for i, v := range variants {
+				variants[i] = wrap(v)
+			}
+			return variants, err
+		}))
+	}
+	return errors.Join(errs...)
 }
 
 // Find returns the task of an id of the operator of a full name, or nil. It makes the tasks of operators that
