@@ -32,13 +32,13 @@ func (f *formula) reduce(n *expr.Reduce, fr *frame) (value, *expr.Error) {
 		}
 		in = f.assuming(n.If, true, in, false)
 	}
-	if err := allUsed(n); err != nil {
-		return value{}, err
-	}
 	if n.X == nil {
-		return value{kinds: kInt}, nil
+		return value{kinds: kInt}, allUsed(n)
 	}
 	x, err := f.eval(n.X, in, false)
+	if err == nil { // an index that is missing in brackets is told first
+		err = allUsed(n)
+	}
 	if err != nil {
 		return value{}, err
 	}

@@ -361,6 +361,13 @@ func syntaxError(f *File, err error) *SyntaxError {
 			e.Message = fmt.Sprintf("want a value, got %s; the quotes of strings are those of the keyboard: \"", rest)
 		}
 	}
+	line := strings.LastIndexByte(f.Text[:start], '\n') + 1
+	for _, marker := range []string{"<<<<<<<", "=======", ">>>>>>>"} {
+		if strings.HasPrefix(f.Text[line:], marker) {
+			e.Span = Span{f, line, line + len(marker)}
+			e.Message = "a merge left its conflict here: keep one of the versions, and remove the markers"
+		}
+	}
 	if strings.Contains(pe.Message, "already been defined") || strings.Contains(pe.Message, "already exists") || strings.Contains(pe.Message, "Duplicate") {
 		sc := &scanner{file: f, text: f.Text}
 		if _, err := sc.document(); err != nil && sc.dup.File != nil {
