@@ -372,6 +372,31 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestRangesElsewhere checks that an index has its range also where the line that gives the range is not lowered
+// before: in a recurrence, in a branch that does not count, and in a line for other uses.
+func TestRangesElsewhere(t *testing.T) {
+	x, _ := testValues()
+	for formula, want := range map[string]float64{
+		"h[t, n] = t == 0 ? x[n, 0] : sum(q < 4: g[t - 1, n, q]) for t < 3\ng[t, n, q] = h[t, n] + q\ns[n] = h[2, n]":  16*x[0] + 30,
+		"a[n, q] = x[n, q] for q < 2 when kind == 'A'\na[n, q] = x[n, q] * q when kind == 'B'\ns[n] = sum(q: a[n, q])": x[1],
+		"s[n] = kind == 'A' ? sum(q < 3: x[n, q]) : f(n)\nf(n) = sum(q: x[n, q])":                                      x[0] + x[1] + x[2],
+	} {
+		p, err := useFormula(t, formula)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		m := p.newMemory()
+		copy(m.tensors[slotX].real, x)
+		if err := m.forward(); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.tensors[slotS].real[0]; math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: got %v, want %v", formula, got, want)
+		}
+	}
+}
+
 // TestOutside checks that elements outside a tensor are errors when they are computed.
 func TestOutside(t *testing.T) {
 	x, w := testValues()

@@ -28,6 +28,8 @@ type builder struct {
 	listed      []string             // dimensions with a value for each tensor of a variadic slot
 	ranges      map[string]extent    // the ranges of names that index no dimension, from their first use on
 	perTensor   map[string]bool      // those that range over a listed dimension
+	written     []*expr.Statement    // all statements of the formula
+	seeking     bool                 // the range of an index is looked for in them
 	pairs       map[int]pairOf       // tensors defined as max + log of a logsumexp, see relative
 	seconds     map[int]bool         // tensors that hold the log of such a pair
 	hoisted     []hoisted            // temporaries of the present statement
@@ -352,13 +354,9 @@ func (b *builder) left(r *expr.Read, id int, left *term.Read, sc *scope) error {
 		if len(items) != len(sl.elements) {
 			return fmt.Errorf("what %s ranges over cannot be told: the index has not the form of the shape %s", name.Name, sl.Shape)
 		}
-		e, err := b.shapeOf(sl.elements[j], sc)
+		x, err := b.extentOfElement(sl.elements[j], sc)
 		if err != nil {
 			return err
-		}
-		x := extent{run: sl.elements[j].run}
-		for _, n := range e {
-			x.lo, x.hi = append(x.lo, term.Number(0)), append(x.hi, n)
 		}
 		b.ranges[name.Name], b.perTensor[name.Name] = x, sl.listed
 	}
@@ -414,6 +412,16 @@ func (b *builder) left(r *expr.Read, id int, left *term.Read, sc *scope) error {
 		left.Ext = []*term.Term{}
 	}
 	return nil
+}
+
+// extentOfElement returns the range of an index that stands for an element of a shape.
+func (b *builder) extentOfElement(e shapeElement, sc *scope) (extent, error) {
+	extents, err := b.shapeOf(e, sc)
+	x := extent{run: e.run}
+	for _, n := range extents {
+		x.lo, x.hi = append(x.lo, term.Number(0)), append(x.hi, n)
+	}
+	return x, err
 }
 
 // extentOf returns how many values an index of a tensor of the formula's own has: an index by itself, or the

@@ -262,6 +262,7 @@ func (b *builder) expand(a *application, output string) (int, error) {
 	if err := in.presence(a, output); err != nil {
 		return 0, err
 	}
+	in.written = a.of.formula.Statements
 	statements := withoutGradients(a.of.formula) // the whole formula's gradients are derived
 	if _, err := in.statements(a.of.formula, statements); err != nil {
 		return 0, err

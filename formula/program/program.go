@@ -185,6 +185,7 @@ func build(u *Use) (*builder, error) {
 	if !u.Derived {
 		b.gradients(f)
 	}
+	b.written = f.Statements
 	statements := f.Statements
 	if u.Derived {
 		statements = withoutGradients(f)

@@ -154,6 +154,9 @@ func (b *builder) name(name string, sc *scope) (value, error) {
 	if t, err := dtype.Parse(name); err == nil {
 		return text(t.String()), nil
 	}
+	if b.rangedElsewhere(name) {
+		return b.index(name, sc)
+	}
 	return value{}, fmt.Errorf("%s is not defined", name)
 }
 
