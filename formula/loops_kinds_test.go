@@ -9,6 +9,32 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
+// TestMaskedProducts compares products of matrices of which zeros of an operand leave terms out, also beside
+// infinite and NaN elements of the other operand, with the interpreter. Such sums are in gradients.
+func TestMaskedProducts(t *testing.T) {
+	for _, text := range []string{
+		"t[n, n'] = sum(k if x[n, k] != 0: x[n, k] * w[n', k])\ny[n, k] = sum(n' if t[n, n'] != 0: t[n, n'] * w[n', k])",
+		"t[n, n'] = sum(k if w[n', k] != 0: x[n, k] * w[n', k])\ny[n, k] = sum(n' if w[n', k] != 0: t[n, n'] * w[n', k])",
+		"t[k, k'] = sum(n if x[n, k] != 0: x[n, k] * w[n, k'])\ny[n, k] = sum(k' if t[k, k'] != 0: x[n, k'] * t[k, k'])",
+	} {
+		for _, size := range [][2]int{{5, 3}, {9, 70}, {1, 4}} {
+			for _, typ := range []dtype.Type{dtype.F64, dtype.F32} {
+				t.Run(fmt.Sprint(size, typ, text), func(t *testing.T) {
+					p, err := program.Build(useOfTest(t, text, typ, size[0], size[1]))
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, special := range []bool{false, true} {
+						if err := compareProgram(t, p, typ, size[1], special, roundingOfSums); err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestLoopsOfRanges compares loops with the interpreter, gradients included, for reductions that are cut,
 // moved, joined or left out in a way of their own.
 func TestLoopsOfRanges(t *testing.T) {

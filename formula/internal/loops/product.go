@@ -18,14 +18,22 @@ type product struct {
 // factors matches a sum of products of two loads, and returns the loads.
 func factors(s *statement) (x, y *term.Read) {
 	r := s.reduction()
-	if r == nil || r.Kind != reduction.Sum || r.Guard != nil || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
+	if r == nil || r.Kind != reduction.Sum || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
 		return nil, nil
 	}
 	a, b := r.Body.Args[0], r.Body.Args[1]
 	if a.Op != term.Element || b.Op != term.Element || a.Kind != term.Real || b.Kind != term.Real {
 		return nil, nil
 	}
+	if r.Guard != nil && !excludesZeros(r.Guard, a) && !excludesZeros(r.Guard, b) {
+		return nil, nil
+	}
 	return a.Read, b.Read
+}
+
+// excludesZeros reports whether a condition leaves out exactly those terms of which x is 0.
+func excludesZeros(guard, x *term.Term) bool {
+	return guard.Op == term.Unequal && guard.Args[1].Is(0) && term.Identical(guard.Args[0], x)
 }
 
 // product matches a matrix product, or returns nil.
@@ -91,6 +99,7 @@ type matrices[T simd.Float] struct {
 	give       func(*state[T], []T, int)
 	add        bool
 	buffer     bool // whether results are converted, by way of a buffer
+	masks      byte // the operand of which zeros leave a term out, 'a' or 'b'; 0 if all terms count
 }
 
 // productUnit compiles a matrix product. If the operands have no matrix layout, it compiles a reduction.
@@ -135,6 +144,14 @@ func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
 		u.rows = k.loop(m)
 	}
 	u.buffer = k.tensors[st.target].Type != k.own
+	switch {
+	case r.Guard == nil:
+	case excludesZeros(r.Guard, &term.Term{Op: term.Element, Kind: term.Real, Read: p.a}):
+		u.masks = 'a'
+	default:
+		u.masks = 'b'
+	}
+	u.buffer = u.buffer || u.masks != 0 && u.add
 	if u.lda < 0 || u.ldb < 0 || u.ldc < u.n && m != nil || !u.ta && u.lda < u.k || u.tb && u.ldb < u.k || !u.tb && u.ldb < u.n {
 		return k.fold(st)
 	}
@@ -199,9 +216,49 @@ func (u *matrices[T]) multiply(s *state[T], m int) {
 			clear(c[i*ldc : i*ldc+u.n])
 		}
 	}
+	if u.masks != 0 {
+		u.mask(s, c, ldc, m)
+	}
 	if u.buffer {
 		for i := range m {
 			u.give(s, c[i*u.n:(i+1)*u.n], at+i*u.ldc)
 		}
 	}
+}
+
+// mask computes the elements of a product again that are not finite, without the terms that zeros of an operand
+// leave out: 0 times an infinite number is NaN. If a sum is finite, then so were all its terms, and those that
+// are left out were 0.
+func (u *matrices[T]) mask(s *state[T], c []T, ldc, m int) {
+	for i := range m {
+		row := c[i*ldc : i*ldc+u.n]
+		var all simd.Lanes[T]
+		if simd.SumInto(&all, row); all.Sum()-all.Sum() == 0 {
+			continue // a row of finite elements, whose sum is finite as a rule
+		}
+		for j, v := range row {
+			if v-v == 0 {
+				continue
+			}
+			var sum T
+			u.sums.each(s, 0, 0, 0, func(s *state[T]) {
+				a, b := s.mem[u.tensors[0]].same[u.a(s):], s.mem[u.tensors[1]].same[u.b(s):]
+				for k := range u.k {
+					x, y := a[at(i, k, u.lda, u.ta)], b[at(k, j, u.ldb, u.tb)]
+					if u.masks == 'a' && x != 0 || u.masks == 'b' && y != 0 {
+						sum += x * y
+					}
+				}
+			})
+			row[j] = sum
+		}
+	}
+}
+
+// at returns the place of an element of a matrix.
+func at(i, j, ld int, transposed bool) int {
+	if transposed {
+		i, j = j, i
+	}
+	return i*ld + j
 }
