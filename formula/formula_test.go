@@ -372,8 +372,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestRangesElsewhere checks that an index has its range also where the line that gives the range is not lowered
-// before: in a recurrence, in a branch that does not count, and in a line for other uses.
+// TestRangesElsewhere checks that an index has its range also where the line that gives the range is not
+// lowered before: in a recurrence, in a branch that does not count, and in a line for other uses.
 func TestRangesElsewhere(t *testing.T) {
 	x, _ := testValues()
 	for formula, want := range map[string]float64{

@@ -59,6 +59,10 @@ func TestLoopsOfRanges(t *testing.T) {
 		{"at[n] = argmax(k: x[n, k])\ny[n, k] = w[0, at[n]]", [2]int{300, 3}},
 		{"at[n] = argmax(k: x[n, k])\ny[n, k] = w[at[n], K - 1 - k]", [2]int{7, 7}},
 		{"t[k] = sum(n: x[n, k])\ny[n, k] = x[n, k] - t[K - 1 - k]", [2]int{3, 40}},
+		// Places that values decide, inside of a tensor and beyond both ends, and sums at such places.
+		{"at[n, k] = convert(floor(4 * w[n, k]), 'i64') - 1\ny[n, k] = (x[n, at[n, k]] else 0) * w[n, k] + (x[n, at[n, k] + 1] else 0.5)", [2]int{3, 40}},
+		{"at[n, k] = convert(floor(4 * w[n, k]), 'i64') - 1\ny[n, k] = sum(i < 2, l < 2: (i + l + w[n, k]) * (x[at[n, k] + i, k + l - 1] else 0))", [2]int{3, 40}},
+		{"at[n, k] = convert(floor(4 * w[n, k]), 'i64') - 1\ny[n, k] = sum(i < 2: (i + w[n, k]) * (x[n, at[n, k] + i] else 0))", [2]int{3, 40}},
 		// Indices of extremes in windows.
 		{"p[n], q[n] = argmax(h < 1, c in n * K / N .. ceildiv((n + 1) * K, N): x[0, c + h] else 0)\ns[n] = q[n] + 10 * p[n]", [2]int{4, 5}},
 		{"p[n], q[n] = argmin(c in n - 1 .. n + 2, k: x[0, k] + c)\ns[n] = 10 * p[n] + q[n]", [2]int{4, 5}},

@@ -8,8 +8,8 @@ import (
 )
 
 // rangedElsewhere looks for the range of an index that no statement lowered so far gives, and reports whether
-// it found one. A statement of a recurrence may need what one below it gives, and statements and branches that
-// do not count in a use are not lowered, but their ranges hold in the rest of the formula.
+// it found one. A statement of a recurrence may need what one below it gives, and statements and branches
+// that do not count in a use are not lowered, but their ranges hold in the rest of the formula.
 func (b *builder) rangedElsewhere(name string) bool {
 	if b.seeking {
 		return false

@@ -109,7 +109,9 @@ func (o *gather[T]) exec(s *state[T], in *instruction[T], n int) {
 			out[i] = from[k]
 			continue
 		}
-		locate(s, o.place, i, o.one) // fails unless the access has a default
+		if !o.other.there() {
+			locate(s, o.place, i, o.one) // fails
+		}
 		out[i] = v
 	}
 }
@@ -298,11 +300,11 @@ func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor,
 // type than T.
 func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
-	if st.left.Which != nil || st.guard != nil && !st.skip || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) {
+	if st.left.Which != nil || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) {
 		return false
 	}
 	places, uses := z.found(a)
-	o := &scatter[T]{target: st.target, places: places, place: z.at, guarded: st.guard != nil, wide: t.Type != z.c.own, join: reduction.Sum.Join()}
+	o := &scatter[T]{target: st.target, places: places, place: z.at, guarded: st.guard != nil, skips: st.skip, wide: t.Type != z.c.own, join: reduction.Sum.Join()}
 	add := t.Add || st.add
 	if add && !st.joined() && st.guard == nil && !o.wide {
 		o.direct = z.lookup(a)
@@ -329,6 +331,7 @@ type scatter[T simd.Float] struct {
 	one     func(*state[T]) (tensor, at int, inside bool) // locates one element
 	place   int                                           // slot of the vectorized index
 	guarded bool
+	skips   bool // whether stores out of bounds are left out
 	wide    bool // whether the target is float64 and T is not
 	adds    bool // whether elements are added in T
 	joins   bool // whether elements are joined with what is in memory
@@ -346,9 +349,11 @@ func (o *scatter[T]) exec(s *state[T], in *instruction[T], n int) {
 	for i := done; i < n; i++ {
 		k, v := at[i], from[i]
 		switch {
-		case k < 0:
-			locate(s, o.place, i, o.one) // fails unless stores out of bounds are skipped
 		case o.guarded && s.regs[in.uses[1]][i] == 0:
+		case k < 0:
+			if !o.skips {
+				locate(s, o.place, i, o.one) // fails
+			}
 		case o.adds:
 			to[k] += v
 		case o.wide:

@@ -226,9 +226,9 @@ func (u *matrices[T]) multiply(s *state[T], m int) {
 	}
 }
 
-// mask computes the elements of a product again that are not finite, without the terms that zeros of an operand
-// leave out: 0 times an infinite number is NaN. If a sum is finite, then so were all its terms, and those that
-// are left out were 0.
+// mask computes the elements of a product again that are not finite, without the terms that zeros of an
+// operand leave out: 0 times an infinite number is NaN. If a sum is finite, then so were all its terms, and
+// those that are left out were 0.
 func (u *matrices[T]) mask(s *state[T], c []T, ldc, m int) {
 	for i := range m {
 		row := c[i*ldc : i*ldc+u.n]
