@@ -397,6 +397,31 @@ func TestRangesElsewhere(t *testing.T) {
 	}
 }
 
+// TestConvertedQuotients checks that a quotient that is converted is one of real numbers, also in an index.
+func TestConvertedQuotients(t *testing.T) {
+	x, _ := testValues()
+	for formula, want := range map[string]float64{
+		"s[n] = x[n, convert(ceil((n + 1) / 2), 'i64')]":                   x[1],
+		"s[n] = x[n, convert(round((n + 3) / 2), 'i64')]":                  x[2],
+		"s[n] = x[n, (n + 3) / 2]":                                         x[1],
+		"s[n] = sum(k in convert((n + 3) / 2 + 0.5, 'i64') .. K: x[n, k])": x[2] + x[3],
+	} {
+		p, err := useFormula(t, formula)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		m := p.newMemory()
+		copy(m.tensors[slotX].real, x)
+		if err := m.forward(); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.tensors[slotS].real[0]; math.Abs(got-want) > 1e-12 {
+			t.Errorf("%s: got %v, want %v", formula, got, want)
+		}
+	}
+}
+
 // TestOutside checks that elements outside a tensor are errors when they are computed.
 func TestOutside(t *testing.T) {
 	x, w := testValues()

@@ -51,7 +51,7 @@ func (b *builder) call(n *expr.Call, sc *scope, isIndex bool) (value, error) {
 	}
 	args := make([]value, len(n.Args))
 	for i, a := range n.Args {
-		v, err := b.value(a, within, isIndex)
+		v, err := b.value(a, within, isIndex && n.Func != "convert") // what is converted is a value
 		if err != nil {
 			return value{}, err
 		}

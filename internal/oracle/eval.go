@@ -496,7 +496,7 @@ func (e *evaluation) call(n *expr.Call, s *scope, index bool) value {
 	}
 	args := make([]value, len(n.Args))
 	for i, a := range n.Args {
-		args[i] = e.value(a, s, index)
+		args[i] = e.value(a, s, index && n.Func != "convert") // what is converted is a value
 	}
 	return e.builtin(n, args, s)
 }
