@@ -368,7 +368,7 @@ func sampled(in [][]float64, place func(g, extent float64) float64) (out []float
 // TestLoops compares outputs with those of plain loops, and gradients of a weighted sum of the outputs with
 // central differences of the loops.
 func TestLoops(t *testing.T) {
-	for _, c := range calls {
+	for _, c := range slices.Concat(calls, losses) {
 		t.Run(c.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(3, 4))
 			g := graph.New(1)
