@@ -300,7 +300,7 @@ func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor,
 // type than T.
 func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
-	if st.left.Which != nil || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) {
+	if st.left.Which != nil || st.guard != nil && !st.skip || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) {
 		return false
 	}
 	places, uses := z.found(a)
