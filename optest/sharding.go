@@ -36,7 +36,7 @@ func (k *Kit) Sharding(t *testing.T) {
 			f.fatalf(t, "%v", err)
 		}
 		for _, of := range divisions {
-			if d := (division{f, of}); d.extent() > 1 {
+			if d := (division{f, of}); d.units(t) > 1 {
 				d.check(t, want)
 			}
 		}
@@ -64,14 +64,40 @@ func (d division) axis(slot int) int {
 	return -1
 }
 
-// extent returns the extent of the axis that is divided.
-func (d division) extent() int {
+// units returns into how many equal pieces all divided axes can be cut, and what the attribute counts: the
+// features of several heads are divided where heads are.
+func (d division) units(t *testing.T) int {
+	t.Helper()
+	units := d.count(t)
 	for slot, axis := range d.of.Axes {
-		if x := d.node.Tensors(slot); len(x) > 0 {
-			return x[0].Shape()[axis]
+		for _, x := range d.node.Tensors(slot) {
+			units = gcd(units, x.Shape()[axis])
 		}
 	}
-	return 0
+	return units
+}
+
+// count returns the value of the attribute that gives the extent, or 0 if none does.
+func (d division) count(t *testing.T) (n int) {
+	t.Helper()
+	if d.of.Attr == "" {
+		return 0
+	}
+	object, err := task.AttrObject(d.attrs)
+	if err == nil {
+		err = json.Unmarshal(object[d.of.Attr], &n)
+	}
+	if err != nil {
+		d.fatalf(t, "divided along %s: attribute %s: %v", d.title(), d.of.Attr, err)
+	}
+	return n
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // title names the axis that is divided.
@@ -100,8 +126,9 @@ func (d division) stated() bool {
 // up to the whole.
 func (d division) check(t *testing.T, want values) {
 	t.Helper()
-	cut := (d.extent() + 1) / 2
-	low, high := d.part(t, 0, cut), d.part(t, cut, d.extent())
+	units := d.units(t)
+	cut := (units + 1) / 2
+	low, high := d.part(t, 0, cut, units), d.part(t, cut, units, units)
 	if low == nil || high == nil {
 		return // the operator refuses a part
 	}
@@ -124,25 +151,25 @@ func (d division) check(t *testing.T, want values) {
 			for _, p := range []struct {
 				lo, hi int
 				got    values
-			}{{0, cut, low}, {cut, d.extent(), high}} {
+			}{{0, cut, low}, {cut, units, high}} {
 				part := want[name]
 				if axis >= 0 {
-					part = slice(part, x.Shape(), axis, p.lo, p.hi)
+					part = slice(part, x.Shape(), axis, p.lo, p.hi, units)
 				}
 				if !near(p.got[name], part, d.precision()*10*d.tolerance()) {
-					d.errorf(t, "divided along %s: %s of [%d, %d) is %v, want %v", d.title(), name, p.lo, p.hi, p.got[name], part)
+					d.errorf(t, "divided along %s: %s of [%d, %d) of %d is %v, want %v", d.title(), name, p.lo, p.hi, units, p.got[name], part)
 				}
 			}
 		}
 	}
 }
 
-// part runs the operator on the indices in [lo, hi) of the axis. It returns nil if the operator refuses them,
-// and the spec does not say that the dimension may be divided.
-func (d division) part(t *testing.T, lo, hi int) values {
+// part runs the operator on the pieces in [lo, hi) of the axis, which has so many units. It returns nil if
+// the operator refuses them, and the spec does not say that the dimension may be divided.
+func (d division) part(t *testing.T, lo, hi, units int) values {
 	t.Helper()
 	s := d.sample
-	s.attrs = d.attrsOf(t, hi-lo)
+	s.attrs = d.attrsOf(t, d.count(t)/units*(hi-lo))
 	s.shapes = maps.Clone(s.shapes)
 	fed := maps.Clone(d.values)
 	for slot := range d.op.Slots {
@@ -154,12 +181,12 @@ func (d division) part(t *testing.T, lo, hi int) values {
 			for _, key := range []string{d.op.Slots[slot].Name, fmt.Sprintf("%s.%d", d.op.Slots[slot].Name, k)} {
 				if dims, ok := s.shapes[key]; ok {
 					dims = slices.Clone(dims)
-					dims[axis] = hi - lo
+					dims[axis] = dims[axis] / units * (hi - lo)
 					s.shapes[key] = dims
 				}
 			}
 			if v, ok := fed[x.Name()]; ok {
-				fed[x.Name()] = slice(v, x.Shape(), axis, lo, hi)
+				fed[x.Name()] = slice(v, x.Shape(), axis, lo, hi, units)
 			}
 		}
 	}
@@ -211,13 +238,13 @@ func (d division) attrsOf(t *testing.T, extent int) task.Attrs {
 // inputsOf lists the inputs of a fixture's operator.
 func inputsOf(f *fixture) []graph.Tensor { return slices.Collect(maps.Values(f.inputs)) }
 
-// slice returns the elements of a row-major tensor whose index along an axis is in [lo, hi).
-func slice(x []float64, dims []int, axis, lo, hi int) []float64 {
-	inner := shape.Prod(dims[axis+1:])
+// slice returns the elements of a row-major tensor in the pieces [lo, hi) of an axis, which has so many.
+func slice(x []float64, dims []int, axis, lo, hi, units int) []float64 {
+	piece := dims[axis] / units * shape.Prod(dims[axis+1:])
 	var out []float64
 	for o := range shape.Prod(dims[:axis]) {
-		at := o * dims[axis] * inner
-		out = append(out, x[at+lo*inner:at+hi*inner]...)
+		at := o * units * piece
+		out = append(out, x[at+lo*piece:at+hi*piece]...)
 	}
 	return out
 }
