@@ -11,15 +11,15 @@ import (
 func (f *formula) enter(n expr.Node, e elem, has bool, fr *frame) *expr.Error {
 	if id, ok := n.(*expr.Ident); ok {
 		base := strings.TrimRight(id.Name, "'")
-		if has && f.rangeOf(base) == nil && f.isNew(id, fr) {
+		if d, _ := f.dimOf(base); has && d == "" && f.isNew(id, fr) {
 			x := below(e.n)
 			if e.rest {
 				x = &extent{run: e.run}
 			}
-			if x.run == nil && (e.rest || e.n == nil) {
+			if f.ranges[base] == nil && x.run == nil && (e.rest || e.n == nil) {
 				return failf(n, expr.BadFormula, "nothing says over what %s ranges", id.Name)
 			}
-			f.ranges[base] = x
+			f.setRange(base, x)
 		}
 	}
 	return f.enterAll(n, fr)
@@ -134,6 +134,9 @@ func (f *formula) enterIndex(n expr.Node, name string, p part, fr *frame) *expr.
 	x := f.rangeOf(base)
 	if x == nil {
 		return f.noRange(n, name)
+	}
+	if err := f.ranged(n, name); err != nil {
+		return err
 	}
 	bound, err := f.partOf(n, *x, p, fr)
 	if err != nil {

@@ -40,11 +40,13 @@ type formula struct {
 	functions map[string]*expr.Function
 	tensors   map[string]*tensor // slots, and values that statements give
 	order     []*tensor
-	states    map[string]bool    // operands that a task changes
-	each      map[string]*Slot   // dimensions that differ between the tensors of a slot
-	ranges    map[string]*extent // of indices that are not named after a dimension
-	lets      map[string]value   // dimensions
-	cuts      map[part][2]*poly  // the bounds of slices
+	states    map[string]bool              // operands that a task changes
+	each      map[string]*Slot             // dimensions that differ between the tensors of a slot
+	ranges    map[string]*extent           // of indices that are not named after a dimension
+	ranging   map[string][]*expr.Statement // that say what such an index ranges over, so far
+	used      map[string]bool              // names that the formula uses
+	lets      map[string]value             // dimensions
+	cuts      map[part][2]*poly            // the bounds of slices
 
 	info      map[string]*info
 	equals    map[string]poly   // atoms that equal something else
@@ -72,7 +74,7 @@ type formula struct {
 
 func (c *session) newFormula(text string) *formula {
 	return &formula{c: c, text: text, root: &frame{}, functions: map[string]*expr.Function{}, tensors: map[string]*tensor{},
-		states: map[string]bool{}, ranges: map[string]*extent{}, lets: map[string]value{}, cuts: map[part][2]*poly{},
+		states: map[string]bool{}, ranges: map[string]*extent{}, ranging: map[string][]*expr.Statement{}, lets: map[string]value{}, cuts: map[part][2]*poly{},
 		info: map[string]*info{}, equals: map[string]poly{}, quotients: map[string]bool{}, sizes: map[string]*run{},
 		joined: map[string][]elem{}, broken: map[string]bool{}, divided: map[*expr.Binary]bool{},
 		future: map[string]bool{}, wanted: map[string]bool{}, steps: maxSteps, proofs: maxProofs}
@@ -110,6 +112,7 @@ func (c *session) operator(s *Operator) []Own {
 	f.slots()
 	f.gradients()
 	f.requirements()
+	f.used = usedIn(ast)
 	f.defined(ast)
 	f.statements(ast.Statements, ast.Recurrences())
 	f.pairs(ast)

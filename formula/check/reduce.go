@@ -113,6 +113,9 @@ func (f *formula) binder(b *expr.Binder, fr *frame) *expr.Error {
 		}
 		base := strings.TrimRight(x.Name, "'")
 		if r := f.rangeOf(base); r != nil {
+			if err := f.ranged(x, x.Name); err != nil {
+				return err
+			}
 			return f.bind(x, x.Name, part{}, *r, fr)
 		}
 		return f.noIndex(x, fr)
@@ -169,6 +172,9 @@ func (f *formula) bindPart(id *expr.Ident, p part, fr *frame) *expr.Error {
 	if x == nil {
 		return f.noIndex(id, fr)
 	}
+	if err := f.ranged(id, id.Name); err != nil {
+		return err
+	}
 	bound, err := f.partOf(id, *x, p, fr)
 	if err != nil {
 		return err
@@ -196,10 +202,8 @@ func (f *formula) rangeBinder(b *expr.Binder, id *expr.Ident, fr *frame) *expr.E
 	if err != nil {
 		return err
 	}
-	if f.ranges[base] == nil && independent(x) {
-		if d, _ := f.dimOf(base); d == "" {
-			f.ranges[base] = x
-		}
+	if d, _ := f.dimOf(base); d == "" && independent(x) {
+		f.setRange(base, x)
 	}
 	return f.bind(id, id.Name, part{}, *x, fr)
 }

@@ -44,7 +44,6 @@ func targetName(n expr.Node) (name string, scalar bool) {
 }
 
 func (f *formula) checkStatement(s *expr.Statement) *expr.Error {
-	f.checked = s
 	fr, targets, err := f.leftSide(s)
 	if err != nil {
 		return err
@@ -61,6 +60,7 @@ func (f *formula) checkStatement(s *expr.Statement) *expr.Error {
 // leftSide checks what stands beside the expression of a statement. It returns the frame in which the
 // expression is, and what the statement gives.
 func (f *formula) leftSide(s *expr.Statement) (*frame, []*tensor, *expr.Error) {
+	f.checked = s
 	fr := &frame{outer: f.root}
 	if s.When != nil {
 		c, err := f.eval(s.When, fr, false)
@@ -194,7 +194,7 @@ func (f *formula) forRange(b *expr.Binder, fr *frame) *expr.Error {
 	if known := f.ranges[base]; known != nil && (known.run != nil || len(known.his) != 1 || !f.same(known.his[0], x.his[0])) {
 		return failf(b, expr.BadFormula, "%s has another range above", base)
 	}
-	f.ranges[base] = x
+	f.setRange(base, x)
 	return nil
 }
 

@@ -13,6 +13,7 @@ type cases struct {
 	names   []string            // attributes, and present(slot)
 	domains map[string][]string // what each may be
 	value   map[string]string   // what each is
+	opaque  bool                // whether other conditions count as booleans of their own
 }
 
 // absent is the value of an attribute that is not there, and other stands for all values of which only that
@@ -49,7 +50,7 @@ func (f *formula) exhaustive(t *tensor) {
 	if t.bad || len(t.by) == 0 || !slices.ContainsFunc(t.by, conditional) {
 		return
 	}
-	c := &cases{f, nil, map[string][]string{}, map[string]string{}}
+	c := &cases{formula: f, domains: map[string][]string{}, value: map[string]string{}}
 	for _, s := range t.by {
 		if s.When == nil || !c.collect(s.When) {
 			return
@@ -110,7 +111,31 @@ func (c *cases) domain(name string) []string {
 }
 
 // leaf returns the attribute, or present(slot), that decides a condition, and the values for which it holds.
+// Another condition decides itself, if those count: that of a comparison decides about the opposite one, too.
 func (c *cases) leaf(n expr.Node) (name string, values []string, ok bool) {
+	if name, values, ok = c.known(n); ok || !c.opaque {
+		return name, values, ok
+	}
+	b, isBinary := n.(*expr.Binary)
+	if !isBinary {
+		return show(n), []string{"true"}, true
+	}
+	x, y := show(b.X), show(b.Y)
+	switch b.Op {
+	case "!=":
+		return x + " == " + y, []string{"false"}, true
+	case ">":
+		return y + " < " + x, []string{"true"}, true
+	case "<=":
+		return y + " < " + x, []string{"false"}, true
+	case ">=":
+		return x + " < " + y, []string{"false"}, true
+	}
+	return show(n), []string{"true"}, true
+}
+
+// known is leaf for conditions on the values of enums and booleans, and on what is there.
+func (c *cases) known(n expr.Node) (name string, values []string, ok bool) {
 	switch n := n.(type) {
 	case *expr.Ident:
 		a := c.enumAttr(n.Name)
@@ -245,7 +270,12 @@ func (c *cases) possible(t *tensor) bool {
 			conds = append(conds, n)
 		}
 	}
-	for _, n := range conds {
+	return c.permitted(conds)
+}
+
+// permitted reports whether conditions are known to hold, or say nothing about the case.
+func (c *cases) permitted(conditions []expr.Node) bool {
+	for _, n := range conditions {
 		switch c.holds(n) {
 		case no:
 			return false
