@@ -2,10 +2,8 @@ package onnx
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/opgen/opgen/internal/base/onnxpb"
-	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
@@ -84,34 +82,6 @@ func (b *builder) size(c *call) ([]*value, error) {
 		n *= e
 	}
 	return []*value{constant("", integersOf([]int{}, n))}, err
-}
-
-// branch computes the branch that a constant condition selects.
-func (b *builder) branch(c *call) ([]*value, error) {
-	v := c.input(0)
-	if v == nil || !v.constant() {
-		return nil, errors.New("want a condition that is known when the graph is built")
-	}
-	if err := b.fold.value(v); err != nil {
-		return nil, err
-	}
-	if v.data.Type != dtype.Bool || len(v.data.Data) != 1 {
-		return nil, fmt.Errorf("want one truth value as the condition, got %v%v", v.data.Type, v.data.Shape)
-	}
-	name := "else_branch"
-	if v.data.Data[0] != 0 {
-		name = "then_branch"
-	}
-	a := c.attribute(name)
-	if a.GetG() == nil {
-		return nil, fmt.Errorf("want the graph %s, got none", name)
-	}
-	s := newScope(c.scope, c.scope.opsets)
-	s.attrs = c.scope.attrs
-	if err := s.initializers(b.m, a.GetG()); err != nil {
-		return nil, err
-	}
-	return b.run(s, a.GetG().GetNode(), outputNames(a.GetG()))
 }
 
 // function computes the body of a function of the model.

@@ -21,8 +21,11 @@ type call struct {
 
 func (c *call) refused(missing string, err error) error {
 	var inner *Refused
-	if errors.As(err, &inner) {
+	if errors.As(err, &inner) && inner.Domain != ownDomain {
 		return inner // a node of a function, or of a constant, says what is missing
+	}
+	if inner != nil {
+		missing, err = inner.Missing, inner.Err // what definitions share has no name for users
 	}
 	name := c.node.GetName()
 	if name == "" && len(c.node.GetOutput()) > 0 {
@@ -76,6 +79,10 @@ func builtin(op string) func(*builder, *call) ([]*value, error) {
 		return (*builder).size
 	case "If":
 		return (*builder).branch
+	case "Loop":
+		return (*builder).loop
+	case "Scan":
+		return (*builder).scan
 	}
 	return nil
 }

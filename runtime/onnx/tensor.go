@@ -150,6 +150,11 @@ func known(t safetensors.Tensor) (any, error) {
 	return append([]float64{}, list...), nil
 }
 
+// truthOf returns a truth value as a tensor.
+func truthOf(v bool) safetensors.Tensor {
+	return safetensors.Tensor{Type: dtype.Bool, Shape: []int{}, Data: []byte{map[bool]byte{true: 1}[v]}}
+}
+
 // integersOf returns a tensor of i64 with one dimension, or none for a scalar.
 func integersOf(dims []int, values ...int) safetensors.Tensor {
 	t := safetensors.Tensor{Type: dtype.I64, Shape: slices.Clone(dims)}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/internal/base/onnxpb"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/onnx"
@@ -257,5 +258,59 @@ func TestOutputsInRuntime(t *testing.T) {
 	}
 	j.add(t, "outputs.onnx", b.Bytes(), map[string]safetensors.Tensor{"x": values["x"]},
 		map[string]safetensors.Tensor{y.Name(): out[0], "x": values["x"], w.Name(): values[w.Name()]})
+	j.run(t)
+}
+
+// TestModelsInRuntime runs models by hand here and with ONNX Runtime: operators that it fused itself, and
+// quantized ones.
+func TestModelsInRuntime(t *testing.T) {
+	j, _ := newJudge(t)
+	x, row := numbered(dtype.F32, 2, 4, 6), numbered(dtype.F32, 6)
+	square, image := numbered(dtype.F32, 6, 6), numbered(dtype.F32, 1, 2, 5, 5)
+	kernel := numbered(dtype.F32, 4, 2, 3, 3)
+	small, eight := numbered(dtype.U8, 2, 3, 4), numbered(dtype.I8, 4, 6)
+	scale, zero := of(dtype.F32, []int{}, 0.05), of(dtype.U8, []int{}, 120)
+	wide := numbered(dtype.F32, 18)
+	three := numbered(dtype.F32, 6, 18)
+	mask := of(dtype.I32, []int{2, 4}, 1, 1, 1, 0, 1, 1, 1, 1)
+	ids := of(dtype.I32, []int{2, 4}, 0, 1, 2, 3, 3, 2, 1, 0)
+	signal := numbered(dtype.F32, 1, 20, 1)
+	type tensors = map[string]safetensors.Tensor
+	for name, h := range map[string]*hand{
+		"bias-gelu":      {nodes: []*onnxpb.NodeProto{op("com.microsoft.BiasGelu x b -> y")}, fed: tensors{"x": x, "b": row}},
+		"fast-gelu":      {nodes: []*onnxpb.NodeProto{op("com.microsoft.FastGelu x b -> y")}, fed: tensors{"x": x, "b": row}},
+		"quick-gelu":     {nodes: []*onnxpb.NodeProto{op("com.microsoft.QuickGelu x -> y", "alpha", 1.5)}, fed: tensors{"x": x}},
+		"fused-matmul":   {nodes: []*onnxpb.NodeProto{op("com.microsoft.FusedMatMul w w -> y", "transA", 1, "alpha", 0.5)}, fed: tensors{"w": square}},
+		"fused-conv":     {nodes: []*onnxpb.NodeProto{op("com.microsoft.FusedConv x w -> y", "activation", "Relu", "pads", []int{1, 1, 1, 1}, "strides", []int{2, 2})}, fed: tensors{"x": image, "w": kernel}},
+		"skip-norm":      {nodes: []*onnxpb.NodeProto{op("com.microsoft.SkipLayerNormalization x x g b -> y", "epsilon", 0.001)}, fed: tensors{"x": x, "g": row, "b": row}},
+		"skip-simple":    {nodes: []*onnxpb.NodeProto{op("com.microsoft.SkipSimplifiedLayerNormalization x x g -> y", "epsilon", 0.001)}, fed: tensors{"x": x, "g": row}},
+		"simple-norm":    {nodes: []*onnxpb.NodeProto{op("SimplifiedLayerNormalization x g -> y", "epsilon", 0.001)}, fed: tensors{"x": x, "g": row}},
+		"embed":          {nodes: []*onnxpb.NodeProto{op("com.microsoft.EmbedLayerNormalization i i w p s g b -> y m")}, fed: tensors{"i": ids}, stored: tensors{"w": square, "p": square, "s": square, "g": row, "b": row}},
+		"attention":      {nodes: []*onnxpb.NodeProto{op("com.microsoft.Attention x w b m -> y", "num_heads", 2)}, fed: tensors{"x": x, "m": mask}, stored: tensors{"w": three, "b": wide}},
+		"causal":         {nodes: []*onnxpb.NodeProto{op("com.microsoft.Attention x w b -> y", "num_heads", 3, "unidirectional", 1)}, fed: tensors{"x": x}, stored: tensors{"w": three, "b": wide}},
+		"heads":          {nodes: []*onnxpb.NodeProto{op("com.microsoft.MultiHeadAttention x x x b m -> y", "num_heads", 2)}, fed: tensors{"x": x, "m": mask}, stored: tensors{"b": wide}},
+		"matmul-float":   {nodes: []*onnxpb.NodeProto{op("com.microsoft.MatMulIntegerToFloat a b s s z - d -> y")}, fed: tensors{"a": small}, stored: tensors{"b": eight, "s": scale, "z": zero, "d": row}},
+		"dynamic-matmul": {nodes: []*onnxpb.NodeProto{op("com.microsoft.DynamicQuantizeMatMul x b s - d -> y")}, fed: tensors{"x": numbered(dtype.F32, 3, 4)}, stored: tensors{"b": eight, "s": scale, "d": row}},
+		"qadd":           {nodes: []*onnxpb.NodeProto{op("com.microsoft.QLinearAdd a s z a s z t z -> y")}, fed: tensors{"a": small}, stored: tensors{"s": scale, "t": of(dtype.F32, []int{}, 0.11), "z": zero}},
+		"qmul":           {nodes: []*onnxpb.NodeProto{op("com.microsoft.QLinearMul a s z a s z s z -> y")}, fed: tensors{"a": small}, stored: tensors{"s": scale, "z": zero}},
+		"qsigmoid":       {nodes: []*onnxpb.NodeProto{op("com.microsoft.QLinearSigmoid a s z t - -> y")}, fed: tensors{"a": small}, stored: tensors{"s": scale, "t": of(dtype.F32, []int{}, 0.0041), "z": zero}},
+		"qleaky":         {nodes: []*onnxpb.NodeProto{op("com.microsoft.QLinearLeakyRelu a s z s z -> y", "alpha", 0.1)}, fed: tensors{"a": small}, stored: tensors{"s": scale, "z": zero}},
+		"qpool":          {nodes: []*onnxpb.NodeProto{op("com.microsoft.QLinearGlobalAveragePool a s z s z -> y")}, fed: tensors{"a": numbered(dtype.U8, 1, 2, 3, 5)}, stored: tensors{"s": scale, "z": zero}},
+		"quantized":      {nodes: []*onnxpb.NodeProto{op("com.microsoft.QuantizeLinear x s z -> q"), op("com.microsoft.DequantizeLinear q s z -> y")}, fed: tensors{"x": x}, stored: tensors{"s": scale, "z": zero}},
+		"conv-integer":   {nodes: []*onnxpb.NodeProto{op("ConvInteger a w z -> y", "pads", []int{1, 1, 1, 1})}, fed: tensors{"a": numbered(dtype.U8, 1, 2, 5, 5)}, stored: tensors{"w": numbered(dtype.U8, 4, 2, 3, 3), "z": zero}},
+		"qconv": {nodes: []*onnxpb.NodeProto{op("QLinearConv a s z w v o t z b -> y", "strides", []int{2, 2})}, fed: tensors{"a": numbered(dtype.U8, 1, 2, 5, 5)},
+			stored: tensors{"w": numbered(dtype.I8, 4, 2, 3, 3), "s": scale, "z": zero, "v": of(dtype.F32, []int{4}, 0.1, 0.2, 0.05, 0.02), "o": of(dtype.I8, []int{4}, 0, 0, 0, 0), "t": of(dtype.F32, []int{}, 3), "b": of(dtype.I32, []int{4}, 5, -50, 500, 0)}},
+		"stft":       {nodes: []*onnxpb.NodeProto{op("STFT x s w -> y")}, fed: tensors{"x": signal}, stored: tensors{"s": of(dtype.I64, []int{}, 4), "w": numbered(dtype.F32, 8)}},
+		"reverse":    {nodes: []*onnxpb.NodeProto{op("ReverseSequence x n -> y", "time_axis", 1, "batch_axis", 0)}, fed: tensors{"x": x}, stored: tensors{"n": of(dtype.I64, []int{2}, 3, 1)}},
+		"scatter-nd": {nodes: []*onnxpb.NodeProto{op("ScatterND x i u -> y", "reduction", "add")}, fed: tensors{"x": x}, stored: tensors{"i": of(dtype.I64, []int{3, 2}, 0, 1, -1, -2, 0, 1), "u": numbered(dtype.F32, 3, 6)}},
+	} {
+		h.opset, h.out = 18, []string{"y"}
+		out, err := h.run(t)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		j.add(t, name+".onnx", h.bytes(t), h.fed, map[string]safetensors.Tensor{"y": out[0]})
+	}
 	j.run(t)
 }

@@ -1,0 +1,400 @@
+package onnx
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/internal/base/onnxpb"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/onnx"
+	"github.com/opgen/opgen/runtime/safetensors"
+	"github.com/opgen/opgen/runtime/task"
+)
+
+// hand is a model that a test builds.
+type hand struct {
+	opset  int
+	nodes  []*onnxpb.NodeProto
+	fed    map[string]safetensors.Tensor
+	stored map[string]safetensors.Tensor
+	out    []string
+}
+
+var registry = sync.OnceValue(func() *task.Registry {
+	r := &task.Registry{}
+	if err := catalogue.Register(r); err != nil {
+		panic(err)
+	}
+	return r
+})
+
+// op returns a node: "Op a b -> c", where - is no value, and names of attributes with their values.
+func op(text string, attrs ...any) *onnxpb.NodeProto {
+	call, outs, _ := strings.Cut(text, "->")
+	words := strings.Fields(call)
+	n := &onnxpb.NodeProto{OpType: &words[0], Output: strings.Fields(outs)}
+	if i := strings.LastIndexByte(words[0], '.'); i >= 0 {
+		n.Domain, n.OpType = proto.String(words[0][:i]), proto.String(words[0][i+1:])
+	}
+	for _, name := range words[1:] {
+		n.Input = append(n.Input, strings.TrimPrefix(name, "-"))
+	}
+	for i := 0; i < len(attrs); i += 2 {
+		a := &onnxpb.AttributeProto{Name: proto.String(attrs[i].(string))}
+		switch v := attrs[i+1].(type) {
+		case int:
+			a.Type, a.I = onnxpb.AttributeProto_INT.Enum(), proto.Int64(int64(v))
+		case float64:
+			a.Type, a.F = onnxpb.AttributeProto_FLOAT.Enum(), proto.Float32(float32(v))
+		case string:
+			a.Type, a.S = onnxpb.AttributeProto_STRING.Enum(), []byte(v)
+		case []int:
+			a.Type = onnxpb.AttributeProto_INTS.Enum()
+			for _, n := range v {
+				a.Ints = append(a.Ints, int64(n))
+			}
+		case *onnxpb.GraphProto:
+			a.Type, a.G = onnxpb.AttributeProto_GRAPH.Enum(), v
+		default:
+			panic(v)
+		}
+		n.Attribute = append(n.Attribute, a)
+	}
+	return n
+}
+
+// within returns the graph of an attribute.
+func within(inputs, outputs string, nodes ...*onnxpb.NodeProto) *onnxpb.GraphProto {
+	g := &onnxpb.GraphProto{Name: proto.String("within"), Node: nodes}
+	for _, name := range strings.Fields(inputs) {
+		g.Input = append(g.Input, &onnxpb.ValueInfoProto{Name: &name})
+	}
+	for _, name := range strings.Fields(outputs) {
+		g.Output = append(g.Output, &onnxpb.ValueInfoProto{Name: &name})
+	}
+	return g
+}
+
+// of returns a tensor of an element type.
+func of(kind dtype.Type, shape []int, x ...float64) safetensors.Tensor {
+	t := safetensors.Tensor{Type: kind, Shape: shape, Data: make([]byte, len(x)*kind.Size())}
+	for i, v := range x {
+		kind.PutFloat64(t.Data[i*kind.Size():], v)
+	}
+	return t
+}
+
+// numbered returns a tensor of n numbers of which no two neighbors are alike.
+func numbered(kind dtype.Type, shape ...int) safetensors.Tensor {
+	n := 1
+	for _, e := range shape {
+		n *= e
+	}
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = float64((i*37+11)%23) - 11
+		if kind.IsFloat() {
+			x[i] *= 0.25
+		} else if kind == dtype.U8 {
+			x[i] += 120
+		}
+	}
+	return of(kind, shape, x...)
+}
+
+var numbers = map[dtype.Type]int32{dtype.F32: 1, dtype.U8: 2, dtype.I8: 3, dtype.I32: 6, dtype.I64: 7, dtype.Bool: 9, dtype.F64: 11}
+
+// bytes returns the file of the model.
+func (h *hand) bytes(t *testing.T) []byte {
+	t.Helper()
+	g := &onnxpb.GraphProto{Name: proto.String("g"), Node: h.nodes}
+	for _, name := range slices.Sorted(maps.Keys(h.fed)) {
+		x := h.fed[name]
+		p := &onnxpb.TypeProto_Tensor{ElemType: proto.Int32(numbers[x.Type]), Shape: &onnxpb.TensorShapeProto{}}
+		for _, n := range x.Shape {
+			p.Shape.Dim = append(p.Shape.Dim, &onnxpb.TensorShapeProto_Dimension{Value: &onnxpb.TensorShapeProto_Dimension_DimValue{DimValue: int64(n)}})
+		}
+		g.Input = append(g.Input, &onnxpb.ValueInfoProto{Name: &name, Type: &onnxpb.TypeProto{Value: &onnxpb.TypeProto_TensorType{TensorType: p}}})
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.stored)) {
+		x := h.stored[name]
+		p := &onnxpb.TensorProto{Name: &name, DataType: proto.Int32(numbers[x.Type]), RawData: append([]byte{}, x.Data...)}
+		for _, n := range x.Shape {
+			p.Dims = append(p.Dims, int64(n))
+		}
+		g.Initializer = append(g.Initializer, p)
+	}
+	for _, name := range h.out {
+		g.Output = append(g.Output, &onnxpb.ValueInfoProto{Name: &name})
+	}
+	data, err := proto.Marshal(&onnxpb.ModelProto{IrVersion: proto.Int64(8), Graph: g, OpsetImport: []*onnxpb.OperatorSetIdProto{
+		{Version: proto.Int64(int64(h.opset))}, {Domain: proto.String("com.microsoft"), Version: proto.Int64(1)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// run computes the outputs of the model.
+func (h *hand) run(t *testing.T) ([]safetensors.Tensor, error) {
+	t.Helper()
+	m, err := onnx.Read(h.bytes(t), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := load(m, registry(), h.fed, nil)
+	if err != nil {
+		return nil, err
+	}
+	return l.run()
+}
+
+// each returns a tensor of which a function gives each element, from its indices.
+func each(kind dtype.Type, shape []int, f func(at []int) float64) safetensors.Tensor {
+	n := 1
+	for _, e := range shape {
+		n *= e
+	}
+	x := make([]float64, n)
+	at := make([]int, len(shape))
+	for i := range x {
+		rest := i
+		for d := len(shape) - 1; d >= 0; d-- {
+			at[d] = rest % shape[d]
+			rest /= shape[d]
+		}
+		x[i] = f(at)
+	}
+	return of(kind, shape, x...)
+}
+
+// at returns an element of a tensor.
+func at(x safetensors.Tensor, index ...int) float64 {
+	k := 0
+	for d, i := range index {
+		k = k*x.Shape[d] + i
+	}
+	return x.Type.Float64(x.Data[k*x.Type.Size():])
+}
+
+// TestOldVersions runs operators of older operator sets, which say otherwise what newer ones say.
+func TestOldVersions(t *testing.T) {
+	x := numbered(dtype.F32, 2, 3, 4)
+	image := numbered(dtype.F32, 1, 2, 3, 3)
+	ints := func(x ...float64) safetensors.Tensor { return of(dtype.I64, []int{len(x)}, x...) }
+	floats := func(x ...float64) safetensors.Tensor { return of(dtype.F32, []int{len(x)}, x...) }
+	// rows applies a function to the rows of x, as a matrix of 2 rows.
+	rows := func(f func(row []float64, k int) float64) safetensors.Tensor {
+		return each(dtype.F32, []int{2, 3, 4}, func(i []int) float64 { return f(x.Float64s()[i[0]*12:][:12], i[1]*4+i[2]) })
+	}
+	exps := func(row []float64) (sum float64) {
+		for _, v := range row {
+			sum += math.Exp(v)
+		}
+		return sum
+	}
+	reduced := func(keep bool) safetensors.Tensor {
+		shape := []int{2, 4}
+		if keep {
+			shape = []int{2, 1, 4}
+		}
+		return each(dtype.F32, shape, func(i []int) float64 {
+			j := i[len(i)-1]
+			return at(x, i[0], 0, j) + at(x, i[0], 1, j) + at(x, i[0], 2, j)
+		})
+	}
+	for name, c := range map[string]struct {
+		opset  int
+		node   *onnxpb.NodeProto
+		x      safetensors.Tensor
+		stored map[string]safetensors.Tensor
+		want   safetensors.Tensor
+	}{
+		"Softmax-1":     {9, op("Softmax x -> y"), x, nil, rows(func(row []float64, k int) float64 { return math.Exp(row[k]) / exps(row) })},
+		"LogSoftmax-11": {12, op("LogSoftmax x -> y", "axis", 1), x, nil, rows(func(row []float64, k int) float64 { return row[k] - math.Log(exps(row)) })},
+		"Hardmax-11": {11, op("Hardmax x -> y"), x, nil, rows(func(row []float64, k int) float64 {
+			if k == slices.Index(row, slices.Max(row)) {
+				return 1
+			}
+			return 0
+		})},
+		"Pad-2": {10, op("Pad x -> y", "pads", []int{0, 1, 0, 0, 0, 2}, "value", 0.5), x, nil, each(dtype.F32, []int{2, 4, 6}, func(i []int) float64 {
+			if i[1] == 0 || i[2] >= 4 {
+				return 0.5
+			}
+			return at(x, i[0], i[1]-1, i[2])
+		})},
+		"Pad-2 reflect": {9, op("Pad x -> y", "pads", []int{0, 0, 1, 0, 0, 0}, "mode", "reflect"), x, nil, each(dtype.F32, []int{2, 3, 5}, func(i []int) float64 {
+			if i[2] == 0 {
+				return at(x, i[0], i[1], 1)
+			}
+			return at(x, i[0], i[1], i[2]-1)
+		})},
+		"TopK-1": {9, op("TopK x -> y i", "k", 1, "axis", 1), x, nil, each(dtype.F32, []int{2, 1, 4}, func(i []int) float64 {
+			return max(at(x, i[0], 0, i[2]), at(x, i[0], 1, i[2]), at(x, i[0], 2, i[2]))
+		})},
+		"TopK-11 smallest": {11, op("TopK x k -> y i", "largest", 0, "axis", 1), x, map[string]safetensors.Tensor{"k": ints(1)}, each(dtype.F32, []int{2, 1, 4}, func(i []int) float64 {
+			return min(at(x, i[0], 0, i[2]), at(x, i[0], 1, i[2]), at(x, i[0], 2, i[2]))
+		})},
+		"Clip-6":               {10, op("Clip x -> y", "min", -1.0, "max", 1.5), x, nil, each(dtype.F32, x.Shape, func(i []int) float64 { return min(max(at(x, i...), -1), 1.5) })},
+		"Slice-1":              {9, op("Slice x -> y", "starts", []int{1, -3}, "ends", []int{9, -1}, "axes", []int{1, 2}), x, nil, each(dtype.F32, []int{2, 2, 2}, func(i []int) float64 { return at(x, i[0], i[1]+1, i[2]+1) })},
+		"Dropout-7":            {9, op("Dropout x -> y", "ratio", 0.3), x, nil, x},
+		"Split-2":              {11, op("Split x -> s y", "axis", 2, "split", []int{1, 3}), x, nil, each(dtype.F32, []int{2, 3, 3}, func(i []int) float64 { return at(x, i[0], i[1], i[2]+1) })},
+		"ReduceSum-1":          {12, op("ReduceSum x -> y", "axes", []int{-2}, "keepdims", 0), x, nil, reduced(false)},
+		"ReduceSum-11":         {11, op("ReduceSum x -> y", "axes", []int{1}), x, nil, reduced(true)},
+		"Squeeze-1, Unsqueeze": {9, op("Unsqueeze x -> y", "axes", []int{0, 4}), x, nil, of(dtype.F32, []int{1, 2, 3, 4, 1}, x.Float64s()...)},
+		"Scatter-9": {9, op("Scatter x i u -> y", "axis", 1), x, map[string]safetensors.Tensor{"i": of(dtype.I64, []int{2, 1, 4}, 2, 0, 1, 2, -1, 1, 0, 2), "u": of(dtype.F32, []int{2, 1, 4}, 1, 2, 3, 4, 5, 6, 7, 8)},
+			each(dtype.F32, x.Shape, func(i []int) float64 {
+				at1 := []int{2, 0, 1, 2, 2, 1, 0, 2}
+				if k := i[0]*4 + i[2]; at1[k] == i[1] {
+					return float64(k + 1)
+				}
+				return at(x, i...)
+			})},
+		"Upsample-9": {9, op("Upsample x f -> y", "mode", "nearest"), image, map[string]safetensors.Tensor{"f": floats(1, 1, 2, 2)},
+			each(dtype.F32, []int{1, 2, 6, 6}, func(i []int) float64 { return at(image, i[0], i[1], i[2]/2, i[3]/2) })},
+		"Resize-10": {10, op("Resize x f -> y"), image, map[string]safetensors.Tensor{"f": floats(1, 1, 2, 1)},
+			each(dtype.F32, []int{1, 2, 6, 3}, func(i []int) float64 { return at(image, i[0], i[1], i[2]/2, i[3]) })},
+		"Resize-10 linear": {10, op("Resize x f -> y", "mode", "linear"), image, map[string]safetensors.Tensor{"f": floats(1, 1, 1, 2)},
+			each(dtype.F32, []int{1, 2, 3, 6}, func(i []int) float64 {
+				return (at(image, i[0], i[1], i[2], i[3]/2) + at(image, i[0], i[1], i[2], min((i[3]+1)/2, 2))) / 2
+			})},
+		"Resize-11 tf_half_pixel_for_nn": {11, op("Resize x r f -> y", "coordinate_transformation_mode", "tf_half_pixel_for_nn", "nearest_mode", "floor"), image,
+			map[string]safetensors.Tensor{"r": floats(), "f": floats(1, 1, 0.67, 1)},
+			each(dtype.F32, []int{1, 2, 2, 3}, func(i []int) float64 {
+				return at(image, i[0], i[1], int((float64(i[2])+0.5)/float64(float32(0.67))), i[3])
+			})},
+		"BatchNormalization-9": {9, op("BatchNormalization x s b m v -> y"), image, map[string]safetensors.Tensor{"s": floats(2, 3), "b": floats(0.5, -1), "m": floats(1, -0.5), "v": floats(4, 0.25)},
+			each(dtype.F32, image.Shape, func(i []int) float64 {
+				return (at(image, i...)-[]float64{1, -0.5}[i[1]])/math.Sqrt([]float64{4, 0.25}[i[1]]+1e-5)*[]float64{2, 3}[i[1]] + []float64{0.5, -1}[i[1]]
+			})},
+		"GroupNormalization-18": {18, op("GroupNormalization x s b -> y", "num_groups", 1), image, map[string]safetensors.Tensor{"s": floats(2), "b": floats(0.5)},
+			each(dtype.F32, image.Shape, func(i []int) float64 {
+				var mean, square float64
+				for _, v := range image.Float64s() {
+					mean += v / 18
+				}
+				for _, v := range image.Float64s() {
+					square += (v - mean) * (v - mean) / 18
+				}
+				return (at(image, i...)-mean)/math.Sqrt(square+1e-5)*2 + 0.5
+			})},
+		"MaxPool-8": {8, op("MaxPool x -> y", "kernel_shape", []int{2, 2}, "strides", []int{1, 1}), image, nil, each(dtype.F32, []int{1, 2, 2, 2}, func(i []int) float64 {
+			return max(at(image, 0, i[1], i[2], i[3]), at(image, 0, i[1], i[2]+1, i[3]), at(image, 0, i[1], i[2], i[3]+1), at(image, 0, i[1], i[2]+1, i[3]+1))
+		})},
+		"AveragePool-7": {9, op("AveragePool x -> y", "kernel_shape", []int{2, 2}, "pads", []int{1, 0, 0, 0}), image, nil, each(dtype.F32, []int{1, 2, 3, 2}, func(i []int) float64 {
+			mean, n := 0.0, 0.0
+			for h := max(i[2]-1, 0); h < i[2]+1; h++ {
+				mean += at(image, 0, i[1], h, i[3]) + at(image, 0, i[1], h, i[3]+1)
+				n += 2
+			}
+			return mean / n
+		})},
+		"LRN": {9, op("LRN x -> y", "size", 2, "alpha", 0.5, "beta", 0.75, "bias", 2.0), image, nil, each(dtype.F32, image.Shape, func(i []int) float64 {
+			sum := math.Pow(at(image, i...), 2)
+			if i[1] == 0 {
+				sum += math.Pow(at(image, 0, 1, i[2], i[3]), 2)
+			}
+			return at(image, i...) / math.Pow(2+0.5/2*sum, 0.75)
+		})},
+	} {
+		h := &hand{opset: c.opset, nodes: []*onnxpb.NodeProto{c.node}, fed: map[string]safetensors.Tensor{"x": c.x}, stored: c.stored, out: []string{"y"}}
+		out, err := h.run(t)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if d := different(out[0], c.want, 1e-5, 1e-6); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestQuantized compares products of integers with sums of 64 bits, of so many that floats of 32 bits round.
+func TestQuantized(t *testing.T) {
+	for _, k := range []int{200, 5000} {
+		a := each(dtype.U8, []int{2, k}, func(i []int) float64 { return float64(255 - (i[0]+i[1]*7)%3) })
+		b := each(dtype.U8, []int{k, 3}, func(i []int) float64 { return float64(254 + (i[0]+i[1])%2) })
+		h := &hand{opset: 10, nodes: []*onnxpb.NodeProto{op("MatMulInteger a b za zb -> y")}, fed: map[string]safetensors.Tensor{"a": a, "b": b},
+			stored: map[string]safetensors.Tensor{"za": of(dtype.U8, []int{2}, 1, 3), "zb": of(dtype.U8, []int{3}, 0, 2, 5)}, out: []string{"y"}}
+		out, err := h.run(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := each(dtype.I32, []int{2, 3}, func(i []int) (sum float64) {
+			for n := range k {
+				sum += (at(a, i[0], n) - []float64{1, 3}[i[0]]) * (at(b, n, i[1]) - []float64{0, 2, 5}[i[1]])
+			}
+			return sum
+		})
+		if d := different(out[0], want, 0, 0); d != "" {
+			t.Errorf("%d products: %s", k, d)
+		}
+	}
+}
+
+// TestControlFlow runs branches and loops of which a run, the file or the extents of inputs decide.
+func TestControlFlow(t *testing.T) {
+	x := of(dtype.F32, []int{2}, 3, 5)
+	yes := of(dtype.Bool, []int{1}, 1)
+	no := of(dtype.Bool, []int{1}, 0)
+	one := map[string]safetensors.Tensor{"n": of(dtype.I64, []int{}, 3), "true": of(dtype.Bool, []int{}, 1), "limit": of(dtype.F32, []int{}, 20), "zero": of(dtype.I64, []int{1}, 0), "out": of(dtype.I64, []int{}, 2000)}
+	branches := op("If c -> y", "then_branch", within("", "a", op("Add x x -> a")), "else_branch", within("", "b", op("Mul x x -> b")))
+	double := within("i c s", "c d e", op("Add s x -> d"), op("Identity d -> e"))
+	whileSmall := within("i c s", "go d", op("Add s x -> d"), op("ReduceMax d -> most", "keepdims", 0), op("Less most limit -> go"))
+	sums := within("s r", "d e", op("Add s r -> d"), op("Mul d r -> e"))
+	seq := of(dtype.F32, []int{3, 2}, 1, 2, 3, 4, 5, 6)
+	for name, c := range map[string]struct {
+		nodes []*onnxpb.NodeProto
+		fed   map[string]safetensors.Tensor
+		out   []string
+		want  []safetensors.Tensor
+	}{
+		"the then branch":         {[]*onnxpb.NodeProto{branches}, map[string]safetensors.Tensor{"x": x, "c": yes}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 6, 10)}},
+		"the else branch":         {[]*onnxpb.NodeProto{branches}, map[string]safetensors.Tensor{"x": x, "c": no}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 9, 25)}},
+		"a loop of three":         {[]*onnxpb.NodeProto{op("Loop n - x -> y all", "body", double)}, map[string]safetensors.Tensor{"x": x}, []string{"y", "all"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 12, 20), of(dtype.F32, []int{3, 2}, 6, 10, 9, 15, 12, 20)}},
+		"a condition that is set": {[]*onnxpb.NodeProto{op("Loop n true x -> y all", "body", double)}, map[string]safetensors.Tensor{"x": x}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 12, 20)}},
+		"a condition of the run":  {[]*onnxpb.NodeProto{op("Loop n true x -> y", "body", whileSmall)}, map[string]safetensors.Tensor{"x": of(dtype.F32, []int{2}, 3, 10)}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 6, 20)}},
+		"a scan": {[]*onnxpb.NodeProto{op("Scan x q -> y all", "num_scan_inputs", 1, "body", sums)}, map[string]safetensors.Tensor{"x": x, "q": seq}, []string{"y", "all"},
+			[]safetensors.Tensor{of(dtype.F32, []int{2}, 12, 17), of(dtype.F32, []int{3, 2}, 4, 14, 21, 44, 60, 102)}},
+		"a scan back along the last axis": {[]*onnxpb.NodeProto{op("Transpose q -> u"), op("Scan x u -> y all", "num_scan_inputs", 1, "scan_input_axes", []int{-1}, "scan_input_directions", []int{1}, "scan_output_axes", []int{1}, "scan_output_directions", []int{1}, "body", sums)},
+			map[string]safetensors.Tensor{"x": x, "q": seq}, []string{"all"}, []safetensors.Tensor{of(dtype.F32, []int{2, 3}, 12, 33, 40, 34, 60, 66)}},
+	} {
+		out, err := (&hand{opset: 17, nodes: c.nodes, fed: c.fed, stored: one, out: c.out}).run(t)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for i, want := range c.want {
+			if d := different(out[i], want, 1e-6, 0); d != "" {
+				t.Errorf("%s, output %d: %s", name, i, d)
+			}
+		}
+	}
+	unlike := op("If c -> y", "then_branch", within("", "a", op("Add x x -> a")), "else_branch", within("", "b", op("ReduceMax x -> b")))
+	lone := op("If c -> y", "then_branch", within("", "a", op("NoSuchThing x -> a")), "else_branch", within("", "b", op("Mul x x -> b")))
+	for want, n := range map[string]*onnxpb.NodeProto{
+		"equal types and shapes of output 0, got f32[2] and f32[1]":                unlike,
+		"NoSuchThing of version 17":                                                lone,
+		"want a number of runs that is known when the graph is built":              op("Loop r - x -> y", "body", double),
+		"want a loop of at most 1024 runs":                                         op("Loop out - x -> y", "body", double),
+		"want a condition that is known when the graph is built":                   op("Loop - true x -> y", "body", whileSmall),
+		"want 1 to 2 inputs that are scanned, got 3":                               op("Scan x q -> y", "num_scan_inputs", 3, "body", sums),
+		"want inputs that are scanned of one extent up to 1024, got [3 2] along 2": op("Scan x q -> y", "num_scan_inputs", 1, "scan_input_axes", []int{2}, "body", sums),
+		"want 1 integers as scan_input_axes, got [0 1]":                            op("Scan x q -> y", "num_scan_inputs", 1, "scan_input_axes", []int{0, 1}, "body", sums),
+		"want a graph of 3 inputs, got 2":                                          op("Scan x x q -> y", "num_scan_inputs", 1, "body", sums),
+		"want the graph body, got none":                                            op("Loop n - x -> y"),
+		"want a run at least, whose output 0 says a shape":                         op("Loop zero - x -> y all", "body", double),
+		"want a number of runs, got 20":                                            op("Loop limit - x -> y", "body", double),
+	} {
+		h := &hand{opset: 17, nodes: []*onnxpb.NodeProto{n}, fed: map[string]safetensors.Tensor{"x": x, "c": yes, "q": seq, "r": of(dtype.I64, []int{}, 2)}, stored: one, out: []string{"y"}}
+		if _, err := h.run(t); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
