@@ -138,8 +138,8 @@ func (b *builder) insert(c *call, op string, attrs map[string]any, inputs ...*va
 	return outs[0], nil
 }
 
-// loop inserts the body of a loop as often as it runs. The number of runs must be known; a condition that only
-// a run knows chooses after each run between what it gave and what was there before.
+// loop inserts the body of a loop as often as it runs. The number of runs must be known; a condition that
+// only a run knows chooses after each run between what it gave and what was there before.
 func (b *builder) loop(c *call) ([]*value, error) {
 	g, err := b.body(c, "body")
 	if err != nil {
@@ -281,8 +281,8 @@ func (b *builder) scan(c *call) ([]*value, error) {
 	return b.stacked(c, states, collected, lists["scan_output_axes"], lists["scan_output_directions"])
 }
 
-// stacked returns values, and behind them lists of values that are joined along new axes, by default the first
-// one.
+// stacked returns values, and behind them lists of values that are joined along new axes, by default the
+// first one.
 func (b *builder) stacked(c *call, outs []*value, lists [][]*value, axes, directions []int64) ([]*value, error) {
 	for i, list := range lists {
 		if len(list) == 0 {
