@@ -84,6 +84,33 @@ func (b *builder) size(c *call) ([]*value, error) {
 	return []*value{constant("", integersOf([]int{}, n))}, err
 }
 
+// nonzero returns the indices of the elements of a constant that are not 0, which decide about its extents.
+func (b *builder) nonzero(c *call) ([]*value, error) {
+	v := c.input(0)
+	if v == nil || !v.constant() {
+		return nil, errors.New("want a constant, since its elements decide about the extents of the output")
+	}
+	if err := b.fold.value(v); err != nil {
+		return nil, err
+	}
+	size, rank := v.data.Type.Size(), len(v.data.Shape)
+	var places []int
+	for i := range len(v.data.Data) / size {
+		if v.data.Type.Float64(v.data.Data[i*size:]) != 0 {
+			places = append(places, i)
+		}
+	}
+	out := make([]int, rank*len(places))
+	stride := 1
+	for d := rank - 1; d >= 0; d-- {
+		for k, i := range places {
+			out[d*len(places)+k] = i / stride % v.data.Shape[d]
+		}
+		stride *= v.data.Shape[d]
+	}
+	return []*value{constant("", integersOf([]int{rank, len(places)}, out...))}, nil
+}
+
 // function computes the body of a function of the model.
 func (b *builder) function(c *call, f *onnxpb.FunctionProto) ([]*value, error) {
 	sets := opsets(f.GetOpsetImport())

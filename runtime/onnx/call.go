@@ -77,6 +77,8 @@ func builtin(op string) func(*builder, *call) ([]*value, error) {
 		return (*builder).shape
 	case "Size":
 		return (*builder).size
+	case "NonZero":
+		return (*builder).nonzero
 	case "If":
 		return (*builder).branch
 	case "Loop":
@@ -161,7 +163,7 @@ func (b *builder) mapped(c *call) ([]*value, error) {
 	}
 	switch {
 	case len(unmet) > 0:
-		reasons = append(reasons, "a definition when "+strings.Join(unmet, ", or when "))
+		reasons = append(reasons, unmet...)
 		fallthrough
 	case len(reasons) > 0:
 		return nil, c.refused("the catalogue has "+strings.Join(reasons, ", "), nil)

@@ -184,7 +184,7 @@ func (b *builder) defined(c *call) (outs []*value, reasons []string, err error) 
 		x := &inlined{b: b, c: c, d: d, values: map[string]*value{}, lets: map[string]any{}}
 		outs, err = x.run()
 		if unmet, ok := err.(unmetError); ok {
-			reasons = append(reasons, string(unmet))
+			reasons = append(reasons, unmet.Error())
 			continue
 		}
 		return outs, nil, err
@@ -192,10 +192,10 @@ func (b *builder) defined(c *call) (outs []*value, reasons []string, err error) 
 	return nil, reasons, nil
 }
 
-// unmetError is the condition of a definition that does not hold.
+// unmetError says what a definition computes, where that is another node.
 type unmetError string
 
-func (e unmetError) Error() string { return "want " + string(e) }
+func (e unmetError) Error() string { return "a definition " + string(e) }
 
 // inlined is a definition of which the nodes are inserted.
 type inlined struct {
@@ -218,7 +218,7 @@ func (x *inlined) run() ([]*value, error) {
 	}
 	for i := len(d.inputs); i < len(c.inputs); i++ {
 		if c.inputs[i] != nil {
-			return nil, fmt.Errorf("want at most %d inputs, got %d", len(d.inputs), len(c.inputs))
+			return nil, unmetError(fmt.Sprintf("of at most %d inputs", len(d.inputs)))
 		}
 	}
 	for i, name := range d.inputs {
@@ -262,7 +262,7 @@ func (x *inlined) step(s *step) error {
 	case s.want != "":
 		v, err := x.eval(s.want)
 		if err == nil && v != true {
-			err = unmetError(s.want)
+			err = unmetError("when " + s.want)
 		}
 		return err
 	case s.let != "":

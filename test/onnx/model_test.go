@@ -315,6 +315,48 @@ func TestOldVersions(t *testing.T) {
 	}
 }
 
+// TestElementTypes runs operators on integers and truth values, and on constants whose elements decide about
+// extents.
+func TestElementTypes(t *testing.T) {
+	ints := func(x ...float64) safetensors.Tensor { return of(dtype.I64, []int{len(x)}, x...) }
+	wide := of(dtype.I64, []int{2, 2}, 1, 1<<53-1, -7, 3)
+	grown := each(dtype.I64, []int{3, 3}, func(i []int) float64 {
+		if i[0] == 2 || i[1] == 0 {
+			return -9
+		}
+		return at(wide, i[0], i[1]-1)
+	})
+	truths := of(dtype.Bool, []int{2, 2}, 1, 0, 1, 1)
+	for name, c := range map[string]struct {
+		nodes  []*onnxpb.NodeProto
+		x      safetensors.Tensor
+		stored map[string]safetensors.Tensor
+		want   safetensors.Tensor
+	}{
+		"pad":            {[]*onnxpb.NodeProto{op("Pad x p v -> y")}, wide, map[string]safetensors.Tensor{"p": ints(0, 1, 1, 0), "v": of(dtype.I64, []int{}, -9)}, grown},
+		"pad of truths":  {[]*onnxpb.NodeProto{op("Pad x p v -> y")}, truths, map[string]safetensors.Tensor{"p": ints(0, 0, 0, 1), "v": of(dtype.Bool, []int{}, 1)}, of(dtype.Bool, []int{2, 3}, 1, 0, 1, 1, 1, 1)},
+		"triangle":       {[]*onnxpb.NodeProto{op("Trilu x -> y")}, truths, nil, of(dtype.Bool, []int{2, 2}, 1, 0, 0, 1)},
+		"equal":          {[]*onnxpb.NodeProto{op("Equal x e -> y")}, truths, map[string]safetensors.Tensor{"e": of(dtype.Bool, []int{2}, 0, 0)}, of(dtype.Bool, []int{2, 2}, 0, 1, 0, 0)},
+		"relu":           {[]*onnxpb.NodeProto{op("Relu x -> y")}, wide, nil, of(dtype.I64, []int{2, 2}, 1, 1<<53-1, 0, 3)},
+		"product":        {[]*onnxpb.NodeProto{op("MatMul x x -> y")}, of(dtype.I32, []int{2, 2}, 1, 2, 3, 100000), nil, of(dtype.I32, []int{2, 2}, 7, 200002, 300003, 1410065414)},
+		"scatter":        {[]*onnxpb.NodeProto{op("ScatterElements x i u -> y")}, truths, map[string]safetensors.Tensor{"i": of(dtype.I64, []int{1, 2}, -1, 0), "u": of(dtype.Bool, []int{1, 2}, 0, 1)}, of(dtype.Bool, []int{2, 2}, 1, 1, 0, 1)},
+		"places":         {[]*onnxpb.NodeProto{op("NonZero m -> at"), op("Gather x at -> y")}, ints(5, 6, 7), map[string]safetensors.Tensor{"m": of(dtype.F32, []int{2, 3}, 0, 0.5, 0, 1, 0, -1)}, of(dtype.I64, []int{2, 3}, 5, 6, 6, 6, 5, 7)},
+		"compress":       {[]*onnxpb.NodeProto{op("Compress x m -> y", "axis", 1)}, wide, map[string]safetensors.Tensor{"m": of(dtype.Bool, []int{2}, 0, 1)}, of(dtype.I64, []int{2, 1}, 1<<53-1, 3)},
+		"maximum":        {[]*onnxpb.NodeProto{op("ReduceMax x a -> y", "keepdims", 0)}, of(dtype.U8, []int{2, 2}, 200, 3, 4, 255), map[string]safetensors.Tensor{"a": ints(0)}, of(dtype.U8, []int{2}, 200, 255)},
+		"clipped":        {[]*onnxpb.NodeProto{op("Clip x - most -> y")}, wide, map[string]safetensors.Tensor{"most": of(dtype.I64, []int{}, 2)}, of(dtype.I64, []int{2, 2}, 1, 2, -7, 2)},
+		"truth constant": {[]*onnxpb.NodeProto{op("And x m -> y")}, truths, map[string]safetensors.Tensor{"m": of(dtype.Bool, []int{2}, 1, 0)}, of(dtype.Bool, []int{2, 2}, 1, 0, 1, 0)},
+		"full lengths": {[]*onnxpb.NodeProto{op("RNN x w r - n -> z y", "hidden_size", 1)}, of(dtype.F32, []int{2, 1, 1}, 0.5, 1), map[string]safetensors.Tensor{"w": of(dtype.F32, []int{1, 1, 1}, 2), "r": of(dtype.F32, []int{1, 1, 1}, 3), "n": of(dtype.I32, []int{1}, 2)},
+			of(dtype.F32, []int{1, 1, 1}, math.Tanh(2+3*math.Tanh(1)))},
+	} {
+		out, err := (&hand{opset: 18, nodes: c.nodes, fed: map[string]safetensors.Tensor{"x": c.x}, stored: c.stored, out: []string{"y"}}).run(t)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if d := different(out[0], c.want, 1e-6, 0); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
 // TestQuantized compares products of integers with sums of 64 bits, of so many that floats of 32 bits round.
 func TestQuantized(t *testing.T) {
 	for _, k := range []int{200, 5000} {
