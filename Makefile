@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run run-mpi mpi mpi-faults mpi-hosts generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips edits tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page node-packages onnx-runtime
+.PHONY: run run-mpi mpi mpi-faults mpi-hosts generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips edits tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page node-packages onnx-runtime onnx-speed
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -272,6 +272,10 @@ page:
 # that people use, and those of the examples after a short training. OPGEN_ONNX is a folder with further networks.
 onnx-runtime:
 	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/onnx
+
+# onnx-speed times networks beside ONNX Runtime, with 1 and 2 threads. OPGEN_ONNX is a folder with further networks.
+onnx-speed:
+	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/onnx -run '^$$' -bench BesideRuntime -benchtime 1x
 
 # gpu-check makes bin/opgen-gpu-check.sh, an archive that unpacks itself and checks the CUDA backend on a machine with a GPU: it needs neither
 # Go nor a network nor the CUDA toolkit there, and takes at most 8 minutes. Making it takes what make cuda takes, some minutes on the emulator

@@ -87,3 +87,14 @@ func ExampleReadTensor() {
 	fmt.Println(name, t.Type, t.Shape, t.Float64s(), err)
 	// Output: x f32 [2] [1 2] <nil>
 }
+
+// Some operators are computed by nodes of others.
+func ExampleFunctions() {
+	for _, name := range onnx.Functions()[:3] {
+		fmt.Println(name)
+	}
+	// Output:
+	// ArgMax
+	// ArgMin
+	// Attention
+}

@@ -297,6 +297,18 @@ func TestOldVersions(t *testing.T) {
 			}
 			return mean / n
 		})},
+		"Conv of one dimension": {9, op("Conv x w b -> y", "strides", []int{2}, "pads", []int{1, 1}, "dilations", []int{2}, "group", 3), x, map[string]safetensors.Tensor{"w": of(dtype.F32, []int{3, 1, 2}, 1, 2, -1, 0.5, 3, 4), "b": floats(0.5, 1, -1)},
+			each(dtype.F32, []int{2, 3, 2}, func(i []int) float64 {
+				sum := []float64{0.5, 1, -1}[i[1]]
+				for k, w := range [][]float64{{1, 2}, {-1, 0.5}, {3, 4}}[i[1]] {
+					if j := i[2]*2 + k*2 - 1; j >= 0 && j < 4 {
+						sum += w * at(x, i[0], i[1], j)
+					}
+				}
+				return sum
+			})},
+		"Pow of a number":  {9, op("Pow x e -> y"), x, map[string]safetensors.Tensor{"e": floats(3)}, each(dtype.F32, x.Shape, func(i []int) float64 { return math.Pow(at(x, i...), 3) })},
+		"Pow of more dims": {9, op("Pow x e -> y"), x, map[string]safetensors.Tensor{"e": of(dtype.F32, []int{1, 1, 1, 1}, 2)}, each(dtype.F32, []int{1, 2, 3, 4}, func(i []int) float64 { return math.Pow(at(x, i[1:]...), 2) })},
 		"LRN": {9, op("LRN x -> y", "size", 2, "alpha", 0.5, "beta", 0.75, "bias", 2.0), image, nil, each(dtype.F32, image.Shape, func(i []int) float64 {
 			sum := math.Pow(at(image, i...), 2)
 			if i[1] == 0 {

@@ -32,7 +32,7 @@ type networkCase struct {
 var dtypes = map[string]dtype.Type{"float32": dtype.F32, "int64": dtype.I64, "int32": dtype.I32, "bool": dtype.Bool, "float16": dtype.F16, "float64": dtype.F64,
 	"int8": dtype.I8, "int16": dtype.I16, "uint8": dtype.U8, "uint16": dtype.U16, "uint32": dtype.U32, "uint64": dtype.U64}
 
-func (p port) read(t *testing.T, folder string) safetensors.Tensor {
+func (p port) read(t testing.TB, folder string) safetensors.Tensor {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(folder, p.File))
 	if err != nil {
@@ -80,14 +80,14 @@ func eachNetwork(t *testing.T, f func(name, folder, file string)) {
 }
 
 // readCase reads a case.
-func readCase(t *testing.T, file string) (c networkCase) {
+func readCase(t testing.TB, file string) (c networkCase) {
 	t.Helper()
 	readJSON(t, file, &c)
 	return c
 }
 
 // readNetwork reads a case and its model.
-func readNetwork(t *testing.T, folder, file string) (c networkCase, m *onnx.Model) {
+func readNetwork(t testing.TB, folder, file string) (c networkCase, m *onnx.Model) {
 	t.Helper()
 	c = readCase(t, file)
 	m, err := onnx.Load(filepath.Join(folder, "models", c.Model), target)
@@ -125,7 +125,7 @@ func runNetwork(t *testing.T, folder, file string, registry *task.Registry) {
 	}
 }
 
-func readJSON(t *testing.T, file string, into any) {
+func readJSON(t testing.TB, file string, into any) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err == nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
+	"github.com/opgen/opgen/runtime/fuse"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/onnx"
 	"github.com/opgen/opgen/runtime/planner"
@@ -81,6 +82,11 @@ type loaded struct {
 // load loads a model for inputs of the types and shapes of some tensors. Those in known are given as
 // constants.
 func load(m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.Tensor, known map[string]bool) (*loaded, error) {
+	return loadOn(1, false, m, registry, inputs, known)
+}
+
+// loadOn does so for a number of workers, and fuses operators if asked to.
+func loadOn(workers int, fused bool, m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.Tensor, known map[string]bool) (*loaded, error) {
 	g := graph.New(1)
 	tensors := map[string]graph.Tensor{}
 	var opts []onnx.Option
@@ -102,7 +108,12 @@ func load(m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.
 	if err != nil {
 		return nil, err
 	}
-	e := engine.New(registry, cpu.New(cpu.Config{Workers: 1}), engine.Config{})
+	if fused {
+		if p, _, err = fuse.Program(p); err != nil {
+			return nil, err
+		}
+	}
+	e := engine.New(registry, cpu.New(cpu.Config{Workers: workers}), engine.Config{})
 	plan, err := planner.Build(p, e.Options()...)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
