@@ -63,7 +63,7 @@ func TestDefined(t *testing.T) {
 	mode := &onnxpb.AttributeProto{Name: proto.String("axis"), Type: onnxpb.AttributeProto_GRAPH.Enum()}
 	for want, n := range map[string]*onnxpb.NodeProto{
 		`onnx: LpNormalization of version 17, node "y": nodes of others compute it: the attribute odd has no meaning here`:   node("LpNormalization", x, y, integer("odd", 1)),
-		`node "y": the catalogue has a definition of at most 1 inputs`:                                                 node("LpNormalization", []string{"x", "x"}, y),
+		`node "y": the catalogue has a definition of at most 1 inputs`:                                                       node("LpNormalization", []string{"x", "x"}, y),
 		`node "y": nodes of others compute it: want no output 1, got z`:                                                      node("LpNormalization", x, []string{"y", "z"}),
 		`node "y": nodes of others compute it: ReduceL2: axis: attribute axis: want numbers, strings or a tensor, got GRAPH`: node("LpNormalization", x, y, mode),
 		`the catalogue has element_unary of elements of f16, bf16, f32, f64, and not of i64`:                                 node("Sin", []string{"n"}, y),
