@@ -13,7 +13,6 @@ import (
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/reduce"
-	"github.com/opgen/opgen/generated/reducenorm"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -38,7 +37,7 @@ func newCritic() critic {
 	h := linear.Apply(g, linear.Defaults(criticUnits).WithActivation(activation.Tanh).WithDataType(dtype.F64), c.x, graph.Named("first"))
 	score := linear.Apply(g, linear.Defaults(1).WithUseBias(false).WithDataType(dtype.F64), h, graph.Named("second"))
 	c.grad = g.Gradients(score, c.x)[0]
-	norm := reducenorm.Apply(g, reducenorm.Defaults(reducenorm.OpTypeL2, attr.ListOf(1)), c.grad)
+	norm := elementunary.Sqrt(g, reduce.Sum(g, elementbinary.Mul(g, c.grad, c.grad), attr.ListOf(1)))
 	excess := elementunary.ScalarSub(g, norm, 1)
 	c.penalty = reduce.Mean(g, elementbinary.Mul(g, excess, excess), attr.ListOf(0))
 	c.loss = elementbinary.Add(g, reduce.Mean(g, score, attr.ListOf(0, 1)), elementunary.ScalarMultiply(g, c.penalty, 10))

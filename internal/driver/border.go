@@ -28,7 +28,7 @@ func (p *Project) checkBorder() {
 		kernelcheck.Check(m, p.kernels, p.imports(), p.Border)
 	}
 	p.unused(m)
-	p.checkTuned(m)
+	p.checkTuned(m.Operators, nil, p.Border)
 }
 
 func (p *Project) imports() kernelcheck.Imports {

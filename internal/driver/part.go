@@ -93,9 +93,10 @@ func (g *Ground) Between(read []*spec.Spec, list *diag.List) map[string]*spec.Sp
 	return named
 }
 
-// Border finds what is wrong with the files of kernels, whatever the operators are. packages lists the
-// generated packages. operators are those that are known.
+// Border finds what is wrong with the files of kernels and with the table of tuned choices, whatever the
+// operators are. packages lists the generated packages. operators are those that are known.
 func (g *Ground) Border(packages []string, operators []*model.Operator, list *diag.List) {
+	g.project.checkTuned(operators, packages, list)
 	if d := g.project.noFolder(operators); d != nil {
 		list.Merge(d)
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opgen/opgen/internal/base/nearest"
 	"github.com/opgen/opgen/internal/diag"
+	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/internal/input"
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/internal/source"
@@ -18,30 +19,40 @@ import (
 )
 
 // checkTuned finds mistakes in the table of choices that the module has, and entries for what is gone.
-func (p *Project) checkTuned(m *model.Module) {
+// packages lists those of all specs: an operator that is not among operators and whose spec is there has
+// findings of its own.
+func (p *Project) checkTuned(operators []*model.Operator, packages []string, list *diag.List) {
 	text, err := input.Text(filepath.Join(p.Config.Root, tuned.File))
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	f := &source.File{Path: tuned.File, Text: string(text)}
 	if err != nil {
-		p.Border.Add(diag.BadTuned, source.Span{File: f}, "%v", err)
+		list.Add(diag.BadTuned, source.Span{File: f}, "%v", err)
 		return
 	}
-	operators := map[string]*model.Operator{}
-	for _, used := range append(slices.Clone(p.used), m) {
+	known := map[string]*model.Operator{}
+	for _, used := range p.used {
 		for _, o := range used.Operators {
-			operators[o.FullName()] = o
+			known[o.FullName()] = o
 		}
+	}
+	with := map[string]bool{} // packages of specs with findings
+	for _, name := range packages {
+		with[name] = true
+	}
+	for _, o := range operators {
+		known[o.FullName()] = o
+		delete(with, goname.Package(o.Name))
 	}
 	table, problems := tuned.Parse(tuned.File, f.Text)
 	for _, x := range problems {
-		p.Border.Add(diag.BadTuned, wordAt(f, x.Line, x.Column), "%s", x.Message)
+		list.Add(diag.BadTuned, wordAt(f, x.Line, x.Column), "%s", x.Message)
 	}
 	for i := range table.Entries {
 		e := &table.Entries[i]
 		stale := func(key string, names []string, name, format string, args ...any) {
-			d := p.Border.Add(diag.BadTuned, keyOf(f, e.Line, key), format, args...)
+			d := list.Add(diag.BadTuned, keyOf(f, e.Line, key), format, args...)
 			n := nearest.Name(name, names)
 			if i := slices.IndexFunc(names, func(full string) bool { return strings.HasSuffix(full, "."+name) }); i >= 0 {
 				n = names[i]
@@ -52,9 +63,12 @@ func (p *Project) checkTuned(m *model.Module) {
 				d.Hinted("remove the entry, and measure again with opgen tune")
 			}
 		}
-		o := operators[e.Operator]
+		o := known[e.Operator]
+		if o == nil && with[goname.Package(e.Operator[strings.LastIndex(e.Operator, ".")+1:])] {
+			continue
+		}
 		if o == nil {
-			stale("operator", slices.Sorted(maps.Keys(operators)), e.Operator, "there is no operator %s", e.Operator)
+			stale("operator", slices.Sorted(maps.Keys(known)), e.Operator, "there is no operator %s", e.Operator)
 			continue
 		}
 		var tasks, attrs []string
