@@ -28,6 +28,7 @@ var longTargets = map[string]string{
 	"gpu-check":      "takes a quarter of an hour; make cuda makes the archive in a short form",
 	"mutate":         "takes a quarter of an hour",
 	"mutate-code":    "takes an hour",
+	"onnx-speed":     "measures beside ONNX Runtime",
 	"node-packages":  "takes some minutes; make test writes a package for each operator",
 	"plan-mutants":   "takes some minutes; make property breaks plans",
 	"tiles":          "takes a processor of its own; TestF6Size of test/size measures less",
