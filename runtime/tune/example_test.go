@@ -1,11 +1,15 @@
 package tune_test
 
 import (
+	"fmt"
+
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/tune"
 )
 
-// The program that opgen tune compiles for this module.
+// The main function of the program that opgen tune compiles for this module.
 func ExampleMain() {
-	tune.Main(catalogue.Register, catalogue.Operators())
+	main := func() { tune.Main(catalogue.Register, catalogue.Operators()) }
+	fmt.Printf("%T\n", main)
+	// Output: func()
 }
