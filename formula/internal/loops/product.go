@@ -246,7 +246,7 @@ func (u *matrices[T]) mask(s *state[T], c []T, ldc, m int) {
 				for k := range u.k {
 					x, y := a[at(i, k, u.lda, u.ta)], b[at(k, j, u.ldb, u.tb)]
 					if u.masks == 'a' && x != 0 || u.masks == 'b' && y != 0 {
-						sum += x * y
+						sum += T(x * y)
 					}
 				}
 			})
