@@ -230,6 +230,7 @@ func TestErrors(t *testing.T) {
 		"unknown character": {func(o *options) { o.prompts = []string{"漢"} }, `prompt "漢": want characters that the text for training has, got '漢'`},
 		"too long":          {func(o *options) { o.length = 100 }, "request 0: want at most the 72 tokens that 9 pages hold, got 111"},
 		"heads":             {func(o *options) { o.heads = 3 }, "want -heads that divide the width 64 and the 32 features of keys, got 3"},
+		"one head":          {func(o *options) { o.heads = 1 }, "want -heads that divide the width 64 and the 32 features of keys, got 1"},
 		"no file":           {func(o *options) { o.load = "nowhere" }, "nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
