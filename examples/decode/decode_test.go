@@ -153,7 +153,7 @@ func TestSchedule(t *testing.T) {
 		}
 		entered, left, kept := -1, 0, map[[2]int64]int64{} // what lies where in a page: request and position
 		for {
-			in, ok := s.next(pages)
+			in, ok := s.next()
 			if !ok {
 				break
 			}
@@ -267,7 +267,7 @@ func BenchmarkStep(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			in, _ := schedule.next(o.pages)
+			in, _ := schedule.next()
 			for i := range in.position {
 				in.position[i] = 90
 			}

@@ -1,8 +1,8 @@
 // Decode continues several texts at a time with the network that charlm trains if it has -groups: rotary
 // positions, grouped attention and gated MLPs. A step is one plan, which runs token after token. Texts enter
 // and leave the batch as data: each has a slot of the batch and pages of memory for the keys and values of
-// its tokens. What is drawn for a text does not depend on what is beside it, on the number of workers or on
-// the engine.
+// its tokens. What is drawn for a text depends neither on what is beside it nor on the number of workers. A
+// GPU rounds sums otherwise, so it may draw another token where two are nearly as likely.
 //
 // The last line of its output is "tokens=n steps=n occupied=p% seconds=s.s tokens/s=n".
 package main
@@ -164,7 +164,7 @@ func decode(ctx context.Context, o options, weights *safetensors.File, requests 
 	temperature := slices.Repeat([]float32{float32(o.temperature)}, o.slots)
 	steps, busy, tokens, start := 0, 0, 0, time.Now()
 	for {
-		in, ok := schedule.next(o.pages)
+		in, ok := schedule.next()
 		if !ok {
 			break
 		}

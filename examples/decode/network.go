@@ -24,13 +24,12 @@ type network struct {
 	// Inputs, a row for each slot; see inputs.
 	given, fresh, seed, temperature graph.Tensor
 	drawn                           graph.Tensor // i64[slots]
-	slots                           int
 }
 
 // newNetwork builds the network for a batch of slots, each with a table of so many columns.
 func newNetwork(s rotary.Sizes, slots, columns, pages, size int) *network {
 	g := graph.New(1)
-	n := &network{graph: g, slots: slots, given: g.Input("given", dtype.I64, slots), fresh: g.Input("fresh", dtype.Bool, slots), seed: g.Input("seed", dtype.I64, slots),
+	n := &network{graph: g, given: g.Input("given", dtype.I64, slots), fresh: g.Input("fresh", dtype.Bool, slots), seed: g.Input("seed", dtype.I64, slots),
 		temperature: g.Input("temperature", dtype.F32, slots),
 		pages: rotary.Pages{Size: size, Count: pages, Position: g.Input("position", dtype.I64, slots), Table: g.Input("table", dtype.I64, slots, columns),
 			Writer: g.Input("writer", dtype.I64, pages), Place: g.Input("place", dtype.I64, pages)}}

@@ -28,6 +28,7 @@ type slot struct {
 // that has begun ever waits for a page.
 type schedule struct {
 	size    int // tokens of a page
+	pages   int // that there are
 	columns int // pages that a request has at most
 	slots   []slot
 	free    []int // pages, the next one last
@@ -37,7 +38,7 @@ type schedule struct {
 // newSchedule returns a schedule for requests. It is an error if one has no prompt, or needs more pages than
 // there are.
 func newSchedule(slots, pages, size int, requests []*request) (*schedule, error) {
-	s := &schedule{size: size, slots: make([]slot, slots), waiting: requests}
+	s := &schedule{size: size, pages: pages, slots: make([]slot, slots), waiting: requests}
 	for p := range pages {
 		s.free = append(s.free, pages-1-p)
 	}
@@ -64,9 +65,9 @@ type inputs struct {
 }
 
 // next lets requests enter, and returns the inputs of the next step, or false if all have left.
-func (s *schedule) next(pages int) (in inputs, ok bool) {
+func (s *schedule) next() (in inputs, ok bool) {
 	in = inputs{given: make([]int64, len(s.slots)), fresh: make([]bool, len(s.slots)), position: slices.Repeat([]int64{-1}, len(s.slots)),
-		table: make([]int64, len(s.slots)*s.columns), writer: make([]int64, pages), place: slices.Repeat([]int64{-1}, pages), seed: make([]int64, len(s.slots))}
+		table: make([]int64, len(s.slots)*s.columns), writer: make([]int64, s.pages), place: slices.Repeat([]int64{-1}, s.pages), seed: make([]int64, len(s.slots))}
 	for b := range s.slots {
 		slot := &s.slots[b]
 		if slot.request == nil && len(s.waiting) > 0 && s.waiting[0].pages(s.size) <= len(s.free) {
