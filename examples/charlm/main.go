@@ -134,6 +134,9 @@ func (o *options) fixed() map[string]string {
 	if o.groups > 0 { // checkpoints of networks without do not name it
 		fixed["groups"] = fmt.Sprint(o.groups)
 	}
+	if o.strategy != "" {
+		fixed["strategy"] = o.strategy
+	}
 	return fixed
 }
 

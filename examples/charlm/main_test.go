@@ -301,10 +301,17 @@ func TestResume(t *testing.T) {
 	if err := run(t.Context(), o, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
+	divided := small(t, "-steps", "2", "-clip", "0", "-strategy", "tensor.toml", "-checkpoint", t.TempDir())
+	if err := run(t.Context(), divided, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
 	for want, change := range map[string]func(*options){
 		"has a checkpoint of step 2":                        func(*options) {},
 		"the checkpoint of step 2 has seed = 1, want 2":     func(o *options) { o.resume, o.seed = true, 2 },
 		"the checkpoint of step 2 has rate = 0.006, want 1": func(o *options) { o.resume, o.rate = true, 1 },
+		"the checkpoint of step 2 has strategy = tensor.toml, want sequence.toml": func(o *options) {
+			o.resume, o.checkpoints, o.clip, o.strategy = true, divided.checkpoints, 0, "sequence.toml"
+		},
 		"no such file": func(o *options) { o.resume, o.curve = true, filepath.Join(dir, "curve") },
 		"want characters that the text for training has, got": func(o *options) { o.prompt = "λ" },
 	} {
