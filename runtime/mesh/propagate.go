@@ -263,11 +263,17 @@ func (s *Sharding) checkNode(n *graph.Node, divisions []task.Division) error {
 				if !slices.Contains(rules, r.String()) {
 					rules = append(rules, r.String())
 				}
-				at := slices.IndexFunc(divisions, func(d task.Division) bool { on, ok := d.Axes[slot]; return ok && on == axis })
-				if at < 0 {
+				along := func(d task.Division) bool { on, ok := d.Axes[slot]; return ok && on == axis }
+				at := slices.IndexFunc(divisions, along)
+				known := slices.IndexFunc(s.uses[n], func(u use) bool { return u.over.Axis == r.Axis })
+				switch {
+				case at < 0:
 					bad = true
-				} else if !slices.ContainsFunc(s.uses[n], func(u use) bool { return u.over.Axis == r.Axis }) {
+				case known < 0:
 					s.uses[n] = append(s.uses[n], use{divisions[at], r})
+				case !along(s.uses[n][known].Division):
+					return fmt.Errorf("mesh: node %s: %w", n.Name, &op.Error{Operator: n.Op.FullName(), Slot: n.Op.SlotName(slot),
+						Want: "at most one index over " + r.Axis, Got: fmt.Sprintf("two, by %v and %v", s.uses[n][known].over, r)})
 				}
 			}
 		}

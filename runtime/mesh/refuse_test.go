@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/generated/embeddingbag"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
@@ -43,6 +44,12 @@ func TestDivideErrors(t *testing.T) {
 			return infer(g, y)
 		}, "[divide]\n\"hidden.weight\" = { 0 = \"b\" }\n\"wide.weight\" = { 0 = \"a\" }",
 			"operator linear, slot bias: want a weight that counts once over one axis of the mesh, got out.bias over b and a"},
+		"an index of the rows of bags and one of their features, which no tensor has both": {func() (*graph.Program, error) {
+			g := graph.New(1)
+			bags := embeddingbag.Defaults(5, 4).WithMode(embeddingbag.ModeSum)
+			return infer(g, embeddingbag.Apply(g, bags, g.Input("index", dtype.I32, 6, 4), graph.Named("bags")))
+		}, "[divide]\nindex = { 1 = \"b\" }\n\"bags.weight\" = { 1 = \"b\" }",
+			"mesh: node bags: operator embedding_bag, slot weight: want at most one index over b, got two, by index dimension 1 over b (s.toml:5:11) and bags.weight dimension 1 over b (s.toml:6:19)"},
 		"an order": {func() (*graph.Program, error) {
 			g, hidden, y := layers()
 			y.Node().After(hidden.Node())
