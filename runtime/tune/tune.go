@@ -79,7 +79,7 @@ type tuner struct {
 
 // run measures the uses and changes the entries of a table for this machine and the number of workers. It
 // returns how many tasks it measured and for how many the table has a choice. A task that cannot be measured
-// is a line of the output. The error is about a use that is none, a task whose results depend on its ranges,
+// is a line of the output. Its entry stays, and so does that of a task that the context interrupts. The error is about a use that is none, a task whose results depend on its ranges,
 // or the context.
 func run(ctx context.Context, registry *task.Registry, table *tuned.Table, c config) (measured, chosen int, err error) {
 	if c.Workers < 1 {
@@ -134,7 +134,9 @@ func run(ctx context.Context, registry *task.Registry, table *tuned.Table, c con
 			}
 			fmt.Fprintf(c.Out, "%s: %s\n", title, found)
 			measured++
+			t.table.Drop(t.on, key)
 			if found.ranges > 0 {
+				t.table.Set(tuned.Entry{Device: t.on, Use: key, Ranges: found.ranges})
 				chosen++
 			}
 		}
@@ -164,9 +166,8 @@ func (f *finding) String() string {
 	return out
 }
 
-// task measures a task of a use, and sets or drops its entry.
+// task measures a task of a use.
 func (t *tuner) task(ctx context.Context, u *use, n *graph.Node, s *task.Signature, key tuned.Use) (*finding, error) {
-	t.table.Drop(t.on, key)
 	m, err := t.load(n, s, key, candidates)
 	if err != nil {
 		return nil, err
@@ -223,7 +224,6 @@ func (t *tuner) task(ctx context.Context, u *use, n *graph.Node, s *task.Signatu
 		}
 	}
 	f.ranges = ranges
-	t.table.Set(tuned.Entry{Device: t.on, Use: key, Ranges: ranges})
 	return f, nil
 }
 
@@ -350,7 +350,7 @@ func (t *tuner) load(n *graph.Node, s *task.Signature, key tuned.Use, ranges []i
 			}
 		}
 		if !found {
-			return m, errors.New("its program has no such task")
+			return m, errNoTask
 		}
 		if slices.ContainsFunc(seen, func(other []op.Grid) bool {
 			return slices.EqualFunc(grids, other, func(a, b op.Grid) bool { return a.Equal(&b) })
@@ -364,6 +364,9 @@ func (t *tuner) load(n *graph.Node, s *task.Signature, key tuned.Use, ranges []i
 	}
 	return m, nil
 }
+
+// errNoTask says that a program does without the task that is to be measured.
+var errNoTask = errors.New("its program has no such task")
 
 // instance plans a program and loads it, each task by itself.
 func (m *measurement) instance(p *graph.Program, opts ...planner.Option) (*engine.Instance, error) {
