@@ -2,14 +2,38 @@ package tune_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/tune"
+	"github.com/opgen/opgen/runtime/tuned"
 )
 
-// The main function of the program that opgen tune compiles for this module.
+// The program that opgen tune compiles for this module measures the largest elements of columns, and writes a
+// table. What it prints has times, which are another ones at each run.
 func ExampleMain() {
-	main := func() { tune.Main(catalogue.Register, catalogue.Operators()) }
-	fmt.Printf("%T\n", main)
-	// Output: func()
+	dir, err := os.MkdirTemp("", "tune")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, tuned.File)
+	args, out := os.Args, os.Stdout
+	os.Args = []string{"tune", "-o", file, `reduce{"op_type": "REDUCE_MAX", "axes": [0]} input=256x200`}
+	os.Stdout = os.Stderr
+	tune.Main(catalogue.Register, catalogue.Operators())
+	os.Args, os.Stdout = args, out
+	table, err := tuned.Read(file)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, e := range table.Entries {
+		if e.Task == "forward" {
+			fmt.Printf("%s %s: faster in other than the usual ranges\n", e.Operator, e.Shapes)
+		}
+	}
+	// Output: reduce input=256x256: faster in other than the usual ranges
 }
