@@ -79,8 +79,8 @@ type tuner struct {
 
 // run measures the uses and changes the entries of a table for this machine and the number of workers. It
 // returns how many tasks it measured and for how many the table has a choice. A task that cannot be measured
-// is a line of the output. Its entry stays, and so does that of a task that the context interrupts. The error is about a use that is none, a task whose results depend on its ranges,
-// or the context.
+// is a line of the output. Its entry stays, and so does that of a task that the context interrupts. The error
+// is about a use that is none, a task whose results depend on its ranges, or the context.
 func run(ctx context.Context, registry *task.Registry, table *tuned.Table, c config) (measured, chosen int, err error) {
 	if c.Workers < 1 {
 		return 0, 0, fmt.Errorf("tune: want 1 worker or more, got %d", c.Workers)
