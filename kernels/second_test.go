@@ -13,9 +13,6 @@ var second = flag.Bool("second", false, "compare second derivatives at all examp
 // TestSecondDerivatives compares the second derivatives of the operators of the catalogue with differences of
 // first gradients, and lists those that are refused, with the reason.
 func TestSecondDerivatives(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles each gradient and the gradient of it")
-	}
 	const (
 		values = "adds to elements of which values decide, which a recurrence cannot"
 		hand   = "want an operator with a formula"

@@ -225,10 +225,11 @@ func All(t *testing.T, register func(*task.Registry) error, operators []*graph.O
 	}
 }
 
-// onSeveralWorkers lists the checks that run tasks on several workers. go test -short runs them as a whole:
-// the race detector, under which tests take many times as long, finds something in them alone. Of the others
-// it runs one sample of each operator.
-var onSeveralWorkers = []string{"Determinism", "RunsAreRepeatable", "Costs", "TwoConsumers", "Halves", "Fusions"}
+// inShort lists the checks that get all samples also from go test -short, which is for the race detector,
+// under which tests take many times as long. They run tasks on several workers, so that the detector finds
+// something in them alone; and SecondDerivatives chooses its samples. The others get one sample of each
+// operator.
+var inShort = []string{"Determinism", "RunsAreRepeatable", "Costs", "TwoConsumers", "Halves", "Fusions", "SecondDerivatives"}
 
 // forEachSample runs f for every operator, example and choice of element types. Where outputs are made on
 // request, it runs f both with and without them. It returns the operators of which all samples ran: go
@@ -244,7 +245,7 @@ func (k *Kit) forEachSample(t *testing.T, check string, f func(t *testing.T, s s
 			continue
 		}
 		samples, all := k.samples(t, o), true
-		if testing.Short() && len(samples) > 1 && !slices.Contains(onSeveralWorkers, check) {
+		if testing.Short() && len(samples) > 1 && !slices.Contains(inShort, check) {
 			samples, all = samples[:1], false
 		}
 		for _, s := range samples {
