@@ -17,7 +17,8 @@ type Example struct {
 }
 
 // examples reads an element of the section examples. It stands for several examples if an attribute has a
-// list of values where it takes one: one for each value, and for each pair of values of two such attributes.
+// list of values where it takes one: one for each value, and one for each combination where several have
+// lists.
 func (r *reader) examples(s *Spec, t *tableReader) []*Example {
 	x := &Example{Span: t.t.Span}
 	var lists []int // numbers of the attributes that have a list of values

@@ -107,8 +107,16 @@ func (x *ONNX) of(op mapping.Attr) *ONNX {
 		}
 		return out
 	}
+	operands := func(list []mapping.Operand) (out []mapping.Operand) {
+		for _, o := range list {
+			o.Type, o.Shape, o.Expand, o.Permute = put(o.Type), put(o.Shape), put(o.Expand), put(o.Permute)
+			out = append(out, o)
+		}
+		return out
+	}
 	y := *x
-	y.Op, y.When, y.Let, y.Attrs, y.Save = op.Name, put(x.When), puts(x.Let), puts(x.Attrs), puts(x.Save)
+	y.Op, y.When, y.Times, y.Let, y.Attrs, y.Save = op.Name, put(x.When), put(x.Times), puts(x.Let), puts(x.Attrs), puts(x.Save)
+	y.Inputs, y.Outputs = operands(x.Inputs), operands(x.Outputs)
 	return &y
 }
 

@@ -16,7 +16,7 @@ func TestSeveral(t *testing.T) {
 	const text = `doc = "x"
 formula = "y[n] = mode(x[n])"
 onnx = [
-  { op = { Sin = "SIN", Cos = "COS" }, since = 7, let = { here = "op == 'op'" }, attrs = { mode = "op" }, save = { p = "op == 'SIN' ? 1 : none" } },
+  { op = { Sin = "SIN", Cos = "COS" }, since = 7, let = { here = "op == 'op'" }, attrs = { mode = "op" }, save = { p = "op == 'SIN' ? 1 : none" }, times = "op == 'SIN' ? [1] : []", inputs = [{ slot = "x", shape = "op == 'SIN' ? [5] : [1]" }] },
   { op = "Tan", attrs = { mode = "'TAN'" } },
 ]
 examples = [
@@ -54,9 +54,13 @@ y = { role = "output", shape = ["N..."] }
 	}
 	var entries []string
 	for _, x := range s.ONNX {
-		entries = append(entries, fmt.Sprintf("%s %d %v %v %v", x.Op, x.Since, x.Let, x.Attrs, x.Save))
+		entries = append(entries, fmt.Sprintf("%s %d %v %v %v %q %v", x.Op, x.Since, x.Let, x.Attrs, x.Save, x.Times, x.Inputs))
 	}
-	want = []string{"Sin 7 [{here 'SIN' == 'op'}] [{mode 'SIN'}] [{p 'SIN' == 'SIN' ? 1 : none}]", "Cos 7 [{here 'COS' == 'op'}] [{mode 'COS'}] [{p 'COS' == 'SIN' ? 1 : none}]", "Tan 1 [] [{mode 'TAN'}] []"}
+	want = []string{
+		"Sin 7 [{here 'SIN' == 'op'}] [{mode 'SIN'}] [{p 'SIN' == 'SIN' ? 1 : none}] \"'SIN' == 'SIN' ? [1] : []\" [{x   'SIN' == 'SIN' ? [5] : [1]  }]",
+		"Cos 7 [{here 'COS' == 'op'}] [{mode 'COS'}] [{p 'COS' == 'SIN' ? 1 : none}] \"'COS' == 'SIN' ? [1] : []\" [{x   'COS' == 'SIN' ? [5] : [1]  }]",
+		"Tan 1 [] [{mode 'TAN'}] [] \"\" [{x     }]",
+	}
 	if !slices.Equal(entries, want) {
 		t.Errorf("entries of ONNX: want\n%s\ngot\n%s", strings.Join(want, "\n"), strings.Join(entries, "\n"))
 	}
