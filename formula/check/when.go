@@ -122,14 +122,18 @@ func (c *cases) leaf(n expr.Node) (name string, values []string, ok bool) {
 	}
 	x, y := show(b.X), show(b.Y)
 	switch b.Op {
+	case "==":
+		return x + " == " + y, []string{"true"}, true
 	case "!=":
 		return x + " == " + y, []string{"false"}, true
+	case "<":
+		return x + " < " + y, []string{"true"}, true
+	case ">=":
+		return x + " < " + y, []string{"false"}, true
 	case ">":
 		return y + " < " + x, []string{"true"}, true
 	case "<=":
 		return y + " < " + x, []string{"false"}, true
-	case ">=":
-		return x + " < " + y, []string{"false"}, true
 	}
 	return show(n), []string{"true"}, true
 }
@@ -288,9 +292,12 @@ func (c *cases) permitted(conditions []expr.Node) bool {
 	return true
 }
 
-// mentions reports whether a condition depends on one of the attributes.
+// mentions reports whether a condition depends on one of the names.
 func (c *cases) mentions(n expr.Node) (found bool) {
-	expr.Walk(n, func(n expr.Node) { found = found || slices.Contains(c.names, show(n)) })
+	expr.Walk(n, func(n expr.Node) {
+		name, _, _ := c.leaf(n)
+		found = found || slices.Contains(c.names, name) || slices.Contains(c.names, show(n))
+	})
 	return found
 }
 
