@@ -153,7 +153,9 @@ func TestGradientsOfProductsTakeLinearTime(t *testing.T) {
 					switch {
 					case n.Op != term.Reduce || n.Reduction.Kind != reduction.Prod:
 					case n.Reduction.Scan() != nil:
-						scans++
+						if scans++; s.Value != n {
+							t.Errorf("%s: want a scan that is stored, not one in a gradient that is added element by element", s)
+						}
 					case len(n.Reduction.Vars) > 1 && len(s.Vars) > 1:
 						t.Errorf("%s: want a scan", s)
 					}

@@ -379,6 +379,7 @@ func TestRangesElsewhere(t *testing.T) {
 	for formula, want := range map[string]float64{
 		"h[t, n] = t == 0 ? x[n, 0] : sum(q < 4: g[t - 1, n, q]) for t < 3\ng[t, n, q] = h[t, n] + q\ns[n] = h[2, n]":  16*x[0] + 30,
 		"a[n, q] = x[n, q] for q < 2 when kind == 'A'\na[n, q] = x[n, q] * q when kind == 'B'\ns[n] = sum(q: a[n, q])": x[1],
+		"y[n, q] = x[n, q] when kind == 'A'\ny[n, k] = x[n, k] * k when kind == 'B'\ns[n] = sum(q: x[n, q])":           x[0] + x[1] + x[2] + x[3],
 		"s[n] = kind == 'A' ? sum(q < 3: x[n, q]) : f(n)\nf(n) = sum(q: x[n, q])":                                      x[0] + x[1] + x[2],
 	} {
 		p, err := useFormula(t, formula)

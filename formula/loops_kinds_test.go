@@ -15,6 +15,7 @@ func TestMaskedProducts(t *testing.T) {
 	for _, text := range []string{
 		"t[n, n'] = sum(k if x[n, k] != 0: x[n, k] * w[n', k])\ny[n, k] = sum(n' if t[n, n'] != 0: t[n, n'] * w[n', k])",
 		"t[n, n'] = sum(k if w[n', k] != 0: x[n, k] * w[n', k])\ny[n, k] = sum(n' if w[n', k] != 0: t[n, n'] * w[n', k])",
+		"t[n, n'] = sum(k if x[n, k] > 0.5: x[n, k] * w[n', k])\ny[n, k] = sum(n' if x[n', k] != 0: t[n, n'] * w[n', k])", // two that are none
 		"t[k, k'] = sum(n if x[n, k] != 0: x[n, k] * w[n, k'])\ny[n, k] = sum(k' if t[k, k'] != 0: x[n, k'] * t[k, k'])",
 	} {
 		for _, size := range [][2]int{{5, 3}, {9, 70}, {1, 4}} {
