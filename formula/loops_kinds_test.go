@@ -2,11 +2,16 @@ package formula
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"unsafe"
 
+	"github.com/opgen/opgen/formula/internal/loops"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
 )
 
 // TestMaskedProducts compares products of matrices of which zeros of an operand leave terms out, also beside
@@ -33,6 +38,36 @@ func TestMaskedProducts(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestMaskedProductsAreAdded adds such a product to what is in memory, where a zero leaves out a term with an
+// infinite factor.
+func TestMaskedProductsAreAdded(t *testing.T) {
+	p, err := program.Build(useOfTest(t, "y[n, k] = sum(k' if x[n, k'] != 0: x[n, k'] * w[k', k])", dtype.F64, 2, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string][]float64{"x": {0, 2, 3, 4}, "w": {math.Inf(1), 5, 6, 7}, "y": {100, 200, 300, 400}}
+	tensors, memory := make([]loops.Tensor, len(p.Tensors)), make([][]byte, len(p.Tensors))
+	for i, l := range p.Tensors {
+		tensors[i] = loops.Tensor{Type: dtype.F64, Memory: i, Add: l.Name == "y"}
+		if v := values[l.Name]; v != nil {
+			memory[i] = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v))
+		}
+	}
+	code, err := loops.Compile(p, p.Statements, tensors, loops.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kinds := code.Kinds(); !slices.Equal(kinds, []string{"products of matrices"}) {
+		t.Errorf("want a product of matrices, got %v", kinds)
+	}
+	if err := code.Bind(memory).Run(0, code.Groups(), loops.Time{Run: op.NextRun()}, 0, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if want := []float64{112, 214, math.Inf(1), 443}; !slices.Equal(values["y"], want) {
+		t.Errorf("got %v, want %v", values["y"], want)
 	}
 }
 
