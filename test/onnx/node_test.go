@@ -3,6 +3,7 @@ package onnx
 
 import (
 	"archive/tar"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -186,7 +187,7 @@ type result struct {
 	known   bool   // inputs had to be given as constants
 }
 
-func runNode(files map[string][]byte, registry *task.Registry) (r result) {
+func runNode(name string, files map[string][]byte, registry *task.Registry) (r result) {
 	m, err := onnx.Read(files["model.onnx"], target)
 	if err != nil {
 		return result{refused: err}
@@ -219,7 +220,7 @@ func runNode(files map[string][]byte, registry *task.Registry) (r result) {
 				return result{refused: err}
 			}
 		}
-		if got := check(l, files, folder); got.failed != "" {
+		if got := check(l, files, folder, cmp.Or(rounded[name], 1e-7)); got.failed != "" {
 			return got
 		}
 	}
@@ -232,7 +233,7 @@ func describes(i int, x safetensors.Tensor) bool {
 	return len(x.Shape) <= 1 && len(x.Data) <= 512 && (i > 0 || !x.Type.IsFloat())
 }
 
-func check(l *loaded, files map[string][]byte, folder string) result {
+func check(l *loaded, files map[string][]byte, folder string, atol float64) result {
 	out, err := l.run()
 	if err != nil {
 		return result{failed: err.Error()}
@@ -242,17 +243,16 @@ func check(l *loaded, files map[string][]byte, folder string) result {
 		if err != nil {
 			return result{failed: err.Error()}
 		}
-		// Sums of large numbers that are small are exact up to the rounding of the large ones.
-		noise := 1e-7
-		if most := largest(want); most > 1 && !math.IsInf(most, 1) {
-			noise *= most
-		}
-		if d := different(got, want, 1e-3, noise); d != "" {
+		if d := different(got, want, 1e-3, atol); d != "" {
 			return result{failed: fmt.Sprintf("output %d: %s", i, d)}
 		}
 	}
 	return result{}
 }
+
+// rounded lists the node tests that expect 0 of sums of numbers up to 200, with the rounding of the library that
+// computed the expected values: it gave 1.9e-7.
+var rounded = map[string]float64{"dft_inverse": 2e-7, "dft_inverse_opset19": 2e-7}
 
 // TestNodes runs the node tests of ONNX. What the catalogue computes is as ONNX says, and what it does not
 // compute is refused by name. The counts stand in docs/onnx.md.
@@ -270,7 +270,7 @@ func TestNodes(t *testing.T) {
 		if only := os.Getenv("ONNX_NODE"); !strings.HasPrefix(name, only) {
 			continue
 		}
-		r := runNode(tests[name], registry)
+		r := runNode(name, tests[name], registry)
 		if r.failed != "" {
 			t.Errorf("%s: %s", name, r.failed)
 		} else if r.refused != nil {

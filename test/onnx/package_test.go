@@ -227,7 +227,7 @@ func TestNodePackages(t *testing.T) {
 		if only := os.Getenv("ONNX_NODE"); !strings.HasPrefix(name, only) || !*everyNode && done[kind] {
 			continue
 		}
-		r := runNode(files, registry)
+		r := runNode(name, files, registry)
 		if r.refused != nil {
 			continue
 		}
