@@ -133,8 +133,10 @@ func draw(rng *rand.Rand, n *graph.Node, slot int, y graph.Tensor) safetensors.T
 			v = float64(rng.IntN(2))
 		case bounded:
 			v = float64(bound.Draw(rng.IntN))
+		case n.Op.Slots[slot].Name == "index":
+			v = float64(rng.IntN(2)) // within each axis: ONNX does not say what is at an index out of range
 		default:
-			v = float64(1 + rng.IntN(2)) // an index, a divisor or an exponent
+			v = float64(1 + rng.IntN(2)) // a divisor or an exponent
 		}
 		y.Type().PutFloat64(t.Data[i*size:], v)
 	}
