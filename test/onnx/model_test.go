@@ -401,6 +401,9 @@ func TestControlFlow(t *testing.T) {
 	branches := op("If c -> y", "then_branch", within("", "a", op("Add x x -> a")), "else_branch", within("", "b", op("Mul x x -> b")))
 	double := within("i c s", "c d e", op("Add s x -> d"), op("Identity d -> e"))
 	whileSmall := within("i c s", "go d", op("Add s x -> d"), op("ReduceMax d -> most", "keepdims", 0), op("Less most limit -> go"))
+	// The condition would hold again in the second run.
+	whileRising := within("i c s", "go d", op("Add s x -> d"), op("ReduceMax d -> most", "keepdims", 0), op("Cast i -> t", "to", 1), op("Mul t limit -> up"), op("Less most up -> go"))
+	whileListed := within("i c s", "go d d", op("Add s x -> d"), op("ReduceMax d -> most", "keepdims", 0), op("Less most limit -> go"))
 	sums := within("s r", "d e", op("Add s r -> d"), op("Mul d r -> e"))
 	seq := of(dtype.F32, []int{3, 2}, 1, 2, 3, 4, 5, 6)
 	for name, c := range map[string]struct {
@@ -409,11 +412,12 @@ func TestControlFlow(t *testing.T) {
 		out   []string
 		want  []safetensors.Tensor
 	}{
-		"the then branch":         {[]*onnxpb.NodeProto{branches}, map[string]safetensors.Tensor{"x": x, "c": yes}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 6, 10)}},
-		"the else branch":         {[]*onnxpb.NodeProto{branches}, map[string]safetensors.Tensor{"x": x, "c": no}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 9, 25)}},
-		"a loop of three":         {[]*onnxpb.NodeProto{op("Loop n - x -> y all", "body", double)}, map[string]safetensors.Tensor{"x": x}, []string{"y", "all"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 12, 20), of(dtype.F32, []int{3, 2}, 6, 10, 9, 15, 12, 20)}},
-		"a condition that is set": {[]*onnxpb.NodeProto{op("Loop n true x -> y all", "body", double)}, map[string]safetensors.Tensor{"x": x}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 12, 20)}},
-		"a condition of the run":  {[]*onnxpb.NodeProto{op("Loop n true x -> y", "body", whileSmall)}, map[string]safetensors.Tensor{"x": of(dtype.F32, []int{2}, 3, 10)}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 6, 20)}},
+		"the then branch":            {[]*onnxpb.NodeProto{branches}, map[string]safetensors.Tensor{"x": x, "c": yes}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 6, 10)}},
+		"the else branch":            {[]*onnxpb.NodeProto{branches}, map[string]safetensors.Tensor{"x": x, "c": no}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 9, 25)}},
+		"a loop of three":            {[]*onnxpb.NodeProto{op("Loop n - x -> y all", "body", double)}, map[string]safetensors.Tensor{"x": x}, []string{"y", "all"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 12, 20), of(dtype.F32, []int{3, 2}, 6, 10, 9, 15, 12, 20)}},
+		"a condition that is set":    {[]*onnxpb.NodeProto{op("Loop n true x -> y all", "body", double)}, map[string]safetensors.Tensor{"x": x}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 12, 20)}},
+		"a condition of the run":     {[]*onnxpb.NodeProto{op("Loop n true x -> y", "body", whileSmall)}, map[string]safetensors.Tensor{"x": of(dtype.F32, []int{2}, 3, 10)}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 6, 20)}},
+		"a loop that ended stays so": {[]*onnxpb.NodeProto{op("Loop n true x -> y", "body", whileRising)}, map[string]safetensors.Tensor{"x": x}, []string{"y"}, []safetensors.Tensor{of(dtype.F32, []int{2}, 6, 10)}},
 		"a scan": {[]*onnxpb.NodeProto{op("Scan x q -> y all", "num_scan_inputs", 1, "body", sums)}, map[string]safetensors.Tensor{"x": x, "q": seq}, []string{"y", "all"},
 			[]safetensors.Tensor{of(dtype.F32, []int{2}, 12, 17), of(dtype.F32, []int{3, 2}, 4, 14, 21, 44, 60, 102)}},
 		"a scan back along the last axis": {[]*onnxpb.NodeProto{op("Transpose q -> u"), op("Scan x u -> y all", "num_scan_inputs", 1, "scan_input_axes", []int{-1}, "scan_input_directions", []int{1}, "scan_output_axes", []int{1}, "scan_output_directions", []int{1}, "body", sums)},
@@ -438,6 +442,7 @@ func TestControlFlow(t *testing.T) {
 		"want a number of runs that is known when the graph is built":              op("Loop r - x -> y", "body", double),
 		"want a loop of at most 1024 runs":                                         op("Loop out - x -> y", "body", double),
 		"want a condition that is known when the graph is built":                   op("Loop - true x -> y", "body", whileSmall),
+		": want a condition that is known when the graph is built":                 op("Loop n true x -> y all", "body", whileListed),
 		"want 1 to 2 inputs that are scanned, got 3":                               op("Scan x q -> y", "num_scan_inputs", 3, "body", sums),
 		"want inputs that are scanned of one extent up to 1024, got [3 2] along 2": op("Scan x q -> y", "num_scan_inputs", 1, "scan_input_axes", []int{2}, "body", sums),
 		"want 1 integers as scan_input_axes, got [0 1]":                            op("Scan x q -> y", "num_scan_inputs", 1, "scan_input_axes", []int{0, 1}, "body", sums),

@@ -250,8 +250,8 @@ func check(l *loaded, files map[string][]byte, folder string, atol float64) resu
 	return result{}
 }
 
-// rounded lists the node tests that expect 0 of sums of numbers up to 99, with the rounding of the library that
-// computed the expected values: it gave 1.9e-7.
+// rounded lists the node tests that expect 0 of sums of numbers up to 99, with the rounding of the library
+// that computed the expected values: it gave 1.9e-7.
 var rounded = map[string]float64{"dft_inverse": 2e-7, "dft_inverse_opset19": 2e-7}
 
 // TestNodes runs the node tests of ONNX. What the catalogue computes is as ONNX says, and what it does not
