@@ -154,8 +154,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("got the table\n%s", table.Text())
 	}
 	c.Machine = cost.Machine{F32: 1, F64: 1, Bandwidth: 1} // so slow that nothing takes as long
-	if _, _, err := run(t.Context(), r, &table, c); err != nil {
-		t.Fatal(err)
+	if measured, chosen, err := run(t.Context(), r, &table, c); err != nil || measured != 2 || chosen < 1 {
+		t.Errorf("with the machine %+v: %v: %d measured, %d chosen\n%s", c.Machine, err, measured, chosen, &out)
 	}
 }
 
@@ -209,23 +209,31 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// TestRoofline tells a task that is at the roofline, and one that is beyond what is known of the machine.
+// TestRoofline bounds a task by its operations, and by memory if its tensors are in no cache.
 func TestRoofline(t *testing.T) {
-	all, err := uses(catalogue.Operators(), []string{`linear{"out_channels": 512} input=512x512`})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := all[0].node()
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	const flops = 2 * 512 * 512 * 512
 	for _, x := range []struct {
+		use     string
 		machine cost.Machine
 		want    time.Duration
-	}{{cost.Machine{}, 0}, {cost.Machine{F32: 2 * 512 * 512 * 512, Bandwidth: 1}, time.Second}} {
+	}{
+		{`linear{"out_channels": 512} input=512x512`, cost.Machine{}, 0},
+		{`linear{"out_channels": 512} input=512x512`, cost.Machine{F32: flops, Bandwidth: 1}, time.Second},
+		{`linear{"out_channels": 512} input=262144x512`, cost.Machine{F32: 512 * flops, Bandwidth: 1 << 28}, 4 * time.Second}, // of 512 MiB each
+		{`linear{"out_channels": 512} input=262144x512`, cost.Machine{F32: 64 * flops, Bandwidth: 1 << 28}, 8 * time.Second},
+	} {
+		all, err := uses(catalogue.Operators(), []string{x.use})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := all[0].node()
+		if err != nil {
+			t.Fatal(err)
+		}
 		got := (&tuner{config: config{Machine: x.machine}}).bound(n, n.Op.Signature(task.KindForward))
 		if got < x.want || got > x.want*11/10 {
-			t.Errorf("want about %v, got %v", x.want, got)
+			t.Errorf("%s with the machine %+v: want about %v, got %v", x.use, x.machine, x.want, got)
 		}
 	}
 }
@@ -275,7 +283,7 @@ func TestUses(t *testing.T) {
 // TestOthers finds other sizes of the bucket, also where extents belong together.
 func TestOthers(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`softmax input=64x1000`, `mean_squared_error logit=40x100 label=40x100`, `reverse{"axis": 0} input=3`} {
+	for _, text := range []string{`softmax input=64x1000`, `mean_squared_error logit=40x100 label=40x100`, `reverse{"axis": 0} input=3`, `softmax input=2x1000`} {
 		all, err := uses(catalogue.Operators(), []string{text})
 		if err != nil {
 			t.Fatal(err)
