@@ -20,6 +20,7 @@ func TestAttributesOfParts(t *testing.T) {
 	linear.Apply(g, linear.Defaults(8), x, graph.Named("linear"))
 	attention.Apply(g, attention.Defaults(4, 6, 3, 2, 0.5).WithCausal(true), attention.Query(x), attention.Key(x), attention.Value(x), graph.Named("heads"))
 	attention.Apply(g, attention.Defaults(4, 6, 3, 2, 0.5).WithDropout(0.5), attention.Query(x), attention.Key(x), attention.Value(x), graph.Named("dropped"))
+	attention.Apply(g, attention.Defaults(4, 6, 3, 2, 0.5).WithBias(false), attention.Query(x), attention.Key(x), attention.Value(x), graph.Named("values"))
 	if err := g.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -75,6 +76,9 @@ func TestAttributesOfParts(t *testing.T) {
 		if e, ok := errors.AsType[*op.Error](err); tt.attr != "" && (!ok || e.Operator != tt.node.Op.FullName()) {
 			t.Errorf("%s in 5 parts: got %v", tt.attr, err)
 		}
+	}
+	if d := find(nodes[3], int(attention.SlotValue), 2); d != nil {
+		t.Errorf("each device has all probabilities beside a partial sum of the output, got %+v", d)
 	}
 	if d := find(nodes[2], int(attention.SlotWq), 0); d != nil {
 		t.Errorf("numbers drawn by the number of an element differ in parts, got %+v", d)
