@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/softmax"
+	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/ranks"
@@ -82,4 +83,8 @@ func TestTunedErrors(t *testing.T) {
 	l := ranks.Local(1)
 	_, err = opgen.Open(catalogue.Register, opgen.Tuned(file), opgen.Ranks(l[0]))
 	wantError(t, err, "want Tuned without Ranks")
+	b := cpu.New(cpu.Config{})
+	defer b.Close()
+	_, err = opgen.Open(catalogue.Register, opgen.Tuned(file), opgen.Backend(b))
+	wantError(t, err, "got another backend")
 }
