@@ -339,6 +339,7 @@ func TestElementTypes(t *testing.T) {
 		return at(wide, i[0], i[1]-1)
 	})
 	truths := of(dtype.Bool, []int{2, 2}, 1, 0, 1, 1)
+	bytes := each(dtype.U8, []int{1, 301, 1, 1}, func([]int) float64 { return 255 }) // the sum of squares is no f32
 	for name, c := range map[string]struct {
 		nodes  []*onnxpb.NodeProto
 		x      safetensors.Tensor
@@ -356,6 +357,9 @@ func TestElementTypes(t *testing.T) {
 		"compress":       {[]*onnxpb.NodeProto{op("Compress x m -> y", "axis", 1)}, wide, map[string]safetensors.Tensor{"m": of(dtype.Bool, []int{2}, 0, 1)}, of(dtype.I64, []int{2, 1}, 1<<53-1, 3)},
 		"maximum":        {[]*onnxpb.NodeProto{op("ReduceMax x a -> y", "keepdims", 0)}, of(dtype.U8, []int{2, 2}, 200, 3, 4, 255), map[string]safetensors.Tensor{"a": ints(0)}, of(dtype.U8, []int{2}, 200, 255)},
 		"clipped":        {[]*onnxpb.NodeProto{op("Clip x - most -> y")}, wide, map[string]safetensors.Tensor{"most": of(dtype.I64, []int{}, 2)}, of(dtype.I64, []int{2, 2}, 1, 2, -7, 2)},
+		"raised":         {[]*onnxpb.NodeProto{op("Clip x least -> y")}, wide, map[string]safetensors.Tensor{"least": of(dtype.I64, []int{}, 2)}, of(dtype.I64, []int{2, 2}, 2, 1<<53-1, 2, 3)},
+		"smallest":       {[]*onnxpb.NodeProto{op("TopK x k -> y at", "largest", 0)}, wide, map[string]safetensors.Tensor{"k": ints(1)}, of(dtype.I64, []int{2, 1}, 1, -7)},
+		"convolved":      {[]*onnxpb.NodeProto{op("ConvInteger x w -> y")}, bytes, map[string]safetensors.Tensor{"w": bytes}, of(dtype.I32, []int{1, 1, 1, 1}, 301*255*255)},
 		"truth constant": {[]*onnxpb.NodeProto{op("And x m -> y")}, truths, map[string]safetensors.Tensor{"m": of(dtype.Bool, []int{2}, 1, 0)}, of(dtype.Bool, []int{2, 2}, 1, 0, 1, 0)},
 		"full lengths": {[]*onnxpb.NodeProto{op("RNN x w r - n -> z y", "hidden_size", 1)}, of(dtype.F32, []int{2, 1, 1}, 0.5, 1), map[string]safetensors.Tensor{"w": of(dtype.F32, []int{1, 1, 1}, 2), "r": of(dtype.F32, []int{1, 1, 1}, 3), "n": of(dtype.I32, []int{1}, 2)},
 			of(dtype.F32, []int{1, 1, 1}, math.Tanh(2+3*math.Tanh(1)))},
