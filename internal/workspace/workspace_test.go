@@ -111,3 +111,29 @@ func TestSameAsCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestTunedBesideFindings has an entry of tuned.toml for an operator whose spec has a finding. Only the spec
+// is reported: the operator is not gone.
+func TestTunedBesideFindings(t *testing.T) {
+	d := module(t, txtar.Parse([]byte(`
+-- specs/half.toml --
+edition = 1
+doc     = "Half of the input."
+formula = "output[n] = factor * inputs[n]"
+attrs   = { factor = { type = "float", default = 0.5 } }
+slots   = { input = { role = "input", shape = ["N"] }, output = { role = "output", shape = ["N"] } }
+-- tuned.toml --
+edition = 1
+entry = [
+  { processor = "any", workers = 1, operator = "example.com/m.half", task = "forward", attrs = '{"factor":0.5}', types = "f32", shapes = "input=8", ranges = 1 },
+  { processor = "any", workers = 1, operator = "example.com/m.third", task = "forward", attrs = '{}', types = "f32", shapes = "input=8", ranges = 1 },
+]
+`)))
+	got := all(t, &workspace.Cache{}, d, nil)
+	if !strings.Contains(got["specs/half.toml"], "inputs") {
+		t.Errorf("want a finding about inputs, got %v", got)
+	}
+	if text := got["tuned.toml"]; strings.Contains(text, "m.half has") || strings.Contains(text, "no operator example.com/m.half") || !strings.Contains(text, "no operator example.com/m.third") {
+		t.Errorf("want a finding about m.third alone, got\n%s", text)
+	}
+}
