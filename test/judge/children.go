@@ -338,11 +338,11 @@ func (s *summary) note(v *verdict, only string) bool {
 	s.compared += v.Compared
 	for _, f := range v.Features {
 		s.drawn[f]++
-		if v.Status != "refused" {
+		if v.Status != "refused" && v.Status != "beyond" {
 			s.run[f]++
 		}
 	}
-	if v.Status == "refused" {
+	if v.Status == "refused" || v.Status == "beyond" {
 		s.refusals[kindOf(v.Message)]++
 	}
 	if slices.Contains(bad, v.Status) && strings.HasPrefix(v.Status, only) {
@@ -357,7 +357,7 @@ func (s *summary) wrong() int { return len(s.findings) }
 func (s *summary) judged() int {
 	n := 0
 	for status, k := range s.status {
-		if status != "refused" {
+		if status != "refused" && status != "beyond" {
 			n += k
 		}
 	}

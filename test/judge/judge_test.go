@@ -240,6 +240,29 @@ func TestPlaceOfNothing(t *testing.T) {
 	}
 }
 
+// TestBeyond judges a formula that the great value of an attribute takes beyond the integers of indices,
+// which is no finding, one that is beyond them with every value, which is, and one that fails with a small
+// value, too.
+func TestBeyond(t *testing.T) {
+	for _, tt := range []struct {
+		line, attrs, want string
+	}{
+		{"y[n] = (x[n + size] else 0.5)", `{"size": 4611686018427387904}`, "beyond"},
+		{"y[n] = (x[n + size] else 0.5)", `{"size": 2}`, "right"},
+		{"y[n] = (x[n * 2147483647 * 500000000] else 0.5) * size", `{"size": 2}`, "failed"},
+		{"y[n] = (x[n * 2147483647 * 500000000] else 0.5) * size", `{"size": 4611686018427387904}`, "failed"},
+	} {
+		c := &randomformula.Case{Name: "op", Lines: []string{tt.line}, Attrs: tt.attrs, Declared: "size = { type = \"int\", default = 1 }\n",
+			Inputs: []randomformula.Slot{{Name: "x", Type: "T", Shape: []string{"N"}}}, Outputs: []randomformula.Slot{{Name: "y", Type: "T", Shape: []string{"N"}}},
+			Dims: map[string]int{"N": 4}, Example: map[string]int{"N": 2}, Type: "f64", Features: map[string]bool{}}
+		r := newRunner(false)
+		v := r.judge(c, false)
+		if err := r.close(); err != nil || v.Status != tt.want {
+			t.Errorf("%s, %s: want %s, got %s: %s (%v)", tt.line, tt.attrs, tt.want, v.Status, v.Message, err)
+		}
+	}
+}
+
 // TestShorter checks that shorter lines are formulas, and shorter.
 func TestShorter(t *testing.T) {
 	line := "y[n] = (x[n] > 0 ? sum(k if k < 2: x[n] * (w[n, k - 1] else 0)) : max(1, -x[n]))"
