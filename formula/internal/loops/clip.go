@@ -57,3 +57,46 @@ func clipped(s *statement) {
 	}
 	s.vars, s.left, s.value, s.guard = vars, &left, s.value.Substitute(to), term.All(conditions...).Substitute(to)
 }
+
+// unbounded removes from the guard of an accumulation the bounds checks of looked-up places, if the guard has
+// those of all places: loops check such places by themselves, and skip those out of bounds.
+func unbounded(s *statement) {
+	if !s.add || s.guard == nil || s.left.Which != nil || s.ragged != nil {
+		return
+	}
+	conditions, a := term.Conjuncts(s.guard), accessOf(s.left)
+	looked := false
+	for _, d := range a.open {
+		within := a.idx[d].bounds()
+		for _, check := range []struct {
+			needless bool
+			of       form // at most 0 in bounds
+		}{
+			{within.Known && within.Lo >= 0, form{}.plus(a.idx[d], -1)},
+			{within.Known && within.Hi < a.ext[d], a.idx[d].plus(form{base: a.ext[d] - 1}, -1)},
+		} {
+			i := slices.IndexFunc(conditions, func(c *term.Term) bool { return bounds(c, check.of) })
+			switch {
+			case i >= 0 && len(a.idx[d].rest) > 0:
+				conditions, looked = slices.Delete(conditions, i, i+1), true
+			case i < 0 && !check.needless:
+				return
+			}
+		}
+	}
+	if looked {
+		s.guard, s.skip, s.lenient = term.All(conditions...), true, true
+	}
+}
+
+// bounds reports whether a condition says that the integer f is at most 0.
+func bounds(c *term.Term, f form) bool {
+	if c.Op != term.Less && c.Op != term.AtMost || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
+		return false
+	}
+	difference := differenceOf(c.Args[0], c.Args[1])
+	if c.Op == term.Less {
+		difference.base++
+	}
+	return difference.same(f)
+}

@@ -2,6 +2,7 @@ package loops
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -296,15 +297,25 @@ func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor,
 	return len(x)
 }
 
-// placed emits a scatter in order. It returns false if the statement selects among tensors, or stores another
-// type than T.
+// placed emits a scatter in order. It returns false if the statement selects among tensors, stores another
+// type than T, or has a guard that may keep integers from a division by 0.
 func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
-	if st.left.Which != nil || st.guard != nil && !st.skip || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) {
+	if st.left.Which != nil || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) ||
+		st.guard != nil && slices.ContainsFunc(append(slices.Clone(st.left.Idx), st.guard), dividesByZero) {
 		return false
 	}
+	var uniform, varying []*term.Term
+	for _, c := range term.Conjuncts(st.guard) {
+		if c.Uses(z.v) {
+			varying = append(varying, c)
+		} else {
+			uniform = append(uniform, c)
+		}
+	}
 	places, uses := z.found(a)
-	o := &scatter[T]{target: st.target, places: places, place: z.at, guarded: st.guard != nil, skips: st.skip, wide: t.Type != z.c.own, join: reduction.Sum.Join()}
+	o := &scatter[T]{target: st.target, places: places, place: z.at, guard: z.c.holds(term.All(uniform...)), guarded: varying != nil, skips: st.skip,
+		wide: t.Type != z.c.own, join: reduction.Sum.Join()}
 	add := t.Add || st.add
 	if add && !st.joined() && st.guard == nil && !o.wide {
 		o.direct = z.lookup(a)
@@ -312,7 +323,7 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	operands := []int{z.vector(x)}
 	o.one = z.c.target(st)
 	if o.guarded {
-		operands = append(operands, z.vector(z.real(st.guard)))
+		operands = append(operands, z.vector(z.real(term.All(varying...))))
 	}
 	if st.joined() {
 		o.join = st.fold.Join()
@@ -323,9 +334,10 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 }
 
 // scatter stores its first register to places that integer strips hold, in order. Its second register, if
-// any, is the guard.
+// any, is the part of the guard that differs between elements.
 type scatter[T simd.Float] struct {
 	target  int
+	guard   func(*state[T]) bool // the rest of the guard
 	places  *finder[T]
 	direct  *lookup[T]                                    // the same in one loop, or nil
 	one     func(*state[T]) (tensor, at int, inside bool) // locates one element
@@ -339,13 +351,22 @@ type scatter[T simd.Float] struct {
 }
 
 func (o *scatter[T]) exec(s *state[T], in *instruction[T], n int) {
+	if !o.guard(s) {
+		return
+	}
 	to, from, done := s.mem[o.target].same, s.regs[in.uses[0]][:n], 0
 	if o.direct != nil {
 		if done = o.direct.add(s, to, from); done == n {
 			return
 		}
 	}
-	at, _ := o.places.places(s, n)
+	at, inside := o.places.places(s, n)
+	if o.adds && inside && !o.guarded {
+		for i, k := range at[done:] {
+			to[k] += from[done+i]
+		}
+		return
+	}
 	for i := done; i < n; i++ {
 		k, v := at[i], from[i]
 		switch {

@@ -133,6 +133,9 @@ func (z *normalizer) fromZero(n *statement) (err error) {
 	var ranges *term.Term
 	if ranges, err = z.shift(n); err == nil {
 		n.value, n.guard = densities(settled(z.held(n.value))), term.All(ranges, settled(z.held(n.guard)))
+		if !z.whole {
+			unbounded(n)
+		}
 	}
 	return err
 }
@@ -306,7 +309,7 @@ func (z *normalizer) separated(n *statement) *term.Term {
 	if n.value.Op != term.Reduce || n.add {
 		ragged := func(v *term.Variable) bool { return slices.Contains(n.ragged, v) }
 		around := slices.DeleteFunc(slices.Clone(n.vars), ragged)
-		return z.extracted(n.value, around, n.guard != nil)
+		return z.extracted(n.value, around, n.guard != nil || n.lenient)
 	}
 	if !z.whole && n.chain() != nil {
 		return n.value

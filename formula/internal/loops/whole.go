@@ -409,16 +409,20 @@ func (c *compiler[T]) folded(r *term.Reduction) func(s *state[T], visit func(fir
 // fails reports whether the evaluation of a value may fail: by a division by 0, or by an access out of
 // bounds.
 func fails(n *term.Term) bool {
+	found := dividesByZero(n)
+	n.Walk(func(m *term.Term) {
+		found = found || m.Op == term.Reduce || m.Op == term.Element && (len(accessOf(m.Read).open) > 0 || m.Read.Which != nil)
+	})
+	return found
+}
+
+// dividesByZero reports whether a value may divide an integer by 0.
+func dividesByZero(n *term.Term) bool {
 	found := false
 	n.Walk(func(m *term.Term) {
-		switch {
-		case m.Op == term.Element:
-			found = found || len(accessOf(m.Read).open) > 0 || m.Read.Which != nil
-		case term.Divides(m.Op) && m.Kind == term.Integer:
+		if term.Divides(m.Op) && m.Kind == term.Integer {
 			d, known := m.Args[1].Known()
 			found = found || !known || !term.Divisor(m.Op, d)
-		case m.Op == term.Reduce:
-			found = true
 		}
 	})
 	return found
