@@ -118,6 +118,13 @@ func TestDevices(t *testing.T) {
 	}
 }
 
+// orderOfStages is what pipeline.toml makes of a training step.
+const orderOfStages = `
+4 micro-batches in 2 stages; stages wait 20 % of the time if all take equally long
+stage 0  F0 F1 .. B0 F2 B1 F3 B2 .. B3
+stage 1  .. F0 B0 F1 B1 F2 B2 F3 B3 ..
+`
+
 // TestStrategy divides training steps among four devices as files say. If they divide batches, the losses are
 // those of -devices 4, bit for bit; if they divide weights or positions, too, they are near those of one
 // device. The network that answers has the weights of all devices. A file that divides what an operator needs
@@ -127,11 +134,14 @@ func TestStrategy(t *testing.T) {
 	dir := t.TempDir()
 	var all [][]float64
 	var bits []float64
-	for i, flags := range [][]string{{"-devices", "4"}, {"-strategy", "strategy.toml"}, {"-devices", "1"}, {"-strategy", "tensor.toml"}, {"-strategy", "sequence.toml"}} {
+	for i, flags := range [][]string{{"-devices", "4"}, {"-strategy", "strategy.toml"}, {"-devices", "1"}, {"-strategy", "tensor.toml"}, {"-strategy", "sequence.toml"}, {"-strategy", "pipeline.toml"}} {
 		var out bytes.Buffer
 		o := small(t, append(flags, "-clip", "0", "-steps", "10", "-curve", filepath.Join(dir, strconv.Itoa(i)))...)
 		if err := run(t.Context(), o, &out); err != nil {
 			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), orderOfStages) != (o.strategy == "pipeline.toml") {
+			t.Errorf("%v: want the order %q if there are stages, got %s", flags, orderOfStages, &out)
 		}
 		own, _ := figures(t, out.String())
 		all, bits = append(all, curveOf(t, o.curve)), append(bits, own)

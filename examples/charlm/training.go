@@ -107,6 +107,7 @@ func (t *training) divide() (*graph.Program, error) {
 	if t.divided, err = mesh.Divide(p, o.mesh, moves.Parts); err != nil {
 		return nil, err
 	}
+	fmt.Fprint(t.w, t.divided.Order())
 	for i, w := range t.watched {
 		t.watched[i] = t.divided.Parts(w)[0]
 	}

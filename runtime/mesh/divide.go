@@ -28,9 +28,23 @@ type Divided struct {
 //
 // Variables begin as parts of what they would be on one device. The names of parts say which they are, such
 // as hidden.weight[model=1]@1 on device 1.
+//
+// With a pipeline, the program computes micro-batches one after the other, and adds their gradients in order,
+// whatever the number of stages is. Device d of stage s is device s*n+d, for a mesh of n devices.
 func Divide(p *graph.Program, s *Strategy, m Moves) (*Divided, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("mesh: %w", err)
+	}
+	var pl *pipeline
+	if s.Pipeline != nil {
+		if err := s.check(); err != nil {
+			return nil, err
+		}
+		var err error
+		if pl, err = newPipeline(p, s); err != nil {
+			return nil, err
+		}
+		p, s = pl.out, &pl.rules
 	}
 	nodes, gradients := nodesOf(p)
 	sharding, err := complete(nodes, s, gradients)
@@ -38,8 +52,8 @@ func Divide(p *graph.Program, s *Strategy, m Moves) (*Divided, error) {
 		return nil, err
 	}
 	d := &divider{Sharding: sharding, moves: m, out: &graph.Program{Name: p.Name}, source: p, parts: map[version][]graph.Tensor{}, apart: map[version]apart{},
-		nodes: map[*graph.Node][]*graph.Node{}, ready: map[version]bool{}}
-	for number := range s.Devices() {
+		nodes: map[*graph.Node][]*graph.Node{}, ready: map[version]bool{}, pipeline: pl}
+	for number := range s.positions() {
 		at := map[string]int{}
 		for i := len(s.Mesh) - 1; i >= 0; i-- {
 			at[s.Mesh[i].Name] = number % s.Mesh[i].Size
@@ -47,16 +61,24 @@ func Divide(p *graph.Program, s *Strategy, m Moves) (*Divided, error) {
 		}
 		d.at = append(d.at, at)
 	}
+	last := map[graph.Tensor]int{}
 	for i := range p.Steps {
+		d.now = i
+		p.Steps[i].Each(func(t graph.Tensor, writes bool) {
+			if writes {
+				last[t] = i
+			}
+		})
 		if err := d.step(&p.Steps[i]); err != nil {
 			return nil, fmt.Errorf("mesh: program %s, step %d: %w", p.Name, i, err)
 		}
 	}
 	for _, t := range p.Fetched {
+		d.now = last[t.Root()]
 		if err := d.sum(version{t.Root(), false}, nil); err != nil {
 			return nil, err
 		}
-		for _, part := range d.Parts(t) {
+		for _, part := range d.firsts(t) {
 			if part.Valid() {
 				d.out.Fetched = append(d.out.Fetched, part)
 			}
@@ -68,6 +90,16 @@ func Divide(p *graph.Program, s *Strategy, m Moves) (*Divided, error) {
 	}
 	if err := d.out.Validate(); err != nil {
 		return nil, fmt.Errorf("mesh: %w", err)
+	}
+	if pl != nil {
+		stage := make([]int, len(d.out.Steps))
+		for i, from := range d.from {
+			stage[i] = pl.steps[from].stage
+		}
+		if d.staged, err = graph.Stages(d.out, stage, s.positions()); err != nil {
+			return nil, fmt.Errorf("mesh: %w", err)
+		}
+		d.out = d.staged.Program
 	}
 	return &Divided{d.out, d}, nil
 }
@@ -108,8 +140,13 @@ type divider struct {
 	apart  map[version]apart
 	ready  map[version]bool // versions that were moved
 	nodes  map[*graph.Node][]*graph.Node
+	now    int   // the step of source that is divided
+	from   []int // by step of out: that of source
 	moving int   // nodes that move parts
 	failed error // of the first values of a variable
+	// pipeline made source, and staged is what it became. Both are nil without one.
+	pipeline *pipeline
+	staged   *graph.Staged
 }
 
 // apart says that devices have terms of a sum: over which axes. Zeros are terms of any.
@@ -119,8 +156,37 @@ type apart struct {
 }
 
 // Parts returns what each device has of a tensor of the program for one device. Of several devices with the
-// same part, and of those that have none, only the first has one here: others have no tensor.
+// same part, and of those that have none, only the first has one here: others have no tensor. With a
+// pipeline, the devices are those of a stage, for each micro-batch that has a part of its own.
 func (d *divider) Parts(t graph.Tensor) []graph.Tensor {
+	return d.placed(t, d.firsts)
+}
+
+// Inputs returns the tensors that each device takes for an input of the program for one device, as Parts
+// says.
+func (d *divider) Inputs(t graph.Tensor) []graph.Tensor {
+	return d.placed(t, func(t graph.Tensor) []graph.Tensor { return d.of(version{t.Root(), false}) })
+}
+
+// placed returns what f returns for a tensor, or for each micro-batch, on the devices of its stage.
+func (d *divider) placed(t graph.Tensor, f func(graph.Tensor) []graph.Tensor) []graph.Tensor {
+	if d.staged == nil {
+		return f(t)
+	}
+	var out []graph.Tensor
+	for _, t := range d.pipeline.results(t) {
+		for _, part := range f(t) {
+			if part.Valid() {
+				part = d.staged.Tensor(part)
+			}
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// firsts returns the parts of a tensor by device, each once.
+func (d *divider) firsts(t graph.Tensor) []graph.Tensor {
 	v := version{t.Root(), false}
 	out := slices.Clone(d.of(v))
 	for device := range out {
@@ -130,9 +196,6 @@ func (d *divider) Parts(t graph.Tensor) []graph.Tensor {
 	}
 	return out
 }
-
-// Inputs returns the tensors that each device takes for an input of the program for one device.
-func (d *divider) Inputs(t graph.Tensor) []graph.Tensor { return d.of(version{t.Root(), false}) }
 
 // layout returns the axes over which a version is divided, by dimension.
 func (d *divider) layout(v version) []string { return d.axes(version{d.tensor(v.Tensor), v.read}) }
@@ -238,34 +301,13 @@ func (d *divider) node(n *graph.Node, device int) (*graph.Node, error) {
 		}
 	}
 	if len(d.uses[n]) > 0 {
-		wholes = d.wholes(n)
+		wholes = wholesOf(n, d.uses[n], d.strategy.size)
+	} else {
+		wholes = n.Wholes()
 	}
 	var err error
 	list[device], err = n.Piece(device, on(n.Name, device), attrs, tensors, wholes)
 	return list[device], err
-}
-
-// wholes returns the partitions of the tensors of a node that is divided, by slot.
-func (d *divider) wholes(n *graph.Node) [][]partition.Partition {
-	out := make([][]partition.Partition, len(n.Op.Slots))
-	for slot := range n.Op.Slots {
-		for _, t := range n.Resolved.Operands(slot) {
-			p := partition.Undivided(t.Shape)
-			for _, u := range d.uses[n] {
-				size := d.strategy.size(u.over.Axis)
-				switch axis, ok := u.Axes[slot]; {
-				case ok:
-					p.Degrees[axis] *= size
-				case u.Partial && n.Op.Slots[slot].Role == task.RoleOutput:
-					p.Sums = max(p.Sums, 1) * size
-				default:
-					p.Replicas = max(p.Replicas, 1) * size
-				}
-			}
-			out[slot] = append(out[slot], p)
-		}
-	}
-	return out
 }
 
 // actual returns the version of a tensor itself that a node has in a slot.
@@ -282,7 +324,7 @@ func (d *divider) written(t graph.Tensor) version {
 
 func (d *divider) add(s graph.Step) {
 	s.Phase = d.phase
-	d.out.Steps = append(d.out.Steps, s)
+	d.out.Steps, d.from = append(d.out.Steps, s), append(d.from, d.now)
 }
 
 // step divides a step of the program.
@@ -302,7 +344,23 @@ func (d *divider) step(s *graph.Step) error {
 		return d.addTo(to, from, d.of(from))
 	case s.Invocation != nil:
 		return d.invoke(s.Invocation)
-	case s.Copy != nil:
+	case s.Copy != nil && d.pipeline != nil: // a sum over micro-batches begins
+		to, from := d.written(s.Copy.To), d.written(s.Copy.From)
+		if !slices.Equal(d.layout(to), d.layout(from)) {
+			return fmt.Errorf("want a sum over micro-batches that is divided as its terms are, got %v", s.Copy.To)
+		}
+		for device, t := range d.of(to) {
+			d.add(graph.Step{Copy: &graph.Copy{To: t, From: d.of(from)[device]}})
+		}
+		d.apart[to] = d.apart[from]
+		return nil
+	}
+	return errSeveral(s)
+}
+
+// errSeveral returns the error of a step that is none of a program for one device.
+func errSeveral(s *graph.Step) error {
+	if s.Copy != nil {
 		return fmt.Errorf("want a program for one device, got one that copies %v", s.Copy.From)
 	}
 	return fmt.Errorf("want a program for one device, got one that adds tensors of several")

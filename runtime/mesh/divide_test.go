@@ -124,6 +124,21 @@ text           = { 0 = "data" }
 "norm3.output"      = { 1 = "" }
 "attention.output"  = { 1 = "model" }
 "narrow.output"     = { 1 = "model" }`,
+	"pipeline": `[pipeline]
+stages        = ["norm1", "norm2", "norm3"]
+micro_batches = 4
+cut           = { text = 0 }`,
+	"pipeline, data and tensor": `[mesh]
+data  = 2
+model = 2
+[divide]
+text           = { 0 = "data" }
+"wide.weight"  = { 0 = "model" }
+"attention.wq" = { 0 = "model" }
+[pipeline]
+stages        = ["norm2"]
+micro_batches = 2
+cut           = { text = 0 }`,
 }
 
 // values are the losses of all steps, and their bits as text.

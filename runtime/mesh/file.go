@@ -23,14 +23,28 @@ import (
 //	[read]
 //	"norm.output" = { 1 = "" }
 //
+//	[pipeline]
+//	stages        = ["second", "third"]
+//	micro_batches = 8
+//	cut           = { x = 0 }
+//
 // Table mesh has the sizes of axes, in alphabetical order, and table divide, by tensor and dimension, the
 // axis over which the dimension is divided. Table read says the same of tensors as nodes read them, where
 // that differs from what is written: they are moved in between. There, "" stands for no axis.
+//
+// Table pipeline has the nodes with which stages but the first begin, the number of micro-batches, and by
+// tensor the dimension that is cut into micro-batches.
 func Parse(name string, text []byte) (*Strategy, error) {
 	var file struct {
 		Mesh   map[string]toml.Primitive
 		Divide map[string]map[string]toml.Primitive
 		Read   map[string]map[string]toml.Primitive
+
+		Pipeline *struct {
+			Stages  []toml.Primitive
+			Batches toml.Primitive `toml:"micro_batches"`
+			Cut     map[string]toml.Primitive
+		}
 	}
 	meta, err := toml.Decode(string(text), &file)
 	if err != nil {
@@ -60,8 +74,28 @@ func Parse(name string, text []byte) (*Strategy, error) {
 			}
 		}
 	}
+	if p := file.Pipeline; p != nil {
+		s.Pipeline = &Pipeline{}
+		for _, value := range p.Stages {
+			stage := Stage{At: place(name, &meta, value)}
+			if err := meta.PrimitiveDecode(value, &stage.Node); err != nil {
+				return nil, stage.errorf("want the name of a node")
+			}
+			s.Pipeline.Stages = append(s.Pipeline.Stages, stage)
+		}
+		if err := meta.PrimitiveDecode(p.Batches, &s.Pipeline.Batches); err != nil || s.Pipeline.Batches < 1 {
+			return nil, fmt.Errorf("%s: micro_batches: want 1 or more", place(name, &meta, p.Batches))
+		}
+		for _, tensor := range slices.Sorted(maps.Keys(p.Cut)) {
+			r := Rule{Tensor: tensor, At: place(name, &meta, p.Cut[tensor])}
+			if err := meta.PrimitiveDecode(p.Cut[tensor], &r.Dim); err != nil {
+				return nil, r.errorf("want the number of a dimension")
+			}
+			s.Pipeline.Cut = append(s.Pipeline.Cut, r)
+		}
+	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, fmt.Errorf("%s: want the tables mesh, divide and read, got %s", name, unknown[0])
+		return nil, fmt.Errorf("%s: want the tables mesh, divide, read and pipeline, got %s", name, unknown[0])
 	}
 	return s, s.check()
 }

@@ -4,7 +4,8 @@
 // Devices form a mesh, whose axes have names, such as data and model. A strategy divides dimensions of some
 // tensors over axes. Propagate divides the same index everywhere: which dimensions of tensors have an index
 // in common follows from the formulas of operators. What does not fit is an error that names the rules of
-// both sides. Divide makes a program for all devices of one for a single device.
+// both sides. Divide makes a program for all devices of one for a single device. A pipeline has stages, each
+// with a mesh of its own, that work on micro-batches at the same time.
 package mesh
 
 import (
@@ -51,10 +52,20 @@ func (r Rule) String() string {
 type Strategy struct {
 	Mesh  []Axis
 	Rules []Rule
+	// Pipeline divides the network into stages, each with a mesh of its own; nil if there is one stage.
+	Pipeline *Pipeline
 }
 
-// Devices returns the number of devices of the mesh.
+// Devices returns the number of devices of all stages.
 func (s *Strategy) Devices() int {
+	if s.Pipeline == nil {
+		return s.positions()
+	}
+	return s.positions() * (len(s.Pipeline.Stages) + 1)
+}
+
+// positions returns the number of devices of the mesh.
+func (s *Strategy) positions() int {
 	n := 1
 	for _, a := range s.Mesh {
 		n *= a.Size
@@ -87,6 +98,9 @@ func (s *Strategy) check() error {
 		if !known[r.Axis] && !(r.Read && r.Axis == "") {
 			return r.errorf("want an axis of the mesh, one of %s, got %q", strings.Join(names, ", "), r.Axis)
 		}
+	}
+	if p := s.Pipeline; p != nil && p.Batches < 1 {
+		return fmt.Errorf("mesh: want 1 micro-batch or more in a pipeline, got %d", p.Batches)
 	}
 	return nil
 }

@@ -82,9 +82,13 @@ func TestParseErrors(t *testing.T) {
 		"[mesh\n":                "s.toml:2:6: expected",
 		"[mesh]\ndata = 0\n":     "s.toml:2:8: axis data: want a size of 1 or more",
 		"[mesh]\ndata = \"2\"\n": "s.toml:2:9: axis data: want a size of 1 or more",
-		"[mesh]\ndata = 2\n[divide]\nx.a = \"b\"": "s.toml:4:8: x: want the number of a dimension, got \"a\"",
-		"[mesh]\ndata = 2\n[divide]\nx.0 = 1\n":   "s.toml:4:7: x: dimension 0: want the name of an axis",
-		"[mesh]\ndata = 2\n[stages]\na = 1\n":     "s.toml: want the tables mesh, divide and read, got stages",
+		"[mesh]\ndata = 2\n[divide]\nx.a = \"b\"":      "s.toml:4:8: x: want the number of a dimension, got \"a\"",
+		"[mesh]\ndata = 2\n[divide]\nx.0 = 1\n":        "s.toml:4:7: x: dimension 0: want the name of an axis",
+		"[mesh]\ndata = 2\n[stages]\na = 1\n":          "s.toml: want the tables mesh, divide, read and pipeline, got stages",
+		"[pipeline]\nmicro_batches = 0\n":              "s.toml:2:17: micro_batches: want 1 or more",
+		"[pipeline]\nstages = [\"a\"]\n":               "s.toml: micro_batches: want 1 or more",
+		"[pipeline]\nstages = [\"a\",\n 1]\n":          "s.toml:2:11: stages: want the name of a node",
+		"[pipeline]\nmicro_batches = 2\ncut.x = \"a\"": "s.toml:3:10: x: want the number of a dimension",
 	} {
 		if _, err := mesh.Parse("s.toml", []byte(text)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: got %v\nwant %s", text, err, want)

@@ -241,10 +241,10 @@ func (d *divider) moveOnce(m movement, dims []int, of version, from, to []graph.
 // 0. Programs for one device, such as one that answers, then have what was trained.
 func (d *divider) Gather() (*graph.Program, error) {
 	p := *d
-	p.out = &graph.Program{Name: "gather"}
+	p.out, p.from = &graph.Program{Name: "gather"}, nil
 	for _, t := range d.source.Variables {
 		v := version{t.Root(), false}
-		if !slices.ContainsFunc(d.layout(v), func(axis string) bool { return axis != "" }) {
+		if !slices.ContainsFunc(d.layout(v), func(axis string) bool { return axis != "" }) && d.here(v, 0).Device() == 0 {
 			continue
 		}
 		if _, err := p.assemble(v, 0, map[string]int{}, true); err != nil {
@@ -254,6 +254,14 @@ func (d *divider) Gather() (*graph.Program, error) {
 	p.source = &graph.Program{}
 	p.collect()
 	return p.out, p.out.Validate()
+}
+
+// here returns the part of a version on a device of the mesh, where its stage has it.
+func (d *divider) here(v version, device int) graph.Tensor {
+	if d.staged == nil {
+		return d.of(v)[device]
+	}
+	return d.staged.Tensor(d.of(v)[device])
 }
 
 // assemble returns the part of a version on device 0 that devices at some places along axes have together: it
@@ -267,11 +275,14 @@ func (d *divider) assemble(v version, dim int, at map[string]int, outermost bool
 		device := slices.IndexFunc(d.at, func(of map[string]int) bool {
 			return !slices.ContainsFunc(layout, func(axis string) bool { return axis != "" && of[axis] != at[axis] })
 		})
-		part := d.of(v)[device]
-		if device == 0 {
+		part := d.here(v, device)
+		if part.Device() == 0 {
 			return part, nil
 		}
-		c := d.temporary(v, 0, part.Shape())
+		c := v.Tensor
+		if !outermost {
+			c = d.temporary(v, 0, part.Shape())
+		}
 		d.add(graph.Step{Copy: &graph.Copy{To: c, From: part}})
 		return c, nil
 	}
@@ -294,39 +305,49 @@ func (d *divider) assemble(v version, dim int, at map[string]int, outermost bool
 	return to, d.run(o, attrs, to, parts...)
 }
 
-// Cut returns what each device has of the elements of a tensor of the program for one device, by device: the
-// values of inputs. whole holds all elements in row-major order.
-func Cut[T any](d *Divided, t graph.Tensor, whole []T) [][]T {
-	v := version{t.Root(), false}
-	layout, shape := d.layout(v), t.Shape()
-	out := make([][]T, len(d.at))
-	for device, at := range d.at {
-		part := whole
-		for dim, axis := range layout {
-			if axis == "" {
-				continue
+// Cut returns what each device has of the elements of a tensor of the program for one device, in the order of
+// Inputs: the values of inputs. whole holds all elements in row-major order.
+func Cut[T any](d *Divided, t graph.Tensor, whole []T) (out [][]T) {
+	pieces := []graph.Tensor{t.Root()}
+	if d.pipeline != nil {
+		pieces = d.pipeline.results(t)
+	}
+	for batch, piece := range pieces {
+		dims, part := t.Shape(), whole
+		for dim, n := range piece.Shape() {
+			if n != dims[dim] {
+				part = cut(part, dims, dim, batch, len(pieces))
 			}
-			// All dimensions before this one are parts already, and those behind it are whole.
-			rows, inner := 1, 1
-			for i, n := range shape {
-				switch {
-				case i < dim && layout[i] != "":
-					rows *= n / d.strategy.size(layout[i])
-				case i < dim:
-					rows *= n
-				case i > dim:
-					inner *= n
+		}
+		layout := d.layout(version{piece, false})
+		for _, at := range d.at {
+			dims, part := piece.Shape(), part
+			for dim, axis := range layout {
+				if axis != "" {
+					part = cut(part, dims, dim, at[axis], d.strategy.size(axis))
 				}
 			}
-			count := shape[dim] / d.strategy.size(axis)
-			var cut []T
-			for row := range rows {
-				from := (row*shape[dim] + at[axis]*count) * inner
-				cut = append(cut, part[from:from+count*inner]...)
-			}
-			part = cut
+			out = append(out, part)
 		}
-		out[device] = part
 	}
+	return out
+}
+
+// cut returns the elements of part i of n equal parts of a dimension. It changes dims to those of the part.
+func cut[T any](whole []T, dims []int, dim, i, n int) (out []T) {
+	rows, inner := 1, 1
+	for k, extent := range dims {
+		if k < dim {
+			rows *= extent
+		} else if k > dim {
+			inner *= extent
+		}
+	}
+	count := dims[dim] / n
+	for row := range rows {
+		from := (row*dims[dim] + i*count) * inner
+		out = append(out, whole[from:from+count*inner]...)
+	}
+	dims[dim] = count
 	return out
 }
