@@ -269,7 +269,8 @@ page:
 	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/page
 
 # onnx-runtime runs files of ONNX that were saved here with ONNX Runtime, of which it installs the npm package: examples of the catalogue, networks
-# that people use, and those of the examples after a short training. OPGEN_ONNX is a folder with further networks.
+# that people use, and those of the examples after a short training. It also compares models by hand and random graphs, here and there. OPGEN_ONNX is a folder
+# with further networks.
 onnx-runtime:
 	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/onnx
 

@@ -138,6 +138,9 @@ func (a *applied) about(function, name string) (any, error) {
 	if len(a.slots[slot]) == 0 {
 		return nil, fmt.Errorf("want a tensor for %s, got none", name)
 	}
+	if function == "alike" {
+		return !slices.ContainsFunc(a.slots[slot], func(o operand) bool { return !slices.Equal(o.shape, a.slots[slot][0].shape) }), nil
+	}
 	return describe(function, a.slots[slot][0])
 }
 

@@ -24,6 +24,7 @@ type definition struct {
 	domain, op      string
 	since, until    int // versions of the operator set; until is 0 for all from since on
 	inputs, outputs []string
+	variadic        bool     // the last input stands for all that follow
 	ignore          []string // attributes that change nothing
 	steps           []step
 	reads           map[string]bool // names that expressions read
@@ -105,6 +106,9 @@ func parseHeader(text string) (*definition, error) {
 	}
 	d := &definition{since: 1, inputs: list(args), reads: map[string]bool{}}
 	d.domain, d.op = splitName(name)
+	if n := len(d.inputs) - 1; n >= 0 {
+		d.inputs[n], d.variadic = strings.CutSuffix(d.inputs[n], "...")
+	}
 	words := strings.Split(rest, "; ")
 	d.outputs = list(words[0])
 	for _, w := range words[1:] {
@@ -203,6 +207,7 @@ type inlined struct {
 	c      *call
 	d      *definition
 	values map[string]*value // of inputs and of what lines gave; nil for absent ones
+	rest   []*value          // of the variadic input
 	lets   map[string]any
 	errs   []error
 }
@@ -216,12 +221,19 @@ func (x *inlined) run() ([]*value, error) {
 	if b.expanded += len(d.steps); b.expanded > maxExpanded {
 		return nil, fmt.Errorf("onnx: want functions and branches of at most %d nodes", maxExpanded)
 	}
-	for i := len(d.inputs); i < len(c.inputs); i++ {
+	inputs := d.inputs
+	if d.variadic {
+		inputs = inputs[:len(inputs)-1]
+		if x.rest = c.inputs[min(len(inputs), len(c.inputs)):]; len(x.rest) == 0 {
+			return nil, unmetError(fmt.Sprintf("of more than %d inputs", len(inputs)))
+		}
+	}
+	for i := len(d.inputs); i < len(c.inputs) && !d.variadic; i++ {
 		if c.inputs[i] != nil {
 			return nil, unmetError(fmt.Sprintf("of at most %d inputs", len(d.inputs)))
 		}
 	}
-	for i, name := range d.inputs {
+	for i, name := range inputs {
 		x.values[name] = c.input(i)
 	}
 	for _, a := range c.node.GetAttribute() {
@@ -300,6 +312,10 @@ func (x *inlined) node(l *mapping.Line) error {
 	}
 	inner := &call{node: n, scope: newScope(nil, nil), domain: domain, version: newest}
 	for _, arg := range l.Args {
+		if x.d.variadic && arg.Name == x.d.inputs[len(x.d.inputs)-1] {
+			inner.inputs = append(inner.inputs, x.rest...)
+			continue
+		}
 		v, isValue := x.values[arg.Name]
 		if !isValue {
 			of, err := x.eval(cmp.Or(arg.Text, arg.Name))
@@ -378,8 +394,11 @@ func (x *inlined) lookup(name string) any {
 	if v, ok := x.lets[name]; ok {
 		return v
 	}
-	if name == "outputs" {
+	switch name {
+	case "outputs":
 		return len(x.c.node.GetOutput())
+	case "inputs":
+		return len(x.c.inputs)
 	}
 	var out any
 	var err error

@@ -233,6 +233,9 @@ func (b *builder) run(s *scope, nodes []*onnxpb.NodeProto, names []string) ([]*v
 			return nil, err
 		}
 		for i, name := range n.GetOutput() {
+			if name != "" && s.values[name] != nil {
+				return nil, c.refused(fmt.Sprintf("want one value of %s, got another one before the node", name), nil)
+			}
 			if name != "" && i < len(outs) && outs[i] != nil {
 				if outs[i].name == "" {
 					outs[i].name = name

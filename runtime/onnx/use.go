@@ -169,8 +169,12 @@ func (x *use) about(function, name string) (any, error) {
 		}
 		return here, nil
 	}
-	if function == "known" {
-		return v != nil && v.constant(), nil
+	switch function {
+	case "known":
+		// In a graph of constants, these are inputs.
+		return v != nil && v.constant() && x.b.variables != nil, nil
+	case "alike":
+		return x.alike(name)
 	}
 	if a := x.c.attribute(name); !ok && function == "type" && a.GetT() != nil {
 		return elementTypes[onnxpb.TensorProto_DataType(a.GetT().GetDataType())].String(), nil
@@ -189,6 +193,26 @@ func (x *use) about(function, name string) (any, error) {
 		return len(shape), nil
 	}
 	return t.String(), nil
+}
+
+// alike reports whether an input and all behind it have the same extents.
+func (x *use) alike(name string) (bool, error) {
+	first := slices.IndexFunc(x.e.Inputs, func(o mapping.Operand) bool { return o.Slot == name })
+	var extents []int
+	for i, v := range x.c.inputs[min(max(first, 0), len(x.c.inputs)):] {
+		if v == nil {
+			return false, fmt.Errorf("want a tensor for %s, got none", name)
+		}
+		_, shape, err := x.b.typeOf(v)
+		if err != nil {
+			return false, err
+		}
+		if i > 0 && !slices.Equal(shape, extents) {
+			return false, nil
+		}
+		extents = shape
+	}
+	return true, nil
 }
 
 // repeat inserts the operator as often as the entry says.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,8 @@ type judge struct {
 	folder string
 	cases  []networkCase
 	want   map[string]map[string]safetensors.Tensor
+	least  float64          // of the largest elements by which differences of random models are judged
+	hands  map[string]*hand // models of which failures show the nodes
 }
 
 // add adds a model.
@@ -92,8 +95,8 @@ func (j *judge) run(t *testing.T) {
 		for name, want := range j.want[c.Model] {
 			p := r.Outputs[name]
 			got := p.read(t, j.folder)
-			if d := different(got, want, 1e-5, 1e-5*largest(want)); d != "" {
-				t.Errorf("%s, output %s: %s", c.Model, name, d)
+			if d := different(got, want, 1e-5, 1e-5*max(largest(want), j.least)); d != "" {
+				t.Errorf("%s, output %s: %s%s", c.Model, name, d, from(j.hands[c.Model], name))
 				ok = false
 			}
 		}
@@ -107,12 +110,42 @@ func (j *judge) run(t *testing.T) {
 	}
 }
 
+// from returns the node that computes a name, and what gives its inputs.
+func from(h *hand, name string) string {
+	if h == nil {
+		return ""
+	}
+	for _, n := range h.nodes {
+		if !slices.Contains(n.Output, name) {
+			continue
+		}
+		text := fmt.Sprintf("\n\tof %s(%s)", n.GetOpType(), strings.Join(n.Input, ", "))
+		for _, a := range n.Attribute {
+			text += fmt.Sprintf(" %v", a)
+		}
+		for _, input := range n.Input {
+			if x, ok := h.stored[input]; ok && len(x.Data) <= 64 {
+				text += fmt.Sprintf("; %s = %v%v%v", input, x.Type, x.Shape, x.Float64s())
+			}
+		}
+		for _, m := range h.nodes {
+			for _, out := range m.Output {
+				if slices.Contains(n.Input, out) {
+					text += fmt.Sprintf("; %s of %s", out, m.GetOpType())
+				}
+			}
+		}
+		return text
+	}
+	return ""
+}
+
 func newJudge(t *testing.T) (*judge, *task.Registry) {
 	registry := &task.Registry{}
 	if err := catalogue.Register(registry); err != nil {
 		t.Fatal(err)
 	}
-	return &judge{folder: t.TempDir(), want: map[string]map[string]safetensors.Tensor{}}, registry
+	return &judge{folder: t.TempDir(), want: map[string]map[string]safetensors.Tensor{}, hands: map[string]*hand{}}, registry
 }
 
 // byName returns outputs by their names.

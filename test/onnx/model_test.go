@@ -62,6 +62,8 @@ func op(text string, attrs ...any) *onnxpb.NodeProto {
 			}
 		case *onnxpb.GraphProto:
 			a.Type, a.G = onnxpb.AttributeProto_GRAPH.Enum(), v
+		case safetensors.Tensor:
+			a.Type, a.T = onnxpb.AttributeProto_TENSOR.Enum(), protoOf("", v)
 		default:
 			panic(v)
 		}
@@ -111,6 +113,15 @@ func numbered(kind dtype.Type, shape ...int) safetensors.Tensor {
 
 var numbers = map[dtype.Type]int32{dtype.F32: 1, dtype.U8: 2, dtype.I8: 3, dtype.I32: 6, dtype.I64: 7, dtype.Bool: 9, dtype.F64: 11}
 
+// protoOf returns a tensor as files hold it.
+func protoOf(name string, x safetensors.Tensor) *onnxpb.TensorProto {
+	p := &onnxpb.TensorProto{Name: &name, DataType: proto.Int32(numbers[x.Type]), RawData: append([]byte{}, x.Data...)}
+	for _, n := range x.Shape {
+		p.Dims = append(p.Dims, int64(n))
+	}
+	return p
+}
+
 // bytes returns the file of the model.
 func (h *hand) bytes(t *testing.T) []byte {
 	t.Helper()
@@ -125,11 +136,7 @@ func (h *hand) bytes(t *testing.T) []byte {
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.stored)) {
 		x := h.stored[name]
-		p := &onnxpb.TensorProto{Name: &name, DataType: proto.Int32(numbers[x.Type]), RawData: append([]byte{}, x.Data...)}
-		for _, n := range x.Shape {
-			p.Dims = append(p.Dims, int64(n))
-		}
-		g.Initializer = append(g.Initializer, p)
+		g.Initializer = append(g.Initializer, protoOf(name, x))
 	}
 	for _, name := range h.out {
 		g.Output = append(g.Output, &onnxpb.ValueInfoProto{Name: &name})
@@ -369,6 +376,37 @@ func TestElementTypes(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		} else if d := different(out[0], c.want, 1e-6, 0); d != "" {
 			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestOddExtents runs operators on extents and inputs that files seldom have.
+func TestOddExtents(t *testing.T) {
+	x := of(dtype.F32, []int{2, 3}, 1, -2, 3, -4, 5, -6)
+	row := of(dtype.F32, []int{3}, 0, 1, -1)
+	ints := func(x ...float64) safetensors.Tensor { return of(dtype.I64, []int{len(x)}, x...) }
+	for name, c := range map[string]struct {
+		nodes []*onnxpb.NodeProto
+		want  safetensors.Tensor
+	}{
+		"less than no padding":         {[]*onnxpb.NodeProto{op("Pad x crop -> y")}, of(dtype.F32, []int{3, 2}, 0, 0, -2, 3, 5, -6)},
+		"padding and less":             {[]*onnxpb.NodeProto{op("Pad x both -> y")}, of(dtype.F32, []int{2, 3}, 0, 1, -2, 0, -4, 5)},
+		"a start in front of it":       {[]*onnxpb.NodeProto{op("Slice x front low one down -> y")}, of(dtype.F32, []int{2, 1}, 1, -4)},
+		"nothing backwards":            {[]*onnxpb.NodeProto{op("Slice x zero zero one -> n"), op("Slice n front low one down -> y")}, of(dtype.F32, []int{2, 0})},
+		"the largest of unlike shapes": {[]*onnxpb.NodeProto{op("Max x row half -> y")}, of(dtype.F32, []int{2, 3}, 1, 1, 3, 0.5, 5, 0.5)},
+		"the mean of unlike shapes":    {[]*onnxpb.NodeProto{op("Mean x row half x -> y")}, of(dtype.F32, []int{2, 3}, 0.625, -0.625, 1.375, -1.875, 2.875, -3.125)},
+		"the smallest of integers":     {[]*onnxpb.NodeProto{op("Min crop both crop -> z"), op("Cast z -> y", "to", 1)}, of(dtype.F32, []int{4}, 0, -1, 0, -1)},
+		"one integer":                  {[]*onnxpb.NodeProto{op("Max crop -> z"), op("Cast z -> y", "to", 1)}, of(dtype.F32, []int{4}, 1, -1, 0, 0)},
+		"normalized constants":         {[]*onnxpb.NodeProto{op("BatchNormalization image one3 row row one3 -> z", "epsilon", 0.0), op("Add z row -> y")}, of(dtype.F32, []int{1, 3}, 4, 6, 5)},
+		"a range of zeros":             {[]*onnxpb.NodeProto{op("Sub x x -> n"), op("DynamicQuantizeLinear n -> q s p"), op("DequantizeLinear q s p -> y")}, of(dtype.F32, []int{2, 3}, 0, 0, 0, 0, 0, 0)},
+	} {
+		h := &hand{opset: 18, nodes: c.nodes, fed: map[string]safetensors.Tensor{"x": x}, out: []string{"y"}, stored: map[string]safetensors.Tensor{"row": row, "half": of(dtype.F32, []int{}, 0.5),
+			"crop": ints(1, -1, 0, 0), "both": ints(0, 1, 0, -1), "front": ints(-9), "low": ints(-9), "one": ints(1), "down": ints(-2), "zero": ints(0), "image": of(dtype.F32, []int{1, 3}, 4, 5, 6), "one3": of(dtype.F32, []int{3}, 1, 1, 1)}}
+		out, err := h.run(t)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if d := different(out[0], c.want, 1e-6, 0); d != "" {
+			t.Errorf("%s: %s, got %v", name, d, out[0].Float64s())
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// ofTensors lists the functions of a tensor: its extents, their number, its element type, and whether it is
-// there, and whether it is a constant.
-var ofTensors = []string{"shape", "rank", "type", "present", "known"}
+// ofTensors lists the functions of a tensor: its extents, their number, its element type, whether it is
+// there, whether it is a constant, and whether it has the extents of all behind it in a variadic slot.
+var ofTensors = []string{"shape", "rank", "type", "present", "known", "alike"}
 
 // function is a function of values: how many arguments it takes, or -1 for any number.
 type function struct {
@@ -91,6 +91,14 @@ var functions = map[string]function{
 		}
 		return out
 	}},
+	// atleast(x, n) is x with n for elements below it.
+	"atleast": {2, func(a []any) any {
+		out := slices.Clone(integers(a[0]))
+		for i := range out {
+			out[i] = max(out[i], integer(a[1]))
+		}
+		return out
+	}},
 	"sqrt":  {1, func(a []any) any { return math.Sqrt(float(a[0])) }},
 	"float": {1, func(a []any) any { return float(a[0]) }},
 	"int":   {1, func(a []any) any { return int(float(a[0])) }},
@@ -149,18 +157,20 @@ var functions = map[string]function{
 		if step < 0 {
 			low, high = -1, n-1
 		}
-		bound := func(x int) int {
+		bound := func(x, low int) int {
 			if x < 0 {
 				x = max(x, -n-1) + n
 			}
 			return min(max(x, low), high)
 		}
-		start, end = bound(start), bound(end)
+		start, end = bound(start, 0), bound(end, low) // a start in front of the first element is the first one
 		count := 0
 		if step > 0 && end > start {
 			count = (end-start-1)/step + 1
 		} else if step < 0 && start > end {
 			count = (start-end-1)/-step + 1
+		} else {
+			start = 0 // of a tensor without elements, too
 		}
 		return []int{start, step, count}
 	}},
