@@ -141,8 +141,10 @@ var table = []*Function{
 			return Ratio(Applied("exp", Opposite(Ratio(Product(x, x), Number(2)))), RealNumber(math.Sqrt(2*math.Pi)))
 		})},
 	{Name: "density", Is: Series, Unary: simd.Density, // of the standard normal distribution
-		Real:       of(func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }),
-		Derivative: slope(func(x, y *Term) *Term { return Opposite(Product(x, y)) })},
+		Real: of(func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }),
+		Derivative: slope(func(x, y *Term) *Term {
+			return Chosen(Compare(Equal, y, Number(0)), Number(0), Opposite(Product(x, y))) // also of an infinite x
+		})},
 	{Name: "tan", Params: "x", Is: Series, Real: of(math.Tan),
 		By:         func(x *Term) *Term { return Ratio(Applied("sin", x), Applied("cos", x)) },
 		Derivative: slope(func(_, y *Term) *Term { return Sum(Number(1), Product(y, y)) })},
@@ -205,10 +207,8 @@ var table = []*Function{
 	{Name: "pow", Params: "x, y", Args: 2, Result: Real, Is: Series | Singular, Binary: simd.Pow, Integers: Power,
 		Real: func(x ...float64) float64 { return math.Pow(x[0], x[1]) }, Derivative: powerSlope},
 	{Name: "hypot", Params: "x, y", Args: 2, Result: Real, Is: Series,
-		Real: func(x ...float64) float64 { return math.Hypot(x[0], x[1]) },
-		Derivative: func(i int, x []*Term, y *Term) *Term {
-			return Chosen(Compare(Equal, y, Number(0)), Number(0), Ratio(x[i], y))
-		}},
+		Real:       func(x ...float64) float64 { return math.Hypot(x[0], x[1]) },
+		Derivative: lengthSlope},
 	{Name: "fmod", Params: "x, y", Args: 2, Result: Real, Is: Series | Singular | RoundsOnce,
 		Real: func(x ...float64) float64 { return remainder(x[0], x[1]) }, Derivative: remainderSlope},
 	{Name: "max", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact | KeepsIntegers, Binary: simd.Max,
@@ -300,17 +300,24 @@ func Truth(v bool) float64 {
 }
 
 // powerSlope returns a partial derivative of x^y. The derivative by y at x = 0, y >= 0 is 0, since x^y *
-// log(x) would be 0 * -Inf.
+// log(x) would be 0 * -Inf, and so it is at an infinite x whose power is 0. That by x is 0 at an infinite y
+// where the power is 0.
 func powerSlope(i int, args []*Term, _ *Term) *Term {
 	x, y := args[0], args[1]
 	power := func(y *Term) *Term { return &Term{Op: Power, Kind: Real, Args: []*Term{x, y}} }
 	if i == 1 {
-		zero := Both(Compare(Equal, x, Number(0)), Compare(AtMost, Number(0), y))
+		zero := Either(Both(Compare(Equal, x, Number(0)), Compare(AtMost, Number(0), y)),
+			Both(Compare(Equal, x, RealNumber(math.Inf(1))), Compare(Less, y, Number(0))))
 		return Chosen(zero, Number(0), Product(power(y), Applied("log", x)))
 	}
 	general := func() *Term { return Product(y, power(Difference(y, Number(1)))) }
-	if y.Op != Constant {
-		return Chosen(Compare(Equal, y, Number(0)), Number(0), general())
+	if known := y.Op == Constant; !known || math.IsInf(y.Value(), 0) {
+		zero := Compare(Equal, y, Number(0))
+		if known || y.Kind == Real && y.Reads() {
+			falls := Product(y, Difference(Applied("abs", x), Number(1))) // -Inf where the power is 0 for an infinite y
+			zero = Either(zero, Compare(Equal, falls, RealNumber(math.Inf(-1))))
+		}
+		return Chosen(zero, Number(0), general())
 	}
 	switch y.Value() {
 	case 0:
@@ -356,15 +363,31 @@ func oneLessSquare(x *Term) *Term {
 	return Product(Difference(Number(1), x), Sum(Number(1), x))
 }
 
+// infinite returns whether x is infinite.
+func infinite(x *Term) *Term {
+	return Compare(Equal, Applied("abs", x), RealNumber(math.Inf(1)))
+}
+
+// lengthSlope returns the partial derivatives of length = hypot(x, y): the direction of the vector, and 0 at
+// the vector without one. An infinite side has all of the direction, or as much of it as another infinite
+// one, as in atan2.
+func lengthSlope(i int, args []*Term, length *Term) *Term {
+	side, other := args[i], args[1-i]
+	sign := Applied("sign", side)
+	far := Chosen(infinite(other), Product(RealNumber(math.Sqrt(0.5)), sign), sign)
+	return Chosen(Compare(Equal, length, Number(0)), Number(0), Chosen(infinite(side), far, Ratio(side, length)))
+}
+
 // angleSlope returns the partial derivatives of atan2(y, x). They are divided twice by the length of the
-// vector, since its square may overflow, and 0 at the vector without a direction.
+// vector, since its square may overflow, and 0 at the vector without a direction and where it is infinite.
 func angleSlope(i int, args []*Term, _ *Term) *Term {
 	length := Applied("hypot", args[0], args[1])
 	side := args[1]
 	if i == 1 {
 		side = Opposite(args[0])
 	}
-	return Chosen(Compare(Equal, length, Number(0)), Number(0), Ratio(Ratio(side, length), length))
+	none := Either(Compare(Equal, length, Number(0)), Compare(Equal, length, RealNumber(math.Inf(1))))
+	return Chosen(none, Number(0), Ratio(Ratio(side, length), length))
 }
 
 // inverseSine returns asinh(x) by functions with vector code: log(2|x|) from 2^30 on, where squares may

@@ -41,6 +41,80 @@ func TestDerivatives(t *testing.T) {
 	}
 }
 
+// TestSlopesAtEnds compares the derivatives of all functions with their limits at infinity and at 0, and with
+// what they are at the greatest and at denormal numbers. Where there is no limit, as that of a sine at
+// infinity, they are not numbers, and where the left one and the right one differ, they are what PyTorch
+// takes.
+func TestSlopesAtEnds(t *testing.T) {
+	const far, small = math.MaxFloat64, 0x1p-1074
+	inf, nan := math.Inf(1), math.NaN()
+	// ends are numbers with the same derivative at each of them.
+	type ends struct {
+		want float64
+		at   []float64
+	}
+	all := func(want float64) []ends { return []ends{{want, []float64{inf, -inf, far, -far, 0, small, -small}}} }
+	bell := func(top float64) []ends {
+		return []ends{{0, []float64{inf, -inf, far, -far}}, {top, []float64{0, small, -small}}}
+	}
+	one := map[string][]ends{
+		"exp": {{inf, []float64{inf, far}}, {0, []float64{-inf, -far}}, {1, []float64{0, small, -small}}},
+		"log": {{0, []float64{inf}}, {1 / far, []float64{far}}, {inf, []float64{0, small}}}, "log1p": {{0, []float64{inf}}, {1 / far, []float64{far}}, {1, []float64{0, small, -small}}, {inf, []float64{-1}}},
+		"sqrt":  {{0, []float64{inf}}, {0.5 / math.Sqrt(far), []float64{far}}, {inf, []float64{0}}, {0.5 / math.Sqrt(small), []float64{small}}},
+		"rsqrt": {{0, []float64{inf, far}}, {-inf, []float64{0, small}}},
+		"sin":   {{nan, []float64{inf, -inf}}, {1, []float64{0, small, -small}}}, "cos": {{nan, []float64{inf, -inf}}, {0, []float64{0}}, {-small, []float64{small}}},
+		"tan": {{nan, []float64{inf, -inf}}, {1, []float64{0, small, -small}}}, "tanh": bell(1), "sigmoid": bell(0.25), "Phi": bell(1 / math.Sqrt(2*math.Pi)),
+		"density": bell(0), "atan": bell(1), "asinh": bell(1), "erf": bell(2 / math.Sqrt(math.Pi)), "erfc": bell(-2 / math.Sqrt(math.Pi)),
+		"asin": {{1, []float64{0, small, -small}}, {inf, []float64{1, -1}}}, "acos": {{-1, []float64{0, small, -small}}, {-inf, []float64{1, -1}}},
+		"atanh": {{1, []float64{0, small, -small}}, {inf, []float64{1, -1}}}, "erfinv": {{math.Sqrt(math.Pi) / 2, []float64{0, small, -small}}, {inf, []float64{1, -1}}},
+		"sinh": {{inf, []float64{inf, -inf, far, -far}}, {1, []float64{0, small, -small}}}, "cosh": {{inf, []float64{inf, far}}, {-inf, []float64{-inf, -far}}, {0, []float64{0}}, {small, []float64{small}}},
+		"softplus": {{1, []float64{inf, far}}, {0, []float64{-inf, -far}}, {0.5, []float64{0, small, -small}}},
+		"lgamma":   {{inf, []float64{inf}}, {-inf, []float64{0, small}}, {math.Log(far), []float64{far}}},
+		"digamma":  {{0, []float64{inf}}, {1 / far, []float64{far}}, {inf, []float64{0, small, -small}}},
+		"expm1":    {{inf, []float64{inf, far}}, {0, []float64{-inf, -far}}, {1, []float64{0, small, -small}}},
+		"abs":      {{1, []float64{inf, far, small}}, {-1, []float64{-inf, -far, -small}}, {0, []float64{0}}},
+		"trigamma": all(nan), // which no formula can ask for
+	}
+	near := func(name string, at []float64, i int, got, want float64) {
+		t.Helper()
+		if !(got == want || math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) <= 1e-12*max(1, math.Abs(want))) {
+			t.Errorf("the derivative of %s at %v by parameter %d is %v, want %v", name, at, i, got, want)
+		}
+	}
+	for name, rows := range one {
+		for _, row := range rows {
+			for _, x := range row.at {
+				f := Functions[name]
+				near(name, []float64{x}, 0, valueOf(f.Derivative(0, []*Term{RealNumber(x)}, RealNumber(f.Real(x)))), row.want)
+			}
+		}
+	}
+	half := math.Sqrt(0.5)
+	two := map[string][][4]float64{ // both arguments, and both derivatives
+		"hypot": {{inf, 3, 1, 0}, {-inf, 3, -1, 0}, {3, -inf, 0, -1}, {inf, inf, half, half}, {-inf, inf, -half, half}, {inf, far, 1, 0}, {0, 0, 0, 0}, {far, 0, 1, 0},
+			{small, 0, 1, 0}, {0, -small, 0, -1}, {0, inf, 0, 1}, {inf, nan, 1, nan}},
+		"atan2": {{inf, 3, 0, 0}, {3, inf, 0, 0}, {3, -inf, 0, 0}, {-inf, inf, 0, 0}, {inf, far, 0, 0}, {0, 0, 0, 0}, {far, 0, 0, -1 / far}, {0, far, 1 / far, 0}, {0, small, inf, 0}},
+		"pow": {{inf, -1, 0, 0}, {inf, 2, inf, inf}, {inf, 0.5, 0, inf}, {0.5, inf, 0, 0}, {2, -inf, 0, 0}, {2, inf, inf, inf}, {0, inf, 0, 0}, {inf, -inf, 0, 0}, {0, 2, 0, 0}, {0, 1, 1, 0},
+			{0, 0, 0, 0}, {far, -1, 0, math.Log(far) / far}, {small, 2, 0, 0}, {inf, 0, 0, inf}, {-0.5, inf, 0, nan}},
+		"fmod":   {{5, inf, 1, 0}, {-5, -inf, 1, 0}, {far, 1, 1, -far}, {0, 2, 1, 0}, {small, 2, 1, 0}, {2, small, 1, -inf}, {inf, 2, 1, nan}},
+		"length": {{1, 0, 0, 0}, {2, inf, 0, 0}, {0, 4, 0, 0}, {1, small, 0, 0.5 / math.Sqrt(small)}},
+	}
+	for name, rows := range two {
+		f := Functions[name]
+		for _, row := range rows {
+			args := []*Term{RealNumber(row[0]), RealNumber(row[1])}
+			for i := range args {
+				near(name, row[:2], i, valueOf(f.Derivative(i, args, RealNumber(f.Real(row[:2]...)))), row[2+i])
+			}
+		}
+	}
+	for name, f := range Functions {
+		if f.Derivative != nil && one[name] == nil && two[name] == nil {
+			t.Errorf("no derivative of %s at infinity is compared", name)
+		}
+	}
+}
+
 // valueOf computes a real number that reads nothing.
 func valueOf(n *Term) float64 {
 	v := make([]float64, len(n.Args))
@@ -59,6 +133,10 @@ func valueOf(n *Term) float64 {
 			return v[1]
 		}
 		return v[2]
+	case And:
+		return v[0] * v[1]
+	case Or:
+		return max(v[0], v[1])
 	case Equal:
 		return Truth(v[0] == v[1])
 	case Less:

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,10 @@ const closed = 9 // the precedence of terms that never need parentheses
 func (n *Term) level() int {
 	switch n.Op {
 	case Constant:
-		if n.Kind == Integer && n.Int < 0 || n.Kind == Real && n.Float < 0 {
+		switch {
+		case n.Kind == Real && n.Float-n.Float != 0: // a quotient
+			return levels[Divide]
+		case n.Kind == Integer && n.Int < 0 || n.Kind == Real && (n.Float < 0 || n.Float == 0 && math.Signbit(n.Float)):
 			return levels[Negate]
 		}
 	case Element:
@@ -101,7 +105,16 @@ func (p *printer) constant(n *Term) {
 	case Integer:
 		p.WriteString(strconv.Itoa(n.Int))
 	default:
-		p.WriteString(strconv.FormatFloat(n.Float, 'g', -1, 64))
+		switch {
+		case math.IsInf(n.Float, 1):
+			p.WriteString("1 / 0")
+		case math.IsInf(n.Float, -1):
+			p.WriteString("-1 / 0")
+		case math.IsNaN(n.Float):
+			p.WriteString("0 / 0")
+		default:
+			p.WriteString(strconv.FormatFloat(n.Float, 'g', -1, 64))
+		}
 	}
 }
 

@@ -25,6 +25,10 @@ func power(x, y number) number {
 	if !(x.v == 0 && y.v >= 0) {
 		log = v * logarithm(x.v)
 	}
+	ln := logarithm(math.Abs(x.v))
+	if v == 0 && (math.IsInf(x.v, 1) || math.IsInf(y.v, 0)) { // the limits: powers vanish faster than logarithms grow
+		slope, log, ln, curved = 0, 0, 0, 0
+	}
 	out.err += scaled(slope, x.err) + scaled(log, y.err)
 	if exactPower(x, y, v) {
 		out.err = 0
@@ -35,7 +39,6 @@ func power(x, y number) number {
 			continue
 		}
 		a, b := x.by(i, slope), y.by(i, log)
-		ln := logarithm(math.Abs(x.v))
 		out.d[i] = a + b
 		out.de[i] = scaled(slope, x.de[i]) + scaled(x.by(i, curved), x.err) + scaled(over(a, y.v), y.err) + scaled(a*ln, y.err) +
 			scaled(log, y.de[i]) + scaled(y.by(i, slope*ln), x.err) + scaled(over(y.by(i, v), x.v), x.err) + 6*(math.Abs(a)+math.Abs(b))
@@ -69,7 +72,7 @@ func (e *evaluation) hypot(x, y number) number {
 	v := math.Hypot(x.v, y.v)
 	var a, b float64 // the unit vector
 	if v != 0 {
-		a, b = x.v/v, y.v/v
+		a, b = direction(x.v, y.v), direction(y.v, x.v)
 	}
 	out := number{v: v, err: scaled(a, x.err) + scaled(b, y.err) + 2*math.Abs(v), varies: x.varies || y.varies, lanes: x.lanes | y.lanes}
 	if x.v == 0 && y.err == 0 && x.err == 0 || y.v == 0 && x.err == 0 && y.err == 0 {
@@ -91,13 +94,25 @@ func (e *evaluation) hypot(x, y number) number {
 	return out
 }
 
+// direction returns the first part of the unit vector of (x, y). Far from the origin, all numbers are near 0
+// beside an infinite one, and infinite ones are alike.
+func direction(x, y float64) float64 {
+	switch {
+	case !math.IsInf(x, 0):
+		return x / math.Hypot(x, y)
+	case math.IsInf(y, 0):
+		return math.Copysign(math.Sqrt2/2, x)
+	}
+	return math.Copysign(1, x)
+}
+
 // angle returns the angle of a vector (x, y). Its derivative is that of the arc, and 0 for the vector without
 // a direction.
 func (e *evaluation) angle(y, x number) number {
 	length := e.hypot(x, y)
 	v := math.Atan2(y.v, x.v)
 	var a, b, bend float64 // the partial derivatives, and the size of the second ones
-	if r := length.v; r != 0 {
+	if r := length.v; r != 0 && !math.IsInf(r, 0) {
 		a, b, bend = x.v/r/r, -y.v/r/r, 1/r/r
 	}
 	out := number{v: v, err: scaled(a, y.err) + scaled(b, x.err) + 2*math.Abs(v), varies: x.varies || y.varies, lanes: x.lanes | y.lanes}

@@ -176,6 +176,12 @@ func plain(n expr.Node) (text string, level int) {
 func binary(n *expr.Binary) (text string, level int) {
 	switch n.Op {
 	case "/":
+		switch sign, ok := infinite(n); {
+		case ok && sign != "":
+			return sign + `\infty`, sum
+		case ok:
+			return `\infty`, closed
+		}
 		return `\frac{` + node(n.X, 0) + `}{` + node(n.Y, 0) + `}`, closed
 	case "^":
 		return "{" + node(n.X, closed) + `}^{` + node(n.Y, 0) + `}`, power
@@ -185,6 +191,21 @@ func binary(n *expr.Binary) (text string, level int) {
 		return node(n.X, closed) + ` \mathbin{` + escape(n.Op) + `} ` + node(n.Y, closed), product
 	}
 	return node(n.X, o.level) + o.text + node(n.Y, o.level+1), o.level
+}
+
+// infinite reports whether a quotient is how formulas write infinity, and returns its sign.
+func infinite(n *expr.Binary) (sign string, ok bool) {
+	x := n.X
+	if u, negative := x.(*expr.Unary); negative && u.Op == "-" {
+		x, sign = u.X, "-"
+	}
+	return sign, isNumber(x, "1") && isNumber(n.Y, "0")
+}
+
+// isNumber reports whether n is a number that is written with these digits.
+func isNumber(n expr.Node, digits string) bool {
+	l, ok := n.(*expr.Lit)
+	return ok && fmt.Sprint(l.Value) == digits
 }
 
 // cases writes the rows of a choice, and those of the choice that is made otherwise.
