@@ -126,6 +126,13 @@ stage 3  .. .. .. F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5 F6 B6 F7 B7 .. .. ..
 			t.Errorf("stage %d runs %v, want %v", stage, ran, line)
 		}
 	}
+	const two = `4 micro-batches in 2 stages; stages wait 20 % of the time if all take equally long
+stage 0  F0 F1 .. B0 F2 B1 F3 B2 .. B3
+stage 1  .. F0 B0 F1 B1 F2 B2 F3 B3 ..
+`
+	if d, err := mesh.Divide(p, staged(t, 4, `"layer2"`), moves); err != nil || d.Order() != two {
+		t.Errorf("two stages: got %v and the order\n%s", err, d.Order())
+	}
 	if d, err := mesh.Divide(p, &mesh.Strategy{}, moves); err != nil || d.Order() != "" {
 		t.Errorf("without stages: got the order %q, %v", d.Order(), err)
 	}
