@@ -1,6 +1,8 @@
 package loops
 
 import (
+	"slices"
+
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -79,13 +81,13 @@ func single(n *term.Term) bool {
 
 // inDouble compiles a value in float64 strips, and returns the register with its values rounded to T.
 func (z *vectorizer[T]) inDouble(n *term.Term) int {
-	o := z.double(n)
+	o := z.double(n, false)
 	return z.other(o, z.register(false))
 }
 
 // storeExact emits a store of a value that is computed in float64 strips, without rounding.
 func (z *vectorizer[T]) storeExact(t int, a *access, n *term.Term) {
-	o := z.double(n)
+	o := z.double(n, false)
 	o.to = z.address(t, a)
 	z.other(o, -1)
 }
@@ -99,12 +101,13 @@ type doubled[T simd.Float] struct {
 	to      *address[T] // where the value is stored; nil for a value that is rounded to T
 }
 
-// double compiles a value in float64 strips.
-func (z *vectorizer[T]) double(n *term.Term) *doubled[T] {
+// double compiles a value in float64 strips. If strict is true, they round as scalar code does.
+func (z *vectorizer[T]) double(n *term.Term, strict bool) *doubled[T] {
 	z.fromMemory(n)
 	c := z.c.inDouble()
 	c.lenient = z.c.lenient
 	d := newVectorizer(c, z.v)
+	d.strict = strict
 	from := d.vector(d.real(n))
 	c.finish(&d.strip)
 	c.lenient = false
@@ -119,18 +122,23 @@ func (z *vectorizer[T]) double(n *term.Term) *doubled[T] {
 }
 
 func (o *doubled[T]) exec(s *state[T], in *instruction[T], n int) {
-	x := s.double
-	x.step = s.step
-	for _, t := range o.tensors {
-		m := &s.mem[t]
-		x.mem[t] = block[float64]{same: m.f64, f64: m.f64, bits: m.bits, data: m.data}
-	}
-	o.code.exec(x, n)
-	if value := x.regs[o.from][:n]; o.to != nil {
+	if value := o.values(s, n); o.to != nil {
 		simd.Scatter(s.mem[o.to.tensor].f64, value, o.to.at(s), o.to.step)
 	} else {
 		convert(s.regs[in.def][:n], value)
 	}
+}
+
+// values computes the value of n elements.
+func (o *doubled[T]) values(s *state[T], n int) []float64 {
+	x := s.double
+	x.step = s.step
+	for _, t := range o.tensors {
+		m := &s.mem[t]
+		x.mem[t] = block[float64]{same: m.f64, f32: m.f32, f64: m.f64, bits: m.bits, data: m.data}
+	}
+	o.code.exec(x, n)
+	return x.regs[o.from][:n]
 }
 
 func (o *doubled[T]) text(p *lister[T], _ []string) string {
@@ -138,6 +146,31 @@ func (o *doubled[T]) text(p *lister[T], _ []string) string {
 		return p.address(o.to) + " = " + o.of.String() + ", in f64"
 	}
 	return o.of.String() + ", in f64"
+}
+
+// strictly reports whether strict strips compute a value of the elements of tensors with the bits of scalar
+// code.
+func (c *compiler[T]) strictly(n *term.Term) bool {
+	if _, known := n.Settled(); known {
+		return n.Kind != term.Boolean
+	}
+	if n.Kind == term.Integer {
+		signed := true
+		reads(n, func(r *term.Read) { signed = signed && c.tensors[r.Tensor].Type != dtype.U64 })
+		return signed
+	}
+	switch n.Op {
+	case term.Element:
+		return n.Read.Else == nil || c.strictly(n.Read.Else)
+	case term.Negate, term.Add, term.Subtract, term.Multiply, term.Divide:
+	case term.Apply:
+		if !n.Func.Has(term.Exact) {
+			return false
+		}
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(n.Args, func(x *term.Term) bool { return !c.strictly(x) })
 }
 
 // inDouble returns the compiler of nested float64 strips, which shares the indices.

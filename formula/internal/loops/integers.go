@@ -25,7 +25,7 @@ const (
 	integerAddRests                      // z += factor * remainders of integers with a constant stride by divisor
 	integerAdd                           // z += factor * y
 	integerTruth                         // z = r, whose elements are 1 and 0
-	integerConverted                     // z = r, converted by the function of
+	integerConverted                     // z = the number real, converted by the function of
 	integerSelect                        // z = y where r is 0
 	integerAbs                           // z = abs(z)
 	integerBinary                        // z = z and y, joined as in of
@@ -41,7 +41,8 @@ type integerInstruction[T simd.Float] struct {
 	elements        integerStorage[T] // at from
 	of              *term.Term
 	value           func(*state[T]) int // scalar code for of
-	least, end      T                   // integerConverted: the numbers in [least, end) are truncated
+	real            *doubled[T]
+	least, end      float64 // integerConverted: the numbers in [least, end) are truncated
 }
 
 // integers is straight-line code on integer strips.
@@ -96,11 +97,11 @@ func (in *integerInstruction[T]) exec(s *state[T], z []int, place int) {
 			z[i] = int(v)
 		}
 	case integerConverted:
-		for i, v := range s.regs[in.reg][:len(z)] {
+		for i, v := range in.real.values(s, len(z)) {
 			if v >= in.least && v < in.end {
 				z[i] = int(v)
 			} else {
-				z[i] = in.of.Func.Whole(float64(v))
+				z[i] = in.of.Func.Whole(v)
 			}
 		}
 	case integerSelect:
@@ -220,7 +221,7 @@ func (in *integerInstruction[T]) text(p *lister[T], name func(int) string) strin
 		case integerTruth:
 			return p.register(in.reg)
 		case integerConverted:
-			return in.of.Func.Name + "(" + p.register(in.reg) + ")"
+			return in.of.String() + ", in f64"
 		case integerSelect:
 			return fmt.Sprintf("%s ? %s : %s", p.register(in.reg), z, name(in.y))
 		case integerAbs:

@@ -26,8 +26,20 @@ func TestIntegers(t *testing.T) {
 	applied := func(f *term.Function, args ...*term.Term) *term.Term {
 		return &term.Term{Op: term.Apply, Kind: term.Integer, Func: f, Args: args}
 	}
-	bound := func(x float64) int { return int(max(-1<<31, min(x, 1<<31-1))) }
-	whole := applied(term.Converting(dtype.I32, term.Integer, math.Trunc, bound), elementOf(readOf(p, 1, i)))
+	bound := func(x float64) int {
+		if x != x {
+			return 5
+		}
+		return int(max(-1<<31, min(x, 1<<31-1)))
+	}
+	x := elementOf(readOf(p, 1, i))
+	whole := func(x *term.Term) *term.Term {
+		return applied(term.Converting(dtype.I32, term.Integer, math.Trunc, bound), x)
+	}
+	real := func(op term.Op, args ...*term.Term) *term.Term { return &term.Term{Op: op, Kind: term.Real, Args: args} }
+	// With a reciprocal, 49 / 49 is below 1. With one rounding, the sum is not 0.
+	quotient := term.Applied("floor", real(term.Divide, x, term.RealNumber(49)))
+	rounded := term.Applied("floor", real(term.Add, real(term.Multiply, x, term.RealNumber(0.1)), real(term.Negate, real(term.Divide, x, term.RealNumber(10)))))
 	for _, c := range []struct {
 		of   *term.Term
 		want string
@@ -46,14 +58,17 @@ func TestIntegers(t *testing.T) {
 		{applied(term.Min, k, small), "i0 = i32 k@2*i, by 2; i1 = i32 k@i; i0 = min(i0, i1)"},
 		{test, "i0 = r0"},
 		{term.Chosen(test, k, small), "i0 = i32 k@2*i, by 2; i1 = i32 k@i; i0 = r0 ? i0 : i1"},
-		{whole, "i0 = convert(r0)"},
+		{whole(x), "i0 = convert([i]), in f64"},
+		{whole(quotient), "i0 = convert(floor([i] / 49)), in f64"},
+		{whole(rounded), "i0 = convert(floor([i] * 0.1 + -([i] / 10))), in f64"},
+		{whole(term.Applied("exp", x)), "i0 = convert(exp([i])), one by one"},
 		{element(applied(term.Abs, k)), "i0 = [abs([i * 2])], one by one"},
 	} {
 		comp := &compiler[float64]{p: p, own: dtype.F64, places: map[*term.Variable]int{}, kept: map[int]bool{}, narrow: map[int]bool{}, lenient: true,
 			tensors: []Tensor{{Type: dtype.I32}, {Type: dtype.F64, Memory: 1}}}
 		z := newVectorizer(comp, v)
 		f := newIntegerCompiler(z)
-		x := f.value(c.of, 0)
+		place := f.value(c.of, 0)
 		strips := f.finish()
 		want := comp.integer(c.of)
 		comp.finish(&z.strip)
@@ -62,7 +77,7 @@ func TestIntegers(t *testing.T) {
 		for j := range 2 * n {
 			wholesIn[int32](&r.mem[0])[j] = int32(j*7919%101 - 50)
 			if j < n {
-				r.mem[1].same[j] = float64(j)*1e9 - 5e9
+				r.mem[1].same[j] = []float64{float64(j)*1e9 - 5e9, float64(49 * j), float64(-10 * j), []float64{math.NaN(), math.Inf(1), math.Inf(-1)}[j/4%3]}[j%4]
 			}
 		}
 		s := r.newState()
@@ -70,7 +85,7 @@ func TestIntegers(t *testing.T) {
 			s.vars[comp.place(v)] = first
 			z.strip.exec(s, n-first)
 			strips.exec(s, n-first)
-			got := s.integerStrip(x)[:n-first]
+			got := s.integerStrip(place)[:n-first]
 			if s.vars[comp.place(v)] != first {
 				t.Errorf("%s: the index moved", c.of)
 			}

@@ -22,6 +22,9 @@ type vectorizer[T simd.Float] struct {
 	// computation, and no non-temporal ones.
 	heavy  bool
 	affine map[int]affine[T] // the chains of scalar operations that define registers
+	// strict says that no operations are fused that scalar code rounds apart, and that quotients stay
+	// quotients.
+	strict bool
 }
 
 // operand is the result of a value: a scalar, uniform in a strip, or a register.
@@ -193,6 +196,10 @@ func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
 // arithmetic compiles a sum, a difference, a product or a quotient.
 func (z *vectorizer[T]) arithmetic(n *term.Term) int {
 	x, y := n.Args[0], n.Args[1]
+	if z.strict {
+		op := map[term.Op]simd.Binary{term.Add: simd.Add, term.Subtract: simd.Sub, term.Multiply: simd.Mul, term.Divide: simd.Div}[n.Op]
+		return z.binary(op, z.real(x), z.real(y))
+	}
 	switch n.Op {
 	case term.Add:
 		if r, ok := z.sum(x, y); ok {

@@ -323,8 +323,8 @@ func (f *integerCompiler[T]) operation(n *term.Term, k int) bool {
 		switch {
 		case convert && n.Args[0].Kind == term.Boolean && !fails(n):
 			f.truth(n.Args[0], k)
-		case convert && n.Args[0].Op == term.Element && !fails(n):
-			return f.converted(n, k)
+		case convert && f.z.c.strictly(n.Args[0]) && !fails(n):
+			f.converted(n, k)
 		case convert || n.Args[0].Kind != term.Integer:
 			return false
 		case n.Func == term.Abs:
@@ -359,12 +359,8 @@ func (f *integerCompiler[T]) both(n *term.Term, k int) {
 	f.emit(k, integerInstruction[T]{op: integerBinary, of: n, y: y})
 }
 
-// converted emits real elements that are converted to integers. It returns false if they may have more digits
-// than T.
-func (f *integerCompiler[T]) converted(n *term.Term, k int) bool {
-	if t := n.Args[0].Read.Tensor; f.z.c.tensors[t].Type != f.z.c.own {
-		return false
-	}
+// converted emits real numbers that are converted to integers.
+func (f *integerCompiler[T]) converted(n *term.Term, k int) {
 	least, end := math.Inf(1), math.Inf(-1) // conversions of numbers in [least, end) truncate
 	switch n.Func.To {
 	case dtype.I64:
@@ -377,8 +373,7 @@ func (f *integerCompiler[T]) converted(n *term.Term, k int) bool {
 			least, end = float64(lo), float64(hi+1)
 		}
 	}
-	f.emit(k, integerInstruction[T]{op: integerConverted, reg: f.register(n.Args[0]), of: n, least: T(least), end: T(end)})
-	return true
+	f.emit(k, integerInstruction[T]{op: integerConverted, real: f.z.double(n.Args[0], true), of: n, least: least, end: end})
 }
 
 // folded returns code that visits the strips of an integer reduction's body, over the last reduced index. It
