@@ -305,16 +305,9 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 		st.guard != nil && slices.ContainsFunc(append(slices.Clone(st.left.Idx), st.guard), dividesByZero) {
 		return false
 	}
-	var uniform, varying []*term.Term
-	for _, c := range term.Conjuncts(st.guard) {
-		if c.Uses(z.v) {
-			varying = append(varying, c)
-		} else {
-			uniform = append(uniform, c)
-		}
-	}
+	uniform, varying := z.guards(st)
 	places, uses := z.found(a)
-	o := &scatter[T]{target: st.target, places: places, place: z.at, guard: z.c.holds(term.All(uniform...)), guarded: varying != nil, skips: st.skip,
+	o := &scatter[T]{target: st.target, places: places, place: z.at, guard: uniform, guarded: varying != nil, skips: st.skip,
 		wide: t.Type != z.c.own, join: reduction.Sum.Join()}
 	add := t.Add || st.add
 	if add && !st.joined() && st.guard == nil && !o.wide {
@@ -323,7 +316,7 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	operands := []int{z.vector(x)}
 	o.one = z.c.target(st)
 	if o.guarded {
-		operands = append(operands, z.vector(z.real(term.All(varying...))))
+		operands = append(operands, z.vector(z.real(varying)))
 	}
 	if st.joined() {
 		o.join = st.fold.Join()
@@ -331,6 +324,20 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	o.adds, o.joins = add && !st.joined() && !o.wide, add
 	z.other(o, -1, append(operands, uses...)...)
 	return true
+}
+
+// guards returns code for the part of a statement's guard that is uniform in a strip, and the rest, or nil.
+func (z *vectorizer[T]) guards(st *statement) (uniform func(*state[T]) bool, varying *term.Term) {
+	var same *term.Term
+	for _, c := range term.Conjuncts(st.guard) {
+		if c.Uses(z.v) {
+			varying = term.All(varying, c)
+		} else {
+			same = term.All(same, c)
+		}
+	}
+	z.fromMemory(same)
+	return z.c.holds(same), varying
 }
 
 // scatter stores its first register to places that integer strips hold, in order. Its second register, if

@@ -44,28 +44,46 @@ func TestGuardedScatter(t *testing.T) {
 			whole := func(name string) *program.Local {
 				return &program.Local{Name: name, Kind: term.Integer, Slot: -1, Old: -1, Shape: []*term.Term{term.Number(rows), term.Number(cols)}}
 			}
-			p := &program.Program{Tensors: []*program.Local{reals("t", entries), reals("x", rows, cols), whole("at"), whole("d")}}
+			p := &program.Program{Tensors: []*program.Local{reals("t", entries), reals("x", rows, cols), whole("at"), whole("d"), reals("count", entries)}}
+			p.Tensors[4].Kind = term.Integer
 			i, j := index("i", rows), index("j", cols)
 			x, at, divisor := read(p, term.Real, 1, i.Term(), j.Term()), read(p, term.Integer, 2, i.Term(), j.Term()), read(p, term.Integer, 3, i.Term(), j.Term())
-			add := &program.Statement{Target: 0, Left: readOf(p, 0, at), Vars: []*term.Variable{i, j}, Value: timesOf(x, x), Add: true,
-				Guard: c.guard(read(p, term.Real, 1, i.Term(), term.Number(0)), j.Term(), at, x, divisor)}
-			compiled, err := Compile(p, []*program.Statement{add},
-				[]Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.I64, Memory: 2}, {Type: dtype.I64, Memory: 3}}, Options{})
-			if err != nil {
-				t.Fatal(err)
+			guard := c.guard(read(p, term.Real, 1, i.Term(), term.Number(0)), j.Term(), at, x, divisor)
+			add := []*program.Statement{
+				{Target: 0, Left: readOf(p, 0, at), Vars: []*term.Variable{i, j}, Value: timesOf(x, x), Add: true, Guard: guard},
+				{Target: 4, Left: readOf(p, 4, at), Vars: []*term.Variable{i, j}, Value: term.Sum(divisor, j.Term()), Add: true, Guard: guard},
 			}
-			strips, guarded := false, false
-			for _, in := range compiled.(*code[float32]).groups[0].units[0].(*pointwise[float32]).code.code {
-				if o, ok := in.other.(*scatter[float32]); ok {
-					strips, guarded = true, o.guarded
+			var tensors []Tensor
+			for n, typ := range []dtype.Type{dtype.F32, dtype.F32, dtype.I64, dtype.I64, dtype.I32} {
+				tensors = append(tensors, Tensor{Type: typ, Memory: n})
+			}
+			var runners []Runner
+			strips, guarded, wholes := false, false, false
+			memory := [][]byte{make([]byte, 4*entries), make([]byte, 4*rows*cols), make([]byte, 8*rows*cols), make([]byte, 8*rows*cols), make([]byte, 4*entries)}
+			for n := range add {
+				compiled, err := Compile(p, add[n:n+1], tensors, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				runners = append(runners, compiled.Bind(memory))
+				u, _ := compiled.(*code[float32]).groups[0].units[0].(*pointwise[float32])
+				for i := 0; u != nil && i < len(u.code.code); i++ {
+					switch o := u.code.code[i].other.(type) {
+					case *scatter[float32]:
+						strips, guarded = true, o.guarded
+					case *integerStore[float32]:
+						wholes = true
+						if (o.mask >= 0) == c.checked {
+							t.Errorf("got an integer store with the mask %d", o.mask)
+						}
+					}
 				}
 			}
-			if strips == c.oneByOne || guarded != (strips && !c.checked) {
-				t.Errorf("got a scatter in strips: %v, of which the guard is evaluated: %v", strips, guarded)
+			if strips == c.oneByOne || wholes == c.oneByOne || guarded != (strips && !c.checked) {
+				t.Errorf("got scatters in strips: %v and %v, of which the guard is evaluated: %v", strips, wholes, guarded)
 			}
-			memory := [][]byte{make([]byte, 4*entries), make([]byte, 4*rows*cols), make([]byte, 8*rows*cols), make([]byte, 8*rows*cols)}
 			values, places, divisors := as[float32](memory[1]), as[int64](memory[2]), as[int64](memory[3])
-			want := make([]float32, entries)
+			want, counts := make([]float32, entries), make([]int32, entries)
 			for n := range values {
 				values[n], places[n], divisors[n] = float32(math.Sin(float64(n))), int64(n*n%entries), int64(n%4)
 				if c.outside {
@@ -73,19 +91,24 @@ func TestGuardedScatter(t *testing.T) {
 				}
 				if c.holds(values[n/cols*cols], n%cols, int(places[n]), values[n], int(divisors[n])) {
 					want[places[n]] += values[n] * values[n]
+					counts[places[n]] += int32(n%4 + n%cols)
 				}
 			}
-			if err := compiled.Bind(memory).Run(0, 1, Time{}, 0, 1, 1); err != nil {
-				t.Fatal(err)
+			for _, r := range runners {
+				if err := r.Run(0, 1, Time{}, 0, 1, 1); err != nil {
+					t.Fatal(err)
+				}
 			}
 			for n, v := range as[float32](memory[0]) {
-				if v != want[n] {
-					t.Errorf("place %d: want %v, got %v", n, want[n], v)
+				if got := as[int32](memory[4])[n]; v != want[n] || got != counts[n] {
+					t.Errorf("place %d: want %v and %d, got %v and %d", n, want[n], counts[n], v, got)
 				}
 			}
 			places[2*cols-1], values[2*cols-1], divisors[2*cols-1] = entries, 1, 1
-			if err := compiled.Bind(memory).Run(0, 1, Time{}, 0, 1, 1); (err == nil) != c.outside {
-				t.Errorf("a place out of bounds: got the error %v", err)
+			for n, r := range runners {
+				if err := r.Run(0, 1, Time{}, 0, 1, 1); (err == nil) != c.outside {
+					t.Errorf("a place out of bounds, statement %d: got the error %v", n, err)
+				}
 			}
 		})
 	}

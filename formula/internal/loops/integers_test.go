@@ -36,7 +36,9 @@ func TestIntegers(t *testing.T) {
 	whole := func(x *term.Term) *term.Term {
 		return applied(term.Converting(dtype.I32, term.Integer, math.Trunc, bound), x)
 	}
-	real := func(op term.Op, args ...*term.Term) *term.Term { return &term.Term{Op: op, Kind: term.Real, Args: args} }
+	real := func(op term.Op, args ...*term.Term) *term.Term {
+		return &term.Term{Op: op, Kind: term.Real, Args: args}
+	}
 	// With a reciprocal, 49 / 49 is below 1. With one rounding, the sum is not 0.
 	quotient := term.Applied("floor", real(term.Divide, x, term.RealNumber(49)))
 	rounded := term.Applied("floor", real(term.Add, real(term.Multiply, x, term.RealNumber(0.1)), real(term.Negate, real(term.Divide, x, term.RealNumber(10)))))

@@ -34,6 +34,9 @@ type integerStorage[T simd.Float] interface {
 	addWholes(b *block[T], z []int, at, step, factor int)
 	// putWholes stores strided integers, or accumulates them by join. Integers wrap around.
 	putWholes(b *block[T], at, step int, x []int, join func(x, y int) int)
+	// scatterWholes is putWholes for elements at places, in order. It skips those with a negative place. If
+	// adds is true, join adds.
+	scatterWholes(b *block[T], places, x []int, adds bool, join func(x, y int) int)
 	// bounds returns the least and the greatest element of a type of fewer than 64 bits.
 	bounds() (least, most int, ok bool)
 }
@@ -144,6 +147,21 @@ func (wholes[T, U]) putWholes(b *block[T], at, step int, x []int, join func(x, y
 		for _, v := range x {
 			to[at] = U(v)
 			at += step
+		}
+	}
+}
+
+func (wholes[T, U]) scatterWholes(b *block[T], places, x []int, adds bool, join func(x, y int) int) {
+	to := wholesIn[U](b)
+	for i, k := range places {
+		switch {
+		case k < 0:
+		case adds:
+			to[k] += U(x[i])
+		case join != nil:
+			to[k] = U(join(int(to[k]), x[i]))
+		default:
+			to[k] = U(x[i])
 		}
 	}
 }

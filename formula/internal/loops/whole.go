@@ -3,6 +3,7 @@ package loops
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -10,26 +11,19 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// wholes compiles an integer statement in integer strips. It returns nil if the address or the guard of a
-// store needs scalar code.
+// wholes compiles an integer statement in integer strips. It returns nil if the statement selects among
+// tensors, or if its guard may keep integers from a division by 0.
 func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 	vars, t := k.bundle.vars, k.tensors[st.target]
-	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || st.value.Kind != term.Integer || st.left.Which != nil || !t.Type.IsInteger() {
+	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || st.value.Kind != term.Integer || st.left.Which != nil || !t.Type.IsInteger() ||
+		st.guard != nil && slices.ContainsFunc(append(slices.Clone(st.left.Idx), st.value, st.guard), dividesByZero) {
 		return nil
 	}
-	v, a := vars[len(vars)-1], accessOf(st.left)
-	if a.offset.hidden(v) || a.offset.factor(v) == 0 || st.guard != nil && st.guard.Uses(v) {
-		return nil
-	}
-	for _, d := range a.open {
-		if a.idx[d].hidden(v) || a.idx[d].factor(v) != 0 {
-			return nil
-		}
-	}
-	k.lenient = st.lenient || st.skip
+	k.lenient = st.lenient || st.skip || st.guard != nil
 	defer func() { k.lenient = false }()
+	v := vars[len(vars)-1]
 	z := newVectorizer(k.compiler, v)
-	z.storeWhole(st, a)
+	z.storeWhole(st, accessOf(st.left))
 	k.finish(&z.strip)
 	return &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip, elements: 1, last: k.place(v), length: z.strip.length}
 }
@@ -37,35 +31,54 @@ func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 // storeWhole emits the computation and the store of integers.
 func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	f := newIntegerCompiler(z)
-	if st.guard != nil {
-		z.fromMemory(st.guard)
-	}
+	uniform, varying := z.guards(st)
 	for _, x := range st.left.Idx {
 		z.fromMemory(x)
 	}
-	o := &integerStore[T]{guard: z.c.holds(st.guard), find: z.c.target(st), step: a.offset.factor(z.v), elements: integersOf[T](z.c.tensors[st.target].Type)}
+	o := &integerStore[T]{guard: uniform, target: st.target, find: z.c.target(st), step: a.offset.factor(z.v), elements: integersOf[T](z.c.tensors[st.target].Type),
+		mask: -1, place: z.at, skips: st.skip}
 	switch {
 	case st.joined():
 		o.join = st.fold.IntegerJoin()
 	case z.c.tensors[st.target].Add || st.add:
-		o.join = reduction.Sum.IntegerJoin()
+		o.adds, o.join = true, reduction.Sum.IntegerJoin()
+	}
+	var uses []int
+	if varying != nil {
+		o.mask = z.vector(z.real(varying))
+		uses = append(uses, o.mask)
+	}
+	apart := varying != nil || a.offset.hidden(z.v) || o.step == 0
+	for _, d := range a.open {
+		apart = apart || a.idx[d].hidden(z.v) || a.idx[d].factor(z.v) != 0
+	}
+	if f.apart = apart; apart {
+		var of []int
+		o.places, of = z.found(a)
+		uses = append(uses, of...)
 	}
 	o.x = f.value(st.value, 0)
 	o.least, o.most, o.narrow = z.c.boundsFor(st)
 	o.narrow = o.narrow && o.join == nil
 	o.code = f.finish()
-	z.other(o, -1, o.code.uses...)
+	z.other(o, -1, append(uses, o.code.uses...)...)
 }
 
-// integerStore stores integers, if a guard holds.
+// integerStore stores integers, if a guard holds: at elements with a constant stride, or where places says.
 type integerStore[T simd.Float] struct {
 	code        integers[T]
 	x           int // the strip of the integers
 	guard       func(*state[T]) bool
+	mask        int // the register of the part of the guard that differs between elements, or -1
+	target      int
 	find        func(*state[T]) (tensor, at int, inside bool)
+	places      *finder[T] // nil for a constant stride
+	place       int        // slot of the vectorized index
+	skips       bool       // whether stores out of bounds are left out
 	step        int
 	elements    integerStorage[T]
 	join        func(x, y int) int // accumulates, or nil
+	adds        bool               // whether join adds
 	narrow      bool               // whether the identities of max and min are mapped to least and most
 	least, most int
 }
@@ -74,19 +87,52 @@ func (o *integerStore[T]) exec(s *state[T], _ *instruction[T], n int) {
 	if !o.guard(s) {
 		return
 	}
-	id, at, inside := o.find(s)
-	if !inside {
-		return
+	id, at, inside := o.target, 0, false
+	if o.places == nil {
+		if id, at, inside = o.find(s); !inside {
+			return
+		}
 	}
 	o.code.exec(s, n) // before the store: the code may load the same memory
-	x, to := s.integerStrip(o.x)[:n], &s.mem[id]
+	x := s.integerStrip(o.x)[:n]
 	if o.narrow {
 		boundAll(x, o.least, o.most)
 	}
-	o.elements.putWholes(to, at, o.step, x, o.join)
+	if o.places == nil {
+		o.elements.putWholes(&s.mem[id], at, o.step, x, o.join)
+		return
+	}
+	places, inside := o.places.places(s, n)
+	if o.mask >= 0 {
+		for i, v := range s.regs[o.mask][:n] {
+			if v == 0 {
+				places[i] = excluded
+			}
+		}
+	}
+	if !inside && !o.skips {
+		for i, k := range places {
+			if k < 0 && k != excluded {
+				locate(s, o.place, i, o.find) // fails
+			}
+		}
+	}
+	o.elements.scatterWholes(&s.mem[id], places, x, o.adds, o.join)
 }
 
-func (o *integerStore[T]) text(p *lister[T], _ []string) string { return "store of " + o.code.text(p) }
+// excluded is the place of an element for which a guard does not hold.
+const excluded = -2
+
+func (o *integerStore[T]) text(p *lister[T], _ []string) string {
+	text := "store of " + o.code.text(p)
+	if o.places != nil {
+		text += " @" + o.places.text(p)
+	}
+	if o.mask >= 0 {
+		text += " if " + p.register(o.mask)
+	}
+	return text
+}
 
 // convertEach compiles an integer that is not affine in the variable, converted to T.
 func (z *vectorizer[T]) convertEach(n *term.Term) (reg int) {
