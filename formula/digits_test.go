@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -416,6 +417,59 @@ func TestRatios(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestNormsOfProducts compares gradients of norms of products with the interpreter, in float64: a square of
+// one factor may be infinite or 0 where the norm is neither.
+func TestNormsOfProducts(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(11, 12))
+	compared := 0
+	for _, body := range []string{"x[n, 0] * w[0, k]", "-(x[n, 0] * w[0, k])", "3 * w[0, k] * x[n, k]", "w[0, k] / x[n, 0]", "x[n, k] / w[0, k]", "(x[n, 0] - x[n, k]) * w[0, k]", "x[n, 0] > 0.3 ? x[n, 0] * w[0, k] : w[0, k]", "1e18 * x[n, k] * w[0, k]"} {
+		for _, size := range []float64{1e-36, 1e-25, 1e-18, 1, 1e18, 1e25, 1e36} {
+			for _, text := range []string{"s[n] = norm(k: BODY)", "s[n] = x[n, 1] * norm(k: BODY)", "t[n] = norm(k: BODY)\ny[n, k] = t[n] * x[n, k]"} {
+				text = strings.ReplaceAll(text, "BODY", body)
+				const rows, cols = 4, 9
+				given := map[string][]float64{"x": make([]float64, rows*cols), "w": make([]float64, rows*cols), "grad.s": make([]float64, rows), "grad.y": make([]float64, rows*cols)}
+				for name, list := range given {
+					for i := range list {
+						list[i] = 0.25 + 0.75*random.Float64()
+						if name == "w" {
+							list[i] *= size
+						}
+						list[i] = rounded(list[i], dtype.F32)
+					}
+				}
+				want, got := interpreted(t, text, dtype.F64, rows, cols, given), computed(t, text, dtype.F32, rows, cols, given)
+				usual := func(name string) bool { // results, too, have a usual size
+					for _, v := range want[name] {
+						if a := math.Abs(v); a != 0 && !(a > 1e-37 && a < 1e38) {
+							return false
+						}
+					}
+					return true
+				}
+				for _, name := range []string{"s", "y", "grad.x", "grad.w"} {
+					if !usual("s") || !usual("y") || !usual(name) {
+						continue
+					}
+					most := 0.0
+					for _, v := range want[name] {
+						most = max(most, math.Abs(v))
+					}
+					for i, w := range want[name] {
+						if compared++; !(math.Abs(got[name][i]-w) <= 1e-5*most) {
+							t.Errorf("%s, size %v, %s[%d]: got %v, want %v", text, size, name, i, got[name][i], w)
+							break
+						}
+					}
+				}
+			}
+		}
+	}
+	if compared < 5000 {
+		t.Errorf("%d numbers compared, want 5000 and more", compared)
 	}
 }
 

@@ -141,7 +141,10 @@ func tidySum(n *term.Term) *term.Term {
 	f := factorsOf(s.body)
 	plain := true // hoisted factors are safe even if the sum is empty
 	in, out := f.split(func(x *term.Term, below bool) bool {
-		if x.UsesAny(s.vars) || slices.ContainsFunc(f.ratios, func(r [2]*term.Term) bool { return r[0] == x && r[1].UsesAny(s.vars) }) {
+		if x.UsesAny(s.vars) || slices.ContainsFunc(f.ratios, func(r ratio) bool { return r.above == x && r.below.UsesAny(s.vars) }) {
+			return true
+		}
+		if slices.ContainsFunc(f.ratios, func(r ratio) bool { return r.whole && r.below == x && r.above.UsesAny(s.vars) }) {
 			return true
 		}
 		fine := tame(x) && (!below || x.Op == term.Constant && !x.IsZero())
@@ -431,8 +434,13 @@ type factors struct {
 	// ratios holds a numerator and a denominator for each factor that was written as their quotient, which
 	// may be a usual number where neither is. The two stay together, unless only the denominator leaves a
 	// sum.
-	ratios  [][2]*term.Term
+	ratios  []ratio
 	dropped bool // whether a power of 2 was above and below
+}
+
+type ratio struct {
+	above, below *term.Term
+	whole        bool // see term.Term
 }
 
 func factorsOf(n *term.Term) *factors {
@@ -461,10 +469,10 @@ func (f *factors) cancel() {
 
 // shorten makes one ratio of x / by and by / y.
 func (f *factors) shorten(by *term.Term) {
-	i := slices.IndexFunc(f.ratios, func(r [2]*term.Term) bool { return term.Identical(r[1], by) })
-	j := slices.IndexFunc(f.ratios, func(r [2]*term.Term) bool { return term.Identical(r[0], by) })
+	i := slices.IndexFunc(f.ratios, func(r ratio) bool { return term.Identical(r.below, by) })
+	j := slices.IndexFunc(f.ratios, func(r ratio) bool { return term.Identical(r.above, by) })
 	if i >= 0 && j >= 0 {
-		f.ratios[i][1] = f.ratios[j][1]
+		f.ratios[i].below = f.ratios[j].below
 		f.ratios = slices.Delete(f.ratios, j, j+1)
 	}
 }
@@ -479,16 +487,31 @@ func (f *factors) add(n *term.Term, below bool) {
 		f.add(n.Args[1], below)
 	case n.Op == term.Divide:
 		i, j := len(f.numerators), len(f.denominators)
-		f.add(n.Args[0], below)
+		x, negative := n.Args[0], false
+		if n.Whole && !below {
+			x, negative = withoutSign(x)
+			f.negative = f.negative != negative
+			f.numerators = append(f.numerators, x)
+		} else {
+			f.add(x, below)
+		}
 		f.add(n.Args[1], !below)
-		if !below && len(f.numerators) == i+1 && len(f.denominators) == j+1 && f.numerators[i].Reads() && f.denominators[j].Reads() {
-			f.ratios = append(f.ratios, [2]*term.Term{f.numerators[i], f.denominators[j]})
+		if !below && len(f.numerators) == i+1 && len(f.denominators) == j+1 && (n.Whole || f.numerators[i].Reads() && f.denominators[j].Reads()) {
+			f.ratios = append(f.ratios, ratio{f.numerators[i], f.denominators[j], n.Whole})
 		}
 	case below:
 		f.denominators = append(f.denominators, n)
 	default:
 		f.numerators = append(f.numerators, n)
 	}
+}
+
+// withoutSign returns n without its minus, and whether it has one.
+func withoutSign(n *term.Term) (x *term.Term, negative bool) {
+	for x = n; x.Op == term.Negate; x = x.Args[0] {
+		negative = !negative
+	}
+	return x, negative
 }
 
 // split partitions factors by the predicate in; outside takes the sign. below is true for a denominator.
@@ -556,9 +579,13 @@ func (f *factors) term() *term.Term {
 		return true
 	})
 	for _, r := range f.ratios {
-		i, j := slices.Index(above, r[0]), slices.Index(below, r[1])
+		i, j := slices.Index(above, r.above), slices.Index(below, r.below)
 		if i >= 0 && j >= 0 {
-			above[i] = term.Ratio(above[i], below[j])
+			if r.whole {
+				above[i] = term.WholeRatio(above[i], below[j])
+			} else {
+				above[i] = term.Ratio(above[i], below[j])
+			}
 			below = slices.Delete(below, j, j+1)
 		}
 	}

@@ -25,7 +25,7 @@ func norm(n *term.Term) *term.Term {
 	greatest := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &top}
 	scale := term.Applied("binade", greatest.Map(same)) // a copy with fresh variables
 	squares := *n.Reduction
-	square := &term.Term{Op: term.Power, Kind: term.Real, Args: []*term.Term{term.Ratio(x, scale), term.Number(2)}}
+	square := &term.Term{Op: term.Power, Kind: term.Real, Args: []*term.Term{term.WholeRatio(x, scale), term.Number(2)}}
 	squares.Kind, squares.Body = reduction.Sum, square
 	return term.Applied("length", scale, &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &squares})
 }

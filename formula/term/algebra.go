@@ -119,6 +119,29 @@ func Ratio(x, y *Term) *Term {
 	return Arithmetic(Divide, x, y)
 }
 
+// WholeRatio returns x / y, of which no rule takes the product x apart.
+func WholeRatio(x, y *Term) *Term {
+	switch {
+	case x.Op == Negate:
+		return Opposite(WholeRatio(x.Args[0], y))
+	case guarded(x):
+		return Chosen(x.Args[0], WholeRatio(x.Args[1], y), WholeRatio(x.Args[2], y))
+	}
+	out := Ratio(x, y)
+	if out != x && out.Op == Divide && x.Op != Element {
+		out.Whole = true
+	}
+	return out
+}
+
+// ratio returns x / y in place of n, a quotient.
+func (n *Term) ratio(x, y *Term) *Term {
+	if n.Whole {
+		return WholeRatio(x, y)
+	}
+	return Ratio(x, y)
+}
+
 // Chosen returns c ? x : y, folded if c is constant or x is y.
 func Chosen(c, x, y *Term) *Term {
 	if holds, known := c.Truth(); known {
@@ -199,7 +222,7 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 		if vanishes(args[0]) && (args[1].IsZero() || !args[1].finite()) {
 			return Arithmetic(Divide, args[0], args[1])
 		}
-		return Ratio(args[0], args[1])
+		return n.ratio(args[0], args[1])
 	case Quotient, Modulo, Truncate:
 		return Arithmetic(n.Op, args[0], args[1])
 	case Negate:
@@ -264,7 +287,7 @@ func (n *Term) Derived(f func(*Term) *Term) *Term {
 		if x, y := f(n.Args[0]), f(n.Args[1]); n.Op == Multiply {
 			return Product(x, y)
 		} else {
-			return Ratio(x, y)
+			return n.ratio(x, y)
 		}
 	}
 	return n.Map(f)

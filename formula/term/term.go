@@ -64,6 +64,7 @@ type Term struct {
 	Var       *Variable
 	Func      *Function
 	Args      []*Term
+	Whole     bool // of a quotient: the factors of the numerator may be too large or too small to be used alone
 	Read      *Read
 	Reduction *Reduction
 }

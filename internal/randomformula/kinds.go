@@ -141,6 +141,7 @@ var kinds = []kind{
 		"y0[n] = norm(k: u[n] * {k | (1 + k) | v[k] | 0.5 * v[k]})",
 		"y0[n, k] = norm(m: x[n, k] * {m | (1 + m) | z[m, k]}) {| * v[k]}",
 		"y0[n] = {norm(k: {x[n, k] | x[n, k] * v[k] | x[n, k] / (2 + v[k]^2)}) {| * 0.5} | n > 0 ? norm(k: u[n] * 0.5 * v[k]) : 0.5}",
+		"y0[k] = norm(n: {v[k] * x[n, k] | v[k] * u[n] | 0.5 * u[n] * w[n, k] | u[n] / (2 + v[k]^2) * v[k]}) {| * v[k]}",
 		"t0[n] = {norm(k: x[n, k]) | norm(k: u[n] * (1 + k))} ; y0[n, k] = x[n, k] / t0[n]",
 	}},
 	// Unsigned numbers from 2^63 on.
