@@ -11,7 +11,8 @@ import (
 
 // Conv2d is the kernel of conv_2d. It convolves by matrix products. If filters lie one pixel apart, as many
 // do, tiles of the product read pixels from copies of its rows. Else the patches that filters see become the
-// columns of a matrix, for each image and group.
+// columns of a matrix, for each image and group. Filters of groups of one channel are correlated with their
+// planes.
 type Conv2d[T dtype.Float] struct{}
 
 // convShape is the geometry of a convolution of one image and group.
@@ -73,12 +74,22 @@ func patches[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape,
 func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
 	s := convForward(a)
 	cols := a.Columns.Of(ctx.Worker)
+	w := s.windows()
 	for i := r.Lo; i < r.Hi; {
 		n, group := i/s.Groups, i%s.Groups
 		first := s.output(n, group)
+		if s.channels == 1 && s.Groups > 1 && w.Single() {
+			groups := min(s.Groups-group, r.Hi-i) // of this image
+			at, rows := s.image(n, group), groups*s.filters
+			filters := a.Filter.Mat(group*s.filters*s.patch, rows, s.patch)
+			vec.CorrelatePlanes(a.Output.Out(first, rows, s.pixels, tensor.Store), filters, a.Input.Span(at, at+groups*s.H*s.W), groups, w)
+			finish(s.Activation, a.Output, a.Pre, a.Bias, group*s.filters, rows, first, rows, s.pixels)
+			i += groups
+			continue
+		}
 		filter := a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch)
 		images := 1
-		if w := s.windows(); !s.direct() && w.Dense() {
+		if !s.direct() && w.Dense() {
 			images = together(s.Groups, r.Hi-i)
 			at := s.image(n, group)
 			vec.Correlate(a.Output.Out(first, images*s.filters, s.pixels, tensor.Store), filter, a.Input.Span(at, at+images*s.channels*s.H*s.W), s.channels, w)

@@ -459,6 +459,46 @@ func tile4x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []flo
 //go:noescape
 func tileRows4x8Of32AVX2(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
+// line8Of32AVX2 computes 8 columns of a row of a product.
+//
+//go:noescape
+func line8Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+
+// line16Of32AVX2 computes 16 columns of a row of a product.
+//
+//go:noescape
+func line16Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+
+// line24Of32AVX2 computes 24 columns of a row of a product.
+//
+//go:noescape
+func line24Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+
+// line32Of32AVX2 computes 32 columns of a row of a product.
+//
+//go:noescape
+func line32Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+
+// line40Of32AVX2 computes 40 columns of a row of a product.
+//
+//go:noescape
+func line40Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+
+// line48Of32AVX2 computes 48 columns of a row of a product.
+//
+//go:noescape
+func line48Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+
+// line56Of32AVX2 computes 56 columns of a row of a product.
+//
+//go:noescape
+func line56Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+
+// line64Of32AVX2 computes 64 columns of a row of a product.
+//
+//go:noescape
+func line64Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+
 // transposeOf32AVX2 transposes n blocks.
 //
 //go:noescape
@@ -984,6 +1024,46 @@ func tile4x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []flo
 //go:noescape
 func tileRows4x4Of64AVX2(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
+// line4Of64AVX2 computes 4 columns of a row of a product.
+//
+//go:noescape
+func line4Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+
+// line8Of64AVX2 computes 8 columns of a row of a product.
+//
+//go:noescape
+func line8Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+
+// line12Of64AVX2 computes 12 columns of a row of a product.
+//
+//go:noescape
+func line12Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+
+// line16Of64AVX2 computes 16 columns of a row of a product.
+//
+//go:noescape
+func line16Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+
+// line20Of64AVX2 computes 20 columns of a row of a product.
+//
+//go:noescape
+func line20Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+
+// line24Of64AVX2 computes 24 columns of a row of a product.
+//
+//go:noescape
+func line24Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+
+// line28Of64AVX2 computes 28 columns of a row of a product.
+//
+//go:noescape
+func line28Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+
+// line32Of64AVX2 computes 32 columns of a row of a product.
+//
+//go:noescape
+func line32Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+
 // transposeOf64AVX2 transposes n blocks.
 //
 //go:noescape
@@ -1200,6 +1280,14 @@ func table32AVX2() *table[float32] {
 	t.tiles[1][1] = tile[float32]{rows: 4, cols: 8, compute: tile4x8Of32AVX2, rowsAt: tileRows4x8Of32AVX2}
 	t.tiles[2][0] = tile[float32]{rows: 4, cols: 16, compute: tile4x16Of32AVX2, rowsAt: tileRows4x16Of32AVX2}
 	t.tiles[2][1] = tile[float32]{rows: 4, cols: 8, compute: tile4x8Of32AVX2, rowsAt: tileRows4x8Of32AVX2}
+	t.lines[0] = line8Of32AVX2
+	t.lines[1] = line16Of32AVX2
+	t.lines[2] = line24Of32AVX2
+	t.lines[3] = line32Of32AVX2
+	t.lines[4] = line40Of32AVX2
+	t.lines[5] = line48Of32AVX2
+	t.lines[6] = line56Of32AVX2
+	t.lines[7] = line64Of32AVX2
 	t.transpose = transposeOf32AVX2
 	t.slivers.cols = slivers16Of32AVX2
 	t.pack = packOf32AVX2
@@ -1309,6 +1397,14 @@ func table64AVX2() *table[float64] {
 	t.tiles[1][1] = tile[float64]{rows: 4, cols: 4, compute: tile4x4Of64AVX2, rowsAt: tileRows4x4Of64AVX2}
 	t.tiles[2][0] = tile[float64]{rows: 4, cols: 8, compute: tile4x8Of64AVX2, rowsAt: tileRows4x8Of64AVX2}
 	t.tiles[2][1] = tile[float64]{rows: 4, cols: 4, compute: tile4x4Of64AVX2, rowsAt: tileRows4x4Of64AVX2}
+	t.lines[0] = line4Of64AVX2
+	t.lines[1] = line8Of64AVX2
+	t.lines[2] = line12Of64AVX2
+	t.lines[3] = line16Of64AVX2
+	t.lines[4] = line20Of64AVX2
+	t.lines[5] = line24Of64AVX2
+	t.lines[6] = line28Of64AVX2
+	t.lines[7] = line32Of64AVX2
 	t.transpose = transposeOf64AVX2
 	t.slivers.cols = slivers8Of64AVX2
 	t.pack = packOf64AVX2

@@ -8078,6 +8078,266 @@ add:
 	VZEROUPPER
 	RET
 
+// func line8Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line8Of32AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Y0, Y0, Y0
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Y1
+	VFMADD231PS  (CX)(SI*4), Y1, Y0
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func line16Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line16Of32AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Y2
+	VFMADD231PS  (CX)(SI*4), Y2, Y0
+	VFMADD231PS  32(CX)(SI*4), Y2, Y1
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func line24Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line24Of32AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  (CX)(SI*4), Y3, Y0
+	VFMADD231PS  32(CX)(SI*4), Y3, Y1
+	VFMADD231PS  64(CX)(SI*4), Y3, Y2
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func line32Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line32Of32AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  (CX)(SI*4), Y4, Y0
+	VFMADD231PS  32(CX)(SI*4), Y4, Y1
+	VFMADD231PS  64(CX)(SI*4), Y4, Y2
+	VFMADD231PS  96(CX)(SI*4), Y4, Y3
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func line40Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line40Of32AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  (CX)(SI*4), Y5, Y0
+	VFMADD231PS  32(CX)(SI*4), Y5, Y1
+	VFMADD231PS  64(CX)(SI*4), Y5, Y2
+	VFMADD231PS  96(CX)(SI*4), Y5, Y3
+	VFMADD231PS  128(CX)(SI*4), Y5, Y4
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	VMOVUPS      Y4, 128(AX)
+	VZEROUPPER
+	RET
+
+// func line48Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line48Of32AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  (CX)(SI*4), Y6, Y0
+	VFMADD231PS  32(CX)(SI*4), Y6, Y1
+	VFMADD231PS  64(CX)(SI*4), Y6, Y2
+	VFMADD231PS  96(CX)(SI*4), Y6, Y3
+	VFMADD231PS  128(CX)(SI*4), Y6, Y4
+	VFMADD231PS  160(CX)(SI*4), Y6, Y5
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	VMOVUPS      Y4, 128(AX)
+	VMOVUPS      Y5, 160(AX)
+	VZEROUPPER
+	RET
+
+// func line56Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line56Of32AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  (CX)(SI*4), Y7, Y0
+	VFMADD231PS  32(CX)(SI*4), Y7, Y1
+	VFMADD231PS  64(CX)(SI*4), Y7, Y2
+	VFMADD231PS  96(CX)(SI*4), Y7, Y3
+	VFMADD231PS  128(CX)(SI*4), Y7, Y4
+	VFMADD231PS  160(CX)(SI*4), Y7, Y5
+	VFMADD231PS  192(CX)(SI*4), Y7, Y6
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	VMOVUPS      Y4, 128(AX)
+	VMOVUPS      Y5, 160(AX)
+	VMOVUPS      Y6, 192(AX)
+	VZEROUPPER
+	RET
+
+// func line64Of32AVX2(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line64Of32AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  (CX)(SI*4), Y8, Y0
+	VFMADD231PS  32(CX)(SI*4), Y8, Y1
+	VFMADD231PS  64(CX)(SI*4), Y8, Y2
+	VFMADD231PS  96(CX)(SI*4), Y8, Y3
+	VFMADD231PS  128(CX)(SI*4), Y8, Y4
+	VFMADD231PS  160(CX)(SI*4), Y8, Y5
+	VFMADD231PS  192(CX)(SI*4), Y8, Y6
+	VFMADD231PS  224(CX)(SI*4), Y8, Y7
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	VMOVUPS      Y4, 128(AX)
+	VMOVUPS      Y5, 160(AX)
+	VMOVUPS      Y6, 192(AX)
+	VMOVUPS      Y7, 224(AX)
+	VZEROUPPER
+	RET
+
 // func transposeOf32AVX2(z []float32, zld int, x []float32, xld int, n int)
 // Requires: AVX
 TEXT ·transposeOf32AVX2(SB), NOSPLIT, $0-72
@@ -17704,6 +17964,266 @@ add:
 	VADDPD  (R9), Y3, Y3
 	VMOVUPD Y3, (R9)
 	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
+// func line4Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line4Of64AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Y0, Y0, Y0
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Y1
+	VFMADD231PD  (CX)(SI*8), Y1, Y0
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func line8Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line8Of64AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Y2
+	VFMADD231PD  (CX)(SI*8), Y2, Y0
+	VFMADD231PD  32(CX)(SI*8), Y2, Y1
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func line12Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line12Of64AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Y3
+	VFMADD231PD  (CX)(SI*8), Y3, Y0
+	VFMADD231PD  32(CX)(SI*8), Y3, Y1
+	VFMADD231PD  64(CX)(SI*8), Y3, Y2
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func line16Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line16Of64AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Y4
+	VFMADD231PD  (CX)(SI*8), Y4, Y0
+	VFMADD231PD  32(CX)(SI*8), Y4, Y1
+	VFMADD231PD  64(CX)(SI*8), Y4, Y2
+	VFMADD231PD  96(CX)(SI*8), Y4, Y3
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func line20Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line20Of64AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Y5
+	VFMADD231PD  (CX)(SI*8), Y5, Y0
+	VFMADD231PD  32(CX)(SI*8), Y5, Y1
+	VFMADD231PD  64(CX)(SI*8), Y5, Y2
+	VFMADD231PD  96(CX)(SI*8), Y5, Y3
+	VFMADD231PD  128(CX)(SI*8), Y5, Y4
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VZEROUPPER
+	RET
+
+// func line24Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line24Of64AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Y6
+	VFMADD231PD  (CX)(SI*8), Y6, Y0
+	VFMADD231PD  32(CX)(SI*8), Y6, Y1
+	VFMADD231PD  64(CX)(SI*8), Y6, Y2
+	VFMADD231PD  96(CX)(SI*8), Y6, Y3
+	VFMADD231PD  128(CX)(SI*8), Y6, Y4
+	VFMADD231PD  160(CX)(SI*8), Y6, Y5
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VZEROUPPER
+	RET
+
+// func line28Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line28Of64AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Y7
+	VFMADD231PD  (CX)(SI*8), Y7, Y0
+	VFMADD231PD  32(CX)(SI*8), Y7, Y1
+	VFMADD231PD  64(CX)(SI*8), Y7, Y2
+	VFMADD231PD  96(CX)(SI*8), Y7, Y3
+	VFMADD231PD  128(CX)(SI*8), Y7, Y4
+	VFMADD231PD  160(CX)(SI*8), Y7, Y5
+	VFMADD231PD  192(CX)(SI*8), Y7, Y6
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VMOVUPD      Y6, 192(AX)
+	VZEROUPPER
+	RET
+
+// func line32Of64AVX2(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·line32Of64AVX2(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Y8
+	VFMADD231PD  (CX)(SI*8), Y8, Y0
+	VFMADD231PD  32(CX)(SI*8), Y8, Y1
+	VFMADD231PD  64(CX)(SI*8), Y8, Y2
+	VFMADD231PD  96(CX)(SI*8), Y8, Y3
+	VFMADD231PD  128(CX)(SI*8), Y8, Y4
+	VFMADD231PD  160(CX)(SI*8), Y8, Y5
+	VFMADD231PD  192(CX)(SI*8), Y8, Y6
+	VFMADD231PD  224(CX)(SI*8), Y8, Y7
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VMOVUPD      Y6, 192(AX)
+	VMOVUPD      Y7, 224(AX)
 	VZEROUPPER
 	RET
 

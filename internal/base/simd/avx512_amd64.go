@@ -459,6 +459,46 @@ func tile4x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []
 //go:noescape
 func tileRows4x16Of32AVX512(z []float32, ld int, x []float32, row int, col int, y []float32, at *int, k int, more bool)
 
+// line16Of32AVX512 computes 16 columns of a row of a product.
+//
+//go:noescape
+func line16Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+
+// line32Of32AVX512 computes 32 columns of a row of a product.
+//
+//go:noescape
+func line32Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+
+// line48Of32AVX512 computes 48 columns of a row of a product.
+//
+//go:noescape
+func line48Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+
+// line64Of32AVX512 computes 64 columns of a row of a product.
+//
+//go:noescape
+func line64Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+
+// line80Of32AVX512 computes 80 columns of a row of a product.
+//
+//go:noescape
+func line80Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+
+// line96Of32AVX512 computes 96 columns of a row of a product.
+//
+//go:noescape
+func line96Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+
+// line112Of32AVX512 computes 112 columns of a row of a product.
+//
+//go:noescape
+func line112Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+
+// line128Of32AVX512 computes 128 columns of a row of a product.
+//
+//go:noescape
+func line128Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+
 // transposeOf32AVX512 transposes n blocks.
 //
 //go:noescape
@@ -989,6 +1029,46 @@ func tile4x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []f
 //go:noescape
 func tileRows4x8Of64AVX512(z []float64, ld int, x []float64, row int, col int, y []float64, at *int, k int, more bool)
 
+// line8Of64AVX512 computes 8 columns of a row of a product.
+//
+//go:noescape
+func line8Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+
+// line16Of64AVX512 computes 16 columns of a row of a product.
+//
+//go:noescape
+func line16Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+
+// line24Of64AVX512 computes 24 columns of a row of a product.
+//
+//go:noescape
+func line24Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+
+// line32Of64AVX512 computes 32 columns of a row of a product.
+//
+//go:noescape
+func line32Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+
+// line40Of64AVX512 computes 40 columns of a row of a product.
+//
+//go:noescape
+func line40Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+
+// line48Of64AVX512 computes 48 columns of a row of a product.
+//
+//go:noescape
+func line48Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+
+// line56Of64AVX512 computes 56 columns of a row of a product.
+//
+//go:noescape
+func line56Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+
+// line64Of64AVX512 computes 64 columns of a row of a product.
+//
+//go:noescape
+func line64Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+
 // transposeOf64AVX512 transposes n blocks.
 //
 //go:noescape
@@ -1191,6 +1271,14 @@ func table32AVX512() *table[float32] {
 	t.tiles[1][1] = tile[float32]{rows: 8, cols: 16, compute: tile8x16Of32AVX512, rowsAt: tileRows8x16Of32AVX512}
 	t.tiles[2][0] = tile[float32]{rows: 4, cols: 32, compute: tile4x32Of32AVX512, rowsAt: tileRows4x32Of32AVX512}
 	t.tiles[2][1] = tile[float32]{rows: 4, cols: 16, compute: tile4x16Of32AVX512, rowsAt: tileRows4x16Of32AVX512}
+	t.lines[0] = line16Of32AVX512
+	t.lines[1] = line32Of32AVX512
+	t.lines[2] = line48Of32AVX512
+	t.lines[3] = line64Of32AVX512
+	t.lines[4] = line80Of32AVX512
+	t.lines[5] = line96Of32AVX512
+	t.lines[6] = line112Of32AVX512
+	t.lines[7] = line128Of32AVX512
 	t.transpose = transposeOf32AVX512
 	t.slivers.cols = slivers32Of32AVX512
 	t.reverse = reverse32AVX512
@@ -1297,6 +1385,14 @@ func table64AVX512() *table[float64] {
 	t.tiles[1][1] = tile[float64]{rows: 8, cols: 8, compute: tile8x8Of64AVX512, rowsAt: tileRows8x8Of64AVX512}
 	t.tiles[2][0] = tile[float64]{rows: 4, cols: 16, compute: tile4x16Of64AVX512, rowsAt: tileRows4x16Of64AVX512}
 	t.tiles[2][1] = tile[float64]{rows: 4, cols: 8, compute: tile4x8Of64AVX512, rowsAt: tileRows4x8Of64AVX512}
+	t.lines[0] = line8Of64AVX512
+	t.lines[1] = line16Of64AVX512
+	t.lines[2] = line24Of64AVX512
+	t.lines[3] = line32Of64AVX512
+	t.lines[4] = line40Of64AVX512
+	t.lines[5] = line48Of64AVX512
+	t.lines[6] = line56Of64AVX512
+	t.lines[7] = line64Of64AVX512
 	t.transpose = transposeOf64AVX512
 	t.slivers.cols = slivers16Of64AVX512
 	t.reverse = reverse64AVX512

@@ -8718,6 +8718,266 @@ add:
 	VZEROUPPER
 	RET
 
+// func line16Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line16Of32AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Z0, Z0, Z0
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Z1
+	VFMADD231PS  (CX)(SI*4), Z1, Z0
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func line32Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line32Of32AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Z2
+	VFMADD231PS  (CX)(SI*4), Z2, Z0
+	VFMADD231PS  64(CX)(SI*4), Z2, Z1
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func line48Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line48Of32AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  (CX)(SI*4), Z3, Z0
+	VFMADD231PS  64(CX)(SI*4), Z3, Z1
+	VFMADD231PS  128(CX)(SI*4), Z3, Z2
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VZEROUPPER
+	RET
+
+// func line64Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line64Of32AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  (CX)(SI*4), Z4, Z0
+	VFMADD231PS  64(CX)(SI*4), Z4, Z1
+	VFMADD231PS  128(CX)(SI*4), Z4, Z2
+	VFMADD231PS  192(CX)(SI*4), Z4, Z3
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func line80Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line80Of32AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Z5
+	VFMADD231PS  (CX)(SI*4), Z5, Z0
+	VFMADD231PS  64(CX)(SI*4), Z5, Z1
+	VFMADD231PS  128(CX)(SI*4), Z5, Z2
+	VFMADD231PS  192(CX)(SI*4), Z5, Z3
+	VFMADD231PS  256(CX)(SI*4), Z5, Z4
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      Z4, 256(AX)
+	VZEROUPPER
+	RET
+
+// func line96Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line96Of32AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Z6
+	VFMADD231PS  (CX)(SI*4), Z6, Z0
+	VFMADD231PS  64(CX)(SI*4), Z6, Z1
+	VFMADD231PS  128(CX)(SI*4), Z6, Z2
+	VFMADD231PS  192(CX)(SI*4), Z6, Z3
+	VFMADD231PS  256(CX)(SI*4), Z6, Z4
+	VFMADD231PS  320(CX)(SI*4), Z6, Z5
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      Z4, 256(AX)
+	VMOVUPS      Z5, 320(AX)
+	VZEROUPPER
+	RET
+
+// func line112Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line112Of32AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Z7
+	VFMADD231PS  (CX)(SI*4), Z7, Z0
+	VFMADD231PS  64(CX)(SI*4), Z7, Z1
+	VFMADD231PS  128(CX)(SI*4), Z7, Z2
+	VFMADD231PS  192(CX)(SI*4), Z7, Z3
+	VFMADD231PS  256(CX)(SI*4), Z7, Z4
+	VFMADD231PS  320(CX)(SI*4), Z7, Z5
+	VFMADD231PS  384(CX)(SI*4), Z7, Z6
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      Z4, 256(AX)
+	VMOVUPS      Z5, 320(AX)
+	VMOVUPS      Z6, 384(AX)
+	VZEROUPPER
+	RET
+
+// func line128Of32AVX512(z []float32, x []float32, y []float32, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line128Of32AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  (CX)(SI*4), Z8, Z0
+	VFMADD231PS  64(CX)(SI*4), Z8, Z1
+	VFMADD231PS  128(CX)(SI*4), Z8, Z2
+	VFMADD231PS  192(CX)(SI*4), Z8, Z3
+	VFMADD231PS  256(CX)(SI*4), Z8, Z4
+	VFMADD231PS  320(CX)(SI*4), Z8, Z5
+	VFMADD231PS  384(CX)(SI*4), Z8, Z6
+	VFMADD231PS  448(CX)(SI*4), Z8, Z7
+	ADDQ         $+8, DX
+	ADDQ         $+4, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      Z4, 256(AX)
+	VMOVUPS      Z5, 320(AX)
+	VMOVUPS      Z6, 384(AX)
+	VMOVUPS      Z7, 448(AX)
+	VZEROUPPER
+	RET
+
 // func transposeOf32AVX512(z []float32, zld int, x []float32, xld int, n int)
 // Requires: AVX
 TEXT ·transposeOf32AVX512(SB), NOSPLIT, $0-72
@@ -19293,6 +19553,266 @@ add:
 	VADDPD  (R9), Z3, Z3
 	VMOVUPD Z3, (R9)
 	ADDQ    R10, R9
+	VZEROUPPER
+	RET
+
+// func line8Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line8Of64AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Z0, Z0, Z0
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Z1
+	VFMADD231PD  (CX)(SI*8), Z1, Z0
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func line16Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line16Of64AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Z2
+	VFMADD231PD  (CX)(SI*8), Z2, Z0
+	VFMADD231PD  64(CX)(SI*8), Z2, Z1
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func line24Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line24Of64AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Z3
+	VFMADD231PD  (CX)(SI*8), Z3, Z0
+	VFMADD231PD  64(CX)(SI*8), Z3, Z1
+	VFMADD231PD  128(CX)(SI*8), Z3, Z2
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VZEROUPPER
+	RET
+
+// func line32Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line32Of64AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Z4
+	VFMADD231PD  (CX)(SI*8), Z4, Z0
+	VFMADD231PD  64(CX)(SI*8), Z4, Z1
+	VFMADD231PD  128(CX)(SI*8), Z4, Z2
+	VFMADD231PD  192(CX)(SI*8), Z4, Z3
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func line40Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line40Of64AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Z5
+	VFMADD231PD  (CX)(SI*8), Z5, Z0
+	VFMADD231PD  64(CX)(SI*8), Z5, Z1
+	VFMADD231PD  128(CX)(SI*8), Z5, Z2
+	VFMADD231PD  192(CX)(SI*8), Z5, Z3
+	VFMADD231PD  256(CX)(SI*8), Z5, Z4
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VZEROUPPER
+	RET
+
+// func line48Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line48Of64AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Z6
+	VFMADD231PD  (CX)(SI*8), Z6, Z0
+	VFMADD231PD  64(CX)(SI*8), Z6, Z1
+	VFMADD231PD  128(CX)(SI*8), Z6, Z2
+	VFMADD231PD  192(CX)(SI*8), Z6, Z3
+	VFMADD231PD  256(CX)(SI*8), Z6, Z4
+	VFMADD231PD  320(CX)(SI*8), Z6, Z5
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VZEROUPPER
+	RET
+
+// func line56Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line56Of64AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Z7
+	VFMADD231PD  (CX)(SI*8), Z7, Z0
+	VFMADD231PD  64(CX)(SI*8), Z7, Z1
+	VFMADD231PD  128(CX)(SI*8), Z7, Z2
+	VFMADD231PD  192(CX)(SI*8), Z7, Z3
+	VFMADD231PD  256(CX)(SI*8), Z7, Z4
+	VFMADD231PD  320(CX)(SI*8), Z7, Z5
+	VFMADD231PD  384(CX)(SI*8), Z7, Z6
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VZEROUPPER
+	RET
+
+// func line64Of64AVX512(z []float64, x []float64, y []float64, at *int, k int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·line64Of64AVX512(SB), NOSPLIT, $0-88
+	MOVQ   x_base+24(FP), AX
+	MOVQ   y_base+48(FP), CX
+	MOVQ   at+72(FP), DX
+	MOVQ   k+80(FP), BX
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+
+loop:
+	MOVQ         (DX), SI
+	VBROADCASTSD (AX), Z8
+	VFMADD231PD  (CX)(SI*8), Z8, Z0
+	VFMADD231PD  64(CX)(SI*8), Z8, Z1
+	VFMADD231PD  128(CX)(SI*8), Z8, Z2
+	VFMADD231PD  192(CX)(SI*8), Z8, Z3
+	VFMADD231PD  256(CX)(SI*8), Z8, Z4
+	VFMADD231PD  320(CX)(SI*8), Z8, Z5
+	VFMADD231PD  384(CX)(SI*8), Z8, Z6
+	VFMADD231PD  448(CX)(SI*8), Z8, Z7
+	ADDQ         $+8, DX
+	ADDQ         $+8, AX
+	DECQ         BX
+	JNE          loop
+	MOVQ         z_base+0(FP), AX
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
 	VZEROUPPER
 	RET
 

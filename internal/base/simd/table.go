@@ -25,6 +25,8 @@ type table[T Float] struct {
 
 	// tiles are those of many rows, of fewer and of few, with many columns and with few.
 	tiles [3][2]tile[T]
+	// lines are Line for as many vectors as the place says, and one more. They are nil where tiles do it.
+	lines [8]func(z, x, y []T, at *int, k int)
 	// transpose transposes n blocks of as many rows and columns as side says; it is nil in Go.
 	transpose func(z []T, zld int, x []T, xld, n int)
 	side      int

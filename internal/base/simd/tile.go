@@ -169,6 +169,34 @@ func TileRows[T Float](i, j int, z []T, ld int, x []T, row, col int, y []T, firs
 	t.rowsAt(z, ld, x, row, col, y[first:], &at.at[0], k, more)
 }
 
+// Line computes a row of a product: z[q] is the sum of x[l] * y[first+at[l]+q] over the places l, in this
+// order, with one rounding for each product, as in Tile. There is at least one place. The columns are whole
+// lines: a multiple of LineCols.
+func Line[T Float](z, x, y []T, first int, at Places) {
+	t, k, width := functions[T](), len(at.at), LineCols[T]()
+	if k < 1 || len(z)%width != 0 || min(first, at.least) < 0 || len(x) < k || len(z) > 0 && len(y) < first+at.most+len(z) {
+		panic(fmt.Sprintf("simd: a row of %d sums of %d products: %d and %d elements at places %d to %d do not suffice",
+			len(z), k, len(x), len(y), first+at.least, first+at.most))
+	}
+	y = y[min(first, len(y)):]
+	if t.lines[0] == nil {
+		few := &t.tiles[2][1]
+		for ; len(z) > 0; z, y = z[few.cols:], y[few.cols:] {
+			few.rowsAt(z, 0, x, 0, 1, y, &at.at[0], k, false) // all of its rows are this one
+		}
+		return
+	}
+	for left := len(z) / width; left > 0; {
+		parts := (left + len(t.lines) - 1) / len(t.lines)
+		n := (left + parts - 1) / parts
+		t.lines[n-1](z, x, y, &at.at[0], k)
+		z, y, left = z[n*width:], y[n*width:], left-n
+	}
+}
+
+// LineCols returns of how many columns the lines are that Line computes.
+func LineCols[T Float]() int { return functions[T]().tiles[2][1].cols }
+
 // Transpose sets z[j*zld+i] to x[i*xld+j], for i below rows and j below cols.
 func Transpose[T Float](z []T, zld int, x []T, xld, rows, cols int) {
 	if rows == 0 || cols == 0 {

@@ -265,6 +265,71 @@ func tiles[T Float](t *testing.T, fma func(x, y, z T) T) {
 	}
 }
 
+// TestLines compares the rows of all sets, of which each lies at a place of its own, with sums that are
+// rounded once for each product.
+func TestLines(t *testing.T) {
+	t.Run("go", func(t *testing.T) {
+		defer chosen.use()
+		sets[0].use()
+		lines(t, fma32)
+		lines(t, math.FMA)
+	})
+	others(t, func(name string) {
+		t.Run(name, func(t *testing.T) {
+			lines(t, fma32)
+			lines(t, math.FMA)
+		})
+	})
+}
+
+func lines[T Float](t *testing.T, fma func(x, y, z T) T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const margin = 5
+	for many := range 20 {
+		for k := 1; k < 30; k += 7 {
+			n := many * LineCols[T]()
+			at := make([]int, k)
+			for l := range at {
+				at[l] = r.IntN(3 * k)
+			}
+			x, y, z := operand[T](r, k), operand[T](r, margin+3*k+n), operand[T](r, n+1)
+			want := slices.Clone(z)
+			for q := range n {
+				var s T
+				for l, a := range at {
+					s = fma(x[l], y[margin+a+q], s)
+				}
+				want[q] = s
+			}
+			Line(z[:n], x, y, margin, MakePlaces(at))
+			if at := first(want, z); at >= 0 {
+				t.Fatalf("%d columns of %T, %d products, element %d: want %v, got %v", n, z[0], k, at, want[at], z[at])
+			}
+		}
+	}
+}
+
+// TestLineChecks gives operands that are one element too short.
+func TestLineChecks(t *testing.T) {
+	n := LineCols[float32]()
+	for missing, f := range []func(x, y, z []float32, at Places){
+		func(x, y, z []float32, at Places) { Line(z, x[1:], y, 0, at) },
+		func(x, y, z []float32, at Places) { Line(z, x, y[1:], 0, at) },
+		func(x, y, z []float32, at Places) { Line(z[1:], x, y, 0, at) },
+		func(x, y, z []float32, at Places) { Line(z, x, y, -1, at) },
+		func(x, y, z []float32, _ Places) { Line(z, x, y, 0, Places{}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("operands %d: no panic", missing)
+				}
+			}()
+			f(make([]float32, 2), make([]float32, 3+2*n), make([]float32, 2*n), MakePlaces([]int{0, 3}))
+		}()
+	}
+}
+
 // TestTileChecks gives operands that are one element too short.
 func TestTileChecks(t *testing.T) {
 	rows, cols := TileSizes[float32]()

@@ -32,6 +32,9 @@ func (m *machine) tiles() {
 			}
 		}
 	}
+	for vectors := range mostVectors {
+		m.line(vectors + 1)
+	}
 	m.transposition()
 	m.slivers("slivers.cols", 2*m.width())
 	if !m.wide() {
@@ -92,6 +95,38 @@ func (m *machine) tile(operation string, rows, vectors int, places bool) {
 	m.Label("add")
 	m.put(sums, z, ld, true)
 	m.end()
+}
+
+// mostVectors is how many vectors of a line are summed side by side: as many as keep the processor busy.
+const mostVectors = 8
+
+// line emits a function that computes a row of a product, of as many columns as some vectors have. The rows
+// of y are at places of their own.
+func (m *machine) line(vectors int) {
+	operation := fmt.Sprintf("line%dOf", vectors*m.width())
+	m.begin(m.name(operation), strings.ReplaceAll("func(z, x, y []T, at *int, k int)", "T", m.element()),
+		fmt.Sprintf("computes %d columns of a row of a product.", vectors*m.width()))
+	x, y := m.Load(m.Param("x").Base(), m.GP64()), m.Load(m.Param("y").Base(), m.GP64())
+	next, k := m.Load(m.Param("at"), m.GP64()), m.Load(m.Param("k"), m.GP64())
+	sums := m.vectors(vectors)
+	m.clear(sums)
+	m.Label("loop")
+	place, a := m.GP64(), m.vector()
+	m.MOVQ(operand.Mem{Base: next}, place)
+	m.broadcast(operand.Mem{Base: x}, a)
+	for j := range sums {
+		m.emit(m.real("VFMADD231"), operand.Mem{Base: y, Index: place, Scale: uint8(m.size()), Disp: j * m.bytes}, a, sums[j])
+	}
+	m.ADDQ(operand.I32(8), next)
+	m.ADDQ(operand.I32(m.size()), x)
+	m.DECQ(k)
+	m.jump("JNE", "loop")
+	z := m.Load(m.Param("z").Base(), m.GP64())
+	for j, v := range sums {
+		m.emit(m.real("VMOVU"), v, operand.Mem{Base: z, Disp: j * m.bytes})
+	}
+	m.end()
+	m.enter(fmt.Sprintf("lines[%d]", vectors-1), "%s", operation)
 }
 
 // distance returns a parameter that counts elements, as bytes.
