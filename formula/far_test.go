@@ -85,6 +85,36 @@ func TestTooFar(t *testing.T) {
 	}
 }
 
+// TestFarWindows adds up windows that begin where values say and are much larger than their dimension. Loops
+// over all of a window would take minutes.
+func TestFarWindows(t *testing.T) {
+	const rows, cols = 5, 40
+	given := map[string][]float64{"x": make([]float64, rows*cols), "j": {-7, 0, 3, cols - 1, cols + 2}, "grad.s": {1, 1, 1, 1, 1}}
+	for i := range given["x"] {
+		given["x"][i] = float64(i%7) + 0.5
+	}
+	for text, within := range map[string]func(j, k int) bool{
+		"s[n] = sum(k in j[n] .. j[n] + 1073741824: x[n, k])":                          func(j, k int) bool { return k >= j },
+		"s[n] = sum(k in j[n] - 1073741824 .. j[n]: x[n, k])":                          func(j, k int) bool { return k < j },
+		"s[n] = sum(k in max(2, j[n]) .. min(30, j[n] + 1073741824): x[n, k] * 2) / 2": func(j, k int) bool { return k >= max(2, j) && k < 30 },
+	} {
+		got := computed(t, text, dtype.F64, rows, cols, given)
+		for n, j := range given["j"] {
+			sum := 0.0
+			for k := range cols {
+				x, is := given["x"][n*cols+k], truth(within(int(j), k))
+				sum += x * is
+				if g := got["grad.x"][n*cols+k]; g != is {
+					t.Errorf("%s: the gradient of x[%d, %d] is %v, want %v", text, n, k, g, is)
+				}
+			}
+			if got["s"][n] != sum {
+				t.Errorf("%s: s[%d] is %v, want %v", text, n, got["s"][n], sum)
+			}
+		}
+	}
+}
+
 func truth(holds bool) float64 {
 	if holds {
 		return 1

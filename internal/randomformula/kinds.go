@@ -174,6 +174,7 @@ var kinds = []kind{
 		"at0[n] = $arg(k: {k * size | k - size | size - k | (k + size) * 2}) ; at1[n] = $ext(k: {k * size | k - size | free[n, k] + size}) ; y0[n] = u[n]",
 		"at0[n, k] = {rank | argsort}(k': {k' * size | (k' + size) % 3 | k' - size})[k] ; y0[n, k] = x[n, k]",
 		"short0[n, k] = {k * size - n | size - short[n, k]} ; y0[n, k] = x[n, k] * {size | (k + size) | (size - k) | (size + size)}",
+		"y0[n, k] = $red(k' in {free[n, k] .. free[n, k] + size | short[n, 0] - size .. short[n, 0] + 1 | free[n, 0] - n .. min(K, free[n, 0] + k + size)}: x[n, k'] {| * v[k']})",
 		"y0[n, k] = sum(a < {2 | 3}: (x[n, {k + a * size | k - a * size | size * a - k | k + a + size}] else {0 | v[k]}))",
 		"at0[n] = count(k if {k + size $cmp size | k * size $cmp n | k - size $cmp 0}) ; y0[n] = u[n]",
 	}},

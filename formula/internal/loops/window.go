@@ -102,6 +102,13 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 	if size == 0 {
 		return nil, 0, nil
 	}
+	for i, lo := range lows { // a window may be larger than the dimension that it is a part of
+		for j, hi := range highs {
+			if d := differenceOf(hi, lo); linear(lo).constant() && d.constant() && d.base > 0 && d.base < size {
+				at, end, first, size = i, j, lo, d.base
+			}
+		}
+	}
 	for i, x := range lows {
 		if i != at {
 			conditions = append(conditions, atMost(x, v.Term()))
