@@ -553,6 +553,16 @@ func (c *checker) opgenCommand(t *testing.T, name string, args []string) error {
 	if !strings.HasPrefix(help, "usage: opgen "+name) {
 		return fmt.Errorf("opgen has no command %s: %s", name, help)
 	}
+	if at := slices.Index(args, "--"); at >= 0 { // a command of its own, of which the program is checked
+		program := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "./") })
+		if program < at {
+			return fmt.Errorf("want ./ before the program that opgen %s starts", name)
+		}
+		if err := flags("../examples/"+strings.TrimPrefix(args[program], "./"), args[program+1:], nil); err != nil {
+			return err
+		}
+		args = args[:at]
+	}
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") && !regexp.MustCompile(`(?m)[\s\[]`+regexp.QuoteMeta(arg)+`\b`).MatchString(help) {
 			return fmt.Errorf("opgen %s has no flag %s", name, arg)

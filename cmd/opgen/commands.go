@@ -36,6 +36,8 @@ type command struct {
 	keep           bool
 	table, workers string
 	budget         string
+	restarts       string
+	fewer          bool
 	args           []string
 }
 
@@ -87,6 +89,8 @@ var (
 	optionTable   = &option{name: "o", usage: "the `FILE` of the table, which is changed; by default tuned.toml beside opgen.toml", text: func(c *command) *string { return &c.table }}
 	optionWorkers = &option{name: "workers", usage: "the `NUMBER` of workers, on which choices depend; by default 1", text: func(c *command) *string { return &c.workers }}
 	optionTime    = &option{name: "time", usage: "the `DURATION` after which no further task is begun, such as 90s; by default there is none", text: func(c *command) *string { return &c.budget }}
+	optionRestart = &option{name: "restarts", usage: "the `NUMBER` of restarts at most, by default 3", text: func(c *command) *string { return &c.restarts }}
+	optionFewer   = &option{name: "fewer", usage: "give each restart a rank less, down to one: the number behind -n or -np of the command", truth: func(c *command) *bool { return &c.fewer }}
 	optionDir     = &option{name: "C", usage: "the `FOLDER` to work in", text: func(c *command) *string { return &c.dir }}
 )
 
@@ -127,6 +131,8 @@ func verbs() []*verb {
 			json: "An object: `files`, the paths of the files that were written, and `next`, the commands to run."},
 		{name: "onnx", forms: []form{{"FILE", "write a network in a file of ONNX as a Go package on generated operators, with its weights"}},
 			options: []*option{optionOut, optionInput, optionKnown, optionFixed, optionRefs, optionOver}, min: 1, max: 1, files: true, run: (*command).onnx},
+		{name: "run", forms: []form{{"-- COMMAND...", "start a command again when it fails, such as mpiexec with a program that goes on from its last checkpoint; pass signals on, leave no process, and exit with its status"}},
+			options: []*option{optionRestart, optionFewer}, min: 1, max: math.MaxInt, run: (*command).run},
 		{name: "schema", forms: []form{{"spec", "print the JSON Schema of specs, for editors"}, {"config", "print the JSON Schema of opgen.toml"}},
 			min: 1, max: 1, complete: func(*command) []string { return slices.Sorted(maps.Keys(schemas)) }, run: (*command).schema},
 		{name: "tune", forms: []form{{"[USE...]", "measure in how many ranges tasks are fastest on this machine, and write what is faster than usual to tuned.toml; a use is an operator, with attributes and shapes or at the sizes of its examples, and by default each operator"}},
@@ -282,7 +288,8 @@ func takesValue(name string) bool {
 	})
 }
 
-// parse returns the arguments that are not flags. Flags may be anywhere among them.
+// parse returns the arguments that are not flags. Flags may be anywhere among them, but not behind the word
+// --.
 func parse(fs *flag.FlagSet, args []string) ([]string, error) {
 	var rest []string
 	for {
@@ -291,6 +298,9 @@ func parse(fs *flag.FlagSet, args []string) ([]string, error) {
 		}
 		if fs.NArg() == 0 {
 			return rest, nil
+		}
+		if before := len(args) - fs.NArg() - 1; before >= 0 && args[before] == "--" {
+			return append(rest, fs.Args()...), nil
 		}
 		rest = append(rest, fs.Arg(0))
 		args = fs.Args()[1:]

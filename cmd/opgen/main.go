@@ -28,6 +28,8 @@
 //	    write a spec to begin with, and a kernel or device code by hand, if asked to
 //	opgen onnx -o FOLDER [-input EXTENTS] [-known VALUES] [-fixed] [-reference FOLDER] [-force] FILE
 //	    write a network in a file of ONNX as a Go package on generated operators, with its weights
+//	opgen run [-restarts NUMBER] [-fewer] -- COMMAND...
+//	    start a command again when it fails, such as mpiexec with a program that goes on from its last checkpoint; pass signals on, leave no process, and exit with its status
 //	opgen schema spec
 //	    print the JSON Schema of specs, for editors
 //	opgen schema config
@@ -41,12 +43,12 @@
 //	opgen version [-format text|json]
 //	    print the version
 //
-// Flags may be anywhere among the arguments. Every command takes -C DIR, the folder to work in. The file
-// opgen.toml, there or in a folder above, gives the folders of specs and of generated code, and the plug-ins
-// that make further files.
+// Flags may be anywhere among the arguments, but not behind the word --. Every command takes -C DIR, the
+// folder to work in. The file opgen.toml, there or in a folder above, gives the folders of specs and of
+// generated code, and the plug-ins that make further files.
 //
 // The exit status is 0 without findings, and 1 with findings or differences. It is 2 after other errors:
-// wrong usage, or files that cannot be read or written.
+// wrong usage, or files that cannot be read or written. Command run has the status of what it runs.
 package main
 
 import (

@@ -4,6 +4,7 @@ package mpi_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/internal/supervise"
 	"github.com/opgen/opgen/runtime/mpi"
 	"github.com/opgen/opgen/runtime/ranks"
 	"github.com/opgen/opgen/test/replicas"
@@ -39,7 +41,7 @@ func TestMain(m *testing.M) {
 	if what == "" {
 		os.Exit(m.Run())
 	}
-	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave, "resume": resume}[what](of); err != nil {
+	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave, "resume": resume, "slowly": slowly}[what](of); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -150,7 +152,12 @@ const lastStep = 120
 
 // resume trains a network from the checkpoints in a folder, with a new one after every few steps, and writes
 // the variables to a file of the folder at the end.
-func resume(dir string) error {
+func resume(dir string) error { return resumed(dir, 0) }
+
+// slowly is resume with 10 ms more for each step.
+func slowly(dir string) error { return resumed(dir, 10*time.Millisecond) }
+
+func resumed(dir string, pause time.Duration) error {
 	return opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		rank, _ := s.Rank()
 		fmt.Println("rank", rank, "is", os.Getpid())
@@ -171,6 +178,7 @@ func resume(dir string) error {
 			if err := p.Run(context.Background(), replicas.Inputs(prog, step)...); err != nil {
 				return err
 			}
+			time.Sleep(pause)
 			if step%7 == 0 {
 				if err := checkpoints.Save(s, opgen.Position{Step: step + 1}); err != nil {
 					return err
@@ -221,6 +229,85 @@ func TestFaultsResume(t *testing.T) {
 			t.Errorf("after %d kills the variables are others than without", kills)
 		}
 		t.Logf("%d kills", kills)
+	}
+}
+
+// lines passes lines on to a channel.
+type lines struct {
+	begun string
+	to    chan<- string
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.begun += string(b)
+	for {
+		line, rest, ok := strings.Cut(l.begun, "\n")
+		if !ok {
+			return len(b), nil
+		}
+		l.begun = rest
+		l.to <- line
+	}
+}
+
+// TestSupervised trains under the supervisor. A rank is killed, and one of the next run is stopped, which the
+// watchdog finds. Each time, the supervisor goes on with a rank less. At the end, the variables have the bits
+// of a training without faults, and no process is left.
+func TestSupervised(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone, dir := t.TempDir(), t.TempDir()
+	if out, err := start(t, 1, "resume "+alone).end(t, time.Minute); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	printed := make(chan string, 1000)
+	var said []string
+	launcher := strings.Fields(cmp.Or(os.Getenv("OPGEN_MPIEXEC"), "mpiexec"))
+	j := &supervise.Job{Command: append(launcher, "-n", "3", self), Restarts: 3, Fewer: true, Stdout: &lines{to: printed}, Stderr: &lines{to: printed},
+		Say: func(line string) { said = append(said, line) }}
+	t.Setenv(child, "slowly "+dir)
+	all := map[int]bool{}
+	go func() {
+		faults := []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}
+		now, ranks := map[int]int{}, 3
+		for line := range printed {
+			var rank, pid int
+			if k, _ := fmt.Sscanf(line, "rank %d is %d", &rank, &pid); k == 2 {
+				now[rank], all[pid] = pid, true
+			}
+			if len(now) == ranks && len(faults) > 0 {
+				time.Sleep(300 * time.Millisecond)
+				_ = syscall.Kill(now[ranks-1], faults[0])
+				faults, now, ranks = faults[1:], map[int]int{}, ranks-1
+			}
+		}
+	}()
+	status, err := j.Run()
+	close(printed)
+	if err != nil || status != 0 || len(said) < 3 || !strings.HasSuffix(said[0], "; restart 1 of 3 on 2 ranks") || !strings.HasSuffix(said[1], "; restart 2 of 3 on 1 rank") || !strings.HasSuffix(said[len(said)-1], "succeeded after 2 restarts") {
+		t.Fatalf("status %d, %v; it said\n%s", status, err, strings.Join(said, "\n"))
+	}
+	t.Log(strings.Join(said, "\n"))
+	var ends []string
+	for _, dir := range []string{alone, dir} {
+		data, err := os.ReadFile(filepath.Join(dir, "end.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, string(data))
+	}
+	if ends[0] != ends[1] {
+		t.Error("after two faults the variables are others than without")
+	}
+	if len(all) != 6 {
+		t.Errorf("%d ranks ran, want 3, 2 and 1", len(all))
+	}
+	for pid := range all {
+		if runs(pid) {
+			t.Errorf("process %d is left", pid)
+		}
 	}
 }
 
