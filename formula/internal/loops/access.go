@@ -27,6 +27,7 @@ func accessOf(r *term.Read) *access {
 		a.offset = a.offset.plus(f, stride)
 		stride *= a.ext[i]
 	}
+	a.offset = a.offset.wholeDigits()
 	slices.Reverse(a.idx)
 	for i, f := range a.idx {
 		if b := f.bounds(); !b.Known || b.Lo < 0 || b.Hi >= a.ext[i] {

@@ -66,18 +66,18 @@ func unbounded(s *statement) {
 	}
 	conditions, a := term.Conjuncts(s.guard), accessOf(s.left)
 	looked := false
-	for _, d := range a.open {
-		within := a.idx[d].bounds()
+	for d, at := range a.idx {
+		within := at.bounds()
 		for _, check := range []struct {
 			needless bool
 			of       form // at most 0 in bounds
 		}{
-			{within.Known && within.Lo >= 0, form{}.plus(a.idx[d], -1)},
-			{within.Known && within.Hi < a.ext[d], a.idx[d].plus(form{base: a.ext[d] - 1}, -1)},
+			{within.Known && within.Lo >= 0, form{}.plus(at, -1)},
+			{within.Known && within.Hi < a.ext[d], at.plus(form{base: a.ext[d] - 1}, -1)},
 		} {
 			i := slices.IndexFunc(conditions, func(c *term.Term) bool { return bounds(c, check.of) })
 			switch {
-			case i >= 0 && len(a.idx[d].rest) > 0:
+			case i >= 0 && len(at.rest) > 0:
 				conditions, looked = slices.Delete(conditions, i, i+1), true
 			case i < 0 && !check.needless:
 				return

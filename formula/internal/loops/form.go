@@ -99,6 +99,50 @@ func (f form) without(v *term.Variable) form {
 	return f.plus(form{vars: []multiple{{v, 1}}}, -f.factor(v))
 }
 
+// wholeDigits returns the form with x in place of x / n * n + x % n, also where x is a quotient, and with
+// remainders by greater numbers.
+func (f form) wholeDigits() form {
+	for i, low := range f.rest {
+		if low.of.Op != term.Modulo {
+			continue
+		}
+		x, d := low.of.Args[0], low.of.Args[1]
+		n, known := d.Known()
+		if !known || n <= 0 {
+			continue
+		}
+		for j, high := range f.rest {
+			of, both := high.of, x
+			if of.Op == term.Modulo && i != j {
+				if m, known := of.Args[1].Known(); known && m > 0 {
+					of, both = of.Args[0], term.Arithmetic(term.Modulo, x, term.Number(n*m))
+				}
+			}
+			if high.factor != n*low.factor || of.Op != term.Quotient || !term.Identical(of, term.Arithmetic(term.Quotient, x, d)) && !quotientOf(of, x, n) {
+				continue
+			}
+			out := form{base: f.base, vars: f.vars}
+			for k, p := range f.rest {
+				if k != i && k != j {
+					out.rest = append(out.rest, p)
+				}
+			}
+			return out.plus(linear(both), low.factor).wholeDigits()
+		}
+	}
+	return f
+}
+
+// quotientOf reports whether y is the quotient by a multiple of n of what x is the quotient of.
+func quotientOf(y, x *term.Term, n int) bool {
+	if x.Op != term.Quotient || !term.Identical(x.Args[0], y.Args[0]) {
+		return false
+	}
+	a, known := x.Args[1].Known()
+	b, both := y.Args[1].Known()
+	return known && both && a > 0 && b == a*n
+}
+
 // factor returns the coefficient of a variable.
 func (f form) factor(v *term.Variable) int {
 	for _, m := range f.vars {

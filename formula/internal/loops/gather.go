@@ -61,17 +61,24 @@ func (f *finder[T]) places(s *state[T], n int) (at []int, inside bool) {
 // text returns the code of the offsets.
 func (f *finder[T]) text(p *lister[T]) string { return "[" + f.offset.text(p) + "]" }
 
-// gathered compiles a gather. It returns false if elements have another type than T.
+// gathered compiles a gather. It returns false for several tensors, and for other values of elements out of
+// bounds.
 func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	r := n.Read
-	if r.Which != nil || z.c.tensors[r.Tensor].Type != z.c.own || r.Else != nil && r.Else.Uses(z.v) {
+	if r.Which != nil || r.Else != nil && r.Else.Uses(z.v) {
 		return 0, false
 	}
-	if o := z.repeated(r.Tensor, a); o != nil {
+	same := z.c.tensors[r.Tensor].Type == z.c.own
+	if o := z.repeated(r.Tensor, a); o != nil && same {
 		return z.other(o, z.register(false)), true
 	}
 	places, uses := z.found(a)
-	o := &gather[T]{tensor: r.Tensor, places: places, one: z.c.reached(r), place: z.at, direct: z.lookup(a)}
+	o := &gather[T]{tensor: r.Tensor, places: places, one: z.c.reached(r), place: z.at}
+	if same {
+		o.direct = z.lookup(a)
+	} else {
+		o.get = storageOf[T](z.c.tensors[r.Tensor].Type).realAt()
+	}
 	if r.Else != nil {
 		z.fromMemory(r.Else)
 		o.other = number[T]{get: z.c.real(r.Else), term: r.Else}
@@ -87,6 +94,7 @@ type gather[T simd.Float] struct {
 	other  number[T]                                     // the value of elements out of bounds
 	one    func(*state[T]) (tensor, at int, inside bool) // locates one element
 	place  int                                           // slot of the vectorized index
+	get    func(*block[T], int) float64                  // loads an element of another type than T; nil for T
 }
 
 func (o *gather[T]) exec(s *state[T], in *instruction[T], n int) {
@@ -95,9 +103,15 @@ func (o *gather[T]) exec(s *state[T], in *instruction[T], n int) {
 		return
 	}
 	at, inside := o.places.places(s, n)
-	if inside {
+	switch {
+	case inside && o.get == nil:
 		for i, k := range at {
 			out[i] = from[k]
+		}
+		return
+	case inside:
+		for i, k := range at {
+			out[i] = T(o.get(&s.mem[o.tensor], k))
 		}
 		return
 	}
@@ -107,7 +121,11 @@ func (o *gather[T]) exec(s *state[T], in *instruction[T], n int) {
 	}
 	for i, k := range at {
 		if k >= 0 {
-			out[i] = from[k]
+			if o.get != nil {
+				out[i] = T(o.get(&s.mem[o.tensor], k))
+			} else {
+				out[i] = from[k]
+			}
 			continue
 		}
 		if !o.other.there() {

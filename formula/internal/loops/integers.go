@@ -24,6 +24,8 @@ const (
 	integerAddQuotients                  // z += factor * quotients of integers with a constant stride by divisor
 	integerAddRests                      // z += factor * remainders of integers with a constant stride by divisor
 	integerAdd                           // z += factor * y
+	integerAddTable                      // z += the table's values for the vectorized index
+	integerLookup                        // z = elements at the offsets z
 	integerTruth                         // z = r, whose elements are 1 and 0
 	integerConverted                     // z = the number real, converted by the function of
 	integerSelect                        // z = y where r is 0
@@ -41,6 +43,7 @@ type integerInstruction[T simd.Float] struct {
 	elements        integerStorage[T] // at from
 	of              *term.Term
 	value           func(*state[T]) int // scalar code for of
+	table           []int               // by the vectorized index
 	real            *doubled[T]
 	least, end      float64 // integerConverted: the numbers in [least, end) are truncated
 }
@@ -92,6 +95,12 @@ func (in *integerInstruction[T]) exec(s *state[T], z []int, place int) {
 		addDigits(z, in.from.at(s), in.from.step, in.divisor, 0, in.factor)
 	case integerAdd:
 		addElements(z, s.integerStrip(in.y), 0, 1, in.factor)
+	case integerAddTable:
+		for i, v := range in.table[s.vars[place]:][:len(z)] {
+			z[i] += v
+		}
+	case integerLookup:
+		in.elements.lookUp(&s.mem[in.from.tensor], z)
 	case integerTruth:
 		for i, v := range s.regs[in.reg][:len(z)] {
 			z[i] = int(v)
@@ -201,8 +210,8 @@ func (p *integers[T]) text(l *lister[T]) string {
 
 func (in *integerInstruction[T]) text(p *lister[T], name func(int) string) string {
 	z, sign, times := name(in.dst), " = ", ""
-	if in.op >= integerAddElements && in.op <= integerAdd {
-		if sign = " += "; in.factor != 1 {
+	if in.op >= integerAddElements && in.op <= integerAddTable {
+		if sign = " += "; in.factor != 1 && in.op != integerAddTable {
 			times = fmt.Sprintf("%d*", in.factor)
 		}
 	}
@@ -218,6 +227,10 @@ func (in *integerInstruction[T]) text(p *lister[T], name func(int) string) strin
 			return fmt.Sprintf("(%s) %% %d", p.address(in.from), in.divisor)
 		case integerAdd:
 			return name(in.y)
+		case integerAddTable:
+			return "table of " + in.of.String()
+		case integerLookup:
+			return fmt.Sprintf("%v %s@%s", in.from.typ, p.c.nameOf(in.from.tensor), z)
 		case integerTruth:
 			return p.register(in.reg)
 		case integerConverted:

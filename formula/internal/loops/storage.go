@@ -30,6 +30,8 @@ type integerStorage[T simd.Float] interface {
 	storage[T]
 	// loadWholes loads strided elements.
 	loadWholes(b *block[T], z []int, at, step int)
+	// lookUp replaces offsets by the elements there.
+	lookUp(b *block[T], z []int)
 	// addWholes adds multiples of strided elements.
 	addWholes(b *block[T], z []int, at, step, factor int)
 	// putWholes stores strided integers, or accumulates them by join. Integers wrap around.
@@ -124,6 +126,13 @@ func (wholes[T, U]) loadWholes(b *block[T], z []int, at, step int) {
 	for i := range z {
 		z[i] = int(x[at])
 		at += step
+	}
+}
+
+func (wholes[T, U]) lookUp(b *block[T], z []int) {
+	x := wholesIn[U](b)
+	for i, k := range z {
+		z[i] = int(x[k])
 	}
 }
 

@@ -104,6 +104,9 @@ const maxResidues = 16
 // shortest is the minimum extent of an innermost loop that splitting creates.
 const shortest = 16
 
+// leastFlat is the number of iterations that suffices for a strip over several short loops.
+const leastFlat = 256
+
 // maxPieces is the maximum number of pieces of a statement.
 const maxPieces = 8
 

@@ -235,6 +235,9 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	if u := k.placedRows(); u != nil {
 		return u
 	}
+	if u := k.shortLoops(first); u != nil {
+		return u
+	}
 	if vars := k.bundle.vars; len(vars) > 0 {
 		return k.pointwise(vars[len(vars)-1])
 	}

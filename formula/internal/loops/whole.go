@@ -260,7 +260,7 @@ func (f *integerCompiler[T]) value(n *term.Term, k int) int {
 		return f.strip(k)
 	case n.Kind == term.Integer:
 		sum := linear(n)
-		if len(sum.rest) != 1 || sum.rest[0].factor != 1 || sum.base != 0 || len(sum.vars) > 0 {
+		if len(sum.rest) != 1 || sum.rest[0].factor != 1 || sum.base != 0 || len(sum.vars) > 0 || f.table(sum.rest[0].of) != nil {
 			f.sum(sum, k)
 			return f.strip(k)
 		}
@@ -301,8 +301,16 @@ func (f *integerCompiler[T]) sum(sum form, k int) {
 		same.rest = append(same.rest, p)
 	}
 	f.emit(k, integerInstruction[T]{op: integerCount, from: f.z.count(same, f.z.c.value(same))})
+	var table []int // of all parts that depend on the vectorized index only
+	of := term.Number(0)
 	for _, p := range parts {
-		if in := f.elements(p.of); in != nil {
+		if values := f.table(p.of); values != nil {
+			if table == nil {
+				table = make([]int, len(values))
+			}
+			addElements(table, values, 0, 1, p.factor)
+			of = term.Sum(of, term.Product(p.of, term.Number(p.factor)))
+		} else if in := f.elements(p.of); in != nil {
 			in.op, in.factor = integerAddElements, p.factor
 			f.emit(k, *in)
 		} else if in := f.digits(p.of); in != nil {
@@ -313,6 +321,32 @@ func (f *integerCompiler[T]) sum(sum form, k int) {
 			f.emit(k, integerInstruction[T]{op: integerAdd, y: y, factor: p.factor})
 		}
 	}
+	if table != nil {
+		f.emit(k, integerInstruction[T]{op: integerAddTable, table: table, of: of})
+	}
+}
+
+// table returns the values of an integer for all values of the vectorized index. It returns nil if the
+// integer depends on anything else, if the index has more values than a strip, or if the integer is affine.
+func (f *integerCompiler[T]) table(n *term.Term) []int {
+	v := f.z.v
+	if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) || extent(v) > stripLength || fails(n) {
+		return nil
+	}
+	constant := n.Kind == term.Integer
+	n.Walk(func(m *term.Term) {
+		constant = constant && (m.Op != term.Index || m.Var == v) && m.Op != term.Element && m.Op != term.Step && m.Op != term.Apply
+	})
+	if !constant {
+		return nil
+	}
+	value, out := f.z.c.integer(n), make([]int, extent(v))
+	s := &state[T]{vars: make([]int, len(f.z.c.places)), numbers: make([]float64, f.z.c.numbers)}
+	for i := range out {
+		s.vars[f.z.at] = i
+		out[i] = value(s)
+	}
+	return out
 }
 
 // elements returns a strided load of integers, or nil if n is something else.
@@ -351,11 +385,17 @@ func (f *integerCompiler[T]) digits(n *term.Term) *integerInstruction[T] {
 func (f *integerCompiler[T]) operation(n *term.Term, k int) bool {
 	switch n.Op {
 	case term.Element:
-		in := f.elements(n)
-		if in == nil {
+		if in := f.elements(n); in != nil {
+			f.emit(k, *in)
+			return true
+		}
+		a := accessOf(n.Read)
+		if n.Read.Which != nil || len(a.open) > 0 || !f.z.c.tensors[n.Read.Tensor].Type.IsInteger() {
 			return false
 		}
-		f.emit(k, *in)
+		f.z.fromMemory(n)
+		f.sum(a.offset, k)
+		f.emit(k, integerInstruction[T]{op: integerLookup, from: f.z.address(n.Read.Tensor, a), elements: integersOf[T](f.z.c.tensors[n.Read.Tensor].Type)})
 	case term.Choose:
 		if fails(n) {
 			return false // only the selected operand may be evaluated
@@ -384,10 +424,8 @@ func (f *integerCompiler[T]) operation(n *term.Term, k int) bool {
 	case term.Multiply, term.Power:
 		f.both(n, k)
 	case term.Quotient, term.Truncate, term.Modulo:
-		if in := f.digits(n); in != nil {
-			zero := form{}
-			f.emit(k, integerInstruction[T]{op: integerCount, from: f.z.count(zero, f.z.c.value(zero))})
-			f.emit(k, *in)
+		if f.digits(n) != nil {
+			f.sum(form{rest: []addend{{n, 1}}}, k)
 			return true
 		}
 		f.z.c.fails = true
