@@ -59,7 +59,7 @@ race:
 
 # property runs GRAPHS random plans on 1 to 8 workers, and breaks MUTANTS of them in every way: more than test
 # does. It runs RANKS random programs on 1 to 4 ranks that are late, and breaks as many parts of plans. It runs TILINGS random graphs of the catalogue, and as many by hand, whole and in tiles of random extents, by all executors. It also
-# compares loops with the interpreter on more tensors, and kernels with formulas on larger ones. It takes some minutes.
+# compares loops with the interpreter on more tensors, kernels with formulas on larger ones, and with what formulas mean at more random uses. It takes some minutes.
 GRAPHS ?= 10000
 MUTANTS ?= 2000
 TILINGS ?= 1000
@@ -72,6 +72,7 @@ property:
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run '^TestRandomGraphs$$' ./runtime/taskgraph -graphs $(TILINGS)
 	$(GO) test -run '^TestLoops' ./formula -all-loops
 	$(GO) test -run '^TestLargeExtents' ./kernels -largest 4000
+	$(GO) test -run '^TestRandomUses' ./optest -random-uses 4
 
 # plan-mutants changes plans in JSON in PLANS places, one at a time: a number, a string, an element or a list. It fails if a
 # mutant is neither refused nor computes the same. It takes some minutes.

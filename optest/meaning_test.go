@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	randomUses = flag.Int("random-uses", 2, "how many random uses of each example's operator are judged")
+	randomUses = flag.Int("random-uses", 1, "how many random uses of each example's operator are judged")
 	usesSeed   = flag.Uint64("uses-seed", 1, "which random uses they are")
 )
 

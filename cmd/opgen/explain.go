@@ -15,6 +15,7 @@ import (
 	"github.com/opgen/opgen/internal/driver"
 	"github.com/opgen/opgen/internal/explain"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/internal/workspace"
 )
 
 func (c *command) explain() int {
@@ -39,33 +40,33 @@ func (c *command) explain() int {
 	if file, line, ok := place(name); ok {
 		return c.explainLine(root, file, line)
 	}
-	p, err := driver.Load(root)
+	// The operator is checked with the specs that it names. All others may have findings.
+	texts, err := workspace.NewDisk(root).Texts(nil)
 	if err != nil {
 		return c.fail(err)
 	}
-	m := p.Module()
-	if m == nil {
-		return c.check() // which reports what is wrong
+	module := new(workspace.Cache).Open(texts)
+	if err := module.Err(); err != nil {
+		return c.fail(err)
 	}
-	i := slices.IndexFunc(m.Operators, func(o *model.Operator) bool { return o.Name == name })
-	if i < 0 {
-		var names []string
-		for _, o := range m.Operators {
-			names = append(names, o.Name)
-		}
+	names := module.Operators()
+	if len(names) > 0 && !slices.Contains(names, name) {
 		hint := "operators are " + strings.Join(names, ", ")
 		if n := nearest.Name(name, names); n != "" {
 			hint = fmt.Sprintf("did you mean %s?", n)
 		}
 		return c.fail(fmt.Errorf("there is no operator or diagnostic %s; %s", name, hint))
 	}
-	if c.loops {
-		return c.explainLoops(m.Operators[i])
+	o := module.Operator(name)
+	switch {
+	case o == nil:
+		return c.check() // which reports what is wrong
+	case c.loops:
+		return c.explainLoops(o)
+	case c.format == "json":
+		return c.print(o, false)
 	}
-	if c.format == "json" {
-		return c.print(m.Operators[i], false)
-	}
-	if err := explain.Operator(c.stdout, m.Operators[i]); err != nil {
+	if err := explain.Operator(c.stdout, o); err != nil {
 		return c.fail(err)
 	}
 	return clean
@@ -129,8 +130,7 @@ func (c *command) explainLine(root, file string, line int) int {
 	return clean
 }
 
-// explained lists what explain explains by a name: operators, unless the specs have findings, and
-// diagnostics.
+// explained lists what explain explains by a name: operators and diagnostics.
 func (c *command) explained() []string {
 	names := slices.Sorted(maps.Keys(diag.Rules))
 	out := make([]string, len(names))
@@ -140,18 +140,15 @@ func (c *command) explained() []string {
 	return append(out, c.operators()...)
 }
 
-// operators lists the operators of the module; none if the specs have findings.
-func (c *command) operators() (out []string) {
+// operators lists the operators of the module; none if its files cannot be read.
+func (c *command) operators() []string {
 	root, err := config.Find(c.dir)
 	if err != nil {
 		return nil
 	}
-	p, err := driver.Load(root)
-	if err != nil || p.Module() == nil {
+	texts, err := workspace.NewDisk(root).Texts(nil)
+	if err != nil {
 		return nil
 	}
-	for _, o := range p.Module().Operators {
-		out = append(out, o.Name)
-	}
-	return out
+	return new(workspace.Cache).Open(texts).Operators()
 }

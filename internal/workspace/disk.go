@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,7 +52,7 @@ func (d *Disk) Texts(overlay map[string]string) (Texts, error) {
 		}
 		t.Config = string(data)
 	}
-	mod, _ := os.ReadFile(filepath.Join(d.root, "go.mod"))
+	mod, _ := input.Text(filepath.Join(d.root, "go.mod")) // a wrong one is a finding of what reads it
 	if about := sumOf(t.Config, string(mod)); about != d.about {
 		d.about, d.watched = about, driver.Watched(d.root)
 	}

@@ -405,6 +405,34 @@ func (s *Snapshot) check(ctx context.Context, f *file) (out *checkedSpec) {
 	return out
 }
 
+// Operators returns the names of operators, optimizers and initializers, in order.
+func (s *Snapshot) Operators() (names []string) {
+	for name, sp := range s.named {
+		if sp.Kind != spec.Enum && sp.Kind != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Operator checks the operator of a name with what it depends on, and returns its model. It returns nil if
+// there are findings, or no such operator. Findings in other specs do not matter.
+func (s *Snapshot) Operator(name string) *model.Operator {
+	sp := s.named[name]
+	if sp == nil || len(s.between.Sorted()) > 0 {
+		return nil
+	}
+	for _, path := range s.paths {
+		if f := s.files[path]; f.spec == sp {
+			if checked, _ := s.known(context.Background(), path); checked != nil {
+				return checked.Operator
+			}
+		}
+	}
+	return nil
+}
+
 // maxFindings is how many findings about a spec, and what it depends on, are listed.
 const maxFindings = 200
 
