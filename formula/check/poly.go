@@ -31,3 +31,13 @@ func (n atomName) String() string { return strings.TrimPrefix(string(n), indexMa
 
 // indexMark distinguishes the atoms of indices from those of attributes of the same name.
 const indexMark = "@"
+
+// operand writes p as an operand of a quotient or a remainder: a sum in parentheses, and behind the sign a
+// product, too.
+func operand(p poly, behind bool) string {
+	list := p.Products()
+	if len(list) > 1 || len(list) == 1 && (list[0].Coefficient < 0 || behind && len(list[0].Factors) > 0 && (list[0].Coefficient != 1 || len(list[0].Factors) > 1)) {
+		return "(" + p.String() + ")"
+	}
+	return p.String()
+}

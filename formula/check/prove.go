@@ -52,7 +52,7 @@ func (f *formula) div(p, q poly) poly {
 	if n, ok := q.Number(); ok && n == 1 {
 		return p
 	}
-	name := "(" + p.String() + " / " + q.String() + ")"
+	name := "(" + operand(p, false) + " / " + operand(q, true) + ")"
 	i := f.atomInfo(name)
 	i.over, i.by = p, q
 	if f.obvious(p, nil) && f.obvious(q, nil) {
@@ -66,7 +66,7 @@ func (f *formula) mod(p, q poly) poly {
 	if p == nil || q == nil {
 		return nil
 	}
-	name := "(" + p.String() + " % " + q.String() + ")"
+	name := "(" + operand(p, false) + " % " + operand(q, true) + ")"
 	i := f.atomInfo(name)
 	i.dividend, i.by = p, q
 	return atom(name)

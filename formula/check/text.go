@@ -44,6 +44,12 @@ func show(n expr.Node) string {
 	case *expr.Unary:
 		return n.Op + show(n.X)
 	case *expr.Binary:
+		if n.Op == "^" { // binds more tightly than a sign, and than what stands behind else
+			read, _ := n.X.(*expr.Read)
+			if _, signed := n.X.(*expr.Unary); signed || read != nil && read.Else != nil {
+				return "((" + show(n.X) + ") ^ " + show(n.Y) + ")"
+			}
+		}
 		return "(" + show(n.X) + " " + n.Op + " " + show(n.Y) + ")"
 	case *expr.Cond:
 		return "(" + show(n.If) + " ? " + show(n.Then) + " : " + show(n.Else) + ")"
@@ -72,9 +78,9 @@ func show(n expr.Node) string {
 		return s
 	case *expr.In:
 		if n.Word != "" {
-			return show(n.X) + " in " + n.Word
+			return "(" + show(n.X) + " in " + n.Word + ")"
 		}
-		return show(n.X) + " in [" + showAll(n.List) + "]"
+		return "(" + show(n.X) + " in [" + showAll(n.List) + "])"
 	case *expr.List:
 		return "[" + showAll(n.Elems) + "]"
 	case *expr.Read:

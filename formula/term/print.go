@@ -92,7 +92,11 @@ func (p *printer) plain(n *Term) {
 		p.WriteString(" : ")
 		p.term(n.Args[2], 0)
 	default:
-		p.term(n.Args[0], own)
+		left := own
+		if n.Op == Power { // x ^ y ^ z is x ^ (y ^ z)
+			left++
+		}
+		p.term(n.Args[0], left)
 		p.WriteString(" " + signs[n.Op] + " ")
 		p.term(n.Args[1], own+1)
 	}
