@@ -32,9 +32,8 @@ type columnSum[T simd.Float] struct {
 	first  T
 	sums   bool // whether partial sums of T accumulate in float64
 	wide   int  // number of the float64 strip
-	// search says that the reduction is an argmax or argmin, whose indices are in the float64 strip: NaN
-	// before the first element.
-	search bool
+	search bool // whether the reduction is an argmax or argmin
+	number int  // of these, the register of the extremes' numbers: NaN before the first element
 	// direct locates the rows of a tensor that the pass only sums; nil for other values.
 	direct *directRows[T]
 	block  *columnBlock[T] // blocks of contiguous short rows; nil if not applicable
@@ -216,9 +215,26 @@ func (p *columnSum[T]) foldBlocks(s *state[T]) int {
 // argumentColumns compiles an argmax or argmin. NaN is more extreme than all numbers.
 func (k *unitCompiler[T]) argumentColumns(p *columnSum[T], r *term.Reduction, v *term.Variable) {
 	z := newVectorizer(k.compiler, v)
-	p.acc, p.search = z.register(true), true
-	k.accumulators = append(k.accumulators, p.acc)
-	z.extremePlace(r, k.number, &extremePlace[T]{columns: true, acc: p.acc, wide: p.wide})
+	was := k.lenient
+	k.lenient = was || r.Guard != nil
+	defer func() { k.lenient = was }()
+	p.acc, p.number, p.search = z.register(true), z.register(true), true
+	k.accumulators = append(k.accumulators, p.acc, p.number)
+	x, best, number := z.real(r.Body), operand[T]{reg: p.acc}, operand[T]{reg: p.number}
+	x = operand[T]{reg: z.vector(x)}
+	less, more := best, x
+	if r.Kind == reduction.ArgMin {
+		less, more = x, best
+	}
+	join := func(op simd.Binary, x, y operand[T]) operand[T] { return operand[T]{reg: z.binary(op, x, y)} }
+	better := join(simd.Or, join(simd.Less, less, more), join(simd.And, operand[T]{reg: z.unaryOf(simd.IsNaN, x)}, join(simd.Equal, best, best)))
+	better = join(simd.Or, better, operand[T]{reg: z.unaryOf(simd.IsNaN, number)})
+	if r.Guard != nil {
+		better = join(simd.And, better, z.real(r.Guard))
+	}
+	at := z.vector(z.real(k.number))
+	z.emit(instruction[T]{op: opSelect, uses: []int{better.reg, x.reg, p.acc}, def: p.acc, folds: true})
+	z.emit(instruction[T]{op: opSelect, uses: []int{better.reg, at, p.number}, def: p.number, folds: true})
 	p.code = z.strip
 }
 
@@ -325,9 +341,7 @@ func (p *columnSum[T]) begin(s *state[T], n int) {
 		acc[i] = p.first
 	}
 	if p.search {
-		for i := range n {
-			s.wide[p.wide][i] = math.NaN()
-		}
+		fill(s.regs[p.number][:n], T(math.NaN()))
 	}
 }
 
@@ -361,8 +375,8 @@ func (p *columnSum[T]) result(s *state[T], n, count int) []float64 {
 		p.flush(s, n, count)
 	case p.sums:
 	case p.search:
-		for i, v := range x {
-			if v != v {
+		for i, v := range s.regs[p.number][:n] {
+			if x[i] = float64(v); v != v {
 				x[i] = 0
 			}
 		}

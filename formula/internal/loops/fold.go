@@ -5,6 +5,7 @@ import (
 
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // fold compiles reductions: inner reductions, whose strips run over the last reduced index, or outer
@@ -29,7 +30,7 @@ func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 		if k.number == nil || !linear(k.number).hidden(v) {
 			return k.rows(v)
 		}
-	case !reaches(r, v) && (k.number == nil || !linear(k.number).hidden(v)):
+	case !reaches(r, v) && (k.number == nil || k.own == dtype.F64 || single(k.number)):
 		return k.columns(v)
 	}
 	return k.plain(first)

@@ -9,19 +9,17 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// extremePlace finds the place of an extreme in its first register, along the strip or for each lane of
-// strips. NaN is more extreme than all numbers. Its second register, if any, is the guard.
+// extremePlace finds the place of an extreme in its first register. NaN is more extreme than all numbers. Its
+// second register, if any, is the guard.
 type extremePlace[T simd.Float] struct {
 	number  *address[T] // the number of an element
 	least   bool        // whether it is an argmin
 	guarded bool
-	columns bool // whether every lane has a place of its own
-	acc     int  // columns: the register of the extremes
-	wide    int  // columns: the float64 strip of their places, NaN before the first element
 }
 
 // extremePlace emits an argmax or argmin, whose elements have the numbers number.
-func (z *vectorizer[T]) extremePlace(r *term.Reduction, number *term.Term, o *extremePlace[T]) {
+func (z *vectorizer[T]) extremePlace(r *term.Reduction, number *term.Term) {
+	o := &extremePlace[T]{}
 	was := z.c.lenient
 	z.c.lenient = was || r.Guard != nil
 	defer func() { z.c.lenient = was }()
@@ -44,16 +42,6 @@ func (o *extremePlace[T]) exec(s *state[T], in *instruction[T], n int) {
 		mask = s.regs[in.uses[1]][:n]
 	}
 	switch {
-	case o.columns:
-		best, index := s.regs[o.acc], s.wide[o.wide]
-		for i, y := range x {
-			if o.guarded && mask[i] == 0 {
-				continue
-			}
-			if y *= T(sign); index[i] != index[i] || y > best[i] || y != y && best[i] == best[i] {
-				best[i], index[i] = y, float64(number+i*step)
-			}
-		}
 	case o.guarded || n <= fewCompared:
 		for i, w := range x {
 			if w := float64(w) * sign; (!o.guarded || mask[i] != 0) && s.better(w) {

@@ -113,7 +113,7 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	into := instruction[T]{op: opSumLanes}
 	switch {
 	case argument(r):
-		z.extremePlace(r, k.number, &extremePlace[T]{})
+		z.extremePlace(r, k.number)
 		k.finish(&z.strip)
 		p.code = z.strip
 		return p
