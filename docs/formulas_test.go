@@ -17,6 +17,9 @@ var noFormula = map[string]string{
 	"clip_by_global_norm": "its inputs have different ranks",
 	"concat_flat":         "its inputs have different ranks",
 	"einsum":              "an attribute says which products it sums",
+	"element_bits":        "formulas have no operations on bits",
+	"non_max_suppression": "values decide how many rows of its output count",
+	"roi_align":           "values decide how many samples there are",
 	"nonzero":             "values decide how many rows of its output count",
 	"unique":              "values decide how many rows of its output count",
 }

@@ -98,11 +98,20 @@ func TestUnique(t *testing.T) {
 func uniques[T dtype.Element](t *testing.T, in, want []T, inverse, counts []int64) {
 	g := graph.New(1)
 	x := g.Input("x", dtype.Of[T](), len(in))
-	y := unique.Apply(g, unique.Defaults(), x, graph.Request(unique.SlotInverse), graph.Request(unique.SlotCounts))
+	y := unique.Apply(g, unique.Defaults(), x, graph.Request(unique.SlotInverse), graph.Request(unique.SlotCounts), graph.Request(unique.SlotFirst))
 	of := func(s unique.Slot) graph.Tensor { return y.Output.Node().Tensor(int(s)) }
-	p := infer(t, g, []graph.Tensor{y.Output, of(unique.SlotInverse), of(unique.SlotCounts)}, opgen.With(x, in))
+	p := infer(t, g, []graph.Tensor{y.Output, of(unique.SlotInverse), of(unique.SlotCounts), of(unique.SlotFirst)}, opgen.With(x, in))
 	if got, s := fetched[T](t, p, y.Output); !slices.Equal(got, want) || !slices.Equal(s, d(len(want))) {
 		t.Errorf("got %v of shape %v, want %v", got, s, want)
+	}
+	firsts, _ := fetched[int64](t, p, of(unique.SlotFirst))
+	if len(firsts) != len(want) {
+		t.Errorf("first: got %v for %v", firsts, want)
+	}
+	for i, n := range firsts {
+		if slices.Index(in, want[i]) != int(n) {
+			t.Errorf("first: got %v for %v of %v", firsts, want, in)
+		}
 	}
 	if got, s := fetched[int64](t, p, of(unique.SlotInverse)); !slices.Equal(got, inverse) || !slices.Equal(s, d(len(in))) {
 		t.Errorf("inverse: got %v of shape %v, want %v", got, s, inverse)

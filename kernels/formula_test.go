@@ -12,7 +12,10 @@ var withoutFormula = map[string]func(*testing.T){
 	"clip_by_global_norm": TestClipByGlobalNorm,
 	"concat_flat":         TestConcatFlat,
 	"einsum":              TestEinsum,
+	"element_bits":        TestElementBits,
+	"non_max_suppression": TestNonMaxSuppression,
 	"nonzero":             TestNonzero,
+	"roi_align":           TestRoiAlign,
 	"unique":              TestUnique,
 }
 

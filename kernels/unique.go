@@ -23,12 +23,16 @@ func (Unique[T]) Forward(_ *op.Ctx, a *unique.Forward[T], _ op.Range) error {
 	sort.Sort(byValue[T]{a.Input, a.Order, comparison[T]()})
 	inverse, wantInverse := a.Inverse.Get()
 	counts, wantCounts := a.Counts.Get()
+	first, wantFirst := a.First.Get()
 	values, begin := 0, 0 // begin: the place of the first element of the last value
 	for place := range n {
 		at := int(a.Order.At(place))
 		x := a.Input.At(at)
 		if place == 0 || x != a.Input.At(int(a.Order.At(place-1))) {
 			a.Output.Set(values, x)
+			if wantFirst {
+				first.Set(values, int64(at)) // equal elements stand in their order
+			}
 			values, begin = values+1, place
 		}
 		if wantInverse {
@@ -44,6 +48,9 @@ func (Unique[T]) Forward(_ *op.Ctx, a *unique.Forward[T], _ op.Range) error {
 		a.Output.Set(i, zero)
 		if wantCounts {
 			counts.Set(i, 0)
+		}
+		if wantFirst {
+			first.Set(i, 0)
 		}
 	}
 	return nil

@@ -94,6 +94,11 @@ func (b *builder) call(c *call) ([]*value, error) {
 	if f := b.m.functions[functionKey{c.domain, c.node.GetOpType()}]; f != nil {
 		return b.function(c, f)
 	}
+	for i, v := range c.inputs {
+		if v != nil && v.counted && !v.constant() && c.node.GetOpType() != "Identity" {
+			return nil, c.refused(fmt.Sprintf("want extents that are known when the graph is built, got input %d, %s, of which a run decides how many rows there are", i, v.name), nil)
+		}
+	}
 	if f := builtin(c.node.GetOpType()); f != nil && c.domain == "" && c.stored == nil {
 		outs, err := f(b, c)
 		if err != nil {
@@ -124,7 +129,7 @@ func (b *builder) compute(l *later) error {
 	}
 	for i, v := range l.values {
 		if i < len(outs) && outs[i] != nil {
-			b.tensors[v] = outs[i].tensor
+			b.tensors[v], v.counted = outs[i].tensor, outs[i].counted
 		}
 	}
 	return nil

@@ -57,6 +57,7 @@ func (f *folder) value(v *value) error {
 		return errors.New("want a constant, got what is known in a run only")
 	}
 	b := newBuilder(f, graph.New(0))
+	b.wanted = v
 	b.fed = map[string]*safetensors.Tensor{}
 	t, err := b.tensorOf(v)
 	if err != nil {
@@ -75,11 +76,11 @@ func (f *folder) value(v *value) error {
 	if err != nil {
 		return err
 	}
-	data, err := f.run(p, b.fed, t.Name())
+	data, shape, err := f.run(p, b.fed, t.Name())
 	if err != nil {
 		return err
 	}
-	v.data = &safetensors.Tensor{Type: t.Type(), Shape: t.Shape(), Data: data}
+	v.data = &safetensors.Tensor{Type: t.Type(), Shape: shape, Data: data}
 	return nil
 }
 
@@ -97,22 +98,26 @@ func (f *folder) bounded(g *graph.Graph) error {
 	return nil
 }
 
-// run runs a program once and returns a tensor.
-func (f *folder) run(p *graph.Program, fed map[string]*safetensors.Tensor, name string) (data []byte, err error) {
+// run runs a program once and returns a tensor, of the rows that count.
+func (f *folder) run(p *graph.Program, fed map[string]*safetensors.Tensor, name string) (data []byte, shape []int, err error) {
 	in, err := f.load(p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	for _, t := range p.Fed {
 		if err := in.FeedBytes(t.Name(), fed[t.Name()].Data); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := in.Run(context.Background()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return in.FetchBytes(name)
+	if shape, err = in.Shape(name); err != nil {
+		return nil, nil, err
+	}
+	data, err = in.FetchBytes(name)
+	return data, shape, err
 }
 
 // load plans a program and loads it.

@@ -128,6 +128,8 @@ type value struct {
 	tensor graph.Tensor
 	data   *safetensors.Tensor
 	later  *later
+	// counted says that a run decides how many rows there are.
+	counted bool
 }
 
 // later is a node that computes constants from constants.
@@ -194,7 +196,8 @@ type builder struct {
 	names     map[string]bool // of the first seen nodes of the graph
 	seen      int
 	depth     int
-	expanded  int // nodes of functions and branches
+	expanded  int    // nodes of functions and branches
+	wanted    *value // what a graph of constants computes
 	origins   map[*graph.Node]Origin
 	// initializers holds the names of the tensors of the file.
 	initializers map[string]bool
@@ -265,15 +268,25 @@ func (b *builder) tensorOf(v *value) (graph.Tensor, error) {
 	if v.tensor.Valid() {
 		return v.tensor, nil
 	}
-	if t, ok := b.tensors[v]; ok {
-		return t, nil
-	}
 	var t graph.Tensor
 	var err error
+	if b.variables == nil && v.data == nil {
+		if _, ok := b.tensors[v]; !ok {
+			err = b.compute(v.later)
+		}
+		if err == nil && v.counted && v != b.wanted {
+			// What goes on with rows that a run counts reads those that count.
+			if err = b.fold.value(v); err == nil {
+				delete(b.tensors, v)
+			}
+		}
+	}
+	if t, ok := b.tensors[v]; ok && err == nil {
+		return t, nil
+	}
 	switch {
-	case b.variables == nil && v.data == nil:
-		err = b.compute(v.later)
-		t = b.tensors[v]
+	case err != nil:
+	case b.variables == nil && v.data == nil: // the node gave nothing
 	case b.variables == nil:
 		t = b.g.Input(fmt.Sprintf("constant %d", len(b.fed)), v.data.Type, v.data.Shape...)
 		b.fed[t.Name()] = v.data

@@ -513,6 +513,7 @@ func (x *use) outputs(n *graph.Node) ([]*value, error) {
 					return nil, err
 				}
 			}
+			v.counted = x.operator().Slots[slot].CountedBy != ""
 			outs[i+k] = v
 		}
 	}

@@ -411,6 +411,42 @@ func TestOddExtents(t *testing.T) {
 	}
 }
 
+// TestCountedRows runs networks of which values decide how many rows an output has, and refuses those that go
+// on with such rows.
+func TestCountedRows(t *testing.T) {
+	boxes := of(dtype.F32, []int{1, 3, 4}, 0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 3, 3)
+	h := &hand{opset: 18, out: []string{"y"}, fed: map[string]safetensors.Tensor{"x": boxes, "s": of(dtype.F32, []int{1, 1, 3}, 0.5, 0.75, 0.25)},
+		stored: map[string]safetensors.Tensor{"n": of(dtype.I64, []int{}, 5), "t": of(dtype.F32, []int{}, 0.5)}}
+	h.nodes = []*onnxpb.NodeProto{op("NonMaxSuppression x s n t -> z"), op("Identity z -> y")}
+	out, err := h.run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := different(out[0], of(dtype.I64, []int{2, 3}, 0, 0, 1, 0, 0, 2), 0, 0); d != "" {
+		t.Error(d)
+	}
+	h.nodes = []*onnxpb.NodeProto{op("Unique values -> u first inverse number"), op("Mul u number -> m"), op("Gather m inverse -> g"), op("Add g one -> y")}
+	h.stored["values"], h.stored["one"] = of(dtype.I64, []int{4}, 7, 5, 7, 7), of(dtype.I64, []int{}, 1)
+	fed := h.fed
+	h.fed = nil
+	if out, err = h.run(t); err != nil {
+		t.Fatal(err)
+	}
+	if d := different(out[0], of(dtype.I64, []int{4}, 22, 6, 22, 22), 0, 0); d != "" {
+		t.Errorf("constants: %s", d)
+	}
+	h.fed, h.nodes = fed, []*onnxpb.NodeProto{op("NonMaxSuppression x s n t -> z"), nil}
+	for want, n := range map[string]*onnxpb.NodeProto{
+		"Shape of version 18, node \"y\": want extents that are known when the graph is built, got input 0, ":  op("Shape z -> y"),
+		"Gather of version 18, node \"y\": want extents that are known when the graph is built, got input 1, ": op("Gather x z -> y"),
+	} {
+		h.nodes[1] = n
+		if _, err := h.run(t); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
 // TestQuantized compares products of integers with sums of 64 bits, of so many that floats of 32 bits round.
 func TestQuantized(t *testing.T) {
 	for _, k := range []int{200, 5000} {

@@ -978,6 +978,58 @@ var randomSteps = map[string]func(*randomGraph) []randomValue{
 		}
 		return like(v, g.node("PRelu "+v.name+" "+g.floats(append([]int{v.shape[1]}, slices.Repeat([]int{1}, len(v.shape)-2)...)...)))
 	},
+	"grid sample": func(g *randomGraph) []randomValue {
+		v := g.pick(ofRank(4), isFloat, func(v randomValue) bool { return v.elements() > 0 && v.elements() < 500 })
+		if v.name == "" || g.h.opset < 16 {
+			return nil
+		}
+		grid := g.constant(each(dtype.F32, []int{v.shape[0], 2, 3, 2}, func([]int) float64 { return 2.6*g.Float64() - 1.3 }))
+		mode := []string{"bilinear", "nearest", "bicubic"}[g.IntN(3)]
+		if g.h.opset >= 20 {
+			mode = map[string]string{"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"}[mode]
+		}
+		return rounding(g.node("GridSample "+v.name+" "+grid, "mode", mode, "padding_mode", []string{"zeros", "border", "reflection"}[g.IntN(3)], "align_corners", g.IntN(2)))
+	},
+	"suppression": func(g *randomGraph) []randomValue {
+		if g.h.opset < 10 {
+			return nil
+		}
+		corner := func([]int) float64 { return 4 * g.Float64() }
+		if g.IntN(2) == 0 {
+			boxes := g.constant(each(dtype.F32, []int{2, 7, 4}, corner))
+			return exactly(g.node("NonMaxSuppression " + boxes + " " + g.floats(2, 2, 7) + " " + g.scalar(dtype.I64, 2) + " " + g.scalar(dtype.F32, 0.125)))
+		}
+		boxes, scores := g.constant(each(dtype.F32, []int{2, 7, 4}, corner)), g.node("Abs "+g.floats(2, 2, 7))
+		text := "NonMaxSuppression " + boxes + " " + scores + " " + g.scalar(dtype.I64, float64(1+g.IntN(5))) + " " + g.scalar(dtype.F32, 0.125)
+		if g.IntN(2) == 0 {
+			text += " " + g.scalar(dtype.F32, 2)
+		}
+		g.node(text, "center_point_box", g.IntN(2))
+		n := g.draft[len(g.draft)-1]
+		g.h.out = append(g.h.out, n.Output[0]) // what nodes read has extents that are known
+		g.h.nodes = append(g.h.nodes, g.draft...)
+		maps.Copy(g.h.stored, g.stored)
+		return nil
+	},
+	"regions": func(g *randomGraph) []randomValue {
+		v := g.pick(ofRank(4), isFloat, func(v randomValue) bool { return v.elements() > 0 && v.elements() < 500 })
+		if v.name == "" || g.h.opset < 10 || g.h.opset >= 22 { // ONNX Runtime lacks it
+			return nil
+		}
+		boxes := g.constant(each(dtype.F32, []int{3, 4}, func(i []int) float64 { return 3*g.Float64() + float64(i[1]/2)*2 }))
+		image := g.constant(each(dtype.I64, []int{3}, func([]int) float64 { return float64(g.IntN(v.shape[0])) }))
+		return rounding(g.node("RoiAlign "+v.name+" "+boxes+" "+image, "output_height", 2, "output_width", 3, "sampling_ratio", g.IntN(3), "spatial_scale", 0.75, "mode", []string{"avg", "max"}[g.IntN(2)]))
+	},
+	"bits": func(g *randomGraph) []randomValue {
+		v := g.pick(isWhole)
+		if v.name == "" || g.h.opset < 18 {
+			return nil
+		}
+		if g.IntN(3) == 0 {
+			return exactly(g.node("BitwiseNot " + v.name))
+		}
+		return exactly(g.node([]string{"BitwiseAnd ", "BitwiseOr ", "BitwiseXor "}[g.IntN(3)] + v.name + " " + g.scalar(dtype.I64, -6)))
+	},
 	"if": func(g *randomGraph) []randomValue {
 		v := g.pick(atLeast(1), isFloat)
 		if v.name == "" || g.h.opset < 11 {
