@@ -19,7 +19,7 @@ func TestElementBits(t *testing.T) {
 		want := bitsByHand(of, []int8{6, 3, -2, 7}, []int8{-4, 2, 6, 2})
 		g := graph.New(1)
 		x, y := g.Input("x", dtype.I8, 4), g.Input("y", dtype.I8, 4)
-		z := elementbits.Apply(g, elementbits.Defaults(of), x, y)
+		z := elementbits.Apply(g, elementbits.Defaults(of), elementbits.LhsInput(x), elementbits.RhsInput(y))
 		p := infer(t, g, []graph.Tensor{z}, opgen.With(x, []int8{6, 3, -2, 7}), opgen.With(y, []int8{-4, 2, 6, 2}))
 		if got, _ := fetched[int8](t, p, z); !slices.Equal(got, want) {
 			t.Errorf("%v: got %v, want %v", of, got, want)
@@ -27,7 +27,7 @@ func TestElementBits(t *testing.T) {
 	}
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.U16, 2, 1), g.Input("y", dtype.U16, 3)
-	z := elementbits.Apply(g, elementbits.Defaults(elementbits.TypeRight), x, y)
+	z := elementbits.Apply(g, elementbits.Defaults(elementbits.TypeRight), elementbits.LhsInput(x), elementbits.RhsInput(y))
 	p := infer(t, g, []graph.Tensor{z}, opgen.With(x, []uint16{65535, 256}), opgen.With(y, []uint16{1, 8, 16}))
 	if got, s := fetched[uint16](t, p, z); !slices.Equal(got, []uint16{32767, 255, 0, 128, 1, 0}) || !slices.Equal(s, d(2, 3)) {
 		t.Errorf("got %v of shape %v", got, s)
@@ -64,8 +64,8 @@ func bitsByHand(of elementbits.Type, x, y []int8) []int8 {
 	return out
 }
 
-// TestNonMaxSuppression selects boxes of which some overlap others, have no area, or are corners the other way
-// around.
+// TestNonMaxSuppression selects boxes of which some overlap others, have no area, or are corners the other
+// way around.
 func TestNonMaxSuppression(t *testing.T) {
 	boxes := []float32{0, 0, 2, 2, 2, 2, 0, 1, 0, 0, 2, 2, 5, 5, 6, 6, 3, 3, 3, 3}
 	scores := []float32{0.5, 0.7, 0.5, 0.1, 0.9, 0, 0.2, 0.3, 0.4, 0.4}
@@ -80,7 +80,7 @@ func TestNonMaxSuppression(t *testing.T) {
 	} {
 		g := graph.New(1)
 		b, s := g.Input("b", dtype.F32, 1, 5, 4), g.Input("s", dtype.F32, 1, 2, 5)
-		y := nonmaxsuppression.Apply(g, c.attrs, b, s)
+		y := nonmaxsuppression.Apply(g, c.attrs, nonmaxsuppression.Boxes(b), nonmaxsuppression.Scores(s))
 		p := infer(t, g, []graph.Tensor{y.Output}, opgen.With(b, boxes), opgen.With(s, scores))
 		if got, shape := fetched[int64](t, p, y.Output); !slices.Equal(got, c.want) || !slices.Equal(shape, d(len(c.want)/3, 3)) {
 			t.Errorf("%+v: got %v of shape %v, want %v", c.attrs, got, shape, c.want)
@@ -113,7 +113,7 @@ func TestRoiAlign(t *testing.T) {
 	} {
 		g := graph.New(1)
 		x, b, n := g.Input("x", dtype.F64, 1, 1, 6, 8), g.Input("b", dtype.F64, 1, 4), g.Input("n", dtype.I64, 1)
-		y := roialign.Apply(g, c.attrs, x, b, n)
+		y := roialign.Apply(g, c.attrs, roialign.Input(x), roialign.Boxes(b), roialign.Image(n))
 		p := infer(t, g, []graph.Tensor{y}, opgen.With(x, image), opgen.With(b, c.boxes), opgen.With(n, []int64{0}))
 		got, _ := fetched[float64](t, p, y)
 		for i := range c.want {

@@ -24,7 +24,7 @@ func (NonMaxSuppression[T]) Forward(_ *op.Ctx, a *nonmaxsuppression.Forward[T], 
 			score := func(n int) T { return a.Scores.At((batch*a.Dims.C+class)*a.Dims.N + n) }
 			order, selected = order[:0], selected[:0]
 			for n := range a.Dims.N {
-				if !bounded || float64(score(n)) > least {
+				if !bounded || score(n) > T(least) {
 					order = append(order, n)
 				}
 			}
