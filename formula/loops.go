@@ -35,6 +35,7 @@ type use struct {
 	code      loops.Code  // nil if the interpreter runs the task
 	why       error       // why code is nil
 	notRows   error       // why the code does not compute rows by themselves
+	narrow    []narrow    // groups that many shares make slow
 }
 
 // uses caches the compiled instantiations of a task, by key.
@@ -80,7 +81,7 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	if u.code == nil {
 		return kernel{k.signature}.bind(a)
 	}
-	return l.bodies(u.code), nil
+	return l.bodies(u.code, u.narrow), nil
 }
 
 func (u *uses) put(key string, x *use) {
@@ -176,6 +177,7 @@ func (l *layout) compiled(u *program.Use) (*use, error) {
 	if l.axes > 0 && len(all) > 0 { // there are none where 0 is added to gradients
 		options.Rows, options.Before, out.notRows = l.divide(statements)
 	}
+	out.narrow = narrowed(all)
 	out.code, out.why = loops.Compile(l.program, all, l.tensors, options)
 	if options.Rows > 0 && out.code != nil {
 		out.notRows = out.code.RowByRow()
@@ -336,15 +338,16 @@ func (l *layout) late(statements []*program.Statement, old, now int) bool {
 }
 
 // bodies binds the compiled loops to memory, and returns one body for each step of the task.
-func (l *layout) bodies(code loops.Code) []op.Body {
+func (l *layout) bodies(code loops.Code, narrow []narrow) []op.Body {
 	out := make([]op.Body, len(l.kernel.signature.Steps))
 	for i := range out {
 		out[i] = nothing{}
 	}
 	steps := l.steps()
 	work := make([]int, code.Groups())
+	parts := make([]int, code.Groups())
 	for i := range work {
-		work[i] = code.Work(i)
+		work[i], parts[i] = code.Work(i), mostParts(code.Total(i), narrow)
 	}
 	l.follow()
 	run := code.Bind(l.memory)
@@ -354,12 +357,16 @@ func (l *layout) bodies(code loops.Code) []op.Body {
 	}
 	for i, from := range starts[:len(starts)-1] {
 		grid, to := l.accessor.Resolved.Work(l.task, steps[i]), starts[i+1]
-		out[steps[i]] = &loopBody{run: run, operator: l.kernel.signature.Operator.FullName(), from: from, to: to, total: grid.Over,
-			boxes: grid.Rank() > 1, apart: l.accessor.Resolved.Elementwise(l.kernel.signature, steps[i]) && !(code.ByElement(from) && code.Total(from) == grid.Over)}
+		elementwise := l.accessor.Resolved.Elementwise(l.kernel.signature, steps[i])
+		b := &loopBody{run: run, operator: l.kernel.signature.Operator.FullName(), from: from, to: to, total: grid.Over,
+			boxes: grid.Rank() > 1, apart: elementwise && !(code.ByElement(from) && code.Total(from) == grid.Over)}
+		if !elementwise {
+			b.parts = parts[from:to]
+		}
 		if i == 0 {
-			b := out[steps[i]].(*loopBody)
 			b.indices = l.indices()
 		}
+		out[steps[i]] = b
 	}
 	return out
 }
@@ -506,6 +513,7 @@ type loopBody struct {
 	total    int       // extent of the step's first dimension
 	boxes    bool      // whether the step has further dimensions
 	apart    bool      // whether the step is declared elementwise, and ranges of its group cross elements
+	parts    []int     // by group: into how many shares it is cut at most; 0 for any number
 	indices  []indices // that the step checks against bounds
 }
 
@@ -565,8 +573,19 @@ func (b *loopBody) runGroups(ctx *op.Ctx, start, end, lo, hi, total int) error {
 			}
 		}
 	}
+	if start+1 == end && b.parts != nil {
+		if n := b.parts[start-b.from]; n > 0 && n < total { // whole parts, so that some shares have none
+			lo, hi, total = part(n, lo, total), part(n, hi, total), n
+			if lo == hi {
+				return nil
+			}
+		}
+	}
 	if err := b.run.Run(start, end, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, total); err != nil {
 		return mistake(b.operator, err.Error())
 	}
 	return nil
 }
+
+// part returns the first of n parts of share i.
+func part(n, i, total int) int { return int((int64(n)*int64(i) + int64(total) - 1) / int64(total)) }

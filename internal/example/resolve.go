@@ -30,11 +30,11 @@ func (u *use) resolution() *task.Resolution {
 	o := u.op
 	r := &task.Resolution{Dims: u.record(), Types: u.types, Slots: make([][]task.Operand, len(o.Operator.Slots)),
 		Costs: make([]task.Cost, len(o.Tasks)), Shards: make([][]task.ShardAxes, len(o.Operator.Shards)), Unused: make([]map[int]bool, len(o.Tasks))}
-	elements, largest := 0, 0
+	largest := 0
 	for i, s := range o.Slots {
 		for _, t := range u.tensors[i] {
 			r.Slots[s.Number] = append(r.Slots[s.Number], task.Operand{Type: t.Type, Shape: t.Shape})
-			elements, largest = elements+shape.Prod(t.Shape), max(largest, shape.Prod(t.Shape))
+			largest = max(largest, shape.Prod(t.Shape))
 		}
 		if s.BelowX == nil {
 			continue
@@ -79,20 +79,13 @@ func (u *use) resolution() *task.Resolution {
 			}
 			r.Loops[i] = true
 		}
-		r.Grids = append(r.Grids, u.grids(t, largest, float64(elements)+r.Costs[i].Flops <= smallTask))
+		r.Grids = append(r.Grids, u.grids(t, largest, r.Ranges(i)))
 	}
 	return r
 }
 
-// usualTiles is the number of tiles of a grid with the default grain. A task of at most smallTask operations
-// and elements is not split. Generated code has the same constants.
-const (
-	usualTiles = 16
-	smallTask  = 1 << 16
-)
-
-// grids returns the iteration spaces of the steps of a task.
-func (u *use) grids(t *model.Task, largest int, small bool) []op.Grid {
+// grids returns the iteration spaces of the steps of a task, in the usual number of ranges.
+func (u *use) grids(t *model.Task, largest, ranges int) []op.Grid {
 	var out []op.Grid
 	for _, s := range t.Steps {
 		g := *op.Line(0, 1)
@@ -104,12 +97,14 @@ func (u *use) grids(t *model.Task, largest int, small bool) []op.Grid {
 					over = n
 				}
 			}
-			g.Axis = op.Axis{Over: over, Grain: max(shape.CeilDiv(over, usualTiles), 1)}
+			g.Axis = op.Axis{Over: over}
 			switch {
 			case s.GrainX != nil:
 				g.Grain = u.integer(s.GrainX)
-			case small || t.Reduces():
-				g.Grain = max(over, 1)
+			case t.Reduces():
+				g.Cut(1)
+			default:
+				g.Cut(ranges)
 			}
 		}
 		out = append(out, g)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // MaxRank is the largest number of dimensions of a grid.
@@ -58,6 +60,22 @@ func (g *Grid) Check() error {
 		return fmt.Errorf("want up to %d extents of 0 or more and grains of 1 or more, got %v", MaxRank, g)
 	}
 	return nil
+}
+
+// Cut cuts the grid into about n ranges: along the first dimensions, and of several not along the last one,
+// along which kernels are fastest.
+func (g *Grid) Cut(n int) {
+	for d := range g.Rank() {
+		a := &g.Axis
+		if d > 0 {
+			a = &g.Inner[d-1]
+			if d == len(g.Inner) {
+				n = 1
+			}
+		}
+		a.Grain = max(shape.CeilDiv(a.Over, n), 1)
+		n = shape.CeilDiv(n, max(a.Over, 1))
+	}
 }
 
 // Equal reports whether two grids have the same extents and grains.

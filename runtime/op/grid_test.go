@@ -100,3 +100,25 @@ func TestRange(t *testing.T) {
 		t.Errorf("the whole of %v is %v", &g, g.Whole())
 	}
 }
+
+// TestCut cuts grids into ranges: of several dimensions, the last one stays whole.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		over  []int
+		n     int
+		grain []int
+	}{{[]int{100}, 16, []int{7}}, {[]int{100}, 1, []int{100}}, {[]int{0}, 4, []int{1}}, {[]int{3}, 8, []int{1}},
+		{[]int{4, 100}, 8, []int{1, 100}}, {[]int{4, 100, 9}, 8, []int{1, 50, 9}}, {[]int{4, 100, 9}, 1, []int{4, 100, 9}}} {
+		g := Grid{Axis: Axis{Over: x.over[0], Grain: 1}}
+		for _, n := range x.over[1:] {
+			g.Inner = append(g.Inner, Axis{Over: n, Grain: 1})
+		}
+		g.Cut(x.n)
+		for d, want := range x.grain {
+			if got := g.Dim(d).Grain; got != want {
+				t.Errorf("%v in %d: want grains %v, got %v", x.over, x.n, x.grain, g)
+			}
+		}
+	}
+}

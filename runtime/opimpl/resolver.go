@@ -51,7 +51,7 @@ func (r *resolver) end() (*task.Resolution, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
-	r.keepSmall()
+	r.cut()
 	return r.res, nil
 }
 

@@ -104,7 +104,7 @@ func TestResolve(t *testing.T) {
 		}
 		r.Step(0, "a", 100)
 		r.StepBy(0, "b", 3, 5)
-		r.Cost(0, 1e6)
+		r.Cost(0, 1e7)
 	})
 	g := given(o)
 	g.Requested[slotAsked] = 1
@@ -133,7 +133,7 @@ func TestResolve(t *testing.T) {
 	if got := r.Work(0, 1); !got.Equal(op.Line(5, 3)) {
 		t.Errorf("task.Work = %v", got)
 	}
-	if got := r.Cost(0); got != (task.Cost{Known: true, Flops: 1e6}) {
+	if got := r.Cost(0); got != (task.Cost{Known: true, Flops: 1e7}) {
 		t.Errorf("task.Cost = %v", got)
 	}
 }
@@ -161,7 +161,7 @@ func TestWork(t *testing.T) {
 	for _, tt := range tests {
 		o := operator(func(r *Resolver[int]) {
 			r.StepBy(0, "a", tt.grain, append([]int{tt.over}, tt.inner...)...)
-			r.Cost(0, 1e6)
+			r.Cost(0, 1e7)
 		})
 		r, err := task.Resolve(o, anyAttrs{}, given(o))
 		if err != nil {
@@ -173,18 +173,24 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// TestSmallTasks checks that tasks of few operations and elements stay whole unless their grains are given.
-func TestSmallTasks(t *testing.T) {
-	const taken = 20 // elements of what the caller gives
+// TestUsualRanges checks that tasks have as many ranges as follow from operations and elements, at most 16,
+// unless their grains are given.
+func TestUsualRanges(t *testing.T) {
+	const taken = 20        // elements of what the caller gives
+	const amount = 1 << 14  // of a range
+	const operations = 16.0 // that count as much as an element
 	for _, tt := range []struct {
 		extent int
 		flops  float64
 		want   string
 	}{
 		{0, 0, "40 x 50 x 3 by 40 x 50 x 3, 40 by 7"},
-		{100, smallTask - 100 - taken, "40 x 50 x 3 by 40 x 50 x 3, 40 by 7"},
-		{100, smallTask - 99 - taken, "40 x 50 x 3 by 3 x 50 x 3, 40 by 7"},
-		{smallTask, 0, "40 x 50 x 3 by 3 x 50 x 3, 40 by 7"},
+		{2*amount - 1 - taken, 0, "40 x 50 x 3 by 40 x 50 x 3, 40 by 7"},
+		{2*amount - taken, 0, "40 x 50 x 3 by 20 x 50 x 3, 40 by 7"},
+		{100, operations * (2*amount - 101 - taken), "40 x 50 x 3 by 40 x 50 x 3, 40 by 7"},
+		{100, operations * (2*amount - 100 - taken), "40 x 50 x 3 by 20 x 50 x 3, 40 by 7"},
+		{15 * amount, 0, "40 x 50 x 3 by 3 x 50 x 3, 40 by 7"},
+		{100 * amount, 1e12, "40 x 50 x 3 by 3 x 50 x 3, 40 by 7"},
 	} {
 		o := operator(func(r *Resolver[int]) {
 			r.Set(slotOut, dtype.F32, tt.extent)
@@ -380,13 +386,13 @@ func TestShares(t *testing.T) {
 		want        string
 		shares      bool
 	}{
-		{false, 200_000, 10, "200000 by 12500", true},
+		{false, 200_000, 10, "200000 by 16667", true},
 		{false, 1, 1, "10 by 10", true}, // an input has 10 elements
 		{false, 0, 0, "0 by 1", true},
-		{true, 200_000, 200_000, "200000 by 4096", false},
-		{true, 200_000, 10, "200000 by 12500", true},
-		{true, 100, 100, "100 by 4096", false},
-		{true, 0, 0, "0 by 4096", false},
+		{true, 200_000, 200_000, "200000 by 12500", false},
+		{true, 200_000, 10, "200000 by 16667", true},
+		{true, 100, 100, "100 by 100", false},
+		{true, 0, 0, "0 by 1", false},
 	} {
 		o := operator(func(r *Resolver[int]) {
 			r.Set(slotOut, dtype.F32, tt.out)

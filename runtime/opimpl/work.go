@@ -9,16 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// usualTiles is the number of tiles into which the usual grains cut a grid, about.
-const usualTiles = 16
-
-// smallTask is up to how many operations and elements of tensors a task stays whole, with usual grains. It
-// takes some microseconds, so a worker spends more on taking its tiles than it saves.
-const smallTask = 1 << 16
-
-// Work gives the only step of a task its extents, and usual grains: they cut as many dimensions, from the
-// first on, as make some sixteen tiles. They leave the last of several dimensions whole, as kernels are
-// fastest along it. A small task stays whole.
+// Work gives the only step of a task its extents, and usual grains: they cut the first dimensions into as
+// many ranges as task.Resolution.Ranges says. They leave the last of several dimensions whole, as kernels are
+// fastest along it.
 func (r *resolver) Work(id task.ID, over ...int) { r.setWork(id, "", 0, over) }
 
 // WorkBy is Work with a grain for the first dimension.
@@ -33,8 +26,7 @@ func (r *resolver) StepBy(id task.ID, name string, grain int, over ...int) {
 }
 
 // Elements says that loops of a formula compute a task, element by element where all tensors that it writes
-// have as many elements. Ranges are small then, so that the next such task finds their results in the cache.
-// Otherwise it is Shares.
+// have as many elements. Otherwise it is Shares.
 func (r *resolver) Elements(id task.ID) {
 	least, most := r.written(id)
 	if least < most {
@@ -42,13 +34,8 @@ func (r *resolver) Elements(id task.ID) {
 		return
 	}
 	r.loops(id)
-	r.setWork(id, "", elementwiseGrain, []int{most})
-	r.usual = append(r.usual, r.step(id, ""))
+	r.setWork(id, "", 0, []int{most})
 }
-
-// elementwiseGrain is how many elements a range of a task that works element by element has: 16 KiB of
-// float32.
-const elementwiseGrain = 4096
 
 // Shares says that loops of a formula compute a task. The loops decide what they go over, in one phase or in
 // several. Each range is a share of every phase: its share of the elements of the operator's largest tensor.
@@ -98,43 +85,23 @@ func (r *resolver) written(id task.ID) (least, most int) {
 }
 
 func (r *resolver) setWork(id task.ID, name string, grain int, over []int) {
-	left := usualTiles
-	usual := func(n int) op.Axis {
-		a := op.Axis{Over: max(n, 0), Grain: max(shape.CeilDiv(n, left), 1)}
-		left = shape.CeilDiv(left, max(n, 1))
-		return a
-	}
-	var g op.Grid
-	if g.Axis = usual(over[0]); grain > 0 {
-		g.Grain, left = grain, 1
-	} else {
-		r.usual = append(r.usual, r.step(id, name))
-	}
-	for i, n := range over[1:] {
-		if i == len(over)-2 {
-			left = 1
-		}
-		g.Inner = append(g.Inner, usual(n))
-	}
 	at := r.step(id, name)
-	r.res.Grids[at[0]][at[1]] = g
+	g := &r.res.Grids[at[0]][at[1]]
+	g.Over, g.Inner = max(over[0], 0), nil
+	for _, n := range over[1:] {
+		g.Inner = append(g.Inner, op.Axis{Over: max(n, 0)})
+	}
+	if g.Cut(1); grain > 0 {
+		g.Grain = grain
+		return
+	}
+	r.usual = append(r.usual, at)
 }
 
-// keepSmall leaves the steps of small tasks whole, if they have usual grains.
-func (r *resolver) keepSmall() {
-	elements := 0
-	for _, operands := range r.res.Slots {
-		for _, o := range operands {
-			elements += shape.Prod(o.Shape)
-		}
-	}
+// cut cuts the steps that have usual grains, when the costs of their tasks are known.
+func (r *resolver) cut() {
 	for _, at := range r.usual {
-		if g := &r.res.Grids[at[0]][at[1]]; float64(elements)+r.res.Costs[at[0]].Flops <= smallTask {
-			g.Grain = max(g.Over, g.Grain, 1)
-			for d := range g.Inner {
-				g.Inner[d].Grain = max(g.Inner[d].Over, 1)
-			}
-		}
+		r.res.Grids[at[0]][at[1]].Cut(r.res.Ranges(at[0]))
 	}
 }
 

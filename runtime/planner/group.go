@@ -157,17 +157,27 @@ func (p *grouper) chains(from, next int) bool {
 	return takes && fits
 }
 
+// chainGrain is how many elements a range of a chain has at most: 16 KiB of float32. A part finds what the
+// part before it has written in the nearest cache.
+const chainGrain = 4096
+
+// batchRanges is into how many ranges a batch is cut at most, if its parts are small.
+const batchRanges = 16
+
 // fused returns the task that runs parts as a group.
 func (p draft) fused(form plan.Form, parts []plan.Task) plan.Task {
 	f := plan.Task{Call: -1, Device: parts[0].Device, Elementwise: true, Access: p.externalAccesses(parts), Group: &plan.Group{Form: form, Parts: slices.Clone(parts)}}
-	f.Over, f.Grain = parts[0].Over, parts[0].Grain
-	for _, t := range parts[1:] {
-		if form == plan.Chain {
+	if form == plan.Chain {
+		f.Over, f.Grain = parts[0].Over, chainGrain
+		for _, t := range parts {
 			f.Grain = min(f.Grain, t.Grain)
-		} else {
-			f.Over, f.Grain = f.Over+t.Over, max(f.Grain, t.Grain)
 		}
+		return f
 	}
+	for _, t := range parts {
+		f.Over, f.Grain = f.Over+t.Over, max(f.Grain, t.Grain)
+	}
+	f.Grain = max(f.Grain, chainGrain, shape.CeilDiv(f.Over, batchRanges))
 	return f
 }
 

@@ -52,7 +52,7 @@ func (b *builder) choose() error {
 func recut(t *plan.Task, n int) {
 	g := t.Grid()
 	g.Inner = slices.Clone(g.Inner)
-	tuned.Cut(&g, n)
+	g.Cut(n)
 	t.Grain, t.Inner = g.Grain, g.Inner
 	coarsen(t, slices.DeleteFunc(slices.Clone(t.Access), func(a region.Access) bool { return a.Least == nil }))
 }

@@ -245,17 +245,13 @@ func resolveGradient(g *Operator, attrs Attrs, given Given) (*Resolution, error)
 	return r, nil
 }
 
-// shared is the number of tiles of a task that loops share, if it is not small.
-const shared = 16
-
 // share gives each task of an operator one step, whose indices are shares of what loops go over: as many as
-// the largest tensor has elements, or none if the task writes no element. A small task stays whole.
+// the largest tensor has elements, or none if the task writes no element.
 func (r *Resolution) share(o *Operator) {
-	largest, all := 0, 0
+	largest := 0
 	for _, operands := range r.Slots {
 		for _, x := range operands {
-			n := shape.Prod(x.Shape)
-			largest, all = max(largest, n), all+n
+			largest = max(largest, shape.Prod(x.Shape))
 		}
 	}
 	for t, s := range o.Signatures {
@@ -267,10 +263,8 @@ func (r *Resolution) share(o *Operator) {
 				}
 			}
 		}
-		g := op.Grid{Axis: op.Axis{Over: n, Grain: max(shape.CeilDiv(n, shared), 1)}}
-		if float64(all)+r.Costs[t].Flops <= leastAmount*shared {
-			g.Grain = max(n, 1)
-		}
+		g := op.Grid{Axis: op.Axis{Over: n}}
+		g.Cut(r.Ranges(t))
 		r.Grids = append(r.Grids, []op.Grid{g})
 	}
 }

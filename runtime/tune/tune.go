@@ -10,6 +10,7 @@ package tune
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,8 @@ type config struct {
 	Workers int
 	// Budget is the time after which no further task is begun; 0 means no bound.
 	Budget time.Duration
+	// Period is how long a round takes; 0 means the usual one.
+	Period time.Duration
 	// Out gets a line for each task.
 	Out io.Writer
 }
@@ -297,6 +300,7 @@ type measurement struct {
 	plans   []loaded          // the first one without a choice
 	want    map[string][]byte // what the first one gives
 	workers int
+	period  time.Duration
 }
 
 // loaded is a plan that is ready to run.
@@ -308,7 +312,7 @@ type loaded struct {
 
 // load makes plans for numbers of ranges. It leaves out those with the grids of an earlier one.
 func (t *tuner) load(n *graph.Node, s *task.Signature, key tuned.Use, ranges []int) (m *measurement, err error) {
-	m = &measurement{workers: t.Workers, want: map[string][]byte{}}
+	m = &measurement{workers: t.Workers, period: cmp.Or(t.Period, period), want: map[string][]byte{}}
 	defer func() {
 		if err != nil {
 			m.close()
@@ -447,7 +451,7 @@ func (m *measurement) round(ctx context.Context, i int) (time.Duration, error) {
 func (m *measurement) turns(ctx context.Context, plans []int, out []time.Duration) error {
 	samples := make([][]time.Duration, len(plans))
 	begin := time.Now()
-	for n := 0; ctx.Err() == nil && (n < 3 || time.Since(begin) < period*time.Duration(len(plans)) && n < 10000); n++ {
+	for n := 0; ctx.Err() == nil && (n < 3 || time.Since(begin) < m.period*time.Duration(len(plans)) && n < 10000); n++ {
 		for k, i := range plans {
 			if err := m.feed(i); err != nil {
 				return err

@@ -11,8 +11,6 @@ import (
 
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/op"
-	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
 )
 
@@ -130,20 +128,4 @@ func Rounded(extent int) int {
 		return extent
 	}
 	return 1 << bits.Len(uint(extent-1))
-}
-
-// Cut cuts a grid into about n ranges: along the first dimensions, and of several not along the last one,
-// along which kernels are fastest.
-func Cut(g *op.Grid, n int) {
-	for d := range g.Rank() {
-		a := &g.Axis
-		if d > 0 {
-			a = &g.Inner[d-1]
-			if d == len(g.Inner) {
-				n = 1
-			}
-		}
-		a.Grain = max(shape.CeilDiv(a.Over, n), 1)
-		n = shape.CeilDiv(n, max(a.Over, 1))
-	}
 }

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/opgen/opgen/runtime/op"
 )
 
 func entry(operator string, workers, ranges int) Entry {
@@ -93,28 +91,6 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := Read(file); err == nil || !strings.Contains(err.Error(), ":1:11: want edition") || !strings.Contains(err.Error(), ":2:9: want the keys") {
 		t.Errorf("want both problems, got %v", err)
-	}
-}
-
-// TestCut cuts grids as usual grains do: of several dimensions, the last one stays whole.
-func TestCut(t *testing.T) {
-	t.Parallel()
-	for _, x := range []struct {
-		over  []int
-		n     int
-		grain []int
-	}{{[]int{100}, 16, []int{7}}, {[]int{100}, 1, []int{100}}, {[]int{0}, 4, []int{1}}, {[]int{3}, 8, []int{1}},
-		{[]int{4, 100}, 8, []int{1, 100}}, {[]int{4, 100, 9}, 8, []int{1, 50, 9}}, {[]int{4, 100, 9}, 1, []int{4, 100, 9}}} {
-		g := op.Grid{Axis: op.Axis{Over: x.over[0], Grain: 1}}
-		for _, n := range x.over[1:] {
-			g.Inner = append(g.Inner, op.Axis{Over: n, Grain: 1})
-		}
-		Cut(&g, x.n)
-		for d, want := range x.grain {
-			if got := g.Dim(d).Grain; got != want {
-				t.Errorf("%v in %d: want grains %v, got %v", x.over, x.n, x.grain, g)
-			}
-		}
 	}
 }
 
