@@ -17,9 +17,9 @@ type narrow struct {
 
 // Loops are not short from these numbers on.
 const (
-	leastColumns = 64  // results that lie side by side, of a reduction over what lies further apart
-	leastRows    = 16  // rows of a product, each of which reads the whole other factor
-	leastAtOnce  = 512 // elements that a recurrence computes for one value of its index
+	leastColumns = 64   // results that lie side by side, of a reduction over what lies further apart
+	leastRows    = 16   // rows of a product, each of which reads the whole other factor
+	leastAtOnce  = 1024 // elements that a recurrence computes for one value of its index
 )
 
 // narrowed lists the groups of loops that may become of statements and that many shares make slow.
@@ -49,10 +49,10 @@ func narrowed(statements []*program.Statement) (out []narrow) {
 			if t.Op != term.Reduce || t.Reduction.Body == nil {
 				return
 			}
-			switch {
-			case beside(t.Reduction, s.Vars[last]):
+			if beside(t.Reduction, s.Vars[last]) {
 				out = append(out, narrow{shape.Prod(extents), shape.Prod(extents[:last]) * max(extents[last]/leastColumns, 1)})
-			case last > 0 && againFor(t.Reduction, s.Vars[last-1], s.Vars[last]):
+			}
+			if last > 0 && againFor(t.Reduction, s.Vars[last-1], s.Vars[last]) {
 				out = append(out, narrow{shape.Prod(extents[:last]), shape.Prod(extents[:last-1]) * max(extents[last-1]/leastRows, 1)})
 			}
 		})

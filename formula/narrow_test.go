@@ -1,0 +1,73 @@
+package formula
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/op"
+)
+
+// TestNarrow lists into how many shares groups of loops are cut at most, by their iterations.
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		text string
+		rows int
+		cols int
+		want string
+	}{
+		{"c[k] = max(n: x[n, k])\ny[n, k] = c[k]", 50, 300, "[{300 4}]"},
+		{"c[k] = max(n: x[n, k])\ny[n, k] = c[k]", 50, 30, "[{30 1}]"},
+		{"s[n] = max(k: x[n, k])", 50, 300, "[]"},
+		{"y[n, k] = 2 * x[n, k]", 50, 300, "[]"},
+		{"y[n, k] = sum(k': x[n, k'] * x[k', k])", 80, 80, "[{6400 80} {80 5}]"},
+		{"y[n, k] = n == 0 ? x[n, k] : y[n - 1, k] + x[n, k]", 50, 4000, "[{4000 3}]"},
+		{"y[n, k] = k == 0 ? x[n, k] : y[n, k - 1] + x[n, k]", 300, 40, "[{300 1}]"},
+	} {
+		p, err := program.Build(useOfTest(t, x.text, dtype.F32, x.rows, x.cols))
+		if err != nil {
+			t.Fatalf("%s: %v", x.text, err)
+		}
+		if got := fmt.Sprint(narrowed(p.Statements)); got != x.want {
+			t.Errorf("%s of %d x %d: want %s, got %s", x.text, x.rows, x.cols, x.want, got)
+		}
+	}
+	if got := mostParts(300, []narrow{{300, 4}, {300, 2}, {30, 1}}); got != 2 {
+		t.Errorf("want the least number of shares, 2, got %d", got)
+	}
+}
+
+// sharesRunner notes the shares that run.
+type sharesRunner struct{ ran []string }
+
+func (r *sharesRunner) Run(first, end int, _ loops.Time, lo, hi, total int) error {
+	r.ran = append(r.ran, fmt.Sprintf("%d..%d: %d..%d of %d", first, end, lo, hi, total))
+	return nil
+}
+
+// TestWholeParts runs ranges of steps: those of a group that is cut into few parts run whole parts or nothing,
+// and others what they are.
+func TestWholeParts(t *testing.T) {
+	t.Parallel()
+	r := &sharesRunner{}
+	b := &loopBody{run: r, from: 1, to: 2, total: 10, parts: []int{3}}
+	for lo := 0; lo < 10; lo += 2 {
+		if err := b.Run(&op.Ctx{}, op.Range{Lo: lo, Hi: lo + 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.parts = []int{0}
+	if err := b.RunPhase(&op.Ctx{}, 0, op.Range{Lo: 4, Hi: 6}); err != nil {
+		t.Fatal(err)
+	}
+	b.from, b.parts = 0, []int{3, 3}
+	if err := b.Run(&op.Ctx{}, op.Range{Hi: 10}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(r.ran), "[1..2: 0..1 of 3 1..2: 1..2 of 3 1..2: 2..3 of 3 1..2: 4..6 of 10 0..2: 0..1 of 1]"; got != want {
+		t.Errorf("want %s, got %s", want, got)
+	}
+}
