@@ -39,6 +39,39 @@ func elementwiseStep(t testing.TB, batch, width int) *graph.Program {
 	return p
 }
 
+// TestRangesOfGroups checks how elementwise tasks are cut: alone as all tasks, in chains into ranges that stay
+// in the nearest cache, and in batches into few ranges of many tasks.
+func TestRangesOfGroups(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		batch, width int
+		plain        bool
+		want         string
+	}{
+		{256, 300, false, "chain 4096, chain 4096, batch 5701"},
+		{256, 300, true, "element_unary 8534, element_binary 5486, dropout 5486, dropout 5486, element_binary 5486, element_unary 8534, adam 5625, adam 300, adam 900, adam 3"},
+		{2, 30, false, "chain 60, chain 60, batch 4096"},
+	} {
+		var opts []planner.Option
+		if x.plain {
+			opts = append(opts, planner.Plain())
+		}
+		p := build(t, elementwiseStep(t, x.batch, x.width), opts...)
+		var got []string
+		for i := range p.Tasks {
+			switch c := p.Tasks[i].Call; {
+			case p.Tasks[i].Group != nil:
+				got = append(got, fmt.Sprintf("%s %d", p.Tasks[i].Group.Form, p.Tasks[i].Grain))
+			case c >= 0 && p.Tasks[i].Elementwise:
+				got = append(got, fmt.Sprintf("%s %d", p.Calls[c].Operator, p.Tasks[i].Grain))
+			}
+		}
+		if all := strings.Join(got, ", "); all != x.want {
+			t.Errorf("%d x %d, plain %v: want %s, got %s", x.batch, x.width, x.plain, x.want, all)
+		}
+	}
+}
+
 // TestGroups checks which tasks of a training step are fused.
 func TestGroups(t *testing.T) {
 	t.Parallel()
