@@ -17,7 +17,7 @@ type narrow struct {
 
 // Loops are not short from these numbers on.
 const (
-	leastColumns = 64   // results that lie side by side, of a reduction over what lies further apart
+	leastColumns = 256  // results that lie side by side, of a reduction over what lies further apart
 	leastRows    = 16   // rows of a product, each of which reads the whole other factor
 	leastAtOnce  = 1024 // elements that a recurrence computes for one value of its index
 )
@@ -83,7 +83,8 @@ func againFor(r *term.Reduction, row, column *term.Variable) bool {
 	return found
 }
 
-// mostParts returns into how many shares a group with a number of iterations is cut at most; 0 for any number.
+// mostParts returns into how many shares a group with a number of iterations is cut at most; 0 for any
+// number.
 func mostParts(total int, all []narrow) (parts int) {
 	for _, x := range all {
 		if x.total == total && (parts == 0 || x.parts < parts) {

@@ -19,7 +19,7 @@ func TestNarrow(t *testing.T) {
 		cols int
 		want string
 	}{
-		{"c[k] = max(n: x[n, k])\ny[n, k] = c[k]", 50, 300, "[{300 4}]"},
+		{"c[k] = max(n: x[n, k])\ny[n, k] = c[k]", 50, 1100, "[{1100 4}]"},
 		{"c[k] = max(n: x[n, k])\ny[n, k] = c[k]", 50, 30, "[{30 1}]"},
 		{"s[n] = max(k: x[n, k])", 50, 300, "[]"},
 		{"y[n, k] = 2 * x[n, k]", 50, 300, "[]"},
@@ -48,8 +48,8 @@ func (r *sharesRunner) Run(first, end int, _ loops.Time, lo, hi, total int) erro
 	return nil
 }
 
-// TestWholeParts runs ranges of steps: those of a group that is cut into few parts run whole parts or nothing,
-// and others what they are.
+// TestWholeParts runs ranges of steps: those of a group that is cut into few parts run whole parts or
+// nothing, and others what they are.
 func TestWholeParts(t *testing.T) {
 	t.Parallel()
 	r := &sharesRunner{}

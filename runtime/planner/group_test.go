@@ -39,8 +39,8 @@ func elementwiseStep(t testing.TB, batch, width int) *graph.Program {
 	return p
 }
 
-// TestRangesOfGroups checks how elementwise tasks are cut: alone as all tasks, in chains into ranges that stay
-// in the nearest cache, and in batches into few ranges of many tasks.
+// TestRangesOfGroups checks how elementwise tasks are cut: alone as all tasks, in chains into ranges that
+// stay in the nearest cache, and in batches into few ranges of many tasks.
 func TestRangesOfGroups(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
