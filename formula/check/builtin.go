@@ -8,11 +8,12 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// builtin is a function that every formula has.
+// builtin is a function that all formulas have, such as exp or ceildiv, with its type rule.
 type builtin struct {
 	usage string
 	args  []kinds // of the arguments
-	// eval finds what a call is, given its arguments, which have the kinds of args. nil stands for a float.
+	// eval infers the kinds and, for integers, the symbolic value of a call. Its arguments have the kinds in
+	// args. A nil eval means that the result is a float.
 	eval func(f *formula, n *expr.Call, args []value) value
 }
 
@@ -67,7 +68,8 @@ func init() {
 	}}
 }
 
-// Builtins returns the functions and the reductions that formulas have: how each is called, by name.
+// Builtins maps the name of each function and each reduction of formulas to its usage, such as "ceildiv(a,
+// b)" or "mean(i: x)".
 func Builtins() map[string]string {
 	out := map[string]string{}
 	for name, b := range builtins {
@@ -92,7 +94,8 @@ func Builtins() map[string]string {
 	return out
 }
 
-// ofNumbers returns an elementary function.
+// ofNumbers returns the builtin for an elementary function, such as exp. The properties of the function
+// determine the kind of the result.
 func ofNumbers(f *term.Function) builtin {
 	out := builtin{usage: f.Usage(), args: slices.Repeat([]kinds{kNumber}, f.Args)}
 	switch {

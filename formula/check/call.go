@@ -10,10 +10,12 @@ import (
 	"github.com/opgen/opgen/internal/base/english"
 )
 
-// forms are the functions whose arguments are no values.
+// forms are the functions with typing rules of their own: an argument may be a name, as in present(slot), or
+// the number of arguments is not fixed, as in min(x, y, ...).
 var forms = []string{"has", "or", "present", "count", "convert", "min", "max"}
 
-// call evaluates a call of a function, or of an enum attribute.
+// call infers the value of a call of a function that the formula defines, of a builtin, or of an enum
+// attribute, such as activation(x). index says that the call is part of a subscript, where / rounds down.
 func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error) {
 	if len(n.Named) > 0 && !f.isOperator(n.Func) {
 		e := failf(n.Named[0], expr.BadFormula, "only an operator takes arguments with names")
@@ -89,7 +91,8 @@ func first(nodes []expr.Node) expr.Node {
 	return nodes[0]
 }
 
-// isOperator reports whether a name is that of an operator, and of no function here.
+// isOperator reports whether a call by this name applies an operator: the name denotes an operator, and
+// neither a function nor an enum attribute of this formula.
 func (f *formula) isOperator(name string) bool {
 	s := f.c.module.Spec(name)
 	_, own := f.functions[name]
@@ -108,12 +111,12 @@ func (f *formula) evalAll(nodes []expr.Node, fr *frame, index bool) ([]value, *e
 	return out, nil
 }
 
-// ambiguous reports a call of an operator whose name specs of several modules have.
+// ambiguous returns the error for a call of an operator by a plain name that specs of several modules have.
 func (f *formula) ambiguous(n *expr.Call) *expr.Error {
 	return &expr.Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: expr.Ambiguous, Message: "specs of several modules are named " + n.Func, Hint: "write " + strings.Join(f.c.module.Qualified(n.Func), " or ")}
 }
 
-// noFunction reports a call of what is no function.
+// noFunction returns the error for a call by a name that denotes no function, with a hint.
 func (f *formula) noFunction(n *expr.Call) *expr.Error {
 	e := &expr.Error{Pos: n.Pos(), End: n.Pos() + len(n.Func), Code: expr.UnknownName, Message: "there is no function " + n.Func}
 	if reduction.Of(n.Func) != 0 {
@@ -147,7 +150,7 @@ func (f *formula) noFunction(n *expr.Call) *expr.Error {
 	return e
 }
 
-// otherwise says how formulas write functions that other languages have.
+// otherwise maps functions of other languages to the expressions that replace them in formulas.
 var otherwise = map[string]string{
 	"relu": "max(x, 0)", "where": "c ? x : y", "select": "c ? x : y", "ifelse": "c ? x : y",
 	"logsigmoid": "-softplus(-x)", "gelu": "x * Phi(x)",
@@ -163,8 +166,8 @@ var otherwise = map[string]string{
 	"sort": "x[argsort(k: x[k])[i]]", "rand": "uniform(seed, stream, number)", "random": "uniform(seed, stream, number)", "randn": "normal(seed, stream, number)",
 }
 
-// otherFunctions reports the other functions of a statement that are not there, after the first error was
-// reported.
+// otherFunctions reports all further calls of undefined functions in expression x, after first was reported.
+// It does nothing unless first is an error about an undefined name.
 func (f *formula) otherFunctions(x expr.Node, first *expr.Error) {
 	if first.Code != expr.UnknownName {
 		return
@@ -179,7 +182,8 @@ func (f *formula) otherFunctions(x expr.Node, first *expr.Error) {
 	})
 }
 
-// apply evaluates the body of a function. owner has the function.
+// apply infers the value of a call by evaluation of the body of function fn, with args as its parameters.
+// owner is the formula that defines fn: this one, or that of an enum. A recursive call is an error.
 func (f *formula) apply(n *expr.Call, fn *expr.Function, owner *formula, args []value, fr *frame, index bool) (value, *expr.Error) {
 	if len(args) != len(fn.Params) {
 		return value{}, failf(n, expr.BadType, "%s takes %s, got %d", fn.Name, english.Count(len(fn.Params), "argument"), len(args))

@@ -1,7 +1,7 @@
-// Package check holds the rules of formulas: names mean something, values are of fitting kinds, what is read
-// lies in its tensor, and each element of a result is given once. It checks formulas for all shapes and all
-// values of attributes, not those of one use. What a spec declares beside its formula comes as an Operator or
-// an Enum; package internal/check makes these from specs and holds the rules of all else.
+// Package check type-checks formulas: each name is defined, operands have fitting types, each subscript is
+// provably in bounds, and statements define each element of a result exactly once. It proves this for all
+// shapes and all values of attributes, and not for those of one use. Operator and Enum describe what a spec
+// declares beside its formula. Package internal/check makes them from specs, and checks the rest of a spec.
 package check
 
 import (
@@ -9,14 +9,14 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Kinds of specs that matter to formulas. A formula may apply operators of kind applicable.
+// Kinds of specs: operators, which a formula may apply, and initializers, whose tasks have no caller.
 const (
 	applicable  = "operator"
 	initializer = "initializer"
 )
 
-// Operator is what a spec declares that its formula, or one that applies it, may refer to. Texts are as the
-// spec has them, and "" where it has none; so are the names of roles and types.
+// Operator describes the declarations of a spec to which its formula, or a formula that applies the operator,
+// may refer. Expressions, roles and types are the texts of the spec, or "" where the spec omits them.
 type Operator struct {
 	Name     string
 	Module   string // the path of the module; "" of that of the runtime
@@ -28,16 +28,17 @@ type Operator struct {
 	Dims     []Dim
 	Requires []string // conditions that hold in every use
 	Backward bool     // whether it has a task backward
-	// Scope is needed of an operator whose formula is checked, not of one that a formula applies.
+	// Scope resolves the names of the formula. It may be nil for an operator that another formula applies.
 	Scope Scope
 	// Partial says that some declarations could not be read. Then only the syntax of the formula is checked.
 	Partial bool
 }
 
-// Scope says what names of a spec mean.
+// Scope resolves the names that a spec declares.
 type Scope interface {
 	expr.Env
-	// What names what a name is, such as "slot" or "attribute", or returns "".
+	// What returns the kind of declaration that a name has, such as "slot" or "attribute", or "" if the spec
+	// does not declare the name.
 	What(name string) string
 }
 
@@ -47,8 +48,8 @@ type Slot struct {
 	Role  string
 	Type  string   // a variable or an element type
 	Types []string // the element types that it may have; none if they are not known
-	// Shape has the elements as the spec writes them. BadShape says that one of them is no text and no
-	// number.
+	// Shape holds the elements of the shape as expressions of the spec, such as "N" or "X...". BadShape says
+	// that an element is neither a text nor a number.
 	Shape    []string
 	HasShape bool
 	BadShape bool
@@ -57,13 +58,13 @@ type Slot struct {
 	Variadic *Variadic
 	Below    string // the bound of its elements
 	Except   string // the one value that is not below it
-	// Written says that a task changes the tensor, which is an input or a weight.
+	// Written says that a task writes the tensor of this input or weight.
 	Written bool
-	// Trainable says that it gets a gradient.
+	// Trainable says that the tensor has a gradient.
 	Trainable bool
 }
 
-// Variadic says how many tensors a slot holds, or how many values an argument.
+// Variadic describes how many tensors a variadic slot holds, or how many values a variadic argument holds.
 type Variadic struct {
 	Count string // an expression; "" if the caller decides
 	Least int
@@ -87,7 +88,7 @@ type Attr struct {
 	End      bool   // of an axis: it is the end of a range
 }
 
-// Arg is an argument of tasks.
+// Arg is an argument of tasks, such as a learning rate or the seed.
 type Arg struct {
 	Name     string
 	Type     string // in Go; "" if its source determines it
@@ -97,7 +98,7 @@ type Arg struct {
 	Variadic *Variadic
 }
 
-// Dim is a dimension that a spec defines.
+// Dim is a dimension that [dims] of a spec defines by an expression.
 type Dim struct {
 	Name string
 	Text string
@@ -115,23 +116,25 @@ type Enum struct {
 
 // Module finds the specs that formulas name.
 type Module interface {
-	// Spec returns the spec of a name, the same one each time; nil if there is none.
+	// Spec returns the spec of an operator or initializer by name, or nil. The same name always returns the
+	// same pointer.
 	Spec(name string) *Operator
-	// Names lists the names of all specs, or those of kind applicable only.
+	// Names lists the names of all specs; if applicable is set, only those of operators, which formulas can
+	// apply.
 	Names(applicable bool) []string
-	// Qualified lists the names with modules that a plain name may stand for.
+	// Qualified lists the names, each with a module, to which a plain name may refer.
 	Qualified(plain string) []string
 }
 
-// Finding is an error in a formula.
+// Finding is an error in a formula, with its position in the text of the formula.
 type Finding struct {
 	*expr.Error
-	// About is the slot, or the value of an enum, that the error is about. Without one, the error stands in
-	// the text of the formula.
+	// About names the slot or the enum value with the error, where the error has no position in the text. It
+	// is "" otherwise.
 	About string
 }
 
-// Own is a tensor that a formula gives and that is no slot.
+// Own is an intermediate tensor: one that statements of the formula define and that is no slot.
 type Own struct {
 	Name     string
 	Pos, End int      // where the formula gives it first
@@ -139,34 +142,36 @@ type Own struct {
 	Kind     string   // what its elements are, such as "integer"; "" if that is not known
 }
 
-// Index is a place where a formula binds an index.
+// Index is a place where a formula binds an index variable.
 type Index struct {
 	Name     string // with primes
 	Pos, End int
 	Range    string // what the index ranges over: N... of a run, or 0 .. K
 }
 
-// Facts are what follows from a formula on the way.
+// Facts are results of the check that tools show: intermediate tensors and the ranges of indices.
 type Facts struct {
 	Own     []Own // the tensors that are the formula's own
 	Indices []Index
 }
 
-// Formula checks the formula of an operator. It returns what is wrong, and what follows.
+// Formula checks the formula of operator s. module resolves the operators that the formula applies. It
+// returns the errors, and facts about the names of the formula.
 func Formula(s *Operator, module Module) ([]Finding, Facts) {
 	c := newSession(module)
 	own := c.operator(s)
 	return c.findings, Facts{own, c.indices}
 }
 
-// Values checks the formula of an enum: a function for each value.
+// Values checks the formula of enum e, which has one function for each value, such as RELU(x) = max(x, 0).
 func Values(e *Enum, module Module) []Finding {
 	c := newSession(module)
 	c.enum(e)
 	return c.findings
 }
 
-// session checks one formula. It keeps the formulas of enums whose functions that formula applies.
+// session is the state of the check of one formula. It caches the formulas of enums whose functions that
+// formula calls.
 type session struct {
 	module   Module
 	formulas map[*Enum]*formula
@@ -181,7 +186,7 @@ func newSession(module Module) *session {
 	return &session{module: module, formulas: map[*Enum]*formula{}}
 }
 
-// about adds an error about a slot, or about a value of an enum.
+// about adds a finding about the slot or the enum value of this name.
 func (c *session) about(name string, err *expr.Error) {
 	c.findings = append(c.findings, Finding{err, name})
 }

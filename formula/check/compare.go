@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// comparison checks the operands of == and in. A string is compared with a value of an enum or an element
-// type.
+// comparison checks the types of the operands of ==, != and in. A string literal may be compared with an
+// enum, whose value it must name, or with an element type.
 func comparison(nx expr.Node, x value, ny expr.Node, y value) *expr.Error {
 	if x.kinds == kString && y.kinds != kString {
 		nx, x, ny, y = ny, y, nx, x
@@ -45,7 +45,7 @@ func comparison(nx expr.Node, x value, ny expr.Node, y value) *expr.Error {
 	return nil
 }
 
-// elementType checks that there is an element type of the given name.
+// elementType returns an error if name is no element type, such as f32.
 func elementType(n expr.Node, name string) *expr.Error {
 	if elementKind(name) != 0 {
 		return nil
@@ -55,7 +55,7 @@ func elementType(n expr.Node, name string) *expr.Error {
 	return e
 }
 
-// alike reports whether values are of kinds that can be compared.
+// alike reports whether the types of x and y can be compared for equality.
 func alike(x, y value) bool {
 	const never = kSlot | kRecord | kOther
 	switch {
@@ -67,7 +67,8 @@ func alike(x, y value) bool {
 	return x.kinds&y.kinds&^never != 0
 }
 
-// suggest notes which of the names was probably meant, and reports whether one is near.
+// suggest stores in e the name that is nearest to name by edit distance, as a suggested fix, and reports
+// whether one is near enough.
 func suggest(e *expr.Error, name string, names []string) bool {
 	if n := nearest.Name(name, names); n != "" {
 		e.Old, e.New = name, n
@@ -75,7 +76,7 @@ func suggest(e *expr.Error, name string, names []string) bool {
 	return e.New != ""
 }
 
-// suggestString is suggest for a string in quotes.
+// suggestString is suggest for a string literal: the fix has quotes.
 func suggestString(e *expr.Error, text string, names []string) bool {
 	if suggest(e, text, names) {
 		e.Old, e.New = "'"+e.Old+"'", "'"+e.New+"'"

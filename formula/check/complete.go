@@ -7,7 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// complete checks that statements give all that they have to, and that what they give is used.
+// complete reports required slots that no statement defines, and definitions that nothing reads: intermediate
+// tensors and functions.
 func (f *formula) complete(ast *expr.Formula) {
 	used := usedIn(ast)
 	unused := f.unusedValues(used)
@@ -25,7 +26,7 @@ func (f *formula) complete(ast *expr.Formula) {
 	f.unusedFunctions(used)
 }
 
-// usedIn returns the names that a formula uses: of what is read, and of functions.
+// usedIn returns the names of tensors, scalars, indices and functions that the expressions of a formula use.
 func usedIn(ast *expr.Formula) map[string]bool {
 	used := map[string]bool{}
 	see := func(n expr.Node) {
@@ -58,7 +59,8 @@ func usedIn(ast *expr.Formula) map[string]bool {
 	return used
 }
 
-// unusedFunctions reports functions that are not called, and those of enum attributes that are not.
+// unusedFunctions reports functions that are never called, and functions for values (ATTR.VALUE) of an enum
+// attribute that is never called.
 func (f *formula) unusedFunctions(used map[string]bool) {
 	for name, fn := range f.functions {
 		attr, _, isValue := cutLast(name)
@@ -72,7 +74,7 @@ func (f *formula) unusedFunctions(used map[string]bool) {
 	}
 }
 
-// nameOf returns the name of a value where the formula gives it.
+// nameOf returns the name of a tensor on the left side of its first definition, as a node.
 func nameOf(t *tensor) expr.Node {
 	if r, ok := t.node.(*expr.Read); ok {
 		return expr.NewIdent(r.Name, r.Pos(), r.NameEnd)
@@ -80,8 +82,8 @@ func nameOf(t *tensor) expr.Node {
 	return t.node
 }
 
-// unusedValues returns the values that nothing reads. One that is given with others counts as read if one of
-// them is.
+// unusedValues returns the intermediate tensors that nothing reads. If one statement has several targets, a
+// use of one of them counts as a use of all.
 func (f *formula) unusedValues(used map[string]bool) []*tensor {
 	var out []*tensor
 	for _, t := range f.order {
@@ -101,7 +103,8 @@ func (f *formula) unusedValues(used map[string]bool) []*tensor {
 	return out
 }
 
-// missing reports a slot that no statement gives. If the name of an unused value is near, it was meant.
+// missing reports slot t, which no statement defines. If the name of an unused intermediate tensor is nearly
+// that of t, it reports a misspelling instead and removes that tensor from unused.
 func (f *formula) missing(t *tensor, unused *[]*tensor) {
 	for i, u := range *unused {
 		e := failf(nameOf(u), expr.BadFormula, "nothing uses %s, and nothing gives %s", u.name, t.name)

@@ -8,8 +8,9 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// aligned calls f for each index with the element of the shape of t that it stands for, up to where parts of
-// runs stand for runs: there, several may stand for several.
+// aligned pairs the subscripts of an access with the elements of the tensor's shape and calls f for each
+// pair, until f returns an error. It stops early at parts of runs, such as x[1:], where several subscripts
+// may correspond to several elements. A run of indices beside a single dimension is an error.
 func aligned(t *tensor, items []item, elems []elem, f func(item, elem) *expr.Error) *expr.Error {
 	if len(items) != len(elems) {
 		return nil
@@ -35,16 +36,17 @@ func aligned(t *tensor, items []item, elems []elem, f func(item, elem) *expr.Err
 	return nil
 }
 
-// isPart reports whether an index is that of a part of a run, which others may complete.
+// isPart reports whether a subscript is a part of a run of indices, such as x[1:], or an element of one.
 func (it item) isPart() bool {
 	r, ok := it.node.(*expr.Read)
 	return it.kinds == kRun && (it.run == nil || it.run.whole != nil) || ok && it.kinds == kInt && it.int == nil && len(r.Groups) == 1
 }
 
-// isPart reports whether an element is a part of a run.
+// isPart reports whether a shape element is a part of a run of dimensions, such as X[1:]..., or an unknown
+// run.
 func (e elem) isPart() bool { return e.rest && (e.run == nil || e.run.whole != nil) }
 
-// inside checks that a read lies in its tensor.
+// inside returns an error unless each subscript of an access is provably in bounds: 0 <= subscript < extent.
 func (f *formula) inside(n expr.Node, t *tensor, items []item, elems []elem, fr *frame) *expr.Error {
 	return aligned(t, items, elems, func(it item, e elem) *expr.Error {
 		if e.rest {
@@ -63,7 +65,7 @@ func (f *formula) inside(n expr.Node, t *tensor, items []item, elems []elem, fr 
 	})
 }
 
-// outside reports an index of which nothing says that it lies in the tensor.
+// outside returns the error for subscript it, which is not provably below extent e, with a hint.
 func (f *formula) outside(n expr.Node, t *tensor, it item, e elem, fr *frame) *expr.Error {
 	text := f.source(it.node)
 	if it.index && it.int.Single() != "" {
@@ -99,7 +101,8 @@ func (f *formula) outside(n expr.Node, t *tensor, it item, e elem, fr *frame) *e
 	return err
 }
 
-// elseHint says how a read says what counts outside of its tensor.
+// elseHint returns the hint to add a default value to an access, as in x[n + 1] else 0; it is "" if the
+// access has a default.
 func (f *formula) elseHint(n expr.Node, t *tensor) string {
 	if r, ok := n.(*expr.Read); ok && r.Else == nil {
 		return "write what counts there: " + t.name + "[...] else 0"
@@ -107,7 +110,8 @@ func (f *formula) elseHint(n expr.Node, t *tensor) string {
 	return ""
 }
 
-// indexOver returns the name of the index over a dimension, or "".
+// indexOver returns the name of the index whose range is dimension n, such as k for K, or "" if n is not a
+// dimension by itself.
 func (f *formula) indexOver(n poly) string {
 	own := strings.ToLower(n.Single())
 	if d, _ := f.dimOf(own); d == "" || d != n.Single() {
@@ -116,8 +120,8 @@ func (f *formula) indexOver(n poly) string {
 	return own
 }
 
-// lookUpHint says how an index that is looked up in a tensor is known to lie inside of a dimension; "" for
-// another index.
+// lookUpHint returns the hint for a subscript that is loaded from a tensor, as in w[id[n], k]: where to state
+// that its values are below e. It returns "" for other subscripts.
 func (f *formula) lookUpHint(n expr.Node, e elem) string {
 	r, ok := n.(*expr.Read)
 	if !ok || f.tensors[r.Name] == nil {
@@ -139,7 +143,8 @@ func (f *formula) lookUpHint(n expr.Node, e elem) string {
 	return fmt.Sprintf("give the index to a value of the formula first, and %s from that: what argmax gives to a value is known to lie inside", r.Name)
 }
 
-// covers checks that a left side gives each element of a slot once, or that of a state not twice.
+// covers returns an error unless the left side x[items] visits each element of tensor t exactly once. A
+// statement that updates a state may leave elements out, but must not visit one twice.
 func (f *formula) covers(n *expr.Read, t *tensor, items []item, elems []elem, fr *frame) *expr.Error {
 	seen := map[string]bool{}
 	err := aligned(t, items, elems, func(it item, e elem) *expr.Error {
@@ -163,7 +168,7 @@ func (f *formula) covers(n *expr.Read, t *tensor, items []item, elems []elem, fr
 	return f.allCount(n, items, fr)
 }
 
-// indicesIn lists the indices that an item depends on.
+// indicesIn lists the index variables in a subscript.
 func (f *formula) indicesIn(it item) []string {
 	var out []string
 	expr.Walk(it.node, func(n expr.Node) {
@@ -181,8 +186,8 @@ func (f *formula) indicesIn(it item) []string {
 	return out
 }
 
-// allCount checks that each index which a left side binds is part of an item, so that no element is given
-// twice.
+// allCount returns an error if an index that the left side binds is in no subscript: the statement would
+// define each element several times.
 func (f *formula) allCount(n *expr.Read, items []item, fr *frame) *expr.Error {
 	var used []string
 	for _, it := range items {
@@ -201,7 +206,8 @@ func (f *formula) allCount(n *expr.Read, items []item, fr *frame) *expr.Error {
 	return nil
 }
 
-// coversOne checks an index on the left side that stands for one dimension.
+// coversOne returns an error unless the values of subscript it are those of dimension e, each once. A state
+// may have a fixed subscript that is in bounds.
 func (f *formula) coversOne(t *tensor, it item, e elem, fr *frame) *expr.Error {
 	if e.n == nil || it.int == nil {
 		return nil
@@ -246,14 +252,16 @@ func rangeText(bound []*binding) string {
 	return bound[0].his[0].String()
 }
 
-// mixedRadix reports whether p, such as a * N + b with b < N, takes each value below n once.
+// mixedRadix reports whether the values of p over the indices vars are 0 .. n, each once, as those of a * N +
+// b with b < N.
 func (f *formula) mixedRadix(p, n poly, vars []string, fr *frame) bool {
 	size := f.radix(p, vars, fr)
 	return size != nil && f.same(size, n)
 }
 
-// radix returns the number n of which p, such as a * N + b with b < N, takes each value below n once; nil if
-// p is no such number.
+// radix returns n if p is a mixed radix number in the indices vars: its values are 0 .. n, each once, as
+// those of a * N + b with b < N. It returns nil otherwise. It finds the digits from the least significant one
+// on: each has the product of the ranges so far as its stride.
 func (f *formula) radix(p poly, vars []string, fr *frame) poly {
 	if p == nil {
 		return nil
@@ -282,8 +290,8 @@ func (f *formula) radix(p poly, vars []string, fr *frame) poly {
 	return stride
 }
 
-// offsets reports whether p is sum(C[:i]) + c with c below C[i], which takes each value below n = sum(C)
-// once.
+// offsets reports whether p is sum(C[:i]) + c with c < C[i]: the position of element c of part i in a
+// concatenation. Its values are 0 .. sum(C), each once; n must equal sum(C).
 func (f *formula) offsets(p, n poly, vars []string, fr *frame) bool {
 	if len(vars) != 2 {
 		return false
@@ -309,7 +317,8 @@ func (f *formula) offsets(p, n poly, vars []string, fr *frame) bool {
 	return false
 }
 
-// sum returns the sum of a list.
+// sum returns the sum of a list of integers as an atom. If the list is a slice C[:i], the atom is marked as a
+// prefix sum, about which proofs know more.
 func (f *formula) sum(r *run) poly {
 	if r == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// enter binds the indices of an item on the left side. An index by itself that has no range takes that of the
-// element of the shape, and keeps it.
+// enter binds the indices in a subscript n of a left side. A plain new index, as i in y[i], gets the range of
+// shape element e, and keeps it in later statements. has says that e is known.
 func (f *formula) enter(n expr.Node, e elem, has bool, fr *frame) *expr.Error {
 	if id, ok := n.(*expr.Ident); ok {
 		base := strings.TrimRight(id.Name, "'")
@@ -25,7 +25,7 @@ func (f *formula) enter(n expr.Node, e elem, has bool, fr *frame) *expr.Error {
 	return f.enterAll(n, fr)
 }
 
-// isNew reports whether a name means nothing yet, so that it can be that of an index.
+// isNew reports whether a name has no meaning yet, so that it may become the name of an index.
 func (f *formula) isNew(id *expr.Ident, fr *frame) bool {
 	base := strings.TrimRight(id.Name, "'")
 	_, isParam := fr.param(id.Name)
@@ -33,7 +33,7 @@ func (f *formula) isNew(id *expr.Ident, fr *frame) bool {
 	return !isParam && len(fr.indices(id.Name)) == 0 && f.sc.What(base) == "" && (t == nil || !t.scalar) && base != "pi"
 }
 
-// enterAll binds all indices below a node.
+// enterAll binds the indices in all subexpressions of n.
 func (f *formula) enterAll(n expr.Node, fr *frame) *expr.Error {
 	switch n := n.(type) {
 	case *expr.Ident:
@@ -77,8 +77,8 @@ func (f *formula) enterAll(n expr.Node, fr *frame) *expr.Error {
 	return nil
 }
 
-// enterRead binds a part of an index on the left side, such as x[:n], and what the bounds of a range refer
-// to.
+// enterRead binds a part of a run of indices on the left side, such as x[:n], and the indices in the bounds
+// of a slice. A lookup in a tensor is an error.
 func (f *formula) enterRead(n *expr.Read, fr *frame) *expr.Error {
 	if f.tensors[n.Name] != nil {
 		return failf(n, expr.BadFormula, "a left side cannot look anything up: each of its elements is known beforehand")
@@ -112,7 +112,7 @@ func (f *formula) enterRead(n *expr.Read, fr *frame) *expr.Error {
 	return nil
 }
 
-// mayBind reports whether a name is that of an index that nothing means otherwise.
+// mayBind reports whether a name denotes an index with a known range, and not a parameter of a function.
 func (f *formula) mayBind(id *expr.Ident, fr *frame) bool {
 	if _, isParam := fr.param(id.Name); isParam {
 		return false
@@ -120,7 +120,8 @@ func (f *formula) mayBind(id *expr.Ident, fr *frame) bool {
 	return f.rangeOf(strings.TrimRight(id.Name, "'")) != nil
 }
 
-// enterIndex binds an index on the left side once; composed items may have it again.
+// enterIndex binds an index, or part p of a run of indices, on a left side. It does nothing if the same part
+// is bound already, since an index may occur twice in a subscript such as (i / 2) * 2 + i % 2.
 func (f *formula) enterIndex(n expr.Node, name string, p part, fr *frame) *expr.Error {
 	base := strings.TrimRight(name, "'")
 	if _, isParam := fr.param(name); isParam {
@@ -145,8 +146,8 @@ func (f *formula) enterIndex(n expr.Node, name string, p part, fr *frame) *expr.
 	return f.bind(n, name, p, bound, fr)
 }
 
-// noRange reports an index on the left side of which nothing says what it ranges over. What the spec
-// declares, and scalars, are no indices.
+// noRange returns the error for an index on the left side without a range. It returns nil for names that are
+// no indices: scalars and declarations of the spec.
 func (f *formula) noRange(n expr.Node, name string) *expr.Error {
 	base := strings.TrimRight(name, "'")
 	if t := f.tensors[base]; t != nil && t.scalar {
@@ -176,7 +177,7 @@ func (f *formula) noRange(n expr.Node, name string) *expr.Error {
 	return e
 }
 
-// partOf returns what a part of an index ranges over.
+// partOf returns the range of part p of a run of indices, where x is the range of the whole run.
 func (f *formula) partOf(n expr.Node, x extent, p part, fr *frame) (extent, *expr.Error) {
 	if p.fn == "" {
 		return x, nil
@@ -187,7 +188,7 @@ func (f *formula) partOf(n expr.Node, x extent, p part, fr *frame) (extent, *exp
 	return extent{run: f.partRun(x.run, p)}, nil
 }
 
-// partRun returns a part of a run by its description.
+// partRun applies p, which is keep, drop or a slice, to run r.
 func (f *formula) partRun(r *run, p part) *run {
 	if p.fn == "[" {
 		cut := f.cuts[p]

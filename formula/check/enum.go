@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// enum checks the formula of an enum: a function for each value.
+// enum checks the formula of an enum, which must define each value by one function, such as RELU(x) = max(x,
+// 0).
 func (c *session) enum(e *Enum) {
 	f := c.shared(e)
 	c.main = f
@@ -37,7 +38,7 @@ func (c *session) enum(e *Enum) {
 	}
 }
 
-// shared returns the formula of an enum, with its functions.
+// shared returns the parsed formula of an enum, from a cache.
 func (c *session) shared(e *Enum) *formula {
 	if f := c.formulas[e]; f != nil {
 		return f
@@ -54,8 +55,8 @@ func (c *session) shared(e *Enum) *formula {
 	return f
 }
 
-// meant returns the function for which a value stands without a line of its own, if it takes so many
-// arguments, and a formula that has it; nil if there is none.
+// meant returns the builtin function that a value denotes by its name if no line defines the value: EXP
+// denotes exp(x). It returns nil if there is none, or if the function does not take args arguments.
 func (c *session) meant(value string, args int) (*expr.Function, *formula) {
 	line := term.OfValue(value)
 	ast, _ := expr.ParseFormula(line)
@@ -65,7 +66,8 @@ func (c *session) meant(value string, args int) (*expr.Function, *formula) {
 	return ast.Functions[0], c.newFormula(line)
 }
 
-// enumValues returns the values of an enum attribute, and the formula of the enum, or nil.
+// enumValues returns the values of an enum attribute. If the attribute has a shared enum, it also returns the
+// formula of that enum; else nil.
 func (f *formula) enumValues(a *Attr) ([]string, *formula) {
 	if a.Enum == nil {
 		return slices.Clone(a.Values), nil
@@ -73,7 +75,8 @@ func (f *formula) enumValues(a *Attr) ([]string, *formula) {
 	return slices.Concat(a.Values, a.Enum.Values), f.c.shared(a.Enum)
 }
 
-// enumAttr returns the enum attribute of a name, or the field of a record.
+// enumAttr returns the attribute of this name, or the field of a record attribute for NAME.FIELD; nil if
+// there is none. The caller checks its type.
 func (f *formula) enumAttr(name string) *Attr {
 	if f.s == nil {
 		return nil
@@ -95,8 +98,8 @@ func (f *formula) enumAttr(name string) *Attr {
 	return nil
 }
 
-// applyEnum evaluates an enum attribute that is called: what each of its values means. ok is false if the
-// name is not that of an attribute.
+// applyEnum infers the value of the call of an enum attribute, such as activation(x). ok is false if the name
+// denotes no attribute.
 func (f *formula) applyEnum(n *expr.Call, fr *frame, index bool) (v value, ok bool, err *expr.Error) {
 	a := f.enumAttr(n.Func)
 	if a == nil {
@@ -114,7 +117,8 @@ func (f *formula) applyEnum(n *expr.Call, fr *frame, index bool) (v value, ok bo
 	return v, true, err
 }
 
-// applyValues evaluates all functions of an enum attribute's values.
+// applyValues checks the call of an enum attribute for each of its values, and returns the union of the kinds
+// of the results. It is an error if no function defines one of the values.
 func (f *formula) applyValues(n *expr.Call, a *Attr, args []value, fr *frame, index bool) (value, *expr.Error) {
 	values, shared := f.enumValues(a)
 	var missing []string

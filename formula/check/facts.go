@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// requirements notes what the conditions of [require] say: equalities, and what divides what; and
-// how long lists of attributes are.
+// requirements collects facts from the conditions of [require]: equalities between integers, and
+// divisibility, such as C % groups == 0. It also collects the fixed lengths of attributes.
 func (f *formula) requirements() {
 	for _, a := range f.s.Attrs {
 		if a.HasLen {
@@ -52,7 +52,8 @@ func (f *formula) require(n expr.Node) {
 	}
 }
 
-// equate notes that two integers are equal, if one of them is an atom.
+// equate records x == y as a rewrite rule from an atom to the other side. It does nothing if neither side is
+// a single atom.
 func (f *formula) equate(x, y poly) {
 	if x == nil || y == nil || x.Equal(y) {
 		return
@@ -65,7 +66,7 @@ func (f *formula) equate(x, y poly) {
 	}
 }
 
-// divides notes that n divides a where a % n is 0: then a / n * n is a.
+// divides records that a % n == 0, where rem is a % n: the product of a / n and n may then be rewritten to a.
 func (f *formula) divides(rem *expr.Binary, zero poly, fr *frame) {
 	if n, ok := zero.Number(); !ok || n != 0 {
 		return
@@ -82,7 +83,8 @@ func (f *formula) divides(rem *expr.Binary, zero poly, fr *frame) {
 	}
 }
 
-// normal writes p in the one form that all integers equal to it have, as far as is known.
+// normal rewrites p by the known equalities to a fixed point, so that integers that are known to be equal
+// have the same form. It stops after 20 passes.
 func (f *formula) normal(p poly) poly {
 	for range 20 {
 		q := f.rewrite(p)
@@ -94,7 +96,7 @@ func (f *formula) normal(p poly) poly {
 	return p
 }
 
-// rewrite applies one equality to each product of p.
+// rewrite rewrites each product of p once by a known equality.
 func (f *formula) rewrite(p poly) poly {
 	if p == nil {
 		return nil
@@ -106,7 +108,9 @@ func (f *formula) rewrite(p poly) poly {
 	return out
 }
 
-// product returns a product without its coefficient, or what equals it.
+// product rewrites a product, without its coefficient, by one of three rules: an atom with a known value, (a
+// / n) * n == a for an exact quotient, or adjacent parts of one run, whose sizes multiply to that of the
+// joined part.
 func (f *formula) product(m *affine.Product[atomName]) poly {
 	for _, a := range m.Factors {
 		rest, _ := m.Without(a.Key())
@@ -125,7 +129,9 @@ func (f *formula) product(m *affine.Product[atomName]) poly {
 	return m.Alone().Poly(limits)
 }
 
-// glue joins the sizes of two parts of one run that follow each other.
+// glue rewrites the product of the sizes of two adjacent parts of a run: prod(X[:a]) * prod(X[a:b]) is
+// prod(X[:b]). a is the size of the left part, and rest has the other factors. It returns nil if no part
+// follows.
 func (f *formula) glue(a string, rest *affine.Product[atomName]) poly {
 	left := f.sizes[a]
 	if left == nil {
@@ -151,14 +157,14 @@ func (f *formula) glue(a string, rest *affine.Product[atomName]) poly {
 	return nil
 }
 
-// same reports whether two integers are equal, as far as is known.
+// same reports whether two integers are provably equal.
 func (f *formula) same(x, y poly) bool {
 	d := f.normal(x.Sub(y))
 	n, ok := d.Number()
 	return ok && n == 0
 }
 
-// matches reports whether two elements of shapes are the same.
+// matches reports whether two elements of shapes are equal. Unknown elements match all of the same form.
 func (f *formula) matches(a, b elem) bool {
 	switch {
 	case a.rest != b.rest:

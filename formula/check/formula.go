@@ -10,12 +10,12 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// maxSteps bounds how many expressions are evaluated for a formula, since functions of functions may grow
-// without end.
+// maxSteps bounds the number of expressions that the check of a formula evaluates. Calls of functions that
+// call functions multiply them.
 const maxSteps = 50_000
 
-// giveUp reports that a formula takes more steps than it may. What was not checked counts as right from there
-// on, so that nothing else is reported about it.
+// giveUp reports once that the check of a formula exceeds its limit of steps. The remaining checks then
+// succeed, so that no further errors follow.
 func (c *session) giveUp() {
 	if c.gaveUp {
 		return
@@ -29,8 +29,8 @@ func (c *session) giveUp() {
 	c.main.report(e)
 }
 
-// formula checks the formula of an operator, or of an enum: for all values of attributes and all shapes, not
-// those of one use.
+// formula is the state of the check of one formula, of an operator or an enum. The check is symbolic: it
+// holds for all shapes and all values of attributes.
 type formula struct {
 	c    *session
 	s    *Operator // nil for an enum
@@ -80,7 +80,8 @@ func (c *session) newFormula(text string) *formula {
 		future: map[string]bool{}, wanted: map[string]bool{}, steps: maxSteps, proofs: maxProofs}
 }
 
-// report adds an error of the formula to the findings. One between two lines stands at the end of the first.
+// report adds an error to the findings. An empty position between two lines moves to the end of the first
+// one.
 func (f *formula) report(err *expr.Error) {
 	e := *err
 	e.End = max(e.End, e.Pos)
@@ -97,7 +98,7 @@ func (f *formula) report(err *expr.Error) {
 	f.c.findings = append(f.c.findings, Finding{Error: &e})
 }
 
-// operator checks the formula of an operator. It returns the tensors that are the formula's own.
+// operator checks the formula of an operator, and returns its intermediate tensors.
 func (c *session) operator(s *Operator) []Own {
 	f := c.newFormula(s.Formula)
 	f.s, f.sc, c.main = s, s.Scope, f
@@ -122,7 +123,7 @@ func (c *session) operator(s *Operator) []Own {
 	return f.own()
 }
 
-// own lists the tensors that are the formula's own, with the shapes that follow from left sides.
+// own lists the intermediate tensors of the formula with their inferred shapes.
 func (f *formula) own() []Own {
 	var out []Own
 	for _, t := range f.order {
@@ -133,12 +134,13 @@ func (f *formula) own() []Own {
 	return out
 }
 
-// nameNode returns the name of a function as a node.
+// nameNode returns the name of a function as a node, for the position of an error.
 func nameNode(fn *expr.Function) expr.Node {
 	return expr.NewIdent(fn.Name, fn.Pos, fn.Pos+len(fn.Name))
 }
 
-// noValue reports a function for a value that an enum does not have.
+// noValue reports a function ATTR.VALUE, or VALUE in an enum's formula, for a value that the enum does not
+// have. what describes the enum.
 func (f *formula) noValue(fn *expr.Function, value, what string, values []string) {
 	at := fn.Pos + len(fn.Name) - len(value)
 	e := &expr.Error{Pos: at, End: at + len(value), Code: expr.UnknownName, Message: fmt.Sprintf("%s has no value %s", what, value)}
@@ -148,7 +150,7 @@ func (f *formula) noValue(fn *expr.Function, value, what string, values []string
 	f.report(e)
 }
 
-// defined takes the functions of a formula and checks each by itself, whatever it is applied to.
+// defined declares the functions of a formula, and checks the body of each with parameters of unknown kinds.
 func (f *formula) defined(ast *expr.Formula) {
 	for _, s := range ast.Statements {
 		for _, t := range s.Targets {
@@ -192,7 +194,7 @@ func (f *formula) defined(ast *expr.Formula) {
 	f.active, f.defining = nil, false
 }
 
-// functionName checks the name of a function: of its own, or of an enum attribute's value.
+// functionName checks the name of a function: a free name, or ATTR.VALUE for a value of an enum attribute.
 func (f *formula) functionName(fn *expr.Function) *expr.Error {
 	attr, value, isValue := cutLast(fn.Name)
 	if f.s == nil && isValue {

@@ -7,24 +7,26 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// extent is what an index ranges over: a run of dimensions, or the integers from the greatest of los to the
-// least of his, without that.
+// extent is the range of an index: max(los) <= index < min(his), or the dimensions of a run, if the index is
+// a run of indices.
 type extent struct {
 	run      *run
 	los, his []poly
 }
 
-// below returns the extent from 0 to n.
+// below returns the range 0 .. n.
 func below(n poly) *extent { return &extent{los: []poly{constant(0)}, his: []poly{n}} }
 
-// binding is an index that a left side, a reduction or a for binds. Of a run it may bind a part only.
+// binding is an index that a left side, a reduction or a for clause binds. A binding of a run of indices may
+// be of a part of the run only, such as x[1:].
 type binding struct {
 	name string // with primes
 	part part
 	extent
 }
 
-// part says which dimensions of a run of indices are meant. The zero part is all of them.
+// part selects dimensions of a run: keep(x, axes), drop(x, axes), or a slice x[lo:hi]. The zero part selects
+// all of them.
 type part struct {
 	fn   string // "keep", "drop" or "["
 	axes string // of keep and drop
@@ -32,7 +34,8 @@ type part struct {
 	hi   string // of a slice; "" to the end
 }
 
-// completes reports whether two parts are all of a run, each dimension once.
+// completes reports whether parts p and q of a run are disjoint and together are the whole run, as x[:n] and
+// x[n:] are.
 func (p part) completes(q part) bool {
 	switch {
 	case p.fn == "keep" && q.fn == "drop", p.fn == "drop" && q.fn == "keep":
@@ -43,19 +46,21 @@ func (p part) completes(q part) bool {
 	return false
 }
 
-// frame is what holds at a place of a formula. Frames are linked from the inside to the outside.
+// frame is a lexical scope: the indices, the parameters and the conditions that hold at a place of a formula.
+// outer is the enclosing scope.
 type frame struct {
 	outer  *frame
 	bound  []*binding
 	params map[string]value
-	// closed ends what a function's body sees: its parameters are all.
+	// closed marks the scope of a function body: names of enclosing scopes are not visible in it.
 	closed bool
-	// spec is set outside of the formula, where other checks say what is wrong.
+	// spec marks an expression of the spec outside of the formula. Other checks report its errors.
 	spec bool
-	// facts holds conditions that were tested, as text, and tests the comparisons among them.
+	// facts holds the conditions that hold here, as normalized texts. tests holds the comparisons of integers
+	// among them.
 	facts []string
 	tests []test
-	// unequal holds integers that were tested not to be equal.
+	// unequal holds pairs of integers that are known to be different here.
 	unequal [][2]poly
 }
 
@@ -65,7 +70,8 @@ type test struct {
 	equal bool
 }
 
-// ofSpec reports whether fr is outside of the formula.
+// ofSpec reports whether fr is the scope of an expression of the spec, such as a shape or a dimension, and
+// not of the formula.
 func (fr *frame) ofSpec() bool {
 	for ; fr != nil; fr = fr.outer {
 		if fr.spec {
@@ -75,7 +81,8 @@ func (fr *frame) ofSpec() bool {
 	return false
 }
 
-// visible calls see for the frames that a name in fr may refer to, until see returns false.
+// visible calls see for fr and its enclosing scopes, from the inside to the outside, up to the body of a
+// function. It stops when see returns false.
 func (fr *frame) visible(see func(*frame) bool) {
 	for ; fr != nil && see(fr) && !fr.closed; fr = fr.outer {
 	}
@@ -89,7 +96,8 @@ func (fr *frame) param(name string) (v value, ok bool) {
 	return v, ok
 }
 
-// indices returns what binds an index of the given name.
+// indices returns the visible bindings of an index name, the innermost first. A run of indices may have one
+// for each of its parts.
 func (fr *frame) indices(name string) []*binding {
 	var out []*binding
 	fr.visible(func(fr *frame) bool {
@@ -103,8 +111,8 @@ func (fr *frame) indices(name string) []*binding {
 	return out
 }
 
-// inUse returns what binds a dimension of the part of an index already, also outside of the function that fr
-// is in.
+// inUse returns the binding of an index with which a binding of part p of the same index would overlap, or
+// nil. It also looks outside of the function that fr belongs to.
 func (fr *frame) inUse(name string, p part) *binding {
 	for ; fr != nil; fr = fr.outer {
 		for _, b := range fr.bound {
@@ -116,7 +124,7 @@ func (fr *frame) inUse(name string, p part) *binding {
 	return nil
 }
 
-// names lists what a name may refer to.
+// names lists the visible indices and parameters, sorted.
 func (fr *frame) names() []string {
 	var out []string
 	fr.visible(func(fr *frame) bool {
@@ -132,7 +140,7 @@ func (fr *frame) names() []string {
 	return slices.Compact(out)
 }
 
-// knows reports whether a condition was tested.
+// knows reports whether a condition, as a normalized text, holds in fr.
 func (fr *frame) knows(fact string) bool {
 	for ; fr != nil; fr = fr.outer {
 		if slices.Contains(fr.facts, fact) {
@@ -142,7 +150,7 @@ func (fr *frame) knows(fact string) bool {
 	return false
 }
 
-// apart reports whether a test says that an atom is not equal to an integer.
+// apart reports whether the atom name is known to differ from p, as after the test id[n] != -1.
 func (fr *frame) apart(name string, p poly) bool {
 	for ; fr != nil; fr = fr.outer {
 		for _, t := range fr.unequal {
@@ -156,7 +164,7 @@ func (fr *frame) apart(name string, p poly) bool {
 	return false
 }
 
-// assuming returns a frame in which a condition has the given value.
+// assuming returns an inner scope in which the value of cond is known: true if holds is set, else false.
 func (f *formula) assuming(cond expr.Node, holds bool, fr *frame, index bool) *frame {
 	in := &frame{outer: fr}
 	f.assume(cond, holds, in, index)
@@ -185,7 +193,7 @@ func (f *formula) assume(cond expr.Node, holds bool, fr *frame, index bool) {
 	}
 }
 
-// compare notes a comparison of integers.
+// compare adds the comparison n of integers, or its negation if holds is false, to the known tests of fr.
 func (f *formula) compare(n *expr.Binary, holds bool, fr *frame, index bool) {
 	if !slices.Contains([]string{"<", "<=", ">", ">=", "==", "!="}, n.Op) {
 		return

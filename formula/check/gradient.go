@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// gradients makes the tensors of gradients, if the formula names some. Those of outputs are read, and lines
-// may give those of inputs and weights.
+// gradients declares the tensors grad.NAME if the formula mentions gradients. Those of outputs are inputs of
+// backward, and statements may define those of inputs and weights.
 func (f *formula) gradients() {
 	if !strings.Contains(f.text, "grad.") {
 		return
@@ -24,10 +24,11 @@ func (f *formula) gradients() {
 	}
 }
 
-// isGradient reports whether a tensor is a gradient.
+// isGradient reports whether t is a tensor grad.NAME.
 func (t *tensor) isGradient() bool { return strings.HasPrefix(t.name, "grad.") }
 
-// gradient checks a line that gives a gradient.
+// gradient checks a statement that defines a gradient, such as grad.x[n, k] = ...: the operator needs a
+// backward task, and the slot must be trainable.
 func (f *formula) gradient(s *expr.Statement, t *tensor) *expr.Error {
 	n, name := s.Targets[0], s.Gradient()
 	i := slices.IndexFunc(f.s.Slots, func(sl *Slot) bool { return sl.Name == name })
@@ -42,7 +43,7 @@ func (f *formula) gradient(s *expr.Statement, t *tensor) *expr.Error {
 	return nil
 }
 
-// noGradients checks that what forward computes does not depend on gradients.
+// noGradients returns an error if a statement for the forward task reads a gradient.
 func (f *formula) noGradients(s *expr.Statement, targets []*tensor) (err *expr.Error) {
 	if !slices.ContainsFunc(targets, func(t *tensor) bool { return t.slot != nil && !t.isGradient() }) {
 		return nil

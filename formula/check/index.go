@@ -6,7 +6,7 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// item is what stands in brackets, at one place: an index, or a run of them.
+// item is one subscript of an access: an index expression, or a run of indices.
 type item struct {
 	node expr.Node
 	value
@@ -22,7 +22,7 @@ func (it item) rank() poly {
 	return constant(1)
 }
 
-// items evaluates what stands in brackets.
+// items infers the values of subscripts, each of which must be an integer or a run of indices.
 func (f *formula) items(nodes []expr.Node, fr *frame) ([]item, *expr.Error) {
 	var out []item
 	for _, n := range nodes {
@@ -47,8 +47,8 @@ func (f *formula) items(nodes []expr.Node, fr *frame) ([]item, *expr.Error) {
 	return out, nil
 }
 
-// itemsOf evaluates an index of a tensor and checks that it has the form of the shape. It returns nil for an
-// access by number.
+// itemsOf infers the subscripts in group of an access to tensor t, and checks their number against the shape
+// elems. It returns nil for a flat access x[#i], and for a tensor of unknown shape.
 func (f *formula) itemsOf(n expr.Node, t *tensor, group []expr.Node, elems []elem, fr *frame) ([]item, *expr.Error) {
 	if len(group) == 1 {
 		if num, ok := group[0].(*expr.Number); ok {
@@ -65,7 +65,7 @@ func (f *formula) itemsOf(n expr.Node, t *tensor, group []expr.Node, elems []ele
 	return items, f.form(n, t, items, elems)
 }
 
-// form checks that there are as many indices as dimensions, whatever the ranks of runs are.
+// form checks that an access has as many subscripts as the tensor has dimensions. Ranks of runs are symbolic.
 func (f *formula) form(n expr.Node, t *tensor, items []item, elems []elem) *expr.Error {
 	have, need := constant(0), constant(0)
 	for _, it := range items {
@@ -106,13 +106,15 @@ func countItems(items []item) string {
 	return s
 }
 
-// rowMajor evaluates #x.
+// rowMajor infers the value of #(i, j), the row-major flat index of several indices: an integer that proofs
+// know nothing about.
 func (f *formula) rowMajor(n *expr.Number, fr *frame) (value, *expr.Error) {
 	_, err := f.numbered(n, fr)
 	return value{kinds: kInt, int: nil}, err
 }
 
-// numbered evaluates the indices whose row-major number is meant, and returns how many numbers there are.
+// numbered checks the indices of #(i, j), and returns the number of its values: the product of the extents of
+// i and j. It returns nil if that is unknown.
 func (f *formula) numbered(n *expr.Number, fr *frame) (poly, *expr.Error) {
 	items, err := f.items(n.Items, fr)
 	if err != nil {
@@ -137,7 +139,7 @@ func (f *formula) numbered(n *expr.Number, fr *frame) (poly, *expr.Error) {
 	return size, nil
 }
 
-// extentOf returns how many values an index has.
+// extentOf returns the length of the range of a plain index, or nil if it is unknown.
 func (f *formula) extentOf(it item, fr *frame) poly {
 	if n, ok := it.int.Number(); ok && n == 0 {
 		return constant(1)
@@ -150,7 +152,8 @@ func (f *formula) extentOf(it item, fr *frame) poly {
 	return nil
 }
 
-// byNumber checks an access by row-major number: it has as many numbers as the tensor has elements.
+// byNumber checks a flat access x[#(i, j)]: the flat index must have as many values as the tensor has
+// elements.
 func (f *formula) byNumber(n *expr.Number, t *tensor, elems []elem, fr *frame) *expr.Error {
 	size, err := f.numbered(n, fr)
 	if err != nil || !t.known {
@@ -163,7 +166,7 @@ func (f *formula) byNumber(n *expr.Number, t *tensor, elems []elem, fr *frame) *
 	return failf(n, expr.BadFormula, "%s counts %s elements, but %s has %s", f.source(n), plainName(f.normal(size).String()), t.name, plainName(f.normal(all).String()))
 }
 
-// part evaluates an element or a range of a run.
+// part infers the value of a subscript on a run or a list: an element X[i], or a slice X[lo:hi].
 func (f *formula) part(n, of expr.Node, group []expr.Node, fr *frame) (value, *expr.Error) {
 	s, isSlice := group[0].(*expr.Slice)
 	if id, ok := of.(*expr.Ident); ok && isSlice {
@@ -214,7 +217,8 @@ func (f *formula) part(n, of expr.Node, group []expr.Node, fr *frame) (value, *e
 	return integer(f.at(r, i.int)), nil
 }
 
-// elementOf evaluates an element of a list of floats or of booleans, which holds elements of the kind elem.
+// elementOf infers the value of list[i], for a list attribute of floats or booleans. elem is the kind of the
+// list's elements.
 func (f *formula) elementOf(n, of expr.Node, list value, group []expr.Node, elem kinds, fr *frame) (value, *expr.Error) {
 	if _, ok := group[0].(*expr.Slice); ok {
 		return value{}, failf(n, expr.BadType, "ranges are parts of runs and of lists of integers, got %s", list.describe())
@@ -229,8 +233,8 @@ func (f *formula) elementOf(n, of expr.Node, list value, group []expr.Node, elem
 	return value{kinds: elem}, f.holdsAt(n, of, list.run, group[0], i, fr)
 }
 
-// cutsWithin checks that the bounds of a slice of a run, such as x[2:], lie within the run. Bounds that are a
-// dimension or an attribute are checked with shapes.
+// cutsWithin returns an error unless the bounds of a slice of run r, such as x[2:], are provably between 0
+// and the rank of r. Bounds that are a dimension or an attribute are checked when shapes are known.
 func (f *formula) cutsWithin(s *expr.Slice, of expr.Node, r *run, fr *frame) *expr.Error {
 	if r == nil || r.rank == nil || fr.ofSpec() {
 		return nil
@@ -253,7 +257,7 @@ func (f *formula) cutsWithin(s *expr.Slice, of expr.Node, r *run, fr *frame) *ex
 	return nil
 }
 
-// holdsAt checks that a run has an element of the given number.
+// holdsAt returns an error unless i is provably a valid element number of run r: 0 <= i < len(r).
 func (f *formula) holdsAt(n, of expr.Node, r *run, at expr.Node, i value, fr *frame) *expr.Error {
 	if fr.ofSpec() {
 		return nil
@@ -269,7 +273,7 @@ func (f *formula) holdsAt(n, of expr.Node, r *run, at expr.Node, i value, fr *fr
 	return e
 }
 
-// bounds evaluates the bounds of a slice; each is nil if it is left out.
+// bounds infers the bounds of a slice. A bound that is left out is nil.
 func (f *formula) bounds(s *expr.Slice, fr *frame) (lo, hi *poly, err *expr.Error) {
 	for _, b := range []struct {
 		n  expr.Node
@@ -287,7 +291,7 @@ func (f *formula) bounds(s *expr.Slice, fr *frame) (lo, hi *poly, err *expr.Erro
 	return lo, hi, nil
 }
 
-// slicePart returns the part of a run that a slice is.
+// slicePart returns the part that a slice s selects, and records its bounds.
 func (f *formula) slicePart(s *expr.Slice, fr *frame) (part, *expr.Error) {
 	lo, hi, err := f.bounds(s, fr)
 	p := part{fn: "["}
@@ -301,7 +305,7 @@ func (f *formula) slicePart(s *expr.Slice, fr *frame) (part, *expr.Error) {
 	return p, err
 }
 
-// boundPart returns what binds exactly the part of an index.
+// boundPart returns the visible binding of exactly part p of an index, or nil.
 func boundPart(fr *frame, name string, p part) *binding {
 	for _, b := range fr.indices(name) {
 		if b.part == p {
@@ -311,7 +315,7 @@ func boundPart(fr *frame, name string, p part) *binding {
 	return nil
 }
 
-// at returns the element of a run.
+// at returns element i of a run of dimensions as an atom, such as X[1]. It is at least 0.
 func (f *formula) at(r *run, i poly) poly {
 	if r == nil || i == nil {
 		return nil
@@ -327,7 +331,8 @@ func (f *formula) at(r *run, i poly) poly {
 	return atom(name)
 }
 
-// element returns the run of one tensor of a variadic slot.
+// element returns the dimensions of tensor i of a variadic slot, where r is the list of the dimensions of all
+// its tensors.
 func (f *formula) element(r *run, i poly) *run {
 	if r == nil || i == nil {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// application is an operator of the module that a formula applies to tensors.
+// application is the application of an operator of the module to tensors within a formula, such as softmax(x,
+// axis = 1).
 type application struct {
 	*formula
 	n       *expr.Call
@@ -19,7 +20,8 @@ type application struct {
 	values  map[string]value // of the operator's attributes and dimensions
 }
 
-// inline evaluates an element of what another operator computes.
+// inline infers the value of an element of an applied operator's output, as in softmax(x, axis = 1)[n, k]. An
+// error names the operators, since their specs may be the cause.
 func (f *formula) inline(n *expr.Inline, fr *frame) (value, *expr.Error) {
 	v, err := f.inlined(n, fr)
 	if err != nil {
@@ -49,7 +51,8 @@ func (f *formula) inlined(n *expr.Inline, fr *frame) (value, *expr.Error) {
 	return value{kinds: t.elements()}, nil
 }
 
-// applied returns what an operator computes from its arguments.
+// applied infers the output of an operator that is applied to tensors. output names the output, or is "" for
+// the first one.
 func (f *formula) applied(n *expr.Call, output string, fr *frame) (*tensor, *expr.Error) {
 	s, err := f.operatorNamed(n)
 	if err != nil {
@@ -64,7 +67,8 @@ func (f *formula) applied(n *expr.Call, output string, fr *frame) (*tensor, *exp
 	return a.result(output)
 }
 
-// operatorNamed returns the operator that is applied, which must not apply the present one.
+// operatorNamed resolves the operator that n calls. It is an error if a formula cannot apply it: it has no
+// formula, a variadic slot, an argument from the caller, or it applies the present operator (recursion).
 func (f *formula) operatorNamed(n *expr.Call) (*Operator, *expr.Error) {
 	at := expr.NewIdent(n.Func, n.Pos(), n.Pos()+len(n.Func))
 	s := f.c.module.Spec(n.Func)
@@ -98,7 +102,7 @@ func (f *formula) operatorNamed(n *expr.Call) (*Operator, *expr.Error) {
 	return s, nil
 }
 
-// applies reports whether the formula of a spec applies an operator, directly or through others.
+// applies reports whether s is other, or the formula of s applies other, directly or transitively.
 func (c *session) applies(s, other *Operator, seen map[*Operator]bool) bool {
 	if s == nil || seen[s] || s.Module != other.Module { // modules use each other in one direction
 		return false
@@ -110,7 +114,8 @@ func (c *session) applies(s, other *Operator, seen map[*Operator]bool) bool {
 	return slices.ContainsFunc(expr.Inlined(s.Formula), func(n string) bool { return c.applies(c.module.Spec(n), other, seen) })
 }
 
-// arguments sorts the arguments into tensors and attributes.
+// arguments binds the arguments of the call to inputs and weights, by position or by name, and to attributes
+// by name.
 func (a *application) arguments() *expr.Error {
 	var operands []*Slot
 	names := []string{}
@@ -152,7 +157,8 @@ func (a *application) arguments() *expr.Error {
 	return nil
 }
 
-// operand evaluates the tensor that a slot gets.
+// operand binds the tensor that expression n denotes to slot sl: a slot, an intermediate tensor, or the
+// output of a nested application.
 func (a *application) operand(sl *Slot, n expr.Node) *expr.Error {
 	var t *tensor
 	switch n := n.(type) {
@@ -192,7 +198,8 @@ func (a *application) operand(sl *Slot, n expr.Node) *expr.Error {
 	return nil
 }
 
-// complete checks that all is there that must be, and the shapes of weights.
+// complete returns an error if a required input or weight has no tensor, or if the shape of a weight is
+// wrong.
 func (a *application) complete() *expr.Error {
 	for _, sl := range a.s.Slots {
 		t := a.tensors[sl.Name]
@@ -209,7 +216,8 @@ func (a *application) complete() *expr.Error {
 	return nil
 }
 
-// result returns an output as a tensor.
+// result returns the output of the application as a tensor, with the kinds and the shape that follow from the
+// inputs.
 func (a *application) result(output string) (*tensor, *expr.Error) {
 	var names []string
 	for _, sl := range a.s.Slots {

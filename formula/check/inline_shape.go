@@ -7,11 +7,11 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// attrKinds are the kinds of values that attributes of a type take.
+// attrKinds maps the type of an attribute to the kinds of its values.
 var attrKinds = map[string]kinds{"int": kInt, "axis": kInt, "float": kNumber, "bool": kBool, "string": kString, "enum": kEnum | kString,
 	"axes": kRun, "dims": kRun, "dtype": kDType | kString, "record": kRecord}
 
-// attributes evaluates the attributes of an operator that is applied.
+// attributes infers the attributes of the applied operator: the arguments of the call, or defaults.
 func (a *application) attributes() *expr.Error {
 	for _, at := range a.s.Attrs {
 		n := a.attrs[at.Name]
@@ -44,7 +44,7 @@ func (a *application) attributes() *expr.Error {
 	return nil
 }
 
-// enumValue checks that an enum has a value.
+// enumValue returns an error if literal n is no value of enum attribute at.
 func (a *application) enumValue(at *Attr, n expr.Node) *expr.Error {
 	l, ok := n.(*expr.Lit)
 	if !ok || at.Type != "enum" {
@@ -64,7 +64,7 @@ func (a *application) enumValue(at *Attr, n expr.Node) *expr.Error {
 	return e
 }
 
-// preset returns the value of an attribute that is left out.
+// preset returns the default of an attribute that the call leaves out. Only integers have a known value.
 func (a *application) preset(at *Attr) value {
 	v := value{kinds: attrKinds[at.Type]}
 	if at.List {
@@ -76,7 +76,8 @@ func (a *application) preset(at *Attr) value {
 	return v
 }
 
-// dims gives the dimensions of an operator their values, from the shapes of its inputs and then from [dims].
+// dims infers the dimensions of the applied operator, by unification of the shapes of its inputs with those
+// of their tensors, and then from the definitions in [dims].
 func (a *application) dims() *expr.Error {
 	for _, sl := range a.s.Slots {
 		if t := a.tensors[sl.Name]; sl.Role == "input" && t != nil && t.known {
@@ -97,13 +98,13 @@ func (a *application) dims() *expr.Error {
 	return nil
 }
 
-// shapesOf returns the shape of a slot as the spec writes it.
+// shapesOf returns the shape of a slot as text, such as "[N, X...]".
 func shapesOf(sl *Slot) string {
 	return "[" + strings.Join(sl.Shape, ", ") + "]"
 }
 
-// shapeIn returns the shape of a slot of the operator, in terms of the present formula. known is false if it
-// cannot be told how many dimensions there are.
+// shapeIn returns the shape of a slot of the applied operator, in terms of the dimensions of the present
+// formula. known is false if the rank is unknown.
 func (a *application) shapeIn(sl *Slot) (out []elem, known bool) {
 	if sl.BadShape {
 		return nil, false
@@ -132,7 +133,8 @@ func (a *application) shapeIn(sl *Slot) (out []elem, known bool) {
 	return out, true
 }
 
-// picked returns the dimensions that keep and drop choose from a shape, if the axes are numbers.
+// picked expands keep(X, axes) or drop(X, axes) to the chosen dimensions, if X has known dimensions and the
+// axes are constants. Otherwise it returns false.
 func (a *application) picked(n expr.Node) ([]elem, bool) {
 	c, ok := n.(*expr.Call)
 	if !ok || c.Func != "keep" && c.Func != "drop" || len(c.Args) != 2 {
@@ -152,7 +154,8 @@ func (a *application) picked(n expr.Node) ([]elem, bool) {
 	return out, true
 }
 
-// axes returns the axes of a shape that an attribute lists as numbers.
+// axes returns the constant axes in a list or in the attribute that n names, with negative ones counted from
+// the end. It returns false if one is unknown or out of range.
 func (a *application) axes(n expr.Node, rank int) ([]int, bool) {
 	if id, ok := n.(*expr.Ident); ok {
 		n = a.attrs[id.Name]
@@ -176,7 +179,8 @@ func (a *application) axes(n expr.Node, rank int) ([]int, bool) {
 	return out, true
 }
 
-// textOf names the run that an element of a shape is.
+// textOf returns the text of the run that a shape element is, or "" if the element is one dimension or
+// unknown.
 func textOf(e elem) string {
 	if !e.rest || e.run == nil {
 		return ""
@@ -184,7 +188,8 @@ func textOf(e elem) string {
 	return e.run.text
 }
 
-// within evaluates an expression of the operator's spec. What it does not know is unknown.
+// within evaluates an expression of the applied operator's spec with the values of its dimensions and
+// attributes. The result is of unknown kind if a name in it has no value.
 func (a *application) within(n expr.Node) value {
 	for _, name := range expr.Names(n) {
 		if _, ok := a.values[name]; !ok {
@@ -198,8 +203,8 @@ func (a *application) within(n expr.Node) value {
 	return v
 }
 
-// match gives the dimensions in the shape of an input their values: one dimension each, and what is left to a
-// run. It reports whether the tensor has enough dimensions.
+// match unifies the shape of input sl with elems, the shape of its tensor: it binds a plain dimension to one
+// element, and a run to the remaining ones. It returns false if the tensor has too few dimensions.
 func (a *application) match(sl *Slot, elems []elem) bool {
 	if sl.BadShape {
 		return true
@@ -233,7 +238,8 @@ func (a *application) match(sl *Slot, elems []elem) bool {
 	return true // what the runs are cannot be told
 }
 
-// around binds two runs and the dimension between them, of which an attribute says the place.
+// around unifies the pattern [A..., D, B...] with a shape. The value of the axis attribute that binds D
+// determines its position; without a constant value, nothing is bound.
 func (a *application) around(pattern []string, elems []elem) bool {
 	axis := int64(0)
 	known := false
@@ -277,7 +283,8 @@ func (a *application) around(pattern []string, elems []elem) bool {
 	return ok
 }
 
-// front takes the first dimension of a shape, which may be that of a run.
+// front splits a shape into its first dimension and the rest. If the shape begins with a run X..., these are
+// X[0] and X[1:]....
 func (a *application) front(elems []elem) (elem, []elem, bool) {
 	if len(elems) == 0 {
 		return elem{}, nil, false
@@ -293,7 +300,7 @@ func (a *application) front(elems []elem) (elem, []elem, bool) {
 	return elem{n: a.at(e.run, constant(0))}, append([]elem{{rest: true, run: a.slice(e.run, &one, nil)}}, rest...), true
 }
 
-// back takes the last one.
+// back splits a shape into its last dimension and the rest, as front does for the first one.
 func (a *application) back(elems []elem) (elem, []elem, bool) {
 	if len(elems) == 0 {
 		return elem{}, nil, false
@@ -309,14 +316,15 @@ func (a *application) back(elems []elem) (elem, []elem, bool) {
 	return elem{n: a.at(e.run, last)}, append(append([]elem{}, rest...), elem{rest: true, run: a.slice(e.run, nil, &last)}), true
 }
 
-// bindOne gives a dimension its value, unless the shape has an expression there.
+// bindOne binds a dimension of the applied operator, unless it has a value. An expression in a shape, such as
+// "2 * K", is bound under its text and never looked up.
 func (a *application) bindOne(name string, e elem) {
 	if _, known := a.values[name]; !known {
 		a.values[name] = integer(e.n)
 	}
 }
 
-// bindRun gives a run of dimensions its value.
+// bindRun binds a run of dimensions of the applied operator to shape elements, unless it has a value.
 func (a *application) bindRun(name string, elems []elem) {
 	name = strings.TrimSuffix(name, "...")
 	if _, known := a.values[name]; known {

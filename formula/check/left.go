@@ -6,7 +6,7 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// target checks a left side. It binds the indices that stand there in fr.
+// target checks a left side n, binds its indices in fr, and returns the tensor that it defines.
 func (f *formula) target(n expr.Node, fr *frame) (*tensor, *expr.Error) {
 	id, ok := n.(*expr.Ident)
 	if ok {
@@ -32,7 +32,7 @@ func (f *formula) target(n expr.Node, fr *frame) (*tensor, *expr.Error) {
 	return t, f.slotTarget(r, t, fr)
 }
 
-// scalarTarget checks a left side without brackets.
+// scalarTarget checks a left side without brackets, which defines a scalar.
 func (f *formula) scalarTarget(n *expr.Ident) (*tensor, *expr.Error) {
 	t := f.tensors[n.Name]
 	switch {
@@ -51,7 +51,7 @@ func (f *formula) scalarTarget(n *expr.Ident) (*tensor, *expr.Error) {
 	return t, nil
 }
 
-// newName checks that a name may be that of a value which the formula gives.
+// newName returns an error unless a statement may define an intermediate tensor or a scalar of this name.
 func (f *formula) newName(n expr.Node, name string) *expr.Error {
 	what := f.sc.What(name)
 	switch {
@@ -83,8 +83,8 @@ func (f *formula) newName(n expr.Node, name string) *expr.Error {
 	return nil
 }
 
-// misspelled reports the name of a value that is near to that of a slot, if the left side has the indices of
-// that slot's shape only: some of them range over nothing otherwise.
+// misspelled returns an error if the name of a new tensor is nearly that of an undefined output or saved
+// slot. It does so only if an index of the left side has no range, as happens when the slot was meant.
 func (f *formula) misspelled(n *expr.Read) *expr.Error {
 	var names []string
 	for _, t := range f.order {
@@ -106,7 +106,8 @@ func (f *formula) misspelled(n *expr.Read) *expr.Error {
 	return nil
 }
 
-// mayGive checks that a statement may give a tensor.
+// mayGive returns an error if no statement may define tensor t, such as an input, or a weight that no task
+// writes.
 func (f *formula) mayGive(n expr.Node, t *tensor) *expr.Error {
 	if t.scalar {
 		return failf(n, expr.BadFormula, "%s is a scalar: write it without brackets", t.name)
@@ -128,7 +129,8 @@ func (f *formula) mayGive(n expr.Node, t *tensor) *expr.Error {
 	return nil
 }
 
-// slotTarget checks the left side that gives elements of a slot.
+// slotTarget checks a left side that defines elements of slot t: it binds the indices, and checks that they
+// visit each element once.
 func (f *formula) slotTarget(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	shape, err := f.targetShape(n, t, fr)
 	if err != nil {
@@ -158,8 +160,8 @@ func (f *formula) slotTarget(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	return f.covers(n, t, items, elems, fr)
 }
 
-// targetShape returns the shape of the tensor that a left side is about. It binds the index that numbers the
-// tensors of a variadic slot.
+// targetShape returns the shape of the tensor on a left side. For a variadic slot, it binds the index of the
+// tensor, i in x[i][n, k].
 func (f *formula) targetShape(n *expr.Read, t *tensor, fr *frame) ([]elem, *expr.Error) {
 	if t.slot.Variadic == nil || len(n.Groups) != 2 || len(n.Groups[0]) != 1 {
 		return t.elems, nil
@@ -172,7 +174,7 @@ func (f *formula) targetShape(n *expr.Read, t *tensor, fr *frame) ([]elem, *expr
 	return f.shapeOf(t.slot, number), err
 }
 
-// enterGroup binds the indices in brackets.
+// enterGroup binds the indices in the subscripts of a left side. shape provides the ranges of new indices.
 func (f *formula) enterGroup(group []expr.Node, t *tensor, shape []elem, fr *frame) *expr.Error {
 	if err := f.positions(t, group, shape); err != nil {
 		return err
@@ -189,7 +191,8 @@ func (f *formula) enterGroup(group []expr.Node, t *tensor, shape []elem, fr *fra
 	return nil
 }
 
-// enterNumber binds the indices of a row-major number. One without a range of its own counts all elements.
+// enterNumber binds the indices of a flat index on a left side, as in y[#i]. A single new index gets the
+// number of elements as its range.
 func (f *formula) enterNumber(n *expr.Number, t *tensor, shape []elem, fr *frame) *expr.Error {
 	for _, it := range n.Items {
 		if err := f.enter(it, elem{n: sizeOf(shape)}, t.known && len(n.Items) == 1, fr); err != nil {
@@ -199,7 +202,8 @@ func (f *formula) enterNumber(n *expr.Number, t *tensor, shape []elem, fr *frame
 	return nil
 }
 
-// allTensors checks that a left side gives each tensor of a variadic slot.
+// allTensors returns an error unless a left side visits each tensor of a variadic slot, by an index over the
+// number of tensors.
 func (f *formula) allTensors(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	if t.slot.Variadic == nil {
 		return nil
@@ -215,8 +219,8 @@ func (f *formula) allTensors(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	return f.coversOne(t, item{at, v}, elem{n: f.countOf(t.slot)}, fr)
 }
 
-// positions checks that each index with a range stands for a run or for one dimension, as it does itself, so
-// that those without a range take the right ones.
+// positions returns an error if a subscript with a known range is a run of indices where the shape has one
+// dimension, or the reverse.
 func (f *formula) positions(t *tensor, group []expr.Node, shape []elem) *expr.Error {
 	for i, it := range group {
 		id, ok := it.(*expr.Ident)
@@ -244,8 +248,9 @@ func soleNumber(group []expr.Node) (*expr.Number, bool) {
 	return n, ok
 }
 
-// localTarget checks the left side of a statement that defines a value of the formula's own, not a slot. The
-// plain indices are the shape of the value.
+// localTarget checks the left side of a statement that defines an intermediate tensor, and infers its shape
+// from the ranges of the indices: y[n, k] has the shape [N, K]. A second definition must agree with the
+// first.
 func (f *formula) localTarget(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	if len(n.Groups) > 1 {
 		return failf(n, expr.BadFormula, "%s is one tensor, so it has one index in brackets", t.name)
@@ -279,8 +284,8 @@ func (f *formula) localTarget(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	return nil
 }
 
-// dimText returns an element of a shape as a spec says it: by the name of the dimension over which an index
-// ranges, if there is one.
+// dimText returns a shape element as a spec would write it. It prefers the name of the dimension over which
+// the index ranges.
 func (f *formula) dimText(it expr.Node, e elem) string {
 	if id, ok := it.(*expr.Ident); ok {
 		switch d, _ := f.dimOf(strings.TrimRight(id.Name, "'")); {
@@ -293,8 +298,8 @@ func (f *formula) dimText(it expr.Node, e elem) string {
 	return e.String()
 }
 
-// dimOfLocal returns the dimension, or the run of them, that an item gives a value which is no slot: an index
-// by itself, a part of a run of indices, or a number that several indices make up, such as h * D + d.
+// dimOfLocal infers the dimension of an intermediate tensor from subscript it on the left side: the range of
+// a plain index, a part of a run of indices, or the size of a mixed radix number such as h * D + d.
 func (f *formula) dimOfLocal(it expr.Node, t *tensor, fr *frame) (elem, *expr.Error) {
 	id, ok := it.(*expr.Ident)
 	if !ok {
@@ -321,7 +326,7 @@ func (f *formula) dimOfLocal(it expr.Node, t *tensor, fr *frame) (elem, *expr.Er
 	return elem{n: n}, nil
 }
 
-// dimOfItem is dimOfLocal for an item that is no name.
+// dimOfItem is dimOfLocal for a subscript that is an expression.
 func (f *formula) dimOfItem(it expr.Node, t *tensor, fr *frame) (elem, *expr.Error) {
 	switch n := it.(type) {
 	case *expr.Binary:
@@ -355,12 +360,12 @@ func (f *formula) dimOfItem(it expr.Node, t *tensor, fr *frame) (elem, *expr.Err
 	return elem{}, f.noDim(it, t)
 }
 
-// noDim reports an item from which no dimension of a value that is no slot follows.
+// noDim returns the error for a subscript from which no dimension can be inferred.
 func (f *formula) noDim(it expr.Node, t *tensor) *expr.Error {
 	return failf(it, expr.BadFormula, "%s is no slot, so its shape follows from the left side: want an index by itself, got %s", t.name, f.source(it))
 }
 
-// sameShape reports whether two shapes are the same, as far as is known.
+// sameShape reports whether two shapes are provably equal. Unknown elements match all.
 func (f *formula) sameShape(a, b []elem) bool {
 	if len(a) != len(b) {
 		return false

@@ -11,8 +11,8 @@ import (
 
 var formulaName = regexp.MustCompile(`[a-z_][a-z_0-9]*`)
 
-// lostNames returns the names on the left sides of lines that cannot be read. What such a line gives is not
-// known, so an error about its name would follow from the one that is reported.
+// lostNames returns the names on the left sides of lines with syntax errors. Uses of these names are not
+// reported as undefined, since the line that defines them has an error already.
 func lostNames(text string, errs []*expr.Error) map[string]bool {
 	names := map[string]bool{}
 	for _, err := range errs {
@@ -30,7 +30,7 @@ func lostNames(text string, errs []*expr.Error) map[string]bool {
 	return names
 }
 
-// enumOf returns the enum that has a value of this name, or nil.
+// enumOf returns the enum attribute that has a value of this name, or nil.
 func (f *formula) enumOf(name string) *Attr {
 	if f.s == nil || name == "" {
 		return nil
@@ -46,7 +46,7 @@ func (f *formula) enumOf(name string) *Attr {
 	return nil
 }
 
-// overIndex says how a reduction over an index is written.
+// overIndex returns the hint how to write a reduction over an index, such as max(k: ...).
 func overIndex(name, index string) string {
 	return fmt.Sprintf("a %s over an index has a colon: %s(%s: ...)", name, name, index)
 }

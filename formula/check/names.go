@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// ident evaluates a name: of a parameter, an index, what the spec declares, or a scalar that the formula
-// gives.
+// ident infers the value of a name: a parameter, an index, a declaration of the spec, a scalar of the
+// formula, or pi.
 func (f *formula) ident(n *expr.Ident, fr *frame) (value, *expr.Error) {
 	if v, ok := fr.param(n.Name); ok {
 		return v, nil
@@ -38,7 +38,7 @@ func (f *formula) ident(n *expr.Ident, fr *frame) (value, *expr.Error) {
 	return value{}, f.undefined(n, n.Name, fr)
 }
 
-// undefined reports a name that refers to nothing.
+// undefined returns the error for a name without a declaration, with the nearest name in scope as a hint.
 func (f *formula) undefined(n expr.Node, name string, fr *frame) *expr.Error {
 	e := &expr.Error{Pos: n.Pos(), End: n.Pos() + len(name), Code: expr.UnknownName, Name: name, Message: name + " is not defined"}
 	switch name {
@@ -56,7 +56,9 @@ func (f *formula) undefined(n expr.Node, name string, fr *frame) *expr.Error {
 	return e
 }
 
-// later evaluates what only later statements give. A function may be applied behind them.
+// later returns the error for the use of a tensor or scalar before the statement that defines it. In the
+// definition of a function it returns an unknown value instead, since the function may be called after that
+// statement.
 func (f *formula) later(n expr.Node, name string) (value, *expr.Error) {
 	if f.defining {
 		return value{kinds: kAny}, nil
@@ -70,7 +72,7 @@ func (f *formula) later(n expr.Node, name string) (value, *expr.Error) {
 	return value{}, e
 }
 
-// names lists what names of a formula may refer to.
+// names lists all names in scope, for hints.
 func (f *formula) names(fr *frame) []string {
 	names := fr.names()
 	if f.sc != nil {
@@ -82,7 +84,8 @@ func (f *formula) names(fr *frame) []string {
 	return names
 }
 
-// boundIndex evaluates an index that something binds, as a whole.
+// boundIndex infers the value of an index by its bindings. A run of indices must be bound as a whole, or in
+// parts that complete each other.
 func (f *formula) boundIndex(n expr.Node, bound []*binding) (value, *expr.Error) {
 	for i, b := range bound {
 		whole := b.part == part{}
@@ -106,7 +109,8 @@ func (b *binding) value() value {
 	return value{kinds: kInt, int: atom(indexMark + b.name), index: true}
 }
 
-// declared evaluates a name that the spec declares, other than that of a slot. ok is false if there is none.
+// declared infers the value of a name that the spec declares, other than a slot. ok is false if the spec does
+// not declare the name.
 func (f *formula) declared(n *expr.Ident, fr *frame) (v value, ok bool, err *expr.Error) {
 	if f.sc == nil {
 		return value{}, false, nil
@@ -132,7 +136,8 @@ func (f *formula) declared(n *expr.Ident, fr *frame) (v value, ok bool, err *exp
 	return v, true, nil
 }
 
-// given evaluates an attribute, or a field of a record, by its text.
+// given infers the value of an attribute, or of a field of a record. text is the expression, such as
+// name.field, which becomes an atom for an integer.
 func (f *formula) given(text string, s expr.Symbol, fr *frame) value {
 	v := value{kinds: kindsOf[s.Type.Kind], typ: s.Type}
 	if v.kinds == 0 {
@@ -155,7 +160,8 @@ func (f *formula) given(text string, s expr.Symbol, fr *frame) value {
 	return v
 }
 
-// axis notes that an axis attribute is the number of a dimension, or of the end of a range.
+// axis records the bounds of an axis attribute: it is at least 0 and less than the rank of its slot, or at
+// most the rank if it is the end of a range of axes.
 func (f *formula) axis(name string) {
 	i := f.atomInfo(name)
 	a := f.enumAttr(name)
@@ -179,7 +185,8 @@ func (f *formula) axis(name string) {
 	}
 }
 
-// known reports whether a condition holds: because it was tested, or because a requirement is about it.
+// known reports whether a condition, as a normalized text, holds at fr: a test established it, or it occurs
+// in [require].
 func (f *formula) known(fact string, fr *frame) bool {
 	return fr.knows(fact) || slices.ContainsFunc(f.required, func(n expr.Node) bool {
 		found := false
@@ -188,8 +195,8 @@ func (f *formula) known(fact string, fr *frame) bool {
 	})
 }
 
-// argument evaluates an argument of tasks that the caller does not pass. Its value must be that of an
-// expression, the training step, or the seed.
+// argument infers the value of an argument of tasks that the caller does not pass. Formulas may use arguments
+// from expressions, the training step (iteration) and the seed.
 func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 	for _, a := range f.s.Args {
 		if a.Name != n.Name {
@@ -212,7 +219,7 @@ func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 	return value{}, e
 }
 
-// dim evaluates a dimension.
+// dim infers the value of a dimension, or a run of dimensions, by its definition in [dims] if it has one.
 func (f *formula) dim(name string, s expr.Symbol) value {
 	if v, ok := f.lets[name]; ok {
 		return v
@@ -248,7 +255,7 @@ func (f *formula) dim(name string, s expr.Symbol) value {
 	return v
 }
 
-// scalar evaluates a scalar that the formula gave.
+// scalar infers the value of a scalar that a statement of the formula defines.
 func (f *formula) scalar(n *expr.Ident, t *tensor) (value, *expr.Error) {
 	switch {
 	case t.bad:
@@ -265,7 +272,8 @@ func (f *formula) scalar(n *expr.Ident, t *tensor) (value, *expr.Error) {
 	return value{kinds: t.kinds, int: t.int}, nil
 }
 
-// rangeOf returns what an index ranges over, by its name without primes; nil if nothing says.
+// rangeOf returns the range of an index, by its name without primes: the dimension of that name (k ranges
+// over K), or the range that a statement declared. It returns nil if the name has no range.
 func (f *formula) rangeOf(base string) *extent {
 	if d, v := f.dimOf(base); d != "" {
 		switch {
@@ -281,7 +289,8 @@ func (f *formula) rangeOf(base string) *extent {
 	return f.ranges[base]
 }
 
-// dimOf returns the dimension whose index has the given name, or "".
+// dimOf returns the dimension whose index has the given name, such as K for k, with its value. It returns ""
+// if there is none.
 func (f *formula) dimOf(base string) (string, value) {
 	if f.sc == nil || f.sc.What(base) == "attribute" {
 		return "", value{}
@@ -294,7 +303,7 @@ func (f *formula) dimOf(base string) (string, value) {
 	return "", value{}
 }
 
-// bindable checks that a name may be that of an index: that it means nothing else.
+// bindable returns an error if a declaration has the name of an index that is to be bound.
 func (f *formula) bindable(n expr.Node, name string) *expr.Error {
 	base := strings.TrimRight(name, "'")
 	what := ""
@@ -319,7 +328,7 @@ func (f *formula) bindable(n expr.Node, name string) *expr.Error {
 	return nil
 }
 
-// bind makes an index known in a frame.
+// bind adds an index, or part p of a run of indices, with range x to the bindings of fr.
 func (f *formula) bind(n expr.Node, name string, p part, x extent, fr *frame) *expr.Error {
 	if err := f.bindable(n, name); err != nil {
 		return err
@@ -337,7 +346,8 @@ func (f *formula) bind(n expr.Node, name string, p part, x extent, fr *frame) *e
 	return nil
 }
 
-// note remembers what an index ranges over where the formula that is checked binds it.
+// note records the range of an index at the position of its name, for tools, if that position is in the
+// checked formula.
 func (f *formula) note(n expr.Node, name string, p part, x extent) {
 	c, at, end := f.c, n.Pos(), n.Pos()+len(name)
 	if f != c.main || end > len(f.text) || f.text[at:end] != name ||
@@ -349,7 +359,8 @@ func (f *formula) note(n expr.Node, name string, p part, x extent) {
 	}
 }
 
-// text returns the extent of a part of an index: N... of a run, or 0 .. K; "" if it is not known.
+// text returns the range of part p of an index as text, such as "N..." for a run, or "0 .. K". It returns ""
+// if the range is unknown.
 func (x extent) text(p part) string {
 	if x.run != nil {
 		text := plainName(x.run.text)
@@ -370,7 +381,7 @@ func (x extent) text(p part) string {
 	return lo + " .. " + hi
 }
 
-// bounds writes the greatest or the least of some bounds; "" if one is not known.
+// bounds returns the text of fn, which is max or min, of bounds. It returns "" if one is unknown.
 func bounds(fn string, list []poly) string {
 	var out []string
 	for _, p := range list {
@@ -385,8 +396,8 @@ func bounds(fn string, list []poly) string {
 	return fn + "(" + strings.Join(out, ", ") + ")"
 }
 
-// perTensor notes the dimensions that differ between the tensors of a variadic slot, and the index i of
-// those.
+// perTensor finds the dimensions that differ between the tensors of a variadic slot. If a shape has such a
+// dimension, as in C[i], the index i gets the number of tensors as its range.
 func (f *formula) perTensor() {
 	f.each = map[string]*Slot{}
 	for _, sl := range f.s.Slots {
@@ -406,7 +417,7 @@ func (f *formula) perTensor() {
 	}
 }
 
-// countOf returns how many tensors a variadic slot has.
+// countOf returns the number of tensors of a variadic slot as a symbolic integer, or nil if it is unknown.
 func (f *formula) countOf(sl *Slot) poly {
 	if sl.Variadic != nil && sl.Variadic.Count != "" {
 		if n, err := expr.Parse(sl.Variadic.Count); err == nil {

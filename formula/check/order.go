@@ -5,8 +5,8 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// ordered checks an order, such as argsort, and the place behind it. The indices of in are those that it goes
-// over.
+// ordered checks an order, such as argsort(k: x[k])[i], and the subscript behind it. in is the scope with the
+// indices that are sorted.
 func (f *formula) ordered(n *expr.Reduce, in, fr *frame) (value, *expr.Error) {
 	for _, b := range n.Binders {
 		if b.Lo != nil {
@@ -39,7 +39,7 @@ func (f *formula) ordered(n *expr.Reduce, in, fr *frame) (value, *expr.Error) {
 	return value{kinds: kInt, int: atom(name)}, nil
 }
 
-// orderShape returns what an order goes over as a shape.
+// orderShape returns the ranges of the sorted indices as a shape.
 func orderShape(in *frame) []elem {
 	var out []elem
 	for _, b := range in.bound {
@@ -55,7 +55,8 @@ func orderShape(in *frame) []elem {
 	return out
 }
 
-// placeIn returns the bounds of what an order gives to one target: places, or the numbers of elements.
+// placeIn returns the range of the results of an argsort or a rank that a statement assigns to a tensor: 0 to
+// the number of sorted elements. It returns nil if that is unknown.
 func (f *formula) placeIn(r *expr.Reduce, fr *frame) *extent {
 	in := &frame{outer: fr}
 	for _, b := range r.Binders {

@@ -4,9 +4,9 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// pairs checks how the parts of a logsumexp are used that two targets take. The gradient flows through the
-// second part alone, as if the two were one value. So they must be used as one: added, or subtracted one
-// behind the other.
+// pairs checks the uses of the two results of a logsumexp with two targets: the maximum, and the log of the
+// sum relative to it. The gradient flows through the second one only, as if the two were one value. So each
+// use must combine both: top[n] + rest[n], or x - top[n] - rest[n].
 func (f *formula) pairs(ast *expr.Formula) {
 	parts := map[string]bool{}
 	together := map[*expr.Read]bool{}
@@ -40,7 +40,8 @@ func (f *formula) pairs(ast *expr.Formula) {
 	}
 }
 
-// used returns the reads of the parts of a pair if an expression adds or subtracts both, the first one first.
+// used returns the reads of both parts of a logsumexp if b combines them: top + rest, or x - top - rest.
+// Otherwise it returns nil.
 func used(b *expr.Binary, top, rest string) []*expr.Read {
 	second, ok := b.Y.(*expr.Read)
 	if !ok || second.Name != rest || b.Op != "+" && b.Op != "-" {
@@ -58,7 +59,7 @@ func used(b *expr.Binary, top, rest string) []*expr.Read {
 	return []*expr.Read{first, second}
 }
 
-// index returns the text of the index of an element.
+// index returns the subscripts of an element as text, for comparison.
 func index(r *expr.Read) string {
 	text := ""
 	for _, g := range r.Groups {

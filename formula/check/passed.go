@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// passed returns the argument of a name, if the caller passes it.
+// passed returns the argument of this name if the caller passes its value at each run, or nil.
 func (f *formula) passed(name string) *Arg {
 	if f.s == nil {
 		return nil
@@ -23,7 +23,7 @@ func (f *formula) passed(name string) *Arg {
 }
 
 // passedKinds returns the kind of an argument that the caller passes. It is an error if formulas cannot
-// compute with it.
+// compute with the argument's Go type.
 func (f *formula) passedKinds(n expr.Node, a *Arg) (kinds, *expr.Error) {
 	if f.s.Kind == initializer {
 		return 0, failf(n, expr.BadFormula, "the task of an initializer has no caller that could pass %s", a.Name)
@@ -40,7 +40,8 @@ func (f *formula) passedKinds(n expr.Node, a *Arg) (kinds, *expr.Error) {
 	return 0, e
 }
 
-// passedValue evaluates the value of an argument that is no list.
+// passedValue infers the value of an argument that the caller passes. It is an error if the argument is a
+// list.
 func (f *formula) passedValue(n *expr.Ident, a *Arg) (value, *expr.Error) {
 	k, err := f.passedKinds(n, a)
 	switch {
@@ -56,7 +57,7 @@ func (f *formula) passedValue(n *expr.Ident, a *Arg) (value, *expr.Error) {
 	return value{kinds: k}, nil
 }
 
-// readPassed evaluates one of several values that the caller passes.
+// readPassed infers the value of an element of a list argument that the caller passes, as in lr[i].
 func (f *formula) readPassed(n *expr.Read, a *Arg, fr *frame) (value, *expr.Error) {
 	k, err := f.passedKinds(n, a)
 	switch {
@@ -98,7 +99,7 @@ func (f *formula) readPassed(n *expr.Read, a *Arg, fr *frame) (value, *expr.Erro
 	return v, nil
 }
 
-// valuesOf returns how many values the caller passes for an argument.
+// valuesOf returns the length of a list argument as a symbolic integer.
 func (f *formula) valuesOf(a *Arg) poly {
 	name := "count(" + a.Name + ")"
 	f.atomInfo(name).atLeast(int64(max(a.Variadic.Least, 0)))

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// info is what is known of an atom.
+// info holds the known facts about an atom: bounds, and the operation that the atom stands for.
 type info struct {
 	min    int64 // the least value, if hasMin
 	hasMin bool
 	extent *extent // bounds that depend on other integers
-	// over and by are set for the quotient over / by, rounded down.
+	// over and by are the operands of a floor quotient over / by, if the atom is one.
 	over, by poly
-	// dividend is set for the remainder of a division by by.
+	// dividend is the first operand of a remainder dividend % by, if the atom is one.
 	dividend poly
-	// of is set for the greatest, or the least, of integers.
+	// of holds the operands if the atom is a max (greatest is set) or a min.
 	of       []poly
 	greatest bool
-	// prefix is set for the sum of a part of a list.
+	// prefix is the slice whose elements are summed, if the atom is a sum such as sum(C[:i]).
 	prefix *run
-	// list is set for an element of a list, and bounds for the least, or the greatest, of its elements: the
-	// name of the list.
+	// list is the name of the list if the atom is an element of it. bounds is the name of the list if the
+	// atom is the max (greatest is set) or the min of its elements.
 	list, bounds string
 }
 
@@ -44,7 +44,7 @@ func (f *formula) atomInfo(name string) *info {
 	return i
 }
 
-// div returns p / q, rounded down.
+// div returns the floor quotient p / q as an atom.
 func (f *formula) div(p, q poly) poly {
 	if p == nil || q == nil {
 		return nil
@@ -61,7 +61,7 @@ func (f *formula) div(p, q poly) poly {
 	return atom(name)
 }
 
-// mod returns p % q.
+// mod returns the remainder p % q as an atom.
 func (f *formula) mod(p, q poly) poly {
 	if p == nil || q == nil {
 		return nil
@@ -72,7 +72,7 @@ func (f *formula) mod(p, q poly) poly {
 	return atom(name)
 }
 
-// choice returns what is x or y, depending on a condition.
+// choice returns cond ? x : y as an atom, with a lower bound if both operands have one.
 func (f *formula) choice(cond string, x, y poly) poly {
 	name := "(" + cond + " ? " + x.String() + " : " + y.String() + ")"
 	a, ok1 := x.Number()
@@ -86,7 +86,7 @@ func (f *formula) choice(cond string, x, y poly) poly {
 	return atom(name)
 }
 
-// extreme returns the least or the greatest of integers.
+// extreme returns the min or the max of integers as an atom; fn is its name.
 func (f *formula) extreme(fn string, ps []poly) poly {
 	text := make([]string, len(ps))
 	for i, p := range ps {
@@ -109,13 +109,14 @@ func every(ps []poly, holds func(poly) bool) bool {
 	return !slices.ContainsFunc(ps, func(p poly) bool { return !holds(p) })
 }
 
-// maxProof bounds how many steps a proof takes, and maxProofs how many all proofs of a formula take.
+// maxProof bounds the steps of one proof, and maxProofs those of all proofs of a formula.
 const (
 	maxProof  = 200
 	maxProofs = 10_000
 )
 
-// proof looks for a proof that an integer is not negative.
+// proof is a search for a proof of p >= 0. It is in the manner of Fourier-Motzkin elimination: it replaces
+// one atom after the other by a bound, until all products are obviously not negative.
 type proof struct {
 	*formula
 	fr    *frame
@@ -123,7 +124,7 @@ type proof struct {
 	tried map[string]bool // what was not proved so far
 }
 
-// nonnegative reports whether p is at least 0 wherever fr holds, as far as can be told.
+// nonnegative reports whether p >= 0 is provable with the ranges and conditions that hold at fr.
 func (f *formula) nonnegative(p poly, fr *frame) bool {
 	if p == nil {
 		return false
@@ -162,7 +163,7 @@ func (pr *proof) holds(p poly) bool {
 	return pr.replaced(p, name, x)
 }
 
-// extremeIn returns an atom of p that is the greatest or the least of integers.
+// extremeIn returns an atom of p that is a min or a max, or "".
 func (pr *proof) extremeIn(p poly) string {
 	for _, a := range p.Keys() {
 		if i := pr.info[a]; i != nil && i.of != nil {
@@ -172,8 +173,9 @@ func (pr *proof) extremeIn(p poly) string {
 	return ""
 }
 
-// oneOrAll reports whether p is at least 0 with each of the integers in place of their extreme or, where that
-// can only be more, with one of them.
+// oneOrAll proves p >= 0 by substitution of the operands for the min or max name. A proof with one operand is
+// enough where the extreme is at least as favorable: a max with a positive factor, or a min with a negative
+// one. Otherwise it needs a proof for each operand.
 func (pr *proof) oneOrAll(p poly, name string) bool {
 	factor, rest, ok := p.Linear(name)
 	i := pr.info[name]
@@ -187,7 +189,8 @@ func (pr *proof) oneOrAll(p poly, name string) bool {
 	return every(i.of, with)
 }
 
-// replaced reports whether p is at least 0 with one of the bounds of an atom in place of it.
+// replaced proves p >= 0 by substitution of a bound for the atom name, whose range is x: a lower bound if the
+// factor of the atom is positive, and an upper bound if it is negative.
 func (pr *proof) replaced(p poly, name string, x extent) bool {
 	factor, rest, ok := p.Linear(name)
 	if !ok {
@@ -207,7 +210,9 @@ func (pr *proof) replaced(p poly, name string, x extent) bool {
 	return slices.ContainsFunc(with, func(q poly) bool { return pr.obvious(q, pr.fr) }) || slices.ContainsFunc(with, pr.holds)
 }
 
-// bounded returns an atom of p that has bounds: a lookup or, from the inside, an index.
+// bounded returns an atom of p with a range, and the range: a lookup with declared bounds, a remainder, a
+// prefix sum, or else the innermost index. The order matters, since the range of an index may depend on outer
+// indices.
 func (pr *proof) bounded(p poly) (string, extent) {
 	all := p.Keys()
 	for _, a := range all {
@@ -233,8 +238,8 @@ func (pr *proof) bounded(p poly) (string, extent) {
 	return "", extent{}
 }
 
-// listed proves what depends on the least, or the greatest, element of a list and on an element: it is at
-// most, or at least, that element.
+// listed proves p >= 0 where p contains both an element of a list and the min or max of the list: min(list)
+// <= list[i] <= max(list).
 func (pr *proof) listed(p poly) bool {
 	all := p.Keys()
 	for _, a := range all {
@@ -258,8 +263,7 @@ func (pr *proof) listed(p poly) bool {
 	return false
 }
 
-// prefix returns the bounds of the sum of the first elements of a list, where there is one more of them: that
-// sum and the next element are at most the sum of all.
+// prefix returns the range of a prefix sum sum(C[:i]) with i < len(C): at most sum(C) - C[i].
 func (pr *proof) prefix(r *run) *extent {
 	begin, ok := r.lo.Number()
 	if !ok || begin != 0 || r.whole.whole != nil || !pr.holds(r.whole.rank.Sub(constant(1)).Sub(r.hi)) || !pr.holds(r.hi) {
@@ -269,7 +273,7 @@ func (pr *proof) prefix(r *run) *extent {
 	return below(pr.sum(r.whole).Sub(next).Add(constant(1)))
 }
 
-// tested adds the bounds that conditions give.
+// tested adds the bounds on the atom name that the conditions at fr imply to range x.
 func (pr *proof) tested(name string, x extent) extent {
 	x.los, x.his = slices.Clone(x.los), slices.Clone(x.his)
 	for fr := pr.fr; fr != nil; fr = fr.outer {
@@ -289,8 +293,8 @@ func (pr *proof) tested(name string, x extent) extent {
 	return x
 }
 
-// quotient proves what depends on one quotient that is rounded down: a / b <= c if a < (c + 1) * b, and
-// a / b >= c if a >= c * b.
+// quotient proves p >= 0 where p contains a floor quotient a / b with factor 1 or -1. It multiplies by b: a /
+// b <= c if a < (c + 1) * b, and a / b >= c if a >= c * b.
 func (pr *proof) quotient(p poly) bool {
 	for _, a := range p.Keys() {
 		i := pr.info[a]
@@ -312,8 +316,8 @@ func (pr *proof) quotient(p poly) bool {
 	return false
 }
 
-// obvious reports whether no product in p can be negative. Dimensions that an index ranges over are at
-// least 1.
+// obvious reports whether p >= 0 follows from the lower bounds of its atoms alone: after a shift of each atom
+// by its lower bound, no coefficient is negative. The extent of an index that is bound at fr is at least 1.
 func (f *formula) obvious(p poly, fr *frame) bool {
 	if p == nil {
 		return false
@@ -339,7 +343,7 @@ func (f *formula) obvious(p poly, fr *frame) bool {
 	return shifted.NoneNegative()
 }
 
-// shift replaces an atom by the atom plus a number.
+// shift substitutes name + by for the atom name in p.
 func (f *formula) shift(p poly, name string, by int64) poly {
 	if by == 0 || p == nil {
 		return p
@@ -351,12 +355,12 @@ func (f *formula) shift(p poly, name string, by int64) poly {
 	return rest.Add(factor.Mul(atom(name).Add(constant(by))))
 }
 
-// startsAtZero reports whether an index ranges from 0.
+// startsAtZero reports whether the range of an index begins at 0 or above.
 func (fr *frame) startsAtZero(name string) bool {
 	return slices.ContainsFunc(fr.indices(strings.TrimPrefix(name, indexMark)), func(b *binding) bool { return b.notNegative() })
 }
 
-// nonempty reports whether an index ranges from 0 to the integer of the given name, which is then at least 1.
+// nonempty reports whether an index at fr ranges below the atom name, which is therefore at least 1.
 func (fr *frame) nonempty(name string) bool {
 	for ; fr != nil; fr = fr.outer {
 		for _, b := range fr.bound {
@@ -368,7 +372,7 @@ func (fr *frame) nonempty(name string) bool {
 	return false
 }
 
-// notNegative reports whether a range begins at 0 or above.
+// notNegative reports whether all integers in x are at least 0, by a constant lower bound.
 func (x *extent) notNegative() bool {
 	return slices.ContainsFunc(x.los, func(lo poly) bool {
 		n, ok := lo.Number()

@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// setRange notes that the statement which is checked says what an index ranges over. The first such range is
-// kept; where the statement that gave it does not count, this one says the same.
+// setRange declares x as the range of an index in the checked statement. The first declared range is kept.
+// The statements that declare one are recorded, since each may be conditional.
 func (f *formula) setRange(base string, x *extent) {
 	if f.ranges[base] == nil {
 		f.ranges[base] = x
@@ -18,8 +18,9 @@ func (f *formula) setRange(base string, x *extent) {
 	}
 }
 
-// ranged checks that an index has a range wherever the statement counts that uses it: a statement whose
-// `when` does not hold, or of which no target is there, says nothing about ranges.
+// ranged returns an error if there is a case in which the checked statement counts but no statement that
+// declares the range of the index does. A statement does not count if its `when` is false or all of its
+// targets are absent. It enumerates the cases.
 func (f *formula) ranged(n expr.Node, name string) *expr.Error {
 	base := strings.TrimRight(name, "'")
 	by := f.ranging[base]
@@ -66,7 +67,8 @@ func (f *formula) ranged(n expr.Node, name string) *expr.Error {
 	return err
 }
 
-// conditions lists what must hold so that a statement counts.
+// conditions returns the conditions under which a statement counts: its `when`, and that one of its targets
+// is present.
 func (f *formula) conditions(s *expr.Statement) []expr.Node {
 	var out []expr.Node
 	if s.When != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// read evaluates an element of a tensor, or part of a run.
+// read infers the value of name[...]: an element of a tensor, or a part of a run or a list.
 func (f *formula) read(n *expr.Read, fr *frame) (value, *expr.Error) {
 	t := f.tensors[n.Name]
 	_, isParam := fr.param(n.Name)
@@ -46,8 +46,8 @@ func (f *formula) read(n *expr.Read, fr *frame) (value, *expr.Error) {
 	return f.readTensor(n, t, fr)
 }
 
-// listOf returns the attribute that is a list, or the field of a record, that stands before brackets; nil if
-// something else does.
+// listOf returns the list attribute, or the field of a record, that n subscripts, or nil if n subscripts
+// something else.
 func (f *formula) listOf(n *expr.Read) expr.Node {
 	record, field, ok := strings.Cut(n.Name, ".")
 	if f.sc == nil {
@@ -65,7 +65,7 @@ func (f *formula) listOf(n *expr.Read) expr.Node {
 	return expr.NewSelect(expr.NewIdent(record, n.Pos(), n.Pos()+len(record)), field, n.NameEnd-len(field))
 }
 
-// isDims reports whether a name is that of a run of dimensions, or of an attribute that holds dimensions.
+// isDims reports whether a name denotes a run of dimensions, or an attribute with dimensions.
 func (f *formula) isDims(name string) bool {
 	if f.sc == nil {
 		return false
@@ -74,7 +74,8 @@ func (f *formula) isDims(name string) bool {
 	return ok && kindsOf[s.Type.Kind]&kRun != 0
 }
 
-// readTensor evaluates an element of a tensor.
+// readTensor infers the value of an element of tensor t, and checks that the access is in bounds or has a
+// default.
 func (f *formula) readTensor(n *expr.Read, t *tensor, fr *frame) (value, *expr.Error) {
 	if err := f.readable(n, t, fr); err != nil {
 		return value{}, err
@@ -121,7 +122,8 @@ func (f *formula) readTensor(n *expr.Read, t *tensor, fr *frame) (value, *expr.E
 	return v, nil
 }
 
-// lookup returns the integer that an element is.
+// lookup returns an element of an integer tensor as an atom, with the bounds that the slot declares (below
+// and except).
 func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
 	name := f.scoped(show(n), fr)
 	switch {
@@ -139,8 +141,8 @@ func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
 	return atom(name)
 }
 
-// scoped returns a text by which what it says can be told from what the same text says elsewhere: parameters
-// of functions differ between calls.
+// scoped makes the name of an atom unique if fr is in the body of a function, since the same text has another
+// meaning in each call.
 func (f *formula) scoped(text string, fr *frame) string {
 	if !fr.inFunction() {
 		return text
@@ -149,7 +151,7 @@ func (f *formula) scoped(text string, fr *frame) string {
 	return fmt.Sprintf("%s in call %d", text, f.calls)
 }
 
-// inFunction reports whether a frame is that of the body of a function.
+// inFunction reports whether fr is in the body of a function.
 func (fr *frame) inFunction() bool {
 	in := false
 	fr.visible(func(fr *frame) bool {
@@ -159,7 +161,8 @@ func (fr *frame) inFunction() bool {
 	return in
 }
 
-// readable checks that a tensor has values where it is read.
+// readable returns an error if tensor t has no value at this place: it is read before its definition, may be
+// absent, or has no old value.
 func (f *formula) readable(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	state := t.slot != nil && f.states[t.name]
 	switch {
@@ -190,7 +193,7 @@ func (f *formula) readable(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	return nil
 }
 
-// mayBeAbsent checks that an operand is read only where it is there.
+// mayBeAbsent returns an error if an optional slot is read where no condition establishes that it is present.
 func (f *formula) mayBeAbsent(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	cond := t.slot.Present
 	if cond == "" || t.given() || f.known("present("+t.name+")", fr) {
@@ -209,7 +212,7 @@ func (f *formula) mayBeAbsent(n *expr.Read, t *tensor, fr *frame) *expr.Error {
 	return e
 }
 
-// holds reports whether a condition follows from those that were tested.
+// holds reports whether condition n, or each operand of a conjunction, is known at fr.
 func (f *formula) holds(n expr.Node, fr *frame) bool {
 	if b, ok := n.(*expr.Binary); ok && b.Op == "&&" {
 		return f.holds(b.X, fr) && f.holds(b.Y, fr)
@@ -217,8 +220,8 @@ func (f *formula) holds(n expr.Node, fr *frame) bool {
 	return f.known(show(n), fr)
 }
 
-// access separates the number of a variadic slot's tensor from the index in it, and returns the tensor's
-// shape.
+// access splits the subscripts of a tensor into the number of a variadic slot's tensor and the index in that
+// tensor. It returns the shape of the tensor and the index.
 func (f *formula) access(n expr.Node, t *tensor, groups [][]expr.Node, fr *frame) ([]elem, []expr.Node, *expr.Error) {
 	if t.slot == nil || t.slot.Variadic == nil {
 		if len(groups) > 1 {

@@ -7,14 +7,15 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// recurring is the check of statements of which some read what they give, or what statements below give.
+// recurring is the state of the check of recurrences: groups of statements that read each other's results, as
+// in h[t] = a * (h[t - 1] else 0) + x[t].
 type recurring struct {
 	groups []*expr.Recurrence
 	reads  []*earlier
 	quiet  bool // kinds are looked for, and nothing is noted
 }
 
-// earlier is a read of a value of a recurrence by a statement of it.
+// earlier is a read of a tensor of a recurrence by a statement of the same recurrence.
 type earlier struct {
 	node  *expr.Read
 	of    *tensor
@@ -23,7 +24,8 @@ type earlier struct {
 	fr    *frame
 }
 
-// statements checks statements in their order. Those that need each other are checked together.
+// statements checks all statements in order. A recurrence is checked as a whole, together with the statements
+// between its first and its last one.
 func (f *formula) statements(all []*expr.Statement, groups []*expr.Recurrence) {
 	for i := 0; i < len(all); {
 		end := i + 1
@@ -45,7 +47,9 @@ func (f *formula) statements(all []*expr.Statement, groups []*expr.Recurrence) {
 	}
 }
 
-// recurrences checks statements that need each other, with those between them.
+// recurrences checks a range of statements that contains recurrences. It declares the tensors of the
+// recurrences first, infers their kinds, checks each statement, and then checks that an order of evaluation
+// exists.
 func (f *formula) recurrences(all []*expr.Statement, groups []*expr.Recurrence) {
 	f.recurring = &recurring{groups: groups}
 	defer func() { f.recurring = nil }()
@@ -78,7 +82,8 @@ func (f *formula) recurrences(all []*expr.Statement, groups []*expr.Recurrence) 
 	}
 }
 
-// unknown notes that nothing is known of what a statement gives, since its left side has an error.
+// unknown declares the targets of a statement whose left side has an error, as tensors of which nothing is
+// known.
 func (f *formula) unknown(s *expr.Statement) {
 	for _, n := range s.Targets {
 		if name, _ := targetName(n); f.tensors[name] == nil && f.sc.What(name) == "" && f.functions[name] == nil {
@@ -88,7 +93,7 @@ func (f *formula) unknown(s *expr.Statement) {
 	}
 }
 
-// of returns the group of which a statement gives a value; nil if there is none.
+// of returns the recurrence to which a statement belongs, or nil.
 func (r *recurring) of(s *expr.Statement) *expr.Recurrence {
 	if r == nil || s == nil {
 		return nil
@@ -101,10 +106,9 @@ func (r *recurring) of(s *expr.Statement) *expr.Recurrence {
 	return nil
 }
 
-// kindsAhead finds the kinds of values that are read before they are given. At first they may be of any kind.
-// What the statements give with such values leaves fewer kinds, until nothing changes. Of several kinds that
-// are left, a value is of the least one, and of a greater one only where a statement gives that from the
-// least ones.
+// kindsAhead infers the kinds of intermediate tensors that are read before they are defined, by two fixed
+// point iterations. The first starts with all kinds, and removes those that the definitions exclude. The
+// second starts with the least remaining kind, and adds those that the definitions need.
 func (f *formula) kindsAhead(all []*expr.Statement) {
 	f.recurring.quiet = true
 	defer func() { f.recurring.quiet = false }()
@@ -130,8 +134,8 @@ func (f *formula) kindsAhead(all []*expr.Statement) {
 	f.narrow(all, ahead, func(t *tensor, k kinds) kinds { return k & may[t] })
 }
 
-// narrow sets the kinds of values to what to makes of the kinds that their statements give, until nothing
-// changes. Statements that do not hold with the kinds at present say nothing.
+// narrow iterates to a fixed point: it sets the kinds of each tensor in ahead to to(t, kinds of its
+// definitions). Statements with type errors under the present kinds are skipped.
 func (f *formula) narrow(all []*expr.Statement, ahead []*tensor, to func(t *tensor, gives kinds) kinds) {
 	for changed, left := true, 3*len(ahead)+1; changed && left > 0; left-- {
 		changed = false
@@ -158,11 +162,11 @@ func (f *formula) narrow(all []*expr.Statement, ahead []*tensor, to func(t *tens
 	}
 }
 
-// guesses reports whether kinds are looked for: those of values that are read before they are given may be
-// wrong.
+// guesses reports whether kindsAhead runs, so that the kinds of tensors that are read before their definition
+// are preliminary.
 func (r *recurring) guesses() bool { return r != nil && r.quiet }
 
-// note keeps a read of a value of the recurrence that is checked.
+// note records a read of a tensor of the recurrence to which the checked statement belongs.
 func (r *recurring) note(f *formula, n *expr.Read, t *tensor, items []item, fr *frame) {
 	if r == nil || r.quiet || n.Old {
 		return
@@ -172,7 +176,8 @@ func (r *recurring) note(f *formula, n *expr.Read, t *tensor, items []item, fr *
 	}
 }
 
-// inOrder checks that there is an index along which each element of a group is given before it is read.
+// inOrder returns an error unless the recurrence can be evaluated along one index, in ascending or descending
+// order: each element is defined before it is read.
 func (f *formula) inOrder(all []*expr.Statement, g *expr.Recurrence) *expr.Error {
 	var own []*expr.Statement
 	for _, s := range all {
@@ -217,7 +222,7 @@ func (f *formula) inOrder(all []*expr.Statement, g *expr.Recurrence) *expr.Error
 	return e
 }
 
-// given returns the left side with which statements give a value: each stands in brackets.
+// given returns the left side of the first statement that defines tensor name.
 func given(own []*expr.Statement, name string) *expr.Read {
 	for _, s := range own {
 		for _, n := range s.Targets {
@@ -229,7 +234,7 @@ func given(own []*expr.Statement, name string) *expr.Read {
 	return nil
 }
 
-// elementText returns the text of an element, at the value before the present one of an index.
+// elementText returns the text of an element n, with index replaced by index - 1, for messages.
 func (f *formula) elementText(n *expr.Read, index string) string {
 	var texts []string
 	for _, it := range n.Groups[0] {
@@ -240,7 +245,7 @@ func (f *formula) elementText(n *expr.Read, index string) string {
 	return n.Name + "[" + strings.Join(texts, ", ") + "]"
 }
 
-// alone lists the indices that stand by themselves on a left side.
+// alone lists the indices that are subscripts by themselves on a left side.
 func alone(n expr.Node) []string {
 	var out []string
 	if r, ok := n.(*expr.Read); ok {
@@ -257,8 +262,8 @@ func hasAlone(s *expr.Statement, name string) bool {
 	return !slices.ContainsFunc(s.Targets, func(n expr.Node) bool { return !slices.Contains(alone(n), name) })
 }
 
-// before reports whether an element that is read was given, if the values of an index come in ascending
-// order, or in descending one: at a value before, or at the same value by a statement above.
+// before reports whether the element that e reads is defined earlier, if index runs upward, or downward if
+// down is set: at an earlier value of index, or at the same value by a statement above.
 func (f *formula) before(own []*expr.Statement, e *earlier, index string, down bool) bool {
 	above := true
 	for i, s := range own {

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// reduce evaluates a reduction.
+// reduce infers the value of a reduction: it binds the indices, and checks the condition and the body.
 func (f *formula) reduce(n *expr.Reduce, fr *frame) (value, *expr.Error) {
 	if fr.ofSpec() { // a fold, which is checked where expressions are
 		if n.Kind.Is(reduction.Truth) {
@@ -59,7 +59,8 @@ func (f *formula) reduce(n *expr.Reduce, fr *frame) (value, *expr.Error) {
 	return value{kinds: x.kinds & kNumber}, want(n.X, x, kNumber)
 }
 
-// allUsed checks that a reduction depends on each index that it goes over. A count needs no condition.
+// allUsed returns an error if a reduction does not depend on one of its indices. count(k) without a condition
+// may ignore them.
 func allUsed(n *expr.Reduce) *expr.Error {
 	if n.X == nil && n.If == nil {
 		return nil
@@ -89,7 +90,7 @@ func allUsed(n *expr.Reduce) *expr.Error {
 	return nil
 }
 
-// binderName returns the name of the index that a binder binds.
+// binderName returns the name of the index in a binder, or "".
 func binderName(b *expr.Binder) string {
 	switch x := b.X.(type) {
 	case *expr.Ident:
@@ -104,7 +105,8 @@ func binderName(b *expr.Binder) string {
 	return ""
 }
 
-// binder binds what a reduction goes over.
+// binder binds the index of one binder of a reduction in fr: an index, an index with a range, or a part of a
+// run of indices.
 func (f *formula) binder(b *expr.Binder, fr *frame) *expr.Error {
 	switch x := b.X.(type) {
 	case *expr.Ident:
@@ -166,7 +168,7 @@ func soleSlice(n *expr.Read) (*expr.Slice, bool) {
 	return s, ok
 }
 
-// bindPart binds a part of the index of a run.
+// bindPart binds part p of a run of indices.
 func (f *formula) bindPart(id *expr.Ident, p part, fr *frame) *expr.Error {
 	x := f.rangeOf(strings.TrimRight(id.Name, "'"))
 	if x == nil {
@@ -182,7 +184,7 @@ func (f *formula) bindPart(id *expr.Ident, p part, fr *frame) *expr.Error {
 	return f.bind(id, id.Name, p, bound, fr)
 }
 
-// noIndex reports a name that is used as an index, but ranges over nothing.
+// noIndex returns the error for a name that is used as an index but has no range.
 func (f *formula) noIndex(n *expr.Ident, fr *frame) *expr.Error {
 	if _, ok := fr.param(n.Name); ok {
 		return failf(n, expr.BadFormula, "%s is a parameter, so no index can have its name", n.Name)
@@ -195,7 +197,8 @@ func (f *formula) noIndex(n *expr.Ident, fr *frame) *expr.Error {
 	return e
 }
 
-// rangeBinder binds an index with a range of its own. The index of a dimension stays within that.
+// rangeBinder binds an index with an explicit range. If the index is that of a dimension, its range is
+// clipped to the dimension.
 func (f *formula) rangeBinder(b *expr.Binder, id *expr.Ident, fr *frame) *expr.Error {
 	base := strings.TrimRight(id.Name, "'")
 	x, err := f.explicit(b, base, fr)
@@ -208,7 +211,8 @@ func (f *formula) rangeBinder(b *expr.Binder, id *expr.Ident, fr *frame) *expr.E
 	return f.bind(id, id.Name, part{}, *x, fr)
 }
 
-// explicit evaluates a range.
+// explicit evaluates the explicit range of a binder: name < hi, or name in lo .. hi. base is the name of the
+// index without primes.
 func (f *formula) explicit(b *expr.Binder, base string, fr *frame) (*extent, *expr.Error) {
 	d, dim := f.dimOf(base)
 	taken := func() *expr.Error {
@@ -243,7 +247,7 @@ func (f *formula) explicit(b *expr.Binder, base string, fr *frame) (*extent, *ex
 	return x, nil
 }
 
-// independent reports whether a range is the same wherever it stands.
+// independent reports whether a range depends on no other index.
 func independent(x *extent) bool {
 	for _, p := range slices.Concat(x.los, x.his) {
 		if p == nil || slices.ContainsFunc(p.Keys(), func(a string) bool { return strings.Contains(a, indexMark) }) {
@@ -253,7 +257,7 @@ func independent(x *extent) bool {
 	return true
 }
 
-// lasting returns the bounds in a range that hold wherever it stands.
+// lasting returns range x without the bounds that depend on other indices.
 func lasting(x extent) *extent {
 	out := &extent{}
 	for _, lo := range x.los {

@@ -6,7 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// run is a list of integers: extents of dimensions, or one index for each of them.
+// run is a list of integers of symbolic length: the extents of the dimensions X..., or one index for each of
+// them.
 type run struct {
 	text  string // the extents, as an expression of [dims] in one form for all that are equal
 	rank  poly   // how many
@@ -18,7 +19,8 @@ type run struct {
 	hi    poly   // b
 }
 
-// named returns a run of which only the name is known; nil if that is very long.
+// named returns a run with symbolic rank and size: nothing is known about it but its text. It returns nil if
+// the text is longer than maxName.
 func named(text string) *run {
 	if len(text) > maxName {
 		return nil
@@ -35,7 +37,7 @@ func (r *run) asIndex() *run {
 	return &out
 }
 
-// pick applies keep, drop, ones, insert or permute.
+// pick applies keep, drop, ones, insert or permute to a run. fn is the name of the function.
 func (r *run) pick(fn string, axes *run) *run {
 	if r == nil || axes == nil {
 		return nil
@@ -60,7 +62,7 @@ func (r *run) pick(fn string, axes *run) *run {
 	return out
 }
 
-// slice returns the part from lo to hi, each nil if it is left out.
+// slice returns r[lo:hi]. A nil bound means the beginning or the end.
 func (f *formula) slice(r *run, lo, hi *poly) *run {
 	if r == nil || lo == nil && hi == nil {
 		return r
@@ -88,7 +90,7 @@ func (f *formula) slice(r *run, lo, hi *poly) *run {
 	return out
 }
 
-// runOf returns the run that an expression of dims is; nil if that is unknown.
+// runOf returns the run that value v denotes, or nil if v is no run or is unknown.
 func runOf(v value) *run {
 	if v.kinds&kRun == 0 {
 		return nil
@@ -96,7 +98,7 @@ func runOf(v value) *run {
 	return v.run
 }
 
-// oneOf returns the run that is a or b, depending on a condition.
+// oneOf returns the run cond ? a : b. It keeps the rank and the size that both have in common.
 func oneOf(cond string, a, b *run) *run {
 	if a == nil || b == nil || a.index != b.index {
 		return nil
@@ -118,7 +120,8 @@ func oneOf(cond string, a, b *run) *run {
 	return out
 }
 
-// elem is an element of the shape of a tensor: a run of dimensions, or one dimension. What is unknown is nil.
+// elem is an element of a shape: a run of dimensions if rest is set, else one dimension with extent n. A nil
+// run or n is unknown.
 type elem struct {
 	rest bool
 	run  *run
@@ -157,7 +160,7 @@ func (e elem) size() poly {
 	return e.run.size
 }
 
-// sizeOf returns how many elements a tensor has.
+// sizeOf returns the number of elements of a tensor: the product of its extents.
 func sizeOf(elems []elem) poly {
 	n := constant(1)
 	for _, e := range elems {
@@ -166,7 +169,7 @@ func sizeOf(elems []elem) poly {
 	return n
 }
 
-// shapeText writes a shape as specs do.
+// shapeText writes a shape in the syntax of specs, such as "[N, X...]".
 func shapeText(elems []elem) string {
 	s := "["
 	for i, e := range elems {
@@ -178,7 +181,7 @@ func shapeText(elems []elem) string {
 	return s + "]"
 }
 
-// list returns the run that [a, b] is.
+// list infers the value of a list [a, b] of integers, as a run.
 func (f *formula) list(n *expr.List, fr *frame) (value, *expr.Error) {
 	text, product := "[", constant(1)
 	for i, e := range n.Elems {

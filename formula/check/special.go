@@ -5,7 +5,7 @@ import (
 	"github.com/opgen/opgen/internal/base/english"
 )
 
-// special evaluates a function whose arguments are no values of their own.
+// special infers the value of a call of one of the functions in forms.
 func (f *formula) special(n *expr.Call, fr *frame, index bool) (value, *expr.Error) {
 	usage, least, most := "", 1, 1
 	switch n.Func {
@@ -49,7 +49,7 @@ func (f *formula) special(n *expr.Call, fr *frame, index bool) (value, *expr.Err
 	return value{kinds: v.kinds, int: f.extreme(n.Func, ps)}, nil
 }
 
-// extremeOf evaluates the least or the greatest of the elements of one list.
+// extremeOf infers the value of max(list) or min(list), for a list of integers.
 func (f *formula) extremeOf(n *expr.Call, list value) (value, *expr.Error) {
 	if err := want(n.Args[0], list, kRun); err != nil {
 		if list.kinds&kNumber != 0 {
@@ -69,8 +69,8 @@ func (f *formula) extremeOf(n *expr.Call, list value) (value, *expr.Error) {
 	return integer(nil), nil
 }
 
-// opaque returns an integer of which nothing is known but that it is an extent, as each value of the same
-// text is.
+// opaque returns an atom for an integer about which only its sign is known: it is at least 0. Equal texts
+// denote the same integer.
 func (f *formula) opaque(text string) value {
 	if len(text) > maxName {
 		return integer(nil)
@@ -79,7 +79,7 @@ func (f *formula) opaque(text string) value {
 	return integer(atom(text))
 }
 
-// ofSlot evaluates present and count.
+// ofSlot infers the value of present(slot) or count(slot).
 func (f *formula) ofSlot(n *expr.Call, fr *frame) (value, *expr.Error) {
 	id, ok := n.Args[0].(*expr.Ident)
 	t := (*tensor)(nil)
@@ -107,7 +107,7 @@ func (f *formula) ofSlot(n *expr.Call, fr *frame) (value, *expr.Error) {
 	return integer(f.countOf(t.slot)), nil
 }
 
-// ofOptional evaluates has and or.
+// ofOptional infers the value of has(attribute) or or(attribute, default).
 func (f *formula) ofOptional(n *expr.Call, fr *frame, index bool) (value, *expr.Error) {
 	s, ok, err := f.optional(n.Args[0], fr, index)
 	if err != nil {
@@ -145,7 +145,8 @@ func (f *formula) ofOptional(n *expr.Call, fr *frame, index bool) (value, *expr.
 	return v, want(n.Args[1], y, k)
 }
 
-// optional returns what is known of an attribute, or of the field of a record, that may be absent.
+// optional returns the symbol of an attribute, or of a field of a record, that may be optional. ok is false
+// if n denotes neither.
 func (f *formula) optional(n expr.Node, fr *frame, index bool) (s expr.Symbol, ok bool, err *expr.Error) {
 	switch n := n.(type) {
 	case *expr.Ident:
@@ -161,7 +162,7 @@ func (f *formula) optional(n expr.Node, fr *frame, index bool) (s expr.Symbol, o
 	return s, ok, err
 }
 
-// convert evaluates a conversion to an element type: that of a dtype variable, or of an attribute.
+// convert infers the value of convert(x, type), where type is a literal, a dtype variable or an attribute.
 func (f *formula) convert(n *expr.Call, fr *frame) (value, *expr.Error) {
 	x, err := f.eval(n.Args[0], fr, false)
 	if err != nil {

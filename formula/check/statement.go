@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// statement checks a statement and reports its first error. What it gives counts as given all the same.
+// statement checks a statement and reports its first error. Its targets count as defined even if it has an
+// error, so that no further errors follow.
 func (f *formula) statement(s *expr.Statement) {
 	f.giving, f.c.place = nil, s.Targets[0]
 	for _, n := range s.Targets {
@@ -57,8 +58,8 @@ func (f *formula) checkStatement(s *expr.Statement) *expr.Error {
 	return f.rightSide(s, targets, fr)
 }
 
-// leftSide checks what stands beside the expression of a statement. It returns the frame in which the
-// expression is, and what the statement gives.
+// leftSide checks a statement without its right side: when, for and the targets. It returns the scope for the
+// right side, and the tensors that the statement defines.
 func (f *formula) leftSide(s *expr.Statement) (*frame, []*tensor, *expr.Error) {
 	f.checked = s
 	fr := &frame{outer: f.root}
@@ -107,7 +108,8 @@ func (f *formula) leftSide(s *expr.Statement) (*frame, []*tensor, *expr.Error) {
 	return fr, targets, nil
 }
 
-// noElements checks that a condition of a statement does not depend on elements of tensors.
+// noElements returns an error if a `when` condition depends on elements of tensors or on arguments from the
+// caller: it must be known when the program is built.
 func (f *formula) noElements(cond expr.Node) (err *expr.Error) {
 	refuse := func(n expr.Node, of string) {
 		if err == nil {
@@ -132,7 +134,8 @@ func (f *formula) noElements(cond expr.Node) (err *expr.Error) {
 	return err
 }
 
-// rightSide checks what a statement gives its targets.
+// rightSide checks the right side of a statement against the types of its targets. Intermediate tensors get
+// their kinds from it.
 func (f *formula) rightSide(s *expr.Statement, targets []*tensor, fr *frame) *expr.Error {
 	v, err := f.eval(s.X, fr, false)
 	if err != nil {
@@ -163,7 +166,8 @@ func (f *formula) rightSide(s *expr.Statement, targets []*tensor, fr *frame) *ex
 	return nil
 }
 
-// placeOf returns the bounds of the index of an argmax.
+// placeOf returns the range of result i of an argmax or argmin, which is that of the reduced index. It
+// returns nil if that is unknown.
 func (f *formula) placeOf(r *expr.Reduce, i int, fr *frame) *extent {
 	in := &frame{outer: fr}
 	for _, b := range r.Binders {
@@ -177,7 +181,7 @@ func (f *formula) placeOf(r *expr.Reduce, i int, fr *frame) *extent {
 	return lasting(in.bound[i].extent)
 }
 
-// forRange gives an index of the left side its range.
+// forRange declares the range of an index of the left side by a for clause, as in y[i] = ... for i < 3.
 func (f *formula) forRange(b *expr.Binder, fr *frame) *expr.Error {
 	id := b.X.(*expr.Ident)
 	base := strings.TrimRight(id.Name, "'")
@@ -198,7 +202,8 @@ func (f *formula) forRange(b *expr.Binder, fr *frame) *expr.Error {
 	return nil
 }
 
-// twice checks that no other statement gives the target where this one does.
+// twice returns an error if another statement defines the same target unconditionally or under the same
+// condition.
 func (f *formula) twice(s *expr.Statement, n expr.Node, t *tensor) *expr.Error {
 	for _, other := range t.by {
 		switch {
@@ -211,7 +216,7 @@ func (f *formula) twice(s *expr.Statement, n expr.Node, t *tensor) *expr.Error {
 	return nil
 }
 
-// assumePresent notes what holds where a slot is there.
+// assumePresent adds the condition under which slot t is present to fr, as a known fact.
 func (f *formula) assumePresent(t *tensor, fr *frame) {
 	if t.slot == nil || t.slot.Present == "" || t.slot.Present == "caller" {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// tensor is a slot, or a value that the formula gives.
+// tensor is a slot, an intermediate tensor, or a scalar that the formula defines.
 type tensor struct {
 	name   string
 	node   expr.Node // where the formula gives it first
@@ -27,7 +27,7 @@ type tensor struct {
 
 func (t *tensor) given() bool { return len(t.by) > 0 || t.bad }
 
-// elements returns the kinds that elements have.
+// elements returns the kinds of the elements of t: all kinds if they are unknown.
 func (t *tensor) elements() kinds {
 	if t.bad && t.slot == nil || t.kinds == 0 {
 		return kAny
@@ -35,7 +35,7 @@ func (t *tensor) elements() kinds {
 	return t.kinds
 }
 
-// slots makes the tensors of the spec's slots.
+// slots declares the tensors of the slots of the spec, with their shapes and bounds.
 func (f *formula) slots() {
 	for _, sl := range f.s.Slots {
 		t := &tensor{name: sl.Name, slot: sl, kinds: slotKinds(sl)}
@@ -67,7 +67,7 @@ func (f *formula) slots() {
 	}
 }
 
-// slotKinds returns the kinds that elements of a slot may have.
+// slotKinds returns the union of the kinds of the element types that a slot accepts.
 func slotKinds(sl *Slot) kinds {
 	var k kinds
 	for _, name := range sl.Types {
@@ -80,7 +80,8 @@ func slotKinds(sl *Slot) kinds {
 	return k
 }
 
-// elementKind returns the kind of the elements of a type; 0 if there is no such type.
+// elementKind returns the kind of the elements of a dtype, such as kFloat for bf16, or 0 if there is no dtype
+// of this name.
 func elementKind(name string) kinds {
 	switch t, err := dtype.Parse(name); {
 	case err != nil:
@@ -93,8 +94,8 @@ func elementKind(name string) kinds {
 	return kInt
 }
 
-// shapeOf returns the shape of a slot or, of a variadic one, that of the tensor of the given number. Elements
-// that have an error, which is reported elsewhere, are unknown.
+// shapeOf returns the shape of a slot. For a variadic slot it is the shape of the tensor with the given
+// number, the value of i. Elements with errors are unknown; other checks report them.
 func (f *formula) shapeOf(sl *Slot, number value) []elem {
 	fr := &frame{closed: true, spec: true, params: map[string]value{"i": number}}
 	if sl.Variadic == nil {
@@ -118,7 +119,7 @@ func (f *formula) shapeOf(sl *Slot, number value) []elem {
 	return out
 }
 
-// takes checks that a tensor can hold a value.
+// takes returns an error if a tensor cannot store value v. Integers convert to floats.
 func (t *tensor) takes(n expr.Node, v value) *expr.Error {
 	k := t.elements()
 	if k&kFloat != 0 {

@@ -14,10 +14,10 @@ func failf(n expr.Node, code expr.Code, format string, args ...any) *expr.Error 
 	return &expr.Error{Pos: n.Pos(), End: n.End(), Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// plainName removes what distinguishes indices from attributes.
+// plainName removes the marks of indices from a text, for messages.
 func plainName(text string) string { return strings.ReplaceAll(text, indexMark, "") }
 
-// source returns the text of a node, in one line.
+// source returns the text of a node in the formula, on one line.
 func (f *formula) source(n expr.Node) string {
 	if n.Pos() < 0 || n.End() > len(f.text) || n.Pos() > n.End() {
 		return show(n)
@@ -29,7 +29,7 @@ func (f *formula) source(n expr.Node) string {
 	return strings.Join(strings.Fields(f.text[from:to]), " ")
 }
 
-// show writes an expression in one form, whatever spaces and parentheses it is written with.
+// show writes an expression in a normal form: spaces and redundant parentheses of the source do not matter.
 func show(n expr.Node) string {
 	switch n := n.(type) {
 	case *expr.Lit:

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/base/english"
 )
 
-// kinds is a set of kinds of values. Elements of a tensor whose type is a dtype variable may be of several.
+// kinds is a set of kinds of values. It has several if the type is a dtype variable that allows several.
 type kinds uint16
 
 const (
@@ -34,7 +34,8 @@ var kindNames = map[kinds]string{kInt: "integer", kFloat: "float", kBool: "boole
 var kindsOf = map[expr.Kind]kinds{expr.Unknown: kAny, expr.Int: kInt, expr.Float: kFloat, expr.Bool: kBool, expr.String: kString,
 	expr.Enum: kEnum, expr.OtherList: kOther, expr.DType: kDType, expr.Dims: kRun, expr.Shapes: kRun, expr.Record: kRecord, expr.Slot: kSlot}
 
-// value is what is known of the value of an expression.
+// value is the abstract value of an expression: its possible kinds and, for integers and runs, a symbolic
+// value.
 type value struct {
 	kinds kinds
 	typ   expr.Type // of an attribute or a string
@@ -45,7 +46,7 @@ type value struct {
 
 func integer(p poly) value { return value{kinds: kInt, int: p} }
 
-// describe names what a value is, with an article.
+// describe returns the type of a value with an article, for messages.
 func (v value) describe() string {
 	switch {
 	case v.kinds == kRun && v.run != nil && v.run.index:
@@ -70,7 +71,7 @@ func (v value) describe() string {
 	return english.Article(s)
 }
 
-// want checks that a value may be of one of some kinds.
+// want returns an error unless a value can have one of the kinds k and is not optional.
 func want(n expr.Node, v value, k kinds) *expr.Error {
 	if v.kinds&k != 0 && !v.typ.Optional {
 		return nil
@@ -87,7 +88,8 @@ func want(n expr.Node, v value, k kinds) *expr.Error {
 	return e
 }
 
-// eval finds what an expression is. In an index, / rounds down.
+// eval infers the value of an expression. index says that the expression is part of a subscript, where /
+// rounds down.
 func (f *formula) eval(n expr.Node, fr *frame, index bool) (value, *expr.Error) {
 	if f.steps--; f.steps < 0 {
 		f.c.giveUp()
@@ -130,7 +132,7 @@ func (f *formula) eval(n expr.Node, fr *frame, index bool) (value, *expr.Error) 
 	return value{}, failf(n, expr.BadSyntax, "want an expression")
 }
 
-// integer evaluates an expression in an index.
+// integer infers the value of an expression in a subscript, which must be an integer.
 func (f *formula) integer(n expr.Node, fr *frame) (value, *expr.Error) {
 	v, err := f.eval(n, fr, true)
 	if err != nil {
@@ -139,8 +141,8 @@ func (f *formula) integer(n expr.Node, fr *frame) (value, *expr.Error) {
 	return v, f.wantIndex(n, v, kInt)
 }
 
-// wantIndex is want where a number must be an integer, rather than one for some types only. What parameters
-// of functions are is not known while these are defined.
+// wantIndex is want for a subscript: the value must be an integer for all types of a dtype variable.
+// Parameters of functions have no known type while the function is defined, and pass.
 func (f *formula) wantIndex(n expr.Node, v value, k kinds) *expr.Error {
 	if !f.defining && v.kinds != kAny && v.kinds&kFloat != 0 {
 		v.kinds = kFloat
@@ -160,7 +162,7 @@ func literal(n *expr.Lit) value {
 	return value{kinds: kString}
 }
 
-// field evaluates the field of a record.
+// field infers the value of a field of a record attribute.
 func (f *formula) field(n *expr.Select, fr *frame, index bool) (value, *expr.Error) {
 	x, err := f.eval(n.X, fr, index)
 	if err != nil || x.kinds == kAny {
@@ -228,7 +230,7 @@ func (f *formula) binary(n *expr.Binary, fr *frame, index bool) (value, *expr.Er
 	return f.arithmetic(n, x, y, fr, index)
 }
 
-// arithmetic evaluates an operator of numbers.
+// arithmetic infers the value of an arithmetic operation on x and y.
 func (f *formula) arithmetic(n *expr.Binary, x, y value, fr *frame, index bool) (value, *expr.Error) {
 	v := value{kinds: both(x.kinds, y.kinds)}
 	switch n.Op {
@@ -263,7 +265,7 @@ func (f *formula) arithmetic(n *expr.Binary, x, y value, fr *frame, index bool) 
 	return v, nil
 }
 
-// divisor checks that a divisor is not zero and, of integers, that it is at least 1.
+// divisor returns an error if a divisor is 0 or, for integer division and remainders, not provably positive.
 func (f *formula) divisor(n *expr.Binary, y value, fr *frame, index bool) *expr.Error {
 	if c, ok := y.int.Number(); ok && c == 0 {
 		return failf(n.Y, expr.ZeroDivisor, "this divisor is zero")
@@ -276,8 +278,8 @@ func (f *formula) divisor(n *expr.Binary, y value, fr *frame, index bool) *expr.
 	return e
 }
 
-// oneMeaning checks that a quotient of integers in a function is always part of an index, where it is rounded
-// down, or never is: the function would have two values for the same arguments.
+// oneMeaning returns an error if one / in a function rounds down in one call, as part of a subscript, and is
+// a real quotient in another: the function would have two values for the same arguments.
 func (f *formula) oneMeaning(n *expr.Binary, x, y value, fr *frame, index bool) *expr.Error {
 	if f.defining || x.kinds&y.kinds&kInt == 0 || !fr.inFunction() {
 		return nil
@@ -292,8 +294,8 @@ func (f *formula) oneMeaning(n *expr.Binary, x, y value, fr *frame, index bool) 
 	return e
 }
 
-// elseOf returns the kinds that an element may have for which another value stands outside: of an integer and
-// a real number, it is a real number.
+// elseOf returns the kinds of an access with a default, x[i] else y, from those of both: an integer and a
+// real number make a real number.
 func elseOf(x, y kinds) kinds {
 	if x&kNumber == 0 || y&kNumber == 0 {
 		return x | y&kNumber
@@ -301,7 +303,8 @@ func elseOf(x, y kinds) kinds {
 	return x&^kNumber | both(x, y)
 }
 
-// both returns the kinds that a sum of numbers may have.
+// both returns the kinds of an arithmetic operation on numbers of kinds x and y: an integer if both are, else
+// a float.
 func both(x, y kinds) kinds {
 	out := (x | y) & kFloat
 	if x&kInt != 0 && y&kInt != 0 {
@@ -310,7 +313,8 @@ func both(x, y kinds) kinds {
 	return out
 }
 
-// varies reports whether a condition depends on indices or on elements of tensors.
+// varies reports whether a condition depends on indices or on elements of tensors, and not on attributes
+// only.
 func (f *formula) varies(n expr.Node, fr *frame) bool {
 	found := false
 	expr.Walk(n, func(n expr.Node) {

@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// cases goes through all values of the attributes that conditions of statements depend on.
+// cases enumerates all combinations of values of the attributes on which conditions depend.
 type cases struct {
 	*formula
 	names   []string            // attributes, and present(slot)
@@ -16,17 +16,17 @@ type cases struct {
 	opaque  bool                // whether other conditions count as booleans of their own
 }
 
-// absent is the value of an attribute that is not there, and other stands for all values of which only that
-// matters.
+// Values of optional attributes: absent if the attribute is absent, and other for all values of an attribute
+// of which only the presence matters.
 const (
 	absent = "absent"
 	other  = "there"
 )
 
-// maxCases bounds how many cases are looked at.
+// maxCases bounds the number of cases that are enumerated.
 const maxCases = 4096
 
-// truth is what is known of a condition in a case.
+// truth is the value of a condition in one case, in three-valued logic.
 type truth int8
 
 const (
@@ -42,9 +42,9 @@ func truthOf(holds bool) truth {
 	return no
 }
 
-// exhaustive checks that in each case one statement gives an output or a saved slot, and that no two do.
-// Weights keep their values, and other values may be there in some cases only. It says nothing about
-// conditions on anything but the values of enums and booleans, and on what is there.
+// exhaustive reports an error unless in each case exactly one statement defines t, if t is an output or a
+// saved slot. Weights and intermediate tensors may have no definition in some cases. It does nothing if a
+// condition depends on more than enums, booleans and the presence of attributes and slots.
 func (f *formula) exhaustive(t *tensor) {
 	conditional := func(s *expr.Statement) bool { return s.When != nil }
 	if t.bad || len(t.by) == 0 || !slices.ContainsFunc(t.by, conditional) {
@@ -67,7 +67,8 @@ func (f *formula) exhaustive(t *tensor) {
 	c.each(0, func() bool { return c.check(t) })
 }
 
-// collect adds the attributes that a condition depends on. It reports whether that is all that it depends on.
+// collect adds the attributes on which condition n depends to the enumeration. It returns false if n depends
+// on anything else.
 func (c *cases) collect(n expr.Node) bool {
 	switch n := n.(type) {
 	case *expr.Unary:
@@ -89,7 +90,7 @@ func (c *cases) collect(n expr.Node) bool {
 	return true
 }
 
-// domain returns what an attribute, or present(slot), may be.
+// domain returns the possible values of an attribute or of present(slot).
 func (c *cases) domain(name string) []string {
 	a := c.enumAttr(name)
 	if a == nil {
@@ -110,8 +111,9 @@ func (c *cases) domain(name string) []string {
 	return values
 }
 
-// leaf returns the attribute, or present(slot), that decides a condition, and the values for which it holds.
-// Another condition decides itself, if those count: that of a comparison decides about the opposite one, too.
+// leaf returns the attribute, or the text present(slot), on which an atomic condition depends, and its values
+// for which the condition holds. If opaque is set, other conditions are boolean variables of their own; a
+// comparison and its negation share one.
 func (c *cases) leaf(n expr.Node) (name string, values []string, ok bool) {
 	if name, values, ok = c.known(n); ok || !c.opaque {
 		return name, values, ok
@@ -138,7 +140,7 @@ func (c *cases) leaf(n expr.Node) (name string, values []string, ok bool) {
 	return show(n), []string{"true"}, true
 }
 
-// known is leaf for conditions on the values of enums and booleans, and on what is there.
+// known is leaf for conditions on enums, booleans and presence.
 func (c *cases) known(n expr.Node) (name string, values []string, ok bool) {
 	switch n := n.(type) {
 	case *expr.Ident:
@@ -189,7 +191,7 @@ func literalText(n expr.Node) (string, bool) {
 	return s, ok
 }
 
-// holds evaluates a condition in the present case.
+// holds evaluates a condition in the present case, in three-valued logic.
 func (c *cases) holds(n expr.Node) truth {
 	switch n := n.(type) {
 	case *expr.Lit:
@@ -223,7 +225,8 @@ func (c *cases) holds(n expr.Node) truth {
 	return unknown
 }
 
-// each calls f for all cases, until f returns false.
+// each calls f for all cases, by recursion over the attributes from number i on. It stops when f returns
+// false.
 func (c *cases) each(i int, f func() bool) bool {
 	if i == len(c.names) {
 		return f()
@@ -237,7 +240,8 @@ func (c *cases) each(i int, f func() bool) bool {
 	return true
 }
 
-// check checks the statements that give a tensor in one case. It returns false after a finding.
+// check reports an error if no statement, or more than one, defines tensor t in the present case. It returns
+// false after a finding.
 func (c *cases) check(t *tensor) bool {
 	var given []int
 	for i, s := range t.by {
@@ -266,7 +270,8 @@ func (c *cases) targetOf(t *tensor, i int) expr.Node {
 	return t.by[i].Targets[0]
 }
 
-// possible reports whether a case is known to be one in which a tensor is there.
+// possible reports whether tensor t is known to be present in the present case, and the case satisfies
+// [require].
 func (c *cases) possible(t *tensor) bool {
 	conds := slices.Clone(c.required)
 	if t.slot != nil && t.slot.Present != "" && t.slot.Present != "caller" {
@@ -277,7 +282,8 @@ func (c *cases) possible(t *tensor) bool {
 	return c.permitted(conds)
 }
 
-// permitted reports whether conditions are known to hold, or say nothing about the case.
+// permitted reports whether no condition is false in the present case. An unknown condition that depends on
+// an enumerated attribute counts as false.
 func (c *cases) permitted(conditions []expr.Node) bool {
 	for _, n := range conditions {
 		switch c.holds(n) {
@@ -292,7 +298,7 @@ func (c *cases) permitted(conditions []expr.Node) bool {
 	return true
 }
 
-// mentions reports whether a condition depends on one of the names.
+// mentions reports whether a condition depends on an enumerated attribute.
 func (c *cases) mentions(n expr.Node) (found bool) {
 	expr.Walk(n, func(n expr.Node) {
 		name, _, _ := c.leaf(n)
@@ -301,7 +307,7 @@ func (c *cases) mentions(n expr.Node) (found bool) {
 	return found
 }
 
-// text describes the present case.
+// text describes the present case in a message.
 func (c *cases) text() string {
 	var parts []string
 	for _, n := range c.names {
