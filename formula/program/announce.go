@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// statements lowers statements of a formula. With an error it returns the statement that has it.
+// statements lowers statements of a formula. On an error, it also returns the statement that has the error.
 func (b *builder) statements(f *expr.Formula, statements []*expr.Statement) (*expr.Statement, error) {
 	own := &expr.Formula{Functions: f.Functions, Statements: statements}
 	groups := own.Recurrences()
@@ -39,10 +39,10 @@ func (b *builder) statements(f *expr.Formula, statements []*expr.Statement) (*ex
 	return nil, nil
 }
 
-// recurrences lowers statements from one number up to another, among which are groups that need each other. A
-// value of the formula's own has its shape from the left side, so it is announced before the first statement
-// that reads it. Its kind is guessed: an integer at first, as that is the least one of numbers, and then what
-// the statement gave, until all guesses are right.
+// recurrences lowers the statements with numbers from up to to, which contain recurrences: groups of
+// statements that read each other's results. An intermediate tensor may be read before its definition, so it
+// is declared first, with the shape of its left side. Its kind is found by iteration to a fixed point: it
+// starts as an integer, and then takes the kind of its definition, until no kind changes.
 func (b *builder) recurrences(groups []*expr.Recurrence, statements []*expr.Statement, from, to int) (*expr.Statement, error) {
 	kinds := map[string]guess{}
 	for left := 2 * (to - from + 1); ; left-- {
@@ -79,14 +79,14 @@ func (b *builder) recurrences(groups []*expr.Recurrence, statements []*expr.Stat
 	}
 }
 
-// guess is what the elements of a value are.
+// guess is the assumed kind of a tensor's elements.
 type guess struct {
 	kind     term.Kind
 	unsigned bool
 }
 
-// announced lowers statements after it declared the values that they need before they give them. It returns
-// the tensors of these values, by name.
+// announced declares the intermediate tensors of recurrences with the assumed kinds, and lowers the
+// statements with numbers from up to to. It returns the declared tensors by name.
 func (b *builder) announced(groups []*expr.Recurrence, statements []*expr.Statement, from, to int, kinds map[string]guess) (*expr.Statement, map[string]int, error) {
 	ids := map[string]int{}
 	within := map[*expr.Statement]bool{} // those that a statement above them may need
@@ -113,7 +113,8 @@ func (b *builder) announced(groups []*expr.Recurrence, statements []*expr.Statem
 	return nil, ids, nil
 }
 
-// announce declares the values of the formula's own that a statement gives.
+// announce declares the intermediate tensors that a statement defines, before the statement is lowered. It
+// adds them to ids.
 func (b *builder) announce(s *expr.Statement, ids map[string]int, kinds map[string]guess) error {
 	if counts, err := b.when(s); err != nil || !counts {
 		return err

@@ -120,7 +120,7 @@ func (b *builder) splitBackward() error {
 }
 
 // pruneBackward drops the statements of Backward that no gradient by hand needs (dead code), and those that
-// the forward statements have.
+// are among the forward statements as well.
 func (b *builder) pruneBackward() {
 	p := b.program
 	need := map[int]bool{}
@@ -146,8 +146,8 @@ func (b *builder) pruneBackward() {
 	p.Backward = kept
 }
 
-// HasGradient reports whether tensor t has a gradient: one that is derived, or one that lines of the formula
-// read or define.
+// HasGradient reports whether tensor t has a gradient: a derived one, or one that the formula reads or
+// defines as grad.NAME.
 func (p *Program) HasGradient(t int) bool {
 	_, read := p.Grads[t]
 	return p.Tensors[t].Varies || read

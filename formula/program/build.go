@@ -76,8 +76,8 @@ func (s *scope) with(params map[string]value) *scope {
 	return &scope{params: all, vars: s.vars, bound: s.bound, partly: s.partly}
 }
 
-// statement lowers a statement; for a variadic target, once for each tensor. A statement whose slot is
-// absent is lowered only if one of the following statements reads it.
+// statement lowers a statement; for a variadic target, once for each tensor. If no target is present in this
+// use, it lowers the statement only if a following statement reads a target.
 func (b *builder) statement(s *expr.Statement, following []*expr.Statement) error {
 	b.length = 0
 	if holds, err := b.when(s); err != nil || !holds {
@@ -99,7 +99,7 @@ func (b *builder) statement(s *expr.Statement, following []*expr.Statement) erro
 	return nil
 }
 
-// when reports whether a statement counts.
+// when reports whether the `when` condition of a statement holds in this use, or is missing.
 func (b *builder) when(s *expr.Statement) (bool, error) {
 	if s.When == nil {
 		return true, nil
@@ -185,8 +185,8 @@ func tensorName(r *expr.Read) string {
 	return id.Name
 }
 
-// targets lowers one statement for each target. Several targets share an argmax over as many indices; each
-// takes one of them.
+// targets lowers a statement once for each target. Several targets are the results of one argmax over as many
+// indices, as in i[n], j[n] = argmax(a, b: x[n, a, b]), or the two parts of a logsumexp.
 func (b *builder) targets(s *expr.Statement, sc *scope) error {
 	for i, t := range s.Targets {
 		part := -1
@@ -278,7 +278,7 @@ func (b *builder) target(s *expr.Statement, t expr.Node, part int, sc *scope) er
 	return nil
 }
 
-// forRanges gives indices the ranges that stand behind for.
+// forRanges declares the ranges of the indices in a for clause, as in y[i] = ... for i < 3.
 func (b *builder) forRanges(s *expr.Statement, sc *scope) error {
 	for _, f := range s.For {
 		lo, hi, err := b.rangeOf(f, sc)
@@ -290,7 +290,8 @@ func (b *builder) forRanges(s *expr.Statement, sc *scope) error {
 	return nil
 }
 
-// local returns a tensor of the formula's own, without its kind.
+// local returns a new intermediate tensor with the shape that follows from left, its left side. The caller
+// sets its kind.
 func (b *builder) local(name string, left *term.Read, sc *scope) (*Local, error) {
 	l := &Local{Name: name, Old: -1}
 	if b.prefix != "" {
@@ -414,7 +415,8 @@ func (b *builder) left(r *expr.Read, id int, left *term.Read, sc *scope) error {
 	return nil
 }
 
-// extentOfElement returns the range of an index that stands for an element of a shape.
+// extentOfElement returns the range of an index over a dimension of a shape, or the ranges of a run of
+// indices over X....
 func (b *builder) extentOfElement(e shapeElement, sc *scope) (extent, error) {
 	extents, err := b.shapeOf(e, sc)
 	x := extent{run: e.run}
@@ -424,8 +426,9 @@ func (b *builder) extentOfElement(e shapeElement, sc *scope) (extent, error) {
 	return x, err
 }
 
-// extentOf returns how many values an index of a tensor of the formula's own has: an index by itself, or the
-// number that several make up, of which each value stands for one value of each of them.
+// extentOf returns the extent of the dimension that subscript i on the left side of an intermediate tensor
+// defines: the extent of a plain index, or the product of the extents in a mixed radix number such as h * D +
+// d.
 func extentOf(i *term.Term) (*term.Term, error) {
 	var extents []*term.Term
 	for _, v := range i.Free() {
@@ -466,7 +469,8 @@ func (b *builder) leftByNumber(n *expr.Number, tensor *Local, sl *Slot, left *te
 	return nil
 }
 
-// extentsOf returns the extents of the mixed radix in which indices form a flat index.
+// extentsOf returns the extents of the indices of a flat index #(i, j), which are its mixed radix. An error
+// says that one is no plain index.
 func extentsOf(idx []*term.Term) ([]*term.Term, error) {
 	ext := []*term.Term{}
 	for _, i := range idx {
@@ -495,7 +499,8 @@ func bounds(v *term.Variable) (lo, hi int, err error) {
 	return lo, max(hi, lo), nil
 }
 
-// shapeOf returns the extents of a shape element: one, or those of a run.
+// shapeOf returns the extents of a shape element: one for a dimension, several for a run X.... An extent that
+// a sum over a list defines is -1, since the tensor determines it.
 func (b *builder) shapeOf(e shapeElement, sc *scope) ([]*term.Term, error) {
 	if folds(e.x) { // the tensor determines the extent
 		return []*term.Term{term.Number(-1)}, nil
@@ -519,7 +524,7 @@ func (b *builder) shapeOf(e shapeElement, sc *scope) ([]*term.Term, error) {
 	return items, nil
 }
 
-// hasRange reports whether a name is an index with a range.
+// hasRange reports whether a name is an index with a known range, or a parameter.
 func (b *builder) hasRange(name string, sc *scope) bool {
 	if _, ok := sc.params[name]; ok {
 		return true
@@ -575,7 +580,8 @@ func (b *builder) index(name string, sc *scope) (value, error) {
 	return value{run: r}, nil
 }
 
-// variableOf returns the variable of a key. It declares the variable at the first use.
+// variableOf returns the term of the variable that sc.vars has for key. At the first use, it declares the
+// variable with range [lo, hi).
 func variableOf(key, name string, lo, hi *term.Term, sc *scope) *term.Term {
 	v := sc.vars[key]
 	if v == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// call evaluates the call of a function of the formula, of a function that an attribute's value selects, or
-// of a builtin.
+// call evaluates a call of a function of the formula, of the function that the value of an enum attribute
+// selects, or of a builtin.
 func (b *builder) call(n *expr.Call, sc *scope, isIndex bool) (value, error) {
 	switch n.Func {
 	case "has", "or":
@@ -103,7 +103,8 @@ func (b *builder) hasConditions(n *expr.Call) bool {
 	return found
 }
 
-// attribute returns the value of an attribute, or of a field of one: name.field.
+// attribute returns the value of an attribute, or of a field of a record attribute: name.field. It returns
+// false if there is no such attribute.
 func (b *builder) attribute(name string) (value, bool) {
 	first, rest, _ := strings.Cut(name, ".")
 	if !b.env.attrs[first] {
@@ -183,7 +184,8 @@ func (b *builder) builtin(name string, args []value) (value, error) {
 	return value{node: applied(f, x)}, nil
 }
 
-// applied applies f to numbers. It folds constants.
+// applied returns the term that applies function f to numbers x. It folds constants, and rewrites log(1 + y)
+// as log1p(y).
 func applied(f *term.Function, x []*term.Term) *term.Term {
 	k := f.Result
 	ints := !slices.ContainsFunc(x, func(n *term.Term) bool { return n.Kind != term.Integer })
@@ -213,8 +215,8 @@ func applied(f *term.Function, x []*term.Term) *term.Term {
 	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: x}
 }
 
-// runFunction evaluates a builtin on runs of indices or extents. It returns false if name is no such
-// builtin. A dimension that the builtin inserts or replaces has index 0 and extent 1.
+// runFunction evaluates a builtin on runs of indices or extents, such as keep(X, axes). It returns false if
+// name denotes no such builtin. A dimension that the builtin inserts or replaces has index 0 and extent 1.
 func (b *builder) runFunction(name string, args []value) (value, bool, error) {
 	fail := func(want string) (value, bool, error) { return value{}, true, fmt.Errorf("%s: want %s", name, want) }
 	if k := reduction.Of(name); k.Is(reduction.Same) {

@@ -7,9 +7,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// rangedElsewhere looks for the range of an index that no statement lowered so far gives, and reports whether
-// it found one. A statement of a recurrence may need what one below it gives, and statements and branches
-// that do not count in a use are not lowered, but their ranges hold in the rest of the formula.
+// rangedElsewhere searches all statements of the formula for the range of an index for which the lowered
+// statements have none, and reports whether it found one. Statements below, and statements and branches that
+// do not count in this use, are not lowered, but their ranges hold in the whole formula.
 func (b *builder) rangedElsewhere(name string) bool {
 	if b.seeking {
 		return false
@@ -49,8 +49,8 @@ func (b *builder) rangedElsewhere(name string) bool {
 	return false
 }
 
-// rangedBySlot gives an index the range of the extent of a slot, where the index stands by itself on a left
-// side.
+// rangedBySlot sets the range of index name to the extent of a slot's dimension, if the index is a plain
+// subscript on left side r of that slot. It reports whether it did.
 func (b *builder) rangedBySlot(r *expr.Read, name string) bool {
 	items, sl := r.Groups[len(r.Groups)-1], b.slots[r.Name]
 	for j, it := range items {

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// folds reports whether n contains a reduction, such as sum(i: prod(X[i])).
+// folds reports whether expression n contains a reduction, such as sum(i: prod(X[i])).
 func folds(n expr.Node) bool {
 	found := false
 	expr.Walk(n, func(m expr.Node) {
@@ -19,7 +19,8 @@ func folds(n expr.Node) bool {
 	return found
 }
 
-// folded returns the reduction of the items of a list. The maximum or minimum of an empty list is an error.
+// folded returns a reduction of the items of a list as a term, such as a + b + c for a sum. The maximum or
+// minimum of an empty list is an error.
 func (b *builder) folded(k reduction.Kind, items []*term.Term) (*term.Term, error) {
 	if len(items) == 0 {
 		if k.Is(reduction.Extreme) {

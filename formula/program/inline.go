@@ -13,20 +13,20 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// callee is an operator whose formula can be inlined.
+// callee is an operator that formulas can inline.
 type callee struct {
 	task.Callee
 	formula *expr.Formula // parsed at the first inlining; nil before
 }
 
-// application is the call of an operator on tensors of a program.
+// application is a call of an operator on tensors, within a formula.
 type application struct {
 	of      *callee
 	tensors map[string]int // the arguments, by slot
 	attrs   map[string]value
 }
 
-// inlineElement returns the element of an inlined operator's output at n.At.
+// inlineElement lowers an element of an inlined operator's output, such as softmax(x, axis = 1)[n, k].
 func (b *builder) inlineElement(n *expr.Inline, sc *scope) (value, error) {
 	id, err := b.inline(n.Call, n.Output, sc)
 	if err != nil {
@@ -40,7 +40,8 @@ func (b *builder) inlineElement(n *expr.Inline, sc *scope) (value, error) {
 	return value{node: b.paired(&term.Term{Op: term.Element, Kind: t.Kind, Read: r})}, nil
 }
 
-// inline inlines the call of an operator, and returns the tensor of an output. Equal calls are inlined once.
+// inline inlines the call of an operator, and returns the tensor of its output with the given name; "" is the
+// first one. Equal calls are inlined once.
 func (b *builder) inline(n *expr.Call, output string, sc *scope) (int, error) {
 	if b.depth++; b.depth > maxDepth {
 		return 0, fmt.Errorf("%s applies itself", n.Func)
@@ -139,7 +140,8 @@ func (a *application) defaults() error {
 	return nil
 }
 
-// key identifies a call: calls with the same operator, tensors and attributes have equal keys.
+// key returns a text that identifies a call: it is equal for calls of the same operator with the same tensors
+// and attributes.
 func (a *application) key() string {
 	s := cmp.Or(a.of.Full, a.of.Name) + "("
 	for _, x := range a.of.Slots {
@@ -153,7 +155,7 @@ func (a *application) key() string {
 	return s + ")"
 }
 
-// key identifies a value: equal values have equal keys.
+// key returns a text that identifies a value: it is equal for equal values.
 func (v value) key() string {
 	switch {
 	case v.node != nil:
@@ -170,8 +172,9 @@ func (v value) key() string {
 	return v.text
 }
 
-// unfolded inlines the definition of x if x is a whole output of an inlined operator. So x = op(...)[...]
-// defines the target directly, and not as a copy of a temporary.
+// unfolded returns the definition of x, with its indices substituted, if x is an element of an inlined
+// operator's output with a sole definition. So y[n, k] = op(...)[n, k] computes y directly, and does not copy
+// a temporary.
 func (b *builder) unfolded(x *term.Term) *term.Term {
 	if x.Op != term.Element || !slices.Contains(slices.Collect(maps.Values(b.inlined)), x.Read.Tensor) || x.Read.ByNumber || x.Read.Else != nil {
 		return x
@@ -199,7 +202,8 @@ func (b *builder) unfolded(x *term.Term) *term.Term {
 	return by.Value.Substitute(values)
 }
 
-// argument returns the tensor of an argument: a name, or the output of a nested call.
+// argument returns the tensor that is an argument of an inlined operator: a named tensor, or the output of a
+// nested call.
 func (b *builder) argument(n expr.Node, sc *scope) (int, error) {
 	switch n := n.(type) {
 	case *expr.Ident:

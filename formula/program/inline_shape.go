@@ -47,7 +47,7 @@ func (b *builder) bindTensors(a *application) error {
 	return nil
 }
 
-// valueOf evaluates an expression of a spec.
+// valueOf evaluates an expression of the inlined operator's spec, such as a dimension or a requirement.
 func (b *builder) valueOf(text string) (value, error) {
 	x, err := expr.Parse(text)
 	if err != nil {
@@ -109,8 +109,8 @@ func (b *builder) match(a *application, s task.CalleeSlot, elements []shapeEleme
 	return nil
 }
 
-// front returns the number of dimensions before the one that an axis attribute binds, or -1 if no attribute
-// binds one.
+// front returns the number of dimensions in front of the one whose position an axis attribute determines, as
+// D in [A..., D, B...]. It returns -1 if no dimension of the shape has such an attribute.
 func (a *application) front(elements []shapeElement, rank int) (int, error) {
 	for _, x := range a.of.Attrs {
 		for _, e := range elements {
@@ -134,7 +134,7 @@ func (a *application) front(elements []shapeElement, rank int) (int, error) {
 	return -1, nil
 }
 
-// bindDim unifies one element of a shape with its extents.
+// bindDim unifies shape element e of slot s with extents: it binds a new name to them, or compares them.
 func (b *builder) bindDim(s task.CalleeSlot, e shapeElement, dims []*term.Term) error {
 	if id, ok := e.x.(*expr.Ident); ok {
 		switch {
@@ -199,7 +199,7 @@ func (b *builder) presence(a *application, output string) error {
 	return nil
 }
 
-// compare checks the shape of a weight.
+// compare returns an error unless the shape of a weight's tensor is the one that the spec declares.
 func (b *builder) compare(s task.CalleeSlot) error {
 	dims := b.program.Tensors[b.byName[s.Name]].Shape
 	var want []*term.Term

@@ -8,12 +8,11 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// A logsumexp is kept as a pair: the maximum of the elements, and the log of the sum of exp(element -
-// maximum). The sum of both is rounded to the precision of the maximum. So other terms are added to the
-// maximum first, and the log last: x - logsumexp(..) is (x - maximum) - log, which is precise for elements
-// of any magnitude.
+// A logsumexp is represented as a pair: the maximum m of the elements, and log(sum(exp(x - m))). The sum of
+// both would be rounded to the precision of m. So other terms are added to m first, and the log last: x -
+// logsumexp(..) is (x - m) - log, which is precise for elements of any magnitude.
 
-// relative lowers a logsumexp to the sum of its pair.
+// relative lowers a logsumexp to the sum of its pair: m + log(sum(exp(x - m))).
 func relative(n *term.Term) *term.Term {
 	if len(n.Reduction.Vars) == 0 && n.Reduction.Guard == nil { // the element is its own maximum
 		return n.Reduction.Body
@@ -72,8 +71,8 @@ func (b *builder) apart(n *term.Term, around []*term.Variable) *term.Term {
 	return &out
 }
 
-// partOfPair returns the value of target number part in a statement with two targets: the maximum or the log
-// of pair x.
+// partOfPair returns the value for one target of a statement such as m[n], r[n] = logsumexp(k: x[n, k]). x is
+// the sum of the pair. part is 0 for the maximum, and 1 for the log.
 func (b *builder) partOfPair(s *expr.Statement, x *term.Term, part int, sc *scope) (*term.Term, error) {
 	if x.Op != term.Add { // no reduction indices: the element is its own maximum
 		if part == 0 {
@@ -93,13 +92,13 @@ func (b *builder) partOfPair(s *expr.Statement, x *term.Term, part int, sc *scop
 	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &r}, nil
 }
 
-// signed is a term of a sum, with its sign.
+// signed is an addend of a sum, with its sign.
 type signed struct {
 	of       *term.Term
 	negative bool
 }
 
-// logarithms splits a sum into the trailing logs of pairs and the rest.
+// logarithms splits a sum into the logs of pairs at its end, and the rest.
 func (b *builder) logarithms(n *term.Term) (rest *term.Term, logs []signed) {
 	switch {
 	case n.Kind != term.Real:
@@ -117,7 +116,7 @@ func (b *builder) logarithms(n *term.Term) (rest *term.Term, logs []signed) {
 	return n, nil
 }
 
-// isLogarithm reports whether n is the log of a pair.
+// isLogarithm reports whether n is the log of a pair, or an element of a temporary that holds one.
 func (b *builder) isLogarithm(n *term.Term) bool {
 	if n.Op == term.Reduce {
 		return n.Reduction.Relative()
@@ -125,7 +124,7 @@ func (b *builder) isLogarithm(n *term.Term) bool {
 	return n.Op == term.Element && b.seconds[n.Read.Tensor]
 }
 
-// add returns x + y or x - y, with the logs of pairs as the last terms.
+// add returns x + y or x - y, with the logs of pairs as its last addends.
 func (b *builder) add(op term.Op, x, y *term.Term) *term.Term {
 	x, logs := b.logarithms(x)
 	y, more := b.logarithms(y)
@@ -172,13 +171,15 @@ func (b *builder) halve(id int, left *term.Read, vars []*term.Variable, x *term.
 	return x
 }
 
-// pairOf is the sum of a pair, as an expression of the indices vars of a tensor.
+// pairOf is the sum of the pair that defines an element of a tensor, as a function of the tensor's indices
+// vars.
 type pairOf struct {
 	vars []*term.Variable
 	sum  *term.Term
 }
 
-// paired returns the sum of the pair that defines element n, or n itself if no pair does.
+// paired returns the sum of a pair in place of element n, if that pair defines the tensor of n. It returns n
+// itself otherwise.
 func (b *builder) paired(n *term.Term) *term.Term {
 	r := n.Read
 	p, ok := b.pairs[r.Tensor]
@@ -192,7 +193,7 @@ func (b *builder) paired(n *term.Term) *term.Term {
 	return p.sum.Substitute(values)
 }
 
-// temporaryOnce is temporary, but equal values of a statement share one temporary.
+// temporaryOnce is temporary, but reuses the temporary of an equal value in the same statement.
 func (b *builder) temporaryOnce(n *term.Term, vars []*term.Variable) *term.Term {
 	i := slices.IndexFunc(b.hoisted, func(h hoisted) bool { return term.Identical(h.of, n) && slices.Equal(h.vars, vars) })
 	if i >= 0 {
@@ -203,8 +204,8 @@ func (b *builder) temporaryOnce(n *term.Term, vars []*term.Variable) *term.Term 
 	return x
 }
 
-// hoisted is a value that is stored in a temporary over vars: those that it uses, and enclosing ones with
-// empty ranges.
+// hoisted records a value of the present statement that a temporary holds, and the element of the temporary.
+// The indices of the temporary are vars.
 type hoisted struct {
 	of      *term.Term
 	vars    []*term.Variable

@@ -19,8 +19,8 @@ func (p *Program) Opened(unsettled bool) (*Program, error) {
 	return out, err
 }
 
-// Forget marks the values of symbols as unknown, so that what an analysis finds holds for all values of its
-// symbols, also where one extent is larger than another.
+// Forget marks the values of symbols as unknown. Results of an analysis then hold for all values of the
+// symbols, and not only for the order of extents in this use.
 func (p *Program) Forget() {
 	p.symbols(func(n *term.Term) { n.Unknown = true })
 }
@@ -29,7 +29,7 @@ func (p *Program) Forget() {
 // operands.
 func (p *Program) Settle() { p.SettleSome(func(string) bool { return true }) }
 
-// SettleSome settles the symbols of which some reports true, by name. Others stay as they are.
+// SettleSome does what Settle does for the symbols for whose names some returns true. Others stay symbolic.
 func (p *Program) SettleSome(some func(symbol string) bool) {
 	if p.use == nil || !p.use.Open {
 		return
@@ -45,7 +45,8 @@ func (p *Program) SettleSome(some func(symbol string) bool) {
 	}
 }
 
-// symbols calls visit for each symbol. visit may change a symbol in place, since no other program shares it.
+// symbols calls visit for each symbol in the program, once for a shared one. visit may change a symbol in
+// place, since no other program shares it.
 func (p *Program) symbols(visit func(n *term.Term)) {
 	seen := map[*term.Term]bool{} // visit shared subterms once
 	look := func(n *term.Term) {
@@ -76,7 +77,7 @@ func (p *Program) symbols(visit func(n *term.Term)) {
 	}
 }
 
-// decider folds comparisons of known numbers. It memoizes its results by term.
+// decider folds comparisons of known numbers in terms. The map memoizes the results.
 type decider map[*term.Term]*term.Term
 
 func (d decider) decided(n *term.Term) *term.Term {

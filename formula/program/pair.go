@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Pair is an operator in use, and another operator that is applied to its tensors.
+// Pair is an operator in use and another operator, Other, that is applied to its tensors, as for a fusion of
+// both.
 type Pair struct {
 	Use     *Use
 	Other   task.Callee
@@ -18,7 +19,7 @@ type Pair struct {
 	Output  string            // the slot of Other
 }
 
-// Build returns the program of both operators, and the tensor of Output.
+// Build returns the program of both operators, and the tensor of Other's slot Output.
 func (p *Pair) Build() (*Program, int, error) {
 	b, err := build(p.Use)
 	if err != nil {
@@ -59,7 +60,8 @@ func (p *Pair) Build() (*Program, int, error) {
 	return b.program, id, err
 }
 
-// Tensor returns the first tensor of a slot, or the tensor of a named value, and whether there is one.
+// Tensor returns the tensor with a name: that of a slot (the first one if it is variadic), or an intermediate
+// tensor. It returns false if there is none.
 func (p *Program) Tensor(name string) (int, bool) {
 	i := slices.IndexFunc(p.Tensors, func(l *Local) bool { return l.Name == name })
 	return i, i >= 0

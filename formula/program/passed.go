@@ -19,7 +19,7 @@ type Passed struct {
 	Values   []any // in this use; a program depends on their number, not on the values
 }
 
-// kind returns the kind of the values. ok is false if formulas cannot use their type.
+// kind returns the kind of the argument's values. ok is false if formulas cannot compute with their Go type.
 func (p *Passed) kind() (k term.Kind, ok bool) {
 	if p.Type == nil {
 		return 0, false
@@ -57,7 +57,7 @@ func Number(v any) float64 {
 	return term.Truth(Holds(v))
 }
 
-// Whole converts a passed integer to int64. It returns 0 for other types.
+// Whole converts a passed integer to int64. It returns 0 for values of other types.
 func Whole(v any) int64 {
 	if x := reflect.ValueOf(v); x.CanUint() {
 		return int64(x.Uint())
@@ -67,13 +67,13 @@ func Whole(v any) int64 {
 	return 0
 }
 
-// Holds reports whether a passed value is true.
+// Holds reports whether a passed value is the boolean true.
 func Holds(v any) bool {
 	x := reflect.ValueOf(v)
 	return x.Kind() == reflect.Bool && x.Bool()
 }
 
-// addPassed declares the tensors of passed arguments.
+// addPassed declares a tensor for each argument whose values the caller passes at each run.
 func (b *builder) addPassed(list []Passed) error {
 	for i := range list {
 		p := &list[i]

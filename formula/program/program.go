@@ -26,8 +26,8 @@ type Program struct {
 	use      *Use // that the program was built from
 }
 
-// Local is a tensor of a program: of a slot, of a value that a statement defines, or of the value that a
-// slot held before the task.
+// Local is a tensor of a program: the tensor of a slot, an intermediate tensor that statements define, or the
+// value that a slot had before the task (old.NAME).
 type Local struct {
 	Name  string
 	Shape []*term.Term
@@ -55,12 +55,12 @@ type Statement struct {
 	Vars   []*term.Variable
 	Value  *term.Term
 	// Add says that Value is added to the element (scatter-add), for the values of Vars for which Guard
-	// holds or is nil. Several values of Vars may name one element. Only derived gradients have such
-	// statements.
+	// holds. A nil Guard always holds. Several values of Vars may have the same element. Only derived
+	// gradients have such statements.
 	Add   bool
 	Guard *term.Term
-	// Recurrence is the block of statements that the statement needs and that need it, or nil. Over is the
-	// one of Vars for one value of which after the other the block runs.
+	// Recurrence is the block of mutually dependent statements to which this one belongs, or nil. Over is the
+	// variable in Vars for the index along which the block runs sequentially.
 	Recurrence *Recurrence
 	Over       *term.Variable
 }
@@ -84,8 +84,8 @@ func Parse(lines []string) (*Parsed, error) {
 	return &Parsed{text, f}, nil
 }
 
-// Moves reports whether the formula only copies elements: each value is an element at plain indices, without
-// a condition. Then neither attributes nor extents change what is computed from elements.
+// Moves reports whether the formula only copies elements: the value of each statement is an element at plain
+// indices, without a condition, as in a transpose. Then attributes and extents have no influence on values.
 func (p *Parsed) Moves() bool {
 	for _, s := range p.formula.Statements {
 		root, ok := s.X.(*expr.Read)
@@ -106,7 +106,8 @@ func (p *Parsed) Moves() bool {
 	return true
 }
 
-// Build lowers the formula of a use.
+// Build lowers the formula of use u to a program. It orders the statements, separates those for gradients by
+// hand, and removes dead code.
 func Build(u *Use) (*Program, error) {
 	b, err := build(u)
 	if err != nil {
@@ -137,7 +138,7 @@ func begin(line string) string {
 	return line
 }
 
-// build lowers all statements of a use, also those that no slot depends on.
+// build lowers all statements of a use. It keeps dead code.
 func build(u *Use) (*builder, error) {
 	parsed := u.Parsed
 	if parsed == nil {
@@ -197,8 +198,8 @@ func build(u *Use) (*builder, error) {
 	return b, nil
 }
 
-// define replaces the symbols of dimensions that have definitions by these, if both have the same value. So
-// extents that are equal by definition become equal terms.
+// define replaces the symbols of dimensions by their definitions, if both have the same value in this use.
+// Extents that are equal by definition thus become equal terms.
 func (b *builder) define(definitions map[string]expr.Node) {
 	for _, name := range slices.Sorted(maps.Keys(definitions)) {
 		was := b.env.values[name]
@@ -213,7 +214,7 @@ func (b *builder) define(definitions map[string]expr.Node) {
 	}
 }
 
-// itemsOf returns the extents in a value: one, those of a run, or none.
+// itemsOf returns the terms in a value: one for a number, those of a run, or none.
 func itemsOf(v value) []*term.Term {
 	switch {
 	case v.run != nil:
@@ -230,7 +231,7 @@ func sameValue(x, y *term.Term) bool {
 	return aKnown && bKnown && a == b
 }
 
-// divided reports whether n contains a quotient, a function or a conditional.
+// divided reports whether n contains a quotient, a remainder, a function or a conditional.
 func divided(n *term.Term) bool {
 	found := false
 	n.Walk(func(m *term.Term) { found = found || term.Divides(m.Op) || m.Op == term.Apply || m.Op == term.Choose })
@@ -276,8 +277,8 @@ func (b *builder) addSlots(slots []*Slot) error {
 	return nil
 }
 
-// dimsOf returns the extents of tensor n of a slot, from the slot's shape. An extent whose value differs
-// from the tensor's becomes the tensor's, as a number.
+// dimsOf returns the extents of tensor n of slot s, as terms in the slot's shape. If the value of a term
+// differs from the tensor's extent, the extent is a constant instead.
 func (b *builder) dimsOf(s *Slot, n int) ([]*term.Term, error) {
 	sc := &scope{params: map[string]value{"i": {node: term.Number(n)}}, vars: map[string]*term.Variable{}}
 	dims := []*term.Term{}
@@ -312,7 +313,7 @@ func (p *Program) Add(l *Local) int {
 	return len(p.Tensors) - 1
 }
 
-// prune drops the statements that no slot depends on (dead code).
+// prune drops the statements on which no slot depends (dead code), and marks the tensors that have gradients.
 func (b *builder) prune() {
 	p := b.program
 	need := make([]bool, len(p.Tensors))

@@ -6,8 +6,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Recognized returns the element of a tensor that holds the value n, or n itself if no statement defines
-// one. It matches n against the right side of each statement.
+// Recognized returns the element of a tensor whose value is n (common subexpression elimination). It matches
+// n against the right side of each statement, with the statement's indices as pattern variables. It returns n
+// itself if no statement matches.
 func (p *Program) Recognized(n *term.Term) *term.Term {
 	for _, s := range p.Statements {
 		if unlike(s.Value, n) {
@@ -30,8 +31,8 @@ func (p *Program) Recognized(n *term.Term) *term.Term {
 	return n
 }
 
-// unlike reports that n differs from a value in more than its indices, by a look at both and at their first
-// operands. What it does not report may differ, too.
+// unlike is a cheap test before a match. It returns true only if n cannot match value; it compares the roots
+// and their first operands. If it returns false, n may still differ.
 func unlike(value, n *term.Term) bool {
 	if value.Op == term.Index {
 		return false
@@ -46,9 +47,9 @@ func unlike(value, n *term.Term) bool {
 	return v.Op != term.Index && (v.Op != x.Op || v.Op == term.Element && v.Read.Tensor != x.Read.Tensor)
 }
 
-// given reports whether x, matched to index v, is in the range of v. Either the ranges are equal, or x is in
-// range because n loads in bounds: the statement's value loads, unconditionally, at a subscript linear in v
-// that is out of bounds for any v >= hi.
+// given reports whether x, which the match assigned to index v, is in the range of v. Either the ranges are
+// equal, or x is in range because n is in bounds: the statement's value loads, unconditionally, at a
+// subscript that is linear in v and out of bounds for any v >= hi.
 func given(value *term.Term, v *term.Variable, x *term.Term) bool {
 	if x.Op == term.Index && x.Var.Lo.Is(0) && v.Lo.Is(0) && term.SameInteger(x.Var.Hi, v.Hi) {
 		return true

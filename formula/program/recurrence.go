@@ -7,16 +7,16 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Recurrence is a block of statements that need each other: of the elements that its statements give, those
-// at one value of an index are made of those at values before. The statements of a block stand together. They
-// run in their order for one value of the index after the other.
+// Recurrence is a block of mutually dependent statements that run sequentially along an index, such as h[t] =
+// a * (h[t - 1] else 0) + x[t]. Elements at one value of the index depend on those at earlier values. The
+// statements of a block are adjacent. For each value of the index, they run in their order.
 type Recurrence struct {
 	Targets []int // the tensors that its statements give
 	Down    bool  // the index goes from its last value to the first
 }
 
-// Needs reports whether one of the tensors that a statement gives, or that statements beside it in its block
-// give, is in a set.
+// Needs reports whether set holds for a tensor that the statement defines, or that another statement of its
+// recurrence defines.
 func (s *Statement) Needs(set func(tensor int) bool) bool {
 	if s.Recurrence == nil {
 		return set(s.Target)
@@ -24,13 +24,12 @@ func (s *Statement) Needs(set func(tensor int) bool) bool {
 	return slices.ContainsFunc(s.Recurrence.Targets, set)
 }
 
-// beside lists the statements of the block of a statement, among those of which it is one: the statement
-// alone if it is in no recurrence.
+// beside returns the statements in the recurrence of s, or s alone if it is in none. statements contains s.
 func (s *Statement) beside(statements []*Statement) []*Statement {
 	return Together(statements, slices.Index(statements, s))
 }
 
-// Together lists the statements of the block of statement i: that statement alone if it is in no recurrence.
+// Together returns the statements in the recurrence of statement i, or that statement alone if it is in none.
 func Together(statements []*Statement, i int) []*Statement {
 	lo, hi := i, i+1
 	if r := statements[i].Recurrence; r != nil {
@@ -42,9 +41,10 @@ func Together(statements []*Statement, i int) []*Statement {
 	return statements[lo:hi]
 }
 
-// Needed returns the statements on which tensors depend, in their order, but for those that give what is
-// there. It adds to need what they read. Of a block of which some tensors are there, the others may need each
-// other no longer.
+// Needed returns the statements on which the tensors in need depend, transitively and in their order. It
+// marks the tensors that they read in need. Tensors for which there returns true are available, so their
+// statements are left out. The remaining statements of a recurrence are ordered again, since they may no
+// longer depend on each other.
 func Needed(statements []*Statement, need []bool, there func(tensor int) bool) ([]*Statement, error) {
 	var kept []*Statement
 	keeps := func(s *Statement) bool { return need[s.Target] && !there(s.Target) }
@@ -82,14 +82,14 @@ func Needed(statements []*Statement, need []bool, there func(tensor int) bool) (
 	return kept, nil
 }
 
-// Recurs reports whether one of some statements is in a recurrence.
+// Recurs reports whether any of the statements is in a recurrence.
 func Recurs(statements []*Statement) bool {
 	return slices.ContainsFunc(statements, func(s *Statement) bool { return s.Recurrence != nil })
 }
 
-// Ordered returns statements in an order in which each reads only what those above it give, but for blocks of
-// statements that need each other: these become recurrences. Statements that are in order stay as they are.
-// The error says that a block has no index along which its elements can be given.
+// Ordered sorts statements topologically: each reads only results of statements above it. A strongly
+// connected component becomes a recurrence. Statements that are in order already keep their order. It returns
+// an error if a component cannot be evaluated along any index.
 func Ordered(statements []*Statement) ([]*Statement, error) {
 	o := &ordering{statements: statements, givers: map[int][]int{}}
 	for i, s := range statements {
@@ -126,7 +126,8 @@ type ordering struct {
 	out         []*Statement
 }
 
-// neededBy lists the statements that give what statement i reads, and those above it that give its target.
+// neededBy returns the statements on which statement i depends: those that define a tensor that it reads, and
+// those above it with the same target.
 func (o *ordering) neededBy(i int) []int {
 	var out []int
 	o.statements[i].Reads(func(r *term.Read) {
@@ -175,7 +176,8 @@ func (o *ordering) visit(i int) error {
 	return err
 }
 
-// block makes a recurrence of statements that need each other.
+// block makes a recurrence of mutually dependent statements. It tries each index of the first statement,
+// upward and downward.
 func (o *ordering) block(members []int) ([]*Statement, error) {
 	b := &blocks{place: map[int]int{}, inside: map[int]bool{}}
 	for _, j := range members {
@@ -200,7 +202,8 @@ func (o *ordering) block(members []int) ([]*Statement, error) {
 	return nil, fmt.Errorf("%s is needed before it is given, whichever index goes first", b.statements[0].Left.Text)
 }
 
-// blocks looks for the index along which statements can give their elements.
+// blocks tests whether mutually dependent statements can be evaluated along an index, which has a position in
+// the subscripts of each tensor.
 type blocks struct {
 	statements []*Statement
 	inside     map[int]bool
@@ -208,8 +211,8 @@ type blocks struct {
 	down       bool
 }
 
-// over returns the variable that a statement has for the index; nil if it does not stand by itself on the
-// left side, or if its range depends on others.
+// over returns the variable of statement s at the position of the index. It returns nil if that subscript is
+// not a plain variable, or if the range of the variable depends on others.
 func (b *blocks) over(s *Statement) *term.Variable {
 	at, known := b.place[s.Target]
 	if !known || s.Left.ByNumber || s.Left.Which != nil || at >= len(s.Left.Idx) || s.Left.Idx[at].Op != term.Index {
@@ -227,8 +230,8 @@ func (b *blocks) over(s *Statement) *term.Variable {
 	return v
 }
 
-// ordered returns the statements in the order in which they run at one value of the index, or nil if some
-// element would be read before it is given.
+// ordered returns the order of the statements at one value of the index, by a topological sort of their
+// dependencies at that value. It returns nil if an element would be read before it is defined.
 func (b *blocks) ordered() []*Statement {
 	if !b.places() {
 		return nil
@@ -267,7 +270,8 @@ func (b *blocks) ordered() []*Statement {
 	return out
 }
 
-// places finds where the index stands in each tensor, from where it stands in one.
+// places infers the position of the index in the subscripts of all tensors from its position in one tensor,
+// by propagation through the reads. It returns false if a position is unknown.
 func (b *blocks) places() bool {
 	for range b.statements {
 		for _, s := range b.statements {
@@ -297,8 +301,8 @@ func (b *blocks) places() bool {
 	return false
 }
 
-// reads calls visit for each element of the block that a statement reads, with the conditions that hold
-// there.
+// reads calls visit for each element of a tensor of the block that s reads. holds lists the conditions under
+// which s reads the element.
 func (b *blocks) reads(s *Statement, visit func(r *term.Read, holds []*term.Term)) {
 	var walk func(n *term.Term, holds []*term.Term)
 	walk = func(n *term.Term, holds []*term.Term) {
@@ -355,7 +359,7 @@ func (b *blocks) reads(s *Statement, visit func(r *term.Read, holds []*term.Term
 	}
 }
 
-// moment says when the element was given that a statement reads.
+// moment is the time at which an element that a statement reads is defined, relative to the statement.
 type moment uint8
 
 const (
@@ -364,7 +368,8 @@ const (
 	later                // at one that comes later, or that may
 )
 
-// when returns when the element of a read was given, for a statement that runs at v.
+// when returns the time at which the element that r reads is defined, for a statement that runs at value v of
+// the index. Unknown times count as later.
 func (b *blocks) when(r *term.Read, v *term.Variable, holds []*term.Term) moment {
 	at, known := b.place[r.Tensor]
 	if !known || r.ByNumber || at >= len(r.Idx) {
@@ -383,11 +388,11 @@ func (b *blocks) when(r *term.Read, v *term.Variable, holds []*term.Term) moment
 	return later
 }
 
-// deepest bounds how many variables positive replaces by their bounds.
+// deepest bounds the depth of the search in positive.
 const deepest = 4
 
-// positive reports whether an integer is at least 1 where conditions hold: because it is a number, because it
-// exceeds what a condition says to be positive, or because it is so at the bounds of a variable.
+// positive reports whether n >= 1 is provable where all conditions in holds hold. It compares n with the
+// differences that the conditions bound, and substitutes bounds for variables, up to depth of them.
 func positive(n *term.Term, holds []*term.Term, depth int) bool {
 	if v, known := n.InUse(); known {
 		return v >= 1

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// reduction lowers a reduction. A reduction over no index folds to its body.
+// reduction lowers a reduction. Without an index, as over an empty run, it is its body.
 func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	inner := sc.inner()
 	r := &term.Reduction{Kind: n.Kind, Part: -1}
@@ -97,8 +97,8 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	return write(out), nil
 }
 
-// dimensionOf returns the start and the extent of the dimension that v indexes, or of the range of v if v
-// indexes none.
+// dimensionOf returns the start and the extent of the dimension that v is named after, or of the range of v
+// if there is none.
 func (b *builder) dimensionOf(v *term.Variable) (lo, size *term.Term) {
 	if n := b.env.values[b.env.dims[strings.TrimRight(v.Name, "'")]].node; n != nil {
 		return term.Number(0), n
@@ -106,7 +106,7 @@ func (b *builder) dimensionOf(v *term.Variable) (lo, size *term.Term) {
 	return v.Lo, term.Difference(v.Hi, v.Lo)
 }
 
-// binder returns the variables that a reduction binds.
+// binder returns the variables that a binder of a reduction declares: one, or several for a run of indices.
 func (b *builder) binder(n *expr.Binder, sc *scope) ([]*term.Variable, error) {
 	if n.Hi == nil {
 		items, err := b.items([]expr.Node{n.X}, sc)
@@ -185,8 +185,8 @@ func (b *builder) hoist(n *term.Term, around []*term.Variable, part bool) *term.
 	return &out
 }
 
-// needed returns the indices of the temporary for n: the free variables of n, and enclosing ones with empty
-// ranges.
+// needed returns the indices of the temporary that holds n: the free variables of n, and enclosing indices
+// with empty ranges.
 func (b *builder) needed(n *term.Term, around []*term.Variable) []*term.Variable {
 	vars := n.Free()
 	for _, v := range around {
@@ -243,8 +243,8 @@ func (b *builder) temporary(n *term.Term, vars []*term.Variable) *term.Term {
 	return &term.Term{Op: term.Element, Kind: n.Kind, Read: here}
 }
 
-// fresh appends a number to base to make it a new name. Slots of what a task saves are matched to values of
-// the formula by name, so the name differs from those that later statements give, too.
+// fresh returns a name that no tensor has, by a number behind base. Saved slots are matched to intermediate
+// tensors by name, so it also avoids the names that later statements define.
 func (b *builder) fresh(base string) string {
 	b.names.add(b.program.Tensors)
 	for i := b.names.first(base); ; i++ {
@@ -255,7 +255,7 @@ func (b *builder) fresh(base string) string {
 	}
 }
 
-// numbered returns base for the number 1, and base with the number behind it for others.
+// numbered returns base for number 1, and base followed by the number otherwise.
 func numbered(base string, i int) string {
 	if i == 1 {
 		return base
@@ -263,8 +263,8 @@ func numbered(base string, i int) string {
 	return fmt.Sprintf("%s%d", base, i)
 }
 
-// names holds the names of the tensors of a program. Formulas of operators that apply operators have
-// thousands, most of them with one base.
+// names is the set of names of a program's tensors. It remembers the next free number of each base, since
+// programs with inlined operators have thousands of tensors, most of them with one base.
 type names struct {
 	taken map[string]bool
 	of    int            // how many tensors were added
@@ -273,7 +273,7 @@ type names struct {
 
 func newNames() *names { return &names{taken: map[string]bool{}, next: map[string]int{}} }
 
-// add adds the names of tensors that were declared since the last call.
+// add adds the names of the tensors that were declared since the last call.
 func (n *names) add(tensors []*Local) {
 	for _, l := range tensors[n.of:] {
 		n.taken[l.Name] = true
@@ -281,7 +281,7 @@ func (n *names) add(tensors []*Local) {
 	n.of = len(tensors)
 }
 
-// first returns the least number from 1 on with which base is the name of no tensor.
+// first returns the least number >= 1 for which numbered(base, number) is no name of a tensor.
 func (n *names) first(base string) int {
 	i := max(n.next[base], 1)
 	for n.taken[numbered(base, i)] {
@@ -291,7 +291,7 @@ func (n *names) first(base string) int {
 	return i
 }
 
-// renamed returns n with the variables to[v] for v.
+// renamed returns n with variable to[v] in place of each v, and with fresh variables in reductions.
 func renamed(n *term.Term, to map[*term.Variable]*term.Variable) *term.Term {
 	if n == nil {
 		return nil

@@ -19,7 +19,7 @@ const (
 var errTooLarge = fmt.Errorf("the value consists of more than %d parts once functions are applied, within a reduction or a condition: "+
 	"give parts of it names, by statements of their own", maxTerms)
 
-// splitter splits a value. It memoizes by term, so a shared part is computed once.
+// splitter splits a value. The maps memoize by term, so that a shared part is stored once.
 type splitter struct {
 	*builder
 	vars  []*term.Variable
@@ -40,7 +40,8 @@ func (b *builder) split(n *term.Term, vars []*term.Variable) (*term.Term, error)
 	return n, nil
 }
 
-// always splits a part that is evaluated unconditionally. It does not store the whole value.
+// always splits a part that is evaluated unconditionally. whole says that n is the whole value, which is not
+// stored itself.
 func (s *splitter) always(n *term.Term, whole bool) *term.Term {
 	if x := s.parts[n]; x != nil {
 		return x
@@ -78,7 +79,8 @@ func (s *splitter) always(n *term.Term, whole bool) *term.Term {
 	return x
 }
 
-// maybe substitutes temporaries in a part that is evaluated conditionally. It stores no new ones.
+// maybe substitutes existing temporaries in a part that is evaluated conditionally. It stores no new ones,
+// since the condition may keep loads in bounds.
 func (s *splitter) maybe(n *term.Term) *term.Term {
 	if n == nil {
 		return nil

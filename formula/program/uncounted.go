@@ -7,16 +7,16 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Slopes says for which tensors a gradient of 0 must be masked. An element may be unused: statements read it
-// under a condition, at some indices only, or beside others of which an extreme selects one. The gradient of
-// an unused element is 0. It must stay 0 when it propagates to the definition of the element, even if the
-// derivative there is infinite or NaN.
+// Slopes records for which tensors a gradient of 0 must be masked. An element may be unused: statements read
+// it only under a condition, at some indices, or as an operand of a max that selects another one. The
+// gradient of an unused element is 0. It must stay 0 when it propagates to the definition of the element,
+// even if the derivative there is infinite or NaN.
 type Slopes struct {
 	uncounted []bool // by tensor: some elements may be unused
 	wild      []bool // by tensor: elements may be infinite or NaN although all inputs are finite
 }
 
-// Slopes analyzes the program: unused elements backward, infinite ones forward.
+// Slopes analyzes the program by data flow: unused elements backward, infinite or NaN elements forward.
 func (p *Program) Slopes() *Slopes {
 	out := &Slopes{make([]bool, len(p.Tensors)), make([]bool, len(p.Tensors))}
 	rounds := 1
@@ -53,7 +53,7 @@ func (l *Slopes) Steep(n *term.Term) bool {
 			found = singular(m) || !linear(m) && m.Reads() && slices.ContainsFunc(m.Args, l.isWild)
 		case term.Reduce:
 			kind, body := m.Reduction.Kind, m.Reduction.Body
-			// The derivative of a product is the product of the other factors. It overflows where there are
+			// The derivative of a product is the product of the other factors. It may overflow if there are
 			// many.
 			found = kind == reduction.Prod && body.Reads() ||
 				(kind == reduction.Variance || kind == reduction.LogSumExp) && body.Reads() && l.isWild(body)
@@ -109,8 +109,8 @@ func singular(n *term.Term) bool {
 	return false
 }
 
-// uncounted marks in out the tensors of which n reads some elements only. partly says that n itself may be
-// unused.
+// uncounted marks in out the tensors some of whose elements n may leave unused. partly says that n itself may
+// be unused.
 func (p *Program) uncounted(n *term.Term, partly bool, out []bool) {
 	if n == nil || n.Kind != term.Real {
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// value is the result of evaluating a name or an expression at build time: one of the fields, or none if it
-// is absent.
+// value is the result of the evaluation of an expression when the program is built. At most one field is set;
+// none is if the value is absent.
 type value struct {
 	node   *term.Term
 	run    *run
@@ -24,7 +24,7 @@ type value struct {
 	known  bool             // text is set
 }
 
-// run is a list of indices or of extents.
+// run is a list of the indices or of the extents of the dimensions X....
 type run struct {
 	items   []*term.Term
 	indices bool // of indices rather than extents
@@ -49,8 +49,8 @@ type Use struct {
 	Parsed   *Parsed           // Formula after parsing; Build parses it if this is nil
 	Types    map[string]string // element types, by dtype variable
 	Dims     map[string]any    // int, []int for a run, or [][]int for a run per tensor of a variadic slot
-	// Definitions holds the expressions of dimensions that have one. In an open program such a dimension
-	// becomes its expression, unless that contains a division.
+	// Definitions holds the definitions of dimensions, as expressions. In an open program, such a dimension
+	// becomes its definition, unless the definition contains a division.
 	Definitions map[string]expr.Node
 	Attrs       map[string]any // as encoding/json decodes them, with json.Number; nil is absent
 	// Args holds the seed and the arguments that the spec computes: int, float64, bool, string or []int.
@@ -61,12 +61,10 @@ type Use struct {
 	Callees []task.Callee // operators that the formula may inline
 	Derived bool          // leave out gradients by hand
 	Open    bool          // keep extents and integer attributes symbolic
-	// Unsettled keeps all numeric attributes symbolic and comparisons of symbols unfolded, except behind
-	// when. Such a program holds for other values of the symbols, too. It must be settled before it is
-	// executed.
+	// Unsettled keeps all numeric attributes symbolic, and comparisons of symbols unfolded except in `when`.
+	// Such a program holds for other values of the symbols, too. It must be settled before it runs.
 	Unsettled bool
-	// Then returns the program that stands for the one that the formula is lowered to; nil is that one
-	// itself.
+	// Then, unless it is nil, transforms the lowered program. Build returns its result.
 	Then func(*Program) (*Program, error)
 }
 
@@ -152,7 +150,7 @@ func newEnvironment(u *Use) *environment {
 	return e
 }
 
-// SymbolOf returns the name of the symbol for extent i of a run of dimensions.
+// SymbolOf returns the name of the symbol for extent i of a run of dimensions, such as X0 for X.
 func SymbolOf(run string, i int) string { return fmt.Sprintf("%s%d", run, i) }
 
 // decoded converts the result of encoding/json to a value.
@@ -186,7 +184,7 @@ func decoded(v any) value {
 	return value{}
 }
 
-// unknown returns the value of an attribute with symbols for its numbers.
+// unknown returns attribute value v with its numbers replaced by symbols.
 func unknown(name string, v value) value {
 	symbol := func(name string, n *term.Term) *term.Term {
 		if n == nil || n.Op != term.Constant || n.Kind == term.Boolean {

@@ -14,9 +14,9 @@ import (
 // maxDepth bounds nested calls, so that recursion is an error.
 const maxDepth = 50
 
-// maxSize bounds the expressions evaluated for a formula, and maxStatement those for one statement: calls of
-// functions that call functions multiply them. maxStatement is small because the gradient of a product is
-// larger than the product, and takes longer to simplify.
+// maxSize bounds the number of expressions evaluated for a formula, and maxStatement that for one statement.
+// Calls of functions that call functions multiply them. maxStatement is small because the gradient of a
+// product is larger than the product, and takes longer to simplify.
 const (
 	maxSize      = 1 << 16
 	maxStatement = 1 << 9
@@ -48,7 +48,7 @@ func describe(v value) string {
 	return "nothing"
 }
 
-// value evaluates an expression.
+// value evaluates an expression. isIndex says that it is part of a subscript, where / rounds down.
 func (b *builder) value(n expr.Node, sc *scope, isIndex bool) (value, error) {
 	b.size++
 	b.length++
@@ -166,7 +166,7 @@ func (b *builder) elementOf(id int, idx []*term.Term) *term.Term {
 	return &term.Term{Op: term.Element, Kind: t.Kind, Read: &term.Read{Tensor: id, Count: 1, Idx: idx, Ext: t.Shape, Text: t.Name}}
 }
 
-// items evaluates a list of indices, with runs expanded.
+// items evaluates a list of integers or subscripts, with runs expanded to their items.
 func (b *builder) items(items []expr.Node, sc *scope) ([]*term.Term, error) {
 	var out []*term.Term
 	for _, it := range items {
@@ -185,7 +185,7 @@ func (b *builder) items(items []expr.Node, sc *scope) ([]*term.Term, error) {
 	return out, nil
 }
 
-// number returns the row-major flat index of a list of indices.
+// number returns the row-major flat index #(i, j) of a list of plain indices.
 func (b *builder) number(items []expr.Node, sc *scope) (*term.Term, error) {
 	idx, err := b.items(items, sc)
 	if err != nil {
@@ -202,7 +202,8 @@ func (b *builder) number(items []expr.Node, sc *scope) (*term.Term, error) {
 	return out, nil
 }
 
-// arithmetic and comparisons map operators to operations. / is not among them: it depends on the context.
+// arithmetic and comparisons map operators of formulas to operations. / is missing, since it is a floor
+// division in subscripts only.
 var (
 	arithmetic  = map[string]term.Op{"+": term.Add, "-": term.Subtract, "*": term.Multiply, "%": term.Modulo, "^": term.Power}
 	comparisons = map[string]term.Op{"==": term.Equal, "!=": term.Unequal, "<": term.Less, "<=": term.AtMost}
@@ -274,7 +275,7 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 	return value{node: term.Arithmetic(op, x.node, y.node)}, nil
 }
 
-// compared returns the comparison that an operator stands for.
+// compared returns a comparison of x and y by an operator of formulas, such as ">=".
 func (b *builder) compared(operator string, x, y *term.Term) (value, error) {
 	if err := b.fits(term.Subtract, x, y); err != nil {
 		return value{}, err
@@ -288,7 +289,8 @@ func (b *builder) compared(operator string, x, y *term.Term) (value, error) {
 	return value{node: b.comparison(comparisons[operator], x, y)}, nil
 }
 
-// comparison returns a comparison of the formula, folded unless symbols must stay open.
+// comparison returns the comparison x op y. It is folded if both are known, but in an unsettled program not
+// if one contains a symbol.
 func (b *builder) comparison(op term.Op, x, y *term.Term) *term.Term {
 	switch {
 	case b.unsettled && (hasSymbol(x) || hasSymbol(y)):
@@ -312,7 +314,7 @@ func hasSymbol(x *term.Term) bool {
 	return found
 }
 
-// valued replaces real symbols by their values.
+// valued returns n with the values of symbols of real numbers in place of the symbols.
 func valued(n *term.Term) *term.Term {
 	if n.Op == term.Symbol && n.Kind == term.Real {
 		return term.RealNumber(n.Float)
@@ -340,7 +342,7 @@ func (v value) truth() (holds, known bool) {
 	return v.node.Truth()
 }
 
-// same reports whether two lists or two texts are known to be equal.
+// same reports whether x and y are two lists or two texts that are known to be equal.
 func same(x, y value) bool {
 	if x.run != nil && y.run != nil {
 		return slices.EqualFunc(x.run.items, y.run.items, func(a, b *term.Term) bool { x, a1 := a.Settled(); y, b1 := b.Settled(); return a1 && b1 && x == y })
@@ -446,8 +448,9 @@ func (b *builder) partOf(v value, items []expr.Node, sc *scope) (value, error) {
 	return value{node: v.run.items[i]}, nil
 }
 
-// chosenBy returns items[at] for a subscript that depends on indices, as a chain of conditionals. at is in
-// range, so the last item needs no test. An empty list is never indexed; its result is an arbitrary 0.
+// chosenBy returns items[at] for a subscript that depends on indices, as a chain of conditionals: at == 0 ? a
+// : at == 1 ? b : c. The check proved at in bounds, so the last item needs no test. An empty list is never
+// indexed; its result is an arbitrary 0.
 func chosenBy(at *term.Term, items []*term.Term) *term.Term {
 	if len(items) == 0 {
 		return term.Number(0)
@@ -551,7 +554,8 @@ func numberOf(items []expr.Node) (*expr.Number, bool) {
 	return n, ok
 }
 
-// before returns the tensor that holds the value of tensor id before the task.
+// before returns the tensor old.NAME, which holds the value of tensor id before the task. It declares the
+// tensor at the first use.
 func (b *builder) before(id int) int {
 	t := b.program.Tensors[id]
 	name := "old." + t.Name

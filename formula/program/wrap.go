@@ -9,16 +9,16 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// farthest bounds integers that are made of indices, extents and attributes alone. The rules that rewrite
-// indices add such integers and subtract them: an int holds sums of three.
+// farthest bounds the magnitude of integers that depend on indices, extents and attributes only. Rewrites of
+// indices add and subtract them, and an int holds the sum of three.
 const farthest = math.MaxInt/4 + 1
 
 // TooFar begins the message about an integer beyond farthest.
 var TooFar = fmt.Sprintf("want integers from -2^%d to 2^%[1]d beside indices", bits.UintSize-3)
 
-// fits returns an error if an operation on integers that are made of indices, extents and attributes alone
-// may give one beyond farthest, or has an operand that may be. All rules that rewrite indices rely on it.
-// Integers of elements of tensors, and what is computed from them, wrap around.
+// fits returns an error if the magnitude of x op y, of an operand, or of a part of an operand may exceed
+// farthest. It checks integers that depend on indices, extents and attributes only; all rewrites of indices
+// rely on this bound. Integers that depend on elements of tensors wrap around instead, and pass.
 func (b *builder) fits(op term.Op, x, y *term.Term) error {
 	for _, n := range []*term.Term{x, y} {
 		if err := b.near(n); err != nil {
@@ -28,8 +28,9 @@ func (b *builder) fits(op term.Op, x, y *term.Term) error {
 	return b.holds(op, x, y, farthest)
 }
 
-// near returns an error if an integer that is made of indices, extents and attributes alone, or one of which
-// it is made, may lie beyond farthest. Numbers without indices may.
+// near returns an error if the magnitude of n, or of a subexpression of n, may exceed farthest, by interval
+// analysis. It checks integers that depend on indices, extents and attributes only. An integer with one
+// value, without indices, may be larger. near memoizes its results.
 func (b *builder) near(n *term.Term) error {
 	if b.unsettled || n.Kind != term.Integer || len(n.Args) == 0 {
 		return nil
@@ -54,8 +55,9 @@ func (b *builder) near(n *term.Term) error {
 	return err
 }
 
-// holds returns an error if an operation on integers that are made of indices, extents and attributes alone
-// may give one whose magnitude is above most. Values that are no indices only must fit 64 bits.
+// holds returns an error if the magnitude of x op y may exceed most, by interval analysis of x and y. It
+// checks integers that depend on indices, extents and attributes only. If most is math.MaxInt, as for values
+// that are no subscripts, the result must only fit 64 bits.
 func (b *builder) holds(op term.Op, x, y *term.Term, most int) error {
 	if b.unsettled || x.Kind != term.Integer || y.Kind != term.Integer {
 		return nil
@@ -71,9 +73,9 @@ func (b *builder) holds(op term.Op, x, y *term.Term, most int) error {
 	return fmt.Errorf("%s, got %s, of %s and %s", TooFar, brief(&term.Term{Op: op, Kind: term.Integer, Args: []*term.Term{x, y}}), among(i), among(j))
 }
 
-// applies returns the interval of an operation on integers of two intervals; ok is false for operations that
-// make no integer greater. For quotients and remainders it is that of the operands' sum: gradients go over
-// the integers that have one quotient, whose end is a multiple of the divisor.
+// applies returns the interval of x op y for x in i and y in j. ok is false for operations whose results are
+// not greater than their operands. Quotients and remainders get the interval of x + y: a gradient ranges over
+// all integers with the same quotient, and this range ends at a multiple of the divisor.
 func applies(op term.Op, i, j affine.Interval) (out affine.Interval, ok bool) {
 	switch op {
 	case term.Add, term.Quotient, term.Modulo, term.Truncate:
@@ -92,7 +94,7 @@ func applies(op term.Op, i, j affine.Interval) (out affine.Interval, ok bool) {
 	return affine.Interval{}, false
 }
 
-// among says in a message which integers an interval has.
+// among describes the integers in an interval, for a message.
 func among(i affine.Interval) string {
 	if i.Lo == i.Hi {
 		return fmt.Sprint(i.Lo)
@@ -100,7 +102,8 @@ func among(i affine.Interval) string {
 	return fmt.Sprintf("%d to %d", i.Lo, i.Hi)
 }
 
-// brief is a term in a message. One that shares its parts may be much longer than what was written.
+// brief prints a term for a message. A long term gets a generic description, since shared subterms may make
+// its text much longer than the formula.
 func brief(n *term.Term) string {
 	const most = 64
 	size := 0

@@ -5,7 +5,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// written lowers the reductions that are defined by others, so that later passes never see them.
+// written maps the reductions that are defined in terms of others to the functions that lower them. Later
+// passes never see these reductions.
 var written = map[reduction.Kind]func(*term.Term) *term.Term{reduction.LogSumExp: relative, reduction.Norm: norm}
 
 // norm lowers a norm to scale * sqrt(sum((x / scale)^2)), as BLAS nrm2 does: the squares of large or small
