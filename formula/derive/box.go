@@ -8,23 +8,24 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Window returns the half-open range [lo, hi) of indices along an axis of a tensor that index of a result
-// may read. A nil Window is the identity: each index reads itself only.
+// Window maps an index along an axis of a result to the half-open range [lo, hi) of indices along an axis of
+// an operand that the result may read. A nil Window is the identity: each index reads itself only.
 type Window func(index int) (lo, hi int)
 
-// Touch is an access: for Index of a result, statements read the range [Lo, Hi) along the axis.
+// Touch is an access that violates a Window: to compute Index of a result, statements read the range [Lo, Hi)
+// along the axis of the operand.
 type Touch struct {
 	Index, Lo, Hi int
 	Any           bool // the range depends on values of tensors
 }
 
-// most bounds how many combinations of index values hull enumerates for one read.
+// most bounds the number of index values that hull enumerates for one read.
 const most = 1 << 14
 
-// Outside checks a declared window against the reads of statements. Starting at axes of tensor result, it
+// Outside checks a declared window against the reads of statements. From the axes of tensor result, it
 // follows the index back to the reads of the source, which is tensor of with axes ofAxes. It returns the
 // first index whose reads leave the window, or whose window is larger than its reads, with the range that it
-// reads. It returns nil if the window is right.
+// reads. It returns nil if the window is exact.
 func Outside(p *program.Program, statements []*program.Statement, result int, axes []int, of int, ofAxes []int, w Window) *Touch {
 	b := &boxes{p: p, statements: statements, of: of, axes: ofAxes, window: w, seen: map[int]bool{}, hulls: map[int][2]int{}}
 	b.tensor(result, axes)
@@ -52,7 +53,7 @@ type boxes struct {
 	wrong      *Touch
 }
 
-// tensor follows the index, which subscripts tensor t at axes, into the statements that define t.
+// tensor follows the index into the statements that define t. The index is the subscripts of t at axes.
 func (b *boxes) tensor(t int, axes []int) {
 	if b.seen[t] {
 		return
@@ -77,7 +78,7 @@ func (b *boxes) tensor(t int, axes []int) {
 	}
 }
 
-// read follows the index, whose variables are moving, into one read.
+// read follows the index into one read of a statement. moving holds the terms of the index in that statement.
 func (b *boxes) read(r *term.Read, moving []*term.Term) {
 	switch {
 	case r.Tensor == b.of && r.Count == 1:
@@ -122,8 +123,7 @@ func (b *boxes) whole(t int, seen map[int]bool) bool {
 	return false
 }
 
-// found checks that a read of the source stays within the window that the spec declares. It tries all values
-// of the index.
+// found checks that read r of the source stays within the declared window, for all values of the index.
 func (b *boxes) found(r *term.Read, moving []*term.Term) {
 	if r.ByNumber {
 		b.partial = true
@@ -167,7 +167,7 @@ func (b *boxes) found(r *term.Read, moving []*term.Term) {
 	}
 }
 
-// stated returns the window of index i, clipped to the tensor.
+// stated returns the declared window of index i, clipped to the extent of the source.
 func (b *boxes) stated(i int) (lo, hi int) {
 	lo, hi = b.window(i)
 	n, _ := b.p.Tensors[b.of].Shape[b.axes[0]].Known()
@@ -180,8 +180,8 @@ func (b *boxes) chosen(x *term.Term) bool {
 	return x.Op == term.Element && b.p.Tensors[x.Read.Tensor].Given
 }
 
-// hull enumerates the free variables of x, after values are substituted, and returns the range [lo, hi) that
-// contains all values of x. ok is false if there are more than most combinations or a bound is unknown.
+// hull returns the range [lo, hi) of the values of x, by enumeration of its free variables after values are
+// substituted. ok is false if there are more than most combinations, or if a bound is unknown.
 func hull(x *term.Term, values map[*term.Variable]*term.Term) (lo, hi int, ok bool) {
 	lo, hi, left := math.MaxInt/2, math.MinInt/2, most
 	var try func(x *term.Term) bool

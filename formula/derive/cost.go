@@ -181,7 +181,7 @@ func (l *loops) order(r *term.Reduction) *term.Term {
 	return term.Sum(out, inner.repeats(vars))
 }
 
-// estimate returns the value of a count of operations in this use.
+// estimate returns the value of a symbolic count of operations in this use.
 func estimate(n *term.Term) int {
 	v, _ := n.Known()
 	return v

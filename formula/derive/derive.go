@@ -86,7 +86,7 @@ func Gradients(p *program.Program, given []int) (*Gradient, error) {
 	return d.out, nil
 }
 
-// statement propagates the gradient of what a statement gives to what it reads.
+// statement propagates the gradient of the statement's target to the elements that the statement reads.
 func (d *deriver) statement(s *program.Statement) error {
 	seed := d.adjoints[s.Target].at(s.Left)
 	if seed == nil {
@@ -98,7 +98,7 @@ func (d *deriver) statement(s *program.Statement) error {
 	return d.walk(s.Value, seed, s.Vars, term.All(s.Guard, d.counts))
 }
 
-// deriver is the state of the derivation of one program.
+// deriver is the state of the derivation of one backward program.
 type deriver struct {
 	p        *program.Program
 	forward  []*program.Statement
@@ -222,8 +222,8 @@ func (d *deriver) elementAt(t int, vars []*term.Variable) *term.Term {
 	return &term.Term{Op: term.Element, Kind: term.Real, Read: &term.Read{Tensor: t, Count: 1, Ext: l.Shape, Text: l.Name, Idx: terms(vars)}}
 }
 
-// masked reports whether a gradient of 0 at the target of s must stay 0, although the slope of the value may
-// be infinite: 0*Inf is NaN.
+// masked reports whether statement s needs a mask: if the gradient of its target is 0, the gradients of its
+// operands must be 0, too, although the derivative may be infinite (0*Inf is NaN).
 func (d *deriver) masked(s *program.Statement) bool {
 	return d.slopes.Masks(s)
 }
@@ -281,8 +281,8 @@ func (d *deriver) final(t int) {
 	d.give(id, vars, d.neat(sum), scatters)
 }
 
-// give emits the definition of gradient tensor id: the statement id[vars] = sum, then one scatter-add for
-// each contribution.
+// give emits the statements that define gradient tensor id: id[vars] = sum, then one scatter-add for each of
+// scatters.
 func (d *deriver) give(id int, vars []*term.Variable, sum *term.Term, scatters []*contribution) {
 	l := d.p.Tensors[id]
 	if !sum.IsZero() || len(scatters) == 0 {
@@ -299,8 +299,8 @@ func (d *deriver) give(id int, vars []*term.Variable, sum *term.Term, scatters [
 	}
 }
 
-// emit appends a statement. It renames indices so that no two have one name and each has as few primes as
-// possible.
+// emit appends a statement. It renames the indices, so that all of them have different names with as few
+// primes as possible.
 func (d *deriver) emit(s *program.Statement) {
 	used := map[string]bool{}
 	values := map[*term.Variable]*term.Term{}
@@ -331,7 +331,7 @@ func unused(name string, used map[string]bool) string {
 	return name
 }
 
-// named renames the indices of reductions so that none shadows an index around it.
+// named renames the indices of reductions in n, so that none has the name of an enclosing index.
 func named(n *term.Term, used map[string]bool) *term.Term {
 	if n.Op == term.Reduce {
 		used = maps.Clone(used)
@@ -343,8 +343,8 @@ func named(n *term.Term, used map[string]bool) *term.Term {
 	return n.Map(func(x *term.Term) *term.Term { return named(x, used) })
 }
 
-// collect splits the contributions to the gradient of tensor t into gathers, which it adds up as an
-// expression of vars, and scatters, for which gather finds no solution.
+// collect derives the gradient of tensor t, as a function of its indices vars, from all contributions. sum is
+// the sum of the contributions that gather can solve; scatters are the others.
 func (d *deriver) collect(t int, vars []*term.Variable) (sum *term.Term, scatters []*contribution) {
 	sum = term.Number(0)
 	for _, c := range d.found[t] {

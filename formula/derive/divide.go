@@ -26,8 +26,8 @@ func (e Effect) String() string {
 	return [...]string{"divides results", "leaves partial sums", "is not possible"}[e]
 }
 
-// state says how a value is distributed over devices. An operation has the greatest state of its operands,
-// but sums and multiples of partial sums are partial sums.
+// state is the distribution of a value over devices. An operation has the greatest state of its operands, but
+// sums and multiples of partial sums are partial sums.
 type state uint8
 
 const (
@@ -45,8 +45,8 @@ func Divide(p *program.Program, symbol string) Effect {
 	return d.run()
 }
 
-// divider works out what a device has of each tensor, if what it divides are the axes, variables and symbols
-// of a set.
+// divider computes the state of each tensor by data flow, for a partition of the axes, variables and symbols
+// in its sets.
 type divider struct {
 	p       *program.Program
 	symbols map[string]bool
@@ -101,10 +101,10 @@ func (d *divider) run() Effect {
 	return Divided
 }
 
-// symbol reports whether an extent is one that is divided.
+// symbol reports whether an extent is the symbol of a partitioned dimension.
 func (d *divider) symbol(n *term.Term) bool { return n.Op == term.Symbol && d.symbols[n.Name] }
 
-// is reports whether a dimension of a tensor, of the given extent, is one that is divided.
+// is reports whether dimension dim of a tensor, with the given extent, is partitioned.
 func (d *divider) is(tensor, dim int, extent *term.Term) bool {
 	return d.symbol(extent) || d.axes[Axis{tensor, dim}]
 }
@@ -116,7 +116,8 @@ func (d *divider) depends(n *term.Term) bool {
 	return found
 }
 
-// own returns what a device has of a tensor, as its shape says.
+// own returns the state of a tensor according to its shape: divided if one of its dimensions is partitioned,
+// else replicated.
 func (d *divider) own(tensor int) state {
 	out := same
 	for i, n := range d.p.Tensors[tensor].Shape {
@@ -135,8 +136,9 @@ func (d *divider) along(v *term.Variable) bool {
 	return v.Lo.Is(0) && (d.vars[v] || d.symbol(v.Hi))
 }
 
-// block works out the states of what a statement gives, or those of a recurrence. Its statements read each
-// other's results as if these had the state that their shapes say; where that is wrong, nothing is said.
+// block computes the states of the tensors that a statement defines, or all statements of a recurrence. In a
+// recurrence, the tensors are assumed to have the states that follow from their shapes. If the result
+// differs, all of them are wrong.
 func (d *divider) block(block []*program.Statement) {
 	assumed := slices.Clone(d.states)
 	for _, s := range block {
@@ -188,7 +190,7 @@ func (d *divider) statement(s *program.Statement) {
 	d.states[s.Target], d.seen[s.Target] = got, true
 }
 
-// value returns the state of a value.
+// value returns the state of a term: how its value is distributed over devices.
 func (d *divider) value(n *term.Term) state {
 	switch n.Op {
 	case term.Symbol:
@@ -236,7 +238,7 @@ func (d *divider) value(n *term.Term) state {
 	return wrong
 }
 
-// element returns the state of an element.
+// element returns the state of a load of an element.
 func (d *divider) element(r *term.Read) state {
 	out := d.states[r.Tensor]
 	idx, ext, byNumber := r.Idx, r.Ext, r.ByNumber
@@ -318,9 +320,8 @@ func (d *divider) choice(n *term.Term) state {
 	return max(c, x, y)
 }
 
-// subscripts returns the subscripts of an element that is given by its row-major number, where the indices
-// that the number counts are those of the tensor: they have its extents but for those of 1. It returns nil
-// for others, and outside of Divisions.
+// subscripts returns the subscripts of an element x[#(i, j)] with a flat index, if i and j range over the
+// dimensions of x (but for those of extent 1). Otherwise, and outside of Divisions, it returns nil.
 func (d *divider) subscripts(r *term.Read) []*term.Term {
 	if !d.joined || !r.ByNumber {
 		return nil

@@ -12,36 +12,39 @@ import (
 // Axis is a dimension of a tensor of a program.
 type Axis struct{ Tensor, Dim int }
 
-// Division is a set of axes that devices can divide together, each having its part of every axis in it, and
-// all of the tensors without one.
+// Division is a set of axes that are partitioned together: each device has its part of every tensor with such
+// an axis, and a replica of all other tensors.
 type Division struct {
-	// Axes are those of slots' tensors, in order. A tensor has at most one.
+	// Axes are the partitioned axes of slots, sorted. A tensor has at most one.
 	Axes []Axis
-	// Symbols are those of the extents of these axes, sorted.
+	// Symbols are the symbols of the extents of these axes, sorted.
 	Symbols []string
-	// Partial says that results without such an axis are partial sums.
+	// Partial says that results without a partitioned axis are partial sums.
 	Partial bool
-	// Once is a tensor without such an axis that counts once: one device has it, and the others have zeros in
-	// its place. It is -1 if there is none.
+	// Once is a tensor without a partitioned axis that must be added once, such as a bias: one device has it,
+	// and the others have zeros in its place. It is -1 if there is none.
 	Once int
 }
 
-// Use is a use of an operator that is to be divided. Its program must be open and not settled, so that a
-// condition on an extent counts as one that may or may not hold in a part.
+// Use is a use of an operator that is to be divided among devices. Its program must be open and not settled,
+// so that a condition on an extent counts as unknown: it may have another value in a part.
 type Use struct {
 	*program.Program
-	// Derived holds the symbols of dimensions that are computed from other extents: they count as numbers
-	// that differ in a part.
+	// Derived holds the symbols of dimensions that are computed from other extents. They may have other
+	// values in a part.
 	Derived map[string]bool
-	// Changed returns those that differ in a part of a division; nil if Derived holds for all.
+	// Changed returns the symbols of Derived whose values differ in a part of division d. If it is nil, all
+	// of Derived do.
 	Changed func(d Division) map[string]bool
-	// Own are tensors of slots that no other operator reads. They may be divided in blocks.
+	// Own are tensors of slots that no other operator reads. They may be partitioned in blocks of several
+	// elements.
 	Own []int
-	// Once are tensors that may count once, such as a bias that is added to a sum over the axis.
+	// Once are the candidates for Division.Once, such as a bias that is added to a sum over the partitioned
+	// axis.
 	Once []int
 }
 
-// inside tells, by tensor, which no other operator reads.
+// inside returns, by tensor, whether no other operator reads it.
 func (q *Use) inside() []bool {
 	out := make([]bool, len(q.Tensors))
 	for t, l := range q.Tensors {
@@ -50,11 +53,11 @@ func (q *Use) inside() []bool {
 	return out
 }
 
-// Divisions returns the ways in which a use can be divided.
+// Divisions returns the ways in which a use can be divided among devices.
 //
-// Axes belong together if one index subscripts both. The classes are found by union-find over axes, indices
-// and the symbols of extents. The subscript h * D + d of a tensor that no other operator reads, with d below
-// D, stands for h: parts of that axis are blocks of D.
+// Axes are partitioned together if one index subscripts both. These equivalence classes are found by
+// union-find over axes, indices and the symbols of extents. In a tensor that no other operator reads, the
+// subscript h * D + d with d < D counts as h: the axis is partitioned in blocks of D elements.
 func (q *Use) Divisions() []Division {
 	p := q.Program
 	c := &classes{p: p, own: q.inside(), of: map[any]any{}}
@@ -138,7 +141,8 @@ func (q *Use) Divisions() []Division {
 	return out
 }
 
-// classes are sets of axes, variables and symbols that divide together.
+// classes are the equivalence classes of axes, variables and symbols that are partitioned together
+// (union-find).
 type classes struct {
 	p   *program.Program
 	own []bool
@@ -168,7 +172,7 @@ func (c *classes) variable(v *term.Variable) {
 	}
 }
 
-// read joins each axis with the variable that is its subscript, if that goes over all of it.
+// read joins each axis of r with the variable that subscripts it, if the variable ranges over the whole axis.
 func (c *classes) read(r *term.Read) {
 	idx := r.Idx
 	if r.ByNumber {
@@ -190,9 +194,9 @@ func (c *classes) read(r *term.Read) {
 	}
 }
 
-// indexOf returns the index that a subscript of a tensor stands for, and how many elements it counts as one:
-// it is the index itself, or h of h * D + d, where d goes over D, if blocks says that there may be such. It
-// returns nil for other subscripts.
+// indexOf returns the variable that determines a subscript's part of an axis, and the block size: v and 1 for
+// a plain index v or, if blocks is set, h and D for h * D + d with d < D. It returns nil for other
+// subscripts.
 func indexOf(x *term.Term, blocks bool) (v *term.Variable, block int) {
 	if x.Op == term.Index {
 		return x.Var, 1
@@ -216,8 +220,8 @@ func indexOf(x *term.Term, blocks bool) (v *term.Variable, block int) {
 	return nil, 0
 }
 
-// subscripts returns the subscripts of an element that is given by its row-major number; nil if the indices
-// that the number counts have other extents than the tensor, but for those of 1.
+// subscripts returns the subscripts of an element x[#(i, j)] with a flat index, if i and j range over the
+// dimensions of x (but for those of extent 1). Otherwise it returns nil.
 func subscripts(p *program.Program, r *term.Read) []*term.Term {
 	shape := p.Tensors[r.Tensor].Shape
 	out := make([]*term.Term, len(shape))

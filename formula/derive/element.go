@@ -48,8 +48,8 @@ func identicalAll(x, y []*term.Term) bool {
 	return true
 }
 
-// sameAll reports whether extents are equal in this use. That is enough where the caller compares sizes
-// in this use as well.
+// sameAll reports whether the extents x and y are equal in this use. It does not prove them equal in general,
+// since its caller compares sizes in this use as well.
 func sameAll(x, y []*term.Term) bool {
 	for i := range x {
 		a, known := x[i].Known()

@@ -40,9 +40,9 @@ func (d *deriver) extreme(n, g *term.Term, vars []*term.Variable, guard *term.Te
 	return nil
 }
 
-// outdone returns the condition that a fixed operand is at least as extreme as x, the only operand that
-// varies. It compares the fixed operands with the extreme n itself, so that x need not be kept, unless a
-// fixed operand may be rounded in two ways: n may be stored as f16 or bf16.
+// outdone returns the condition that an operand in fixed is at least as extreme as x, the only operand with a
+// gradient. It compares fixed operands with the extreme n itself, so that x need not be saved. If a fixed
+// operand is not exact in f16 or bf16, in which n may be stored, it compares them with x.
 func (d *deriver) outdone(n, x *term.Term, fixed []*term.Term, vars []*term.Variable, guard *term.Term) *term.Term {
 	var out *term.Term
 	own := n
@@ -68,8 +68,8 @@ func (d *deriver) outdone(n, x *term.Term, fixed []*term.Term, vars []*term.Vari
 	return out
 }
 
-// shares returns the gradients of the operands values of an extreme with gradient g. For more than two
-// operands, the extreme and the count of ties are stored in temporaries.
+// shares returns the gradient of each operand in values of an extreme, which has gradient g. For more than
+// two operands, temporaries hold the extreme and the number of operands that attain it.
 func (d *deriver) shares(f *term.Function, g *term.Term, values, fixed []*term.Term, vars []*term.Variable, guard *term.Term) []*term.Term {
 	zero := term.Number(0)
 	isnan := func(x *term.Term) *term.Term { return term.Applied("isnan", x) }
@@ -165,8 +165,8 @@ const (
 // values by operations that do not round.
 func (d *deriver) exact(n *term.Term) bool { return d.exactIn(n, computed) }
 
-// exactIn reports whether n is exact, and has no more than some significant bits. Those of elements are not
-// known here: these may be temporaries, or have a type of their own.
+// exactIn reports whether n is exact and has at most digits significant bits. Elements of tensors pass only
+// for float32: temporaries and slots may have other types.
 func (d *deriver) exactIn(n *term.Term, digits int) bool {
 	each := func(terms []*term.Term) bool {
 		return !slices.ContainsFunc(terms, func(x *term.Term) bool { return !d.exactIn(x, digits) })
@@ -195,8 +195,8 @@ func (d *deriver) exactIn(n *term.Term, digits int) bool {
 	return false
 }
 
-// decided reports whether an integer or a condition has the same value wherever it is computed: the real
-// numbers that it compares are exact.
+// decided reports whether an integer or a condition has the same value wherever it is computed, which holds
+// if the real numbers that it compares are exact.
 func (d *deriver) decided(n *term.Term) bool {
 	switch n.Op {
 	case term.Reduce:
@@ -227,7 +227,7 @@ func (d *deriver) store(x *term.Term) {
 }
 
 // given reports whether x reads a tensor that statements define. The backward pass may recompute such a
-// tensor.
+// tensor, with another rounding.
 func (d *deriver) given(x *term.Term) bool {
 	found := false
 	x.Walk(func(m *term.Term) {

@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// equation is x == e: x is an expression of the index at which a gradient is wanted, and e one of the
-// variables of a contribution.
+// equation is x == e, for one subscript: x is an expression of the indices of the element whose gradient is
+// wanted, and e an expression of the variables of a contribution.
 type equation struct{ x, e *term.Term }
 
 // solution is the result of solving one equation for variables of a contribution.
@@ -21,9 +21,10 @@ type solution struct {
 	left       []*term.Variable                // the variables that remain, in topological order of their ranges
 }
 
-// gather rewrites contribution c to the gradient of tensor t as an expression of the index at: a sum over
-// the variables of c that remain after the subscripts are solved for them. It returns nil if the equations
-// have no solution, so that c stays a scatter-add.
+// gather rewrites contribution c to the gradient of tensor t as a function of the element's indices at: a sum
+// over the variables of c that remain after its subscripts are solved for variables. For y[n] = x[2 * n], it
+// solves k == 2 * n for n: the gradient of x[k] is k % 2 == 0 ? g[k / 2] : 0. It returns nil if it finds no
+// solution; c then stays a scatter-add.
 func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term {
 	if c.read.Which != nil && c.read.Which.Reads() {
 		return nil
@@ -92,7 +93,7 @@ func (d *deriver) gather(t int, c *contribution, at []*term.Variable) *term.Term
 	return &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: vars, Guard: guard, Body: value, Part: -1}}
 }
 
-// equations returns one equation for each subscript of r, or one for the flat index if r has that.
+// equations returns one equation for each subscript of r, or one for the flat index of x[#(i, j)].
 func (d *deriver) equations(t int, r *term.Read, values map[*term.Variable]*term.Term, at []*term.Variable) []equation {
 	shape := d.p.Tensors[t].Shape
 	var idx []*term.Term
@@ -186,7 +187,7 @@ func substituted(terms []*term.Term, values map[*term.Variable]*term.Term) []*te
 	return out
 }
 
-// constant solves an equation without variables: it is a condition.
+// constant turns an equation without variables into a condition.
 func (s *solver) constant(q equation, vars []*term.Variable) []*solution {
 	if q.e.UsesAny(vars) || q.e.Reads() {
 		return nil
@@ -197,7 +198,7 @@ func (s *solver) constant(q equation, vars []*term.Variable) []*solution {
 	return []*solution{{conditions: []*term.Term{term.Compare(term.Equal, q.x, q.e)}}}
 }
 
-// exact solves x == v.
+// exact solves x == v for a variable v.
 func (s *solver) exact(q equation, vars []*term.Variable) []*solution {
 	if q.e.Op != term.Index || !slices.Contains(vars, q.e.Var) {
 		return nil
@@ -287,7 +288,7 @@ func (s *solver) strided(q equation, vars []*term.Variable) []*solution {
 	return s.linear(q, vars, func(c *term.Term) bool { return !c.Reads() && len(c.Free()) == 0 && !c.IsZero() && positive(c) })
 }
 
-// positive reports whether an integer without variables is greater than 0 in this use.
+// positive reports whether an integer is greater than 0 in this use.
 func positive(c *term.Term) bool {
 	v, known := c.Known()
 	return known && v > 0

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// byHand appends the gradients that the formula states itself. They read 0 for the gradient of an output
-// that is not given.
+// byHand appends the gradients that the formula defines itself. They read 0 in place of the gradient of an
+// output that has none.
 func (d *deriver) byHand() {
 	absent := map[int]bool{}
 	own := d.p.ByHand()
@@ -26,7 +26,7 @@ func (d *deriver) byHand() {
 	}
 }
 
-// without returns n with 0 in place of elements of the absent tensors.
+// without returns n with 0 in place of elements of the tensors in absent.
 func without(n *term.Term, absent map[int]bool) *term.Term {
 	if len(absent) == 0 {
 		return n

@@ -15,10 +15,10 @@ type axisOf struct {
 }
 
 // keep stores x in a temporary over those of vars that x depends on, and returns the temporary's element. It
-// returns ok false and x itself if an index has no bounds. Readers need the values where condition needed
-// holds. Elsewhere the temporary holds 0, or any number if needed depends on further variables; its loads
-// stay in bounds everywhere. If fresh is set, keep does not reuse a tensor of the forward program with the
-// same value.
+// returns x itself and false if an index has no bounds. Readers use values only where condition needed holds.
+// Elsewhere the temporary holds 0, or any number if needed depends on further variables; its loads stay in
+// bounds everywhere. If fresh is set, keep does not reuse a tensor of the forward program with the same
+// value.
 func (d *deriver) keep(name string, vars []*term.Variable, needed, x *term.Term, fresh bool) (kept *term.Term, ok bool) {
 	if x = trim(tidy(x)); !fresh {
 		x = d.neat(x)
@@ -108,7 +108,7 @@ func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
 	return best
 }
 
-// deepest bounds how many indices of ranges depend on each other.
+// deepest bounds the depth at which ranges of indices depend on other indices.
 const deepest = 64
 
 // largest returns the extent n - lo of an axis, where hi is the greatest value of n. The extent keeps its
@@ -128,7 +128,7 @@ func largest(n *term.Term, hi, lo int) *term.Term {
 	return term.Number(max(hi-lo, 0))
 }
 
-// total returns n with 0 for each element that may be out of bounds, so that n can be evaluated
+// total returns n with the default 0 for each load that may be out of bounds, so that n can be evaluated
 // speculatively.
 func total(n *term.Term) *term.Term {
 	if n == nil {

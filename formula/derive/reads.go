@@ -9,10 +9,10 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// Anywhere stands for a subscript that values decide: it may be any index of the axis.
+// Anywhere stands for a subscript that depends on values of tensors: it may be any index of the axis.
 const Anywhere = math.MinInt
 
-// Reads finds the elements that statements read, one by one, at the extents of a use.
+// Reads enumerates the elements on which elements of results depend, for the extents of a use.
 type Reads struct {
 	p *program.Program
 	// given holds the statements by the tensor that they define.
@@ -24,9 +24,9 @@ type Reads struct {
 	left    int             // how many combinations of indices are still tried
 }
 
-// NewReads returns a search for what statements read. It ends at tensors for which outside holds, whose
-// elements it passes to visit, and follows others to the statements that define them. It tries most
-// combinations of indices, and stops without an error.
+// NewReads returns an enumeration of the elements that statements read. It calls visit for elements of
+// tensors for which outside holds, and follows other elements to the statements that define them. It tries at
+// most most combinations of indices, and then stops without an error.
 func NewReads(p *program.Program, statements []*program.Statement, most int, outside func(tensor int) bool, visit func(tensor int, at []int)) *Reads {
 	r := &Reads{p: p, given: map[int][]*program.Statement{}, outside: outside, visit: visit, left: most}
 	for _, s := range statements {
@@ -35,14 +35,15 @@ func NewReads(p *program.Program, statements []*program.Statement, most int, out
 	return r
 }
 
-// Of visits what elements of a box of a tensor read. Along an axis that an index subscripts alone, it tries
-// the first and the last element of the box only, since subscripts are affine as a rule.
+// Of visits the elements on which the elements in a box of a tensor depend. For an index that is a subscript
+// of the tensor by itself, it tries the first and the last value in the box only, since subscripts are mostly
+// affine.
 func (r *Reads) Of(tensor int, box region.Box) {
 	r.seen = map[string]bool{}
 	r.define(tensor, box)
 }
 
-// define visits what the elements of a box read where statements define them.
+// define visits what the statements that define tensor read for the elements in box.
 func (r *Reads) define(tensor int, box region.Box) {
 	for _, s := range r.given[tensor] {
 		ends := map[*term.Variable][2]int{}
@@ -74,7 +75,7 @@ func within(b region.Box, at []int) bool {
 	return true
 }
 
-// each calls f for all values of variables, of those in ends for two.
+// each calls f for all combinations of values of vars. Of a variable in ends, it tries those two values only.
 func (r *Reads) each(vars []*term.Variable, ends map[*term.Variable][2]int, values map[*term.Variable]*term.Term, f func()) {
 	if len(vars) == 0 {
 		r.left--
@@ -105,7 +106,8 @@ func (r *Reads) each(vars []*term.Variable, ends map[*term.Variable][2]int, valu
 	}
 }
 
-// integer evaluates an integer.
+// integer evaluates an integer at values of its variables. It returns false if the integer depends on more
+// than these.
 func integer(n *term.Term, values map[*term.Variable]*term.Term) (int, bool) {
 	if i, ok := n.Known(); ok {
 		return i, true
@@ -113,7 +115,7 @@ func integer(n *term.Term, values map[*term.Variable]*term.Term) (int, bool) {
 	return term.Norm(n.Substitute(values)).Known()
 }
 
-// truth is what is known about a condition.
+// truth is the value of a condition in three-valued logic.
 type truth int
 
 const (
@@ -122,7 +124,7 @@ const (
 	no
 )
 
-// holds evaluates a condition.
+// holds evaluates a condition at values of its variables.
 func (r *Reads) holds(n *term.Term, values map[*term.Variable]*term.Term) truth {
 	switch v, known := n.Substitute(values).Truth(); {
 	case !known:
@@ -133,7 +135,8 @@ func (r *Reads) holds(n *term.Term, values map[*term.Variable]*term.Term) truth 
 	return no
 }
 
-// place returns the subscripts of an element. It reports whether all are known, or decided by values.
+// place evaluates the subscripts of an element, from a flat index if the element has one. A subscript that
+// depends on tensors is Anywhere. certain is false if another subscript is unknown.
 func (r *Reads) place(x *term.Read, values map[*term.Variable]*term.Term) (at []int, certain bool) {
 	for _, i := range x.Idx {
 		n, known := integer(i, values)
@@ -168,7 +171,7 @@ func (r *Reads) place(x *term.Read, values map[*term.Variable]*term.Term) (at []
 	return at, flat == 0
 }
 
-// value visits what a term reads.
+// value visits the elements that a term reads, at values of its variables.
 func (r *Reads) value(n *term.Term, values map[*term.Variable]*term.Term) {
 	if n == nil || r.left <= 0 {
 		return
@@ -210,7 +213,7 @@ func (r *Reads) value(n *term.Term, values map[*term.Variable]*term.Term) {
 	}
 }
 
-// read visits an element, or follows it to what defines it.
+// read visits the element that x loads, or follows it to the statements that define it.
 func (r *Reads) read(x *term.Read, values map[*term.Variable]*term.Term) {
 	at, certain := r.place(x, values)
 	if !certain {
@@ -236,7 +239,8 @@ func (r *Reads) read(x *term.Read, values map[*term.Variable]*term.Term) {
 	}
 }
 
-// element visits one element of a tensor. If it lies outside of the tensor, its default counts instead.
+// element visits the element of tensor t at index at. If the index is out of bounds, it visits the reads of
+// the default of x instead.
 func (r *Reads) element(t int, at []int, x *term.Read, values map[*term.Variable]*term.Term) {
 	box := region.Box{Lo: make([]int, len(at)), Hi: make([]int, len(at))}
 	for d, i := range at {

@@ -8,9 +8,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// recurrence derives the gradients of what the statements of a block give: statements that need each other in
-// the other direction. The gradient of an element is what the statements behind the block contribute, and
-// what those of the block do at the values of the index that come later.
+// recurrence derives the gradients of a recurrence (backpropagation through time). The result is a recurrence
+// in the opposite direction: the gradient of an element sums the contributions of statements behind the block
+// and those of statements of the block at later values of the index.
 func (d *deriver) recurrence(block []*program.Statement) error {
 	var own []*program.Statement // with gradients
 	reached := false

@@ -10,13 +10,12 @@ import (
 	"github.com/opgen/opgen/runtime/region"
 )
 
-// Rows returns what a row of the results touches, where statements compute all that they define row by row:
-// the first k axes of every tensor that they define have the same extents, and an index of these axes, which
-// is a row, gives elements of its own row, and reads none of other rows.
+// Rows returns the footprints of rows of results, if the statements can be computed row by row. A row is an
+// index of the first k axes, whose extents must be equal for all tensors that the statements define. The
+// statements must compute the elements of a row from no other row of these tensors.
 //
-// Temporaries that are not defined by rows, or of which a row reads other rows, come before all rows. What
-// comes before reads nothing that rows define. Each row touches all tensors that it reads. local reports
-// whether a tensor is a temporary.
+// If a temporary is not defined by rows, or a row reads other rows of it, it is computed before all rows. It
+// then must not depend on tensors that are computed by rows. local reports whether a tensor is a temporary.
 func Rows(p *program.Program, statements []*program.Statement, k int, local func(t int) bool) (*RowsOf, error) {
 	before := map[int]bool{}
 	for {
@@ -35,7 +34,7 @@ func Rows(p *program.Program, statements []*program.Statement, k int, local func
 	}
 }
 
-// RowsOf says what a row of results touches.
+// RowsOf describes the elements that the computation of one row reads and writes.
 type RowsOf struct {
 	Over []int // extents of the grid of rows
 	// Of holds the footprints of all tensors that the statements read or define, for the grid.
@@ -44,7 +43,7 @@ type RowsOf struct {
 	Before map[int]bool
 }
 
-// rows is the state of a search for what rows touch.
+// rows is the state of the search for the footprints of rows.
 type rows struct {
 	p      *program.Program
 	local  func(t int) bool
@@ -57,11 +56,11 @@ type rows struct {
 	early  int              // the tensor that must come before all rows; -1 for none
 }
 
-// nested bounds how deep bounds of indices depend on those of others.
+// nested bounds the depth at which bounds of indices depend on other indices.
 const nested = 8
 
-// end is an affine function of a row: the sum of base and of multiples of its indices. It is not known
-// unless ok.
+// end is a bound that is an affine function of the row's indices: base + times[0] * i0 + times[1] * i1 + ....
+// It is unknown unless ok is set.
 type end struct {
 	base  int
 	times [op.MaxRank]int
@@ -77,7 +76,7 @@ func (e end) plus(f end, factor int) end {
 	return e
 }
 
-// atMost reports whether e is nowhere greater than f.
+// atMost reports whether e <= f for all rows.
 func (r *rows) atMost(e, f end) bool {
 	d := e.plus(f, -1)
 	most := d.base
@@ -87,8 +86,8 @@ func (r *rows) atMost(e, f end) bool {
 	return most <= 0
 }
 
-// all notes what rows of statements touch. With an error comes the tensor that must come before all rows, so
-// that the error goes; -1 for none.
+// all records the accesses of all statements. On an error, early is the tensor whose computation before all
+// rows may avoid the error, or -1.
 func (r *rows) all(statements []*program.Statement, k int) (early int, err error) {
 	for _, s := range statements {
 		r.given[s.Target] = true
@@ -111,7 +110,7 @@ func (r *rows) all(statements []*program.Statement, k int) (early int, err error
 	return -1, nil
 }
 
-// first notes what a statement that comes before all rows reads: all of each tensor.
+// first records the reads of a statement that is computed before all rows: each tensor as a whole.
 func (r *rows) first(s *program.Statement) (err error) {
 	s.Reads(func(x *term.Read) {
 		for t := x.Tensor; t < x.Tensor+x.Count; t++ {
@@ -126,7 +125,7 @@ func (r *rows) first(s *program.Statement) (err error) {
 	return err
 }
 
-// statement notes what a row of a statement touches.
+// statement records the accesses of one row of a statement.
 func (r *rows) statement(s *program.Statement, k int) error {
 	name := r.p.Tensors[s.Target].Name
 	if s.Left.ByNumber || len(s.Left.Idx) < k {
@@ -173,10 +172,10 @@ func (r *rows) statement(s *program.Statement, k int) error {
 	return r.value(s.Value, facts)
 }
 
-// fact says that a number is at least 0, where a term is evaluated.
+// fact says that an integer is at least 0 where a term is evaluated.
 type fact struct{ number *term.Term }
 
-// holding appends what follows from a condition that holds, or does not hold.
+// holding appends the facts that follow from the value of condition n, which is holds.
 func holding(facts []fact, n *term.Term, holds bool) []fact {
 	switch {
 	case n.Op == term.Not:
@@ -205,7 +204,7 @@ func holding(facts []fact, n *term.Term, holds bool) []fact {
 	return facts
 }
 
-// value notes what a term reads.
+// value records the reads of a term that is evaluated where facts hold.
 func (r *rows) value(n *term.Term, facts []fact) error {
 	if n == nil {
 		return nil
@@ -257,7 +256,8 @@ func (r *rows) value(n *term.Term, facts []fact) error {
 	return all(facts, n.Args...)
 }
 
-// read notes what a row reads through a load.
+// read records a load of a row: an interval along each axis, as a function of the row. It returns an error if
+// the load reads other rows.
 func (r *rows) read(x *term.Read, facts []fact) error {
 	for t := x.Tensor; t < x.Tensor+x.Count; t++ {
 		l := r.p.Tensors[t]
@@ -293,7 +293,8 @@ func (r *rows) read(x *term.Read, facts []fact) error {
 	return nil
 }
 
-// owner returns the tensor whose elements a tensor has: that of which it is the old value, or itself.
+// owner returns the tensor in whose memory the elements of t are: that of NAME for old.NAME, and t itself
+// otherwise.
 func (r *rows) owner(t int) int {
 	if l := r.p.Tensors[t]; l.Old >= 0 {
 		return l.Old
@@ -301,7 +302,8 @@ func (r *rows) owner(t int) int {
 	return t
 }
 
-// outer returns an end that lies beyond two others everywhere.
+// outer returns a bound that is valid for both a and b: the greater one if upper is set, else the lesser one.
+// It is a constant if neither is the greater one for all rows.
 func (r *rows) outer(a, b end, upper bool) end {
 	switch {
 	case !a.ok || !b.ok:
@@ -314,7 +316,7 @@ func (r *rows) outer(a, b end, upper bool) end {
 	return r.constant(a, b, upper)
 }
 
-// constant returns a number beyond two ends.
+// constant returns a constant bound that is valid for both a and b in all rows.
 func (r *rows) constant(a, b end, upper bool) end {
 	x, y := r.extreme(a, upper), r.extreme(b, upper)
 	if upper == (x < y) {
@@ -323,7 +325,7 @@ func (r *rows) constant(a, b end, upper bool) end {
 	return end{base: x, ok: true}
 }
 
-// extreme returns the greatest or the least value of an end.
+// extreme returns the greatest value (upper) or the least value of e over all rows.
 func (r *rows) extreme(e end, upper bool) int {
 	n := e.base
 	for d, over := range r.over {
@@ -334,8 +336,8 @@ func (r *rows) extreme(e end, upper bool) int {
 	return n
 }
 
-// bound returns an end beyond which an integer does not lie: above it, or below it. Indices of a row stay.
-// Another index counts with an end of its range, or with what a condition says, whichever is closer.
+// bound returns an upper or a lower bound of an integer as an affine function of the row. It substitutes the
+// bounds of all other indices, which come from their ranges and from facts, whichever is tighter.
 func (r *rows) bound(n *term.Term, upper bool, facts []fact, depth int) end {
 	if depth == 0 {
 		return end{}
@@ -354,7 +356,7 @@ func (r *rows) bound(n *term.Term, upper bool, facts []fact, depth int) end {
 	return out
 }
 
-// factor is bound for what is not a sum.
+// factor is bound for a factor of a product: an index, a min, a max or a conditional.
 func (r *rows) factor(f *term.Term, upper bool, facts []fact, depth int) end {
 	switch {
 	case f.Op == term.Index && slices.Contains(r.vars, f.Var):
@@ -379,7 +381,7 @@ func (r *rows) factor(f *term.Term, upper bool, facts []fact, depth int) end {
 	return end{base: hi, ok: ok}
 }
 
-// index is bound for an index that is none of the row's.
+// index is bound for an index that is not one of the row's.
 func (r *rows) index(v *term.Variable, upper bool, facts []fact, depth int) end {
 	limit := v.Lo
 	if upper {
@@ -400,7 +402,7 @@ func (r *rows) index(v *term.Variable, upper bool, facts []fact, depth int) end 
 	return out
 }
 
-// closer returns the closer one of two ends beyond which an integer does not lie.
+// closer returns the tighter one of two bounds of the same integer.
 func (r *rows) closer(a, b end, upper bool) end {
 	switch {
 	case !a.ok:
@@ -413,8 +415,9 @@ func (r *rows) closer(a, b end, upper bool) end {
 	return a
 }
 
-// footprint returns the footprint of a tensor from the ends of its axes. A span moves with one index of the
-// row. Of several in one end, the others count with their whole range.
+// footprint returns the footprint of a tensor from its bounds along each axis. A span of a footprint moves
+// with one index of the row only. If a bound depends on several, the whole ranges of the others are added to
+// the span.
 func (r *rows) footprint(t int, box [][2]end) region.Footprint {
 	out := make(region.Footprint, len(box))
 	for d, b := range box {

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Missing returns the slot tensors that the gradient reads but that are neither given nor can be recomputed
-// from given slots.
+// Missing returns the tensors of slots that the gradient needs but that backward does not get. given reports
+// whether backward gets a slot. Tensors that can be recomputed from available slots are not missing.
 func (g *Gradient) Missing(given func(slot int) bool) []int {
 	own := g.own()
 	pending, missing := g.direct(), []int(nil)
@@ -98,10 +98,11 @@ func tensorsOf(n *term.Term) []int {
 	return out
 }
 
-// Kept lists the values of the formula's own that forward keeps for the gradient: those that the gradient
-// reads and that are not elementwise of what is given or kept. They are real numbers, or random choices.
-// Integers and other conditions are computed again. given tells which slots that statements give are given,
-// and may which values may be kept. A value that may not is computed again of others that may.
+// Kept returns the intermediate tensors that forward should save for the gradient: those that the gradient
+// reads and that are costly to recompute from available and saved tensors, such as reductions. They hold real
+// numbers or random choices; other integers and conditions are recomputed. given reports whether backward
+// gets a slot that statements define. may reports whether a tensor may be saved; if not, it is recomputed
+// from others that may.
 func (g *Gradient) Kept(given func(slot int) bool, may func(t int) bool) []int {
 	own, kept := g.own(), map[int]bool{}
 	known := map[int]bool{} // of there, so that values that many others read are looked at once
@@ -146,7 +147,7 @@ func (g *Gradient) Kept(given func(slot int) bool, may func(t int) bool) []int {
 	return slices.Sorted(maps.Keys(kept))
 }
 
-// readsOf lists the tensors of which the formula makes a tensor, in their order.
+// readsOf returns the tensors that the definitions of tensor t read, sorted.
 func (g *Gradient) readsOf(t int) []int {
 	var out []int
 	for _, s := range g.giving(t) {
@@ -160,7 +161,7 @@ func (g *Gradient) readsOf(t int) []int {
 	return slices.Compact(out)
 }
 
-// giving returns the statements of the formula that give a tensor.
+// giving returns the statements that define a tensor.
 func (g *Gradient) giving(t int) []*program.Statement {
 	if g.giver == nil {
 		g.giver = map[int][]*program.Statement{}
@@ -171,8 +172,8 @@ func (g *Gradient) giving(t int) []*program.Statement {
 	return g.giver[t]
 }
 
-// costly reports whether an element of a tensor is a real number that takes a reduction or a recurrence, or a
-// condition that takes a random number.
+// costly reports whether a tensor is costly to recompute: it is defined by a reduction or a recurrence of
+// real numbers, or by a condition on a random number.
 func (g *Gradient) costly(t int) bool {
 	kind, found := g.Program.Tensors[t].Kind, false
 	for _, s := range g.giving(t) {
@@ -184,12 +185,12 @@ func (g *Gradient) costly(t int) bool {
 	return found
 }
 
-// Statistic reports whether a tensor has fewer elements than those of which it is made: each element that its
-// reductions go over is used for one of its elements only, as those of a row are for the mean of the row. An
-// element of a product of matrices, in contrast, is used for many.
+// Statistic reports whether a tensor is a statistic of its operands, such as the mean of each row: reductions
+// compute its elements, and each operand element contributes to one of them only. In a matrix product, in
+// contrast, each operand element contributes to many results.
 func (g *Gradient) Statistic(t int) bool { return g.statistic(t, map[int]bool{}) }
 
-// statistic is Statistic with what is known of other tensors.
+// statistic is Statistic with memoized results for other tensors.
 func (g *Gradient) statistic(t int, known map[int]bool) bool {
 	if is, seen := known[t]; seen {
 		return is
@@ -220,7 +221,7 @@ func (g *Gradient) statistic(t int, known map[int]bool) bool {
 	return known[t]
 }
 
-// reductions reports whether an element of a tensor takes a reduction, or elements that do.
+// reductions reports whether a tensor depends on a reduction, transitively through intermediate tensors.
 func (g *Gradient) reductions(t int, seen map[int]bool) bool {
 	if seen[t] {
 		return false
@@ -235,7 +236,8 @@ func (g *Gradient) reductions(t int, seen map[int]bool) bool {
 	return found
 }
 
-// Extreme reports whether each element of a tensor is one of those of which it is made, or a bound.
+// Extreme reports whether a tensor is defined by max or min reductions, so that each element equals an
+// operand element or the identity.
 func (g *Gradient) Extreme(t int) bool {
 	all := g.giving(t)
 	return len(all) > 0 && !slices.ContainsFunc(all, func(s *program.Statement) bool {
@@ -243,9 +245,9 @@ func (g *Gradient) Extreme(t int) bool {
 	})
 }
 
-// Whole lists the values between outputs and inputs, of sums over products and the like, of whose gradients
-// some statement reads elements of all places for each of its own: no part of them is done with before all
-// are there.
+// Whole returns the intermediate tensors with gradients, such as those of matrix products, whose gradient is
+// needed as a whole: some statement of the gradient reads it at all indices of its first axis for each
+// element that it computes. No part of that statement can thus begin before the whole gradient is complete.
 func (g *Gradient) Whole() map[int]bool {
 	out := map[int]bool{}
 	for t, of := range g.Between {

@@ -60,8 +60,8 @@ func sharedBy(loops []*program.Statement, given map[int]bool, extent *term.Term)
 	return true
 }
 
-// axis returns the position of the only left-side index that ranges over all of extent. It returns -1 if
-// there is none, or more than one.
+// axis returns the position of the only left-side subscript that is an index over all of extent. It returns
+// -1 if there is none, or more than one.
 func axis(s *program.Statement, extent *term.Term) int {
 	over := func(i *term.Term) bool {
 		return i.Op == term.Index && i.Var.Lo.Is(0) && i.Var.Hi.Op == term.Symbol && i.Var.Hi.Name == extent.Name

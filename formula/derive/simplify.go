@@ -99,7 +99,7 @@ func addends(n *term.Term, negative bool, out *[]*factors) {
 	}
 }
 
-// place returns the position of x among the numerators, or -1.
+// place returns the position of x among the numerators of f, or -1.
 func (f *factors) place(x *term.Term) int {
 	return slices.IndexFunc(f.numerators, func(y *term.Term) bool { return term.Identical(x, y) })
 }
@@ -210,8 +210,8 @@ func tame(n *term.Term) bool {
 	return ok
 }
 
-// terms returns the conditions, in terms of outer indices, that the sum is not empty: that its ranges are
-// not. told is false if emptiness depends on other conditions as well.
+// terms returns the conditions, in outer indices, under which the sum is not empty: that its ranges are not
+// empty. told is false if emptiness depends on other conditions as well.
 func (s *sum) terms() (conditions []*term.Term, told bool) {
 	told = true
 	for _, v := range s.vars {
@@ -231,8 +231,8 @@ func (s *sum) terms() (conditions []*term.Term, told bool) {
 	return conditions, told
 }
 
-// leaves reports whether guard g cannot empty the sum: g is v != x, it is the only guard on vars, and v has
-// at least two values.
+// leaves reports whether the sum is not empty under guard g: g is v != x, it is the only guard on vars, and v
+// has at least two values.
 func (s *sum) leaves(g *term.Term) bool {
 	if g.Op == term.Not && g.Args[0].Op == term.Equal {
 		g = &term.Term{Op: term.Unequal, Kind: term.Boolean, Args: g.Args[0].Args}
@@ -259,7 +259,7 @@ type sum struct {
 	body   *term.Term
 }
 
-// narrow applies replace and cut until neither applies.
+// narrow applies the rules replace and cut until neither applies.
 func (s *sum) narrow() {
 	for range 50 { // a bound, since rewriting may loop
 		if !s.replace() && !s.cut() {
@@ -268,7 +268,8 @@ func (s *sum) narrow() {
 	}
 }
 
-// replace eliminates an index v for which there is a guard v == x. It reports whether there is one.
+// replace eliminates an index v with a guard v == x: it substitutes x for v, and adds the condition that x is
+// in the range of v. It reports whether it found such a guard.
 func (s *sum) replace() bool {
 	for i, v := range s.vars {
 		if slices.ContainsFunc(s.vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) }) {
@@ -310,8 +311,9 @@ func (s *sum) replace() bool {
 	return false
 }
 
-// some returns the condition that v has values, where x takes the place of v and reads tensors: these have
-// the elements that x reads where there is a v, and perhaps only there. It returns nothing if that is known.
+// some returns the condition that the range of v is not empty, if x reads tensors and is substituted for v.
+// The subscripts in x may be in bounds only if v has a value. It returns nil if x reads no tensor or if the
+// range is known not to be empty.
 func some(v *term.Variable, x *term.Term) []*term.Term {
 	c := term.Compare(term.Less, v.Lo, v.Hi)
 	if holds, known := c.Truth(); !x.Reads() || known && holds {
@@ -320,7 +322,7 @@ func some(v *term.Variable, x *term.Term) []*term.Term {
 	return []*term.Term{c}
 }
 
-// equals returns x if g is v == x, else nil.
+// equals returns x if g is v == x or x == v, else nil.
 func equals(g *term.Term, v *term.Variable) *term.Term {
 	if g.Op != term.Equal || g.Args[0].Kind != term.Integer || g.Args[1].Kind != term.Integer {
 		return nil
@@ -333,7 +335,8 @@ func equals(g *term.Term, v *term.Variable) *term.Term {
 	return nil
 }
 
-// cut turns a guard that is an inequality into a bound of an index. It reports whether there is one.
+// cut moves a guard that is an inequality, such as v <= x, into the range of an index. It reports whether it
+// found such a guard.
 func (s *sum) cut() bool {
 	for i, v := range s.vars {
 		for j, g := range s.guards {
@@ -431,9 +434,9 @@ func sideOf(a, b *term.Term, v *term.Variable) *term.Term {
 type factors struct {
 	negative                 bool
 	numerators, denominators []*term.Term
-	// ratios holds a numerator and a denominator for each factor that was written as their quotient, which
-	// may be a usual number where neither is. The two stay together, unless only the denominator leaves a
-	// sum.
+	// ratios pairs a numerator with a denominator for each factor that was written as a quotient x / y. The
+	// quotient may be a normal number although x and y overflow or underflow, so the pair stays together,
+	// unless only the denominator is hoisted out of a sum.
 	ratios  []ratio
 	dropped bool // whether a power of 2 was above and below
 }
@@ -450,8 +453,8 @@ func factorsOf(n *term.Term) *factors {
 	return f
 }
 
-// cancel drops powers of 2 that are above and below. The scale of a norm is one; its square may underflow or
-// overflow.
+// cancel removes powers of 2 that are both a numerator and a denominator, as the scale of a norm is. Its
+// square may underflow or overflow.
 func (f *factors) cancel() {
 	f.numerators = slices.DeleteFunc(f.numerators, func(x *term.Term) bool {
 		if !x.IsBinade() {
@@ -467,7 +470,7 @@ func (f *factors) cancel() {
 	})
 }
 
-// shorten makes one ratio of x / by and by / y.
+// shorten replaces the ratios x / by and by / y by the ratio x / y.
 func (f *factors) shorten(by *term.Term) {
 	i := slices.IndexFunc(f.ratios, func(r ratio) bool { return term.Identical(r.below, by) })
 	j := slices.IndexFunc(f.ratios, func(r ratio) bool { return term.Identical(r.above, by) })
@@ -506,7 +509,7 @@ func (f *factors) add(n *term.Term, below bool) {
 	}
 }
 
-// withoutSign returns n without its minus, and whether it has one.
+// withoutSign returns n without its leading negations, and whether their number is odd.
 func withoutSign(n *term.Term) (x *term.Term, negative bool) {
 	for x = n; x.Op == term.Negate; x = x.Args[0] {
 		negative = !negative
@@ -514,7 +517,8 @@ func withoutSign(n *term.Term) (x *term.Term, negative bool) {
 	return x, negative
 }
 
-// split partitions factors by the predicate in; outside takes the sign. below is true for a denominator.
+// split partitions the factors by predicate in, whose argument below is true for a denominator. The sign goes
+// to outside.
 func (f *factors) split(in func(x *term.Term, below bool) bool) (inside, outside *factors) {
 	inside, outside = &factors{ratios: f.ratios}, &factors{negative: f.negative, ratios: f.ratios}
 	for _, x := range f.numerators {
@@ -534,7 +538,7 @@ func (f *factors) split(in func(x *term.Term, below bool) bool) (inside, outside
 	return inside, outside
 }
 
-// repeatedLast moves the factors that occur several times behind the others, and returns how many they are.
+// repeatedLast moves the factors that occur several times to the end of list, and returns their number.
 func repeatedLast(list []*term.Term) (out []*term.Term, repeated int) {
 	var last []*term.Term
 	for i, x := range list {
@@ -549,8 +553,8 @@ func repeatedLast(list []*term.Term) (out []*term.Term, repeated int) {
 }
 
 // term returns the product, with its constants folded into one factor. It does not multiply denominators,
-// since their product may overflow: it returns g*(x/y)/y for g*x/(y*y). Nor does it square what it can divide
-// first: it returns g*x*(x/y) for g*x*x/y.
+// since their product may overflow: g*x/(y*y) becomes g*(x/y)/y. It does not square a numerator that it can
+// divide first: g*x*x/y becomes g*x*(x/y).
 func (f *factors) term() *term.Term {
 	scale, out := 1.0, term.Number(1)
 	var above, below []*term.Term
@@ -644,13 +648,13 @@ func trim(n *term.Term) *term.Term {
 	return n
 }
 
-// withinOne reports whether n divides an index by its extent.
+// withinOne reports whether n divides an index by the extent of its range.
 func withinOne(n *term.Term) bool {
 	v := n.Args[0]
 	return v.Op == term.Index && v.Var.Lo.Is(0) && term.SameInteger(v.Var.Hi, n.Args[1])
 }
 
-// implied returns g without the conjuncts that always hold, or nil if none is left.
+// implied returns g without the conjuncts that the ranges of indices imply, or nil if none is left.
 func implied(g *term.Term) *term.Term {
 	var out []*term.Term
 	for _, c := range term.Conjuncts(g) {

@@ -2,8 +2,8 @@ package derive
 
 import "github.com/opgen/opgen/formula/term"
 
-// spanOf returns the least and the greatest value of an integer, both inclusive; ok is false if they are not
-// known, as term.Spans says.
+// spanOf returns the least and the greatest value of an integer, by interval arithmetic. ok is false if they
+// are not known.
 func spanOf(n *term.Term) (lo, hi int, ok bool) {
 	i := (&term.Spans{}).Of(n)
 	return i.Lo, i.Hi, i.Known
@@ -46,8 +46,8 @@ func extentOf(v *term.Variable) *term.Term {
 	return term.Greatest(term.Number(0), n)
 }
 
-// greatestLength returns a number that hi - lo does not exceed, for all values of the indices, if one is
-// known. It splits minima and maxima at the root, as exceeds does.
+// greatestLength returns an upper bound of hi - lo for all values of the indices, if one is known. It splits
+// minima and maxima at the root, as exceeds does.
 func greatestLength(lo, hi *term.Term) (most int, known bool) {
 	least := func(lo1, hi1, lo2, hi2 *term.Term) (int, bool) {
 		x, known := greatestLength(lo1, hi1)
@@ -86,7 +86,7 @@ func inside(r *term.Read) bool {
 	return true
 }
 
-// certain reports whether all elements in n are in bounds, or have a default.
+// certain reports whether all loads in n are in bounds, or have a default.
 func certain(n *term.Term) bool {
 	ok := true
 	n.Walk(func(m *term.Term) { ok = ok && (m.Op != term.Element || m.Read.Else != nil || inside(m.Read)) })

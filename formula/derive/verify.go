@@ -25,8 +25,8 @@ func verify(statements []*program.Statement) error {
 	return nil
 }
 
-// ranges appends vars to around, the indices that are bound so far. It returns an error if a range uses an
-// unbound index.
+// ranges appends vars to around, the enclosing indices. It returns an error if a range uses an index that is
+// not bound before.
 func ranges(vars, around []*term.Variable) ([]*term.Variable, error) {
 	bound := slices.Clip(around)
 	for _, v := range vars {

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// walk propagates the gradient g of n to the elements that n reads, for all values of vars for which guard
-// holds.
+// walk propagates gradient g of term n to the elements that n reads, by the chain rule. The gradient applies
+// for all values of vars for which guard holds.
 func (d *deriver) walk(n, g *term.Term, vars []*term.Variable, guard *term.Term) error {
 	if n.Kind != term.Real || !d.p.Depends(n) || g.IsZero() {
 		return nil
@@ -109,8 +109,8 @@ func (d *deriver) element(r *term.Read, g *term.Term, vars []*term.Variable, gua
 	return nil
 }
 
-// opposite returns the condition that c does not hold. That of a comparison of integers is one, too, of which
-// sums take the bound.
+// opposite returns the negation of condition c. For a comparison of integers it is a comparison again, which
+// sums can move into the range of an index.
 func opposite(c *term.Term) *term.Term {
 	if c.Op != term.Less && c.Op != term.AtMost || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
 		return term.Negated(c)
@@ -189,8 +189,8 @@ func withoutCondition(guard, part *term.Term) (rest *term.Term, found bool) {
 	return term.All(kept...), found
 }
 
-// over returns a reduction of another kind over the iteration space of n; f maps the body of n to the new
-// guard and body.
+// over returns a reduction of another kind with the indices and the guard of n. f maps the body of n to a
+// further guard and the new body.
 func (d *deriver) over(n *term.Term, kind reduction.Kind, f func(body *term.Term) (guard, x *term.Term)) *term.Term {
 	fresh := n.Map(func(x *term.Term) *term.Term { return x })
 	r := fresh.Reduction
@@ -218,14 +218,15 @@ func (d *deriver) count(n *term.Term, vars []*term.Variable) *term.Term {
 	return d.aside("count", vars, d.over(n, reduction.Sum, func(*term.Term) (*term.Term, *term.Term) { return nil, term.Number(1) }))
 }
 
-// longestWindow is how many elements the range of an index may have of which temporaries have all, where the
-// length of the range depends on other indices.
+// longestWindow bounds the length of a range, where it depends on other indices, for which temporaries hold
+// all elements of the longest range.
 const longestWindow = 64
 
-// fromZero returns a reduction whose indices begin at 0 and end at the same number for all values of other
-// indices, where the range is as long everywhere, or short with two ends that move: the index of a window
-// counts from its start, and a condition says where the window is cut. A running product has one such end;
-// loops know its gradient as it is. places are the values of the new indices.
+// fromZero returns a reduction that is equal to r and whose ranges begin at 0 and have constant ends, where
+// possible. It rewrites a range with a constant length, and a short window with two moving ends: the index
+// counts from the start of the window, and a condition cuts the window off. It leaves a range with one moving
+// end, as in a running product, since loops compute its gradient as it is. places maps each new index to its
+// value in terms of the old one.
 func fromZero(r *term.Reduction) (counted *term.Reduction, places map[*term.Variable]*term.Term) {
 	out, values := *r, map[*term.Variable]*term.Term{}
 	places = map[*term.Variable]*term.Term{}
@@ -259,8 +260,8 @@ func fromZero(r *term.Reduction) (counted *term.Reduction, places map[*term.Vari
 
 // others returns factors whose product is the product of the body of r at all indices but the present one.
 // For several indices v1..vk, factor i multiplies the values with another vi, equal v1..vi-1, and any
-// vi+1..vk; a temporary holds the products over vi+1..vk. Each factor is then a scan over one index, where
-// the range of the index is the same everywhere. A single product would take quadratic time.
+// vi+1..vk; a temporary holds the products over vi+1..vk. Each factor is then a scan over one index if its
+// range is constant. A single product would take quadratic time.
 func (d *deriver) others(r *term.Reduction, vars []*term.Variable) []*term.Term {
 	var out []*term.Term
 	product := func(vars []*term.Variable, guard, body *term.Term) *term.Term {
@@ -322,5 +323,5 @@ func (d *deriver) aside(name string, vars []*term.Variable, x *term.Term) *term.
 	return &term.Term{Op: term.Element, Kind: term.Real, Read: here}
 }
 
-// known returns the element of a forward tensor that holds the value n, if there is one, else n.
+// known returns the element of a forward tensor whose value is n, if there is one, else n itself.
 func (d *deriver) known(n *term.Term) *term.Term { return d.p.Recognized(n) }
