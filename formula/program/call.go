@@ -210,6 +210,9 @@ func applied(f *term.Function, x []*term.Term) *term.Term {
 		return term.RealNumber(y)
 	}
 	if n := logarithmOfOneAnd(f, x[0]); n != nil {
+		f, x = n.Func, n.Args
+	}
+	if n := textbookLogarithm(f, x[0]); n != nil {
 		return n
 	}
 	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: x}

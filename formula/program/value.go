@@ -270,6 +270,9 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 		if n := exponentialLessOne(op, x.node, y.node); n != nil {
 			return value{node: n}, nil
 		}
+		if n := textbookSoftplus(op, x.node, y.node); n != nil {
+			return value{node: n}, nil
+		}
 		return value{node: b.add(op, x.node, y.node)}, nil
 	}
 	return value{node: term.Arithmetic(op, x.node, y.node)}, nil

@@ -385,6 +385,9 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 	if v, ok := e.ofLists(n.Func, args); ok {
 		return v
 	}
+	if v, ok := e.ofTextbooks(n, s); ok {
+		return v
+	}
 	if f, ok := curves[n.Func]; ok {
 		want(1)
 		x := args[0].number()
@@ -456,6 +459,72 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 	}
 	fail("there is no function %s", n.Func)
 	return value{}
+}
+
+// ofTextbooks returns the logarithms that mean more than they are: log(1 + exp(x)), log(sigmoid(x)), log(1 -
+// sigmoid(x)) and log(exp(x)) have the digits of what they stand for, also where the argument overflows.
+func (e *evaluation) ofTextbooks(n *expr.Call, s *scope) (value, bool) {
+	if n.Func != "log" && n.Func != "log1p" {
+		return value{}, false
+	}
+	of := func(name string, n expr.Node, s *scope) (x number, ok bool) { // the x of name(x)
+		n, s = behind(n, s)
+		c, is := n.(*expr.Call)
+		if !is || c.Func != name || len(c.Args) != 1 || e.called(name) != nil {
+			return x, false
+		}
+		v := e.value(c.Args[0], s, false)
+		return v.number(), v.kind == real
+	}
+	softplus := func(x number, sign float64) value {
+		y := apply(x, curves["softplus"](x.v), e.unit)
+		if sign < 0 {
+			y = neg(y)
+		}
+		return e.rounded(y)
+	}
+	arg, at := behind(n.Args[0], s)
+	sum, _ := arg.(*expr.Binary)
+	if n.Func == "log1p" {
+		if x, ok := of("exp", arg, at); ok {
+			return softplus(x, 1), true
+		}
+		return value{}, false
+	}
+	if x, ok := of("exp", arg, at); ok {
+		return realValue(x), true
+	}
+	if x, ok := of("sigmoid", arg, at); ok {
+		return softplus(neg(x), -1), true
+	}
+	if sum == nil || sum.Op != "+" && sum.Op != "-" {
+		return value{}, false
+	}
+	one, rest := sum.X, sum.Y
+	if l, ok := rest.(*expr.Lit); ok && sum.Op == "+" && l.Value == any(int64(1)) {
+		one, rest = rest, one
+	}
+	if l, ok := one.(*expr.Lit); !ok || l.Value != any(int64(1)) {
+		return value{}, false
+	}
+	if x, ok := of("exp", rest, at); ok && sum.Op == "+" {
+		return softplus(x, 1), true
+	}
+	if x, ok := of("sigmoid", rest, at); ok && sum.Op == "-" {
+		return softplus(x, -1), true
+	}
+	return value{}, false
+}
+
+// behind returns what a parameter of a function stands for, and where.
+func behind(n expr.Node, s *scope) (expr.Node, *scope) {
+	for {
+		id, ok := n.(*expr.Ident)
+		if !ok || s.params[id.Name] == nil {
+			return n, s
+		}
+		n, s = s.params[id.Name].node, s.params[id.Name].scope
+	}
 }
 
 // name returns a text.

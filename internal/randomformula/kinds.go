@@ -144,6 +144,12 @@ var kinds = []kind{
 		"y0[k] = norm(n: {v[k] * x[n, k] | v[k] * u[n] | 0.5 * u[n] * w[n, k] | u[n] / (2 + v[k]^2) * v[k]}) {| * v[k]}",
 		"t0[n] = {norm(k: x[n, k]) | norm(k: u[n] * (1 + k))} ; y0[n, k] = x[n, k] / t0[n]",
 	}},
+	// Forms of textbooks, whose parts overflow or have kinks where they do not.
+	{name: "textbook", numbers: "far", plain: true, texts: []string{
+		"y0[n, k] = {max(x[n, k], 0) + log(1 + exp(-abs(x[n, k]))) | log1p(exp(-abs(x[n, k]))) + max(0, x[n, k]) | max(-x[n, k], 0) + log(1 + exp(-abs(x[n, k]))) | -min(x[n, k], 0) + log(exp(-abs(-x[n, k])) + 1)} {| * v[k]}",
+		"y0[n, k] = {log(1 + exp(x[n, k])) | log(1 + exp(-x[n, k])) | log1p(exp(x[n, k])) | log(sigmoid(x[n, k])) | log(1 - sigmoid(x[n, k])) | log(sigmoid(-x[n, k])) | log(exp(x[n, k] - v[k]))} {| * v[k] | - w[n, k]}",
+		"g(p) = {log(1 + exp(p)) | log(sigmoid(p)) | log(1 - sigmoid(p)) | min(p, 0) - log(1 + exp(-abs(p)))} ; y0[n] = {sum | mean}(k: g(x[n, k]) {| * v[k]}) ; y1[n] = g(u[n])",
+	}},
 	// Unsigned numbers from 2^63 on.
 	{name: "unsigned", numbers: "bits", texts: []string{
 		"big0[n] = {max(big[n], {3 | big[N - 1 - n]}) | min(big[n], {3 | big[0]}) | quotient(big[n], {2 | 3 | size}) | big[n] % {5 | 2} | max(n' in $runn: big[n']) | big[n] + {1 | big[n]} | (u[n] > 0 ? big[n] : 3)}",
