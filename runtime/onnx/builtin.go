@@ -17,7 +17,9 @@ func (b *builder) constantNode(c *call) ([]*value, error) {
 		switch a.GetName() {
 		case "value":
 			t, err := b.m.tensor(a.GetT())
-			return []*value{constant(name, t)}, err
+			v := constant(name, t)
+			_, v.narrow = heldType(onnxpb.TensorProto_DataType(a.GetT().GetDataType()))
+			return []*value{v}, err
 		case "value_int":
 			return []*value{constant(name, integersOf([]int{}, int(a.GetI())))}, nil
 		case "value_ints":

@@ -99,6 +99,11 @@ func (b *builder) call(c *call) ([]*value, error) {
 			return nil, c.refused(fmt.Sprintf("want extents that are known when the graph is built, got input %d, %s, of which a run decides how many rows there are", i, v.name), nil)
 		}
 	}
+	return b.narrowed(c, b.computed)
+}
+
+// computed computes the outputs of a node that no function of the model computes.
+func (b *builder) computed(c *call) ([]*value, error) {
 	if f := builtin(c.node.GetOpType()); f != nil && c.domain == "" && c.stored == nil {
 		outs, err := f(b, c)
 		if err != nil {

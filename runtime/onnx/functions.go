@@ -424,7 +424,7 @@ func (x *inlined) about(function, name string) (any, error) {
 		return i < len(x.c.node.GetOutput()) && x.c.node.GetOutput()[i] != "", nil
 	}
 	if a := x.c.attribute(name); function == "type" && a.GetT() != nil {
-		return elementTypes[onnxpb.TensorProto_DataType(a.GetT().GetDataType())].String(), nil
+		return typeName(onnxpb.TensorProto_DataType(a.GetT().GetDataType())), nil
 	}
 	v, ok := x.values[name]
 	if !ok {
@@ -438,6 +438,9 @@ func (x *inlined) about(function, name string) (any, error) {
 	}
 	if function == "known" {
 		return v.constant(), nil
+	}
+	if function == "type" && v.narrow != dtype.Invalid {
+		return v.narrow.String(), nil
 	}
 	t, shape, err := x.b.typeOf(v)
 	if err != nil {

@@ -66,6 +66,7 @@ func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...O
 	taken := 0
 	for _, v := range m.graph.GetInput() {
 		p := port(v)
+		_, small := heldType(onnxpb.TensorProto_DataType(v.GetType().GetTensorType().GetElemType()))
 		t, ok := inputs[p.Name]
 		known := b.given[p.Name]
 		switch {
@@ -76,11 +77,13 @@ func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...O
 				return nil, fmt.Errorf("onnx: input %s: want a tensor of %v%v, got %v", p.Name, p.Type, p.Extents, t)
 			}
 			s.values[p.Name] = b.bound(t)
+			s.values[p.Name].narrow = small
 		case known != nil:
 			if p.Type != known.Type || !fits(p.Extents, known.Shape) || len(known.Data) != shape.Prod(known.Shape)*known.Type.Size() {
 				return nil, fmt.Errorf("onnx: input %s: want a value of %v%v, got %d bytes of %v%v", p.Name, p.Type, p.Extents, len(known.Data), known.Type, known.Shape)
 			}
 			s.values[p.Name] = constant(p.Name, *known)
+			s.values[p.Name].narrow = small
 		case s.values[p.Name] == nil:
 			return nil, fmt.Errorf("onnx: want a tensor for the input %s, got none", p.Name)
 		default:
@@ -130,6 +133,7 @@ type value struct {
 	later  *later
 	// counted says that a run decides how many rows there are.
 	counted bool
+	narrow  dtype.Type // the element type in the network, where engines hold it in a wider one
 }
 
 // later is a node that computes constants from constants.
@@ -174,6 +178,7 @@ func (s *scope) initializers(m *Model, g *onnxpb.GraphProto) error {
 			return fmt.Errorf("onnx: %w", err)
 		}
 		s.values[p.GetName()] = constant(p.GetName(), t)
+		_, s.values[p.GetName()].narrow = heldType(onnxpb.TensorProto_DataType(p.GetDataType()))
 	}
 	if n := len(g.GetSparseInitializer()); n > 0 {
 		return fmt.Errorf("onnx: graph %s: want tensors of which all elements are stored, got %d sparse ones", g.GetName(), n)

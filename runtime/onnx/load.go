@@ -128,7 +128,9 @@ func domain(name string) string {
 // Port is an input or an output of a network.
 type Port struct {
 	Name string
-	Type dtype.Type // dtype.Invalid if it is no tensor of a type that opgen knows
+	// Type is its element type, dtype.Invalid if it is no tensor of a type that opgen knows. Numbers of 8
+	// bits or less for quantized models are held in wider types: floats as F32, integers as I8 or U8.
+	Type dtype.Type
 	// Extents are its extents, -1 where the file leaves them open; nil if it says nothing.
 	Extents []int
 	// Symbols are the names that the file gives open extents; "" for none.
@@ -161,7 +163,7 @@ func port(v *onnxpb.ValueInfoProto) Port {
 	if t == nil {
 		return p
 	}
-	p.Type = elementTypes[onnxpb.TensorProto_DataType(t.GetElemType())]
+	p.Type, _ = heldType(onnxpb.TensorProto_DataType(t.GetElemType()))
 	if t.GetShape() == nil {
 		return p
 	}

@@ -51,7 +51,8 @@ func (m *Model) tensor(p *onnxpb.TensorProto) (t safetensors.Tensor, err error) 
 		return t, fmt.Errorf("tensor %s: %w", p.GetName(), fmt.Errorf(format, args...))
 	}
 	kind := onnxpb.TensorProto_DataType(p.GetDataType())
-	t.Type = elementTypes[kind]
+	small, isNarrow := narrowTypes[kind]
+	t.Type, _ = heldType(kind)
 	if t.Type == dtype.Invalid {
 		return fail("want elements of a type that engines store, got %s", kind)
 	}
@@ -68,9 +69,15 @@ func (m *Model) tensor(p *onnxpb.TensorProto) (t safetensors.Tensor, err error) 
 		n *= int(d)
 	}
 	size := n * t.Type.Size()
+	if isNarrow {
+		size = (n*small.bits + 7) / 8
+	}
 	if p.GetDataLocation() == onnxpb.TensorProto_EXTERNAL {
 		if t.Data, err = m.external(p, size); err != nil {
 			return fail("%w", err)
+		}
+		if isNarrow {
+			t.Data = small.decode(t.Data, n)
 		}
 		return t, nil
 	}
@@ -79,6 +86,9 @@ func (m *Model) tensor(p *onnxpb.TensorProto) (t safetensors.Tensor, err error) 
 			return fail("want %d bytes for %v, got %d", size, t.Shape, len(p.RawData))
 		}
 		t.Data = p.RawData
+		if isNarrow {
+			t.Data = small.decode(t.Data, n)
+		}
 		return t, nil
 	}
 	// The other fields hold one number for each element.
@@ -86,20 +96,28 @@ func (m *Model) tensor(p *onnxpb.TensorProto) (t safetensors.Tensor, err error) 
 	put := func(size int, bits uint64) {
 		data = append(data, binary.LittleEndian.AppendUint64(nil, bits)[:size]...)
 	}
-	switch t.Type {
-	case dtype.F32:
+	switch {
+	case isNarrow: // a number for each byte
+		for _, x := range p.Int32Data {
+			put(1, uint64(x))
+		}
+		if len(data) == size {
+			data = small.decode(data, n)
+			size = len(data)
+		}
+	case t.Type == dtype.F32:
 		for _, x := range p.FloatData {
 			put(4, uint64(math.Float32bits(x)))
 		}
-	case dtype.F64:
+	case t.Type == dtype.F64:
 		for _, x := range p.DoubleData {
 			put(8, math.Float64bits(x))
 		}
-	case dtype.I64:
+	case t.Type == dtype.I64:
 		for _, x := range p.Int64Data {
 			put(8, uint64(x))
 		}
-	case dtype.U32, dtype.U64:
+	case t.Type == dtype.U32 || t.Type == dtype.U64:
 		for _, x := range p.Uint64Data {
 			put(t.Type.Size(), x)
 		}

@@ -177,10 +177,13 @@ func (x *use) about(function, name string) (any, error) {
 		return x.alike(name)
 	}
 	if a := x.c.attribute(name); !ok && function == "type" && a.GetT() != nil {
-		return elementTypes[onnxpb.TensorProto_DataType(a.GetT().GetDataType())].String(), nil
+		return typeName(onnxpb.TensorProto_DataType(a.GetT().GetDataType())), nil
 	}
 	if !ok || v == nil {
 		return nil, fmt.Errorf("want a tensor for %s, got none", name)
+	}
+	if function == "type" && v.narrow != dtype.Invalid {
+		return v.narrow.String(), nil
 	}
 	t, shape, err := x.b.typeOf(v)
 	if err != nil {

@@ -447,6 +447,37 @@ func TestCountedRows(t *testing.T) {
 	}
 }
 
+// TestNarrow runs networks with elements of 8 bits or less, and refuses those that compute with them.
+func TestNarrow(t *testing.T) {
+	tensor := func(kind onnxpb.TensorProto_DataType, n int64, data ...byte) *onnxpb.AttributeProto {
+		return &onnxpb.AttributeProto{Name: proto.String("value"), Type: onnxpb.AttributeProto_TENSOR.Enum(), T: &onnxpb.TensorProto{DataType: proto.Int32(int32(kind)), Dims: []int64{n}, RawData: data}}
+	}
+	four, eight := op("Constant -> q"), op("Constant -> q")
+	four.Attribute = append(four.Attribute, tensor(onnxpb.TensorProto_INT4, 3, 0x8f, 0x07))
+	eight.Attribute = append(eight.Attribute, tensor(onnxpb.TensorProto_FLOAT8E4M3FN, 2, 0x38, 0xc4))
+	for name, c := range map[string]struct {
+		nodes []*onnxpb.NodeProto
+		want  safetensors.Tensor
+	}{
+		"integers of 4 bits":  {[]*onnxpb.NodeProto{four, op("Unsqueeze q zero -> m"), op("DequantizeLinear m half -> d"), op("Mul d x -> y")}, of(dtype.F32, []int{1, 3}, -0.5, -8, 10.5)},
+		"floats of 8 bits":    {[]*onnxpb.NodeProto{eight, op("Concat q q -> m", "axis", 0), op("Cast m -> d", "to", 1), op("Slice d zero three -> e"), op("Mul e x -> y")}, of(dtype.F32, []int{3}, 1, -6, 3)},
+		"numbers like others": {[]*onnxpb.NodeProto{eight, op("Mul x third -> t"), op("CastLike t q -> n"), op("Cast n -> y", "to", 1)}, of(dtype.F32, []int{3}, 0.34375, 0.6875, 1)},
+	} {
+		h := &hand{opset: 21, nodes: c.nodes, fed: map[string]safetensors.Tensor{"x": of(dtype.F32, []int{3}, 1, 2, 3)}, out: []string{"y"},
+			stored: map[string]safetensors.Tensor{"zero": of(dtype.I64, []int{1}, 0), "three": of(dtype.I64, []int{1}, 3), "half": of(dtype.F32, []int{}, 0.5), "third": of(dtype.F32, []int{}, 1.0/3)}}
+		out, err := h.run(t)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if d := different(out[0], c.want, 0, 0); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		h.nodes = []*onnxpb.NodeProto{c.nodes[0], op("Add q q -> y")}
+		if _, err := h.run(t); err == nil || !strings.Contains(err.Error(), `Add of version 21, node "y": want elements of a type that engines store as input 0, got `) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 // TestQuantized compares products of integers with sums of 64 bits, of so many that floats of 32 bits round.
 func TestQuantized(t *testing.T) {
 	for _, k := range []int{200, 5000} {

@@ -363,6 +363,19 @@ var randomSteps = map[string]func(*randomGraph) []randomValue{
 		}
 		return exactly(x)
 	},
+	"narrow": func(g *randomGraph) []randomValue {
+		v := g.pick(isFloat, isExact)
+		if g.h.opset < 19 || v.name == "" {
+			return nil
+		}
+		if g.h.opset >= 21 && g.IntN(2) == 0 {
+			small, scale := g.node("QuantizeLinear "+v.name+" "+g.scalar(dtype.F32, 0.5), "output_dtype", 21+g.IntN(2)), g.scalar(dtype.F32, 0.5)
+			return exactly(g.node("DequantizeLinear " + small + " " + scale))
+		}
+		scaled := g.node("Mul " + v.name + " " + g.scalar(dtype.F32, []float64{1.0 / 512, 0.3, 7, 300, 1e5}[g.IntN(5)]))
+		small := g.node("Cast "+scaled, "to", 17+g.IntN(4), "saturate", g.IntN(2))
+		return rounding(g.node("Cast "+small, "to", 1))
+	},
 	"clip": func(g *randomGraph) []randomValue {
 		v := g.pick(isFloat)
 		if g.h.opset < 11 {

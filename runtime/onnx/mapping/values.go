@@ -146,6 +146,8 @@ var functions = map[string]function{
 		}
 		return elementTypes[n]
 	}},
+	// narrow(t) is whether an element type has 8 bits or less, and engines hold it in a wider one.
+	"narrow": {1, func(a []any) any { return slices.Index(elementTypes, fmt.Sprint(a[0])) >= narrow }},
 	// slices(extent, start, end, step) is the first index, the step and the number of indices from start up
 	// to end, where negative ones count from the end.
 	"slices": {4, func(a []any) any {
@@ -192,8 +194,12 @@ var functions = map[string]function{
 	}},
 }
 
-// elementTypes lists the element types by their numbers in files of ONNX.
-var elementTypes = []string{"", "f32", "u8", "i8", "u16", "i16", "i32", "i64", "", "bool", "f16", "f64", "u32", "u64", "", "", "bf16"}
+// elementTypes lists the element types by their numbers in files of ONNX. Those from narrow on are of 8 bits
+// or less, which engines hold in wider ones.
+var elementTypes = []string{"", "f32", "u8", "i8", "u16", "i16", "i32", "i64", "", "bool", "f16", "f64", "u32", "u64", "", "", "bf16",
+	"f8e4m3", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz", "u4", "i4", "f4e2m1", "f8e8m0", "u2", "i2"}
+
+const narrow = 17
 
 func places(a []any, is bool) []int {
 	out := []int{}
