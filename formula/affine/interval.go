@@ -1,23 +1,23 @@
 package affine
 
-// Interval holds the least and the greatest value of an integer. It is not Known where nothing says them, or
-// where an int does not hold one of them. The zero Interval is not known.
+// Interval is the range Lo to Hi of the values of an integer, both inclusive. If Known is not set, the range
+// is unknown, or overflows int. The zero Interval is unknown.
 type Interval struct {
 	Lo, Hi int
 	Known  bool
 }
 
-// Exactly returns the interval of a number.
+// Exactly returns the interval of the one number n.
 func Exactly(n int) Interval { return Interval{n, n, true} }
 
-// Plus returns the interval of a sum.
+// Plus returns the interval of x + y for x in i and y in j.
 func (i Interval) Plus(j Interval) Interval {
 	lo, under := sum(i.Lo, j.Lo)
 	hi, over := sum(i.Hi, j.Hi)
 	return Interval{lo, hi, i.Known && j.Known && !under && !over}
 }
 
-// Times returns the interval of a multiple.
+// Times returns the interval of k * x for x in i.
 func (i Interval) Times(k int) Interval {
 	lo, under := product(i.Lo, k)
 	hi, over := product(i.Hi, k)
@@ -27,7 +27,7 @@ func (i Interval) Times(k int) Interval {
 	return Interval{lo, hi, i.Known && !under && !over}
 }
 
-// Mul returns the interval of a product of integers that do not depend on each other.
+// Mul returns the interval of x * y for independent x in i and y in j.
 func (i Interval) Mul(j Interval) Interval {
 	a, b := i.Times(j.Lo), i.Times(j.Hi)
 	out := a.Either(b)
@@ -35,22 +35,23 @@ func (i Interval) Mul(j Interval) Interval {
 	return out
 }
 
-// Either returns the interval of an integer that is one of two.
+// Either returns the interval that contains both i and j.
 func (i Interval) Either(j Interval) Interval {
 	return Interval{min(i.Lo, j.Lo), max(i.Hi, j.Hi), i.Known && j.Known}
 }
 
-// Least returns the interval of the lesser of two integers.
+// Least returns the interval of min(x, y) for x in i and y in j.
 func (i Interval) Least(j Interval) Interval {
 	return Interval{min(i.Lo, j.Lo), min(i.Hi, j.Hi), i.Known && j.Known}
 }
 
-// Greatest returns the interval of the greater of two integers.
+// Greatest returns the interval of max(x, y) for x in i and y in j.
 func (i Interval) Greatest(j Interval) Interval {
 	return Interval{max(i.Lo, j.Lo), max(i.Hi, j.Hi), i.Known && j.Known}
 }
 
-// Quotient returns the interval of i / j, rounded down. It is known for divisors of at least 1 only.
+// Quotient returns the interval of x / y, rounded down, for x in i and y in j. It is unknown unless all
+// divisors are at least 1.
 func (i Interval) Quotient(j Interval) Interval {
 	if !i.Known || !j.Known || j.Lo <= 0 {
 		return Interval{}
@@ -58,8 +59,8 @@ func (i Interval) Quotient(j Interval) Interval {
 	return Interval{min(floor(i.Lo, j.Lo), floor(i.Lo, j.Hi)), max(floor(i.Hi, j.Lo), floor(i.Hi, j.Hi)), true}
 }
 
-// Modulo returns the interval of i % j, the rest of Quotient. It is known for divisors of at least 1 only,
-// and then also where i is not.
+// Modulo returns the interval of x % y for x in i and y in j. It is unknown unless all divisors are at least
+// 1. It may be known although i is not.
 func (i Interval) Modulo(j Interval) Interval {
 	switch {
 	case !j.Known || j.Lo <= 0:
@@ -80,13 +81,13 @@ func floor(x, d int) int {
 	return q
 }
 
-// sum returns x + y, and whether T does not hold it.
+// sum returns x + y, and whether the sum overflows T.
 func sum[T int | int64](x, y T) (z T, overflow bool) {
 	z = x + y
 	return z, (z > x) != (y > 0) && y != 0
 }
 
-// product returns x * y, and whether T does not hold it.
+// product returns x * y, and whether the product overflows T.
 func product[T int | int64](x, y T) (z T, overflow bool) {
 	z = x * y
 	return z, x != 0 && (z/x != y || x == -1 && y != 0 && z == y)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// all are the intervals with bounds from -4 to 6.
+// all returns the intervals with bounds from -4 to 6.
 func all() []Interval {
 	var out []Interval
 	for lo := -4; lo <= 6; lo++ {
@@ -17,8 +17,9 @@ func all() []Interval {
 	return out
 }
 
-// TestIntervals compares each operation with what all pairs of integers give. Each bound is reached, but for
-// a rest, whose interval holds more where a multiple of the divisor lies between.
+// TestIntervals compares each operation with the results for all pairs of integers in its operands. Each
+// bound is attained, but for a remainder: its interval is larger where a multiple of the divisor lies
+// between.
 func TestIntervals(t *testing.T) {
 	t.Parallel()
 	mod := func(x, d int) int { return ((x % d) + d) % d }
@@ -73,8 +74,8 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// TestWideIntervals compares bounds near the ends of 64 bits with arithmetic on integers of any size: what 64
-// bits do not hold is not known.
+// TestWideIntervals compares bounds near the ends of 64 bits with arbitrary-precision arithmetic: the
+// interval is unknown if a bound overflows 64 bits.
 func TestWideIntervals(t *testing.T) {
 	t.Parallel()
 	numbers := []int{0, 1, -1, 2, -2, 3, 1 << 15, -1 << 15, 1 << 16, math.MaxInt/2 + 1, math.MinInt / 2, math.MaxInt, math.MaxInt - 1, math.MinInt, math.MinInt + 1}

@@ -1,5 +1,5 @@
-// Package affine is the algebra of indices: integers as polynomials, as sums of multiples of one atom and a
-// rest, and the intervals in which they lie. The rules of formulas and the terms of programs share it.
+// Package affine is the algebra of indices: polynomials over dimensions and indices, their decomposition as
+// factor * atom + rest, and interval arithmetic. The check of formulas and the terms of programs share it.
 package affine
 
 import (
@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Atom is a factor that is not taken apart: a dimension, an index, a quotient.
+// Atom is a factor of a product that the algebra does not take apart: a dimension, an index, or an operation
+// such as a quotient.
 type Atom interface {
-	// Key is equal for atoms that are equal only.
+	// Key identifies the atom: two atoms have the same key only if they are equal.
 	Key() string
-	// String is the text of the atom in formulas.
+	// String returns the atom as formulas write it.
 	String() string
 }
 
-// Poly is an integer as a sum of products of atoms, and never changes. Two integers whose polynomials are
-// equal are equal. A nil polynomial is an integer of which nothing is known; what is computed with one is
-// nil, too.
+// Poly is an immutable polynomial: a sum of products of atoms. Two integers are equal if their polynomials
+// are. A nil polynomial is an unknown integer, and operations on it return nil.
 type Poly[A Atom] struct {
 	products []*Product[A]  // in no order, no two of equal keys
 	index    map[string]int // of products by key, if there are more than few
@@ -26,17 +26,18 @@ type Poly[A Atom] struct {
 	wrapped  bool // whether 64 bits did not hold a coefficient
 }
 
-// Limits bound polynomials and what is computed with them. What is beyond them is nil, and so is what has a
-// coefficient that 64 bits do not hold. Without limits, coefficients wrap around.
+// Limits bound the size of polynomials. The result of an operation is nil if it exceeds them, or if a
+// coefficient overflows 64 bits. Without limits, coefficients wrap around.
 type Limits struct {
 	Products int // in a sum
 	Key      int // the bytes of the keys in a product
 }
 
-// few is how many products are looked through, which takes less time and memory than a map of them.
+// few is the number of products up to which a polynomial is searched linearly, which takes less time and
+// memory than a map.
 const few = 8
 
-// Product is a number times atoms, which are sorted by key.
+// Product is a coefficient times atoms, which are sorted by key.
 type Product[A Atom] struct {
 	Coefficient int64
 	Factors     []A
@@ -44,21 +45,21 @@ type Product[A Atom] struct {
 	key         string
 }
 
-// separator stands between the keys of the factors in that of a product.
+// separator separates the keys of factors in the key of a product.
 const separator = "\x1f"
 
 func (m *Product[A]) times(coefficient int64) *Product[A] {
 	return &Product[A]{coefficient, m.Factors, m.keys, m.key}
 }
 
-// Constant returns a number.
+// Constant returns the polynomial of a number.
 func Constant[A Atom](n int64, limits *Limits) *Poly[A] {
 	p := &Poly[A]{limits: limits}
 	p.add(&Product[A]{Coefficient: n})
 	return p
 }
 
-// Of returns an atom.
+// Of returns the polynomial of one atom.
 func Of[A Atom](a A, limits *Limits) *Poly[A] {
 	p, k := &Poly[A]{limits: limits}, a.Key()
 	p.add(&Product[A]{1, []A{a}, []string{k}, k})
@@ -75,7 +76,7 @@ func (p *Poly[A]) find(key string) int {
 	return slices.IndexFunc(p.products, func(m *Product[A]) bool { return m.key == key })
 }
 
-// add adds a product to a polynomial that is being made.
+// add adds product m to p in place, while p is under construction.
 func (p *Poly[A]) add(m *Product[A]) {
 	if m.Coefficient == 0 {
 		return
@@ -111,7 +112,7 @@ func (p *Poly[A]) add(m *Product[A]) {
 	}
 }
 
-// bounded returns a polynomial that was made, or nil if it is beyond its limits.
+// bounded returns p once it is complete, or nil if it exceeds its limits.
 func (p *Poly[A]) bounded() *Poly[A] {
 	if p.limits == nil {
 		return p
@@ -162,14 +163,15 @@ func (p *Poly[A]) Mul(q *Poly[A]) *Poly[A] {
 	return out.bounded()
 }
 
-// scaled returns a multiple of a product, for a polynomial that is being made.
+// scaled returns product m with its coefficient multiplied by factor. An overflow is noted in p, which is
+// under construction.
 func (p *Poly[A]) scaled(m *Product[A], factor int64) *Product[A] {
 	c, wraps := product(m.Coefficient, factor)
 	p.wrapped = p.wrapped || wraps
 	return m.times(c)
 }
 
-// mul returns a product with the coefficient of m and the factors of both.
+// mul returns a product with the coefficient of m, and with the factors of both m and n.
 func (m *Product[A]) mul(n *Product[A]) *Product[A] {
 	switch {
 	case len(m.Factors) == 0:
@@ -191,8 +193,8 @@ func (m *Product[A]) mul(n *Product[A]) *Product[A] {
 	return out
 }
 
-// Without returns the product without one of its factors, and with the coefficient 1. ok is false if it has
-// no such factor.
+// Without returns the product without the factor of this key, and with the coefficient 1. ok is false if it
+// has no such factor.
 func (m *Product[A]) Without(key string) (rest *Product[A], ok bool) {
 	i := slices.Index(m.keys, key)
 	if i < 0 {
@@ -201,7 +203,7 @@ func (m *Product[A]) Without(key string) (rest *Product[A], ok bool) {
 	return m.cut(i, 1), true
 }
 
-// cut returns the product without a factor, and with another coefficient.
+// cut returns the product without factor number i, and with another coefficient.
 func (m *Product[A]) cut(i int, coefficient int64) *Product[A] {
 	keys := slices.Delete(slices.Clone(m.keys), i, i+1)
 	return &Product[A]{coefficient, slices.Delete(slices.Clone(m.Factors), i, i+1), keys, strings.Join(keys, separator)}
@@ -217,7 +219,7 @@ func (m *Product[A]) Poly(limits *Limits) *Poly[A] {
 	return p.bounded()
 }
 
-// Over returns p / q if q is one product and divides each product of p. Else it returns nil.
+// Over returns p / q if q is a single product that divides each product of p. Otherwise it returns nil.
 func (p *Poly[A]) Over(q *Poly[A]) *Poly[A] {
 	if p == nil || q == nil || len(q.products) != 1 {
 		return nil
@@ -241,7 +243,7 @@ func (p *Poly[A]) Over(q *Poly[A]) *Poly[A] {
 	return out
 }
 
-// Equal reports whether p and q are known and the same polynomial.
+// Equal reports whether p and q are the same polynomial. It returns false if one is nil.
 func (p *Poly[A]) Equal(q *Poly[A]) bool {
 	if p == nil || q == nil || len(p.products) != len(q.products) {
 		return false
@@ -254,7 +256,7 @@ func (p *Poly[A]) Equal(q *Poly[A]) bool {
 	return true
 }
 
-// Number returns the value of a constant.
+// Number returns the value of p if p is a constant.
 func (p *Poly[A]) Number() (n int64, ok bool) {
 	switch {
 	case p == nil || len(p.products) > 1:
@@ -267,7 +269,7 @@ func (p *Poly[A]) Number() (n int64, ok bool) {
 	return p.products[0].Coefficient, true
 }
 
-// Single returns the key of the atom that p is, or "".
+// Single returns the key of an atom if p is that atom and nothing else, or "".
 func (p *Poly[A]) Single() string {
 	if p == nil || len(p.products) != 1 || p.products[0].Coefficient != 1 || len(p.products[0].keys) != 1 {
 		return ""
@@ -275,8 +277,8 @@ func (p *Poly[A]) Single() string {
 	return p.products[0].key
 }
 
-// Linear takes p apart into factor * atom + rest, where neither has the atom. ok is false if a product has
-// the atom twice.
+// Linear decomposes p as factor * atom + rest, where neither factor nor rest contains the atom of this key.
+// ok is false if p is not linear in the atom.
 func (p *Poly[A]) Linear(key string) (factor, rest *Poly[A], ok bool) {
 	if p == nil {
 		return nil, nil, false
@@ -296,7 +298,7 @@ func (p *Poly[A]) Linear(key string) (factor, rest *Poly[A], ok bool) {
 	return factor, rest, true
 }
 
-// Keys lists the keys of the atoms of p, sorted.
+// Keys returns the sorted keys of the atoms in p.
 func (p *Poly[A]) Keys() []string {
 	if p == nil {
 		return nil
@@ -309,8 +311,8 @@ func (p *Poly[A]) Keys() []string {
 	return slices.Compact(out)
 }
 
-// Products lists the products of p in an order that follows from how p was made. The caller does not change
-// the list.
+// Products returns the products of p, in an order that depends on how p was computed. The caller must not
+// change the list.
 func (p *Poly[A]) Products() []*Product[A] {
 	if p == nil {
 		return nil
@@ -318,23 +320,23 @@ func (p *Poly[A]) Products() []*Product[A] {
 	return p.products
 }
 
-// Sorted lists the products of p, sorted by the keys of their factors.
+// Sorted returns the products of p, sorted by the keys of their factors.
 func (p *Poly[A]) Sorted() []*Product[A] {
 	out := slices.Clone(p.Products())
 	slices.SortFunc(out, func(a, b *Product[A]) int { return strings.Compare(a.key, b.key) })
 	return out
 }
 
-// Len returns how many products p has.
+// Len returns the number of products of p.
 func (p *Poly[A]) Len() int { return len(p.products) }
 
-// NoneNegative reports whether p is known and no product has a negative coefficient: it is at least 0 if all
-// atoms are.
+// NoneNegative reports whether p is known and no coefficient is negative: then p is at least 0 if all atoms
+// are.
 func (p *Poly[A]) NoneNegative() bool {
 	return p != nil && !slices.ContainsFunc(p.products, func(m *Product[A]) bool { return m.Coefficient < 0 })
 }
 
-// String writes p as a formula does: long products first.
+// String prints p in the syntax of formulas, with long products first.
 func (p *Poly[A]) String() string {
 	if p == nil {
 		return "?"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// letter is an atom whose value is that of a point.
+// letter is an atom for tests. A point assigns values to letters.
 type letter string
 
 func (l letter) Key() string    { return string(l) }
@@ -15,7 +15,7 @@ func (l letter) String() string { return "<" + string(l) + ">" }
 
 type point map[string]int64
 
-// points are all values of three atoms that these tests try.
+// points returns all assignments of small values to the three letters.
 func points() []point {
 	var out []point
 	for _, a := range []int64{-3, 0, 1, 4} {
@@ -28,7 +28,7 @@ func points() []point {
 	return out
 }
 
-// at evaluates a polynomial by its products.
+// at evaluates a polynomial at a point.
 func (v point) at(p *Poly[letter]) int64 {
 	sum := int64(0)
 	for _, m := range p.Products() {
@@ -41,13 +41,13 @@ func (v point) at(p *Poly[letter]) int64 {
 	return sum
 }
 
-// expression is a polynomial with what it means.
+// expression is a random polynomial, and a function that computes its value.
 type expression struct {
 	p    *Poly[letter]
 	mean func(point) int64
 }
 
-// random makes an expression of sums, differences, products and multiples.
+// random makes an expression of random sums, differences, products and multiples.
 func random(r *rand.Rand, depth int) expression {
 	if depth == 0 || r.IntN(5) == 0 {
 		if r.IntN(3) == 0 {
@@ -70,8 +70,8 @@ func random(r *rand.Rand, depth int) expression {
 	return expression{x.p.Mul(y.p), func(v point) int64 { return x.mean(v) * y.mean(v) }}
 }
 
-// TestPolynomialsMeanWhatTheyAreMadeOf evaluates polynomials, and the parts into which Linear and Over take
-// them, at many points.
+// TestPolynomialsMeanWhatTheyAreMadeOf compares the values of polynomials, and of the parts that Linear and
+// Over return, with the values of the expressions from which they were made.
 func TestPolynomialsMeanWhatTheyAreMadeOf(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -129,7 +129,7 @@ func TestPolynomialsMeanWhatTheyAreMadeOf(t *testing.T) {
 	}
 }
 
-// TestManyProducts adds and removes more products than are looked through one by one.
+// TestManyProducts adds and removes more products than a polynomial searches linearly.
 func TestManyProducts(t *testing.T) {
 	t.Parallel()
 	atom := func(i int) *Poly[letter] { return Of(letter(rune('A'+i)), nil) }
@@ -149,7 +149,7 @@ func TestManyProducts(t *testing.T) {
 	}
 }
 
-// TestProductsThatComeBack multiplies sums in which a product cancels and comes back.
+// TestProductsThatComeBack multiplies sums in which a product cancels and is added again.
 func TestProductsThatComeBack(t *testing.T) {
 	t.Parallel()
 	p, q, power := Constant[letter](0, nil), Constant[letter](0, nil), Constant[letter](1, nil)
@@ -163,7 +163,7 @@ func TestProductsThatComeBack(t *testing.T) {
 	}
 }
 
-// TestOver divides what a product divides, and nothing else.
+// TestOver checks that Over divides by the products that divide a polynomial, and by no others.
 func TestOver(t *testing.T) {
 	t.Parallel()
 	a, b, n := Of(letter("a"), nil), Of(letter("b"), nil), func(n int64) *Poly[letter] { return Constant[letter](n, nil) }
@@ -182,7 +182,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestUnknown checks that what is beyond the limits is unknown, and all that is computed with it.
+// TestUnknown checks that polynomials beyond the limits are nil, as are operations on them.
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	some := &Limits{Products: 2, Key: 5}
@@ -216,7 +216,7 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestText checks how polynomials are written.
+// TestText checks how polynomials are printed.
 func TestText(t *testing.T) {
 	t.Parallel()
 	a, b, n := Of(letter("a"), nil), Of(letter("b"), nil), func(n int64) *Poly[letter] { return Constant[letter](n, nil) }

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// Kind is the kind of a type.
+// Kind classifies the types of expressions.
 type Kind uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 	Shapes    // a run of dimensions for each tensor of a variadic slot
 )
 
-// Type is the type of an expression.
+// Type is the type that the checker infers for an expression.
 type Type struct {
 	Kind     Kind
 	Optional bool     // an attribute that may be absent
@@ -66,7 +66,7 @@ func (t Type) String() string {
 	return s
 }
 
-// Node is a node of the syntax tree. Pos and End are byte offsets in the source text.
+// Node is a node of the abstract syntax tree. Pos and End are byte offsets in the source text.
 type Node interface {
 	Pos() int
 	End() int
@@ -110,21 +110,21 @@ func NewIdent(name string, pos, end int) *Ident {
 	return &Ident{base: base{pos: pos, end: end}, Name: name}
 }
 
-// Unary is -X or !X.
+// Unary is the operation -X or !X.
 type Unary struct {
 	base
 	Op string
 	X  Node
 }
 
-// Binary is X Op Y.
+// Binary is the operation X Op Y, such as X + Y.
 type Binary struct {
 	base
 	Op   string
 	X, Y Node
 }
 
-// Cond is If ? Then : Else.
+// Cond is the conditional If ? Then : Else.
 type Cond struct {
 	base
 	If, Then, Else Node
@@ -163,19 +163,19 @@ type Inline struct {
 	At     []Node
 }
 
-// Index is X[I].
+// Index is the element X[I] of a list.
 type Index struct {
 	base
 	X, I Node
 }
 
-// Slice is X[Lo:Hi]; Lo and Hi may be nil.
+// Slice is the part X[Lo:Hi] of a list. A nil Lo or Hi means the beginning or the end.
 type Slice struct {
 	base
 	X, Lo, Hi Node
 }
 
-// Select is X.Field. FieldPos is the position of the field's name.
+// Select is the field X.Field of a record. FieldPos is the position of the field's name.
 type Select struct {
 	base
 	X        Node
@@ -188,7 +188,7 @@ func NewSelect(x Node, field string, pos int) *Select {
 	return &Select{base{pos: x.Pos(), end: pos + len(field)}, x, field, pos}
 }
 
-// In is X in [List...].
+// In is the membership test X in [List...].
 type In struct {
 	base
 	X    Node
@@ -197,7 +197,7 @@ type In struct {
 	At   int    // where the word begins
 }
 
-// List is [Elems...], a Dims.
+// List is a list [Elems...] of integers, of type Dims.
 type List struct {
 	base
 	Elems []Node
@@ -215,15 +215,16 @@ type Read struct {
 	Else    Node     // the default out of bounds; nil if the element must be in bounds
 }
 
-// Number is #(Items...), the row-major flat index of several indices.
+// Number is #(Items...), the row-major flat index of several indices, as in x[#(i, j)].
 type Number struct {
 	base
 	Items []Node
 }
 
-// Reduce is the reduction Kind(Binders... if If: X), such as a sum, or the order Kind(Binders...: X
-// descending)[At...], such as argsort. X is nil for count. If is nil if there is no condition. Outside of
-// formulas there is one binder; Over holds the lists whose length is its range if the binder has none.
+// Reduce is a reduction Kind(Binders... if If: X), such as sum(k if c[k]: x[k]), or an order Kind(Binders...:
+// X descending)[At...], such as argsort(k: x[k])[i]. X is nil for count. If is nil if there is no condition.
+// Outside of formulas there is one binder. If it has no range, Over holds the lists that its index
+// subscripts, whose length is the range.
 type Reduce struct {
 	base
 	Kind       reduction.Kind
@@ -234,14 +235,14 @@ type Reduce struct {
 	Over       []Node
 }
 
-// Binder binds the index variables of a reduction or of a statement: X with the half-open range [Lo, Hi). Lo
-// is nil for 0. Hi is nil if X implies the range.
+// Binder declares an index of a reduction or a statement: k, k < Hi or k in Lo .. Hi, where X is k. Lo is nil
+// for 0. Hi is nil if the name of the index implies the range.
 type Binder struct {
 	base
 	X, Lo, Hi Node
 }
 
-// Class says which declaration introduces a symbol.
+// Class says what kind of declaration introduces a symbol.
 type Class uint8
 
 const (
@@ -259,7 +260,7 @@ type Symbol struct {
 	// Min is the lower bound of an integer, if HasMin.
 	Min    int64
 	HasMin bool
-	// Least is a lower bound of the elements of a list, and Len of their number; 0 if unknown.
+	// Least is a lower bound of the elements of a list, and Len the number of its elements; 0 if unknown.
 	Least, Len int64
 	// Axis marks an axis attribute. Its value is a valid dimension of its slot.
 	Axis bool
@@ -278,7 +279,7 @@ type Error struct {
 	Operators []string
 }
 
-// Code is a kind of error.
+// Code classifies errors.
 type Code uint8
 
 const (

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// function is a builtin: its usage for messages, and its type rule.
+// function is a builtin of expressions: its usage for messages, and its typing rule.
 type function struct {
 	usage string
 	check func(c *checker, call *Call) (Type, *Error)
@@ -60,7 +60,7 @@ func functionNames() []string {
 	return names
 }
 
-// Builtins returns the functions that expressions have: how each is called, by name.
+// Builtins maps the name of each function of expressions to its usage, such as "ceildiv(a, b)".
 func Builtins() map[string]string {
 	out := map[string]string{}
 	for name, f := range functions {
@@ -85,7 +85,7 @@ func (c *checker) args(call *Call, kinds ...Kind) *Error {
 	return nil
 }
 
-// arity checks that a call has n arguments.
+// arity returns an error unless a call has n arguments.
 func arity(call *Call, n int) *Error {
 	if len(call.Args) == n {
 		return nil
@@ -108,7 +108,7 @@ func (c *checker) ceildiv(call *Call) (Type, *Error) {
 	return Type{Kind: Int}, nonzero(call.Args[1])
 }
 
-// length checks len of dims, of the shapes of a variadic slot, or of a list of any values.
+// length checks len(x), where x is dims, the shapes of a variadic slot, or a list of any values.
 func (c *checker) length(call *Call) (Type, *Error) {
 	if err := arity(call, 1); err != nil {
 		return Type{}, err
@@ -128,7 +128,7 @@ func (c *checker) foldOnly(call *Call) (Type, *Error) {
 	return Type{}, errorf(call, BadType, "want %s", functions[call.Func].usage)
 }
 
-// minmax checks min and max of several numbers, or of the elements of one list.
+// minmax checks min and max, of several numbers or of one list.
 func (c *checker) minmax(call *Call) (Type, *Error) {
 	switch len(call.Args) {
 	case 0:

@@ -65,8 +65,8 @@ func article(t Type) string {
 	return english.Article(s)
 }
 
-// nearest sets the suggestion to the candidate with the least edit distance to name, and reports whether one
-// is close.
+// nearest sets the suggested fix of e to the candidate with the least edit distance to name, and reports
+// whether one is near enough.
 func (e *Error) nearest(name string, candidates []string) bool {
 	if n := nearest.Name(name, candidates); n != "" {
 		e.Old, e.New = name, n
@@ -74,7 +74,7 @@ func (e *Error) nearest(name string, candidates []string) bool {
 	return e.New != ""
 }
 
-// nearestString is nearest for a string literal, with its quotes.
+// nearestString is nearest for a string literal: the fix has quotes.
 func (e *Error) nearestString(text string, candidates []string) bool {
 	if e.nearest(text, candidates) {
 		e.Old, e.New = "'"+e.Old+"'", "'"+e.New+"'"
@@ -275,7 +275,7 @@ func (c *checker) binary(n *Binary) (Type, *Error) {
 	return t, nil
 }
 
-// number checks that the type of an operand is Int or Float.
+// number returns an error unless the type of an operand is Int or Float.
 func (c *checker) number(n Node, t Type) *Error {
 	err := c.want(n, t, Float)
 	if err != nil {
@@ -284,7 +284,8 @@ func (c *checker) number(n Node, t Type) *Error {
 	return err
 }
 
-// comparableKinds lists the kinds with equality. Enums are comparable, too, if they have the same name.
+// comparableKinds lists the kinds that == can compare. Enums can be compared, too, if they have the same
+// name.
 var comparableKinds = []Kind{Int, Float, Bool, String, DType, Dims}
 
 // comparable checks the operand types of ==, != and in. A string literal takes the type of the enum or the

@@ -6,12 +6,12 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// env is a name space for tests.
+// env is a symbol table for tests.
 type env map[string]expr.Symbol
 
 func (e env) Lookup(name string) (expr.Symbol, bool) { s, ok := e[name]; return s, ok }
 
-// Names lists what hints may suggest.
+// Names lists the names that hints may suggest.
 func (e env) Names() []string { return []string{"kernel", "mode"} }
 
 func dim(k expr.Kind) expr.Symbol  { return expr.Symbol{Class: expr.Dim, Type: expr.Type{Kind: k}} }
@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 		{"T == 'f32'", expr.Bool}, {"'i64' == dtype", expr.Bool}, {"opt_dtype == T", expr.Bool}, {"T in ['f32', 'f64']", expr.Bool},
 		{"has(opt_int)", expr.Bool}, {"has(opt_mode) && !has(opt_axes)", expr.Bool}, {"present(input)", expr.Bool}, {"count(input)", expr.Int},
 
-		// What is wrong in itself fits everywhere.
+		// An expression of unknown type, which has an error already, fits every type.
 		{"bad + 1", expr.Int}, {"-bad", expr.Int}, {"K / bad", expr.Int}, {"bad == 'ADD'", expr.Bool}, {"K in [bad]", expr.Bool}, {"has(bad)", expr.Bool},
 		{"prod(bad)", expr.Int}, {"bad[0]", expr.Int}, {"use ? bad : 1", expr.Int}, {"use ? 1 : bad", expr.Int}, {"or(bad, K)", expr.Int}, {"bad.x.y == 1", expr.Bool},
 		{"!bad", expr.Bool}, {"bad && use", expr.Bool}, {"bad < 1", expr.Bool},
@@ -87,14 +87,14 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s is of kind %v, want %v", tt.text, expr.Type{Kind: got}, expr.Type{Kind: tt.want})
 		}
 	}
-	// An integer is a float where one is wanted.
+	// An Int converts to a Float where a Float is wanted.
 	n, _ := expr.Parse("K")
 	if err := expr.Check(n, names, expr.Float); err != nil || n.Type().Kind != expr.Int {
 		t.Errorf("K as a float: %v, of kind %v", err, n.Type())
 	}
 }
 
-// TestLiteralTypes checks that a string takes the type of what it is compared with.
+// TestLiteralTypes checks that a string literal takes the type of the operand with which it is compared.
 func TestLiteralTypes(t *testing.T) {
 	tests := []struct {
 		text string

@@ -10,7 +10,8 @@ import (
 // compiler rejects a constant that overflows its type, so Check must report it. Generated code must also
 // compile where int has 32 bits.
 
-// constantOf returns the value of a numeric constant expression, or nil. Its operands are folded already.
+// constantOf returns the value of a numeric constant expression whose operands are folded already. It returns
+// nil if the expression is not constant.
 func constantOf(n Node) constant.Value {
 	switch n := n.(type) {
 	case *Lit:

@@ -1,8 +1,8 @@
 package expr
 
-// AxisIn returns an axis attribute that contributes its number to the value of an extent, or nil. That is a
-// mistake: an axis numbers a dimension, and is no size. An axis in a subscript, as in X[axis] and X[:axis],
-// contributes nothing.
+// AxisIn returns an axis attribute that occurs as a number in the expression of an extent, as in 2 * axis, or
+// nil. Such an expression is a mistake: an axis is the number of a dimension, and not a size. An axis in a
+// subscript, as in X[axis] and X[:axis], is fine.
 func AxisIn(n Node) *Ident {
 	var parts []Node
 	switch n := n.(type) {

@@ -7,12 +7,12 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// folds maps the functions that can bind an index, as in sum(i: prod(X[i])), to whether their body is a
-// condition.
+// folds maps each reduction that specs may apply over an index, such as sum(i: prod(X[i])), to whether its
+// body is a condition.
 var folds = map[reduction.Kind]bool{reduction.Sum: false, reduction.Prod: false, reduction.Min: false, reduction.Max: false,
 	reduction.All: true, reduction.Any: true}
 
-// foldNames returns the sorted names of folds.
+// foldNames returns the sorted names of the reductions in folds.
 func foldNames() []string {
 	var names []string
 	for n := range folds {
@@ -22,8 +22,8 @@ func foldNames() []string {
 	return names
 }
 
-// fold checks a reduction over an index. Without an explicit range, the range is the length of the lists
-// that the index subscripts.
+// fold infers the type of a reduction over an index. Without an explicit range, the range of the index is the
+// length of the lists that the index subscripts.
 func (c *checker) fold(n *Reduce) (Type, *Error) {
 	condition, ok := folds[n.Kind]
 	if !ok {
@@ -71,7 +71,7 @@ func (c *checker) fold(n *Reduce) (Type, *Error) {
 
 func lower(name string) bool { return name[0] >= 'a' && name[0] <= 'z' }
 
-// indexed is a scope with one more name: an index.
+// indexed is a scope with one more name: the index of a reduction.
 type indexed struct {
 	Env
 	id *Ident
@@ -84,7 +84,7 @@ func (e *indexed) Lookup(name string) (Symbol, bool) {
 	return e.Env.Lookup(name)
 }
 
-// selected returns the distinct lists that index subscripts directly, such as X in X[i].
+// selected returns the distinct lists that an index subscripts directly, such as X in X[i].
 func selected(n Node, index string) []Node {
 	var lists []Node
 	var names []string

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// Formula is a sequence of macros and statements. It defines the outputs of an operator, or the meaning of
+// Formula is a sequence of macros and statements. It defines the outputs of an operator, or the functions for
 // the values of an enum.
 type Formula struct {
 	Functions  []*Function
@@ -33,7 +33,7 @@ type Statement struct {
 	X       Node
 	For     []*Binder // ranges of left-side indices that no shape implies
 	When    Node      // the condition of the statement, or nil
-	// Surrogate marks a gradient that deliberately differs from the derivative.
+	// Surrogate marks a gradient that deliberately differs from the derivative, by "as surrogate".
 	Surrogate bool
 }
 

@@ -2,9 +2,9 @@ package expr
 
 import "github.com/opgen/opgen/formula/reduction"
 
-// isReduction looks ahead into the parentheses that follow. It reports whether they belong to a reduction
-// rather than to a function of the same name: they contain a range, an if, or a colon that belongs to no
-// conditional.
+// isReduction looks ahead into the parentheses that follow, and reports whether they belong to a reduction
+// rather than to a function of the same name. Those of a reduction contain a range, an if, or a colon that
+// belongs to no conditional.
 func (p *parser) isReduction() bool {
 	q := *p
 	depth, conditions := 0, 0

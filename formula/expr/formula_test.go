@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestParseFormula checks how formulas are read, by printing their trees.
+// TestParseFormula compares the printed syntax trees of formulas with expected ones.
 func TestParseFormula(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"output[n] = input[n]", "output[n] = input[n]"},
@@ -37,7 +37,8 @@ func TestParseFormula(t *testing.T) {
 	}
 }
 
-// TestParseFormulaErrors checks messages and where they point: all errors of a formula, one for a line.
+// TestParseFormulaErrors checks the messages and the positions of syntax errors: at most one error for each
+// line.
 func TestParseFormulaErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "0-0 want a formula, got nothing"},

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// habits maps syntax of other languages and of mathematics to hints on the syntax here. The unexpected input
-// begins with text. Longer texts precede their prefixes.
+// habits maps tokens of other languages and of mathematics to hints on the syntax of formulas. A hint applies
+// if the unexpected input begins with text. Longer texts precede their prefixes.
 var habits = []struct{ text, hint string }{
 	{"**", "a power is written x ^ y"},
 	{":=", "a statement gives its value by ="},
@@ -53,7 +53,7 @@ var habits = []struct{ text, hint string }{
 	{"′", "write the quote of the keyboard: '"},
 }
 
-// habitWords does the same for words.
+// habitWords maps words of other languages to hints.
 var habitWords = map[string]string{
 	"and": "write && for and", "or": "write || for or", "not": "write ! for not",
 	"if": "a condition is written c ? x : y", "then": "a condition is written c ? x : y", "else": "else stands behind an element that may lie outside: x[i] else 0",
@@ -70,7 +70,7 @@ func habit(text string, at int) string {
 		return "a range is written k in 0 .. K, or k < K"
 	}
 	for _, h := range habits {
-		// The lexer may have consumed the first character of an operator of two.
+		// The lexer may have consumed the first character of a two-character operator.
 		if strings.HasPrefix(rest, h.text) || at > 0 && len(h.text) > 1 && h.text[0] < utf8.RuneSelf && strings.HasPrefix(text[at-1:], h.text) {
 			return h.hint
 		}
@@ -110,14 +110,15 @@ func lastWord(text string) string {
 	return text[len(strings.TrimRightFunc(text, unicode.IsLetter)):]
 }
 
-// openReduction reports whether text ends with the beginning of a reduction: its name, "(" and an index.
+// openReduction reports whether text ends with the beginning of a reduction: "sum(k" for any reduction and
+// index.
 func openReduction(text string) bool {
 	text = strings.TrimRight(text, " \t")
 	text = strings.TrimRightFunc(text, func(r rune) bool { return r == '_' || r == '\'' || unicode.IsLetter(r) || unicode.IsDigit(r) })
 	return slices.ContainsFunc(reduction.Names, func(kind string) bool { return strings.HasSuffix(text, kind+"(") })
 }
 
-// number returns the longest prefix of text that is a point with digits.
+// number returns the decimal point and the digits at the beginning of a text.
 func number(text string) string {
 	n := 1
 	for n < len(text) && isDigit(text[n]) {

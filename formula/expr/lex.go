@@ -33,8 +33,8 @@ type parser struct {
 
 var operators = []string{"==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "!", "?", ":", "(", ")", "[", "]", ",", "."}
 
-// formulaOperators are the operators that only formulas have. They are tried first, since "." is a prefix of
-// "..".
+// formulaOperators are the operators that only formulas have. The lexer tries them first, since "." is a
+// prefix of "..".
 var formulaOperators = []string{"..", "^", "#"}
 
 func (p *parser) next() {
@@ -99,7 +99,7 @@ func (p *parser) next() {
 	}
 }
 
-// operator consumes one of the operators, if one comes next.
+// operator consumes the next token if it is one of the operators, and reports whether it did.
 func (p *parser) operator(operators []string) bool {
 	for _, op := range operators {
 		if strings.HasPrefix(p.text[p.at:], op) {

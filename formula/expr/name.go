@@ -2,8 +2,8 @@ package expr
 
 import "strings"
 
-// IsDimName reports whether a name has the form of a dimension's: letters, digits and underscores behind an
-// upper-case letter.
+// IsDimName reports whether a name may be that of a dimension: it begins with an upper-case letter, followed
+// by letters, digits and underscores.
 func IsDimName(s string) bool {
 	if s == "" || s[0] < 'A' || s[0] > 'Z' {
 		return false

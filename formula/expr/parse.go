@@ -163,7 +163,7 @@ func (p *parser) binary(level int) (Node, *Error) {
 	}
 }
 
-// among parses what stands behind in: a list, or a word that stands for several element types.
+// among parses the right operand of in: a list, or a word that denotes several element types.
 func (p *parser) among(x Node) (*In, *Error) {
 	if types := dtype.Named(p.tok.text); p.tok.kind == tokName && types != nil {
 		at := base{pos: p.tok.pos, end: p.tok.end}

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// tree writes an expression with parentheses around every operation.
+// tree prints an expression with parentheses around every operation.
 func tree(n expr.Node) string {
 	list := func(nodes []expr.Node) string {
 		var parts []string
@@ -126,7 +126,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// at splits a text with the place of an error between » and «.
+// at returns a text without the marks » and « around the place of an error, and the place as byte offsets.
 func at(t *testing.T, marked string) (text string, pos, end int) {
 	t.Helper()
 	pos = strings.Index(marked, "»")

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// Recurrence is a group of values that need each other: the statements that give them read each other's
-// elements, or their own.
+// Recurrence is a group of mutually dependent values: the statements that define them read each other's
+// elements, or their own, as in h[t] = a * (h[t - 1] else 0) + x[t].
 type Recurrence struct {
 	Names map[string]bool // of the values
-	// First and Last are the numbers of its first and last statement. Others may stand between them.
+	// First and Last are the numbers of the first and the last statement of the group. Other statements may
+	// stand between them.
 	First, Last int
 }
 
-// Gives reports whether a statement gives a value of the group.
+// Gives reports whether statement s defines a value of the group.
 func (r *Recurrence) Gives(s *Statement) bool {
 	for _, t := range s.Targets {
 		if r.Names[targetName(t)] {
@@ -30,9 +31,9 @@ func targetName(n Node) string {
 	return n.(*Ident).Name
 }
 
-// Recurrences finds the groups of values that need each other, in the order of their first statements: the
-// strongly connected components of the graph of values. A formula whose statements read only what the ones
-// above them give has none.
+// Recurrences returns the groups of mutually dependent values, in the order of their first statements: the
+// strongly connected components of the dependency graph. It returns nil if each statement reads only results
+// of statements above it.
 func (f *Formula) Recurrences() []*Recurrence {
 	reads := map[string]map[string]bool{} // by value: the names that its statements read
 	for _, s := range f.Statements {
@@ -86,8 +87,8 @@ func (f *Formula) Recurrences() []*Recurrence {
 	return out
 }
 
-// readsAbove reports whether each value reads only values whose first statements stand above its own, so that
-// none needs itself.
+// readsAbove reports whether each value reads only values that are first defined above it, so that the
+// dependency graph has no cycle. reads is the dependency graph.
 func readsAbove(statements []*Statement, reads map[string]map[string]bool) bool {
 	first := map[string]int{}
 	for i, s := range statements {
@@ -107,7 +108,7 @@ func readsAbove(statements []*Statement, reads map[string]map[string]bool) bool 
 	return true
 }
 
-// namesOf adds the names in an expression, and in the functions that it applies, to names.
+// namesOf adds the names in expression n, and in the bodies of the functions that it calls, to names.
 func (f *Formula) namesOf(n Node, names map[string]bool, seen map[*Function]bool) {
 	Walk(n, func(n Node) {
 		switch n := n.(type) {

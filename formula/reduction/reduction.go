@@ -1,4 +1,4 @@
-// Package reduction is the table of the reductions that formulas have.
+// Package reduction is the table of reductions of formulas, such as sum and argmax, with their properties.
 package reduction
 
 import (
@@ -71,8 +71,8 @@ const (
 	Same
 	// Real says that the result is a real number, also for integer elements.
 	Real
-	// Running says that the result follows from the result of all elements but the last, so that a scan
-	// computes the results of all prefixes in one pass.
+	// Running says that the result follows from the last element and the result for the elements before it,
+	// so that a scan computes the results of all prefixes in one pass.
 	Running
 	// Fold says that one binary operation, such as +, combines elements, and also partial results.
 	Fold
@@ -122,11 +122,11 @@ func Of(name string) Kind {
 // Is reports whether a kind has at least one of the properties in c. The zero value has none.
 func (k Kind) Is(c Class) bool { return int(k) < len(table) && table[k].is&c != 0 }
 
-// Identity returns the accumulator of a reduction of no real numbers, or of no conditions, where 1 is true.
-// For mean and variance it is the sum, which is then divided by the count 0.
+// Identity returns the result for an empty range, of real numbers or of conditions, where 1 is true. For mean
+// and variance it is the initial sum, which is then divided by the count 0.
 func (k Kind) Identity() float64 { return table[k].real }
 
-// IntegerIdentity returns the result of a reduction of no integers.
+// IntegerIdentity returns the result for an empty range of integers.
 func (k Kind) IntegerIdentity() int { return table[k].whole }
 
 // Join returns the combiner of two real numbers, or of two conditions as 1 and 0. It returns nil if there is

@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// TestOf checks that names and kinds are each other's, and that other names are none.
+// TestOf checks that Of and String are inverse to each other, and that Of returns 0 for other names.
 func TestOf(t *testing.T) {
 	for i, name := range Names {
 		if k := Of(name); int(k) != i+1 || k.String() != name {
@@ -24,7 +24,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestIdentity checks that the identity of each operation leaves numbers as they are.
+// TestIdentity checks that each identity is neutral: combined with a number, it returns the number.
 func TestIdentity(t *testing.T) {
 	for k := Sum; int(k) < len(table); k++ {
 		join := k.Join()

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// The constructors below simplify as derivatives need it: they fold zeros and ones, and move signs outward.
-// The results are equal in exact arithmetic.
+// The constructors below simplify as derivatives need it: they fold operations on 0 and 1, and move signs
+// outward. The results are equal in exact arithmetic.
 
 // IsZero reports whether n is the number 0.
 func (n *Term) IsZero() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 0 }
@@ -14,8 +14,8 @@ func (n *Term) IsZero() bool { return n.Op == Constant && n.Kind != Boolean && n
 // IsOne reports whether n is the number 1.
 func (n *Term) IsOne() bool { return n.Op == Constant && n.Kind != Boolean && n.Value() == 1 }
 
-// negative reports whether n + beside may be rewritten as beside - x, where n is -x. It may not if x may be
-// the least integer and the sum is real: -x overflows to x as an integer, but not as a real number.
+// negative reports whether n is -x and n + beside may be rewritten as beside - x. It may not if x may be the
+// least integer and the sum is real: -x overflows to x as an integer, but not as a real number.
 func negative(n, beside *Term) bool {
 	return n.Op == Negate && (n.Kind == Real || beside.Kind != Real || !mayBeLeast(n.Args[0]))
 }
@@ -119,7 +119,8 @@ func Ratio(x, y *Term) *Term {
 	return Arithmetic(Divide, x, y)
 }
 
-// WholeRatio returns x / y, of which no rule takes the product x apart.
+// WholeRatio returns x / y as a quotient that rewrites must keep: they do not split the product x into
+// factors.
 func WholeRatio(x, y *Term) *Term {
 	switch {
 	case x.Op == Negate:
@@ -134,7 +135,7 @@ func WholeRatio(x, y *Term) *Term {
 	return out
 }
 
-// ratio returns x / y in place of n, a quotient.
+// ratio returns x / y with the property Whole of quotient n.
 func (n *Term) ratio(x, y *Term) *Term {
 	if n.Whole {
 		return WholeRatio(x, y)
@@ -156,7 +157,7 @@ func Chosen(c, x, y *Term) *Term {
 	return Conditional(c, x, y)
 }
 
-// Applied returns function name of args.
+// Applied returns the call of the function with this name on args.
 func Applied(name string, args ...*Term) *Term {
 	f := Functions[name]
 	return &Term{Op: Apply, Kind: f.Result, Func: f, Args: args}
@@ -301,11 +302,11 @@ func (n *Term) finite() bool {
 	return n.Kind != Real || n.Op == Constant && !math.IsInf(n.Value(), 0) && !math.IsNaN(n.Value())
 }
 
-// Term returns the term that reads the variable.
+// Term returns a term whose value is that of the index variable.
 func (v *Variable) Term() *Term { return &Term{Op: Index, Kind: Integer, Var: v} }
 
-// Elsewhere returns n with tensor to(t) for each tensor t that n reads. It skips the ranges of indices,
-// which read none of the tensors concerned.
+// Elsewhere returns n with each tensor t that it reads renumbered to to(t). It does not rewrite the ranges of
+// indices.
 func (n *Term) Elsewhere(to func(tensor int) int) *Term {
 	if n == nil {
 		return nil

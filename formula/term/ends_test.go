@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEnds compares functions with known values where those of package math are wrong: logarithms of denormal
-// numbers, and hyperbolic functions that are finite although e^x is not.
+// TestEnds compares functions with known values at arguments where those of package math are wrong:
+// logarithms of denormal numbers, and hyperbolic functions that are finite although e^x is not.
 func TestEnds(t *testing.T) {
 	const far = 1.1169973830808557e308 // cosh(710)
 	for name, values := range map[string][][2]float64{
