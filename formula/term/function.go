@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/rng"
 )
 
-// Function is a builtin function of numbers. Its table entry is all that the compiler knows of it. Device
-// code calls function NAME as opgen_NAME of runtime/gpu/formula.cuh.
+// Function is a builtin function of numbers. Its table entry holds all properties that the compiler uses.
+// Device code calls function NAME as opgen_NAME of runtime/gpu/formula.cuh.
 type Function struct {
 	Name   string
 	Params string // parameter names for messages; "" if formulas cannot call it
@@ -22,12 +22,12 @@ type Function struct {
 	// Derivative returns the partial derivative with respect to parameter i as a term of the arguments x and
 	// the result y. It is nil if the derivative is 0. At a kink it is the subgradient that PyTorch chooses.
 	Derivative func(i int, x []*Term, y *Term) *Term
-	// Unary or Binary is the vector instruction of the function. By expresses a function without one by
-	// functions that have one. Without all three, Real is called for each element.
+	// Unary or Binary is the vector instruction of the function. By expresses a function without a vector
+	// instruction in terms of functions with one. Without all three, vector code calls Real for each element.
 	Unary  simd.Unary
 	Binary simd.Binary
 	By     func(x *Term) *Term
-	// Integers is the operation that replaces the function if all arguments are integers, or Constant if
+	// Integers is the operation that replaces the function if all arguments are integers. It is Constant if
 	// there is none.
 	Integers Op
 	// To is the element type of a conversion; each type has its own conversion. Whole computes a conversion
@@ -63,8 +63,8 @@ const (
 	Random
 	// Conversion says that the function only rounds to an element type, and does not count as an operation.
 	Conversion
-	// Underivable says that no function computes the derivative. No formula can call such a function, but the
-	// derivative of one that formulas can call may.
+	// Underivable says that the derivative is no function of the table, so that no gradient of it can be
+	// derived. Formulas cannot call such a function, but the derivative of a function that they can call may.
 	Underivable
 )
 
@@ -117,8 +117,8 @@ var table = []*Function{
 	{Name: "rsqrt", Params: "x", Is: Singular, Unary: simd.Rsqrt,
 		Real:       of(func(x float64) float64 { return 1 / math.Sqrt(x) }),
 		Derivative: slope(func(_, y *Term) *Term { return Opposite(Product(RealNumber(0.5), Product(y, Product(y, y)))) })},
-	// length(scale, sum) is scale * sqrt(sum): a norm of scaled elements. Its derivative is 0 where the norm
-	// is 0, and by scale, which is detached.
+	// length(scale, sum) is scale * sqrt(sum): the norm of elements whose scaled squares have that sum. Its
+	// derivative is 0 where the norm is 0. Its derivative by scale is 0, since scale is detached.
 	{Name: "length", Args: 2, Result: Real, Is: Singular,
 		Real: func(x ...float64) float64 { return x[0] * math.Sqrt(x[1]) },
 		Derivative: func(i int, x []*Term, y *Term) *Term {
@@ -222,7 +222,7 @@ var table = []*Function{
 		Real: func(x ...float64) float64 { return source(x).Normal(uint64(x[2])) }},
 }
 
-// IsBinade reports whether n is a power of 2 that function binade computes: neither 0 nor infinite.
+// IsBinade reports whether n is a power of 2 that function binade computes: it is finite and not 0.
 func (n *Term) IsBinade() bool {
 	return n.Op == Apply && n.Func == powerOf2 || n.Op == Element && n.Read.Binade
 }
@@ -253,7 +253,7 @@ func logarithm(x float64) float64 {
 	return math.Log(x)
 }
 
-// sinh returns the hyperbolic sine, also where e^|x| overflows and its half does not.
+// sinh returns the hyperbolic sine. It is correct also where e^|x| overflows but e^|x| / 2 does not.
 func sinh(x float64) float64 {
 	if math.Abs(x) > 700 {
 		return math.Copysign(cosh(x), x)
@@ -261,7 +261,7 @@ func sinh(x float64) float64 {
 	return math.Sinh(x)
 }
 
-// cosh returns the hyperbolic cosine in the same way.
+// cosh returns the hyperbolic cosine, for large |x| as sinh does.
 func cosh(x float64) float64 {
 	if math.Abs(x) > 700 {
 		root := math.Exp(math.Abs(x) / 2)
@@ -299,9 +299,9 @@ func Truth(v bool) float64 {
 	return 0
 }
 
-// powerSlope returns a partial derivative of x^y. The derivative by y at x = 0, y >= 0 is 0, since x^y *
-// log(x) would be 0 * -Inf, and so it is at an infinite x whose power is 0. That by x is 0 at an infinite y
-// where the power is 0.
+// powerSlope returns the partial derivative of x^y by argument i. The derivative by y is 0 at x = 0, y >= 0,
+// where x^y * log(x) would be 0 * -Inf, and at an infinite x whose power is 0. The derivative by x is 0 at an
+// infinite y where the power is 0.
 func powerSlope(i int, args []*Term, _ *Term) *Term {
 	x, y := args[0], args[1]
 	power := func(y *Term) *Term { return &Term{Op: Power, Kind: Real, Args: []*Term{x, y}} }
@@ -330,8 +330,8 @@ func powerSlope(i int, args []*Term, _ *Term) *Term {
 	return general()
 }
 
-// remainder returns x - y * n for the integer n that is x / y rounded towards 0, as fmod of C: it has the
-// sign of x and no rounding error. It is x for an infinite y, and NaN for an infinite x and for y = 0.
+// remainder returns x - y * n, where n is x / y rounded towards 0, like fmod of C: the result has the sign of
+// x and no rounding error. It is x for an infinite y, and NaN for an infinite x and for y = 0.
 func remainder(x, y float64) float64 {
 	const whole = 1 << 53 // up to here, a quotient has its integers
 	a, b := math.Abs(x), math.Abs(y)
@@ -349,8 +349,8 @@ func remainder(x, y float64) float64 {
 	return math.Copysign(r, x)
 }
 
-// remainderSlope returns the partial derivatives of r = fmod(x, y). The integer that multiplies y follows
-// from the exact r, since x / y may be rounded up to the next one.
+// remainderSlope returns the partial derivative of r = fmod(x, y) by argument i: 1 by x, and -n by y, where r
+// = x - y * n. It computes n from r, since x / y may be rounded up to the next integer.
 func remainderSlope(i int, args []*Term, r *Term) *Term {
 	if i == 0 {
 		return Number(1)
@@ -358,19 +358,19 @@ func remainderSlope(i int, args []*Term, r *Term) *Term {
 	return Opposite(Applied("round", Ratio(Difference(args[0], r), args[1])))
 }
 
-// oneLessSquare returns 1 - x^2, as a product that keeps its digits near 1.
+// oneLessSquare returns 1 - x^2 as (1 - x) * (1 + x), which is precise for x near 1.
 func oneLessSquare(x *Term) *Term {
 	return Product(Difference(Number(1), x), Sum(Number(1), x))
 }
 
-// infinite returns whether x is infinite.
+// infinite returns the condition that x is infinite.
 func infinite(x *Term) *Term {
 	return Compare(Equal, Applied("abs", x), RealNumber(math.Inf(1)))
 }
 
-// lengthSlope returns the partial derivatives of length = hypot(x, y): the direction of the vector, and 0 at
-// the vector without one. An infinite side has all of the direction, or as much of it as another infinite
-// one, as in atan2.
+// lengthSlope returns the partial derivative of length = hypot(x, y) by argument i: a component of the unit
+// vector, and 0 for the zero vector. The limit at infinite sides follows atan2: one infinite side is the
+// whole direction, and two share it.
 func lengthSlope(i int, args []*Term, length *Term) *Term {
 	side, other := args[i], args[1-i]
 	sign := Applied("sign", side)
@@ -378,8 +378,9 @@ func lengthSlope(i int, args []*Term, length *Term) *Term {
 	return Chosen(Compare(Equal, length, Number(0)), Number(0), Chosen(infinite(side), far, Ratio(side, length)))
 }
 
-// angleSlope returns the partial derivatives of atan2(y, x). They are divided twice by the length of the
-// vector, since its square may overflow, and 0 at the vector without a direction and where it is infinite.
+// angleSlope returns the partial derivative of atan2(y, x) by argument i. It divides twice by the length of
+// the vector, since the square of the length may overflow. It is 0 for the zero vector and for infinite
+// vectors.
 func angleSlope(i int, args []*Term, _ *Term) *Term {
 	length := Applied("hypot", args[0], args[1])
 	side := args[1]
@@ -390,8 +391,8 @@ func angleSlope(i int, args []*Term, _ *Term) *Term {
 	return Chosen(none, Number(0), Ratio(Ratio(side, length), length))
 }
 
-// inverseSine returns asinh(x) by functions with vector code: log(2|x|) from 2^30 on, where squares may
-// overflow and both are equal.
+// inverseSine returns asinh(x) in terms of functions with vector code. From 2^30 on, it is log(2|x|), since
+// squares may overflow and both formulas are equal there.
 func inverseSine(x *Term) *Term {
 	const far = 1 << 30
 	a := Applied("abs", x)
@@ -402,8 +403,8 @@ func inverseSine(x *Term) *Term {
 	return Product(Applied("sign", x), Chosen(Compare(AtMost, RealNumber(far), a), log, near))
 }
 
-// hyperbolicSine returns sinh(x) by functions with vector code. Below 1, e^x - 1 keeps its digits; above, the
-// root of e^|x| does not overflow before the result does.
+// hyperbolicSine returns sinh(x) in terms of functions with vector code. For |x| below 1 it uses e^x - 1,
+// which is precise. For greater |x| it uses sqrt(e^|x|), which does not overflow before the result does.
 func hyperbolicSine(x *Term) *Term {
 	a := Applied("abs", x)
 	e := Applied("expm1", Applied("min", a, RealNumber(1)))
@@ -413,7 +414,8 @@ func hyperbolicSine(x *Term) *Term {
 	return Product(Applied("sign", x), Chosen(Compare(Less, a, Number(1)), near, far))
 }
 
-// hyperbolicCosine returns cosh(x) in the same way.
+// hyperbolicCosine returns cosh(x) in terms of functions with vector code, as hyperbolicSine does for greater
+// |x|.
 func hyperbolicCosine(x *Term) *Term {
 	root := Applied("exp", Product(RealNumber(0.5), Applied("abs", x)))
 	return Sum(Product(Product(RealNumber(0.5), root), root), Ratio(Ratio(RealNumber(0.5), root), root))
@@ -433,7 +435,8 @@ func JoinOf(k reduction.Kind) (Op, *Function) {
 	return Constant, nil
 }
 
-// Operands flattens a nested call of f, such as max(a, max(b, c)). It returns n alone if n is no call of f.
+// Operands flattens nested calls of f: those of max(a, max(b, c)) are a, b and c. It returns n alone if n is
+// no call of f.
 func Operands(n *Term, f *Function) []*Term {
 	var out []*Term
 	var visit func(m *Term)

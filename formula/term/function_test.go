@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// TestDerivatives compares the derivative of each function with differences of its values.
+// TestDerivatives compares the derivative of each function with finite differences.
 func TestDerivatives(t *testing.T) {
 	const step = 1e-6
 	for name, f := range Functions {
 		if f.Result != Real || f.Has(Extreme|Random) || name == "length" || name == "trigamma" {
-			// No gradient flows through the scale of a length, and none through trigamma, which is only a
-			// gradient.
+			// The scale of a length is detached, and trigamma, which occurs in gradients only, has no
+			// derivative.
 			continue
 		}
 		for _, at := range [][]float64{{0.3, 1.7}, {0.8, 0.6}} {
@@ -42,13 +42,12 @@ func TestDerivatives(t *testing.T) {
 }
 
 // TestSlopesAtEnds compares the derivatives of all functions with their limits at infinity and at 0, and with
-// what they are at the greatest and at denormal numbers. Where there is no limit, as that of a sine at
-// infinity, they are not numbers, and where the left one and the right one differ, they are what PyTorch
-// takes.
+// their values at the greatest and at denormal numbers. Without a limit, as for sin at infinity, the
+// derivative is NaN. Where the left and the right derivative differ, it is the one that PyTorch chooses.
 func TestSlopesAtEnds(t *testing.T) {
 	const far, small = math.MaxFloat64, 0x1p-1074
 	inf, nan := math.Inf(1), math.NaN()
-	// ends are numbers with the same derivative at each of them.
+	// ends are arguments at which the function has the same derivative.
 	type ends struct {
 		want float64
 		at   []float64
@@ -115,7 +114,7 @@ func TestSlopesAtEnds(t *testing.T) {
 	}
 }
 
-// valueOf computes a real number that reads nothing.
+// valueOf evaluates a real term without elements.
 func valueOf(n *Term) float64 {
 	v := make([]float64, len(n.Args))
 	for i, x := range n.Args {
@@ -147,7 +146,7 @@ func valueOf(n *Term) float64 {
 	return realOf(n.Op, v[0], v[1])
 }
 
-// TestBy compares functions with the others that express them.
+// TestBy compares each function that has a definition in terms of others (By) with that definition.
 func TestBy(t *testing.T) {
 	for name, f := range Functions {
 		if f.By == nil {
@@ -162,8 +161,8 @@ func TestBy(t *testing.T) {
 	}
 }
 
-// TestFunctions checks what the entries of the table promise: results of exact functions are rounded to none,
-// integers stay integers, and device code and the page of the language have each function.
+// TestFunctions checks the properties in the function table: results of exact functions are not rounded,
+// integers stay integers, and device code and the language reference have each function.
 func TestFunctions(t *testing.T) {
 	header, err := os.ReadFile("../../runtime/gpu/formula.cuh")
 	if err != nil {
@@ -202,8 +201,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestRemainder compares remainders with those of package math, which divides bit by bit, to the bit: of
-// numbers of any size, near multiples of the divisor, and of those that are infinite, 0 or NaN.
+// TestRemainder compares remainders with those of math.Mod, bit for bit: of numbers of any size, near
+// multiples of the divisor, and of infinite numbers, 0 and NaN.
 func TestRemainder(t *testing.T) {
 	check := func(x, y float64) {
 		got, want := remainder(x, y), math.Mod(x, y)
@@ -232,7 +231,7 @@ func TestRemainder(t *testing.T) {
 	}
 }
 
-// TestSingular checks which functions and slopes are not finite for all numbers.
+// TestSingular checks for which functions the result or the derivative may be infinite or NaN.
 func TestSingular(t *testing.T) {
 	for name, f := range Functions {
 		if f.Result != Real || f.Has(Random|Extreme) || f.Args != 1 {
@@ -257,7 +256,7 @@ func TestSingular(t *testing.T) {
 	}
 }
 
-// TestOperands checks what nested extremes consist of.
+// TestOperands checks the operands of nested calls of max and min.
 func TestOperands(t *testing.T) {
 	i, j := (&Variable{Name: "i", Lo: Number(0), Hi: Number(3)}).Term(), (&Variable{Name: "j", Lo: Number(0), Hi: Number(4)}).Term()
 	x := RealNumber(0.5)

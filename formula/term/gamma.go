@@ -8,8 +8,8 @@ func logGamma(x float64) float64 {
 	return y
 }
 
-// fromAsymptotic is the least argument for which the asymptotic series of digamma and trigamma have all
-// digits of float64 with the terms that are written here.
+// fromAsymptotic is the least argument for which the truncated asymptotic series of digamma and trigamma have
+// the precision of float64.
 const fromAsymptotic = 10
 
 // digamma returns the derivative of log |gamma(x)|: by reflection below 0, by the recurrence up to
@@ -33,7 +33,8 @@ func digamma(x float64) float64 {
 	return sum + math.Log(x) - 0.5/x - float64(z*alternating(z, 1./12, 1./120, 1./252, 1./240, 1./132, 691./32760, 1./12))
 }
 
-// trigamma returns the derivative of digamma in the same ways. See 6.4.6, 6.4.7 and 6.4.12.
+// trigamma returns the derivative of digamma, by reflection, recurrence and asymptotic series as digamma. See
+// Abramowitz and Stegun, 6.4.6, 6.4.7 and 6.4.12.
 func trigamma(x float64) float64 {
 	if x <= 0 {
 		if x == math.Floor(x) {
@@ -51,8 +52,8 @@ func trigamma(x float64) float64 {
 	return sum + 1/x + z/2 + float64(z/x*alternating(z, 1./6, 1./30, 1./42, 1./30, 5./66, 691./2730, 7./6))
 }
 
-// alternating returns c[0] - z c[1] + z^2 c[2] - ... by Horner's rule. No product is fused with a sum, so
-// that all processors compute the same bits.
+// alternating returns c[0] - z c[1] + z^2 c[2] - ... by Horner's rule. It uses no fused multiply-add, so that
+// all processors compute the same bits.
 func alternating(z float64, c ...float64) float64 {
 	sum := 0.0
 	for i := len(c) - 1; i >= 0; i-- {

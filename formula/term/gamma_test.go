@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestGamma compares digamma and trigamma with values that are known in closed form, and with the
-// differences of lgamma.
+// TestGamma compares digamma and trigamma with values in closed form, and with finite differences of lgamma.
 func TestGamma(t *testing.T) {
 	const euler = 0.57721566490153286060651209008240243
 	for _, tt := range []struct {

@@ -2,13 +2,14 @@ package term
 
 import "slices"
 
-// Match is a one-way match (pattern matching) of terms: it finds values for the open variables.
+// Match is a one-way match of terms (pattern matching): it finds values of the open variables for which a
+// pattern equals a term.
 type Match struct {
 	Open   []*Variable // pattern variables
 	Values map[*Variable]*Term
 }
 
-// Same reports whether pattern x matches y, and binds the open variables of x.
+// Same reports whether pattern x matches term y, and binds the open variables of x to subterms of y.
 func (m *Match) Same(x, y *Term) bool {
 	if x == nil || y == nil {
 		return x == y
@@ -96,7 +97,8 @@ func (m *Match) sameReduction(x, y *Reduction) bool {
 	return m.Same(x.Guard, y.Guard) && m.Same(x.Body, y.Body) && m.Same(x.Number, y.Number)
 }
 
-// Identical reports whether x and y are the same term, up to the names of reduction variables.
+// Identical reports whether x and y are the same term, up to the names of reduction variables (alpha
+// equivalence).
 func Identical(x, y *Term) bool {
 	m := Match{Values: map[*Variable]*Term{}}
 	return m.Same(x, y)

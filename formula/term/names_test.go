@@ -15,9 +15,9 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// TestNames checks that no part of the compiler asks for a function or a reduction by its name: its entry in
-// a table tells all about it. CONTRIBUTING.md counts the files that the newest ones took, and this test holds
-// it to that.
+// TestNames checks that the compiler never asks for a function or a reduction by name: the entry in its table
+// must hold all of its properties. CONTRIBUTING.md states how many files a new function or reduction changes,
+// and this test checks that number.
 func TestNames(t *testing.T) {
 	// Expressions of specs have functions of their own, which have other kinds of arguments.
 	own := []string{"max", "min", "count", "any", "all", "ceil", "sqrt"}

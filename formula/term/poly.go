@@ -8,10 +8,11 @@ import (
 	"github.com/opgen/opgen/formula/affine"
 )
 
-// poly is an integer as a polynomial over symbols, variables and opaque terms.
+// poly is an integer as a polynomial over symbols, variables and opaque terms, such as quotients.
 type poly = *affine.Poly[*Term]
 
-// Key is String with the addresses of variables, so that two variables of one name differ.
+// Key returns the text of n with the addresses of variables, so that two variables of one name have different
+// keys.
 func (n *Term) Key() string {
 	if n.Op == Index {
 		return fmt.Sprintf("%s@%p", n.Var.Name, n.Var)
@@ -50,7 +51,8 @@ func polyOf(n *Term) poly {
 	return affine.Of(n, nil)
 }
 
-// maxProducts bounds the expansion of a product of sums. A longer product is an opaque term.
+// maxProducts bounds the number of products in the expansion of a product of sums. A product with a longer
+// expansion is an opaque term.
 const maxProducts = 1 << 10
 
 func product(p, q poly) poly {

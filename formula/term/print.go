@@ -21,7 +21,7 @@ func (n *Term) String() string {
 	return p.String()
 }
 
-// printer appends terms to one buffer, so that a deep term takes linear time.
+// printer appends terms to one buffer, so that it prints a deep term in linear time.
 type printer struct{ strings.Builder }
 
 const closed = 9 // the precedence of terms that never need parentheses

@@ -2,7 +2,7 @@ package term
 
 import "github.com/opgen/opgen/formula/reduction"
 
-// beside says which indices a scan reduces, relative to the present index p of the result.
+// beside says which indices a scan reduces for each result, relative to the result's own index p.
 type Beside uint8
 
 // Before: a prefix, which ends at p or at a bound that grows with p. After: a suffix. Others: all but p.
@@ -12,8 +12,8 @@ const (
 	Others
 )
 
-// Scan is a reduction over the indices before, after or other than a present index, such as a prefix sum.
-// One pass computes its values for all present indices, since each follows from its neighbor.
+// Scan is a reduction over the indices before, after or other than the index of the result, such as a prefix
+// sum. One pass computes the results for all indices, since each follows from its neighbor.
 type Scan struct {
 	Where   Beside
 	Over    *Variable // the reduction variable
@@ -22,7 +22,7 @@ type Scan struct {
 	Guard   *Term // the other conjuncts of the guard, or nil
 }
 
-// Scan returns the reduction as a scan, or nil if it is none.
+// Scan returns reduction r as a scan, or nil if it has another form.
 func (r *Reduction) Scan() *Scan {
 	if len(r.Vars) != 1 || !r.Kind.Is(reduction.Running) {
 		return nil
@@ -76,7 +76,7 @@ type Chain struct {
 	X     *Term // the body of the product
 }
 
-// Chain returns the reduction as a chain, or nil if it is none.
+// Chain returns reduction r as a chain, or nil if it has another form.
 func (r *Reduction) Chain() *Chain {
 	if r.Kind != reduction.Sum || len(r.Vars) != 1 || r.Body == nil {
 		return nil
@@ -93,8 +93,8 @@ func (r *Reduction) Chain() *Chain {
 	return out
 }
 
-// products calls visit for each product reduction over one index that is a factor of n, with the product of
-// the other factors as value. around wraps a value in the factors that enclose n.
+// products calls visit for each product reduction over one index that is a factor of n. value is the product
+// of the other factors. around wraps a value in the factors that enclose n.
 func products(n *Term, around func(*Term) *Term, visit func(of *Reduction, value *Term)) {
 	switch {
 	case n.Kind != Real:
@@ -139,7 +139,7 @@ func (c *Chain) product(r *Reduction) bool {
 		!c.X.Uses(v) && !c.X.Uses(c.Present) && !(c.Only != nil && (c.Only.Uses(v) || c.Only.Uses(c.Present)))
 }
 
-// Passes reports whether one pass computes the values for all present indices in [0, count). It checks the
+// Passes reports whether one pass computes the chain for all present indices in [0, count). It checks the
 // ranges by enumeration.
 func (c *Chain) Passes(count int) bool {
 	all := true
@@ -168,8 +168,8 @@ func (c *Chain) Passes(count int) bool {
 	return all
 }
 
-// Relation classifies condition g on index v: as a bound lo <= v, as a bound v < hi, or as v != other. All
-// results are nil for other conditions.
+// Relation classifies condition g on index v: lo <= v sets lo, v < hi sets hi, and v != other sets other. All
+// three are nil for other conditions.
 func Relation(g *Term, v *Variable) (lo, hi *Term, other *Variable) {
 	if g.Op == Not && g.Args[0].Op == Equal {
 		g = &Term{Op: Unequal, Kind: Boolean, Args: g.Args[0].Args}

@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 )
 
-// TestChain finds sums of products from which the present index is left out, and tells for which of them one
-// pass gives all values.
+// TestChain checks which reductions are sums of products that leave out the present index, and which of them
+// one pass can compute.
 func TestChain(t *testing.T) {
 	const count = 6
 	of := func(tensor int, v *Variable) *Term {

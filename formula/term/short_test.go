@@ -7,7 +7,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestShort compares the constants that each type of real elements represents with what the types hold.
+// TestShort checks that the constants that are short are those that all types of real elements represent
+// exactly.
 func TestShort(t *testing.T) {
 	held := func(v float64) bool {
 		for _, of := range []dtype.Type{dtype.F16, dtype.BF16, dtype.F32, dtype.F64} {

@@ -5,15 +5,15 @@ import "github.com/opgen/opgen/formula/affine"
 // deepest bounds the recursion into ranges that depend on other indices.
 const deepest = 64
 
-// Spans works out the least and the greatest values of integers, by interval arithmetic over the ranges of
-// their indices. What depends on elements of tensors, or on an operation that has no rule, is not known, and
-// neither is what an int does not hold. An index with an empty range counts as its lower bound.
+// Spans computes intervals of integers, by interval arithmetic over the ranges of their indices. The interval
+// is unknown for integers that depend on elements of tensors, for operations without a rule, and if it
+// overflows int. An index with an empty range counts as its lower bound.
 type Spans struct {
 	InUse bool                      // whether symbols that count as unknown have their values in this use
 	Known map[*Term]affine.Interval // what is worked out, or nil: then shared terms are worked out each time
 }
 
-// Of returns the interval of n.
+// Of returns the interval of integer n.
 func (s *Spans) Of(n *Term) affine.Interval { return s.of(n, deepest) }
 
 func (s *Spans) of(n *Term, depth int) affine.Interval {
@@ -31,7 +31,7 @@ func (s *Spans) of(n *Term, depth int) affine.Interval {
 	return i
 }
 
-// rule returns the interval of n by those of its operands.
+// rule returns the interval of n, from those of its operands.
 func (s *Spans) rule(n *Term, depth int) affine.Interval {
 	of := func(i int) affine.Interval { return s.of(n.Args[i], depth) }
 	switch n.Op {

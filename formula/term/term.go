@@ -90,7 +90,7 @@ type Read struct {
 	Text     string // the name of the tensor
 }
 
-// Reduction reduces Body over all values of Vars for which Guard holds.
+// Reduction is a reduction of Body over all values of Vars for which Guard holds.
 type Reduction struct {
 	Kind  reduction.Kind
 	Vars  []*Variable
@@ -154,7 +154,7 @@ func (n *Term) Is(v int) bool { i, ok := n.IsConst(); return ok && i == v }
 // symbol has its value in this use.
 func (n *Term) Known() (int, bool) { return n.fixed(false) }
 
-// Fixed reports whether n is an integer of constants and symbols, so that it is invariant in all indices.
+// Fixed reports whether n is an integer of constants and symbols only, so that it depends on no index.
 func (n *Term) Fixed() bool {
 	_, ok := n.fixed(true)
 	return ok
@@ -164,8 +164,8 @@ func (n *Term) Fixed() bool {
 // their values in this use, too.
 func (n *Term) InUse() (int, bool) { return n.fixed(true) }
 
-// fixed evaluates an integer of constants and symbols. Symbols with unknown values are allowed if unknown is
-// set.
+// fixed evaluates an integer of constants and symbols. If unknown is set, symbols that count as unknown have
+// their values in this use; otherwise they have none.
 func (n *Term) fixed(unknown bool) (int, bool) {
 	switch {
 	case n.Kind != Integer:
@@ -336,8 +336,8 @@ func Compare(op Op, x, y *Term) *Term {
 	return &Term{Op: op, Kind: Boolean, Args: []*Term{x, y}}
 }
 
-// Settled evaluates a number without indices and elements: a constant, or an integer for which Known has a
-// value. It reports whether n is one.
+// Settled returns the value of a number without indices and elements: a constant, or an integer for which
+// Known has a value. It returns false for other terms.
 func (n *Term) Settled() (float64, bool) {
 	if n.Op == Constant {
 		return n.Value(), true
@@ -349,7 +349,7 @@ func (n *Term) Settled() (float64, bool) {
 // FewestBits is the least number of significant bits that a type of real elements has: that of bf16.
 const FewestBits = 8
 
-// Short reports whether n is a constant that each type of real elements represents.
+// Short reports whether n is a constant that all types of real elements represent exactly, also bf16.
 func (n *Term) Short() bool {
 	if n.Op != Constant {
 		return false
@@ -430,7 +430,8 @@ func (n *Term) Walk(visit func(*Term)) {
 	n.WalkInto(func(m *Term) bool { visit(m); return true })
 }
 
-// WalkInto is Walk that skips the operands of a term for which visit returns false.
+// WalkInto calls visit for n and all terms below it, in preorder, but skips the operands of a term for which
+// visit returns false.
 func (n *Term) WalkInto(visit func(*Term) bool) {
 	if n == nil || !visit(n) {
 		return
@@ -462,8 +463,8 @@ func (n *Term) WalkInto(visit func(*Term) bool) {
 	}
 }
 
-// Larger reports whether n has more than a number of nodes as a tree: a shared subterm counts each time, as
-// it does when n is compared, printed and compiled. It stops at that number.
+// Larger reports whether n has more than than nodes as a tree. A shared subterm counts each time, as it does
+// when n is compared, printed and compiled. It stops counting at that number.
 func (n *Term) Larger(than int) bool { return n.remaining(than) < 0 }
 
 // Size returns the number of nodes of n as a tree, or atMost if there are more.

@@ -16,7 +16,7 @@ func times(x, y *Term) *Term  { return Arithmetic(Multiply, x, y) }
 func over(x, y *Term) *Term   { return Arithmetic(Quotient, x, y) }
 func modulo(x, y *Term) *Term { return Arithmetic(Modulo, x, y) }
 
-// TestNorm checks the form of integers, which those that are equal share.
+// TestNorm checks that equal integers have the same normal form.
 func TestNorm(t *testing.T) {
 	n, m := sym("N", 3), sym("M", 5)
 	i, j := (&Variable{Name: "i", Lo: Number(0), Hi: n}).Term(), (&Variable{Name: "j", Lo: Number(0), Hi: m}).Term()
@@ -41,7 +41,7 @@ func TestNorm(t *testing.T) {
 	}
 }
 
-// TestLinear checks the coefficients of variables.
+// TestLinear checks the decomposition of integers as c*v + r.
 func TestLinear(t *testing.T) {
 	s, p := sym("S", 2), sym("P", 1)
 	v := &Variable{Name: "v", Lo: Number(0), Hi: s}
@@ -57,7 +57,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestNonNegative checks which integers are told to be 0 or more.
+// TestNonNegative checks which integers are known to be at least 0.
 func TestNonNegative(t *testing.T) {
 	n := sym("N", 3)
 	i := (&Variable{Name: "i", Lo: Number(0), Hi: n}).Term()
@@ -74,7 +74,7 @@ func TestNonNegative(t *testing.T) {
 	}
 }
 
-// TestString checks the text of terms, with as few parentheses as formulas need.
+// TestString checks that terms are printed with as few parentheses as formulas need.
 func TestString(t *testing.T) {
 	n := sym("N", 3)
 	k := &Variable{Name: "k", Lo: Number(0), Hi: sym("K", 2)}
@@ -99,7 +99,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestMatch checks that values are found again under other names of indices.
+// TestMatch checks that patterns match terms with other indices.
 func TestMatch(t *testing.T) {
 	n := sym("N", 3)
 	element := func(v *Variable) *Term {
@@ -118,8 +118,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchSettled matches reductions. A variable that the first value does not use has no value, and one
-// that stands for the index of the second reduction has none outside of it.
+// TestMatchSettled matches reductions. A match is not settled if an open variable occurs in no part of the
+// pattern, or is bound to an index of a reduction in the term.
 func TestMatchSettled(t *testing.T) {
 	n := Number(4)
 	variable := func(name string) *Variable { return &Variable{Name: name, Lo: Number(0), Hi: n} }
