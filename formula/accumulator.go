@@ -24,7 +24,7 @@ func (a *accumulator) add(e counted) {
 	a.join(accumulator{kind: a.kind, v: e.x, w: e.i, sum: 1, n: 1})
 }
 
-// join reduces b into a. The elements of b follow those of a.
+// join merges b into a, as the accumulator of the elements that follow those of a.
 func (a *accumulator) join(b accumulator) {
 	a.n += b.n
 	if a.kind == reduction.LogSumExp {
@@ -34,7 +34,8 @@ func (a *accumulator) join(b accumulator) {
 	a.v, a.w = a.kind.Join()(a.v, b.v), a.kind.IntegerJoin()(a.w, b.w)
 }
 
-// exponentials joins two streaming sums of exp(x - max): the sum with the smaller maximum is rescaled.
+// exponentials merges the streaming logsumexp b into a: of two sums of exp(x - max), it rescales the one with
+// the smaller maximum.
 func (a *accumulator) exponentials(b accumulator) {
 	if b.v <= a.v {
 		if !math.IsInf(a.v, 0) {

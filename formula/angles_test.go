@@ -7,9 +7,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestDigitsOfAngles computes values of integers alone, such as the angles of positions, that are far from 0.
-// They keep the digits of float64 until they meet elements of tensors, whatever the extents are, by which
-// functions of indices are computed before, and also in values of the formula's own.
+// TestDigitsOfAngles computes large values that depend on indices only, such as the angles of position
+// encodings. They keep the precision of float64 until they are combined with elements of tensors: for all
+// extents, although loops compute functions of indices beforehand, and also in intermediate tensors.
 func TestDigitsOfAngles(t *testing.T) {
 	frequency := func(k, n int) float64 { return math.Pow(10000, -float64(k)/float64(n)) }
 	for _, c := range []struct {

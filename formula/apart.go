@@ -7,9 +7,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// apart removes read-after-write hazards between tensors that share memory. The spec's examples decide which
-// output may overwrite an input. An instantiation with other attributes or extents may read an element of
-// the input after the output overwrote it. apart then prepends statements that copy the input, and redirects
+// apart removes read-after-write hazards between tensors that share memory. The spec's examples determine
+// which output may overwrite an input. At other attributes or extents, a statement may read an element of the
+// input after the output overwrote it. apart then prepends statements that copy the input, and redirects
 // reads to the copy.
 func (l *layout) apart(statements []*program.Statement) []*program.Statement {
 	for out := range len(l.program.Tensors) {

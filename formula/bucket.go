@@ -50,8 +50,8 @@ func (c *code) bucketOf(s *program.Statement) *bucket {
 	return out
 }
 
-// assigned matches the condition v == x for an index v in vars, and returns v and x, or nil if g has another
-// form.
+// assigned matches a guard v == x for an index v in vars, and returns v and x. It returns nil for a guard of
+// another form.
 func assigned(g *term.Term, vars []*term.Variable) (*term.Variable, *term.Term) {
 	if g.Op != term.Equal {
 		return nil, nil

@@ -20,8 +20,8 @@ func forEachUse(t *testing.T, f func(t *testing.T, o *task.Operator, u *program.
 	forEachChanged(t, func(_ string, examples []task.Example) []task.Example { return examples }, f)
 }
 
-// forEachChanged does so for what change makes of the examples of an operator, as far as the operator can be
-// applied to that.
+// forEachChanged is forEachUse with the examples that change returns. It skips those to which the operator
+// cannot be applied.
 func forEachChanged(t *testing.T, change func(operator string, examples []task.Example) []task.Example,
 	f func(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution)) {
 	t.Helper()
@@ -87,8 +87,8 @@ func TestDerivedGradients(t *testing.T) {
 	forEachUse(t, formula.CompareGradients)
 }
 
-// TestPartsOfCatalogue runs the loops of the catalogue's formulas in parts, at all examples and at others in
-// which some extents are 1 and others are greater.
+// TestPartsOfCatalogue runs the loops of the catalogue's formulas in parts, at all examples and at variants
+// in which some extents are 1 and others are greater.
 func TestPartsOfCatalogue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 11))
 	groups, apart := 0, 0
@@ -148,8 +148,8 @@ func TestPartsOfCatalogue(t *testing.T) {
 	}
 }
 
-// TestReach compares what elements of results are computed from with what changes them, at all examples of
-// the catalogue.
+// TestReach checks package reach: no result changes with an element on which reach says that it does not
+// depend, at all examples of the catalogue.
 func TestReach(t *testing.T) {
 	results, changing := 0, 0
 	forEachUse(t, func(t *testing.T, _ *task.Operator, u *program.Use, r *task.Resolution) {
@@ -161,8 +161,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestScatterFollows checks what specs say of gradients that are written once. Three operators say so of what
-// they look up, since no two of their indices are equal; formulas cannot tell.
+// TestScatterFollows compares the specs' claims that a gradient writes each element once with the formulas.
+// Three operators claim it for a lookup by indices of which no two are equal, which formulas cannot show.
 func TestScatterFollows(t *testing.T) {
 	forEachUse(t, func(t *testing.T, o *task.Operator, u *program.Use, _ *task.Resolution) {
 		backward := o.Signature(task.KindBackward)
@@ -195,8 +195,8 @@ func TestScatterFollows(t *testing.T) {
 	})
 }
 
-// TestShardingFollows checks what specs say about dividing an operator among devices: each claim follows from
-// the formula.
+// TestShardingFollows checks that the specs' claims about dividing an operator among devices follow from the
+// formulas.
 func TestShardingFollows(t *testing.T) {
 	claims := 0
 	forEachUse(t, func(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution) {

@@ -15,7 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestWithoutLoops checks that there are no loops for formulas of the list, at some extents.
+// TestWithoutLoops checks that loops do not support the formulas in the list withoutLoops, at some extents.
 func TestWithoutLoops(t *testing.T) {
 	for _, quoted := range strings.Split(strings.TrimSpace(withoutLoops), "\n") {
 		text, err := strconv.Unquote(quoted)
@@ -30,8 +30,8 @@ func TestWithoutLoops(t *testing.T) {
 	}
 }
 
-// TestLoopsOfChains compares sums of products from which one factor is left out, and loops over ranges that
-// depend on tensors, with what the interpreter computes.
+// TestLoopsOfChains compares loops with the interpreter for sums of products that leave out one factor, and
+// for ranges that depend on tensors.
 func TestLoopsOfChains(t *testing.T) {
 	var formulas []string
 	for _, text := range []string{
@@ -66,8 +66,8 @@ func TestLoopsOfChains(t *testing.T) {
 	}
 }
 
-// TestLongChains compares gradients of running products of thousands of elements, which take one pass, with
-// those of the interpreter's reverse mode.
+// TestLongChains compares gradients of running products of thousands of elements with the interpreter's
+// reverse mode. Loops compute them in one pass.
 func TestLongChains(t *testing.T) {
 	for _, text := range []string{
 		"y[n, k] = prod(k' in 0 .. k + 1: x[n, k'])", "y[n, k] = prod(k' in k + 1 .. K: x[n, k'])", "y[n, k] = prod(k' in 0 .. min(k + 3, K): 2 * x[n, k'])",
@@ -79,8 +79,8 @@ func TestLongChains(t *testing.T) {
 	}
 }
 
-// compareReverse compares the gradient of x by loops with that of the interpreter's reverse mode, for a
-// formula that gives y.
+// compareReverse compares the gradient of x by loops with the interpreter's reverse mode, for a formula that
+// defines y.
 func compareReverse(t *testing.T, text string, rows, cols int) {
 	t.Helper()
 	p, err := program.Build(useOfTest(t, text, dtype.F64, rows, cols))

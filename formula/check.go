@@ -20,7 +20,7 @@ type Difference struct {
 	Hand, From float64 // the hand-written and the derived gradient
 }
 
-// String formats the difference for a diagnostic.
+// String describes the difference in a diagnostic.
 func (d *Difference) String() string {
 	return fmt.Sprintf("it is %.6g at %s, where %.6g is derived", d.Hand, shape.Format(d.Index), d.From)
 }
@@ -34,7 +34,8 @@ type Draw struct {
 	Bound    func(slot int) task.Bound // range of the integers of a slot
 	IsOutput func(slot int) bool       // whether backward may take the gradient of the slot
 
-	// Left is how many operations may be computed. Those that are computed are subtracted. Nil is no limit.
+	// Left is the number of operations that may still be computed; operations that run are subtracted. Nil
+	// means no limit.
 	Left *int
 
 	round uint64 // seeds the values near thresholds
@@ -73,7 +74,7 @@ func Differences(u *program.Use, draw Draw) ([]*Difference, error) {
 	return out, err
 }
 
-// drawn returns the number of random real elements in one round.
+// drawn returns the number of real elements that one round draws.
 func drawn(p *program.Program) int {
 	n := 0
 	for _, l := range p.Tensors {
@@ -117,7 +118,7 @@ func thresholds(programs []*program.Program) []float64 {
 	return slices.Compact(out)
 }
 
-// number returns the value of a constant, negated or not.
+// number returns the value of a constant or a negated constant, and whether n is one.
 func number(n *term.Term) (float64, bool) {
 	switch {
 	case n.Op == term.Negate:
@@ -150,8 +151,8 @@ func sides(sorted []float64) []float64 {
 	return out
 }
 
-// differences compares the gradients of the two programs: programs[0] has them by hand, programs[1] derives
-// them.
+// differences compares the gradients of two programs: programs[0] with the hand-written ones, and programs[1]
+// with derived ones.
 func (d Draw) differences(programs [2]*program.Program, near []float64, tolerance float64) ([]*Difference, error) {
 	var grads [2][][]float64
 	for i, p := range programs {

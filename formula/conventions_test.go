@@ -18,9 +18,9 @@ import (
 
 var nan, inf = math.NaN(), math.Inf(1)
 
-// TestConventions checks what gradients are at ties, at NaN, at infinite slopes and over nothing: in reverse
-// mode, in derived statements that are interpreted, and in their loops, in both types. Gradients of outputs
-// are 1.
+// TestConventions checks the gradients at ties, at NaN, at infinite slopes and of empty reductions: by
+// reverse mode, by derived statements in the interpreter, and by their loops, in f32 and f64. The gradients
+// of outputs are 1.
 func TestConventions(t *testing.T) {
 	zeros := []float64{0, 0, 0, 0}
 	for _, c := range []struct {
@@ -29,8 +29,8 @@ func TestConventions(t *testing.T) {
 		x, w       []float64
 		dx, dw     []float64
 	}{
-		// Equal extrema share evenly, so do operands of which one is NaN, and nothing is left for what equals
-		// a number.
+		// Elements that tie for an extreme share its gradient evenly, as do operands of which one is NaN. An
+		// element that ties with a constant gets no gradient.
 		{"y[n, k] = max(x[n, k], w[n, k])", 1, 4, []float64{1, 2, nan, nan}, []float64{1, 3, 1, nan}, []float64{0.5, 0, 1, 0.5}, []float64{0.5, 1, 0, 0.5}},
 		{"y[n, k] = min(x[n, k], w[n, k])", 1, 4, []float64{1, 2, nan, nan}, []float64{1, 3, 1, nan}, []float64{0.5, 1, 1, 0.5}, []float64{0.5, 0, 0, 0.5}},
 		{"y[n, k] = max(x[n, k], w[n, k], x[n, k])", 1, 3, []float64{1, 2, nan}, []float64{1, 3, 1}, []float64{2. / 3, 0, 1}, []float64{1. / 3, 1, 0}},
@@ -45,23 +45,23 @@ func TestConventions(t *testing.T) {
 		{"y[n, k] = max(k' in 0 .. k + 1: x[n, k'])", 1, 4, []float64{1, nan, 3, nan}, zeros, []float64{1, 2.5, 0, 0.5}, zeros},
 		{"y[n, k] = max(k' in 0 .. k + 1: x[n, k'])", 1, 4, []float64{1, 1, 3, 3}, zeros, []float64{1.5, 0.5, 1.5, 0.5}, zeros},
 		{"y[n, k] = max(k' in 0 .. k + 1: x[n, k'] * w[n, 0])", 1, 4, []float64{1, 1, 3, 3}, []float64{2, 0, 0, 0}, []float64{3, 1, 3, 1}, []float64{8, 0, 0, 0}},
-		// The number of indices of a range that ends before it begins is 0.
+		// A range that ends before it begins has 0 indices.
 		{"y[n, k] = sum(k': x[n, k' / 2])", 1, 4, zeros, zeros, []float64{8, 8, 0, 0}, zeros},
 		{"y[n, k] = sum(k', a in 0 .. k - 2: x[n, k'])", 1, 4, zeros, zeros, []float64{1, 1, 1, 1}, zeros},
 		{"s[n] = mean(c in 0 .. 2 - 2 * n, f < 3: x[n, 0])", 3, 1, []float64{1, 1, 1}, []float64{0, 0, 0}, []float64{1, 0, 0}, []float64{0, 0, 0}},
-		// Gradients of nothing are 0 for what is not read.
+		// The gradient of an element that no result reads is 0.
 		{"s[n] = max(k if w[n, k] > 1: -x[n, k])", 2, 2, []float64{1, 2, 3, 4}, []float64{2, 2, 0, 0}, []float64{-1, 0, 0, 0}, zeros},
 		{"s[n] = mean(k if w[n, k] > 1: x[n, k] * 2)", 2, 2, []float64{1, 2, 3, 4}, []float64{2, 2, 0, 0}, []float64{1, 1, 0, 0}, zeros},
 		{"s[n] = variance(k if w[n, k] > 1: x[n, k])", 2, 2, []float64{1, 2, 3, 4}, []float64{2, 2, 0, 0}, []float64{-0.5, 0.5, 0, 0}, zeros},
 		{"t[n] = sqrt(sum(k if w[n, k] > 1: x[n, k]^2))\ny[n, k] = w[n, k] > 1 ? x[n, k] / t[n] : 0", 1, 2, []float64{1, 2}, []float64{0, 0}, []float64{0, 0}, []float64{0, 0}},
-		// What does not count has no gradient, whatever the slope behind it.
+		// An operand that is not selected has gradient 0, even if the slope of its definition is infinite.
 		{"t[n] = sqrt(sum(k: x[n, k]^2))\ny[n, k] = x[n, k] / max(t[n], 0.5)", 2, 2, []float64{0, 0, 3, 4}, zeros, []float64{2, 2, 0.2 - 21./125, 0.2 - 28./125}, zeros},
 		{"t[n] = sqrt(sum(k: x[n, k]^2))\ny[n, k] = t[n] > 0.5 ? x[n, k] / t[n] : x[n, k]", 2, 2, []float64{0, 0, 3, 4}, zeros, []float64{1, 1, 0.2 - 21./125, 0.2 - 28./125}, zeros},
 		{"t[n, k] = log(x[n, k])\ns[n] = sum(k: w[n, k] == 0 ? 0 : w[n, k] * t[n, k])", 1, 3, []float64{0.5, 0.25, 0}, []float64{1, 1, 0}, []float64{2, 4, 0}, []float64{math.Log(0.5), math.Log(0.25), 0}},
 		{"t[n, k] = x[n, k] / w[n, k]\ny[n, k] = w[n, k] == 0 ? 1 : t[n, k] * 2", 1, 2, []float64{1, 1}, []float64{0, 1}, []float64{0, 2}, []float64{0, -2}},
 		{"t[n, k] = sqrt(x[n, k])\nu[n, k] = t[n, k] * 2\ny[n, k] = u[n, k + 1] else 0", 1, 2, []float64{0, 1}, []float64{0, 0}, []float64{0, 1}, []float64{0, 0}},
 		{"y[n, k] = pow(x[0, k], w[n, k])", 2, 1, []float64{0, 5}, []float64{0, 0.5}, []float64{inf, 0}, []float64{0, 0}}, // nor has a power of 0
-		// An integer, or else a real number, is real.
+		// A conditional or a default of an integer and a real number is a real number.
 		{"t[n] = 1\ny[n, k] = (t[n + k] else x[n, k]) * 2", 1, 3, []float64{0.5, 1.5, -0.5}, zeros, []float64{0, 2, 2}, zeros},
 		{"t[n] = argmax(k: w[n, k])\ny[n, k] = (t[k - 1] else x[n, k]) * w[n, k]", 2, 3, []float64{0.5, 1, 1, -0.5, 1, 1}, []float64{1, 2, 3, 6, 5, 4}, []float64{1, 0, 0, 6, 0, 0}, []float64{0.5, 2, 0, -0.5, 2, 0}},
 		{"t[n, k] = rsqrt(x[n, k])\ns[n] = max(t[n, 0], t[n, 1], w[n, 0])", 1, 2, []float64{inf, 1}, []float64{0.5, 0}, []float64{0, -0.5}, []float64{0, 0}},
@@ -83,9 +83,9 @@ func TestConventions(t *testing.T) {
 	}
 }
 
-// TestExtremesKeepTheGradient checks that what reaches the elements of which an extreme is taken is all of
-// its gradient, for functions that loops round differently: each element of a row is added to the operand
-// with the slope 1, so that its gradients sum to those of the results.
+// TestExtremesKeepTheGradient checks that the gradients of the operands of an extreme sum to the extreme's
+// gradient, for functions that loops round differently in different places. Each element of a row is added to
+// the operand with slope 1, so that its gradients sum to those of the results.
 func TestExtremesKeepTheGradient(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, over := range []string{"k'", "k' in 0 .. k + 1", "k' in k .. K", "k' in k - 1 .. k + 2", "k' in max(0, k - n) .. min(K, k + 3)", "k' if k' != k || K == 1", "k' if k' <= k && w[n, k'] > 0.2 || k' == k"} {
@@ -116,8 +116,8 @@ func TestExtremesKeepTheGradient(t *testing.T) {
 	}
 }
 
-// gradientsOf returns the gradients of x and w, from gradients of outputs that are 1: of reverse mode, of
-// derived statements that are interpreted, and of their loops.
+// gradientsOf returns the gradients of x and w for output gradients of 1: by reverse mode, by derived
+// statements in the interpreter, and by their loops.
 func gradientsOf(t *testing.T, text string, typ dtype.Type, rows, cols int, x, w []float64) map[string][2][]float64 {
 	t.Helper()
 	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
@@ -178,8 +178,8 @@ func gradientsOf(t *testing.T, text string, typ dtype.Type, rows, cols int, x, w
 	return out
 }
 
-// loopsOf runs the statements of a program and its gradient in loops, from the tensors in m that no statement
-// gives, and returns what tensors hold.
+// loopsOf runs the statements of a gradient program in loops, with the tensors in m as inputs, and returns
+// all tensors.
 func loopsOf(t *testing.T, g *derive.Gradient, typ dtype.Type, m *memory) [][]float64 {
 	t.Helper()
 	p := g.Program

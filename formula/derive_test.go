@@ -28,8 +28,8 @@ func TestDerivedGradientsOfExpressions(t *testing.T) {
 	}
 }
 
-// compareGradients runs derived statements, and compares the gradients with those of the interpreter. In the
-// program from which the statements are derived, extents stay symbols or are numbers.
+// compareGradients compares derived gradients with those of the interpreter. It derives from a program with
+// symbolic extents, and from one with constants.
 func compareGradients(t *testing.T, o *task.Operator, u *program.Use, r *task.Resolution) {
 	t.Helper()
 	for _, open := range []bool{true, false} {
@@ -126,8 +126,8 @@ func compareGradientsOf(t *testing.T, o *task.Operator, u *program.Use, r *task.
 	}
 }
 
-// TestGradientsOfProductsTakeLinearTime checks that the gradient of a product over several indices has scans,
-// and no product over all other elements for each element, and that it is right next to zeros.
+// TestGradientsOfProductsTakeLinearTime checks that the gradient of a product over several indices consists
+// of scans, without a product of all other elements for each element, and that it is right beside zeros.
 func TestGradientsOfProductsTakeLinearTime(t *testing.T) {
 	for _, text := range []string{"s[n] = prod(n', k: x[n', k]) + n", "s[n] = prod(k, n' if k != n: x[n', k])", "y[n, k] = prod(n', k': x[n', k'] * w[n, k])",
 		"s[n] = prod(n', a in n' - 2 .. n' + 2: (x[n', 0] else 1) * (1 + 0.5 * a))", "y[n, k] = prod(n', k' in k - 1 .. k + 2: (x[n', k'] else 1))",

@@ -6,16 +6,17 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// derivedCode computes gradients by the simplified statements of package derive. The spec's saved tensors
-// follow from these statements. Reverse mode on closures may read more tensors, such as the condition of a
-// choice between two equal values.
+// derivedCode computes gradients by the simplified statements of package derive, on which the spec's saved
+// tensors are based. Reverse mode on closures may read more tensors, such as the condition of a choice
+// between two equal values.
 type derivedCode struct {
 	of      *derive.Gradient
 	program *compiled // of the statements on which gradients depend
 }
 
-// derived returns the derived statements of the gradients with respect to all tensors, from the given
-// gradients. It returns missing if the statements read a tensor whose elements are not available.
+// derived returns code for the gradients of all tensors by derived statements. given says which gradients are
+// available, and computed which tensors. It returns missing if the statements read an element that is not
+// available.
 func (p *compiled) derived(given, computed []bool) (*derivedCode, error) {
 	var from []int
 	for t, is := range given {

@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// TestGradientsWithoutValuesThatDoNotCount takes gradients without the tensors of which no derivative reads
-// an element, in the interpreter.
+// TestGradientsWithoutValuesThatDoNotCount checks that the interpreter computes gradients without a tensor
+// that no derivative reads.
 func TestGradientsWithoutValuesThatDoNotCount(t *testing.T) {
 	for _, c := range []struct{ text, without string }{
 		{"y[n, k] = prod(n' if n' <= n: x[n', k] - x[n', k])", "x"},
@@ -59,7 +59,8 @@ func TestGradientsWithoutValuesThatDoNotCount(t *testing.T) {
 	}
 }
 
-// TestGradientsOfValuesThatAreNotThere takes a gradient without a tensor that it reads.
+// TestGradientsOfValuesThatAreNotThere checks that a gradient fails with an *op.Error if a tensor that it
+// reads is not available.
 func TestGradientsOfValuesThatAreNotThere(t *testing.T) {
 	p, err := program.Build(useOfTest(t, "y[n, k] = x[n, k] * x[n, k]", dtype.F64, 3, 4))
 	if err != nil {

@@ -129,8 +129,8 @@ func (l *layout) folds() []cugen.Into {
 	return out
 }
 
-// unit converts device code into a gpu.Unit: arguments become parameters of the task. It runs all launches
-// in the first step that has work.
+// unit converts device code into a gpu.Unit, in which arguments are parameters of the task. It runs all
+// launches in the first step whose grid is not empty.
 func (l *layout) unit(code *cugen.Code) (*gpu.Unit, error) {
 	s := l.kernel.signature
 	u := &gpu.Unit{Source: code.Source, Scratch: code.Scratch, Steps: make([][]gpu.Launch, len(s.Steps))}

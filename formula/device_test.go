@@ -18,7 +18,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// lowering is a backend that lowers each call, and runs it on the host.
+// lowering is a backend that lowers each call to device code, but runs it on the host.
 type lowering struct {
 	*cpu.Backend
 	t       *testing.T
@@ -60,7 +60,7 @@ func (b lowering) BindCall(c *engine.Call) ([]engine.Launchable, error) {
 	return b.Backend.BindCall(c)
 }
 
-// elsewhere returns a function that gives each memory addresses of its own, at which nothing is.
+// elsewhere returns a function that maps each region to unmapped addresses, so that a load faults.
 func elsewhere() func(engine.Region) []byte {
 	begin := map[engine.Memory]uintptr{}
 	return func(r engine.Region) []byte {
@@ -75,8 +75,8 @@ func elsewhere() func(engine.Region) []byte {
 	}
 }
 
-// TestLower lowers all calls of the conformance cases: each gives device code within the limits of all
-// devices, the same for the same use, and reads no tensor while it is made.
+// TestLower lowers all calls of the conformance cases. The device code of each must be within the limits of
+// all devices and deterministic. Lowering must read no tensor.
 func TestLower(t *testing.T) {
 	var r task.Registry
 	for _, o := range catalogue.Operators() {

@@ -17,8 +17,8 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// digitsExtents are lengths of rows on both sides of those at which loops change: of short rows, strips,
-// lanes and blocks.
+// digitsExtents are row lengths around those at which loops change their form: short rows, strips, lanes and
+// blocks.
 func digitsExtents() (out []int) {
 	for n := 1; n <= 70; n++ {
 		out = append(out, n)
@@ -30,8 +30,8 @@ func digitsExtents() (out []int) {
 	return out
 }
 
-// computed computes a formula and the gradients of x and w with loops, from elements of tensors by name:
-// those of x, w, j and the gradients of y and s.
+// computed computes a formula and the gradients of x and w with loops. given holds the elements of x, w, j
+// and of the gradients of y and s, by name.
 func computed(t *testing.T, text string, typ dtype.Type, rows, cols int, given map[string][]float64) map[string][]float64 {
 	t.Helper()
 	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
@@ -108,7 +108,7 @@ func computed(t *testing.T, text string, typ dtype.Type, rows, cols int, given m
 	return out
 }
 
-// interpreted is computed with the interpreter.
+// interpreted is computed, but with the interpreter.
 func interpreted(t *testing.T, text string, typ dtype.Type, rows, cols int, given map[string][]float64) map[string][]float64 {
 	t.Helper()
 	o, attrs, r := operatorOf(t, text, typ, rows, cols)
@@ -151,8 +151,8 @@ func interpreted(t *testing.T, text string, typ dtype.Type, rows, cols int, give
 	return out
 }
 
-// softened is what a test knows of a row of numbers: its maximum, the logarithm of the sum of what is beyond
-// it, and the shares of its elements.
+// softened holds expected values for a row: its maximum, the log of the sum of exp(x - maximum), and its
+// softmax.
 type softened struct {
 	top, log float64
 	share    []float64
@@ -171,8 +171,8 @@ func soften(x []float64) softened {
 	return s
 }
 
-// TestLogsumexpOfGreatNumbers computes what formulas make of differences from a logsumexp, with gradients,
-// for rows of numbers of any size, of which some are equal and some differ by a few units in the last place.
+// TestLogsumexpOfGreatNumbers computes formulas with differences from a logsumexp, and their gradients, for
+// rows of numbers of any magnitude. Some numbers are equal, and some differ by a few units in the last place.
 func TestLogsumexpOfGreatNumbers(t *testing.T) {
 	t.Parallel()
 	soft := func(s softened, x, g []float64) (y, gx []float64) {
@@ -299,8 +299,8 @@ func TestLogsumexpOfGreatNumbers(t *testing.T) {
 	}
 }
 
-// near reports whether a result is right to some units in the last place of its type, relative to 1 where it
-// is less.
+// near reports whether got is within a few units in the last place of its type of want, relative to the
+// greater one of |want| and least.
 func near(got, want float64, typ dtype.Type, least float64) bool {
 	unit := 0x1p-52
 	if typ == dtype.F32 {
@@ -376,7 +376,7 @@ func TestQuotientGradients(t *testing.T) {
 	}
 }
 
-// TestRatios computes gradients of repeated inputs, which are sums of quotients of elements of any size, each
+// TestRatios computes gradients of repeated inputs: sums of quotients of elements of any magnitude, each
 // times a number that is not small.
 func TestRatios(t *testing.T) {
 	t.Parallel()
@@ -473,7 +473,7 @@ func TestNormsOfProducts(t *testing.T) {
 	}
 }
 
-// rounded returns a number as elements of a type hold it.
+// rounded returns a number rounded to a type of elements.
 func rounded(v float64, typ dtype.Type) float64 {
 	if typ == dtype.F32 {
 		return float64(float32(v))
@@ -481,8 +481,8 @@ func rounded(v float64, typ dtype.Type) float64 {
 	return v
 }
 
-// TestQuotientsByAnyDivisor divides by numbers of a row and by constants whose inverse is infinite or
-// denormal, and by their equals.
+// TestQuotientsByAnyDivisor divides by elements of a row and by constants, also by those whose inverse is
+// infinite or denormal. The quotients must be correctly rounded.
 func TestQuotientsByAnyDivisor(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 10))
@@ -545,8 +545,8 @@ func TestLog1p(t *testing.T) {
 	}
 }
 
-// TestTextbookForms computes logarithms of 1 and another number, and exponentials less 1, which are small
-// differences as they are written, with loops and with the interpreter, with their gradients.
+// TestTextbookForms computes log(1 + x) and exp(x) - 1 for small x, with loops and with the interpreter, and
+// their gradients. As they are written, they would lose digits.
 func TestTextbookForms(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(17, 18))
@@ -592,8 +592,8 @@ func TestTextbookForms(t *testing.T) {
 	}
 }
 
-// TestEqualRows normalizes rows of equal numbers, which give exactly 0, and computes variances of numbers
-// whose mean is great.
+// TestEqualRows normalizes rows of equal numbers, whose results are exactly 0, and computes variances of
+// numbers with a large mean.
 func TestEqualRows(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(13, 14))
@@ -640,9 +640,9 @@ func TestEqualRows(t *testing.T) {
 	}
 }
 
-// TestVarianceOfEqualNumbers computes variances of equal numbers, which are exactly 0, or NaN over nothing:
-// of all that a row has, of a part that depends on its place, where a condition holds, over several indices,
-// and beside the mean.
+// TestVarianceOfEqualNumbers computes variances of equal numbers, which are exactly 0, or NaN over an empty
+// range: of whole rows, of ranges that depend on an index, under a condition, over several indices, and
+// beside the mean.
 func TestVarianceOfEqualNumbers(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(15, 16))

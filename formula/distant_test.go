@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestDistant checks that erfc has its digits where it is near 0, and that hypot takes no square that a type
-// does not hold.
+// TestDistant checks that erfc is precise where it is near 0, and that hypot does not overflow in its
+// squares.
 func TestDistant(t *testing.T) {
 	for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {
 		unit, far := 0x1p-23, 9.2
@@ -38,8 +38,8 @@ func TestDistant(t *testing.T) {
 	}
 }
 
-// TestNorm checks that norms and their slopes have their digits, for elements of any size and any number of
-// them.
+// TestNorm checks that norms and their derivatives are precise for elements of any magnitude and for rows of
+// any length.
 func TestNorm(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 0))
 	for _, typ := range []dtype.Type{dtype.F32, dtype.F64} {

@@ -13,15 +13,15 @@ import (
 
 func init() { task.DivideFormulas(divisions) }
 
-// divisions returns the ways in which a use of an operator with a formula can be divided among devices. A
-// dimension that stands at different places in tensors of one slot is not among them, nor one that some of
-// them lack.
+// divisions returns the ways in which a use of an operator with a formula can be divided among devices. It
+// leaves out a dimension that is at different positions in tensors of one slot, or that some of these tensors
+// lack.
 func divisions(o *task.Operator, r *task.Resolution) ([]task.Division, error) {
 	u, err := useOf(o, r.Attrs, r, 0, nil)
 	if err != nil {
 		return nil, mistake(o.FullName(), err.Error())
 	}
-	// Conditions on extents stay open, since they may hold for the whole and not for a part.
+	// Conditions on extents stay unfolded, since they may have another value in a part than in the whole.
 	u.Open, u.Unsettled = true, true
 	for slot := range r.Args {
 		delete(u.Args, o.Slots[slot].Name) // it may be computed from extents
@@ -60,7 +60,8 @@ func divisions(o *task.Operator, r *task.Resolution) ([]task.Division, error) {
 			q.Once = append(q.Once, i)
 		}
 	}
-	// Attributes that give no extent are the same in parts, so conditions on them hold there, too.
+	// Attributes that determine no extent have the same value in all parts, so conditions on them can be
+	// folded.
 	p.SettleSome(func(symbol string) bool { return dims[symbol] == 0 && !extents[symbol] })
 	var out []task.Division
 	for _, d := range q.Divisions() {
@@ -71,7 +72,7 @@ func divisions(o *task.Operator, r *task.Resolution) ([]task.Division, error) {
 	return out, nil
 }
 
-// divisible is a use of an operator that is divided.
+// divisible is a use of an operator for which divisions among devices are searched.
 type divisible struct {
 	o       *task.Operator
 	r       *task.Resolution
@@ -81,8 +82,8 @@ type divisible struct {
 	derived map[string]bool // those that are computed from other extents
 }
 
-// division returns a division by slots. It is not ok if the tensors of a slot are divided along different
-// axes, or if no single attribute gives the extent.
+// division converts a division by tensors to one by slots. ok is false if the tensors of a slot are divided
+// along different axes, or if the extent depends on several attributes.
 func (s *divisible) division(d derive.Division) (out task.Division, ok bool) {
 	of, tensors := map[int]int{}, map[int]int{}
 	attr, dim, ok := nameOf(s.use, s.dims, d.Symbols)
@@ -107,8 +108,8 @@ func (s *divisible) division(d derive.Division) (out task.Division, ok bool) {
 	return out, ok && len(of) > 0
 }
 
-// changed returns the extents computed from others that differ in parts, for one of the numbers of parts that
-// divide all axes.
+// changed returns the symbols of derived extents whose values change when a use is divided into some number
+// of parts. It tries all numbers that divide all axes of d.
 func (s *divisible) changed(d derive.Division) map[string]bool {
 	of, ok := s.division(d)
 	if !ok {
@@ -135,7 +136,7 @@ func (s *divisible) changed(d derive.Division) map[string]bool {
 	return out
 }
 
-// part returns the extents of dimensions in one of some parts.
+// part returns the extents of dimensions in one part, if a use is divided into parts parts.
 func (s *divisible) part(d *task.Division, parts int) (map[string]int, error) {
 	attrs, err := d.Divide(s.o, s.r.Attrs, parts)
 	if err != nil {
@@ -152,8 +153,8 @@ func (s *divisible) part(d *task.Division, parts int) (map[string]int, error) {
 	return dimensions(u), nil
 }
 
-// dimensions returns the extents of a use's dimensions by symbol, also of those of runs. An extent of 0
-// counts as -1.
+// dimensions returns the extents of a use's dimensions by symbol, such as N, or X0 for the first one of the
+// run X.... It returns -1 for an extent of 0, so that 0 means that there is no such dimension.
 func dimensions(u *program.Use) map[string]int {
 	out := map[string]int{}
 	run := func(name string, extents []int) {
@@ -176,8 +177,8 @@ func dimensions(u *program.Use) map[string]int {
 	return out
 }
 
-// nameOf returns the attribute and the dimension that the symbols of an extent contain. The name of the
-// dimension is "" for one of a run. Two attributes, or an element of a list, have no name: ok is false.
+// nameOf returns the attribute and the dimension among the symbols of an extent. dim is "" if the extent
+// belongs to a run. ok is false if there are two attributes, or an element of a list attribute.
 func nameOf(u *program.Use, dims map[string]int, symbols []string) (attr, dim string, ok bool) {
 	for _, s := range symbols {
 		_, isAttr := u.Attrs[s]

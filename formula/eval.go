@@ -16,7 +16,7 @@ type frame struct {
 	m    *memory
 }
 
-// failure is the panic value by which a closure reports an error. memory.run recovers it.
+// failure is a panic value with which a closure reports an error. memory.run recovers it.
 type failure struct{ err error }
 
 // code is a program compiled into closures. While it compiles, it records the tensors that each part reads.
@@ -93,7 +93,7 @@ func (e elements) clone() elements {
 	return elements{append([]float64(nil), e.real...), append([]int64(nil), e.integer...), append([]bool(nil), e.boolean...)}
 }
 
-// number assigns a frame slot to each variable of a statement.
+// number assigns a slot of the frame to each variable of a statement.
 func (c *code) number(s *program.Statement) {
 	c.weight = max(s.Value.Size(1<<10), 1)
 	c.slots = map[*term.Variable]int{}
@@ -165,7 +165,7 @@ func (c *code) assignment(s *program.Statement) (set func(*frame)) {
 	return set
 }
 
-// statements compiles a statement, or those of a block.
+// statements compiles a statement, or all statements of a recurrence.
 func (c *code) statements(block []*program.Statement) func(*frame) {
 	if block[0].Recurrence == nil {
 		return c.statement(block[0])
@@ -180,7 +180,7 @@ func (c *code) statements(block []*program.Statement) func(*frame) {
 	return inSteps(steps, block[0].Recurrence.Down)
 }
 
-// step is a statement of a recurrence that runs at one value of its index.
+// step is code for one statement of a recurrence at one value of the recurrence's index.
 type step struct {
 	lo, hi func(*frame) int
 	at     int // the slot of the index
@@ -191,12 +191,13 @@ func (c *code) step(s *program.Statement, run func(*frame)) step {
 	return step{c.integer(s.Over.Lo), c.integer(s.Over.Hi), c.slots[s.Over], run}
 }
 
-// inner returns the variables of a statement of a recurrence but for the index of the recurrence.
+// inner returns the variables of a statement of a recurrence, without the index of the recurrence.
 func (c *code) inner(s *program.Statement) []*term.Variable {
 	return slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return v == s.Over })
 }
 
-// inSteps returns code that runs steps in their order, for one value of their index after the other.
+// inSteps returns code for a recurrence: for each value of the index, upward or downward, it runs the steps
+// in order.
 func inSteps(steps []step, down bool) func(*frame) {
 	return func(f *frame) {
 		lo, hi := math.MaxInt, math.MinInt
@@ -310,8 +311,8 @@ func (c *code) saw(r *term.Read) {
 	}
 }
 
-// element returns code for a load: get loads from a tensor, and code compiles the default value of an access
-// out of bounds.
+// element returns code for a load. get loads from a tensor. code compiles the default, which replaces an
+// element out of bounds.
 func element[T any](c *code, r *term.Read, code func(*term.Term) func(*frame) T, get func(elements, int) T) func(*frame) T {
 	c.saw(r)
 	place := c.place(r)

@@ -1,13 +1,13 @@
 package formula
 
-// UseOf is useOf, for tests that compare what the generator makes of examples.
+// UseOf exports useOf to tests that compare uses of the generator and the runtime.
 var UseOf = useOf
 
-// CompareGradients is compareGradients, for tests of the catalogue, which imports this package.
+// CompareGradients exports compareGradients to tests of the catalogue, which imports this package.
 var CompareGradients = compareGradients
 
-// CompareReach is compareReach, for tests of the catalogue, too.
+// CompareReach exports compareReach to tests of the catalogue.
 var CompareReach = compareReach
 
-// CompareParts is compareParts, for tests of the catalogue, too.
+// CompareParts exports compareParts to tests of the catalogue.
 var CompareParts = compareParts

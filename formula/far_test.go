@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestFarIntegers compares integers of a tensor that are as far apart as integers can be with indices, and
-// reads elements at places that are as far outside.
+// TestFarIntegers compares integers of a tensor near the ends of 64 bits with indices, and loads elements at
+// such subscripts, with defaults.
 func TestFarIntegers(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -46,8 +46,8 @@ func TestFarIntegers(t *testing.T) {
 	}
 }
 
-// TestTooFar builds formulas with integers of indices and attributes that are greater than rules of indices
-// allow, and formulas with the greatest that they allow.
+// TestTooFar builds formulas with integers of indices and attributes that exceed the limit on indices, which
+// are errors, and formulas that just reach it.
 func TestTooFar(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -85,8 +85,8 @@ func TestTooFar(t *testing.T) {
 	}
 }
 
-// TestFarWindows adds up windows that begin where values say and are much larger than their dimension. Loops
-// over all of a window would take minutes.
+// TestFarWindows sums windows that begin where values of a tensor say and are much larger than their
+// dimension. Loops over whole windows would take minutes.
 func TestFarWindows(t *testing.T) {
 	const rows, cols = 5, 40
 	given := map[string][]float64{"x": make([]float64, rows*cols), "j": {-7, 0, 3, cols - 1, cols + 2}, "grad.s": {1, 1, 1, 1, 1}}

@@ -97,15 +97,16 @@ func foldEach[T dtype.Element](r perm.Redop, to, from task.Buffer) (fold func(),
 	}, join != nil
 }
 
-// foldBody is a step of a folding. Its first range runs the whole step, so that the order of reduction is
-// fixed.
+// foldBody is a step of a folding. Its first range runs the whole step, so that the order of the reduction is
+// deterministic.
 type foldBody struct {
 	op.Body
 	all   op.Range
 	folds []func()
 }
 
-// Contained reports whether the step runs no foreign code. The reductions are opgen's own code.
+// Contained reports whether the step runs no foreign code. The code that reduces into the tensors is opgen's
+// own.
 func (b *foldBody) Contained() bool { return op.IsContained(b.Body) }
 
 func (b *foldBody) Run(ctx *op.Ctx, r op.Range) error {

@@ -26,8 +26,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// compiled is a program with its closures. Several goroutines may run it at once, each with a memory of its
-// own.
+// compiled is a program with its closures. Several goroutines may run it at once, each with its own memory.
 type compiled struct {
 	*program.Program
 	code *code
@@ -38,7 +37,7 @@ func mistake(operator, message string) error {
 	return &op.Error{Operator: operator, Message: "formula: " + message}
 }
 
-// missing is the error of a gradient that reads a tensor that the backward task does not get.
+// missing is the error for a gradient that reads a tensor that the backward task does not get.
 type missing struct{ operator, tensor string }
 
 func (m missing) Error() string { return m.Unwrap().Error() }

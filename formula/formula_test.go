@@ -13,8 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// The slots of the operator of these tests: x and w are f64[N, K], j is i64[N] below K, and of the outputs y
-// is f64[N, K] and s is f64[N].
+// The slots of the test operator: the inputs x and w are f64[N, K], the input j is i64[N] with values below
+// K, and the outputs are y of f64[N, K] and s of f64[N].
 const (
 	slotX = iota
 	slotW
@@ -36,20 +36,20 @@ type attrs struct {
 
 type dims struct{ N, K int }
 
-// useFormula returns the program of a formula of the operator.
+// useFormula returns the compiled program of a formula of the test operator.
 func useFormula(t testing.TB, text string) (*compiled, error) {
 	t.Helper()
 	o, at, r := operatorWith(t, text)
 	return newProgram(o, at, r, 0, nil)
 }
 
-// operatorWith returns the operator with a formula, and a use of it.
+// operatorWith returns the test operator with a formula, and its attributes and shapes in one use.
 func operatorWith(t testing.TB, text string) (*task.Operator, task.Attrs, *task.Resolution) {
 	t.Helper()
 	return operatorOf(t, text, dtype.F64, rows, cols)
 }
 
-// operatorOf returns the operator with a formula, and a use of it for a type of real numbers and extents.
+// operatorOf is operatorWith for a type of real numbers and extents.
 func operatorOf(t testing.TB, text string, typ dtype.Type, rows, cols int) (*task.Operator, task.Attrs, *task.Resolution) {
 	t.Helper()
 	o := opimpl.New(graph.Operator{Operator: task.Operator{
@@ -85,7 +85,7 @@ func operatorOf(t testing.TB, text string, typ dtype.Type, rows, cols int) (*tas
 	return &o.Operator, at, r
 }
 
-// testValues are the elements of x and w in these tests. No two of x are equal.
+// testValues are the elements of x and w in these tests. No two elements of x are equal.
 func testValues() (x, w []float64) {
 	for i := range rows * cols {
 		x = append(x, math.Sin(float64(i*i)+1)+0.01*float64(i))
@@ -111,7 +111,7 @@ func compute(t testing.TB, p *compiled, x, w []float64) (*memory, []float64, []f
 	return m, m.tensors[slotY].real, m.tensors[slotS].real
 }
 
-// TestValues checks what formulas compute against Go code.
+// TestValues compares results of formulas with Go code.
 func TestValues(t *testing.T) {
 	x, w := testValues()
 	at := func(v []float64, n, k int) float64 { return v[n*cols+k] }
@@ -200,7 +200,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// differentiable lists formulas with each kind of expression through which a gradient flows.
+// differentiable returns formulas that together contain each kind of expression with a gradient.
 func differentiable() []string {
 	var formulas []string
 	for _, kind := range []string{"sum", "prod", "max", "min", "mean", "variance", "norm", "logsumexp"} {
@@ -243,7 +243,7 @@ func differentiable() []string {
 	)
 }
 
-// TestGradients compares the gradients of the interpreter with central differences.
+// TestGradients compares the gradients of the interpreter with central finite differences.
 func TestGradients(t *testing.T) {
 	x, w := testValues()
 	for _, f := range differentiable() {
@@ -297,8 +297,8 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// TestKinks checks gradients where there is no derivative: elements that are equal share that of their
-// maximum, the slope of max(x, 0) and of abs(x) at 0 is 0.
+// TestKinks checks gradients where there is no derivative: elements that tie for a maximum share its
+// gradient, and the slope of max(x, 0) and of abs(x) at 0 is 0.
 func TestKinks(t *testing.T) {
 	x, w := make([]float64, rows*cols), make([]float64, rows*cols)
 	x[5], x[6] = 2, 2
@@ -336,7 +336,7 @@ func TestKinks(t *testing.T) {
 	}
 }
 
-// TestErrors checks what is said about formulas that cannot be computed.
+// TestErrors checks the error messages for formulas that cannot be computed.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ formula, want string }{
 		{"s[n] = x[n]", "s[n] = x[n]: x has 2 dimensions, and got 1 indices"},
@@ -372,8 +372,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestRangesElsewhere checks that an index has its range also where the line that gives the range is not
-// lowered before: in a recurrence, in a branch that does not count, and in a line for other uses.
+// TestRangesElsewhere checks that an index has its range although the line that declares the range is not
+// lowered before: in a recurrence, in a branch that is not selected, and in a line for other uses.
 func TestRangesElsewhere(t *testing.T) {
 	x, _ := testValues()
 	for formula, want := range map[string]float64{
@@ -398,7 +398,8 @@ func TestRangesElsewhere(t *testing.T) {
 	}
 }
 
-// TestConvertedQuotients checks that a quotient that is converted is one of real numbers, also in an index.
+// TestConvertedQuotients checks that / in the argument of convert is division of real numbers, also in a
+// subscript.
 func TestConvertedQuotients(t *testing.T) {
 	x, _ := testValues()
 	for formula, want := range map[string]float64{
@@ -423,7 +424,7 @@ func TestConvertedQuotients(t *testing.T) {
 	}
 }
 
-// TestOutside checks that elements outside a tensor are errors when they are computed.
+// TestOutside checks that loads out of bounds are errors at run time.
 func TestOutside(t *testing.T) {
 	x, w := testValues()
 	for formula, want := range map[string]string{

@@ -18,8 +18,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestGeneratorUses compares the use that the generator makes of every example, for every choice of element
-// types and of outputs on request, with the one that the runtime makes.
+// TestGeneratorUses compares the program.Use that the generator makes of every example with the one that the
+// runtime makes, for every choice of element types and of outputs on request.
 func TestGeneratorUses(t *testing.T) {
 	uses, refused := 0, 0
 	forEachExample(t, func(o *model.Operator, r *task.Operator, i int) {
@@ -37,7 +37,7 @@ func TestGeneratorUses(t *testing.T) {
 	}
 }
 
-// TestGeneratorRefusals is TestGeneratorUses for examples whose shapes were changed at random.
+// TestGeneratorRefusals is TestGeneratorUses for examples with shapes that are changed at random.
 func TestGeneratorRefusals(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	uses, refused := 0, 0
@@ -59,8 +59,8 @@ func TestGeneratorRefusals(t *testing.T) {
 	}
 }
 
-// forEachExample calls f with every operator, as the generator and as the runtime know it, and the number of
-// each of its examples.
+// forEachExample calls f with every operator, as the generator and the runtime represent it, and with the
+// number of each of its examples.
 func forEachExample(t *testing.T, f func(o *model.Operator, r *task.Operator, i int)) {
 	t.Helper()
 	p, err := driver.Load("..")
@@ -78,8 +78,8 @@ func forEachExample(t *testing.T, f func(o *model.Operator, r *task.Operator, i 
 	}
 }
 
-// agree reports whether the generator accepts an example. The runtime must do the same, and both must make
-// the same use of it.
+// agree reports whether the generator accepts an example. It is a test error if the runtime does not agree,
+// or makes another use of the example.
 func agree(t *testing.T, name string, o *model.Operator, r *task.Operator, x *task.Example, c example.Choice) bool {
 	t.Helper()
 	got, gotErr := example.Use(o, x, c)
@@ -93,8 +93,8 @@ func agree(t *testing.T, name string, o *model.Operator, r *task.Operator, x *ta
 	return gotErr == nil
 }
 
-// changed returns an example with other extents, or other numbers of dimensions. An extent changes in all
-// shapes, so that some still fit.
+// changed returns an example with random changes: other extents, or other numbers of dimensions. It changes
+// an extent in all shapes, so that some examples stay valid.
 func changed(x *task.Example, rng *rand.Rand) *task.Example {
 	out := &task.Example{Attrs: x.Attrs, Counts: x.Counts, Args: x.Args, Shapes: map[string][]int{}}
 	from, to := 1+rng.IntN(5), rng.IntN(6)
@@ -144,7 +144,7 @@ func runtimeUse(o *task.Operator, x *task.Example, c example.Choice) (*program.U
 	return formula.UseOf(o, attrs, r, 7, task.NewPassed(passed)) // the seed that examples have
 }
 
-// operands returns the tensors that an example gives a slot.
+// operands returns the tensors of a slot in an example.
 func operands(o *task.Operator, slot int, x *task.Example, c example.Choice) []task.Operand {
 	s := &o.Slots[slot]
 	typ, err := dtype.Parse(s.Type)
@@ -164,7 +164,7 @@ func operands(o *task.Operator, slot int, x *task.Example, c example.Choice) []t
 	}
 }
 
-// compareUses compares uses. Lists without elements may be nil.
+// compareUses compares two uses. An empty list and nil are equal.
 func compareUses(t *testing.T, name string, got, want *program.Use) {
 	t.Helper()
 	if got.Operator != want.Operator || !slices.Equal(got.Formula, want.Formula) {
@@ -197,7 +197,7 @@ func compareUses(t *testing.T, name string, got, want *program.Use) {
 	}
 }
 
-// compareValues compares the values of names.
+// compareValues compares two maps from names to values.
 func compareValues(t *testing.T, name string, got, want map[string]any) {
 	t.Helper()
 	if len(got) != len(want) {

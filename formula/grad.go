@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// back adds g times the gradient of an expression to the gradients of the tensors that the expression reads.
+// back adds g times the gradient of an expression to the gradients of the elements that the expression reads.
 type back func(f *frame, g float64)
 
 // gradientCode is the reverse-mode code of a program, specialized for the tensors that are available.
@@ -23,9 +23,8 @@ type gradientCode struct {
 	derived         *derivedCode // replaces reverse mode if that reads a tensor that is not available
 }
 
-// backward computes the gradients of trainable tensors from those of outputs, which setGrad set. It
-// recomputes values that it needs and that are neither set nor computed. An output gradient that was not set
-// is 0.
+// backward computes the gradients of trainable tensors from the gradients of outputs, which setGrad sets. A
+// missing output gradient is 0. It recomputes tensors that it needs and that are not available.
 func (m *memory) backward() error {
 	given := make([]bool, len(m.grads))
 	for i := range given {
@@ -55,7 +54,8 @@ func (m *memory) backward() error {
 	return m.adjoints(g)
 }
 
-// gradient compiles reverse mode from the gradients of the given tensors.
+// gradient compiles reverse mode. given says for which tensors a gradient is available, and computed which
+// tensors are.
 func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 	c := &code{p: p.Program, slopes: p.Slopes()}
 	g := &gradientCode{given: given, computed: computed, flows: slices.Clone(given),
@@ -115,7 +115,7 @@ func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 	return g, nil
 }
 
-// adjoints runs the adjoints of the statements in reverse order.
+// adjoints runs the adjoints of all statements in reverse order.
 func (m *memory) adjoints(g *gradientCode) error {
 	back := slices.DeleteFunc(slices.Clone(g.adjoints), func(f func(*frame)) bool { return f == nil })
 	slices.Reverse(back)
@@ -140,8 +140,8 @@ func (m *memory) each(depth int, code []func(*frame)) (err error) {
 	return nil
 }
 
-// adjoints compiles the adjoint of a statement, or those of a block, which run from the last value of its
-// index to the first one if the block runs from the first one. It returns nil if no gradient flows.
+// adjoints compiles the adjoint of a statement or of a recurrence, which runs along the index in the opposite
+// direction. It returns nil if no gradient flows.
 func (c *code) adjoints(block []*program.Statement) func(*frame) {
 	if block[0].Recurrence == nil {
 		return c.adjoint(block[0])
@@ -163,8 +163,8 @@ func (c *code) adjoints(block []*program.Statement) func(*frame) {
 	return inSteps(steps, !block[0].Recurrence.Down)
 }
 
-// adjoint compiles the adjoint of a statement: it adds to the gradients of what the statement reads, from
-// the gradient of the result. It returns nil if no gradient flows.
+// adjoint compiles the adjoint of a statement, which propagates the gradient of the target to the elements
+// that the statement reads. It returns nil if no gradient flows.
 func (c *code) adjoint(s *program.Statement) func(*frame) {
 	c.number(s)
 	for _, way := range []func(*program.Statement) func(*frame){c.backScan, c.backBuckets} {
@@ -175,7 +175,7 @@ func (c *code) adjoint(s *program.Statement) func(*frame) {
 	return c.adjointOver(s, s.Vars)
 }
 
-// adjointOver compiles the adjoint of a statement at all values of vars.
+// adjointOver compiles the adjoint of a statement as a loop over vars.
 func (c *code) adjointOver(s *program.Statement, vars []*term.Variable) func(*frame) {
 	place, id := c.place(s.Left), s.Target
 	result := func(f *frame) float64 {
@@ -199,8 +199,8 @@ func (c *code) adjointOver(s *program.Statement, vars []*term.Variable) func(*fr
 	}
 }
 
-// back returns the reverse-mode code of n, or nil if no gradient flows. In the latter case no reads are
-// recorded. result, unless it is nil, returns code that loads the stored value of n.
+// back returns the reverse-mode code of n, or nil if no gradient flows; it then records no reads. result
+// returns code that loads the stored value of n; it is nil if none is stored.
 func (c *code) back(n *term.Term, result func() func(*frame) float64) back {
 	if n.Kind != term.Real || !c.p.Depends(n) {
 		return nil
@@ -290,7 +290,8 @@ func (b back) add(f *frame, g float64) {
 	}
 }
 
-// factor returns code for the value of n, or nil if the other operand has no gradient.
+// factor returns code for the value of factor n of a product. It returns nil if of, the other factor, has no
+// gradient, so that the value is not needed.
 func (c *code) factor(n *term.Term, of back) func(*frame) float64 {
 	if of == nil {
 		return nil

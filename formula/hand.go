@@ -2,7 +2,7 @@ package formula
 
 import "slices"
 
-// byHand runs the hand-written gradients of the formula, and stores their results in m.grads.
+// byHand runs the hand-written gradients of the formula and stores the results in m.grads.
 func (m *memory) byHand(g *gradientCode) error {
 	p := m.program
 	for of, id := range p.Grads {

@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestByHand checks gradients that a formula gives: beside derived ones, with values and gradients of their
-// own, and under conditions.
+// TestByHand checks gradients that a formula defines: beside derived ones, with intermediate values and
+// gradients, and under conditions.
 func TestByHand(t *testing.T) {
 	x, w := testValues()
 	for text, want := range map[string]func(i int) (ofX, ofW float64){
@@ -54,8 +54,9 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// TestDifferencesLimit compares gradients with limits on the operations. A comparison that reaches its limit
-// is ErrLimit before it takes memory, and does not go on at thresholds.
+// TestDifferencesLimit compares gradients under a limit of operations. A comparison that reaches the limit
+// returns ErrLimit before it allocates memory. If it reaches the limit in the rounds near thresholds only, it
+// stops without an error.
 func TestDifferencesLimit(t *testing.T) {
 	for _, tt := range []struct {
 		text  string
@@ -83,7 +84,8 @@ func TestDifferencesLimit(t *testing.T) {
 	}
 }
 
-// TestDifferences checks that a gradient which is not the derivative is told, and where.
+// TestDifferences checks that a hand-written gradient that is not the derivative is reported, with the
+// element.
 func TestDifferences(t *testing.T) {
 	for text, want := range map[string]string{
 		"y[n, k] = x[n, k] * w[n, k]\ngrad.x[n, k] = grad.y[n, k] * w[n, k]":                                                   "",

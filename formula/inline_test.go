@@ -40,7 +40,7 @@ func inlining(t *testing.T, text string) (*compiled, error) {
 	return newProgram(o, at, r, 0, nil)
 }
 
-// TestInlined compares operators that a formula applies with the same lines written by hand, and their
+// TestInlined compares formulas that apply operators with the same formulas written out, with their
 // gradients.
 func TestInlined(t *testing.T) {
 	x, w := testValues()
@@ -81,8 +81,8 @@ func TestInlined(t *testing.T) {
 	}
 }
 
-// TestInlinedOnce checks that what is applied twice is computed once, and that an output takes the place of
-// the tensor that it makes up.
+// TestInlinedOnce checks that an operator that is applied twice to the same tensors is computed once, and
+// that an applied output defines its target without a copy.
 func TestInlinedOnce(t *testing.T) {
 	for text, want := range map[string]int{
 		"y[n, k] = share(w)[n, k]":                           2, // with the sum
@@ -100,7 +100,7 @@ func TestInlinedOnce(t *testing.T) {
 	}
 }
 
-// TestInlinedErrors checks what is said about operators that cannot be applied.
+// TestInlinedErrors checks the error messages for operators that cannot be applied.
 func TestInlinedErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"s[n] = none(x)[n]":                            "there is no operator none",

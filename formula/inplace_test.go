@@ -16,9 +16,10 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// TestInPlaceBits computes random formulas, gradients included, with results in memory of their own, and with
-// one of them where an input lies that it may replace. The bits of all results are the same: they must not
-// depend on the plan of memory. Some results have another type than the inputs, as what norms save.
+// TestInPlaceBits computes random formulas, gradients included, once with all results in their own memory,
+// and once with one result in the memory of an input that it may overwrite. All results must have the same
+// bits, since they must not depend on the memory plan. Some results have another type than the inputs, like
+// the saved tensors of norms.
 func TestInPlaceBits(t *testing.T) {
 	compared := 0
 	for i := range formulas() {
@@ -63,8 +64,8 @@ func TestInPlaceBits(t *testing.T) {
 	}
 }
 
-// compareInPlace runs statements with each tensor that they give in the memory of each that it may replace.
-// It returns how many it compared.
+// compareInPlace runs statements with each result in the memory of each input that it may overwrite. It
+// returns the number of comparisons.
 func compareInPlace(t *testing.T, p *program.Program, statements []*program.Statement, of map[int]int, rng *rand.Rand) (compared int) {
 	t.Helper()
 	given, added := map[int]bool{}, map[int]bool{}
@@ -127,8 +128,8 @@ func compareInPlace(t *testing.T, p *program.Program, statements []*program.Stat
 	return compared
 }
 
-// runShared runs statements and returns what tensors hold; nil if there are no loops for them, or if they
-// fail. begin is what tensors hold before; nil stands for random numbers.
+// runShared runs statements in loops and returns all tensors, or nil if loops do not support the statements
+// or fail. begin holds the initial contents of tensors; a nil entry means random numbers.
 func runShared(p *program.Program, statements []*program.Statement, tensors []loops.Tensor, o loops.Options, at loops.Time, begin [][]byte,
 	rng *rand.Rand) (memory, before [][]byte) {
 	q := *p

@@ -23,8 +23,8 @@ func RegisterReference(r *task.Registry, target op.Target, operators ...*task.Op
 	return register(r, target, operators, func(s *task.Signature) binder { return kernel{s} })
 }
 
-// hasByHand reports whether a hand-written CUDA kernel for the types of variant v is registered. It has
-// priority over the formula.
+// hasByHand reports whether a hand-written CUDA kernel is registered for the types of variant v. Such a
+// kernel has priority over the formula.
 func hasByHand(r *task.Registry, s *task.Signature, v task.Variant) bool {
 	if v.Target != gpu.CUDA || r == nil {
 		return false
@@ -35,7 +35,7 @@ func hasByHand(r *task.Registry, s *task.Signature, v task.Variant) bool {
 	})
 }
 
-// binder binds a kernel to the tensors of a task, and returns one body for each step.
+// binder binds a kernel to the tensors of a task. It returns one body for each step of the task.
 type binder interface {
 	bind(a *task.Accessor) ([]op.Body, error)
 }
@@ -44,7 +44,8 @@ func register(r *task.Registry, target op.Target, operators []*task.Operator, of
 	return registerFor(r, target, operators, hosts, func(s *task.Signature) binder { return folded(s, of(s)) })
 }
 
-// registerFor registers kernels for the element types that types selects from those of each type variable.
+// registerFor registers kernels for the element types that function types selects among those of each dtype
+// variable.
 func registerFor(r *task.Registry, target op.Target, operators []*task.Operator, types func([]dtype.Type) []dtype.Type, of func(*task.Signature) binder) error {
 	errs := []error{r.RegisterCompiler(target, func(s *task.Signature) ([]task.Variant, error) { return variantsOf(target, s, types, of(s)) })}
 	for _, o := range operators {
@@ -115,7 +116,7 @@ func (k stateless) bind(a *task.Accessor) ([]op.Body, error) {
 	return []op.Body{nothing{}}, nil
 }
 
-// nothing is a step whose work an earlier step does.
+// nothing is the body of a step without work, since an earlier step does all of it.
 type nothing struct{}
 
 func (nothing) Run(*op.Ctx, op.Range) error { return nil }

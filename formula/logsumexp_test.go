@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/program"
 )
 
-// TestNestedLogSumExp checks gradients of a logsumexp within others, as in a chain of states. Each is a value
-// of its own, so that the program grows with their number rather than threefold with each.
+// TestNestedLogSumExp checks gradients of nested logsumexps, as in a chain of states. Each of them is stored
+// in a tensor, so that the program grows linearly with the depth, and not exponentially.
 func TestNestedLogSumExp(t *testing.T) {
 	for _, form := range []struct {
 		name, first, step, last, functions string

@@ -38,13 +38,13 @@ type use struct {
 	narrow    []narrow    // groups that many shares make slow
 }
 
-// uses caches the compiled instantiations of a task, by key.
+// uses caches the compiled code of a task, by key.
 type uses struct {
 	mu   sync.Mutex
 	code map[string]*use
 }
 
-// mostUses is the capacity of the cache. One more instantiation empties it.
+// mostUses is the capacity of the cache. A further entry clears it.
 const mostUses = 1024
 
 func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
@@ -137,7 +137,7 @@ func (k loopKernel) key(a *task.Accessor) (string, error) {
 	return string(b), nil
 }
 
-// use compiles the instantiation of the operator that the accessor describes.
+// use compiles the use of the operator that the accessor describes.
 func (l *layout) use() (*use, error) {
 	o := l.kernel.signature.Operator
 	u, err := useOf(o, l.accessor.Attrs, l.accessor.Resolved, l.accessor.Seed, l.accessor.Passed)
@@ -147,7 +147,7 @@ func (l *layout) use() (*use, error) {
 	return l.compiled(u)
 }
 
-// compiled compiles u. If loops do not support a statement, the result has no code but the reason why.
+// compiled compiles u. If loops do not support a statement, the result has no code, but the reason.
 func (l *layout) compiled(u *program.Use) (*use, error) {
 	p, err := program.Build(u)
 	if err != nil {
@@ -229,8 +229,8 @@ func (l *layout) statements() (statements []*program.Statement, gradients map[in
 	return statements, of, err
 }
 
-// withOthers adds the statements of the gradients that were not asked for. Loops are fused and shared over
-// all of them, so that a gradient has the same bits whether or not others are asked for.
+// withOthers adds the statements for the gradients that the caller did not ask for. Which loops are fused
+// follows from all of them, so that a gradient has the same bits whether or not others are asked for.
 func (l *layout) withOthers(gradients map[int]int, statements []*program.Statement) []*program.Statement {
 	if l.kernel.signature.Kind != task.KindBackward {
 		return statements
@@ -254,9 +254,9 @@ func (l *layout) withOthers(gradients map[int]int, statements []*program.Stateme
 	return all
 }
 
-// needed returns the statements on which wanted tensors depend, without those whose results the task reads
-// as input. It returns missing if they read a tensor that the task does not get: the saved tensors follow
-// from the spec's examples, and none of the examples may have shown this read.
+// needed returns the statements on which the wanted tensors depend, without those whose results the task gets
+// as inputs. It returns missing if they read a tensor that the task does not get. That may happen because
+// saved tensors are inferred from the spec's examples, none of which may show this read.
 func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) {
 	need := slices.Clone(l.wanted)
 	kept, err := program.Needed(all, need, func(t int) bool { return l.given[t] && !l.wanted[t] })
@@ -271,7 +271,7 @@ func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) 
 	return l.apart(l.complete(kept)), nil
 }
 
-// complete prepends implicit initializations: zeros of accumulated tensors and of elements that no statement
+// complete prepends implicit initializations: zeros for accumulated tensors and for tensors that no statement
 // defines, and copies of old values that are read after their tensor is overwritten.
 func (l *layout) complete(kept []*program.Statement) []*program.Statement {
 	var first []*program.Statement
@@ -318,8 +318,8 @@ func (l *layout) fill(t int) *program.Statement {
 	return s
 }
 
-// late reports whether an old value of a tensor is read after it may be overwritten: by a later statement
-// than the one that defines the new value, or by that statement at another offset.
+// late reports whether old.NAME is read after NAME may be overwritten: by a statement after the one that
+// defines NAME, or by that statement at another offset.
 func (l *layout) late(statements []*program.Statement, old, now int) bool {
 	given, late := false, false
 	for _, s := range statements {
@@ -337,7 +337,7 @@ func (l *layout) late(statements []*program.Statement, old, now int) bool {
 	return late
 }
 
-// bodies binds the compiled loops to memory, and returns one body for each step of the task.
+// bodies binds the compiled loops to memory. It returns one body for each step of the task.
 func (l *layout) bodies(code loops.Code, narrow []narrow) []op.Body {
 	out := make([]op.Body, len(l.kernel.signature.Steps))
 	for i := range out {
@@ -371,7 +371,7 @@ func (l *layout) bodies(code loops.Code, narrow []narrow) []op.Body {
 	return out
 }
 
-// steps lists the steps of the task whose grid is not empty.
+// steps returns the steps of the task whose grids are not empty.
 func (l *layout) steps() []int {
 	var out []int
 	for i := range l.kernel.signature.Steps {
@@ -466,8 +466,8 @@ func beyond[U int32 | int64](x []U, bound task.Bound) (at, v int) {
 }
 
 // divided partitions groups of loops into at most steps contiguous ranges, and returns the first group of
-// each range and the number of groups. Dynamic programming maximizes the work of ranges of one group. Only
-// these run in parallel: a group of a longer range depends on those before it.
+// each range and, at the end, the number of groups. Only a range of one group runs in parallel, since a group
+// depends on the groups before it. Dynamic programming maximizes the work in such ranges.
 func divided(work []int, steps int) []int {
 	n := len(work)
 	type best struct{ alone, from int } // parallel work, and the first group of the last range
@@ -545,8 +545,8 @@ func first(r op.Range) bool {
 	return true
 }
 
-// Whole reports whether the first range must run the whole step: it has several groups, its ranges are
-// boxes, or it is declared elementwise and its group is not.
+// Whole reports whether the first range must run the whole step, and the others nothing: the step has several
+// groups, its ranges are boxes, or it is declared elementwise and its group is not.
 func (b *loopBody) Whole() bool { return b.boxes || b.apart || b.to > b.from+1 }
 
 // Phases returns the number of groups.

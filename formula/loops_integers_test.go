@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestLoopsOfIntegers compares integers that loops compute in strips, and comparisons of them, with what the
-// interpreter computes.
+// TestLoopsOfIntegers compares loops with the interpreter for integers that strips compute, and for
+// comparisons of them.
 func TestLoopsOfIntegers(t *testing.T) {
 	const given = "given[n, k] = j[n] * (k - 3) + n\n"
 	formulas := []string{
@@ -41,8 +41,8 @@ func TestLoopsOfIntegers(t *testing.T) {
 	compareAll(t, formulas, append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}), false)
 }
 
-// TestLoopsOfNarrowIntegers uses integers of 8 bits. Sums of their products, which have to be exact, are
-// products of matrices where there are many: in float32, and in float64 where they are greater.
+// TestLoopsOfNarrowIntegers uses integers of 8 bits. Sums of their products must be exact. Where there are
+// many, they are matrix products, in f32, or in f64 if the sums exceed 2^24.
 func TestLoopsOfNarrowIntegers(t *testing.T) {
 	const given = "tiny[n, k] = (7 * j[n] + 13 * k) % 256 - 128\nbytes[n, k] = (5 * j[n] + k * k + 255 * (k % 3)) % 256\n"
 	formulas := []string{
@@ -60,7 +60,8 @@ func TestLoopsOfNarrowIntegers(t *testing.T) {
 	compareAll(t, formulas, append(extentsOfTests, [2]int{5, 190}, [2]int{0, 5}, [2]int{5, 0}), false)
 }
 
-// TestLoopsOfStoredIntegers uses integers of 16 and 32 bits with and without a sign, some at their bounds.
+// TestLoopsOfStoredIntegers uses signed and unsigned integers of 16 and 32 bits, some of them at the bounds
+// of their types.
 func TestLoopsOfStoredIntegers(t *testing.T) {
 	const given = "shorts[n, k] = (77 * j[n] + 1313 * k) % 2^16 - 2^15\nwords[n, k] = (555 * j[n] + k * k + 65535 * (k % 3)) % 2^16\n" +
 		"wides[n, k] = (n + k) % 2 * (2^32 - 1) + (1 - (n + k) % 2) * (j[n] + k)\n"
@@ -79,10 +80,10 @@ func TestLoopsOfStoredIntegers(t *testing.T) {
 	compareAll(t, formulas, append(extentsOfTests, [2]int{5, 190}, [2]int{0, 5}), false)
 }
 
-// unsignedOfTests gives integers of 64 bits without a sign, of which some are 2^63 or more.
+// unsignedOfTests defines a tensor of uint64 with elements on both sides of 2^63.
 const unsignedOfTests = "longs[n, k] = j[n] + 1313 * k - 2000 * (k % 2)\n"
 
-// TestLoopsOfUnsigned uses integers of 64 bits without a sign where their bits are right.
+// TestLoopsOfUnsigned uses uint64 in operations whose bits are the same for signed integers.
 func TestLoopsOfUnsigned(t *testing.T) {
 	formulas := []string{
 		"long[n, k] = longs[n, k]",
@@ -106,8 +107,8 @@ func TestLoopsOfUnsigned(t *testing.T) {
 	compareAll(t, formulas, append(extentsOfTests, [2]int{5, 190}, [2]int{0, 5}, [2]int{5, 0}), false)
 }
 
-// TestUnsignedWithoutLoops builds formulas for which the bits of integers without a sign are not enough: the
-// interpreter computes them.
+// TestUnsignedWithoutLoops uses uint64 in operations whose bits differ for signed integers, such as division:
+// the interpreter computes them.
 func TestUnsignedWithoutLoops(t *testing.T) {
 	for _, text := range []string{
 		"total[n, k] = quotient(longs[n, k], 7)",

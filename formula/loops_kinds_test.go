@@ -14,8 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// TestMaskedProducts compares products of matrices of which zeros of an operand leave terms out, also beside
-// infinite and NaN elements of the other operand, with the interpreter. Such sums are in gradients.
+// TestMaskedProducts compares matrix products with the interpreter in which zeros of an operand leave terms
+// out, also beside infinite and NaN elements of the other operand. Gradients contain such sums.
 func TestMaskedProducts(t *testing.T) {
 	for _, text := range []string{
 		"t[n, n'] = sum(k if x[n, k] != 0: x[n, k] * w[n', k])\ny[n, k] = sum(n' if t[n, n'] != 0: t[n, n'] * w[n', k])",
@@ -41,8 +41,8 @@ func TestMaskedProducts(t *testing.T) {
 	}
 }
 
-// TestMaskedProductsAreAdded adds such a product to what is in memory, where a zero leaves out a term with an
-// infinite factor.
+// TestMaskedProductsAreAdded adds a masked matrix product to a tensor in memory. A zero leaves out a term
+// with an infinite factor.
 func TestMaskedProductsAreAdded(t *testing.T) {
 	p, err := program.Build(useOfTest(t, "y[n, k] = sum(k' if x[n, k'] != 0: x[n, k'] * w[k', k])", dtype.F64, 2, 2))
 	if err != nil {
@@ -71,8 +71,8 @@ func TestMaskedProductsAreAdded(t *testing.T) {
 	}
 }
 
-// TestLoopsOfRanges compares loops with the interpreter, gradients included, for reductions that are cut,
-// moved, joined or left out in a way of their own.
+// TestLoopsOfRanges compares loops with the interpreter, gradients included, for reductions over unusual
+// ranges: clipped, shifted, nested and empty ones.
 func TestLoopsOfRanges(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -83,19 +83,19 @@ func TestLoopsOfRanges(t *testing.T) {
 		{"y[n, k] = sum(a in k .. k + 3, b in k .. a + 1: w[n, b] else 0)", [2]int{2, 6}},
 		{"y[n, k] = logsumexp(n' in k - 2 * n + 2 .. K, k' in -1 .. 3 * n - 2 * n' + 1: w[n, k'] else 0.5)", [2]int{3, 6}},
 		{"y[n, k] = max(a in k - 1 .. k + 2, b in a .. a + 2, c in k .. b + 1: w[n, c] else x[n, a])", [2]int{2, 9}},
-		// A condition that is the same for all elements, around one number: code of few instructions.
+		// A guard that is the same for all elements, around one element: code of few instructions.
 		{"s[n] = min(k if n == 1 && k > 0: w[0, 0])", [2]int{3, 6}},
 		{"y[n, k] = min(m in 0 .. 4 if k > n: x[n, k])", [2]int{1, 6}},
 		{"y[n, k] = max(m in 0 .. 4, i < 3 if k > n: w[n, 0])", [2]int{3, 6}},
 		{"s[n] = min(k' in 2 * n .. 2 * n + 1, n': w[n, 1])", [2]int{4, 3}},
-		// Ranges of indices that depend on one another, twice.
+		// Two reductions whose ranges depend on one another's indices.
 		{"s[n] = mean(k in n + 1 .. K, c1 in k - n .. k - n + 3: c1 * (w[0, k + n] else 0.5))", [2]int{2, 64}},
 		{"s[n] = sum(k in n - 1 .. n + 2: x[0, k] * w[0, k - n + 1])", [2]int{3, 8}},
-		// Rows of one number, rows backwards, and indices that are looked up.
+		// Rows of one element, reversed rows, and lookups.
 		{"at[n] = argmax(k: x[n, k])\ny[n, k] = w[0, at[n]]", [2]int{300, 3}},
 		{"at[n] = argmax(k: x[n, k])\ny[n, k] = w[at[n], K - 1 - k]", [2]int{7, 7}},
 		{"t[k] = sum(n: x[n, k])\ny[n, k] = x[n, k] - t[K - 1 - k]", [2]int{3, 40}},
-		// Places that values decide, inside of a tensor and beyond both ends, and sums at such places.
+		// Subscripts that depend on values, in bounds and beyond both ends, and sums at such subscripts.
 		{"at[n, k] = convert(floor(4 * w[n, k]), 'i64') - 1\ny[n, k] = (x[n, at[n, k]] else 0) * w[n, k] + (x[n, at[n, k] + 1] else 0.5)", [2]int{3, 40}},
 		{"at[n, k] = convert(floor(4 * w[n, k]), 'i64') - 1\ny[n, k] = sum(i < 2, l < 2: (i + l + w[n, k]) * (x[at[n, k] + i, k + l - 1] else 0))", [2]int{3, 40}},
 		{"at[n, k] = convert(floor(4 * w[n, k]), 'i64') - 1\ny[n, k] = sum(i < 2: (i + w[n, k]) * (x[n, at[n, k] + i] else 0))", [2]int{3, 40}},
@@ -104,12 +104,12 @@ func TestLoopsOfRanges(t *testing.T) {
 		{"p[n], q[n] = argmin(c in n - 1 .. n + 2, k: x[0, k] + c)\ns[n] = 10 * p[n] + q[n]", [2]int{4, 5}},
 		{"s[n] = argmax(d in -n .. -n + 1: x[n, 0])", [2]int{4, 5}},
 		{"y[n, k] = argmax(d in -k .. 2 - k: x[n, 0] * d)", [2]int{4, 5}},
-		// Nothing.
+		// Empty ranges.
 		{"s[n] = max(c in n .. 2: n * c)", [2]int{4, 5}},
 		{"y[n, k] = mean(k' in k .. K if k' < 0: w[0, 0])", [2]int{2, 5}},
 		{"y[n, k] = mean(d in 2 .. 0 if k >= 0: w[n, 0]) + sum(c in 3 .. -1: w[n, k])", [2]int{2, 5}},
 		{"y[n, k] = variance(c in 2 .. 1: w[n, 0]) + sum(n' in 1 .. -1, c < 2: x[n', 0])", [2]int{2, 5}},
-		// Integers as real numbers.
+		// Conversions of integers to real numbers.
 		{"s[n] = prod(k: 4096 * j[n] + k)", [2]int{3, 9}},
 		{"s[n] = sum(k: (2147483647 + j[n]) * 2147483647 * (k + 1))", [2]int{3, 9}},
 	} {
@@ -128,9 +128,8 @@ func TestLoopsOfRanges(t *testing.T) {
 	}
 }
 
-// TestNumbersOfExtremes compares the numbers that the interpreter gives for extremes over several indices
-// with those of nested loops: row-major numbers within dimensions, and within ranges for indices that are no
-// dimension's.
+// TestNumbersOfExtremes compares argmax and argmin over several indices with nested loops in Go. The result
+// is a row-major number in the dimensions of the indices, or in their ranges for indices without a dimension.
 func TestNumbersOfExtremes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const rows, cols = 5, 6
@@ -139,7 +138,7 @@ func TestNumbersOfExtremes(t *testing.T) {
 		x[i], w[i] = rng.Float64(), rng.Float64()
 	}
 	for range 1000 {
-		// Windows of heights and widths that begin at multiples of the result's indices.
+		// Windows that begin at multiples of the result's indices.
 		a, b, h, v := rng.IntN(3), rng.IntN(3), 1+rng.IntN(3), 1+rng.IntN(3)
 		lo, hi := 1+rng.IntN(3), 4+rng.IntN(2)
 		text := fmt.Sprintf("y[n, k] = argmax(n' in %d * n - 1 .. %d * n - 1 + %d, k' in %d * k .. %d * k + %d: x[n', k'])\ns[n] = argmin(c in %d .. %d, k in n .. K: w[n, k] * c)", a, a, h, b, b, v, lo, hi)

@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// TestLoopsOfWindows uses windows that lie some elements apart, and indices that are divided beside
-// constants, gradients included.
+// TestLoopsOfWindows uses windows with strides, and quotients of indices beside constants, gradients
+// included.
 func TestLoopsOfWindows(t *testing.T) {
 	formulas := []string{
 		"y[n, k] = sum(i < 3: w[n, i % K] * (x[n, 2 * k + i - 1] else 0))",
@@ -38,8 +38,8 @@ func TestLoopsOfWindows(t *testing.T) {
 	}
 }
 
-// TestLoopsOfFewerIndices uses functions that depend on fewer indices than the statement, or on nothing but
-// indices, gradients included.
+// TestLoopsOfFewerIndices uses functions that depend on some of the statement's indices only, or on no
+// tensor, gradients included.
 func TestLoopsOfFewerIndices(t *testing.T) {
 	formulas := []string{
 		"y[n, k] = cos((n + 1) * 3 ^ (-k / K)) * x[n, k]",
@@ -59,8 +59,8 @@ func TestLoopsOfFewerIndices(t *testing.T) {
 	}
 }
 
-// TestLoopsByElement checks that a part of the loops writes its part of the elements and no others, where a
-// step promises it: whatever depends on fewer indices, or is divided.
+// TestLoopsByElement checks the promise of elementwise steps: a share of the loops writes its share of the
+// elements and no others, also if an expression depends on fewer indices or divides one.
 func TestLoopsByElement(t *testing.T) {
 	const rows, cols = 64, 48
 	for _, text := range []string{

@@ -20,15 +20,16 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// extentsOfTests cross the ends of strips and of blocks of sums, and make strips of either index.
+// extentsOfTests are around the ends of strips and of blocks of sums, and make strips of either index.
 var extentsOfTests = [][2]int{{3, 4}, {1, 1}, {3, 1100}, {6, 128}, {64, 10}, {1100, 3}, {70, 66}, {1, 2100}}
 
-// Interpreting large tensors takes most of the time of these tests.
+// The interpreter takes most of the time of these tests on large tensors.
 var allLoops = flag.Bool("all-loops", false, "compare all loops on all large tensors, in all types")
 
-// sampled returns the cases that run for an extent and a type. On large tensors, that is every fourth case,
-// another fourth in the other type and with other extents. With -short, it is one in 15: these tests compute
-// with one goroutine, so the race detector, under which they take many times as long, finds little in them.
+// sampled returns the cases that run at given extents and for a type. On large tensors it is every fourth
+// case, and another fourth for the other type and other extents. With -short, it is one case in 15: these
+// tests compute with one goroutine, so the race detector, under which they take many times as long, finds
+// little in them.
 func sampled(cases []string, size [2]int, typ dtype.Type) []string {
 	first, every := 0, 1
 	switch {
@@ -47,7 +48,7 @@ func sampled(cases []string, size [2]int, typ dtype.Type) []string {
 	return out
 }
 
-// TestLoops compares what loops compute, gradients included, with what the interpreter computes.
+// TestLoops compares loops with the interpreter, gradients included.
 func TestLoops(t *testing.T) {
 	formulas := append(differentiable(),
 		"s[n] = argmax(k: x[n, k])",
@@ -72,14 +73,14 @@ func TestLoops(t *testing.T) {
 		"y[n, k] = k <= n ? sum(k': w[0, k'] * w[0, k']) : x[n, k]",
 		"s[n] = sum(m < N, k in 0 .. min(K, m + 1): x[m, k] * w[n, 0]) + max(m < N, k in min(m, K - 1) .. K: x[m, k])",
 		"s[n] = mean(m < N, k in 0 .. min(K, m + 1): x[m, k]) + count(m < N, k in 0 .. min(K, m + 1) if w[m, k] > 0.5)",
-		// A value that looks like one that is given, for a number that is no index, or for an index beyond
-		// the last one.
+		// A value that resembles one that a statement defines, but with a number in place of the index, or at
+		// an index beyond the last one.
 		"t[n, k] = sigmoid(w[0, k]) * n\ny[n, k] = t[n, k]",
 		"t[n, k] = exp(x[n, k + 1] else 0)\ny[n, k] = t[n, k] * exp(x[n, k + 2] else 0)",
 		"t[n, k] = k < K - 1 ? x[n, k + 1] * 2 : 1\ny[n, k] = t[n, k] + (k + 1 < K - 1 ? x[n, k + 2] * 2 : 1)",
 		// A gradient whose range has an index of two digits.
 		"t[n, k] = k <= j[n] ? x[n, k] * w[n, quotient(k, 2)] : 1\nu[n, k] = sum(i in (k + 1) / 2 .. min(K, (k + 1) / 2 + 2): x[n, i])\ny[n, k] = t[n, k] * u[n, k]",
-		// Extremes of expressions, over ranges that depend on other indices.
+		// Extremes over ranges that depend on other indices.
 		"y[n, k] = max(k' in 0 .. k + 1: tanh(2 * x[n, k']))",
 		"y[n, k] = min(k' in k .. K: sigmoid(x[n, k']) * w[n, k'])",
 		"y[n, k] = max(k' in 0 .. k + 1: x[n, k'] - (k - k') * w[n, 0])",
@@ -87,7 +88,7 @@ func TestLoops(t *testing.T) {
 		// Windows whose tensor is read at the difference of two indices.
 		"y[n, k] = sum(k' in max(0, k - 1) .. min(K, k + 2): x[n, k'] * w[0, k' - k + 1])",
 		"y[n, k] = logsumexp(k' in max(0, k - 1) .. min(K, k + 2): x[n, k'] * (w[0, k - k'] else 0.3))",
-		// Sums that are only computed where a condition holds, and ranges that may end before 0.
+		// Sums under a condition, and ranges that may end before 0.
 		"y[n, k] = sum(i < 2: w[n, 3 * k - 2 * i] else w[n, k]) > 0.37 ? sqrt(2 + tanh(sum(i < 2: w[n, 3 * k - 2 * i] else w[n, k]))) : max(i < 2: w[n, k - i] else 0.3) / (2 + x[n, k]^2)",
 		"t[n, k] = k < 1 ? max(i < 2: x[n, k - i] else 0.3) : w[n, k]\ny[n, k] = sum(i < 2: t[n, 3 * k - 2 * i] else t[n, k])\ns[n] = sum(k' if k' == n: sum(i' < 3: t[n, 2 * k' + i' - 1] else 0.5))",
 	)
@@ -100,8 +101,8 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestLoopsOfOwnStrips uses values that the same loop computes in every kind of expression, each twice. They
-// are compared with what the interpreter computes, gradients included.
+// TestLoopsOfOwnStrips compares loops with the interpreter, gradients included, for values that the same loop
+// computes and reads twice, in every kind of expression.
 func TestLoopsOfOwnStrips(t *testing.T) {
 	const (
 		signed   = "t[n, k] = x[n, k] * 2 - w[n, k]\n"
@@ -137,14 +138,14 @@ func TestLoopsOfOwnStrips(t *testing.T) {
 		"t[n, k] = k <= j[n] ? -w[n, 0] : 3\nu[n, k] = j[n] < k ? t[n, k] : x[n, k]\ny[n, k] = t[n, k] * u[n, k]",
 		"y[n, k] = x[n, k] - logsumexp(k': x[n, k'])\nu[n, k] = w[n, k] - mean(k': w[n, k'])",
 		"s[n] = sum(k: x[n, k] * w[0, k]) + sum(k: x[n, k] * w[0, k] * x[n, 0])",
-		// Sums whose elements lie apart, or backwards.
+		// Sums of elements with a stride, or in reverse order.
 		"y[n, k] = x[n, k] + w[0, k]", "t[k] = sum(i < N: x[i, k])\ny[n, k] = w[n, k] * t[k]", "y[n, k] = sum(i < N: x[i, k])", "y[n, k] = sum(i < N: x[i, K - 1])", "s[n] = sum(i < N: x[i, 0]) * n + max(i < N: w[i, K - 1])",
 		"s[n] = sum(k: x[n, K - 1 - k])", "s[n] = max(k: x[n, K - 1 - k] * 1)", "s[n] = sum(k: x[0, k]) + max(k: w[n, K - 1 - k])",
-		// Both terms of a value are tensors of sums.
+		// Both operands are sums that are stored in tensors.
 		"t[n] = sum(k: x[n, k] * w[n, k])\nu[n] = sum(k: w[n, k])\ns[n] = t[n] + u[n]",
 		"y[n, k] = sum(k': w[n, k'] * w[n, k']) + sum(k' if k' > n: w[n, k'])",
 		"t[n] = max(k: x[n, k])\nu[n] = max(k: w[n, k])\ns[n] = max(t[n], u[n])",
-		// A sum over other extents, or of which only a part is there, stands for none.
+		// A sum over other extents, or a part of a sum, must not be replaced by a stored sum.
 		"y[n, k] = k < 2 ? sum(k': x[n, k'] * w[n, k]) : 2 * sum(k': x[n, k'] * w[n, k])",
 		"y[n, k] = sum(k': x[n, k'] * k) + (k > 1 ? sum(k': x[n, k'] * (k - 1)) : 0)",
 	}
@@ -169,8 +170,8 @@ func TestLoopsOfOwnStrips(t *testing.T) {
 	}
 }
 
-// TestLoopsOfExtremes compares gradients of extremes of computed values. Where a value is the extreme, it
-// must equal it to the last bit, also where loops compute it in another way than the extreme.
+// TestLoopsOfExtremes compares gradients of extremes of computed values. A value that is the extreme must
+// equal it to the last bit, although loops may compute the value and the extreme in different ways.
 func TestLoopsOfExtremes(t *testing.T) {
 	for _, text := range []string{
 		"s[n] = max(k': (x[n, k'] + 2) / (2 + x[n, 0]^2))",
@@ -250,8 +251,7 @@ func TestLoopsOfScansAndOrders(t *testing.T) {
 	}
 }
 
-// TestLoopsOfSpecialValues compares what loops and the interpreter compute from equal numbers, infinities and
-// NaN.
+// TestLoopsOfSpecialValues compares loops with the interpreter for equal numbers, infinities and NaN.
 func TestLoopsOfSpecialValues(t *testing.T) {
 	formulas := []string{
 		"y[n, k] = x[n, k] * 0 + w[n, k] * 0", "y[n, k] = 0 / x[n, k]", "s[n] = max(k: x[n, k] * 0)", "s[n] = sum(k: 0 * x[n, k])",
@@ -265,8 +265,8 @@ func TestLoopsOfSpecialValues(t *testing.T) {
 	compareAll(t, formulas, extentsOfTests, true)
 }
 
-// TestLoopsOfHistograms compares reductions in which a condition says to which index an element belongs with
-// what the interpreter computes.
+// TestLoopsOfHistograms compares loops with the interpreter for segment reductions, where a condition says to
+// which result an element contributes: sum(n if j[n] == k: x[n]).
 func TestLoopsOfHistograms(t *testing.T) {
 	var formulas []string
 	for _, kind := range []string{"sum", "prod", "max", "min"} {
@@ -311,13 +311,13 @@ func TestLoopsOfHistograms(t *testing.T) {
 	}
 }
 
-// unscanned are scans for which there are no loops: those whose values do not follow from folded ones.
+// unscanned matches scans that loops do not support, since a result does not follow from the one before.
 var unscanned = regexp.MustCompile(`(mean\(.* if .* && |(mean|logsumexp)\(.* if .*!)`)
 
-// givenLine matches what a line of a formula gives.
+// givenLine matches a definition in a formula: its name, its indices and its right side.
 var givenLine = regexp.MustCompile(`(?m)^(\w+)\[([^\]]*)\] = (.*)`)
 
-// used returns a formula that uses everything it gives, so that no line is left out.
+// used returns a formula that uses all of its definitions, so that none of them is dead code.
 func used(text string) string {
 	var parts []string
 	for _, m := range givenLine.FindAllStringSubmatch(text, -1) {
@@ -340,7 +340,7 @@ func used(text string) string {
 	return strings.TrimSuffix(text, "\n") + "\nz[] = " + strings.Join(parts, " + ")
 }
 
-// compareAll compares loops with the interpreter for formulas without gradients, in both types and with all
+// compareAll compares loops with the interpreter for formulas without gradients, in f32 and f64 and at all
 // extents.
 func compareAll(t *testing.T, formulas []string, extents [][2]int, special bool) {
 	t.Helper()
@@ -380,7 +380,8 @@ func compareLoops(t *testing.T, text string, typ dtype.Type, rows, cols int) {
 	}
 }
 
-// TestNothingIsDivided builds formulas with a divisor that is 0 where nothing is computed.
+// TestNothingIsDivided builds formulas with a divisor that is 0 where nothing is evaluated, since a range is
+// empty.
 func TestNothingIsDivided(t *testing.T) {
 	for _, c := range []struct {
 		text       string
@@ -405,7 +406,7 @@ func scans(p *program.Program) bool {
 	return found
 }
 
-// useOfTest returns the use of a formula with the slots of these tests.
+// useOfTest returns the use of a formula of the test operator.
 func useOfTest(t *testing.T, text string, typ dtype.Type, rows, cols int) *program.Use {
 	t.Helper()
 	o, attrs, r := operatorOf(t, text, typ, rows, cols)
@@ -416,7 +417,7 @@ func useOfTest(t *testing.T, text string, typ dtype.Type, rows, cols int) *progr
 	return u
 }
 
-// otherTensors are the names of tensors of integers in these tests that have not the type i64.
+// otherTensors are the names of integer tensors in these tests with other types than i64.
 var otherTensors = map[string]dtype.Type{"tiny": dtype.I8, "tinys": dtype.I8, "byte": dtype.U8, "bytes": dtype.U8,
 	"short": dtype.I16, "shorts": dtype.I16, "words": dtype.U16, "wides": dtype.U32, "narrow": dtype.U32, "long": dtype.U64, "longs": dtype.U64}
 
@@ -521,14 +522,15 @@ func cloned(memory [][]byte) [][]byte {
 	return out
 }
 
-// misfit matches the errors of formulas that read elements which some extents of these tests do not have.
-// Opgen check refuses such formulas.
+// misfit matches the errors of formulas that load elements out of bounds at some extents of these tests. The
+// check of specs refuses such formulas.
 var misfit = regexp.MustCompile(`lies outside|has [0-9]+ places`)
 
-// roundingOfSums is by how much sums of a few thousand elements of f64 differ.
+// roundingOfSums bounds the rounding errors of sums of a few thousand elements in f64.
 const roundingOfSums = 1e-10
 
-// apart returns how two numbers differ by more than a tolerance in f64, and what that of f32 is.
+// apart describes the difference of two numbers if it exceeds a tolerance for f64, or the tolerance of f32.
+// It returns "" otherwise.
 func apart(got, want float64, typ dtype.Type, tolerance float64) string {
 	if typ == dtype.F32 {
 		tolerance, want = 3e-4, float64(float32(want))
@@ -539,7 +541,7 @@ func apart(got, want float64, typ dtype.Type, tolerance float64) string {
 	return fmt.Sprintf("got %v, want %v", got, want)
 }
 
-// TestDivided checks which groups of loops get steps of their own: those with most work.
+// TestDivided checks which groups of loops get their own steps: those with most work.
 func TestDivided(t *testing.T) {
 	for _, c := range []struct {
 		work  []int

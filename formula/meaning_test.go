@@ -17,8 +17,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// compareWithin is compareLoops with a tolerance for f64. The error says that there are no loops, so that the
-// interpreter computes the formula.
+// compareWithin is compareLoops with a tolerance for f64. It returns an error if loops do not support the
+// formula.
 func compareWithin(t *testing.T, text string, typ dtype.Type, rows, cols int, tolerance float64) error {
 	t.Helper()
 	p, err := program.Build(useOfTest(t, text, typ, rows, cols))
@@ -40,8 +40,8 @@ func compareWithin(t *testing.T, text string, typ dtype.Type, rows, cols int, to
 	return compareProgram(t, p, typ, cols, false, tolerance, means)
 }
 
-// compareTensors compares tensors in memory that a program gives with those of the interpreter. It returns a
-// difference of each that differs.
+// compareTensors compares the tensors in memory with those of the interpreter. It describes the first
+// difference in each tensor that differs.
 func compareTensors(p *program.Program, tensors []loops.Tensor, memory [][]byte, ref *memory, typ dtype.Type, tolerance float64) (out []string) {
 	for i, l := range p.Tensors[:len(tensors)] {
 		if !l.Given || tensors[i].Local {
@@ -63,9 +63,10 @@ func compareTensors(p *program.Program, tensors []loops.Tensor, memory [][]byte,
 	return out
 }
 
-// meaning compares results and gradients in memory with what a formula means. It returns the first difference
-// that is greater than rounding explains: of numbers that are equal but for rounding, loops may take another
-// one for the greatest than the interpreter does. Of holds the gradients by tensor.
+// meaning compares results and gradients in memory with the mathematical meaning of the formula, with bounds
+// on rounding errors. It returns the first difference that exceeds its bound. It permits that loops select
+// another extreme than the interpreter among numbers that are equal but for rounding. of maps tensors to
+// their gradients.
 func meaning(t *testing.T, text string, typ dtype.Type, rows, cols int, p *program.Program, of map[int]int, given, memory [][]byte) string {
 	t.Helper()
 	o, attrs, r := operatorOf(t, text, typ, rows, cols)
@@ -142,7 +143,8 @@ func meaning(t *testing.T, text string, typ dtype.Type, rows, cols int, p *progr
 	return ""
 }
 
-// farther returns how a number differs from another one by more than its bound.
+// farther describes the difference of a number from the exact one if it exceeds the bound on rounding. It
+// returns "" otherwise.
 func farther(got float64, want oracle.Element, typ dtype.Type) string {
 	if math.IsNaN(want.Real) || want.Allows(got, typ) {
 		return ""
@@ -150,7 +152,7 @@ func farther(got float64, want oracle.Element, typ dtype.Type) string {
 	return fmt.Sprintf("got %v, want %v within %v", got, want.Real, want.Bound)
 }
 
-// TestMeaning changes a result and gradients that are right, which must be noticed.
+// TestMeaning changes a correct result and correct gradients, and checks that meaning finds the change.
 func TestMeaning(t *testing.T) {
 	text := "y[n, k] = x[n, k] * w[n, 0]"
 	p, err := program.Build(useOfTest(t, text, dtype.F64, 1, 2))

@@ -22,17 +22,17 @@ type memory struct {
 	grads   [][]float64 // by tensor; nil without a gradient
 	// gradient is the code of the last call of backward.
 	gradient *gradientCode
-	// computed tells which tensors hold values.
+	// computed says which tensors hold values.
 	computed []bool
-	// left is how many operations may still be computed, at least; nil without a limit.
+	// left is a lower bound of the operations that may still be computed; nil means no limit.
 	left *int
 }
 
-// ErrLimit says that a formula takes more operations than its caller allows.
+// ErrLimit says that a formula takes more operations than the caller allows.
 var ErrLimit = errors.New("the formula takes too many operations")
 
-// take counts what a loop does before it begins: so many operations at each of n indices. It ends the run if
-// that is too much.
+// take subtracts the operations of a loop from the limit before the loop runs: a number of operations at each
+// of n indices. It ends the run with ErrLimit if that exceeds the limit.
 func (m *memory) take(n, operations int) {
 	if m.left == nil || n <= 0 {
 		return
@@ -44,7 +44,7 @@ func (m *memory) take(n, operations int) {
 	*m.left -= n * operations
 }
 
-// elements holds the elements of a tensor, in the slice of its kind.
+// elements holds the elements of a tensor, in the slice for the tensor's kind.
 type elements struct {
 	real    []float64
 	integer []int64
@@ -73,7 +73,8 @@ func (p *compiled) newMemory() *memory {
 	return m
 }
 
-// begin marks all tensors as not computed, but for passed arguments, and clears gradients.
+// begin starts a run at a training step: it marks all tensors but passed arguments as not computed, and
+// clears gradients.
 func (m *memory) begin(step uint64) {
 	m.step = step
 	clear(m.computed)
@@ -83,7 +84,7 @@ func (m *memory) begin(step uint64) {
 	}
 }
 
-// pass stores the values of an argument that the caller passes.
+// pass stores the values of an argument that the caller passes, in tensor id.
 func (m *memory) pass(id int, values []any) {
 	m.computed[id] = true
 	e := m.tensors[id]
@@ -99,7 +100,8 @@ func (m *memory) pass(id int, values []any) {
 	}
 }
 
-// tensor returns the number of a slot's tensor in the program, or an error if this instantiation has none.
+// tensor returns the program's tensor for a slot, or an error if this use has none. number is its number in a
+// variadic slot.
 func (p *compiled) tensor(slot, number int) (int, error) {
 	for i, t := range p.Tensors {
 		if t.Slot == slot && t.Number == number {
@@ -138,7 +140,8 @@ func (m *memory) get(slot, number int, typ dtype.Type, data []byte) error {
 	return nil
 }
 
-// ends returns which identities of integer max and min an integer tensor may hold.
+// ends returns which identities (results for empty ranges) of integer max and min reductions an integer
+// tensor may hold.
 func (p *compiled) ends(tensor int) program.Ends {
 	held := map[int]program.Ends{}
 	for _, s := range p.Statements {
@@ -147,7 +150,8 @@ func (p *compiled) ends(tensor int) program.Ends {
 	return held[tensor]
 }
 
-// bounded replaces the identities of max and min in 64 bits by those of an integer type: its bounds.
+// bounded replaces the 64-bit identities of max and min by those of a narrower integer type: the bounds of
+// the type.
 func bounded(x []int64, typ dtype.Type, ends program.Ends) []int64 {
 	bits, least, most := 8*typ.Size(), int64(math.MinInt64), int64(math.MaxInt64)
 	switch signed := typ == dtype.I8 || typ == dtype.I16 || typ == dtype.I32 || typ == dtype.I64; {
@@ -191,7 +195,7 @@ func (m *memory) grad(slot, number int) ([]float64, error) {
 	return m.grads[id], nil
 }
 
-// at returns an element as a real number.
+// at returns element i converted to a real number.
 func (e elements) at(i int) float64 {
 	switch {
 	case e.real != nil:
@@ -281,7 +285,7 @@ func (e elements) store(typ dtype.Type, data []byte) {
 	}
 }
 
-// integers converts between int64 and a storage type of integers.
+// integers converts between int64 and an integer storage type.
 type integers struct {
 	load  func(to []int64, data []byte)
 	store func(data []byte, from []int64)
@@ -323,7 +327,8 @@ func integersAs[T dtype.Integer]() integers {
 	}
 }
 
-// storeGrad stores a gradient to the memory of a task, or adds it if the mode is tensor.Accumulate.
+// storeGrad stores a gradient to the memory of a task. It adds to the memory if the mode is
+// tensor.Accumulate.
 func storeGrad(grad []float64, typ dtype.Type, mode tensor.Mode, data []byte) {
 	n := len(data) / typ.Size()
 	e := elements{real: make([]float64, n)}
@@ -336,7 +341,7 @@ func storeGrad(grad []float64, typ dtype.Type, mode tensor.Mode, data []byte) {
 	e.store(typ, data)
 }
 
-// outside returns the error of an access out of bounds.
+// outside returns the error for an access out of bounds.
 func outside(r *term.Read, l *program.Local, idx []int) error {
 	return fmt.Errorf("%s%s lies outside %s%s", l.Name, shape.Format(idx), l.Name, shape.Format(extents(r.Ext)))
 }

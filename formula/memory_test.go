@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestElements reads and writes elements of all types that engines store.
+// TestElements loads and stores elements of all storage types.
 func TestElements(t *testing.T) {
 	for _, typ := range dtype.Stored() {
 		k := term.Real
@@ -37,7 +37,7 @@ func TestElements(t *testing.T) {
 	}
 }
 
-// TestBoundsOfExtremes checks that the extremes of nothing are the bounds of a type.
+// TestBoundsOfExtremes checks that max and min over an empty range are the bounds of the integer type.
 func TestBoundsOfExtremes(t *testing.T) {
 	for typ, want := range map[dtype.Type][2]int64{dtype.I8: {-128, 127}, dtype.I32: {math.MinInt32, math.MaxInt32}, dtype.U16: {0, math.MaxUint16},
 		dtype.I64: {math.MinInt64, math.MaxInt64}, dtype.U64: {0, -1}} {
@@ -47,8 +47,8 @@ func TestBoundsOfExtremes(t *testing.T) {
 	}
 }
 
-// TestNarrowIntegers checks that integers that no extreme gives wrap around when they are stored, also those
-// that are the bounds of 64 bits.
+// TestNarrowIntegers checks that integers wrap around when they are stored in narrower types, also the least
+// and the greatest int64, unless they are results of a max or min over an empty range.
 func TestNarrowIntegers(t *testing.T) {
 	tensor := &compiled{Program: &program.Program{Tensors: []*program.Local{{Kind: term.Integer}}, Statements: []*program.Statement{{Value: term.Number(math.MinInt)}}}}
 	m := &memory{program: tensor, tensors: []elements{{integer: []int64{math.MinInt64, math.MaxInt64}}}}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestGradientsOfNestedFormulas checks gradients of formulas so deep that parts of them, and of their
-// gradients, are stored.
+// TestGradientsOfNestedFormulas checks gradients of formulas that are so deep that parts of them, and parts
+// of their gradients, are stored in temporaries.
 func TestGradientsOfNestedFormulas(t *testing.T) {
 	nest := func(way, inner string, depth int) string {
 		for i := range depth {

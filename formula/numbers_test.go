@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestNumbers computes the rows of the table in docs/numbers.md: with the interpreter and with loops, in both
-// types.
+// TestNumbers computes the rows of the table in docs/numbers.md with the interpreter and with loops, in f32
+// and f64.
 func TestNumbers(t *testing.T) {
 	page, err := os.ReadFile("../docs/numbers.md")
 	if err != nil {
@@ -54,7 +54,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// numbersOf returns the numbers of a cell of a table.
+// numbersOf parses the numbers in a cell of a table.
 func numbersOf(t *testing.T, cell string) (out []float64) {
 	t.Helper()
 	for _, s := range strings.FieldsFunc(cell, func(r rune) bool { return r == ',' || r == ' ' }) {
@@ -67,8 +67,8 @@ func numbersOf(t *testing.T, cell string) (out []float64) {
 	return out
 }
 
-// compareNumbers compares numbers with those of a cell of a table. Where the order of operations decides, the
-// cell has two: nan or inf.
+// compareNumbers compares numbers with those in a cell of a table. A cell with two alternatives, nan or inf,
+// permits both, since the result depends on the order of operations.
 func compareNumbers(t *testing.T, where string, got []float64, want []string) {
 	t.Helper()
 	ok := len(got) == len(want)

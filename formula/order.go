@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// order is code for argsort or rank. sort returns the permutation of one row, or its inverse for a rank.
-// find evaluates the reduction by a lookup in this table.
+// order is code for argsort or rank. sort returns the permutation of one row, or its inverse for a rank. find
+// looks a result up in this table.
 type order struct {
 	sort func(*frame) []int
 	find func(f *frame, table []int) int

@@ -45,11 +45,11 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// compareParts compiles the statements of a program, and those of its gradients, and runs each group in parts
-// of random sizes, in random order, with real numbers of a type. They leave the same bits as the whole group.
-// A part of a group that goes element by element does so where all elements of other parts are poisoned, and
-// leaves these as they are. bounds says what integers are below, by tensor. It returns how many groups it
-// ran, and how many go element by element.
+// compareParts compiles the statements of a program and of its gradients, and runs each group in parts of
+// random sizes, in random order, with real numbers of a type. The results must have the same bits as those of
+// the whole group. A part of an elementwise group is also run while the elements of other parts are poisoned,
+// and must leave these unchanged. bounds returns the bound on the integers of a tensor. It returns the number
+// of groups, and of elementwise groups.
 func compareParts(t *testing.T, p *program.Program, typ dtype.Type, bounds func(tensor int) int, rng *rand.Rand) (groups, apart int) {
 	t.Helper()
 	var outputs []int
@@ -90,7 +90,7 @@ func compareParts(t *testing.T, p *program.Program, typ dtype.Type, bounds func(
 	return groups, apart
 }
 
-// partsOf is code of which groups run in parts.
+// partsOf is compiled code whose groups are run in parts.
 type partsOf struct {
 	t       *testing.T
 	code    loops.Code
@@ -101,7 +101,7 @@ type partsOf struct {
 	begin   [][]byte
 }
 
-// draw draws what tensors hold before the code runs.
+// draw draws the contents of tensors before the code runs.
 func (c *partsOf) draw(bounds func(int) int) {
 	for i, l := range c.program.Tensors[:len(c.tensors)] {
 		e := newElements(l.Kind, count(l))
@@ -133,7 +133,7 @@ func (c *partsOf) draw(bounds func(int) int) {
 	}
 }
 
-// copied returns a copy of memory, which is shared where it is.
+// copied returns a copy of memory, in which tensors share memory as in the original.
 func (c *partsOf) copied(memory [][]byte) [][]byte {
 	out := make([][]byte, len(memory))
 	for i, m := range memory {
@@ -173,7 +173,7 @@ func (c *partsOf) compare() (groups, apart int) {
 	return groups, apart
 }
 
-// alone runs a part of a group where the elements of other parts are poisoned.
+// alone runs one part of an elementwise group while the elements of other parts are poisoned.
 func (c *partsOf) alone(g, n int, at loops.Time, before, after [][]byte) {
 	lo := c.rng.IntN(n)
 	hi := lo + 1 + c.rng.IntN(n-lo)
@@ -212,7 +212,7 @@ func (c *partsOf) alone(g, n int, at loops.Time, before, after [][]byte) {
 	c.same(g, how, memory, want)
 }
 
-// same compares what tensors hold that are not local.
+// same compares the tensors that are not local.
 func (c *partsOf) same(g int, how string, got, want [][]byte) {
 	for i, l := range c.program.Tensors[:len(c.tensors)] {
 		if c.tensors[i].Local || bytes.Equal(got[i], want[i]) {
@@ -228,7 +228,7 @@ func (c *partsOf) same(g int, how string, got, want [][]byte) {
 	}
 }
 
-// cuts returns ranges that together are 0 to n-1, in random order.
+// cuts returns disjoint ranges that cover 0 to n-1, in random order.
 func cuts(rng *rand.Rand, n int) [][2]int {
 	at := []int{0, n}
 	for range rng.IntN(6) {
@@ -244,7 +244,7 @@ func cuts(rng *rand.Rand, n int) [][2]int {
 	return out
 }
 
-// wordsOf returns n bytes that are aligned for all types.
+// wordsOf returns n bytes with the alignment of all types.
 func wordsOf(n int) []byte {
 	words := make([]uint64, (n+7)/8)
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)

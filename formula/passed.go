@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// passedTo lists the arguments of an operator whose values the caller passes, each once.
+// passedTo returns the arguments of an operator whose values the caller passes, each once.
 func passedTo(o *task.Operator, passed *task.Passed) []program.Passed {
 	var out []program.Passed
 	for _, sig := range o.Signatures {
@@ -36,8 +36,8 @@ func (l *layout) placePassed() {
 	}
 }
 
-// follow subscribes to changes of passed arguments, and copies new values into their memory. No task of the
-// node runs during a change.
+// follow subscribes to changes of passed arguments, and copies new values into the memory of their tensors.
+// No task of the node runs during a change.
 func (l *layout) follow() {
 	for i, t := range l.program.Tensors {
 		if t.Passed == nil || l.accessor.Passed == nil {

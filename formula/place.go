@@ -26,7 +26,8 @@ type layout struct {
 	wanted   []bool // whether the task must compute them
 	places   map[int]bufferPlace
 	listed   bool // whether the code is to be listed
-	// Where loops are to compute rows by themselves: how many axes a row has, and what follows from that.
+	// For kernels that compute tiles of rows: axes is the number of axes of a row. The other fields are
+	// results of derive.Rows.
 	axes    int
 	rows    []int                    // extents of these axes
 	touches map[int]region.Footprint // by tensor: what a row touches
@@ -37,7 +38,8 @@ func (l *layout) gradientIn(slot int) bool {
 	return slices.ContainsFunc(l.kernel.signature.Params, func(p task.Param) bool { return p.Grad && p.Slot == slot && p.Perm.Reads() })
 }
 
-// buffer returns the memory of a tensor or of its gradient. The buffer of an absent tensor has no type.
+// buffer returns the memory of a slot's tensor, or of its gradient. The buffer has no type if the task does
+// not get the tensor.
 func (l *layout) buffer(slot, number int, grad bool) task.Buffer {
 	for _, p := range l.kernel.signature.Params {
 		if p.Slot == slot && p.Grad == grad && (p.Grad || l.accessor.Resolved.Takes(l.task, slot)) {
@@ -99,7 +101,7 @@ func (l *layout) place(gradients map[int]int) {
 	}
 }
 
-// placeScratch binds gradients of intermediate values to the scratch slots that say so.
+// placeScratch binds the gradients of intermediate tensors to the scratch slots that are declared for them.
 func (l *layout) placeScratch() {
 	for param, p := range l.kernel.signature.Params {
 		name := l.kernel.signature.Operator.Slots[p.Slot].GradOf
@@ -129,7 +131,7 @@ func (l *layout) hostOf(t int) dtype.Type {
 	return dtype.Invalid
 }
 
-// share finds the tensors whose memory is the same.
+// share finds the tensors that are in the same memory.
 func (l *layout) share() {
 	first := map[*byte]int{}
 	for i, m := range l.memory {

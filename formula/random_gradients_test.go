@@ -17,8 +17,8 @@ import (
 
 var randomGradients = flag.Int("random-gradients", 500, "how many random formulas are differentiated")
 
-// TestRandomGradients compares derived gradients with those of reverse mode, which the interpreter has, for
-// random formulas of windows, with conditions, values outside, places that are looked up, and extremes.
+// TestRandomGradients compares derived gradients with the interpreter's reverse mode, for random formulas
+// with windows, conditions, defaults, lookups and extremes.
 func TestRandomGradients(t *testing.T) {
 	derived := 0
 	for i := range *randomGradients {
@@ -40,12 +40,12 @@ func TestRandomGradients(t *testing.T) {
 	}
 }
 
-// windows writes random formulas for TestRandomGradients.
+// windows generates random formulas for TestRandomGradients.
 type windows struct{ *rand.Rand }
 
 func (w *windows) pick(of ...string) string { return of[w.IntN(len(of))] }
 
-// offset writes an integer of indices.
+// offset generates an integer expression of indices.
 func (w *windows) offset(of ...string) string {
 	x := w.pick(of...)
 	switch w.IntN(9) {
@@ -67,7 +67,7 @@ func (w *windows) offset(of ...string) string {
 	return x
 }
 
-// element writes an element, at most times with a value outside.
+// element generates a load, in most cases with a default.
 func (w *windows) element(of ...string) string {
 	rows := w.offset("n", "n", w.pick(of...))
 	if w.IntN(3) > 0 {
@@ -79,7 +79,7 @@ func (w *windows) element(of ...string) string {
 	return fmt.Sprintf("(%s[%s, %s] else %s)", w.pick("x", "w"), rows, w.offset(of...), w.pick("0", "0.3", "w[n, 0]"))
 }
 
-// value writes a number.
+// value generates an expression of real numbers.
 func (w *windows) value(depth int, of ...string) string {
 	if depth == 0 {
 		return w.element(of...)
@@ -108,7 +108,7 @@ func (w *windows) value(depth int, of ...string) string {
 	return w.element(of...)
 }
 
-// condition writes a condition.
+// condition generates a condition.
 func (w *windows) condition(of ...string) string {
 	switch w.IntN(5) {
 	case 0:
@@ -121,7 +121,7 @@ func (w *windows) condition(of ...string) string {
 	return fmt.Sprintf("%s %s %s", w.offset(of...), w.pick("<", "<=", "==", "!="), w.offset(of...))
 }
 
-// reduction writes a reduction over one or two new indices.
+// reduction generates a reduction over one or two new indices.
 func (w *windows) reduction(depth int, of ...string) string {
 	var over []string
 	for range 1 + w.IntN(2) {
@@ -146,7 +146,7 @@ func (w *windows) reduction(depth int, of ...string) string {
 	return fmt.Sprintf("%s(%s: %s)", w.pick("sum", "sum", "mean", "max", "min", "prod", "variance", "norm", "logsumexp"), text, w.value(depth, of...))
 }
 
-// formula writes one or two lines.
+// formula generates a formula of one or two lines.
 func (w *windows) formula() string {
 	first := ""
 	of := "x"
@@ -163,9 +163,8 @@ func (w *windows) formula() string {
 	return first + fmt.Sprintf("y[n, k] = %s * (%s[n, k] else 0)\ns[n] = %s", w.reduction(1, "k", "n"), of, w.reduction(1, "n"))
 }
 
-// differ compares the gradients that are derived from a program with those of reverse mode, from random
-// values and gradients of outputs. It reports whether there are any. Programs that read outside of tensors
-// forward are not compared.
+// differ compares the derived gradients of a program with those of reverse mode, at random inputs and output
+// gradients. It reports whether there are derived gradients. It skips programs that load out of bounds.
 func differ(t *testing.T, p *program.Program, random *rand.Rand, below int) (derived bool, err error) {
 	t.Helper()
 	var outputs []int

@@ -15,8 +15,8 @@ var (
 	randomSeed     = flag.Uint64("random-seed", 1, "which random formulas they are")
 )
 
-// formulas returns how many random formulas a test makes. With -short, it is one in ten: these tests compute
-// with one goroutine.
+// formulas returns the number of random formulas in a test. With -short, it is one in ten: these tests
+// compute with one goroutine.
 func formulas() int {
 	if testing.Short() {
 		return *randomFormulas / 10
@@ -56,14 +56,14 @@ func TestRandomLoops(t *testing.T) {
 	}
 }
 
-// writer writes random formulas.
+// writer generates random formulas.
 type writer struct {
 	*rand.Rand
 	matrices, rows []string // tensors that lines before have given
 	inner, nested  int      // how many reductions are open, and how many may be
 }
 
-// formula writes one to four lines with results of their own, and then the outputs.
+// formula generates one to four lines with intermediate results, and then the outputs.
 func (w *writer) formula() string {
 	var lines []string
 	w.matrices = []string{"x", "w"}
@@ -82,7 +82,8 @@ func (w *writer) formula() string {
 
 func (w *writer) pick(of ...string) string { return of[w.IntN(len(of))] }
 
-// real writes a number. index is the index of columns in its place, and depth bounds its size.
+// real generates an expression of real numbers. index is the index of columns to use, and depth bounds the
+// size of the expression.
 func (w *writer) real(index string, depth int) string {
 	if depth == 0 {
 		return w.leaf(index)
@@ -119,14 +120,14 @@ func (w *writer) real(index string, depth int) string {
 	return w.leaf(index)
 }
 
-// window writes a reduction over a window of columns, of which a part may lie outside.
+// window generates a reduction over a window of columns, which may extend out of bounds.
 func (w *writer) window(index string) string {
 	text := w.pick("sum(# < 3: $[n, 2 * @ + # - 1] else 0.5)", "max(# < 2: $[n, @ - #] else 0.3)", "sum(# in max(0, @ - 1) .. min(K, @ + 2): $[n, #] * w[n, @])",
 		"sum(# < 2: $[n, 3 * @ - 2 * #] else $[n, @])", "sum(# in (@ + 1) / 2 .. min(K, (@ + 1) / 2 + 2): $[n, #])")
 	return strings.NewReplacer("#", "i"+strings.Repeat("'", w.inner), "@", index, "$", w.pick(w.matrices...)).Replace(text)
 }
 
-// leaf writes an element or a constant.
+// leaf generates an element or a constant.
 func (w *writer) leaf(index string) string {
 	if w.IntN(5) == 0 {
 		return w.pick("0.5", "2", "rate", "0.3")
@@ -144,17 +145,17 @@ func (w *writer) leaf(index string) string {
 	return fmt.Sprintf("%s[n, %s]", name, index)
 }
 
-// place writes an index that depends on values.
+// place generates a subscript that depends on values.
 func (w *writer) place(index string) string {
 	return fmt.Sprintf("%s[n, %s] > 0.4 ? %s : 0", w.pick(w.matrices...), index, index)
 }
 
-// whole writes an integer.
+// whole generates an integer expression.
 func (w *writer) whole(index string, depth int) string {
 	return w.pick(index, "n", "j[n]", fmt.Sprintf("(%s ? 1 : 2)", w.condition(index, depth)), fmt.Sprintf("quotient(%s + 3, 2)", index))
 }
 
-// condition writes a condition. Numbers are compared with constants that they do not take.
+// condition generates a condition. It compares real numbers with constants that they never equal.
 func (w *writer) condition(index string, depth int) string {
 	if depth <= 0 {
 		return fmt.Sprintf("%s > 0.37", w.leaf(index))
@@ -170,7 +171,7 @@ func (w *writer) condition(index string, depth int) string {
 	return fmt.Sprintf("%s %s 0.37", w.real(index, depth-1), w.pick("<", ">"))
 }
 
-// reduction writes a reduction over columns.
+// reduction generates a reduction over columns.
 func (w *writer) reduction(depth int) string {
 	w.inner++
 	defer func() { w.inner-- }()

@@ -10,9 +10,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestRandomRanges compares loops with the interpreter for random reductions whose ranges depend on other
-// indices, of the result and of the same reduction: shifted ones, empty ones, ones that end before they begin
-// or lie outside of tensors, beside values and conditions that do not depend on all indices.
+// TestRandomRanges compares loops with the interpreter for random reductions whose ranges depend on indices
+// of the result and of the same reduction: shifted ranges, empty ones, ranges that end before they begin or
+// are out of bounds, beside values and conditions that depend on some indices only.
 func TestRandomRanges(t *testing.T) {
 	refused := 0
 	for i := range formulas() {
@@ -42,7 +42,7 @@ func TestRandomRanges(t *testing.T) {
 	}
 }
 
-// ranger writes random formulas of reductions.
+// ranger generates random formulas with reductions.
 type ranger struct {
 	*rand.Rand
 	in    []string // the indices that there are
@@ -72,7 +72,7 @@ func (w *ranger) formula() string {
 	return strings.Join(append(lines, "s[n] = "+w.reduction(2)), "\n")
 }
 
-// sum adds what lines have given, so that nothing is left out.
+// sum generates a sum of the results of all lines, so that none is dead code.
 func (w *ranger) sum(lines []string) string {
 	out := ""
 	for _, l := range lines {
@@ -86,7 +86,7 @@ func (w *ranger) sum(lines []string) string {
 	return out
 }
 
-// index writes an integer that depends on indices.
+// index generates an integer expression of indices.
 func (w *ranger) index(depth int) string {
 	i := w.in[w.IntN(len(w.in))]
 	if depth == 0 {
@@ -108,7 +108,7 @@ func (w *ranger) index(depth int) string {
 	return w.pick(i, "1", "j[n]", "K", "N - 1", "-1")
 }
 
-// binder writes an index of a reduction with its range.
+// binder generates an index of a reduction with its range.
 func (w *ranger) binder() (name, text string) {
 	w.names++
 	primes := strings.Repeat("'", w.names)
@@ -185,7 +185,7 @@ func (w *ranger) value(depth int) string {
 	return w.leaf()
 }
 
-// leaf writes an element, which may lie outside, or a number.
+// leaf generates a load, which may be out of bounds, or a number.
 func (w *ranger) leaf() string {
 	switch w.IntN(8) {
 	case 0:

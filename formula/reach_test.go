@@ -11,9 +11,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// compareReach changes elements of inputs one by one. An element of a result must stay the same if package
-// reach says that it is computed without them. It returns how many elements of results it looked at, and how
-// many changed with some element.
+// compareReach changes each element of the inputs in turn. A result must stay the same if package reach says
+// that it does not depend on the element. It returns the number of result elements, and of those that changed
+// with some input.
 func compareReach(t *testing.T, u *program.Use, r *task.Resolution) (results, changing int) {
 	t.Helper()
 	p, err := program.Build(u)

@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// reduceReal compiles a reduction to a real number. Sums add elements in loop order.
+// reduceReal compiles a reduction whose result is a real number. Sums add elements in loop order.
 func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
 	each, x := c.loop(r.Vars, r.Guard), c.real(r.Body)
 	switch r.Kind {
@@ -62,8 +62,8 @@ func (c *code) reduceReal(r *term.Reduction) func(*frame) float64 {
 	}
 }
 
-// moments returns the mean and the number of elements. It sums differences from the first element, so that
-// the mean of equal elements is exact.
+// moments returns the mean and the number of elements. It sums the differences from the first element, so
+// that the mean of equal elements is exact.
 func moments(f *frame, each func(*frame, func(*frame)), x func(*frame) float64) (mean, n float64) {
 	s, first := 0.0, 0.0
 	each(f, func(f *frame) {
@@ -77,7 +77,7 @@ func moments(f *frame, each func(*frame, func(*frame)), x func(*frame) float64) 
 	return first + s/n, n
 }
 
-// reduceInteger compiles a reduction to an integer.
+// reduceInteger compiles a reduction whose result is an integer.
 func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 	each := c.loop(r.Vars, r.Guard)
 	if r.Kind == reduction.Count {
@@ -106,8 +106,8 @@ func (c *code) reduceInteger(r *term.Reduction) func(*frame) int {
 	}
 }
 
-// argument compiles argmax or argmin: the index of the first extreme, or its row-major number if several
-// indices are reduced. NaN is more extreme than all numbers.
+// argument compiles argmax or argmin: the index of the first extreme element, or its row-major number if
+// several indices are reduced. NaN counts as more extreme than all numbers.
 func (c *code) argument(r *term.Reduction, each func(*frame, func(*frame))) func(*frame) int {
 	if r.Body.Kind == term.Integer {
 		return extremeOf(c, r, each, c.ordered(r.Body)) // float64 does not represent all integers

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// kernel interprets the operator's formula for a task.
+// kernel runs a task by interpretation of the operator's formula.
 type kernel struct{ signature *task.Signature }
 
 func (k kernel) bind(a *task.Accessor) ([]op.Body, error) {
@@ -100,7 +100,7 @@ func (b *body) read(m *memory) error {
 // task returns the index of the task in the operator's signatures.
 func (b *body) task() int { return slices.Index(b.signature.Operator.Signatures, b.signature) }
 
-// write stores the results of the task.
+// write stores the results of the task into its memory.
 func (b *body) write(m *memory) error {
 	for _, p := range b.signature.Params {
 		if !p.Perm.Writes() {

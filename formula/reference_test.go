@@ -9,8 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestGradientsWithoutLoops takes a gradient for which there are no loops more than once with one kernel,
-// which keeps that there are none. It is that of the same values in other words, for which there are loops.
+// TestGradientsWithoutLoops computes a gradient that loops do not support twice with one kernel, whose cache
+// must remember that. It compares it with the gradient of an equivalent formula that loops support.
 func TestGradientsWithoutLoops(t *testing.T) {
 	const sums = "h[n, k] = tanh(x[n, k] + (h[n - 1, k] else 0))\n"
 	want := kernelOf(t, sums+"y[n, k] = w[n, k] * (h[n, k] + h[N - 1 - n, k])", true).run()
@@ -22,7 +22,7 @@ func TestGradientsWithoutLoops(t *testing.T) {
 	}
 }
 
-// boundKernel is a kernel of a backward task that is bound once for each run.
+// boundKernel is a kernel of a backward task. Each run binds it again.
 type boundKernel struct {
 	*testing.T
 	loopKernel
@@ -30,7 +30,8 @@ type boundKernel struct {
 	a task.Attrs
 }
 
-// kernelOf returns a kernel that gave the gradient of x once, by loops or by the interpreter.
+// kernelOf returns a kernel that has computed the gradient of x once, and checks whether it ran loops or the
+// interpreter.
 func kernelOf(t *testing.T, text string, loops bool) *boundKernel {
 	t.Helper()
 	o, at, r := operatorWith(t, text)

@@ -18,7 +18,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// rowsOfTask is a task that is run as a whole, and in tiles of rows.
+// rowsOfTask compares runs of a task as a whole with runs in tiles of rows.
 type rowsOfTask struct {
 	*testing.T
 	*rand.Rand
@@ -31,9 +31,10 @@ type rowsOfTask struct {
 }
 
 // CompareRows runs a task as a whole, and again in tiles of random sizes, in a random order. Before a tile
-// runs, all elements that its footprints leave out change: numbers are NaN, and integers others within their
+// runs, all elements outside of its footprints are overwritten: by NaN, or by other integers within their
 // bounds. The tile must not change these elements, and the results must have the same bits. It does so again
-// with a tensor in place of another, as the task permits. The task computes the gradients asked for.
+// with an output in the memory of an input, where the task permits that. The task computes the gradients in
+// asked.
 func CompareRows(t *testing.T, s *task.Signature, r *task.Resolution, tiles *task.Tiles, asked task.Asked, rng *rand.Rand) {
 	x := &rowsOfTask{t, rng, s, r, slices.Index(s.Operator.Signatures, s), tiles, asked, askedMemory(s, r, asked)}
 	x.compare()
@@ -70,7 +71,7 @@ func (x *rowsOfTask) compare() {
 	}
 }
 
-// each calls f with each tensor of the task, and once with two in one place.
+// each calls f with each tensor of the task. Of two tensors in the same memory, it passes the first one only.
 func (x *rowsOfTask) each(f func(p *task.Param, b task.Buffer)) {
 	seen := map[*byte]bool{}
 	for i := range x.s.Params {
@@ -108,7 +109,7 @@ func (x *rowsOfTask) restore(from [][]byte) {
 	}
 }
 
-// put stores a random element, or one that is wrong.
+// put stores a random element. If wrong is set, a real number is NaN instead.
 func (x *rowsOfTask) put(p *task.Param, b task.Buffer, i int, wrong bool) {
 	to := b.Bytes[i*b.Type.Size():][:b.Type.Size()]
 	switch v := 0.1 + x.Float64(); b.Type {
@@ -204,8 +205,8 @@ func (x *rowsOfTask) run(rows bool) {
 	}
 }
 
-// outside calls f with the elements of a tensor that a tile does not touch. Of a tensor without a footprint
-// there are none; a tensor that is written must have one.
+// outside calls f with the elements of a tensor that a tile does not access. A tensor without a footprint has
+// none. A tensor that is written must have a footprint.
 func (x *rowsOfTask) outside(p *task.Param, b task.Buffer, tile op.Range, f func(i int)) {
 	print := x.tiles.Of(p)
 	if p.Perm != perm.Read && len(print) == 0 && len(b.Bytes) > 0 {

@@ -17,10 +17,11 @@ type Run struct {
 	// Interpreter is the reason why the interpreter runs the task on CPUs: the statement that loops do not
 	// support. It is nil if loops run the task.
 	Interpreter error
-	// Products reports whether device code contains matrix products, which cuBLAS computes if they are large
-	// enough.
+	// Products reports whether device code contains matrix products, for which cuBLAS is used if they are
+	// large enough.
 	Products bool
-	// Host is the reason why the host runs the task in plans for GPUs; nil if device code does.
+	// Host is the reason why the host runs the task in plans for GPUs. It is nil if device code runs the
+	// task.
 	Host error
 
 	code loops.Code // nil if the interpreter computes the task
@@ -30,9 +31,10 @@ type Run struct {
 	resolution *task.Resolution
 }
 
-// List returns a listing of the loops that compute the task on CPUs, and counts; an empty one if there are
-// none. Instructions that no compiled loop can hold have a !. If portable is true, the listing is the same
-// for all processors; otherwise it shows behind a | what this processor runs as machine code.
+// List returns a listing of the loops that compute the task on CPUs, with counts of instructions. It is empty
+// if there are no loops. A ! marks an instruction that no fused machine code loop can contain. If portable is
+// true, the listing is the same for all processors; otherwise it shows behind a | what this processor runs as
+// machine code.
 func (r *Run) List(portable bool) (string, Counts) {
 	if r.code == nil {
 		return "", Counts{}
@@ -40,11 +42,11 @@ func (r *Run) List(portable bool) (string, Counts) {
 	return r.code.List(portable)
 }
 
-// Counts counts the instructions of loops that no fused loop contains.
+// Counts holds the numbers of instructions that are in no fused loop.
 type Counts = loops.Counts
 
-// RunOf compiles a task of one instantiation of an operator, and returns what runs it. It uses the tensors,
-// grids, bounds and omitted slots of the resolution.
+// RunOf compiles a task for one use of an operator, and returns a description of the code that runs it. It
+// uses the tensors, grids, bounds and omitted slots of the resolution.
 func RunOf(s *task.Signature, u *program.Use, r *task.Resolution) (*Run, error) {
 	a := &task.Accessor{Signature: s, Resolved: r, Memory: memoryOf(r)}
 	l := &layout{kernel: loopKernel{s, nil}, accessor: a, listed: true}

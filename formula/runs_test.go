@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestLoopsOfCatalogue checks that there are loops for all tasks of the catalogue, at all examples and where
-// their extents are greater: thousands of elements may change which loops there are.
+// TestLoopsOfCatalogue checks that loops support all tasks of the catalogue, at all examples and at greater
+// extents: thousands of elements may select other loops.
 func TestLoopsOfCatalogue(t *testing.T) {
 	tasks := 0
 	for _, times := range []int{1, 3, 17} {

@@ -24,7 +24,7 @@ type scan struct {
 	integer     func(*frame) int
 }
 
-// counted is an element of a scan that passes the guard, with its index and value.
+// counted is an element of a scan for which the guard holds, with its index and its value.
 type counted struct {
 	at int
 	x  float64
@@ -64,7 +64,7 @@ func (c *code) scanOf(s *program.Statement, values bool) *scan {
 	return out
 }
 
-// elements returns the elements of a row that pass the guard, in scan order.
+// elements evaluates the elements of a row for which the guard holds, in scan order.
 func (s *scan) elements(f *frame) (out []counted) {
 	lo, hi := s.bounds(f)
 	f.m.take(hi-lo, s.weight)
@@ -89,7 +89,7 @@ func (s *scan) elements(f *frame) (out []counted) {
 	return out
 }
 
-// bounds returns the union of the reduced ranges of all results of a row.
+// bounds returns the union of the ranges that the results of a row reduce.
 func (s *scan) bounds(f *frame) (lo, hi int) {
 	first, last := s.first(f), s.last(f)
 	if first >= last {
@@ -102,8 +102,8 @@ func (s *scan) bounds(f *frame) (lo, hi int) {
 	return lo, max(lo, hi)
 }
 
-// counts returns the number of elements in the range of the current result. The caller knows that it is at
-// least from.
+// counts returns how many of the elements, which are in scan order, the current result reduces. The caller
+// knows that it is at least from.
 func (s *scan) counts(f *frame, elements []counted, from int) int {
 	n := from
 	if s.Where == term.Before {
@@ -118,7 +118,7 @@ func (s *scan) counts(f *frame, elements []counted, from int) int {
 	return n
 }
 
-// each visits the results of a row in scan order, with the number of elements that each reduces.
+// each visits the results of a row in scan order, with the number of elements that each result reduces.
 func (s *scan) each(f *frame, elements []counted, visit func(f *frame, n int)) {
 	first, last := s.first(f), s.last(f)
 	n := 0
@@ -169,8 +169,8 @@ func (s *scan) others(f *frame, elements []counted, store func(*frame, *accumula
 	})
 }
 
-// beside visits the results of a leave-one-out scan. elements[n:next] is the element to leave out, if it
-// passes the guard. elements[:done] was already a prefix at the previous result.
+// beside visits the results of a leave-one-out scan. elements[n:next] is the element that the result leaves
+// out: it is empty if the guard does not hold for it. elements[:done] was the prefix of the previous result.
 func (s *scan) beside(f *frame, elements []counted, visit func(f *frame, done, n, next int)) {
 	n := 0
 	for p, last := s.first(f), s.last(f); p < last; p++ {

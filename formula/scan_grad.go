@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// backScan compiles the adjoint of a scan, in one pass over a row. It returns nil if s is not a scan, or one
-// without such an adjoint.
+// backScan compiles the adjoint of a scan, in one pass over a row. It returns nil if s is not a scan, or if
+// its adjoint takes more than one pass.
 func (c *code) backScan(s *program.Statement) func(*frame) {
 	kind := reduction.Kind(0)
 	if s.Value.Op == term.Reduce {
@@ -135,8 +135,8 @@ func backExponentials(elements []counted, at [][]float64) []float64 {
 	return out
 }
 
-// backExtremes returns the adjoint of prefix extremes. Equal elements share the gradient of the results that
-// they attain.
+// backExtremes returns the adjoint of prefix max or min. If several elements equal the extreme of a prefix,
+// they share the gradient of that result.
 func backExtremes(kind reduction.Kind) func([]counted, [][]float64) []float64 {
 	return func(elements []counted, at [][]float64) []float64 {
 		out := make([]float64, len(elements))

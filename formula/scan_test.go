@@ -11,7 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// folds are reductions of a list.
+// folds are reference implementations of reductions of a list.
 var folds = map[string]func([]float64) float64{
 	"sum": func(v []float64) (s float64) {
 		for _, x := range v {
@@ -42,8 +42,7 @@ var folds = map[string]func([]float64) float64{
 	},
 }
 
-// TestScans compares reductions over the indices before, after and beside the present one with Go code. Some
-// elements are 0.
+// TestScans compares prefix, suffix and leave-one-out reductions with Go code. Some elements are 0.
 func TestScans(t *testing.T) {
 	x, w := testValues()
 	x[1], x[6], x[7] = 0, 0, 0
@@ -91,7 +90,7 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// TestIntegerScans checks scans of whole numbers and of conditions.
+// TestIntegerScans checks scans of integers and of conditions.
 func TestIntegerScans(t *testing.T) {
 	x, w := testValues()
 	for text, want := range map[string][]float64{ // of s; j is 2, 0, 3
@@ -125,7 +124,7 @@ func TestIntegerScans(t *testing.T) {
 	}
 }
 
-// TestOrders checks orders: equal elements keep theirs, and NaN is the greatest.
+// TestOrders checks argsort and rank: they are stable, and NaN is greater than all numbers.
 func TestOrders(t *testing.T) {
 	nan := math.NaN()
 	keys := []float64{2, nan, -1, 2, math.Inf(1), nan, 0, math.Copysign(0, -1)}
@@ -154,7 +153,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// TestOutsideOrder checks places that an order does not have.
+// TestOutsideOrder checks lookups beyond the ends of an order.
 func TestOutsideOrder(t *testing.T) {
 	x, w := testValues()
 	for text, want := range map[string]string{
@@ -175,8 +174,7 @@ func TestOutsideOrder(t *testing.T) {
 	}
 }
 
-// TestOnePass runs formulas, forward and backward, on as many elements as are out of reach for quadratic
-// time.
+// TestOnePass runs formulas, forward and backward, on so many elements that quadratic time would be too slow.
 func TestOnePass(t *testing.T) {
 	const n = 300_000
 	for _, text := range []string{

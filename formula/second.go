@@ -12,7 +12,8 @@ import (
 
 func init() { task.CheckGradients(checkGradient) }
 
-// checkGradient returns an error if a use of an operator of gradients has no program or no gradient.
+// checkGradient returns an error if an operator that computes gradients of another one cannot be built for a
+// use, or cannot be differentiated itself.
 func checkGradient(o *task.Operator, r *task.Resolution) error {
 	u, err := useOf(o, r.Attrs, r, 0, zeros(o))
 	if err != nil {
@@ -34,8 +35,8 @@ func checkGradient(o *task.Operator, r *task.Resolution) error {
 	return nil
 }
 
-// gradientUse returns the instantiation of an operator that computes the gradients of another one: that of
-// the other one, whose program is replaced by the gradient that is derived from it.
+// gradientUse returns the use of an operator o that computes the gradients of another operator: the use of
+// that operator, with its program replaced by the derived gradient.
 func gradientUse(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed *task.Passed) (*program.Use, error) {
 	of := o.Gradient.Of
 	values := map[int][]any{}
@@ -62,9 +63,9 @@ func gradientUse(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed in
 	return u, nil
 }
 
-// gradientProgram returns the program of the gradients that o computes, from the program of the operator of
-// which they are. Gradients of outputs and of inputs become tensors of the slots of o. What the other
-// operator gives is computed again, where the gradients need it.
+// gradientProgram returns the program of an operator o that computes gradients. p is the program of the
+// operator that is differentiated. The gradients of its outputs and inputs become tensors of the slots of o.
+// Forward results that the gradients need are recomputed.
 func gradientProgram(o *task.Operator, r *task.Resolution, p *program.Program) (*program.Program, error) {
 	slotOf := func(t int, grad bool) int {
 		l := p.Tensors[t]
@@ -140,7 +141,7 @@ func gradientProgram(o *task.Operator, r *task.Resolution, p *program.Program) (
 	return &q, nil
 }
 
-// vary marks the tensors that depend on others that have gradients.
+// vary marks the tensors that have gradients because they depend on a tensor with a gradient.
 func vary(p *program.Program) {
 	for i := range p.Statements {
 		block := program.Together(p.Statements, i)

@@ -20,8 +20,9 @@ import (
 
 func init() { task.TileFormulas(tilesOf) }
 
-// tilesOf returns how a task that loops compute is cut into tiles, for one use of its operator: a grid of the
-// first axes of its results, of which each index touches what the formula says. The error says why it is not.
+// tilesOf returns how a task with loops is cut into tiles, for one use of its operator: a grid over the first
+// axes of its results, and the elements that each index of the grid reads and writes, which follow from the
+// formula. The error is the reason if the task has no tiles.
 func tilesOf(o *task.Operator, r *task.Resolution, number int, asked task.Asked) (*task.Tiles, float64, error) {
 	s := o.Signatures[number]
 	if err := noRows(s); err != nil {
@@ -34,7 +35,8 @@ func tilesOf(o *task.Operator, r *task.Resolution, number int, asked task.Asked)
 	return rowsOf(s, u, r, asked)
 }
 
-// zeros returns a value for each argument of which the caller passes one. Programs do not depend on it.
+// zeros returns zero values for all single arguments that the caller passes. Programs do not depend on the
+// values.
 func zeros(o *task.Operator) *task.Passed {
 	values := map[int][]any{}
 	for _, s := range o.Signatures {
@@ -47,7 +49,7 @@ func zeros(o *task.Operator) *task.Passed {
 	return task.NewPassed(values)
 }
 
-// noRows returns why a task has no tiles in any use.
+// noRows returns the reason why a task has no tiles in any use, or nil.
 func noRows(s *task.Signature) error {
 	switch {
 	case s.Kind != task.KindForward && s.Kind != task.KindBackward && s.Kind != task.KindUpdate:
@@ -62,7 +64,8 @@ func noRows(s *task.Signature) error {
 	return nil
 }
 
-// Tiles returns how the task is cut into tiles of rows at this instantiation. The error says why it is not.
+// Tiles returns how the task is cut into tiles of rows in this use. The error is the reason if it has no
+// tiles.
 func (r *Run) Tiles() (*task.Tiles, error) {
 	if err := noRows(r.signature); err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func (r *Run) Tiles() (*task.Tiles, error) {
 	return tiles, err
 }
 
-// askedMemory returns memory for the tensors of a task that computes the gradients asked for.
+// askedMemory returns memory for the tensors of a task that computes only the gradients in asked.
 func askedMemory(s *task.Signature, r *task.Resolution, asked task.Asked) func(slot int, grad bool) []task.Buffer {
 	memory := memoryOf(r)
 	if asked == "" {
@@ -94,7 +97,8 @@ func askedMemory(s *task.Signature, r *task.Resolution, asked task.Asked) func(s
 	}
 }
 
-// rowsOf is tilesOf for a use. It takes as many of the first axes as the formula and the loops permit.
+// rowsOf is tilesOf for a use. A row is an index of as many of the first axes as the formula and the loops
+// permit.
 func rowsOf(s *task.Signature, u *program.Use, r *task.Resolution, asked task.Asked) (tiles *task.Tiles, effort float64, why error) {
 	a := &task.Accessor{Signature: s, Attrs: r.Attrs, Resolved: r, Memory: askedMemory(s, r, asked)}
 	for k := op.MaxRank; k > 0; k-- {
@@ -122,8 +126,8 @@ func rowsOf(s *task.Signature, u *program.Use, r *task.Resolution, asked task.As
 	return nil, effort, why
 }
 
-// divide finds the rows of the statements that the task runs. It returns their number, 0 if there are none,
-// and the temporaries that are computed before all rows.
+// divide finds the rows of the statements that the task runs. It returns the number of rows and the
+// temporaries that are computed before all rows. It is an error if there is only one row.
 func (l *layout) divide(statements []*program.Statement) (n int, before map[int]bool, err error) {
 	x, err := derive.Rows(l.program, statements, l.axes, func(t int) bool { return l.tensors[t].Local && !l.tensors[t].Planned })
 	if err != nil {
@@ -136,8 +140,8 @@ func (l *layout) divide(statements []*program.Statement) (n int, before map[int]
 	return n, x.Before, nil
 }
 
-// tiles returns the footprints of slots and of their gradients, and extents of tiles. It is an error if a row
-// gives other elements than those of its own.
+// tiles returns the footprints of slots and of their gradients, and the size of tiles. It is an error if a
+// row reads elements of a result other than those that it writes.
 func (l *layout) tiles() (*task.Tiles, error) {
 	s := l.kernel.signature
 	n := len(s.Operator.Slots)
@@ -167,7 +171,7 @@ func (l *layout) tiles() (*task.Tiles, error) {
 	return out, nil
 }
 
-// work returns about how many operations and elements a task takes.
+// work estimates the operations of a task plus the elements of its tensors.
 func work(r *task.Resolution, number int) float64 {
 	n := 0.0
 	if number < len(r.Costs) {
@@ -181,15 +185,15 @@ func work(r *task.Resolution, number int) float64 {
 	return n
 }
 
-// Tiles of a formula are up to mostTiles, each with leastWork operations and elements, about. A step that
-// stays whole is a barrier between its neighbors, which takes longer than to pass small tiles on.
+// A task has up to mostTiles tiles, each with about leastWork operations and elements. Tiles may be that
+// small because a task without tiles is a barrier between its neighbors, which takes longer.
 const (
 	mostTiles = 16
 	leastWork = 1 << 8
 )
 
-// sizeOf returns extents of tiles. The number of tiles is about a power of 2, so that tiles of neighboring
-// tasks begin at the same rows. The first dimensions are cut before those behind them.
+// sizeOf returns the size of a tile along each axis of the rows. The number of tiles is about a power of 2,
+// so that tiles of neighboring tasks begin at the same rows. The first axes are cut before later ones.
 func sizeOf(rows []int, work float64) []int {
 	left := 1
 	for left < mostTiles && work >= float64(2*left*leastWork) {
@@ -204,8 +208,9 @@ func sizeOf(rows []int, work float64) []int {
 	return out
 }
 
-// rowBody computes boxes of rows: all groups of loops, one run of rows after the other. The first tile of a
-// run also computes what comes before all rows, while others wait.
+// rowBody computes boxes of rows. It runs all groups of loops on one contiguous range of rows after the
+// other. The first tile in a run of the plan also computes the groups that come before all rows, while other
+// tiles wait.
 type rowBody struct {
 	loopBody
 	rows    []int
@@ -216,7 +221,7 @@ type rowBody struct {
 	ran     atomic.Uint64 // the run in which the groups before all rows ran last
 }
 
-// checkedIndices are integers that a tile checks against bounds, where its footprint says.
+// checkedIndices is an integer tensor with a bound. A tile checks the elements in its footprint.
 type checkedIndices struct {
 	indices
 	touches region.Access
@@ -228,7 +233,7 @@ func (b *rowBody) Whole() bool { return false }
 // Rows reports true.
 func (b *rowBody) Rows() bool { return true }
 
-// first computes what comes before all rows, once in a run.
+// first runs the groups that come before all rows, once in each run of the plan.
 func (b *rowBody) first(ctx *op.Ctx) error {
 	if len(b.before) == 0 || b.ran.Load() == ctx.Run && ctx.Run > 0 {
 		return nil
@@ -247,7 +252,7 @@ func (b *rowBody) first(ctx *op.Ctx) error {
 	return nil
 }
 
-// Run computes a box of rows.
+// Run computes the rows in the box r.
 func (b *rowBody) Run(ctx *op.Ctx, r op.Range) error {
 	var box region.Box
 	for i := range b.checked {
@@ -265,7 +270,8 @@ func (b *rowBody) Run(ctx *op.Ctx, r op.Range) error {
 	return b.runs(ctx, r, 0, 0, 1)
 }
 
-// runs computes the rows of a box whose first indices are those of row first, of n rows.
+// runs computes the rows in the box r, by recursion over its dimensions from d on. first is the row-major
+// number of the row's index in the dimensions before d, and n the number of all rows in these dimensions.
 func (b *rowBody) runs(ctx *op.Ctx, r op.Range, d, first, n int) error {
 	lo, hi := r.Dim(d)
 	n *= b.rows[d]
@@ -285,7 +291,7 @@ func (b *rowBody) runs(ctx *op.Ctx, r op.Range, d, first, n int) error {
 	return nil
 }
 
-// share runs rows lo to hi-1 of n.
+// share runs all groups on the rows lo to hi-1 of n rows.
 func (b *rowBody) share(ctx *op.Ctx, lo, hi, n int) error {
 	for _, by := range b.by {
 		if err := b.groups(ctx, by[0], by[1], lo, hi, n); err != nil {
@@ -295,7 +301,7 @@ func (b *rowBody) share(ctx *op.Ctx, lo, hi, n int) error {
 	return nil
 }
 
-// groups runs rows lo to hi-1 of n in groups from start to end-1.
+// groups runs the groups from start to end-1 on the rows lo to hi-1 of n rows.
 func (b *rowBody) groups(ctx *op.Ctx, start, end, lo, hi, n int) error {
 	if err := b.run.Run(start, end, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, n); err != nil {
 		return mistake(b.operator, err.Error())
@@ -303,7 +309,7 @@ func (b *rowBody) groups(ctx *op.Ctx, start, end, lo, hi, n int) error {
 	return nil
 }
 
-// checkBox returns an error for the first element of a box out of bounds.
+// checkBox returns an error for the first element out of bounds in a box.
 func (x *indices) checkBox(b *region.Box) error {
 	run := 1 // elements in one piece
 	d := len(x.shape) - 1
@@ -335,7 +341,7 @@ func (x *indices) checkBox(b *region.Box) error {
 	}
 }
 
-// rowBodies returns the body of tiles of rows.
+// rowBodies returns the body of a kernel that computes tiles of rows.
 func (l *layout) rowBodies(u *use) ([]op.Body, error) {
 	tiles, err := l.accessor.Resolved.Tiles(l.task, 0, l.accessor.Grid)
 	if err == nil && u.code == nil {

@@ -19,9 +19,9 @@ import (
 var updateWhole = flag.Bool("whole", false, "write the list of tasks without tiles")
 
 // TestTilesOfCatalogue runs each task of the catalogue that has tiles of rows in tiles of random sizes, at
-// its examples, and if it computes several gradients, for each of them alone. testdata/whole.txt
-// lists the tasks that have tiles at none of their examples, and says of which some gradients have tiles
-// alone: a task that joins the list has lost its tiles. With -whole, the test writes it.
+// its examples. It runs a task with several gradients for each gradient alone, too. testdata/whole.txt lists
+// the tasks without tiles at all of their examples, and those of which only some gradients alone have tiles:
+// a task that joins the list has lost its tiles. With -whole, the test writes the list.
 func TestTilesOfCatalogue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	tiled, alone, whole := map[string]bool{}, map[string]bool{}, map[string]string{}
@@ -76,7 +76,7 @@ func TestTilesOfCatalogue(t *testing.T) {
 	}
 }
 
-// single returns what calls ask for that compute one gradient of several.
+// single returns the calls that compute one of several gradients of a task.
 func single(s *task.Signature, r *task.Resolution) (out []task.Asked) {
 	var all [][2]int // parameters and numbers
 	for i, p := range s.Params {

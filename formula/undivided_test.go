@@ -63,9 +63,9 @@ var undivided = map[string]string{
 	"wkv":                 recurring,
 }
 
-// TestUndivided holds the list to the catalogue: each operator can be divided at one of its examples, or has
-// a reason. It also gives Parallel each input in two parts along each axis: it either finds the partitions of
-// all tensors, or says which axis must stay whole.
+// TestUndivided compares the list with the catalogue: each operator can be divided at one of its examples, or
+// is listed with a reason. It also passes each input in two parts along each axis to Parallel, which must
+// either find the partitions of all tensors or say which axis must stay whole.
 func TestUndivided(t *testing.T) {
 	names, divided := map[string]bool{}, map[string]bool{}
 	parts, refused := 0, 0

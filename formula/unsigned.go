@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// ordered returns code for an integer as a signed sort key: the sign bit of an unsigned one is flipped.
+// ordered returns code for an integer as a sort key: an unsigned integer has its sign bit flipped, so that
+// signed comparison orders it.
 func (c *code) ordered(n *term.Term) func(*frame) int {
 	x := c.integer(n)
 	if !c.p.Unsigned(n) {
@@ -60,7 +61,8 @@ func (x whole) divided(op term.Op, y whole) (out int, ok bool) {
 	return 0, true
 }
 
-// unsigned returns code for a quotient, remainder, min or max with an unsigned operand, or nil if n is none.
+// unsigned returns code for a quotient, remainder, min or max with an unsigned operand, or nil if n is no
+// such operation.
 func (c *code) unsigned(n *term.Term) func(*frame) int {
 	if len(n.Args) != 2 {
 		return nil
@@ -96,7 +98,7 @@ func (c *code) unsigned(n *term.Term) func(*frame) int {
 	return nil
 }
 
-// compared returns code for a comparison of two integers, signed or not.
+// compared returns code for a comparison of two integers, each of which may be signed or unsigned.
 func (c *code) compared(n *term.Term) func(*frame) bool {
 	a, b := c.p.Unsigned(n.Args[0]), c.p.Unsigned(n.Args[1])
 	x, y := c.integer(n.Args[0]), c.integer(n.Args[1])

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// TestUnsigned computes with integers of 64 bits without sign, of which some are 2^63 or more.
+// TestUnsigned computes with uint64, with some elements of 2^63 or more.
 func TestUnsigned(t *testing.T) {
 	const half, above = 1 << 63, 1<<63 + 1<<11 // float64 holds both
 	given := []uint64{half, 3, above}
@@ -67,7 +67,8 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// TestUnsignedQuotients divides integers with and without sign, and compares with integers of any size.
+// TestUnsignedQuotients divides signed and unsigned integers, and compares them with integers of any
+// magnitude.
 func TestUnsignedQuotients(t *testing.T) {
 	values := []int{math.MinInt, math.MinInt + 1, -7, -1, 0, 1, 2, 7, math.MaxInt}
 	exact := func(x whole) *big.Int {
