@@ -85,6 +85,8 @@ func builtin(op string) func(*builder, *call) ([]*value, error) {
 		return (*builder).loop
 	case "Scan":
 		return (*builder).scan
+	case "SequenceEmpty", "SequenceConstruct", "SequenceAt", "SequenceErase", "SequenceInsert", "SequenceLength", "SplitToSequence", "ConcatFromSequence":
+		return (*builder).onSequence
 	}
 	return nil
 }
@@ -97,6 +99,12 @@ func (b *builder) call(c *call) ([]*value, error) {
 	for i, v := range c.inputs {
 		if v != nil && v.counted && !v.constant() && c.node.GetOpType() != "Identity" {
 			return nil, c.refused(fmt.Sprintf("want extents that are known when the graph is built, got input %d, %s, of which a run decides how many rows there are", i, v.name), nil)
+		}
+	}
+	own := builtin(c.node.GetOpType())
+	for i, v := range c.inputs {
+		if v != nil && v.sequence != nil && (own == nil || c.domain != "") {
+			return nil, c.refused(fmt.Sprintf("want a tensor as input %d, got a sequence", i), nil)
 		}
 	}
 	return b.narrowed(c, b.computed)

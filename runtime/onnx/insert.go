@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -133,7 +134,9 @@ type value struct {
 	later  *later
 	// counted says that a run decides how many rows there are.
 	counted bool
-	narrow  dtype.Type // the element type in the network, where engines hold it in a wider one
+	// sequence says that it is a list of tensors, and no tensor.
+	sequence *sequence
+	narrow   dtype.Type // the element type in the network, where engines hold it in a wider one
 }
 
 // later is a node that computes constants from constants.
@@ -275,7 +278,7 @@ func (b *builder) tensorOf(v *value) (graph.Tensor, error) {
 	}
 	var t graph.Tensor
 	var err error
-	if b.variables == nil && v.data == nil {
+	if b.variables == nil && v.data == nil && v.sequence == nil {
 		if _, ok := b.tensors[v]; !ok {
 			err = b.compute(v.later)
 		}
@@ -285,6 +288,9 @@ func (b *builder) tensorOf(v *value) (graph.Tensor, error) {
 				delete(b.tensors, v)
 			}
 		}
+	}
+	if v.sequence != nil {
+		return t, errors.New("want a tensor, got a sequence")
 	}
 	if t, ok := b.tensors[v]; ok && err == nil {
 		return t, nil

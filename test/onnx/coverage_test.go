@@ -85,7 +85,8 @@ func (c *coverage) add(name string, model []byte, r result) {
 }
 
 // knownByName lists the operators that package onnx knows.
-var knownByName = map[string]bool{"Shape": true, "Size": true, "If": true, "Loop": true, "Scan": true, "NonZero": true}
+var knownByName = map[string]bool{"Shape": true, "Size": true, "If": true, "Loop": true, "Scan": true, "NonZero": true,
+	"SequenceEmpty": true, "SequenceConstruct": true, "SequenceAt": true, "SequenceErase": true, "SequenceInsert": true, "SequenceLength": true, "SplitToSequence": true, "ConcatFromSequence": true}
 
 // reason returns in short why a test was refused.
 func reason(err error) string {

@@ -447,6 +447,48 @@ func TestCountedRows(t *testing.T) {
 	}
 }
 
+// TestSequences follows lists of tensors through loops, and refuses those that only a run knows.
+func TestSequences(t *testing.T) {
+	x := of(dtype.F32, []int{3, 2}, 1, 2, 3, 4, 5, 6)
+	collect := within("i c s", "c more", op("Gather x i -> row"), op("Mul row row -> square"), op("SequenceInsert s square -> more"))
+	h := &hand{opset: 17, fed: map[string]safetensors.Tensor{"x": x, "n": of(dtype.I64, []int{}, 1)}, out: []string{"y"}, stored: map[string]safetensors.Tensor{"three": of(dtype.I64, []int{}, 3), "true": of(dtype.Bool, []int{}, 1),
+		"parts": of(dtype.I64, []int{2}, 1, 2), "few": of(dtype.I64, []int{2}, 1, 1), "seven": of(dtype.I64, []int{}, 7)}}
+	h.nodes = []*onnxpb.NodeProto{op("SequenceEmpty -> e"), op("Loop three true e -> s", "body", collect), op("ConcatFromSequence s -> y", "axis", 1, "new_axis", 1)}
+	out, err := h.run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := different(out[0], of(dtype.F32, []int{2, 3}, 1, 9, 25, 4, 16, 36), 0, 0); d != "" {
+		t.Error(d)
+	}
+	h.nodes = []*onnxpb.NodeProto{op("SplitToSequence x parts -> s"), op("SequenceErase s -> f"), op("SequenceLength f -> n1"), op("Cast n1 -> r", "to", 1), op("SequenceAt f zero -> a"), op("Mul a r -> y")}
+	h.stored["zero"] = of(dtype.I64, []int{}, 0)
+	if out, err = h.run(t); err != nil {
+		t.Fatal(err)
+	}
+	if d := different(out[0], of(dtype.F32, []int{1, 2}, 1, 2), 0, 0); d != "" {
+		t.Error(d)
+	}
+	split := op("SplitToSequence x -> s")
+	for want, nodes := range map[string][]*onnxpb.NodeProto{
+		"Relu of version 17, node \"y\": want a tensor as input 0, got a sequence": {split, op("Relu s -> y")},
+		"want a tensor, got a sequence":                                            {op("SplitToSequence x -> y")},
+		"want integers that are known when the graph is built as input 1":          {split, op("SequenceAt s n -> y")},
+		"want a place from -3 to 2 in a sequence, got [7]":                         {split, op("SequenceAt s seven -> y")},
+		"want a place from -3 to 3 in a sequence, got [7]":                         {split, op("SequenceInsert s x seven -> z"), op("SequenceLength z -> y")},
+		"want parts of 3 elements, got [1 1]":                                      {op("SplitToSequence x few -> s"), op("SequenceLength s -> y")},
+		"want an axis of [3 2], got 2":                                             {op("SplitToSequence x -> s", "axis", 2), op("SequenceLength s -> y")},
+		"want a sequence as input 0":                                               {op("SequenceLength x -> y")},
+		"want tensors in the sequence, and an axis":                                {op("SequenceEmpty -> s"), op("ConcatFromSequence s -> y", "axis", 0)},
+		"want a tensor in the sequence":                                            {op("SequenceEmpty -> s"), op("SequenceErase s -> y")},
+	} {
+		h.nodes = nodes
+		if _, err := h.run(t); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
 // TestNarrow runs networks with elements of 8 bits or less, and refuses those that compute with them.
 func TestNarrow(t *testing.T) {
 	tensor := func(kind onnxpb.TensorProto_DataType, n int64, data ...byte) *onnxpb.AttributeProto {

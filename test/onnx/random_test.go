@@ -376,6 +376,26 @@ var randomSteps = map[string]func(*randomGraph) []randomValue{
 		small := g.node("Cast "+scaled, "to", 17+g.IntN(4), "saturate", g.IntN(2))
 		return rounding(g.node("Cast "+small, "to", 1))
 	},
+	"sequence": func(g *randomGraph) []randomValue {
+		v := g.pick(atLeast(1), isFloat, func(v randomValue) bool { return v.elements() > 0 && slices.Max(v.shape) < 8 })
+		if g.h.opset < 11 || v.name == "" {
+			return nil
+		}
+		d := g.axis(v)
+		at := (d + len(v.shape)) % len(v.shape)
+		switch g.IntN(3) {
+		case 0:
+			s := g.node("SplitToSequence "+v.name, "axis", d, "keepdims", 0)
+			return like(v, g.node("ConcatFromSequence "+s, "axis", -1, "new_axis", 1))
+		case 1:
+			s := g.node("SplitToSequence "+v.name+" "+g.scalar(dtype.I64, 2), "axis", d)
+			s = g.node("SequenceInsert " + s + " " + v.name + " " + g.scalar(dtype.I64, 0))
+			last := g.node("Sub " + g.node("SequenceLength "+s) + " " + g.scalar(dtype.I64, 1))
+			return append(like(v, g.node("ConcatFromSequence "+s, "axis", at)), like(v, g.node("SequenceAt "+s+" "+last))...)
+		}
+		s := g.node("SequenceErase " + g.node("SequenceConstruct "+v.name+" "+v.name+" "+v.name) + " " + g.scalar(dtype.I64, -2))
+		return like(v, g.node("ConcatFromSequence "+s, "axis", 0, "new_axis", 1))
+	},
 	"clip": func(g *randomGraph) []randomValue {
 		v := g.pick(isFloat)
 		if g.h.opset < 11 {
