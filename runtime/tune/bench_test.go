@@ -3,9 +3,9 @@ package tune
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,16 +17,22 @@ import (
 	"github.com/opgen/opgen/runtime/tuned"
 )
 
+// rangesOf says which tasks BenchmarkRanges measures.
+var rangesOf = flag.String("ranges-of", "softmax{", "a part of the titles of the tasks that BenchmarkRanges measures; all for those of all operators")
+
+// allTasks is the value of -ranges-of for tasks of all operators.
+const allTasks = "all"
+
 // BenchmarkRanges runs tasks of the catalogue as plans, with one worker and with two: in the usual ranges,
 // beside one range and the best of some numbers of ranges. Tasks are those of the first example of each
-// operator at several sizes, as far as they take some milliseconds at most. With OPGEN_RANGES=TEXT, they are
-// all whose titles contain the text. The metrics are geometric means of the usual time divided by another.
+// operator at several sizes, as far as they take some milliseconds at most, or those of all examples of which
+// -ranges-of has a part of the title. The metrics are geometric means of the usual time divided by another.
 // The tasks are listed, those that gain most from another number of ranges first.
 func BenchmarkRanges(b *testing.B) {
 	for _, workers := range []int{1, 2} {
 		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
 			for range b.N {
-				measureRanges(b, workers, os.Getenv("OPGEN_RANGES"))
+				measureRanges(b, workers, *rangesOf)
 			}
 		})
 	}
@@ -67,7 +73,7 @@ func measureRanges(b *testing.B, workers int, only string) {
 			} else if long {
 				continue
 			}
-			if k >= len(sizes) && only == "" {
+			if k >= len(sizes) && only == allTasks {
 				break
 			}
 			n, err := u.node()
@@ -82,7 +88,7 @@ func measureRanges(b *testing.B, workers int, only string) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if !strings.Contains(title, only) {
+				if only != allTasks && !strings.Contains(title, only) {
 					continue
 				}
 				r, err := t.row(b, u, s)
@@ -109,7 +115,7 @@ func measureRanges(b *testing.B, workers int, only string) {
 		if r.best < 0.9 {
 			slow++
 		}
-		if i < mostRows || only != "" {
+		if i < mostRows || only != allTasks {
 			fmt.Printf("%8.1f us in %3d ranges; one takes %.2f, best (%d) %.2f: %s\n", float64(r.usual)/1000, r.tiles, r.one, r.ranges, r.best, r.title)
 		}
 	}
