@@ -15,11 +15,14 @@ import (
 
 // TestElementBits combines the bits of integers with and without sign, of which extents are repeated.
 func TestElementBits(t *testing.T) {
-	for _, of := range []elementbits.Type{elementbits.TypeAnd, elementbits.TypeOr, elementbits.TypeXor, elementbits.TypeLeft, elementbits.TypeRight} {
+	for of, apply := range map[elementbits.Type]func(*graph.Graph, graph.Tensor, graph.Tensor, ...graph.Option) graph.Tensor{
+		elementbits.TypeAnd: elementbits.And, elementbits.TypeOr: elementbits.Or, elementbits.TypeXor: elementbits.Xor,
+		elementbits.TypeLeft: elementbits.Left, elementbits.TypeRight: elementbits.Right,
+	} {
 		want := bitsByHand(of, []int8{6, 3, -2, 7}, []int8{-4, 2, 6, 2})
 		g := graph.New(1)
 		x, y := g.Input("x", dtype.I8, 4), g.Input("y", dtype.I8, 4)
-		z := elementbits.Apply(g, elementbits.Defaults(of), elementbits.LhsInput(x), elementbits.RhsInput(y))
+		z := apply(g, x, y)
 		p := infer(t, g, []graph.Tensor{z}, opgen.With(x, []int8{6, 3, -2, 7}), opgen.With(y, []int8{-4, 2, 6, 2}))
 		if got, _ := fetched[int8](t, p, z); !slices.Equal(got, want) {
 			t.Errorf("%v: got %v, want %v", of, got, want)
@@ -27,7 +30,7 @@ func TestElementBits(t *testing.T) {
 	}
 	g := graph.New(1)
 	x, y := g.Input("x", dtype.U16, 2, 1), g.Input("y", dtype.U16, 3)
-	z := elementbits.Apply(g, elementbits.Defaults(elementbits.TypeRight), elementbits.LhsInput(x), elementbits.RhsInput(y))
+	z := elementbits.Right(g, x, y)
 	p := infer(t, g, []graph.Tensor{z}, opgen.With(x, []uint16{65535, 256}), opgen.With(y, []uint16{1, 8, 16}))
 	if got, s := fetched[uint16](t, p, z); !slices.Equal(got, []uint16{32767, 255, 0, 128, 1, 0}) || !slices.Equal(s, d(2, 3)) {
 		t.Errorf("got %v of shape %v", got, s)
