@@ -236,12 +236,15 @@ func (x *inlined) run() ([]*value, error) {
 	for i, name := range inputs {
 		x.values[name] = c.input(i)
 	}
-	for _, a := range c.node.GetAttribute() {
-		if !d.reads[a.GetName()] && !slices.Contains(d.ignore, a.GetName()) {
-			return nil, fmt.Errorf("the attribute %s has no meaning here", a.GetName())
-		}
-	}
+	checked := false
 	for i := range d.steps {
+		// Conditions in front of the nodes say whether the definition is the one to ask about attributes.
+		if s := &d.steps[i]; s.want == "" && s.let == "" && !checked {
+			if err := x.attributes(); err != nil {
+				return nil, err
+			}
+			checked = true
+		}
 		if err := x.step(&d.steps[i]); err != nil {
 			return nil, err
 		}
@@ -266,6 +269,16 @@ func (x *inlined) run() ([]*value, error) {
 		}
 	}
 	return outs, nil
+}
+
+// attributes refuses attributes of the node that the definition does not read.
+func (x *inlined) attributes() error {
+	for _, a := range x.c.node.GetAttribute() {
+		if !x.d.reads[a.GetName()] && !slices.Contains(x.d.ignore, a.GetName()) {
+			return fmt.Errorf("the attribute %s has no meaning here", a.GetName())
+		}
+	}
+	return nil
 }
 
 // step computes a line.

@@ -981,6 +981,15 @@ var randomSteps = map[string]func(*randomGraph) []randomValue{
 		empty := g.constant(of(dtype.F32, []int{0}))
 		return rounding(g.node("Resize "+v.name+" "+empty+" "+empty+" "+sizes, attrs...))
 	},
+	"resize smoothly": func(g *randomGraph) []randomValue {
+		v := g.pick(ofRank(4), isFloat, func(v randomValue) bool { return v.elements() > 0 && v.elements() < 500 })
+		if v.name == "" || g.h.opset < 18 {
+			return nil
+		}
+		none := g.constant(of(dtype.F32, []int{0}))
+		sizes := g.ints(1+g.IntN(8), 1+g.IntN(8))
+		return rounding(g.node("Resize "+v.name+" "+none+" "+none+" "+sizes, "mode", []string{"linear", "cubic"}[g.IntN(2)], "antialias", 1, "axes", []int{2, 3}))
+	},
 	"depth to space": func(g *randomGraph) []randomValue {
 		v := g.pick(ofRank(4), func(v randomValue) bool { return v.shape[1]%4 == 0 && v.elements() > 0 }, isFloat)
 		if v.name == "" {
