@@ -180,6 +180,9 @@ func (s *scope) initializers(m *Model, g *onnxpb.GraphProto) error {
 		if err != nil {
 			return fmt.Errorf("onnx: %w", err)
 		}
+		if s.values[p.GetName()] != nil {
+			return fmt.Errorf("onnx: graph %s: want one tensor %s, got another one", g.GetName(), p.GetName())
+		}
 		s.values[p.GetName()] = constant(p.GetName(), t)
 		_, s.values[p.GetName()].narrow = heldType(onnxpb.TensorProto_DataType(p.GetDataType()))
 	}

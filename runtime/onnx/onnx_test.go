@@ -248,6 +248,10 @@ func TestInputs(t *testing.T) {
 	if _, err := insert(data, onnx.Known("x", known)); err == nil || !strings.Contains(err.Error(), "got both") {
 		t.Errorf("got %v", err)
 	}
+	twice := &onnxpb.TensorProto{Name: proto.String("w"), DataType: proto.Int32(1), Dims: []int64{1}, FloatData: []float32{1}}
+	if _, err := insert(model(t, []*onnxpb.NodeProto{node("Relu", []string{"x"}, []string{"y"})}, []*onnxpb.TensorProto{twice, twice})); err == nil || !strings.Contains(err.Error(), "graph g: want one tensor w, got another one") {
+		t.Errorf("got %v", err)
+	}
 	if _, err := onnx.Read([]byte("no model"), target); err == nil {
 		t.Error("want an error of what is no model")
 	}
