@@ -8,6 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
+	"github.com/opgen/opgen/runtime/perm"
+	"github.com/opgen/opgen/runtime/task"
 )
 
 // TestNarrow lists into how many shares groups of loops are cut at most, by their iterations.
@@ -69,5 +71,28 @@ func TestWholeParts(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(r.ran), "[1..2: 0..1 of 3 1..2: 1..2 of 3 1..2: 2..3 of 3 1..2: 4..6 of 10 0..2: 0..1 of 1]"; got != want {
 		t.Errorf("want %s, got %s", want, got)
+	}
+}
+
+// TestBoundParts binds a task that reduces over columns and then goes over all elements: its first group is
+// cut into two parts at most. A step that is declared elementwise is cut as asked.
+func TestBoundParts(t *testing.T) {
+	t.Parallel()
+	for _, elementwise := range []bool{false, true} {
+		o, at, r := operatorOf(t, "c[k] = max(n: x[n, k])\ny[n, k] = c[k] * w[n, k]", dtype.F64, 5, 600)
+		s := &task.Signature{Operator: o, Task: "forward", Kind: task.KindForward, Steps: []task.Step{{Elementwise: elementwise}}, Params: []task.Param{
+			{Slot: slotX, Perm: perm.Read}, {Slot: slotW, Perm: perm.Read}, {Slot: slotY, Perm: perm.Write}}}
+		o.Signatures, r.Grids = []*task.Signature{s}, [][]op.Grid{{*op.Line(3000, 200)}}
+		bodies, err := loopKernel{s, &uses{}}.bind(&task.Accessor{Signature: s, Attrs: at, Resolved: r, Memory: memoryOf(r)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "[2 0]"
+		if elementwise {
+			want = "[]"
+		}
+		if got := fmt.Sprint(bodies[0].(*loopBody).parts); got != want {
+			t.Errorf("elementwise %v: want parts %s, got %s", elementwise, want, got)
+		}
 	}
 }
