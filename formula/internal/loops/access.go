@@ -48,51 +48,60 @@ func reads(n *term.Term, visit func(*term.Read)) {
 
 // forms calls visit for every affine form in a value: offsets of accesses, and integers that are used as
 // numbers.
-func forms(n *term.Term, visit func(form)) {
+func forms(n *term.Term, visit func(form)) { walker{visit, false}.forms(n) }
+
+// walker visits affine forms.
+type walker struct {
+	visit func(form)
+	// open says that the subscripts of an access are visited that loops check, not all if loops check one.
+	open bool
+}
+
+func (w walker) forms(n *term.Term) {
 	if n == nil {
 		return
 	}
 	if n.Kind == term.Integer {
 		f := linear(n)
 		if len(f.vars) > 0 {
-			visit(f)
+			w.visit(f)
 		}
 		for _, p := range f.rest {
-			parts(p.of, visit)
+			w.parts(p.of)
 		}
 		return
 	}
-	parts(n, visit)
+	w.parts(n)
 }
 
-// parts calls visit for the affine forms in the operands of a value.
-func parts(n *term.Term, visit func(form)) {
+// parts visits the affine forms in the operands of a value.
+func (w walker) parts(n *term.Term) {
 	for _, a := range n.Args {
-		forms(a, visit)
+		w.forms(a)
 	}
 	if r := n.Read; r != nil {
 		a := accessOf(r)
-		visit(a.offset)
-		if len(a.open) > 0 { // bounds are checked by dimension
-			for _, f := range a.idx {
-				visit(f)
+		w.visit(a.offset)
+		for d, f := range a.idx {
+			if len(a.open) > 0 && (!w.open || slices.Contains(a.open, d)) { // bounds are checked by dimension
+				w.visit(f)
 			}
 		}
 		for _, f := range append([]form{a.offset}, a.idx...) {
 			for _, p := range f.rest {
-				parts(p.of, visit)
+				w.parts(p.of)
 			}
 		}
-		forms(r.Which, visit)
-		forms(r.Else, visit)
+		w.forms(r.Which)
+		w.forms(r.Else)
 	}
 	if r := n.Reduction; r != nil {
 		for _, v := range r.Vars {
-			forms(v.Lo, visit)
-			forms(v.Hi, visit)
+			w.forms(v.Lo)
+			w.forms(v.Hi)
 		}
-		forms(r.Guard, visit)
-		forms(r.Body, visit)
-		forms(r.Number, visit)
+		w.forms(r.Guard)
+		w.forms(r.Body)
+		w.forms(r.Number)
 	}
 }

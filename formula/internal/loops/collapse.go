@@ -1,6 +1,10 @@
 package loops
 
-import "github.com/opgen/opgen/formula/term"
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/term"
+)
 
 // collapse coalesces adjacent loops of a group's bundles if every access of the bundles is contiguous across
 // both. It returns, for each bundle, the number of iterations that were coalesced into one iteration of the
@@ -35,21 +39,23 @@ func collapse(g *bundleGroup) []int {
 	return factors
 }
 
-// forms calls visit for all affine forms of a bundle.
+// forms calls visit for all affine forms of a bundle. Without a reduction, subscripts that no loop checks
+// count by the offset only.
 func (b *bundle) forms(visit func(form)) {
+	w := walker{visit, b.folds == nil}
 	for _, s := range b.statements {
 		if b.folds == nil {
-			forms(s.value, visit)
+			w.forms(s.value)
 		}
-		forms(s.guard, visit)
-		parts(&term.Term{Op: term.Element, Kind: s.value.Kind, Read: s.left}, visit)
+		w.forms(s.guard)
+		w.parts(&term.Term{Op: term.Element, Kind: s.value.Kind, Read: s.left})
 	}
 	for _, r := range b.folds {
-		forms(r.Guard, visit)
-		forms(r.Body, visit)
-		forms(r.Number, visit)
+		w.forms(r.Guard)
+		w.forms(r.Body)
+		w.forms(r.Number)
 		for _, x := range r.At {
-			forms(x, visit)
+			w.forms(x)
 		}
 	}
 }
@@ -137,7 +143,7 @@ func (b *bundle) joinFolds() {
 	}
 }
 
-// flattened replaces in-bounds accesses in a value by accesses with a row-major offset.
+// flattened numbers the accesses in a value.
 func flattened(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -151,18 +157,26 @@ func flattened(n *term.Term) *term.Term {
 	return m
 }
 
-// numbered returns an in-bounds access with a row-major offset in place of several indices, or r itself.
+// numbered returns an access with one row-major index in place of adjacent ones that are in bounds.
 func numbered(r *term.Read) *term.Read {
 	a := accessOf(r)
-	if len(a.open) > 0 || len(r.Idx) < 2 {
+	if len(r.Idx) < 2 {
 		return r
 	}
 	q := *r
-	n, total := term.Number(0), 1
+	q.Idx, q.Ext, q.ByNumber = nil, nil, true
 	for i, x := range r.Idx {
-		n = term.Sum(term.Arithmetic(term.Multiply, n, term.Number(a.ext[i])), x)
-		total *= a.ext[i]
+		last := len(q.Idx) - 1
+		if i == 0 || slices.Contains(a.open, i) || slices.Contains(a.open, i-1) {
+			q.Idx, q.Ext = append(q.Idx, x), append(q.Ext, term.Number(a.ext[i]))
+			continue
+		}
+		before, _ := q.Ext[last].Known()
+		q.Idx[last] = term.Sum(term.Arithmetic(term.Multiply, q.Idx[last], term.Number(a.ext[i])), x)
+		q.Ext[last] = term.Number(before * a.ext[i])
 	}
-	q.Idx, q.Ext, q.ByNumber = []*term.Term{n}, []*term.Term{term.Number(total)}, true
+	if len(q.Idx) == len(r.Idx) {
+		return r
+	}
 	return &q
 }

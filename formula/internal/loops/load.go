@@ -84,7 +84,8 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	if r.Else != nil {
 		other = z.real(r.Else)
 	}
-	o := &clip[T]{of: r, name: z.c.p.Tensors[r.Tensor].Name, lenient: z.c.lenient || r.Else != nil, ext: a.ext, from: z.address(r.Tensor, a), x: z.register(false)}
+	o := &clip[T]{of: r, name: z.c.p.Tensors[r.Tensor].Name, lenient: z.c.lenient || r.Else != nil, from: z.address(r.Tensor, a), x: z.register(false)}
+	_, o.shape = z.c.byDimension(r.Tensor, make([]int, len(a.ext)), a.ext)
 	for _, d := range a.open {
 		o.tests = append(o.tests, inBounds[T]{z.count(a.idx[d], z.c.value(a.idx[d])), a.ext[d]})
 	}
@@ -119,7 +120,7 @@ type clip[T simd.Float] struct {
 	which   func(*state[T]) int // selects a tensor; nil if there is one
 	other   number[T]
 	lenient bool // whether elements may be out of bounds
-	ext     []int
+	shape   []int
 	x       int  // the register of the elements
 	views   bool // whether def views memory if all elements are in bounds
 }
@@ -154,7 +155,7 @@ func (o *clip[T]) exec(s *state[T], in *instruction[T], n int) {
 		s.regs[in.def] = s.regs[o.x]
 	}
 	if !o.lenient && (lo > 0 || hi < n) {
-		fail("%s is read outside its shape %s", o.name, shape.Format(o.ext))
+		fail("%s is read outside its shape %s", o.name, shape.Format(o.shape))
 	}
 	out := s.regs[o.x][:n]
 	for _, part := range [][2]int{{0, lo}, {hi, n}} {

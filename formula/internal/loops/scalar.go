@@ -3,6 +3,7 @@ package loops
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/opgen/opgen/formula/internal/jit"
 	"github.com/opgen/opgen/formula/term"
@@ -237,10 +238,37 @@ func (c *compiler[T]) reached(r *term.Read) func(*state[T]) (tensor, at int, ins
 			for i, x := range idx {
 				values[i] = x(s)
 			}
-			fail("%s%s lies outside %s%s", name, shape.Format(values), name, shape.Format(ext))
+			at, of := c.byDimension(r.Tensor, values, ext)
+			fail("%s%s lies outside %s%s", name, shape.Format(at), name, shape.Format(of))
 		}
 		return first, 0, false
 	}
+}
+
+// byDimension returns the subscripts of an element and the shape of its tensor, where ext and at have one
+// dimension for several.
+func (c *compiler[T]) byDimension(tensor int, at, ext []int) (subscripts, of []int) {
+	dims := c.p.Tensors[tensor].Shape
+	for _, d := range dims {
+		n, _ := d.Known()
+		of = append(of, n)
+	}
+	if subscripts = make([]int, len(of)); len(of) == len(ext) {
+		return at, ext
+	}
+	for i := len(of) - 1; i >= 0; i-- {
+		last := len(ext) - 1
+		if last < 0 || i == 0 && ext[last] != of[i] || of[i] <= 0 || ext[last]%of[i] != 0 {
+			return at, ext
+		}
+		if subscripts[i] = at[last]; ext[last] == of[i] {
+			at, ext = at[:last], ext[:last]
+			continue
+		}
+		subscripts[i] %= of[i]
+		at, ext = append(slices.Clone(at[:last]), at[last]/of[i]), append(slices.Clone(ext[:last]), ext[last]/of[i])
+	}
+	return subscripts, of
 }
 
 // element returns scalar code for a load, or for the default value of an access out of bounds.
