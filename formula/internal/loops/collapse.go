@@ -63,7 +63,7 @@ func (b *bundle) forms(visit func(form)) {
 // joinable reports whether two loops can be coalesced: every affine form uses the outer index with the inner
 // extent times the factor of the inner one, and no range of a reduction uses either.
 func (b *bundle) joinable(outer, inner *term.Variable) bool {
-	n, ok := extent(inner), true
+	n, ok := extent(inner), extent(outer)*extent(inner) > 0 // offsets in tensors without elements say nothing
 	for _, r := range b.folds {
 		ok = ok && !reaches(r, outer) && !reaches(r, inner)
 	}
