@@ -45,7 +45,7 @@ type options struct {
 	steps                      int
 	rate, clip, decay, dropout float64
 	// Files.
-	curve, chart, page, training, save, load, onnx string
+	curve, chart, page, training, serve, save, load, onnx string
 	// checkpoints is a folder, every the steps between two of them.
 	checkpoints string
 	every       int
@@ -80,6 +80,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
 	f.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
 	f.StringVar(&o.page, "page", "", "show the training plan to people: write its graph, its memory, what workers did and how near tasks are to the roofline to this `file`, as HTML")
+	f.StringVar(&o.serve, "serve", "", "show how this training goes, while it runs, in a browser on this machine, at this `address`, such as localhost:0")
 	f.StringVar(&o.training, "training", "", "show how this training went, beside earlier ones that the page has, on the page in this `file`, as HTML")
 	f.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
 	f.StringVar(&o.save, "save", "", "write the weights to this `file` at the end")
@@ -112,7 +113,7 @@ func (o *options) check() error {
 		{o.steps < 0 || o.steps == 0 && o.load == "", "-steps of at least 1, or 0 with -load"},
 		{!(o.rate >= 0 && o.clip >= 0 && o.decay >= 0), "no negative -rate, -clip or -decay"},
 		{!(o.dropout >= 0 && o.dropout < 1), "-dropout of at least 0 and below 1"},
-		{o.steps == 0 && (o.checkpoints+o.curve+o.chart+o.page+o.training != "" || o.times), "-steps of at least 1 with -checkpoint, -curve, -chart, -page, -training and -times"},
+		{o.steps == 0 && (o.checkpoints+o.curve+o.chart+o.page+o.training+o.serve != "" || o.times), "-steps of at least 1 with -checkpoint, -curve, -chart, -page, -training, -serve and -times"},
 		{o.every < 1, "-every of at least 1"},
 		{o.resume && o.checkpoints == "", "-checkpoint with -resume"},
 		{o.resume && o.load != "", "either -load or -resume"},
@@ -231,7 +232,7 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	w = engines.First(session, w, &o.curve, &o.chart, &o.page, &o.training)
+	w = engines.First(session, w, &o.curve, &o.chart, &o.page, &o.training, &o.serve)
 
 	const windows = 64 // of a batch for validation
 	test, writer := newNetwork(o.sizes(c), windows, o.seed, 0), newNetwork(o.sizes(c), 1, o.seed, 0)

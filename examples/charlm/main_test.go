@@ -212,9 +212,13 @@ func TestRun(t *testing.T) {
 		t.Errorf("with one worker the losses are %v, with two %v", got, losses)
 	}
 
-	tiled := small(t, "-tiles", "-curve", filepath.Join(dir, "tiled"), "-page", filepath.Join(dir, "page"), "-training", filepath.Join(dir, "training"))
-	if err := run(t.Context(), tiled, &bytes.Buffer{}); err != nil {
+	tiled := small(t, "-tiles", "-curve", filepath.Join(dir, "tiled"), "-page", filepath.Join(dir, "page"), "-training", filepath.Join(dir, "training"), "-serve", "localhost:0")
+	var served bytes.Buffer
+	if err := run(t.Context(), tiled, &served); err != nil {
 		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`(?m)^http://[^ ]+/\?token=\w+ shows the training while it runs$`).MatchString(served.String()) {
+		t.Errorf("the output does not say where the training is shown:\n%s", &served)
 	}
 	if page, err := os.ReadFile(tiled.page); err != nil || !strings.Contains(string(page), "<title>Plan training</title>") {
 		t.Errorf("the page has %d bytes, %v", len(page), err)

@@ -33,6 +33,7 @@ type training struct {
 	w        io.Writer
 	chart    trainlog.Chart
 	measured curves.Run
+	live     *curves.Live   // nil without a page while the training runs
 	watched  []graph.Tensor // the learning rate and, if gradients are clipped, their norm; none without a page
 }
 
@@ -85,7 +86,7 @@ func (t *training) replicas() (*graph.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.watched = t.watched[:len(t.watched)/o.devices]; o.training == "" { // those of all devices are alike
+	if t.watched = t.watched[:len(t.watched)/o.devices]; o.training+o.serve == "" { // those of all devices are alike
 		t.watched = nil
 	}
 	p.Fetched = append(p.Fetched, t.watched...)
@@ -100,7 +101,7 @@ func (t *training) divide() (*graph.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.training == "" {
+	if o.training+o.serve == "" {
 		t.watched = nil
 	}
 	p.Fetched = append(p.Fetched, t.watched...)
@@ -139,6 +140,12 @@ func (t *training) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	t.measured.Name = trainlog.Name(o.fixed())
+	t.measured.Curve("loss").Unit, t.measured.Curve("time of a step").Unit = "bits of a character", "ms"
+	if t.live, err = trainlog.Serve(t.w, o.serve, "Training of charlm", o.training, &t.measured); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.live.Close()) }()
 	curve, err := trainlog.OpenCurve(o.curve, at.Step)
 	if err != nil {
 		return err
@@ -232,15 +239,21 @@ func (t *training) take(b batch) (float32, error) {
 
 // measure adds a step to the curves of the run.
 func (t *training) measure(step int, loss float64, took time.Duration) error {
-	t.measured.Curve("loss").Add(step, loss/math.Ln2)
-	t.measured.Curve("time of a step").Add(step, took.Seconds()*1e3)
-	for i, name := range []string{"learning rate", "norm of gradients"}[:len(t.watched)] {
-		value, err := opgen.Fetch[float32](t.step, t.watched[i])
+	var values []float64
+	for _, w := range t.watched {
+		value, err := opgen.Fetch[float32](t.step, w)
 		if err != nil {
 			return err
 		}
-		t.measured.Curve(name).Add(step, float64(value[0]))
+		values = append(values, float64(value[0]))
 	}
+	t.live.Update(func() {
+		t.measured.Curve("loss").Add(step, loss/math.Ln2)
+		t.measured.Curve("time of a step").Add(step, took.Seconds()*1e3)
+		for i, name := range []string{"learning rate", "norm of gradients"}[:len(values)] {
+			t.measured.Curve(name).Add(step, values[i])
+		}
+	})
 	return nil
 }
 
@@ -250,8 +263,6 @@ func (t *training) report() error {
 		trainlog.WriteTimes(t.w, t.step.Timings())
 	}
 	if t.options.training != "" {
-		t.measured.Name = trainlog.Name(t.options.fixed())
-		t.measured.Curve("loss").Unit, t.measured.Curve("time of a step").Unit = "bits of a character", "ms"
 		if err := curves.Update(t.options.training, "Training of charlm", &t.measured); err != nil {
 			return err
 		}

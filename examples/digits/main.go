@@ -43,7 +43,7 @@ type options struct {
 	trace   string
 	// Pictures of the training plan besides its graph and its memory, and a prediction of its run.
 	timeline, tileGraph, prediction, page string
-	training                              string
+	training, serve                       string
 	dot                                   string
 	plan                                  string
 	memory                                string
@@ -81,6 +81,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
 	f.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
 	f.StringVar(&o.training, "training", "", "show how this training went, beside earlier ones that the page has, on the page in this `file`, as HTML")
+	f.StringVar(&o.serve, "serve", "", "show how this training goes, while it runs, in a browser on this machine, at this `address`, such as localhost:0")
 	f.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
 	f.StringVar(&o.timeline, "timeline", "", "draw what workers did and waited for in the fastest of some training steps to this `file`, as SVG")
 	f.StringVar(&o.page, "page", "", "show the training plan to people: write its graph, its memory, what workers did and how near tasks are to the roofline to this `file`, as HTML")
@@ -200,7 +201,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	w = engines.First(session, w, &o.curve, &o.chart, &o.trace, &o.timeline, &o.prediction, &o.tileGraph, &o.dot, &o.plan, &o.memory, &o.page)
+	w = engines.First(session, w, &o.curve, &o.chart, &o.trace, &o.timeline, &o.prediction, &o.tileGraph, &o.dot, &o.plan, &o.memory, &o.page, &o.serve)
 	batches, err := loader.New(loader.Config{Samples: train.len(), Batch: o.batch, Epochs: o.epochs, Seed: o.seed, Ahead: 1},
 		func(_ context.Context, samples []int) (dataset, error) { return train.pick(samples), nil })
 	if err != nil {
@@ -228,6 +229,12 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		}
 	}
 	t := &training{options: o, session: session, classifier: s, batches: batches, w: w}
+	t.measured.Name = trainlog.Name(t.fixed())
+	t.measured.Curve("loss").Log, t.measured.Curve("time of a step").Unit = true, "ms"
+	if t.live, err = trainlog.Serve(w, o.serve, "Training of digits", o.training, &t.measured); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.live.Close()) }()
 	if err := t.run(ctx); err != nil {
 		return err
 	}
@@ -296,8 +303,6 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		}
 	}
 	if o.training != "" {
-		t.measured.Name = trainlog.Name(t.fixed())
-		t.measured.Curve("loss").Log, t.measured.Curve("time of a step").Unit = true, "ms"
 		if err := curves.Update(o.training, "Training of digits", &t.measured); err != nil {
 			return err
 		}

@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"flag"
+	"io"
 	"maps"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -105,6 +107,28 @@ func TestPictures(t *testing.T) {
 	}
 }
 
+// asking asks for the page of a training when the training says where it is.
+type asking struct {
+	bytes.Buffer
+	page string
+}
+
+func (a *asking) Write(text []byte) (int, error) {
+	if url, _, ok := strings.Cut(string(text), " shows the training while it runs"); ok {
+		answer, err := http.Get(url)
+		if err != nil {
+			return 0, err
+		}
+		defer answer.Body.Close()
+		page, err := io.ReadAll(answer.Body)
+		if err != nil {
+			return 0, err
+		}
+		a.page = string(page)
+	}
+	return a.Buffer.Write(text)
+}
+
 // TestReadme runs the commands of the README that write pictures, as they are written there, and reads what
 // they write.
 func TestReadme(t *testing.T) {
@@ -126,12 +150,15 @@ func TestReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.workers = 2 // so that there are waits
-		var out bytes.Buffer
+		var out asking
 		if err := run(t.Context(), o, &out); err != nil {
 			t.Fatal(err)
 		}
+		if served := strings.Contains(out.page, "<title>Training of digits</title>"); served != (o.serve != "") {
+			t.Errorf("%s: while it runs there is the page %t, %q", command[0], served, out.page)
+		}
 		if o.prediction != "" && !regexp.MustCompile(`\na step takes \d+\.\d us as predicted, and \d+\.\d us as measured; its critical path takes \d+\.\d us\nworker 0 waits for `).MatchString(out.String()) {
-			t.Errorf("%s prints\n%s", command[0], &out)
+			t.Errorf("%s prints\n%s", command[0], &out.Buffer)
 		}
 	}
 	for file, text := range want {

@@ -29,6 +29,7 @@ type training struct {
 
 	chart    trainlog.Chart
 	measured curves.Run
+	live     *curves.Live // nil without a page while the training runs
 }
 
 // run trains from where the checkpoints stand, or from the beginning.
@@ -59,9 +60,12 @@ func (t *training) run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		t.measured.Curve("loss").Add(b.Step+1, float64(loss))
-		t.measured.Curve("right answers of the batch").Add(b.Step+1, float64(right)/float64(b.Data.len()))
-		t.measured.Curve("time of a step").Add(b.Step+1, time.Since(began).Seconds()*1e3)
+		took := time.Since(began)
+		t.live.Update(func() {
+			t.measured.Curve("loss").Add(b.Step+1, float64(loss))
+			t.measured.Curve("right answers of the batch").Add(b.Step+1, float64(right)/float64(b.Data.len()))
+			t.measured.Curve("time of a step").Add(b.Step+1, took.Seconds()*1e3)
+		})
 		fmt.Fprintf(curve, "%d %d %x\n", b.Epoch+1, b.InEpoch+1, loss)
 		t.chart.Add(b.Step+1, float64(loss))
 		t.losses += float64(loss) * float64(b.Data.len())

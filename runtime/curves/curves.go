@@ -112,25 +112,38 @@ func HTML(w io.Writer, title string, runs ...*Run) error {
 	if err := valid(runs); err != nil {
 		return err
 	}
-	text, err := json.Marshal(runs)
+	data, err := encoded(runs)
 	if err != nil {
 		return err
+	}
+	return execute(w, title, "", data)
+}
+
+// encoded returns runs as a page holds them: JSON that is compressed with gzip, in base64.
+func encoded(runs []*Run) (string, error) {
+	text, err := json.Marshal(runs)
+	if err != nil {
+		return "", err
 	}
 	var data strings.Builder
 	encoder := base64.NewEncoder(base64.StdEncoding, &data)
 	z := gzip.NewWriter(encoder)
 	if _, err := z.Write(text); err != nil {
-		return err
+		return "", err
 	}
-	if err := errors.Join(z.Close(), encoder.Close()); err != nil {
-		return err
-	}
+	err = errors.Join(z.Close(), encoder.Close())
+	return data.String(), err
+}
+
+// execute writes a page with encoded runs. live is the address that the page asks for runs that changed, or
+// "".
+func execute(w io.Writer, title, live, data string) error {
 	return page.Execute(w, struct {
-		Title     string
-		CSS       template.CSS
-		UPlot, JS template.JS
-		Data      template.HTML
-	}{title, template.CSS(uPlotCSS + pageCSS), template.JS(uPlotJS), template.JS(pageJS), template.HTML(dataBegin + data.String() + dataEnd)})
+		Title, Live string
+		CSS         template.CSS
+		UPlot, JS   template.JS
+		Data        template.HTML
+	}{title, live, template.CSS(uPlotCSS + pageCSS), template.JS(uPlotJS), template.JS(pageJS), template.HTML(dataBegin + data + dataEnd)})
 }
 
 // valid returns an error about the first curve that has not one value for each step, or steps that do not

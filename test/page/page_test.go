@@ -10,6 +10,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,15 +103,18 @@ func write(t *testing.T, page draw.Page) string {
 	return file
 }
 
-// opened opens a page at a place and returns the document, after scripts ran. It fails if the browser reports
-// an error, or if the page asks for anything but itself.
+// opened opens a page, a file or an address, at a place and returns the document, after scripts ran. It fails
+// if the browser reports an error, or if the page asks for anything but itself.
 func opened(t *testing.T, file, place string, more ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
 	args := append([]string{"--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + t.TempDir(), "--window-size=1500,950",
 		"--virtual-time-budget=20000", "--enable-logging=stderr", "--log-level=0", "--dump-dom"}, more...)
-	cmd := exec.CommandContext(ctx, "chromium", append(args, "file://"+file+place)...)
+	if !strings.HasPrefix(file, "http://") {
+		file = "file://" + file
+	}
+	cmd := exec.CommandContext(ctx, "chromium", append(args, file+place)...)
 	cmd.WaitDelay = 5 * time.Second
 	var out, logged bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &logged
@@ -190,6 +197,50 @@ func TestTrainings(t *testing.T) {
 	}
 	if n := strings.Count(document, "<canvas"); n != 2 {
 		t.Errorf("the page has %d charts, want 2", n)
+	}
+}
+
+// TestLive opens the page of a training that runs. When the page is there, the training measures something
+// new, and more steps; then it goes on, or ends.
+func TestLive(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		run := &curves.Run{Name: "now"}
+		run.Curve("loss").Add(1, 4)
+		live, err := curves.Serve("localhost:0", "Training", run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer live.Close()
+		at, err := url.Parse(live.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0 // for changes
+		direct := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: at.Host})
+		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/runs" {
+				if asked++; asked >= 4 && ends {
+					panic(http.ErrAbortHandler)
+				}
+			}
+			direct.ServeHTTP(w, r)
+			if r.URL.Path == "/" {
+				live.Update(func() {
+					run.Curve("loss").Add(2, 2)
+					run.Curve("late").Add(2, 0.25)
+				})
+			}
+		}))
+		document := opened(t, proxy.URL+"/?"+at.RawQuery, "")
+		proxy.Close()
+		for _, text := range []string{"now</td><td>2</td><td>2</td><td>0.25</td>", map[bool]string{false: "the training runs<", true: "the training ended<"}[ends]} {
+			if !strings.Contains(document, text) {
+				t.Errorf("the page does not say %q", text)
+			}
+		}
+		if n := strings.Count(document, "<canvas"); n != 2 || asked < 3 || ends && asked > 8 {
+			t.Errorf("the page has %d charts, want 2, and asked %d times for changes", n, asked)
+		}
 	}
 }
 

@@ -10,8 +10,15 @@ const hidden = new Set();
 async function decode() {
   const bytes = Uint8Array.from(atob($("data").textContent.trim()), c => c.charCodeAt(0));
   const text = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-  runs = JSON.parse(text);
-  for (const r of runs) for (const c of r.curves) c.values = c.values.map(v => typeof v === "number" ? v : null); // NaN and infinities have no place
+  take(JSON.parse(text));
+}
+
+function take(list) {
+  runs = list;
+  for (const r of runs) {
+    r.curves = r.curves || [];
+    for (const c of r.curves) c.values = (c.values || []).map(v => typeof v === "number" ? v : null), c.steps = c.steps || []; // NaN and infinities have no place
+  }
 }
 
 function element(name, attrs, ...children) {
@@ -44,6 +51,7 @@ function summary() {
       row.classList.toggle("hidden", hidden.has(i));
       draw();
     }}, element("td", {}, element("i", {style: "background:" + colors[i % colors.length]}), r.name), element("td", {}, String(steps)), ...last);
+    row.classList.toggle("hidden", hidden.has(i));
     return row;
   });
   $("runs").replaceChildren(element("table", {}, head, ...rows));
@@ -81,34 +89,72 @@ function read(chart, u) {
 
 function drawChart(chart) {
   const {series, table} = data(chart), ink = cssColor("--weak"), grid = {stroke: cssColor("--line"), width: 0.6};
-  if (chart.plot) chart.plot.destroy();
+  const old = chart.plot, shown = old && old.scales.x, steps = old && old.data[0];
+  const zoomed = old && steps.length && (shown.min > steps[0] || shown.max < steps[steps.length - 1]);
+  if (old) old.destroy();
   chart.plot = new uPlot({
     width: chart.box.clientWidth - 16, height: 260, series, legend: {show: false}, hooks: {setCursor: [u => read(chart, u)]},
     cursor: {sync: {key: "steps"}}, scales: {x: {time: false}, y: {distr: chart.log ? 3 : 1}},
     axes: [{stroke: ink, grid, ticks: grid}, {stroke: ink, grid, ticks: grid, size: 70, values: (_, ticks) => ticks.map(t => t === null ? "" : format(t))}],
   }, table, chart.body);
+  if (zoomed) chart.plot.setScale("x", {min: shown.min, max: shown.max});
 }
 
 function draw() { charts.forEach(drawChart); }
 
-async function main() {
-  await decode();
-  const known = new Map();
-  for (const r of runs) for (const c of r.curves) if (!known.has(c.name)) known.set(c.name, {name: c.name, unit: c.unit, log: !!c.log});
-  charts = [...known.values()];
-  for (const c of charts) {
+// addCharts adds a chart for each name of a curve that has none.
+function addCharts() {
+  for (const r of runs) for (const {name, unit, log} of r.curves) {
+    if (charts.some(c => c.name === name)) continue;
+    const c = {name, unit, log: !!log};
     const box = element("input", {type: "checkbox", onchange: e => { c.log = e.target.checked; drawChart(c); }});
     box.checked = c.log;
     c.body = element("div", {});
     c.readout = element("div", {class: "readout"}, "\u00a0");
     c.box = element("div", {class: "chart"}, element("h2", {}, c.name + (c.unit ? ", " + c.unit : ""), element("label", {}, box, " logarithmic")), c.body, c.readout);
     $("charts").append(c.box);
+    charts.push(c);
   }
+}
+
+function show() {
+  addCharts();
   summary();
   draw();
+}
+
+// follow asks a training that runs for what changed, until it answers no more. It rests ten times as long as an answer takes to show, a second at least.
+async function follow(address) {
+  let version = "", rest = 1000;
+  $("live").textContent = "the training runs";
+  for (;;) {
+    await new Promise(done => setTimeout(done, rest));
+    const begin = performance.now();
+    let answer, changed;
+    try {
+      answer = await fetch(`${address}&version=${version}`);
+      if (answer.status === 200) changed = await answer.json();
+    } catch { // nobody answers
+      break;
+    }
+    if (!answer.ok) break;
+    if (changed) {
+      version = changed.version;
+      take(changed.runs);
+      show();
+    }
+    rest = Math.max(1000, 10 * (performance.now() - begin));
+  }
+  $("live").textContent = "the training ended";
+}
+
+async function main() {
+  await decode();
+  show();
   $("smooth").oninput = $("from").onchange = draw;
   window.addEventListener("resize", draw);
   document.body.dataset.ready = Math.round(performance.now());
+  if (document.body.dataset.live) await follow(document.body.dataset.live);
 }
 
 window.addEventListener("error", e => fail(e.message));
