@@ -142,7 +142,7 @@ func answer(ctx context.Context, model string, p picture, width int) (out []floa
 	err = opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		g := graph.New(1)
 		x := g.Input("picture", dtype.F32, 1, 3, p.height, p.width)
-		net, err := m.Insert(g, map[string]graph.Tensor{in[0].Name: resample(g, resample(g, x, 2, p.height, height), 3, p.width, width)})
+		net, err := m.Insert(g, map[string]graph.Tensor{in[0].Name: resample(g, resample(g, x, 2, p.height, height), 3, p.width, width)}, onnx.Frozen())
 		if err != nil {
 			return err
 		}

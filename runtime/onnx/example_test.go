@@ -29,7 +29,7 @@ func Example() {
 	err = opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		ctx, g := context.Background(), graph.New(1)
 		x := g.Input("x", dtype.F32, in.Extents...)
-		net, err := m.Insert(g, map[string]graph.Tensor{in.Name: x})
+		net, err := m.Insert(g, map[string]graph.Tensor{in.Name: x}, onnx.Frozen()) // it is not trained
 		if err != nil {
 			return err
 		}

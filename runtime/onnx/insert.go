@@ -206,6 +206,7 @@ type builder struct {
 	fed       map[string]*safetensors.Tensor
 	names     map[string]bool // of the first seen nodes of the graph
 	seen      int
+	frozen    bool // the network is not trained
 	depth     int
 	expanded  int    // nodes of functions and branches
 	wanted    *value // what a graph of constants computes
@@ -232,7 +233,7 @@ func (b *builder) run(s *scope, nodes []*onnxpb.NodeProto, names []string) ([]*v
 			return nil, fmt.Errorf("onnx: want functions and branches of at most %d nodes", maxExpanded)
 		}
 	}
-	for _, n := range nodes {
+	for _, n := range b.freeze(s, nodes, names) {
 		c := &call{node: n, scope: s, domain: domain(n.GetDomain())}
 		c.version = s.opsets[c.domain]
 		for _, name := range n.GetInput() {

@@ -44,8 +44,9 @@ func (p port) read(t testing.TB, folder string) safetensors.Tensor {
 	return safetensors.Tensor{Type: dtypes[p.Dtype], Shape: append([]int{}, p.Shape...), Data: data}
 }
 
-// TestNetworks runs networks that people use, and compares their outputs with those of ONNX Runtime 1.30. The
-// folder in OPGEN_ONNX has further ones: models, and cases.
+// TestNetworks runs networks that people use, as they are and as those that are not trained, and compares
+// their outputs with those of ONNX Runtime 1.30. The folder in OPGEN_ONNX has further ones: models, and
+// cases.
 func TestNetworks(t *testing.T) {
 	registry := &task.Registry{}
 	if err := catalogue.Register(registry); err != nil {
@@ -53,7 +54,8 @@ func TestNetworks(t *testing.T) {
 	}
 	ran := 0
 	eachNetwork(t, func(name, folder, file string) {
-		t.Run(name, func(t *testing.T) { runNetwork(t, folder, file, registry) })
+		t.Run(name, func(t *testing.T) { runNetwork(t, folder, file, registry, false) })
+		t.Run(name+", frozen", func(t *testing.T) { runNetwork(t, folder, file, registry, true) })
 		ran++
 	})
 	if ran < 3 {
@@ -97,14 +99,14 @@ func readNetwork(t testing.TB, folder, file string) (c networkCase, m *onnx.Mode
 	return c, m
 }
 
-func runNetwork(t *testing.T, folder, file string, registry *task.Registry) {
+func runNetwork(t *testing.T, folder, file string, registry *task.Registry, frozen bool) {
 	c, m := readNetwork(t, folder, file)
 	inputs, known := map[string]safetensors.Tensor{}, map[string]bool{}
 	for name, p := range c.Inputs {
 		inputs[name] = p.read(t, filepath.Dir(file))
 		known[name] = !inputs[name].Type.IsFloat() // what branches depend on
 	}
-	l, err := load(m, registry, inputs, known)
+	l, err := loadOn(1, frozen, m, registry, inputs, known)
 	if err != nil {
 		t.Fatal(err)
 	}

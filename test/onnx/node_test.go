@@ -86,11 +86,15 @@ func load(m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.
 	return loadOn(1, false, m, registry, inputs, known)
 }
 
-// loadOn does so for a number of workers, and fuses operators if asked to.
-func loadOn(workers int, fused bool, m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.Tensor, known map[string]bool) (*loaded, error) {
+// loadOn does so for a number of workers, as a network that is not trained and with fused operators if asked
+// to.
+func loadOn(workers int, frozen bool, m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.Tensor, known map[string]bool) (*loaded, error) {
 	g := graph.New(1)
 	tensors := map[string]graph.Tensor{}
 	var opts []onnx.Option
+	if frozen {
+		opts = append(opts, onnx.Frozen())
+	}
 	for name, x := range inputs {
 		if known[name] {
 			opts = append(opts, onnx.Known(name, x))
@@ -109,7 +113,7 @@ func loadOn(workers int, fused bool, m *onnx.Model, registry *task.Registry, inp
 	if err != nil {
 		return nil, err
 	}
-	if fused {
+	if frozen {
 		if p, _, err = fuse.Program(p); err != nil {
 			return nil, err
 		}
