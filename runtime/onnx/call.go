@@ -150,6 +150,11 @@ func (b *builder) compute(l *later) error {
 
 // mapped inserts the operator of the catalogue that a node is mapped to.
 func (b *builder) mapped(c *call) ([]*value, error) {
+	if outs, _, err := b.defined(c, true); err != nil {
+		return nil, c.refused("nodes of others compute it", err)
+	} else if outs != nil {
+		return outs, nil
+	}
 	var reasons []string
 	mapped := false
 	for _, e := range b.m.catalogue.entries[c.node.GetOpType()] {
@@ -172,7 +177,7 @@ func (b *builder) mapped(c *call) ([]*value, error) {
 		}
 		return outs, nil
 	}
-	outs, unmet, err := b.defined(c)
+	outs, unmet, err := b.defined(c, false)
 	if err != nil {
 		return nil, c.refused("nodes of others compute it", err)
 	}

@@ -26,6 +26,7 @@ type definition struct {
 	inputs, outputs []string
 	variadic        bool     // the last input stands for all that follow
 	ignore          []string // attributes that change nothing
+	first           bool     // whether it is tried in front of the entries of a catalogue
 	steps           []step
 	reads           map[string]bool // names that expressions read
 }
@@ -121,8 +122,10 @@ func parseHeader(text string) (*definition, error) {
 			d.until, err = strconv.Atoi(value)
 		case "ignore":
 			d.ignore = list(value)
+		case "first":
+			d.first = true
 		default:
-			err = fmt.Errorf("want since, until or ignore, got %s", key)
+			err = fmt.Errorf("want since, until, ignore or first, got %s", key)
 		}
 		if err != nil {
 			return nil, err
@@ -179,10 +182,11 @@ func (d *definition) add(text string) error {
 	return nil
 }
 
-// defined computes a node as a definition says; nil if none applies, with reasons.
-func (b *builder) defined(c *call) (outs []*value, reasons []string, err error) {
+// defined computes a node as a definition says, of those in front of entries or of the others; nil if none
+// applies, with reasons.
+func (b *builder) defined(c *call, first bool) (outs []*value, reasons []string, err error) {
 	for _, d := range definitions()[functionKey{c.domain, c.node.GetOpType()}] {
-		if c.version < d.since || d.until != 0 && c.version > d.until {
+		if d.first != first || c.version < d.since || d.until != 0 && c.version > d.until {
 			continue
 		}
 		x := &inlined{b: b, c: c, d: d, values: map[string]*value{}, lets: map[string]any{}}

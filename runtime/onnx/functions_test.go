@@ -2,6 +2,7 @@ package onnx_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestDefinitionErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"\ty = Op(x)":                        "line 1: want an operator in front of it",
 		"Op(x)":                              "line 1: want Operator(inputs) -> outputs, got Op(x)",
-		"Op(x) -> y; before 3":               "line 1: want since, until or ignore, got before",
+		"Op(x) -> y; before 3":               "line 1: want since, until, ignore or first, got before",
 		"Op(x) -> y; since x":                "line 1: strconv.Atoi",
 		"# nothing\nOp(x) -> y\n\tlet n":     "line 3: want let name = value, got let n",
 		"Op(x) -> y\n\twant (":               "line 2: expression (: want a value, got the end",
@@ -71,6 +72,32 @@ func TestDefined(t *testing.T) {
 		_, err := insert(model(t, []*onnxpb.NodeProto{node("Cast", x, []string{"n"}, integer("to", 7)), n}, nil))
 		if r := (*onnx.Refused)(nil); !errors.As(err, &r) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestDefinedFirst expands a power with an exponent for which a product takes less time, and maps others.
+func TestDefinedFirst(t *testing.T) {
+	t.Parallel()
+	constant := func(shape []int64, values ...float32) *onnxpb.TensorProto {
+		return &onnxpb.TensorProto{Name: proto.String("e"), DataType: proto.Int32(1), Dims: shape, FloatData: values}
+	}
+	for _, c := range []struct {
+		exponent *onnxpb.TensorProto
+		want     string
+	}{
+		{constant(nil, 2), "EW_MUL"},
+		{constant([]int64{1, 1}, 2), "EW_MUL"},
+		{constant(nil, 3), "EW_POW"},
+		{constant([]int64{3}, 2, 2, 2), "EW_POW"},
+		{constant([]int64{1, 1, 1}, 2), "EW_POW"}, // the result has three dimensions
+	} {
+		net, err := insert(model(t, []*onnxpb.NodeProto{node("Pow", []string{"x", "e"}, []string{"y"})}, []*onnxpb.TensorProto{c.exponent}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := net.Outputs[0].Node(); !strings.Contains(fmt.Sprint(n.Attrs), c.want) {
+			t.Errorf("%v: got %s %s, want %s", c.exponent, n.Op.Name, n.Attrs, c.want)
 		}
 	}
 }
