@@ -10,8 +10,8 @@ import (
 	"github.com/opgen/opgen/runtime/tuned"
 )
 
-// The program that opgen tune compiles for this module measures the largest elements of columns, and writes a
-// table. What it prints has times, which are another ones at each run.
+// The program that opgen tune compiles for this module measures the choice of a row, and writes a table.
+// What it prints has times, which are another ones at each run.
 func ExampleMain() {
 	dir, err := os.MkdirTemp("", "tune")
 	if err != nil {
@@ -21,7 +21,7 @@ func ExampleMain() {
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, tuned.File)
 	args, out := os.Args, os.Stdout
-	os.Args = []string{"tune", "-o", file, `reduce{"op_type": "REDUCE_MAX", "axes": [0]} input=256x200`}
+	os.Args = []string{"tune", "-o", file, `take{"axis": 0} input=2048x128 index=`}
 	os.Stdout = os.Stderr
 	tune.Main(catalogue.Register, catalogue.Operators())
 	os.Args, os.Stdout = args, out
@@ -35,5 +35,5 @@ func ExampleMain() {
 			fmt.Printf("%s %s: faster in other than the usual ranges\n", e.Operator, e.Shapes)
 		}
 	}
-	// Output: reduce input=256x256: faster in other than the usual ranges
+	// Output: take input=2048x128 index=: faster in other than the usual ranges
 }

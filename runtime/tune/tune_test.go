@@ -112,14 +112,15 @@ var notInPrograms = []string{
 	`trim_sequence input.0=3x2 input.1=0x2: forward`,
 }
 
-// TestRun measures a reduction along columns, which takes many times as long in narrow ranges: an entry says
-// so. An entry of another device stays, and one of this use that is not better goes.
+// TestRun measures the choice of a row, which takes many times as long in the usual ranges: their number
+// follows from the size of the tensor, most of which is not read. An entry says so. An entry of another
+// device stays, and one of this use that is not better goes.
 func TestRun(t *testing.T) {
 	r := registry(t)
 	var table tuned.Table
-	other := tuned.Entry{Device: tuned.Device{Processor: "another", Workers: 1}, Use: tuned.Use{Operator: "reduce"}, Ranges: 5}
+	other := tuned.Entry{Device: tuned.Device{Processor: "another", Workers: 1}, Use: tuned.Use{Operator: "take"}, Ranges: 5}
 	table.Set(other)
-	all, err := uses(catalogue.Operators(), []string{`reduce{"op_type": "REDUCE_MAX", "axes": [0]} input=256x200`})
+	all, err := uses(catalogue.Operators(), []string{`take{"axis": 0} input=2048x128 index=`})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,9 +134,9 @@ func TestRun(t *testing.T) {
 	}
 	table.Set(tuned.Entry{Device: tuned.Device{Processor: tuned.Processor(), Workers: 1}, Use: stale, Ranges: 7}) // which is no candidate
 	var out bytes.Buffer
-	c := config{Operators: catalogue.Operators(), Uses: []string{`reduce{"op_type": "REDUCE_MAX", "axes": [0]} input=256x200`}, Workers: 1, Out: &out}
+	c := config{Operators: catalogue.Operators(), Uses: []string{`take{"axis": 0} input=2048x128 index=`}, Workers: 1, Out: &out}
 	measured, chosen, err := run(t.Context(), r, &table, c)
-	if err != nil || measured != 2 || chosen < 1 || !strings.Contains(out.String(), `input=256x200: forward: `) {
+	if err != nil || measured != 2 || chosen < 1 || !strings.Contains(out.String(), `index=: forward: `) {
 		t.Fatalf("%v: %d measured, %d chosen\n%s", err, measured, chosen, &out)
 	}
 	found := false
@@ -145,7 +146,7 @@ func TestRun(t *testing.T) {
 		}
 		if e.Processor == tuned.Processor() && e.Task == "forward" {
 			found = true
-			if e.Ranges > 4 || e.Shapes != "input=256x256" || !strings.Contains(e.Attrs, "REDUCE_MAX") {
+			if e.Ranges > 8 || e.Shapes != "input=2048x128 index=" || !strings.Contains(e.Attrs, "axis") {
 				t.Errorf("got the entry %+v", e)
 			}
 		}
