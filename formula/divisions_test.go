@@ -2,8 +2,11 @@ package formula_test
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 
+	"github.com/opgen/opgen/generated/flat"
 	"github.com/opgen/opgen/generated/linear"
 	attention "github.com/opgen/opgen/generated/multiheadattentiongeneral"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -82,5 +85,32 @@ func TestAttributesOfParts(t *testing.T) {
 	}
 	if d := find(nodes[2], int(attention.SlotWq), 0); d != nil {
 		t.Errorf("numbers drawn by the number of an element differ in parts, got %+v", d)
+	}
+}
+
+// TestNumberedElements divides uses whose formula counts all elements of tensors: along the first dimension,
+// if all tensors have the same one. No other dimension divides, since its parts do not follow each other.
+func TestNumberedElements(t *testing.T) {
+	for _, tt := range []struct {
+		shape      []int
+		start, end int
+		want       []map[int]int
+	}{
+		{[]int{4, 3, 2}, 1, 3, []map[int]int{{0: 0, 1: 0}}},
+		{[]int{4, 3, 2, 2}, 2, 4, []map[int]int{{0: 0, 1: 0}}},
+		{[]int{4, 3, 2}, 0, 2, nil}, // 12 rows of 2
+		{[]int{4, 3, 2}, 0, 3, nil}, // 24
+		{[]int{1, 3, 2}, 1, 3, nil},
+	} {
+		g := graph.New(1)
+		flat.Apply(g, flat.Defaults().WithStartDim(tt.start).WithEndDim(tt.end), g.Input("x", dtype.F32, tt.shape...))
+		if err := g.Err(); err != nil {
+			t.Fatal(err)
+		}
+		n := g.Nodes()[0]
+		got, err := n.Op.Divisions(n.Resolved)
+		if err != nil || !slices.EqualFunc(got, tt.want, func(d task.Division, axes map[int]int) bool { return maps.Equal(d.Axes, axes) && !d.Partial }) {
+			t.Errorf("%v, dimensions %d to %d: got %+v, %v", tt.shape, tt.start, tt.end, got, err)
+		}
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/curves"
 	"github.com/opgen/opgen/runtime/loader"
+	"github.com/opgen/opgen/runtime/mesh"
 	"github.com/opgen/opgen/runtime/mpi"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/timeline"
@@ -36,11 +37,15 @@ type options struct {
 	engine  string
 	devices int
 	mpi     bool
-	epochs  int
-	batch   int
-	rates   string
-	curve   string
-	trace   string
+	// strategy is a file that says how tensors are divided among devices.
+	strategy string
+	mesh     *mesh.Strategy // what it says, or nil
+	dropout  float64
+	epochs   int
+	batch    int
+	rates    string
+	curve    string
+	trace    string
 	// Pictures of the training plan besides its graph and its memory, and a prediction of its run.
 	timeline, tileGraph, prediction, page string
 	training, serve                       string
@@ -65,13 +70,34 @@ type options struct {
 	resume      bool
 }
 
+// usualDropout is the share of features that are dropped if no flag says so.
+const usualDropout = 0.3
+
+// divide reads the strategy, if there is one. The number of devices is that of its mesh.
+func (o *options) divide() error {
+	if o.strategy == "" {
+		return nil
+	}
+	text, err := os.ReadFile(o.strategy)
+	if err != nil {
+		return err
+	}
+	if o.mesh, err = mesh.Parse(o.strategy, text); err != nil {
+		return err
+	}
+	o.devices = o.mesh.Devices()
+	return nil
+}
+
 // register makes flags of the options, with their defaults.
 func (o *options) register(f *flag.FlagSet) {
 	f.Uint64Var(&o.seed, "seed", 1, "decides the split, the first weights and the order of images")
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "how many workers share the work")
 	f.StringVar(&o.engine, "engine", "cpu", "what runs the programs: cpu; cuda, a GPU; or auto, a GPU if there is one")
 	f.IntVar(&o.devices, "devices", 1, "among how many devices each batch is divided; all have memory of this machine")
+	f.StringVar(&o.strategy, "strategy", "", "divide tensors among devices as this `file` says, in place of -devices")
 	f.BoolVar(&o.mpi, "mpi", false, "run as a rank of MPI, under mpiexec; -devices are those of all ranks together, and the losses do not depend on the number of ranks")
+	f.Float64Var(&o.dropout, "dropout", usualDropout, "the share of features that are dropped in training")
 	f.IntVar(&o.epochs, "epochs", 20, "how often all images are seen")
 	f.IntVar(&o.batch, "batch", 32, "images of a training step")
 	f.StringVar(&o.rates, "schedule", "constant", "how the learning rate changes: "+strings.Join(schedules, ", "))
@@ -130,6 +156,10 @@ func (o *options) check(args []string) error {
 		return fmt.Errorf("-engine: want one of %s, got %q", strings.Join(engines.Names, ", "), o.engine)
 	case o.devices < 1:
 		return fmt.Errorf("-devices: want at least 1, got %d", o.devices)
+	case o.strategy != "" && o.devices != 1:
+		return errors.New("-devices, -strategy: want one of them, as both say how many devices there are")
+	case !(o.dropout >= 0 && o.dropout < 1):
+		return fmt.Errorf("-dropout: want at least 0 and less than 1, got %v", o.dropout)
 	case o.mpi && o.engine != "cpu":
 		return fmt.Errorf("-mpi: want -engine cpu, got %q", o.engine)
 	case o.epochs < 1:
@@ -172,6 +202,9 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.batch > train.len() {
 		return fmt.Errorf("a batch of %d, but only %d images to train on", o.batch, train.len())
 	}
+	if err := o.divide(); err != nil {
+		return err
+	}
 	register, engine, err := engines.Choose(o.engine, o.workers, o.devices)
 	if err != nil {
 		return err
@@ -202,7 +235,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
 	w = engines.First(session, w, &o.curve, &o.chart, &o.trace, &o.timeline, &o.prediction, &o.tileGraph, &o.dot, &o.plan, &o.memory, &o.page, &o.serve)
-	batches, err := loader.New(loader.Config{Samples: train.len(), Batch: o.batch, Epochs: o.epochs, Seed: o.seed, Ahead: 1},
+	batches, err := loader.New(loader.Config{Samples: train.len(), Batch: o.batch, Epochs: o.epochs, Seed: o.seed, DropLast: o.mesh != nil, Ahead: 1},
 		func(_ context.Context, samples []int) (dataset, error) { return train.pick(samples), nil })
 	if err != nil {
 		return err
@@ -218,7 +251,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.average > 0 {
 		optimizer = means.of(o.average, optimizer)
 	}
-	s := newClassifier(session, o.seed, o.devices, optimizer)
+	s := newClassifier(session, &o, optimizer)
 	fmt.Fprintf(w, "%d images to train on, %d to test; seed %d, batches of %d, workers: %d\n", train.len(), test.len(), o.seed, o.batch, o.workers)
 	if o.load != "" {
 		if _, err := s.train.For(ctx, o.batch); err != nil {
@@ -238,6 +271,9 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	if err := t.run(ctx); err != nil {
 		return err
 	}
+	if err := s.gather(ctx, o.batch); err != nil {
+		return err
+	}
 	if err := session.CopyVariables(means); err != nil {
 		return err
 	}
@@ -246,7 +282,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 			return err
 		}
 	}
-	alone := newNetwork(1, o.seed, 0)
+	alone := newNetwork(1, o.seed, 0, o.dropout)
 	if err := onnxfile.Write(o.onnx, session, alone.graph, alone.logits); err != nil {
 		return err
 	}
@@ -280,7 +316,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		predicted = append(predicted, prediction)
 	}
 	if o.cost {
-		if err := writeCosts(ctx, w, usual.Net[0].graph, o.workers); err != nil {
+		if err := writeCosts(ctx, w, usual.Net.networks[0].graph, o.workers); err != nil {
 			return err
 		}
 	}

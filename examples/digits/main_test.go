@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -178,7 +179,7 @@ func TestWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newClassifier(openSession(t, workers), seed, 1, optimizerOf(t, "constant"))
+		s := newClassifier(openSession(t, workers), &options{seed: seed, devices: 1, dropout: usualDropout}, optimizerOf(t, "constant"))
 		numbers := make([]int, batch)
 		for step := range steps {
 			for i := range numbers {
@@ -225,7 +226,7 @@ func TestDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	train := func(workers, devices int) (losses []float32) {
-		c := newClassifier(openSession(t, workers, opgen.Devices(devices)), 1, devices, optimizerOf(t, "cosine"))
+		c := newClassifier(openSession(t, workers, opgen.Devices(devices)), &options{seed: 1, devices: devices, dropout: usualDropout}, optimizerOf(t, "cosine"))
 		numbers := make([]int, batch)
 		for step := range steps {
 			for i := range numbers {
@@ -265,7 +266,7 @@ func checkReplicas(t *testing.T, c *classifier, batch int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, n := range p.Net[0].graph.Nodes() {
+	for i, n := range p.Net.networks[0].graph.Nodes() {
 		for slot := range n.Op.Slots {
 			v := n.Tensor(slot)
 			if !v.Variable() {
@@ -275,7 +276,7 @@ func checkReplicas(t *testing.T, c *classifier, batch int) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, other := range p.Net[1:] {
+			for _, other := range p.Net.networks[1:] {
 				twin := other.graph.Nodes()[i].Tensor(slot)
 				if got, err := opgen.Fetch[float32](p.Program, twin); err != nil || !slices.Equal(got, want) {
 					t.Errorf("%v differs from %v, %v", twin, v, err)
@@ -347,7 +348,7 @@ func TestSchedules(t *testing.T) {
 	}
 	seen := map[float32]string{}
 	for _, schedule := range schedules {
-		c := newClassifier(openSession(t, 1), 1, 1, optimizerOf(t, schedule))
+		c := newClassifier(openSession(t, 1), &options{seed: 1, devices: 1, dropout: usualDropout}, optimizerOf(t, schedule))
 		var loss float32
 		for range 5 {
 			if loss, _, err = c.step(t.Context(), training.pick([]int{0, 1, 2})); err != nil {
@@ -374,7 +375,7 @@ func TestClipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	losses := func(o graph.Optimizer) (out []float32) {
-		c := newClassifier(openSession(t, 2), 1, 1, o)
+		c := newClassifier(openSession(t, 2), &options{seed: 1, devices: 1, dropout: usualDropout}, o)
 		for range 4 {
 			loss, _, err := c.step(t.Context(), training.pick([]int{0, 1, 2}))
 			if err != nil {
@@ -406,8 +407,8 @@ func TestAverages(t *testing.T) {
 	batch := training.pick([]int{0, 1, 2})
 	session, plain := openSession(t, 1), openSession(t, 1)
 	means := averages{}
-	c := newClassifier(session, 1, 1, means.of(decay, optimizerOf(t, "constant")))
-	same := newClassifier(plain, 1, 1, optimizerOf(t, "constant"))
+	c := newClassifier(session, &options{seed: 1, devices: 1, dropout: usualDropout}, means.of(decay, optimizerOf(t, "constant")))
+	same := newClassifier(plain, &options{seed: 1, devices: 1, dropout: usualDropout}, optimizerOf(t, "constant"))
 	var want []float32
 	for step := range 4 {
 		loss, _, err := c.step(t.Context(), batch)
@@ -476,7 +477,7 @@ func TestDecaying(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := newClassifier(s, 1, 1, o).step(t.Context(), training.pick([]int{0, 1, 2})); err != nil {
+		if _, _, err := newClassifier(s, &options{seed: 1, devices: 1, dropout: usualDropout}, o).step(t.Context(), training.pick([]int{0, 1, 2})); err != nil {
 			t.Fatal(err)
 		}
 		return weightOf(t, s, "out.weight"), weightOf(t, s, "out.bias")
@@ -554,7 +555,7 @@ func TestChecked(t *testing.T) {
 	}
 	var losses [2]float64
 	for i, opts := range [][]opgen.Option{nil, {opgen.Checked()}} {
-		loss, _, err := newClassifier(openSession(t, 2, opts...), 1, 1, optimizerOf(t, "cosine")).step(t.Context(), training.pick([]int{0, 1, 2}))
+		loss, _, err := newClassifier(openSession(t, 2, opts...), &options{seed: 1, devices: 1, dropout: usualDropout}, optimizerOf(t, "cosine")).step(t.Context(), training.pick([]int{0, 1, 2}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -585,7 +586,7 @@ func BenchmarkStep(b *testing.B) {
 			name, opts = "plain", []opgen.Option{opgen.Plain()}
 		}
 		b.Run(name, func(b *testing.B) {
-			s := newClassifier(openSession(b, 1, opts...), 1, 1, optimizerOf(b, "constant"))
+			s := newClassifier(openSession(b, 1, opts...), &options{seed: 1, devices: 1, dropout: usualDropout}, optimizerOf(b, "constant"))
 			t, err := s.train.For(b.Context(), batch)
 			if err != nil {
 				b.Fatal(err)
@@ -631,5 +632,76 @@ func TestFlags(t *testing.T) {
 	}
 	if err := good.check([]string{"20"}); err == nil || err.Error() != `want flags only, got the argument "20"` {
 		t.Errorf("an argument: got %v", err)
+	}
+}
+
+// TestStrategy divides trainings among devices as files say. If they divide batches alone, the losses are
+// those of -devices 4, bit for bit; others are near those of one device. The classifier that answers has the
+// weights of all devices.
+func TestStrategy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var all [][]float64
+	for i, flags := range [][]string{{"-devices", "1"}, {"-devices", "4"}, {"-strategy", "strategy.toml"}, {"-strategy", "tensor.toml"}, {"-strategy", "pipeline.toml"}} {
+		var o options
+		f := flag.NewFlagSet("digits", flag.ContinueOnError)
+		o.register(f)
+		if err := f.Parse(append(flags, "-dropout", "0", "-epochs", "3", "-workers", "2", "-curve", filepath.Join(dir, strconv.Itoa(i)))); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := run(t.Context(), o, &out); err != nil {
+			t.Fatalf("%v: %v", flags, err)
+		}
+		_, last, _ := strings.Cut(out.String(), "\ntest_accuracy=")
+		var accuracy float64
+		if _, err := fmt.Sscan(strings.Fields(last + " ")[0], &accuracy); err != nil || accuracy < 0.9 {
+			t.Errorf("%v: the accuracy is %v, %v", flags, accuracy, err)
+		}
+		if _, epoch, _ := strings.Cut(out.String(), "epoch  3/3 "); !strings.Contains(epoch[:40], "accuracy 0.9") {
+			t.Errorf("%v: want 9 of 10 images right in training, got %s", flags, epoch[:40])
+		}
+		text, err := os.ReadFile(o.curve)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var losses []float64
+		for line := range strings.Lines(string(text)) {
+			words := strings.Fields(line)
+			if words[1] == "45" {
+				continue // the last images of an epoch, which no strategy divides
+			}
+			loss, err := strconv.ParseFloat(words[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			losses = append(losses, loss)
+		}
+		all = append(all, losses)
+	}
+	first := 44 // of an epoch, before -devices has other images
+	for i, losses := range all {
+		if len(losses) != 3*first {
+			t.Fatalf("run %d has %d losses", i, len(losses))
+		}
+		for step, loss := range losses[:first] {
+			if d := math.Abs(loss - all[0][step]); !(d <= 1e-4) || i == 2 && loss != all[1][step] {
+				t.Errorf("run %d, step %d: the loss is %v, on one device %v, with -devices 4 %v", i, step+1, loss, all[0][step], all[1][step])
+			}
+		}
+	}
+	for args, want := range map[string]string{
+		"-devices 2 -strategy a": "-devices, -strategy: want one of them",
+		"-dropout 1":             "-dropout: want at least 0 and less than 1, got 1",
+	} {
+		var o options
+		f := flag.NewFlagSet("digits", flag.ContinueOnError)
+		o.register(f)
+		if err := f.Parse(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.check(nil); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", args, err, want)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/examples/internal/moves"
 	"github.com/opgen/opgen/generated/accuracy"
 	"github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/generated/dropout"
@@ -15,6 +16,7 @@ import (
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/mesh"
 )
 
 // network is the classifier for batches of one size.
@@ -25,8 +27,8 @@ type network struct {
 }
 
 // newNetwork builds the classifier on a device. Its nodes have names, so that networks for different batch
-// sizes share their weights within a session.
-func newNetwork(batch int, seed uint64, device int) *network {
+// sizes share their weights within a session. dropped is the share of features that are dropped in training.
+func newNetwork(batch int, seed uint64, device int, dropped float64) *network {
 	g := graph.OnDevice(seed, device)
 	n := &network{graph: g}
 	n.image = g.Input("image", dtype.F32, batch, 1, side, side)
@@ -47,26 +49,49 @@ func newNetwork(batch int, seed uint64, device int) *network {
 	x = linear.Apply(g, linear.Defaults(64), x, graph.Named("hidden"))
 	x = elementunary.Relu(g, x, graph.Named("relu3"))
 
-	x = dropout.Apply(g, dropout.Defaults(0.3), x, graph.Named("dropout"))
+	if dropped > 0 {
+		x = dropout.Apply(g, dropout.Defaults(dropped), x, graph.Named("dropout"))
+	}
 
 	n.logits = linear.Apply(g, linear.Defaults(classes), x, graph.Named("out"))
 
-	n.loss = scce.Apply(g, scce.Defaults(), scce.Logit(n.logits), scce.Label(n.label), graph.Named("loss"))
+	n.loss = scce.Apply(g, scce.Defaults().WithScaleFactor(1/float64(batch)), scce.Logit(n.logits), scce.Label(n.label), graph.Named("loss"))
 	n.correctAnswers = accuracy.Apply(g, accuracy.Defaults(), accuracy.Logit(n.logits), accuracy.Label(n.label), graph.Named("accuracy"))
 	return n
 }
 
+// learner is what trains on batches of one size: a network for each device, or one that a strategy divides.
+type learner struct {
+	networks []*network
+	divided  *mesh.Divided // or nil
+}
+
 // classifier is the network for training and for answering, with one set of weights on each device.
 type classifier struct {
-	train  *opgen.Batches[[]*network] // one network for each device
-	answer *opgen.Batches[*network]
+	session *opgen.Session
+	train   *opgen.Batches[*learner]
+	answer  *opgen.Batches[*network]
 }
 
 // newClassifier returns a classifier whose programs take batches of any size. Training divides each among
-// devices.
-func newClassifier(s *opgen.Session, seed uint64, devices int, optimizer graph.Optimizer) *classifier {
+// devices, by the strategy if there is one.
+func newClassifier(s *opgen.Session, o *options, optimizer graph.Optimizer) *classifier {
+	seed, devices := o.seed, o.devices
 	return &classifier{
-		train: opgen.NewBatches(s, 0, func(size int) ([]*network, *graph.Program, error) {
+		session: s,
+		train: opgen.NewBatches(s, 0, func(size int) (*learner, *graph.Program, error) {
+			if o.mesh != nil {
+				n := newNetwork(size, seed, 0, o.dropout)
+				p, err := graph.Training(n.graph, n.loss, optimizer, n.logits)
+				if err != nil {
+					return nil, nil, err
+				}
+				d, err := mesh.Divide(p, o.mesh, moves.Parts)
+				if err != nil {
+					return nil, nil, err
+				}
+				return &learner{[]*network{n}, d}, d.Program, nil
+			}
 			if size < devices {
 				return nil, nil, fmt.Errorf("want at least one image for each of %d devices, got %d", devices, size)
 			}
@@ -75,16 +100,16 @@ func newClassifier(s *opgen.Session, seed uint64, devices int, optimizer graph.O
 			var answers []graph.Tensor
 			for device := range devices {
 				images := (device+1)*size/devices - device*size/devices
-				n := newNetwork(images, seed, device)
+				n := newNetwork(images, seed, device, o.dropout)
 				share := float64(images) / float64(size)
 				parts, answers = append(parts, n), append(answers, n.correctAnswers)
 				replicas = append(replicas, graph.Replica{Loss: n.loss, Share: graph.Share{Loss: share, Aux: share}})
 			}
 			p, err := graph.DataParallel(replicas, optimizer, answers...)
-			return parts, p, err
+			return &learner{networks: parts}, p, err
 		}),
 		answer: opgen.NewBatches(s, 0, func(size int) (*network, *graph.Program, error) {
-			n := newNetwork(size, seed, 0)
+			n := newNetwork(size, seed, 0, o.dropout)
 			p, err := graph.Inference(n.graph, n.logits)
 			return n, p, err
 		}),
@@ -97,9 +122,12 @@ func (c *classifier) step(ctx context.Context, batch dataset) (loss float32, cor
 	if err != nil {
 		return 0, 0, err
 	}
+	if p.Net.divided != nil {
+		return p.Net.step(ctx, p.Program, batch)
+	}
 	var values []opgen.Value
 	images, labels := batch.images, batch.labels
-	for _, n := range p.Net {
+	for _, n := range p.Net.networks {
 		size := n.label.Shape()[0]
 		values = append(values, opgen.With(n.image, images[:size*pixels]), opgen.With(n.label, labels[:size]))
 		images, labels = images[size*pixels:], labels[size:]
@@ -107,7 +135,7 @@ func (c *classifier) step(ctx context.Context, batch dataset) (loss float32, cor
 	if err := p.Run(ctx, values...); err != nil {
 		return 0, 0, err
 	}
-	for _, n := range p.Net {
+	for _, n := range p.Net.networks {
 		losses, err := opgen.Fetch[float32](p.Program, n.loss)
 		if err != nil {
 			return 0, 0, err
@@ -120,6 +148,59 @@ func (c *classifier) step(ctx context.Context, batch dataset) (loss float32, cor
 		correct += int(right[0])
 	}
 	return loss, correct, nil
+}
+
+// step trains a network that a strategy divides. It counts right answers itself: engines add integers of
+// several devices nowhere.
+func (l *learner) step(ctx context.Context, p *opgen.Program, batch dataset) (loss float32, correct int, err error) {
+	n, d := l.networks[0], l.divided
+	var values []opgen.Value
+	for i, images := range mesh.Cut(d, n.image, batch.images) {
+		values = append(values, opgen.With(d.Inputs(n.image)[i], images))
+	}
+	cut := mesh.Cut(d, n.label, batch.labels)
+	for i, labels := range cut {
+		values = append(values, opgen.With(d.Inputs(n.label)[i], labels))
+	}
+	if err := p.Run(ctx, values...); err != nil {
+		return 0, 0, err
+	}
+	losses, err := opgen.Fetch[float32](p, d.Parts(n.loss)[0])
+	if err != nil {
+		return 0, 0, err
+	}
+	for i, part := range d.Parts(n.logits) {
+		if !part.Valid() {
+			continue // another device has the same
+		}
+		logits, err := opgen.Fetch[float32](p, part)
+		if err != nil {
+			return 0, 0, err
+		}
+		for k, class := range best(logits) {
+			if class == int(cut[i][k]) {
+				correct++
+			}
+		}
+	}
+	return losses[0], correct, nil
+}
+
+// gather makes whole weights of the parts on devices, for answers.
+func (c *classifier) gather(ctx context.Context, size int) error {
+	usual, err := c.train.For(ctx, size)
+	if err != nil || usual.Net.divided == nil {
+		return err
+	}
+	p, err := usual.Net.divided.Gather()
+	if err != nil || len(p.Steps) == 0 {
+		return err
+	}
+	whole, err := c.session.Load(ctx, p)
+	if err != nil {
+		return err
+	}
+	return whole.Run(ctx)
 }
 
 // logits returns what the network gives for each image and class.
@@ -140,7 +221,12 @@ func (c *classifier) answers(ctx context.Context, d dataset) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]int, d.len())
+	return best(logits), nil
+}
+
+// best returns the class with the largest logit of each image, the first of equal ones.
+func best(logits []float32) []int {
+	out := make([]int, len(logits)/classes)
 	for i := range out {
 		row := logits[i*classes : (i+1)*classes]
 		for c := range row {
@@ -149,5 +235,5 @@ func (c *classifier) answers(ctx context.Context, d dataset) ([]int, error) {
 			}
 		}
 	}
-	return out, nil
+	return out
 }

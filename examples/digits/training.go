@@ -91,8 +91,15 @@ func (t *training) checkpoints() opgen.Checkpoints {
 // fixed returns the options that a training must have again when it goes on.
 func (t *training) fixed() map[string]string {
 	o := t.options
-	return map[string]string{"seed": fmt.Sprint(o.seed), "batch": fmt.Sprint(o.batch), "devices": fmt.Sprint(o.devices), "epochs": fmt.Sprint(o.epochs),
+	fixed := map[string]string{"seed": fmt.Sprint(o.seed), "batch": fmt.Sprint(o.batch), "devices": fmt.Sprint(o.devices), "epochs": fmt.Sprint(o.epochs),
 		"schedule": o.rates, "clip": fmt.Sprint(o.clip), "decay": fmt.Sprint(o.decay), "average": fmt.Sprint(o.average), "load": o.load}
+	if o.strategy != "" { // checkpoints of other trainings do not name it
+		fixed["strategy"] = o.strategy
+	}
+	if o.dropout != usualDropout {
+		fixed["dropout"] = fmt.Sprint(o.dropout)
+	}
+	return fixed
 }
 
 // save writes a checkpoint.

@@ -165,7 +165,11 @@ func (d *divider) statement(s *program.Statement) {
 	if idx := d.subscripts(s.Left); idx != nil {
 		left, byNumber = idx, false
 	}
+	numbers := own == vary && d.numbers(s.Left)
 	for i, x := range left {
+		if numbers {
+			break
+		}
 		divided := !byNumber && d.is(s.Target, i, t.Shape[i])
 		v, _ := indexOf(x, d.joined && d.inside[s.Target])
 		plain := v != nil && d.along(v)
@@ -173,7 +177,7 @@ func (d *divider) statement(s *program.Statement) {
 			got = wrong
 		}
 	}
-	if s.Add || byNumber && own != same {
+	if s.Add || byNumber && own != same && !numbers {
 		got = wrong
 	}
 	switch {
@@ -245,6 +249,9 @@ func (d *divider) element(r *term.Read) state {
 	if x := d.subscripts(r); x != nil {
 		idx, ext, byNumber = x, d.p.Tensors[r.Tensor].Shape, false
 	}
+	if out == vary && d.numbers(r) && r.Which == nil && r.Else == nil {
+		return vary
+	}
 	if out == wrong || byNumber && out != same {
 		return wrong
 	}
@@ -271,6 +278,21 @@ func (d *divider) element(r *term.Read) state {
 		return wrong
 	}
 	return out
+}
+
+// numbers reports whether an index counts all elements of a tensor in row-major order, and the set has the
+// index and the first dimension of the tensor alone: the elements of a part then follow each other.
+func (d *divider) numbers(r *term.Read) bool {
+	v := counted(r)
+	if v == nil || !d.joined || !d.vars[v] || !d.axes[Axis{r.Tensor, 0}] {
+		return false
+	}
+	for i, extent := range d.p.Tensors[r.Tensor].Shape[1:] {
+		if d.is(r.Tensor, i+1, extent) || d.value(extent) != same {
+			return false
+		}
+	}
+	return true
 }
 
 // reduction returns the state of a reduction. A sum over the partitioned dimension is a partial sum.

@@ -60,7 +60,7 @@ func (q *Use) inside() []bool {
 // subscript h * D + d with d < D counts as h: the axis is partitioned in blocks of D elements.
 func (q *Use) Divisions() []Division {
 	p := q.Program
-	c := &classes{p: p, own: q.inside(), of: map[any]any{}}
+	c := &classes{p: p, own: q.inside(), of: map[any]any{}, first: map[*term.Variable]int{}}
 	for t, l := range p.Tensors {
 		for i, n := range l.Shape {
 			c.find(Axis{t, i})
@@ -68,6 +68,10 @@ func (q *Use) Divisions() []Division {
 				c.join(Axis{t, i}, n.Name)
 			}
 		}
+	}
+	for _, s := range p.Statements {
+		c.number(s.Left)
+		s.Reads(c.number)
 	}
 	for _, s := range p.Statements {
 		for _, v := range s.Vars {
@@ -147,6 +151,37 @@ type classes struct {
 	p   *program.Program
 	own []bool
 	of  map[any]any // the parent of a member, itself for a root
+	// first holds the first extent of the tensors whose elements an index counts, or 0 if they differ.
+	first map[*term.Variable]int
+}
+
+// counted returns the index that counts all elements of a tensor in row-major order; nil if there is none.
+func counted(r *term.Read) *term.Variable {
+	if !r.ByNumber || len(r.Idx) != 1 || r.Idx[0].Op != term.Index || !r.Idx[0].Var.Lo.Is(0) {
+		return nil
+	}
+	return r.Idx[0].Var
+}
+
+// number notes the first extent of a tensor whose elements an index counts.
+func (c *classes) number(r *term.Read) {
+	v := counted(r)
+	if v == nil {
+		return
+	}
+	all, known := v.Hi.Known()
+	extent, elements := 0, 1
+	for i, n := range c.p.Tensors[r.Tensor].Shape {
+		m, ok := n.Known()
+		if elements *= m; i == 0 {
+			extent = m
+		}
+		known = known && ok
+	}
+	if first, ok := c.first[v]; !known || elements != all || ok && first != extent {
+		extent = 0
+	}
+	c.first[v] = extent
 }
 
 func (c *classes) find(x any) any {
@@ -175,6 +210,12 @@ func (c *classes) variable(v *term.Variable) {
 // read joins each axis of r with the variable that subscripts it, if the variable ranges over the whole axis.
 func (c *classes) read(r *term.Read) {
 	idx := r.Idx
+	if v := counted(r); v != nil && c.first[v] > 1 && len(c.p.Tensors[r.Tensor].Shape) > 1 {
+		for t := range r.Count {
+			c.join(v, Axis{r.Tensor + t, 0})
+		}
+		return
+	}
 	if r.ByNumber {
 		idx = subscripts(c.p, r)
 	}

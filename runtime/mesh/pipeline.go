@@ -90,7 +90,10 @@ func newPipeline(p *graph.Program, s *Strategy) (*pipeline, error) {
 	if err := pl.order(); err != nil {
 		return nil, err
 	}
-	pl.out = &graph.Program{Name: p.Name, Fetched: p.Fetched}
+	pl.out = &graph.Program{Name: p.Name}
+	for _, t := range p.Fetched {
+		pl.out.Fetched = append(pl.out.Fetched, pl.results(t)...)
+	}
 	for i := range pl.steps {
 		pl.out.Steps = append(pl.out.Steps, pl.steps[i].Step)
 	}
