@@ -137,26 +137,36 @@ type Timing = engine.Timing
 type Usage = engine.Usage
 
 // Open returns a session for the operators of a catalogue: register is the Register function of a generated
-// package catalogue. Close the session to free its memory and to stop its workers.
-func Open(register func(*task.Registry) error, opts ...Option) (*Session, error) {
+// package catalogue. Close the session to free its memory and to stop its workers. If Open fails, it closes
+// what options gave to the session: a Backend, and the transport of Ranks.
+func Open(register func(*task.Registry) error, opts ...Option) (_ *Session, err error) {
 	o := options{register: []func(*task.Registry) error{register}}
 	for _, opt := range opts {
 		opt(&o)
 	}
-	ranked, err := o.open()
-	if err != nil {
+	var joined *ranked
+	defer func() {
+		if err == nil {
+			return
+		}
+		if o.backend != nil {
+			err = errors.Join(err, o.backend.Close())
+		}
+		err = errors.Join(err, joined.close())
+	}()
+	if joined, err = o.open(); err != nil {
 		return nil, err
 	}
 	var table *tuned.Table
 	if o.tuned != "" {
 		if table, err = o.table(); err != nil {
-			return nil, errors.Join(err, ranked.close())
+			return nil, err
 		}
 	}
 	if o.backend == nil {
 		config := cpu.Config{Workers: o.workers, Devices: o.devices}
-		if ranked != nil {
-			config.Devices, config.Ranks = ranked.mine, ranked.Link
+		if joined != nil {
+			config.Devices, config.Ranks = joined.mine, joined.Link
 		}
 		if o.checked {
 			o.backend = checked.New(config)
@@ -167,10 +177,10 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 	var registry task.Registry
 	for _, register := range o.register {
 		if register == nil {
-			return nil, errors.Join(errors.New("opgen: want the function Register of a catalogue, got nil"), o.backend.Close(), ranked.close())
+			return nil, errors.New("opgen: want the function Register of a catalogue, got nil")
 		}
 		if err := register(&registry); err != nil {
-			return nil, errors.Join(err, o.backend.Close(), ranked.close())
+			return nil, err
 		}
 	}
 	if table != nil {
@@ -185,7 +195,7 @@ func Open(register func(*task.Registry) error, opts ...Option) (*Session, error)
 		planning:  o.planning,
 		variables: map[string]graph.Tensor{},
 		counters:  map[string]*counter{},
-		ranks:     ranked,
+		ranks:     joined,
 	}, nil
 }
 

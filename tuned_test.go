@@ -83,8 +83,39 @@ func TestTunedErrors(t *testing.T) {
 	l := ranks.Local(1)
 	_, err = opgen.Open(catalogue.Register, opgen.Tuned(file), opgen.Ranks(l[0]))
 	wantError(t, err, "want Tuned without Ranks")
-	b := cpu.New(cpu.Config{})
-	defer b.Close()
-	_, err = opgen.Open(catalogue.Register, opgen.Tuned(file), opgen.Backend(b))
+	_, err = opgen.Open(catalogue.Register, opgen.Tuned(file), opgen.Backend(cpu.New(cpu.Config{})))
 	wantError(t, err, "got another backend")
+}
+
+// counted is a backend that counts how often it was closed.
+type counted struct {
+	*cpu.Backend
+	closed *int
+}
+
+func (c counted) Close() error {
+	*c.closed++
+	return c.Backend.Close()
+}
+
+// TestOpenClosesBackend opens sessions that cannot be opened. A backend belongs to its session, so Open
+// closes it, once.
+func TestOpenClosesBackend(t *testing.T) {
+	t.Parallel()
+	for want, open := range map[string]func(b opgen.Option) (*opgen.Session, error){
+		"got nil": func(b opgen.Option) (*opgen.Session, error) { return opgen.Open(nil, b) },
+		"want Tuned for the CPUs": func(b opgen.Option) (*opgen.Session, error) {
+			return opgen.Open(catalogue.Register, b, opgen.Tuned("x"))
+		},
+		"want ranks that run programs on": func(b opgen.Option) (*opgen.Session, error) {
+			return opgen.Open(catalogue.Register, b, opgen.Ranks(ranks.Local(1)[0]))
+		},
+	} {
+		closed := 0
+		_, err := open(opgen.Backend(counted{cpu.New(cpu.Config{}), &closed}))
+		wantError(t, err, want)
+		if closed != 1 {
+			t.Errorf("%s: want the backend closed once, got %d times", want, closed)
+		}
+	}
 }
