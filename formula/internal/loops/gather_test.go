@@ -90,7 +90,7 @@ func TestGuardedScatter(t *testing.T) {
 					places[n] = int64(n*n%(entries+4)) - 2
 				}
 				if c.holds(values[n/cols*cols], n%cols, int(places[n]), values[n], int(divisors[n])) {
-					want[places[n]] += values[n] * values[n]
+					want[places[n]] += float32(values[n] * values[n])
 					counts[places[n]] += int32(n%4 + n%cols)
 				}
 			}
