@@ -98,6 +98,7 @@ func TestRoiAlign(t *testing.T) {
 	for i := range image {
 		image[i] = 10*float64(i/8) + float64(i%8)
 	}
+	image[5*8] = math.Inf(1) // which no sample has a share of
 	at := func(y, x float64) float64 { return 10*y + x }
 	for _, c := range []struct {
 		attrs roialign.Attrs
@@ -109,8 +110,14 @@ func TestRoiAlign(t *testing.T) {
 		{roialign.Defaults(1, 2), []float64{1, 1, 5, 3}, []float64{at(2, 2), at(2, 4)}},
 		{roialign.Defaults(1, 2).WithScale(0.5).WithCenters(true), []float64{2, 2, 10, 6}, []float64{at(1.5, 1.5), at(1.5, 3.5)}},
 		{roialign.Defaults(1, 1).WithSamples(1), []float64{2, 2, 2, 2}, []float64{at(2.5, 2.5)}}, // at least 1 long
-		{roialign.Defaults(1, 1).WithSamples(1), []float64{20, 2, 22, 4}, []float64{0}},
+		{roialign.Defaults(1, 1).WithSamples(1), []float64{20, 4, 22, 6}, []float64{0}},
 		{roialign.Defaults(1, 1).WithSamples(1), []float64{-2, 2, 1, 4}, []float64{at(3, 0)}},
+		// Samples outside count as 0 also where the image holds infinities, and among those inside.
+		{roialign.Defaults(1, 1).WithSamples(2), []float64{5, 2, 13, 2}, []float64{at(2.5, 7) / 2}},
+		{roialign.Defaults(1, 1), []float64{math.NaN(), 2, 5, 4}, []float64{0}},
+		{roialign.Defaults(1, 1), []float64{math.Inf(-1), 2, math.Inf(1), 4}, []float64{0}},
+		{roialign.Defaults(1, 1).WithCenters(true), []float64{5, 4, 2, 3}, []float64{0}}, // no samples
+		{roialign.Defaults(1, 1).WithSamples(1).WithMode(roialign.ModeMax), []float64{20, 4, 22, 6}, []float64{0}},
 		// The greatest share of an element: a quarter of the last one.
 		{roialign.Defaults(1, 1).WithSamples(1).WithMode(roialign.ModeMax), []float64{2, 2, 3, 3}, []float64{at(3, 3) / 4}},
 	} {
@@ -120,7 +127,7 @@ func TestRoiAlign(t *testing.T) {
 		p := infer(t, g, []graph.Tensor{y}, opgen.With(x, image), opgen.With(b, c.boxes), opgen.With(n, []int64{0}))
 		got, _ := fetched[float64](t, p, y)
 		for i := range c.want {
-			if math.Abs(got[i]-c.want[i]) > 1e-12 {
+			if !(math.Abs(got[i]-c.want[i]) <= 1e-12) { // NaN is wrong, too
 				t.Errorf("%+v: got %v, want %v", c.attrs, got, c.want)
 				break
 			}

@@ -22,36 +22,34 @@ func (RoiAlign[T, L]) Forward(_ *op.Ctx, a *roialign.Forward[T, L], r op.Range) 
 		if of < 0 || of >= d.N {
 			return &op.Error{Operator: "roi_align", Task: "forward", Slot: "image", Want: fmt.Sprintf("an image below %d", d.N), Got: fmt.Sprint(of)}
 		}
-		ys := sidesOf(a, box, 1, attrs.Height, d.H)
-		xs := sidesOf(a, box, 0, attrs.Width, d.W)
+		ys, rows := sidesOf(a, box, 1, attrs.Height, d.H)
+		xs, columns := sidesOf(a, box, 0, attrs.Width, d.W)
 		for part := range out {
 			places = places[:0]
 			for _, y := range ys[part/attrs.Width] {
 				for _, x := range xs[part%attrs.Width] {
-					if image == 0 {
-						continue
-					}
 					places = append(places, sampleOf(x, y, d.W))
 				}
 			}
 			for c := range d.C {
 				channel := a.Input.Span((of*d.C+c)*image, (of*d.C+c+1)*image)
-				a.Output.Set((box*d.C+c)*out+part, joined(channel.At, places, attrs.Mode == roialign.ModeMax))
+				a.Output.Set((box*d.C+c)*out+part, joined(channel.At, places, rows*columns, attrs.Mode == roialign.ModeMax))
 			}
 		}
 	}
 	return nil
 }
 
-// side is the place of a sample along a side of the image: two neighbors and their shares, which are 0
-// outside.
+// side is the place of a sample along a side of the image: two neighbors and their shares.
 type side[T dtype.Float] struct {
 	at    [2]int
 	share [2]T
 }
 
-// sidesOf returns the places of the samples in each part along a side of a box.
-func sidesOf[T dtype.Float, L dtype.Index](a *roialign.Forward[T, L], box, axis, parts, extent int) [][]side[T] {
+// sidesOf returns the places of the samples inside of the image in each part along a side of a box, and the
+// number of all samples of a part. A sample is at most an element apart from the next one, or samples says how
+// many there are, so a huge box has no more places than a large one.
+func sidesOf[T dtype.Float, L dtype.Index](a *roialign.Forward[T, L], box, axis, parts, extent int) (places [][]side[T], n int) {
 	scale, shift := T(a.Attrs.Scale), T(0)
 	if a.Attrs.Centers {
 		shift = 0.5
@@ -61,24 +59,22 @@ func sidesOf[T dtype.Float, L dtype.Index](a *roialign.Forward[T, L], box, axis,
 	if !a.Attrs.Centers {
 		long = max(long, 1)
 	}
-	step, n := long/T(parts), a.Attrs.Samples
-	if n == 0 {
-		n = min(max(int(math.Ceil(float64(step))), 0), maxSamples)
+	step := long / T(parts)
+	if n = a.Attrs.Samples; n == 0 && step > 0 { // NaN and infinities have no integer
+		n = int(min(math.Ceil(float64(step)), maxSamples))
 	}
-	out := make([][]side[T], parts)
-	for p := range out {
+	places = make([][]side[T], parts)
+	for p := range places {
 		for i := range n {
 			x := lo + T(p)*step + (T(i)+0.5)*step/T(n)
-			var s side[T]
 			if x >= -1 && x <= T(extent) && extent > 0 {
 				x = min(max(x, 0), T(extent-1))
 				first := int(x)
-				s = side[T]{[2]int{first, min(first+1, extent-1)}, [2]T{T(first+1) - x, x - T(first)}}
+				places[p] = append(places[p], side[T]{[2]int{first, min(first+1, extent-1)}, [2]T{T(first+1) - x, x - T(first)}})
 			}
-			out[p] = append(out[p], s)
 		}
 	}
-	return out
+	return places, n
 }
 
 // maxSamples bounds how many samples of a part stand along a side where its length decides.
@@ -97,12 +93,13 @@ func sampleOf[T dtype.Float](x, y side[T], width int) (s sample[T]) {
 	return s
 }
 
-// joined returns the mean of samples, or the greatest share of an element in them. Without samples it is 0.
-func joined[T dtype.Float](at func(int) T, places []sample[T], most bool) (out T) {
-	for i, s := range places {
-		if most && i == 0 {
-			out = s.share[0] * at(s.at[0])
-		}
+// joined returns the mean of samples, or the greatest share of an element in them. Those of all samples that
+// have no place are outside of the image and count as 0, whatever the image holds. Without samples it is 0.
+func joined[T dtype.Float](at func(int) T, places []sample[T], all int, most bool) (out T) {
+	if most && len(places) == all {
+		out = T(math.Inf(-1))
+	}
+	for _, s := range places {
 		for k := range 4 {
 			if x := s.share[k] * at(s.at[k]); most {
 				out = max(out, x)
@@ -111,8 +108,11 @@ func joined[T dtype.Float](at func(int) T, places []sample[T], most bool) (out T
 			}
 		}
 	}
-	if !most && len(places) > 0 {
-		out /= T(len(places))
+	switch {
+	case all == 0:
+		return 0
+	case !most:
+		out /= T(all)
 	}
 	return out
 }
