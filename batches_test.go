@@ -223,13 +223,13 @@ func TestAccumulation(t *testing.T) {
 		if err := update.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(loss-float64(want)) > 1e-5 {
+		if !(math.Abs(loss-float64(want)) <= 1e-5) {
 			t.Errorf("step %d: the loss is %v, want %v", i, loss, want)
 		}
 	}
 	want := weights(t, all)
 	for i, got := range weights(t, last) {
-		if math.Abs(float64(got-want[i])) > 1e-5 {
+		if !(math.Abs(float64(got-want[i])) <= 1e-5) {
 			t.Errorf("weight %d is %v, want %v", i, got, want[i])
 		}
 	}
@@ -303,7 +303,7 @@ func TestF20AuxiliaryShare(t *testing.T) {
 	want := train(size)
 	for _, n := range []int{1, 2} {
 		for i, got := range train(n) {
-			if math.Abs(float64(got-want[i])) > 1e-5 {
+			if !(math.Abs(float64(got-want[i])) <= 1e-5) {
 				t.Errorf("micro-batches of %d: weight %d is %v, want %v", n, i, got, want[i])
 			}
 		}

@@ -139,7 +139,7 @@ func TestCallUpdates(t *testing.T) {
 		called(t, c, err)
 		meanG, meanSquare = 0.9*meanG+0.1*0.5, 0.999*meanSquare+0.001*0.25
 		want -= 0.001 / (1 - math.Pow(0.9, step)) * meanG / (math.Sqrt(meanSquare/(1-math.Pow(0.999, step))) + 1e-8)
-		if math.Abs(w[0]-want) > 1e-12 {
+		if !(math.Abs(w[0]-want) <= 1e-12) {
 			t.Errorf("step %v: want %v, got %v", step, want, w[0])
 		}
 	}

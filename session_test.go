@@ -280,7 +280,7 @@ func TestFuse(t *testing.T) {
 		t.Errorf("%d calls, and %d with fusion; want 2 and 1", two, one)
 	}
 	for i, x := range fused {
-		if math.Abs(float64(x-plain[i])) > 1e-5 {
+		if !(math.Abs(float64(x-plain[i])) <= 1e-5) {
 			t.Errorf("element %d is %v with fusion, %v without", i, x, plain[i])
 		}
 	}
@@ -386,7 +386,7 @@ func TestSharedWeight(t *testing.T) {
 	}
 	one, two := train(false), train(true)
 	for i := range one {
-		if math.Abs(float64(one[i]-two[i])) > 1e-5 {
+		if !(math.Abs(float64(one[i]-two[i])) <= 1e-5) {
 			t.Errorf("a shared weight becomes %v, want %v", two, one)
 		}
 	}

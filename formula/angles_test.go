@@ -69,7 +69,7 @@ func TestDigitsOfAngles(t *testing.T) {
 				x, w := given["x"][n*cols:(n+1)*cols], given["w"][n*cols:(n+1)*cols]
 				for k := range cols {
 					want := c.want(x, w, j, n, k, cols)
-					if d := math.Abs(got[n*cols+k] - want); d > 3e-7*max(1, math.Abs(want)) {
+					if d := math.Abs(got[n*cols+k] - want); !(d <= 3e-7*max(1, math.Abs(want))) {
 						t.Errorf("%s of %v, element %d, %d: got %v, want %v", c.text, size, n, k, got[n*cols+k], want)
 						n = rows
 						break

@@ -105,7 +105,7 @@ func TestExtremesKeepTheGradient(t *testing.T) {
 							for _, g := range ways["loops"][0][n*size[1] : (n+1)*size[1]] {
 								sum += g
 							}
-							if math.Abs(sum-float64(size[1])) > 1e-4 {
+							if !(math.Abs(sum-float64(size[1])) <= 1e-4) {
 								t.Errorf("%s, %v, %v, row %d: the gradients sum to %v, want %d", text, typ, size, n, sum, size[1])
 							}
 						}

@@ -118,7 +118,7 @@ func compareGradientsOf(t *testing.T, o *task.Operator, u *program.Use, r *task.
 		}
 		got := m.tensors[id].real
 		for k := range want {
-			if math.Abs(got[k]-want[k]) > 1e-9*max(1, math.Abs(want[k])) {
+			if !(math.Abs(got[k]-want[k]) <= 1e-9*max(1, math.Abs(want[k]))) {
 				t.Errorf("gradient of %s, element %d: got %v, want %v", l.Name, k, got[k], want[k])
 				break
 			}

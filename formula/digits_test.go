@@ -534,10 +534,10 @@ func TestLog1p(t *testing.T) {
 				if typ == dtype.F32 {
 					unit = 0x1p-23
 				}
-				if want := math.Log1p(v); math.Abs(got["y"][k]-want) > 2*unit*math.Abs(want) {
+				if want := math.Log1p(v); !(math.Abs(got["y"][k]-want) <= 2*unit*math.Abs(want)) {
 					t.Fatalf("%v: log1p(%v): got %v, want %v", typ, v, got["y"][k], want)
 				}
-				if want := 1 / (1 + v); math.Abs(got["grad.x"][k]-want) > 2*unit*math.Abs(want) {
+				if want := 1 / (1 + v); !(math.Abs(got["grad.x"][k]-want) <= 2*unit*math.Abs(want)) {
 					t.Fatalf("%v: the derivative of log1p at %v: got %v, want %v", typ, v, got["grad.x"][k], want)
 				}
 			}
@@ -572,7 +572,7 @@ func TestTextbookForms(t *testing.T) {
 			for _, got := range []map[string][]float64{computed(t, "y[n, k] = "+f.text, typ, 1, length, given), interpreted(t, "y[n, k] = "+f.text, typ, 1, length, given)} {
 				for k, v := range x {
 					want, slope := f.value(v), f.slope(v)
-					if y, g := got["y"][k], got["grad.x"][k]; math.Abs(y-want) > 128*unit*math.Abs(want) || math.Abs(g-slope) > 128*unit*math.Abs(slope) {
+					if y, g := got["y"][k], got["grad.x"][k]; !(math.Abs(y-want) <= 128*unit*math.Abs(want)) || !(math.Abs(g-slope) <= 128*unit*math.Abs(slope)) {
 						t.Fatalf("%s, %v, %v: got %v with the slope %v, want %v and %v", f.text, typ, v, y, g, want, slope)
 					}
 				}
@@ -586,7 +586,7 @@ func TestTextbookForms(t *testing.T) {
 		if text[0] == 'x' {
 			want = []float64{-1, 1}
 		}
-		if math.Abs(got[0]-want[0]) > 1e-14 || math.Abs(got[1]-want[1]) > 1e-14 {
+		if !(math.Abs(got[0]-want[0]) <= 1e-14) || !(math.Abs(got[1]-want[1]) <= 1e-14) {
 			t.Errorf("%s: got %v, want %v", text, got, want)
 		}
 	}
@@ -616,7 +616,7 @@ func TestEqualRows(t *testing.T) {
 				}
 				got := computed(t, text, typ, rows, cols, map[string][]float64{"x": x})
 				for i, v := range got["y"] {
-					if math.Abs(v) > 0 && typ == dtype.F32 || math.Abs(v) > 1e-5 {
+					if !(math.Abs(v) <= 0) && typ == dtype.F32 || !(math.Abs(v) <= 1e-5) {
 						t.Fatalf("%v, %d rows of %d: element %d, of elements of %v, got %v, want 0", typ, rows, cols, i, x[i], v)
 					}
 				}
@@ -633,7 +633,7 @@ func TestEqualRows(t *testing.T) {
 				want += (v - mean) * (v - mean) / float64(length)
 			}
 			got := computed(t, "s[n] = variance(k: x[n, k])", typ, 1, length, map[string][]float64{"x": x})["s"][0]
-			if math.Abs(got-want) > 2e-6*want {
+			if !(math.Abs(got-want) <= 2e-6*want) {
 				t.Fatalf("%v, variance of %d elements: got %v, want %v", typ, length, got, want)
 			}
 		}

@@ -193,7 +193,7 @@ func TestValues(t *testing.T) {
 		}
 		_, _, s := compute(t, p, x, w)
 		for n := range rows {
-			if math.Abs(s[n]-c.want(n)) > 1e-12 {
+			if !(math.Abs(s[n]-c.want(n)) <= 1e-12) {
 				t.Errorf("%s: s[%d] = %v, want %v", c.formula, n, s[n], c.want(n))
 			}
 		}
@@ -289,7 +289,7 @@ func TestGradients(t *testing.T) {
 				if g := m.grads[slot]; g != nil {
 					got = g[i]
 				}
-				if math.Abs(got-want) > 1e-7*max(1, math.Abs(want)) {
+				if !(math.Abs(got-want) <= 1e-7*max(1, math.Abs(want))) {
 					t.Errorf("%s: gradient of %s, element %d: got %v, want %v", f, p.Tensors[slot].Name, i, got, want)
 				}
 			}
@@ -392,7 +392,7 @@ func TestRangesElsewhere(t *testing.T) {
 		if err := m.forward(); err != nil {
 			t.Fatal(err)
 		}
-		if got := m.tensors[slotS].real[0]; math.Abs(got-want) > 1e-12 {
+		if got := m.tensors[slotS].real[0]; !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("%s: got %v, want %v", formula, got, want)
 		}
 	}
@@ -418,7 +418,7 @@ func TestConvertedQuotients(t *testing.T) {
 		if err := m.forward(); err != nil {
 			t.Fatal(err)
 		}
-		if got := m.tensors[slotS].real[0]; math.Abs(got-want) > 1e-12 {
+		if got := m.tensors[slotS].real[0]; !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("%s: got %v, want %v", formula, got, want)
 		}
 	}

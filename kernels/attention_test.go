@@ -224,7 +224,7 @@ func TestSample(t *testing.T) {
 	}
 	for i, l := range logits {
 		p := math.Exp(l/temperature) / total
-		if got, deviation := counts[i]/n, math.Sqrt(p*(1-p)/n); math.Abs(got-p) > 5*deviation {
+		if got, deviation := counts[i]/n, math.Sqrt(p*(1-p)/n); !(math.Abs(got-p) <= 5*deviation) {
 			t.Errorf("%d is drawn with the probability %.4f, want %.4f", i, got, p)
 		}
 	}

@@ -63,7 +63,7 @@ func TestCachedAttention(t *testing.T) {
 					}
 				}
 				for o := range out {
-					if d := got[h*out+o] - want[o]/total; math.Abs(d) > 1e-12 {
+					if d := got[h*out+o] - want[o]/total; !(math.Abs(d) <= 1e-12) {
 						t.Errorf("step %d, head %d: got %v, want %v", step, h, got[h*out+o], want[o]/total)
 					}
 				}

@@ -26,7 +26,7 @@ func TestClipByGlobalNorm(t *testing.T) {
 			out.Norm.Name(): {13}, out.Output[0].Name(): {3 * factor, 4 * factor}, out.Output[1].Name(): {12 * factor},
 		} {
 			for i, w := range want {
-				if got := v[name][i]; math.Abs(got-w) > 1e-14 {
+				if got := v[name][i]; !(math.Abs(got-w) <= 1e-14) {
 					t.Errorf("limit %v, %s: got %v, want %v", limit, name, v[name], want)
 				}
 			}

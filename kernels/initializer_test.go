@@ -157,7 +157,7 @@ func (d distribution) check(t *testing.T, v []float64) {
 	v = slices.Sorted(slices.Values(v))
 	n := float64(len(v))
 	for i, x := range v {
-		if far := math.Abs(d.cdf(x) - (float64(i)+0.5)/n); far > 1.95/math.Sqrt(n) {
+		if far := math.Abs(d.cdf(x) - (float64(i)+0.5)/n); !(far <= 1.95/math.Sqrt(n)) {
 			t.Fatalf("%d of %v values are below %v, want about %.0f", i, n, x, n*d.cdf(x))
 		}
 	}

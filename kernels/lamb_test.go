@@ -49,7 +49,7 @@ func TestLamb(t *testing.T) {
 			}
 			trust := math.Hypot(w[0], w[1]) / math.Hypot(move[0], move[1])
 			for i := range in {
-				if want := w[i] - rate*trust*move[i]; step > 0 && math.Abs(got[i]-want) > 1e-12 { // the first weights are drawn
+				if want := w[i] - rate*trust*move[i]; step > 0 && !(math.Abs(got[i]-want) <= 1e-12) { // the first weights are drawn
 					t.Errorf("step %d, weight %d: got %v, want %v", step, i, got[i], want)
 				}
 				w[i] = got[i]

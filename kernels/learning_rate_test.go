@@ -79,7 +79,7 @@ func TestLearningRate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := x.want(float64(s)); math.Abs(got[0]-want) > 1e-12 {
+			if want := x.want(float64(s)); !(math.Abs(got[0]-want) <= 1e-12) {
 				t.Errorf("%s: the rate of step %d is %v, want %v", name, s, got[0], want)
 			}
 		}

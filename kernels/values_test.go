@@ -286,7 +286,7 @@ func TestDropoutDraws(t *testing.T) {
 		return b.String()
 	}
 	first := draw(1, 1)
-	if dropped := strings.Count(first, "0"); math.Abs(float64(dropped)-0.3*n) > 300 {
+	if dropped := strings.Count(first, "0"); !(math.Abs(float64(dropped)-0.3*n) <= 300) {
 		t.Errorf("%d of %d elements are dropped, want about %.0f", dropped, n, 0.3*n)
 	}
 	if draw(1, 1) != first {
@@ -299,7 +299,7 @@ func TestDropoutDraws(t *testing.T) {
 				same++
 			}
 		}
-		if want := (0.3*0.3 + 0.7*0.7) * n; math.Abs(float64(same)-want) > 400 {
+		if want := (0.3*0.3 + 0.7*0.7) * n; !(math.Abs(float64(same)-want) <= 400) {
 			t.Errorf("%s: %d elements are the same, want about %.0f", what, same, want)
 		}
 	}

@@ -189,10 +189,10 @@ func TestRun(t *testing.T) {
 		t.Fatalf("the curve has %d losses, want %d", len(losses), o.steps)
 	}
 	first, last := losses[0], losses[len(losses)-1]
-	if math.Abs(first-math.Log(91)) > 1 || !(last < 0.8*first) {
+	if !(math.Abs(first-math.Log(91)) <= 1) || !(last < 0.8*first) {
 		t.Errorf("losses go from %g to %g; want about %g at first, and less than 0.8 of it at last", first, last, math.Log(91))
 	}
-	if own, counted := figures(t, out.String()); !(own > 3 && own < 5) || math.Abs(counted-2.8396) > 1e-4 {
+	if own, counted := figures(t, out.String()); !(own > 3 && own < 5) || !(math.Abs(counted-2.8396) <= 1e-4) {
 		t.Errorf("%g and %g bits; want 3 to 5 after some steps, and 2.8396 for trigrams", own, counted)
 	}
 	for _, part := range []string{"509991 characters to train on, 56665 for validation, of 91 kinds", "\nstep    60/60  ", "adamw.update", "\nThe Rays of Light "} {
@@ -233,7 +233,7 @@ func TestRun(t *testing.T) {
 		t.Fatalf("the page of the training has %v, %v", runs, err)
 	}
 	for i, l := range losses {
-		if got := float64(runs[0].Curve("loss").Values[i]); math.Abs(got-l/math.Ln2) > 1e-12 {
+		if got := float64(runs[0].Curve("loss").Values[i]); !(math.Abs(got-l/math.Ln2) <= 1e-12) {
 			t.Errorf("step %d: the page has the loss %g, want %g bits", i+1, got, l/math.Ln2)
 		}
 		if rate, norm := runs[0].Curve("learning rate").Values[i], runs[0].Curve("norm of gradients").Values[i]; !(rate >= 0 && float64(rate) <= o.rate*(1+1e-6) && norm > 0) {

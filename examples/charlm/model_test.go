@@ -102,7 +102,7 @@ func TestBits(t *testing.T) {
 			}
 			want -= math.Log2(probabilities(logits[(at-begin-1)*n.alphabet:][:n.alphabet], 1)[text[at]]) / float64(length-lead)
 		}
-		if math.Abs(got-want) > 1e-6 {
+		if !(math.Abs(got-want) <= 1e-6) {
 			t.Errorf("%d characters: %g bits, want %g", length, got, want)
 		}
 	}
@@ -220,7 +220,7 @@ func TestAttention(t *testing.T) {
 	})
 	separate := losses(t, n, mask, n.separate)
 	for i := range joined {
-		if math.Abs(joined[i]-separate[i]) > 1e-6 {
+		if !(math.Abs(joined[i]-separate[i]) <= 1e-6) {
 			t.Errorf("step %d: the loss is %g, of separate operators %g", i+1, joined[i], separate[i])
 		}
 	}

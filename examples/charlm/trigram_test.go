@@ -24,11 +24,11 @@ func TestTrigram(t *testing.T) {
 		{1, 0, 2}: behindA[2] / 2,       // c follows nothing
 		{1, 0, 0}: (0 + behindA[0]) / 2, // a does not follow ba
 	} {
-		if got := g.probability(i[0], i[1], i[2]); math.Abs(got-want) > 1e-12 {
+		if got := g.probability(i[0], i[1], i[2]); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("probability of %v: %g, want %g", i, got, want)
 		}
 	}
-	if got, want := g.bits([]int32{1, 0, 1, 2}), -(math.Log2((1+behindA[1])/2)+math.Log2(g.probability(0, 1, 2)))/2; math.Abs(got-want) > 1e-12 {
+	if got, want := g.bits([]int32{1, 0, 1, 2}), -(math.Log2((1+behindA[1])/2)+math.Log2(g.probability(0, 1, 2)))/2; !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("%g bits, want %g", got, want)
 	}
 
@@ -48,7 +48,7 @@ func TestTrigram(t *testing.T) {
 				}
 				sum += p
 			}
-			if math.Abs(sum-1) > 1e-9 {
+			if !(math.Abs(sum-1) <= 1e-9) {
 				t.Fatalf("behind %d and %d the probabilities add up to %g", a, b, sum)
 			}
 		}

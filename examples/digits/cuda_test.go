@@ -44,7 +44,7 @@ func TestCUDA(t *testing.T) {
 		t.Fatalf("%d losses on the CPU, %d on the emulator", len(cpu), len(gpu))
 	}
 	for i := range cpu {
-		if math.Abs(gpu[i]-cpu[i]) > 1e-4 {
+		if !(math.Abs(gpu[i]-cpu[i]) <= 1e-4) {
 			t.Errorf("step %d: the loss is %v, on the CPU %v", i, gpu[i], cpu[i])
 		}
 	}

@@ -66,7 +66,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("in tiles the losses are %s, %v, without %s", tiled, err, data)
 	}
 	first, last := losses[0], losses[len(losses)-1]
-	if math.Abs(first-math.Log(classes)) > 0.5 || last > 0.75*first {
+	if !(math.Abs(first-math.Log(classes)) <= 0.5) || last > 0.75*first {
 		t.Errorf("losses go from %g to %g; want about %g at first, and less than three quarters of it at last", first, last, math.Log(classes))
 	}
 	m := lastLine.FindStringSubmatch(out.String())
@@ -250,7 +250,7 @@ func TestDevices(t *testing.T) {
 	one := train(1, 1)
 	three := train(1, 3)
 	for i := range three {
-		if d := math.Abs(float64(three[i] - one[i])); d > 0.1 {
+		if d := math.Abs(float64(three[i] - one[i])); !(d <= 0.1) {
 			t.Errorf("loss %d on three devices is %g, on one %g", i, three[i], one[i])
 		}
 	}
@@ -432,7 +432,7 @@ func TestAverages(t *testing.T) {
 	}
 	got := weightOf(t, session, name)
 	for i := range want {
-		if math.Abs(float64(got[i]-want[i])) > 1e-6 {
+		if !(math.Abs(float64(got[i]-want[i])) <= 1e-6) {
 			t.Fatalf("element %d of the averages is %v, want %v", i, got[i], want[i])
 		}
 	}

@@ -139,7 +139,7 @@ func TestSumsInAnyOrder(t *testing.T) {
 			if got != want.v {
 				rounded++
 			}
-			if bound := safety * want.err * 0x1p-24; math.Abs(got-want.v) > bound {
+			if bound := safety * want.err * 0x1p-24; !(math.Abs(got-want.v) <= bound) {
 				t.Fatalf("the sum of %v in the order %v is %v, want %v within %v", terms, order, got, want.v, bound)
 			}
 		}
@@ -161,10 +161,10 @@ func TestFarFromKnown(t *testing.T) {
 				got := apply(x, curves[name](at), unit)
 				for d := -by; d <= by; d += by / 16 {
 					there := curves[name](at + d)
-					if off := math.Abs(there.v - got.v); off > safety*unit*got.err*1.001 {
+					if off := math.Abs(there.v - got.v); !(off <= safety*unit*got.err*1.001) {
 						t.Fatalf("the %s of %v is off by %v at %v beside it: the bound is %v", name, at, off, d, safety*unit*got.err)
 					}
-					if off := math.Abs(there.first - got.d[0]); off > safety*unit*got.de[0]*1.001 {
+					if off := math.Abs(there.first - got.d[0]); !(off <= safety*unit*got.de[0]*1.001) {
 						t.Fatalf("the slope of the %s of %v is off by %v at %v beside it: the bound is %v", name, at, off, d, safety*unit*got.de[0])
 					}
 				}
@@ -185,7 +185,7 @@ func TestEqualShares(t *testing.T) {
 				terms[i] = term{value: realValue(x)}
 			}
 			got := new(evaluation).most(&expr.Reduce{Kind: reduction.Max}, terms, nil).number()
-			if math.Abs(got.d[0]-d) > 2*0x1p-53*math.Abs(d) {
+			if !(math.Abs(got.d[0]-d) <= 2*0x1p-53*math.Abs(d)) {
 				t.Errorf("%d equal shares of %v add up to %v", n, d, got.d[0])
 			}
 		}
@@ -205,7 +205,7 @@ func TestNearZero(t *testing.T) {
 			for _, b := range []float64{-off, 0, off} {
 				u, v := at+a, at+b
 				within := func(name string, got, bound, want float64) {
-					if d := math.Abs(got - want); d > safety*unit*bound*1.001 {
+					if d := math.Abs(got - want); !(d <= safety*unit*bound*1.001) {
 						t.Errorf("%s of %v and %v: %v is off by %v at %v and %v: the bound is %v", name, at, at, got, d, u, v, safety*unit*bound)
 					}
 				}
@@ -223,11 +223,11 @@ func TestNearZero(t *testing.T) {
 // TestErf checks the series against the function in Go, which shares nothing with it.
 func TestErf(t *testing.T) {
 	for x := -3.0; x < 3; x += 1. / 128 {
-		if got, want := erf(x), math.Erf(x); math.Abs(got-want) > 8*0x1p-53*math.Abs(want) {
+		if got, want := erf(x), math.Erf(x); !(math.Abs(got-want) <= 8*0x1p-53*math.Abs(want)) {
 			t.Errorf("erf(%v): got %v, want %v", x, got, want)
 		}
 	}
-	if got, want := erf(1e-9), math.Erf(1e-9); math.Abs(got-want) > 4*0x1p-53*want {
+	if got, want := erf(1e-9), math.Erf(1e-9); !(math.Abs(got-want) <= 4*0x1p-53*want) {
 		t.Errorf("erf(1e-9): got %v, want %v", got, want)
 	}
 }
@@ -249,7 +249,7 @@ func TestRuns(t *testing.T) {
 		r := s.result()
 		exact := new(big.Float).Mul(big.NewFloat(factor), big.NewFloat(r.d[0]))
 		off, _ := new(big.Float).Sub(exact, big.NewFloat(got)).Float64()
-		if bound := safety * unit * factor * r.de[0]; math.Abs(off) > bound {
+		if bound := safety * unit * factor * r.de[0]; !(math.Abs(off) <= bound) {
 			t.Errorf("runs of %d: off by %v, the bound is %v", run, off, bound)
 		}
 	}

@@ -68,7 +68,7 @@ func TestGemm(t *testing.T) {
 				}
 				Gemm(rw(cd).Out(0, sz.m, sz.n, mode), 2, a, b)
 				for i := range want {
-					if math.Abs(want[i]-cd[i]) > 1e-12*(1+math.Abs(want[i])) {
+					if !(math.Abs(want[i]-cd[i]) <= 1e-12*(1+math.Abs(want[i]))) {
 						t.Fatalf("element %d: got %g, want %g", i, cd[i], want[i])
 					}
 				}

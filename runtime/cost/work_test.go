@@ -115,7 +115,7 @@ func TestWorkOfSteps(t *testing.T) {
 				continue
 			}
 			want := inv.Node.Resolved.Cost(slices.Index(inv.Signature.Operator.Signatures, inv.Signature)).Flops
-			if math.Abs(got[call]-want) > 1e-6*want {
+			if !(math.Abs(got[call]-want) <= 1e-6*want) {
 				t.Errorf("%s.%s of %d steps takes %v operations, want %v", inv.Node.Name, inv.Signature.Task, steps[call], got[call], want)
 			}
 			call++

@@ -160,7 +160,7 @@ func TestPipelineMeets(t *testing.T) {
 				return out
 			}, p.Fed...)
 			for i, loss := range alone {
-				if math.Abs(float64(got[i]-loss)) > 1e-5 {
+				if !(math.Abs(float64(got[i]-loss)) <= 1e-5) {
 					t.Errorf("%s: the losses are %v, on one device %v", name, got, alone)
 				}
 			}

@@ -99,7 +99,7 @@ func TestHalfTraining(t *testing.T) {
 			t.Errorf("%v: losses %v do not fall", typ, got)
 		}
 		for i := range got {
-			if math.Abs(float64(got[i]-single[i])) > off {
+			if !(math.Abs(float64(got[i]-single[i])) <= off) {
 				t.Errorf("%v: loss %d is %v, in f32 %v", typ, i, got[i], single[i])
 				break
 			}

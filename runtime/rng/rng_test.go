@@ -44,7 +44,7 @@ func TestMoments(t *testing.T) {
 		u, u2, g, g2 = u+x, u2+x*x, g+y, g2+y*y
 	}
 	near := func(name string, got, want, tol float64) {
-		if math.Abs(got-want) > tol {
+		if !(math.Abs(got-want) <= tol) {
 			t.Errorf("%s = %g, want %g", name, got, want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestNormalBetween(t *testing.T) {
 			sum += x
 			seen[x] = true
 		}
-		if math.Abs(sum/n-want) > 0.02 || len(seen) < n*9/10 {
+		if !(math.Abs(sum/n-want) <= 0.02) || len(seen) < n*9/10 {
 			t.Errorf("between %g and %g: mean %g, want %g; %d values", lo, hi, sum/n, want, len(seen))
 		}
 	}

@@ -247,7 +247,7 @@ func TestBounds(t *testing.T) {
 		if got.Seconds < alone/float64(workers)-few || got.Seconds < bytes/m.Bandwidth-few {
 			t.Errorf("plan %d: predicted %v s for %v s of work on %d workers, and %v bytes at %v a second", i, got.Seconds, alone, workers, bytes, m.Bandwidth)
 		}
-		if workers == 1 && math.Abs(got.Seconds-sum) > few {
+		if workers == 1 && !(math.Abs(got.Seconds-sum) <= few) {
 			t.Errorf("plan %d: predicted %v s for one worker, and the sum is %v", i, got.Seconds, sum)
 		}
 		ranges := 0
@@ -264,7 +264,7 @@ func TestBounds(t *testing.T) {
 					waiting += s.End - s.Begin
 				}
 			}
-			if math.Abs(waiting-got.Waiting(w)) > few {
+			if !(math.Abs(waiting-got.Waiting(w)) <= few) {
 				t.Errorf("plan %d: worker %d waits for %v s, its spans say %v", i, w, got.Waiting(w), waiting)
 			}
 		}

@@ -32,7 +32,7 @@ func testActivations[T dtype.Float](t *testing.T, most float64) {
 		for kind, l := range both[T](x) {
 			tt.f(l)
 			for i, v := range x {
-				if want, got := tt.want(v), float64(l.At(i)); math.Abs(got-want) > most*math.Abs(want)+1e-37 {
+				if want, got := tt.want(v), float64(l.At(i)); !(math.Abs(got-want) <= most*math.Abs(want)+1e-37) {
 					t.Fatalf("%s, %s: of %v: want %v, got %v", tt.name, kind, v, want, got)
 				}
 			}

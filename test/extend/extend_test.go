@@ -167,7 +167,7 @@ func TestAddOperator(t *testing.T) {
 	generate(": 3 files updated")
 	byKernel, _ := trained(t, goTool(t, alone, root, "run", "./train"))
 	for i, l := range byKernel {
-		if math.Abs(l-losses[i]) > 1e-5 {
+		if !(math.Abs(l-losses[i]) <= 1e-5) {
 			t.Errorf("step %d: got loss %v with the kernel, want %v as with the formula", i, l, losses[i])
 		}
 	}

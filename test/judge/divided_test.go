@@ -231,7 +231,7 @@ func misdivided(c *randomformula.Case, dim string, partial bool, cut int, whole 
 				}
 			}
 			for i, w := range part {
-				if math.Abs(own[i]-w) > 1e-9*(1+math.Abs(w)) {
+				if !(math.Abs(own[i]-w) <= 1e-9*(1+math.Abs(w))) {
 					return fmt.Sprintf("%s, part %d, element %d: got %v, want %v", name, p, i, own[i], w)
 				}
 			}

@@ -37,7 +37,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("row %d is %q", i, r[0])
 		}
 		measured, predicted, off := number(4), number(5), number(6)
-		if math.Abs(100*(predicted/measured-1)-off) > 0.5 || number(7) <= 0 {
+		if !(math.Abs(100*(predicted/measured-1)-off) <= 0.5) || number(7) <= 0 {
 			t.Errorf("%s: %v us, predicted %v, off by %v %%", r[0], measured, predicted, off)
 		}
 		if r[2] == "1" && !(predicted > measured/3 && predicted < measured*3) {

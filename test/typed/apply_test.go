@@ -156,7 +156,7 @@ func TestApply(t *testing.T) {
 				losses = append(losses, fetch[float32](t, in, n.loss)[0])
 				logs := fetch[float32](t, in, n.logProb)
 				for i, p := range fetch[float32](t, in, n.probs) {
-					if d := math.Log(float64(p)) - float64(logs[i]); math.Abs(d) > 1e-5 {
+					if d := math.Log(float64(p)) - float64(logs[i]); !(math.Abs(d) <= 1e-5) {
 						t.Errorf("class %d: probability %v, want the logarithm %v, got %v", i, p, math.Log(float64(p)), logs[i])
 					}
 				}

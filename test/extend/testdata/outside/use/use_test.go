@@ -143,7 +143,7 @@ func TestGradient(t *testing.T) {
 			v[i] = at - h
 			want := (above - sum()) / (2 * h)
 			v[i] = at
-			if d := got[name][i] - want; math.Abs(d) > 1e-8 {
+			if d := got[name][i] - want; !(math.Abs(d) <= 1e-8) {
 				t.Errorf("gradient of %s[%d] = %v, want %v", name, i, got[name][i], want)
 			}
 		}

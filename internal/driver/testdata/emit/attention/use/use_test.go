@@ -141,7 +141,7 @@ func TestTasks(t *testing.T) {
 			x[i] = v - h
 			below := loss()
 			x[i] = v
-			if got, want := l.grads[int(slot)][i], (above-below)/(2*h); math.Abs(got-want) > 1e-7 {
+			if got, want := l.grads[int(slot)][i], (above-below)/(2*h); !(math.Abs(got-want) <= 1e-7) {
 				t.Errorf("gradient of %v, element %d: got %v, want %v", slot, i, got, want)
 			}
 		}
