@@ -66,7 +66,7 @@ func sidesOf[T dtype.Float, L dtype.Index](a *roialign.Forward[T, L], box, axis,
 	places = make([][]side[T], parts)
 	for p := range places {
 		for i := range n {
-			x := lo + T(p)*step + (T(i)+0.5)*step/T(n)
+			x := lo + T(T(p)*step) + T((T(i)+0.5)*step)/T(n)
 			if x >= -1 && x <= T(extent) && extent > 0 {
 				x = min(max(x, 0), T(extent-1))
 				first := int(x)

@@ -46,7 +46,7 @@ func TestShortLoops(t *testing.T) {
 	for i := range blocks * rows {
 		for j := range taps * 2 {
 			if at := int(places[i]) + j/2 + j%2*5; at >= 0 && at < entries && float32(ws[j]) < xs[i] {
-				want[at] += float32(xs[i]*float32(ws[j])) * ys[2*i+j%2]
+				want[at] += float32(float32(xs[i]*float32(ws[j])) * ys[2*i+j%2])
 			}
 		}
 	}
