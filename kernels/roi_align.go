@@ -47,8 +47,8 @@ type side[T dtype.Float] struct {
 }
 
 // sidesOf returns the places of the samples inside of the image in each part along a side of a box, and the
-// number of all samples of a part. A sample is at most an element apart from the next one, or samples says how
-// many there are, so a huge box has no more places than a large one.
+// number of all samples of a part. A sample is at most an element apart from the next one, or samples says
+// how many there are, so a huge box has no more places than a large one.
 func sidesOf[T dtype.Float, L dtype.Index](a *roialign.Forward[T, L], box, axis, parts, extent int) (places [][]side[T], n int) {
 	scale, shift := T(a.Attrs.Scale), T(0)
 	if a.Attrs.Centers {
