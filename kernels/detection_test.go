@@ -7,8 +7,12 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/elementbits"
+	"github.com/opgen/opgen/generated/gridsample"
+	"github.com/opgen/opgen/generated/gridsample3d"
 	"github.com/opgen/opgen/generated/nonmaxsuppression"
+	"github.com/opgen/opgen/generated/paddingmode"
 	"github.com/opgen/opgen/generated/roialign"
+	"github.com/opgen/opgen/optest"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -130,6 +134,48 @@ func TestRoiAlign(t *testing.T) {
 			if !(math.Abs(got[i]-c.want[i]) <= 1e-12) { // NaN is wrong, too
 				t.Errorf("%+v: got %v, want %v", c.attrs, got, c.want)
 				break
+			}
+		}
+	}
+}
+
+// TestGridSampleAtElements samples at the places of elements, as a grid does that moves nothing. A mean of
+// neighbors has a kink there: the slope is that behind the place, the difference between the element and the
+// next one, as PyTorch has it, and not that of an absolute value at 0.
+func TestGridSampleAtElements(t *testing.T) {
+	image := []float64{1, 4, 9, 16, 25, 37}
+	g := graph.New(1)
+	x, grid := g.Input("x", dtype.F64, 1, 1, 2, 3), g.Input("grid", dtype.F64, 1, 2, 3, 2)
+	y := gridsample.Apply(g, gridsample.Defaults().WithCorners(true).WithPadding(paddingmode.Border), gridsample.Input(x), gridsample.Grid(grid))
+	volume, places := g.Input("volume", dtype.F64, 1, 1, 1, 2, 3), g.Input("places", dtype.F64, 1, 1, 2, 3, 3)
+	z := gridsample3d.Apply(g, gridsample3d.Defaults().WithCorners(true).WithPadding(paddingmode.Border), gridsample3d.Input(volume), gridsample3d.Grid(places))
+	ones, others := g.Input("ones", dtype.F64, y.Shape()...), g.Input("others", dtype.F64, z.Shape()...)
+	program, slopes, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{y: ones, z: others}, []graph.Tensor{grid, places}, y, z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flat, deep []float64
+	for row := range 2 {
+		for column := range 3 {
+			flat = append(flat, float64(column)-1, float64(2*row)-1)
+			deep = append(deep, float64(column)-1, float64(2*row)-1, 0)
+		}
+	}
+	one := slices.Repeat([]float64{1}, 6)
+	v := mustRun(t, program, values{"x": image, "grid": flat, "volume": image, "places": deep, "ones": one, "others": one}, optest.Execution{})
+	for _, got := range []graph.Tensor{y, z} {
+		if !slices.Equal(v[got.Name()], image) {
+			t.Errorf("want the image %v, got %v", image, v[got.Name()])
+		}
+	}
+	at := func(row, column int) float64 { return image[min(row, 1)*3+min(column, 2)] }
+	for k, of := range []graph.Tensor{grid, places} {
+		got := v[slopes[of].Name()]
+		for i := range 6 {
+			row, column := i/3, i%3
+			want := []float64{at(row, column+1) - at(row, column), (at(row+1, column) - at(row, column)) / 2}
+			if s := got[i*(2+k):][:2]; !slices.Equal(s, want) {
+				t.Errorf("row %d, column %d: want slopes %v, got %v", row, column, want, s)
 			}
 		}
 	}
