@@ -1,9 +1,6 @@
 package optest
 
 import (
-	"cmp"
-	"maps"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,32 +41,6 @@ func changes(lines []string) []change {
 			c.out = append(c.out, change{"line", i, ""})
 		}
 		out = append(out, c.out...)
-	}
-	return out
-}
-
-// choose draws n changes, one of each kind in turn, or all if there are fewer or n is 0.
-func choose[T any](seed uint64, n int, all []T, kind func(T) string) []T {
-	byKind := map[string][]T{}
-	for _, c := range all {
-		byKind[kind(c)] = append(byKind[kind(c)], c)
-	}
-	r := rand.New(rand.NewPCG(seed, 0))
-	kinds := slices.Sorted(maps.Keys(byKind))
-	for _, k := range kinds {
-		r.Shuffle(len(byKind[k]), func(i, j int) { byKind[k][i], byKind[k][j] = byKind[k][j], byKind[k][i] })
-	}
-	if n = cmp.Or(n, len(all)); n > len(all) {
-		n = len(all)
-	}
-	var out []T
-	for len(out) < n {
-		for _, k := range kinds {
-			if len(byKind[k]) > 0 && len(out) < n {
-				out = append(out, byKind[k][0])
-				byKind[k] = byKind[k][1:]
-			}
-		}
 	}
 	return out
 }

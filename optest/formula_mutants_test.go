@@ -17,6 +17,7 @@ import (
 	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/internal/choice"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
 	"github.com/opgen/opgen/internal/model"
@@ -414,7 +415,7 @@ func TestFormulaMutants(t *testing.T) {
 		of := strings.Split(*formulaOf, ",")
 		all = slices.DeleteFunc(all, func(m mutant) bool { return !slices.Contains(of, m.spec.name) })
 	}
-	mutants := choose(*formulaSeed, *formulaMutants, all, func(m mutant) string { return m.kind })
+	mutants := choice.InTurn(*formulaSeed, *formulaMutants, all, func(m mutant) string { return m.kind })
 	found := make([]class, len(mutants))
 	errs := make([]error, len(mutants))
 	var wg sync.WaitGroup

@@ -23,6 +23,8 @@ type change struct {
 	alone bool
 }
 
+func (c change) String() string { return c.name }
+
 // changer collects the changes of a spec, of which all facts are known.
 type changer struct {
 	spec   *spec.Spec

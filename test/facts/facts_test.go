@@ -90,29 +90,3 @@ func TestChanges(t *testing.T) {
 		}
 	}
 }
-
-// TestChoice chooses changes in turn of each kind, the same ones for the same seed.
-func TestChoice(t *testing.T) {
-	var all []change
-	for _, name := range []string{"a1", "a2", "a3", "a4", "b1", "c1", "c2"} {
-		all = append(all, change{kind: name[:1], name: name})
-	}
-	kinds := func(list []change) (out string) {
-		for _, c := range list {
-			out += c.kind
-		}
-		return out
-	}
-	if got, want := kinds(choose(1, 6, all)), "abcaca"; got != want {
-		t.Errorf("want the kinds %s, got %s", want, got)
-	}
-	names := func(list []change) (out []string) {
-		for _, c := range list {
-			out = append(out, c.name)
-		}
-		return out
-	}
-	if a, b := names(choose(3, 0, all)), names(choose(3, 0, all)); !slices.Equal(a, b) || len(a) != len(all) {
-		t.Errorf("want all changes in the same order, got %v and %v", a, b)
-	}
-}

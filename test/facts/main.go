@@ -13,11 +13,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/choice"
 	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/printer"
 )
@@ -49,7 +49,7 @@ func run(w io.Writer, count int, seed uint64, only string) error {
 	}
 	found := map[string]map[string]int{}
 	var unnoticed []string
-	chosen := choose(seed, count, all)
+	chosen := choice.InTurn(seed, count, all, func(c change) string { return c.kind })
 	verdicts := make([]verdict, len(chosen))
 	// The go command and the linker use one processor for most of their time, so changes are judged side by
 	// side.
@@ -94,31 +94,6 @@ const (
 	isNamed    = "named"       // in docs/mutants.md
 	nothing    = "nothing"
 )
-
-// choose returns n changes, or all if n is 0, in turn of each kind.
-func choose(seed uint64, n int, all []change) []change {
-	byKind := map[string][]change{}
-	for _, c := range all {
-		byKind[c.kind] = append(byKind[c.kind], c)
-	}
-	kinds := slices.Sorted(maps.Keys(byKind))
-	r := rand.New(rand.NewPCG(seed, 0))
-	for _, k := range kinds {
-		r.Shuffle(len(byKind[k]), func(i, j int) { byKind[k][i], byKind[k][j] = byKind[k][j], byKind[k][i] })
-	}
-	if n == 0 || n > len(all) {
-		n = len(all)
-	}
-	var out []change
-	for len(out) < n {
-		for _, k := range kinds {
-			if len(byKind[k]) > 0 && len(out) < n {
-				out, byKind[k] = append(out, byKind[k][0]), byKind[k][1:]
-			}
-		}
-	}
-	return out
-}
 
 // summary counts the changes of each kind by what found them, as a table.
 func summary(found map[string]map[string]int) string {
