@@ -22,26 +22,28 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Code is the compiled statements. Launch arguments of kind Tensor are numbers of the program's tensors.
+// Code is the CUDA C++ source of statements, and the kernel launches that run it, in order. A launch argument
+// of kind Tensor is the number of a tensor of the program.
 type Code struct {
 	Source   string
 	Launches []gpu.Launch
-	Scratch  []int64 // the sizes of local tensors, in bytes
-	Faults   []Fault // by fault code - 1
+	Scratch  []int64 // sizes of the scratch buffers, in bytes
+	Faults   []Fault // the fault with code c is Faults[c-1]
 }
 
-// Fault describes the error of a fault code that device code records: a division by 0, an access out of
-// bounds, or an input element out of its bound.
+// Fault describes the error behind a fault code. Device code records the code with three values. The error is
+// an integer divisor outside of its domain, an access out of bounds, or an element of an input that violates
+// the input's bound.
 type Fault struct {
-	Divisor bool   // integer division by the first value of the record
-	Name    string // otherwise an access to this tensor is out of bounds
-	Extents []int  // of this shape
-	Rank    int    // the record holds an index of this many values
-	Below   bool   // otherwise an input element, with this row-major number, violates the bound
+	Divisor bool   // an integer divisor, the first value of the record, is not allowed
+	Name    string // otherwise the tensor that is accessed
+	Extents []int  // its shape
+	Rank    int    // the number of indices of the access, of which the record holds at most three
+	Below   bool   // the record holds an element's row-major number and its value, which violates Bound; otherwise an access is out of bounds
 	Bound   task.Bound
 }
 
-// Error returns the error for the values of a fault record.
+// Error returns the error for the three values of a fault record.
 func (f *Fault) Error(values [3]int64) error {
 	switch {
 	case f.Divisor:
@@ -57,18 +59,18 @@ func (f *Fault) Error(values [3]int64) error {
 	return fmt.Errorf("%s%s lies outside %s%s", f.Name, shape.Format(index), f.Name, shape.Format(f.Extents))
 }
 
-// Bounded is an integer input whose elements must be within a bound. A kernel checks them before all others
-// run.
+// Bounded is an integer input and the bound of its elements. A kernel checks the elements before all other
+// kernels run.
 type Bounded struct {
 	Tensor int
 	Bound  task.Bound
 }
 
-// Compile compiles statements of a program whose extents are all constant. tensors describes the memory of
-// the program's tensors. aligned reports whether the memory of a tensor that is not local is aligned to 16
-// bytes. Compile adds local tensors to the program. The results of tensors in folds are reduced into their
-// old contents. name is the prefix of kernel names. Matrix products with least rows, columns and terms are
-// tiled.
+// Compile translates statements of p, whose extents are all constant, into CUDA C++. It adds local tensors to
+// p. tensors describes the memory of p's tensors. aligned reports whether the memory of a tensor that is not
+// local is aligned to 16 bytes. bounded lists inputs whose elements are checked. folds lists outputs into
+// whose old contents results are reduced. name is the prefix of kernel names. Matrix products with at least
+// least rows, columns and terms are tiled. Compile returns an error if a statement has no device code.
 func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, aligned func(tensor int) bool, bounded []Bounded, folds []Into, least int) (*Code, error) {
 	parts, all, own, err := loops.Parts(p, statements, tensors)
 	if err != nil {
@@ -126,8 +128,8 @@ var ctypes = map[dtype.Type]string{dtype.Bool: "opgen_bool", dtype.I8: "signed c
 var boundsOf = map[dtype.Type][2]string{dtype.I8: {"-128", "127"}, dtype.I16: {"-32768", "32767"},
 	dtype.I32: {"-2147483647 - 1", "2147483647"}, dtype.U8: {"0", "255"}, dtype.U16: {"0", "65535"}, dtype.U32: {"0", "4294967295ll"}}
 
-// widen changes local tensors to double if they hold integers, or if they are small and their values are
-// computed in double. Later differences of such values lose no digits to cancellation.
+// widen changes the type of a local tensor to double if its values are integers, or if it is small and its
+// values are computed in double. A later difference of such values then loses no digits to cancellation.
 func (g *generator) widen(nests []*loops.Nest) {
 	most := 1024
 	for i, t := range g.p.Tensors {
@@ -148,8 +150,9 @@ func (g *generator) widen(nests []*loops.Nest) {
 	}
 }
 
-// extremes finds the integer tensors that may hold the identity of max or min. It returns an error if a
-// statement computes with uint64: device code has signed integers only.
+// extremes records in g.ends which integer tensors may hold the identity of max or min, which is the least or
+// greatest int64. It returns an error if a statement computes with uint64: device code has signed integers
+// only.
 func (g *generator) extremes(nests []*loops.Nest) error {
 	for _, n := range nests {
 		for _, s := range n.Statements {
@@ -246,7 +249,7 @@ func (g *generator) buffer(t int) int {
 	return b
 }
 
-// fault returns the code of a fault, and registers it at the first call.
+// fault returns the code of a fault. The first call registers the fault.
 func (g *generator) fault(f Fault) int {
 	same := func(o Fault) bool {
 		return o.Divisor == f.Divisor && o.Name == f.Name && o.Rank == f.Rank && o.Below == f.Below && o.Bound == f.Bound && slices.Equal(o.Extents, f.Extents)
@@ -268,7 +271,7 @@ const mostBlocks = 1 << 16
 // blocksFor returns the number of blocks for n elements, at each elements per block.
 func blocksFor(n, each int) int { return min((n+each-1)/each, mostBlocks) }
 
-// nests compiles a part whose nests run once.
+// nests compiles a part without a recurrence: its nests run once, in order.
 func (g *generator) nests(part *loops.Part) error {
 	for nests := part.Nests; len(nests) > 0; {
 		if rows := g.rowsOf(nests); rows != nil {
@@ -286,7 +289,7 @@ func (g *generator) nests(part *loops.Part) error {
 	return nil
 }
 
-// nest compiles a loop nest.
+// nest compiles a loop nest. Each matrix product in it becomes a nest of its own.
 func (g *generator) nest(n *loops.Nest) error {
 	if box(n.Vars) == 0 {
 		return nil
@@ -303,8 +306,8 @@ func (g *generator) nest(n *loops.Nest) error {
 	return g.alone(rest)
 }
 
-// separate splits the matrix products off a nest, each into a nest of its own. Fused reductions are
-// independent, so this is legal.
+// separate splits the matrix products off a nest, each into a nest of its own. This is legal since the
+// statements of a nest that reduces are independent.
 func (g *generator) separate(n *loops.Nest) (products []*loops.Nest, rest *loops.Nest) {
 	rest = &loops.Nest{Vars: n.Vars}
 	for _, s := range n.Statements {
@@ -343,8 +346,8 @@ func (g *generator) alone(n *loops.Nest) error {
 	return nil
 }
 
-// box is the number of iterations of the loops over vars, without loops whose range depends on other
-// indices.
+// box returns the number of iterations of the loops over vars. It skips variables whose range depends on
+// other indices.
 func box(vars []*term.Variable) int {
 	n := 1
 	for _, v := range vars {

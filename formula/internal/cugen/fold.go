@@ -11,11 +11,13 @@ import (
 // team describes the threads that share a reduction: each member reduces a strided subset of the elements,
 // and a tree reduction combines the partial results.
 type team struct {
-	members int  // whether members are neighboring threads; otherwise teams interleave
-	rows    bool // whether neighboring threads are members of a team; otherwise they fold for neighboring results
+	members int  // the number of threads, a power of 2
+	rows    bool // whether the members are neighboring threads; otherwise neighboring threads belong to teams of neighboring results
 }
 
-// teamFor returns the team for reductions of elements each to results. It depends on extents only.
+// teamFor returns the team for reductions to results values of elements elements each. rows says that the
+// elements of a reduction are contiguous. The team depends on nothing else, so the order of additions is
+// fixed.
 func teamFor(results, elements int, rows bool) team {
 	t := team{1, rows}
 	most := 32
@@ -92,7 +94,7 @@ func contiguousOf(r *term.Reduction, vars []*term.Variable) bool {
 	return contiguous(r, vars)
 }
 
-// crew writes the reductions of a nest that a team shares.
+// crew writes the code of a nest's reductions, each of which a team of threads shares.
 type crew struct {
 	*function
 	nest     *loops.Nest
@@ -101,7 +103,7 @@ type crew struct {
 	elements int
 }
 
-// pass writes a loop over the member's share of the elements of a reduction. into writes the loop body.
+// pass writes a loop over the member's share of the elements of a reduction. into writes the loop's body.
 func (c *crew) pass(r *term.Reduction, into func()) {
 	c.open("if (active) {")
 	c.indices(c.nest.Vars, "result")
@@ -126,7 +128,7 @@ func (f *function) together(acc string, how fold, members, stride int) {
 		how.typ, how.typ, how.typ, fmt.Sprintf(how.into, "a", "b"))
 }
 
-// sum writes a reduction of x by how, and returns the name of the result.
+// sum writes a reduction, with fold how, of the values that x writes. It returns the name of the result.
 func (c *crew) sum(r *term.Reduction, name string, how fold, x func() string) string {
 	acc := c.unique(name)
 	c.typed(acc, how.typ)
@@ -136,7 +138,7 @@ func (c *crew) sum(r *term.Reduction, name string, how fold, x func() string) st
 	return acc
 }
 
-// reduction writes the reduction n, and returns its value.
+// reduction writes the reduction n, and returns a C expression for its value.
 func (c *crew) reduction(n *term.Term) string {
 	r := n.Reduction
 	count := func() string {
@@ -168,7 +170,8 @@ func (c *crew) reduction(n *term.Term) string {
 	return c.sum(r, r.Kind.String(), how, func() string { return c.folded(n) })
 }
 
-// most writes the maximum of a logsumexp: it loads the element that holds the maximum, or reduces.
+// most writes the maximum that a logsumexp subtracts: a load if a statement has stored it, and otherwise a
+// reduction. It returns the maximum's name.
 func (c *crew) most(r *term.Reduction) string {
 	if r.At[0].Op != term.Element {
 		max, _ := c.foldOf(reduction.Max, term.Real)
@@ -184,9 +187,9 @@ func (c *crew) most(r *term.Reduction) string {
 	return top
 }
 
-// variance writes a two-pass variance in double. The first pass sums differences from one element, so that
-// equal elements have variance 0. That is the first element, or the maximum if a guard may exclude the
-// first.
+// variance writes a variance in double, in two passes. The first pass sums differences from one element, so
+// that equal elements have variance 0. That element is the first one, or the maximum if a guard may exclude
+// the first.
 func (c *crew) variance(r *term.Reduction, count func() string, plus fold) string {
 	number, first := count(), ""
 	if !c.wideBody(r) {
@@ -214,8 +217,8 @@ func (c *crew) variance(r *term.Reduction, count func() string, plus fold) strin
 	return fmt.Sprintf("(%s / %s)", squares, number)
 }
 
-// narrowVariance writes a two-pass variance of float elements. The mean is loaded if a statement has stored
-// it.
+// narrowVariance writes a variance of float elements, in two passes. A mean that a statement has stored is
+// loaded.
 func (c *crew) narrowVariance(r *term.Reduction, number string, plus fold) string {
 	mean := ""
 	if len(r.At) > 0 {

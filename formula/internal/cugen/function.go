@@ -14,8 +14,8 @@ import (
 	"github.com/opgen/opgen/runtime/gpu"
 )
 
-// function is a kernel that is being written: a body, which computes a block of a grid, and the entry that
-// launches have, which calls the body for its own block.
+// function is a kernel under construction. Its body computes a block of a grid. Its entry, which launches
+// name, calls the body for the block that runs.
 type function struct {
 	*generator
 	entry    string
@@ -31,13 +31,13 @@ type function struct {
 	faulty   bool                  // whether it may record a fault
 	checks   bool                  // whether it checks inputs, also after a fault
 	doubles  map[string]bool       // names of values of type double
-	exact    bool                  // whether real numbers are computed in double: see exactly
+	exact    bool                  // whether real numbers are computed in double at the moment: see exactly
 	steps    bool                  // whether it uses the number of the training step
-	lenient  bool                  // speculative: loads out of bounds are 0
+	lenient  bool                  // speculative: a load out of bounds is 0 and no fault
 	barriers bool                  // whether all threads of a block must reach its barriers
 	rooms    []room                // scratch buffers besides local tensors
-	placed   map[int]string        // the addresses of tensors of which each thread or block has its own
-	holds    []string              // declarations of what is in shared memory
+	placed   map[int]string        // the address of a tensor that each thread or block holds a copy of
+	holds    []string              // declarations of variables in shared memory
 	wide     *wide                 // vectorized access of a thread; nil if a thread computes one element
 	turned   map[*term.Read]string // reads whose elements are in a shared-memory tile
 	library  *gpu.Product          // the equivalent cuBLAS call; nil if there is none
@@ -51,7 +51,7 @@ type param struct {
 	writes bool
 }
 
-// function begins a kernel for nest n. Its comment shows the statements.
+// function begins a kernel for nest n, or for no nest if n is nil. The statements are its comment.
 func (g *generator) function(n *loops.Nest) *function {
 	f := &function{generator: g, names: map[*term.Variable]string{}, doubles: map[string]bool{}, taken: map[string]bool{"fault": true, "step": true, "grid": true},
 		known: []map[string]string{{}}, block: [3]int{threads, 1, 1}, grid: [3]int{1, 1, 1}, depth: 1}
@@ -72,7 +72,7 @@ func (g *generator) function(n *loops.Nest) *function {
 	return f
 }
 
-// oneLine returns a text that is safe in a // comment.
+// oneLine returns a text without characters that would end or escape a // comment, cut after 200 bytes.
 func oneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || r == '\\' {
@@ -91,7 +91,7 @@ func (f *function) line(format string, args ...any) {
 	f.body = append(f.body, strings.Repeat("\t", f.depth)+fmt.Sprintf(format, args...))
 }
 
-// open writes a line that begins a block, and close ends the block. Names of values in the block are not
+// open writes a line that begins a block. close ends the block. Names that were assigned in the block are not
 // reused after it.
 func (f *function) open(format string, args ...any) {
 	f.line(format, args...)
@@ -113,7 +113,8 @@ func (f *function) otherwise() {
 	f.depth++
 }
 
-// apart returns the lines that write produces in a block of their own, and its value.
+// apart calls write as if in a block of its own. It returns the lines that write produced, which are not yet
+// part of the body, and the value that write returned.
 func (f *function) apart(write func() string) (lines []string, value string) {
 	was := f.body
 	f.body = nil
@@ -179,7 +180,8 @@ func (f *function) typed(name, typ string) {
 	f.doubles[name] = typ == "double" && f.generator.real() != typ
 }
 
-// forget invalidates the names of loaded values after a store.
+// forget makes later code load values again, since a store may have changed them: no name of a value is
+// reused.
 func (f *function) forget() {
 	for i := range f.known {
 		f.known[i] = map[string]string{}
@@ -208,7 +210,7 @@ func (f *function) shared(p param) bool {
 	})
 }
 
-// hold declares a variable in shared memory.
+// hold declares a variable in shared memory, and a reference to it in the body.
 func (f *function) hold(name, declaration string) {
 	f.holds = append(f.holds, declaration)
 	f.line("auto &%s = ((%s_memory *)grid.memory)->%s;", name, f.entry, name)
@@ -220,7 +222,8 @@ type parameter struct {
 	arg       gpu.Arg
 }
 
-// parameters returns those of the kernel. guarded says that it, or an earlier kernel, may record a fault.
+// parameters returns the parameters of the kernel. guarded says that this kernel or an earlier one may record
+// a fault.
 func (f *function) parameters(guarded bool) (all []parameter) {
 	for _, p := range f.params {
 		typ := ctypes[f.tensors[p.tensor].Type] + " *"
@@ -248,7 +251,7 @@ func (f *function) parameters(guarded bool) (all []parameter) {
 	return all
 }
 
-// finish appends the kernel to the source, and its launch to the code.
+// finish appends the kernel to the source, and its launch to the launches.
 func (f *function) finish() {
 	guarded := len(f.code.Faults) > 0
 	var list, names, casts []string
@@ -287,7 +290,8 @@ func (f *function) finish() {
 	f.code.Launches = append(f.code.Launches, gpu.Launch{Entry: f.entry, Body: f.entry + "_on", Memory: f.entry + "_memory", Grid: f.grid, Block: f.block, Args: args, Product: f.library})
 }
 
-// indices declares the indices vars, and computes them from the row-major iteration number in variable from.
+// indices declares the loop indices vars, and computes them from their row-major iteration number, the
+// variable from.
 func (f *function) indices(vars []*term.Variable, from string) {
 	n := box(vars)
 	typ := "long long"
@@ -315,7 +319,8 @@ func (f *function) indices(vars []*term.Variable, from string) {
 	}
 }
 
-// each writes statements with one thread per element, or per vector of elements.
+// each writes statements of which a thread computes one element, one vector of elements, or an element of a
+// tile that is transposed.
 func (f *function) each(vars []*term.Variable, statements []*loops.Nested) {
 	if t := turned(vars, statements); t != nil {
 		f.byTiles(vars, statements[0], t)
@@ -333,7 +338,8 @@ func (f *function) each(vars []*term.Variable, statements []*loops.Nested) {
 	f.close()
 }
 
-// statements writes statements whose indices are declared.
+// statements writes statements whose indices are declared. If w is not nil, it writes them for a vector of
+// elements.
 func (f *function) statements(w *wide, statements []*loops.Nested) {
 	if w != nil {
 		f.grouped(w, statements)
@@ -364,7 +370,7 @@ func (f *function) statement(s *loops.Nested) {
 	}
 }
 
-// give stores the value v of an element. v has the kind of the tensor.
+// give writes the store of v to the target element of s. v is a C expression of the target's kind.
 func (f *function) give(s *loops.Nested, v string) {
 	if s.Left.Which != nil {
 		f.fail("one of several tensors that is given", s.Value)
@@ -398,10 +404,10 @@ func (f *function) give(s *loops.Nested, v string) {
 	f.forget()
 }
 
-// scatter writes a scatter-add. Threads parallelize over the indices that alone determine the target
-// element. The other indices are sequential loops, so that additions to an element have a fixed order. If
-// this leaves few threads, several threads run the same loops, and each handles the target elements of its
-// own residue class.
+// scatter writes a scatter-add. Threads parallelize over the indices that are subscripts of the target. The
+// other indices are sequential loops, so that additions to an element have a fixed order. If this leaves few
+// threads, several threads run the same loops, and each adds only to the target elements of its own residue
+// class.
 func (f *function) scatter(n *loops.Nest) {
 	s := n.Statements[0]
 	var own, inner []*term.Variable
@@ -443,10 +449,11 @@ func (f *function) scatter(n *loops.Nest) {
 	f.close()
 }
 
-// fewThreads is the minimum number of threads of a scatter-add.
+// fewThreads is the number of threads up to which a scatter-add divides target elements by residue classes.
 const fewThreads = 1 << 12
 
-// turns returns an upper bound of the iterations of loops. A range without a constant bound counts as long.
+// turns returns an upper bound of the number of iterations of loops over vars, at most fewThreads * threads.
+// A range without a constant bound counts as fewThreads.
 func turns(vars []*term.Variable) int {
 	n := 1
 	for _, v := range vars {
@@ -459,8 +466,8 @@ func turns(vars []*term.Variable) int {
 	return n
 }
 
-// owned writes a scatter-add statement, guarded by whether the target element belongs to the thread's
-// residue class.
+// owned writes a scatter-add statement that runs only if the target element belongs to residue class part of
+// parts.
 func (f *function) owned(s *loops.Nested, part string, parts int) {
 	rest := *s
 	if rest.Guard != nil {
@@ -478,7 +485,7 @@ func (f *function) owned(s *loops.Nested, part string, parts int) {
 	f.close()
 }
 
-// loop begins a sequential loop over an index.
+// loop begins a sequential loop over index v. The caller closes it.
 func (f *function) loop(v *term.Variable) {
 	lo, hi := f.integer(v.Lo), f.integer(v.Hi)
 	name := f.unique(v.Name)

@@ -12,11 +12,12 @@ import (
 type Into struct {
 	Tensor int
 	Redop  perm.Redop
-	typ    dtype.Type // of the tensor's elements
+	typ    dtype.Type // the element type of the output, before apart changes that of the tensor
 }
 
-// apart redirects the results of reductions into outputs to local tensors. 16-bit floats become the compute
-// type, for precision. int32 becomes int64, which represents the identities of min and max.
+// apart redirects the results that folds names to local tensors, from which another kernel reduces them into
+// the outputs. 16-bit floats become the compute type, for precision. int32 becomes int64, which can hold the
+// identities of min and max.
 func (g *generator) apart(folds []Into) error {
 	for i := range folds {
 		x := &folds[i]
@@ -36,7 +37,7 @@ func (g *generator) apart(folds []Into) error {
 	return nil
 }
 
-// into writes a kernel that reduces the results into the tensor. One thread handles one element.
+// into writes the kernel that reduces computed results into an output. One thread handles one element.
 func (g *generator) into(x Into) {
 	n := g.elements(x.Tensor)
 	if n == 0 {

@@ -115,7 +115,8 @@ func (f *function) sort(n *loops.Nest, place int) {
 	f.close()
 }
 
-// rank writes the rank of the element at the current indices, by counting.
+// rank writes the rank of the element at the current indices of r: the number of elements that sort before
+// it. It returns the rank's name.
 func (f *function) rank(r *term.Reduction) string {
 	all := *r
 	all.Part = -1
@@ -149,7 +150,8 @@ func (f *function) rank(r *term.Reduction) string {
 	return out
 }
 
-// sorted writes an argsort or a rank that is part of a larger expression.
+// sorted writes an argsort or a rank that is an operand of a larger expression, one result a thread. It
+// returns the name of the result.
 func (f *function) sorted(n *term.Term) string {
 	r := n.Reduction
 	if r.Kind == reduction.Rank {

@@ -25,14 +25,15 @@ const (
 // factors are the operands and the indices of a matrix product.
 type factors struct {
 	x, y              *term.Term
-	batch, rows, cols []*term.Variable // used by both factors or none, by x alone, by y alone
+	batch, rows, cols []*term.Variable // used by both factors or none, by x alone, and by y alone
 }
 
 // LeastProduct is the minimum number of rows, columns and terms of a matrix product that is tiled or calls
 // cuBLAS.
 const LeastProduct = 8
 
-// factorsOf matches a matrix product with at least g.least rows, columns and terms, or returns nil.
+// factorsOf returns the factors of a nest that is one matrix product with at least g.least rows, columns and
+// terms. It returns nil for other nests.
 func (g *generator) factorsOf(n *loops.Nest) *factors {
 	s := n.Statements[0]
 	r := s.Value.Reduction
@@ -60,7 +61,7 @@ func (g *generator) factorsOf(n *loops.Nest) *factors {
 	return p
 }
 
-// product writes a tiled matrix product. It returns false if the nest is not one.
+// product writes a matrix product by tiles. It returns false if the nest is no matrix product.
 func (f *function) product(n *loops.Nest) bool {
 	p := f.factorsOf(n)
 	if p == nil {
@@ -115,8 +116,8 @@ func (f *function) product(n *loops.Nest) bool {
 	return true
 }
 
-// matrices returns the equivalent cuBLAS call, or nil if there is none. Both factors must be loads, and the
-// rows, columns, terms and batch must each have one constant stride.
+// matrices returns the cuBLAS call that computes the same product, or nil if there is none. Both factors must
+// be loads. The rows, columns, terms and batch must each have one constant stride.
 func (f *function) matrices(s *loops.Nested, p *factors, sum []*term.Variable) *gpu.Product {
 	if s.Add || s.Left.Which != nil || p.x.Op != term.Element || p.y.Op != term.Element {
 		return nil
@@ -140,8 +141,9 @@ var libraryTypes = map[[2]dtype.Type]bool{
 	{dtype.BF16, dtype.BF16}: true, {dtype.BF16, dtype.F32}: true,
 }
 
-// matrix describes the elements of a read as a batch of matrices. It returns false if the access is not
-// affine, or if neither rows nor columns are contiguous.
+// matrix sets m to the batch of matrices that a read accesses. down, right and next are the indices of rows,
+// columns and matrices. It returns false if the access is not affine, or if neither rows nor columns are
+// contiguous.
 func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term.Variable) bool {
 	linear, known := true, [3]bool{}
 	m.Offset, linear = loops.Offset(r)
@@ -154,7 +156,7 @@ func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term
 	return linear && known == [3]bool{true, true, true} && m.Arg >= 0 && m.Next >= 0 && beside && max(m.Down, m.Right) <= math.MaxInt32
 }
 
-// strideOf returns the stride, in elements, of several indices coalesced into one. known is false if they
+// strideOf returns the stride, in elements, of indices that are coalesced into one. known is false if they
 // cannot be coalesced.
 func strideOf(r *term.Read, vars []*term.Variable) (elements int, known bool) {
 	after := 1 // product of the inner extents
@@ -191,7 +193,7 @@ func (f *function) fetch(to string, x *term.Term, batch, side, sum []*term.Varia
 	f.close()
 }
 
-// put writes the copy of what fetch loaded to shared memory.
+// put writes the copy of the registers that fetch loaded to a tile in shared memory.
 func (f *function) put(to, from string, x *term.Term, sum []*term.Variable) {
 	f.line("#pragma unroll")
 	f.open("for (int e = 0; e < %d; e++) {", tileRows*tileSum/threads)
@@ -200,8 +202,8 @@ func (f *function) put(to, from string, x *term.Term, sum []*term.Variable) {
 	f.close()
 }
 
-// spot writes the coordinates of an element of a thread's share of a tile: row or column i, and term k. The
-// assignment coalesces loads.
+// spot declares which element of a tile a thread loads: row or column i, and term k. Neighboring threads load
+// neighboring elements.
 func (f *function) spot(x *term.Term, sum []*term.Variable) {
 	if alongSum(x, sum) {
 		f.line("const int i = (threadIdx.x + e * %d) / %d, k = threadIdx.x %% %d;", threads, tileSum, tileSum)

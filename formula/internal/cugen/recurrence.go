@@ -11,14 +11,14 @@ import (
 // indices, a thread computes a row. Otherwise a block does: at each value of the index, its threads share the
 // elements of a statement, and wait for each other before the next one.
 
-// lane is the number of threads of a block whose threads compute a row each: few, so that not many rows
-// occupy many multiprocessors. mostOfRow is that of a block that computes a row.
+// lane is the size of a block whose threads compute a row each. It is small, so that few rows spread over
+// many multiprocessors. mostOfRow is the maximum size of a block that computes a row.
 const (
 	lane      = 64
 	mostOfRow = 512
 )
 
-// recurrence compiles a recurrence.
+// recurrence compiles a part whose nests run in sequence at each value of part.Over, as one kernel.
 func (g *generator) recurrence(part *loops.Part) error {
 	all, inner := &loops.Nest{}, 1
 	given := map[int]bool{}
@@ -87,13 +87,14 @@ func (g *generator) recurrence(part *loops.Part) error {
 // walk writes the kernel of a recurrence.
 type walk struct {
 	*function
-	inner int // the most elements of a statement at one value of the index, in a row
+	inner int // the most elements that a statement computes at one value of the index, in a row
 }
 
-// alone reports whether a thread computes a row.
+// alone reports whether one thread computes a row. Otherwise a block does.
 func (w *walk) alone() bool { return w.inner == 1 }
 
-// own declares memory of each row at work for a temporary of one value of the index.
+// own allocates a copy of temporary t, with its elements at one value of the index, for each of instances
+// threads or blocks. It declares the pointer to the copy of the thread or block that runs.
 func (w *walk) own(t, instances int) error {
 	x := w.tensors[t]
 	if x.Memory != t {
@@ -114,7 +115,7 @@ func (w *walk) own(t, instances int) error {
 	return nil
 }
 
-// nest writes the statements of a nest at one value of the index.
+// nest writes the statements of a nest at one value of the recurrence's index.
 func (w *walk) nest(n *loops.Nest) {
 	size := box(n.Vars)
 	if size == 0 {

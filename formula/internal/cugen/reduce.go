@@ -9,14 +9,15 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// fold describes how a reduction combines elements.
+// fold describes how device code accumulates a reduction.
 type fold struct {
 	typ   string // accumulator type
 	first string // identity
-	into  string // C expression that combines acc and x, with two %s
+	into  string // C expression that combines an accumulator and an element, each a %s
 }
 
-// foldOf returns the fold of a reduction of elements of a kind; false if there is none.
+// foldOf returns the fold of a reduction of elements of kind of. It returns false if one accumulator does not
+// suffice.
 func (g *generator) foldOf(kind reduction.Kind, of term.Kind) (fold, bool) {
 	if of == term.Integer {
 		switch kind {
@@ -62,7 +63,7 @@ func kindOf(n *term.Term) term.Kind {
 	return r.Body.Kind
 }
 
-// folded writes the element of a reduction, converted to the kind of the accumulator.
+// folded writes an element of reduction n in the kind of the accumulator.
 func (f *function) folded(n *term.Term) string {
 	r := n.Reduction
 	switch {
@@ -79,7 +80,8 @@ func (f *function) folded(n *term.Term) string {
 	return f.number(r.Body)
 }
 
-// reduce writes a sequential reduction by one thread. Sums accumulate in double.
+// reduce writes a reduction that one thread computes in sequence, and returns its value. Sums accumulate in
+// double.
 func (f *function) reduce(n *term.Term) string {
 	r := n.Reduction
 	if r.IsOrder() {
@@ -134,9 +136,9 @@ func (f *function) reduce(n *term.Term) string {
 	return acc
 }
 
-// variance writes a two-pass variance in double. The first pass sums differences from the first element, so
-// that equal elements have variance 0. The differences must not be contracted with a product of the element
-// into an FMA, which would leave the product's rounding error.
+// variance writes a variance in double, in two passes. The first pass sums differences from the first
+// element, so that equal elements have variance 0. Differences are never contracted with a product in the
+// element into an FMA, since the rounding error of the product would remain.
 func (f *function) variance(r *term.Reduction, around func(func())) string {
 	if !f.wideBody(r) {
 		return f.narrowVariance(r, around)
@@ -164,14 +166,14 @@ func (f *function) variance(r *term.Reduction, around func(func())) string {
 	return fmt.Sprintf("(%s / %s)", squares, count)
 }
 
-// wideBody reports whether the elements of a reduction are double. Float elements have 24 bits: the sum of
-// up to 2^29 equal ones is exact in double, and so is their mean.
+// wideBody reports whether the elements of a reduction are double. For float elements narrowVariance is exact
+// enough: they have 24 bits, so the sum of up to 2^29 equal ones is exact in double, and so is their mean.
 func (f *function) wideBody(r *term.Reduction) bool {
 	return f.real() == ctypes[dtype.F64] || f.typeOf(r.Body) == ctypes[dtype.F64]
 }
 
-// narrowVariance writes a two-pass variance of float elements. The mean is loaded if a statement has stored
-// it.
+// narrowVariance writes a variance of float elements, in two passes. A mean that a statement has stored is
+// loaded.
 func (f *function) narrowVariance(r *term.Reduction, around func(func())) string {
 	mean, count := f.unique("mean"), f.unique("count")
 	f.typed(mean, "double")
@@ -247,7 +249,8 @@ func (f *function) argument(r *term.Reduction, around func(func())) string {
 	return at
 }
 
-// foldable reports whether threads may share a reduction: its ranges are constant.
+// foldable reports whether all ranges of a reduction are constant and begin at 0, so that threads may share
+// it.
 func foldable(r *term.Reduction) bool {
 	for _, v := range r.Vars {
 		if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) {
@@ -257,8 +260,8 @@ func foldable(r *term.Reduction) bool {
 	return len(r.Vars) > 0
 }
 
-// contiguous reports whether the reads of a reduction have stride 1 along its last index, rather than along
-// an index of the result.
+// contiguous reports whether at least as many reads of a reduction have stride 1 along its last index as
+// along the last index of the result, vars.
 func contiguous(r *term.Reduction, vars []*term.Variable) bool {
 	own, result := 0, 0
 	visit := func(n *term.Term) {

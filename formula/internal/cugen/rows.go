@@ -9,7 +9,7 @@ import (
 
 // Nests over the same rows, such as the mean of a row, its variance, and the normalized row, are fused into
 // one kernel. A team of threads computes a row, which stays in the cache after its first read.
-const leastRows = spreadUntil / 4 // with fewer rows, several blocks share a row
+const leastRows = spreadUntil / 4 // with at most as many rows, several blocks share a row
 
 // rowNest is a nest whose outer indices enumerate rows.
 type rowNest struct {
@@ -17,7 +17,7 @@ type rowNest struct {
 	outer int // the number of outer indices
 }
 
-// inner is the number of elements of a row that the nest reads or writes.
+// inner returns the number of elements of a row that the nest reduces or computes.
 func (n *rowNest) inner() int {
 	if r := n.Statements[0].Value.Reduction; n.folds() {
 		return box(r.Vars)
@@ -28,7 +28,8 @@ func (n *rowNest) inner() int {
 // folds reports whether the nest reduces rows.
 func (n *rowNest) folds() bool { return n.Statements[0].Value.Op == term.Reduce }
 
-// rowsOf returns the longest prefix of nests that can be fused, or nil if it has fewer than two.
+// rowsOf returns the longest prefix of nests that can be fused into one kernel. It returns nil if that is a
+// single nest, or if teams would be too few for their long rows.
 func (g *generator) rowsOf(nests []*loops.Nest) []*rowNest {
 	first := nests[0]
 	rows := box(first.Vars)
@@ -72,7 +73,8 @@ func teamOfRows(nests []*rowNest) (t team, most int) {
 	return t, most
 }
 
-// rowNest matches a nest over exactly rows rows, or returns nil.
+// rowNest returns n with the number of its outer indices, whose iterations number exactly rows. It returns
+// nil if n has no such indices or cannot be fused.
 func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 	if slices.ContainsFunc(n.Vars, loops.IsOpen) {
 		return nil
@@ -104,7 +106,7 @@ func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 	return x
 }
 
-// rowByRow reports whether the fused nests are independent across rows: no row reads what another row
+// rowByRow reports whether rows are independent in all nests: no row accesses elements that another row
 // writes.
 func (g *generator) rowByRow(nests []*rowNest) bool {
 	written := map[int]bool{}
@@ -169,7 +171,7 @@ func (g *generator) rows(nests []*rowNest) error {
 	return nil
 }
 
-// eachOfRow writes the pointwise statements of a row. The team's threads share the elements.
+// eachOfRow writes the pointwise statements of a row, whose elements the team's threads share.
 func (f *function) eachOfRow(n *rowNest, t team) {
 	outer, inner := n.Vars[:n.outer], n.Vars[n.outer:]
 	if len(inner) == 0 {

@@ -15,8 +15,8 @@ import (
 const leastScan = 32
 
 // scan writes a prefix or suffix reduction. A block scans a row in chunks of one element per thread
-// (Hillis-Steele), carries the total over, and stores all prefixes. Each result looks its prefix up. It
-// returns false if the nest is not such a scan.
+// (Hillis-Steele), adds the total of the chunks before, and stores all prefixes. A result then is a load of
+// the prefix at its bound. scan returns false if the nest is no such scan.
 func (f *function) scan(n *loops.Nest) bool {
 	s := n.Statements[0]
 	r := s.Value.Reduction
@@ -104,11 +104,12 @@ func (f *function) scan(n *loops.Nest) bool {
 	return true
 }
 
-// mostRooms is the maximum number of blocks with scratch buffers of their own. Blocks loop over further
-// rows.
+// mostRooms is the maximum number of blocks of a kernel that has a scratch buffer for each block. Further
+// rows are iterations of a loop.
 const mostRooms = 1 << 12
 
-// room allocates a scratch buffer of some bytes, and returns the parameter of type typ* that is its address.
+// room allocates a scratch buffer of bytes bytes. It returns the name of the parameter, of type typ *, that
+// points to it.
 func (f *function) room(typ string, bytes int64) string {
 	name := f.unique("space")
 	f.rooms = append(f.rooms, room{typ + " *", name, gpu.Arg{Kind: gpu.Scratch, Index: len(f.code.Scratch)}})
@@ -116,7 +117,7 @@ func (f *function) room(typ string, bytes int64) string {
 	return name
 }
 
-// room is a parameter that is the address of a scratch buffer.
+// room is a parameter that points to a scratch buffer.
 type room struct {
 	typ, name string
 	arg       gpu.Arg

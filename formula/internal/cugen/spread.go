@@ -26,8 +26,8 @@ const (
 // spreading describes how blocks share reductions.
 type spreading struct {
 	results, elements int // the number of results, and of elements of each
-	parts             int // parts of each result
-	side              int // results per block
+	parts             int // parts into which the elements of a result are divided
+	side              int // results that a block reduces
 }
 
 // spreadingOf returns how blocks share the reductions of a nest.
@@ -44,10 +44,11 @@ func spreadingOf(n *loops.Nest) spreading {
 	return s
 }
 
-// groups is the number of groups of side results. A block reduces one group.
+// groups returns the number of groups of side results, each of which is reduced by parts blocks.
 func (s *spreading) groups() int { return (s.results + s.side - 1) / s.side }
 
-// spread writes the reductions of a nest as two kernels. It returns false if one kernel suffices.
+// spread writes the reductions of a nest as two kernels (split-K). It returns false, and writes nothing, if
+// one kernel suffices.
 func (f *function) spread(n *loops.Nest) bool {
 	s := spreadingOf(n)
 	how := make([]fold, len(n.Statements))
@@ -68,8 +69,8 @@ func (f *function) spread(n *loops.Nest) bool {
 	return true
 }
 
-// foldParts writes the kernel that reduces parts, and returns the buffers of the statements' partial
-// results.
+// foldParts writes the kernel that reduces each part of a result's elements. It returns the scratch buffers
+// of the partial results, by statement.
 func (f *function) foldParts(n *loops.Nest, how []fold, s *spreading) (spaces []gpu.Arg) {
 	f.share(s, s.parts)
 	each := (s.elements + s.parts - 1) / s.parts
@@ -97,7 +98,7 @@ func (f *function) foldParts(n *loops.Nest, how []fold, s *spreading) (spaces []
 	return spaces
 }
 
-// foldRest writes the kernel that reduces the partial results.
+// foldRest writes the kernel that reduces the partial results in spaces, and stores the results.
 func (f *function) foldRest(n *loops.Nest, how []fold, s *spreading, spaces []gpu.Arg) {
 	f.share(s, 1)
 	values := make([]string, len(n.Statements))
@@ -117,7 +118,7 @@ func (f *function) foldRest(n *loops.Nest, how []fold, s *spreading, spaces []gp
 	f.close()
 }
 
-// first is the C condition for the first thread of a result.
+// first returns the C condition by which one thread of a result stores it.
 func (s *spreading) first() string {
 	if s.side == 1 {
 		return "member == 0"
@@ -125,7 +126,8 @@ func (s *spreading) first() string {
 	return "active && member == 0"
 }
 
-// share begins a kernel in which blocks blocks share each result.
+// share begins a kernel in which blocks blocks work on each group of results. It declares the thread's
+// result, and its member number in the team of that result.
 func (f *function) share(s *spreading, blocks int) {
 	f.barriers = true
 	f.grid = [3]int{s.groups() * blocks, 1, 1}
@@ -146,8 +148,9 @@ func (f *function) share(s *spreading, blocks int) {
 	f.line("const bool active = result < %d;", s.results)
 }
 
-// folds writes the reduction of elements [from, to) by a team, all of whose members get the result. guarded
-// says that element opens a block.
+// folds writes a reduction, by a team, of the elements numbered from to to-1. All members get the result,
+// whose name folds returns. element writes an element. guarded says that element opens a block, which folds
+// closes.
 func (f *function) folds(how fold, s *spreading, from, to string, element func(e string) string, guarded bool) string {
 	acc, e := f.unique("fold"), f.unique("element")
 	members := threads / s.side

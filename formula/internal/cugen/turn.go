@@ -19,10 +19,10 @@ const (
 // turn describes a transposing statement.
 type turn struct {
 	read       *term.Read     // the read that goes through shared memory
-	down, last *term.Variable // the indices along which the read and the write have stride 1
+	down, last *term.Variable // the indices along which the read, and the write, have stride 1
 }
 
-// turned matches a transposing statement, or returns nil.
+// turned returns a description of the statement if it transposes and is large enough, or nil.
 func turned(vars []*term.Variable, statements []*loops.Nested) *turn {
 	if len(statements) != 1 || len(vars) < 2 || box(vars) < leastTurn || slices.ContainsFunc(vars, loops.IsOpen) || statements[0].Guard != nil {
 		return nil
@@ -55,7 +55,7 @@ func turned(vars []*term.Variable, statements []*loops.Nested) *turn {
 	return t
 }
 
-// byTiles writes a transposing statement.
+// byTiles writes a transposing statement by tiles in shared memory.
 func (f *function) byTiles(vars []*term.Variable, s *loops.Nested, t *turn) {
 	f.barriers = true
 	across := func(v *term.Variable) int { return (loops.Extent(v) + turnSide - 1) / turnSide }

@@ -42,7 +42,7 @@ func (f *function) literal(v float64) string {
 	return out
 }
 
-// number writes the value of n as a real number.
+// number writes code that computes n as a real number, and returns a C expression for it.
 func (f *function) number(n *term.Term) string {
 	if v, ok := n.Settled(); ok && n.Kind != term.Boolean {
 		return f.literal(v)
@@ -87,8 +87,8 @@ func (f *function) number(n *term.Term) string {
 	return "0"
 }
 
-// power writes x to the power of n's exponent. Small constant exponents become products, quotients and
-// roots, whose results are exact if representable: CUDA's pow is not.
+// power returns a C expression for n, whose base is x. Small constant exponents become products, quotients
+// and roots, which are exact if the result is representable: CUDA's pow is not.
 func (f *function) power(n *term.Term, x string) string {
 	v, settled := n.Args[1].Settled()
 	if !settled {
@@ -119,8 +119,8 @@ func (f *function) power(n *term.Term, x string) string {
 	return f.name(f.real(), "power", fmt.Sprintf("opgen_pow(%s, %s)", f.rounded(x), f.literal(v)))
 }
 
-// exactly writes an integer-valued expression in double, and rounds it once to the compute type. Rounding of
-// a large angle before a sine would lose digits.
+// exactly writes an integer-valued expression in double, and rounds it once to the compute type. A large
+// angle that was rounded before its sine is computed would lose digits.
 func (f *function) exactly(n *term.Term) string {
 	f.exact = true
 	x := f.number(n)
@@ -128,7 +128,7 @@ func (f *function) exactly(n *term.Term) string {
 	return f.name(f.real(), "exact", "("+f.real()+")"+x)
 }
 
-// real is the C type in which real numbers are computed now.
+// real is the C type in which real numbers are computed at the moment.
 func (f *function) real() string {
 	if f.exact {
 		return ctypes[dtype.F64]
@@ -144,14 +144,14 @@ func (f *function) typeOf(n *term.Term) string {
 	return f.generator.typeOf(n)
 }
 
-// fail records the first value that has no device code.
+// fail records an error for the first term that has no device code.
 func (f *function) fail(what string, n *term.Term) {
 	if f.err == nil {
 		f.err = fmt.Errorf("there is no device code for %s: %s", what, oneLine(n.String()))
 	}
 }
 
-// short returns an expression, or a name for its value if the expression is long.
+// short returns an expression, or the name of a constant with its value if the expression is long.
 func (f *function) short(expr string) string {
 	if len(expr) < 90 {
 		return expr
@@ -204,7 +204,7 @@ func (f *function) rounded(expr string) string {
 	return "(" + f.real() + ")" + expr
 }
 
-// apply writes a call of a function on real numbers.
+// apply writes the call of a function, and returns the name of the result.
 func (f *function) apply(n *term.Term) string {
 	switch {
 	case n.Func.Has(term.Random):
@@ -224,7 +224,7 @@ func (f *function) apply(n *term.Term) string {
 	return f.name(typ, n.Func.Name, fmt.Sprintf("opgen_%s(%s)", n.Func.Name, strings.Join(args, ", ")))
 }
 
-// converted writes a conversion to a storage type, and back to the C type of n's kind.
+// converted writes the conversion of a value to a storage type and back to the C type of n's kind.
 func (f *function) converted(n *term.Term) string {
 	to := ctypes[n.Func.To]
 	if to == "" {
@@ -255,7 +255,7 @@ func narrow(n *term.Term) bool {
 	return true
 }
 
-// integer writes the value of n as an integer.
+// integer writes code that computes n as an integer, and returns a C expression for it.
 func (f *function) integer(n *term.Term) string {
 	if n.Kind != term.Integer {
 		if n.Kind == term.Boolean {
@@ -309,7 +309,8 @@ func suffix(v int) string {
 	return "ll"
 }
 
-// operation writes an operation of two integers.
+// operation writes the integer operation op of operands x and y, and returns a C expression for it. A divisor
+// that is not a known valid one is checked.
 func (f *function) operation(op term.Op, n *term.Term, x, y string) string {
 	if !narrow(n) {
 		x = "(long long)" + x
@@ -354,7 +355,7 @@ func (f *function) operation(op term.Op, n *term.Term, x, y string) string {
 	return out
 }
 
-// divisions names the functions of Prelude for integer division.
+// divisions maps operations to device functions of integer division, without their prefix opgen_.
 var divisions = map[term.Op]string{term.Quotient: "floordiv", term.Modulo: "mod", term.Truncate: "div"}
 
 func (f *function) applyInteger(n *term.Term) string {
@@ -376,7 +377,7 @@ func (f *function) applyInteger(n *term.Term) string {
 	return f.name("long long", "i", fmt.Sprintf("%s %s %s ? %s : %s", x, sign, y, x, y))
 }
 
-// condition writes the value of n as a bool.
+// condition writes code that computes n as a bool, and returns a C expression for it.
 func (f *function) condition(n *term.Term) string {
 	if n.Kind != term.Boolean {
 		return "(" + f.number(n) + " != 0)"
@@ -411,7 +412,8 @@ func (f *function) condition(n *term.Term) string {
 	return "(" + f.rounded(f.number(n.Args[0])) + " " + sign + " " + f.rounded(f.number(n.Args[1])) + ")"
 }
 
-// logic writes a short-circuit conjunction or disjunction.
+// logic writes a conjunction or disjunction. The second operand is evaluated only if the first does not
+// decide.
 func (f *function) logic(n *term.Term) string {
 	x := f.condition(n.Args[0])
 	lines, y := f.apart(func() string { return f.condition(n.Args[1]) })
@@ -435,7 +437,7 @@ func (f *function) logic(n *term.Term) string {
 	return out
 }
 
-// choice writes a conditional expression. Only the selected operand is evaluated.
+// choice writes a conditional expression of type typ. Only the selected operand is evaluated.
 func (f *function) choice(n *term.Term, typ string, write func(*term.Term) string) string {
 	holds := f.condition(n.Args[0])
 	xs, x := f.apart(func() string { return write(n.Args[1]) })
@@ -456,8 +458,8 @@ func (f *function) choice(n *term.Term, typ string, write func(*term.Term) strin
 	return out
 }
 
-// place writes the offset of an access, and the condition that it is in bounds, which is "" if that is
-// known.
+// place returns C expressions for the offset of an access, in elements, and for the condition that the access
+// is in bounds. The condition is "" if it always holds.
 func (f *function) place(r *term.Read) (at, inside string) {
 	open := loops.Open(r)
 	idx := make([]string, len(r.Idx))
@@ -490,7 +492,8 @@ func (f *function) place(r *term.Read) (at, inside string) {
 	return at, strings.Join(tests, " && ")
 }
 
-// element writes a load, or the default value of an access out of bounds.
+// element writes the load of n, converted to typ. Out of bounds, the value is that of the read's default,
+// which write writes. Without a default it is a fault.
 func (f *function) element(n *term.Term, typ string, write func(*term.Term) string) string {
 	r := n.Read
 	if x, ok := f.turned[r]; ok {
@@ -548,7 +551,7 @@ func (f *function) element(n *term.Term, typ string, write func(*term.Term) stri
 	return out
 }
 
-// outside writes the fault of an access out of bounds.
+// outside writes the record of a fault: an access out of bounds.
 func (f *function) outside(r *term.Read) {
 	ext := make([]int, len(r.Ext))
 	values := []string{"0", "0", "0"}

@@ -27,14 +27,14 @@ type wide struct {
 	list  []*access
 }
 
-// access is a vector load or store of one address. A local array holds the vector.
+// access is a load or store of a vector at one address. A local array holds the vector.
 type access struct {
 	name, at       string
 	tensor, memory int
 	loads, stores  bool
 }
 
-// wideOf returns the vectorization of statements, or nil if it is illegal or does not pay.
+// wideOf returns how statements are vectorized, or nil if a vector is illegal or does not pay.
 func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wide {
 	if len(vars) == 0 || box(vars) < leastWide || slices.ContainsFunc(vars, loops.IsOpen) {
 		return nil
@@ -120,12 +120,12 @@ func (f *function) sameElsewhere(w *wide, written *term.Read, all []*term.Read) 
 	return true
 }
 
-// groups replaces the vectorized index by the index of vectors.
+// groups returns vars with the vectorized index, the last one, replaced by the index of vectors.
 func (w *wide) groups(vars []*term.Variable) []*term.Variable {
 	return append(slices.Clone(vars[:len(vars)-1]), w.group)
 }
 
-// grouped writes statements for a vector of elements, whose indices are declared.
+// grouped writes statements for a vector of elements. The index of the vector is declared.
 func (f *function) grouped(w *wide, statements []*loops.Nested) {
 	typ := "int"
 	if loops.Extent(w.last) > math.MaxInt32 {
@@ -167,8 +167,9 @@ func (f *function) grouped(w *wide, statements []*loops.Nested) {
 	f.forget()
 }
 
-// held returns the local array that holds the vector of an access, and the lane in it, if the access is
-// vectorized.
+// held returns the local array that holds the vector of an access, and the name of the lane in it. ok is
+// false if the access is not vectorized. writes says that the access is a store, and adds that the store adds
+// to the element.
 func (f *function) held(r *term.Read, writes, adds bool) (array, at string, ok bool) {
 	w := f.wide
 	if w == nil || r.Which != nil || !f.neighbors(w, r) {

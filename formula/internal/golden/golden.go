@@ -1,13 +1,13 @@
-// Package golden runs tests of compiler passes whose inputs and outputs are text: uses of operators, and the
-// programs that a pass makes of them.
+// Package golden runs golden tests of compiler passes. A case is the text of a use of an operator, and the
+// text that a pass must return for it.
 //
-// A file holds cases that begin with a title behind "# ". The slots of a use follow, inputs before "->" and
-// outputs behind it, such as
+// A file holds cases. Each begins with a line "# TITLE". The next line lists the slots of the use: inputs,
+// "->" and outputs, such as
 //
 //	x[N, K] label[N] i64 -> y[N]
 //
-// with element types where they differ from T. Then come the values of dimensions and attributes behind
-// "with", and the lines of the formula. What the pass makes of it stands behind a line "---".
+// An element type follows a slot unless it is T. A line "with" lists the values of dimensions and attributes.
+// The lines of the formula follow. After a line "---" comes the expected text.
 package golden
 
 import (
@@ -27,8 +27,8 @@ import (
 
 var update = flag.Bool("update", false, "write what passes make into the files of golden tests")
 
-// Test compares what a pass makes of each use in a file with the text there. With -update, it writes the
-// file.
+// Test runs pass on the use of each case of a file, and compares the result with the expected text. An error
+// counts as the text "error: ...". With -update, Test rewrites the file.
 func Test(t *testing.T, file string, pass func(u *program.Use) (string, error)) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -66,7 +66,7 @@ var (
 	values = regexp.MustCompile(`(\w+)=(\S+)`)
 )
 
-// read reads a use of an operator: its slots, its dimensions and attributes, and its formula.
+// read parses a use: a line of slots, a line of dimensions and attributes, and the formula.
 func read(text string) (*program.Use, error) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	if len(lines) < 3 || !strings.HasPrefix(lines[1], "with ") {
@@ -120,7 +120,7 @@ func read(text string) (*program.Use, error) {
 	return u, nil
 }
 
-// Outputs returns the numbers of a program's tensors that are outputs of real numbers.
+// Outputs returns the numbers of the tensors of a program that are outputs of real numbers.
 func Outputs(p *program.Program) []int {
 	var out []int
 	for i, l := range p.Tensors {
