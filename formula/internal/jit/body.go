@@ -4,34 +4,34 @@ package jit
 
 import "slices"
 
-// way describes one body of a loop.
+// way says how one copy of a loop's body is generated.
 type way struct {
-	unroll, first int         // vectors of the body, and those of earlier bodies of the iteration
-	masked, past  bool        // whether it computes elements of the remainder, and uses non-temporal stores
+	unroll, first int         // vectors of the body, and vectors of earlier copies in the same iteration
+	masked, past  bool        // whether it computes the remainder of a row, and whether it uses non-temporal stores
 	spills        bool        // whether values may be spilled
 	holds         bool        // whether accumulators stay in registers
-	lanes         map[int]int // accumulators, by number -> their first register; others are in memory
-	still         bool        // whether all offsets of accumulators are constant
+	lanes         map[int]int // number of accumulators -> their first register; accumulators that are not in the map are in memory
+	still         bool        // whether accumulators are at constant offsets of the argument block
 }
 
-// body generates the machine code of one way.
+// body generates one copy of a loop's body, and allocates its registers.
 type body struct {
 	*compiler
 	way
 
-	holders [32]int // by register: its value, reserved or none
-	masks   [8]int  // by mask register: its value or none
+	holders [32]int // by register: the value in it, reserved, or none
+	masks   [8]int  // by mask register: the value in it, or none
 	where   []int   // by value: its register or none
 	kept    []int   // by value: its spill slot or none
 	pinned  []int   // operands of the current instruction, which are not evicted
 	steps   []step
-	left    [][]int32 // by value: the later steps that use it from a register
+	left    [][]int32 // by value: the steps from now on that read it from a register
 	slotsOf int
 	now     int32 // index of the current step
 }
 
-// value returns the number of vector u of a node's result. A constant or an argument is one vector for all
-// u.
+// value returns the number of the value that is vector u of node i's result. A constant or an argument is the
+// same vector for all u.
 func (b *body) value(i int32, u int) int {
 	if op := b.nodes[i].op; op == opConstant || op == opScalar {
 		u = 0
@@ -39,7 +39,7 @@ func (b *body) value(i int32, u int) int {
 	return int(i)*mostVectors + u
 }
 
-// body generates the code of one way. It returns false if the registers do not suffice.
+// body generates one copy of the loop's body. It returns false if registers do not suffice.
 func (c *compiler) body(w way) bool {
 	b := &body{compiler: c, way: w, steps: c.order(w)}
 	values := mostVectors * len(c.nodes)
@@ -83,7 +83,7 @@ func (c *compiler) body(w way) bool {
 	return true
 }
 
-// uses records that a step reads a value from a register.
+// uses records that step at reads vector u of node i from a register.
 func (b *body) uses(i int32, u, at int) {
 	if i != none {
 		v := b.value(i, u)
@@ -91,8 +91,8 @@ func (b *body) uses(i int32, u, at int) {
 	}
 }
 
-// register returns the register of a value, and loads or reloads the value if it has none. It returns none
-// if all registers are in use.
+// register returns the register of vector u of node i, and loads the value if no register holds it. It
+// returns none if no register is available.
 func (b *body) register(i int32, u int) int {
 	if r, ok := b.way.lanes[b.nodes[i].at]; ok && b.nodes[i].op == opLanes {
 		return r + b.first + u
@@ -115,7 +115,7 @@ func (b *body) register(i int32, u int) int {
 	return r
 }
 
-// place returns the address of vector u at a node's pointer.
+// place returns the address of vector u of the elements or accumulators that a node loads or stores.
 func (b *body) place(d *node, u int) memory {
 	m := memory{base: block, index: elementAt, offset: (b.first + u) * b.bytes(), constant: none}
 	if d.at >= firstSum {
@@ -132,7 +132,8 @@ func (b *body) place(d *node, u int) memory {
 	return m
 }
 
-// last returns an instruction's last operand, which may be in memory.
+// last returns the last operand of an instruction, which may be in memory. It returns false if it needs a
+// register and none is available.
 func (b *body) last(i int32, u int) (operand, bool) {
 	if _, ok := b.way.lanes[b.nodes[i].at]; ok && b.nodes[i].op == opLanes {
 		return inRegister(b.register(i, u)), true
@@ -195,7 +196,8 @@ func (b *body) take(v int) int {
 	return victim
 }
 
-// again reports whether value v can be reloaded from where it came from, until its last use.
+// again reports whether value v can be loaded again, until its last use, instead of being spilled: a
+// constant, an argument, or an input that no store before that use may change.
 func (b *body) again(v int) bool {
 	switch b.nodes[v/mostVectors].op {
 	case opConstant, opScalar:
@@ -212,7 +214,7 @@ func (b *body) again(v int) bool {
 	return false
 }
 
-// takeMask allocates a mask register for a value, or returns none.
+// takeMask allocates a mask register for a value. It returns none if all are in use.
 func (b *body) takeMask(v int) int {
 	for k := 2; k < 8; k++ {
 		if b.masks[k] == none {
@@ -227,7 +229,7 @@ func (b *body) takeMask(v int) int {
 // inMask reports whether the result of a node is in a mask register.
 func (b *body) inMask(i int32) bool { return b.wide && b.nodes[i].masks() }
 
-// release frees the registers of operands after their last use.
+// release frees the registers of operands whose last use is step at.
 func (b *body) release(at int32, u int, operands ...int32) {
 	for _, o := range operands {
 		if o == none {
@@ -255,8 +257,8 @@ func (b *body) release(at int32, u int, operands ...int32) {
 	}
 }
 
-// emit generates the instruction of node i for vector u, which is step at. It returns false if the registers
-// do not suffice.
+// emit generates step at: the instruction of node i for vector u. It returns false if registers do not
+// suffice.
 func (b *body) emit(i int32, u int, at int32) bool {
 	d := &b.nodes[i]
 	b.now = at
@@ -303,8 +305,8 @@ func (b *body) emit(i int32, u int, at int32) bool {
 	return true
 }
 
-// fused generates an FMA, which overwrites its first operand. That operand is copied if a later step uses
-// it.
+// fused generates an FMA, which overwrites its first operand. The operand is copied first if a later step
+// uses it. fused returns false if registers do not suffice.
 func (b *body) fused(i int32, u int, at int32, registers [3]int32, rest int32, in [3]int, y operand) bool {
 	z := in[0]
 	first := b.value(registers[0], u)
@@ -324,7 +326,7 @@ func (b *body) fused(i int32, u int, at int32, registers [3]int32, rest int32, i
 	return true
 }
 
-// ahead generates one prefetch for each cache line.
+// ahead generates a prefetch if vector u begins a cache line.
 func (b *body) ahead(d *node, u int) {
 	if !b.asks || b.masked || u*b.bytes()%line != 0 {
 		return

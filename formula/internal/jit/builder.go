@@ -1,14 +1,14 @@
 // Package jit compiles vectorized loops to machine code at run time.
 //
 // A Builder records a straight-line loop body as nodes in SSA form: loads, operations and stores of the
-// elements at the same index of several slices. Each operation is rounded as in package simd, so that
-// results are bit-identical to its block kernels. Intermediate values stay in registers.
+// elements at the same index of several slices. Each operation is rounded as in package simd, so that results
+// are bit-identical to its block kernels. Intermediate values stay in registers.
 //
 // Code is generated on Linux, for AVX-512 and AVX2 on amd64 and for NEON on arm64. Elsewhere, and where the
 // system does not allow executable memory, Compile returns nil, and the caller runs block kernels.
 //
-// A processor has two files: encode_*.go with its registers and jumps, and lower_*.go with the instructions
-// of operations. Register allocation, the order of instructions and the loop nest are those of all.
+// A processor has two files. encode_*.go names its registers and encodes jumps and addresses. lower_*.go
+// selects instructions for operations. Register allocation, scheduling and the loop nest are shared.
 package jit
 
 import "math"
@@ -75,10 +75,11 @@ const (
 // Bytes returns the size of an element in bytes; size is the size of the loop's elements.
 func (k Kind) Bytes(size int) int { return [...]int{size, 1, 4, 8, 4}[k] }
 
-// scale is log2 of Bytes.
+// scale is the base-2 logarithm of Bytes for a kind other than Same.
 func (k Kind) scale() byte { return [...]byte{0, 0, 2, 3, 2}[k] }
 
-// Loads reports whether a loop can load elements of a kind. AVX2 has no masked loads of bytes.
+// Loads reports whether a loop can load elements of a kind: any kind for AVX-512, but 64-bit integers and
+// float32 only into float64; otherwise none but the loop's own, since AVX2 has no masked loads of bytes.
 func (b *Builder) Loads(k Kind) bool {
 	return k == Same || b.wide && (b.double || k == Conditions || k == Int32)
 }
@@ -94,15 +95,15 @@ type node struct {
 	a, b, c int32
 	imm     uint8
 	kind    Kind   // of the elements that are loaded or stored
-	past    bool   // whether a store may be non-temporal
-	at      int    // number of a pointer or of an argument
-	bits    uint64 // of a constant, or a prefetch distance in bytes
+	past    bool   // whether the store may be non-temporal
+	at      int    // number of the pointer, of the argument or of the sum's accumulators
+	bits    uint64 // bits of a constant, or prefetch distance in bytes
 }
 
 // gives reports whether a node has a result.
 func (n *node) gives() bool { return n.op != opStore && n.op != opFold && n.op != opAhead }
 
-// operands returns the operands of a node, or none.
+// operands returns the nodes that are operands; none stands for an absent one.
 func (n *node) operands() [3]int32 { return [3]int32{n.a, n.b, n.c} }
 
 // masks reports whether the result of a node is a mask.
@@ -136,7 +137,7 @@ func (b *Builder) size() int {
 	return 4
 }
 
-// bytes is the size of a register in bytes, and width the number of its elements.
+// bytes is the size of a vector register in bytes. width is the number of its elements.
 func (b *Builder) bytes() int {
 	if b.wide {
 		return 64
@@ -161,32 +162,33 @@ func (b *Builder) add(n node) int32 {
 	return i
 }
 
-// Pointer returns the number of a new pointer argument. The caller sets it to the first element of a slice,
-// or to accumulators.
+// Pointer adds a pointer argument, and returns its number. The caller of the loop sets it to the first
+// element of a slice, or to accumulators.
 func (b *Builder) Pointer() int {
 	b.pointers++
 	return b.pointers - 1
 }
 
-// Scalar returns the number of a new scalar argument, which is broadcast.
+// Scalar adds a scalar argument, and returns its number.
 func (b *Builder) Scalar() int {
 	b.scalars++
 	return b.scalars - 1
 }
 
-// Input loads the elements at a pointer. The result is their value before the loop stores there.
+// Input returns the elements at a pointer, as they are before any store of the loop's body.
 func (b *Builder) Input(pointer int) Value {
 	return Value(b.add(node{op: opInput, a: none, b: none, c: none, at: pointer}))
 }
 
-// LoadKind loads elements of a kind at a pointer, in program order with stores.
+// LoadKind returns the elements at a pointer, converted from kind k. Loads and stores of kinds keep their
+// order.
 func (b *Builder) LoadKind(pointer int, k Kind) Value {
 	b.mixed = true
 	return Value(b.add(node{op: opLoad, a: none, b: none, c: none, at: pointer, kind: k}))
 }
 
-// StoreKind converts elements to a kind and stores them at a pointer. A condition is stored as 1 if it is
-// not 0.
+// StoreKind stores elements at a pointer, converted to kind k. The condition of an element is 1 if the
+// element is not 0.
 func (b *Builder) StoreKind(pointer int, v Value, k Kind) {
 	b.mixed = true
 	switch k {
@@ -198,13 +200,13 @@ func (b *Builder) StoreKind(pointer int, v Value, k Kind) {
 	b.add(node{op: opStore, a: int32(v), b: none, c: none, at: pointer, kind: k})
 }
 
-// Ahead prefetches the memory at some bytes behind the elements at a pointer into the L2 cache. The address
-// may be invalid.
+// Ahead prefetches into the L2 cache what is bytes bytes behind the current elements at a pointer. The
+// address may be invalid.
 func (b *Builder) Ahead(pointer, bytes int) {
 	b.add(node{op: opAhead, a: none, b: none, c: none, at: pointer, bits: uint64(bytes)})
 }
 
-// Argument returns the broadcast value of a scalar argument.
+// Argument returns a scalar argument, broadcast to a vector.
 func (b *Builder) Argument(scalar int) Value {
 	return Value(b.add(node{op: opScalar, a: none, b: none, c: none, at: scalar}))
 }
@@ -214,7 +216,7 @@ func (b *Builder) Store(pointer int, v Value, past bool) {
 	b.add(node{op: opStore, a: int32(v), b: none, c: none, at: pointer, past: past})
 }
 
-// Lanes loads the accumulators at a pointer. There are 64; the element with index i belongs to accumulator
+// Lanes returns the accumulators at a pointer. There are 64. An element with index i belongs to accumulator
 // i%64.
 func (b *Builder) Lanes(pointer int) Value {
 	return Value(b.add(node{op: opLanes, a: none, b: none, c: none, at: pointer}))
@@ -225,8 +227,8 @@ func (b *Builder) Fold(pointer int, v Value) {
 	b.add(node{op: opFold, a: int32(v), b: none, c: none, at: pointer})
 }
 
-// Sum adds up a value over all elements, in the order of sums in package simd, and returns the number of the
-// sum.
+// Sum adds up a value over all elements of a row, in the order of sums in package simd. It returns the number
+// of the sum, for the function Sum.
 func (b *Builder) Sum(v Value) int {
 	n := b.sums
 	b.sums++
@@ -235,7 +237,7 @@ func (b *Builder) Sum(v Value) int {
 	return n
 }
 
-// firstSum is the accumulator number of the first sum. Accumulators of folds have the numbers of their
+// firstSum is the number of the first sum's accumulators. Accumulators of folds are numbered by their
 // pointers, which are smaller.
 const firstSum = 1 << 10
 
@@ -255,7 +257,8 @@ func (b *Builder) Word(bits uint64) Value {
 	return Value(b.add(node{op: opConstant, a: none, b: none, c: none, bits: bits}))
 }
 
-// Load returns the constant itself: every instruction takes constants from memory.
+// Load returns the constant itself, since any instruction can take a constant from memory. It is part of
+// elementary.Machine.
 func (b *Builder) Load(constant Value) Value { return constant }
 
 func (b *Builder) operation(op opcode, x, y Value) Value {
@@ -275,11 +278,11 @@ func (b *Builder) And(x, y Value) Value { return b.operation(opAnd, x, y) }
 func (b *Builder) Or(x, y Value) Value  { return b.operation(opOr, x, y) }
 func (b *Builder) Xor(x, y Value) Value { return b.operation(opXor, x, y) }
 
-// AddInt and SubInt are integer operations on the bits.
+// AddInt and SubInt add and subtract the bits of elements as integers.
 func (b *Builder) AddInt(x, y Value) Value { return b.operation(opAddInt, x, y) }
 func (b *Builder) SubInt(x, y Value) Value { return b.operation(opSubInt, x, y) }
 
-// MulAdd returns x*y + z, and MulSubFrom z - x*y, as FMAs (one rounding).
+// MulAdd returns x*y + z, and MulSubFrom returns z - x*y, each rounded once (FMA).
 func (b *Builder) MulAdd(x, y, z Value) Value     { return b.fused(opMulAdd, x, y, z) }
 func (b *Builder) MulSubFrom(x, y, z Value) Value { return b.fused(opMulSubFrom, x, y, z) }
 
@@ -289,12 +292,12 @@ func (b *Builder) fused(op opcode, x, y, z Value) Value {
 
 func (b *Builder) Sqrt(x Value) Value { return b.operation(opSqrt, x, none) }
 
-// Round rounds to integers. The modes are those of vroundps: 8 to nearest even, 9 down, 10 up.
+// Round rounds elements to integers. way is a rounding mode of vroundps: 8 to nearest even, 9 down, 10 up.
 func (b *Builder) Round(x Value, way uint8) Value {
 	return Value(b.add(node{op: opRound, a: int32(x), b: none, c: none, imm: way}))
 }
 
-// Up and Down are logical shifts of the bits by n, left and right.
+// Up shifts the bits of elements left by n, and Down shifts them right. Both fill with zeros.
 func (b *Builder) Up(x Value, n uint) Value {
 	return Value(b.add(node{op: opUp, a: int32(x), b: none, c: none, imm: uint8(n)}))
 }
@@ -314,8 +317,8 @@ func (b *Builder) Scale(x, n Value) (Value, bool) {
 // unequal is the predicate "not equal or unordered" of vcmpps.
 const unequal = 4
 
-// Compare returns the mask of a comparison of x and y by a predicate of vcmpps. Truth(m) != 0 is simplified
-// to m.
+// Compare returns the mask of elements for which a predicate of vcmpps holds of x and y. Truth(m) != 0 is
+// simplified to m.
 func (b *Builder) Compare(x Value, predicate uint8, y Value) Mask {
 	if n, zero := b.nodes[x], b.nodes[y]; predicate == unequal && n.op == opTruth && b.nodes[n.b].bits != 0 && zero.op == opConstant && zero.bits == 0 {
 		return Mask(n.a)
@@ -323,7 +326,8 @@ func (b *Builder) Compare(x Value, predicate uint8, y Value) Mask {
 	return Mask(b.add(node{op: opCompare, a: int32(x), b: int32(y), c: none, imm: predicate}))
 }
 
-// Signs returns the mask of the sign bits. AVX2 blends by sign bits, so x is the mask itself.
+// Signs returns the mask of elements whose sign bit is set. AVX2 blends by sign bits, so there x is the mask
+// itself.
 func (b *Builder) Signs(x Value) Mask {
 	if !b.wide && onSigns {
 		return Mask(x)
@@ -334,12 +338,12 @@ func (b *Builder) Signs(x Value) Mask {
 func (b *Builder) Both(x, y Mask) Mask   { return Mask(b.operation(opBoth, Value(x), Value(y))) }
 func (b *Builder) Either(x, y Mask) Mask { return Mask(b.operation(opEither, Value(x), Value(y))) }
 
-// Truth returns 1 where mask m is set, and otherwise 0.
+// Truth returns 1 where mask m is set, and 0 elsewhere.
 func (b *Builder) Truth(m Mask) Value {
 	return Value(b.add(node{op: opTruth, a: int32(m), b: int32(b.Number(1)), c: none}))
 }
 
-// Choose returns x where mask m is set, and otherwise y.
+// Choose returns x where mask m is set, and y elsewhere.
 func (b *Builder) Choose(m Mask, x, y Value) Value {
 	return Value(b.add(node{op: opChoose, a: int32(m), b: int32(x), c: int32(y)}))
 }

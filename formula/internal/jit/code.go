@@ -2,14 +2,14 @@ package jit
 
 import "unsafe"
 
-// Word offsets in the argument block.
+// Offsets in the argument block, in words of 8 bytes.
 const (
 	mainEnd      = iota // byte offset at which the main loop ends
 	singleEnd           // byte offset at which the loop over single vectors ends
 	tailCount           // elements of the remainder
 	tailMask            // AVX-512 mask of the remainder
 	wholeEnd            // byte offset after the last element
-	rowsLeft            // rows left
+	rowsLeft            // number of rows that are not yet done
 	tailLanes           // AVX2 mask of the remainder, 32 bytes
 	firstPointer = tailLanes + 4
 )
@@ -17,7 +17,8 @@ const (
 // MostRows is the maximum number of rows of a call.
 const MostRows = 64
 
-// Compile generates the code of the loop. It returns nil if the loop or the platform is not supported.
+// Compile generates the machine code of the loop. It returns nil if the platform is not supported or
+// registers do not suffice.
 func (b *Builder) Compile() *Code {
 	code, past, unroll, words, rows := b.compile()
 	if code == nil {
@@ -45,10 +46,10 @@ type Code struct {
 	shift           uint
 	words, pointers int
 	rows            int // word offset of the first row's scalars
-	scalars, row    int // scalars of a row, and scalars and sums of a row
+	scalars, row    int // number of scalars of a row, and of scalars and sums of a row
 }
 
-// Arguments is the argument block of one call at a time.
+// Arguments is the argument block of a call. Calls at the same time need a block each.
 type Arguments []uint64
 
 // Arguments allocates an argument block, aligned to a cache line so that no vector in it crosses a line.
@@ -62,24 +63,25 @@ func (c *Code) Arguments() Arguments {
 // SetPointer sets pointer i. The memory must stay alive until the loop has run.
 func (a Arguments) SetPointer(i int, p unsafe.Pointer) { a[firstPointer+i] = uint64(uintptr(p)) }
 
-// SetStride sets the distance of pointer i between rows, in bytes.
+// SetStride sets the distance between the elements of two rows at pointer i, in bytes.
 func (c *Code) SetStride(a Arguments, i, bytes int) { a[firstPointer+c.pointers+i] = uint64(bytes) }
 
-// Row returns the scalars of a row, which the caller sets, followed by the row's sums, which Run sets. T is
-// the element type.
+// Row returns the scalars of a row, which the caller sets, and behind them the sums of the row, which Run
+// sets. T is the element type of the loop.
 func Row[T float32 | float64](c *Code, a Arguments, row int) []T {
 	return Rows[T](c, a)[row*c.row:][:c.row]
 }
 
-// Rows returns the scalars and sums of all rows, RowLength for each.
+// Rows returns the scalars and sums of all rows, RowLength numbers for each. T is the element type of the
+// loop.
 func Rows[T float32 | float64](c *Code, a Arguments) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a[c.rows:]))), MostRows*c.row)
 }
 
-// RowLength returns the number of scalars and sums of a row.
+// RowLength returns the number of scalars and sums of a row, together.
 func (c *Code) RowLength() int { return c.row }
 
-// Sum returns sum i of a row, from the last run.
+// Sum returns sum i of a row, as the last run computed it.
 func Sum[T float32 | float64](c *Code, a Arguments, row, i int) float64 {
 	return float64(Row[T](c, a, row)[c.scalars+i])
 }
@@ -90,9 +92,9 @@ func (c *Code) Vector() int { return c.bytes }
 // Aligned reports whether an address is aligned for non-temporal stores.
 func (c *Code) Aligned(p unsafe.Pointer) bool { return uintptr(p)%uintptr(c.bytes) == 0 }
 
-// Run runs the loop on n elements of each row, for at most MostRows rows. With several rows, all strides
-// must be set. If past is true, stores are non-temporal where the code allows it. Their pointers must be
-// aligned in all rows.
+// Run runs the loop on n elements of each of at most MostRows rows. With several rows, all strides must be
+// set. If past is true, stores that allow it are non-temporal, and their pointers must be aligned in all
+// rows.
 func (c *Code) Run(a Arguments, n, rows int, past bool) {
 	a[rowsLeft] = uint64(rows)
 	total := n << c.shift

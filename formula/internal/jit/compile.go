@@ -7,65 +7,66 @@ import (
 	"slices"
 )
 
-// longest is the maximum number of instructions of an unrolled main loop, and longestNarrow the maximum for
-// AVX2, where values may be spilled.
+// longest is the maximum number of instructions of an unrolled main loop. longestNarrow is that for AVX2,
+// where values may be spilled.
 const longest, longestNarrow = 160, 320
 
 // mostAsking is the maximum number of instructions per vector of a loop that prefetches. A longer loop is
-// not bound by memory: prefetches made it 10 % slower.
+// bound by computation: prefetches made it 10 % slower.
 const mostAsking = 14
 
-// accumulators is the number of accumulators of a fold, as in package simd.
+// accumulators is the number of accumulators of a fold or a sum, as in package simd.
 const accumulators = 64
 
-// reserved marks registers that a body may not allocate.
+// reserved marks registers of accumulators, which a body may not allocate.
 const reserved = -2
 
 // mostVectors is the maximum unroll factor of the main loop.
 const mostVectors = 4
 
-// transfer is what happens to a vector register.
+// transfer is a way to set a vector register or to store it.
 type transfer uint8
 
 const (
-	clearing transfer = iota // it becomes 0
+	clearing transfer = iota // the register becomes 0
 	loading                  // from memory
 	storing                  // to memory
 )
 
-// compiler generates the code of a loop. Files for processors have the instructions.
+// compiler generates the machine code of a loop. The processor's files have its instructions.
 type compiler struct {
 	*Builder
 	encoder
 	swapped []bool // by node: whether its operands are exchanged
-	uses    []int  // by node: the number of uses
+	uses    []int  // by node: how many nodes use it
 	live    []bool
 	slots   int         // number of spill slots
-	held    map[int]int // accumulators of the main loop, by number -> their first register
+	held    map[int]int // number of the main loop's accumulators -> their first register
 	asks    bool        // whether the loop prefetches
 }
 
-// byte offsets in the argument block
+// pointer and stride return byte offsets in the argument block.
 func (c *compiler) pointer(i int) int { return 8 * (firstPointer + i) }
 func (c *compiler) stride(i int) int  { return 8 * (firstPointer + c.pointers + i) }
 
 // align rounds n up to a multiple of the vector size.
 func (c *compiler) align(n int) int { return (n + c.bytes() - 1) &^ (c.bytes() - 1) }
 
-// lanes is the byte offset of the accumulators of sum i.
+// lanes returns the byte offset of the accumulators of sum i in the argument block.
 func (c *compiler) lanes(i int) int {
 	return c.align(c.stride(c.pointers)) + c.copies() + accumulators*c.size()*i
 }
 
-// row is the size of a row's scalars and sums in bytes, and rows the byte offset of the first row.
+// row returns the size of a row's scalars and sums in bytes. rows returns the byte offset of the first row's
+// in the argument block.
 func (c *compiler) row() int  { return c.size() * (c.scalars + c.sums) }
 func (c *compiler) rows() int { return c.lanes(c.sums) }
 
 func (c *compiler) slot(i int) int { return c.align(c.rows()+MostRows*c.row()) + c.bytes()*i }
 
-// compile generates machine code. past is the offset of the entry with non-temporal stores, unroll the
-// unroll factor of the main loop, words the size of the argument block, and rows the word offset of the
-// first row's scalars. code is nil if the loop needs too many registers.
+// compile generates machine code. past is the offset of the entry whose stores are non-temporal, or 0. unroll
+// is the number of vectors in an iteration of the main loop. words is the size of the argument block. rows is
+// the word offset of the first row's scalars. code is nil if registers do not suffice.
 func (b *Builder) compile() (code []byte, past, unroll, words, rows int) {
 	most := len(free)
 	if b.mixed {
@@ -93,8 +94,8 @@ func (b *Builder) compile() (code []byte, past, unroll, words, rows int) {
 	return c.finish(), past, unroll, words, c.rows() / 8
 }
 
-// analyze computes liveness and use counts, and exchanges operands of commutative operations so that a
-// memory operand is last.
+// analyze computes which nodes are live and how many nodes use each. It exchanges the operands of a
+// commutative operation if only the first one can be a memory operand, which must be the last.
 func (c *compiler) analyze() {
 	n := len(c.nodes)
 	c.swapped, c.uses, c.live = make([]bool, n), make([]int, n), make([]bool, n)
@@ -122,7 +123,7 @@ func (c *compiler) analyze() {
 	}
 }
 
-// inMemory reports whether an instruction can use node i as a memory operand.
+// inMemory reports whether node i can be a memory operand of an instruction.
 func (c *compiler) inMemory(i int32, masked bool) bool {
 	if !takesMemory {
 		return false
@@ -136,8 +137,8 @@ func (c *compiler) inMemory(i int32, masked bool) bool {
 	return false
 }
 
-// operandsOf returns the operands that a node needs in registers, and the one that may be a memory operand,
-// or none.
+// operandsOf returns the operands that node i needs in registers, and the operand that may be in memory. none
+// stands for an absent operand.
 func (c *compiler) operandsOf(i int) (registers [3]int32, last int32) {
 	d := &c.nodes[i]
 	switch d.op {
@@ -171,8 +172,9 @@ func (c *compiler) adds(i int) bool {
 	return !c.inMemory(d.c, false) || c.inMemory(d.b, false)
 }
 
-// loops generates the loop nest. For each row it runs the unrolled main loop, a loop over single vectors,
-// and the remainder.
+// loops generates the loop nest: for each row an unrolled main loop, a loop over single vectors, and the
+// remainder. It returns the number of vectors in an iteration of the main loop, or false if registers do not
+// suffice.
 func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	for i := range c.pointers {
 		c.loadWord(free[i], c.pointer(i))
@@ -227,8 +229,8 @@ func (c *compiler) loops(past bool) (unroll int, ok bool) {
 	return unroll, true
 }
 
-// ways returns the candidates for the main loop, by decreasing preference; count is the number of
-// instructions per vector.
+// ways returns candidates for the main loop's body, the best first. count is the number of instructions per
+// vector.
 func (c *compiler) ways(count int) (out []way) {
 	folds := false
 	for i := range c.nodes {
@@ -248,10 +250,10 @@ func (c *compiler) ways(count int) (out []way) {
 	return out
 }
 
-// main generates the main loop. It returns the unroll factor, and the jump for rows without a remainder if
-// there are sums. It returns false, and no code, if the registers do not suffice or if the loop over single
-// vectors is as good. Accumulators stay in registers if w.holds, and otherwise at constant offsets in
-// memory.
+// main generates the main loop. It returns the number of vectors in an iteration. If there are sums, it also
+// returns the jump that rows without a remainder take. It generates nothing and returns false if registers do
+// not suffice, or if the loop over single vectors is as good. Accumulators stay in registers if w.holds, and
+// otherwise are at constant offsets in memory.
 func (c *compiler) main(w way, past bool) (unroll, done int, ok bool) {
 	code, constants, fixes := len(c.code), len(c.constants), len(c.fixes)
 	registers := c.vectors()
@@ -314,7 +316,7 @@ func (c *compiler) main(w way, past bool) (unroll, done int, ok bool) {
 	return all, done, true
 }
 
-// constant returns the number of a constant, and adds it if it is new.
+// constant returns the number of the constant with these bits, and adds it if it is new.
 func (e *encoder) constant(bits uint64) int {
 	for i, c := range e.constants {
 		if c == bits {

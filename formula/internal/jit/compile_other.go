@@ -2,7 +2,7 @@
 
 package jit
 
-// Constants of processors, for the types of what no code is made of.
+// Properties of a processor, without which the package would not compile.
 const (
 	vectorBytes = 16
 	onSigns     = true

@@ -2,7 +2,7 @@ package jit
 
 import "encoding/binary"
 
-// Numbers of the general registers. r14 is reserved by Go; 4 and 5 are the stack and frame pointers.
+// Numbers of the general registers. Go reserves r14; 4 and 5 are the stack and frame pointers.
 const (
 	rax = 0 // byte offset of the current element
 	rcx = 1
@@ -13,7 +13,7 @@ const (
 
 	elementAt, laneAt, rowAt, block = rax, rdx, rsi, rdi
 
-	number = 15 // index of the current element, if the loop is mixed
+	number = 15 // index of the current element, if elements of several kinds are loaded or stored
 )
 
 // free lists the general registers for pointers.
@@ -23,8 +23,8 @@ var free = []int{rcx, rbx, 8, 9, 10, 11, 12, 13, 15}
 type instruction struct {
 	prefix, table, code byte // mandatory prefix and opcode map, as VEX and EVEX number them, and the opcode
 	wide                bool // the W bit
-	element             bool // whether the memory operand is one element, not a vector
-	memory              int  // size of the memory operand in bytes, if it is neither
+	element             bool // whether a memory operand is one element, and not a vector
+	memory              int  // size of a memory operand in bytes, or 0 for a vector or an element
 	half                bool // whether it uses half-length registers
 }
 
@@ -38,13 +38,13 @@ type encoder struct {
 	fixes     []fix
 }
 
-// fix is a RIP-relative displacement at offset at, which refers to a constant. after is the number of
-// instruction bytes behind the displacement.
+// fix is a RIP-relative displacement at offset at of the code, which must refer to a constant. after is the
+// number of bytes of the instruction behind the displacement.
 type fix struct{ at, after, constant int }
 
 func newEncoder(b *Builder) encoder { return encoder{zmm: b.wide, element: b.size()} }
 
-// pad fills the code up to a multiple of n bytes with traps.
+// pad appends traps until the size of the code is a multiple of n.
 func (e *encoder) pad(n int) {
 	for len(e.code)%n != 0 {
 		e.put(0xcc)
@@ -57,8 +57,9 @@ func (e *encoder) word(v int) { e.code = binary.LittleEndian.AppendUint32(e.code
 
 func bit(v, n int) byte { return byte(v>>n) & 1 }
 
-// vector assembles a VEX or EVEX instruction z = op(x, y). y may be in memory, and x none. mask is a mask
-// register, or 0; zero selects zero-masking. after is the number of immediate bytes that follow.
+// vector assembles a VEX or EVEX instruction z = op(x, y). y may be in memory. x is none if the instruction
+// has one source. mask is a mask register, or 0; zero selects zero-masking. after is the number of immediate
+// bytes that follow.
 func (e *encoder) vector(in instruction, z, x int, y operand, mask int, zero bool, after int) {
 	if x == none {
 		x = 0
@@ -96,7 +97,8 @@ func (e *encoder) vector(in instruction, z, x int, y operand, mask int, zero boo
 	e.operand(r, y, unit, after)
 }
 
-// shortVector assembles a VEX instruction, such as those on mask registers. long is its L bit.
+// shortVector assembles a VEX instruction even where AVX-512 is used, such as one on mask registers. long is
+// its L bit.
 func (e *encoder) shortVector(in instruction, long bool, z, x int, y operand) {
 	b := y.register
 	if b == none {
@@ -106,7 +108,7 @@ func (e *encoder) shortVector(in instruction, long bool, z, x int, y operand) {
 	e.operand(z, y, 0, 0)
 }
 
-// scalarVector assembles a VEX move of one element.
+// scalarVector assembles a VEX move of one element between register r and memory.
 func (e *encoder) scalarVector(in instruction, r int, y operand) {
 	e.put(0xc4, (^bit(r, 3)&1)<<7|1<<6|(^bit(y.base, 3)&1)<<5|in.table, 15<<3|in.prefix, in.code)
 	e.operand(r, y, 0, 0)
@@ -119,8 +121,8 @@ func b2(v bool) byte {
 	return 0
 }
 
-// operand assembles ModRM, SIB and displacement. An 8-bit displacement is scaled by unit (EVEX disp8*N),
-// unless unit is 0.
+// operand assembles ModRM, SIB and displacement for register r and operand y. An 8-bit displacement is scaled
+// by unit (EVEX disp8*N), unless unit is 0. after is the number of immediate bytes that follow.
 func (e *encoder) operand(r int, y operand, unit, after int) {
 	reg := byte(r&7) << 3
 	if y.register != none {
@@ -201,20 +203,20 @@ func (e *encoder) prefetch(m memory) {
 	e.operand(2, operand{register: none, memory: m}, 0, 0)
 }
 
-// lane sets rdx to rax & v.
+// lane sets laneAt to elementAt & v.
 func (e *encoder) lane(v int) {
 	e.put(0x89, 0xc2) // mov edx, eax
 	e.put(0x81, 0xe2) // and edx, v
 	e.word(v)
 }
 
-// numberOf sets register number to rax >> n: the index of the current element.
+// numberOf sets register number to elementAt >> n, the index of the current element.
 func (e *encoder) numberOf(n int) {
 	e.put(0x49, 0x89, 0xc7)          // mov r15, rax
 	e.put(0x49, 0xc1, 0xef, byte(n)) // shr r15, n
 }
 
-// compareWord compares rax with a word of the argument block.
+// compareWord compares elementAt with a word of the argument block.
 func (e *encoder) compareWord(offset int) {
 	e.put(0x48, 0x3b)
 	e.operand(rax, operand{register: none, memory: at(rdi, offset)}, 0, 0)
@@ -228,26 +230,26 @@ const (
 	notEqual = 0x85
 )
 
-// jump assembles a forward jump, and returns the offset of its displacement for land.
+// jump assembles a forward jump. land sets its target, by the offset that jump returns.
 func (e *encoder) jump(condition byte) int {
 	e.put(0x0f, condition)
 	e.word(0)
 	return len(e.code) - 4
 }
 
-// land patches a forward jump to lead here.
+// land makes the current end of the code the target of a forward jump.
 func (e *encoder) land(jump int) {
 	binary.LittleEndian.PutUint32(e.code[jump:], uint32(int32(len(e.code)-jump-4)))
 }
 
-// back assembles a backward jump.
+// back assembles a conditional jump to an earlier offset of the code.
 func (e *encoder) back(condition byte, to int) {
 	j := e.jump(condition)
 	binary.LittleEndian.PutUint32(e.code[j:], uint32(int32(to-len(e.code))))
 }
 
-// finish appends the constants and patches the references to them. For AVX2, each constant is broadcast to a
-// vector.
+// finish appends the constants, sets the displacements that refer to them, and returns the code. For AVX2,
+// each constant is repeated to a vector.
 func (e *encoder) finish() []byte {
 	e.pad(64)
 	start, step := len(e.code), 8

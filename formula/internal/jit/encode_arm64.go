@@ -6,15 +6,15 @@ import (
 	"github.com/opgen/opgen/internal/base/a64"
 )
 
-// Numbers of the general registers. Go keeps 18 and those from 27 on.
+// Numbers of the general registers. Go reserves 18 and those from 27 on.
 const (
 	block     = 0 // argument block
 	rowAt     = 1 // scalars and sums of the current row
 	elementAt = 2 // byte offset of the current element
 	laneAt    = 3 // byte offset of the current accumulator
 	address   = 16
-	other     = 17 // for a moment, as address
-	firstAt   = 19 // byte offsets of the vectors of a body, four registers
+	other     = 17 // temporary, as address
+	firstAt   = 19 // byte offsets of up to four vectors of a body
 )
 
 // free lists the general registers for pointers.
@@ -29,7 +29,7 @@ type encoder struct {
 	fixes     []fix
 }
 
-// fix is a load at offset at of a constant.
+// fix is the offset of a load whose address must become that of a constant.
 type fix struct{ at, constant int }
 
 func newEncoder(b *Builder) encoder { return encoder{double: b.double} }
@@ -40,15 +40,15 @@ func (e *encoder) put(words ...uint32) {
 	}
 }
 
-// pad fills the code up to a multiple of n bytes with instructions that are none.
+// pad appends undefined instructions until the size of the code is a multiple of n.
 func (e *encoder) pad(n int) {
 	for len(e.code)%n != 0 {
 		e.put(0)
 	}
 }
 
-// reach returns the register and the offset of an address in the argument block or a row, of which an
-// instruction on units can hold the offset.
+// reach returns a base register and an offset of the same address that an instruction on units of unit bytes
+// can encode. It computes the address in a temporary register if the offset is too large.
 func (e *encoder) reach(base, offset, unit int) (int, int) {
 	if offset%unit == 0 && offset/unit < 1<<12 {
 		return base, offset
@@ -79,7 +79,7 @@ func (e *encoder) decrement(offset int) {
 	e.put(a64.LoadWord(other, block, offset), a64.Decrement(other, other), a64.StoreWord(other, block, offset))
 }
 
-// addWord adds a number below 2^24 to a general register.
+// addWord adds v, which is below 2^24, to a general register.
 func (e *encoder) addWord(r, v int) {
 	if v>>12 != 0 {
 		e.put(a64.AddPages(r, r, v>>12))
@@ -87,7 +87,7 @@ func (e *encoder) addWord(r, v int) {
 	e.put(a64.AddNumber(r, r, v&0xfff))
 }
 
-// lane sets laneAt to elementAt & v; v is below a power of 2.
+// lane sets laneAt to elementAt & v. v+1 is a power of 2.
 func (e *encoder) lane(v int) { e.put(a64.AndOnes(laneAt, elementAt, v)) }
 
 // compareWord compares elementAt with a word of the argument block.
@@ -103,25 +103,27 @@ const (
 	below    = a64.Below
 )
 
-// jump assembles a forward jump, and returns its offset for land.
+// jump assembles a forward jump. land sets its target, by the offset that jump returns.
 func (e *encoder) jump(condition a64.Condition) int {
 	e.put(a64.Jump(condition, 0))
 	return len(e.code) - 4
 }
 
-// patch adds a distance to the instruction at an offset, which counts words from bit 5 on.
+// patch sets the distance, in bytes, of the jump or load at an offset. The instruction encodes it in words
+// from bit 5 on.
 func (e *encoder) patch(at, distance int) {
 	w := binary.LittleEndian.Uint32(e.code[at:])
 	binary.LittleEndian.PutUint32(e.code[at:], w|a64.Distance(distance))
 }
 
-// land patches a forward jump to lead here.
+// land makes the current end of the code the target of a forward jump.
 func (e *encoder) land(jump int) { e.patch(jump, len(e.code)-jump) }
 
-// back assembles a backward jump.
+// back assembles a conditional jump to an earlier offset of the code.
 func (e *encoder) back(condition a64.Condition, to int) { e.put(a64.Jump(condition, to-len(e.code))) }
 
-// finish appends the constants, each in all elements of a vector, and patches the loads of them.
+// finish appends the constants, each repeated to a vector, sets the addresses of the loads that refer to
+// them, and returns the code.
 func (e *encoder) finish() []byte {
 	e.pad(16)
 	start := len(e.code)

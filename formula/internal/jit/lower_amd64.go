@@ -3,10 +3,10 @@ package jit
 import "math/bits"
 
 const (
-	vectorBytes = 32   // of a register without AVX-512
+	vectorBytes = 32   // size of a vector register without AVX-512
 	takesMemory = true // whether the last operand of an instruction may be in memory
-	passes      = true // whether there are stores past the caches
-	onSigns     = true // whether sign bits are a mask without AVX-512
+	passes      = true // whether there are non-temporal stores
+	onSigns     = true // whether a mask is the sign bits of elements without AVX-512
 )
 
 // vectors is the number of vector registers.
@@ -17,7 +17,8 @@ func (c *compiler) vectors() int {
 	return 16
 }
 
-// copies is how many bytes of the argument block the broadcast scalars take, which AVX2 reads as vectors.
+// copies returns the size, in the argument block, of the broadcast copies of scalars, which AVX2 needs as
+// memory operands.
 func (c *compiler) copies() int {
 	if c.wide {
 		return 0
@@ -25,10 +26,10 @@ func (c *compiler) copies() int {
 	return 32 * c.scalars
 }
 
-// repeatedScalar is the byte offset of a broadcast scalar, for AVX2.
+// repeatedScalar returns the byte offset of the broadcast copy of scalar i, for AVX2.
 func (c *compiler) repeatedScalar(i int) int { return c.align(c.stride(c.pointers)) + 32*i }
 
-// beginRow prepares the row that rowAt addresses.
+// beginRow sets the offset of the current element to 0, and broadcasts the row's scalars for AVX2.
 func (c *compiler) beginRow() {
 	if !c.wide {
 		for i := range c.scalars {
@@ -39,7 +40,8 @@ func (c *compiler) beginRow() {
 	c.put(0x31, 0xc0) // xor eax, eax
 }
 
-// remainder generates the code of what is left of a row: a masked vector.
+// remainder generates a masked body for the elements behind the last whole vector. It returns false if
+// registers do not suffice.
 func (c *compiler) remainder(past bool) bool {
 	c.put(0x48, 0x83, 0x7f, 8*tailCount, 0) // cmp qword [rdi+tailCount], 0
 	out := c.jump(equal)
@@ -55,20 +57,20 @@ func (c *compiler) remainder(past bool) bool {
 	return true
 }
 
-// leave generates the return.
+// leave generates the return from the code.
 func (c *compiler) leave() {
 	c.put(0xc5, 0xf8, 0x77) // vzeroupper
 	c.put(0xc3)             // ret
 }
 
-// beginBody prepares what addresses of a body need.
+// beginBody computes the index of the current element if elements of several kinds are loaded or stored.
 func (c *compiler) beginBody(*body) {
 	if c.mixed {
 		c.numberOf(int(bits.TrailingZeros(uint(c.size()))))
 	}
 }
 
-// transfer loads or stores a register.
+// transfer loads or stores vector register r.
 func (c *compiler) transfer(way transfer, r int, m memory) {
 	code := byte(0x10)
 	if way == storing {
@@ -79,12 +81,12 @@ func (c *compiler) transfer(way transfer, r int, m memory) {
 
 func (c *compiler) copy(z, x int) { c.vector(c.move(0x10), z, none, inRegister(x), 0, false, 0) }
 
-// sum adds register x to register z.
+// sum adds vector register x to z.
 func (c *compiler) sum(z, x int) { c.vector(c.real(0x58), z, z, inRegister(x), 0, false, 0) }
 
 func (c *compiler) zero(r int) { c.vector(c.whole(0xef, 0xef), r, r, inRegister(r), 0, false, 0) } // vpxor
 
-// upper copies the elements of register x from a byte offset on to the start of register z.
+// upper copies the elements of register x behind a byte offset to the start of register z.
 func (c *compiler) upper(z, x, bytes int) {
 	switch {
 	case bytes == 32:
@@ -102,7 +104,7 @@ func (c *compiler) upper(z, x, bytes int) {
 	}
 }
 
-// storeElement stores element 0 of a register to the sums of the current row.
+// storeElement stores element 0 of a register at a byte offset of the current row's scalars and sums.
 func (c *compiler) storeElement(r, offset int) {
 	if c.wide { // by a mask of one element
 		c.put(0xb8, 1, 0, 0, 0) // mov eax, 1
@@ -117,14 +119,15 @@ func (c *compiler) storeElement(r, offset int) {
 	c.scalarVector(in, r, operand{register: none, memory: at(rsi, offset)})
 }
 
-// ofKind changes the address of a node's elements to that of its kind.
+// ofKind changes m, the address of a vector, to that of elements of the node's kind.
 func (b *body) ofKind(d *node, u int, m *memory) {
 	if d.kind != Same {
 		m.index, m.scale, m.offset = number, d.kind.scale(), (b.first+u)*b.width()*d.kind.Bytes(b.size())
 	}
 }
 
-// fetch loads a value that no step computes.
+// fetch loads vector u of node i, which is an input, accumulators, a constant or an argument, into register
+// r.
 func (b *body) fetch(i int32, u, r int) {
 	d := &b.nodes[i]
 	switch d.op {
@@ -149,7 +152,7 @@ func (b *body) fetch(i int32, u, r int) {
 	}
 }
 
-// memory returns the memory operand of a node.
+// memory returns vector u of node i as a memory operand.
 func (b *body) memory(i int32, u int) operand {
 	d := &b.nodes[i]
 	switch d.op {
@@ -175,7 +178,7 @@ func (b *body) registers() int {
 	return 16
 }
 
-// mulAdd generates the FMA of node i into register z, which holds its first operand.
+// mulAdd generates the FMA of node i into register z, which holds the first operand.
 func (b *body) mulAdd(i, z, x int, y operand) {
 	d := &b.nodes[i]
 	code := byte(0xa8) // z = z*x + y
@@ -188,7 +191,7 @@ func (b *body) mulAdd(i, z, x int, y operand) {
 	b.vector(instruction{prefix: 1, table: 2, code: code, wide: b.double}, z, x, y, 0, false, 0)
 }
 
-// store generates a store of register r.
+// store generates the store of register r as vector u of node d.
 func (b *body) store(d *node, r, u int) {
 	if z, ok := b.way.lanes[d.at]; ok && d.op == opFold {
 		b.copy(z+b.first+u, r)
@@ -209,7 +212,7 @@ func (b *body) store(d *node, r, u int) {
 	}
 }
 
-// load generates a load of elements of another kind, with a conversion.
+// load generates the load of vector u of node d into register z, with a conversion from the node's kind.
 func (b *body) load(d *node, z, u int) {
 	m, mask := operand{register: none, memory: b.place(d, u)}, int(b2(b.masked))
 	whole := instruction{table: 1, code: 0x5b, memory: 64} // vcvtdq2ps
@@ -233,7 +236,7 @@ func (b *body) load(d *node, z, u int) {
 	}
 }
 
-// narrowing returns the instruction that converts elements to kind k and stores them.
+// narrowing returns the instruction that stores elements as kind k.
 func (b *body) narrowing(k Kind) instruction {
 	switch {
 	case k == Single:
@@ -244,10 +247,10 @@ func (b *body) narrowing(k Kind) instruction {
 	return instruction{prefix: 2, table: 2, code: 0x31, memory: 16} // vpmovdb
 }
 
-// simple maps operations to the opcodes of their SSE/AVX instructions.
+// simple maps operations to opcodes of two-operand instructions on vectors of floats.
 var simple = map[opcode]byte{opAdd: 0x58, opMul: 0x59, opSub: 0x5c, opBelow: 0x5d, opDiv: 0x5e, opAbove: 0x5f, opAnd: 0x54, opOr: 0x56, opXor: 0x57}
 
-// operation generates a computation of d into register z.
+// operation generates node d into register z, from the registers in and the last operand y.
 func (b *body) operation(d *node, z int, in [3]int, y operand, u int) {
 	if code, ok := simple[d.op]; ok {
 		b.vector(b.real(code), z, in[0], y, 0, false, 0)
@@ -313,14 +316,15 @@ func (b *body) operation(d *node, z int, in [3]int, y operand, u int) {
 	}
 }
 
-// real returns an instruction that exists for both element types.
+// real returns the floating-point instruction of an opcode that float32 and float64 share.
 func (c *compiler) real(code byte) instruction {
 	return instruction{prefix: b2(c.double), table: 1, code: code, wide: c.double && c.wide}
 }
 
 func (c *compiler) move(code byte) instruction { return c.real(code) }
 
-// whole returns an integer instruction, with its opcodes for 32 and 64 bits.
+// whole returns an integer instruction for elements of the loop's size, given its opcodes for 32 and for 64
+// bits.
 func (c *compiler) whole(single, double byte) instruction {
 	if c.double {
 		return instruction{prefix: 1, table: 1, code: double, wide: c.wide}
@@ -336,7 +340,7 @@ func (c *compiler) broadcast() instruction {
 	return in
 }
 
-// maskedMove returns the AVX2 instruction of a masked move.
+// maskedMove returns the AVX2 masked move of an opcode.
 func (c *compiler) maskedMove(code byte) instruction {
 	return instruction{prefix: 1, table: 2, code: code + b2(c.double)}
 }

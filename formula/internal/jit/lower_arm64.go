@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	vectorBytes = 16    // of a register
+	vectorBytes = 16    // size of a vector register
 	takesMemory = false // whether the last operand of an instruction may be in memory
-	passes      = false // whether there are stores past the caches
-	onSigns     = false // whether sign bits are a mask
-	spare       = 31    // the vector register that instructions need for a moment
+	passes      = false // whether there are non-temporal stores
+	onSigns     = false // whether a mask is the sign bits of elements
+	spare       = 31    // vector register for intermediate results of one operation
 )
 
 // vectors is the number of vector registers for values.
@@ -25,7 +25,8 @@ func (c *compiler) zero(r int)        { c.put(a64.Zero(r)) }
 func (c *compiler) double() bool      { return c.Builder.double }
 func (c *compiler) element() a64.Size { return a64.Size(c.size()) }
 
-// remainder generates the code of what is left of a row: a loop over elements, each in a vector of its own.
+// remainder generates a loop over the elements behind the last whole vector, one element an iteration. It
+// returns false if registers do not suffice.
 func (c *compiler) remainder(past bool) bool {
 	c.compareWord(8 * wholeEnd)
 	out := c.jump(atLeast)
@@ -40,7 +41,7 @@ func (c *compiler) remainder(past bool) bool {
 	return true
 }
 
-// beginBody sets the registers with offsets of vectors.
+// beginBody computes the byte offsets of a body's vectors in registers.
 func (c *compiler) beginBody(b *body) {
 	for u := range b.unroll {
 		if b.first+u > 0 {
@@ -50,12 +51,12 @@ func (c *compiler) beginBody(b *body) {
 	}
 }
 
-// transfer loads or stores a register.
+// transfer loads or stores vector register r.
 func (c *compiler) transfer(way transfer, r int, m memory) {
 	c.access(way, a64.Vector, r, m)
 }
 
-// access loads or stores some bytes of a register.
+// access loads or stores the first size bytes of vector register r.
 func (c *compiler) access(way transfer, size a64.Size, r int, m memory) {
 	base, offset := m.base, m.offset
 	if m.index != none {
@@ -78,20 +79,20 @@ func (c *compiler) access(way transfer, size a64.Size, r int, m memory) {
 	}
 }
 
-// upper copies the elements of register x from a byte offset on to the start of register z.
+// upper copies the elements of register x behind a byte offset to the start of register z.
 func (c *compiler) upper(z, x, bytes int) { c.put(a64.Ext(z, x, x, bytes)) }
 
-// storeElement stores element 0 of a register to the sums of the current row.
+// storeElement stores element 0 of a register at a byte offset of the current row's scalars and sums.
 func (c *compiler) storeElement(r, offset int) { c.access(storing, c.element(), r, at(rowAt, offset)) }
 
-// prefetch assembles a prefetch into the second cache.
+// prefetch assembles a prefetch into L2.
 func (c *compiler) prefetch(m memory) {
 	c.put(a64.AddWord(other, m.base, m.index))
 	c.addWord(other, m.offset)
 	c.put(a64.Prefetch(other))
 }
 
-// held returns how many bytes of a vector a body computes.
+// held returns how many bytes of a vector a body computes: one element in the remainder, and otherwise all.
 func (b *body) held() a64.Size {
 	if b.masked {
 		return b.element()
@@ -99,12 +100,13 @@ func (b *body) held() a64.Size {
 	return a64.Vector
 }
 
-// memory returns the address of vector u of a node that is loaded or stored.
+// memory returns vector u of node i as a memory operand.
 func (b *body) memory(i int32, u int) operand {
 	return operand{register: none, memory: b.indexed(&b.nodes[i], u)}
 }
 
-// indexed is place, with the register for the offset of vector u as index.
+// indexed returns the address that place returns, with the register that holds the offset of vector u as
+// index.
 func (b *body) indexed(d *node, u int) memory {
 	m := b.place(d, u)
 	if m.index == elementAt && m.offset == (b.first+u)*b.bytes() && m.offset > 0 {
@@ -113,10 +115,11 @@ func (b *body) indexed(d *node, u int) memory {
 	return m
 }
 
-// ofKind has nothing to change: loops have elements of one kind.
+// ofKind changes nothing: loops have elements of one kind on arm64.
 func (b *body) ofKind(*node, int, *memory) {}
 
-// fetch loads a value that no step computes.
+// fetch loads vector u of node i, which is an input, accumulators, a constant or an argument, into register
+// r.
 func (b *body) fetch(i int32, u, r int) {
 	switch d := &b.nodes[i]; d.op {
 	case opConstant:
@@ -130,7 +133,7 @@ func (b *body) fetch(i int32, u, r int) {
 	}
 }
 
-// store generates a store of register r.
+// store generates the store of register r as vector u of node d.
 func (b *body) store(d *node, r, u int) {
 	if z, ok := b.way.lanes[d.at]; ok && d.op == opFold {
 		b.copy(z+b.first+u, r)
@@ -148,7 +151,8 @@ func (b *body) mulAdd(i, z, x int, y operand) {
 	b.put(a64.Three(op, b.double(), z, x, y.register))
 }
 
-// choose sets z to x where a mask has ones, and otherwise to y. z may be any of these registers.
+// choose sets z to x where the bits of mask are ones, and to y elsewhere. z may equal any of the other
+// registers.
 func (b *body) choose(z, mask, x, y int) {
 	switch z {
 	case y:
@@ -163,7 +167,7 @@ func (b *body) choose(z, mask, x, y int) {
 	}
 }
 
-// compare sets z to ones where x stands in a relation to y.
+// compare sets the bits of z to ones where a predicate holds of x and y, and to zeros elsewhere.
 func (b *body) compare(z int, predicate uint8, x, y int) {
 	three := func(op a64.Op, z, x, y int) { b.put(a64.Three(op, b.double(), z, x, y)) }
 	switch predicate {
@@ -188,14 +192,14 @@ func (b *body) compare(z int, predicate uint8, x, y int) {
 	}
 }
 
-// direct maps operations to instructions of three vectors.
+// direct maps operations to instructions with two source vectors.
 var direct = map[opcode]a64.Op{opAdd: a64.Fadd, opMul: a64.Fmul, opSub: a64.Fsub, opDiv: a64.Fdiv, opAnd: a64.And, opOr: a64.Orr, opXor: a64.Eor,
 	opAddInt: a64.Add, opSubInt: a64.Sub, opBoth: a64.And, opEither: a64.Orr, opTruth: a64.And}
 
-// rounding maps ways to round to instructions.
+// rounding maps rounding modes to instructions.
 var rounding = map[uint8]a64.Op{elementary.ToNearest: a64.Frintn, elementary.ToFloor: a64.Frintm, elementary.ToCeil: a64.Frintp}
 
-// operation generates a computation of d into register z.
+// operation generates node d into register z, from the registers in and the last operand y.
 func (b *body) operation(d *node, z int, in [3]int, y operand, u int) {
 	if op, ok := direct[d.op]; ok {
 		last := y.register

@@ -13,16 +13,16 @@ import (
 // chunk is the size of one mapping for code, in bytes.
 const chunk = 1 << 20
 
-// store caches installed code by its bytes. Code is never freed: a program has few distinct loops.
+// store holds the installed code, by its bytes. Code is never freed: a program has few distinct loops.
 var store struct {
 	sync.Mutex
 	entries         map[string]uintptr
-	writable, codes []byte // two mappings of the same pages, so that none is both writable and executable
+	writable, codes []byte // two mappings of the same pages, so that no mapping is both writable and executable
 	used            int
 	failed          bool
 }
 
-// off is whether the environment variable OPGEN_JIT is "off", which disables the package.
+// off says that the environment variable OPGEN_JIT is "off", which disables the package.
 var off = os.Getenv("OPGEN_JIT") == "off"
 
 // Available reports whether the system allows executable mappings, and OPGEN_JIT is not "off".
@@ -35,7 +35,8 @@ func Available() bool {
 	return reserve(0)
 }
 
-// reserve ensures that n bytes of the current mapping are free.
+// reserve ensures that n bytes are free in the current mapping. It returns false if n exceeds chunk or the
+// system refuses a mapping.
 func reserve(n int) bool {
 	if store.failed || n > chunk {
 		return false

@@ -2,7 +2,7 @@
 
 package jit
 
-// memory is an address: base + index<<scale + offset, or a constant behind the code.
+// memory is the address base + index<<scale + offset, or that of a constant, which follows the code.
 type memory struct {
 	base, index int // index may be none
 	scale       byte
@@ -18,7 +18,7 @@ func at(base, offset int) memory {
 type operand struct {
 	register int // none for memory
 	memory
-	repeated bool // whether memory is one element to broadcast
+	repeated bool // whether memory is one element, which the instruction broadcasts
 }
 
 func inRegister(r int) operand { return operand{register: r} }

@@ -10,8 +10,9 @@ type step struct {
 	u    int
 }
 
-// order returns the instructions of a body in program order. AVX-512 keeps the order of nodes: its registers
-// suffice for enough vectors to hide latency. Other sets of instructions schedule them.
+// order returns the steps of a body in the order in which they are generated. For AVX-512 that is the order
+// of nodes: its registers suffice for enough vectors to hide latency. For other instruction sets, a list
+// scheduler orders the steps.
 func (c *compiler) order(w way) []step {
 	var steps []step
 	for i := range c.nodes {
@@ -49,20 +50,20 @@ func latency(op opcode) int {
 type scheduler struct {
 	*compiler
 	steps  []step
-	values [][]int // by step: the operands that other steps compute
+	values [][]int // by step: the values that it reads and other steps compute
 	before [][]int // by step: its predecessors
 	after  []int   // by step: the number of unscheduled successors
-	path   []int   // by step: the length of the critical path to its end
-	latest []int   // by step: the least distance of its end from the end of the body
+	path   []int   // by step: the length, in cycles, of the longest chain of steps that ends with it
+	latest []int   // by step: the least distance of its start from the end of the body, in cycles
 	inside []bool  // by value: whether it is live
 	held   int     // number of live values
 }
 
-// stepsInTwoCycles is the assumed throughput. valuesInMemory is how many live values beyond the registers
-// are tolerated before steps that reduce register pressure come first: a spill costs less than a stall.
+// stepsInTwoCycles is the assumed throughput. valuesInMemory is how many live values may exceed the registers
+// before steps that reduce register pressure are preferred: a spill costs less than a stall.
 const stepsInTwoCycles, valuesInMemory = 5, 4
 
-// schedule returns the steps in a latency-hiding order, for a number of registers.
+// schedule returns the steps in an order that hides latency, for a number of vector registers.
 func (c *compiler) schedule(steps []step, registers int) []step {
 	n := len(steps)
 	s := &scheduler{compiler: c, steps: steps, values: make([][]int, n), before: make([][]int, n), after: make([]int, n), path: make([]int, n),
@@ -99,11 +100,11 @@ func (c *compiler) schedule(steps []step, registers int) []step {
 	return out
 }
 
-// place is an alias class of the memory accesses for vector u: all slices, which may alias each other, or
-// the accumulators with number lanes.
+// place is a class of memory accesses of vector u that may alias: those of all slices, or those of one number
+// of accumulators.
 type place struct{ u, lanes int }
 
-// placeOf returns the class of a node's memory access; false if it has none.
+// placeOf returns the alias class of a node's memory access. It returns false if the node accesses no memory.
 func placeOf(d *node, u int) (place, bool) {
 	switch d.op {
 	case opInput, opStore:
@@ -114,7 +115,7 @@ func placeOf(d *node, u int) (place, bool) {
 	return place{}, false
 }
 
-// linker builds the dependence graph of steps.
+// linker builds the dependence graph of a body's steps.
 type linker struct {
 	*scheduler
 	at      []int           // by value: the step that computes it
@@ -122,7 +123,7 @@ type linker struct {
 	readers map[place][]int // the accesses of each class since its last store
 }
 
-// link adds the data dependences of steps, and the dependences through memory.
+// link adds the dependences of steps through values and through memory.
 func (s *scheduler) link() {
 	l := &linker{s, make([]int, len(s.inside)), map[place]int{}, map[place][]int{}}
 	for i, t := range s.steps {
@@ -150,7 +151,7 @@ func (s *scheduler) link() {
 	}
 }
 
-// operand adds the dependence of step i on node o.
+// operand adds the dependence of step i on node o, whose vector u it reads.
 func (l *linker) operand(i int, o int32, u int) {
 	d := &l.nodes[o]
 	if p, ok := placeOf(d, u); ok {
@@ -173,7 +174,7 @@ func (l *linker) precede(i, j int) {
 	l.after[i]++
 }
 
-// afterStore adds the dependence of step i on the last store of its class.
+// afterStore adds the dependence of step i on the last store of its alias class.
 func (l *linker) afterStore(i int, p place) {
 	if store, ok := l.stores[p]; ok {
 		l.precede(store, i)
@@ -194,7 +195,7 @@ func (s *scheduler) growth(i int) int {
 	return n
 }
 
-// take schedules step i before those already chosen.
+// take schedules step i before the steps that are already scheduled.
 func (s *scheduler) take(i int) {
 	s.held += s.growth(i)
 	s.inside[int(s.steps[i].node)*mostVectors+s.steps[i].u] = false
@@ -203,7 +204,7 @@ func (s *scheduler) take(i int) {
 	}
 }
 
-// choose returns the best of the ready steps.
+// choose returns the index of the best of the ready steps. full says that register pressure decides first.
 func (s *scheduler) choose(ready []int, now int, full bool) int {
 	best := 0
 	for k := 1; k < len(ready); k++ {

@@ -2,7 +2,8 @@
 
 package jit
 
-// moveSums loads or stores the accumulators of sums that registers hold, or clears all accumulators.
+// moveSums loads or stores the accumulators of sums for which the main loop reserved registers. For clearing,
+// it sets the accumulators of all sums to 0, in registers or memory.
 func (c *compiler) moveSums(way transfer) {
 	for k := range c.sums {
 		r, held := c.held[firstSum+k]
@@ -22,18 +23,18 @@ func (c *compiler) moveSums(way transfer) {
 	}
 }
 
-// moveLanes moves the accumulators of sum k between memory and the registers from r on.
+// moveLanes loads or stores the accumulators of sum k, in the registers from r on.
 func (c *compiler) moveLanes(way transfer, r, k int) {
 	for i := range accumulators / c.width() {
 		c.transfer(way, r+i, c.lanesOf(k, i))
 	}
 }
 
-// lanesOf is the address of vector i of the accumulators of sum k.
+// lanesOf returns the address of vector i of the accumulators of sum k.
 func (c *compiler) lanesOf(k, i int) memory { return at(block, c.lanes(k)+i*c.bytes()) }
 
 // addSums reduces the accumulators of each sum by a tree, in the order of package simd: i and i+32, then i
-// and i+16, and so on.
+// and i+16, and so on. It stores the sums of the row.
 func (c *compiler) addSums() {
 	for k := range c.sums {
 		r, held := c.held[firstSum+k]
