@@ -412,7 +412,11 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 		return convert(args[0], t)
 	case "ceildiv":
 		want(2)
-		return wholes("-", whole(0), wholes("/", wholes("-", whole(0), args[0]), args[1]))
+		q, r := wholes("/", args[0], args[1]), wholes("%", args[0], args[1])
+		if r.i != 0 {
+			return wholes("+", q, whole(1))
+		}
+		return q
 	case "quotient":
 		want(2)
 		if args[0].kind != integer || args[1].kind != integer {

@@ -152,6 +152,7 @@ var kinds = []kind{
 	}},
 	// Unsigned numbers from 2^63 on.
 	{name: "unsigned", numbers: "bits", texts: []string{
+		"big0[n] = ceildiv(big[n], {2 | 3 | size}) ; y0[n] = ceildiv(big[n], {3 | size}) {* u[n] | $cmp {2 | big[0]} ? u[n] : 2}",
 		"big0[n] = {max(big[n], {3 | big[N - 1 - n]}) | min(big[n], {3 | big[0]}) | quotient(big[n], {2 | 3 | size}) | big[n] % {5 | 2} | max(n' in $runn: big[n']) | big[n] + {1 | big[n]} | (u[n] > 0 ? big[n] : 3)}",
 		"y0[n] = {big[n] $cmp {3 | big[N - 1 - n] | big[0]} ? u[n] : 2 | big[n] * u[n] | (big[n] $cmp max(n': big[n']) ? 1 : u[n])}",
 		"at0[n] = {rank | argsort}(n': big[n'])[n] ; big0[] = $ext(n: big[n])",
@@ -163,6 +164,8 @@ var kinds = []kind{
 		"at0[n] = {max | min | argmax | argmin | sum}(k {if mask[n, k] | if free[n, k] $cmp 0 | }: {free[n, k] | short[n, k]})",
 		"at0[n, k] = {$ext(free[n, k], {short[n, k] | 0 | (free[n, k + 1] else 1)}) | free[n, k] {+ | - | *} {1 | short[n, k]} | quotient(free[n, k], {2 | 3})}",
 		"at0[n, k] = {prod | sum | max | min}(k' in $run: free[n, k'])",
+		"at0[n, k] = {ceildiv | quotient}({free[n, k] | short[n, k] | tiny[k] | free[n, k] - n | (free[n, k] else 0)}, {2 | 3 | size | max(size, 4)}) ; y0[n, k] = x[n, k]",
+		"y0[n, k] = {ceildiv | quotient}(free[n, k], {2 | size}) {$cmp {short[n, k] | 0} ? x[n, k] : v[k] | * x[n, k]}",
 		"short0[n] = {max | min}(k {if mask[n, k] | if k > size | }: {short[n, k] | free[n, k] | tiny[k]})",
 		"short0[n, k] = {quotient(short[n, k], {2 | 3}) | short[n, k] % 5 | short[n, k] {+ | - | *} {2 | free[n, k]}} ; y0[n, k] = short[n, k] {/ 2 | * x[n, k] | $cmp 0.37 ? 1 : x[n, k]}",
 		"short0[n, k] = {$ext(short[n, k], 0) | (mask[n, k] ? short[n, k] : 1) | (short[n, K - 1 - k] else 0)} ; y0[n, k] = x[n, k]",
